@@ -1,0 +1,73 @@
+package table
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// parseNumber reads a decimal number, with a point and not a comma. Words for
+// infinity and numbers too large for a float64 give an infinite value, which the
+// caller must refuse: as text they would hide an error in a column of numbers.
+func parseNumber(cell []byte) (value float64, ok bool) {
+	cell = bytes.TrimSpace(cell)
+	if len(cell) == 0 {
+		return 0, false
+	}
+	switch cell[0] {
+	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.', '+', '-', 'i', 'I':
+	default:
+		return 0, false
+	}
+	// ParseFloat also takes hexadecimal numbers and NaN, which no table means as quantities.
+	if bytes.ContainsAny(cell, "xX_pPaA") {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(string(cell), 64)
+	if err == nil {
+		return value, true
+	}
+	if numError, is := err.(*strconv.NumError); is && numError.Err == strconv.ErrRange {
+		return value, true
+	}
+	return 0, false
+}
+
+// booleanPairs are the words for false and true, in that order.
+func booleanPairs() [3][2]string {
+	return [3][2]string{{"false", "true"}, {"no", "yes"}, {"f", "t"}}
+}
+
+// parseBoolean reads one of the words in any case and says which pair it is from.
+func parseBoolean(cell []byte) (value bool, pair int, ok bool) {
+	cell = bytes.TrimSpace(cell)
+	if len(cell) == 0 || len(cell) > len("false") {
+		return false, 0, false
+	}
+	for pair, words := range booleanPairs() {
+		for i, word := range words {
+			if len(cell) == len(word) && strings.EqualFold(string(cell), word) {
+				return i == 1, pair, true
+			}
+		}
+	}
+	return false, 0, false
+}
+
+// booleanWords are the pair's words spelt in the case of the example. Only the
+// first observed cell serves as example, so that a stream and a whole read agree.
+func booleanWords(pair int, example string) [2]string {
+	words := booleanPairs()[pair]
+	first, _ := utf8.DecodeRuneInString(example)
+	for i, word := range words {
+		switch {
+		case example == strings.ToUpper(example):
+			words[i] = strings.ToUpper(word)
+		case unicode.IsUpper(first):
+			words[i] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return words
+}

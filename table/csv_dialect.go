@@ -1,0 +1,102 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+)
+
+// openText prepares CSV bytes for the scanner: unpacks gzip, known by its first
+// bytes whatever the name says, and takes off a byte order mark.
+func openText(r io.Reader) (*bufio.Reader, error) {
+	text := bufio.NewReaderSize(r, sniffBytes)
+	if start, _ := text.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(text)
+		if err != nil {
+			return nil, err
+		}
+		text = bufio.NewReaderSize(unpacked, sniffBytes)
+	}
+	start, err := text.Peek(3)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	switch {
+	case bytes.Equal(start, byteOrderMark()):
+		_, err = text.Discard(3)
+		return text, err
+	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+		return nil, &Error{Row: noRow, Message: "the text is UTF-16", Remedy: "save the file in UTF-8"}
+	}
+	return text, nil
+}
+
+func byteOrderMark() []byte { return []byte("\ufeff") }
+
+// sniffBytes is how much of the start decides on the delimiter, and the size of the read buffer.
+const sniffBytes = 256 << 10
+
+const delimiters = ",;\t"
+
+// sniffDelimiter picks the delimiter that cuts the first records into the most
+// cells, all records alike; if none does, the one that cuts the first record most.
+func sniffDelimiter(text *bufio.Reader) byte {
+	start, err := text.Peek(sniffBytes)
+	whole := err == io.EOF
+	best, bestWidth, bestEven := delimiters[0], 1, false
+	for _, delimiter := range []byte(delimiters) {
+		width, even := trialCut(start, whole, delimiter)
+		if width > 1 && (even && !bestEven || even == bestEven && width > bestWidth) {
+			best, bestWidth, bestEven = delimiter, width, even
+		}
+	}
+	return best
+}
+
+// trialCut cuts the start of a text and returns the first record's width and
+// whether the others share it. A record cut short by the end of start is left out,
+// unless it is the only one.
+func trialCut(start []byte, whole bool, delimiter byte) (width int, even bool) {
+	const most = 100
+	s := &scanner{in: bufio.NewReader(bytes.NewReader(start)), delimiter: delimiter}
+	var scratch cells
+	even = true
+	previous := 0
+	for range most {
+		scratch.reset()
+		n, err := s.record(&scratch)
+		if err == io.EOF {
+			if whole && previous != 0 && previous != width {
+				even = false
+			}
+			return width, even
+		}
+		if err != nil {
+			return max(width, n), false
+		}
+		if width == 0 {
+			width = n
+		} else if previous != 0 && previous != width {
+			even = false
+		}
+		previous = n
+	}
+	return width, even
+}
+
+// delimiterName is the delimiter as messages call it.
+func delimiterName(delimiter byte) string {
+	switch delimiter {
+	case ',':
+		return "comma"
+	case ';':
+		return "semicolon"
+	case '\t':
+		return "tab"
+	case ' ':
+		return "space"
+	}
+	return fmt.Sprintf("%q", delimiter)
+}

@@ -1,0 +1,213 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// What one record may take. Files beyond this are damaged or hostile.
+const (
+	mostColumns     = 1 << 16
+	mostCellBytes   = 1 << 20
+	mostRecordBytes = 16 << 20
+)
+
+// cells holds records as text, packed without a pointer per cell: a sample of
+// millions of cells then costs the collector nothing.
+type cells struct {
+	width int // cells per record
+	text  []byte
+	ends  []int // where each cell ends in text
+}
+
+func (c *cells) rows() int {
+	if c.width == 0 {
+		return 0
+	}
+	return len(c.ends) / c.width
+}
+
+// bytes is about what the cells take in memory.
+func (c *cells) bytes() int { return len(c.text) + 8*len(c.ends) }
+
+func (c *cells) reset() { c.text, c.ends = c.text[:0], c.ends[:0] }
+
+// at is the cell's text, valid until the next reset.
+func (c *cells) at(row, column int) []byte {
+	i := row*c.width + column
+	start := 0
+	if i > 0 {
+		start = c.ends[i-1]
+	}
+	return c.text[start:c.ends[i]]
+}
+
+func (c *cells) column(i int) textColumn {
+	return textColumn{rows: c.rows(), cell: func(row int) []byte { return c.at(row, i) }}
+}
+
+// scanner splits CSV text into records.
+//
+// It stands in for encoding/csv, which cannot serve here: that package refuses
+// spaces after a closing quote and does not tell quoted cells from others, so
+// spaces could not be trimmed outside quotes only; it skips blank lines, which
+// shifts the rows of a one-column table; it changes line ends inside quotes; and
+// it holds lines of any length in memory.
+type scanner struct {
+	in        *bufio.Reader
+	delimiter byte
+	line      int    // number of the last line read, from 1
+	long      []byte // a line that did not fit in's buffer
+	taken     int    // bytes of the current record so far
+}
+
+// record appends the next record's cells and returns how many there are. It
+// returns io.EOF after the last one; blank lines at the end do not count.
+func (s *scanner) record(into *cells) (int, error) {
+	s.taken = 0
+	line, err := s.readLine()
+	if err != nil {
+		return 0, err
+	}
+	if s.blank(line) {
+		return 0, s.blankToEnd()
+	}
+	first := len(into.ends)
+	rest, lineEnd := splitLineEnd(line)
+	for {
+		start := len(into.text)
+		rest = s.trimLeft(rest)
+		if len(rest) > 0 && rest[0] == '"' {
+			if rest, lineEnd, err = s.quoted(into, rest[1:], lineEnd); err != nil {
+				return 0, err
+			}
+		} else {
+			end := bytes.IndexByte(rest, s.delimiter)
+			if end < 0 {
+				end = len(rest)
+			}
+			into.text = append(into.text, s.trimRight(rest[:end])...)
+			rest = rest[end:]
+		}
+		into.ends = append(into.ends, len(into.text))
+		switch n := len(into.ends) - first; {
+		case len(into.text)-start > mostCellBytes:
+			return 0, s.fault(fmt.Sprintf("cell %d is longer than %d MiB", n, mostCellBytes>>20), "shorten it, or look for a quote that is never closed")
+		case n > mostColumns:
+			return n, s.fault(fmt.Sprintf("the record has more than %s cells", thousands(mostColumns)), "check the delimiter, or split the table")
+		case len(rest) == 0:
+			return n, nil
+		}
+		rest = rest[1:] // the delimiter
+	}
+}
+
+// quoted appends the cell whose opening quote has been read, over as many lines as
+// it takes, and returns what follows the closing quote and the spaces after it.
+func (s *scanner) quoted(into *cells, rest, lineEnd []byte) (after, end []byte, err error) {
+	opened := s.line
+	for {
+		quote := bytes.IndexByte(rest, '"')
+		if quote < 0 {
+			into.text = append(append(into.text, rest...), lineEnd...)
+			line, err := s.readLine()
+			if err == io.EOF {
+				return nil, nil, s.fault(fmt.Sprintf("the quote opened in line %d is never closed", opened), "close it, or double quotes that belong to the text")
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			rest, lineEnd = splitLineEnd(line)
+			continue
+		}
+		into.text = append(into.text, rest[:quote]...)
+		rest = rest[quote+1:]
+		if len(rest) > 0 && rest[0] == '"' {
+			into.text = append(into.text, '"')
+			rest = rest[1:]
+			continue
+		}
+		rest = s.trimLeft(rest)
+		if len(rest) > 0 && rest[0] != s.delimiter {
+			return nil, nil, s.fault(fmt.Sprintf("%q follows a closing quote", shorten(string(rest))), "double quotes that belong to the text")
+		}
+		return rest, lineEnd, nil
+	}
+}
+
+// readLine returns the next line with its line end, valid until the next call.
+func (s *scanner) readLine() ([]byte, error) {
+	s.long = s.long[:0]
+	for {
+		part, err := s.in.ReadSlice('\n')
+		if s.taken += len(part); s.taken > mostRecordBytes {
+			return nil, s.fault(fmt.Sprintf("the record is longer than %d MiB", mostRecordBytes>>20), "check the line ends, and look for a quote that is never closed")
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			s.long = append(s.long, part...)
+			continue
+		case err == io.EOF && len(part)+len(s.long) == 0:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, err
+		}
+		s.line++
+		if len(s.long) > 0 {
+			s.long = append(s.long, part...)
+			part = s.long
+		}
+		return part, nil
+	}
+}
+
+// blankToEnd checks that a blank line is followed by nothing but blank lines.
+func (s *scanner) blankToEnd() error {
+	blank := s.line
+	for {
+		s.taken = 0
+		line, err := s.readLine()
+		if err != nil {
+			return err
+		}
+		if !s.blank(line) {
+			return &Error{Row: noRow, Message: fmt.Sprintf("line %d of the file is blank", blank),
+				Remedy: `remove it; in a table of one column write "" for a missing cell`}
+		}
+	}
+}
+
+func (s *scanner) blank(line []byte) bool {
+	rest, _ := splitLineEnd(line)
+	return len(s.trimLeft(rest)) == 0
+}
+
+func (s *scanner) space(b byte) bool { return (b == ' ' || b == '\t') && b != s.delimiter }
+
+func (s *scanner) trimLeft(text []byte) []byte {
+	for len(text) > 0 && s.space(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+func (s *scanner) trimRight(text []byte) []byte {
+	for len(text) > 0 && s.space(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+func (s *scanner) fault(message, remedy string) error {
+	return &Error{Row: noRow, Message: fmt.Sprintf("%s (line %d of the file)", message, s.line), Remedy: remedy}
+}
+
+func splitLineEnd(line []byte) (content, lineEnd []byte) {
+	content = bytes.TrimSuffix(line, []byte("\n"))
+	if len(content) < len(line) {
+		content = bytes.TrimSuffix(content, []byte("\r"))
+	}
+	return content, line[len(content):]
+}

@@ -1,0 +1,31 @@
+// Package table holds tables of typed columns with missing cells, and reads and
+// writes them as CSV, Parquet and Arrow, whole or in chunks.
+//
+// A [Column] is a slice of numbers or category codes beside a mask of the cells that
+// are observed; a [Table] is columns of equal length. [Read] reads a whole file,
+// [Open] streams one as a [Source] of chunks, [Create] writes one through a [Sink].
+//
+// # Kinds
+//
+// Parquet and Arrow files say what their columns hold. For CSV the kind of each
+// column is inferred from its cells: numbers if all observed cells are, booleans if
+// all are of one pair of words (true/false, yes/no, t/f), times if all are ISO 8601
+// dates or date-times or dates with the month as a word, else categories. The reason
+// for each choice is kept in the [Schema], with notes on columns that are constant,
+// empty or look like identifiers. [Options] overrule the choice.
+//
+// # CSV
+//
+// The first line names the columns. The delimiter is a comma, semicolon or tab,
+// whichever fits; numbers have a decimal point. Cells may be quoted, and then hold
+// delimiters, line ends and doubled quotes; spaces outside quotes are dropped. Text
+// is UTF-8, with or without a byte order mark, packed with gzip or not. The empty
+// cell, NA, N/A, NaN, null and ? in any case are missing, quoted or not: CSV has no
+// way to write a label of that text. Blank lines may only end the file.
+//
+// # Errors
+//
+// Readers return an [*Error], which names the file, the row, the column and what to
+// do. Input is not trusted: sizes are bounded, and a damaged file is an error, never
+// a panic.
+package table

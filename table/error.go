@@ -1,0 +1,84 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// noRow marks an Error that is not about one row.
+const noRow = -1
+
+// Error says what is wrong with a table, where, and what to do about it.
+type Error struct {
+	File    string // empty if unknown
+	Row     int    // 0-based data row; -1 if the error is not about one row
+	Column  string // empty if the error is not about one column
+	Message string
+	Remedy  string // what the user can do; may be empty
+	Err     error  // the cause, if another package reported one
+}
+
+func (e *Error) Error() string {
+	var where []string
+	if e.File != "" {
+		where = append(where, e.File)
+	}
+	if e.Row >= 0 {
+		where = append(where, fmt.Sprintf("row %d", e.Row))
+	}
+	if e.Column != "" {
+		where = append(where, fmt.Sprintf("column %q", shorten(e.Column)))
+	}
+	text := e.Message
+	if len(where) > 0 {
+		text = strings.Join(where, ", ") + ": " + text
+	}
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// shorten cuts a cell to what fits in a message.
+func shorten(cell string) string {
+	const most = 40
+	if utf8.RuneCountInString(cell) <= most {
+		return cell
+	}
+	return string([]rune(cell)[:most-1]) + "…"
+}
+
+// at fills in the row and column of an error that does not name them yet.
+func at(err error, row int, column string) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		if e.Row < 0 {
+			e.Row = row
+		}
+		if e.Column == "" {
+			e.Column = column
+		}
+	}
+	return err
+}
+
+// during names the file of an error, and what was being done to it if another
+// package reports the error. Cancellation and the end of the input are no faults of
+// the file and pass as they are.
+func during(doing, file string, err error) error {
+	if err == nil || err == io.EOF || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		if e.File == "" {
+			e.File = file
+		}
+		return e
+	}
+	return &Error{File: file, Row: noRow, Message: doing + " failed: " + err.Error(), Err: err}
+}

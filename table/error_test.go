@@ -1,0 +1,197 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCSVErrors(t *testing.T) {
+	invalid := string([]byte{0xff, 0xe9})
+	for _, c := range []struct {
+		name, text string
+		options    Options
+		want       string
+	}{
+		{"empty", "", Options{}, `t.csv: the file is empty; give a file with a header line and rows`},
+		{"blank", "\n\n", Options{}, `t.csv: the file is empty; give a file with a header line and rows`},
+		{"blank line", "a,b\n1,2\n\n3,4\n", Options{},
+			`t.csv, row 1: line 3 of the file is blank; remove it; in a table of one column write "" for a missing cell`},
+		{"short row", "a,b,c\n1,2,3\n1,2\n", Options{},
+			`t.csv, row 1: the row has 2 cells where the first line has 3, cut at each comma (line 3 of the file); complete the row, quote cells that contain the delimiter, or name another delimiter`},
+		{"long row", "a;b\n1;2;3\n", Options{Delimiter: ';'},
+			`t.csv, row 0: the row has 3 cells where the first line has 2, cut at each semicolon (line 2 of the file); complete the row, quote cells that contain the delimiter, or name another delimiter`},
+		{"open quote", "a,b\n1,\"x\ny\n", Options{},
+			`t.csv, row 0: the quote opened in line 2 is never closed (line 3 of the file); close it, or double quotes that belong to the text`},
+		{"text after quote", "a,b\n1,\"x\"y\n", Options{},
+			`t.csv, row 0: "y" follows a closing quote (line 2 of the file); double quotes that belong to the text`},
+		{"two names alike", "a,b,a\n1,2,3\n", Options{}, `t.csv, column "a": columns 0 and 2 have the same name; rename one of them`},
+		{"numbers as names", "1,2\n3,4\n", Options{},
+			`t.csv: the first line holds only numbers, so it does not look like column names; say that the file has no header, or give the columns names`},
+		{"old line ends", "a,b\r1,2\r", Options{},
+			`t.csv: the header contains a carriage return that ends no line; save the file with ordinary line ends`},
+		{"infinite", "a\n1\n-inf\n", Options{},
+			`t.csv, row 1, column "a": "-inf" is infinite or too large; write a finite number or leave the cell empty`},
+		{"too large", "a\n1e999\n", Options{},
+			`t.csv, row 0, column "a": "1e999" is infinite or too large; write a finite number or leave the cell empty`},
+		{"not UTF-8", "a\nx\n" + invalid + "\n", Options{}, `t.csv, row 1, column "a": "\xff\xe9" is not UTF-8 text; save the file in UTF-8`},
+		{"name not UTF-8", "a," + invalid + "\n1,2\n", Options{}, `t.csv: the name of column 1 is not UTF-8 text; save the file in UTF-8`},
+		{"UTF-16", "\xff\xfea\x00", Options{}, `t.csv: the text is UTF-16; save the file in UTF-8`},
+		{"UTF-16 big end", "\xfe\xff\x00a", Options{}, `t.csv: the text is UTF-16; save the file in UTF-8`},
+		{"damaged gzip", string(packed("a,b\n1,2\n")[:25]), Options{}, `t.csv: reading failed: unexpected EOF`},
+		{"no gzip", "\x1f\x8bxxxxxxxxxxxx", Options{}, `t.csv: reading failed: gzip: invalid header`},
+		{"impossible delimiter", "a\n1\n", Options{Delimiter: '"'}, `t.csv: '"' cannot be a delimiter; use a comma, semicolon or tab`},
+		{"unknown categorical", "a\n1\n", Options{Categorical: []string{"b"}},
+			`t.csv, column "b": the column is declared a category but the table has no such column; check the spelling`},
+		{"nothing kept", "a\n1\n", Options{Keep: func(string) bool { return false }},
+			`t.csv: none of the table's columns is wanted; check the names of the columns to read`},
+		{"declared number", "a\nx\n", Options{Kinds: map[string]Kind{"a": Number}},
+			`t.csv, row 0, column "a": "x" is not a number, as it was declared; declare the column a category, or add "x" to the missing tokens if it means that the value is missing`},
+		{"declared time", "a\nx\n", Options{Kinds: map[string]Kind{"a": Time}},
+			`t.csv, row 0, column "a": "x" is not a date or time, as it was declared; declare the column a category, or add "x" to the missing tokens if it means that the value is missing`},
+		{"declared boolean", "a\n2\n", Options{Kinds: map[string]Kind{"a": Boolean}},
+			`t.csv, row 0, column "a": "2" is neither false nor true, as it was declared; declare the column a category, or add "2" to the missing tokens if it means that the value is missing`},
+		{"long cell in message", "a\n1\n" + strings.Repeat("é", 50) + "\n", Options{SampleRows: 1},
+			`t.csv, row 1, column "a": "` + strings.Repeat("é", 39) + `…" is not a number, unlike the first 1 row, from which the column's kind was inferred; declare the column a category, or add "` + strings.Repeat("é", 39) + `…" to the missing tokens if it means that the value is missing`},
+		{"too long a cell", "a,b\n" + strings.Repeat("x", mostCellBytes+1) + ",1\n", Options{},
+			`t.csv, row 0: cell 1 is longer than 1 MiB (line 2 of the file); shorten it, or look for a quote that is never closed`},
+		{"too long a record", "a,b\n\"" + strings.Repeat("x\n", mostRecordBytes/2), Options{},
+			`t.csv, row 0: the record is longer than 16 MiB (line 8388608 of the file); check the line ends, and look for a quote that is never closed`},
+		{"too many columns", strings.Repeat("a;", mostColumns+1), Options{},
+			`t.csv: the record has more than 65,536 cells (line 1 of the file); check the delimiter, or split the table`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.options.Name = "t.csv"
+			if c.options.SampleRows == 0 {
+				c.options.SampleRows = -1
+			}
+			source, err := OpenReader(strings.NewReader(c.text), CSV, c.options)
+			if err == nil {
+				_, err = ReadAll(context.Background(), source)
+			}
+			if _, is := errors.AsType[*Error](err); !is || err.Error() != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestContradictionAfterTheSample(t *testing.T) {
+	for text, want := range map[string]string{
+		"1\n2\nfive\n":                   `"five" is not a number`,
+		"yes\nno\nt\n":                   `"t" is neither no nor yes`,
+		"2011-01-01\n2011-01-02\nsoon\n": `"soon" is not a date or time`,
+		"NA\nNA\nred\n":                  `"red" is not a number`,
+	} {
+		source, err := OpenReader(strings.NewReader("c\n"+text), CSV, Options{Name: "s.csv", SampleRows: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ReadAll(context.Background(), source)
+		want = `s.csv, row 2, column "c": ` + want + ", unlike the first 2 rows, from which the column's kind was inferred; declare the column a category, or add "
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s…", err, want)
+		}
+		// The remedy works.
+		source, err = OpenReader(strings.NewReader("c\n"+text), CSV, Options{SampleRows: 2, Categorical: []string{"c"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = ReadAll(context.Background(), source); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLabelBound(t *testing.T) {
+	set := newLevelSet()
+	set.labels = make([]string, mostLevels)
+	_, err := set.code([]byte("one more"))
+	want := "the column has more than 1,048,576 distinct labels, or more than 256 MiB of them; drop the column: it seems to identify rows rather than to describe them"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestFileErrors(t *testing.T) {
+	ctx := context.Background()
+	directory := t.TempDir()
+	if _, err := Open(filepath.Join(directory, "absent.csv"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	for _, name := range []string{"t.xlsx", "t", "t.parquet.gz", "t.arrow.gz"} {
+		want := name + ": the end of the file's name tells no format; use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format"
+		if _, err := Open(name, Options{}); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		if _, err := Create(name); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	if _, err := Create(filepath.Join(directory, "absent", "t.csv")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	path := filepath.Join(directory, "t.csv")
+	if err := os.WriteFile(path, []byte("a,b\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(ctx, path, Options{})
+	if e, is := errors.AsType[*Error](err); !is || e.File != path || e.Row != 0 || e.Remedy == "" {
+		t.Errorf("got %#v", err)
+	}
+	if _, err := ParseFormat("xlsx"); err == nil || err.Error() != `"xlsx" is no format; use csv, tsv, parquet or arrow` {
+		t.Errorf("got %v", err)
+	}
+	if _, err := OpenReader(strings.NewReader(""), 99, Options{}); err == nil || err.Error() != "unknown format 99" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := NewSink(&bytes.Buffer{}, 99); err == nil || err.Error() != "unknown format 99" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFormatNames(t *testing.T) {
+	for name, want := range map[string]Format{"csv": CSV, "tsv": TSV, "parquet": Parquet, "arrow": Arrow} {
+		if got, err := ParseFormat(name); err != nil || got != want {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+	}
+	for path, want := range map[string]Format{"a/b.csv": CSV, "b.TSV.GZ": TSV, "c.parquet": Parquet, "d.arrow": ArrowFile} {
+		if got, err := FormatOf(path); err != nil || got != want {
+			t.Errorf("%s: %v %v", path, got, err)
+		}
+	}
+}
+
+func TestCancelledReadsStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, format := range allFormats() {
+		source, err := OpenReader(bytes.NewReader(written(t, everyKind(t), format, 2)), format, Options{SampleRows: 1, ChunkRows: 1})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if _, err := ReadAll(ctx, source); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		sink, err := NewSink(&bytes.Buffer{}, format)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := sink.Write(ctx, everyKind(t)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "t.csv")
+	if err := os.WriteFile(path, []byte("a\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(ctx, path, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

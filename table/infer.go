@@ -1,0 +1,148 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// textColumn gives the cells of one column as text, before it has a kind.
+type textColumn struct {
+	rows int
+	cell func(row int) []byte
+}
+
+// finding is what the cells of a text column say about its kind.
+type finding struct {
+	kind    Kind
+	reason  string
+	remarks []string
+	words   [2]string // Boolean: the texts of false and true
+	pair    int       // Boolean: which pair of words these are
+}
+
+// infer chooses the narrowest kind that every observed cell fits: numbers,
+// booleans, times, else categories. where says which rows were looked at; it is
+// empty when that was all of them.
+func infer(column textColumn, missing *missingTokens, where string) finding {
+	e := gather(column, missing)
+	all := fmt.Sprintf("%sall %s observed cells", where, thousands(e.observed))
+	if e.observed == 1 {
+		all = where + "the only observed cell"
+	}
+	switch {
+	case column.rows == 0:
+		return finding{kind: Number, reason: "there are no rows, so it is taken for numbers"}
+	case e.observed == 0:
+		return finding{kind: Number, reason: fmt.Sprintf("%sall %s cells are missing, so it is taken for numbers", where, thousands(column.rows))}
+	case e.numbers == e.observed:
+		f := finding{kind: Number, reason: verb(e.observed, all, "parses as a number", "parse as numbers")}
+		if e.zeroLed != "" {
+			f.remarks = append(f.remarks, fmt.Sprintf(
+				"numbers such as %s start with 0: if these are codes, declare the column a category, which keeps them as written", e.zeroLed))
+		}
+		return f
+	case e.booleans == e.observed:
+		f := finding{kind: Boolean, pair: e.pair, words: booleanWords(e.pair, e.example)}
+		f.reason = verb(e.observed, all, "is ", "are ") + f.words[0] + " or " + f.words[1]
+		return f
+	case e.times == e.observed:
+		return finding{kind: Time, reason: verb(e.observed, all, "parses as a date or time", "parse as dates or times")}
+	}
+	return e.category(where)
+}
+
+func verb(n int, subject, one, many string) string {
+	if n == 1 {
+		return subject + " " + one
+	}
+	return subject + " " + many
+}
+
+// evidence counts the observed cells that fit each kind.
+type evidence struct {
+	observed, numbers, booleans, times int
+	pair                               int    // the boolean words' pair
+	example                            string // the first observed cell
+	zeroLed                            string // a number written with a leading zero
+	oddRow                             int    // the first cell that is no number
+	odd                                string
+	commas, unclear                    int // numbers with a decimal comma, dates of unclear order
+}
+
+func gather(column textColumn, missing *missingTokens) evidence {
+	e := evidence{oddRow: noRow}
+	for row := range column.rows {
+		cell := column.cell(row)
+		if missing.has(cell) {
+			continue
+		}
+		if e.observed++; e.observed == 1 {
+			e.example = string(bytes.TrimSpace(cell))
+		}
+		if _, is := parseNumber(cell); is {
+			e.numbers++
+			if e.zeroLed == "" && leadingZero(cell) {
+				e.zeroLed = shorten(string(cell))
+			}
+			continue
+		}
+		if e.oddRow == noRow {
+			e.oddRow, e.odd = row, shorten(string(cell))
+		}
+		// A kind that an earlier cell ruled out is not tried again.
+		earlier := e.observed - 1
+		if e.booleans == earlier {
+			if _, pair, is := parseBoolean(cell); is && (earlier == 0 || pair == e.pair) {
+				e.booleans, e.pair = e.booleans+1, pair
+			}
+		}
+		if e.times == earlier {
+			if _, is := parseTime(cell); is {
+				e.times++
+			}
+		}
+		if e.unclear == earlier && unclearDate(cell) {
+			e.unclear++
+		}
+		if e.commas+e.numbers == earlier && decimalComma(cell) {
+			e.commas++
+		}
+	}
+	return e
+}
+
+// category explains why the cells are labels, and what may have gone wrong if they
+// should not be.
+func (e evidence) category(where string) finding {
+	f := finding{kind: Category}
+	f.reason = fmt.Sprintf("%s%q in row %d is neither a number, a date nor true or false", where, e.odd, e.oddRow)
+	if _, _, is := parseBoolean([]byte(e.odd)); is {
+		f.reason = fmt.Sprintf("%sthe cells are not all of one kind", where)
+	} else if _, is := parseTime([]byte(e.odd)); is {
+		f.reason = fmt.Sprintf("%sthe cells are not all of one kind", where)
+	}
+	switch {
+	case e.unclear == e.observed:
+		f.remarks = append(f.remarks, "these look like dates, but which number is the month is unclear: write them as 2006-01-31 to have them read as times")
+	case e.commas > 0 && e.commas+e.numbers == e.observed:
+		f.remarks = append(f.remarks, "these look like numbers with a decimal comma: write a decimal point to have them read as numbers")
+	case e.numbers*10 >= e.observed*9:
+		f.remarks = append(f.remarks, fmt.Sprintf("%s of %s observed cells are numbers: if %q means that the value is missing, add it to the missing tokens",
+			thousands(e.numbers), thousands(e.observed), e.odd))
+	}
+	return f
+}
+
+// leadingZero reports whether the number is written as codes are: 0123, but not 0.5.
+func leadingZero(cell []byte) bool {
+	cell = bytes.TrimSpace(cell)
+	return len(cell) > 1 && cell[0] == '0' && cell[1] >= '0' && cell[1] <= '9'
+}
+
+func decimalComma(cell []byte) bool {
+	if bytes.Count(cell, []byte{','}) != 1 {
+		return false
+	}
+	_, is := parseNumber(bytes.Replace(cell, []byte{','}, []byte{'.'}, 1))
+	return is
+}

@@ -1,0 +1,47 @@
+package table
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// What one column's labels may take. A stream keeps every label it has met, so a
+// column of identifiers would otherwise grow without bound.
+const (
+	mostLevels     = 1 << 20
+	mostLevelBytes = 256 << 20
+)
+
+// levelSet numbers labels in order of first appearance. The list only grows, so
+// codes given out earlier stay valid.
+type levelSet struct {
+	labels []string
+	codes  map[string]int32
+	bytes  int
+}
+
+func newLevelSet() *levelSet { return &levelSet{codes: make(map[string]int32)} }
+
+// code is the label's number, a new one if the label is new.
+func (s *levelSet) code(label []byte) (int32, error) {
+	if code, known := s.codes[string(label)]; known {
+		return code, nil
+	}
+	if !utf8.Valid(label) {
+		return 0, &Error{Row: noRow, Message: fmt.Sprintf("%q is not UTF-8 text", shorten(string(label))), Remedy: "save the file in UTF-8"}
+	}
+	if len(s.labels) == mostLevels || s.bytes+len(label) > mostLevelBytes {
+		return 0, &Error{Row: noRow,
+			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", thousands(len(s.labels)), mostLevelBytes>>20),
+			Remedy:  "drop the column: it seems to identify rows rather than to describe them"}
+	}
+	code := int32(len(s.labels))
+	text := string(label)
+	s.labels = append(s.labels, text)
+	s.codes[text] = code
+	s.bytes += len(text)
+	return code, nil
+}
+
+// list is the labels so far; later labels do not show in it.
+func (s *levelSet) list() []string { return s.labels[:len(s.labels):len(s.labels)] }

@@ -1,0 +1,69 @@
+package table
+
+import (
+	"context"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+)
+
+// openParquet opens a Parquet file. Only the wanted columns are read, a chunk of
+// rows of one row group at a time.
+func openParquet(r io.Reader, resource io.Closer, options Options) (source *batchSource, err error) {
+	access, random := seekable(r)
+	if !random {
+		copied, err := spool(r, resource)
+		if err != nil {
+			return nil, err
+		}
+		access, resource = copied, copied
+	}
+	err = guard(func() error {
+		source, err = newParquetSource(access, resource, options)
+		return err
+	})
+	if err != nil {
+		resource.Close()
+		return nil, err
+	}
+	return source, nil
+}
+
+func newParquetSource(access randomAccess, resource io.Closer, options Options) (*batchSource, error) {
+	properties := parquet.NewReaderProperties(&boundedAllocator{})
+	properties.BufferedStreamEnabled = true // else a whole column of a row group is read at once
+	reader, err := file.NewParquetReader(access, file.WithReadProps(properties))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	arrowReader, err := pqarrow.NewFileReader(reader, pqarrow.ArrowReadProperties{}, &boundedAllocator{})
+	if err != nil {
+		return nil, damaged(err)
+	}
+
+	var fields []arrow.Field
+	for _, field := range arrowReader.Manifest.Fields {
+		fields = append(fields, *field.Field)
+	}
+	source, err := newBatchSource(fields, nil, resource, options)
+	if err != nil {
+		return nil, err
+	}
+	leaves := make([]int, len(source.columns))
+	for i, column := range source.columns {
+		leaves[i] = arrowReader.Manifest.Fields[column.index].ColIndex
+		column.index = i // batches will hold the wanted columns only
+	}
+	// Columns are read one after the other: a panic on a damaged file can be caught
+	// here, but not in a goroutine of the library's.
+	arrowReader.Props = pqarrow.ArrowReadProperties{Parallel: false, BatchSize: int64(source.chunk)}
+	batches, err := arrowReader.GetRecordReader(context.Background(), leaves, nil)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	source.read = batches.Read
+	return source, nil
+}

@@ -1,0 +1,53 @@
+package table
+
+import (
+	"context"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+)
+
+// A row group is held in memory until it is complete, so wide tables get shorter
+// ones. A reader holds a page and a dictionary of every column at a time, so these
+// are kept well below the usual megabyte.
+const (
+	usualGroupRows  = 1 << 17
+	usualGroupCells = 8 << 20
+	pageBytes       = 128 << 10
+)
+
+// parquetEncoder writes Parquet, gathering chunks into row groups.
+type parquetEncoder struct {
+	out    io.Writer
+	schema *arrow.Schema
+	writer *pqarrow.FileWriter
+}
+
+func (e *parquetEncoder) start(t *Table) (err error) {
+	e.schema = arrowSchema(t)
+	rows := max(1, min(usualGroupRows, usualGroupCells/len(t.Columns)))
+	properties := parquet.NewWriterProperties(
+		parquet.WithCompression(compress.Codecs.Snappy),
+		parquet.WithMaxRowGroupLength(int64(rows)),
+		parquet.WithDataPageSize(pageBytes),
+		parquet.WithDictionaryPageSizeLimit(pageBytes),
+	)
+	// The library closes a writer that can be closed; ours stays open for whoever owns it.
+	out := struct{ io.Writer }{e.out}
+	e.writer, err = pqarrow.NewFileWriter(e.schema, out, properties, pqarrow.DefaultWriterProps())
+	return err
+}
+
+func (e *parquetEncoder) write(_ context.Context, t *Table) error {
+	if t.Rows() == 0 {
+		return nil
+	}
+	batch := arrowBatch(e.schema, t)
+	defer batch.Release()
+	return e.writer.WriteBuffered(batch)
+}
+
+func (e *parquetEncoder) finish() error { return e.writer.Close() }

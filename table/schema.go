@@ -1,0 +1,146 @@
+package table
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Field describes one column.
+type Field struct {
+	Name   string   `json:"name"`
+	Kind   Kind     `json:"kind"`
+	Reason string   `json:"reason"`          // why the column has this kind, in a user's words
+	Notes  []string `json:"notes,omitempty"` // what a user should know before training on the column
+}
+
+// Schema describes the columns of a table or source, in order.
+type Schema struct {
+	Fields []Field `json:"fields"`
+}
+
+// Field is the field of that name, or nil if there is none.
+func (s *Schema) Field(name string) *Field {
+	for i := range s.Fields {
+		if s.Fields[i].Name == name {
+			return &s.Fields[i]
+		}
+	}
+	return nil
+}
+
+// Schema describes the table's columns. It looks at every cell.
+func (t *Table) Schema() *Schema {
+	schema := &Schema{Fields: make([]Field, len(t.Columns))}
+	for i, c := range t.Columns {
+		schema.Fields[i] = describe(c)
+	}
+	return schema
+}
+
+// empty is a table of no rows with the schema's columns.
+func (s *Schema) empty() *Table {
+	t := &Table{}
+	for _, f := range s.Fields {
+		c := &Column{Name: f.Name, Kind: f.Kind, Reason: f.Reason, Observed: []bool{}}
+		if f.Kind == Category {
+			c.Codes = []int32{}
+		} else {
+			c.Numbers = []float64{}
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	return t
+}
+
+// describe adds to what the reader knew of a column what its cells show.
+func describe(c *Column) Field {
+	field := Field{Name: c.Name, Kind: c.Kind, Reason: c.Reason, Notes: append([]string(nil), c.remarks...)}
+	if field.Reason == "" {
+		field.Reason = "given as " + c.Kind.String()
+	}
+	observed := 0
+	for _, o := range c.Observed {
+		if o {
+			observed++
+		}
+	}
+	note := func(text string) { field.Notes = append(field.Notes, text) }
+	if observed == 0 {
+		if c.Len() > 0 {
+			note("every cell is missing: the column can say nothing")
+		}
+		return field
+	}
+
+	distinct := distinctCells(c)
+	what := "values"
+	if c.Kind == Category {
+		what = "labels"
+	}
+	switch {
+	case distinct == 1:
+		field.Reason += fmt.Sprintf("; 1 distinct %s", what[:len(what)-1])
+		note("every observed cell is the same: the column can say nothing but whether it is missing")
+	case distinct > mostCounted && c.Kind != Category:
+		field.Reason += fmt.Sprintf("; more than %s distinct %s", thousands(mostCounted), what)
+	default:
+		field.Reason += fmt.Sprintf("; %s distinct %s", thousands(distinct), what)
+	}
+
+	const enough = 20 // rows below which all-different cells mean little
+	if observed >= enough {
+		switch {
+		case c.Kind == Category && distinct == observed:
+			note("every label is different: the column seems to identify rows rather than to describe them")
+		case c.Kind == Number && countsUp(c):
+			note("the numbers count up by one from row to row: the column seems to be a row number")
+		}
+	}
+	return field
+}
+
+// mostCounted is where counting distinct numbers stops: beyond it the exact count
+// tells a user nothing.
+const mostCounted = 1000
+
+// distinctCells counts the different observed cells, numbers only up to mostCounted+1.
+func distinctCells(c *Column) int {
+	if c.Kind == Category {
+		seen, distinct := make([]bool, len(c.Levels)), 0
+		for row, code := range c.Codes {
+			if c.Observed[row] && !seen[code] {
+				seen[code] = true
+				distinct++
+			}
+		}
+		return distinct
+	}
+	seen := make(map[float64]struct{})
+	for row, v := range c.Numbers {
+		if !c.Observed[row] {
+			continue
+		}
+		if seen[v] = struct{}{}; len(seen) > mostCounted {
+			break
+		}
+	}
+	return len(seen)
+}
+
+func countsUp(c *Column) bool {
+	for row, v := range c.Numbers {
+		if !c.Observed[row] || row > 0 && v != c.Numbers[row-1]+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// thousands writes 17379 as 17,379.
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}

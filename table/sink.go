@@ -1,0 +1,167 @@
+package table
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Sink takes a table in chunks of rows with the same columns. It is not safe for
+// concurrent use.
+type Sink interface {
+	// Write appends rows. A table without rows still fixes the columns.
+	Write(ctx context.Context, t *Table) error
+
+	// Close completes the output. It fails if an earlier Write did, or if nothing
+	// was written: without columns there is no table.
+	Close() error
+}
+
+// encoder writes one format. start is called once, with the first table.
+type encoder interface {
+	start(t *Table) error
+	write(ctx context.Context, t *Table) error
+	finish() error
+}
+
+// NewSink writes a table to w. Close does not close w.
+func NewSink(w io.Writer, format Format) (Sink, error) { return newSink(w, format) }
+
+func newSink(w io.Writer, format Format) (*encoderSink, error) {
+	switch format {
+	case CSV:
+		return &encoderSink{encoder: newCSVEncoder(w, ',')}, nil
+	case TSV:
+		return &encoderSink{encoder: newCSVEncoder(w, '\t')}, nil
+	case Parquet:
+		return &encoderSink{encoder: &parquetEncoder{out: w}}, nil
+	case Arrow, ArrowFile:
+		return &encoderSink{encoder: &arrowEncoder{out: w, file: format == ArrowFile}}, nil
+	}
+	return nil, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %d", format)}
+}
+
+// encoderSink holds what all formats share: chunks must agree, and nothing goes on
+// after a failure.
+type encoderSink struct {
+	encoder encoder
+	columns *Table // the first table without its rows
+	failure error
+}
+
+func (s *encoderSink) Write(ctx context.Context, t *Table) error {
+	if s.failure == nil {
+		s.failure = s.write(ctx, t)
+	}
+	return s.failure
+}
+
+func (s *encoderSink) write(ctx context.Context, t *Table) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.columns == nil {
+		if len(t.Columns) == 0 {
+			return &Error{Row: noRow, Message: "a table without columns cannot be written"}
+		}
+		if err := s.encoder.start(t); err != nil {
+			return err
+		}
+		s.columns = t.slice(0, 0)
+	}
+	if err := sameColumns(s.columns, t); err != nil {
+		return err
+	}
+	return s.encoder.write(ctx, t)
+}
+
+func (s *encoderSink) Close() error {
+	if s.failure != nil {
+		return s.failure
+	}
+	if s.columns == nil {
+		return &Error{Row: noRow, Message: "no table was written"}
+	}
+	return s.encoder.finish()
+}
+
+// FileSink writes a file that appears under its name only when Close succeeds.
+type FileSink struct {
+	path   string
+	file   *os.File // the temporary file; nil when done
+	packed *gzip.Writer
+	*encoderSink
+}
+
+// Create makes a sink for a file, its format told by the end of its name as in
+// Open. A file of that name stays as it is until Close replaces it.
+func Create(path string) (*FileSink, error) {
+	format, err := FormatOf(path)
+	if err != nil {
+		return nil, err
+	}
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8]+".tmp")
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, &Error{File: path, Row: noRow, Message: "cannot be created: " + err.Error(), Remedy: "check the directory and its permissions", Err: err}
+	}
+	s := &FileSink{path: path, file: file}
+	var out io.Writer = file
+	if strings.HasSuffix(strings.ToLower(path), ".gz") {
+		s.packed = gzip.NewWriter(file)
+		out = s.packed
+	}
+	if s.encoderSink, err = newSink(out, format); err != nil {
+		return nil, errors.Join(err, s.Abort())
+	}
+	return s, nil
+}
+
+// Write appends rows.
+func (s *FileSink) Write(ctx context.Context, t *Table) error {
+	return during("writing", s.path, s.encoderSink.Write(ctx, t))
+}
+
+// Close completes the file and gives it its name. If anything fails, now or in an
+// earlier Write, nothing is left behind.
+func (s *FileSink) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	err := s.encoderSink.Close()
+	if err == nil && s.packed != nil {
+		err = s.packed.Close()
+	}
+	if err == nil {
+		err = s.file.Sync() // the name must not outlive a crash that the content does not
+	}
+	if err != nil {
+		return errors.Join(during("writing", s.path, err), s.Abort())
+	}
+	temporary := s.file.Name()
+	err = s.file.Close()
+	s.file = nil
+	if err == nil {
+		err = os.Rename(temporary, s.path)
+	}
+	if err != nil {
+		return errors.Join(during("writing", s.path, err), os.Remove(temporary))
+	}
+	return nil
+}
+
+// Abort drops what was written. After Close it does nothing, so it can be deferred.
+func (s *FileSink) Abort() error {
+	if s.file == nil {
+		return nil
+	}
+	file := s.file
+	s.file = nil
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}

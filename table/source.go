@@ -1,0 +1,200 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+)
+
+// Source hands out a table in chunks of rows. It is not safe for concurrent use.
+type Source interface {
+	// Schema describes the columns. Notes and counts in it cover the rows the
+	// source has looked at, which for a stream are its first ones.
+	Schema() *Schema
+
+	// Next returns the next rows, io.EOF after the last. A category's level list
+	// only grows from chunk to chunk, so a code means the same in all of them.
+	Next(ctx context.Context) (*Table, error)
+
+	Close() error
+}
+
+// Options say how to read a table. The zero value reads everything and infers all
+// kinds.
+type Options struct {
+	Name      string // what errors call the input; Open and Read set it to the path
+	ChunkRows int    // rows per chunk; 0 means 8,192, fewer for very wide tables
+
+	Keep        func(name string) bool // which columns to read; nil means all
+	Kinds       map[string]Kind        // kinds known beforehand; names the input lacks are ignored
+	Categorical []string               // columns to read as categories whatever they look like
+	Missing     []string               // texts that mean missing, beside the empty one, NA, N/A, NaN, null and ?
+
+	// The rest concerns CSV only.
+
+	Delimiter byte // 0 means comma, semicolon or tab, whichever fits
+	NoHeader  bool // the first line is data; columns are named x0, x1, …
+
+	// SampleRows is how many rows of a stream decide on the kinds: 0 means 10,000,
+	// a negative number all of them, which holds the text in memory. Later cells
+	// that contradict the kind are errors.
+	SampleRows int
+}
+
+const (
+	usualChunkRows  = 8192
+	usualChunkCells = 4 << 20 // a chunk of thousands of columns has fewer rows
+	usualSampleRows = 10_000
+	everyRow        = math.MaxInt
+)
+
+func (o Options) chunkRows(columns int) int {
+	if o.ChunkRows > 0 {
+		return o.ChunkRows
+	}
+	return max(1, min(usualChunkRows, usualChunkCells/max(1, columns)))
+}
+
+func (o Options) sampleRows() int {
+	switch {
+	case o.SampleRows < 0:
+		return everyRow
+	case o.SampleRows == 0:
+		return usualSampleRows
+	}
+	return o.SampleRows
+}
+
+func (o Options) keeps(name string) bool { return o.Keep == nil || o.Keep(name) }
+
+// declaredKind is the kind the caller chose for the column, if any.
+func (o Options) declaredKind(name string) (Kind, bool) {
+	if slices.Contains(o.Categorical, name) {
+		return Category, true
+	}
+	kind, declared := o.Kinds[name]
+	return kind, declared
+}
+
+// checkNames checks a file's column names against each other and the options.
+func (o Options) checkNames(names []string) error {
+	if len(names) > mostColumns {
+		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", thousands(mostColumns)), Remedy: "split the table"}
+	}
+	position := make(map[string]int, len(names))
+	kept := 0
+	for i, name := range names {
+		if name == "" {
+			return &Error{Row: noRow, Message: fmt.Sprintf("column %d has no name", i), Remedy: "give every column a name"}
+		}
+		if first, seen := position[name]; seen {
+			return &Error{Row: noRow, Column: name, Message: fmt.Sprintf("columns %d and %d have the same name", first, i), Remedy: "rename one of them"}
+		}
+		position[name] = i
+		if o.keeps(name) {
+			kept++
+		}
+	}
+	for _, name := range o.Categorical {
+		if _, exists := position[name]; !exists {
+			return &Error{Row: noRow, Column: name, Message: "the column is declared a category but the table has no such column", Remedy: "check the spelling"}
+		}
+	}
+	if kept == 0 {
+		return &Error{Row: noRow, Message: "none of the table's columns is wanted", Remedy: "check the names of the columns to read"}
+	}
+	return nil
+}
+
+// Open opens a file, its format told by the end of its name: .csv, .tsv (either
+// with .gz), .parquet or .arrow.
+func Open(path string, options Options) (Source, error) {
+	return open(context.Background(), path, options)
+}
+
+func open(ctx context.Context, path string, options Options) (Source, error) {
+	format, err := FormatOf(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{File: path, Row: noRow, Message: "cannot be opened: " + err.Error(), Remedy: "check the path and its permissions", Err: err}
+	}
+	options.Name = path
+	source, err := openReader(ctx, file, file, format, options)
+	if err != nil {
+		file.Close()
+		return nil, during("reading", path, err)
+	}
+	return source, nil
+}
+
+// OpenReader reads a table from r. Parquet and Arrow files need random access: if r
+// cannot give it, they are first copied to a temporary file. Close does not close r.
+func OpenReader(r io.Reader, format Format, options Options) (Source, error) {
+	source, err := openReader(context.Background(), r, io.NopCloser(r), format, options)
+	if err != nil {
+		return nil, during("reading", options.Name, err)
+	}
+	return source, nil
+}
+
+// openReader opens r as the format says. The source it returns closes resource.
+func openReader(ctx context.Context, r io.Reader, resource io.Closer, format Format, options Options) (Source, error) {
+	switch format {
+	case TSV:
+		if options.Delimiter == 0 {
+			options.Delimiter = '\t'
+		}
+		return openCSV(ctx, r, resource, options)
+	case CSV:
+		return openCSV(ctx, r, resource, options)
+	case Parquet:
+		return openParquet(r, resource, options)
+	case Arrow, ArrowFile:
+		return openArrow(r, resource, options)
+	}
+	return nil, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %d", format)}
+}
+
+// Read reads a whole file. Kinds of CSV columns are inferred from all rows.
+func Read(ctx context.Context, path string, options Options) (*Table, error) {
+	options.SampleRows = -1
+	if options.ChunkRows == 0 && isText(path) {
+		options.ChunkRows = everyRow // the sample is the table already
+	}
+	source, err := open(ctx, path, options)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	return ReadAll(ctx, source)
+}
+
+func isText(path string) bool {
+	format, err := FormatOf(path)
+	return err == nil && (format == CSV || format == TSV)
+}
+
+// ReadAll reads what is left of a source. It does not close it.
+func ReadAll(ctx context.Context, source Source) (*Table, error) {
+	var chunks []*Table
+	for {
+		chunk, err := source.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, chunk)
+	}
+	if len(chunks) == 0 {
+		return source.Schema().empty(), nil
+	}
+	return concat(chunks)
+}
