@@ -1,0 +1,42 @@
+# make           bin/psi and bin/psi-static, and the ONNX Runtime library beside them
+# make check     all that CI runs
+# make test      the tests alone
+# make lint fmt  the linters; the formatter
+
+export GOEXPERIMENT := simd
+TOOL := go tool -modfile=tools/go.mod
+
+# Until there is a program, building is compiling every package.
+PROGRAM = $(if $(wildcard cmd/psi),-o $@ ./cmd/psi,./...)
+
+.PHONY: build check test lint fmt clean onnxruntime bin/psi bin/psi-static
+
+build: bin/psi bin/psi-static onnxruntime
+
+# go knows what is stale and make does not, so these two always run.
+bin/psi:
+	CGO_ENABLED=1 go build -tags onnx $(PROGRAM)
+
+bin/psi-static:
+	CGO_ENABLED=0 go build $(PROGRAM)
+
+onnxruntime:
+	scripts/fetch-onnxruntime
+
+check:
+	.ci/run
+
+test: export GOMLX_NO_AUTO_INSTALL := 1
+test:
+	library=$$(scripts/fetch-onnxruntime) && \
+	ONNXRUNTIME_SHARED_LIBRARY_PATH=$$library CGO_ENABLED=1 go test -tags onnx ./...
+
+lint:
+	$(TOOL) golangci-lint run
+	$(TOOL) golangci-lint run --build-tags onnx,xla
+
+fmt:
+	$(TOOL) gofumpt -w .
+
+clean:
+	rm -rf bin

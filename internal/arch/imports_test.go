@@ -1,0 +1,99 @@
+package arch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Outside modules that only some packages may see.
+const (
+	gomlx = "github.com/gomlx/"           // the tensor engine
+	arrow = "github.com/apache/arrow-go/" // Arrow and Parquet
+)
+
+// mayImport says, for each package, which packages of this module and which of
+// the guarded outside modules its code may import. It is the whole list: a new
+// package is added here, one that is gone is taken out.
+var mayImport = map[string][]string{
+	"shapley":            {},
+	"table":              {arrow},
+	"internal/arch":      {},
+	"internal/benchset":  {"table"},
+	"internal/synth":     {"table"},
+	"internal/encode":    {"table"},
+	"internal/engine":    {gomlx},
+	"internal/network":   {gomlx, "internal/engine", "internal/encode", "shapley"},
+	"internal/objective": {gomlx, "internal/engine", "internal/network"},
+	"internal/train":     {gomlx, "internal/engine", "internal/network", "internal/objective", "internal/encode", "shapley"},
+}
+
+// restricted reports what mayImport calls an imported path, if it speaks of it.
+func restricted(imported string) (name string, ok bool) {
+	for _, outside := range []string{gomlx, arrow} {
+		if strings.HasPrefix(imported, outside) {
+			return outside, true
+		}
+	}
+	if imported == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, module+"/")
+}
+
+func TestImports(t *testing.T) {
+	pkgs := packages(t)
+	for _, dir := range sortedKeys(pkgs) {
+		allowed, listed := mayImport[dir]
+		if !listed {
+			t.Errorf("package %s is not listed in mayImport", dir)
+			continue
+		}
+		for _, f := range pkgs[dir] {
+			for _, imported := range f.imports(t) {
+				if name, ok := restricted(imported); ok && !f.isTest() && !slices.Contains(allowed, name) {
+					t.Errorf("%s: package %s may not import %s", f.path, dir, imported)
+				}
+			}
+		}
+	}
+	for _, dir := range sortedKeys(mayImport) {
+		if pkgs[dir] == nil {
+			t.Errorf("package %s is listed in mayImport but is not there", dir)
+		}
+	}
+}
+
+// Tests may import any package, as long as no two packages then need each other.
+// The compiler refuses such a cycle in code, but not through an external test.
+func TestNoCycles(t *testing.T) {
+	pkgs := packages(t)
+	const open, done = 1, 2
+	state := map[string]int{}
+	var visit func(dir string, way []string)
+	visit = func(dir string, way []string) {
+		way = append(way, dir)
+		if state[dir] == open {
+			t.Errorf("packages need each other: %s", strings.Join(way[slices.Index(way, dir):], " → "))
+		}
+		if state[dir] != 0 || pkgs[dir] == nil {
+			return
+		}
+		state[dir] = open
+		needed := map[string]bool{}
+		for _, f := range pkgs[dir] {
+			for _, imported := range f.imports(t) {
+				if name, ok := restricted(imported); ok && name != dir {
+					needed[name] = true
+				}
+			}
+		}
+		for _, name := range sortedKeys(needed) {
+			visit(name, way)
+		}
+		state[dir] = done
+	}
+	for _, dir := range sortedKeys(pkgs) {
+		visit(dir, nil)
+	}
+}
