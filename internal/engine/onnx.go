@@ -1,0 +1,28 @@
+//go:build onnx
+
+package engine
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/gomlx/compute"
+	onnxbackend "github.com/gomlx/compute-onnx"
+)
+
+// LibraryEnv names the file of ONNX Runtime's shared library. Without it the
+// library is looked for beside the program.
+const LibraryEnv = "ONNXRUNTIME_SHARED_LIBRARY_PATH"
+
+func openONNX() (compute.Backend, error) {
+	onnxbackend.EnableAutoInstall(false)
+	if os.Getenv(LibraryEnv) == "" {
+		if program, err := os.Executable(); err == nil {
+			library := filepath.Join(filepath.Dir(program), "libonnxruntime.so.1")
+			if _, err := os.Stat(library); err == nil {
+				return onnxbackend.New(library)
+			}
+		}
+	}
+	return onnxbackend.New("")
+}

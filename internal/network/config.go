@@ -1,0 +1,104 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Head says how the attributions come about.
+type Head string
+
+// Form is the shape of the exact head's multilinear game.
+type Form string
+
+const (
+	// Exact makes the game multilinear in the mask, so that its Shapley values are
+	// an integral done exactly.
+	Exact Head = "exact"
+	// Learned is the paper's: a trunk emits f_d and training teaches f_d ≈ φ_d.
+	Learned Head = "learned"
+
+	// Product is a sum of K products of one factor per player.
+	Product Form = "product"
+	// TensorTrain is a sum of products of one matrix per player.
+	TensorTrain Form = "tensor-train"
+)
+
+// Inputs are the sizes that the table decides. Players are numbered numeric columns
+// first, then categorical ones.
+type Inputs struct {
+	Numeric int   // players that are numbers
+	Bins    int   // piecewise-linear bins of each
+	Levels  []int // embedding rows of each categorical player
+}
+
+// Players is D, the number of players.
+func (in Inputs) Players() int { return in.Numeric + len(in.Levels) }
+
+// Config is everything that fixes a network but its weights.
+type Config struct {
+	Inputs  Inputs
+	Outputs int // C: 1, or the number of classes
+
+	Head Head
+	Form Form // exact head
+
+	Frequencies int // learned periodic features per numeric player, beside the bins
+	Embedding   int // Dz, the width of a player's embedding
+	Hidden      int // hidden layers of a player's network, beyond the first
+
+	Channels int   // exact head: products, or trains, that are added up
+	Rank     int   // tensor-train: rows of a player's matrix
+	Order    []int // tensor-train: players from first to last matrix; nil is 0..D-1
+
+	Width  int // learned head: width of the trunk
+	Layers int // learned head: layers of the trunk
+
+	SigmaWidth  int // hidden units of a player's σ network
+	HiddenWidth int // hidden units of the h network
+}
+
+// Validate says what is wrong with the configuration.
+func (c Config) Validate() error {
+	var errs []error
+	need := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	d := c.Inputs.Players()
+	need(d > 0, "no players: the table needs at least one input column")
+	need(c.Inputs.Numeric == 0 || c.Inputs.Bins > 0, "bins must be positive, not %d", c.Inputs.Bins)
+	need(c.Outputs > 0, "outputs must be positive, not %d", c.Outputs)
+	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)
+	need(c.Hidden >= 0 && c.Frequencies >= 0, "hidden and frequencies must not be negative")
+	need(c.SigmaWidth > 0 && c.HiddenWidth > 0, "the widths of the σ and h networks must be positive")
+	switch c.Head {
+	case Exact:
+		need(c.Channels > 0, "channels must be positive, not %d", c.Channels)
+		switch c.Form {
+		case Product:
+		case TensorTrain:
+			need(c.Rank > 0, "rank must be positive, not %d", c.Rank)
+			need(c.Order == nil || isPermutation(c.Order, d), "order %v is not a permutation of %d players", c.Order, d)
+		default:
+			need(false, "unknown form %q: choose %s or %s", c.Form, Product, TensorTrain)
+		}
+	case Learned:
+		need(c.Width > 0 && c.Layers > 0, "width and layers must be positive")
+	default:
+		need(false, "unknown head %q: choose %s or %s", c.Head, Exact, Learned)
+	}
+	return errors.Join(errs...)
+}
+
+func isPermutation(order []int, n int) bool {
+	seen := make([]bool, n)
+	for _, d := range order {
+		if d < 0 || d >= n || seen[d] {
+			return false
+		}
+		seen[d] = true
+	}
+	return len(order) == n
+}

@@ -1,0 +1,104 @@
+package network
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// periodicScale is the spread of the first frequencies, in cycles per standard
+// deviation of the column.
+const periodicScale = 1.0
+
+func embeddingWeights(c Config) []Weight {
+	in, z := c.Inputs, c.Embedding
+	var ws []Weight
+	if in.Numeric > 0 {
+		ws = append(ws,
+			// A piecewise-linear code is mostly 0 and 1, and its steps add up: about
+			// 8 of them weigh as much as one ordinary input.
+			Weight{"bins", []int{in.Numeric, in.Bins, z}, Mean, uniform(perRoot(8))},
+			Weight{"bins_bias", []int{in.Numeric, 1, z}, Mean, uniform(perRoot(in.Bins))},
+		)
+		if c.Frequencies > 0 {
+			ws = append(ws,
+				Weight{"frequency", []int{in.Numeric, 1, c.Frequencies}, Mean, normal(periodicScale)},
+				Weight{"periodic", []int{in.Numeric, 2 * c.Frequencies, z}, Mean, uniform(perRoot(2 * c.Frequencies))},
+			)
+		}
+	}
+	if len(in.Levels) > 0 {
+		rows := 0
+		for _, n := range in.Levels {
+			rows += n
+		}
+		ws = append(ws, Weight{"levels", []int{rows, z}, Mean, uniform(1)})
+	}
+	for _, name := range hiddenLayers(c) {
+		ws = append(ws,
+			Weight{name, []int{in.Players(), z, z}, Mean, uniform(perRoot(z))},
+			Weight{name + "_bias", []int{in.Players(), 1, z}, Mean, uniform(perRoot(z))})
+	}
+	return ws
+}
+
+func hiddenLayers(c Config) []string {
+	names := []string{"player1", "player2", "player3", "player4"}
+	return names[:min(c.Hidden, len(names))]
+}
+
+// embed is MENN₁: an independent network per player, z_d = E_d(x_d), all players at
+// once as batched blocks [D, in, out]. The paper writes it as dense layers under
+// block masks, which is the same function with D times the weights.
+func embed(c Config, w Lookup, rows Rows) *Node {
+	var parts []*Node
+	if rows.Numbers != nil {
+		parts = append(parts, embedNumbers(c, w, rows.Numbers))
+	}
+	if rows.Codes != nil {
+		rowsOf := Gather(w("levels"), InsertAxes(rows.Codes, -1)) // [B, categorical, Z]
+		parts = append(parts, TransposeAllAxes(rowsOf, 1, 0, 2))
+	}
+	h := parts[0]
+	if len(parts) > 1 {
+		h = Concatenate(parts, 0)
+	}
+	h = relu(h)
+	for _, name := range hiddenLayers(c) {
+		h = relu(playerLayer(w, name, h))
+	}
+	return h
+}
+
+// embedNumbers maps [B, N, 2] to the first layer of the numeric players [N, B, Z].
+func embedNumbers(c Config, w Lookup, numbers *Node) *Node {
+	x := TransposeAllAxes(numbers, 1, 0, 2)
+	position := Slice(x, AxisRange(), AxisRange(), AxisRange(0, 1)) // [N, B, 1]
+	bin := Iota(x.Graph(), shapes.Make(dtypes.Float32, 1, 1, c.Inputs.Bins), -1)
+	code := ClipScalar(Sub(position, bin), 0, 1) // piecewise-linear: full bins, then a part of one
+	h := Add(Einsum("dbi,dij->dbj", code, w("bins")), w("bins_bias"))
+	if c.Frequencies > 0 {
+		value := Slice(x, AxisRange(), AxisRange(), AxisRange(1, 2))
+		angle := MulScalar(Mul(value, w("frequency")), 2*3.141592653589793)
+		waves := Concatenate([]*Node{Sin(angle), Cos(angle)}, -1)
+		h = Add(h, Einsum("dbi,dij->dbj", waves, w("periodic")))
+	}
+	return h
+}
+
+// playerLayer applies every player's own dense layer to h [D, B, in].
+func playerLayer(w Lookup, name string, h *Node) *Node {
+	return Add(Einsum("dbi,dij->dbj", h, w(name)), w(name+"_bias"))
+}
+
+func relu(x *Node) *Node { return MaxScalar(x, 0) }
+
+// positive is log(1 + eˣ), written with functions that have gradients on every backend.
+func positive(x *Node) *Node {
+	return Add(relu(x), Log1P(Exp(Neg(Abs(x)))))
+}
+
+// players turns masks [B, P, D] into [D, B, P, 1].
+func players(mask *Node) *Node {
+	return InsertAxes(TransposeAllAxes(mask, 2, 0, 1), -1)
+}

@@ -1,0 +1,66 @@
+package network
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// learned is the paper's head (§3.4, Fig. 2): absent players' embeddings are
+// replaced by baselines b_d, a linear mix W and a trunk emit out ∈ R^D, and
+// f_d = R_d out_d.
+//
+// W is linear, so W·concat(z') = Σ_d R_d (u_d − a_d) + Σ_d a_d with u_d = W_d z_d
+// and a_d = W_d b_d: a further coalition of a row costs D·H, not D·Z·H.
+type learned struct{ Config }
+
+func (h learned) weights() []Weight {
+	d, z := h.Inputs.Players(), h.Embedding
+	ws := []Weight{
+		{"mix", []int{d, z, h.Width}, Mean, uniform(perRoot(d * z))},
+		{"mix_bias", []int{1, 1, h.Width}, Mean, constant(0)},
+		{"baseline", []int{d, 1, z}, Mean, uniform(1)},
+	}
+	for i := range h.Layers {
+		ws = append(ws,
+			Weight{trunkLayer(i), []int{h.Width, h.Width}, Mean, uniform(1.7 * perRoot(h.Width))},
+			Weight{trunkLayer(i) + "_bias", []int{h.Width}, Mean, constant(0)})
+	}
+	return append(ws,
+		Weight{"out", []int{h.Width, h.Outputs * d}, Mean, uniform(perRoot(h.Width))},
+		Weight{"out_bias", []int{h.Outputs * d}, Mean, constant(0)})
+}
+
+func trunkLayer(i int) string { return fmt.Sprintf("trunk%d", i+1) }
+
+func (h learned) game(w Lookup, z *Node) Game {
+	absent := Einsum("dbi,dij->dbj", w("baseline"), w("mix"))       // a [D, 1, H]
+	gain := Sub(Einsum("dbi,dij->dbj", z, w("mix")), absent)        // u − a [D, B, H]
+	rest := Add(ReduceAndKeep(absent, ReduceSum, 0), w("mix_bias")) // [1, 1, H]
+	return learnedGame{Config: h.Config, w: w, gain: gain, rest: rest}
+}
+
+type learnedGame struct {
+	Config
+	w          Lookup
+	gain, rest *Node
+}
+
+func (g learnedGame) Attributions(mask *Node, _ int) *Node {
+	b, p := mask.Shape().Dim(0), mask.Shape().Dim(1)
+	h := silu(Add(Einsum("bpd,dbh->bph", mask, g.gain), g.rest))
+	h = Reshape(h, b*p, g.Width)
+	for i := range g.Layers {
+		h = silu(dense(g.w, trunkLayer(i), h))
+	}
+	out := Reshape(dense(g.w, "out", h), b, p, g.Outputs, g.Inputs.Players())
+	return Mul(InsertAxes(mask, 2), out)
+}
+
+func (g learnedGame) Value(mask *Node) *Node { return ReduceSum(g.Attributions(mask, 0), -1) }
+
+func dense(w Lookup, name string, h *Node) *Node {
+	return Add(Dot(h, w(name)).Product(), InsertAxes(w(name+"_bias"), 0))
+}
+
+func silu(x *Node) *Node { return Mul(x, Sigmoid(x)) }

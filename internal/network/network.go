@@ -1,0 +1,110 @@
+// Package network builds the graphs of MODEL: the encoders, the players' networks
+// (MENN), the two heads, σ_d and h.
+//
+// Axes, wherever a comment names them: B rows, P coalitions of each row, D players,
+// C outputs, Z the width of an embedding, K channels, M trains of rank r, H the
+// width of a hidden layer. Tensors of players put D first: slices of players are
+// contiguous.
+package network
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Network is the definition of a network: what weights it has and how its graphs
+// are built from them. It holds no weights itself.
+type Network struct {
+	Config
+	weights []Weight
+	head    head
+}
+
+// head is what the two heads have in common.
+type head interface {
+	weights() []Weight
+	// game prepares, from the players' embeddings z [D, B, Z], what all coalitions
+	// of a row share.
+	game(w Lookup, z *Node) Game
+}
+
+// Lookup finds a weight's node by its name.
+type Lookup func(name string) *Node
+
+// Game is the game of each row of a batch, S ↦ f(x_S), with f(∅) = 0.
+type Game interface {
+	// Value is f(x_S) [B, P, C] for masks [B, P, D].
+	Value(mask *Node) *Node
+	// Attributions are f_d(x_S) [B, P, C, D] for masks [B, P, D]: Shapley values
+	// by the given number of quadrature nodes with the exact head, the trunk's
+	// outputs with the learned one. Absent players get 0.
+	Attributions(mask *Node, nodes int) *Node
+}
+
+// Interacting is a Game that also has exact pairwise interactions.
+type Interacting interface {
+	Game
+	// Interactions are the Shapley interaction indices [B, P, C, D] of every player
+	// with one other, whose place in pivot [D] is 1 (the rest 0). The pivot's
+	// interaction with itself is 0.
+	Interactions(mask, pivot *Node, nodes int) *Node
+}
+
+// New checks the configuration and lists the weights.
+func New(c Config) (*Network, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	n := &Network{Config: c}
+	switch {
+	case c.Head == Learned:
+		n.head = learned{c}
+	case c.Form == TensorTrain:
+		n.head = tensorTrain{c}
+	default:
+		n.head = product{c}
+	}
+	n.weights = append(n.weights, embeddingWeights(c)...)
+	n.weights = append(n.weights, n.head.weights()...)
+	n.weights = append(n.weights, sigmaWeights(c)...)
+	n.weights = append(n.weights, hiddenWeights(c)...)
+	return n, nil
+}
+
+// Weights lists the weights in a fixed order.
+func (n *Network) Weights() []Weight { return n.weights }
+
+// Rows are the inputs of a batch of rows, as package encode writes them.
+type Rows struct {
+	Numbers *Node // [B, numeric players, 2]: position among the bins, standardised value; nil if there are none
+	Codes   *Node // [B, categorical players] int32 rows of the embedding table; nil if there are none
+}
+
+// Forward is a network with weights and rows put in: everything about those rows.
+type Forward struct {
+	Game
+	n *Network
+	w Lookup
+	z *Node // [D, B, Z]
+}
+
+// Forward embeds the rows.
+func (n *Network) Forward(w Lookup, rows Rows) *Forward {
+	z := embed(n.Config, w, rows)
+	return &Forward{Game: n.head.game(w, z), n: n, w: w, z: z}
+}
+
+// Std is σ_d [B, C, D] of rows with masks [B, D] and attributions f [B, C, D].
+func (f *Forward) Std(mask, attributions *Node) *Node {
+	return std(f.n.Config, f.w, StopGradient(f.z), mask, StopGradient(attributions))
+}
+
+// NoiseStd is σ_0 [C].
+func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(noiseScale)) }
+
+// NoiseScale is the unit of σ [C].
+func (f *Forward) NoiseScale() *Node { return f.w(noiseScale) }
+
+// HiddenVariance is h²(x_S) [B, P, C] for masks [B, P, D].
+func (f *Forward) HiddenVariance(mask *Node) *Node {
+	return hiddenVariance(f.n.Config, f.w, StopGradient(f.z), mask)
+}

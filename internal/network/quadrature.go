@@ -1,0 +1,15 @@
+package network
+
+import "gonum.org/v1/gonum/integrate/quad"
+
+// gaussLegendre returns q nodes and weights on [0, 1], exact for polynomials of
+// degree 2q−1.
+func gaussLegendre(q int) (nodes, weights []float64) {
+	nodes, weights = make([]float64, q), make([]float64, q)
+	quad.Legendre{}.FixedLocations(nodes, weights, 0, 1)
+	return nodes, weights
+}
+
+// ExactNodes is the number of quadrature nodes that integrates the derivative of
+// any multilinear game of n players exactly: it is a polynomial of degree n−1.
+func ExactNodes(n int) int { return max(1, (n+1)/2) }

@@ -1,0 +1,56 @@
+package network
+
+import (
+	"context"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/shapley"
+)
+
+// coalitionsPerPass is how many coalitions of one row a RowGame evaluates at once.
+const coalitionsPerPass = 512
+
+// RowGame is the game of one row, S ↦ f(x_S), for package shapley to enumerate or
+// sample. Its players are all D; a row with missing cells is audited on
+// shapley.Restrict of it.
+type RowGame struct {
+	e   *Evaluator
+	row *encode.Batch
+}
+
+// RowGame is the game of row i of b.
+func (e *Evaluator) RowGame(b *encode.Batch, i int) *RowGame {
+	row := encode.NewBatch(1, b.Numeric, b.Categorical)
+	row.Set(0, b, i)
+	return &RowGame{e, row}
+}
+
+// Players is D.
+func (g *RowGame) Players() int { return g.e.net.Inputs.Players() }
+
+// Outputs is C.
+func (g *RowGame) Outputs() int { return g.e.net.Outputs }
+
+// Values is f(x_S) of each coalition.
+func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64, error) {
+	d, c := g.Players(), g.Outputs()
+	values := make([]float64, 0, s.Len()*c)
+	mask := make([]float32, coalitionsPerPass*d)
+	for from := 0; from < s.Len(); from += coalitionsPerPass {
+		k := min(coalitionsPerPass, s.Len()-from)
+		clear(mask)
+		for i := range k {
+			for player := range s.Members(from + i) {
+				mask[i*d+player] = 1
+			}
+		}
+		out, err := g.e.Coalitions(ctx, g.row, mask, coalitionsPerPass)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range out[:k*c] {
+			values = append(values, float64(v))
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,86 @@
+package network
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// attributionWidth is the width of MENN₂, which lifts f_d for the σ network.
+const attributionWidth = 8
+
+// softplus⁻¹ of the first guesses of σ_0 and σ_d, in units of noise_scale.
+const (
+	sigma0Start = 0.3  // softplus: 0.85
+	sigmaStart  = -1.5 // softplus: 0.2
+)
+
+func sigmaWeights(c Config) []Weight {
+	d, z, s := c.Inputs.Players(), c.Embedding, c.SigmaWidth
+	return []Weight{
+		{"sigma_in", []int{d, z, s}, Sigma, uniform(perRoot(z))},
+		{"sigma_in_bias", []int{d, 1, s}, Sigma, uniform(perRoot(z))},
+		{"sigma_attribution", []int{d, c.Outputs, attributionWidth}, Sigma, uniform(1)},
+		{"sigma_attribution_bias", []int{d, 1, attributionWidth}, Sigma, uniform(1)},
+		{"sigma_lifted", []int{d, attributionWidth, s}, Sigma, uniform(perRoot(attributionWidth))},
+		{"sigma_out", []int{d, s, c.Outputs}, Sigma, uniform(perRoot(s))},
+		{"sigma_out_bias", []int{d, 1, c.Outputs}, Sigma, constant(sigmaStart)},
+		{"sigma0", []int{c.Outputs}, Sigma, constant(sigma0Start)},
+		// The unit of σ: about the error of the mean, so that the networks above start
+		// near the answer. Set once, not trained.
+		{noiseScale, []int{c.Outputs}, Fixed, constant(1)},
+	}
+}
+
+const noiseScale = "noise_scale"
+
+// SetNoiseScale sets the unit of σ [C] in weights on the host.
+func SetNoiseScale(weights map[string][]float32, scale []float32) { copy(weights[noiseScale], scale) }
+
+// std is σ_d = R_d softplus(FFNN_d([z_d, MENN₂(f_d)])) as [B, C, D] for z [D, B, Z],
+// masks [B, D] and attributions [B, C, D]. Every player has its own weights.
+func std(c Config, w Lookup, z, mask, attributions *Node) *Node {
+	f := TransposeAllAxes(attributions, 2, 0, 1) // [D, B, C]
+	h := playerLayer(w, "sigma_in", z)
+	lifted := relu(playerLayer(w, "sigma_attribution", f))
+	h = relu(Add(h, Einsum("dbi,dij->dbj", lifted, w("sigma_lifted"))))
+	s := Mul(positive(playerLayer(w, "sigma_out", h)), InsertAxes(w(noiseScale), 0, 0)) // [D, B, C]
+	return Mul(TransposeAllAxes(s, 1, 2, 0), InsertAxes(mask, 1))
+}
+
+func hiddenWeights(c Config) []Weight {
+	d, z, s := c.Inputs.Players(), c.Embedding, c.HiddenWidth
+	return []Weight{
+		{"hidden_mix", []int{d, z, s}, Hidden, uniform(perRoot(d * z))},
+		{"hidden_absent", []int{d, 1, s}, Hidden, uniform(perRoot(d))},
+		{"hidden_mix_bias", []int{1, 1, s}, Hidden, constant(0)},
+		{"hidden_layer", []int{s, s}, Hidden, uniform(1.7 * perRoot(s))},
+		{"hidden_layer_bias", []int{s}, Hidden, constant(0)},
+		{"hidden_out", []int{s, c.Outputs}, Hidden, uniform(perRoot(s))},
+		{"hidden_out_bias", []int{c.Outputs}, Hidden, constant(0)},
+	}
+}
+
+// hiddenVariance is h²(x_S) [B, P, C] for z [D, B, Z] and masks [B, P, D]: the
+// variance of the mean due to what is absent, exactly 0 where nothing is. Its
+// network sees [z', R] through a linear mix, as the learned head does.
+func hiddenVariance(c Config, w Lookup, z, mask *Node) *Node {
+	absent := w("hidden_absent")                                    // [D, 1, H]
+	gain := Sub(Einsum("dbi,dij->dbj", z, w("hidden_mix")), absent) // [D, B, H]
+	rest := Add(ReduceAndKeep(absent, ReduceSum, 0), w("hidden_mix_bias"))
+	h := silu(Add(Einsum("bpd,dbh->bph", mask, gain), rest))
+	b, p := mask.Shape().Dim(0), mask.Shape().Dim(1)
+	h = silu(dense(w, "hidden_layer", Reshape(h, b*p, c.HiddenWidth)))
+	variance := Reshape(positive(dense(w, "hidden_out", h)), b, p, c.Outputs)
+	anyAbsent := OneMinus(ReduceAndKeep(mask, ReduceMin, -1)) // [B, P, 1]
+	return Mul(variance, anyAbsent)
+}
+
+// NoiseStd is σ_0 [C] of weights on the host.
+func NoiseStd(weights map[string][]float32) []float32 {
+	s := make([]float32, len(weights["sigma0"]))
+	for i, v := range weights["sigma0"] {
+		s[i] = float32(math.Log1p(math.Exp(float64(v)))) * weights[noiseScale][i]
+	}
+	return s
+}

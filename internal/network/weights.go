@@ -1,0 +1,67 @@
+package network
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Group is the part of the network a weight belongs to. Parts are trained one
+// after the other: the mean first, then, with the mean frozen, σ and h.
+type Group uint8
+
+// The parts of a network.
+const (
+	Mean   Group = iota // player networks and head: v and φ
+	Sigma               // σ_d and σ_0
+	Hidden              // h, the spread due to absent players
+	Fixed               // set on the host, never trained
+)
+
+// Weight is one tensor of weights and how it starts.
+type Weight struct {
+	Name  string
+	Dims  []int
+	Group Group
+	start start
+}
+
+// Size is the number of elements.
+func (w Weight) Size() int {
+	size := 1
+	for _, d := range w.Dims {
+		size *= d
+	}
+	return size
+}
+
+// start draws a weight's first elements.
+type start func(rng *rand.Rand) float64
+
+func uniform(scale float64) start {
+	return func(rng *rand.Rand) float64 { return scale * (2*rng.Float64() - 1) }
+}
+
+func normal(sd float64) start {
+	return func(rng *rand.Rand) float64 { return sd * rng.NormFloat64() }
+}
+
+func constant(v float64) start {
+	return func(*rand.Rand) float64 { return v }
+}
+
+// perRoot is 1/√n, the usual scale of weights that add up n inputs.
+func perRoot(n int) float64 { return 1 / math.Sqrt(float64(n)) }
+
+// Start draws the weights on the host, so that every backend starts from the same numbers.
+func (n *Network) Start(seed uint64) map[string][]float32 {
+	rng := rand.New(rand.NewPCG(seed, 0x7073692077656967)) // a stream of its own
+	values := make(map[string][]float32, len(n.weights))
+	for _, w := range n.weights {
+		v := make([]float32, w.Size())
+		for i := range v {
+			v[i] = float32(w.start(rng))
+		}
+		values[w.Name] = v
+	}
+	return values
+}

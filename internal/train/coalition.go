@@ -1,0 +1,113 @@
+package train
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Sampler is a distribution over the coalitions of a row's observed players.
+type Sampler string
+
+const (
+	// UniformSize draws the size uniformly from 0..n, then a uniform subset.
+	UniformSize Sampler = "uniform"
+	// Kernel draws the size s with probability ∝ 1/(s(n−s)), 0 < s < n, then a uniform
+	// subset: the Shapley kernel, under which least squares gives Shapley values.
+	Kernel Sampler = "kernel"
+	// Bernoulli keeps each player with probability 1/2.
+	Bernoulli Sampler = "bernoulli"
+)
+
+// Validate says whether the sampler is one of those above.
+func (s Sampler) Validate() error {
+	switch s {
+	case UniformSize, Kernel, Bernoulli:
+		return nil
+	}
+	return fmt.Errorf("unknown sampler %q: choose %s, %s or %s", s, UniformSize, Kernel, Bernoulli)
+}
+
+// draw writes a coalition of the players in whole to part.
+func (s Sampler) draw(rng *rand.Rand, whole, part []float32) {
+	n := count(whole)
+	switch s {
+	case Bernoulli:
+		for d, present := range whole {
+			part[d] = present * float32(rng.Uint32()&1)
+		}
+	case Kernel:
+		subset(rng, whole, part, n, kernelSize(rng, n))
+	default:
+		subset(rng, whole, part, n, rng.IntN(n+1))
+	}
+}
+
+func count(mask []float32) (n int) {
+	for _, present := range mask {
+		if present != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// kernelSize draws s with probability ∝ 1/(s(n−s)) = (1/s + 1/(n−s))/n, which is s or
+// n−s, with equal chances, for s with probability ∝ 1/s. Below two players there is
+// no such s, and the coalition is empty.
+func kernelSize(rng *rand.Rand, n int) int {
+	if n < 2 {
+		return 0
+	}
+	total := 0.0
+	for s := 1; s < n; s++ {
+		total += 1 / float64(s)
+	}
+	at := rng.Float64() * total
+	s := 1
+	for ; s < n-1; s++ {
+		if at -= 1 / float64(s); at < 0 {
+			break
+		}
+	}
+	if rng.Uint32()&1 == 0 {
+		return n - s
+	}
+	return s
+}
+
+// subset writes a uniform subset of the given size of the n players in whole.
+func subset(rng *rand.Rand, whole, part []float32, n, size int) {
+	for d, present := range whole {
+		part[d] = 0
+		if present == 0 {
+			continue
+		}
+		if rng.IntN(n) < size {
+			part[d] = 1
+			size--
+		}
+		n--
+	}
+}
+
+// before draws a player of whole and the players that precede it in a uniform random
+// order of them: their number is uniform on 0..n−1. pick marks the player. With no
+// players it leaves everything empty.
+func before(rng *rand.Rand, whole, pick []float32, predecessors ...[]float32) {
+	clear(pick)
+	for _, p := range predecessors {
+		clear(p)
+	}
+	n := count(whole)
+	if n == 0 {
+		return
+	}
+	subset(rng, whole, pick, n, 1)
+	rest := make([]float32, len(whole))
+	for d := range whole {
+		rest[d] = whole[d] - pick[d]
+	}
+	for _, p := range predecessors {
+		subset(rng, rest, p, n-1, rng.IntN(n))
+	}
+}

@@ -1,0 +1,63 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/psi-shapley/psi/internal/objective"
+)
+
+// Config is the recipe of a training run.
+type Config struct {
+	Seed uint64
+
+	Steps   int     // of the mean
+	Batch   int     // rows per step
+	Rate    float64 // highest learning rate
+	Decay   float64 // weight decay
+	Clip    float64 // largest norm of a gradient
+	Average float64 // decay of the moving average of the weights
+
+	Sampler      Sampler // of the masked copies
+	MaskedWeight float64 // of masked copies beside rows as observed
+
+	Estimator objective.Estimator // learned head
+	Beta      float64             // learned head: β′, the weight of D_SHAP
+
+	PolishSteps int     // learned head
+	PolishRate  float64 // learned head
+
+	SpreadSteps   int     // of σ and h
+	SpreadRate    float64 // highest learning rate of σ and h
+	SpreadPenalty float64 // λ of Σ_d E σ_d²: noise that no column explains belongs to σ_0
+}
+
+// Validate says what is wrong with the recipe.
+func (c Config) Validate() error {
+	var errs []error
+	need := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	need(c.Steps > 0 && c.Batch > 0, "steps and batch must be positive, not %d and %d", c.Steps, c.Batch)
+	need(c.PolishSteps >= 0 && c.SpreadSteps >= 0, "steps must not be negative")
+	need(c.Rate > 0 && c.Decay >= 0 && c.Clip > 0, "rate and clip must be positive, decay not negative")
+	need(c.Average >= 0 && c.Average < 1, "average must be in [0, 1), not %g", c.Average)
+	errs = append(errs, c.Sampler.Validate())
+	if c.Estimator != "" {
+		errs = append(errs, c.Estimator.Validate())
+	}
+	return errors.Join(errs...)
+}
+
+// Default is the recipe for a table of that many training rows.
+func Default(rows int) Config {
+	return Config{
+		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
+		Sampler: Kernel, MaskedWeight: 0.5,
+		Estimator: objective.LeastSquares, Beta: 1,
+		PolishSteps: 1000, PolishRate: 1e-3,
+		SpreadSteps: 1000, SpreadRate: 5e-3, SpreadPenalty: 1e-3,
+	}
+}

@@ -1,0 +1,198 @@
+package train
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"math/rand/v2"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/objective"
+)
+
+// phase is one stretch of training: what is trained, on which coalitions, by which
+// loss. All phases run in the same loop.
+type phase struct {
+	name   string
+	steps  int
+	rate   float64
+	groups []network.Group
+	copies int  // coalitions per row
+	picks  bool // whether the loss needs a random player per row
+
+	// draw writes the coalitions of a row into masks [copies, D], masks[0] being the
+	// cells it has, and the random player into pick [D]. It may change the row.
+	draw func(rng *rand.Rand, b *minibatch, row int)
+	// loss is a scalar.
+	loss func(in lossInputs) *Node
+	// score is the validation loss of the averaged weights; the least one is kept.
+	score func(x *network.Explained, y []float32, sigma0 []float32) float64
+	// spread says whether score needs Std and HiddenVariance.
+	spread bool
+}
+
+// lossInputs are what a loss is made of.
+type lossInputs struct {
+	*network.Forward                  // of the weights being trained
+	teacher          *network.Forward // of the polish phase
+	y                *Node            // [B, C]
+	mask             *Node            // [B, P, D]
+	pick             *Node            // [B, D], if the phase picks
+}
+
+// copyOf is the copy of x [B, P, …] at one place of the P axis.
+func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisElem(at)), 1) }
+
+// fit trains the mean: by likelihood on rows as observed and on one masked copy of
+// each and, with the learned head, by D_SHAP. h is trained along, to weigh the copies.
+func (r *Run) fit() phase {
+	p := phase{
+		name: "fit", steps: r.Steps, rate: r.Rate,
+		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: squaredError,
+		draw: func(rng *rand.Rand, b *minibatch, row int) {
+			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
+		},
+		loss: func(in lossInputs) *Node { return r.likelihood(in, in.Value(in.mask)) },
+	}
+	if r.net.Head == network.Learned {
+		p.copies = r.Estimator.Copies()
+		p.picks = true
+		p.draw = r.drawForEstimator
+		p.loss = func(in lossInputs) *Node {
+			f := in.Attributions(in.mask, 0)
+			dshap := ReduceAllMean(r.Estimator.DSHAP(f, in.mask, in.pick))
+			return Add(r.likelihood(in, ReduceSum(f, -1)), MulScalar(dshap, r.Beta))
+		}
+	}
+	return p
+}
+
+// likelihood is the mean squared error of v [B, P, C] on rows as observed and on their
+// masked copies, and the likelihood of h.
+//
+// What a masked copy hides is noise to it: up to all the variance there is, where a
+// row as observed may have next to none. So masked copies are weighed by
+// (τ / (τ + h²))^γ, τ being the error of rows as observed: γ = 1 is the Gaussian
+// likelihood, which gives up on masked copies of noiseless data, γ = 0 lets their noise
+// drown the rest.
+func (r *Run) likelihood(in lossInputs, v *Node) *Node {
+	observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
+	full := objective.SquaredError(in.y, observed)
+	tau := StopGradient(ReduceAndKeep(full, ReduceMean, 0)) // [1, C]
+	h := r.hiddenVariance(in)
+	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedWeight))
+	sum := Add(full, Mul(weight, objective.SquaredError(in.y, masked)))
+	return Add(MulScalar(ReduceAllMean(sum), 0.5), hiddenLikelihood(observed, masked, h))
+}
+
+// hiddenFloor keeps the likelihood of h finite, in variances of the target.
+const hiddenFloor = 1e-4
+
+// hiddenVariance is h² [B, C] of the masked copy. One that hides nothing has h = 0.
+func (r *Run) hiddenVariance(in lossInputs) *Node {
+	masked := Slice(in.mask, AxisRange(), AxisRange(objective.Masked, objective.Masked+1))
+	return AddScalar(copyOf(in.HiddenVariance(masked), 0), hiddenFloor)
+}
+
+// hiddenLikelihood is the likelihood of h² = Var(μ(x) | x_S): of the gap between the
+// means of a row and of its masked copy.
+func hiddenLikelihood(observed, masked, h *Node) *Node {
+	gap := StopGradient(objective.SquaredError(observed, masked))
+	return ReduceAllMean(objective.GaussianNLL(gap, h))
+}
+
+// drawForEstimator draws the copies that the estimator reads.
+func (r *Run) drawForEstimator(rng *rand.Rand, b *minibatch, row int) {
+	if r.Estimator == objective.LeastSquares {
+		drawLeastSquares(rng, b, row)
+		return
+	}
+	whole, pick := b.mask(row, objective.Observed), b.pickOf(row)
+	r.Sampler.draw(rng, whole, b.mask(row, objective.Masked))
+	draws := [][]float32{b.mask(row, objective.WithoutD1)}
+	if b.copies > objective.WithoutD2 {
+		draws = append(draws, b.mask(row, objective.WithoutD2))
+	}
+	before(rng, whole, pick, draws...)
+	for i, without := range draws {
+		with := b.mask(row, objective.WithD1+2*i)
+		for d := range with {
+			with[d] = without[d] + pick[d]
+		}
+	}
+}
+
+func drawLeastSquares(rng *rand.Rand, b *minibatch, row int) {
+	whole, masked := b.mask(row, objective.Observed), b.mask(row, objective.Masked)
+	Kernel.draw(rng, whole, masked)
+	rest := b.mask(row, objective.Complement)
+	for d := range whole {
+		rest[d] = whole[d] - masked[d]
+	}
+	Kernel.draw(rng, masked, b.mask(row, objective.Within))
+}
+
+// polishWeight is the weight of least squares beside the teacher's values.
+const polishWeight = 3
+
+// polish teaches a copy of the network its own values and Shapley values, without
+// labels, on rows with some columns taken from other rows: fidelity improves in
+// seconds and accuracy stays.
+func (r *Run) polish() phase {
+	return phase{
+		name: "polish", steps: r.PolishSteps, rate: r.PolishRate,
+		groups: []network.Group{network.Mean}, copies: objective.LeastSquares.Copies(), picks: true,
+		draw: func(rng *rand.Rand, b *minibatch, row int) {
+			if rng.Uint32()&1 == 0 {
+				recombine(rng, b.rows, row, r.data.Rows)
+				b.observe(row)
+			}
+			drawLeastSquares(rng, b, row)
+		},
+		loss: func(in lossInputs) *Node {
+			f := in.Attributions(in.mask, 0)
+			v := Slice(ReduceSum(f, -1), AxisRange(), AxisRange(0, 2))
+			taught := StopGradient(in.teacher.Value(Slice(in.mask, AxisRange(), AxisRange(0, 2))))
+			ls := ReduceAllMean(objective.LeastSquares.DSHAP(f, in.mask, in.pick))
+			return Add(ReduceAllMean(objective.SquaredError(taught, v)), MulScalar(ls, polishWeight))
+		},
+	}
+}
+
+// recombine replaces about half of the players of a row by another row's.
+func recombine(rng *rand.Rand, b *encode.Batch, row int, from *encode.Batch) {
+	other := rng.IntN(from.Rows)
+	for d := range b.Players() {
+		if rng.Uint32()&1 == 0 {
+			b.SetPlayer(row, d, from, other)
+		}
+	}
+}
+
+// spread trains σ_d, σ_0 on rows as observed, and h on masked copies, with the mean
+// frozen. Trained together with the mean, on masked copies, σ would absorb the
+// variance of what is hidden, which is h's.
+func (r *Run) spread() phase {
+	return phase{
+		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate,
+		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: gaussianNLL,
+		draw: func(rng *rand.Rand, b *minibatch, row int) {
+			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
+		},
+		loss: func(in lossInputs) *Node {
+			cells := copyOf(in.mask, objective.Observed) // [B, D]
+			whole := InsertAxes(cells, 1)                // [B, 1, D]
+			phi := copyOf(in.Attributions(whole, r.nodes), 0)
+			v := in.Value(in.mask) // [B, 2, C]
+			sigma := Square(in.Std(cells, phi))
+			observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
+
+			variance := Add(ReduceSum(sigma, -1), InsertAxes(Square(in.NoiseStd()), 0))
+			variance = Add(variance, StopGradient(copyOf(in.HiddenVariance(whole), 0)))
+			nll := ReduceAllMean(objective.GaussianNLL(objective.SquaredError(in.y, observed), variance))
+			unit := InsertAxes(Square(in.NoiseScale()), 0)
+			penalty := MulScalar(ReduceAllMean(Div(ReduceSum(sigma, -1), unit)), r.SpreadPenalty)
+			return Add(Add(nll, penalty), hiddenLikelihood(observed, masked, r.hiddenVariance(in)))
+		},
+	}
+}

@@ -1,0 +1,257 @@
+package train_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/objective"
+	"github.com/psi-shapley/psi/internal/synth"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// small is a problem that trains in a moment: synth3 with a few gaps.
+type small struct {
+	encoder          *encode.Encoder
+	data, validation train.Data
+}
+
+func newSmall(t testing.TB) small {
+	t.Helper()
+	s, err := synth.Generate("synth3", 600, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, c := range all.Columns[:3] {
+		for i := d; i < c.Len(); i += 17 {
+			c.Observed[i] = false
+		}
+	}
+	rows := make([]int, 600)
+	for i := range rows {
+		rows[i] = i
+	}
+	first, rest := all.Select(rows[:500]), all.Select(rows[500:])
+	encoder, err := encode.Fit(first, []string{"x1", "x2", "x3"}, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := encode.FitTarget(first.Column("y").Numbers)
+	part := func(from, to int) train.Data {
+		tab := first
+		if from > 0 {
+			tab = rest
+		}
+		b, err := encoder.Encode(tab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return train.Data{Rows: b, Target: target.Encode(tab.Column("y").Numbers)}
+	}
+	return small{encoder, part(0, 500), part(500, 600)}
+}
+
+func (s small) network(t testing.TB, head network.Head, form network.Form) *network.Network {
+	t.Helper()
+	n, err := network.New(network.Config{
+		Inputs:  network.Inputs{Numeric: s.encoder.Numeric(), Bins: s.encoder.Bins, Levels: s.encoder.EmbeddingRows()},
+		Outputs: 1, Head: head, Form: form, Frequencies: 4, Embedding: 8, Hidden: 1, Channels: 8, Rank: 2,
+		Width: 16, Layers: 2, SigmaWidth: 4, HiddenWidth: 8,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func shortRecipe() train.Config {
+	c := train.Default(500)
+	c.Seed, c.Batch, c.Steps, c.PolishSteps, c.SpreadSteps = 3, 64, 60, 20, 30
+	return c
+}
+
+func (s small) run(t testing.TB, b *engine.Backend, n *network.Network, c train.Config) *train.Run {
+	t.Helper()
+	r, err := train.New(n, b, c, s.data, s.validation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func finish(t testing.TB, r *train.Run) map[string][]float32 {
+	t.Helper()
+	if err := r.Train(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// onBackends runs a test on every backend that is compiled in.
+func onBackends(t *testing.T, test func(t *testing.T, b *engine.Backend)) {
+	for _, name := range engine.Names() {
+		b, _, err := engine.Open(name)
+		if err != nil {
+			t.Logf("without %s: %v", name, err)
+			continue
+		}
+		t.Run(name, func(t *testing.T) { test(t, b) })
+	}
+}
+
+var kinds = []struct {
+	name string
+	head network.Head
+	form network.Form
+}{
+	{"product", network.Exact, network.Product},
+	{"tensor-train", network.Exact, network.TensorTrain},
+	{"learned", network.Learned, ""},
+}
+
+func sameBits(t *testing.T, a, b map[string][]float32) {
+	t.Helper()
+	for name, v := range a {
+		for i := range v {
+			if math.Float32bits(v[i]) != math.Float32bits(b[name][i]) {
+				t.Fatalf("%s[%d] is %v in one run and %v in the other", name, i, v[i], b[name][i])
+			}
+		}
+	}
+}
+
+func TestOneSeedGivesOneRun(t *testing.T) {
+	s := newSmall(t)
+	onBackends(t, func(t *testing.T, b *engine.Backend) {
+		for _, k := range kinds {
+			n := s.network(t, k.head, k.form)
+			sameBits(t, finish(t, s.run(t, b, n, shortRecipe())), finish(t, s.run(t, b, n, shortRecipe())))
+		}
+	})
+}
+
+// A run stopped at any step, saved, and continued by another run ends in the same bits.
+func TestRestoredRunEndsInTheSameWeights(t *testing.T) {
+	s := newSmall(t)
+	ctx := context.Background()
+	onBackends(t, func(t *testing.T, b *engine.Backend) {
+		for _, k := range kinds {
+			n := s.network(t, k.head, k.form)
+			want := finish(t, s.run(t, b, n, shortRecipe()))
+			r := s.run(t, b, n, shortRecipe())
+			for steps := 0; !r.Done(); steps++ {
+				if steps%23 == 22 {
+					state, err := r.State()
+					if err != nil {
+						t.Fatal(err)
+					}
+					r = s.run(t, b, n, shortRecipe())
+					if err := r.Restore(state); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := r.Step(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sameBits(t, want, finish(t, r))
+		}
+	})
+}
+
+func TestRestoreRefusesAnotherNetwork(t *testing.T) {
+	s := newSmall(t)
+	b, _, err := engine.Open("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.run(t, b, s.network(t, network.Exact, network.Product), shortRecipe()).State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.run(t, b, s.network(t, network.Exact, network.TensorTrain), shortRecipe()).Restore(state); err == nil {
+		t.Error("the state of a product form was restored into a tensor-train")
+	}
+	state.Phase = 9
+	if err := s.run(t, b, s.network(t, network.Exact, network.Product), shortRecipe()).Restore(state); err == nil {
+		t.Error("a state of a phase that does not exist was restored")
+	}
+}
+
+// The backends draw the same batches, so they differ by rounding only.
+func TestBackendsAgree(t *testing.T) {
+	s := newSmall(t)
+	recipe := shortRecipe()
+	recipe.Steps, recipe.PolishSteps, recipe.SpreadSteps = 100, 0, 0
+	for _, k := range kinds {
+		n := s.network(t, k.head, k.form)
+		var names []string
+		var weights []map[string][]float32
+		for _, name := range engine.Names() {
+			b, _, err := engine.Open(name)
+			if err != nil {
+				t.Logf("without %s: %v", name, err)
+				continue
+			}
+			names, weights = append(names, name), append(weights, finish(t, s.run(t, b, n, recipe)))
+		}
+		for i := 1; i < len(names); i++ {
+			gap := distance(weights[0], weights[i])
+			t.Logf("%s: %s and %s differ by %.1e of the weights after %d steps", k.name, names[0], names[i], gap, recipe.Steps)
+			if gap > 1e-3 {
+				t.Errorf("%s: %s and %s differ by %.1e, more than 1e-3", k.name, names[0], names[i], gap)
+			}
+		}
+	}
+}
+
+// distance is the root mean square of a − b over that of a.
+func distance(a, b map[string][]float32) float64 {
+	var gap, size float64
+	for name, v := range a {
+		for i := range v {
+			d := float64(v[i] - b[name][i])
+			gap += d * d
+			size += float64(v[i]) * float64(v[i])
+		}
+	}
+	return math.Sqrt(gap / size)
+}
+
+func TestEstimatorsTrain(t *testing.T) {
+	s := newSmall(t)
+	b, _, err := engine.Open("auto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []objective.Estimator{objective.LeastSquares, objective.TwoDraws, objective.Stopped, objective.Absolute} {
+		recipe := shortRecipe()
+		recipe.Estimator, recipe.PolishSteps, recipe.SpreadSteps = e, 0, 0
+		r := s.run(t, b, s.network(t, network.Learned, ""), recipe)
+		var first, last train.Progress
+		if err := r.Train(context.Background(), func(p train.Progress) {
+			if !math.IsNaN(p.Score) {
+				if first.Step == 0 {
+					first = p
+				}
+				last = p
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if !(last.Best < 0.9*first.Score) {
+			t.Errorf("%s: the validation error went from %.3f to %.3f", e, first.Score, last.Best)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package train
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// State is all that a run needs to go on where it was: a run restored from it ends in
+// the same weights as one never stopped.
+type State struct {
+	Phase, Step int
+	Best        float64
+	Kept        map[string][]float32 // best weights of the phase so far, if any
+	Variables   map[string]Variable  // weights, moments and counters, by path
+}
+
+// Variable is one tensor of the engine's store. One of the two slices is set.
+type Variable struct {
+	Dims   []int
+	Floats []float32
+	Ints   []int64
+}
+
+// State copies the run's state.
+func (r *Run) State() (*State, error) {
+	s := &State{Phase: r.phase, Step: r.step, Best: r.best, Kept: maps.Clone(r.kept), Variables: map[string]Variable{}}
+	for v := range r.params.Store.IterVariables() {
+		t, err := v.Value()
+		if err != nil {
+			return nil, fmt.Errorf("train: save %s: %w", v.Path(), err)
+		}
+		saved := Variable{Dims: t.Shape().Dimensions}
+		switch t.DType() {
+		case dtypes.Float32:
+			saved.Floats, err = tensors.CopyFlatData[float32](t)
+		case dtypes.Int64:
+			saved.Ints, err = tensors.CopyFlatData[int64](t)
+		default:
+			err = fmt.Errorf("unexpected type %s", t.DType())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("train: save %s: %w", v.Path(), err)
+		}
+		s.Variables[v.Path()] = saved
+	}
+	return s, nil
+}
+
+// Restore puts a run, newly made with the same network, recipe and data, into a state.
+func (r *Run) Restore(s *State) error {
+	if s.Phase < 0 || s.Phase > len(r.phases) || s.Step < 0 || (s.Phase < len(r.phases) && s.Step >= r.phases[s.Phase].steps) {
+		return fmt.Errorf("train: restore: there is no step %d of phase %d", s.Step, s.Phase)
+	}
+	for path, saved := range s.Variables {
+		var t *tensors.Tensor
+		if saved.Ints != nil {
+			t = tensors.FromFlatDataAndDimensions(saved.Ints, saved.Dims...)
+		} else {
+			t = tensors.FromFlatDataAndDimensions(saved.Floats, saved.Dims...)
+		}
+		v := r.params.Store.GetVariable(path)
+		if v == nil {
+			r.params.Store.VariableWithValue(path, t).SetTrainable(false)
+			continue
+		}
+		if !v.Shape().Equal(t.Shape()) {
+			return fmt.Errorf("train: restore %s: saved as %s, but this network has %s", path, t.Shape(), v.Shape())
+		}
+		if err := v.SetValue(t); err != nil {
+			return fmt.Errorf("train: restore %s: %w", path, err)
+		}
+	}
+	r.phase, r.step, r.best, r.kept = s.Phase, s.Step, s.Best, maps.Clone(s.Kept)
+	if r.stepper != nil {
+		r.stepper.close()
+		r.stepper = nil
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package train
+
+import (
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+	gomlx "github.com/gomlx/gomlx/ml/train"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/objective"
+)
+
+// minibatch is what a step reads, filled on the host.
+type minibatch struct {
+	rows    *encode.Batch
+	target  []float32 // [B, C]
+	masks   []float32 // [B, P, D]
+	picks   []float32 // [B, D]
+	copies  int
+	players int
+}
+
+func (b *minibatch) mask(row, at int) []float32 {
+	from := (row*b.copies + at) * b.players
+	return b.masks[from : from+b.players]
+}
+
+// observe sets a row's first coalition to the cells it has.
+func (b *minibatch) observe(row int) {
+	copy(b.mask(row, objective.Observed), b.rows.Observed[row*b.players:])
+}
+
+func (b *minibatch) pickOf(row int) []float32 {
+	return b.picks[row*b.players : (row+1)*b.players]
+}
+
+// stepper takes the steps of one phase.
+type stepper struct {
+	run   *Run
+	phase *phase
+	f     *engine.Function
+	batch minibatch
+	pass  int // that order is of
+	order []int
+}
+
+func (r *Run) newStepper(p *phase) (*stepper, error) {
+	d, c := r.net.Inputs.Players(), r.net.Outputs
+	s := &stepper{run: r, phase: p, pass: -1, batch: minibatch{
+		rows:    encode.NewBatch(r.Batch, r.data.Rows.Numeric, r.data.Rows.Categorical),
+		target:  make([]float32, r.Batch*c),
+		masks:   make([]float32, r.Batch*p.copies*d),
+		picks:   make([]float32, r.Batch*d),
+		copies:  p.copies,
+		players: d,
+	}}
+	r.params.SetTrainable(current, p.groups...)
+	var err error
+	s.f, err = r.backend.Compile(r.params.Store, engine.Live, func(scope *model.Scope, in []*Node) []*Node {
+		return []*Node{r.stepGraph(p, scope, in)}
+	})
+	return s, err
+}
+
+func (s *stepper) close() { s.f.Close() }
+
+// step fills the minibatch of step i, runs it and returns the loss.
+func (s *stepper) step(i int) (float64, error) {
+	s.fill(i)
+	r, b := s.run, &s.batch
+	in := network.RowTensors(b.rows)
+	in = append(in,
+		engine.Tensor(b.target, r.Batch, r.net.Outputs),
+		engine.Tensor(b.masks, r.Batch, b.copies, b.players),
+		engine.Tensor([]float32{float32(oneCycle(i, s.phase.steps, s.phase.rate))}),
+		engine.Tensor([]float32{float32(keep(i, r.Average))}))
+	if s.phase.picks {
+		in = append(in, engine.Tensor(b.picks, r.Batch, b.players))
+	}
+	out, err := s.f.Call(in...)
+	if err != nil {
+		return 0, err
+	}
+	return float64(out[0][0]), nil
+}
+
+// fill draws the rows, in the order of the epoch, and their coalitions.
+func (s *stepper) fill(i int) {
+	r, b := s.run, &s.batch
+	rng := r.rng(i)
+	perPass := r.data.Rows.Rows / r.Batch
+	if pass := i / perPass; pass != s.pass {
+		s.pass, s.order = pass, r.epoch(pass)
+	}
+	c := r.net.Outputs
+	for row, j := range s.order[i%perPass*r.Batch:][:r.Batch] {
+		b.rows.Set(row, r.data.Rows, j)
+		copy(b.target[row*c:(row+1)*c], r.data.Target[j*c:])
+		b.observe(row)
+		s.phase.draw(rng, b, row)
+	}
+}
+
+// stepGraph is one step: loss, gradients clipped by their global norm, AdamW, and the
+// moving average.
+func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
+	rows, rest := r.net.Inputs.Split(in)
+	y, mask, rate, keep := rest[0], rest[1], rest[2], rest[3]
+	x := lossInputs{y: y, mask: mask, Forward: r.net.Forward(r.trained(p, mask), rows)}
+	if p.picks {
+		x.pick = rest[4]
+	}
+	if p.name == "polish" {
+		x.teacher = r.net.Forward(r.params.Lookup(teacher, mask), rows)
+	}
+	loss := p.loss(x)
+	grads := scope.BuildTrainableVariablesGradientsGraph(loss)
+	clip(grads, r.params.TrainableGroups(scope, loss), r.Clip)
+	optimizer.LearningRateVar(scope, dtypes.Float32, 0).SetNodeValue(Reshape(rate))
+	adam := optimizer.Adam().Scope("adam_"+p.name).Betas(0.9, 0.99).Epsilon(1e-8).WeightDecay(r.Decay).Done()
+	adam.(gomlx.OptimizeWithGradients).UpdateGraphWithGradients(scope, grads, dtypes.Float32)
+	now, then := r.params.Lookup(current, mask), r.params.Lookup(average, mask)
+	for _, w := range r.net.Weights() {
+		if p.trains(w) {
+			a := now(w.Name)
+			r.params.Set(average, w.Name, Add(a, Mul(Reshape(keep), Sub(then(w.Name), a))))
+		}
+	}
+	return loss
+}
+
+// trained looks up the weights under training where the phase trains them, and the
+// averaged ones of earlier phases elsewhere.
+func (r *Run) trained(p *phase, in *Node) network.Lookup {
+	moving, frozen := r.params.Lookup(current, in), r.params.Lookup(average, in)
+	groups := map[string]network.Weight{}
+	for _, w := range r.net.Weights() {
+		groups[w.Name] = w
+	}
+	return func(name string) *Node {
+		if p.trains(groups[name]) {
+			return moving(name)
+		}
+		return StopGradient(frozen(name))
+	}
+}
+
+func (p *phase) trains(w network.Weight) bool {
+	return slices.Contains(p.groups, w.Group)
+}
+
+// clip scales the gradients to a norm of at most top: those of the mean by their
+// global norm, those of each other group by theirs, so that none drowns another.
+func clip(grads []*Node, groups []network.Group, top float64) {
+	square := map[network.Group]*Node{}
+	for i, g := range grads {
+		s := ReduceAllSum(Square(g))
+		if sum, ok := square[groups[i]]; ok {
+			s = Add(sum, s)
+		}
+		square[groups[i]] = s
+	}
+	for i := range grads {
+		norm := AddScalar(Sqrt(square[groups[i]]), 1e-6)
+		grads[i] = Mul(grads[i], MinScalar(Div(ConstAs(norm, top), norm), 1))
+	}
+}
