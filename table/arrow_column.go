@@ -25,11 +25,15 @@ type arrowColumn struct {
 func newArrowColumn(index int, field arrow.Field, options Options, missing *missingTokens) (*arrowColumn, error) {
 	stored, ok := storedKind(field.Type)
 	if !ok {
-		return nil, &Error{Row: noRow, Column: field.Name, Message: fmt.Sprintf("cells of type %s cannot be read", field.Type),
-			Remedy: "drop the column, or store it as numbers, text, booleans or times"}
+		return nil, &Error{
+			Row: noRow, Column: field.Name, Message: fmt.Sprintf("cells of type %s cannot be read", field.Type),
+			Remedy: "drop the column, or store it as numbers, text, booleans or times",
+		}
 	}
-	c := &arrowColumn{index: index, name: field.Name, kind: stored, stored: stored, reason: "stored as " + field.Type.String(),
-		levels: newLevelSet(), missing: missing, missingNumbers: missing.numbers()}
+	c := &arrowColumn{
+		index: index, name: field.Name, kind: stored, stored: stored, reason: "stored as " + field.Type.String(),
+		levels: newLevelSet(), missing: missing, missingNumbers: missing.numbers(),
+	}
 	if kind, declared := options.declaredKind(field.Name); declared && kind != stored {
 		c.kind = kind
 		c.reason = fmt.Sprintf("declared a %s, stored as %s", kind, field.Type)
@@ -271,6 +275,8 @@ func dictionaryNumberAt(cells *array.Dictionary) (func(row int) (float64, bool),
 }
 
 func unreadable(cells arrow.Array) error {
-	return &Error{Row: noRow, Message: fmt.Sprintf("cells of type %s cannot be read", cells.DataType()),
-		Remedy: "drop the column, or store it as numbers, text, booleans or times"}
+	return &Error{
+		Row: noRow, Message: fmt.Sprintf("cells of type %s cannot be read", cells.DataType()),
+		Remedy: "drop the column, or store it as numbers, text, booleans or times",
+	}
 }

@@ -88,8 +88,10 @@ func TestArrowTypes(t *testing.T) {
 		{of: arrow.FixedWidthTypes.Boolean, cells: `[true, null, false]`, kind: Boolean, want: []string{"true", "·", "false"}},
 		{of: arrow.BinaryTypes.String, cells: `["NA", null, "", "x"]`, kind: Category, want: []string{"NA", "·", "", "x"}},
 		{of: arrow.BinaryTypes.LargeString, cells: `["a", null]`, kind: Category, want: []string{"a", "·"}},
-		{of: arrow.BinaryTypes.StringView, cells: `["a", null, "a text that is too long to be kept inline"]`, kind: Category,
-			want: []string{"a", "·", "a text that is too long to be kept inline"}, noFiles: true},
+		{
+			of: arrow.BinaryTypes.StringView, cells: `["a", null, "a text that is too long to be kept inline"]`, kind: Category,
+			want: []string{"a", "·", "a text that is too long to be kept inline"}, noFiles: true,
+		},
 		{of: dictionaryOf(arrow.BinaryTypes.String), cells: `["b", null, "a", "b"]`, kind: Category, want: []string{"b", "·", "a", "b"}},
 		{of: dictionaryOf(arrow.PrimitiveTypes.Int64), cells: `[7, null, 8]`, kind: Number, want: []string{"7", "·", "8"}, noFiles: true},
 		{of: arrow.FixedWidthTypes.Date32, cells: `["2011-01-31", null]`, kind: Time, want: []string{"2011-01-31", "·"}},
@@ -123,8 +125,10 @@ func TestArrowTypes(t *testing.T) {
 }
 
 func TestUnsupportedArrowTypesNameTheColumn(t *testing.T) {
-	for _, of := range []arrow.DataType{arrow.BinaryTypes.Binary, arrow.ListOf(arrow.PrimitiveTypes.Int64), arrow.FixedWidthTypes.Time32s,
-		arrow.StructOf(arrow.Field{Name: "in", Type: arrow.PrimitiveTypes.Int64})} {
+	for _, of := range []arrow.DataType{
+		arrow.BinaryTypes.Binary, arrow.ListOf(arrow.PrimitiveTypes.Int64), arrow.FixedWidthTypes.Time32s,
+		arrow.StructOf(arrow.Field{Name: "in", Type: arrow.PrimitiveTypes.Int64}),
+	} {
 		content := arrowStream(t, oneColumn(t, of, `[]`))
 		_, err := readWhole(bytes.NewReader(content), Arrow, Options{Name: "t.arrow"})
 		want := fmt.Sprintf(`t.arrow, column "c": cells of type %s cannot be read; drop the column, or store it as numbers, text, booleans or times`, of)
@@ -166,12 +170,18 @@ func TestTypedCellsThatAreErrors(t *testing.T) {
 		cells, want string
 		options     Options
 	}{
-		{of: arrow.PrimitiveTypes.Float64, cells: `[1, "+Inf"]`,
-			want: `t, row 1, column "c": "+Inf" is infinite or too large; write a finite number or leave the cell empty`},
-		{of: arrow.FixedWidthTypes.Timestamp_s, cells: fmt.Sprint("[", int64(math.MaxInt64), "]"),
-			want: `t, row 0, column "c": the time lies outside the years 1 to 9999; correct it or leave the cell empty`},
-		{of: arrow.BinaryTypes.String, cells: `["1", "x"]`, options: Options{Kinds: map[string]Kind{"c": Number}},
-			want: `t, row 1, column "c": "x" is not a number, as it was declared; declare the column a category, or add "x" to the missing tokens if it means that the value is missing`},
+		{
+			of: arrow.PrimitiveTypes.Float64, cells: `[1, "+Inf"]`,
+			want: `t, row 1, column "c": "+Inf" is infinite or too large; write a finite number or leave the cell empty`,
+		},
+		{
+			of: arrow.FixedWidthTypes.Timestamp_s, cells: fmt.Sprint("[", int64(math.MaxInt64), "]"),
+			want: `t, row 0, column "c": the time lies outside the years 1 to 9999; correct it or leave the cell empty`,
+		},
+		{
+			of: arrow.BinaryTypes.String, cells: `["1", "x"]`, options: Options{Kinds: map[string]Kind{"c": Number}},
+			want: `t, row 1, column "c": "x" is not a number, as it was declared; declare the column a category, or add "x" to the missing tokens if it means that the value is missing`,
+		},
 	} {
 		c.options.Name = "t"
 		_, err := readWhole(bytes.NewReader(arrowStream(t, oneColumn(t, c.of, c.cells))), Arrow, c.options)

@@ -1,10 +1,11 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -39,13 +40,19 @@ func (a *boundedAllocator) Reallocate(size int, old []byte) []byte {
 // messageReader cuts a stream into Arrow messages and checks them before the
 // library decodes them. The library's own reader allocates what lengths in a
 // message claim, so a damaged one of a hundred bytes can end the process.
-type messageReader struct{ in io.Reader }
+type messageReader struct {
+	in   io.Reader
+	file bool // a file marks its last message; a stream may just end
+}
 
 // Message reads the next message: a marker, the metadata's length, metadata, body.
 func (r messageReader) Message() (*ipc.Message, error) {
 	length, err := r.uint32()
+	if r.file {
+		err = noEOF(err)
+	}
 	if err != nil {
-		return nil, err // io.EOF between messages ends the stream
+		return nil, err
 	}
 	if length == 0xffffffff { // the marker, which old writers left out
 		if length, err = r.uint32(); err != nil {
@@ -85,14 +92,21 @@ func (r messageReader) uint32() (uint32, error) {
 
 // bytes reads n bytes, growing with what is there and not with what is claimed.
 func (r messageReader) bytes(n int64) ([]byte, error) {
-	var read bytes.Buffer
-	_, err := io.CopyN(&read, r.in, n)
-	return read.Bytes(), noEOF(err)
+	const mostAtOnce = 64 << 20
+	var data []byte
+	for have := int64(0); have < n; have = int64(len(data)) {
+		step := min(n-have, mostAtOnce)
+		data = slices.Grow(data, int(step))[:have+step]
+		if _, err := io.ReadFull(r.in, data[have:]); err != nil {
+			return nil, noEOF(err)
+		}
+	}
+	return data, nil
 }
 
 // noEOF makes an end of input inside a message an error.
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

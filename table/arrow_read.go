@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -61,8 +62,12 @@ func (s *batchSource) Next(ctx context.Context) (t *Table, err error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if s.batch, err = s.read(); err != nil {
-				return damagedUnlessEnd(err)
+			s.batch, err = s.read()
+			if errors.Is(err, io.EOF) {
+				return io.EOF
+			}
+			if err != nil {
+				return damaged(err)
 			}
 			s.taken = 0
 		}
@@ -106,14 +111,12 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-func damagedUnlessEnd(err error) error {
-	if err == io.EOF {
-		return err
-	}
-	return damaged(err)
-}
-
+// damaged hides an io.EOF inside the cause: the end of a damaged file must not pass
+// for the end of the rows.
 func damaged(cause error) error {
+	if errors.Is(cause, io.EOF) {
+		cause = io.ErrUnexpectedEOF
+	}
 	return &Error{Row: noRow, Message: "the file is damaged or not in its format: " + cause.Error(), Remedy: "write the file anew", Err: cause}
 }
 
@@ -121,14 +124,16 @@ func damaged(cause error) error {
 // magic word and a footer, so both are read as streams; no random access is needed.
 func openArrow(r io.Reader, resource io.Closer, options Options) (source *batchSource, err error) {
 	in := bufio.NewReader(r)
-	if start, _ := in.Peek(len(ipc.Magic)); bytes.Equal(start, ipc.Magic) {
+	start, _ := in.Peek(len(ipc.Magic))
+	file := bytes.Equal(start, ipc.Magic)
+	if file {
 		const padded = 8 // the magic word's length in a file
 		if _, err := in.Discard(padded); err != nil {
 			return nil, damaged(err)
 		}
 	}
 	err = guard(func() error {
-		reader, err := ipc.NewReaderFromMessageReader(messageReader{in}, ipc.WithAllocator(&boundedAllocator{}))
+		reader, err := ipc.NewReaderFromMessageReader(messageReader{in, file}, ipc.WithAllocator(&boundedAllocator{}))
 		if err != nil {
 			return damaged(err)
 		}

@@ -67,7 +67,8 @@ func arrowBatch(schema *arrow.Schema, t *Table) arrow.RecordBatch {
 func appendOrNull[T any](to interface {
 	Append(T)
 	AppendNull()
-}, value T, observed bool) {
+}, value T, observed bool,
+) {
 	if observed {
 		to.Append(value)
 	} else {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 	"unicode"
@@ -26,13 +27,10 @@ func parseNumber(cell []byte) (value float64, ok bool) {
 		return 0, false
 	}
 	value, err := strconv.ParseFloat(string(cell), 64)
-	if err == nil {
-		return value, true
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
 	}
-	if numError, is := err.(*strconv.NumError); is && numError.Err == strconv.ErrRange {
-		return value, true
-	}
-	return 0, false
+	return value, true
 }
 
 // booleanPairs are the words for false and true, in that order.

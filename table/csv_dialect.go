@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -20,7 +21,7 @@ func openText(r io.Reader) (*bufio.Reader, error) {
 		text = bufio.NewReaderSize(unpacked, sniffBytes)
 	}
 	start, err := text.Peek(3)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	switch {
@@ -44,7 +45,7 @@ const delimiters = ",;\t"
 // cells, all records alike; if none does, the one that cuts the first record most.
 func sniffDelimiter(text *bufio.Reader) byte {
 	start, err := text.Peek(sniffBytes)
-	whole := err == io.EOF
+	whole := errors.Is(err, io.EOF)
 	best, bestWidth, bestEven := delimiters[0], 1, false
 	for _, delimiter := range []byte(delimiters) {
 		width, even := trialCut(start, whole, delimiter)
@@ -67,7 +68,7 @@ func trialCut(start []byte, whole bool, delimiter byte) (width int, even bool) {
 	for range most {
 		scratch.reset()
 		n, err := s.record(&scratch)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if whole && previous != 0 && previous != width {
 				even = false
 			}

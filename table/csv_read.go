@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -64,7 +65,7 @@ func openCSV(ctx context.Context, r io.Reader, resource io.Closer, options Optio
 // and the first record stays in the buffer as data.
 func (s *csvSource) header() ([]string, error) {
 	n, err := s.scanner.record(&s.buffer)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil, &Error{Row: noRow, Message: "the file is empty", Remedy: "give a file with a header line and rows"}
 	}
 	if err != nil {
@@ -94,9 +95,11 @@ func (s *csvSource) header() ([]string, error) {
 	s.buffer.reset()
 	switch {
 	case numbers == n:
-		return nil, &Error{Row: noRow, Message: "the first line holds only numbers, so it does not look like column names",
-			Remedy: "say that the file has no header, or give the columns names"}
-	case strings.ContainsRune(strings.Join(names, ""), '\r'):
+		return nil, &Error{
+			Row: noRow, Message: "the first line holds only numbers, so it does not look like column names",
+			Remedy: "say that the file has no header, or give the columns names",
+		}
+	case strings.ContainsRune(strings.ReplaceAll(strings.Join(names, " "), "\r\n", ""), '\r'):
 		return nil, &Error{Row: noRow, Message: "the header contains a carriage return that ends no line", Remedy: "save the file with ordinary line ends"}
 	}
 	return names, nil
@@ -106,10 +109,10 @@ func (s *csvSource) header() ([]string, error) {
 func (s *csvSource) readSample(ctx context.Context, names []string) error {
 	where, since := "", "unlike the rest of the column"
 	err := s.scan(ctx, s.options.sampleRows())
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		first := "the first " + plural(s.buffer.rows(), "row")
 		where = "in " + first + " "
 		since = "unlike " + first + ", from which the column's kind was inferred"
@@ -119,11 +122,14 @@ func (s *csvSource) readSample(ctx context.Context, names []string) error {
 		if !s.options.keeps(name) {
 			continue
 		}
-		var d *decoder
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		found := infer(s.buffer.column(i), missing, where)
+		d := newDecoder(name, found, since, missing)
 		if kind, declared := s.options.declaredKind(name); declared {
 			d = newDeclaredDecoder(name, kind, missing)
-		} else {
-			d = newDecoder(name, infer(s.buffer.column(i), missing, where), since, missing)
+			d.words = found.words // a boolean's own words, if it is written in words
 		}
 		s.columns = append(s.columns, csvColumn{index: i, decoder: d})
 	}
@@ -150,7 +156,7 @@ func (s *csvSource) Next(ctx context.Context) (*Table, error) {
 		}
 	}
 	err := s.scan(ctx, s.chunk)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, during("reading", s.options.Name, err)
 	}
 	if s.buffer.rows() == 0 {
@@ -171,17 +177,19 @@ func (s *csvSource) scan(ctx context.Context, rows int) error {
 			return nil
 		}
 		n, err := s.scanner.record(&s.buffer)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return err
 		}
 		if err != nil {
 			return at(err, s.scanned, "")
 		}
 		if n != s.buffer.width {
-			return &Error{Row: s.scanned,
+			return &Error{
+				Row: s.scanned,
 				Message: fmt.Sprintf("the row has %s where the first line has %d, cut at each %s (line %d of the file)",
 					plural(n, "cell"), s.buffer.width, delimiterName(s.scanner.delimiter), s.scanner.line),
-				Remedy: "complete the row, quote cells that contain the delimiter, or name another delimiter"}
+				Remedy: "complete the row, quote cells that contain the delimiter, or name another delimiter",
+			}
 		}
 		s.scanned++
 	}

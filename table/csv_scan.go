@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -113,7 +114,7 @@ func (s *scanner) quoted(into *cells, rest, lineEnd []byte) (after, end []byte, 
 		if quote < 0 {
 			into.text = append(append(into.text, rest...), lineEnd...)
 			line, err := s.readLine()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil, nil, s.fault(fmt.Sprintf("the quote opened in line %d is never closed", opened), "close it, or double quotes that belong to the text")
 			}
 			if err != nil {
@@ -146,12 +147,12 @@ func (s *scanner) readLine() ([]byte, error) {
 			return nil, s.fault(fmt.Sprintf("the record is longer than %d MiB", mostRecordBytes>>20), "check the line ends, and look for a quote that is never closed")
 		}
 		switch {
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 			s.long = append(s.long, part...)
 			continue
-		case err == io.EOF && len(part)+len(s.long) == 0:
+		case errors.Is(err, io.EOF) && len(part)+len(s.long) == 0:
 			return nil, io.EOF
-		case err != nil && err != io.EOF:
+		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
 		}
 		s.line++
@@ -173,8 +174,10 @@ func (s *scanner) blankToEnd() error {
 			return err
 		}
 		if !s.blank(line) {
-			return &Error{Row: noRow, Message: fmt.Sprintf("line %d of the file is blank", blank),
-				Remedy: `remove it; in a table of one column write "" for a missing cell`}
+			return &Error{
+				Row: noRow, Message: fmt.Sprintf("line %d of the file is blank", blank),
+				Remedy: `remove it; in a table of one column write "" for a missing cell`,
+			}
 		}
 	}
 }

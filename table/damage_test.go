@@ -2,39 +2,54 @@ package table
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
 
-// readDamaged reads content that may be anything. It may fail, with an *Error, but
-// not panic; what it reads must be a valid table.
-func readDamaged(t testing.TB, content []byte, format Format) {
+// readDamaged streams content that may be anything. It may fail, with an *Error, but
+// not panic; what it reads must be valid tables. A few bytes can stand for any
+// number of rows, so not all of them are read.
+func readDamaged(t testing.TB, content []byte, format Format) (rows int, err error) {
 	t.Helper()
-	table, err := readWhole(bytes.NewReader(content), format, Options{Name: "damaged"})
-	if err != nil {
-		if e, is := errors.AsType[*Error](err); !is || e.File != "damaged" {
-			t.Fatalf("not an *Error with a file: %v", err)
+	source, err := OpenReader(bytes.NewReader(content), format, Options{Name: "damaged"})
+	for err == nil && rows < usualChunkRows {
+		var chunk *Table
+		if chunk, err = source.Next(context.Background()); err != nil {
+			break
 		}
-		return
+		if _, invalid := New(chunk.Columns...); invalid != nil {
+			t.Fatal("an invalid table was read:", invalid)
+		}
+		rows += chunk.Rows()
 	}
-	if _, err := New(table.Columns...); err != nil {
-		t.Fatal("an invalid table was read:", err)
+	if err == nil || errors.Is(err, io.EOF) {
+		return rows, nil
 	}
+	if e, is := errors.AsType[*Error](err); !is || e.File != "damaged" {
+		t.Fatalf("not an *Error with a file: %v", err)
+	}
+	return rows, err
 }
 
 func TestDamagedFilesAreErrors(t *testing.T) {
+	table := everyKind(t)
 	for _, format := range []Format{Parquet, Arrow, ArrowFile} {
-		content := written(t, everyKind(t), format, 2)
-		for cut := 0; cut < len(content); cut++ {
-			readDamaged(t, content[:cut], format)
+		content := written(t, table, format, 2)
+		for cut := range content {
+			// A stream may end after any message; a file says where it ends.
+			if rows, err := readDamaged(t, content[:cut], format); err == nil && rows < table.Rows() && format != Arrow {
+				t.Fatalf("%d bytes of %d gave %d rows and no error", cut, len(content), rows)
+			}
 		}
 		for position := range content {
-			for _, flip := range []byte{0x01, 0x80, 0xff} {
+			for _, flip := range []byte{0x80, 0xff} {
 				damaged := bytes.Clone(content)
 				damaged[position] ^= flip
-				readDamaged(t, damaged, format)
+				_, _ = readDamaged(t, damaged, format)
 			}
 		}
 	}
@@ -49,13 +64,36 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
+func TestHostileClaimsAreRefused(t *testing.T) {
+	for claim, content := range map[string]string{
+		"a message claims 2147483647 bytes of metadata": "\xff\xff\xff\xff\xff\xff\xff\x7f",
+		"a message claims a body of 1099511627776 bytes": "\xff\xff\xff\xff\x20\x00\x00\x00" + // one table at 16, its layout at 4
+			"\x10\x00\x00\x00\x0c\x00\x0c\x00\x00\x00\x00\x00\x00\x00\x04\x00" +
+			"\x0c\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00",
+	} {
+		_, err := readWhole(strings.NewReader(content), Arrow, Options{})
+		if err == nil || !strings.Contains(err.Error(), claim) {
+			t.Errorf("got  %v\nwant %s", err, claim)
+		}
+	}
+	for _, ask := range []func(){
+		func() { new(boundedAllocator).Allocate(mostBodyBytes + 1) },
+		func() { new(boundedAllocator).Reallocate(mostBodyBytes+1, nil) },
+	} {
+		err := guard(func() error { ask(); return nil })
+		if want := "2147483649 bytes are claimed at once"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestPanicsOfTheLibraryAreErrors(t *testing.T) {
 	err := guard(func() error { panic("index out of range") })
 	if want := "the file is damaged or not in its format: index out of range; write the file anew"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	want := errors.New("plain")
-	if err := guard(func() error { return want }); err != want {
+	if err := guard(func() error { return want }); !errors.Is(err, want) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -23,14 +23,18 @@ const anyPair = -1
 
 // newDecoder makes the decoder of a column whose kind was found in its text.
 func newDecoder(name string, found finding, since string, missing *missingTokens) *decoder {
-	return &decoder{name: name, kind: found.kind, reason: found.reason, remarks: found.remarks, since: since,
-		words: found.words, pair: found.pair, levels: newLevelSet(), missing: missing}
+	return &decoder{
+		name: name, kind: found.kind, reason: found.reason, remarks: found.remarks, since: since,
+		words: found.words, pair: found.pair, levels: newLevelSet(), missing: missing,
+	}
 }
 
 // newDeclaredDecoder makes the decoder of a column whose kind the caller chose.
 func newDeclaredDecoder(name string, kind Kind, missing *missingTokens) *decoder {
-	return &decoder{name: name, kind: kind, reason: "declared a " + kind.String(), since: "as it was declared",
-		pair: anyPair, levels: newLevelSet(), missing: missing}
+	return &decoder{
+		name: name, kind: kind, reason: "declared a " + kind.String(), since: "as it was declared",
+		pair: anyPair, levels: newLevelSet(), missing: missing,
+	}
 }
 
 // decode reads the column's cells; firstRow is where they start in the file.
@@ -108,11 +112,15 @@ func (d *decoder) number(cell []byte) (float64, error) {
 
 func (d *decoder) contradiction(cell []byte, what string) error {
 	text := shorten(string(cell))
-	return &Error{Row: noRow, Message: fmt.Sprintf("%q is %s, %s", text, what, d.since),
-		Remedy: fmt.Sprintf("declare the column a category, or add %q to the missing tokens if it means that the value is missing", text)}
+	return &Error{
+		Row: noRow, Message: fmt.Sprintf("%q is %s, %s", text, what, d.since),
+		Remedy: fmt.Sprintf("declare the column a category, or add %q to the missing tokens if it means that the value is missing", text),
+	}
 }
 
 func infinite(cell string) error {
-	return &Error{Row: noRow, Message: fmt.Sprintf("%q is infinite or too large", shorten(cell)),
-		Remedy: "write a finite number or leave the cell empty"}
+	return &Error{
+		Row: noRow, Message: fmt.Sprintf("%q is infinite or too large", shorten(cell)),
+		Remedy: "write a finite number or leave the cell empty",
+	}
 }

@@ -12,7 +12,8 @@
 // all are of one pair of words (true/false, yes/no, t/f), times if all are ISO 8601
 // dates or date-times or dates with the month as a word, else categories. The reason
 // for each choice is kept in the [Schema], with notes on columns that are constant,
-// empty or look like identifiers. [Options] overrule the choice.
+// empty or look like identifiers. [Options] overrule the choice. A boolean keeps the
+// words it was written in, as far as the format does: Parquet and Arrow keep none.
 //
 // # CSV
 //

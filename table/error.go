@@ -71,7 +71,7 @@ func at(err error, row int, column string) error {
 // package reports the error. Cancellation and the end of the input are no faults of
 // the file and pass as they are.
 func during(doing, file string, err error) error {
-	if err == nil || err == io.EOF || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if e, ok := errors.AsType[*Error](err); ok {

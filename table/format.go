@@ -8,6 +8,7 @@ import (
 // Format is a way to write a table as bytes.
 type Format uint8
 
+// The formats that are read and written.
 const (
 	CSV       Format = iota // text, delimiter sniffed when read, comma when written
 	TSV                     // CSV with tabs
@@ -45,6 +46,8 @@ func FormatOf(path string) (Format, error) {
 	case strings.HasSuffix(name, ".arrow") && !packed:
 		return ArrowFile, nil
 	}
-	return 0, &Error{File: path, Row: noRow, Message: "the end of the file's name tells no format",
-		Remedy: "use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format"}
+	return 0, &Error{
+		File: path, Row: noRow, Message: "the end of the file's name tells no format",
+		Remedy: "use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format",
+	}
 }

@@ -27,41 +27,67 @@ func TestInferredKindsAndReasons(t *testing.T) {
 		reason     string
 		notes      []string
 	}{
-		{"numbers", column("1", "-2.5", "3e4", ".5", "NA", "+6"), Number,
-			"all 5 observed cells parse as numbers; 5 distinct values", nil},
-		{"many numbers", column(repeated(1500, "%d.5")...), Number,
+		{
+			"numbers", column("1", "-2.5", "3e4", ".5", "NA", "+6"), Number,
+			"all 5 observed cells parse as numbers; 5 distinct values", nil,
+		},
+		{
+			"many numbers", column(repeated(1500, "%d.5")...), Number,
 			"all 1,500 observed cells parse as numbers; more than 1,000 distinct values",
-			[]string{"the numbers count up by one from row to row: the column seems to be a row number"}},
-		{"one number", column("7", "?"), Number,
+			[]string{"the numbers count up by one from row to row: the column seems to be a row number"},
+		},
+		{
+			"one number", column("7", "?"), Number,
 			"the only observed cell parses as a number; 1 distinct value",
-			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"}},
-		{"codes", column("012", "100"), Number,
+			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"},
+		},
+		{
+			"codes", column("012", "100"), Number,
 			"all 2 observed cells parse as numbers; 2 distinct values",
-			[]string{"numbers such as 012 start with 0: if these are codes, declare the column a category, which keeps them as written"}},
-		{"true and false", column("TRUE", "false", "True", ""), Boolean,
-			"all 3 observed cells are FALSE or TRUE; 2 distinct values", nil},
+			[]string{"numbers such as 012 start with 0: if these are codes, declare the column a category, which keeps them as written"},
+		},
+		{
+			"true and false", column("TRUE", "false", "True", ""), Boolean,
+			"all 3 observed cells are FALSE or TRUE; 2 distinct values", nil,
+		},
 		{"yes and no", column("no", "yes", "?"), Boolean, "all 2 observed cells are no or yes; 2 distinct values", nil},
 		{"t and f", column("T", "F"), Boolean, "all 2 observed cells are F or T; 2 distinct values", nil},
-		{"only yes", column("Yes"), Boolean, "the only observed cell is No or Yes; 1 distinct value",
-			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"}},
+		{
+			"only yes", column("Yes"), Boolean, "the only observed cell is No or Yes; 1 distinct value",
+			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"},
+		},
 		{"two pairs of words", column("yes", "false"), Category, "the cells are not all of one kind; 2 distinct labels", nil},
 		{"dates", column("2011-01-31", "2011/02/01", "NA"), Time, "all 2 observed cells parse as dates or times; 2 distinct values", nil},
-		{"one date", column("2011-01-31"), Time, "the only observed cell parses as a date or time; 1 distinct value",
-			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"}},
+		{
+			"one date", column("2011-01-31"), Time, "the only observed cell parses as a date or time; 1 distinct value",
+			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"},
+		},
 		{"dates and others", column("2011-01-31", "later"), Category, "the cells are not all of one kind; 2 distinct labels", nil},
 		{"labels", column("red", "green", "red"), Category, `"red" in row 0` + notNumberDateOrBoolean + "2 distinct labels", nil},
 		{"hexadecimal", column("0x10", "1_0"), Category, `"0x10" in row 0` + notNumberDateOrBoolean + "2 distinct labels", nil},
-		{"identifiers", column(repeated(20, "id%d")...), Category, `"id0" in row 0` + notNumberDateOrBoolean + "20 distinct labels",
-			[]string{"every label is different: the column seems to identify rows rather than to describe them"}},
-		{"mostly numbers", column(append(repeated(19, "%d"), "n.k.")...), Category, `"n.k." in row 19` + notNumberDateOrBoolean + "20 distinct labels",
-			[]string{`19 of 20 observed cells are numbers: if "n.k." means that the value is missing, add it to the missing tokens`,
-				"every label is different: the column seems to identify rows rather than to describe them"}},
-		{"decimal commas", "c;d\n1,5;x\n2;y\n", Category, `"1,5" in row 0` + notNumberDateOrBoolean + "2 distinct labels",
-			[]string{"these look like numbers with a decimal comma: write a decimal point to have them read as numbers"}},
-		{"unclear dates", column("01/02/2011", "31.12.2011", "3-4-2011"), Category, `"01/02/2011" in row 0` + notNumberDateOrBoolean + "3 distinct labels",
-			[]string{"these look like dates, but which number is the month is unclear: write them as 2006-01-31 to have them read as times"}},
-		{"nothing", column("NA", "?"), Number, "all 2 cells are missing, so it is taken for numbers",
-			[]string{"every cell is missing: the column can say nothing"}},
+		{
+			"identifiers", column(repeated(20, "id%d")...), Category, `"id0" in row 0` + notNumberDateOrBoolean + "20 distinct labels",
+			[]string{"every label is different: the column seems to identify rows rather than to describe them"},
+		},
+		{
+			"mostly numbers", column(append(repeated(19, "%d"), "n.k.")...), Category, `"n.k." in row 19` + notNumberDateOrBoolean + "20 distinct labels",
+			[]string{
+				`19 of 20 observed cells are numbers: if "n.k." means that the value is missing, add it to the missing tokens`,
+				"every label is different: the column seems to identify rows rather than to describe them",
+			},
+		},
+		{
+			"decimal commas", "c;d\n1,5;x\n2;y\n", Category, `"1,5" in row 0` + notNumberDateOrBoolean + "2 distinct labels",
+			[]string{"these look like numbers with a decimal comma: write a decimal point to have them read as numbers"},
+		},
+		{
+			"unclear dates", column("01/02/2011", "31.12.2011", "3-4-2011"), Category, `"01/02/2011" in row 0` + notNumberDateOrBoolean + "3 distinct labels",
+			[]string{"these look like dates, but which number is the month is unclear: write them as 2006-01-31 to have them read as times"},
+		},
+		{
+			"nothing", column("NA", "?"), Number, "all 2 cells are missing, so it is taken for numbers",
+			[]string{"every cell is missing: the column can say nothing"},
+		},
 		{"no rows", "c\n", Number, "there are no rows, so it is taken for numbers", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,6 +149,8 @@ func TestOverrides(t *testing.T) {
 func TestBooleansKeepTheirWords(t *testing.T) {
 	smoker := mustRead(t, column("No", "Yes", "NO"), Options{}).Column("c")
 	wantTexts(t, smoker, "No", "Yes", "No")
+	declared := mustRead(t, column("No", "Yes"), Options{Kinds: map[string]Kind{"c": Boolean}}).Column("c")
+	wantTexts(t, declared, "No", "Yes")
 	plain := mustRead(t, column("false", "true"), Options{}).Column("c")
 	if plain.Levels != nil {
 		t.Errorf("plain booleans have levels %q", plain.Levels)

@@ -5,6 +5,7 @@ import "fmt"
 // Kind says how the cells of a column are to be understood.
 type Kind uint8
 
+// The kinds of columns.
 const (
 	Number   Kind = iota // a quantity
 	Category             // one of a set of labels
@@ -12,19 +13,23 @@ const (
 	Time                 // an instant
 )
 
-// kindNames holds each kind's written form, as used in schemas and messages.
-func kindNames() [4]string { return [4]string{"number", "category", "boolean", "time"} }
-
 func (k Kind) String() string {
-	if names := kindNames(); int(k) < len(names) {
-		return names[k]
+	switch k {
+	case Number:
+		return "number"
+	case Category:
+		return "category"
+	case Boolean:
+		return "boolean"
+	case Time:
+		return "time"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
 // MarshalText writes the kind as its word, so that stored schemas stay readable.
 func (k Kind) MarshalText() ([]byte, error) {
-	if int(k) >= len(kindNames()) {
+	if k > Time {
 		return nil, fmt.Errorf("unknown column kind %d", uint8(k))
 	}
 	return []byte(k.String()), nil
@@ -32,9 +37,9 @@ func (k Kind) MarshalText() ([]byte, error) {
 
 // UnmarshalText is the inverse of MarshalText.
 func (k *Kind) UnmarshalText(text []byte) error {
-	for i, name := range kindNames() {
-		if name == string(text) {
-			*k = Kind(i)
+	for kind := Number; kind <= Time; kind++ {
+		if kind.String() == string(text) {
+			*k = kind
 			return nil
 		}
 	}

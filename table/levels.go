@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -31,9 +32,11 @@ func (s *levelSet) code(label []byte) (int32, error) {
 		return 0, &Error{Row: noRow, Message: fmt.Sprintf("%q is not UTF-8 text", shorten(string(label))), Remedy: "save the file in UTF-8"}
 	}
 	if len(s.labels) == mostLevels || s.bytes+len(label) > mostLevelBytes {
-		return 0, &Error{Row: noRow,
+		return 0, &Error{
+			Row:     noRow,
 			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", thousands(len(s.labels)), mostLevelBytes>>20),
-			Remedy:  "drop the column: it seems to identify rows rather than to describe them"}
+			Remedy:  "drop the column: it seems to identify rows rather than to describe them",
+		}
 	}
 	code := int32(len(s.labels))
 	text := string(label)
@@ -44,4 +47,4 @@ func (s *levelSet) code(label []byte) (int32, error) {
 }
 
 // list is the labels so far; later labels do not show in it.
-func (s *levelSet) list() []string { return s.labels[:len(s.labels):len(s.labels)] }
+func (s *levelSet) list() []string { return slices.Clip(s.labels) }

@@ -19,8 +19,9 @@ func inCalendar(seconds float64) bool {
 const microsPerSecond = 1_000_000
 
 // secondsOf converts a count of ticks since 1970, as files keep it, to the Unix
-// seconds of a column. Splitting off whole seconds first makes it and microsOf
-// exact inverses of each other over the calendar.
+// seconds of a column. Splitting off whole seconds first lets microsOf find the
+// microseconds again wherever a float64 tells them apart (the years 1698 to 2242),
+// and keeps seconds as they are through any number of conversions.
 func secondsOf(ticks, perSecond int64) float64 {
 	whole, part := ticks/perSecond, ticks%perSecond
 	if perSecond > microsPerSecond {

@@ -2,6 +2,8 @@ package table
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,27 +14,31 @@ import (
 
 // openParquet opens a Parquet file. Only the wanted columns are read, a chunk of
 // rows of one row group at a time.
-func openParquet(r io.Reader, resource io.Closer, options Options) (source *batchSource, err error) {
-	access, random := seekable(r)
-	if !random {
-		copied, err := spool(r, resource)
-		if err != nil {
-			return nil, err
-		}
-		access, resource = copied, copied
+func openParquet(r io.Reader, resource io.Closer, options Options) (*batchSource, error) {
+	if access, ok := seekable(r); ok {
+		return newParquetSource(access, resource, options)
 	}
-	err = guard(func() error {
-		source, err = newParquetSource(access, resource, options)
-		return err
-	})
+	copied, err := spool(r, resource)
 	if err != nil {
-		resource.Close()
 		return nil, err
+	}
+	source, err := newParquetSource(copied, copied, options)
+	if err != nil {
+		return nil, errors.Join(err, copied.remove())
 	}
 	return source, nil
 }
 
-func newParquetSource(access randomAccess, resource io.Closer, options Options) (*batchSource, error) {
+func newParquetSource(access randomAccess, resource io.Closer, options Options) (source *batchSource, err error) {
+	err = guard(func() error {
+		source, err = readFooter(access, resource, options)
+		return err
+	})
+	return source, err
+}
+
+// readFooter makes the source from what the footer says of the columns.
+func readFooter(access randomAccess, resource io.Closer, options Options) (*batchSource, error) {
 	properties := parquet.NewReaderProperties(&boundedAllocator{})
 	properties.BufferedStreamEnabled = true // else a whole column of a row group is read at once
 	reader, err := file.NewParquetReader(access, file.WithReadProps(properties))
@@ -64,6 +70,12 @@ func newParquetSource(access randomAccess, resource io.Closer, options Options) 
 	if err != nil {
 		return nil, damaged(err)
 	}
-	source.read = batches.Read
+	source.read = func() (arrow.RecordBatch, error) {
+		batch, err := batches.Read()
+		if errors.Is(err, io.EOF) && int64(source.converted) != reader.NumRows() {
+			return nil, fmt.Errorf("only %d of %d rows are there", source.converted, reader.NumRows())
+		}
+		return batch, err
+	}
 	return source, nil
 }

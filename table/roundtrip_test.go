@@ -146,8 +146,8 @@ func TestMicrosecondsSurvive(t *testing.T) {
 		if again := secondsOf(microsOf(seconds), microsPerSecond); again != seconds {
 			r.Fatalf("%v became %v", seconds, again)
 		}
-		// float64 holds every microsecond of the years 1685 to 2255.
-		if math.Abs(seconds) < 1<<53/microsPerSecond && microsOf(seconds) != micros {
+		// float64 tells microseconds apart below 2³³ seconds, in the years 1698 to 2242.
+		if math.Abs(seconds) < 1<<33 && microsOf(seconds) != micros {
 			r.Fatalf("%d became %d", micros, microsOf(seconds))
 		}
 	})

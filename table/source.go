@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -127,8 +128,7 @@ func open(ctx context.Context, path string, options Options) (Source, error) {
 	options.Name = path
 	source, err := openReader(ctx, file, file, format, options)
 	if err != nil {
-		file.Close()
-		return nil, during("reading", path, err)
+		return nil, during("reading", path, errors.Join(err, file.Close()))
 	}
 	return source, nil
 }
@@ -185,7 +185,7 @@ func ReadAll(ctx context.Context, source Source) (*Table, error) {
 	var chunks []*Table
 	for {
 		chunk, err := source.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

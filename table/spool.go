@@ -37,12 +37,14 @@ func spool(r io.Reader, input io.Closer) (*spooled, error) {
 	}
 	s := &spooled{File: file, input: input}
 	if _, err := io.Copy(file, r); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.remove())
 	}
 	return s, nil
 }
 
-// Close removes the copy and closes the input it was made from.
-func (s *spooled) Close() error {
-	return errors.Join(s.File.Close(), os.Remove(s.Name()), s.input.Close())
+func (s *spooled) remove() error {
+	return errors.Join(s.File.Close(), os.Remove(s.Name()))
 }
+
+// Close removes the copy and closes the input it was made from.
+func (s *spooled) Close() error { return errors.Join(s.remove(), s.input.Close()) }

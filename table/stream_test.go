@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -61,7 +62,7 @@ func drain(t interface{ Fatal(...any) }, source Source) []*Table {
 	var chunks []*Table
 	for {
 		chunk, err := source.Next(context.Background())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return chunks
 		}
 		if err != nil {
@@ -71,36 +72,26 @@ func drain(t interface{ Fatal(...any) }, source Source) []*Table {
 	}
 }
 
-// csvStream generates CSV text without holding it.
-type csvStream struct {
-	rest      string
-	row, rows int
-}
-
-func (s *csvStream) Read(p []byte) (int, error) {
-	if s.rest == "" {
-		if s.row == s.rows {
-			return 0, io.EOF
-		}
-		var block strings.Builder
-		for range 1000 {
-			fmt.Fprintf(&block, "%d,%d.%03d,\"label, %d\",2011-01-%02d 10:00:00,yes,%060d\n", s.row, s.row%997, s.row%1000, s.row%50, s.row%28+1, s.row)
-			s.row++
-		}
-		s.rest = block.String()
+// repeatedText reads as a header followed by n copies of a block of lines.
+func repeatedText(header, block string, n int) io.Reader {
+	parts := []io.Reader{strings.NewReader(header)}
+	for range n {
+		parts = append(parts, strings.NewReader(block))
 	}
-	n := copy(p, s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
+	return io.MultiReader(parts...)
 }
 
 func TestStreamingMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 110 MB")
+		t.Skip("reads more than 100 MB")
 	}
-	const rows = 1_000_000 // about 110 bytes each
-	const bound = 64 << 20
-	source, err := OpenReader(&csvStream{rest: "row,value,label,time,flag,long\n", rows: rows}, CSV, Options{})
+	const blockRows, blocks, bound = 1000, 250, 32 << 20
+	var block strings.Builder
+	for row := range blockRows {
+		fmt.Fprintf(&block, "%d,%d.%03d,\"label, %d\",2011-01-%02d 10:00:00,yes,\"%s\"\n", row, row%97, row, row%50, row%28+1, strings.Repeat("long ", 80))
+	}
+	t.Logf("reading %d MB", block.Len()*blocks/1e6)
+	source, err := OpenReader(repeatedText("row,value,label,time,flag,long\n", block.String(), blocks), CSV, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,21 +101,21 @@ func TestStreamingMemoryIsBounded(t *testing.T) {
 	seen, chunks, highest := 0, 0, uint64(0)
 	for {
 		chunk, err := source.Next(context.Background())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen += chunk.Rows()
-		if chunks++; chunks%20 == 0 {
+		if chunks++; chunks%5 == 0 {
 			runtime.GC()
 			runtime.ReadMemStats(&now)
 			highest = max(highest, now.HeapAlloc)
 		}
 	}
-	if seen != rows {
-		t.Errorf("%d rows, want %d", seen, rows)
+	if seen != blockRows*blocks {
+		t.Errorf("%d rows, want %d", seen, blockRows*blocks)
 	}
 	t.Logf("heap at most %d MiB", highest>>20)
 	if highest > before.HeapAlloc+bound {
@@ -132,19 +123,23 @@ func TestStreamingMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A Parquet file is read chunk by chunk, not row group by row group.
-func TestParquetMemoryIsBounded(t *testing.T) {
-	const columns, rows = 50, 100_000 // 40 MB in one row group
-	made := &Table{}
+// counting is a table of numbers that count up along rows.
+func counting(rows, columns int) *Table {
+	t := &Table{}
 	for i := range columns {
 		values := make([]float64, rows)
 		for row := range values {
 			values[row] = float64(row*columns + i)
 		}
-		made.Columns = append(made.Columns, NumberColumn(fmt.Sprint("c", i), values, nil))
+		t.Columns = append(t.Columns, NumberColumn(fmt.Sprint("c", i), values, nil))
 	}
-	content := written(t, made, Parquet, rows)
-	made = nil
+	return t
+}
+
+// A Parquet file is read chunk by chunk, not row group by row group.
+func TestParquetMemoryIsBounded(t *testing.T) {
+	const columns, rows = 20, 100_000 // 16 MB in one row group
+	content := written(t, counting(rows, columns), Parquet, rows)
 	var before, now runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -155,7 +150,7 @@ func TestParquetMemoryIsBounded(t *testing.T) {
 	highest, chunks := uint64(0), 0
 	for {
 		chunk, err := source.Next(context.Background())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -24,8 +24,10 @@ func New(columns ...*Column) (*Table, error) {
 		}
 		seen[c.Name] = true
 		if first := columns[0]; c.Len() != first.Len() {
-			return nil, &Error{Row: noRow, Column: c.Name,
-				Message: fmt.Sprintf("the column has %d rows but %q has %d", c.Len(), first.Name, first.Len())}
+			return nil, &Error{
+				Row: noRow, Column: c.Name,
+				Message: fmt.Sprintf("the column has %d rows but %q has %d", c.Len(), first.Name, first.Len()),
+			}
 		}
 	}
 	return &Table{Columns: columns}, nil
@@ -109,8 +111,10 @@ func sameColumns(a, b *Table) error {
 	}
 	for i, c := range a.Columns {
 		if other := b.Columns[i]; other.Name != c.Name || other.Kind != c.Kind {
-			return &Error{Row: noRow, Column: c.Name,
-				Message: fmt.Sprintf("a chunk has column %q (%s) where the first one has %q (%s)", other.Name, other.Kind, c.Name, c.Kind)}
+			return &Error{
+				Row: noRow, Column: c.Name,
+				Message: fmt.Sprintf("a chunk has column %q (%s) where the first one has %q (%s)", other.Name, other.Kind, c.Name, c.Kind),
+			}
 		}
 	}
 	return nil
