@@ -22,6 +22,16 @@ func NewBatch(rows, numeric, categorical int) *Batch {
 // Players is the number of players.
 func (b *Batch) Players() int { return b.Numeric + b.Categorical }
 
+// Head is the first rows of b, sharing its memory.
+func (b *Batch) Head(rows int) *Batch {
+	return &Batch{
+		Rows: rows, Numeric: b.Numeric, Categorical: b.Categorical,
+		Numbers:  b.Numbers[:rows*b.Numeric*2],
+		Codes:    b.Codes[:rows*b.Categorical],
+		Observed: b.Observed[:rows*b.Players()],
+	}
+}
+
 // Set copies row j of from to row i.
 func (b *Batch) Set(i int, from *Batch, j int) {
 	copyRow(b.Numbers, i, from.Numbers, j, 2*b.Numeric)

@@ -58,6 +58,24 @@ type Config struct {
 	HiddenWidth int // hidden units of the h network
 }
 
+// DefaultBins is the default number of piecewise-linear bins of a numeric player.
+const DefaultBins = 128
+
+// Default is the network for a table with that many training rows.
+func Default(in Inputs, rows int) Config {
+	c := Config{
+		Inputs: in, Outputs: 1, Head: Exact, Form: Product,
+		Frequencies: 16, Embedding: 32, Hidden: 1,
+		Channels: 64, Rank: 4,
+		Width: 256, Layers: 3,
+		SigmaWidth: 16, HiddenWidth: 32,
+	}
+	if rows >= 10_000 {
+		c.Channels = 256
+	}
+	return c
+}
+
 // Validate says what is wrong with the configuration.
 func (c Config) Validate() error {
 	var errs []error

@@ -1,6 +1,9 @@
 package network
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -10,14 +13,18 @@ import (
 // deviation of the column.
 const periodicScale = 1.0
 
+// binsScale is the scale of the first weights of all bins together.
+const binsScale = 0.35
+
 func embeddingWeights(c Config) []Weight {
 	in, z := c.Inputs, c.Embedding
 	var ws []Weight
 	if in.Numeric > 0 {
 		ws = append(ws,
-			// A piecewise-linear code is mostly 0 and 1, and its steps add up: about
-			// 8 of them weigh as much as one ordinary input.
-			Weight{"bins", []int{in.Numeric, in.Bins, z}, Mean, uniform(perRoot(8))},
+			// The steps of a piecewise-linear code add up to a random walk: small ones
+			// start every player as a smooth function of its column, and it stays smooth
+			// where the data do not ask for more.
+			Weight{"bins", []int{in.Numeric, in.Bins, z}, Mean, uniform(binsScale * perRoot(in.Bins))},
 			Weight{"bins_bias", []int{in.Numeric, 1, z}, Mean, uniform(perRoot(in.Bins))},
 		)
 		if c.Frequencies > 0 {
@@ -43,8 +50,11 @@ func embeddingWeights(c Config) []Weight {
 }
 
 func hiddenLayers(c Config) []string {
-	names := []string{"player1", "player2", "player3", "player4"}
-	return names[:min(c.Hidden, len(names))]
+	names := make([]string, c.Hidden)
+	for i := range names {
+		names[i] = fmt.Sprintf("player%d", i+1)
+	}
+	return names
 }
 
 // embed is MENN₁: an independent network per player, z_d = E_d(x_d), all players at
@@ -79,7 +89,7 @@ func embedNumbers(c Config, w Lookup, numbers *Node) *Node {
 	h := Add(Einsum("dbi,dij->dbj", code, w("bins")), w("bins_bias"))
 	if c.Frequencies > 0 {
 		value := Slice(x, AxisRange(), AxisRange(), AxisRange(1, 2))
-		angle := MulScalar(Mul(value, w("frequency")), 2*3.141592653589793)
+		angle := MulScalar(Mul(value, w("frequency")), 2*math.Pi)
 		waves := Concatenate([]*Node{Sin(angle), Cos(angle)}, -1)
 		h = Add(h, Einsum("dbi,dij->dbj", waves, w("periodic")))
 	}

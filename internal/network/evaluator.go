@@ -42,6 +42,18 @@ func (n *Network) NewEvaluator(b *engine.Backend, p *Params, copyName string, mo
 	}
 }
 
+// Close frees the compiled graphs.
+func (e *Evaluator) Close() {
+	for _, f := range e.values {
+		f.Close()
+	}
+	for _, f := range []*engine.Function{e.explain, e.predict, e.interact} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
 // Explained is what one pass says of rows, in standard deviations of the target.
 type Explained struct {
 	Value          []float32 // [rows, C] f(x_S), of the coalition S of the observed cells

@@ -1,5 +1,5 @@
-// Package network builds the graphs of MODEL: the encoders, the players' networks
-// (MENN), the two heads, σ_d and h.
+// Package network builds the graphs: the encoders, the players' networks (MENN), the
+// two heads, σ_d and h. docs/equations.md says which function is which equation.
 //
 // Axes, wherever a comment names them: B rows, P coalitions of each row, D players,
 // C outputs, Z the width of an embedding, K channels, M trains of rank r, H the
@@ -103,6 +103,9 @@ func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(noi
 
 // NoiseScale is the unit of σ [C].
 func (f *Forward) NoiseScale() *Node { return f.w(noiseScale) }
+
+// NoiseGrowth is the ratio [C] of the squared errors of new rows to those of training rows.
+func (f *Forward) NoiseGrowth() *Node { return f.w(noiseGrowth) }
 
 // HiddenVariance is h²(x_S) [B, P, C] for masks [B, P, D].
 func (f *Forward) HiddenVariance(mask *Node) *Node {

@@ -21,11 +21,12 @@ func (n *Network) NewParams() *Params { return &Params{Store: model.NewStore(), 
 // Put creates or overwrites a copy. Its weights are not trainable.
 func (p *Params) Put(copyName string, values map[string][]float32) error {
 	for _, w := range p.net.weights {
-		v, ok := values[w.Name]
-		if !ok || len(v) != w.Size() {
-			return fmt.Errorf("network: weight %q has %d elements, want %d of shape %v", w.Name, len(v), w.Size(), w.Dims)
+		if n := len(values[w.Name]); n != w.Size() {
+			return fmt.Errorf("network: weight %q has %d elements, want %d of shape %v", w.Name, n, w.Size(), w.Dims)
 		}
-		t := tensors.FromFlatDataAndDimensions(v, w.Dims...)
+	}
+	for _, w := range p.net.weights {
+		t := tensors.FromFlatDataAndDimensions(values[w.Name], w.Dims...)
 		if old := p.variable(copyName, w.Name); old != nil {
 			if err := old.SetValue(t); err != nil {
 				return err

@@ -29,13 +29,25 @@ func sigmaWeights(c Config) []Weight {
 		// The unit of σ: about the error of the mean, so that the networks above start
 		// near the answer. Set once, not trained.
 		{noiseScale, []int{c.Outputs}, Fixed, constant(1)},
+		// How much larger the squared errors of new rows are than those of training
+		// rows, from which σ is learned. Set once, not trained.
+		{noiseGrowth, []int{c.Outputs}, Fixed, constant(1)},
 	}
 }
 
-const noiseScale = "noise_scale"
+const (
+	noiseScale  = "noise_scale"
+	noiseGrowth = "noise_growth"
+)
 
-// SetNoiseScale sets the unit of σ [C] in weights on the host.
-func SetNoiseScale(weights map[string][]float32, scale []float32) { copy(weights[noiseScale], scale) }
+// SetNoise puts the mean squared errors [C] of validation and of training rows into
+// weights on the host: the unit of σ, and how much more new rows err.
+func SetNoise(weights map[string][]float32, validation, training []float64) {
+	for c := range validation {
+		weights[noiseScale][c] = float32(math.Sqrt(max(validation[c], 1e-12)))
+		weights[noiseGrowth][c] = float32(max(1, validation[c]/max(training[c], 1e-12)))
+	}
+}
 
 // std is σ_d = R_d softplus(FFNN_d([z_d, MENN₂(f_d)])) as [B, C, D] for z [D, B, Z],
 // masks [B, D] and attributions [B, C, D]. Every player has its own weights.

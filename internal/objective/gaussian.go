@@ -1,5 +1,5 @@
-// Package objective builds the losses: likelihoods (MODEL §3) and estimators of
-// D_SHAP (§4).
+// Package objective builds the losses: likelihoods, and estimators of D_SHAP, the
+// distance of the attributions from Shapley values.
 package objective
 
 import (

@@ -27,6 +27,9 @@ type Config struct {
 	PolishSteps int     // learned head
 	PolishRate  float64 // learned head
 
+	RefitSteps int     // exact head: of the mean, with rows weighed by their precision
+	RefitRate  float64 // exact head
+
 	SpreadSteps   int     // of σ and h
 	SpreadRate    float64 // highest learning rate of σ and h
 	SpreadPenalty float64 // λ of Σ_d E σ_d²: noise that no column explains belongs to σ_0
@@ -58,6 +61,7 @@ func Default(rows int) Config {
 		Sampler: Kernel, MaskedWeight: 0.5,
 		Estimator: objective.LeastSquares, Beta: 1,
 		PolishSteps: 1000, PolishRate: 1e-3,
-		SpreadSteps: 1000, SpreadRate: 5e-3, SpreadPenalty: 1e-3,
+		RefitSteps: 1000, RefitRate: 1e-3,
+		SpreadSteps: 800, SpreadRate: 5e-3, SpreadPenalty: 1e-3,
 	}
 }

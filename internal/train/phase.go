@@ -27,6 +27,8 @@ type phase struct {
 	loss func(in lossInputs) *Node
 	// score is the validation loss of the averaged weights; the least one is kept.
 	score func(x *network.Explained, y []float32, sigma0 []float32) float64
+	// candidate says whether the weights at the start take part in the choice.
+	candidate bool
 	// spread says whether score needs Std and HiddenVariance.
 	spread bool
 }
@@ -52,7 +54,7 @@ func (r *Run) fit() phase {
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
-		loss: func(in lossInputs) *Node { return r.likelihood(in, in.Value(in.mask)) },
+		loss: func(in lossInputs) *Node { return r.likelihood(in, in.Value(in.mask), nil) },
 	}
 	if r.net.Head == network.Learned {
 		p.copies = r.Estimator.Copies()
@@ -61,8 +63,26 @@ func (r *Run) fit() phase {
 		p.loss = func(in lossInputs) *Node {
 			f := in.Attributions(in.mask, 0)
 			dshap := ReduceAllMean(r.Estimator.DSHAP(f, in.mask, in.pick))
-			return Add(r.likelihood(in, ReduceSum(f, -1)), MulScalar(dshap, r.Beta))
+			return Add(r.likelihood(in, ReduceSum(f, -1), nil), MulScalar(dshap, r.Beta))
 		}
+	}
+	return p
+}
+
+// refit trains the mean on, each row weighed by the precision that σ gives it: where
+// noise varies, quiet rows say more about the mean than noisy ones. Validation is by
+// plain error, and the weights it starts from are the first candidate, so it is kept
+// only where it helps.
+func (r *Run) refit() phase {
+	p := r.fit()
+	p.name, p.steps, p.rate, p.candidate = "refit", r.RefitSteps, r.RefitRate, true
+	p.loss = func(in lossInputs) *Node {
+		cells := copyOf(in.mask, objective.Observed)
+		phi := StopGradient(copyOf(in.Attributions(InsertAxes(cells, 1), r.nodes), 0))
+		variance := Add(ReduceSum(Square(in.Std(cells, phi)), -1), InsertAxes(Square(in.NoiseStd()), 0))
+		precision := Reciprocal(StopGradient(variance))
+		precision = Div(precision, ReduceAndKeep(precision, ReduceMean, 0))
+		return r.likelihood(in, in.Value(in.mask), ClipScalar(precision, 0.1, 10))
 	}
 	return p
 }
@@ -75,12 +95,15 @@ func (r *Run) fit() phase {
 // (τ / (τ + h²))^γ, τ being the error of rows as observed: γ = 1 is the Gaussian
 // likelihood, which gives up on masked copies of noiseless data, γ = 0 lets their noise
 // drown the rest.
-func (r *Run) likelihood(in lossInputs, v *Node) *Node {
+func (r *Run) likelihood(in lossInputs, v, precision *Node) *Node {
 	observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
 	full := objective.SquaredError(in.y, observed)
 	tau := StopGradient(ReduceAndKeep(full, ReduceMean, 0)) // [1, C]
 	h := r.hiddenVariance(in)
 	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedWeight))
+	if precision != nil {
+		full = Mul(full, precision)
+	}
 	sum := Add(full, Mul(weight, objective.SquaredError(in.y, masked)))
 	return Add(MulScalar(ReduceAllMean(sum), 0.5), hiddenLikelihood(observed, masked, h))
 }
@@ -189,7 +212,8 @@ func (r *Run) spread() phase {
 
 			variance := Add(ReduceSum(sigma, -1), InsertAxes(Square(in.NoiseStd()), 0))
 			variance = Add(variance, StopGradient(copyOf(in.HiddenVariance(whole), 0)))
-			nll := ReduceAllMean(objective.GaussianNLL(objective.SquaredError(in.y, observed), variance))
+			residual := Mul(objective.SquaredError(in.y, observed), InsertAxes(in.NoiseGrowth(), 0))
+			nll := ReduceAllMean(objective.GaussianNLL(residual, variance))
 			unit := InsertAxes(Square(in.NoiseScale()), 0)
 			penalty := MulScalar(ReduceAllMean(Div(ReduceSum(sigma, -1), unit)), r.SpreadPenalty)
 			return Add(Add(nll, penalty), hiddenLikelihood(observed, masked, r.hiddenVariance(in)))

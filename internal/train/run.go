@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
@@ -60,7 +61,6 @@ func New(net *network.Network, backend *engine.Backend, c Config, data, validati
 		return nil, fmt.Errorf("train: %d training rows and %d validation rows: both are needed", data.Rows.Rows, validation.Rows.Rows)
 	}
 	r := &Run{Config: c, net: net, backend: backend, data: data, validation: validation, best: math.Inf(1)}
-	r.nodes = min(startNodes, network.ExactNodes(net.Inputs.Players()))
 	r.Batch = min(r.Batch, data.Rows.Rows)
 	r.params = net.NewParams()
 	start := net.Start(c.Seed)
@@ -69,13 +69,16 @@ func New(net *network.Network, backend *engine.Backend, c Config, data, validati
 			return nil, err
 		}
 	}
-	r.evaluator = net.NewEvaluator(backend, r.params, average, engine.Live, r.nodes)
+	r.setNodes(min(startNodes, network.ExactNodes(net.Inputs.Players())))
 	r.phases = []phase{r.fit()}
 	if net.Head == network.Learned && c.PolishSteps > 0 {
 		r.phases = append(r.phases, r.polish())
 	}
 	if c.SpreadSteps > 0 {
 		r.phases = append(r.phases, r.spread())
+		if net.Head == network.Exact && c.RefitSteps > 0 {
+			r.phases = append(r.phases, r.refit(), r.spread())
+		}
 	}
 	return r, nil
 }
@@ -116,6 +119,11 @@ const validations = 40
 // end of a phase.
 func (r *Run) Step(ctx context.Context) (Progress, error) {
 	p := &r.phases[r.phase]
+	if p.candidate && r.step == 0 {
+		if _, err := r.validate(ctx, p); err != nil {
+			return Progress{}, err
+		}
+	}
 	if r.stepper == nil {
 		var err error
 		if r.stepper, err = r.newStepper(p); err != nil {
@@ -136,7 +144,7 @@ func (r *Run) Step(ctx context.Context) (Progress, error) {
 		done.Best = r.best
 	}
 	if last {
-		err = r.endPhase()
+		err = r.endPhase(ctx)
 	}
 	return done, err
 }
@@ -165,7 +173,7 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 }
 
 // endPhase goes back to the best weights and on to the next phase.
-func (r *Run) endPhase() error {
+func (r *Run) endPhase(ctx context.Context) error {
 	kept := r.kept
 	if kept == nil {
 		var err error
@@ -173,19 +181,64 @@ func (r *Run) endPhase() error {
 			return err
 		}
 	}
-	if r.phases[r.phase].name == "fit" {
-		network.SetNoiseScale(kept, noiseScales(r.best, r.net.Outputs))
+	if err := r.putAll(kept); err != nil {
+		return err
 	}
-	for _, name := range []string{current, average, teacher} {
-		if err := r.params.Put(name, kept); err != nil {
-			return err
-		}
-	}
+	trainedMean := slices.Contains(r.phases[r.phase].groups, network.Mean)
 	r.stepper.close()
 	r.stepper, r.kept, r.best = nil, nil, math.Inf(1)
 	r.phase, r.step = r.phase+1, 0
+	if trainedMean {
+		return r.measureMean(ctx, kept)
+	}
 	return nil
 }
+
+func (r *Run) putAll(weights map[string][]float32) error {
+	for _, name := range []string{current, average, teacher} {
+		if err := r.params.Put(name, weights); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureRows bounds the training rows that the training error is measured on.
+const measureRows = 4096
+
+// measureMean settles what depends on the mean: the nodes of its integrals, and the
+// errors that σ starts from.
+func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) error {
+	nodes, err := r.net.FewestNodes(ctx, r.backend, r.params, average, r.validation.Rows)
+	if err != nil {
+		return err
+	}
+	r.setNodes(nodes)
+	n := min(measureRows, r.data.Rows.Rows)
+	seen, err := r.evaluator.Values(ctx, r.data.Rows.Head(n))
+	if err != nil {
+		return err
+	}
+	unseen, err := r.evaluator.Values(ctx, r.validation.Rows)
+	if err != nil {
+		return err
+	}
+	c := r.net.Outputs
+	network.SetNoise(weights, squaredErrors(unseen, r.validation.Target, c), squaredErrors(seen, r.data.Target[:n*c], c))
+	return r.putAll(weights)
+}
+
+// setNodes decides the number of quadrature nodes.
+func (r *Run) setNodes(nodes int) {
+	if r.evaluator != nil {
+		r.evaluator.Close()
+	}
+	r.nodes = nodes
+	r.evaluator = r.net.NewEvaluator(r.backend, r.params, average, engine.Live, nodes)
+}
+
+// Nodes is the number of quadrature nodes that the exact head's attributions need.
+func (r *Run) Nodes() int { return r.nodes }
 
 // Weights are the averaged weights.
 func (r *Run) Weights() (map[string][]float32, error) { return r.params.Get(average) }
@@ -198,13 +251,4 @@ func (r *Run) rng(step int) *rand.Rand {
 // epoch is the order of the training rows in a pass over them.
 func (r *Run) epoch(pass int) []int {
 	return rand.New(rand.NewPCG(r.Seed, 1<<63|uint64(r.phase)<<32|uint64(pass))).Perm(r.data.Rows.Rows)
-}
-
-// noiseScales is the root of the mean squared error on validation rows, for every output.
-func noiseScales(squaredError float64, outputs int) []float32 {
-	scales := make([]float32, outputs)
-	for i := range scales {
-		scales[i] = float32(math.Sqrt(math.Max(squaredError, 1e-12)))
-	}
-	return scales
 }

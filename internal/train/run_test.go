@@ -73,7 +73,7 @@ func (s small) network(t testing.TB, head network.Head, form network.Form) *netw
 
 func shortRecipe() train.Config {
 	c := train.Default(500)
-	c.Seed, c.Batch, c.Steps, c.PolishSteps, c.SpreadSteps = 3, 64, 60, 20, 30
+	c.Seed, c.Batch, c.Steps, c.PolishSteps, c.RefitSteps, c.SpreadSteps = 3, 64, 40, 15, 15, 15
 	return c
 }
 
@@ -237,7 +237,7 @@ func TestEstimatorsTrain(t *testing.T) {
 	}
 	for _, e := range []objective.Estimator{objective.LeastSquares, objective.TwoDraws, objective.Stopped, objective.Absolute} {
 		recipe := shortRecipe()
-		recipe.Estimator, recipe.PolishSteps, recipe.SpreadSteps = e, 0, 0
+		recipe.Estimator, recipe.Steps, recipe.PolishSteps, recipe.SpreadSteps = e, 120, 0, 0
 		r := s.run(t, b, s.network(t, network.Learned, ""), recipe)
 		var first, last train.Progress
 		if err := r.Train(context.Background(), func(p train.Progress) {

@@ -16,6 +16,16 @@ func squaredError(x *network.Explained, y, _ []float32) float64 {
 	return sum / float64(len(y))
 }
 
+// squaredErrors is the mean squared error of values [rows, C] for each output.
+func squaredErrors(value, y []float32, outputs int) []float64 {
+	sums := make([]float64, outputs)
+	for i := range y {
+		gap := float64(y[i]) - float64(value[i])
+		sums[i%outputs] += gap * gap / float64(len(y)/outputs)
+	}
+	return sums
+}
+
 // gaussianNLL is the mean of −log N(y; μ, σ_0² + Σσ_d² + h²).
 func gaussianNLL(x *network.Explained, y, sigma0 []float32) float64 {
 	c := len(sigma0)

@@ -12,6 +12,7 @@ import (
 // the same weights as one never stopped.
 type State struct {
 	Phase, Step int
+	Nodes       int
 	Best        float64
 	Kept        map[string][]float32 // best weights of the phase so far, if any
 	Variables   map[string]Variable  // weights, moments and counters, by path
@@ -26,7 +27,7 @@ type Variable struct {
 
 // State copies the run's state.
 func (r *Run) State() (*State, error) {
-	s := &State{Phase: r.phase, Step: r.step, Best: r.best, Kept: maps.Clone(r.kept), Variables: map[string]Variable{}}
+	s := &State{Phase: r.phase, Step: r.step, Nodes: r.nodes, Best: r.best, Kept: maps.Clone(r.kept), Variables: map[string]Variable{}}
 	for v := range r.params.Store.IterVariables() {
 		t, err := v.Value()
 		if err != nil {
@@ -51,7 +52,7 @@ func (r *Run) State() (*State, error) {
 
 // Restore puts a run, newly made with the same network, recipe and data, into a state.
 func (r *Run) Restore(s *State) error {
-	if s.Phase < 0 || s.Phase > len(r.phases) || s.Step < 0 || (s.Phase < len(r.phases) && s.Step >= r.phases[s.Phase].steps) {
+	if s.Nodes < 1 || s.Phase < 0 || s.Phase > len(r.phases) || s.Step < 0 || (s.Phase < len(r.phases) && s.Step >= r.phases[s.Phase].steps) {
 		return fmt.Errorf("train: restore: there is no step %d of phase %d", s.Step, s.Phase)
 	}
 	for path, saved := range s.Variables {
@@ -74,6 +75,7 @@ func (r *Run) Restore(s *State) error {
 		}
 	}
 	r.phase, r.step, r.best, r.kept = s.Phase, s.Step, s.Best, maps.Clone(s.Kept)
+	r.setNodes(s.Nodes)
 	if r.stepper != nil {
 		r.stepper.close()
 		r.stepper = nil

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -72,6 +73,11 @@ func (s *stepper) close() { s.f.Close() }
 // step fills the minibatch of step i, runs it and returns the loss.
 func (s *stepper) step(i int) (float64, error) {
 	s.fill(i)
+	return s.call(i)
+}
+
+// call runs step i on the minibatch as it is.
+func (s *stepper) call(i int) (float64, error) {
 	r, b := s.run, &s.batch
 	in := network.RowTensors(b.rows)
 	in = append(in,
@@ -122,7 +128,7 @@ func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
 	grads := scope.BuildTrainableVariablesGradientsGraph(loss)
 	clip(grads, r.params.TrainableGroups(scope, loss), r.Clip)
 	optimizer.LearningRateVar(scope, dtypes.Float32, 0).SetNodeValue(Reshape(rate))
-	adam := optimizer.Adam().Scope("adam_"+p.name).Betas(0.9, 0.99).Epsilon(1e-8).WeightDecay(r.Decay).Done()
+	adam := optimizer.Adam().Scope(fmt.Sprintf("adam%d", r.phase)).Betas(0.9, 0.99).Epsilon(1e-8).WeightDecay(r.Decay).Done()
 	adam.(gomlx.OptimizeWithGradients).UpdateGraphWithGradients(scope, grads, dtypes.Float32)
 	now, then := r.params.Lookup(current, mask), r.params.Lookup(average, mask)
 	for _, w := range r.net.Weights() {

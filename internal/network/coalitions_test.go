@@ -1,0 +1,107 @@
+package network_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+)
+
+// Many coalitions of a row at once have the values they have one by one.
+func TestCoalitionAxis(t *testing.T) {
+	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
+		rng := newRand(t)
+		const per, outputs = 5, 2
+		s := newSubject(t, b, k.small(7, outputs), rng)
+		rows := randomRows(rng, s.Inputs, 6, 0)
+		masks := randomMasks(rng, rows.Rows, per, rows.Players())
+		e := s.evaluator(t, 1)
+		together := coalitions(t, e, rows, masks, per)
+
+		alone := make([]float32, len(together))
+		for p := range per {
+			for i := range rows.Rows {
+				copy(rows.Observed[i*rows.Players():(i+1)*rows.Players()], masks[(i*per+p)*rows.Players():])
+			}
+			values, err := e.Values(t.Context(), rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range rows.Rows {
+				copy(alone[(i*per+p)*outputs:][:outputs], values[i*outputs:])
+			}
+		}
+		atMost(t, "relative difference", relativeError(together, alone), 1e-6)
+	})
+}
+
+// Explain's values and Predict's numbers are those of the other calls.
+func TestCallsAgree(t *testing.T) {
+	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
+		rng := newRand(t)
+		s := newSubject(t, b, k.small(7, 2), rng)
+		rows := randomRows(rng, s.Inputs, 6, 0.2)
+		e := s.evaluator(t, s.exactNodes())
+		explained := explain(t, e, rows)
+		predicted, err := e.Predict(t.Context(), rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := e.Values(t.Context(), rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		atMost(t, "Values beside Explain", relativeError(values, explained.Value), 1e-6)
+		atMost(t, "Predict's values", relativeError(predicted.Value, explained.Value), 1e-6)
+		atMost(t, "Predict's σ", relativeError(predicted.Std, explained.Std), 1e-6)
+		atMost(t, "Predict's h²", relativeError(predicted.HiddenVariance, explained.HiddenVariance), 1e-6)
+	})
+}
+
+// A row's numbers do not depend on the rows beside it or their number: not a bit changes.
+// Its place among them may change the last bit, since the engines' vector loops treat
+// the ends of a tensor in their own way.
+func TestRowsDoNotSeeTheirNeighbours(t *testing.T) {
+	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
+		rng := newRand(t)
+		s := newSubject(t, b, k.small(5, 2), rng)
+		e := s.fullEvaluator(t, engine.Live, 2)
+		rows := randomRows(rng, s.Inputs, 2*network.PassRows+3, 0.2)
+		together := explain(t, e, rows)
+		for _, i := range []int{0, 1, 6, network.PassRows - 1, network.PassRows, rows.Rows - 1} {
+			others := randomRows(rng, s.Inputs, i+1, 0.2)
+			others.Set(i, rows, i)
+			wantSame(t, part(explain(t, e, others), i+1, i), part(together, rows.Rows, i))
+			alone := explain(t, e, only(rows, i))
+			atMost(t, "another place", relativeError(alone.Attributions, part(together, rows.Rows, i).Attributions), 1e-6)
+		}
+		const per = 3
+		masks := randomMasks(rng, rows.Rows, per, rows.Players())
+		values := coalitions(t, e, rows, masks, per)
+		last := rows.Rows - 1
+		alone := coalitions(t, e, only(rows, last), masks[last*per*rows.Players():], per)
+		if among := values[len(values)-len(alone):]; !slices.Equal(alone, among) {
+			t.Errorf("coalitions of a row alone are worth %v, among others %v", alone, among)
+		}
+	})
+}
+
+// only is row i by itself.
+func only(rows *encode.Batch, i int) *encode.Batch {
+	one := encode.NewBatch(1, rows.Numeric, rows.Categorical)
+	one.Set(0, rows, i)
+	return one
+}
+
+// part is what x, of n rows, says of row i.
+func part(x *network.Explained, n, i int) *network.Explained {
+	of := func(all []float32) []float32 {
+		width := len(all) / n
+		return all[i*width : (i+1)*width]
+	}
+	return &network.Explained{
+		Value: of(x.Value), Attributions: of(x.Attributions), Std: of(x.Std), HiddenVariance: of(x.HiddenVariance),
+	}
+}

@@ -1,0 +1,66 @@
+package network_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+)
+
+// A network of two numbers and a category explains two rows; the second has no
+// category. Attributions add up to the value, and an absent player has none.
+func Example() {
+	net, err := network.New(network.Config{
+		Inputs:  network.Inputs{Numeric: 2, Bins: 4, Levels: []int{3}},
+		Outputs: 1, Head: network.Exact, Form: network.Product,
+		Embedding: 4, Channels: 8, SigmaWidth: 2, HiddenWidth: 2,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	weights := map[string][]float32{} // any will do here; training starts from net.Start
+	for _, w := range net.Weights() {
+		for i := range w.Size() {
+			weights[w.Name] = append(weights[w.Name], float32(math.Sin(float64(i+1))))
+		}
+	}
+	params := net.NewParams()
+	if err := params.Put("model", weights); err != nil {
+		log.Fatal(err)
+	}
+	backend, _, err := engine.Open("go")
+	if err != nil {
+		log.Fatal(err)
+	}
+	rows := encode.NewBatch(2, 2, 1)
+	copy(rows.Numbers, []float32{0.5, -1.2, 3.25, 0.9, 2, 0.1, 1.75, -0.4}) // position, value
+	copy(rows.Codes, []int32{2, 0})
+	copy(rows.Observed, []float32{1, 1, 1, 1, 1, 0})
+
+	e := net.NewEvaluator(backend, params, "model", engine.Final, network.ExactNodes(3))
+	x, err := e.Explain(context.Background(), rows)
+	e.Close()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range rows.Rows {
+		fmt.Printf("f = %6.3f, h² = %.3f\n", x.Value[i], x.HiddenVariance[i])
+		for d := range rows.Players() {
+			at := i*rows.Players() + d
+			fmt.Printf("  φ = %6.3f ± %.3f\n", x.Attributions[at], x.Std[at])
+		}
+	}
+	// Output:
+	// f =  2.727, h² = 0.000
+	//   φ =  0.433 ± 4.877
+	//   φ =  1.505 ± 1.186
+	//   φ =  0.790 ± 0.645
+	// f =  0.860, h² = 2.724
+	//   φ = -1.343 ± 1.655
+	//   φ =  2.203 ± 1.155
+	//   φ =  0.000 ± 0.000
+}

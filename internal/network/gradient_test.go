@@ -1,0 +1,215 @@
+package network_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+)
+
+// output is a part of a network's answer as a graph of rows with masks [B, P, D].
+type output func(f *network.Forward, mask *Node) *Node
+
+func values(f *network.Forward, mask *Node) *Node         { return f.Value(mask) }
+func attributions(f *network.Forward, mask *Node) *Node   { return f.Attributions(mask, 2) }
+func hiddenVariance(f *network.Forward, mask *Node) *Node { return f.HiddenVariance(mask) }
+
+func spread(f *network.Forward, mask *Node) *Node {
+	first := Squeeze(Slice(mask, AxisRange(), AxisElem(0)), 1)
+	phi := Squeeze(Slice(f.Attributions(mask, 2), AxisRange(), AxisElem(0)), 1)
+	return Add(f.Std(first, phi), Reshape(f.NoiseStd(), 1, -1, 1))
+}
+
+// Gradients by the weights are what moving the weights a little shows. Each output is
+// checked by the weights it is trained by, all moved at once, in random directions.
+func TestGradients(t *testing.T) {
+	const (
+		directions = 6
+		step       = 3e-4 // balances errors of rounding and of curvature
+		tolerance  = 3e-3
+	)
+	cases := []struct {
+		name  string
+		of    output
+		group network.Group
+	}{
+		{"value", values, network.Mean},
+		{"attributions", attributions, network.Mean},
+		{"std", spread, network.Sigma},
+		{"hidden variance", hiddenVariance, network.Hidden},
+	}
+	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				rng := newRand(t)
+				s := newSubject(t, b, k.small(5, 2), rng)
+				weights := awayFromKinks(t, s)
+				slope := newSlope(t, s, c.of, c.group, rng)
+				_, gradient := slope.at(t, weights)
+				var want, got []float64
+				for range directions {
+					u := randomDirection(rng, s.Network, c.group)
+					above, _ := slope.at(t, moved(weights, u, step))
+					below, _ := slope.at(t, moved(weights, u, -step))
+					want = append(want, (above-below)/(2*step))
+					got = append(got, dot(gradient, u))
+				}
+				e := relativeError(got, want)
+				t.Logf("relative error %.1e", e)
+				atMost(t, "relative error of the gradient", e, tolerance)
+			})
+		}
+	})
+}
+
+// awayFromKinks is the subject's weights, changed so that every relu is clearly on or
+// clearly off: a difference across its kink is no derivative.
+func awayFromKinks(t *testing.T, s *subject) map[string][]float32 {
+	t.Helper()
+	weights, err := s.Get(weightsCopy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(to func(i int, v float32) float32, names ...string) {
+		for _, name := range names {
+			if len(weights[name]) == 0 {
+				t.Fatalf("no weight %q", name)
+			}
+			for i, v := range weights[name] {
+				weights[name][i] = to(i, v)
+			}
+		}
+	}
+	change(func(_ int, v float32) float32 { return 0.2 * v },
+		"bins", "periodic", "player1", "sigma_in", "sigma_lifted")
+	change(func(_ int, v float32) float32 { return 0.01 * v }, "sigma_attribution") // of attributions, which may be large
+	change(func(i int, _ float32) float32 { return float32(1 - 2*(i%2)) },
+		"bins_bias", "levels", "player1_bias", "sigma_in_bias", "sigma_attribution_bias")
+	return weights
+}
+
+// Training σ and h leaves the mean alone: what they see of it is stopped.
+func TestSpreadDoesNotMoveTheMean(t *testing.T) {
+	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
+		rng := newRand(t)
+		s := newSubject(t, b, k.small(5, 2), rng)
+		weights, err := s.Get(weightsCopy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, of := range map[string]output{"σ": spread, "h²": hiddenVariance} {
+			_, gradient := newSlope(t, s, of, network.Mean, rng).at(t, weights)
+			for weight, g := range gradient {
+				wantZeros(t, "gradient of "+name+" by "+weight, g)
+			}
+		}
+	})
+}
+
+// slope is a random combination of the elements of an output, and its gradient by the
+// weights of a group, both at weights yet to be given.
+type slope struct {
+	s           *subject
+	f           *engine.Function
+	rows        *encode.Batch
+	masks       []float32
+	coefficient []float64
+	names       []string // of the weights
+}
+
+const coalitionsPerRow = 2
+
+func newSlope(t *testing.T, s *subject, of output, group network.Group, rng *rand.Rand) *slope {
+	t.Helper()
+	p := &slope{s: s, rows: randomRows(rng, s.Inputs, 6, 0)}
+	p.masks = randomMasks(rng, p.rows.Rows, coalitionsPerRow, p.rows.Players())
+	for _, w := range s.Weights() {
+		if w.Group == group {
+			p.names = append(p.names, w.Name)
+		}
+	}
+	var err error
+	p.f, err = s.backend.Compile(s.Store, engine.Live, func(_ *model.Scope, in []*Node) []*Node {
+		rows, rest := s.Inputs.Split(in)
+		weight := s.Lookup(weightsCopy, in[0])
+		out := of(s.Forward(weight, rows), rest[0])
+		p.coefficient = make([]float64, out.Shape().Size())
+		for i := range p.coefficient {
+			p.coefficient[i] = rng.NormFloat64()
+		}
+		loss := ReduceAllSum(Mul(Reshape(out, -1), ConstAs(out, p.coefficient)))
+		nodes := make([]*Node, len(p.names))
+		for i, name := range p.names {
+			nodes[i] = weight(name)
+		}
+		return append([]*Node{out}, Gradient(loss, nodes...)...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.f.Close)
+	return p
+}
+
+// at returns the combination, added up in double precision, and its gradient.
+func (p *slope) at(t *testing.T, weights map[string][]float32) (loss float64, gradient map[string][]float32) {
+	t.Helper()
+	p.s.put(t, weights)
+	in := append(network.RowTensors(p.rows), engine.Tensor(p.masks, p.rows.Rows, coalitionsPerRow, p.rows.Players()))
+	out, err := p.f.Call(in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range out[0] {
+		loss += p.coefficient[i] * float64(v)
+	}
+	gradient = map[string][]float32{}
+	for i, name := range p.names {
+		gradient[name] = out[1+i]
+	}
+	return loss, gradient
+}
+
+// randomDirection draws how far each weight of a group moves.
+func randomDirection(rng *rand.Rand, n *network.Network, group network.Group) map[string][]float32 {
+	u := map[string][]float32{}
+	for _, w := range n.Weights() {
+		if w.Group != group {
+			continue
+		}
+		for range w.Size() {
+			u[w.Name] = append(u[w.Name], float32(rng.NormFloat64()))
+		}
+	}
+	return u
+}
+
+// moved is weights + step·u.
+func moved(weights, u map[string][]float32, step float32) map[string][]float32 {
+	all := maps.Clone(weights)
+	for name, direction := range u {
+		v := slices.Clone(all[name])
+		for i := range v {
+			v[i] += step * direction[i]
+		}
+		all[name] = v
+	}
+	return all
+}
+
+func dot(a, b map[string][]float32) float64 {
+	sum := 0.0
+	for name, x := range a {
+		for i := range x {
+			sum += float64(x[i]) * float64(b[name][i])
+		}
+	}
+	return sum
+}

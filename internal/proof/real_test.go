@@ -1,0 +1,41 @@
+package proof
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/benchset"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// What peers reach on the same fold, for the log.
+var peers = map[string]string{
+	"california": "LightGBM .4541",
+	"bike":       "LightGBM 39.81",
+}
+
+func TestRealTables(t *testing.T) {
+	slow(t)
+	kinds := []struct {
+		name   string
+		change change
+	}{
+		{"default", func(*network.Config, *train.Config) {}},
+		{"tensor-train", func(n *network.Config, _ *train.Config) { n.Form, n.Channels, n.Rank = network.TensorTrain, 32, 4 }},
+		{"learned", head(network.Learned)},
+	}
+	for _, name := range []string{"california", "bike"} {
+		p, err := real(name)
+		if errors.Is(err, benchset.ErrAbsent) {
+			t.Skip(err)
+		}
+		check(t, err)
+		for _, k := range kinds {
+			m := fit(t, p, k.change)
+			e := m.explain(t, m.data(t, p.test))
+			t.Logf("%s fold 0, %s: RMSE %.4f (%s), fidelity error %.1e, 90 %% intervals cover %.3f, %d nodes, %.0f s wall, %.0f s CPU",
+				name, k.name, rmse(e.prediction, e.y), peers[name], m.fidelity(t, 20), coverage(e.y, e.prediction, e.std, z90), m.nodes, m.wall.Seconds(), m.cpu.Seconds())
+		}
+	}
+}

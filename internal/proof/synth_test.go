@@ -1,0 +1,161 @@
+package proof
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/objective"
+	"github.com/psi-shapley/psi/internal/synth"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// synthetic is a synthetic set of 8,000 rows with the last 1,600 held out and a tenth
+// of the rest for validation.
+func synthetic(t testing.TB, name string) (problem, *synth.Sample) {
+	t.Helper()
+	const rows, held = 8000, 1600
+	s, err := synth.Generate(name, rows, 1)
+	check(t, err)
+	all, err := s.Table()
+	check(t, err)
+	p := problem{table: all, target: "y"}
+	for i := range rows {
+		switch {
+		case i >= rows-held:
+			p.test = append(p.test, i)
+		case i%10 == 7:
+			p.validate = append(p.validate, i)
+		default:
+			p.training = append(p.training, i)
+		}
+	}
+	return p, s
+}
+
+// truthError is the error of the attributions against the true ones, relative to the
+// root mean square of those.
+func truthError(e explained, s *synth.Sample, rows []int) float64 {
+	var gap, size float64
+	for d := range e.phi {
+		truth := at(s.Mean[d], rows)
+		gap += math.Pow(rmse(e.phi[d], truth), 2)
+		size += math.Pow(rmse(truth, make([]float64, len(truth))), 2)
+	}
+	return math.Sqrt(gap / size)
+}
+
+// bar is what a head must reach on one set. A zero bar is none.
+type bar struct{ rmse, fidelity, truth float64 }
+
+func testSynthetic(t *testing.T, h network.Head, bars []bar) {
+	slow(t)
+	for i, bar := range bars {
+		name := fmt.Sprintf("synth%d", i+1)
+		t.Run(name, func(t *testing.T) {
+			p, s := synthetic(t, name)
+			m := fit(t, p, head(h))
+			e := m.explain(t, m.data(t, p.test))
+			got := rmse(e.prediction, e.y)
+			excess := rmse(e.prediction, at(s.Expected, p.test))
+			fidelity, truth := m.fidelity(t, 100), truthError(e, s, p.test)
+			t.Logf("%s %s: RMSE %.4f (bar %.3f), excess over the oracle %.4f, fidelity error %.1e, error against the true attributions %.4f, σ_0 %.3f, %d nodes, %.0f s wall, %.0f s CPU",
+				name, h, got, bar.rmse, excess, fidelity, truth, m.noise(), m.nodes, m.wall.Seconds(), m.cpu.Seconds())
+			if got > bar.rmse {
+				t.Errorf("RMSE %.4f is over %.3f", got, bar.rmse)
+			}
+			if fidelity > bar.fidelity {
+				t.Errorf("fidelity error %.4f is over %g", fidelity, bar.fidelity)
+			}
+			if bar.truth > 0 && truth > bar.truth {
+				t.Errorf("error against the true attributions %.4f is over %.2f", truth, bar.truth)
+			}
+			if m.wall.Minutes() > 3 {
+				t.Errorf("trained for %s, more than 3 minutes", m.wall)
+			}
+		})
+	}
+}
+
+func TestSyntheticExact(t *testing.T) {
+	testSynthetic(t, network.Exact, []bar{
+		{.58, 1e-5, .05}, {.010, 1e-5, .05}, {.16, 1e-5, .05}, {.45, 1e-5, 0}, {.39, 1e-5, .05},
+	})
+}
+
+func TestSyntheticLearned(t *testing.T) {
+	testSynthetic(t, network.Learned, []bar{
+		{.590, .06, .05}, {.008, .06, .05}, {.20, .06, .05}, {.65, .15, 0}, {.42, .06, .05},
+	})
+}
+
+// The paper's estimator punishes interactions; the unbiased ones do not.
+func TestEstimatorsOnInteractions(t *testing.T) {
+	slow(t)
+	p, _ := synthetic(t, "synth3")
+	error := map[objective.Estimator]float64{}
+	for _, e := range []objective.Estimator{objective.Absolute, objective.TwoDraws, objective.LeastSquares} {
+		m := fit(t, p, head(network.Learned), func(_ *network.Config, c *train.Config) {
+			c.Estimator, c.Beta, c.PolishSteps, c.SpreadSteps = e, 1, 0, 0
+		})
+		x := m.explain(t, m.data(t, p.test))
+		error[e] = rmse(x.prediction, x.y)
+		t.Logf("synth3, learned head, β′ = 1, %s: RMSE %.3f, fidelity error %.3f", e, error[e], m.fidelity(t, 100))
+	}
+	if error[objective.Absolute] < 1.5*error[objective.LeastSquares] {
+		t.Errorf("abs reaches RMSE %.3f, ls %.3f: the paper's bias is gone?", error[objective.Absolute], error[objective.LeastSquares])
+	}
+}
+
+// σ_d against the true spread of the latent draws.
+func TestSigmaAgainstTruth(t *testing.T) {
+	slow(t)
+	p, s := synthetic(t, "synth1")
+	m := fit(t, p)
+	e := m.explain(t, m.data(t, p.test))
+	for d := range 3 {
+		truth := at(s.Std[d], p.test)
+		off := rmse(e.sigma[d], truth)
+		t.Logf("σ_%d: mean %.3f, RMSE %.3f, correlation %.3f", d+1, mean(e.sigma[d]), off, correlation(e.sigma[d], truth))
+		if d == 2 {
+			if off > .05 {
+				t.Errorf("σ_3 is %.3f where there is no noise, more than .05", off)
+			}
+			continue
+		}
+		if off > .06 || correlation(e.sigma[d], truth) < .9 {
+			t.Errorf("σ_%d: RMSE over .06 or correlation under .9", d+1)
+		}
+		var draw, phi, sigma []float64
+		for k, i := range p.test {
+			if s.Std[d][i] >= .1 {
+				draw, phi, sigma = append(draw, s.Draw[d][i]), append(phi, e.phi[d][k]), append(sigma, e.sigma[d][k])
+			}
+		}
+		one, two := coverage(draw, phi, sigma, 1), coverage(draw, phi, sigma, 2)
+		t.Logf("φ_%d: ±1σ covers %.3f, ±2σ %.3f of %d draws; the mean is off by %.3f", d+1, one, two, len(draw), rmse(e.phi[d], at(s.Mean[d], p.test)))
+		if one < .62 || one > .72 || two < .92 || two > .97 {
+			t.Errorf("φ_%d: ±1σ covers %.3f (62–72 %% wanted), ±2σ %.3f (92–97 %% wanted)", d+1, one, two)
+		}
+	}
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+func correlation(a, b []float64) float64 {
+	ma, mb := mean(a), mean(b)
+	var ab, aa, bb float64
+	for i := range a {
+		ab += (a[i] - ma) * (b[i] - mb)
+		aa += (a[i] - ma) * (a[i] - ma)
+		bb += (b[i] - mb) * (b[i] - mb)
+	}
+	return ab / math.Sqrt(aa*bb)
+}
