@@ -31,7 +31,7 @@ type Evaluator struct {
 
 // PassRows is the number of rows in a pass: small enough that the tensors of a
 // pass stay in a core's cache.
-const PassRows = 128
+const PassRows = 64
 
 // NewEvaluator makes an evaluator of a copy of the weights. nodes is the number of
 // quadrature nodes of the exact head's integrals.
@@ -98,11 +98,9 @@ func (e *Evaluator) Explain(ctx context.Context, b *encode.Batch) (*Explained, e
 func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Function, attributions bool) (*Explained, error) {
 	if *f == nil {
 		compiled, err := e.compile(1, func(f *Forward, mask *graph.Node) []*graph.Node {
-			single := graph.Squeeze(mask, 1)
-			phi := graph.Squeeze(f.Attributions(mask, e.nodes), 1)
-			out := []*graph.Node{f.Value(mask), f.Std(single, phi), f.HiddenVariance(mask)}
+			out := []*graph.Node{f.Value(mask), f.Std(graph.Squeeze(mask, 1)), f.HiddenVariance(mask)}
 			if attributions {
-				out = append(out, phi)
+				out = append(out, f.Attributions(mask, e.nodes))
 			}
 			return out
 		})

@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -85,11 +86,12 @@ func enumerate(t *testing.T, e *network.Evaluator, rows *encode.Batch) (phi, ind
 	t.Helper()
 	for i := range rows.Rows {
 		game := shapley.Restrict(e.RowGame(rows, i), observed(rows, i))
-		values, err := shapley.Exact(t.Context(), game)
+		twice := remembered{game, map[int][]float64{}}
+		values, err := shapley.Exact(t.Context(), twice)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pairs, err := shapley.Interactions(t.Context(), game)
+		pairs, err := shapley.Interactions(t.Context(), twice)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,6 +99,26 @@ func enumerate(t *testing.T, e *network.Evaluator, rows *encode.Batch) (phi, ind
 		indices = append(indices, pairs.Extend(game).I...)
 	}
 	return phi, indices
+}
+
+// remembered is a game that may be enumerated again without being evaluated again.
+// Batches are told apart by their first coalition.
+type remembered struct {
+	shapley.Game
+	values map[int][]float64
+}
+
+func (g remembered) Values(ctx context.Context, s *shapley.Coalitions) ([]float64, error) {
+	first := 0
+	for player := range s.Members(0) {
+		first |= 1 << player
+	}
+	if v, ok := g.values[first]; ok {
+		return v, nil
+	}
+	v, err := g.Game.Values(ctx, s)
+	g.values[first] = v
+	return v, err
 }
 
 // observed lists the players that row i has.

@@ -92,7 +92,7 @@ func (k kind) small(players, outputs int) network.Config {
 	c := network.Config{
 		Inputs: network.Inputs{Bins: 5}, Outputs: outputs, Head: k.head, Form: k.form,
 		Frequencies: 2, Embedding: 8, Hidden: 1,
-		Channels: 8, Rank: 3,
+		Channels: 4, Rank: 3,
 		Width: 24, Layers: 2,
 		SigmaWidth: 4, HiddenWidth: 6,
 	}

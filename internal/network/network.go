@@ -93,9 +93,18 @@ func (n *Network) Forward(w Lookup, rows Rows) *Forward {
 	return &Forward{Game: n.head.game(w, z), n: n, w: w, z: z}
 }
 
-// Std is σ_d [B, C, D] of rows with masks [B, D] and attributions f [B, C, D].
-func (f *Forward) Std(mask, attributions *Node) *Node {
-	return std(f.n.Config, f.w, StopGradient(f.z), mask, StopGradient(attributions))
+// Std is σ_d [B, C, D] of rows with masks [B, D]. Beside z_d the σ network of a player
+// sees f_d, as the paper has it, with the learned head, which has it at no cost. With the
+// exact head it sees f(x_S): a prediction and its spread then need no integral.
+func (f *Forward) Std(mask *Node) *Node {
+	whole := InsertAxes(mask, 1) // [B, 1, D]
+	var context *Node
+	if f.n.Head == Learned {
+		context = TransposeAllAxes(Squeeze(f.Attributions(whole, 0), 1), 2, 0, 1) // [D, B, C]
+	} else {
+		context = TransposeAllAxes(f.Value(whole), 1, 0, 2) // [1, B, C]
+	}
+	return std(f.w, StopGradient(f.z), mask, StopGradient(context))
 }
 
 // NoiseStd is σ_0 [C].

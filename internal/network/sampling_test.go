@@ -31,16 +31,19 @@ func TestExactHeadAgreesWithSampling(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(why)
-	for _, c := range []struct{ players, rows int }{{57, 6}, {128, 3}} {
+	for _, c := range []struct{ players, rows int }{{57, 6}, {128, 2}} {
 		for _, k := range exactKinds {
 			t.Run(fmt.Sprintf("%s/players=%d", k.name, c.players), func(t *testing.T) {
 				rng := fixedRand(t, 1)
-				s := newSubject(t, backend, k.small(c.players, 1), rng)
+				config := k.small(c.players, 1)
+				config.Rank = 2
+				config.Channels = 16 // with few, the errors of a row go together: 99 of 100 is then missed by chance
+				s := newSubject(t, backend, config, rng)
 				rows := randomRows(rng, s.Inputs, c.rows, 0)
 				e := s.evaluator(t, s.exactNodes())
 				exact := explain(t, e, rows).Attributions
 				floor := rounding * rootMeanSquare(exact)
-				near := 0
+				near, square := 0, 0.0
 				var se []float64
 				for i := range c.rows {
 					sampled, err := shapley.Permutation(t.Context(), e.RowGame(rows, i), pairs, rng)
@@ -48,16 +51,17 @@ func TestExactHeadAgreesWithSampling(t *testing.T) {
 						t.Fatal(err)
 					}
 					for d := range c.players {
-						distance := math.Abs(float64(exact[i*c.players+d]) - sampled.At(0, d))
-						if distance <= errors*max(sampled.StandardError(0, d), floor) {
+						se = append(se, max(sampled.StandardError(0, d), floor))
+						distance := (float64(exact[i*c.players+d]) - sampled.At(0, d)) / se[len(se)-1]
+						square += distance * distance / float64(len(exact))
+						if math.Abs(distance) <= errors {
 							near++
 						}
-						se = append(se, sampled.StandardError(0, d))
 					}
 				}
 				got := float64(near) / float64(len(exact))
-				t.Logf("%.1f %% of %d attributions within %d standard errors, which are %.1e of the attributions",
-					100*got, len(exact), errors, rootMeanSquare(se)/rootMeanSquare(exact))
+				t.Logf("%.1f %% of %d attributions within %d standard errors, mean square %.2f", 100*got, len(exact), errors, square)
+				t.Logf("standard errors are %.1e of the attributions", rootMeanSquare(se)/rootMeanSquare(exact))
 				if got < share {
 					t.Errorf("only %.1f %%", 100*got)
 				}

@@ -6,13 +6,14 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// attributionWidth is the width of MENN₂, which lifts f_d for the σ network.
-const attributionWidth = 8
+// contextWidth is the width of MENN₂, which lifts what the σ network sees beside z_d.
+const contextWidth = 8
 
-// softplus⁻¹ of the first guesses of σ_0 and σ_d, in units of noise_scale.
+// softplus⁻¹ of the first guesses of σ_0 and σ_d, in units of noise_scale: all noise is
+// σ_0's until a column shows that it varies with it.
 const (
-	sigma0Start = 0.3  // softplus: 0.85
-	sigmaStart  = -1.5 // softplus: 0.2
+	sigma0Start = 0.54 // softplus: 1
+	sigmaStart  = -3   // softplus: 0.05
 )
 
 func sigmaWeights(c Config) []Weight {
@@ -20,9 +21,9 @@ func sigmaWeights(c Config) []Weight {
 	return []Weight{
 		{"sigma_in", []int{d, z, s}, Sigma, uniform(perRoot(z))},
 		{"sigma_in_bias", []int{d, 1, s}, Sigma, uniform(perRoot(z))},
-		{"sigma_attribution", []int{d, c.Outputs, attributionWidth}, Sigma, uniform(1)},
-		{"sigma_attribution_bias", []int{d, 1, attributionWidth}, Sigma, uniform(1)},
-		{"sigma_lifted", []int{d, attributionWidth, s}, Sigma, uniform(perRoot(attributionWidth))},
+		{"sigma_context", []int{d, c.Outputs, contextWidth}, Sigma, uniform(1)},
+		{"sigma_context_bias", []int{d, 1, contextWidth}, Sigma, uniform(1)},
+		{"sigma_lifted", []int{d, contextWidth, s}, Sigma, uniform(perRoot(contextWidth))},
 		{"sigma_out", []int{d, s, c.Outputs}, Sigma, uniform(perRoot(s))},
 		{"sigma_out_bias", []int{d, 1, c.Outputs}, Sigma, constant(sigmaStart)},
 		{"sigma0", []int{c.Outputs}, Sigma, constant(sigma0Start)},
@@ -49,14 +50,13 @@ func SetNoise(weights map[string][]float32, validation, training []float64) {
 	}
 }
 
-// std is σ_d = R_d softplus(FFNN_d([z_d, MENN₂(f_d)])) as [B, C, D] for z [D, B, Z],
-// masks [B, D] and attributions [B, C, D]. Every player has its own weights.
-func std(c Config, w Lookup, z, mask, attributions *Node) *Node {
-	f := TransposeAllAxes(attributions, 2, 0, 1) // [D, B, C]
-	h := playerLayer(w, "sigma_in", z)
-	lifted := relu(playerLayer(w, "sigma_attribution", f))
-	h = relu(Add(h, Einsum("dbi,dij->dbj", lifted, w("sigma_lifted"))))
-	s := Mul(positive(playerLayer(w, "sigma_out", h)), InsertAxes(w(noiseScale), 0, 0)) // [D, B, C]
+// std is σ_d = R_d softplus(FFNN_d([z_d, MENN₂(context_d)])) as [B, C, D] for z
+// [D, B, Z], masks [B, D] and context [D or 1, B, C]. Every player has its own weights.
+func std(w Lookup, z, mask, context *Node) *Node {
+	d, b, c := z.Shape().Dim(0), context.Shape().Dim(1), context.Shape().Dim(2)
+	lifted := relu(playerLayer(w, "sigma_context", BroadcastToDims(context, d, b, c)))
+	h := Add(playerLayer(w, "sigma_in", z), Einsum("dbi,dij->dbj", lifted, w("sigma_lifted")))
+	s := Mul(positive(playerLayer(w, "sigma_out", relu(h))), InsertAxes(w(noiseScale), 0, 0)) // [D, B, C]
 	return Mul(TransposeAllAxes(s, 1, 2, 0), InsertAxes(mask, 1))
 }
 

@@ -22,7 +22,7 @@ func TestRealTables(t *testing.T) {
 		change change
 	}{
 		{"default", func(*network.Config, *train.Config) {}},
-		{"tensor-train", func(n *network.Config, _ *train.Config) { n.Form, n.Channels, n.Rank = network.TensorTrain, 32, 4 }},
+		{"tensor-train", func(n *network.Config, _ *train.Config) { n.Form, n.Channels, n.Rank = network.TensorTrain, 16, 4 }},
 		{"learned", head(network.Learned)},
 	}
 	for _, name := range []string{"california", "bike"} {
@@ -32,10 +32,12 @@ func TestRealTables(t *testing.T) {
 		}
 		check(t, err)
 		for _, k := range kinds {
-			m := fit(t, p, k.change)
-			e := m.explain(t, m.data(t, p.test))
-			t.Logf("%s fold 0, %s: RMSE %.4f (%s), fidelity error %.1e, 90 %% intervals cover %.3f, %d nodes, %.0f s wall, %.0f s CPU",
-				name, k.name, rmse(e.prediction, e.y), peers[name], m.fidelity(t, 20), coverage(e.y, e.prediction, e.std, z90), m.nodes, m.wall.Seconds(), m.cpu.Seconds())
+			t.Run(name+"/"+k.name, func(t *testing.T) {
+				m := fit(t, p, k.change)
+				e := m.explain(t, m.data(t, p.test))
+				t.Logf("%s fold 0, %s: RMSE %.4f (%s), fidelity error %.1e, 90 %% intervals cover %.3f, %d nodes, %.0f s wall, %.0f s CPU",
+					name, k.name, rmse(e.prediction, e.y), peers[name], m.fidelity(t, 20), coverage(e.y, e.prediction, e.std, z90), m.nodes, m.wall.Seconds(), m.cpu.Seconds())
+			})
 		}
 	}
 }

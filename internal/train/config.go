@@ -62,6 +62,6 @@ func Default(rows int) Config {
 		Estimator: objective.LeastSquares, Beta: 1,
 		PolishSteps: 1000, PolishRate: 1e-3,
 		RefitSteps: 1000, RefitRate: 1e-3,
-		SpreadSteps: 800, SpreadRate: 5e-3, SpreadPenalty: 1e-3,
+		SpreadSteps: 1500, SpreadRate: 1e-2, SpreadPenalty: 3e-4,
 	}
 }

@@ -78,8 +78,7 @@ func (r *Run) refit() phase {
 	p.name, p.steps, p.rate, p.candidate = "refit", r.RefitSteps, r.RefitRate, true
 	p.loss = func(in lossInputs) *Node {
 		cells := copyOf(in.mask, objective.Observed)
-		phi := StopGradient(copyOf(in.Attributions(InsertAxes(cells, 1), r.nodes), 0))
-		variance := Add(ReduceSum(Square(in.Std(cells, phi)), -1), InsertAxes(Square(in.NoiseStd()), 0))
+		variance := Add(ReduceSum(Square(in.Std(cells)), -1), InsertAxes(Square(in.NoiseStd()), 0))
 		precision := Reciprocal(StopGradient(variance))
 		precision = Div(precision, ReduceAndKeep(precision, ReduceMean, 0))
 		return r.likelihood(in, in.Value(in.mask), ClipScalar(precision, 0.1, 10))
@@ -205,9 +204,8 @@ func (r *Run) spread() phase {
 		loss: func(in lossInputs) *Node {
 			cells := copyOf(in.mask, objective.Observed) // [B, D]
 			whole := InsertAxes(cells, 1)                // [B, 1, D]
-			phi := copyOf(in.Attributions(whole, r.nodes), 0)
-			v := in.Value(in.mask) // [B, 2, C]
-			sigma := Square(in.Std(cells, phi))
+			v := in.Value(in.mask)                       // [B, 2, C]
+			sigma := Square(in.Std(cells))
 			observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
 
 			variance := Add(ReduceSum(sigma, -1), InsertAxes(Square(in.NoiseStd()), 0))

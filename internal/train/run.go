@@ -154,7 +154,7 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	x := &network.Explained{}
 	var err error
 	if p.spread {
-		x, err = r.evaluator.Explain(ctx, r.validation.Rows)
+		x, err = r.evaluator.Predict(ctx, r.validation.Rows)
 	} else {
 		x.Value, err = r.evaluator.Values(ctx, r.validation.Rows)
 	}
