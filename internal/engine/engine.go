@@ -41,9 +41,10 @@ func openers() []opener {
 
 // Names lists the backends that can be asked for, fastest first.
 func Names() []string {
-	var names []string
-	for _, o := range openers() {
-		names = append(names, o.name)
+	all := openers()
+	names := make([]string, len(all))
+	for i, o := range all {
+		names[i] = o.name
 	}
 	return names
 }

@@ -61,17 +61,20 @@ type Config struct {
 // DefaultBins is the default number of piecewise-linear bins of a numeric player.
 const DefaultBins = 128
 
-// Default is the network for a table with that many training rows.
-func Default(in Inputs, rows int) Config {
+// Default is the network of a head for a table with that many training rows.
+func Default(in Inputs, head Head, rows int) Config {
 	c := Config{
-		Inputs: in, Outputs: 1, Head: Exact, Form: Product,
+		Inputs: in, Outputs: 1, Head: head, Form: Product,
 		Frequencies: 16, Embedding: 32, Hidden: 1,
 		Channels: 64, Rank: 4,
-		Width: 256, Layers: 3,
+		Width: 256, Layers: 2,
 		SigmaWidth: 16, HiddenWidth: 32,
 	}
 	if rows >= 10_000 {
 		c.Channels = 256
+	}
+	if head == Learned {
+		c.Embedding, c.Hidden = 16, 0 // the trunk does the rest
 	}
 	return c
 }

@@ -67,9 +67,11 @@ func TestDefaultIsValid(t *testing.T) {
 		{Levels: []int{4, 2}},
 		{Numeric: 3, Bins: network.DefaultBins, Levels: []int{4, 2}},
 	} {
-		for _, rows := range []int{100, 1_000_000} {
-			if err := network.Default(in, rows).Validate(); err != nil {
-				t.Errorf("%+v, %d rows: %v", in, rows, err)
+		for _, head := range []network.Head{network.Exact, network.Learned} {
+			for _, rows := range []int{100, 1_000_000} {
+				if err := network.Default(in, head, rows).Validate(); err != nil {
+					t.Errorf("%+v, %s head, %d rows: %v", in, head, rows, err)
+				}
 			}
 		}
 	}

@@ -29,9 +29,10 @@ type Evaluator struct {
 	interact *engine.Function
 }
 
-// PassRows is the number of rows in a pass: small enough that the tensors of a
-// pass stay in a core's cache.
-const PassRows = 64
+// PassRows is the number of rows in a pass: small enough that the tensors of a pass stay
+// in a core's cache, and a multiple of the rows that the engines' matrix products take at
+// a time, so that no row is treated differently for its place.
+const PassRows = 60
 
 // NewEvaluator makes an evaluator of a copy of the weights. nodes is the number of
 // quadrature nodes of the exact head's integrals.
@@ -70,7 +71,7 @@ func (e *Evaluator) Values(ctx context.Context, b *encode.Batch) ([]float32, err
 // Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
 func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	if e.values[per] == nil {
-		f, err := e.compile(per, func(f *Forward, mask *graph.Node) []*graph.Node {
+		f, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
 			return []*graph.Node{f.Value(mask)}
 		})
 		if err != nil {
@@ -97,7 +98,7 @@ func (e *Evaluator) Explain(ctx context.Context, b *encode.Batch) (*Explained, e
 
 func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Function, attributions bool) (*Explained, error) {
 	if *f == nil {
-		compiled, err := e.compile(1, func(f *Forward, mask *graph.Node) []*graph.Node {
+		compiled, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
 			out := []*graph.Node{f.Value(mask), f.Std(graph.Squeeze(mask, 1)), f.HiddenVariance(mask)}
 			if attributions {
 				out = append(out, f.Attributions(mask, e.nodes))
@@ -153,7 +154,7 @@ func (e *Evaluator) Interactions(ctx context.Context, b *encode.Batch) ([]float3
 	return all, nil
 }
 
-func (e *Evaluator) compile(per int, build func(f *Forward, mask *graph.Node) []*graph.Node) (*engine.Function, error) {
+func (e *Evaluator) compile(build func(f *Forward, mask *graph.Node) []*graph.Node) (*engine.Function, error) {
 	return e.backend.Compile(e.params.Store, e.mode, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 		rows, rest := e.net.Inputs.Split(in)
 		return build(e.net.Forward(e.params.Lookup(e.copyName, in[0]), rows), rest[0])

@@ -50,17 +50,16 @@ func Example() {
 	for i := range rows.Rows {
 		fmt.Printf("f = %6.3f, h² = %.3f\n", x.Value[i], x.HiddenVariance[i])
 		for d := range rows.Players() {
-			at := i*rows.Players() + d
-			fmt.Printf("  φ = %6.3f ± %.3f\n", x.Attributions[at], x.Std[at])
+			fmt.Printf("  φ = %6.3f\n", x.Attributions[i*rows.Players()+d])
 		}
 	}
 	// Output:
 	// f =  2.727, h² = 0.000
-	//   φ =  0.433 ± 2.817
-	//   φ =  1.505 ± 1.172
-	//   φ =  0.790 ± 0.645
+	//   φ =  0.433
+	//   φ =  1.505
+	//   φ =  0.790
 	// f =  0.860, h² = 2.724
-	//   φ = -1.343 ± 1.511
-	//   φ =  2.203 ± 1.137
-	//   φ =  0.000 ± 0.000
+	//   φ = -1.343
+	//   φ =  2.203
+	//   φ =  0.000
 }

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -57,7 +58,13 @@ func (g learnedGame) Attributions(mask *Node, _ int) *Node {
 	return Mul(InsertAxes(mask, 2), out)
 }
 
-func (g learnedGame) Value(mask *Node) *Node { return ReduceSum(g.Attributions(mask, 0), -1) }
+// Value adds the attributions up as a product with ones: a plain sum over the last axis
+// may differ in its last bit with a row's place in memory.
+func (g learnedGame) Value(mask *Node) *Node {
+	f := g.Attributions(mask, 0)
+	ones := Ones(f.Graph(), shapes.Make(f.DType(), g.Inputs.Players()))
+	return Einsum("bpcd,d->bpc", f, ones)
+}
 
 func dense(w Lookup, name string, h *Node) *Node {
 	return Add(Dot(h, w(name)).Product(), InsertAxes(w(name+"_bias"), 0))

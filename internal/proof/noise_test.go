@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/benchset"
+	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -40,7 +41,7 @@ func TestConstantNoiseBelongsToNoColumn(t *testing.T) {
 			p.training = append(p.training, i)
 		}
 	}
-	m := fit(t, p)
+	m := fit(t, p, network.Exact)
 	e := m.explain(t, m.data(t, p.test))
 	t.Logf("y = x1 + N(0, 1): σ_0 %.3f, mean σ_d %.3f %.3f %.3f", m.noise(), mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
 	if s := m.noise(); s < .9 || s > 1.1 {
@@ -56,7 +57,7 @@ func TestConstantNoiseBelongsToNoColumn(t *testing.T) {
 func TestNoiseOfSynth3(t *testing.T) {
 	slow(t)
 	p, _ := synthetic(t, "synth3")
-	m := fit(t, p)
+	m := fit(t, p, network.Exact)
 	e := m.explain(t, m.data(t, p.test))
 	t.Logf("synth3: σ_0 %.3f (the noise is .1), mean σ_d %.3f %.3f %.3f", m.noise(), mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
 	if s := m.noise(); s < .05 || s > .15 {
@@ -71,13 +72,13 @@ func TestIntervalsOfPartlyObservedRows(t *testing.T) {
 	t.Logf("seed %d", seed)
 	synth1, _ := synthetic(t, "synth1")
 	problems := map[string]problem{"synth1": synth1}
-	if p, err := real("california"); err == nil {
+	if p, err := realTable("california"); err == nil {
 		problems["california"] = p
 	} else {
 		t.Log(err)
 	}
 	for name, p := range problems {
-		m := fit(t, p)
+		m := fit(t, p, network.Exact)
 		whole := m.data(t, p.test)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		e, gaps := m.explain(t, whole), m.explain(t, blank(whole, .3, rng.Float64))
@@ -89,8 +90,8 @@ func TestIntervalsOfPartlyObservedRows(t *testing.T) {
 	}
 }
 
-// real is fold 0 of a real data set.
-func real(name string) (problem, error) {
+// realTable is fold 0 of a real data set.
+func realTable(name string) (problem, error) {
 	s, err := benchset.Load(name)
 	if err != nil {
 		return problem{}, err

@@ -46,12 +46,8 @@ type model struct {
 // change alters the defaults before a fit.
 type change func(n *network.Config, c *train.Config)
 
-func head(h network.Head) change {
-	return func(n *network.Config, _ *train.Config) { n.Head = h }
-}
-
-// fit trains the default recipe, with changes.
-func fit(t testing.TB, p problem, changes ...change) *model {
+// fit trains a head by the default recipe, with changes.
+func fit(t testing.TB, p problem, head network.Head, changes ...change) *model {
 	t.Helper()
 	backend, _, err := engine.Open("auto")
 	check(t, err)
@@ -61,7 +57,7 @@ func fit(t testing.TB, p problem, changes ...change) *model {
 	check(t, err)
 	m.scale = encode.FitTarget(training.Column(p.target).Numbers)
 
-	n := network.Default(m.inputs(), len(p.training))
+	n := network.Default(m.inputs(), head, len(p.training))
 	c := train.Default(len(p.training))
 	for _, change := range changes {
 		change(&n, &c)

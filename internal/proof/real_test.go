@@ -19,21 +19,22 @@ func TestRealTables(t *testing.T) {
 	slow(t)
 	kinds := []struct {
 		name   string
+		head   network.Head
 		change change
 	}{
-		{"default", func(*network.Config, *train.Config) {}},
-		{"tensor-train", func(n *network.Config, _ *train.Config) { n.Form, n.Channels, n.Rank = network.TensorTrain, 16, 4 }},
-		{"learned", head(network.Learned)},
+		{"default", network.Exact, func(*network.Config, *train.Config) {}},
+		{"tensor-train", network.Exact, func(n *network.Config, _ *train.Config) { n.Form, n.Channels, n.Rank = network.TensorTrain, 16, 4 }},
+		{"learned", network.Learned, func(*network.Config, *train.Config) {}},
 	}
 	for _, name := range []string{"california", "bike"} {
-		p, err := real(name)
+		p, err := realTable(name)
 		if errors.Is(err, benchset.ErrAbsent) {
 			t.Skip(err)
 		}
 		check(t, err)
 		for _, k := range kinds {
 			t.Run(name+"/"+k.name, func(t *testing.T) {
-				m := fit(t, p, k.change)
+				m := fit(t, p, k.head, k.change)
 				e := m.explain(t, m.data(t, p.test))
 				t.Logf("%s fold 0, %s: RMSE %.4f (%s), fidelity error %.1e, 90 %% intervals cover %.3f, %d nodes, %.0f s wall, %.0f s CPU",
 					name, k.name, rmse(e.prediction, e.y), peers[name], m.fidelity(t, 20), coverage(e.y, e.prediction, e.std, z90), m.nodes, m.wall.Seconds(), m.cpu.Seconds())

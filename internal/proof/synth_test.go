@@ -55,7 +55,7 @@ func testSynthetic(t *testing.T, h network.Head, bars []bar) {
 		name := fmt.Sprintf("synth%d", i+1)
 		t.Run(name, func(t *testing.T) {
 			p, s := synthetic(t, name)
-			m := fit(t, p, head(h))
+			m := fit(t, p, h)
 			e := m.explain(t, m.data(t, p.test))
 			got := rmse(e.prediction, e.y)
 			excess := rmse(e.prediction, at(s.Expected, p.test))
@@ -94,17 +94,17 @@ func TestSyntheticLearned(t *testing.T) {
 func TestEstimatorsOnInteractions(t *testing.T) {
 	slow(t)
 	p, _ := synthetic(t, "synth3")
-	error := map[objective.Estimator]float64{}
+	off := map[objective.Estimator]float64{}
 	for _, e := range []objective.Estimator{objective.Absolute, objective.TwoDraws, objective.LeastSquares} {
-		m := fit(t, p, head(network.Learned), func(_ *network.Config, c *train.Config) {
+		m := fit(t, p, network.Learned, func(_ *network.Config, c *train.Config) {
 			c.Estimator, c.Beta, c.PolishSteps, c.SpreadSteps = e, 1, 0, 0
 		})
 		x := m.explain(t, m.data(t, p.test))
-		error[e] = rmse(x.prediction, x.y)
-		t.Logf("synth3, learned head, β′ = 1, %s: RMSE %.3f, fidelity error %.3f", e, error[e], m.fidelity(t, 100))
+		off[e] = rmse(x.prediction, x.y)
+		t.Logf("synth3, learned head, β′ = 1, %s: RMSE %.3f, fidelity error %.3f", e, off[e], m.fidelity(t, 100))
 	}
-	if error[objective.Absolute] < 1.5*error[objective.LeastSquares] {
-		t.Errorf("abs reaches RMSE %.3f, ls %.3f: the paper's bias is gone?", error[objective.Absolute], error[objective.LeastSquares])
+	if off[objective.Absolute] < 1.5*off[objective.LeastSquares] {
+		t.Errorf("abs reaches RMSE %.3f, ls %.3f: the paper's bias is gone?", off[objective.Absolute], off[objective.LeastSquares])
 	}
 }
 
@@ -112,7 +112,7 @@ func TestEstimatorsOnInteractions(t *testing.T) {
 func TestSigmaAgainstTruth(t *testing.T) {
 	slow(t)
 	p, s := synthetic(t, "synth1")
-	m := fit(t, p)
+	m := fit(t, p, network.Exact)
 	e := m.explain(t, m.data(t, p.test))
 	for d := range 3 {
 		truth := at(s.Std[d], p.test)

@@ -29,8 +29,7 @@ func randomRun(t testing.TB, b *engine.Backend, head network.Head, d int, change
 			data.Target[i] += cell[1] / float32(d)
 		}
 	}
-	n := network.Default(network.Inputs{Numeric: d, Bins: network.DefaultBins}, 20_000)
-	n.Head = head
+	n := network.Default(network.Inputs{Numeric: d, Bins: network.DefaultBins}, head, 20_000)
 	c := Default(20_000)
 	if change != nil {
 		change(&n, &c)

@@ -1,9 +1,9 @@
 package train
 
 import (
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/network"
@@ -104,7 +104,8 @@ func (r *Run) likelihood(in lossInputs, v, precision *Node) *Node {
 		full = Mul(full, precision)
 	}
 	sum := Add(full, Mul(weight, objective.SquaredError(in.y, masked)))
-	return Add(MulScalar(ReduceAllMean(sum), 0.5), hiddenLikelihood(observed, masked, h))
+	gap := StopGradient(objective.SquaredError(observed, masked))
+	return Add(MulScalar(ReduceAllMean(sum), 0.5), ReduceAllMean(objective.GaussianNLL(gap, h)))
 }
 
 // hiddenFloor keeps the likelihood of h finite, in variances of the target.
@@ -114,13 +115,6 @@ const hiddenFloor = 1e-4
 func (r *Run) hiddenVariance(in lossInputs) *Node {
 	masked := Slice(in.mask, AxisRange(), AxisRange(objective.Masked, objective.Masked+1))
 	return AddScalar(copyOf(in.HiddenVariance(masked), 0), hiddenFloor)
-}
-
-// hiddenLikelihood is the likelihood of h² = Var(μ(x) | x_S): of the gap between the
-// means of a row and of its masked copy.
-func hiddenLikelihood(observed, masked, h *Node) *Node {
-	gap := StopGradient(objective.SquaredError(observed, masked))
-	return ReduceAllMean(objective.GaussianNLL(gap, h))
 }
 
 // drawForEstimator draws the copies that the estimator reads.
@@ -214,7 +208,14 @@ func (r *Run) spread() phase {
 			nll := ReduceAllMean(objective.GaussianNLL(residual, variance))
 			unit := InsertAxes(Square(in.NoiseScale()), 0)
 			penalty := MulScalar(ReduceAllMean(Div(ReduceSum(sigma, -1), unit)), r.SpreadPenalty)
-			return Add(Add(nll, penalty), hiddenLikelihood(observed, masked, r.hiddenVariance(in)))
+
+			// What is hidden adds the variance of the mean, and the hidden players' own noise:
+			// Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
+			absent := OneMinus(copyOf(in.mask, objective.Masked)) // [B, D]; σ of missing cells is 0
+			noise := ReduceSum(Mul(sigma, InsertAxes(absent, 1)), -1)
+			gap := StopGradient(Add(objective.SquaredError(observed, masked), noise))
+			hidden := ReduceAllMean(objective.GaussianNLL(gap, r.hiddenVariance(in)))
+			return Add(Add(nll, penalty), hidden)
 		},
 	}
 }
