@@ -74,7 +74,7 @@ func hiddenWeights(c Config) []Weight {
 }
 
 // hiddenVariance is h²(x_S) [B, P, C] for z [D, B, Z] and masks [B, P, D]: the
-// variance of the mean due to what is absent, exactly 0 where nothing is. Its
+// variance due to what is absent, exactly 0 where nothing is. Its
 // network sees [z', R] through a linear mix, as the learned head does.
 func hiddenVariance(c Config, w Lookup, z, mask *Node) *Node {
 	absent := w("hidden_absent")                                    // [D, 1, H]

@@ -58,7 +58,7 @@ func fit(t testing.TB, p problem, head network.Head, changes ...change) *model {
 	m.scale = encode.FitTarget(training.Column(p.target).Numbers)
 
 	n := network.Default(m.inputs(), head, len(p.training))
-	c := train.Default(len(p.training))
+	c := train.Default(head)
 	for _, change := range changes {
 		change(&n, &c)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/objective"
 )
 
@@ -18,8 +19,8 @@ type Config struct {
 	Clip    float64 // largest norm of a gradient
 	Average float64 // decay of the moving average of the weights
 
-	Sampler      Sampler // of the masked copies
-	MaskedWeight float64 // of masked copies beside rows as observed
+	Sampler        Sampler // of the masked copies
+	MaskedExponent float64 // γ: a masked copy weighs (τ/(τ+h²))^γ beside its row as observed
 
 	Estimator objective.Estimator // learned head
 	Beta      float64             // learned head: β′, the weight of D_SHAP
@@ -54,14 +55,19 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Default is the recipe for a table of that many training rows.
-func Default(rows int) Config {
-	return Config{
+// Default is the recipe of a head. The measurements behind it are in docs/adr: 0003
+// estimator, 0005 masked copies, 0006 refit and spread.
+func Default(head network.Head) Config {
+	c := Config{
 		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
-		Sampler: Kernel, MaskedWeight: 0.5,
-		Estimator: objective.LeastSquares, Beta: 1,
+		Sampler: Kernel, MaskedExponent: 0.5,
+		Estimator: objective.LeastSquares, Beta: 0.3,
 		PolishSteps: 1000, PolishRate: 1e-3,
 		RefitSteps: 1000, RefitRate: 1e-3,
 		SpreadSteps: 1500, SpreadRate: 1e-2, SpreadPenalty: 3e-4,
 	}
+	if head == network.Learned {
+		c.Steps = 4000 // it has no refit
+	}
+	return c
 }

@@ -30,7 +30,7 @@ func randomRun(t testing.TB, b *engine.Backend, head network.Head, d int, change
 		}
 	}
 	n := network.Default(network.Inputs{Numeric: d, Bins: network.DefaultBins}, head, 20_000)
-	c := Default(20_000)
+	c := Default(head)
 	if change != nil {
 		change(&n, &c)
 	}

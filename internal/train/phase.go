@@ -19,6 +19,7 @@ type phase struct {
 	groups []network.Group
 	copies int  // coalitions per row
 	picks  bool // whether the loss needs a random player per row
+	taught bool // whether the loss needs the network as it was before the phase
 
 	// draw writes the coalitions of a row into masks [copies, D], masks[0] being the
 	// cells it has, and the random player into pick [D]. It may change the row.
@@ -36,7 +37,7 @@ type phase struct {
 // lossInputs are what a loss is made of.
 type lossInputs struct {
 	*network.Forward                  // of the weights being trained
-	teacher          *network.Forward // of the polish phase
+	teacher          *network.Forward // of the weights before the phase, if it is taught
 	y                *Node            // [B, C]
 	mask             *Node            // [B, P, D]
 	pick             *Node            // [B, D], if the phase picks
@@ -99,7 +100,7 @@ func (r *Run) likelihood(in lossInputs, v, precision *Node) *Node {
 	full := objective.SquaredError(in.y, observed)
 	tau := StopGradient(ReduceAndKeep(full, ReduceMean, 0)) // [1, C]
 	h := r.hiddenVariance(in)
-	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedWeight))
+	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedExponent))
 	if precision != nil {
 		full = Mul(full, precision)
 	}
@@ -157,7 +158,7 @@ const polishWeight = 3
 func (r *Run) polish() phase {
 	return phase{
 		name: "polish", steps: r.PolishSteps, rate: r.PolishRate,
-		groups: []network.Group{network.Mean}, copies: objective.LeastSquares.Copies(), picks: true,
+		groups: []network.Group{network.Mean}, copies: objective.LeastSquares.Copies(), picks: true, taught: true,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			if rng.Uint32()&1 == 0 {
 				recombine(rng, b.rows, row, r.data.Rows)

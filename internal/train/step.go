@@ -121,7 +121,7 @@ func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
 	if p.picks {
 		x.pick = rest[4]
 	}
-	if p.name == "polish" {
+	if p.taught {
 		x.teacher = r.net.Forward(r.params.Lookup(teacher, mask), rows)
 	}
 	loss := p.loss(x)
