@@ -17,7 +17,7 @@ import (
 func TestManyPlayersStayFinite(t *testing.T) {
 	steps, trains := 3, 30
 	if os.Getenv("PSI_SLOW") != "" {
-		steps, trains = 200, 200
+		steps, trains = 200, 60
 	}
 	b, _, err := engine.Open("auto")
 	if err != nil {
