@@ -207,10 +207,14 @@ func TestBackendsAgree(t *testing.T) {
 			names, weights = append(names, name), append(weights, finish(t, s.run(t, b, n, recipe)))
 		}
 		for i := 1; i < len(names); i++ {
-			gap := distance(weights[0], weights[i])
-			t.Logf("%s: %s and %s differ by %.1e of the weights after %d steps", k.name, names[0], names[i], gap, recipe.Steps)
+			gap, moved := distance(weights[0], weights[i]), distance(weights[0], n.Start(recipe.Seed))
+			t.Logf("%s: %s and %s differ by %.1e of the weights after %d steps, in which they moved by %.1e",
+				k.name, names[0], names[i], gap, recipe.Steps, moved)
 			if gap > 1e-3 {
 				t.Errorf("%s: %s and %s differ by %.1e, more than 1e-3", k.name, names[0], names[i], gap)
+			}
+			if moved < 1e-2 {
+				t.Errorf("%s: the weights moved by %.1e only: nothing was trained", k.name, moved)
 			}
 		}
 	}
