@@ -164,10 +164,11 @@ func (e *Evaluator) compile(build func(f *Forward, mask *graph.Node) []*graph.No
 // run passes rows through f in padded passes and joins the outputs.
 func (e *Evaluator) run(ctx context.Context, f *engine.Function, b *encode.Batch, masks []float32, per int, more ...func() *tensors.Tensor) ([][]float32, error) {
 	d := b.Players()
-	pass := encode.NewBatch(min(e.rows, max(1, e.rows/per)), b.Numeric, b.Categorical)
+	rows := e.rows
 	if per > 1 {
-		pass = encode.NewBatch(1, b.Numeric, b.Categorical)
+		rows = 1 // the coalitions of a row fill a pass
 	}
+	pass := encode.NewBatch(rows, b.Numeric, b.Categorical)
 	mask := make([]float32, pass.Rows*per*d)
 	var joined [][]float32
 	for from := 0; from < b.Rows; from += pass.Rows {
