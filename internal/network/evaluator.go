@@ -99,7 +99,7 @@ func (e *Evaluator) Explain(ctx context.Context, b *encode.Batch) (*Explained, e
 func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Function, attributions bool) (*Explained, error) {
 	if *f == nil {
 		compiled, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
-			out := []*graph.Node{f.Value(mask), f.Std(graph.Squeeze(mask, 1)), f.HiddenVariance(mask)}
+			out := []*graph.Node{f.Value(mask), f.Std(mask), f.HiddenVariance(mask)}
 			if attributions {
 				out = append(out, f.Attributions(mask, e.nodes))
 			}

@@ -23,7 +23,7 @@ func attributions(f *network.Forward, mask *Node) *Node   { return f.Attribution
 func hiddenVariance(f *network.Forward, mask *Node) *Node { return f.HiddenVariance(mask) }
 
 func spread(f *network.Forward, mask *Node) *Node {
-	first := Squeeze(Slice(mask, AxisRange(), AxisElem(0)), 1)
+	first := Slice(mask, AxisRange(), AxisRange(0, 1))
 	return Add(f.Std(first), Reshape(f.NoiseStd(), 1, -1, 1))
 }
 

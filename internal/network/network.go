@@ -82,29 +82,37 @@ type Rows struct {
 // Forward is a network with weights and rows put in: everything about those rows.
 type Forward struct {
 	Game
-	n *Network
-	w Lookup
-	z *Node // [D, B, Z]
+	n      *Network
+	w      Lookup
+	z      *Node           // [D, B, Z]
+	values map[*Node]*Node // by mask: σ and the prediction share one
 }
 
 // Forward embeds the rows.
 func (n *Network) Forward(w Lookup, rows Rows) *Forward {
 	z := embed(n.Config, w, rows)
-	return &Forward{Game: n.head.game(w, z), n: n, w: w, z: z}
+	return &Forward{Game: n.head.game(w, z), n: n, w: w, z: z, values: map[*Node]*Node{}}
 }
 
-// Std is σ_d [B, C, D] of rows with masks [B, D]. Beside z_d the σ network of a player
+// Value is f(x_S) [B, P, C] for masks [B, P, D], built once for each node of masks.
+func (f *Forward) Value(mask *Node) *Node {
+	if f.values[mask] == nil {
+		f.values[mask] = f.Game.Value(mask)
+	}
+	return f.values[mask]
+}
+
+// Std is σ_d [B, C, D] of rows with masks [B, 1, D]. Beside z_d the σ network of a player
 // sees f_d, as the paper has it, with the learned head, which has it at no cost. With the
 // exact head it sees f(x_S): a prediction and its spread then need no integral.
 func (f *Forward) Std(mask *Node) *Node {
-	whole := InsertAxes(mask, 1) // [B, 1, D]
 	var context *Node
 	if f.n.Head == Learned {
-		context = TransposeAllAxes(Squeeze(f.Attributions(whole, 0), 1), 2, 0, 1) // [D, B, C]
+		context = TransposeAllAxes(Squeeze(f.Attributions(mask, 0), 1), 2, 0, 1) // [D, B, C]
 	} else {
-		context = TransposeAllAxes(f.Value(whole), 1, 0, 2) // [1, B, C]
+		context = TransposeAllAxes(f.Value(mask), 1, 0, 2) // [1, B, C]
 	}
-	return std(f.w, StopGradient(f.z), mask, StopGradient(context))
+	return std(f.w, StopGradient(f.z), Squeeze(mask, 1), StopGradient(context))
 }
 
 // NoiseStd is σ_0 [C].

@@ -78,8 +78,8 @@ func (r *Run) refit() phase {
 	p := r.fit()
 	p.name, p.steps, p.rate, p.candidate = "refit", r.RefitSteps, r.RefitRate, true
 	p.loss = func(in lossInputs) *Node {
-		cells := copyOf(in.mask, objective.Observed)
-		variance := Add(ReduceSum(Square(in.Std(cells)), -1), InsertAxes(Square(in.NoiseStd()), 0))
+		whole := Slice(in.mask, AxisRange(), AxisRange(0, 1)) // as observed [B, 1, D]
+		variance := Add(ReduceSum(Square(in.Std(whole)), -1), InsertAxes(Square(in.NoiseStd()), 0))
 		precision := Reciprocal(StopGradient(variance))
 		precision = Div(precision, ReduceAndKeep(precision, ReduceMean, 0))
 		return r.likelihood(in, in.Value(in.mask), ClipScalar(precision, 0.1, 10))
@@ -197,10 +197,9 @@ func (r *Run) spread() phase {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
 		loss: func(in lossInputs) *Node {
-			cells := copyOf(in.mask, objective.Observed) // [B, D]
-			whole := InsertAxes(cells, 1)                // [B, 1, D]
-			v := in.Value(in.mask)                       // [B, 2, C]
-			sigma := Square(in.Std(cells))
+			whole := Slice(in.mask, AxisRange(), AxisRange(0, 1)) // as observed [B, 1, D]
+			v := in.Value(in.mask)                                // [B, 2, C]
+			sigma := Square(in.Std(whole))
 			observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
 
 			variance := Add(ReduceSum(sigma, -1), InsertAxes(Square(in.NoiseStd()), 0))
