@@ -23,12 +23,15 @@ func NewBatch(rows, numeric, categorical int) *Batch {
 func (b *Batch) Players() int { return b.Numeric + b.Categorical }
 
 // Head is the first rows of b, sharing its memory.
-func (b *Batch) Head(rows int) *Batch {
+func (b *Batch) Head(rows int) *Batch { return b.Slice(0, rows) }
+
+// Slice is rows [from, to) of b, sharing its memory.
+func (b *Batch) Slice(from, to int) *Batch {
 	return &Batch{
-		Rows: rows, Numeric: b.Numeric, Categorical: b.Categorical,
-		Numbers:  b.Numbers[:rows*b.Numeric*2],
-		Codes:    b.Codes[:rows*b.Categorical],
-		Observed: b.Observed[:rows*b.Players()],
+		Rows: to - from, Numeric: b.Numeric, Categorical: b.Categorical,
+		Numbers:  b.Numbers[from*b.Numeric*2 : to*b.Numeric*2],
+		Codes:    b.Codes[from*b.Categorical : to*b.Categorical],
+		Observed: b.Observed[from*b.Players() : to*b.Players()],
 	}
 }
 

@@ -67,7 +67,7 @@ func fit(t testing.TB, p problem, head network.Head, changes ...change) *model {
 	run, err := train.New(m.net, backend, c, m.data(t, p.training), m.data(t, p.validate))
 	check(t, err)
 	start, used := time.Now(), cpuTime(t)
-	check(t, run.Train(context.Background(), nil))
+	check(t, run.Train(context.Background(), train.Watch{}))
 	m.wall, m.cpu = time.Since(start), cpuTime(t)-used
 	m.weights, err = run.Weights()
 	check(t, err)

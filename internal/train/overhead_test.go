@@ -69,7 +69,9 @@ func TestStepCostsLittleMoreThanItsGraph(t *testing.T) {
 				var whole, bare []time.Duration
 				for i := range 40 {
 					start := time.Now()
-					r.stepper.fill(i)
+					if err := r.stepper.fill(i); err != nil {
+						t.Fatal(err)
+					}
 					if _, err := r.stepper.call(i); err != nil {
 						t.Fatal(err)
 					}

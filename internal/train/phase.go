@@ -16,6 +16,7 @@ type phase struct {
 	name   string
 	steps  int
 	rate   float64
+	cost   float64 // of a step, beside one of the mean's, about
 	groups []network.Group
 	copies int  // coalitions per row
 	picks  bool // whether the loss needs a random player per row
@@ -34,6 +35,19 @@ type phase struct {
 	spread bool
 }
 
+// sound says whether a score is one that training can go on from. Scores are mean squared
+// errors, in variances of the target, or negative log likelihoods.
+func (p *phase) sound(score, best float64) bool {
+	if p.score == nil {
+		return true
+	}
+	worst := 10.0
+	if p.spread {
+		worst += best
+	}
+	return isFinite(score) && score <= worst
+}
+
 // lossInputs are what a loss is made of.
 type lossInputs struct {
 	*network.Forward                  // of the weights being trained
@@ -50,7 +64,7 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 // each and, with the learned head, by D_SHAP. h is trained along, to weigh the copies.
 func (r *Run) fit() phase {
 	p := phase{
-		name: "fit", steps: r.Steps, rate: r.Rate,
+		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1,
 		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: squaredError,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
@@ -157,11 +171,11 @@ const polishWeight = 3
 // seconds and accuracy stays.
 func (r *Run) polish() phase {
 	return phase{
-		name: "polish", steps: r.PolishSteps, rate: r.PolishRate,
+		name: "polish", steps: r.PolishSteps, rate: r.PolishRate, cost: 1,
 		groups: []network.Group{network.Mean}, copies: objective.LeastSquares.Copies(), picks: true, taught: true,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			if rng.Uint32()&1 == 0 {
-				recombine(rng, b.rows, row, r.data.Rows)
+				recombine(rng, b.Rows, row, b.window.Rows)
 				b.observe(row)
 			}
 			drawLeastSquares(rng, b, row)
@@ -191,7 +205,7 @@ func recombine(rng *rand.Rand, b *encode.Batch, row int, from *encode.Batch) {
 // variance of what is hidden, which is h's.
 func (r *Run) spread() phase {
 	return phase{
-		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate,
+		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7,
 		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: gaussianNLL,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))

@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/network"
 )
@@ -24,21 +23,16 @@ const (
 	teacher = "teacher" // the network before its polish
 )
 
-// Data are rows with what is to be predicted of them.
-type Data struct {
-	Rows   *encode.Batch
-	Target []float32 // [rows, C]: the target less its mean, in standard deviations of it
-}
-
 // Run is a training run.
 type Run struct {
 	Config
-	net              *network.Network
-	backend          *engine.Backend
-	params           *network.Params
-	data, validation Data
-	evaluator        *network.Evaluator // of the averaged weights
-	nodes            int                // of the exact head's quadrature
+	net        *network.Network
+	backend    *engine.Backend
+	params     *network.Params
+	store      Store
+	validation Data
+	evaluator  *network.Evaluator // of the averaged weights
+	nodes      int                // of the exact head's quadrature
 
 	phases []phase
 	phase  int // under way
@@ -47,21 +41,26 @@ type Run struct {
 	stepper *stepper
 	best    float64
 	kept    map[string][]float32
+	history []Point
+
+	good      *State  // at the last validation that was sound
+	slowing   float64 // of the learning rate, by rollbacks
+	rollbacks int     // since the phase began
 }
 
 // startNodes is the number of quadrature nodes before the fewest that do are known.
 const startNodes = 8
 
 // New prepares a run.
-func New(net *network.Network, backend *engine.Backend, c Config, data, validation Data) (*Run, error) {
+func New(net *network.Network, backend *engine.Backend, c Config, data Store, validation Data) (*Run, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	if data.Rows.Rows == 0 || validation.Rows.Rows == 0 {
-		return nil, fmt.Errorf("train: %d training rows and %d validation rows: both are needed", data.Rows.Rows, validation.Rows.Rows)
+	if data.Len() == 0 || validation.Len() == 0 {
+		return nil, fmt.Errorf("train: %d training rows and %d validation rows: both are needed", data.Len(), validation.Len())
 	}
-	r := &Run{Config: c, net: net, backend: backend, data: data, validation: validation, best: math.Inf(1)}
-	r.Batch = min(r.Batch, data.Rows.Rows)
+	r := &Run{Config: c, net: net, backend: backend, store: data, validation: validation, best: math.Inf(1), slowing: 1}
+	r.Batch = min(r.Batch, data.Len())
 	r.params = net.NewParams()
 	start := net.Start(c.Seed)
 	for _, name := range []string{current, average, teacher} {
@@ -83,44 +82,23 @@ func New(net *network.Network, backend *engine.Backend, c Config, data, validati
 	return r, nil
 }
 
-// Progress tells how far a run is.
-type Progress struct {
-	Phase       string
-	Step, Steps int     // of the phase
-	Loss        float64 // of the last step
-	Score       float64 // of the last validation; NaN if there was none at this step
-	Best        float64 // least score of the phase so far
-}
-
 // Done says whether all phases are finished.
 func (r *Run) Done() bool { return r.phase == len(r.phases) }
-
-// Train runs to the end. progress, if not nil, is called after every step.
-func (r *Run) Train(ctx context.Context, progress func(Progress)) error {
-	for !r.Done() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p, err := r.Step(ctx)
-		if err != nil {
-			return err
-		}
-		if progress != nil {
-			progress(p)
-		}
-	}
-	return nil
-}
 
 // validations is how often a phase is validated.
 const validations = 40
 
 // Step takes one step of training, and whatever is due after it: a validation, the
-// end of a phase.
-func (r *Run) Step(ctx context.Context) (Progress, error) {
+// end of a phase. A step that ends in numbers that make no sense is undone, together
+// with all since the last validation, and the rate lowered.
+func (r *Run) Step(ctx context.Context) (Progress, error) { return r.stepTo(ctx, 0) }
+
+// stepTo is Step, after which at least the given number of steps of the phase count as
+// taken: a run that is short of time skips some.
+func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	p := &r.phases[r.phase]
-	if p.candidate && r.step == 0 {
-		if _, err := r.validate(ctx, p); err != nil {
+	if r.step == 0 {
+		if err := r.beginPhase(ctx, p); err != nil {
 			return Progress{}, err
 		}
 	}
@@ -134,23 +112,54 @@ func (r *Run) Step(ctx context.Context) (Progress, error) {
 	if err != nil {
 		return Progress{}, fmt.Errorf("train: step %d of %s: %w", r.step, p.name, err)
 	}
-	r.step++
+	every := max(1, p.steps/validations)
+	before := r.step / every
+	r.step = min(max(r.step+1, atLeast), p.steps)
 	done := Progress{Phase: p.name, Step: r.step, Steps: p.steps, Loss: loss, Score: math.NaN(), Best: r.best}
 	last := r.step == p.steps
-	if p.score != nil && (last || r.step%max(1, p.steps/validations) == 0) {
+	sound := isFinite(loss)
+	due := last || r.step/every != before
+	if sound && due {
 		if done.Score, err = r.validate(ctx, p); err != nil {
 			return done, err
 		}
 		done.Best = r.best
+		sound = p.sound(done.Score, r.best)
 	}
-	if last {
+	if !sound {
+		done.Note, err = r.rollBack(p)
+		return done, err
+	}
+	if due {
+		r.history = append(r.history, Point{Phase: p.name, Step: r.step, Loss: loss, Score: done.Score})
+	}
+	switch {
+	case last:
 		err = r.endPhase(ctx)
+	case due:
+		r.good, err = r.State()
 	}
 	return done, err
 }
 
+// beginPhase remembers where the phase starts from.
+func (r *Run) beginPhase(ctx context.Context, p *phase) (err error) {
+	if p.candidate {
+		if _, err := r.validate(ctx, p); err != nil {
+			return err
+		}
+	}
+	if r.good == nil {
+		r.good, err = r.State()
+	}
+	return err
+}
+
 // validate scores the averaged weights and keeps them if they are the best so far.
 func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
+	if p.score == nil {
+		return math.NaN(), nil
+	}
 	x := &network.Explained{}
 	var err error
 	if p.spread {
@@ -188,10 +197,15 @@ func (r *Run) endPhase(ctx context.Context) error {
 	r.stepper.close()
 	r.stepper, r.kept, r.best = nil, nil, math.Inf(1)
 	r.phase, r.step = r.phase+1, 0
+	r.slowing, r.rollbacks = 1, 0
 	if trainedMean {
-		return r.measureMean(ctx, kept)
+		if err := r.measureMean(ctx, kept); err != nil {
+			return err
+		}
 	}
-	return nil
+	var err error
+	r.good, err = r.State()
+	return err
 }
 
 func (r *Run) putAll(weights map[string][]float32) error {
@@ -214,8 +228,11 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 		return err
 	}
 	r.setNodes(nodes)
-	n := min(measureRows, r.data.Rows.Rows)
-	seen, err := r.evaluator.Values(ctx, r.data.Rows.Head(n))
+	sample, err := r.sample(measureRows)
+	if err != nil {
+		return err
+	}
+	seen, err := r.evaluator.Values(ctx, sample.Rows)
 	if err != nil {
 		return err
 	}
@@ -224,8 +241,23 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 		return err
 	}
 	c := r.net.Outputs
-	network.SetNoise(weights, squaredErrors(unseen, r.validation.Target, c), squaredErrors(seen, r.data.Target[:n*c], c))
+	network.SetNoise(weights, squaredErrors(unseen, r.validation.Target, c), squaredErrors(seen, sample.Target, c))
 	return r.putAll(weights)
+}
+
+// sample is some of the training rows, at most the given number.
+func (r *Run) sample(most int) (Data, error) {
+	n := min(most, r.store.Len())
+	order := newShuffle(r.store, r.net.Inputs.Players(), n, r.epoch)
+	window, rows, err := order.rowsOf(0)
+	if err != nil {
+		return Data{}, err
+	}
+	sample := newData(n, window)
+	for i, j := range rows {
+		sample.set(i, window, j)
+	}
+	return sample, nil
 }
 
 // setNodes decides the number of quadrature nodes.
@@ -248,7 +280,7 @@ func (r *Run) rng(step int) *rand.Rand {
 	return rand.New(rand.NewPCG(r.Seed, uint64(r.phase)<<32|uint64(step)))
 }
 
-// epoch is the order of the training rows in a pass over them.
-func (r *Run) epoch(pass int) []int {
-	return rand.New(rand.NewPCG(r.Seed, 1<<63|uint64(r.phase)<<32|uint64(pass))).Perm(r.data.Rows.Rows)
+// epoch is the source of the order of the training rows in a pass over them.
+func (r *Run) epoch(pass int) *rand.Rand {
+	return rand.New(rand.NewPCG(r.Seed, 1<<63|uint64(r.phase)<<32|uint64(pass)))
 }

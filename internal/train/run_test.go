@@ -88,7 +88,7 @@ func (s small) run(t testing.TB, b *engine.Backend, n *network.Network, c train.
 
 func finish(t testing.TB, r *train.Run) map[string][]float32 {
 	t.Helper()
-	if err := r.Train(context.Background(), nil); err != nil {
+	if err := r.Train(context.Background(), train.Watch{}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := r.Weights()
@@ -244,14 +244,14 @@ func TestEstimatorsTrain(t *testing.T) {
 		recipe.Estimator, recipe.Steps, recipe.PolishSteps, recipe.SpreadSteps = e, 120, 0, 0
 		r := s.run(t, b, s.network(t, network.Learned, ""), recipe)
 		var first, last train.Progress
-		if err := r.Train(context.Background(), func(p train.Progress) {
+		if err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
 			if !math.IsNaN(p.Score) {
 				if first.Step == 0 {
 					first = p
 				}
 				last = p
 			}
-		}); err != nil {
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		if !(last.Best < 0.9*first.Score) {

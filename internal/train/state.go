@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -14,6 +15,9 @@ type State struct {
 	Phase, Step int
 	Nodes       int
 	Best        float64
+	Slowing     float64 // of the learning rate, by rollbacks
+	Rollbacks   int
+	History     []Point
 	Kept        map[string][]float32 // best weights of the phase so far, if any
 	Variables   map[string]Variable  // weights, moments and counters, by path
 }
@@ -27,7 +31,10 @@ type Variable struct {
 
 // State copies the run's state.
 func (r *Run) State() (*State, error) {
-	s := &State{Phase: r.phase, Step: r.step, Nodes: r.nodes, Best: r.best, Kept: maps.Clone(r.kept), Variables: map[string]Variable{}}
+	s := &State{
+		Phase: r.phase, Step: r.step, Nodes: r.nodes, Best: r.best, Slowing: r.slowing, Rollbacks: r.rollbacks,
+		History: slices.Clone(r.history), Kept: maps.Clone(r.kept), Variables: map[string]Variable{},
+	}
 	for v := range r.params.Store.IterVariables() {
 		t, err := v.Value()
 		if err != nil {
@@ -75,6 +82,7 @@ func (r *Run) Restore(s *State) error {
 		}
 	}
 	r.phase, r.step, r.best, r.kept = s.Phase, s.Step, s.Best, maps.Clone(s.Kept)
+	r.slowing, r.rollbacks, r.history, r.good = s.Slowing, s.Rollbacks, slices.Clone(s.History), s
 	r.setNodes(s.Nodes)
 	if r.stepper != nil {
 		r.stepper.close()

@@ -10,7 +10,6 @@ import (
 	gomlx "github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 
-	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/objective"
@@ -18,8 +17,8 @@ import (
 
 // minibatch is what a step reads, filled on the host.
 type minibatch struct {
-	rows    *encode.Batch
-	target  []float32 // [B, C]
+	Data
+	window  Data      // that the rows are of
 	masks   []float32 // [B, P, D]
 	picks   []float32 // [B, D]
 	copies  int
@@ -33,7 +32,7 @@ func (b *minibatch) mask(row, at int) []float32 {
 
 // observe sets a row's first coalition to the cells it has.
 func (b *minibatch) observe(row int) {
-	copy(b.mask(row, objective.Observed), b.rows.Observed[row*b.players:])
+	copy(b.mask(row, objective.Observed), b.Rows.Observed[row*b.players:])
 }
 
 func (b *minibatch) pickOf(row int) []float32 {
@@ -46,15 +45,13 @@ type stepper struct {
 	phase *phase
 	f     *engine.Function
 	batch minibatch
-	pass  int // that order is of
-	order []int
+	order *shuffle
 }
 
 func (r *Run) newStepper(p *phase) (*stepper, error) {
-	d, c := r.net.Inputs.Players(), r.net.Outputs
-	s := &stepper{run: r, phase: p, pass: -1, batch: minibatch{
-		rows:    encode.NewBatch(r.Batch, r.data.Rows.Numeric, r.data.Rows.Categorical),
-		target:  make([]float32, r.Batch*c),
+	d := r.net.Inputs.Players()
+	s := &stepper{run: r, phase: p, order: newShuffle(r.store, d, r.Batch, r.epoch), batch: minibatch{
+		Data:    newData(r.Batch, r.validation),
 		masks:   make([]float32, r.Batch*p.copies*d),
 		picks:   make([]float32, r.Batch*d),
 		copies:  p.copies,
@@ -72,18 +69,20 @@ func (s *stepper) close() { s.f.Close() }
 
 // step fills the minibatch of step i, runs it and returns the loss.
 func (s *stepper) step(i int) (float64, error) {
-	s.fill(i)
+	if err := s.fill(i); err != nil {
+		return 0, err
+	}
 	return s.call(i)
 }
 
 // call runs step i on the minibatch as it is.
 func (s *stepper) call(i int) (float64, error) {
 	r, b := s.run, &s.batch
-	in := network.RowTensors(b.rows)
+	in := network.RowTensors(b.Rows)
 	in = append(in,
-		engine.Tensor(b.target, r.Batch, r.net.Outputs),
+		engine.Tensor(b.Target, r.Batch, r.net.Outputs),
 		engine.Tensor(b.masks, r.Batch, b.copies, b.players),
-		engine.Tensor([]float32{float32(oneCycle(i, s.phase.steps, s.phase.rate))}),
+		engine.Tensor([]float32{float32(r.slowing * oneCycle(i, s.phase.steps, s.phase.rate))}),
 		engine.Tensor([]float32{float32(keep(i, r.Average))}))
 	if s.phase.picks {
 		in = append(in, engine.Tensor(b.picks, r.Batch, b.players))
@@ -96,20 +95,20 @@ func (s *stepper) call(i int) (float64, error) {
 }
 
 // fill draws the rows, in the order of the epoch, and their coalitions.
-func (s *stepper) fill(i int) {
-	r, b := s.run, &s.batch
-	rng := r.rng(i)
-	perPass := r.data.Rows.Rows / r.Batch
-	if pass := i / perPass; pass != s.pass {
-		s.pass, s.order = pass, r.epoch(pass)
+func (s *stepper) fill(i int) error {
+	b := &s.batch
+	window, rows, err := s.order.rowsOf(i)
+	if err != nil {
+		return err
 	}
-	c := r.net.Outputs
-	for row, j := range s.order[i%perPass*r.Batch:][:r.Batch] {
-		b.rows.Set(row, r.data.Rows, j)
-		copy(b.target[row*c:(row+1)*c], r.data.Target[j*c:])
+	b.window = window
+	rng := s.run.rng(i)
+	for row, j := range rows {
+		b.set(row, window, j)
 		b.observe(row)
 		s.phase.draw(rng, b, row)
 	}
+	return nil
 }
 
 // stepGraph is one step: loss, gradients clipped by their global norm, AdamW, and the

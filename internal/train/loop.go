@@ -1,0 +1,135 @@
+package train
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Progress tells how far a run is.
+type Progress struct {
+	Phase       string
+	Step, Steps int           // of the phase
+	Loss        float64       // of the last step
+	Score       float64       // of the last validation; NaN if there was none at this step
+	Best        float64       // least score of the phase so far
+	Done        float64       // share of the work of all phases
+	Remaining   time.Duration // about what the rest will take; 0 while not known
+	Note        string        // what a person should know, such as a rollback
+}
+
+// Point is a line of a run's history.
+type Point struct {
+	Phase string
+	Step  int
+	Loss  float64 // of the step
+	Score float64 // of the validation
+}
+
+// History lists the validations so far.
+func (r *Run) History() []Point { return r.history }
+
+// Watch is what a caller of Train wants to be told, and when it must end. All is optional.
+type Watch struct {
+	Deadline time.Time            // phases are cut short to end by then
+	Progress func(Progress)       // called after every step
+	Save     func(s *State) error // called with the state after every sound validation
+}
+
+// Train runs to the end.
+func (r *Run) Train(ctx context.Context, w Watch) error {
+	pace := newPace(r, w.Deadline)
+	saved := r.good
+	for !r.Done() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p, err := r.stepTo(ctx, pace.due(r))
+		if err != nil {
+			return err
+		}
+		if w.Progress != nil {
+			p.Done, p.Remaining = pace.measure(r)
+			w.Progress(p)
+		}
+		if w.Save != nil && r.good != saved {
+			saved = r.good
+			if err := w.Save(saved); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pace relates steps to time.
+type pace struct {
+	deadline time.Time
+	start    time.Time
+	begun    float64 // work done at the start
+
+	phase int // under way, since
+	since time.Time
+	from  int // step
+	until time.Time
+}
+
+func newPace(r *Run, deadline time.Time) *pace {
+	now := time.Now()
+	return &pace{deadline: deadline, start: now, begun: r.work(), phase: -1}
+}
+
+// due is how many steps of the phase should be over by the end of the next one, for the
+// run to meet its deadline. Each phase gets its share of the time that is left.
+func (p *pace) due(r *Run) int {
+	if p.deadline.IsZero() {
+		return 0
+	}
+	now := time.Now()
+	if p.phase != r.phase {
+		p.phase, p.since, p.from = r.phase, now, r.step
+		this := &r.phases[r.phase]
+		share := this.work(this.steps-r.step) / (r.totalWork() - r.work())
+		p.until = now.Add(time.Duration(share * float64(max(0, p.deadline.Sub(now)))))
+	}
+	steps := r.phases[r.phase].steps
+	if !now.Before(p.until) {
+		return steps
+	}
+	over := float64(now.Sub(p.since)) / float64(p.until.Sub(p.since))
+	return p.from + int(math.Ceil(over*float64(steps-p.from)))
+}
+
+// measure is the share of the work that is done, and about what the rest will take.
+func (p *pace) measure(r *Run) (done float64, remaining time.Duration) {
+	total, now := r.totalWork(), r.work()
+	if worked := now - p.begun; worked > 0.005*total {
+		remaining = time.Duration(float64(time.Since(p.start)) / worked * (total - now))
+	}
+	if !p.deadline.IsZero() {
+		if left := max(0, time.Until(p.deadline)); remaining == 0 || remaining > left {
+			remaining = left
+		}
+	}
+	return now / total, remaining
+}
+
+func (p *phase) work(steps int) float64 { return p.cost * float64(steps) }
+
+func (r *Run) totalWork() (work float64) {
+	for i := range r.phases {
+		work += r.phases[i].work(r.phases[i].steps)
+	}
+	return work
+}
+
+// work is what is done of totalWork.
+func (r *Run) work() (work float64) {
+	for i := range r.phase {
+		work += r.phases[i].work(r.phases[i].steps)
+	}
+	if !r.Done() {
+		work += r.phases[r.phase].work(r.step)
+	}
+	return work
+}

@@ -1,0 +1,139 @@
+package train_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+func goBackend(t *testing.T) *engine.Backend {
+	t.Helper()
+	b, _, err := engine.Open("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A rate that is far too high must cost some steps, not the run.
+func TestDivergenceIsRolledBackAndSaid(t *testing.T) {
+	s := newSmall(t)
+	recipe := shortRecipe()
+	recipe.Rate, recipe.Clip = 300, 1e6
+	var notes []string
+	run := func() map[string][]float32 {
+		r := s.run(t, goBackend(t), s.network(t, network.Exact, network.Product), recipe)
+		err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
+			if p.Note != "" {
+				notes = append(notes, p.Note)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return finish(t, r)
+	}
+	first := run()
+	if len(notes) == 0 || !strings.Contains(notes[0], "diverged") {
+		t.Fatalf("nothing was said of a divergence: %q", notes)
+	}
+	t.Log(notes)
+	for name, w := range first {
+		for _, v := range w {
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+				t.Fatalf("%s ends with %v in it", name, v)
+			}
+		}
+	}
+	sameBits(t, first, run())
+}
+
+func TestHopelessDivergenceIsAnError(t *testing.T) {
+	s := newSmall(t)
+	s.data.Target[3] = float32(math.NaN())
+	r := s.run(t, goBackend(t), s.network(t, network.Exact, network.Product), shortRecipe())
+	err := r.Train(context.Background(), train.Watch{})
+	if err == nil || !strings.Contains(err.Error(), "diverges") {
+		t.Errorf("a target that is not a number ended in %v", err)
+	}
+}
+
+// Every state that is handed out for saving leads to the same weights, also when the
+// run later rolls back.
+func TestSavedStatesLeadToTheSameWeights(t *testing.T) {
+	s := newSmall(t)
+	for _, rate := range []float64{shortRecipe().Rate, 300} {
+		recipe := shortRecipe()
+		if recipe.Rate = rate; rate > 1 {
+			recipe.Clip = 1e6
+		}
+		n := s.network(t, network.Exact, network.Product)
+		var states []*train.State
+		r := s.run(t, goBackend(t), n, recipe)
+		err := r.Train(context.Background(), train.Watch{Save: func(s *train.State) error {
+			states = append(states, s)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := finish(t, r)
+		for i := 0; i < len(states); i += 7 {
+			again := s.run(t, goBackend(t), n, recipe)
+			if err := again.Restore(states[i]); err != nil {
+				t.Fatal(err)
+			}
+			sameBits(t, want, finish(t, again))
+			if len(again.History()) != len(r.History()) {
+				t.Errorf("from state %d the history has %d points, want %d", i, len(again.History()), len(r.History()))
+			}
+		}
+	}
+}
+
+func TestDeadlineCutsEveryPhaseShort(t *testing.T) {
+	s := newSmall(t)
+	recipe := shortRecipe()
+	recipe.Steps, recipe.RefitSteps, recipe.SpreadSteps = 1_000_000, 1_000_000, 1_000_000
+	r := s.run(t, goBackend(t), s.network(t, network.Exact, network.Product), recipe)
+	start := time.Now()
+	taken := map[string]int{}
+	err := r.Train(context.Background(), train.Watch{
+		Deadline: start.Add(3 * time.Second),
+		Progress: func(p train.Progress) { taken[p.Phase]++ },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v in %v", taken, time.Since(start))
+	if used := time.Since(start); used > 15*time.Second {
+		t.Errorf("a run of 3 s took %v", used)
+	}
+	if !r.Done() || taken["fit"] == 0 || taken["refit"] == 0 || taken["spread"] < 2 {
+		t.Errorf("steps taken: %v", taken)
+	}
+}
+
+func TestProgressEstimatesTheRest(t *testing.T) {
+	s := newSmall(t)
+	r := s.run(t, goBackend(t), s.network(t, network.Exact, network.Product), shortRecipe())
+	last := 0.0
+	err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
+		if p.Done <= last || p.Done > 1 {
+			t.Errorf("%s %d: share done %g after %g", p.Phase, p.Step, p.Done, last)
+		}
+		last = p.Done
+		if p.Done > 0.5 && p.Done < 1 && p.Remaining <= 0 {
+			t.Errorf("%s %d: nothing said of the time left", p.Phase, p.Step)
+		}
+	}})
+	if err != nil || last != 1 {
+		t.Errorf("ended at %g of the work: %v", last, err)
+	}
+}

@@ -1,0 +1,145 @@
+package train
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/psi-shapley/psi/internal/encode"
+)
+
+// Data are rows with what is to be predicted of them.
+type Data struct {
+	Rows   *encode.Batch
+	Target []float32 // [rows, C]: the target less its mean, in standard deviations of it
+}
+
+// Store holds training rows, in memory or on disk.
+type Store interface {
+	// Len is the number of rows.
+	Len() int
+	// Read is rows [from, to). They may share memory with the store.
+	Read(from, to int) (Data, error)
+}
+
+// Len is the number of rows.
+func (d Data) Len() int { return d.Rows.Rows }
+
+// Read is rows [from, to), sharing memory.
+func (d Data) Read(from, to int) (Data, error) {
+	c := d.outputs()
+	return Data{Rows: d.Rows.Slice(from, to), Target: d.Target[from*c : to*c]}, nil
+}
+
+func (d Data) outputs() int { return len(d.Target) / max(1, d.Rows.Rows) }
+
+// set copies row j of from to row i.
+func (d Data) set(i int, from Data, j int) {
+	d.Rows.Set(i, from.Rows, j)
+	c := d.outputs()
+	copy(d.Target[i*c:(i+1)*c], from.Target[j*c:(j+1)*c])
+}
+
+// newData makes room for rows like those of a store.
+func newData(rows int, like Data) Data {
+	return Data{
+		Rows:   encode.NewBatch(rows, like.Rows.Numeric, like.Rows.Categorical),
+		Target: make([]float32, rows*like.outputs()),
+	}
+}
+
+// A pass over the rows visits them a window at a time: blocks of neighbouring rows, taken
+// from anywhere, whose rows are shuffled together. A table that fits into one window is
+// shuffled whole. What a step sees is a function of its number, so that a run can start
+// anywhere.
+const (
+	blockRows    = 1024
+	windowCells  = 1 << 22 // about 50 MB
+	fewestBlocks = 16
+)
+
+// shuffle is the order in which a run visits the rows of a store.
+type shuffle struct {
+	store Store
+	batch int
+	seed  func(pass int) *rand.Rand
+
+	windowRows int
+	at         struct{ pass, window int } // that is loaded
+	order      []int                      // of the rows of the window
+	rows       Data                       // of the window
+}
+
+func newShuffle(store Store, players, batch int, seed func(pass int) *rand.Rand) *shuffle {
+	s := &shuffle{store: store, batch: batch, seed: seed}
+	blocks := max(fewestBlocks, windowCells/blockRows/max(1, players), (batch+blockRows-1)/blockRows)
+	s.windowRows = min(store.Len(), blocks*blockRows)
+	s.at.pass = -1
+	return s
+}
+
+// Blocks of a pass. The last one ends with the last row, so all are full.
+func (s *shuffle) blocks() int { return (s.store.Len() + blockRows - 1) / blockRows }
+
+// perPass is the number of batches of a pass. A window's last rows that fill no batch are
+// left out: in another pass they will be others.
+func (s *shuffle) perPass() int {
+	n := s.store.Len()
+	if n == s.windowRows {
+		return n / s.batch
+	}
+	rows := s.blocks() * blockRows
+	return rows/s.windowRows*(s.windowRows/s.batch) + rows%s.windowRows/s.batch
+}
+
+// rowsOf are the rows of batch i, as places in window.
+func (s *shuffle) rowsOf(i int) (window Data, rows []int, err error) {
+	pass, i := i/s.perPass(), i%s.perPass()
+	perWindow := s.windowRows / s.batch
+	if err := s.load(pass, i/perWindow); err != nil {
+		return Data{}, nil, err
+	}
+	return s.rows, s.order[i%perWindow*s.batch:][:s.batch], nil
+}
+
+// load reads a window of a pass.
+func (s *shuffle) load(pass, window int) error {
+	if s.at.pass == pass && s.at.window == window {
+		return nil
+	}
+	rng := s.seed(pass)
+	if s.store.Len() == s.windowRows {
+		if s.rows.Rows == nil {
+			var err error
+			if s.rows, err = s.store.Read(0, s.windowRows); err != nil {
+				return fmt.Errorf("train: read rows: %w", err)
+			}
+		}
+		s.order = rng.Perm(s.windowRows)
+	} else if err := s.loadBlocks(rng, window); err != nil {
+		return fmt.Errorf("train: read rows: %w", err)
+	}
+	s.at.pass, s.at.window = pass, window
+	return nil
+}
+
+func (s *shuffle) loadBlocks(rng *rand.Rand, window int) error {
+	perWindow := s.windowRows / blockRows
+	blocks := rng.Perm(s.blocks())[window*perWindow:]
+	blocks = blocks[:min(perWindow, len(blocks))]
+	for k, block := range blocks {
+		to := min((block+1)*blockRows, s.store.Len())
+		read, err := s.store.Read(to-blockRows, to)
+		if err != nil {
+			return err
+		}
+		if s.rows.Rows == nil {
+			s.rows = newData(s.windowRows, read)
+		}
+		for i := range blockRows {
+			s.rows.set(k*blockRows+i, read, i)
+		}
+	}
+	// Each window draws its order from a state of the generator that depends on no other's.
+	s.order = rand.New(rand.NewPCG(rng.Uint64(), uint64(window))).Perm(len(blocks) * blockRows)
+	return nil
+}

@@ -1,0 +1,118 @@
+package train
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/encode"
+)
+
+// numbered are rows whose target is their number.
+func numbered(rows int) Data {
+	d := Data{Rows: encode.NewBatch(rows, 1, 0), Target: make([]float32, rows)}
+	for i := range rows {
+		d.Target[i] = float32(i)
+		d.Rows.Numbers[2*i] = float32(i)
+	}
+	return d
+}
+
+func seedOf(pass int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(pass))) }
+
+// pass lists the rows of a pass, in order.
+func pass(t *testing.T, s *shuffle, pass int) (rows []int) {
+	t.Helper()
+	for i := range s.perPass() {
+		window, places, err := s.rowsOf(pass*s.perPass() + i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range places {
+			if window.Rows.Numbers[2*j] != window.Target[j] {
+				t.Fatalf("row %v has the target of row %v", window.Rows.Numbers[2*j], window.Target[j])
+			}
+			rows = append(rows, int(window.Target[j]))
+		}
+	}
+	return rows
+}
+
+func TestPassVisitsEveryRowOnce(t *testing.T) {
+	for _, c := range []struct{ rows, players, batch int }{
+		{100, 3, 10},                                    // one window
+		{50 * blockRows, windowCells, 256},              // windows of the fewest blocks, the last one short
+		{50*blockRows + 100, windowCells, 256},          // the last block overlaps the one before it
+		{3 * fewestBlocks * blockRows, windowCells, 64}, // whole windows
+	} {
+		s := newShuffle(numbered(c.rows), c.players, c.batch, seedOf)
+		first := pass(t, s, 0)
+		seen := map[int]int{}
+		for _, i := range first {
+			seen[i]++
+		}
+		repeats := (blockRows - c.rows%blockRows) % blockRows
+		if c.rows == s.windowRows {
+			repeats = 0
+		}
+		twice := len(first) - len(seen)
+		if twice > repeats {
+			t.Errorf("%d rows: %d were visited twice, at most %d should be", c.rows, twice, repeats)
+		}
+		windows := (c.rows + s.windowRows - 1) / s.windowRows
+		if left := c.rows - len(seen); left >= (windows+1)*c.batch {
+			t.Errorf("%d rows: %d were not visited in a pass", c.rows, left)
+		}
+		if slices.Equal(first, pass(t, s, 1)) {
+			t.Errorf("%d rows: two passes have the same order", c.rows)
+		}
+		if slices.IsSorted(first) {
+			t.Errorf("%d rows: the order is the table's", c.rows)
+		}
+	}
+}
+
+// A table sorted by its target must not give batches of one kind.
+func TestWindowMixesDistantRows(t *testing.T) {
+	const rows = 64 * fewestBlocks * blockRows
+	s := newShuffle(numbered(rows), windowCells, 256, seedOf)
+	_, places, err := s.rowsOf(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spread := map[int]bool{}
+	for _, j := range places {
+		spread[int(s.rows.Target[j])/blockRows] = true
+	}
+	if len(spread) < fewestBlocks-2 {
+		t.Errorf("a batch of 256 rows comes from %d blocks, want about %d", len(spread), fewestBlocks)
+	}
+}
+
+// What a step sees does not depend on the steps before it.
+func TestShuffleStartsAnywhere(t *testing.T) {
+	const rows = 40*blockRows + 5
+	all := newShuffle(numbered(rows), windowCells, 100, seedOf)
+	n := 2 * all.perPass()
+	want := make([][]float32, n)
+	targets := func(s *shuffle, i int) (y []float32) {
+		window, places, err := s.rowsOf(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range places {
+			y = append(y, window.Target[j])
+		}
+		return y
+	}
+	for i := range n {
+		want[i] = targets(all, i)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	jumping := newShuffle(numbered(rows), windowCells, 100, seedOf)
+	for range 40 {
+		if i := rng.IntN(n); !slices.Equal(targets(jumping, i), want[i]) {
+			t.Fatalf("step %d sees other rows after a jump to it", i)
+		}
+	}
+}
