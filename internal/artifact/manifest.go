@@ -1,0 +1,152 @@
+package artifact
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+)
+
+// manifest is manifest.json.
+type manifest struct {
+	Kind    Kind            `json:"kind"`
+	Format  int             `json:"format"`
+	Content json.RawMessage `json:"content"`
+	Parts   map[string]part `json:"parts"`
+}
+
+// part is what the manifest says of a part.
+type part struct {
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+func describe(content []byte) part {
+	digest := sha256.Sum256(content)
+	return part{Size: int64(len(content)), SHA256: hex.EncodeToString(digest[:])}
+}
+
+// encodeManifest checks a file against all limits and returns its manifest.
+func encodeManifest(f *File) ([]byte, error) {
+	if f.Kind != Model && f.Kind != Checkpoint {
+		return nil, &Error{Message: fmt.Sprintf("a %s cannot be written", f.Kind.noun()), Err: ErrKind}
+	}
+	const spareManifest = 1 << 16 // for the list of parts
+	if len(f.Content) > MaxManifestBytes-spareManifest {
+		return nil, tooLarge("the content of the manifest has %d bytes, more than %d", len(f.Content), MaxManifestBytes-spareManifest)
+	}
+	if !utf8.Valid(f.Content) || !json.Valid(f.Content) || bytes.TrimLeft(f.Content, " \t\r\n")[0] != '{' {
+		return nil, &Error{Message: "the content of the manifest is not a JSON object"}
+	}
+	if len(f.Parts) > MaxParts {
+		return nil, tooLarge("there are %d parts, more than %d", len(f.Parts), MaxParts)
+	}
+	m := manifest{Kind: f.Kind, Format: Version, Content: f.Content, Parts: map[string]part{}}
+	var total, texts int64
+	for _, name := range slices.Sorted(maps.Keys(f.Parts)) {
+		if err := checkName(name); err != nil {
+			return nil, &Error{Message: err.Error()}
+		}
+		total += int64(len(f.Parts[name]))
+		if isText(name) {
+			texts += int64(len(f.Parts[name]))
+		}
+	}
+	const spare = 1 << 20 // for zip's own headers, and text that packing makes longer
+	if total > MaxFileBytes-MaxManifestBytes-spare {
+		return nil, tooLarge("the parts have %d bytes; a file can have %d", total, int64(MaxFileBytes))
+	}
+	if texts > MaxTextBytes-MaxManifestBytes {
+		return nil, tooLarge("the text parts have %d bytes, more than %d", texts, MaxTextBytes-MaxManifestBytes)
+	}
+	for name, content := range f.Parts {
+		m.Parts[name] = describe(content)
+	}
+
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // it would rewrite the caller's content
+	if err := encoder.Encode(m); err != nil {
+		return nil, &Error{Message: "the manifest cannot be encoded: " + err.Error(), Err: err}
+	}
+	if !json.Valid(out.Bytes()) { // encoding/json has a limit of depth, and the manifest is one deeper
+		return nil, &Error{Message: "the content of the manifest is nested too deeply"}
+	}
+	return out.Bytes(), nil
+}
+
+// decodeManifest reads the manifest of a file that should be of the given kind. The
+// format comes first, as nothing else is known of a newer one.
+func decodeManifest(data []byte, kind Kind) (*manifest, error) {
+	fields, err := object(data, mostFields)
+	if err != nil {
+		return nil, damaged("%s cannot be read: %v", manifestName, err)
+	}
+	if fields["kind"] == nil || fields["format"] == nil {
+		return nil, notPsi(kind, ": its "+manifestName+" is not psi's")
+	}
+	format, err := count(fields["format"])
+	if err != nil || format < 1 {
+		return nil, damaged("format %s is unknown", shorten(string(fields["format"])))
+	}
+	if format > Version {
+		return nil, &Error{
+			Message: fmt.Sprintf("the file was written by a newer psi (format %d; this program reads up to %d)", format, Version),
+			Remedy:  "update psi",
+			Err:     ErrNewer,
+		}
+	}
+	found, err := text(fields["kind"])
+	if err != nil {
+		return nil, damaged("kind: %v", err)
+	}
+	if Kind(found) != kind {
+		return nil, &Error{
+			Message: fmt.Sprintf("the file is a %s, not a %s", Kind(found).noun(), kind.noun()),
+			Remedy:  "give a " + kind.noun(),
+			Err:     ErrKind,
+		}
+	}
+	if err := exactly(fields, "kind", "format", "content", "parts"); err != nil {
+		return nil, damaged("%s cannot be read: %v", manifestName, err)
+	}
+	if fields["content"][0] != '{' {
+		return nil, damaged("the content of %s is not a JSON object", manifestName)
+	}
+	parts, err := decodeParts(fields["parts"])
+	if err != nil {
+		return nil, damaged("the parts in %s cannot be read: %v", manifestName, err)
+	}
+	return &manifest{Kind: kind, Format: int(format), Content: fields["content"], Parts: parts}, nil
+}
+
+func decodeParts(data json.RawMessage) (map[string]part, error) {
+	list, err := object(data, MaxParts)
+	if err != nil {
+		return nil, err
+	}
+	parts := make(map[string]part, len(list))
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+		fields, err := record(list[name], "size", "sha256")
+		if err != nil {
+			return nil, fmt.Errorf("part %q: %w", name, err)
+		}
+		size, err := count(fields["size"])
+		if err != nil {
+			return nil, fmt.Errorf("part %q: %w", name, err)
+		}
+		digest, err := text(fields["sha256"])
+		if err != nil {
+			return nil, fmt.Errorf("part %q: %w", name, err)
+		}
+		parts[name] = part{Size: size, SHA256: digest}
+	}
+	return parts, nil
+}

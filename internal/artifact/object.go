@@ -1,0 +1,112 @@
+package artifact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// mostFields of an object are read, to tell which of them is unknown.
+const mostFields = 64
+
+// object cuts a JSON object of at most so many fields into its fields. encoding/json
+// alone would let the last of two equal names win, and take "Kind" for "kind".
+func object(data []byte, most int) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(data) || !json.Valid(data) {
+		return nil, errors.New("it is not valid JSON")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return nil, errors.New("it is not a JSON object")
+	}
+	fields := map[string]json.RawMessage{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, ok := token.(string)
+		if !ok {
+			return nil, fmt.Errorf("a field has the name %v", token)
+		}
+		if _, twice := fields[name]; twice {
+			return nil, fmt.Errorf("field %q is there twice", shorten(name))
+		}
+		if len(fields) == most {
+			return nil, fmt.Errorf("it has more than %d fields", most)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, err
+		}
+		fields[name] = value
+	}
+	return fields, nil
+}
+
+// exactly checks that an object has the named fields and no others.
+func exactly(fields map[string]json.RawMessage, names ...string) error {
+	for _, name := range names {
+		if fields[name] == nil {
+			return fmt.Errorf("it has no %q", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("it has an unknown field %q", shorten(name))
+		}
+	}
+	return nil
+}
+
+// record cuts a JSON object that must have exactly the named fields.
+func record(data []byte, names ...string) (map[string]json.RawMessage, error) {
+	fields, err := object(data, mostFields)
+	if err != nil {
+		return nil, err
+	}
+	return fields, exactly(fields, names...)
+}
+
+// count reads a JSON number that counts something: no sign, fraction or exponent.
+func count(value json.RawMessage) (int64, error) {
+	n, err := strconv.ParseUint(string(value), 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%s is not a count", shorten(string(value)))
+	}
+	return int64(n), nil
+}
+
+// counts reads a short JSON array of counts.
+func counts(value json.RawMessage) ([]int64, error) {
+	if len(value) > 32*MaxDims {
+		return nil, fmt.Errorf("a list of counts has %d bytes", len(value))
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(value, &list); err != nil || list == nil {
+		return nil, fmt.Errorf("%s is not a list of counts", shorten(string(value)))
+	}
+	numbers := make([]int64, len(list))
+	for i := range list {
+		n, err := count(list[i])
+		if err != nil {
+			return nil, err
+		}
+		numbers[i] = n
+	}
+	return numbers, nil
+}
+
+// text reads a JSON string.
+func text(value json.RawMessage) (string, error) {
+	var s *string
+	if err := json.Unmarshal(value, &s); err != nil || s == nil {
+		return "", fmt.Errorf("%s is not a text", shorten(string(value)))
+	}
+	return *s, nil
+}

@@ -1,0 +1,117 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Read reads a file of the given kind, of size bytes. Every part has been checked
+// against its digest. Errors are of type [*Error].
+func Read(r io.ReaderAt, size int64, kind Kind) (*File, error) {
+	a, err := openArchive(r, size, kind)
+	if err != nil {
+		return nil, err
+	}
+	m, err := a.readManifest(kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.matches(m); err != nil {
+		return nil, err
+	}
+	f := &File{Kind: m.Kind, Content: m.Content, Parts: make(map[string][]byte, len(m.Parts))}
+	for _, name := range slices.Sorted(maps.Keys(m.Parts)) {
+		content, err := a.unpack(a.entries[name])
+		if err != nil {
+			return nil, err
+		}
+		if describe(content) != m.Parts[name] {
+			return nil, damaged("part %q does not have the digest that %s gives", name, manifestName)
+		}
+		f.Parts[name] = content
+	}
+	return f, nil
+}
+
+func (a *archive) readManifest(kind Kind) (*manifest, error) {
+	entry := a.entries[manifestName]
+	if entry == nil {
+		return nil, notPsi(kind, ": it has no "+manifestName)
+	}
+	if entry.UncompressedSize64 > MaxManifestBytes {
+		return nil, tooLarge("%s has %d bytes, more than %d", manifestName, entry.UncompressedSize64, MaxManifestBytes)
+	}
+	data, err := a.unpack(entry)
+	if err != nil {
+		return nil, err
+	}
+	return decodeManifest(data, kind)
+}
+
+// matches checks that manifest and zip speak of the same parts and sizes.
+func (a *archive) matches(m *manifest) error {
+	for _, name := range slices.Sorted(maps.Keys(m.Parts)) {
+		entry := a.entries[name]
+		if entry == nil {
+			return damaged("part %q is missing", name)
+		}
+		if size := m.Parts[name].Size; entry.UncompressedSize64 != uint64(size) {
+			return damaged("part %q has %d bytes, not %d", name, entry.UncompressedSize64, size)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.entries)) {
+		if _, listed := m.Parts[name]; !listed && name != manifestName {
+			return damaged("part %q is not listed in %s", shorten(name), manifestName)
+		}
+	}
+	return nil
+}
+
+// ReadFile reads a file of the given kind, as [Read] does. The digest, "sha256:" and
+// hexadecimal digits, is of the whole file.
+func ReadFile(path string, kind Kind) (f *File, digest string, err error) {
+	file, size, err := open(path, kind)
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close()
+	if f, err = Read(file, size, kind); err != nil {
+		return nil, "", during("reading", path, err)
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, size)); err != nil {
+		return nil, "", during("reading", path, err)
+	}
+	return f, "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+func open(path string, kind Kind) (*os.File, int64, error) {
+	info, err := os.Stat(path) // first, as opening a pipe waits for its other end
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, &Error{File: path, Message: "there is no such file", Remedy: "check the path", Err: err}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		what := "this is not a regular file"
+		if info.IsDir() {
+			what = "this is a directory"
+		}
+		return nil, 0, &Error{File: path, Message: what, Remedy: "give the path of a " + kind.noun()}
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.Open(path)
+	}
+	if err == nil {
+		if info, err = file.Stat(); err == nil {
+			return file, info.Size(), nil
+		}
+		err = errors.Join(err, file.Close())
+	}
+	return nil, 0, &Error{File: path, Message: "cannot be opened: " + err.Error(), Remedy: "check the permissions", Err: err}
+}
