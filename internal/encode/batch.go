@@ -35,6 +35,14 @@ func (b *Batch) Slice(from, to int) *Batch {
 	}
 }
 
+// Append adds the rows of another batch of the same players.
+func (b *Batch) Append(more *Batch) {
+	b.Rows += more.Rows
+	b.Numbers = append(b.Numbers, more.Numbers...)
+	b.Codes = append(b.Codes, more.Codes...)
+	b.Observed = append(b.Observed, more.Observed...)
+}
+
 // Set copies row j of from to row i.
 func (b *Batch) Set(i int, from *Batch, j int) {
 	copyRow(b.Numbers, i, from.Numbers, j, 2*b.Numeric)

@@ -1,25 +1,62 @@
 package encode
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // Edges returns the ends of the bins, at most the given number, for the sorted values x:
 // quantiles, or every distinct value if those are few. Where ties make quantiles coincide, the
 // spare edges go to the middle of the fullest bins.
 func Edges(x []float64, bins int) []float64 {
-	distinct := distinctValues(x)
+	all := ranked{values: x, upTo: make([]int64, len(x))}
+	for i := range x {
+		all.upTo[i] = int64(i) + 1
+	}
+	return all.edges(bins)
+}
+
+// ranked is sorted values, each of which stands for a number of values equal to it: values[i]
+// has the ranks from upTo[i-1] to upTo[i]-1.
+type ranked struct {
+	values []float64
+	upTo   []int64
+}
+
+// add appends a value not below the last one.
+func (r *ranked) add(v float64, times int64) {
+	r.upTo = append(r.upTo, r.below(len(r.values))+times)
+	r.values = append(r.values, v)
+}
+
+// below is how many values the first i stand for.
+func (r *ranked) below(i int) int64 {
+	if i == 0 {
+		return 0
+	}
+	return r.upTo[i-1]
+}
+
+// at is the value of a rank, the least having rank 0.
+func (r *ranked) at(rank int64) float64 {
+	return r.values[sort.Search(len(r.upTo), func(i int) bool { return r.upTo[i] > rank })]
+}
+
+func (r *ranked) edges(bins int) []float64 {
+	distinct := mergeDistinct(r.values, nil, bins+2)
 	if len(distinct) <= bins+1 {
 		return distinct
 	}
-	last := x[len(x)-1]
-	edges := []float64{x[0]}
+	last := r.values[len(r.values)-1]
+	edges := []float64{r.values[0]}
 	for i := 1; i < bins; i++ {
-		if q := quantile(x, float64(i)/float64(bins)); q > edges[len(edges)-1] && q < last {
+		if q := r.quantile(float64(i) / float64(bins)); q > edges[len(edges)-1] && q < last {
 			edges = append(edges, q)
 		}
 	}
 	edges = append(edges, last)
 	for len(edges) <= bins {
-		at, edge, ok := splitFullest(x, edges)
+		at, edge, ok := r.splitFullest(edges)
 		if !ok {
 			break
 		}
@@ -30,33 +67,24 @@ func Edges(x []float64, bins int) []float64 {
 	return edges
 }
 
-func distinctValues(x []float64) []float64 {
-	var d []float64
-	for i, v := range x {
-		if i == 0 || v != x[i-1] {
-			d = append(d, v)
-		}
-	}
-	return d
-}
-
-// quantile interpolates the sorted values x at fraction f.
-func quantile(x []float64, f float64) float64 {
-	at := f * float64(len(x)-1)
-	k := min(int(at), len(x)-2)
+// quantile interpolates between ranks at fraction f.
+func (r *ranked) quantile(f float64) float64 {
+	n := r.below(len(r.values))
+	at := f * float64(n-1)
+	k := min(int64(at), n-2)
 	f = at - float64(k)
-	return (1-f)*x[k] + f*x[k+1] // not x[k] + f·(x[k+1] − x[k]): the difference may overflow
+	return (1-f)*r.at(k) + f*r.at(k+1) // not x[k] + f·(x[k+1] − x[k]): the difference may overflow
 }
 
 // splitFullest finds the bin with most values strictly inside it and returns the
 // middle one of them, which becomes edges[at].
-func splitFullest(x, edges []float64) (at int, edge float64, ok bool) {
-	most := 0
+func (r *ranked) splitFullest(edges []float64) (at int, edge float64, ok bool) {
+	most := int64(0)
 	for k := 1; k < len(edges); k++ {
-		from := sort.Search(len(x), func(i int) bool { return x[i] > edges[k-1] })
-		to := sort.SearchFloat64s(x, edges[k])
+		from := r.below(sort.Search(len(r.values), func(i int) bool { return r.values[i] > edges[k-1] }))
+		to := r.below(sort.SearchFloat64s(r.values, edges[k]))
 		if to-from > most {
-			most, at, edge, ok = to-from, k, x[(from+to)/2], true
+			most, at, edge, ok = to-from, k, r.at((from+to)/2), true
 		}
 	}
 	return at, edge, ok
@@ -72,5 +100,9 @@ func position(edges []float64, v float64) float64 {
 	case len(edges):
 		return float64(len(edges) - 1)
 	}
-	return float64(k-1) + (v-edges[k-1])/(edges[k]-edges[k-1])
+	from, to := edges[k-1], edges[k]
+	if math.IsInf(to-from, 0) {
+		from, v, to = from/2, v/2, to/2
+	}
+	return float64(k-1) + (v-from)/(to-from)
 }

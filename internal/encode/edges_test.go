@@ -91,3 +91,20 @@ func TestEdgesOfAnySample(t *testing.T) {
 		}
 	})
 }
+
+// A value that stands for several is several equal values.
+func TestEdgesOfWeightedValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, bins := sample(t), rapid.IntRange(1, 20).Draw(t, "bins")
+		var weighted ranked
+		var repeated []float64
+		for _, v := range x {
+			times := rapid.IntRange(1, 5).Draw(t, "times")
+			weighted.add(v, int64(times))
+			repeated = append(repeated, slices.Repeat([]float64{v}, times)...)
+		}
+		if got, want := weighted.edges(bins), Edges(repeated, bins); !slices.EqualFunc(got, want, sameBits) {
+			t.Fatalf("edges %v, want %v", got, want)
+		}
+	})
+}

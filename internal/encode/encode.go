@@ -5,9 +5,7 @@ package encode
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"sort"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -38,78 +36,6 @@ type Encoder struct {
 	Bins    int      `json:"bins"` // most bins of a numeric player
 }
 
-// Fit learns the encoding of the named columns from the rows of t.
-func Fit(t *table.Table, columns []string, bins int) (*Encoder, error) {
-	if bins < 1 {
-		return nil, fmt.Errorf("encode: bins must be positive, not %d", bins)
-	}
-	e := &Encoder{Bins: bins}
-	var categories []Player
-	for _, name := range columns {
-		c := t.Column(name)
-		if c == nil {
-			return nil, fmt.Errorf("encode: the table has no column %q", name)
-		}
-		p := Player{Name: name, Kind: c.Kind}
-		if p.Numeric() {
-			fitNumber(&p, c, bins)
-			e.Players = append(e.Players, p)
-		} else {
-			p.Levels = seenLevels(c)
-			categories = append(categories, p)
-		}
-	}
-	e.Players = append(e.Players, categories...)
-	return e, nil
-}
-
-func fitNumber(p *Player, c *table.Column, bins int) {
-	var seen []float64
-	for i, v := range c.Numbers {
-		if c.Observed[i] {
-			seen = append(seen, v)
-		}
-	}
-	sort.Float64s(seen)
-	p.Edges = Edges(seen, bins)
-	p.Centre, p.Scale = moments(seen)
-}
-
-// moments are the mean and standard deviation of x. A constant has a standard
-// deviation of 1, so that it can be divided by.
-func moments(x []float64) (mean, sd float64) {
-	if len(x) == 0 || slices.Min(x) == slices.Max(x) {
-		for _, v := range x[:min(1, len(x))] {
-			mean = v
-		}
-		return mean, 1
-	}
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	for _, v := range x {
-		sd += (v - mean) * (v - mean) / float64(len(x))
-	}
-	return mean, math.Sqrt(sd)
-}
-
-func seenLevels(c *table.Column) []string {
-	used := make([]bool, len(c.Levels))
-	for i, code := range c.Codes {
-		if c.Observed[i] {
-			used[code] = true
-		}
-	}
-	var levels []string
-	for code, level := range c.Levels {
-		if used[code] {
-			levels = append(levels, level)
-		}
-	}
-	slices.Sort(levels)
-	return levels
-}
-
 // Numeric is the number of numeric players.
 func (e *Encoder) Numeric() int {
 	for i, p := range e.Players {
@@ -133,15 +59,19 @@ func (e *Encoder) EmbeddingRows() []int {
 // Encode writes the rows of t.
 func (e *Encoder) Encode(t *table.Table) (*Batch, error) {
 	b := NewBatch(t.Rows(), e.Numeric(), len(e.Players)-e.Numeric())
+	columns := byName(t)
 	offset := int32(0) // of the player's rows in the embedding table
 	for d := range e.Players {
 		p := &e.Players[d]
-		c := t.Column(p.Name)
+		c := columns[p.Name]
 		if c == nil {
-			return nil, fmt.Errorf("encode: the table has no column %q, which the model was trained on", p.Name)
+			return nil, &table.Error{
+				Row: noRow, Column: p.Name,
+				Message: "the table has no such column, which the model was trained on", Remedy: "add it, or name it in --unknown",
+			}
 		}
-		if (c.Kind == table.Category) == p.Numeric() {
-			return nil, fmt.Errorf("encode: column %q is a %v here, but the model was trained on a %v", p.Name, c.Kind, p.Kind)
+		if err := p.checkKind(c); err != nil {
+			return nil, err
 		}
 		for i, seen := range c.Observed {
 			if seen {
@@ -156,6 +86,32 @@ func (e *Encoder) Encode(t *table.Table) (*Batch, error) {
 		}
 	}
 	return b, nil
+}
+
+// byName finds columns faster than t.Column, which looks through all of them each time.
+func byName(t *table.Table) map[string]*table.Column {
+	columns := make(map[string]*table.Column, len(t.Columns))
+	for _, c := range t.Columns {
+		columns[c.Name] = c
+	}
+	return columns
+}
+
+// checkKind reports a category where the player is a number, or the other way round.
+func (p *Player) checkKind(c *table.Column) error {
+	if (c.Kind == table.Category) == (p.Kind == table.Category) {
+		return nil
+	}
+	remedies := map[table.Kind]string{
+		table.Number:   "write every cell as a number, or leave it empty",
+		table.Boolean:  "write every cell as true or false, or leave it empty",
+		table.Time:     "write every cell as a time, or leave it empty",
+		table.Category: "read the column as a category",
+	}
+	return &table.Error{
+		Row: noRow, Column: p.Name,
+		Message: fmt.Sprintf("the column is a %v here, but the model takes it as a %v", c.Kind, p.Kind), Remedy: remedies[p.Kind],
+	}
 }
 
 // farthest bounds standardised values: a sentinel such as 1e308 must not become infinite.

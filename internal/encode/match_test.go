@@ -51,29 +51,30 @@ func TestErrorsNameTheColumn(t *testing.T) {
 	}
 	cells := rows.Rows()
 	for _, c := range []struct {
-		name string
-		err  func() error
-		says []string
+		name   string
+		column string // empty: the error is not about one
+		err    func() error
+		says   []string
 	}{
-		{"fit: no such column", func() error {
+		{"fit: no such column", "height", func() error {
 			_, err := encode.Fit(rows, []string{"age", "height"}, 3)
 			return err
 		}, []string{`"height"`}},
-		{"fit: no bins", func() error {
+		{"fit: no bins", "", func() error {
 			_, err := encode.Fit(rows, []string{"age"}, 0)
 			return err
 		}, []string{"bins", "0"}},
-		{"a column is gone", func() error {
+		{"a column is gone", "town", func() error {
 			_, err := e.Encode(changed(func(of *table.Table) { of.Columns = of.Columns[1:] }))
 			return err
 		}, []string{`"town"`}},
-		{"a number became a category", func() error {
+		{"a number became a category", "age", func() error {
 			_, err := e.Encode(changed(func(of *table.Table) {
 				of.Columns[1] = table.CategoryColumn("age", make([]string, cells), nil)
 			}))
 			return err
 		}, []string{`"age"`, "category", "number"}},
-		{"a category became a number", func() error {
+		{"a category became a number", "town", func() error {
 			_, err := e.Encode(changed(func(of *table.Table) {
 				of.Columns[0] = table.NumberColumn("town", make([]float64, cells), nil)
 			}))
@@ -89,6 +90,9 @@ func TestErrorsNameTheColumn(t *testing.T) {
 				if !strings.Contains(err.Error(), word) {
 					t.Errorf("the error %q does not say %s", err, word)
 				}
+			}
+			if c.column != "" {
+				wantTableError(t, err, c.column, -1)
 			}
 		})
 	}

@@ -28,6 +28,7 @@ func TestPosition(t *testing.T) {
 		{"below a constant", []float64{2}, 1, 0},
 		{"above a constant", []float64{2}, 3, 0},
 		{"nothing known", nil, 3, 0},
+		{"a bin wider than any number", []float64{-math.MaxFloat64, math.MaxFloat64}, 0, 0.5},
 		{"neighbouring floats", []float64{0, math.SmallestNonzeroFloat64}, math.SmallestNonzeroFloat64, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

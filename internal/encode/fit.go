@@ -1,0 +1,186 @@
+package encode
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// noRow marks a table.Error that is not about one row.
+const noRow = -1
+
+// Fit learns the encoding of the named columns from the rows of t.
+func Fit(t *table.Table, columns []string, bins int) (*Encoder, error) {
+	schema := &table.Schema{} // not t.Schema(), which looks at every cell
+	for _, c := range t.Columns {
+		schema.Fields = append(schema.Fields, table.Field{Name: c.Name, Kind: c.Kind})
+	}
+	f, err := NewFitter(schema, columns, bins)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Add(t, nil); err != nil {
+		return nil, err
+	}
+	return f.Finish()
+}
+
+// Fitter learns an encoding from chunks of training rows. How the rows are cut into
+// chunks does not matter, their order may.
+//
+// A numeric column takes at most 2 MB however many rows there are, a category its
+// labels: at most a million of them, of 256 MiB together. Edges are exact for up to
+// 131,072 observed cells; beyond, ranks are within 0.068 % for up to 10^10 (ADR 0009).
+type Fitter struct {
+	players  []Player  // what is known of them beforehand, numeric ones first
+	learners []learner // of the players
+	bins     int
+	kept     []bool
+}
+
+// learner gathers from cells what a player needs to know of its column.
+type learner interface {
+	add(c *table.Column, keep func(row int) bool) error
+	finish(p *Player)
+}
+
+// NewFitter makes a Fitter for the named columns of the schema, which become players
+// in that order, numeric ones first.
+func NewFitter(schema *table.Schema, columns []string, bins int) (*Fitter, error) {
+	if bins < 1 || bins > mostBins {
+		return nil, fmt.Errorf("encode: bins must be between 1 and %d, not %d", mostBins, bins)
+	}
+	if len(columns) == 0 || len(columns) > mostPlayers {
+		return nil, fmt.Errorf("encode: a model takes between 1 and %d columns, not %d", mostPlayers, len(columns))
+	}
+	kinds := make(map[string]table.Kind, len(schema.Fields))
+	for _, field := range schema.Fields {
+		kinds[field.Name] = field.Kind
+	}
+	f := &Fitter{bins: bins}
+	var categories []Player
+	named := make(map[string]bool, len(columns))
+	for _, name := range columns {
+		kind, known := kinds[name]
+		switch {
+		case !known:
+			return nil, &table.Error{Row: noRow, Column: name, Message: "the table has no such column", Remedy: "check the spelling"}
+		case named[name]:
+			return nil, &table.Error{Row: noRow, Column: name, Message: "the column is named twice", Remedy: "name it once"}
+		case name == "" || !utf8.ValidString(name):
+			return nil, &table.Error{Row: noRow, Column: name, Message: "a column's name must be UTF-8 text and not empty", Remedy: "rename the column"}
+		}
+		named[name] = true
+		if p := (Player{Name: name, Kind: kind}); p.Numeric() {
+			f.players = append(f.players, p)
+			f.learners = append(f.learners, &seenNumbers{sketch: newSketch(bins)})
+		} else {
+			categories = append(categories, p)
+		}
+	}
+	for _, p := range categories {
+		f.players = append(f.players, p)
+		f.learners = append(f.learners, &seenLevels{labels: make(map[string]struct{})})
+	}
+	return f, nil
+}
+
+// Add learns from the rows of a chunk for which keep is true, all of them if keep is nil.
+// After an error the Fitter is of no further use.
+func (f *Fitter) Add(t *table.Table, keep func(row int) bool) error {
+	columns := byName(t)
+	for _, p := range f.players {
+		c := columns[p.Name]
+		if c == nil {
+			return &table.Error{
+				Row: noRow, Column: p.Name,
+				Message: "some of the training rows come without this column", Remedy: "give all files the same columns",
+			}
+		}
+		if err := p.checkKind(c); err != nil {
+			return err
+		}
+	}
+	keep = f.once(keep, t.Rows())
+	for d, p := range f.players {
+		if err := f.learners[d].add(columns[p.Name], keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once asks keep about every row now, instead of again for every column.
+func (f *Fitter) once(keep func(row int) bool, rows int) func(row int) bool {
+	if keep == nil {
+		return keepAll
+	}
+	f.kept = slices.Grow(f.kept[:0], rows)[:rows]
+	for row := range f.kept {
+		f.kept[row] = keep(row)
+	}
+	return func(row int) bool { return f.kept[row] }
+}
+
+func keepAll(int) bool { return true }
+
+// Finish is the encoding learned from the rows so far; more may be added afterwards.
+func (f *Fitter) Finish() (*Encoder, error) {
+	e := &Encoder{Players: slices.Clone(f.players), Bins: f.bins}
+	levels := 0
+	for d := range e.Players {
+		p := &e.Players[d]
+		f.learners[d].finish(p)
+		if levels += len(p.Levels); levels > mostLevels {
+			return nil, &table.Error{
+				Row: noRow, Column: p.Name,
+				Message: fmt.Sprintf("the categories up to this one have more than %d labels together", mostLevels),
+				Remedy:  "drop the columns that identify rows rather than describe them",
+			}
+		}
+	}
+	return e, nil
+}
+
+// seenNumbers gathers the numbers of a column.
+type seenNumbers struct {
+	sketch  *sketch
+	moments moments
+}
+
+func (s *seenNumbers) add(c *table.Column, keep func(row int) bool) error {
+	for row, v := range observedNumbers(c, keep) {
+		if !finite(v) {
+			return notFinite(c, row)
+		}
+		s.sketch.add(v)
+		s.moments.add(v)
+	}
+	return nil
+}
+
+func (s *seenNumbers) finish(p *Player) {
+	p.Edges = s.sketch.edges()
+	p.Centre, p.Scale = s.moments.meanAndStd()
+}
+
+// observedNumbers are the rows of c that are kept and observed, with their numbers.
+func observedNumbers(c *table.Column, keep func(row int) bool) iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		for row, v := range c.Numbers {
+			if c.Observed[row] && keep(row) && !yield(row, v) {
+				return
+			}
+		}
+	}
+}
+
+func notFinite(c *table.Column, row int) error {
+	return &table.Error{
+		Row: row, Column: c.Name,
+		Message: fmt.Sprintf("%v is not a finite number", c.Numbers[row]), Remedy: "write a number, or leave the cell empty",
+	}
+}

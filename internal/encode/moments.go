@@ -1,0 +1,62 @@
+package encode
+
+import "math"
+
+// moments gathers the mean and the standard deviation of numbers met one by one, by
+// Welford's update: with δ = v − mean, mean += δ/n and squares += δ·(v − mean).
+//
+// It counts in units of the largest power of two among the numbers, an exact change of
+// scale: the square of 1e308 does not overflow, nor does that of 1e-308 vanish.
+type moments struct {
+	n           int64
+	least, most float64
+	unit        float64
+	mean, lost  float64 // in units; lost is what rounding took from the last step (Kahan)
+	squares     float64 // Σ (v − mean)², in squared units
+}
+
+func (m *moments) add(v float64) {
+	if m.n == 0 {
+		m.least, m.most = v, v
+	}
+	if size := math.Abs(v); size >= 2*m.unit {
+		m.setUnit(size)
+	}
+	m.n++
+	m.least, m.most = min(m.least, v), max(m.most, v)
+	v /= m.unit
+	from := v - m.mean
+	step := from/float64(m.n) + m.lost
+	mean := m.mean + step
+	m.lost = step - (mean - m.mean)
+	m.mean = mean
+	m.squares += from * (v - mean)
+}
+
+// setUnit counts from now on in the power of two below size.
+func (m *moments) setUnit(size float64) {
+	_, exponent := math.Frexp(max(size, math.SmallestNonzeroFloat64))
+	unit := math.Ldexp(1, exponent-1)
+	shrink := m.unit / unit
+	m.mean *= shrink
+	m.lost *= shrink
+	m.squares *= shrink * shrink
+	m.unit = unit
+}
+
+// meanAndStd is 0 and 1 without numbers. A constant has a standard deviation of 1, so
+// that it can be divided by.
+func (m *moments) meanAndStd() (mean, std float64) {
+	if m.least == m.most {
+		return m.least, 1
+	}
+	// Rounding may lead past the greatest number there is, or to 0.
+	std = min(math.MaxFloat64, math.Sqrt(m.squares/float64(m.n))*m.unit)
+	if std == 0 {
+		std = 1
+	}
+	return m.mean * m.unit, std
+}
+
+// finite says whether v is neither infinite nor NaN.
+func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }

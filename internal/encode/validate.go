@@ -1,0 +1,92 @@
+package encode
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// What an encoder may hold, fitted or read from a file.
+const (
+	mostBins    = 4096
+	mostPlayers = 10_000
+	mostLevels  = 1 << 24 // of all categories together
+)
+
+// Validate says what is wrong with an encoder that was read from a file. Fit makes none
+// with which anything is.
+func (e *Encoder) Validate() error {
+	if e.Bins < 1 || e.Bins > mostBins {
+		return fmt.Errorf("encode: bins must be between 1 and %d, not %d", mostBins, e.Bins)
+	}
+	if len(e.Players) == 0 || len(e.Players) > mostPlayers {
+		return fmt.Errorf("encode: a model has between 1 and %d players, not %d", mostPlayers, len(e.Players))
+	}
+	names := make(map[string]bool, len(e.Players))
+	levels := 0
+	for i := range e.Players {
+		p := &e.Players[i]
+		err := p.validate(e.Bins)
+		switch {
+		case err != nil:
+		case names[p.Name]:
+			err = errors.New("another player has this name")
+		case p.Numeric() && i > 0 && !e.Players[i-1].Numeric():
+			err = errors.New("a numeric player comes after a category")
+		case levels+len(p.Levels) > mostLevels:
+			err = fmt.Errorf("the categories have more than %d levels together", mostLevels)
+		}
+		if err != nil {
+			return fmt.Errorf("encode: player %d, %.40q: %w", i, p.Name, err)
+		}
+		names[p.Name] = true
+		levels += len(p.Levels)
+	}
+	return nil
+}
+
+func (p *Player) validate(bins int) error {
+	switch {
+	case p.Name == "":
+		return errors.New("the player has no name")
+	case p.Kind > table.Time:
+		return fmt.Errorf("the kind %v is unknown", p.Kind)
+	case p.Numeric():
+		return p.validateNumber(bins)
+	}
+	return p.validateCategory()
+}
+
+func (p *Player) validateNumber(bins int) error {
+	if len(p.Levels) > 0 {
+		return fmt.Errorf("a %v has no levels", p.Kind)
+	}
+	if len(p.Edges) > bins+1 {
+		return fmt.Errorf("%d edges are too many for %d bins", len(p.Edges), bins)
+	}
+	for k, edge := range p.Edges {
+		if !finite(edge) || k > 0 && !(edge > p.Edges[k-1]) {
+			return fmt.Errorf("edge %d, %v, is not finite and above the one before", k, edge)
+		}
+	}
+	if !finite(p.Centre) || !finite(p.Scale) || !(p.Scale > 0) {
+		return fmt.Errorf("the centre %v and the scale %v are not finite, or the scale is not positive", p.Centre, p.Scale)
+	}
+	return nil
+}
+
+func (p *Player) validateCategory() error {
+	if len(p.Edges) > 0 || p.Centre != 0 || p.Scale != 0 {
+		return errors.New("a category has no edges, centre or scale")
+	}
+	if len(p.Levels) > mostColumnLevels {
+		return fmt.Errorf("%d levels are more than %d", len(p.Levels), mostColumnLevels)
+	}
+	for k := 1; k < len(p.Levels); k++ {
+		if p.Levels[k] <= p.Levels[k-1] {
+			return fmt.Errorf("level %d, %.40q, does not come after the one before", k, p.Levels[k])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package encode_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/table"
+)
+
+func TestFittedEncodersAreValid(t *testing.T) {
+	for _, rows := range []*table.Table{
+		people(t),
+		people(t).Select(nil),
+		people(t).Select([]int{4}),
+		tableOf(t, table.NumberColumn("constant", slices.Repeat([]float64{3}, 5), nil), table.NumberColumn("missing", slices.Repeat([]float64{missing}, 5), nil)),
+		mixed(t, newRand(t), 5000),
+	} {
+		for _, bins := range []int{1, 3, 128, 4096} {
+			e := fit(t, rows, bins)
+			stored, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var restored encode.Encoder
+			if err := json.Unmarshal(stored, &restored); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range []*encode.Encoder{e, &restored} {
+				if err := e.Validate(); err != nil {
+					t.Errorf("%d bins: %v", bins, err)
+				}
+			}
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	number := func(change func(p *encode.Player)) encode.Player {
+		p := encode.Player{Name: "x", Edges: []float64{-1, 0, 2}, Centre: 0.5, Scale: 1}
+		change(&p)
+		return p
+	}
+	category := func(change func(p *encode.Player)) encode.Player {
+		p := encode.Player{Name: "c", Kind: table.Category, Levels: []string{"", "a", "b"}}
+		change(&p)
+		return p
+	}
+	same := func(*encode.Player) {}
+	players := func(n int) []encode.Player {
+		many := make([]encode.Player, n)
+		for i := range many {
+			many[i] = number(func(p *encode.Player) { p.Name = fmt.Sprint(i) })
+		}
+		return many
+	}
+	million := make([]string, 1<<20)
+	for i := range million {
+		million[i] = fmt.Sprintf("%08d", i)
+	}
+	categories := func(n int) []encode.Player {
+		many := make([]encode.Player, n)
+		for i := range many {
+			many[i] = category(func(p *encode.Player) { p.Name, p.Levels = fmt.Sprint(i), million })
+		}
+		return many
+	}
+	one := func(p encode.Player) []encode.Player { return []encode.Player{p} }
+	for _, c := range []struct {
+		name    string
+		bins    int
+		players []encode.Player
+		says    string // nothing: it is valid
+	}{
+		{"a number and a category", 2, []encode.Player{number(same), category(same)}, ""},
+		{"a column without observed cells", 2, one(number(func(p *encode.Player) { p.Edges, p.Centre = nil, 0 })), ""},
+		{"a constant", 2, one(number(func(p *encode.Player) { p.Edges = []float64{3} })), ""},
+		{"no level seen", 2, one(category(func(p *encode.Player) { p.Levels = nil })), ""},
+		{"the most players", 2, players(10_000), ""},
+		{"the most levels", 2, categories(16), ""},
+
+		{"no bins", 0, one(number(same)), "bins"},
+		{"too many bins", 4097, one(number(same)), "bins"},
+		{"no players", 2, nil, "players"},
+		{"too many players", 2, players(10_001), "players"},
+		{"no name", 2, one(number(func(p *encode.Player) { p.Name = "" })), "no name"},
+		{"a name twice", 2, []encode.Player{number(same), number(same)}, "name"},
+		{"category first", 2, []encode.Player{category(same), number(same)}, "after"},
+		{"unknown kind", 2, one(number(func(p *encode.Player) { p.Kind = 9 })), "kind"},
+		{"too many edges", 1, one(number(same)), "edges"},
+		{"equal edges", 2, one(number(func(p *encode.Player) { p.Edges[1] = -1 })), "edge 1"},
+		{"descending edges", 2, one(number(func(p *encode.Player) { p.Edges[2] = -5 })), "edge 2"},
+		{"an edge without bounds", 2, one(number(func(p *encode.Player) { p.Edges[2] = math.Inf(1) })), "edge 2"},
+		{"an edge that is no number", 2, one(number(func(p *encode.Player) { p.Edges[0] = math.NaN() })), "edge 0"},
+		{"no scale", 2, one(number(func(p *encode.Player) { p.Scale = 0 })), "scale"},
+		{"a negative scale", 2, one(number(func(p *encode.Player) { p.Scale = -1 })), "scale"},
+		{"a scale without bounds", 2, one(number(func(p *encode.Player) { p.Scale = math.Inf(1) })), "scale"},
+		{"a scale that is no number", 2, one(number(func(p *encode.Player) { p.Scale = math.NaN() })), "scale"},
+		{"a centre without bounds", 2, one(number(func(p *encode.Player) { p.Centre = math.Inf(-1) })), "centre"},
+		{"a number with levels", 2, one(number(func(p *encode.Player) { p.Levels = []string{"a"} })), "levels"},
+		{"a category with edges", 2, one(category(func(p *encode.Player) { p.Edges = []float64{1} })), "edges"},
+		{"equal levels", 2, one(category(func(p *encode.Player) { p.Levels[1] = "" })), "level 1"},
+		{"levels out of order", 2, one(category(func(p *encode.Player) { p.Levels[2] = "A" })), "level 2"},
+		{"too many levels", 2, one(category(func(p *encode.Player) { p.Levels = append(slices.Clip(million), "one more") })), "levels"},
+		{"too many levels together", 2, append(categories(16), category(same)), "levels together"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := (&encode.Encoder{Players: c.players, Bins: c.bins}).Validate()
+			if c.says == "" && err != nil {
+				t.Error("refused:", err)
+			}
+			if c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("the error %v does not say %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestValidateTarget(t *testing.T) {
+	if err := (encode.Target{Mean: -3, Std: 0.5}).Validate(); err != nil {
+		t.Error("refused:", err)
+	}
+	for _, target := range []encode.Target{{}, {1, -1}, {missing, 1}, {math.Inf(1), 1}, {0, missing}, {0, math.Inf(1)}} {
+		if target.Validate() == nil {
+			t.Errorf("%+v is taken", target)
+		}
+	}
+}
+
+// FuzzEncoder: whatever a model file says, an encoder that is valid encodes any table
+// into numbers a network can read.
+func FuzzEncoder(f *testing.F) {
+	for _, text := range []string{
+		`{"players":[{"name":"x","kind":"number","edges":[-1,0,2],"centre":0.5,"scale":1},{"name":"c","kind":"category","levels":["","a"]}],"bins":2}`,
+		`{"players":[{"name":"x","kind":"time","scale":1e-320},{"name":"y","kind":"boolean","edges":[0,1],"scale":1e308}],"bins":1}`,
+		`{"players":[{"name":"x","kind":"number","edges":[-1.7e308,1.7e308],"centre":-1.7e308,"scale":5e-324}],"bins":4096}`,
+		`{"players":[{"name":"c","kind":"category"},{"name":"x","scale":1}],"bins":1}`,
+		`{"players":[{"name":"x","edges":[2,1],"scale":0}],"bins":-1}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var e encode.Encoder
+		if json.Unmarshal(text, &e) != nil || e.Validate() != nil {
+			return
+		}
+		var columns []*table.Column
+		for _, p := range e.Players {
+			columns = append(columns, anyCells(p))
+		}
+		b := encoded(t, &e, tableOf(t, columns...))
+		for i, v := range b.Numbers {
+			if size := math.Abs(float64(v)); !(size <= 1e6) {
+				t.Errorf("number %d is %g", i, v)
+			}
+		}
+		rows := int32(0)
+		for _, n := range e.EmbeddingRows() {
+			rows += int32(n)
+		}
+		for i, code := range b.Codes {
+			if code < 0 || code >= rows {
+				t.Errorf("code %d is %d, outside %d rows of the embedding table", i, code, rows)
+			}
+		}
+	})
+}
+
+// anyCells is a column of a player's kind whose numbers reach as far as numbers go.
+func anyCells(p encode.Player) *table.Column {
+	if p.Kind == table.Category {
+		labels := append([]string{"", "a", "\U0010ffff", "b"}, p.Levels...)
+		return table.CategoryColumn(p.Name, labels[:4], []bool{true, true, true, false})
+	}
+	return table.NumberColumn(p.Name, []float64{-math.MaxFloat64, 1, math.MaxFloat64, missing}, nil)
+}
