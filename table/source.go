@@ -196,5 +196,5 @@ func ReadAll(ctx context.Context, source Source) (*Table, error) {
 	if len(chunks) == 0 {
 		return source.Schema().empty(), nil
 	}
-	return concat(chunks)
+	return Concat(chunks)
 }

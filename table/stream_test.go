@@ -44,7 +44,7 @@ func TestChunkedEqualsWhole(t *testing.T) {
 					r.Fatalf("%s: levels %q of chunk %d are no prefix of %q", name, labels, i, later)
 				}
 			}
-			joined, err := concat(chunks)
+			joined, err := Concat(chunks)
 			if err != nil {
 				r.Fatal(err)
 			}

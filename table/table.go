@@ -69,9 +69,9 @@ func (t *Table) eachColumn(change func(*Column) *Column) *Table {
 	return changed
 }
 
-// concat joins consecutive chunks of one source. Levels of a source only grow, so
+// Concat joins consecutive chunks of one source. Levels of a source only grow, so
 // the last chunk's list holds for all of them.
-func concat(chunks []*Table) (*Table, error) {
+func Concat(chunks []*Table) (*Table, error) {
 	if len(chunks) == 1 {
 		return chunks[0], nil
 	}

@@ -1,0 +1,94 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Metric is one measure with, in words, what it tells.
+type Metric struct {
+	Name          string
+	Value         float64 // NaN if it is not defined for the rows
+	Meaning       string
+	InTargetUnits bool
+}
+
+// Evaluation is the metrics of a model on labelled rows, in the order of reading.
+type Evaluation struct {
+	Task    string
+	Rows    int
+	Metrics []Metric
+}
+
+// MarshalJSON writes the document psi.evaluation/v1: the metrics in order, null for
+// what is not a finite number.
+func (e Evaluation) MarshalJSON() ([]byte, error) {
+	var metrics bytes.Buffer
+	for i, m := range e.Metrics {
+		name, err := json.Marshal(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		value := []byte("null")
+		if finite(m.Value) {
+			if value, err = json.Marshal(m.Value); err != nil {
+				return nil, err
+			}
+		}
+		if i > 0 {
+			metrics.WriteByte(',')
+		}
+		fmt.Fprintf(&metrics, "%s:%s", name, value)
+	}
+	return json.Marshal(struct {
+		Schema  string          `json:"schema"`
+		Task    string          `json:"task"`
+		Rows    int             `json:"rows"`
+		Metrics json.RawMessage `json:"metrics"`
+	}{"psi.evaluation/v1", e.Task, e.Rows, json.RawMessage("{" + metrics.String() + "}")})
+}
+
+// Text writes the metrics for people, a line each. The target's name tells which
+// units are meant.
+func (e Evaluation) Text(w io.Writer, target string) error {
+	target = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) { // the name comes from a file, and must not steer a terminal
+			return '?'
+		}
+		return r
+	}, target)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s of %s on %d rows\n", e.Task, target, e.Rows)
+	for _, m := range e.Metrics {
+		meaning := m.Meaning
+		if m.InTargetUnits {
+			meaning += ", in units of " + target
+		}
+		fmt.Fprintf(&text, "  %-11s  %10s  %s\n", m.Name, number(m.Value), meaning)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// number writes v with four digits or more, and without an exponent if that is short.
+func number(v float64) string {
+	const fewest = 4
+	size := math.Abs(v)
+	switch {
+	case !finite(v):
+		return "undefined"
+	case size != 0 && (size < 1e-4 || size >= 1e9):
+		return strconv.FormatFloat(v, 'e', fewest-1, 64)
+	case size < 1:
+		return strconv.FormatFloat(v, 'f', fewest, 64)
+	}
+	return strconv.FormatFloat(v, 'f', max(0, fewest-1-int(math.Log10(size))), 64)
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

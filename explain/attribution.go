@@ -1,0 +1,58 @@
+package explain
+
+import "math"
+
+// Attribution is what one player did to one prediction. A number that does not
+// apply is NaN.
+type Attribution struct {
+	Player        string
+	Value         string // the cell of the user's table, as text; empty if missing or a group
+	Observed      bool
+	Mean, Std     float64
+	Lower, Upper  float64 // Mean ∓ z·Std
+	PPositive     float64 // P(φ > 0); NaN if not observed
+	PTop          float64 // P(|φ| is among the K largest of the observed players)
+	StandardError float64 // of Mean; NaN unless Mean was sampled
+}
+
+// Attributions are those of all players to one output of one row, in player order.
+func (e *Explanation) Attributions(row, output int) []Attribution {
+	return e.attributions(row, output, newTop(e.Top))
+}
+
+// Attribution is one of Attributions; it costs as much as all of them.
+func (e *Explanation) Attribution(row, output, player int) Attribution {
+	return e.Attributions(row, output)[player]
+}
+
+func (e *Explanation) attributions(row, output int, top *top) []Attribution {
+	list := make([]Attribution, len(e.Players))
+	mean, std, observed := e.means(row, output), e.stds(row, output), e.observed(row)
+	pTop := top.probabilities(mean, std, observed)
+	for d := range list {
+		a := Attribution{
+			Player:        e.Players[d],
+			Observed:      observed[d],
+			Mean:          mean[d],
+			Std:           std[d],
+			Lower:         mean[d] - e.Z*std[d],
+			Upper:         mean[d] + e.Z*std[d],
+			PPositive:     math.NaN(),
+			PTop:          pTop[d],
+			StandardError: math.NaN(),
+		}
+		if column := e.Values[d]; column != nil {
+			a.Value = column.Text(row)
+		}
+		if a.Observed {
+			a.PPositive = positive(a.Mean, a.Std)
+		}
+		if e.StandardError != nil {
+			a.StandardError = e.of(e.StandardError, row, output, len(e.Players))[d]
+		}
+		list[d] = a
+	}
+	return list
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,214 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// Mode is the way the attributions were computed.
+type Mode string
+
+// The modes.
+const (
+	Fast    Mode = "fast"    // the network's own, from one pass
+	Refined Mode = "refined" // the network's own, corrected by sampled coalitions
+	Exact   Mode = "exact"   // from all coalitions
+)
+
+// Scale is what predictions and attributions are measured on.
+type Scale string
+
+// The scales.
+const (
+	Identity Scale = "identity" // the target's own units
+	Logit    Scale = "logit"    // log-odds of the positive class
+	Score    Scale = "score"    // score of a class, before softmax
+)
+
+// Explanation is the attributions of consecutive rows of a table. Arrays are flat,
+// the last axis fastest.
+type Explanation struct {
+	Model string // "sha256:…" of the model's file; empty if it was never saved
+	Head  string // of the network
+	Mode  Mode
+	Exact bool    // Mean is the model's Shapley values, to rounding
+	Z     float64 // intervals are mean ∓ Z·std
+	Top   int     // K of p_top, at least 1
+
+	Outputs []string
+	Scale   Scale
+	Players []string
+
+	FirstRow int // number of the first row within its file
+	Rows     int
+
+	// [rows, outputs]
+	Base          []float64
+	Prediction    []float64
+	PredictionStd []float64
+	HiddenStd     []float64 // the part of PredictionStd that is due to missing cells
+	Probability   []float64 // nil for regression
+	Residual      []float64 // Prediction − Base − Σ Mean
+
+	// [rows, outputs, players]
+	Mean          []float64
+	Std           []float64
+	StandardError []float64 // of Mean, for it was sampled; else nil
+
+	Observed []bool          // [rows, players]
+	Values   []*table.Column // what the user's table had, one per player; nil for a group
+
+	// [rows, outputs, players, players], symmetric, the diagonal unused
+	Interactions     []float64 // Shapley interaction indices; nil if not asked for
+	InteractionError []float64 // standard errors of Interactions, if sampled; else nil
+}
+
+// Validate reports the first way in which the explanation contradicts itself.
+func (e *Explanation) Validate() error {
+	if err := e.validateHeader(); err != nil {
+		return err
+	}
+	if err := e.validateLengths(); err != nil {
+		return err
+	}
+	return e.validateCells()
+}
+
+func (e *Explanation) validateHeader() error {
+	switch e.Mode {
+	case Fast, Refined, Exact:
+	default:
+		return fmt.Errorf("explain: unknown mode %q", e.Mode)
+	}
+	switch e.Scale {
+	case Identity, Logit, Score:
+	default:
+		return fmt.Errorf("explain: unknown scale %q", e.Scale)
+	}
+	switch {
+	case !finite(e.Z) || e.Z < 0:
+		return fmt.Errorf("explain: z is %v, not a finite number from 0 up", e.Z)
+	case e.Top < 1:
+		return fmt.Errorf("explain: p_top of the %d largest: at least 1 is needed", e.Top)
+	case e.Rows < 0 || e.FirstRow < 0:
+		return fmt.Errorf("explain: %d rows from row %d", e.Rows, e.FirstRow)
+	}
+	if err := distinct("output", e.Outputs); err != nil {
+		return err
+	}
+	return distinct("player", e.Players)
+}
+
+func distinct(what string, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("explain: no %s", what)
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if name == "" {
+			return fmt.Errorf("explain: %s without a name", what)
+		}
+		if seen[name] {
+			return fmt.Errorf("explain: two %ss are named %q", what, name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+func (e *Explanation) validateLengths() error {
+	perOutput := e.Rows * len(e.Outputs)
+	perPlayer := perOutput * len(e.Players)
+	perPair := perPlayer * len(e.Players)
+	for _, array := range []struct {
+		name     string
+		values   []float64
+		want     int
+		optional bool
+	}{
+		{"Base", e.Base, perOutput, false},
+		{"Prediction", e.Prediction, perOutput, false},
+		{"PredictionStd", e.PredictionStd, perOutput, false},
+		{"HiddenStd", e.HiddenStd, perOutput, false},
+		{"Probability", e.Probability, perOutput, true},
+		{"Residual", e.Residual, perOutput, false},
+		{"Mean", e.Mean, perPlayer, false},
+		{"Std", e.Std, perPlayer, false},
+		{"StandardError", e.StandardError, perPlayer, true},
+		{"Interactions", e.Interactions, perPair, true},
+		{"InteractionError", e.InteractionError, perPair, true},
+	} {
+		if array.optional && array.values == nil {
+			continue
+		}
+		if len(array.values) != array.want {
+			return fmt.Errorf("explain: %s has %d values, not %d", array.name, len(array.values), array.want)
+		}
+	}
+	if e.InteractionError != nil && e.Interactions == nil {
+		return errors.New("explain: InteractionError without Interactions")
+	}
+	if want := e.Rows * len(e.Players); len(e.Observed) != want {
+		return fmt.Errorf("explain: Observed has %d values, not %d", len(e.Observed), want)
+	}
+	if len(e.Values) != len(e.Players) {
+		return fmt.Errorf("explain: Values has %d columns for %d players", len(e.Values), len(e.Players))
+	}
+	for d, column := range e.Values {
+		if column != nil && column.Len() != e.Rows {
+			return fmt.Errorf("explain: the values of %q have %d rows, not %d", e.Players[d], column.Len(), e.Rows)
+		}
+	}
+	return nil
+}
+
+// validateCells holds the cells to what the package promises of them.
+func (e *Explanation) validateCells() error {
+	for row := range e.Rows {
+		observed := e.observed(row)
+		for output := range e.Outputs {
+			mean, std := e.means(row, output), e.stds(row, output)
+			for d := range observed {
+				wrong := ""
+				switch {
+				case std[d] < 0:
+					wrong = "its standard deviation is negative"
+				case !observed[d] && (mean[d] != 0 || std[d] != 0):
+					wrong = "it is not observed, but its mean or standard deviation is not 0"
+				}
+				if wrong != "" {
+					return fmt.Errorf("explain: row %d, output %q, player %q: %s", e.FirstRow+row, e.Outputs[output], e.Players[d], wrong)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// at is the place of (row, output) in arrays [rows, outputs].
+func (e *Explanation) at(row, output int) int { return row*len(e.Outputs) + output }
+
+// of cuts (row, output) out of an array [rows, outputs, width].
+func (e *Explanation) of(values []float64, row, output, width int) []float64 {
+	start := e.at(row, output) * width
+	return values[start : start+width]
+}
+
+func (e *Explanation) means(row, output int) []float64 {
+	return e.of(e.Mean, row, output, len(e.Players))
+}
+
+func (e *Explanation) stds(row, output int) []float64 {
+	return e.of(e.Std, row, output, len(e.Players))
+}
+
+func (e *Explanation) observed(row int) []bool {
+	return e.Observed[row*len(e.Players) : (row+1)*len(e.Players)]
+}
+
+// pairAt is the place of a pair in arrays [rows, outputs, players, players].
+func (e *Explanation) pairAt(row, output, a, b int) int {
+	return (e.at(row, output)*len(e.Players)+a)*len(e.Players) + b
+}

@@ -1,0 +1,82 @@
+package explain
+
+import (
+	"errors"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// Join makes one explanation of those of consecutive chunks of one source.
+func Join(parts []*Explanation) (*Explanation, error) {
+	if len(parts) == 0 {
+		return nil, errors.New("explain: nothing to join")
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	whole := *parts[0]
+	whole.Rows = 0
+	chunks := make([]*table.Table, len(parts))
+	var lists [11][][]float64
+	var observed []bool
+	for i, p := range parts {
+		if difference := difference(parts[0], p); difference != "" {
+			return nil, errors.New("explain: parts of different explanations: " + difference)
+		}
+		if p.FirstRow != whole.FirstRow+whole.Rows {
+			return nil, errors.New("explain: parts that do not follow each other")
+		}
+		whole.Rows += p.Rows
+		observed = append(observed, p.Observed...)
+		for k, list := range p.lists() {
+			if (*list == nil) != (*parts[0].lists()[k] == nil) {
+				return nil, errors.New("explain: parts of different explanations: what they hold")
+			}
+			lists[k] = append(lists[k], *list)
+		}
+		chunks[i] = &table.Table{}
+		for _, c := range p.Values {
+			if c != nil {
+				chunks[i].Columns = append(chunks[i].Columns, c)
+			}
+		}
+	}
+	for k, list := range whole.lists() {
+		*list = joined(lists[k])
+	}
+	whole.Observed = observed
+	values, err := table.Concat(chunks)
+	if err != nil {
+		return nil, err
+	}
+	whole.Values = make([]*table.Column, len(parts[0].Values))
+	for d, c := range parts[0].Values {
+		if c != nil {
+			whole.Values[d] = values.Column(c.Name)
+		}
+	}
+	return &whole, nil
+}
+
+// lists are all arrays of numbers.
+func (e *Explanation) lists() [11]*[]float64 {
+	return [...]*[]float64{
+		&e.Base, &e.Prediction, &e.PredictionStd, &e.HiddenStd, &e.Probability, &e.Residual,
+		&e.Mean, &e.Std, &e.StandardError, &e.Interactions, &e.InteractionError,
+	}
+}
+
+func joined(lists [][]float64) []float64 {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
+	}
+	if lists[0] == nil {
+		return nil
+	}
+	all := make([]float64, 0, n)
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}

@@ -1,0 +1,68 @@
+package explain_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
+)
+
+// rowsFrom is an explanation of rows [from, to) of a table of two columns.
+func rowsFrom(t *testing.T, from, to int) *explain.Explanation {
+	t.Helper()
+	e := &explain.Explanation{
+		Head: "exact", Mode: explain.Fast, Exact: true, Z: 2, Top: 1, Outputs: []string{"y"}, Scale: explain.Identity,
+		Players: []string{"a", "b"}, FirstRow: from, Rows: to - from, Values: make([]*table.Column, 2),
+	}
+	var numbers []float64
+	var labels []string
+	for i := from; i < to; i++ {
+		v := float64(i)
+		e.Base, e.Prediction, e.PredictionStd = append(e.Base, 1), append(e.Prediction, v), append(e.PredictionStd, v+1)
+		e.HiddenStd, e.Residual = append(e.HiddenStd, 0), append(e.Residual, 0)
+		e.Mean, e.Std = append(e.Mean, v, -1), append(e.Std, v, 2)
+		e.Observed = append(e.Observed, true, true)
+		numbers, labels = append(numbers, v), append(labels, string(rune('p'+i)))
+	}
+	e.Values[0] = table.NumberColumn("a", numbers, nil)
+	e.Values[1] = table.CategoryColumn("b", labels, nil)
+	if err := e.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestJoinedPartsAreTheWhole(t *testing.T) {
+	whole := rowsFrom(t, 3, 9)
+	first, second := rowsFrom(t, 3, 5), rowsFrom(t, 5, 9)
+	// Levels of a source only grow from chunk to chunk.
+	second.Values[1].Levels = whole.Values[1].Levels
+	for i := range second.Values[1].Codes {
+		second.Values[1].Codes[i] += 2
+	}
+	got, err := explain.Join([]*explain.Explanation{first, second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, whole) {
+		t.Errorf("joined:\n%+v\nwant:\n%+v", got, whole)
+	}
+}
+
+func TestJoinRefusesWhatDoesNotBelongTogether(t *testing.T) {
+	for name, second := range map[string]func(e *explain.Explanation){
+		"a gap between the rows": func(e *explain.Explanation) { e.FirstRow++ },
+		"another model":          func(e *explain.Explanation) { e.Model = "sha256:0" },
+		"another content":        func(e *explain.Explanation) { e.Probability = e.Base },
+	} {
+		e := rowsFrom(t, 5, 9)
+		second(e)
+		if _, err := explain.Join([]*explain.Explanation{rowsFrom(t, 3, 5), e}); err == nil {
+			t.Errorf("%s was joined", name)
+		}
+	}
+	if _, err := explain.Join(nil); err == nil {
+		t.Error("nothing was joined")
+	}
+}

@@ -1,0 +1,273 @@
+package explain
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// jsonSchema names the document, so that a reader knows what it holds.
+const jsonSchema = "psi.explanation/v1"
+
+// JSONWriter writes explanations of consecutive chunks of a table as one JSON
+// document. It holds no more than a piece of it in memory.
+type JSONWriter struct {
+	out     io.Writer
+	header  *Explanation // the first chunk without its rows; nil before it
+	top     *top
+	text    []byte
+	rows    int
+	failure error
+}
+
+// NewJSONWriter makes a writer. Its Close does not close w.
+func NewJSONWriter(w io.Writer) *JSONWriter { return &JSONWriter{out: w} }
+
+// Write appends the rows of e, which must agree with those before it in everything
+// but the rows. An explanation without rows still fixes the rest of the document.
+func (w *JSONWriter) Write(e *Explanation) error {
+	if w.failure == nil {
+		w.failure = w.write(e)
+	}
+	return w.failure
+}
+
+// Close completes the document. It fails if an earlier Write did, or if nothing was
+// written: without an explanation there is nothing to say of it.
+func (w *JSONWriter) Close() error {
+	if w.failure != nil {
+		return w.failure
+	}
+	if w.header == nil {
+		return errors.New("explain: no explanation was written")
+	}
+	w.text = append(w.text, "\n]}\n"...)
+	if w.failure = w.flush(); w.failure != nil {
+		return w.failure
+	}
+	w.failure = errors.New("explain: the document is closed")
+	return nil
+}
+
+func (w *JSONWriter) write(e *Explanation) error {
+	if err := e.Validate(); err != nil {
+		return err
+	}
+	if w.header == nil {
+		w.header = &Explanation{ // not all of e, whose rows may go
+			Model: e.Model, Head: e.Head, Mode: e.Mode, Exact: e.Exact, Z: e.Z, Top: e.Top,
+			Outputs: slices.Clone(e.Outputs), Scale: e.Scale, Players: slices.Clone(e.Players),
+		}
+		w.top = newTop(e.Top)
+		w.appendHeader()
+	}
+	if what := difference(w.header, e); what != "" {
+		return errors.New("explain: a chunk differs from the first one in its " + what)
+	}
+	const piece = 1 << 16
+	for row := range e.Rows {
+		if w.rows > 0 {
+			w.text = append(w.text, ',')
+		}
+		w.text = append(w.text, '\n')
+		w.appendRow(e, row)
+		w.rows++
+		if len(w.text) >= piece {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *JSONWriter) flush() error {
+	_, err := w.out.Write(w.text)
+	w.text = w.text[:0]
+	return err
+}
+
+// difference names the first thing two chunks of one document differ in.
+func difference(a, b *Explanation) string {
+	switch {
+	case a.Model != b.Model:
+		return "model"
+	case a.Head != b.Head:
+		return "head"
+	case a.Mode != b.Mode:
+		return "mode"
+	case a.Exact != b.Exact:
+		return "exactness"
+	case a.Z != b.Z:
+		return "z"
+	case a.Top != b.Top:
+		return "top"
+	case a.Scale != b.Scale:
+		return "scale"
+	case !slices.Equal(a.Outputs, b.Outputs):
+		return "outputs"
+	case !slices.Equal(a.Players, b.Players):
+		return "players"
+	}
+	return ""
+}
+
+func (w *JSONWriter) appendHeader() {
+	e := w.header
+	w.add(`{"schema":`).str(jsonSchema)
+	w.add(`,"model":`)
+	if e.Model == "" {
+		w.add("null")
+	} else {
+		w.str(e.Model)
+	}
+	w.add(`,"head":`).str(e.Head)
+	w.add(`,"mode":`).str(string(e.Mode))
+	w.add(`,"exact":`).boolean(e.Exact)
+	w.add(`,"z":`).number(e.Z)
+	w.add(`,"outputs":`).list(e.Outputs)
+	w.add(`,"players":`).list(e.Players)
+	w.add(`,"rows":[`)
+}
+
+func (w *JSONWriter) appendRow(e *Explanation, row int) {
+	w.add(`{"row":`)
+	w.text = strconv.AppendInt(w.text, int64(e.FirstRow+row), 10)
+	w.add(`,"outputs":[`)
+	for output, name := range e.Outputs {
+		if output > 0 {
+			w.add(",")
+		}
+		at := e.at(row, output)
+		w.add(`{"output":`).str(name)
+		w.add(`,"scale":`).str(string(e.Scale))
+		w.add(`,"base":`).number(e.Base[at])
+		w.add(`,"prediction":`).number(e.Prediction[at])
+		w.add(`,"prediction_std":`).number(e.PredictionStd[at])
+		w.add(`,"hidden_std":`).number(e.HiddenStd[at])
+		w.add(`,"probability":`).element(e.Probability, at)
+		w.add(`,"residual":`).number(e.Residual[at])
+		w.add(`,"attributions":[`)
+		for d, a := range e.attributions(row, output, w.top) {
+			if d > 0 {
+				w.add(",")
+			}
+			w.attribution(a, e.Values[d], row)
+		}
+		w.add(`],"interactions":`).interactions(e, row, output)
+		w.add("}")
+	}
+	w.add("]}")
+}
+
+func (w *JSONWriter) attribution(a Attribution, values *table.Column, row int) {
+	w.add(`{"player":`).str(a.Player)
+	w.add(`,"value":`).cell(values, row)
+	w.add(`,"observed":`).boolean(a.Observed)
+	w.add(`,"mean":`).number(a.Mean)
+	w.add(`,"std":`).number(a.Std)
+	w.add(`,"lower":`).number(a.Lower)
+	w.add(`,"upper":`).number(a.Upper)
+	w.add(`,"p_positive":`).number(a.PPositive)
+	w.add(`,"p_top":`).number(a.PTop)
+	w.add(`,"standard_error":`).number(a.StandardError)
+	w.add("}")
+}
+
+// interactions lists all pairs, a before b in player order.
+func (w *JSONWriter) interactions(e *Explanation, row, output int) {
+	if e.Interactions == nil {
+		w.add("null")
+		return
+	}
+	first := true
+	w.add("[")
+	for a := range e.Players {
+		for b := a + 1; b < len(e.Players); b++ {
+			if !first {
+				w.add(",")
+			}
+			first = false
+			at := e.pairAt(row, output, a, b)
+			w.add(`{"a":`).str(e.Players[a])
+			w.add(`,"b":`).str(e.Players[b])
+			w.add(`,"value":`).number(e.Interactions[at])
+			w.add(`,"standard_error":`).element(e.InteractionError, at)
+			w.add("}")
+		}
+	}
+	w.add("]")
+}
+
+// cell is what the user's table had, as the kind of the column says.
+func (w *JSONWriter) cell(column *table.Column, row int) {
+	switch {
+	case column == nil || !column.Observed[row]:
+		w.add("null")
+	case column.Kind == table.Number:
+		w.number(column.Numbers[row])
+	case column.Kind == table.Boolean:
+		w.boolean(column.Numbers[row] == 1)
+	default:
+		w.str(column.Text(row))
+	}
+}
+
+func (w *JSONWriter) add(text string) *JSONWriter {
+	w.text = append(w.text, text...)
+	return w
+}
+
+// element is a number of an array that may not be there.
+func (w *JSONWriter) element(values []float64, at int) {
+	if values == nil {
+		w.add("null")
+		return
+	}
+	w.number(values[at])
+}
+
+// number writes the fewest digits that read back as v.
+func (w *JSONWriter) number(v float64) {
+	if !finite(v) {
+		w.add("null")
+		return
+	}
+	format := byte('f')
+	if size := math.Abs(v); size != 0 && (size < 1e-6 || size >= 1e21) {
+		format = 'e'
+	}
+	w.text = strconv.AppendFloat(w.text, v, format, -1, 64)
+}
+
+func (w *JSONWriter) boolean(v bool) { w.text = strconv.AppendBool(w.text, v) }
+
+func (w *JSONWriter) list(names []string) {
+	w.add("[")
+	for i, name := range names {
+		if i > 0 {
+			w.add(",")
+		}
+		w.str(name)
+	}
+	w.add("]")
+}
+
+func (w *JSONWriter) str(text string) {
+	plain := true
+	for i := range len(text) {
+		c := text[i]
+		plain = plain && c >= ' ' && c < 0x7f && c != '"' && c != '\\'
+	}
+	if plain {
+		w.add(`"`).add(text).add(`"`)
+		return
+	}
+	quoted, _ := json.Marshal(text) // a string is never refused
+	w.text = append(w.text, quoted...)
+}

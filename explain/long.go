@@ -1,0 +1,47 @@
+package explain
+
+import "github.com/psi-shapley/psi/table"
+
+// Long is a table with a line for each row, output and player:
+//
+//	row, output, player, value, observed, mean, std, lower, upper, p_positive, p_top
+//
+// value is text, whatever the kind of the column it comes from.
+func (e *Explanation) Long() (*table.Table, error) {
+	if err := e.tabular(); err != nil {
+		return nil, err
+	}
+	outputs, players := len(e.Outputs), len(e.Players)
+	lines := len(e.Mean)
+	list := make([]Attribution, 0, lines)
+	top := newTop(e.Top)
+	for row := range e.Rows {
+		for output := range e.Outputs {
+			list = append(list, e.attributions(row, output, top)...)
+		}
+	}
+
+	values, known, observed := make([]string, lines), make([]bool, lines), make([]bool, lines)
+	for line, a := range list {
+		column := e.Values[line%players]
+		values[line] = a.Value
+		known[line] = column != nil && column.Observed[line/players/outputs]
+		observed[line] = a.Observed
+	}
+	number := func(name string, value func(a *Attribution) float64) *table.Column {
+		return numberColumn(name, lines, func(line int) float64 { return value(&list[line]) })
+	}
+	return table.New(
+		numberColumn("row", lines, func(line int) float64 { return float64(e.FirstRow + line/players/outputs) }),
+		levelColumn("output", e.Outputs, lines, func(line int) int { return line / players % outputs }),
+		levelColumn("player", e.Players, lines, func(line int) int { return line % players }),
+		table.CategoryColumn("value", values, known),
+		table.BooleanColumn("observed", observed, nil),
+		number("mean", func(a *Attribution) float64 { return a.Mean }),
+		number("std", func(a *Attribution) float64 { return a.Std }),
+		number("lower", func(a *Attribution) float64 { return a.Lower }),
+		number("upper", func(a *Attribution) float64 { return a.Upper }),
+		number("p_positive", func(a *Attribution) float64 { return a.PPositive }),
+		number("p_top", func(a *Attribution) float64 { return a.PTop }),
+	)
+}

@@ -1,0 +1,35 @@
+package explain
+
+import (
+	"errors"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// tabular reports why the explanation cannot be a table.
+func (e *Explanation) tabular() error {
+	if e.Interactions != nil {
+		return errors.New("explain: a table has no place for interactions; write them to a .json file")
+	}
+	return e.Validate()
+}
+
+// numberColumn leaves cells missing where the value is not finite.
+func numberColumn(name string, lines int, value func(line int) float64) *table.Column {
+	c := &table.Column{Name: name, Kind: table.Number, Numbers: make([]float64, lines), Observed: make([]bool, lines)}
+	for line := range lines {
+		if v := value(line); finite(v) {
+			c.Numbers[line], c.Observed[line] = v, true
+		}
+	}
+	return c
+}
+
+// levelColumn has one of the levels in every line.
+func levelColumn(name string, levels []string, lines int, level func(line int) int) *table.Column {
+	c := &table.Column{Name: name, Kind: table.Category, Levels: levels, Codes: make([]int32, lines), Observed: make([]bool, lines)}
+	for line := range lines {
+		c.Codes[line], c.Observed[line] = int32(level(line)), true
+	}
+	return c
+}

@@ -1,0 +1,189 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// textLine is a player of a row, or what is left of its players together.
+type textLine struct {
+	name, value string
+	mean, std   float64
+}
+
+// lines are the observed players of a row, the largest first, and the names of the
+// others. Those beyond the number to be shown are added up in the last line.
+func (t *textWriter) lines(row, output int) (lines []textLine, missing []string) {
+	e := t.e
+	mean, std := e.means(row, output), e.stds(row, output)
+	for d, observed := range e.observed(row) {
+		if !observed {
+			missing = append(missing, t.name(e.Players[d]))
+			continue
+		}
+		line := textLine{name: clean(e.Players[d]), mean: mean[d], std: std[d]}
+		if column := e.Values[d]; column != nil {
+			line.value = clean(column.Text(row))
+		}
+		lines = append(lines, line)
+	}
+	slices.SortStableFunc(lines, func(a, b textLine) int { return larger(a.mean, b.mean) })
+	if len(lines) <= t.Players+1 {
+		return lines, missing // one more is no longer than a line about it
+	}
+	rest, variance := textLine{name: fmt.Sprintf("%d others", len(lines)-t.Players)}, 0.0
+	for _, line := range lines[t.Players:] {
+		rest.mean += line.mean
+		variance += line.std * line.std // players are independent
+	}
+	rest.std = math.Sqrt(variance)
+	return append(lines[:t.Players], rest), missing
+}
+
+// larger orders numbers by size, the largest first and NaN last.
+func larger(a, b float64) int { return cmp.Compare(math.Abs(b), math.Abs(a)) }
+
+// name is a player's name where there is no column for it.
+func (t *textWriter) name(player string) string {
+	const most = 24
+	return shorten(clean(player), most, t.sign("…", "..."))
+}
+
+// block aligns the lines in columns: name, value, bar, mean ± z·std, words. Where
+// the screen is too narrow for a bar the words go, then the values, then the bar.
+func (t *textWriter) block(lines []textLine, digits digits) {
+	const gap, narrowest, widest = 2, 8, 48
+	var names, values, means, spreads, words column
+	for _, line := range lines {
+		names.add(line.name)
+		values.add(line.value)
+		means.add(digits.signed(line.mean))
+		spreads.add(digits.plain(t.e.Z * line.std))
+		words.add(direction(line.mean, line.std))
+	}
+	names.width = min(names.width, t.Width/4)
+	values.width = min(values.width, t.Width/6)
+	numbers := means.width + spreads.width + screenWidth(t.plusMinus()) + 2
+	bar := func() int {
+		left := t.Width - names.width - numbers - 2*gap
+		for _, c := range []column{values, words} {
+			if c.width > 0 {
+				left -= c.width + gap
+			}
+		}
+		return min(left-gap, widest)
+	}
+	for _, c := range []*column{&words, &values} {
+		if bar() < narrowest {
+			c.width = 0
+		}
+	}
+	var drawn *bars
+	if width := bar(); width >= narrowest {
+		heights := make([]float64, len(lines))
+		for i, line := range lines {
+			heights[i] = line.mean
+		}
+		b := newBars(heights, width, t.ASCII)
+		drawn = &b
+	}
+
+	ellipsis := t.sign("…", "...")
+	for i, line := range lines {
+		text := "  " + padRight(shorten(names.cells[i], names.width, ellipsis), names.width)
+		if values.width > 0 {
+			text += "  " + padRight(shorten(values.cells[i], values.width, ellipsis), values.width)
+		}
+		if drawn != nil {
+			text += "  " + drawn.draw(line.mean)
+		}
+		text += "  " + padLeft(means.cells[i], means.width) + " " + t.plusMinus() + " " + padLeft(spreads.cells[i], spreads.width)
+		if words.width > 0 {
+			text += "  " + words.cells[i]
+		}
+		t.line(text)
+	}
+}
+
+// column is texts under each other; a width of 0 leaves it out.
+type column struct {
+	cells []string
+	width int
+}
+
+func (c *column) add(text string) {
+	c.cells = append(c.cells, text)
+	c.width = max(c.width, screenWidth(text))
+}
+
+// direction says what p_positive means.
+func direction(mean, std float64) string {
+	const sure = 0.95
+	switch p := positive(mean, std); {
+	case math.IsNaN(p):
+		return "unknown"
+	case mean == 0 && std == 0:
+		return "no effect"
+	case p >= sure:
+		return "raises it"
+	case p <= 1-sure:
+		return "lowers it"
+	case p >= 0.5:
+		return fmt.Sprintf("%.0f%% up", 100*p)
+	default:
+		return fmt.Sprintf("%.0f%% down", 100*(1-p))
+	}
+}
+
+// digits writes the numbers of one row with the same number of decimals, so that
+// they can be added up by eye.
+type digits struct {
+	format   byte
+	decimals int
+	unit     float64 // of the last decimal of the largest mean
+}
+
+// digitsFor gives the largest mean three digits or more, unless its doubt is so
+// large that they say nothing.
+func (t *textWriter) digitsFor(lines []textLine) digits {
+	largest := 0.0
+	for _, line := range lines {
+		if v := max(math.Abs(line.mean), t.e.Z*line.std/100); finite(v) {
+			largest = max(largest, v)
+		}
+	}
+	if largest == 0 {
+		return digits{'f', 3, 1e-3}
+	}
+	magnitude := int(math.Floor(math.Log10(largest)))
+	if magnitude < -6 || magnitude > 8 {
+		return digits{'e', 2, math.Pow10(magnitude - 2)}
+	}
+	decimals := max(0, 2-magnitude)
+	return digits{'f', decimals, math.Pow10(-decimals)}
+}
+
+func (d digits) plain(v float64) string {
+	if !finite(v) {
+		return "?"
+	}
+	return strconv.FormatFloat(v, d.format, d.decimals, 64)
+}
+
+func (d digits) signed(v float64) string {
+	switch {
+	case !finite(v):
+		return "?"
+	case !d.shows(v):
+		return d.plain(0)
+	case v > 0:
+		return "+" + d.plain(v)
+	}
+	return d.plain(v)
+}
+
+// shows reports whether v, beside the largest mean, is more than zeros.
+func (d digits) shows(v float64) bool { return finite(v) && math.Abs(v) > d.unit/2 }

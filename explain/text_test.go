@@ -1,0 +1,207 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+func textOf(t *testing.T, e *Explanation, options TextOptions) string {
+	t.Helper()
+	var out strings.Builder
+	if err := Text(&out, e, options); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// blockOf is the lines of the players of an explanation of one row.
+func blockOf(t *testing.T, e *Explanation, options TextOptions) []string {
+	t.Helper()
+	_, rest, found := strings.Cut(textOf(t, e, options), "\nRow ")
+	if !found {
+		t.Fatal("no row")
+	}
+	block, _, _ := strings.Cut(rest, "\n\n")
+	var lines []string
+	for _, line := range strings.Split(block, "\n")[1:] {
+		if strings.HasPrefix(line, "  ") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func TestTextFitsTheScreen(t *testing.T) {
+	rng := newRand(t)
+	for _, s := range append(shapes(), shape{rows: 3, outputs: 2, players: 40, sampled: true, interactions: true}) {
+		e := randomExplanation(rng, s)
+		for i := range e.Players {
+			e.Players[i] += []string{"", " of a column that has a long name", "大きな列の名前大きな列の名前", "\x1b[2J\n\u202e"}[rng.IntN(4)]
+		}
+		for _, width := range []int{1, 40, 60, 80, 120, 300} {
+			for _, ascii := range []bool{false, true} {
+				text := textOf(t, e, TextOptions{Width: width, ASCII: ascii, Players: 5})
+				for line := range strings.SplitSeq(text, "\n") {
+					if got := screenWidth(line); got > max(width, 40) {
+						t.Errorf("%d columns of %d: %q", got, width, line)
+					}
+					for _, r := range line {
+						if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || ascii && r > 0x7f && !strings.ContainsRune("大きな列の名前ü", r) {
+							t.Errorf("%U in %q", r, line)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTextOrdersAndAddsUp(t *testing.T) {
+	e := onePrediction([]float64{0.1, -3, 0.2, 0, 2, -0.3, 0.4}, []float64{0.3, 0, 0.4, 0, 1, 0, 0}, 1)
+	e.Z, e.Observed[3] = 1, false
+	e.Residual[0] = 0.5
+	var got []string
+	for _, line := range blockOf(t, e, TextOptions{Players: 3}) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{
+		"x1 █████████████████████████│ -3.00 ± 0.00 lowers it",
+		"x4 │████████████████▋ +2.00 ± 1.00 raises it",
+		"x6 │███▍ +0.40 ± 0.00 raises it",
+		"3 others │ 0.00 ± 0.50 50% up", // −0.3 + 0.2 + 0.1, √(0.3² + 0.4²)
+		"not attributed: +0.50",
+		"missing: x3",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if lines := blockOf(t, e, TextOptions{Players: 5}); len(lines) != 8 || strings.Contains(strings.Join(lines, ""), "others") {
+		t.Errorf("one player is hidden behind a line about it: %q", lines)
+	}
+}
+
+func TestTextShowsTheLikeliestOutput(t *testing.T) {
+	e := randomExplanation(newRand(t), shape{rows: 1, outputs: 3, players: 2, probability: true})
+	e.Outputs = []string{"setosa", "versicolor", "virginica"}
+	e.Prediction = []float64{-1, 2.5, 0.5}
+	text := textOf(t, e, TextOptions{})
+	if !strings.Contains(text, ": versicolor with probability") || !strings.Contains(text, "score") || strings.Contains(text, "setosa") {
+		t.Errorf("not only the likeliest of three outputs:\n%s", text)
+	}
+}
+
+func TestTextSaysHowExactItIs(t *testing.T) {
+	for want, e := range map[string]*Explanation{
+		"Exact: ":     {Mode: Fast, Exact: true},
+		"Not exact: ": {Mode: Fast},
+		"Sampled: ":   {Mode: Refined, StandardError: []float64{0.25, 0.5}},
+	} {
+		row := onePrediction([]float64{1, 2}, []float64{1, 1}, 1)
+		row.Mode, row.Exact, row.StandardError = e.Mode, e.Exact, e.StandardError
+		text := textOf(t, row, TextOptions{})
+		if !strings.Contains(text, want) || strings.Contains(text, "standard error of the computation: at most 0.5") != (e.StandardError != nil) {
+			t.Errorf("want %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestTextOfManyRows(t *testing.T) {
+	e := randomExplanation(newRand(t), shape{rows: 9, outputs: 1, players: 3})
+	text := textOf(t, e, TextOptions{Rows: 2})
+	if strings.Count(text, "\nRow ") != 2 || !strings.Contains(text, "2 of 9 rows shown") || !strings.Contains(text, "-o FILE") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestTextOfOddNumbers(t *testing.T) {
+	for _, means := range [][]float64{{math.NaN(), 1}, {math.Inf(-1), 2}, {0, 0}, {1e-12, 2e-12}, {1e15, 1}, {1e300, -1e300}} {
+		for _, std := range []float64{0, 1, 1e12, math.NaN()} {
+			e := onePrediction(means, []float64{std, 0}, 1)
+			e.Prediction[0], e.PredictionStd[0] = means[0], std
+			if lines := blockOf(t, e, TextOptions{Width: 40}); len(lines) < 2 || strings.Contains(strings.Join(lines, ""), "NaN") {
+				t.Errorf("mean %v, std %v: %q", means, std, lines)
+			}
+		}
+	}
+}
+
+func TestTextOfARowWithNothing(t *testing.T) {
+	e := onePrediction([]float64{0, 0}, []float64{0, 0}, 1)
+	e.Observed = []bool{false, false}
+	if text := textOf(t, e, TextOptions{}); !strings.Contains(text, "the same as the base of 0.000\n  missing: x0, x1\n") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestDirection(t *testing.T) {
+	for want, c := range map[string][2]float64{
+		"raises it": {1, 0.1}, "lowers it": {-1, 0}, "no effect": {0, 0}, "50% up": {0, 1}, "84% up": {1, 1}, "84% down": {-1, 1}, "unknown": {math.NaN(), 1},
+	} {
+		if got := direction(c[0], c[1]); got != want {
+			t.Errorf("N(%g, %g²): %q, want %q", c[0], c[1], got, want)
+		}
+	}
+}
+
+// Either side has a share of the cells, and both the same scale.
+func TestBars(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		ascii  bool
+		want   []string
+	}{
+		{[]float64{4, 2, 1.0625, 0}, false, []string{"│████", "│██  ", "│█▏  ", "│    "}},
+		{[]float64{4, 1.25, 1.5, 1.9}, false, []string{"│████", "│█▎  ", "│█▌  ", "│█▉  "}},
+		{[]float64{-4, -1.5, -0.2}, false, []string{"████│", "  ▐█│", "    │"}},
+		{[]float64{2, -2}, false, []string{"  │██", "██│  "}},
+		{[]float64{2, -1}, true, []string{" |## ", "#|   "}},
+		{[]float64{0, math.NaN()}, true, []string{"|    ", "|    "}},
+		{[]float64{1e-3, -1e3}, true, []string{"   | ", "###| "}},
+	} {
+		b := newBars(c.values, 5, c.ascii)
+		for i, v := range c.values {
+			if got := b.draw(v); got != c.want[i] {
+				t.Errorf("%v of %v: %q, want %q", v, c.values, got, c.want[i])
+			}
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"short", 5, "short"}, {"longer", 5, "long…"}, {"大きな列", 8, "大きな列"}, {"大きな列", 6, "大き…"}, {"cafe\u0301s", 5, "cafe\u0301s"}, {"ab", 0, "…"},
+	} {
+		if got := shorten(c.text, c.width, "…"); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+func TestTextNamesThePairs(t *testing.T) {
+	e := onePrediction([]float64{1, 2, 3, 0, 4}, []float64{0, 0, 0, 0, 0}, 1)
+	e.Observed[3] = false
+	e.Values[0] = table.NumberColumn("x0", []float64{7}, nil)
+	n := len(e.Players)
+	e.Interactions = make([]float64, n*n)
+	for pair, v := range map[[2]int]float64{{0, 1}: 0.1, {0, 2}: -0.5, {1, 2}: 0.3, {0, 4}: 0.001, {1, 4}: -0.2, {2, 3}: 9} {
+		e.Interactions[pair[0]*n+pair[1]], e.Interactions[pair[1]*n+pair[0]] = v, v
+	}
+	lines := blockOf(t, e, TextOptions{})
+	if got, want := lines[len(lines)-1], "  pairs: x0 × x2 -0.50, x1 × x2 +0.30, x1 × x4 -0.20"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	e.Interactions = make([]float64, n*n)
+	if text := fmt.Sprint(blockOf(t, e, TextOptions{ASCII: true})); !strings.Contains(text, "pairs: none that shows") {
+		t.Errorf("got %s", text)
+	}
+}

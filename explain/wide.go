@@ -1,0 +1,81 @@
+package explain
+
+import "github.com/psi-shapley/psi/table"
+
+// reservedNames are the wide columns that are not players, and "file", which comes
+// before them where a table is made of several files.
+func reservedNames() []string {
+	return []string{"file", "row", "output", "prediction", "prediction_std", "probability", "base"}
+}
+
+// Wide is a table with a line for each row and output, and two columns for each
+// player:
+//
+//	row, [output,] prediction, prediction_std, [probability,] base, <player>, <player>__std, …
+//
+// output is there if there are several, probability if there are any. A player that
+// is not observed has 0 in both its columns, so that base and the players add up to
+// the prediction in every line. A player whose name is that of another column is
+// written as <player>__mean.
+func (e *Explanation) Wide() (*table.Table, error) {
+	if err := e.tabular(); err != nil {
+		return nil, err
+	}
+	outputs, players := len(e.Outputs), len(e.Players)
+	lines := e.Rows * outputs
+	perLine := func(name string, values []float64) *table.Column {
+		return numberColumn(name, lines, func(line int) float64 { return values[line] })
+	}
+
+	columns := make([]*table.Column, 0, 6+2*players)
+	columns = append(columns, numberColumn("row", lines, func(line int) float64 { return float64(e.FirstRow + line/outputs) }))
+	if outputs > 1 {
+		columns = append(columns, levelColumn("output", e.Outputs, lines, func(line int) int { return line % outputs }))
+	}
+	columns = append(columns, perLine("prediction", e.Prediction), perLine("prediction_std", e.PredictionStd))
+	if e.Probability != nil {
+		columns = append(columns, perLine("probability", e.Probability))
+	}
+	columns = append(columns, perLine("base", e.Base))
+	means := e.meanNames()
+	for d, player := range e.Players {
+		columns = append(columns,
+			numberColumn(means[d], lines, func(line int) float64 { return e.Mean[line*players+d] }),
+			numberColumn(stdName(player), lines, func(line int) float64 { return e.Std[line*players+d] }))
+	}
+	return table.New(columns...)
+}
+
+func stdName(player string) string { return player + "__std" }
+
+// meanNames are the columns of the players' means: the players' own names, where
+// no other column has them.
+func (e *Explanation) meanNames() []string {
+	taken := make(map[string]bool)
+	for _, name := range reservedNames() {
+		taken[name] = true
+	}
+	for _, player := range e.Players {
+		taken[stdName(player)] = true
+	}
+	names := make([]string, len(e.Players))
+	for d, player := range e.Players {
+		if !taken[player] {
+			names[d] = player
+		}
+	}
+	for _, name := range names {
+		taken[name] = true
+	}
+	for d, player := range e.Players {
+		if names[d] != "" {
+			continue
+		}
+		name := player + "__mean"
+		for taken[name] {
+			name += "__mean"
+		}
+		names[d], taken[name] = name, true
+	}
+	return names
+}
