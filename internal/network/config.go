@@ -58,11 +58,21 @@ type Config struct {
 	HiddenWidth int // hidden units of the h network
 }
 
-// DefaultBins is the default number of piecewise-linear bins of a numeric player.
-const DefaultBins = 128
+// smallTable is below how many training rows a table cannot fill fine bins.
+const smallTable = 3000
+
+// DefaultBins is the number of piecewise-linear bins of a numeric player for a table with
+// that many training rows. Measured in docs/adr/0010.
+func DefaultBins(rows int) int {
+	if rows < smallTable {
+		return 16
+	}
+	return 128
+}
 
 // Default is the network of a head for a table with that many training rows. The
-// measurements behind it are in docs/adr: 0002 heads and their sizes, 0004 encoding.
+// measurements behind it are in docs/adr: 0002 heads and their sizes, 0004 encoding, 0010
+// what depends on the number of rows.
 func Default(in Inputs, head Head, rows int) Config {
 	c := Config{
 		Inputs: in, Outputs: 1, Head: head, Form: Product,
@@ -73,6 +83,9 @@ func Default(in Inputs, head Head, rows int) Config {
 	}
 	if rows >= 10_000 {
 		c.Channels = 256
+	}
+	if rows < smallTable {
+		c.Frequencies = 0
 	}
 	if head == Learned {
 		c.Embedding, c.Hidden = 16, 0 // the trunk does the rest

@@ -63,9 +63,9 @@ func TestValidate(t *testing.T) {
 
 func TestDefaultIsValid(t *testing.T) {
 	for _, in := range []network.Inputs{
-		{Numeric: 3, Bins: network.DefaultBins},
+		{Numeric: 3, Bins: network.DefaultBins(20_000)},
 		{Levels: []int{4, 2}},
-		{Numeric: 3, Bins: network.DefaultBins, Levels: []int{4, 2}},
+		{Numeric: 3, Bins: network.DefaultBins(20_000), Levels: []int{4, 2}},
 	} {
 		for _, head := range []network.Head{network.Exact, network.Learned} {
 			for _, rows := range []int{100, 1_000_000} {

@@ -14,22 +14,23 @@ const coalitionsPerPass = 512
 // sample. Its players are all D; a row with missing cells is audited on
 // shapley.Restrict of it.
 type RowGame struct {
-	e   *Evaluator
+	f interface {
+		Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error)
+	}
+	net *Network
 	row *encode.Batch
 }
 
 // RowGame is the game of row i of b.
 func (e *Evaluator) RowGame(b *encode.Batch, i int) *RowGame {
-	row := encode.NewBatch(1, b.Numeric, b.Categorical)
-	row.Set(0, b, i)
-	return &RowGame{e, row}
+	return &RowGame{e, e.net, b.Slice(i, i+1)}
 }
 
 // Players is D.
-func (g *RowGame) Players() int { return g.e.net.Inputs.Players() }
+func (g *RowGame) Players() int { return g.net.Inputs.Players() }
 
 // Outputs is C.
-func (g *RowGame) Outputs() int { return g.e.net.Outputs }
+func (g *RowGame) Outputs() int { return g.net.Outputs }
 
 // Values is f(x_S) of each coalition.
 func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64, error) {
@@ -44,7 +45,7 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 				mask[i*d+player] = 1
 			}
 		}
-		out, err := g.e.Coalitions(ctx, g.row, mask, coalitionsPerPass)
+		out, err := g.f.Coalitions(ctx, g.row, mask, coalitionsPerPass)
 		if err != nil {
 			return nil, err
 		}

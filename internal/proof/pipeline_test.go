@@ -53,12 +53,12 @@ func fit(t testing.TB, p problem, head network.Head, changes ...change) *model {
 	check(t, err)
 	m := &model{problem: p}
 	training := p.table.Select(p.training)
-	m.encoder, err = encode.Fit(training, p.inputs(), network.DefaultBins)
+	m.encoder, err = encode.Fit(training, p.inputs(), network.DefaultBins(len(p.training)))
 	check(t, err)
 	m.scale = encode.FitTarget(training.Column(p.target).Numbers)
 
 	n := network.Default(m.inputs(), head, len(p.training))
-	c := train.Default(head)
+	c := train.Default(head, len(p.training))
 	for _, change := range changes {
 		change(&n, &c)
 	}

@@ -55,19 +55,26 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Default is the recipe of a head. The measurements behind it are in docs/adr: 0003
-// estimator, 0005 masked copies, 0006 refit and spread.
-func Default(head network.Head) Config {
+// Default is the recipe of a head for a table with that many training rows. The
+// measurements behind it are in docs/adr: 0003 estimator, 0005 masked copies, 0006 refit
+// and spread, 0010 steps and decay.
+func Default(head network.Head, rows int) Config {
 	c := Config{
-		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
+		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 0.1, Clip: 1, Average: 0.99,
 		Sampler: Kernel, MaskedExponent: 0.5,
 		Estimator: objective.LeastSquares, Beta: 0.3,
 		PolishSteps: 1000, PolishRate: 1e-3,
 		RefitSteps: 1000, RefitRate: 1e-3,
 		SpreadSteps: 1500, SpreadRate: 1e-2, SpreadPenalty: 3e-4,
 	}
+	switch {
+	case rows < 3000:
+		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps = 1000, 500, 500, 750
+	case rows >= 10_000:
+		c.Steps, c.RefitSteps = 5000, 2000
+	}
 	if head == network.Learned {
-		c.Steps = 4000 // it has no refit
+		c.Steps += c.RefitSteps // it has no refit
 	}
 	return c
 }

@@ -13,6 +13,7 @@ type Progress struct {
 	Loss        float64       // of the last step
 	Score       float64       // of the last validation; NaN if there was none at this step
 	Best        float64       // least score of the phase so far
+	Error       float64       // least mean squared error of the validation rows so far; NaN where it was not measured
 	Done        float64       // share of the work of all phases
 	Remaining   time.Duration // about what the rest will take; 0 while not known
 	Note        string        // what a person should know, such as a rollback

@@ -115,7 +115,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	every := max(1, p.steps/validations)
 	before := r.step / every
 	r.step = min(max(r.step+1, atLeast), p.steps)
-	done := Progress{Phase: p.name, Step: r.step, Steps: p.steps, Loss: loss, Score: math.NaN(), Best: r.best}
+	done := Progress{Phase: p.name, Step: r.step, Steps: p.steps, Loss: loss, Score: math.NaN(), Best: r.best, Error: math.NaN()}
 	last := r.step == p.steps
 	sound := isFinite(loss)
 	due := last || r.step/every != before
@@ -123,7 +123,9 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 		if done.Score, err = r.validate(ctx, p); err != nil {
 			return done, err
 		}
-		done.Best = r.best
+		if done.Best = r.best; !p.spread {
+			done.Error = r.best
+		}
 		sound = p.sound(done.Score, r.best)
 	}
 	if !sound {
@@ -258,6 +260,14 @@ func (r *Run) sample(most int) (Data, error) {
 		sample.set(i, window, j)
 	}
 	return sample, nil
+}
+
+// Close frees the compiled graphs.
+func (r *Run) Close() {
+	r.evaluator.Close()
+	if r.stepper != nil {
+		r.stepper.close()
+	}
 }
 
 // setNodes decides the number of quadrature nodes.

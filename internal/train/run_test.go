@@ -72,7 +72,7 @@ func (s small) network(t testing.TB, head network.Head, form network.Form) *netw
 }
 
 func shortRecipe() train.Config {
-	c := train.Default(network.Exact)
+	c := train.Default(network.Exact, 20_000)
 	c.Seed, c.Batch, c.Steps, c.PolishSteps, c.RefitSteps, c.SpreadSteps = 3, 64, 40, 15, 15, 15
 	return c
 }

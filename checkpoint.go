@@ -1,0 +1,276 @@
+package psi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// checkpoint is where a training is: members that are done, and the state of the one
+// under way.
+type checkpoint struct {
+	Members []trained
+	State   *train.State
+	path    string // "" keeps nothing
+	mark    string // of what is trained on what
+}
+
+// trained is a member that is done.
+type trained struct {
+	network.Member
+	History []train.Point
+}
+
+func (c *checkpoint) members() []network.Member {
+	all := make([]network.Member, len(c.Members))
+	for i, m := range c.Members {
+		all[i] = m.Member
+	}
+	return all
+}
+
+func (c *checkpoint) histories() [][]train.Point {
+	all := make([][]train.Point, len(c.Members))
+	for i, m := range c.Members {
+		all[i] = m.History
+	}
+	return all
+}
+
+// resume is the checkpoint to go on from: an empty one for a new training.
+func (t *training) resume(m Manifest) (*checkpoint, error) {
+	mark, err := fingerprint(m)
+	if err != nil {
+		return nil, err
+	}
+	fresh := &checkpoint{path: t.Checkpoint, mark: mark}
+	if t.Checkpoint == "" || !t.Resume {
+		return fresh, nil
+	}
+	file, _, err := artifact.ReadFile(t.Checkpoint, artifact.Checkpoint)
+	if errors.Is(err, os.ErrNotExist) {
+		t.note("there is no checkpoint to resume from: training starts anew")
+		return fresh, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	point, err := decodeCheckpoint(file)
+	if err != nil {
+		return nil, &artifact.Error{File: t.Checkpoint, Message: "the checkpoint makes no sense: " + err.Error(), Remedy: "remove it", Err: errors.Join(artifact.ErrDamaged, err)}
+	}
+	if point.mark != mark {
+		return nil, &artifact.Error{
+			File: t.Checkpoint, Message: "the checkpoint is of another training: the rows, the settings, the seed, the backend or the program differ",
+			Remedy: "give what it was started with, or train without --resume",
+		}
+	}
+	point.path = t.Checkpoint
+	where := fmt.Sprintf("%d networks done", len(point.Members))
+	if point.State != nil {
+		where = fmt.Sprintf("step %d of phase %d", point.State.Step, point.State.Phase+1)
+	}
+	t.note("resumed from " + t.Checkpoint + ": " + where)
+	return point, nil
+}
+
+// fingerprint tells trainings apart that end in different models.
+func fingerprint(m Manifest) (string, error) {
+	m.Metrics, m.Nodes = nil, nil
+	b, err := json.Marshal(m)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
+
+const (
+	usualSaveEvery = 2 * time.Second
+	saveShare      = 20 // saving takes at most a twentieth of the time
+)
+
+// save writes the checkpoint, unless the last one is fresh.
+func (t *training) save(point *checkpoint, s *train.State) error {
+	if point.path == "" || time.Now().Before(t.nextSave) {
+		return nil
+	}
+	point.State = s
+	return t.saveNow(point)
+}
+
+func (t *training) saveNow(point *checkpoint) error {
+	if point.path == "" {
+		return nil
+	}
+	start := time.Now()
+	file, err := point.encode()
+	if err != nil {
+		return err
+	}
+	if err := artifact.WriteFile(point.path, file); err != nil {
+		return err
+	}
+	t.nextSave = time.Now().Add(max(t.SaveEvery, saveShare*time.Since(start)))
+	return nil
+}
+
+// Parts of a checkpoint file.
+const (
+	statePart   = "state.json"
+	tensorsPart = "state.safetensors"
+)
+
+// stateJSON is a checkpoint without its tensors.
+type stateJSON struct {
+	Members []memberJSON `json:"members"`
+	State   *runJSON     `json:"state"`
+}
+
+type memberJSON struct {
+	Nodes   int         `json:"nodes"`
+	History []pointJSON `json:"history"`
+}
+
+type runJSON struct {
+	Phase     int         `json:"phase"`
+	Step      int         `json:"step"`
+	Nodes     int         `json:"nodes"`
+	Best      exactFloat  `json:"best"`
+	Slowing   exactFloat  `json:"slowing"`
+	Rollbacks int         `json:"rollbacks"`
+	History   []pointJSON `json:"history"`
+	Kept      bool        `json:"kept"`
+}
+
+type pointJSON struct {
+	Phase string     `json:"phase"`
+	Step  int        `json:"step"`
+	Loss  exactFloat `json:"loss"`
+	Score exactFloat `json:"score"`
+}
+
+// exactFloat keeps every float64, infinities and NaN too, which JSON has no numbers for.
+type exactFloat float64
+
+// MarshalText writes all digits.
+func (f exactFloat) MarshalText() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(f), 'g', -1, 64), nil
+}
+
+// UnmarshalText is the inverse of MarshalText.
+func (f *exactFloat) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseFloat(string(text), 64)
+	*f = exactFloat(v)
+	return err
+}
+
+func pointsJSON(points []train.Point) []pointJSON {
+	all := make([]pointJSON, len(points))
+	for i, p := range points {
+		all[i] = pointJSON{p.Phase, p.Step, exactFloat(p.Loss), exactFloat(p.Score)}
+	}
+	return all
+}
+
+func pointsOf(points []pointJSON) []train.Point {
+	all := make([]train.Point, len(points))
+	for i, p := range points {
+		all[i] = train.Point{Phase: p.Phase, Step: p.Step, Loss: float64(p.Loss), Score: float64(p.Score)}
+	}
+	return all
+}
+
+// Names of a checkpoint's tensors: kept/<weight>, member/<i>/<weight>, variable<path>.
+const (
+	keptPrefix     = "kept/"
+	memberPrefix   = "member/"
+	variablePrefix = "variable"
+)
+
+func (c *checkpoint) encode() (*artifact.File, error) {
+	var state stateJSON
+	tensors := map[string]artifact.Tensor{}
+	put := func(prefix string, weights map[string][]float32) {
+		for name, w := range weights {
+			tensors[prefix+name] = artifact.Tensor{Dims: []int{len(w)}, Floats: w}
+		}
+	}
+	for i, m := range c.Members {
+		state.Members = append(state.Members, memberJSON{m.Nodes, pointsJSON(m.History)})
+		put(memberPrefix+strconv.Itoa(i)+"/", m.Weights)
+	}
+	if s := c.State; s != nil {
+		state.State = &runJSON{
+			Phase: s.Phase, Step: s.Step, Nodes: s.Nodes, Best: exactFloat(s.Best), Slowing: exactFloat(s.Slowing),
+			Rollbacks: s.Rollbacks, History: pointsJSON(s.History), Kept: s.Kept != nil,
+		}
+		put(keptPrefix, s.Kept)
+		for path, v := range s.Variables {
+			tensors[variablePrefix+path] = artifact.Tensor{Dims: v.Dims, Floats: v.Floats, Ints: v.Ints}
+		}
+	}
+	text, err := json.Marshal(state)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := artifact.EncodeTensors(tensors)
+	if err != nil {
+		return nil, err
+	}
+	content, err := json.Marshal(map[string]string{"fingerprint": c.mark})
+	return &artifact.File{
+		Kind: artifact.Checkpoint, Content: content,
+		Parts: map[string][]byte{statePart: text, tensorsPart: binary},
+	}, err
+}
+
+func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
+	var content struct{ Fingerprint string }
+	var state stateJSON
+	if err := errors.Join(json.Unmarshal(file.Content, &content), json.Unmarshal(file.Parts[statePart], &state)); err != nil {
+		return nil, err
+	}
+	tensors, err := artifact.DecodeTensors(file.Parts[tensorsPart])
+	if err != nil {
+		return nil, err
+	}
+	c := &checkpoint{mark: content.Fingerprint}
+	take := func(prefix string) map[string][]float32 {
+		weights := map[string][]float32{}
+		for name, t := range tensors {
+			if rest, ok := strings.CutPrefix(name, prefix); ok {
+				weights[rest] = t.Floats
+			}
+		}
+		return weights
+	}
+	for i, m := range state.Members {
+		c.Members = append(c.Members, trained{
+			Member:  network.Member{Nodes: m.Nodes, Weights: take(memberPrefix + strconv.Itoa(i) + "/")},
+			History: pointsOf(m.History),
+		})
+	}
+	if s := state.State; s != nil {
+		c.State = &train.State{
+			Phase: s.Phase, Step: s.Step, Nodes: s.Nodes, Best: float64(s.Best), Slowing: float64(s.Slowing),
+			Rollbacks: s.Rollbacks, History: pointsOf(s.History), Variables: map[string]train.Variable{},
+		}
+		if s.Kept {
+			c.State.Kept = take(keptPrefix)
+		}
+		for name, t := range tensors {
+			if path, ok := strings.CutPrefix(name, variablePrefix); ok {
+				c.State.Variables[path] = train.Variable{Dims: t.Dims, Floats: t.Floats, Ints: t.Ints}
+			}
+		}
+	}
+	return c, nil
+}

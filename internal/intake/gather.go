@@ -1,0 +1,213 @@
+package intake
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"os"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// gathered are the rows of a source, to be read any number of times: in memory while
+// they fit, then in an unlinked Arrow file.
+type gathered struct {
+	schema     *table.Schema
+	rows       int
+	labelled   int // rows with a target
+	unlabelled int
+	least      float64 // target
+	greatest   float64
+	units      map[uint64]int // labelled rows by the hash of their unit; nil if they are too many to count
+	digests    []hash.Hash    // of each column
+
+	chunks []*table.Table // nil once spilt
+	cells  int
+	file   *os.File
+	buffer *bufio.Writer
+	sink   table.Sink
+}
+
+func gather(ctx context.Context, source table.Source, o Options) (*gathered, error) {
+	g := &gathered{units: map[uint64]int{}, schema: source.Schema(), least: math.Inf(1), greatest: math.Inf(-1)}
+	for _, name := range append([]string{o.Target}, o.Inputs...) {
+		if g.schema.Field(name) == nil {
+			return nil, &table.Error{Row: -1, Column: name, Message: "the table has no such column", Remedy: "check the spelling, or give a table that has it"}
+		}
+	}
+	if g.schema.Field(o.Target).Kind == table.Category {
+		return nil, &table.Error{Row: -1, Column: o.Target, Message: "the target is text, which has no mean", Remedy: "choose a numeric column"}
+	}
+	if err := g.readAll(ctx, source, o); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	return g, nil
+}
+
+func (g *gathered) readAll(ctx context.Context, source table.Source, o Options) error {
+	for {
+		chunk, err := source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		g.count(chunk, o)
+		if err := g.keep(ctx, chunk, o); err != nil {
+			return err
+		}
+	}
+	if g.sink == nil {
+		return nil
+	}
+	return errors.Join(g.sink.Close(), g.buffer.Flush())
+}
+
+// count keeps the books of a chunk.
+func (g *gathered) count(chunk *table.Table, o Options) {
+	by, target := chunk.Column(o.By), chunk.Column(o.Target)
+	for i, labelled := range target.Observed {
+		if !labelled {
+			g.unlabelled++
+			continue
+		}
+		g.labelled++
+		g.least, g.greatest = min(g.least, target.Numbers[i]), max(g.greatest, target.Numbers[i])
+		switch {
+		case by != nil:
+			g.units[hashCell(o.Seed, by, i)]++
+		case g.units != nil:
+			g.units[hashRow(o.Seed, g.rows+i)]++
+		}
+	}
+	g.rows += chunk.Rows()
+	if by == nil && g.rows > exactUnits {
+		g.units = nil
+	}
+	if g.digests == nil {
+		for _, c := range chunk.Columns {
+			h := sha256.New()
+			_, _ = fmt.Fprintf(h, "%q %v\n", c.Name, c.Kind)
+			g.digests = append(g.digests, h)
+		}
+	}
+	for i, c := range chunk.Columns {
+		_, _ = g.digests[i].Write(cellBytes(c)) // a hash never fails
+	}
+}
+
+// cellBytes writes the cells of a column so that different columns give different bytes.
+func cellBytes(c *table.Column) []byte {
+	b := make([]byte, 0, 9*c.Len())
+	for i, observed := range c.Observed {
+		switch {
+		case !observed:
+			b = append(b, 0)
+		case c.Kind == table.Category:
+			label := c.Levels[c.Codes[i]]
+			b = binary.AppendUvarint(append(b, 1), uint64(len(label)))
+			b = append(b, label...)
+		default:
+			b = binary.LittleEndian.AppendUint64(append(b, 1), math.Float64bits(c.Numbers[i]))
+		}
+	}
+	return b
+}
+
+// digestOf is the digest of all cells of tables, in order.
+func digestOf(all ...*gathered) string {
+	whole := sha256.New()
+	for _, g := range all {
+		for _, h := range g.digests {
+			_, _ = whole.Write(h.Sum(nil))
+		}
+	}
+	return "sha256:" + hex.EncodeToString(whole.Sum(nil))
+}
+
+// keep holds on to a chunk.
+func (g *gathered) keep(ctx context.Context, chunk *table.Table, o Options) error {
+	if g.sink != nil {
+		return g.sink.Write(ctx, chunk)
+	}
+	g.chunks = append(g.chunks, chunk)
+	if g.cells += chunk.Rows() * len(chunk.Columns); g.cells <= o.MemoryCells {
+		return nil
+	}
+	file, err := unlinked(o.Scratch)
+	if err != nil {
+		return err
+	}
+	g.file, g.buffer = file, bufio.NewWriterSize(file, 1<<20)
+	if g.sink, err = table.NewSink(g.buffer, table.Arrow); err != nil {
+		return err
+	}
+	for _, held := range g.chunks {
+		if err := g.sink.Write(ctx, held); err != nil {
+			return err
+		}
+	}
+	g.chunks = nil
+	return nil
+}
+
+// unlinked makes a file without a name: the system frees it when the process ends,
+// however that happens.
+func unlinked(dir string) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "psi-rows-*")
+	if err != nil {
+		return nil, fmt.Errorf("no place for rows that do not fit into memory: %w", err)
+	}
+	return file, os.Remove(file.Name())
+}
+
+// each calls visit with every chunk and the number of its first row.
+func (g *gathered) each(ctx context.Context, visit func(chunk *table.Table, first int) error) error {
+	first := 0
+	for _, chunk := range g.chunks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := visit(chunk, first); err != nil {
+			return err
+		}
+		first += chunk.Rows()
+	}
+	if g.file == nil {
+		return nil
+	}
+	source, err := table.OpenReader(bufio.NewReaderSize(io.NewSectionReader(g.file, 0, math.MaxInt64), 1<<20), table.Arrow, table.Options{Name: "rows kept on disk"})
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	for {
+		chunk, err := source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := visit(chunk, first); err != nil {
+			return err
+		}
+		first += chunk.Rows()
+	}
+}
+
+func (g *gathered) close() error {
+	g.chunks = nil
+	if g.file == nil {
+		return nil
+	}
+	return g.file.Close()
+}

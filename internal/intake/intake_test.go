@@ -1,0 +1,246 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/train"
+	"github.com/psi-shapley/psi/table"
+)
+
+// people is a table in which every patient has five rows, next to each other, and a
+// target that names the row.
+func people(t testing.TB, rows int) *table.Table {
+	t.Helper()
+	x, y := make([]float64, rows), make([]float64, rows)
+	patient, town := make([]string, rows), make([]string, rows)
+	for i := range rows {
+		x[i], y[i] = float64(i%97), float64(i)
+		patient[i], town[i] = fmt.Sprint("p", i/5), []string{"Ulm", "Bonn", "Kiel"}[i%3]
+	}
+	tab, err := table.New(
+		table.NumberColumn("x", x, nil), table.CategoryColumn("patient", patient, nil),
+		table.CategoryColumn("town", town, nil), table.NumberColumn("y", y, nil),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 3; i < rows; i += 11 {
+		tab.Column("x").Observed[i], tab.Column("x").Numbers[i] = false, 0
+	}
+	return tab
+}
+
+func usual(t testing.TB) Options {
+	t.Helper()
+	return Options{
+		Target: "y", Inputs: []string{"x", "town"}, Fraction: 0.1, Scratch: t.TempDir(),
+		Bins: func(int) (int, error) { return 8, nil },
+	}
+}
+
+func read(t testing.TB, tab *table.Table, o Options) *Intake {
+	t.Helper()
+	in, err := Read(context.Background(), tab.Source(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return in
+}
+
+// rowsOf are the numbers of the rows, by their targets.
+func rowsOf(t testing.TB, in *Intake, d train.Data) []int {
+	t.Helper()
+	rows := make([]int, d.Len())
+	for i := range rows {
+		rows[i] = int(math.Round(in.Target.Decode(d.Target[i])))
+	}
+	return rows
+}
+
+func whole(t testing.TB, s train.Store) train.Data {
+	t.Helper()
+	d, err := s.Read(0, s.Len())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestEveryRowGoesToOneSide(t *testing.T) {
+	const n = 2000
+	in := read(t, people(t, n), usual(t))
+	training, validation := rowsOf(t, in, whole(t, in.Training)), rowsOf(t, in, in.Validation)
+	if len(validation) != n/10 {
+		t.Errorf("%d of %d rows validate, want a tenth", len(validation), n)
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(training, validation)))
+	for i, row := range all {
+		if row != i {
+			t.Fatalf("row %d is missing or there twice", i)
+		}
+	}
+	if slices.Equal(validation, all[:len(validation)]) {
+		t.Error("the first rows validate: a sorted table would be divided by its order")
+	}
+}
+
+func TestPatientsStayOnOneSide(t *testing.T) {
+	o := usual(t)
+	o.By = "patient"
+	in := read(t, people(t, 2000), o)
+	side := map[int]string{}
+	for _, row := range rowsOf(t, in, in.Validation) {
+		side[row/5] = "validation"
+	}
+	for _, row := range rowsOf(t, in, whole(t, in.Training)) {
+		if side[row/5] != "" {
+			t.Fatalf("patient %d is on both sides", row/5)
+		}
+	}
+	if n := in.Validation.Len(); n < 150 || n > 250 {
+		t.Errorf("%d of 2000 rows validate, want about 200", n)
+	}
+}
+
+func TestFewUnitsAreStillDivided(t *testing.T) {
+	o := usual(t)
+	o.By = "patient"
+	in := read(t, people(t, 10), o) // two patients
+	if in.Training.Len() != 5 || in.Validation.Len() != 5 {
+		t.Errorf("two patients of 5 rows were divided %d : %d", in.Training.Len(), in.Validation.Len())
+	}
+}
+
+func TestSeedChoosesOtherRows(t *testing.T) {
+	o := usual(t)
+	first := read(t, people(t, 500), o)
+	o.Seed = 1
+	second := read(t, people(t, 500), o)
+	if slices.Equal(rowsOf(t, first, first.Validation), rowsOf(t, second, second.Validation)) {
+		t.Error("two seeds let the same rows validate")
+	}
+}
+
+func TestRowsOnDiskAreTheRowsInMemory(t *testing.T) {
+	tab := people(t, 30_000)
+	o := usual(t)
+	inMemory := read(t, tab, o)
+	o.MemoryCells = 5000
+	onDisk := read(t, tab, o)
+	if onDisk.Training.(*store).file == nil {
+		t.Fatal("nothing went to disk")
+	}
+	if left, err := os.ReadDir(o.Scratch); err != nil || len(left) > 0 {
+		t.Errorf("files with names are left on disk: %v %v", left, err)
+	}
+	if onDisk.Digest != inMemory.Digest {
+		t.Error("the digest depends on where the rows lie")
+	}
+	a, b := whole(t, inMemory.Training), whole(t, onDisk.Training)
+	if !slices.Equal(a.Target, b.Target) || !slices.Equal(a.Rows.Numbers, b.Rows.Numbers) ||
+		!slices.Equal(a.Rows.Codes, b.Rows.Codes) || !slices.Equal(a.Rows.Observed, b.Rows.Observed) {
+		t.Error("rows from disk differ")
+	}
+	some, err := onDisk.Training.Read(777, 1801)
+	if err != nil || !slices.Equal(some.Target, b.Target[777:1801]) || !slices.Equal(some.Rows.Codes, b.Rows.Codes[777*1:1801*1]) {
+		t.Errorf("rows 777 to 1800 are not what they are in the whole: %v", err)
+	}
+}
+
+func TestDigestKnowsEveryCell(t *testing.T) {
+	digest := func(change func(tab *table.Table)) string {
+		tab := people(t, 100)
+		change(tab)
+		return read(t, tab, usual(t)).Digest
+	}
+	seen := map[string]string{}
+	for name, change := range map[string]func(*table.Table){
+		"as it is": func(*table.Table) {},
+		"a number": func(tab *table.Table) { tab.Column("x").Numbers[7]++ },
+		"a gap":    func(tab *table.Table) { tab.Column("x").Observed[7] = false },
+		"a label":  func(tab *table.Table) { tab.Column("town").Codes[7]++ },
+		"a name":   func(tab *table.Table) { tab.Column("patient").Name = "person" },
+		"a target": func(tab *table.Table) { tab.Column("y").Numbers[99]++ },
+	} {
+		d := digest(change)
+		if other, same := seen[d]; same {
+			t.Errorf("%s and %s have one digest", name, other)
+		}
+		seen[d] = name
+	}
+}
+
+func TestValidationTableIsUsedWhole(t *testing.T) {
+	o := usual(t)
+	o.Validation = people(t, 60).Source()
+	in := read(t, people(t, 500), o)
+	if in.Training.Len() != 500 || in.Validation.Len() != 60 {
+		t.Errorf("%d rows train and %d validate, want 500 and 60", in.Training.Len(), in.Validation.Len())
+	}
+}
+
+func TestManyValidationRowsAreThinned(t *testing.T) {
+	o := usual(t)
+	o.Fraction = 0.5
+	in := read(t, people(t, 50_000), o)
+	if n := in.Validation.Len(); math.Abs(float64(n)-MostValidationRows) > 500 {
+		t.Errorf("%d rows validate, want about %d", n, MostValidationRows)
+	}
+	if n := in.Training.Len(); n != 25_000 {
+		t.Errorf("%d rows train, want 25000: thinned rows must not train", n)
+	}
+}
+
+func TestRowsWithoutTargetAreLeftOut(t *testing.T) {
+	tab := people(t, 500)
+	for i := range 100 {
+		tab.Column("y").Observed[i] = false
+	}
+	in := read(t, tab, usual(t))
+	if in.Unlabelled != 100 || in.Rows != 400 || in.Training.Len()+in.Validation.Len() != 400 {
+		t.Errorf("%d left out of %d, %d train, %d validate", in.Unlabelled, in.Rows, in.Training.Len(), in.Validation.Len())
+	}
+}
+
+func TestBadTables(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows   int
+		change func(tab *table.Table, o *Options)
+		want   string
+	}{
+		"few rows":    {9, func(*table.Table, *Options) {}, "only 9 rows"},
+		"constant":    {50, func(tab *table.Table, _ *Options) { clear(tab.Column("y").Numbers) }, "nothing to learn"},
+		"text target": {50, func(_ *table.Table, o *Options) { o.Target = "town" }, "text"},
+		"no target":   {50, func(_ *table.Table, o *Options) { o.Target = "z" }, "no such column"},
+		"no input":    {50, func(_ *table.Table, o *Options) { o.Inputs = []string{"w"} }, "no such column"},
+		"one unit": {50, func(tab *table.Table, o *Options) {
+			o.By = "patient"
+			clear(tab.Column("patient").Codes)
+		}, "cannot be divided"},
+		"bad validation": {50, func(_ *table.Table, o *Options) {
+			o.Validation = (&table.Table{Columns: people(t, 20).Columns[:3]}).Source()
+		}, "no such column"},
+	} {
+		tab, o := people(t, c.rows), usual(t)
+		c.change(tab, &o)
+		_, err := Read(context.Background(), tab.Source(), o)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error with %q", name, err, c.want)
+		}
+		if _, ok := errors.AsType[*table.Error](err); !ok {
+			t.Errorf("%s: %T", name, err)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package intake
+
+import (
+	"bufio"
+	"encoding/binary"
+	"math"
+	"os"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// memory is encoded rows that are appended to.
+type memory struct{ train.Data }
+
+func (m *memory) append(d train.Data) error {
+	if m.Rows == nil {
+		m.Rows = encode.NewBatch(0, d.Rows.Numeric, d.Rows.Categorical)
+	}
+	m.Rows.Append(d.Rows)
+	m.Target = append(m.Target, d.Target...)
+	return nil
+}
+
+// store is the encoded training rows: in memory while they fit, then in an unlinked file
+// of rows of equal size.
+type store struct {
+	memory
+	options     Options
+	numeric     int
+	categorical int
+	rows        int
+	file        *os.File
+	buffer      *bufio.Writer
+}
+
+func newStore(e *encode.Encoder, o Options) *store {
+	s := &store{options: o, numeric: e.Numeric(), categorical: len(e.Players) - e.Numeric()}
+	s.memory.Rows = encode.NewBatch(0, s.numeric, s.categorical)
+	return s
+}
+
+// cells of a row on disk, 4 bytes each: numbers, codes, observed marks, the target.
+func (s *store) width() int { return 2*s.numeric + s.categorical + s.numeric + s.categorical + 1 }
+
+func (s *store) append(d train.Data) error {
+	s.rows += d.Len()
+	if s.file == nil {
+		if s.rows*(s.numeric+s.categorical) <= s.options.MemoryCells {
+			return s.memory.append(d)
+		}
+		file, err := unlinked(s.options.Scratch)
+		if err != nil {
+			return err
+		}
+		s.file, s.buffer = file, bufio.NewWriterSize(file, 1<<20)
+		held := s.Data
+		s.Data = train.Data{}
+		if err := s.write(held); err != nil {
+			return err
+		}
+	}
+	return s.write(d)
+}
+
+func (s *store) write(d train.Data) error {
+	b := make([]byte, 0, 4*s.width())
+	for i := range d.Len() {
+		row := d.Rows.Slice(i, i+1)
+		b = appendFloats(b[:0], row.Numbers)
+		for _, code := range row.Codes {
+			b = binary.LittleEndian.AppendUint32(b, uint32(code))
+		}
+		b = appendFloats(b, row.Observed)
+		b = appendFloats(b, d.Target[i:i+1])
+		if _, err := s.buffer.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func appendFloats(b []byte, x []float32) []byte {
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
+}
+
+func (s *store) finish() error {
+	if s.buffer == nil {
+		return nil
+	}
+	return s.buffer.Flush()
+}
+
+// Len is the number of rows.
+func (s *store) Len() int { return s.rows }
+
+// Read is rows [from, to).
+func (s *store) Read(from, to int) (train.Data, error) {
+	if s.file == nil {
+		return s.Data.Read(from, to)
+	}
+	size := 4 * s.width()
+	b := make([]byte, (to-from)*size)
+	if _, err := s.file.ReadAt(b, int64(from)*int64(size)); err != nil {
+		return train.Data{}, err
+	}
+	d := train.Data{Rows: encode.NewBatch(to-from, s.numeric, s.categorical), Target: make([]float32, to-from)}
+	for i := range to - from {
+		row := d.Rows.Slice(i, i+1)
+		b = takeFloats(b, row.Numbers)
+		for k := range row.Codes {
+			row.Codes[k], b = int32(binary.LittleEndian.Uint32(b)), b[4:]
+		}
+		b = takeFloats(b, row.Observed)
+		b = takeFloats(b, d.Target[i:i+1])
+	}
+	return d, nil
+}
+
+func takeFloats(b []byte, x []float32) []byte {
+	for i := range x {
+		x[i], b = math.Float32frombits(binary.LittleEndian.Uint32(b)), b[4:]
+	}
+	return b
+}
+
+func (s *store) close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}

@@ -1,0 +1,163 @@
+package network
+
+import (
+	"context"
+	"math"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/engine"
+)
+
+// Member is one network of an ensemble: trained weights and the number of quadrature
+// nodes that its attributions need.
+type Member struct {
+	Weights map[string][]float32
+	Nodes   int
+}
+
+// Ensemble is the mean of networks of one shape. The Shapley values of a mean of games
+// are the mean of their Shapley values, so an ensemble of exact heads is exact too. The
+// variance of an attribution is, by the law of total variance, the mean of the members'
+// σ_d² and the variance of their f_d.
+type Ensemble struct {
+	net     *Network
+	members []*Evaluator
+	noise   []float64 // σ_0² [C]
+}
+
+// NewEnsemble prepares the networks for passes.
+func (n *Network) NewEnsemble(b *engine.Backend, members []Member) (*Ensemble, error) {
+	e := &Ensemble{net: n, noise: make([]float64, n.Outputs)}
+	for _, m := range members {
+		p := n.NewParams()
+		if err := p.Put("final", m.Weights); err != nil {
+			return nil, err
+		}
+		e.members = append(e.members, n.NewEvaluator(b, p, "final", engine.Final, m.Nodes))
+		for c, s := range NoiseStd(m.Weights) {
+			e.noise[c] += float64(s) * float64(s) / float64(len(members))
+		}
+	}
+	return e, nil
+}
+
+// NoiseVariance is σ_0² [C].
+func (e *Ensemble) NoiseVariance() []float64 { return e.noise }
+
+// Close frees the compiled graphs.
+func (e *Ensemble) Close() {
+	for _, m := range e.members {
+		m.Close()
+	}
+}
+
+// Answer is what an ensemble says of rows, in standard deviations of the target.
+type Answer struct {
+	Explained
+	Variance []float64 // [rows, C] of the target about Value: σ_0² + Σ_d σ_d² + h², and that of the members' values
+}
+
+// Predict is Explain without the attributions.
+func (e *Ensemble) Predict(ctx context.Context, b *encode.Batch) (*Answer, error) {
+	return e.ask(func(m *Evaluator) (*Explained, error) { return m.Predict(ctx, b) })
+}
+
+// Explain gives the values, attributions and their spread of rows.
+func (e *Ensemble) Explain(ctx context.Context, b *encode.Batch) (*Answer, error) {
+	return e.ask(func(m *Evaluator) (*Explained, error) { return m.Explain(ctx, b) })
+}
+
+// Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
+func (e *Ensemble) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
+	var all [][]float32
+	for _, m := range e.members {
+		v, err := m.Coalitions(ctx, b, masks, per)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	mean, _ := moments(all)
+	return mean, nil
+}
+
+// Interactions are the pairwise Shapley interaction indices [rows, C, D, D].
+func (e *Ensemble) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
+	var all [][]float32
+	for _, m := range e.members {
+		v, err := m.Interactions(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	mean, _ := moments(all)
+	return mean, nil
+}
+
+// RowGame is the game of row i of b.
+func (e *Ensemble) RowGame(b *encode.Batch, i int) *RowGame {
+	return &RowGame{e, e.net, b.Slice(i, i+1)}
+}
+
+func (e *Ensemble) ask(member func(*Evaluator) (*Explained, error)) (*Answer, error) {
+	var values, attributions, hidden, variances [][]float32
+	for _, m := range e.members {
+		x, err := member(m)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range x.Std {
+			x.Std[i] = s * s
+		}
+		values, hidden = append(values, x.Value), append(hidden, x.HiddenVariance)
+		attributions, variances = append(attributions, x.Attributions), append(variances, x.Std)
+	}
+	var a Answer
+	var ofValues, ofAttributions []float32
+	a.Value, ofValues = moments(values)
+	a.Attributions, ofAttributions = moments(attributions)
+	a.HiddenVariance, _ = moments(hidden)
+	a.Std, _ = moments(variances)
+	a.Variance = make([]float64, len(a.Value))
+	d := len(a.Std) / max(1, len(a.Value))
+	for i := range a.Value {
+		v := e.noise[i%len(e.noise)] + float64(a.HiddenVariance[i])
+		for _, s := range a.Std[i*d : (i+1)*d] {
+			v += float64(s)
+		}
+		if ofValues != nil {
+			v += float64(ofValues[i])
+		}
+		a.Variance[i] = v
+	}
+	for i, v := range a.Std {
+		if len(ofAttributions) > 0 {
+			v += ofAttributions[i]
+		}
+		a.Std[i] = float32(math.Sqrt(float64(v)))
+	}
+	return &a, nil
+}
+
+// moments are the mean and the variance of lists, element by element. One list has no
+// variance.
+func moments(all [][]float32) (mean, variance []float32) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	n := float64(len(all))
+	mean, variance = make([]float32, len(all[0])), make([]float32, len(all[0]))
+	for i := range mean {
+		var sum, squares float64
+		for _, list := range all {
+			sum += float64(list[i])
+		}
+		m := sum / n
+		for _, list := range all {
+			squares += (float64(list[i]) - m) * (float64(list[i]) - m)
+		}
+		mean[i], variance[i] = float32(m), float32(squares/(n-1))
+	}
+	return mean, variance
+}

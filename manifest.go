@@ -1,0 +1,149 @@
+package psi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Task is what a model predicts.
+type Task string
+
+// Regression predicts a number.
+const Regression Task = "regression"
+
+// Manifest is what a model says of itself.
+type Manifest struct {
+	Task       Task               `json:"task"`
+	Target     string             `json:"target"`
+	TargetKind table.Kind         `json:"target_kind"`
+	Scale      encode.Target      `json:"scale"`   // of the target
+	Columns    []table.Field      `json:"columns"` // inputs, in the order of the table they were learned from
+	Missing    []string           `json:"missing"` // texts that mean missing, beside the usual ones
+	Encoder    *encode.Encoder    `json:"encoder"`
+	Settings   Settings           `json:"settings"`
+	Nodes      []int              `json:"nodes"`   // of each member's quadrature
+	Metrics    map[string]float64 `json:"metrics"` // of the validation rows
+	Provenance Provenance         `json:"provenance"`
+}
+
+// Provenance says where a model comes from. Together with the program it is all that is
+// needed to make the same model again.
+type Provenance struct {
+	Psi            string `json:"psi"`
+	Revision       string `json:"revision"` // of the source, if known
+	Data           string `json:"data"`     // digest of all cells read
+	TrainingRows   int    `json:"training_rows"`
+	ValidationRows int    `json:"validation_rows"`
+	Validation     string `json:"validation"` // how they were chosen
+	Seed           uint64 `json:"seed"`
+	Backend        string `json:"backend"`
+	Threads        int    `json:"threads"` // of the backend
+}
+
+func (t *training) manifest(schema *table.Schema) Manifest {
+	m := Manifest{
+		Task: Regression, Target: t.Target, TargetKind: schema.Field(t.Target).Kind, Scale: t.in.Target,
+		Missing: slices.Clone(t.Missing), Encoder: t.in.Encoder, Settings: t.settings,
+		Provenance: Provenance{
+			Psi: Version, Revision: revision(), Data: t.in.Digest,
+			TrainingRows: t.in.Training.Len(), ValidationRows: t.in.Validation.Len(), Validation: t.validation(),
+			Seed: t.Seed, Backend: t.backend.Name(), Threads: runtime.NumCPU(),
+		},
+	}
+	for _, f := range schema.Fields {
+		if slices.ContainsFunc(m.Encoder.Players, func(p encode.Player) bool { return p.Name == f.Name }) {
+			m.Columns = append(m.Columns, f)
+		}
+	}
+	return m
+}
+
+// validation says how the validation rows were chosen.
+func (t *training) validation() string {
+	switch {
+	case t.Validation != nil:
+		return "a table of their own"
+	case t.ValidationBy != "":
+		return fmt.Sprintf("a fraction of %g, by %s", t.ValidationFraction, t.ValidationBy)
+	}
+	return fmt.Sprintf("a fraction of %g", t.ValidationFraction)
+}
+
+// revision is that of the source the program was built from.
+func revision() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return ""
+}
+
+func inputsOf(e *encode.Encoder) network.Inputs {
+	return network.Inputs{Numeric: e.Numeric(), Bins: e.Bins, Levels: e.EmbeddingRows()}
+}
+
+// readManifest decodes a manifest and checks all that later code relies on.
+func readManifest(content []byte) (*Manifest, error) {
+	var m Manifest
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		return nil, err
+	}
+	if m.Task != Regression {
+		return nil, fmt.Errorf("unknown task %q", m.Task)
+	}
+	if m.Encoder == nil || m.Target == "" {
+		return nil, errors.New("no encoder or no target")
+	}
+	if err := errors.Join(m.Encoder.Validate(), m.Scale.Validate(), m.Settings.Validate()); err != nil {
+		return nil, err
+	}
+	if m.Encoder.Bins != m.Settings.Bins {
+		return nil, fmt.Errorf("%d bins, but the settings say %d", m.Encoder.Bins, m.Settings.Bins)
+	}
+	if len(m.Nodes) != m.Settings.Members {
+		return nil, fmt.Errorf("nodes of %d members, but there are %d", len(m.Nodes), m.Settings.Members)
+	}
+	for _, n := range m.Nodes {
+		if n < 1 || n > network.ExactNodes(len(m.Encoder.Players)) {
+			return nil, fmt.Errorf("%d quadrature nodes", n)
+		}
+	}
+	for name, v := range m.Metrics {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("metric %s is not a number", name)
+		}
+	}
+	return &m, m.checkColumns()
+}
+
+// checkColumns sees that the columns are the encoder's players, in any order.
+func (m *Manifest) checkColumns() error {
+	if len(m.Columns) != len(m.Encoder.Players) {
+		return fmt.Errorf("%d columns, but %d encoders", len(m.Columns), len(m.Encoder.Players))
+	}
+	kinds := map[string]table.Kind{}
+	for _, f := range m.Columns {
+		kinds[f.Name] = f.Kind
+	}
+	for _, p := range m.Encoder.Players {
+		if kind, ok := kinds[p.Name]; !ok || kind != p.Kind {
+			return fmt.Errorf("the encoder of column %q fits no column", p.Name)
+		}
+	}
+	return nil
+}

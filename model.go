@@ -1,0 +1,228 @@
+package psi
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/train"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Model is a trained model. It is safe for concurrent use.
+type Model struct {
+	manifest Manifest
+	members  []network.Member
+	audit    *Audit
+	history  []byte // CSV
+	digest   string // of the file, if it was saved or opened
+
+	players []int // the encoder's place of each column
+	backend *engine.Backend
+
+	mu       sync.Mutex // one pass at a time
+	ensemble *network.Ensemble
+}
+
+// Parts of a model file.
+const (
+	weightsPart = "weights.safetensors"
+	auditPart   = "audit.json"
+	historyPart = "history.csv"
+)
+
+// Open reads a model file and prepares it on the fastest backend that works.
+func Open(path string) (*Model, error) { return OpenOn(path, "auto") }
+
+// OpenOn is Open on a backend of choice: "auto", "xla", "onnx" or "go".
+func OpenOn(path, backend string) (*Model, error) {
+	file, digest, err := artifact.ReadFile(path, artifact.Model)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decode(file)
+	if err != nil {
+		return nil, &artifact.Error{File: path, Message: "the model makes no sense: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
+	}
+	m.digest = digest
+	b, _, err := engine.Open(backend)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.prepare(b); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// decode checks what a model file holds.
+func decode(file *artifact.File) (*Model, error) {
+	manifest, err := readManifest(file.Content)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{manifest: *manifest, history: file.Parts[historyPart]}
+	tensors, err := artifact.DecodeTensors(file.Parts[weightsPart])
+	if err != nil {
+		return nil, err
+	}
+	net, err := network.New(manifest.Settings.network(inputsOf(manifest.Encoder)))
+	if err != nil {
+		return nil, err
+	}
+	weights := net.Weights()
+	if len(tensors) != len(weights)*len(manifest.Nodes) {
+		return nil, fmt.Errorf("%d weights, but %d are needed", len(tensors), len(weights)*len(manifest.Nodes))
+	}
+	for i, nodes := range manifest.Nodes {
+		member := network.Member{Nodes: nodes, Weights: map[string][]float32{}}
+		for _, w := range weights {
+			t, ok := tensors[weightName(i, w.Name)]
+			if !ok || t.Floats == nil || !slices.Equal(t.Dims, w.Dims) {
+				return nil, fmt.Errorf("weight %s of member %d is not as the settings need it", w.Name, i)
+			}
+			if slices.ContainsFunc(t.Floats, func(v float32) bool { return v-v != 0 }) {
+				return nil, fmt.Errorf("weight %s of member %d holds what is no number", w.Name, i)
+			}
+			member.Weights[w.Name] = t.Floats
+		}
+		m.members = append(m.members, member)
+	}
+	if audit, ok := file.Parts[auditPart]; ok {
+		m.audit = &Audit{}
+		if err := json.Unmarshal(audit, m.audit); err != nil {
+			return nil, fmt.Errorf("audit: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func weightName(member int, weight string) string {
+	return strconv.Itoa(member) + "/" + weight
+}
+
+// Save writes the model to a file, which appears whole or not at all.
+func (m *Model) Save(path string) error {
+	content, err := json.Marshal(m.manifest)
+	if err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
+	}
+	tensors := map[string]artifact.Tensor{}
+	net, err := network.New(m.manifest.Settings.network(inputsOf(m.manifest.Encoder)))
+	if err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
+	}
+	for i, member := range m.members {
+		for _, w := range net.Weights() {
+			tensors[weightName(i, w.Name)] = artifact.Tensor{Dims: w.Dims, Floats: member.Weights[w.Name]}
+		}
+	}
+	weights, err := artifact.EncodeTensors(tensors)
+	if err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
+	}
+	audit, err := json.Marshal(m.audit)
+	if err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
+	}
+	file := &artifact.File{
+		Kind: artifact.Model, Content: content,
+		Parts: map[string][]byte{weightsPart: weights, auditPart: audit, historyPart: m.history},
+	}
+	return artifact.WriteFile(path, file)
+}
+
+// prepare makes the model ready for passes.
+func (m *Model) prepare(b *engine.Backend) error {
+	net, err := network.New(m.manifest.Settings.network(inputsOf(m.manifest.Encoder)))
+	if err != nil {
+		return err
+	}
+	m.players = make([]int, len(m.manifest.Columns))
+	for i, f := range m.manifest.Columns {
+		for d, p := range m.manifest.Encoder.Players {
+			if p.Name == f.Name {
+				m.players[i] = d
+			}
+		}
+	}
+	m.backend = b
+	m.ensemble, err = net.NewEnsemble(b, m.members)
+	return err
+}
+
+// Close frees the memory outside Go's heap. The model is of no use after it.
+func (m *Model) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ensemble.Close()
+}
+
+// Manifest is what the model says of itself.
+func (m *Model) Manifest() Manifest { return m.manifest }
+
+// StoredAudit is that of the model's own validation rows, done when it was trained.
+func (m *Model) StoredAudit() *Audit { return m.audit }
+
+// History of the training, as CSV: member, phase, step, loss, score.
+func (m *Model) History() []byte { return m.history }
+
+// Digest is "sha256:…" of the model's file; "" if it was never read from one.
+func (m *Model) Digest() string { return m.digest }
+
+// Backend is the name of the backend that the model runs on.
+func (m *Model) Backend() string { return m.backend.Name() }
+
+// Head is "exact" or "learned".
+func (m *Model) Head() string { return m.manifest.Settings.Head }
+
+// Columns are the model's inputs, in the order of explanations.
+func (m *Model) Columns() []string {
+	names := make([]string, len(m.manifest.Columns))
+	for i, f := range m.manifest.Columns {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// ReadOptions read a table as the model's training read its own: the model's columns
+// and the target, with their kinds.
+func (m *Model) ReadOptions() table.Options {
+	kinds := map[string]table.Kind{m.manifest.Target: m.manifest.TargetKind}
+	for _, f := range m.manifest.Columns {
+		kinds[f.Name] = f.Kind
+	}
+	return table.Options{
+		Kinds: kinds, Missing: m.manifest.Missing,
+		Keep: func(name string) bool { _, ok := kinds[name]; return ok },
+	}
+}
+
+// historyCSV writes the validations of each member.
+func historyCSV(members [][]train.Point) []byte {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	number := func(x float64) string {
+		if math.IsNaN(x) {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	_ = w.Write([]string{"member", "phase", "step", "loss", "score"}) // a Builder never fails
+	for i, points := range members {
+		for _, p := range points {
+			_ = w.Write([]string{strconv.Itoa(i), p.Phase, strconv.Itoa(p.Step), number(p.Loss), number(p.Score)})
+		}
+	}
+	w.Flush()
+	return []byte(text.String())
+}

@@ -1,0 +1,67 @@
+// Package psi trains a model on a table and, in the same forward pass that predicts,
+// gives every column's Shapley attribution as a distribution: a mean and a standard
+// deviation.
+//
+//	model, err := psi.Train(ctx, rows, psi.Config{Target: "charges"})
+//	exp, err := model.Explain(ctx, rows, psi.Explain{})
+//	err = model.Save("model.psi")
+//	model, err = psi.Open("model.psi")
+//
+// With the exact head, the default, attributions are the Shapley values of the model by
+// construction; with the learned head they come near them, and the model's Audit says
+// how near. Cells may be missing, in training and after it: a missing column is a player
+// who is absent.
+package psi
+
+import "time"
+
+// Version is the version of this program, as model files record it.
+const Version = "0.1.0"
+
+// Config says what to learn and how. The zero value of all but Target is what we stand
+// behind.
+type Config struct {
+	Target string   // column to predict
+	Drop   []string // columns that are no inputs
+
+	// Missing are the texts that the rows' reader took for missing, beside the usual ones:
+	// the model remembers them for tables to come.
+	Missing []string
+
+	// Rows to choose the best weights by: a table of their own; or, if that is nil, a
+	// fraction of the rows (0 means 0.1), where ValidationBy, if not empty, names a column
+	// (a patient, a customer) whose equal values stay on one side. That column is no input.
+	Validation         Source
+	ValidationFraction float64
+	ValidationBy       string
+
+	Head   string          // "exact" (also "") or "learned"
+	Change func(*Settings) // alters the default settings; may be nil
+	Seed   uint64
+
+	Backend string // "auto" (also ""), "xla", "onnx" or "go"
+
+	// TimeBudget, if not 0, is what Train may take: phases of training are cut short.
+	TimeBudget time.Duration
+	// Checkpoint, if not empty, is a file in which the state of the training is kept until
+	// it ends; the caller removes it once the model is saved. With Resume, a training goes on
+	// from it if it is there.
+	Checkpoint string
+	Resume     bool
+	SaveEvery  time.Duration // between checkpoints; 0 means 2 s
+	// Scratch is a directory for rows that do not fit into memory; "" is the system's.
+	Scratch string
+
+	Progress func(Progress) // called often; may be nil
+}
+
+// Progress tells how far a training is.
+type Progress struct {
+	Stage       string        // "read", "fit", "polish", "refit", "spread", "audit"
+	Member      int           // network under way, from 0
+	Step, Steps int           // of the stage; 0 where there are none
+	Done        float64       // share of the training, 0 to 1
+	Remaining   time.Duration // about what the rest will take; 0 while not known
+	Error       float64       // root mean squared error of the validation rows, best so far, in the target's units; NaN while not known
+	Note        string        // something to tell a person, said once
+}

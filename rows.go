@@ -1,0 +1,112 @@
+package psi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/table"
+)
+
+// span is a half-open range of rows; the zero value is all of them.
+type span struct{ from, to int }
+
+// chunk is some consecutive rows of a source as a model reads them.
+type chunk struct {
+	first  int // number of the first row within the source
+	table  *table.Table
+	values []*table.Column // what the table had, in the order of the model's columns
+	batch  *encode.Batch
+}
+
+// chunks reads the rows of a source that lie in the span. Columns named in unknown are
+// taken for missing, whether the source has them or not.
+func (m *Model) chunks(ctx context.Context, rows Source, within span, unknown []string) iter.Seq2[*chunk, error] {
+	return func(yield func(*chunk, error) bool) {
+		if err := m.checkUnknown(unknown); err != nil {
+			yield(nil, err)
+			return
+		}
+		for first := 0; within.to == 0 || first < within.to; {
+			t, err := rows.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			from, to := max(0, within.from-first), t.Rows()
+			if within.to > 0 {
+				to = min(to, within.to-first)
+			}
+			if from < to {
+				c, err := m.chunk(part(t, from, to), first+from, unknown)
+				if !yield(c, err) || err != nil {
+					return
+				}
+			}
+			first += t.Rows()
+		}
+	}
+}
+
+// part is rows [from, to).
+func part(t *table.Table, from, to int) *table.Table {
+	if from == 0 && to == t.Rows() {
+		return t
+	}
+	rows := make([]int, to-from)
+	for i := range rows {
+		rows[i] = from + i
+	}
+	return t.Select(rows)
+}
+
+func (m *Model) checkUnknown(unknown []string) error {
+	for _, name := range unknown {
+		if !slices.Contains(m.Columns(), name) {
+			return &table.Error{Row: -1, Column: name, Message: "the model has no such column, so it cannot be unknown to it", Remedy: "check the spelling"}
+		}
+	}
+	return nil
+}
+
+func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, error) {
+	c := &chunk{first: first, table: t}
+	inputs := &table.Table{}
+	for _, f := range m.manifest.Columns {
+		value := t.Column(f.Name)
+		input := value
+		if slices.Contains(unknown, f.Name) {
+			input = missing(f, t.Rows())
+		}
+		switch {
+		case input == nil:
+			return nil, &table.Error{
+				Row: -1, Column: f.Name, Message: "the table lacks this column, which the model was trained on",
+				Remedy: "add it, or name it in --unknown",
+			}
+		case value == nil:
+			value = input
+		}
+		c.values, inputs.Columns = append(c.values, value), append(inputs.Columns, input)
+	}
+	var err error
+	c.batch, err = m.manifest.Encoder.Encode(inputs)
+	return c, err
+}
+
+// missing is a column without a single cell.
+func missing(f table.Field, rows int) *table.Column {
+	c := &table.Column{Name: f.Name, Kind: f.Kind, Observed: make([]bool, rows)}
+	if f.Kind == table.Category {
+		c.Codes = slices.Repeat([]int32{-1}, rows)
+	} else {
+		c.Numbers = make([]float64, rows)
+	}
+	return c
+}

@@ -1,0 +1,184 @@
+package psi
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/objective"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// Settings are the sizes of the network and the recipe of its training. The defaults
+// depend on the head and on the number of training rows; see DefaultSettings.
+type Settings struct {
+	Head     string `json:"head" doc:"exact: attributions are the model's Shapley values by construction; learned: the paper's, which come near them" measured:"docs/adr/0002"`
+	Form     string `json:"form" doc:"exact head: product, or tensor-train" measured:"docs/adr/0002"`
+	Channels int    `json:"channels" doc:"exact head: products, or trains, that are added up" measured:"docs/adr/0002"`
+	Rank     int    `json:"rank" doc:"tensor-train: rows of a player's matrix" measured:"docs/adr/0002"`
+	Width    int    `json:"width" doc:"learned head: width of the trunk" measured:"docs/adr/0002"`
+	Layers   int    `json:"layers" doc:"learned head: layers of the trunk" measured:"docs/adr/0002"`
+	Members  int    `json:"members" doc:"networks that are averaged" measured:"docs/adr/0010"`
+
+	Bins        int `json:"bins" doc:"piecewise-linear bins of a numeric column" measured:"docs/adr/0004"`
+	Frequencies int `json:"frequencies" doc:"learned periodic features of a numeric column" measured:"docs/adr/0004"`
+	Embedding   int `json:"embedding" doc:"width of a column's embedding" measured:"docs/adr/0002"`
+	Hidden      int `json:"hidden" doc:"hidden layers of a column's network, beyond the first" measured:"docs/adr/0002"`
+
+	Steps          int     `json:"steps" doc:"training steps of the mean" measured:"docs/adr/0010"`
+	Batch          int     `json:"batch" doc:"rows per step" measured:"docs/adr/0010"`
+	Rate           float64 `json:"lr" doc:"highest learning rate" measured:"docs/adr/0010"`
+	Decay          float64 `json:"decay" doc:"weight decay" measured:"docs/adr/0010"`
+	Clip           float64 `json:"clip" doc:"largest norm of a gradient" measured:"docs/adr/0005"`
+	Average        float64 `json:"average" doc:"decay of the moving average of the weights" measured:"docs/adr/0005"`
+	Sampler        string  `json:"sampler" doc:"of the masked copies: kernel, uniform or bernoulli" measured:"docs/adr/0005"`
+	MaskedExponent float64 `json:"masked_exponent" doc:"γ: how far the noise of masked copies lowers their weight" measured:"docs/adr/0005"`
+
+	Estimator   string  `json:"estimator" doc:"learned head: of the distance from Shapley values: ls, product, stop or abs" measured:"docs/adr/0003"`
+	Beta        float64 `json:"beta" doc:"learned head: weight of that distance" measured:"docs/adr/0003"`
+	PolishSteps int     `json:"polish_steps" doc:"learned head: steps without labels, for fidelity" measured:"docs/adr/0003"`
+	PolishRate  float64 `json:"polish_lr" doc:"learned head: highest learning rate of these" measured:"docs/adr/0003"`
+
+	RefitSteps int     `json:"refit_steps" doc:"exact head: steps of the mean with rows weighed by their precision" measured:"docs/adr/0006"`
+	RefitRate  float64 `json:"refit_lr" doc:"exact head: highest learning rate of these" measured:"docs/adr/0006"`
+
+	SpreadSteps   int     `json:"spread_steps" doc:"steps of the standard deviations" measured:"docs/adr/0006"`
+	SpreadRate    float64 `json:"spread_lr" doc:"highest learning rate of these" measured:"docs/adr/0006"`
+	SpreadPenalty float64 `json:"spread_penalty" doc:"λ: noise that no column explains belongs to none" measured:"docs/adr/0006"`
+	SigmaWidth    int     `json:"sigma_width" doc:"hidden units of a column's σ network" measured:"docs/adr/0006"`
+	HiddenWidth   int     `json:"hidden_width" doc:"hidden units of the network for what is missing" measured:"docs/adr/0006"`
+}
+
+// Setting describes one of the Settings.
+type Setting struct {
+	Key      string
+	Default  string // for a table of about 20,000 rows
+	Meaning  string
+	Measured string // where the measurement behind the default is written up
+}
+
+// typicalRows is the table that the default of a Setting is given for.
+const typicalRows = 20_000
+
+// ListSettings describes all settings, in a fixed order.
+func ListSettings() []Setting {
+	defaults := reflect.ValueOf(DefaultSettings(string(network.Exact), typicalRows))
+	list := make([]Setting, defaults.NumField())
+	for i := range list {
+		f := defaults.Type().Field(i)
+		list[i] = Setting{
+			Key: f.Tag.Get("json"), Default: fmt.Sprint(defaults.Field(i)),
+			Meaning: f.Tag.Get("doc"), Measured: f.Tag.Get("measured"),
+		}
+	}
+	return list
+}
+
+// Set changes one setting, by its key.
+func (s *Settings) Set(key, value string) error {
+	all := reflect.ValueOf(s).Elem()
+	for i := range all.NumField() {
+		if all.Type().Field(i).Tag.Get("json") != key {
+			continue
+		}
+		switch field := all.Field(i); field.Kind() {
+		case reflect.String:
+			field.SetString(value)
+		case reflect.Int:
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return fmt.Errorf("setting %s: %q is not a whole number", key, value)
+			}
+			field.SetInt(int64(n))
+		default:
+			x, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return fmt.Errorf("setting %s: %q is not a number", key, value)
+			}
+			field.SetFloat(x)
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no setting %q: psi train --help-config lists them%s", key, nearest(key))
+}
+
+// nearest suggests a key that begins alike.
+func nearest(key string) string {
+	for _, s := range ListSettings() {
+		if len(key) > 2 && strings.HasPrefix(s.Key, key[:3]) {
+			return fmt.Sprintf(" (%s?)", s.Key)
+		}
+	}
+	return ""
+}
+
+// DefaultSettings are what we stand behind for a head and a number of training rows.
+func DefaultSettings(head string, rows int) Settings {
+	h := network.Head(head)
+	n, c := network.Default(network.Inputs{}, h, rows), train.Default(h, rows)
+	return Settings{
+		Head: head, Form: string(n.Form), Channels: n.Channels, Rank: n.Rank, Width: n.Width, Layers: n.Layers, Members: 1,
+		Bins: network.DefaultBins(rows), Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
+		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average,
+		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent,
+		Estimator: string(c.Estimator), Beta: c.Beta, PolishSteps: c.PolishSteps, PolishRate: c.PolishRate,
+		RefitSteps: c.RefitSteps, RefitRate: c.RefitRate,
+		SpreadSteps: c.SpreadSteps, SpreadRate: c.SpreadRate, SpreadPenalty: c.SpreadPenalty,
+		SigmaWidth: n.SigmaWidth, HiddenWidth: n.HiddenWidth,
+	}
+}
+
+// most bounds the settings: a model file is hostile until checked, and so is a typing
+// error.
+var most = map[string]int{
+	"channels": 1 << 14, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bins": 4096,
+	"frequencies": 1024, "embedding": 1024, "hidden": 8, "sigma_width": 1024, "hidden_width": 4096,
+	"steps": 1 << 24, "batch": 1 << 16, "polish_steps": 1 << 24, "refit_steps": 1 << 24, "spread_steps": 1 << 24,
+}
+
+// Validate says what is wrong with the settings.
+func (s Settings) Validate() error {
+	all := reflect.ValueOf(s)
+	for i := range all.NumField() {
+		key := all.Type().Field(i).Tag.Get("json")
+		if limit, ok := most[key]; ok && all.Field(i).Int() > int64(limit) {
+			return fmt.Errorf("setting %s is %d: at most %d", key, all.Field(i).Int(), limit)
+		}
+	}
+	if s.Members < 1 {
+		return fmt.Errorf("setting members is %d: at least 1", s.Members)
+	}
+	if s.Bins < 1 {
+		return fmt.Errorf("setting bins is %d: at least 1", s.Bins)
+	}
+	if err := s.network(network.Inputs{Numeric: 1, Bins: s.Bins}).Validate(); err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	if err := s.recipe(0).Validate(); err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	return nil
+}
+
+// network is the network of the settings for a table's inputs.
+func (s Settings) network(in network.Inputs) network.Config {
+	return network.Config{
+		Inputs: in, Outputs: 1, Head: network.Head(s.Head), Form: network.Form(s.Form),
+		Frequencies: s.Frequencies, Embedding: s.Embedding, Hidden: s.Hidden,
+		Channels: s.Channels, Rank: s.Rank, Width: s.Width, Layers: s.Layers,
+		SigmaWidth: s.SigmaWidth, HiddenWidth: s.HiddenWidth,
+	}
+}
+
+// recipe is the training of the settings.
+func (s Settings) recipe(seed uint64) train.Config {
+	return train.Config{
+		Seed: seed, Steps: s.Steps, Batch: s.Batch, Rate: s.Rate, Decay: s.Decay, Clip: s.Clip, Average: s.Average,
+		Sampler: train.Sampler(s.Sampler), MaskedExponent: s.MaskedExponent,
+		Estimator: objective.Estimator(s.Estimator), Beta: s.Beta, PolishSteps: s.PolishSteps, PolishRate: s.PolishRate,
+		RefitSteps: s.RefitSteps, RefitRate: s.RefitRate,
+		SpreadSteps: s.SpreadSteps, SpreadRate: s.SpreadRate, SpreadPenalty: s.SpreadPenalty,
+	}
+}

@@ -1,0 +1,265 @@
+package psi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/intake"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/train"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Source is where rows come from: a file opened by package table, or the Source method
+// of a table in memory.
+type Source = table.Source
+
+// usualFraction of the rows validate. Measured in docs/adr/0010.
+const usualFraction = 0.1
+
+// auditShare of a time budget is kept for the audit.
+const auditShare = 0.1
+
+// Train learns from all rows of a source. It does not close it.
+func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
+	start := time.Now()
+	if c.Head == "" {
+		c.Head = string(network.Exact)
+	}
+	if c.ValidationFraction == 0 {
+		c.ValidationFraction = usualFraction
+	}
+	if c.SaveEvery == 0 {
+		c.SaveEvery = usualSaveEvery
+	}
+	backend, why, err := engine.Open(c.Backend)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{Config: c, backend: backend, start: start}
+	t.note("backend " + why)
+	inputs, err := t.inputs(rows.Schema())
+	if err != nil {
+		return nil, err
+	}
+	t.say(Progress{Stage: "read", Error: math.NaN()})
+	in, err := intake.Read(ctx, rows, intake.Options{
+		Target: c.Target, Inputs: inputs, Bins: t.settle,
+		Validation: c.Validation, Fraction: c.ValidationFraction, By: c.ValidationBy, Seed: c.Seed,
+		Scratch: c.Scratch,
+	})
+	if err != nil {
+		return nil, err
+	}
+	model, err := t.run(ctx, in, rows.Schema())
+	return model, errors.Join(err, in.Close())
+}
+
+// training is one call of Train.
+type training struct {
+	Config
+	backend  *engine.Backend
+	settings Settings
+	start    time.Time
+	net      *network.Network
+	in       *intake.Intake
+	nextSave time.Time // of a checkpoint
+}
+
+func (t *training) say(p Progress) {
+	if t.Progress != nil {
+		t.Progress(p)
+	}
+}
+
+func (t *training) note(text string) { t.say(Progress{Stage: "read", Error: math.NaN(), Note: text}) }
+
+// inputs are the columns that become players.
+func (t *training) inputs(schema *table.Schema) ([]string, error) {
+	target := schema.Field(t.Target)
+	wrong := func(column, message, remedy string) error {
+		return &table.Error{Row: -1, Column: column, Message: message, Remedy: remedy}
+	}
+	switch {
+	case t.Target == "":
+		return nil, errors.New("no target: say which column to predict")
+	case target == nil:
+		return nil, wrong(t.Target, "the table has no such column to predict", "choose one of "+listFields(schema))
+	case target.Kind == table.Category:
+		return nil, wrong(t.Target, "the target is text, and only numbers can be predicted so far", "choose a numeric column")
+	}
+	for _, name := range append(slices.Clone(t.Drop), t.ValidationBy) {
+		if name != "" && schema.Field(name) == nil {
+			return nil, wrong(name, "the table has no such column", "choose one of "+listFields(schema))
+		}
+	}
+	if !(t.ValidationFraction > 0 && t.ValidationFraction < 1) {
+		return nil, fmt.Errorf("the validation fraction is %g: it must lie between 0 and 1", t.ValidationFraction)
+	}
+	var inputs []string
+	for _, f := range schema.Fields {
+		if f.Name == t.Target || f.Name == t.ValidationBy || slices.Contains(t.Drop, f.Name) {
+			continue
+		}
+		inputs = append(inputs, f.Name)
+		for _, note := range f.Notes {
+			t.note(fmt.Sprintf("column %q: %s", f.Name, note))
+		}
+	}
+	if len(inputs) == 0 {
+		return nil, errors.New("no input column is left: the table needs one beside the target")
+	}
+	if t.ValidationBy != "" {
+		t.note(fmt.Sprintf("column %q divides the rows and is no input", t.ValidationBy))
+	}
+	return inputs, nil
+}
+
+// listFields names the columns, but not hundreds of them.
+func listFields(schema *table.Schema) string {
+	const few = 12
+	text := ""
+	for i, f := range schema.Fields {
+		if i == few {
+			return text + fmt.Sprintf(" … (%d columns)", len(schema.Fields))
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += f.Name
+	}
+	return text
+}
+
+// settle decides the settings, now that the number of training rows is known, and
+// returns the bins of numeric columns.
+func (t *training) settle(rows int) (bins int, err error) {
+	t.settings = DefaultSettings(t.Head, rows)
+	if t.Change != nil {
+		t.Change(&t.settings)
+		if t.settings.Head != t.Head { // the other head has other defaults
+			t.Head = t.settings.Head
+			t.settings = DefaultSettings(t.Head, rows)
+			t.Change(&t.settings)
+		}
+	}
+	return t.settings.Bins, t.settings.Validate()
+}
+
+func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Schema) (*Model, error) {
+	t.in = in
+	if in.Unlabelled > 0 {
+		t.note(fmt.Sprintf("%d rows are left out: their target is missing", in.Unlabelled))
+	}
+	var err error
+	t.net, err = network.New(t.settings.network(inputsOf(in.Encoder)))
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{manifest: t.manifest(schema)}
+	point, err := t.resume(m.manifest)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.settings.Members {
+		if i < len(point.Members) {
+			continue // finished before the interruption
+		}
+		member, err := t.member(ctx, i, point)
+		if err != nil {
+			return nil, err
+		}
+		point.Members = append(point.Members, *member)
+		point.State = nil
+		if err := t.saveNow(point); err != nil {
+			return nil, err
+		}
+	}
+	m.members = point.members()
+	m.history = historyCSV(point.histories())
+	for _, member := range m.members {
+		m.manifest.Nodes = append(m.manifest.Nodes, member.Nodes)
+	}
+	if err := m.prepare(t.backend); err != nil {
+		return nil, err
+	}
+	if err := t.conclude(ctx, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// member trains one network, or trains it on from point.
+func (t *training) member(ctx context.Context, i int, point *checkpoint) (*trained, error) {
+	run, err := train.New(t.net, t.backend, t.settings.recipe(memberSeed(t.Seed, i)), t.in.Training, t.in.Validation)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	if point.State != nil {
+		if err := run.Restore(point.State); err != nil {
+			return nil, err
+		}
+	}
+	best := math.NaN()
+	err = run.Train(ctx, train.Watch{
+		Deadline: t.deadline(i),
+		Progress: func(p train.Progress) {
+			if p.Error < best || math.IsNaN(best) {
+				best = p.Error
+			}
+			t.say(Progress{
+				Stage: p.Phase, Member: i, Step: p.Step, Steps: p.Steps,
+				Done: (float64(i) + p.Done) / float64(t.settings.Members), Remaining: t.remaining(i, p),
+				Error: math.Sqrt(best) * t.in.Target.Std, Note: p.Note,
+			})
+		},
+		Save: func(s *train.State) error { return t.save(point, s) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	weights, err := run.Weights()
+	if err != nil {
+		return nil, err
+	}
+	return &trained{Member: network.Member{Weights: weights, Nodes: run.Nodes()}, History: run.History()}, nil
+}
+
+// memberSeed is the seed of a member; the first has the training's own.
+func memberSeed(seed uint64, member int) uint64 { return seed + uint64(member)*0x9E3779B97F4A7C15 }
+
+// deadline is when member i must be done.
+func (t *training) deadline(i int) time.Time {
+	if t.TimeBudget == 0 {
+		return time.Time{}
+	}
+	end := t.start.Add(time.Duration((1 - auditShare) * float64(t.TimeBudget)))
+	now := time.Now()
+	return now.Add(end.Sub(now) / time.Duration(t.settings.Members-i))
+}
+
+func (t *training) remaining(i int, p train.Progress) time.Duration {
+	if p.Done == 0 || p.Remaining == 0 {
+		return 0
+	}
+	whole := time.Duration(float64(p.Remaining) / max(1e-3, 1-p.Done))
+	return p.Remaining + whole*time.Duration(t.settings.Members-1-i)
+}
+
+// conclude measures the model on its validation rows and audits it.
+func (t *training) conclude(ctx context.Context, m *Model) error {
+	t.say(Progress{Stage: "audit", Done: 1, Error: math.NaN()})
+	metrics, err := m.measure(ctx, t.in.Validation)
+	if err != nil {
+		return err
+	}
+	m.manifest.Metrics = metrics
+	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, labels(t.in.Validation, m.manifest.Scale), auditPlan(t.settings, t.net.Inputs.Players()))
+	return err
+}
