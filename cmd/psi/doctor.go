@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/synth"
+)
+
+func (p *program) doctorCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say which backends work here, how fast, and what to install",
+		Long: `doctor opens each backend and times training steps of a small network on it. A backend
+that does not work comes with the reason and with what to install.`,
+		Example: `  psi doctor
+  psi doctor --json`,
+		Args: arguments(),
+	}
+	addJSON(c.Flags(), &asJSON)
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return p.doctor(cmd.Context(), asJSON) }
+	return c
+}
+
+// diagnosis is what doctor finds.
+type diagnosis struct {
+	Schema   string         `json:"schema"`
+	Version  string         `json:"version"`
+	Revision *string        `json:"revision"`
+	Go       string         `json:"go"`
+	System   string         `json:"system"`
+	CPUs     int            `json:"cpus"`
+	Memory   *int64         `json:"memory_bytes"`
+	Backends []backendState `json:"backends"`
+}
+
+// backendState is what doctor finds of a backend.
+type backendState struct {
+	Name    string   `json:"name"`
+	Works   bool     `json:"works"`
+	Taken   bool     `json:"taken"` // by --backend auto
+	Step    *float64 `json:"step_ms"`
+	Reason  *string  `json:"reason"`
+	Install *string  `json:"install"`
+}
+
+func (p *program) doctor(ctx context.Context, asJSON bool) error {
+	d := diagnosis{
+		Schema: "psi.doctor/v1", Version: psi.Version, Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Memory: memory(),
+	}
+	if r := revision(); r != "" {
+		d.Revision = &r
+	}
+	taken := false
+	for _, name := range engine.Names() {
+		state, err := examine(ctx, name)
+		if err != nil {
+			return err
+		}
+		if state.Works && !taken {
+			taken, state.Taken = true, true
+		}
+		d.Backends = append(d.Backends, state)
+	}
+	if asJSON {
+		return p.document(d)
+	}
+	_, err := p.stdout.Write([]byte(d.text()))
+	return err
+}
+
+// examine opens a backend and times it.
+func examine(ctx context.Context, name string) (backendState, error) {
+	state := backendState{Name: name}
+	_, _, err := engine.Open(name)
+	if err == nil {
+		step, failure := timeStep(ctx, name)
+		if ctx.Err() != nil {
+			return state, ctx.Err()
+		}
+		if err = failure; err == nil {
+			state.Works, state.Step = true, &step
+			return state, nil
+		}
+	}
+	reason, install := strings.TrimPrefix(err.Error(), name+": "), toInstall(name)
+	state.Reason, state.Install = &reason, &install
+	return state, nil
+}
+
+// toInstall says how to get a backend.
+func toInstall(name string) string {
+	switch name {
+	case "xla":
+		return "build psi with -tags xla and install a PJRT plugin of XLA for your processor"
+	case "onnx":
+		return "build psi with make, which puts libonnxruntime.so.1 beside the program, or let ONNXRUNTIME_SHARED_LIBRARY_PATH name that library"
+	}
+	return "build psi anew"
+}
+
+// timeStep is the time of a training step in milliseconds: 256 rows of synth1, the
+// network as it is by default.
+func timeStep(ctx context.Context, backend string) (float64, error) {
+	sample, err := synth.Generate("synth1", 1024, 0)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := sample.Table()
+	if err != nil {
+		return 0, err
+	}
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	const warm, most, longest = 5, 100, time.Second
+	var since time.Time
+	steps, took := 0, time.Duration(0)
+	_, err = psi.Train(ctx, rows.Source(), psi.Config{
+		Target: "y", Backend: backend,
+		Progress: func(s psi.Progress) {
+			switch {
+			case s.Stage != "fit" || ctx.Err() != nil:
+			case s.Step == warm: // by then the graph is compiled
+				since = time.Now()
+			case s.Step > warm:
+				steps, took = s.Step-warm, time.Since(since)
+				if steps == most || took > longest {
+					enough()
+				}
+			}
+		},
+	})
+	if steps > 0 {
+		return float64(took.Microseconds()) / 1000 / float64(steps), nil
+	}
+	return 0, err
+}
+
+// memory is that of the machine, where the system tells it.
+func memory() *int64 {
+	file, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var kilobytes int64
+		if n, _ := fmt.Sscanf(lines.Text(), "MemTotal: %d kB", &kilobytes); n == 1 {
+			total := kilobytes << 10
+			return &total
+		}
+	}
+	return nil
+}
+
+func (d *diagnosis) text() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "psi %s, %s, %s, %s", version(), d.Go, d.System, countOf(d.CPUs, "CPU"))
+	if d.Memory != nil {
+		fmt.Fprintf(&text, ", %.1f GB of memory", float64(*d.Memory)/1e9)
+	}
+	text.WriteString("\n\nbackends, fastest first; --backend auto takes the first that works\n")
+	var lines [][]string
+	for _, b := range d.Backends {
+		if !b.Works {
+			lines = append(lines, []string{b.Name, "absent", *b.Reason}, []string{"", "", "to have it: " + *b.Install})
+			continue
+		}
+		speed := fmt.Sprintf("%.1f ms for a small training step", *b.Step)
+		if b.Taken {
+			speed += "; auto takes it"
+		}
+		lines = append(lines, []string{b.Name, "works", speed})
+	}
+	text.WriteString(aligned("  ", lines))
+	return text.String()
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+)
+
+// explainFlags are what explain is asked for.
+type explainFlags struct {
+	resultFlags
+	mode         choice
+	layout       choice
+	backend      choice
+	z            float64
+	top          int
+	rows         string
+	interactions bool
+	unknown      []string
+}
+
+func (p *program) explainCommand() *cobra.Command {
+	f := explainFlags{mode: choose("fast", "exact"), layout: choose("wide", "long")}
+	c := &cobra.Command{
+		Use:   "explain MODEL DATA",
+		Short: "Explain predictions: what each column added or took away",
+		Long: `explain gives for each row of DATA the prediction and, for every column, its Shapley
+attribution as a mean and a standard deviation. Base and attributions add up to the
+prediction. On the screen it shows a few rows for people; with -o, --format or --json it
+writes all rows for programs.
+
+Mode fast is one forward pass. With a model's exact head, the default of psi train, these
+are the Shapley values of the model. Mode exact computes them from all coalitions of the
+columns, whatever the head, for at most 16 columns.
+
+DATA is a file, a quoted pattern such as 'part-*.csv' (the first column then names the
+file), or - with --format.`,
+		Example: `  psi explain model.psi new.csv
+  psi explain model.psi new.csv --rows 40:41 --interactions
+  psi explain model.psi new.csv --unknown income,age
+  psi explain model.psi new.parquet -o attributions.parquet
+  psi explain model.psi new.csv --layout long -o attributions.csv
+  psi explain model.psi - --format arrow -o - < new.arrow > attributions.arrow`,
+		Args: arguments(modelArgument, dataArgument),
+	}
+	flags := c.Flags()
+	flags.Var(&f.mode, "mode", "how attributions are computed")
+	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
+	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
+	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
+	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too (not in tables)")
+	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
+	flags.Var(&f.layout, "layout", "of a table: a line for each row, or for each row and column")
+	addBackend(flags, &f.backend)
+	f.resultFlags.add(flags)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.explain(cmd.Context(), args[0], args[1], &f)
+	}
+	return c
+}
+
+// shownRows is how many rows are enough on the screen, unless more are asked for.
+const shownRows = 10
+
+func (p *program) explain(ctx context.Context, path, argument string, f *explainFlags) error {
+	to, err := f.destination(textFormat)
+	if err != nil {
+		return err
+	}
+	options, err := f.options(to)
+	if err != nil {
+		return err
+	}
+	format, err := f.inputFormat(argument)
+	if err != nil {
+		return err
+	}
+	rows, err := p.data(argument, format)
+	if err != nil {
+		return err
+	}
+	if err := f.checkFormat(rows); err != nil {
+		return err
+	}
+	if rows.pattern && to.json {
+		return &usageError{"JSON has no place yet for the names of several files", "write a .csv, .parquet or .arrow file, or explain one file at a time"}
+	}
+	model, err := psi.OpenOn(path, f.backend.word)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	out, err := p.explanationSink(to, f.layout.word, rows.pattern, empty(model, options))
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	in := &modelData{data: rows, program: p, model: model, unknown: f.unknown}
+	most := 0
+	if to.format == textFormat && f.rows == "" {
+		most = shownRows
+	}
+	if err := writeBehind(ctx, in.explanations(options, most), out.write); err != nil {
+		return err
+	}
+	if out.count == 0 && f.rows != "" {
+		return &plainError{rows.name, "it has no rows " + f.rows, "rows are counted from 0"}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	if most > 0 && out.count == most {
+		p.note("these are the first %d rows: --rows %d:%d shows the next, -o FILE.csv writes all", most, most, 2*most)
+	}
+	return p.written(f.resultFlags, model.Digest(), out.count)
+}
+
+// options checks what can be checked without the model.
+func (f *explainFlags) options(to destination) (psi.Explain, error) {
+	o := psi.Explain{Mode: explain.Mode(f.mode.word), Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions}
+	switch {
+	case !(f.z > 0) || math.IsInf(f.z, 0):
+		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
+	case f.top < 1:
+		return o, &usageError{fmt.Sprintf("--top is %d", f.top), "give a whole number from 1 up"}
+	case f.interactions && !to.json && to.format != textFormat:
+		return o, &usageError{"a table has no place for --interactions", "add --json, or write to a file that ends in .json"}
+	}
+	var err error
+	o.From, o.To, err = parseRows(f.rows)
+	return o, err
+}
+
+// parseRows reads A:B, where either may be left out.
+func parseRows(text string) (from, to int, err error) {
+	if text == "" {
+		return 0, 0, nil
+	}
+	wrong := func(why string) error {
+		return &usageError{fmt.Sprintf("--rows is %q: %s", text, why), "give A:B, the first row and the one after the last, counted from 0"}
+	}
+	a, b, colon := strings.Cut(text, ":")
+	number := func(part string) int {
+		n, failure := 0, error(nil)
+		if part != "" {
+			n, failure = strconv.Atoi(part)
+		}
+		if failure != nil || n < 0 {
+			err = wrong("these are no numbers of rows")
+		}
+		return n
+	}
+	from, to = number(a), number(b)
+	switch {
+	case err != nil:
+	case !colon:
+		err = wrong("there is no colon")
+	case b != "" && to <= from:
+		err = wrong("it holds no row")
+	}
+	return from, to, err
+}
+
+// explanations explains all tables, but no more rows than most, if that is not 0.
+func (d *modelData) explanations(o psi.Explain, most int) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
+	return func(ctx context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
+		return func(yield func(ofFile[*explain.Explanation], error) bool) {
+			left := most
+			for i := range d.parts() {
+				if most > 0 {
+					if left == 0 {
+						return
+					}
+					o.To = left
+				}
+				for e, err := range d.explainPart(ctx, i, o) {
+					if err == nil {
+						left -= e.Rows
+					}
+					if !yield(ofFile[*explain.Explanation]{d.data.part(i), e}, inFile(err, d.data.part(i))) || err != nil {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+func (d *modelData) explainPart(ctx context.Context, i int, o psi.Explain) iter.Seq2[*explain.Explanation, error] {
+	return func(yield func(*explain.Explanation, error) bool) {
+		source, err := d.part(i)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		rows := readAhead(ctx, source)
+		defer rows.Close()
+		d.model.Explanations(ctx, rows, o)(yield)
+	}
+}

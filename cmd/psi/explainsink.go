@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
+)
+
+// explanationSink writes explanations. One of its three ways out is there.
+type explanationSink struct {
+	table tableSink
+
+	stage *stage
+	json  *explain.JSONWriter
+
+	text *textSink
+
+	long     bool
+	withFile bool // rows name their file
+	count    int  // rows written
+	empty    *explain.Explanation
+}
+
+// empty is the explanation of no rows: it still says which columns there are.
+func empty(m *psi.Model, o psi.Explain) *explain.Explanation {
+	return &explain.Explanation{
+		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.Head() == "exact" || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
+		Outputs: []string{m.Manifest().Target}, Scale: explain.Identity, Players: m.Columns(),
+		Values: make([]*table.Column, len(m.Columns())),
+	}
+}
+
+func (p *program) explanationSink(to destination, layout string, withFile bool, none *explain.Explanation) (*explanationSink, error) {
+	s := &explanationSink{long: layout == "long", withFile: withFile, empty: none}
+	var err error
+	switch {
+	case to.json:
+		if s.stage, err = p.stage(to); err == nil {
+			s.json = explain.NewJSONWriter(s.stage)
+		}
+	case to.format == textFormat:
+		s.text = &textSink{program: p, withFile: withFile}
+	default:
+		s.table, err = p.tableSink(to)
+	}
+	return s, err
+}
+
+func (s *explanationSink) write(ctx context.Context, of ofFile[*explain.Explanation]) error {
+	s.count += of.rows.Rows
+	switch {
+	case s.json != nil:
+		return s.json.Write(of.rows)
+	case s.text != nil:
+		s.text.add(of)
+		return nil
+	}
+	tabulate := of.rows.Wide
+	if s.long {
+		tabulate = of.rows.Long
+	}
+	t, err := tabulate()
+	if err == nil && s.withFile {
+		t, err = withFile(t, of.file)
+	}
+	if err != nil {
+		return err
+	}
+	return s.table.Write(ctx, t)
+}
+
+// Close completes the output; a table of no rows still has its columns.
+func (s *explanationSink) Close() error {
+	if s.count == 0 && s.text == nil {
+		if err := s.write(context.Background(), ofFile[*explain.Explanation]{rows: s.empty}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.json != nil:
+		if err := s.json.Close(); err != nil {
+			return err
+		}
+		return s.stage.Close()
+	case s.text != nil:
+		return s.text.close()
+	}
+	return s.table.Close()
+}
+
+// Abort drops what is not complete; after Close it does nothing.
+func (s *explanationSink) Abort() error {
+	switch {
+	case s.stage != nil:
+		return s.stage.Abort()
+	case s.table != nil:
+		return s.table.Abort()
+	}
+	return nil
+}
+
+// textSink shows explanations to people, once they are all there.
+type textSink struct {
+	program  *program
+	withFile bool
+	files    []string
+	parts    map[string][]*explain.Explanation
+}
+
+func (s *textSink) add(of ofFile[*explain.Explanation]) {
+	if s.parts == nil {
+		s.parts = map[string][]*explain.Explanation{}
+	}
+	if s.parts[of.file] == nil {
+		s.files = append(s.files, of.file)
+	}
+	s.parts[of.file] = append(s.parts[of.file], of.rows)
+}
+
+func (s *textSink) close() error {
+	var text bytes.Buffer
+	if len(s.files) == 0 {
+		text.WriteString("The table has no rows.\n")
+	}
+	for i, file := range s.files {
+		whole, err := explain.Join(s.parts[file])
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		if s.withFile {
+			text.WriteString(file + "\n\n")
+		}
+		if err := explain.Text(&text, whole, explain.TextOptions{Width: s.program.stdoutWidth()}); err != nil {
+			return err
+		}
+	}
+	_, err := s.program.stdout.Write(text.Bytes())
+	return err
+}

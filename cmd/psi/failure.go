@@ -1,0 +1,112 @@
+package main
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Exit codes.
+const (
+	failed     = 1
+	wrongUsage = 2
+)
+
+// usageError is a mistake that the command line alone shows. What only the files show is
+// no usageError, even if a flag names it.
+type usageError struct{ message, remedy string }
+
+func (e *usageError) Error() string { return e.message + "; " + e.remedy }
+
+// plainError is a failure of this program's own, with what to do about it.
+type plainError struct{ file, message, remedy string }
+
+func (e *plainError) Error() string { return e.message + "; " + e.remedy }
+
+// failure is an error as it is told to people and to programs.
+type failure struct {
+	code    int
+	text    string // all of it, for people
+	message string
+	file    string
+	row     int // -1 if it is not about one row
+	column  string
+	remedy  string
+}
+
+// failureOf makes an error tellable. Before the command began, nothing but the command
+// line can have been wrong.
+func failureOf(err error, began bool) failure {
+	f := failure{code: failed, row: -1, text: err.Error(), message: err.Error()}
+	if !began {
+		f.code = wrongUsage
+	}
+	if e, ok := errors.AsType[*usageError](err); ok {
+		f.code, f.text, f.message, f.remedy = wrongUsage, e.Error(), e.message, e.remedy
+	} else if e, ok := errors.AsType[*plainError](err); ok {
+		f.text, f.message, f.file, f.remedy = e.Error(), e.message, e.file, e.remedy
+		if e.file != "" {
+			f.text = e.file + ": " + f.text
+		}
+	} else if errors.Is(err, context.Canceled) {
+		f.text, f.message, f.remedy = "stopped; run it again to have all of it", "stopped", "run it again to have all of it"
+	} else if e, ok := errors.AsType[*table.Error](err); ok {
+		f.text, f.message, f.file, f.row, f.column, f.remedy = e.Error(), e.Message, e.File, e.Row, e.Column, e.Remedy
+	} else if e, ok := errors.AsType[*artifact.Error](err); ok {
+		f.text, f.message, f.file, f.remedy = e.Error(), e.Message, e.File, e.Remedy
+	}
+	if f.remedy == "" && cutShort(err) {
+		f.remedy = "the file is cut short or damaged: copy it again"
+		f.text += "; " + f.remedy
+	}
+	f.text = strings.ReplaceAll(f.text, "\n", "; ")
+	return f
+}
+
+// cutShort tells errors of unpacking.
+func cutShort(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
+}
+
+// report tells of a failure on stderr and, where JSON is wanted, on stdout.
+func (p *program) report(f failure, asJSON bool) {
+	p.note("psi: %s", f.text)
+	if !asJSON {
+		return
+	}
+	known := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	var row *int
+	if f.row >= 0 {
+		row = &f.row
+	}
+	_ = p.document(struct { // if stdout is gone too, the exit code is left
+		Schema  string  `json:"schema"`
+		Message string  `json:"message"`
+		File    *string `json:"file"`
+		Row     *int    `json:"row"`
+		Column  *string `json:"column"`
+		Remedy  *string `json:"remedy"`
+	}{"psi.error/v1", f.message, known(f.file), row, known(f.column), known(f.remedy)})
+}
+
+// inFile names the file of an error about a table that does not name its own.
+func inFile(err error, file string) error {
+	if e, ok := errors.AsType[*table.Error](err); ok && e.File == "" {
+		named := *e
+		named.File = file
+		return &named
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// choice is a flag that takes one of a few words. The first is its default.
+type choice struct {
+	words []string
+	word  string
+}
+
+func choose(words ...string) choice { return choice{words, words[0]} }
+
+// String is the word chosen.
+func (c *choice) String() string { return c.word }
+
+// Type is what help shows in the place of a value.
+func (c *choice) Type() string { return strings.Join(c.words, "|") }
+
+// Set takes one of the words.
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.words, word) {
+		return errors.New("choose " + either(c.words))
+	}
+	c.word = word
+	return nil
+}
+
+// either joins words as a person offers them.
+func either(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// flagError says what is wrong with a flag in a user's words.
+func flagError(cmd *cobra.Command, err error) error {
+	help := cmd.CommandPath() + " --help lists the flags"
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		flag := e.GetFlag()
+		return &usageError{fmt.Sprintf("--%s is %q", flag.Name, e.GetValue()), wanted(flag, e)}
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return &usageError{fmt.Sprintf("--%s needs a value", e.GetFlag().Name), help}
+	}
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := "--" + e.GetSpecifiedName()
+		if e.GetSpecifiedShortnames() != "" {
+			name = "-" + e.GetSpecifiedName()
+		}
+		return &usageError{fmt.Sprintf("%s has no flag %s", cmd.CommandPath(), name), help}
+	}
+	return &usageError{err.Error(), help}
+}
+
+// wanted says what a flag takes.
+func wanted(flag *pflag.Flag, err *pflag.InvalidValueError) string {
+	switch flag.Value.Type() {
+	case "uint64":
+		return "give a whole number from 0 up"
+	case "int":
+		return "give a whole number"
+	case "float64":
+		return "give a number"
+	case "duration":
+		return "give a time such as 10m or 1h30m"
+	case "bool":
+		return "give true, false or nothing"
+	}
+	return err.Unwrap().Error()
+}
+
+// arguments takes exactly the named ones.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+			return &usageError{cmd.CommandPath() + " needs " + strings.Join(names[len(args):], " and "), "for example " + example}
+		}
+		if len(args) > len(names) {
+			remedy := cmd.CommandPath() + " --help shows what it takes"
+			if slices.Contains(names, dataArgument) {
+				remedy = "to read several files as one table, quote their pattern: 'part-*.csv'"
+			}
+			return &usageError{fmt.Sprintf("%q is one argument too many", args[len(names)]), remedy}
+		}
+		return nil
+	}
+}
+
+// Arguments of commands, as help names them.
+const (
+	modelArgument = "MODEL"
+	dataArgument  = "DATA"
+)
+
+func addJSON(flags *pflag.FlagSet, to *bool) {
+	flags.BoolVar(to, "json", false, "print one JSON document on standard output")
+}
+
+func addBackend(flags *pflag.FlagSet, to *choice) {
+	*to = choose("auto", "xla", "onnx", "go")
+	flags.Var(to, "backend", "what computes: auto takes the fastest that works (psi doctor lists them)")
+}
+
+func addInputFormat(flags *pflag.FlagSet, to *string) {
+	flags.StringVar(to, "format", "", "format of DATA if it is - or its name tells none: csv, tsv, parquet or arrow")
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// standardInput is the DATA that stands for it, and standardOutput the -o.
+const (
+	standardInput  = "-"
+	standardOutput = "-"
+)
+
+// data is what the argument DATA names: files, or standard input.
+type data struct {
+	name    string // for messages
+	files   []string
+	pattern bool // the files are those of a pattern
+	stdin   io.Reader
+	format  string // from --format, for standard input and names that tell none
+}
+
+// data finds what DATA names, without opening it.
+func (p *program) data(argument, format string) (*data, error) {
+	d := &data{name: argument, format: format}
+	if format != "" {
+		if _, err := inputFormat(format); err != nil {
+			return nil, err
+		}
+	}
+	if argument == standardInput {
+		if format == "" {
+			return nil, &usageError{"the format of standard input is not known", "add --format csv, tsv, parquet or arrow"}
+		}
+		d.name, d.stdin = "standard input", p.stdin
+		return d, nil
+	}
+	if scheme, _, ok := strings.Cut(argument, "://"); ok {
+		return nil, &usageError{"tables behind " + scheme + ":// cannot be read yet", "copy the file here first"}
+	}
+	found, err := os.Stat(argument)
+	switch {
+	case err == nil && found.IsDir():
+		return nil, &plainError{argument, "this is a directory", fmt.Sprintf("give a file, or a quoted pattern such as '%s'", filepath.Join(argument, "*.csv"))}
+	case err == nil:
+		d.files = []string{argument}
+		return d, nil
+	case !strings.ContainsAny(argument, "*?["):
+		return nil, &plainError{argument, "there is no such file", "check the path"}
+	}
+	d.pattern = true
+	if d.files, err = filepath.Glob(argument); err != nil {
+		return nil, &usageError{fmt.Sprintf("%q is no pattern of file names", argument), "close its brackets"}
+	}
+	if len(d.files) == 0 {
+		return nil, &plainError{argument, "no file matches the pattern", "check the path"}
+	}
+	return d, nil
+}
+
+func inputFormat(name string) (table.Format, error) {
+	format, err := table.ParseFormat(name)
+	if err != nil {
+		return 0, &usageError{fmt.Sprintf("%q is no format that can be read", name), "use --format csv, tsv, parquet or arrow"}
+	}
+	return format, nil
+}
+
+// checkFormat refuses a --format that would be of no use.
+func (d *data) checkFormat() error {
+	if d.format == "" || d.stdin != nil {
+		return nil
+	}
+	for _, path := range d.files {
+		if _, err := table.FormatOf(path); err != nil {
+			return nil //nolint:nilerr // the name tells no format, so --format does
+		}
+	}
+	return &usageError{"--format is of no use here: " + d.name + " tells its own", "leave it out"}
+}
+
+// parts is how many tables there are.
+func (d *data) parts() int { return max(1, len(d.files)) }
+
+// part is the name of a table.
+func (d *data) part(i int) string {
+	if d.stdin != nil {
+		return d.name
+	}
+	return d.files[i]
+}
+
+// open opens table i.
+func (d *data) open(i int, options table.Options) (table.Source, error) {
+	if d.stdin != nil {
+		format, err := inputFormat(d.format)
+		if err != nil {
+			return nil, err
+		}
+		options.Name = d.name
+		return table.OpenReader(d.stdin, format, options)
+	}
+	path := d.files[i]
+	if _, err := table.FormatOf(path); err == nil || d.format == "" {
+		return table.Open(path, options)
+	}
+	format, err := inputFormat(d.format)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, &plainError{path, "cannot be opened: " + err.Error(), "check its permissions"}
+	}
+	options.Name = path
+	source, err := table.OpenReader(file, format, options)
+	if err != nil {
+		_ = file.Close() // nothing was written to it
+		return nil, err
+	}
+	return &fileSource{source, file}, nil
+}
+
+// fileSource closes its file.
+type fileSource struct {
+	table.Source
+	file io.Closer
+}
+
+func (s *fileSource) Close() error {
+	_ = s.Source.Close() // the file was only read
+	return s.file.Close()
+}
+
+// mostInferred is the size of the text whose kinds are inferred from all rows, which
+// holds it in memory.
+const mostInferred = 256 << 20
+
+// sampleRows is how many rows of text decide on the kinds of the columns.
+func (d *data) sampleRows() int {
+	const all, few = -1, 0
+	if d.stdin != nil {
+		if format, err := inputFormat(d.format); err != nil || format != table.CSV && format != table.TSV {
+			return few // other formats know their kinds
+		}
+		var start bytes.Buffer
+		n, err := io.Copy(&start, io.LimitReader(d.stdin, mostInferred))
+		d.stdin = io.MultiReader(&start, d.stdin)
+		if err != nil || n == mostInferred {
+			return few // a failure to read comes up again
+		}
+		return all
+	}
+	const packing = 6 // times that gzip makes a table of numbers and words smaller
+	size := int64(0)
+	for _, path := range d.files {
+		if found, err := os.Stat(path); err == nil {
+			if strings.HasSuffix(strings.ToLower(path), ".gz") {
+				size += found.Size() * packing
+			} else {
+				size += found.Size()
+			}
+		}
+	}
+	if size > mostInferred {
+		return few
+	}
+	return all
+}

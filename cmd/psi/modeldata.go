@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
+)
+
+// modelData is data for a trained model.
+type modelData struct {
+	*data
+	program *program
+	model   *psi.Model
+	target  bool     // is wanted too
+	unknown []string // columns to leave out
+	told    []string // columns of which it was said that they are ignored
+}
+
+// options read the columns that are wanted and note the others.
+func (d *modelData) options(ignored *[]string) table.Options {
+	o := d.model.ReadOptions()
+	wanted, target := o.Keep, d.model.Manifest().Target
+	unknown := d.unknown
+	if len(unknown) >= len(d.model.Columns()) {
+		unknown = nil // rows are counted by the columns that are read
+	}
+	o.Keep = func(name string) bool {
+		if wanted(name) && (name != target || d.target) && !slices.Contains(unknown, name) {
+			return true
+		}
+		if !slices.Contains(d.told, name) && !slices.Contains(d.unknown, name) {
+			d.told = append(d.told, name)
+			*ignored = append(*ignored, name)
+		}
+		return false
+	}
+	return o
+}
+
+// part opens table i.
+func (d *modelData) part(i int) (table.Source, error) {
+	var ignored []string
+	source, err := d.data.open(i, d.options(&ignored))
+	if err != nil {
+		return nil, forModel(err)
+	}
+	d.tell(ignored)
+	return modelSource{source}, nil
+}
+
+// whole opens all tables as one.
+func (d *modelData) whole() (table.Source, error) {
+	var ignored []string
+	source, err := d.data.join(d.options(&ignored))
+	if err != nil {
+		return nil, forModel(err)
+	}
+	d.tell(ignored)
+	return modelSource{source}, nil
+}
+
+// tell names the columns that are ignored, but not hundreds of them.
+func (d *modelData) tell(ignored []string) {
+	if len(ignored) == 0 {
+		return
+	}
+	target := d.model.Manifest().Target
+	for i, name := range ignored {
+		if name == target {
+			ignored[i] += " (the target)"
+		}
+	}
+	d.program.note("ignored, as the model does not use them: %s", clean(few(ignored)))
+}
+
+// few joins names, a dozen at most.
+func few(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + ", …"
+}
+
+// modelSource explains cells that the model cannot read.
+type modelSource struct{ table.Source }
+
+func (s modelSource) Next(ctx context.Context) (*table.Table, error) {
+	chunk, err := s.Source.Next(ctx)
+	return chunk, forModel(err)
+}
+
+// forModel gives errors about cells the remedy that is left: the kinds of the columns
+// were settled when the model was trained.
+func forModel(err error) error {
+	if e, ok := errors.AsType[*table.Error](err); ok && e.Row >= 0 && e.Column != "" {
+		changed := *e
+		changed.Message = strings.TrimSuffix(e.Message, ", as it was declared")
+		changed.Remedy = "correct the cell, or leave it empty if the value is missing"
+		return &changed
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"iter"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// depth is how many chunks wait between two stages: enough to even out their pace, few
+// enough to bound memory.
+const depth = 2
+
+// ahead reads a source in the background.
+type ahead struct {
+	table.Source
+	chunks chan read
+	stop   context.CancelFunc
+}
+
+type read struct {
+	chunk *table.Table
+	err   error
+}
+
+// readAhead makes reading overlap with what is done to the rows. The source must not be
+// used directly from then on.
+func readAhead(ctx context.Context, source table.Source) *ahead {
+	ctx, stop := context.WithCancel(ctx)
+	a := &ahead{Source: source, chunks: make(chan read, depth), stop: stop}
+	go func() {
+		defer close(a.chunks)
+		for {
+			chunk, err := source.Next(ctx)
+			select {
+			case a.chunks <- read{chunk, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return a
+}
+
+// Next returns what was read.
+func (a *ahead) Next(ctx context.Context) (*table.Table, error) {
+	select {
+	case r, ok := <-a.chunks:
+		if !ok {
+			return nil, context.Canceled
+		}
+		return r.chunk, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Close stops reading and closes the source.
+func (a *ahead) Close() error {
+	a.stop()
+	for range a.chunks { // until the reader has let go of the source
+		continue
+	}
+	return a.Source.Close()
+}
+
+// writeBehind computes results and writes them in the background, in order.
+func writeBehind[T any](ctx context.Context, compute func(context.Context) iter.Seq2[T, error], write func(context.Context, T) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	queue, done := make(chan T, depth), make(chan error, 1)
+	go func() {
+		var failure error
+		for result := range queue { // all of them: the other side must never wait in vain
+			if failure == nil {
+				if failure = write(ctx, result); failure != nil {
+					stop()
+				}
+			}
+		}
+		done <- failure
+	}()
+	var failure error
+	for result, err := range compute(ctx) {
+		if err != nil {
+			failure = err
+			break
+		}
+		queue <- result
+	}
+	close(queue)
+	if err := <-done; err != nil {
+		return err // it came first: compute was stopped by it
+	}
+	return failure
+}

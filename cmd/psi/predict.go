@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
+)
+
+func (p *program) predictCommand() *cobra.Command {
+	var result resultFlags
+	var backend choice
+	c := &cobra.Command{
+		Use:   "predict MODEL DATA",
+		Short: "Predict rows, without explaining them",
+		Long: `predict writes for each row of DATA its number, the prediction, and the standard
+deviation of the target about it, in the target's units. Columns are matched by name, in
+any order; a missing cell needs no imputation. DATA is a file, a quoted pattern such as
+'part-*.csv' (the first column then names the file), or - with --format.`,
+		Example: `  psi predict model.psi new.csv
+  psi predict model.psi new.parquet -o predictions.parquet
+  cat new.csv | psi predict model.psi - --format csv > predictions.csv`,
+		Args: arguments(modelArgument, dataArgument),
+	}
+	result.add(c.Flags())
+	addBackend(c.Flags(), &backend)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.predict(cmd.Context(), args[0], args[1], result, backend.word)
+	}
+	return c
+}
+
+func (p *program) predict(ctx context.Context, path, argument string, result resultFlags, backend string) (err error) {
+	to, err := result.destination(csvFormat)
+	if err != nil {
+		return err
+	}
+	format, err := result.inputFormat(argument)
+	if err != nil {
+		return err
+	}
+	rows, err := p.data(argument, format)
+	if err != nil {
+		return err
+	}
+	if err := result.checkFormat(rows); err != nil {
+		return err
+	}
+	model, err := psi.OpenOn(path, backend)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	out, err := p.predictionSink(to, model.Digest(), rows.pattern)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	in := &modelData{data: rows, program: p, model: model}
+	err = writeBehind(ctx, in.predictions, out.write)
+	if err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return p.written(result, model.Digest(), out.count)
+}
+
+// ofFile is a result of some rows of a file.
+type ofFile[T any] struct {
+	file string
+	rows T
+}
+
+// predictions predicts all tables.
+func (d *modelData) predictions(ctx context.Context) iter.Seq2[ofFile[*psi.Prediction], error] {
+	return func(yield func(ofFile[*psi.Prediction], error) bool) {
+		for i := range d.parts() {
+			for result, err := range d.predictPart(ctx, i) {
+				if !yield(ofFile[*psi.Prediction]{d.data.part(i), result}, inFile(err, d.data.part(i))) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (d *modelData) predictPart(ctx context.Context, i int) iter.Seq2[*psi.Prediction, error] {
+	return func(yield func(*psi.Prediction, error) bool) {
+		source, err := d.part(i)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		rows := readAhead(ctx, source)
+		defer rows.Close()
+		d.model.Predictions(ctx, rows)(yield)
+	}
+}
+
+// fileColumn says, in every row, which file it is from.
+func fileColumn(file string, rows int) *table.Column {
+	c := &table.Column{Name: "file", Kind: table.Category, Levels: []string{file}, Codes: make([]int32, rows), Observed: make([]bool, rows)}
+	for i := range c.Observed {
+		c.Observed[i] = true
+	}
+	return c
+}
+
+// withFile puts the name of the file before the other columns.
+func withFile(t *table.Table, file string) (*table.Table, error) {
+	return table.New(append([]*table.Column{fileColumn(file, t.Rows())}, t.Columns...)...)
+}
+
+// written says what a file holds, where the document is not the result itself.
+func (p *program) written(result resultFlags, digest string, rows int) error {
+	if result.out == "" || result.out == standardOutput {
+		return nil
+	}
+	if result.json {
+		return p.document(struct {
+			Schema string `json:"schema"`
+			Model  string `json:"model"`
+			File   string `json:"file"`
+			Rows   int    `json:"rows"`
+		}{"psi.written/v1", digest, result.out, rows})
+	}
+	p.note("%s: %s", result.out, countOf(rows, "row"))
+	return nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/psi-shapley/psi"
+)
+
+// watch shows how far a training is: on a terminal as a line that is drawn again and
+// again, elsewhere as a line now and then.
+type watch struct {
+	program *program
+	now     func() time.Time
+	start   time.Time
+	audit   time.Time // start of the audit
+	over    time.Time // end of the training
+	drawn   time.Time // when the last line was
+	shown   int       // characters of the line that stands on the terminal
+	stage   string
+	best    float64 // validation error, last one known
+}
+
+func newWatch(p *program, now func() time.Time) *watch {
+	start := now()
+	return &watch{program: p, now: now, start: start, drawn: start, best: math.NaN()}
+}
+
+// Least times between lines.
+const (
+	terminalPause = 100 * time.Millisecond
+	plainPause    = 10 * time.Second
+)
+
+func (w *watch) progress(s psi.Progress) {
+	if s.Note != "" {
+		w.clear()
+		w.program.note("%s", clean(s.Note))
+	}
+	if s.Stage == "audit" && w.audit.IsZero() {
+		w.audit = w.now()
+	}
+	if !math.IsNaN(s.Error) {
+		w.best = s.Error
+	}
+	pause := plainPause
+	if w.program.screen.stderr {
+		pause = terminalPause
+	}
+	begins := s.Stage != w.stage && w.program.screen.stderr // some stages speak up once
+	w.stage = s.Stage
+	if now := w.now(); begins || now.Sub(w.drawn) >= pause {
+		w.drawn = now
+		w.draw(s)
+	}
+}
+
+func (w *watch) draw(s psi.Progress) {
+	text := w.line(s)
+	if !w.program.screen.stderr {
+		w.program.note("%s", text)
+		return
+	}
+	if width := w.program.screen.width; width > 0 && utf8.RuneCountInString(text) >= width {
+		text = string([]rune(text)[:width-1])
+	}
+	length := utf8.RuneCountInString(text)
+	w.program.tell("\r" + text + strings.Repeat(" ", max(0, w.shown-length)))
+	w.shown = length
+}
+
+// line is the state in words.
+func (w *watch) line(s psi.Progress) string {
+	text := stageWords(s.Stage)
+	if s.Stage == "read" || s.Stage == "audit" {
+		return text
+	}
+	if w.program.screen.stderr {
+		const cells = 20
+		full := int(math.Round(cells * s.Done))
+		text = strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " " + text
+	}
+	if s.Member > 0 {
+		text += fmt.Sprintf(" (network %d)", s.Member+1)
+	}
+	text += fmt.Sprintf(", %.0f %%", 100*s.Done)
+	if s.Remaining > 0 {
+		text += ", about " + lasting(max(time.Second, s.Remaining.Round(time.Second))) + " left"
+	}
+	if !math.IsNaN(w.best) {
+		text += ", validation error " + short(w.best)
+	}
+	return text
+}
+
+// stageWords says what a stage of the training does.
+func stageWords(stage string) string {
+	switch stage {
+	case "read":
+		return "reading"
+	case "fit":
+		return "learning"
+	case "refit", "polish":
+		return "refining"
+	case "spread":
+		return "learning the spread"
+	case "audit":
+		return "auditing"
+	}
+	return stage
+}
+
+// clear takes the drawn line away.
+func (w *watch) clear() {
+	if w.shown > 0 {
+		w.program.tell("\r" + strings.Repeat(" ", w.shown) + "\r")
+		w.shown = 0
+	}
+}
+
+// end is called when the training is over.
+func (w *watch) end() {
+	w.clear()
+	w.over = w.now()
+}
+
+func (w *watch) seconds() float64 { return w.over.Sub(w.start).Seconds() }
+
+// auditTook is the audit's share of the training.
+func (w *watch) auditTook() time.Duration {
+	if w.audit.IsZero() {
+		return 0
+	}
+	return w.over.Sub(w.audit)
+}

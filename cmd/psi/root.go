@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+)
+
+// program is psi with all that it touches of the world outside its files.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	screen         screen
+}
+
+// screen says what of the output a person watches.
+type screen struct {
+	stdout, stderr bool // are terminals
+	width          int  // 0 if not known
+}
+
+// run runs one command line and returns its exit code.
+func (p *program) run(ctx context.Context, args []string) int {
+	began := false
+	root := p.rootCommand()
+	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		f := failureOf(err, began)
+		p.report(f, wantsJSON(args))
+		return f.code
+	}
+	return 0
+}
+
+func (p *program) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "psi",
+		Short: "Predictions with each column's Shapley attribution, as mean and standard deviation",
+		Long: `psi trains a model on a table. One forward pass per row then gives the prediction, its
+uncertainty, and for every column a distribution of its Shapley attribution: what the
+column added to this prediction or took from it, and how sure that is.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`,
+		Example: `  psi sample bike -o bike.csv
+  psi train bike.csv --target cnt -o bike.psi
+  psi explain bike.psi bike.csv
+  psi explain bike.psi bike.csv -o attributions.parquet`,
+		Version:                    version(),
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		DisableAutoGenTag:          true,
+		SuggestionsMinimumDistance: 2,
+	}
+	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		remedy := "psi --help lists the commands"
+		if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+			remedy = "did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return &usageError{fmt.Sprintf("there is no command %q", args[0]), remedy}
+	}
+	asJSON := false
+	root.Flags().BoolVar(&asJSON, "json", false, "")
+	_ = root.Flags().MarkHidden("json") // it is only there so that a mistyped command is told as JSON too
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if asJSON {
+			return &usageError{"there is no command", "psi --help lists the commands"}
+		}
+		return cmd.Help()
+	}
+	root.SetVersionTemplate("psi {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand()}},
+		{"Use it:", []*cobra.Command{p.predictCommand(), p.explainCommand()}},
+		{"Check it:", []*cobra.Command{p.evaluateCommand(), p.auditCommand(), p.inspectCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID = group.title
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(p.doctorCommand(), docsCommand())
+	return root
+}
+
+// wantsJSON tells whether a command line asks for JSON, even one that cannot be parsed.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// stdoutWidth and stderrWidth are how wide text may be.
+func (p *program) stdoutWidth() int { return p.screen.fit(p.screen.stdout) }
+func (p *program) stderrWidth() int { return p.screen.fit(p.screen.stderr) }
+
+func (s screen) fit(watched bool) int {
+	const usual, widest = 80, 120
+	if !watched || s.width == 0 {
+		return usual
+	}
+	return min(s.width, widest)
+}
+
+// note tells a person something beside the result.
+func (p *program) note(format string, values ...any) { p.tell(fmt.Sprintf(format, values...) + "\n") }
+
+// tell writes to stderr. If that is gone, there is nowhere left to say so.
+func (p *program) tell(text string) { _, _ = io.WriteString(p.stderr, text) }
+
+// document writes the one JSON document of a command.
+func (p *program) document(content any) error {
+	encoder := json.NewEncoder(p.stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(content)
+}
+
+func version() string {
+	if r := revision(); r != "" {
+		return psi.Version + " (revision " + r + ")"
+	}
+	return psi.Version
+}
+
+// revision is that of the source the program was built from, if it is known.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/psi-shapley/psi"
+)
+
+// setting is a value that the user gave a setting.
+type setting struct{ key, value, where string }
+
+// settings gathers those of --config, and of --set and the flags that stand for one,
+// which come after it, and checks them.
+func (f *trainFlags) settings(flags *pflag.FlagSet) (change func(*psi.Settings), err error) {
+	var list []setting
+	if f.config != "" {
+		if list, err = readConfig(f.config); err != nil {
+			return nil, err
+		}
+	}
+	given := map[string]string{}
+	add := func(key, value, where string) error {
+		if before, twice := given[key]; twice {
+			return &usageError{fmt.Sprintf("%s is given twice, by %s and %s", key, before, where), "leave one of them out"}
+		}
+		given[key] = where
+		list = append(list, setting{key, value, where})
+		return nil
+	}
+	for _, text := range f.set {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return nil, &usageError{fmt.Sprintf("--set is %q", text), "give KEY=VALUE, such as --set steps=4000"}
+		}
+		if err := add(key, value, "--set"); err != nil {
+			return nil, err
+		}
+	}
+	if flags.Changed("head") {
+		err = errors.Join(err, add("head", f.head.word, "--head"))
+	}
+	if flags.Changed("members") {
+		err = errors.Join(err, add("members", strconv.Itoa(f.members), "--members"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return apply(list), try(list)
+}
+
+// apply changes settings by all of the list, which try has let through.
+func apply(list []setting) func(*psi.Settings) {
+	return func(s *psi.Settings) {
+		for _, one := range list {
+			_ = s.Set(one.key, one.value)
+		}
+	}
+}
+
+// try finds mistakes before any data are read.
+func try(list []setting) error {
+	const typicalRows = 20_000
+	head := "exact"
+	for _, one := range list {
+		if one.key == "head" {
+			head = one.value
+		}
+	}
+	s := psi.DefaultSettings(head, typicalRows)
+	for _, one := range list {
+		if err := s.Set(one.key, one.value); err != nil {
+			return settingError(one.where + ": " + err.Error())
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return settingError(err.Error())
+	}
+	return nil
+}
+
+// settingError is a mistake in the settings; some messages end in the remedy already.
+func settingError(text string) error {
+	const help = "psi train --help-config"
+	message, rest, found := strings.Cut(text, ": "+help)
+	if !found {
+		rest = " lists the settings"
+	}
+	return &usageError{message, help + rest}
+}
+
+// readConfig reads a YAML file of settings: a key and a value in each line.
+func readConfig(path string) ([]setting, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &plainError{path, "cannot be read: " + err.Error(), "check the path and its permissions"}
+	}
+	const form = "write a setting in each line, such as steps: 4000"
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, &usageError{path + ": " + strings.TrimPrefix(err.Error(), "yaml: "), form}
+	}
+	if len(document.Content) == 0 {
+		return nil, nil
+	}
+	top := document.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return nil, &usageError{path + ": the file is no list of settings", form}
+	}
+	var list []setting
+	seen := map[string]bool{}
+	for i := 0; i < len(top.Content); i += 2 {
+		key, value := top.Content[i], top.Content[i+1]
+		where := fmt.Sprintf("%s, line %d", path, key.Line)
+		if key.Kind != yaml.ScalarNode || value.Kind != yaml.ScalarNode {
+			return nil, &usageError{where + ": the value is not one number or word", form}
+		}
+		if seen[key.Value] {
+			return nil, &usageError{fmt.Sprintf("%s: %s is there twice", where, key.Value), "leave one of them out"}
+		}
+		seen[key.Value] = true
+		list = append(list, setting{key.Value, value.Value, where})
+	}
+	return list, nil
+}
+
+// listSettings is --help-config.
+func (p *program) listSettings(asJSON bool) error {
+	type entry struct {
+		Key      string `json:"key"`
+		Default  string `json:"default"`
+		Meaning  string `json:"meaning"`
+		Measured string `json:"measured"`
+	}
+	if asJSON {
+		all := psi.ListSettings()
+		list := make([]entry, len(all))
+		for i, s := range all {
+			list[i] = entry(s)
+		}
+		return p.document(struct {
+			Schema   string  `json:"schema"`
+			Settings []entry `json:"settings"`
+		}{"psi.settings/v1", list})
+	}
+	var text strings.Builder
+	text.WriteString("Settings for --set KEY=VALUE and for --config FILE.yaml (a line KEY: VALUE each). Defaults\n" +
+		"are those of the exact head and about 20,000 rows; behind each stands the measurement.\n\n")
+	lines := [][]string{{"KEY", "DEFAULT", "MEASURED IN", "MEANING"}}
+	for _, s := range psi.ListSettings() {
+		lines = append(lines, []string{s.Key, s.Default, s.Measured, s.Meaning})
+	}
+	text.WriteString(aligned("", lines))
+	_, err := p.stdout.Write([]byte(text.String()))
+	return err
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+)
+
+// trainFlags are what train is asked for.
+type trainFlags struct {
+	target             string
+	task               choice
+	drop, categorical  []string
+	missing            []string
+	validation         string
+	validationFraction float64
+	validationBy       string
+	head               choice
+	members            int
+	config             string
+	set                []string
+	seed               uint64
+	backend            choice
+	timeBudget         time.Duration
+	resume             bool
+	format             string
+	out                string
+	helpConfig         bool
+	json               bool
+}
+
+func (p *program) trainCommand() *cobra.Command {
+	f := trainFlags{task: choose("auto", "regression"), head: choose("exact", "learned")}
+	c := &cobra.Command{
+		Use:   "train DATA --target COLUMN -o MODEL",
+		Short: "Train a model on a table",
+		Long: `train learns to predict the target column from all others and writes the model to one
+file, together with its errors on rows kept aside for validation and an audit of its
+attributions against Shapley values.
+
+Columns of text are categories, and missing cells (empty, NA, NaN, null, ?) need no
+imputation. A tenth of the rows validates, unless you say otherwise. The state of the
+training is kept in MODEL.checkpoint until it ends: after an interruption, the same
+command with --resume goes on from there and ends in the same model.
+
+DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
+'part-*.csv' whose files are one table, or - with --format.`,
+		Example: `  psi train houses.csv --target price -o houses.psi
+  psi train houses.csv --target price --drop id,address --categorical postcode -o houses.psi
+  psi train 'visits-*.parquet' --target cost --validation-by patient -o cost.psi
+  psi train houses.csv --target price --time-budget 2m --set members=3 -o houses.psi
+  psi train houses.csv --target price --resume -o houses.psi
+  psi train --help-config`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.helpConfig {
+				return nil
+			}
+			return arguments(dataArgument)(cmd, args)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.target, "target", "", "`COLUMN` to predict")
+	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the model")
+	flags.Var(&f.task, "task", "what kind of prediction; auto refuses a target of two values")
+	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
+	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` that are categories though they look like numbers")
+	flags.StringArrayVar(&f.missing, "missing", nil, "`TEXT` that means that a value is missing, beside the usual ones; may be repeated")
+	flags.StringVar(&f.validation, "validation", "", "`FILE` of rows to validate on")
+	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
+	flags.StringVar(&f.validationBy, "validation-by", "", "`COLUMN`, such as a patient's number, whose rows stay together; it is no input")
+	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
+	flags.IntVar(&f.members, "members", 1, "networks to train and average")
+	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
+	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
+	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")
+	addBackend(flags, &f.backend)
+	flags.DurationVar(&f.timeBudget, "time-budget", 0, "`TIME` that the training may take, such as 10m")
+	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint of an interrupted training")
+	addInputFormat(flags, &f.format)
+	flags.BoolVar(&f.helpConfig, "help-config", false, "list the settings of --config and --set")
+	addJSON(flags, &f.json)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.helpConfig {
+			return p.listSettings(f.json)
+		}
+		change, err := f.settings(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		if err := f.check(cmd.Flags().Changed); err != nil {
+			return err
+		}
+		return p.train(cmd.Context(), args[0], &f, change)
+	}
+	return c
+}
+
+// check finds what is wrong without looking at any data.
+func (f *trainFlags) check(given func(flag string) bool) error {
+	switch {
+	case f.target == "":
+		return &usageError{"psi train needs --target", "name the column to predict: --target COLUMN"}
+	case f.out == "":
+		return &usageError{"psi train needs -o", "name the file for the model: -o model.psi"}
+	case f.out == standardOutput:
+		return &usageError{"a model cannot be written to standard output", "name a file: -o model.psi"}
+	case given("validation-fraction") && !(f.validationFraction > 0 && f.validationFraction < 1):
+		return &usageError{fmt.Sprintf("--validation-fraction is %g", f.validationFraction), "give a number between 0 and 1, such as 0.1"}
+	case f.validation != "" && (given("validation-fraction") || f.validationBy != ""):
+		return &usageError{"--validation goes with neither --validation-fraction nor --validation-by", "leave one of them out"}
+	case f.timeBudget < 0 || given("time-budget") && f.timeBudget == 0:
+		return &usageError{fmt.Sprintf("--time-budget is %v", f.timeBudget), "give a time such as 10m"}
+	case slices.Contains(f.drop, f.target):
+		return &usageError{fmt.Sprintf("the target %q is dropped", f.target), "take it out of --drop"}
+	case f.validationBy == f.target:
+		return &usageError{"--validation-by is the target", "name another column"}
+	}
+	return nil
+}
+
+// checkpointOf lies beside a model until it is done.
+func checkpointOf(model string) string { return model + ".checkpoint" }
+
+func (p *program) train(ctx context.Context, argument string, f *trainFlags, change func(*psi.Settings)) error {
+	checkpoint := checkpointOf(f.out)
+	if f.resume && !exists(checkpoint) && exists(f.out) {
+		return p.finishedBefore(argument, f)
+	}
+	if err := checkPlace(f.out); err != nil {
+		return err
+	}
+	if !f.resume && exists(checkpoint) {
+		p.note("%s of an earlier training is there: this one starts anew and replaces it (--resume would go on from it)", checkpoint)
+	}
+	rows, err := p.trainingRows(argument, f)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	before, _ := os.Stat(checkpoint)
+	watch := newWatch(p, time.Now)
+	config := psi.Config{
+		Target: f.target, Missing: f.missing,
+		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy,
+		Head: f.head.word, Change: change, Seed: f.seed, Backend: f.backend.word, TimeBudget: f.timeBudget,
+		Checkpoint: checkpoint, Resume: f.resume, Scratch: filepath.Dir(f.out),
+		Progress: watch.progress,
+	}
+	if rows.validation != nil {
+		config.Validation = rows.validation
+	}
+	model, err := psi.Train(ctx, rows.training, config)
+	watch.end()
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return stoppedTraining(checkpoint, before, f.resume)
+		}
+		return inFile(err, rows.name)
+	}
+	defer model.Close()
+	if err := model.Save(f.out); err != nil {
+		return err
+	}
+	if err := os.Remove(checkpoint); err != nil && !errors.Is(err, os.ErrNotExist) {
+		p.note("%s is of no use any more, but cannot be removed: %v", checkpoint, err)
+	}
+	return p.reportTraining(argument, f, model, watch)
+}
+
+// stoppedTraining says what an interruption left behind: before is the checkpoint as it
+// was at the start.
+func stoppedTraining(checkpoint string, before os.FileInfo, resumed bool) error {
+	now, err := os.Stat(checkpoint)
+	if err != nil || !resumed && before != nil && os.SameFile(before, now) {
+		return &plainError{"", "stopped; there was nothing to keep yet", "run it again"}
+	}
+	return &plainError{"", "stopped; the checkpoint " + checkpoint + " is kept", "add --resume to go on from it"}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// finishedBefore answers --resume of a training that has ended.
+func (p *program) finishedBefore(argument string, f *trainFlags) error {
+	model, err := psi.OpenOn(f.out, f.backend.word)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	p.note("%s is finished already and stays as it is", f.out)
+	return p.reportTraining(argument, f, model, nil)
+}

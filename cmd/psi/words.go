@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// countOf writes 17379, "row" as 17,379 rows.
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}
+
+// lasting writes a duration as people say it.
+func lasting(d time.Duration) string {
+	switch seconds := d.Seconds(); {
+	case seconds < 9.95 && d%time.Second != 0:
+		return fmt.Sprintf("%.1f s", seconds)
+	case seconds < 100:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 5940:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	default:
+		return fmt.Sprintf("%.1f h", seconds/3600)
+	}
+}
+
+// short writes a number with four digits.
+func short(v float64) string {
+	if size := math.Abs(v); size >= 1e4 && size < 1e9 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// clean takes out what would steer a terminal: names and cells come from files that
+// nobody looked at.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// wrap breaks a text between words, so that its lines fit into width where words do.
+func wrap(text string, width int) string {
+	var wrapped strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		size := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+size > width && size > 1: // a unit stays with its number
+			wrapped.WriteByte('\n')
+			column = 0
+		default:
+			wrapped.WriteByte(' ')
+			column++
+		}
+		wrapped.WriteString(word)
+		column += size
+	}
+	return wrapped.String()
+}
+
+// quoted is an argument as it can be pasted into a shell.
+func quoted(argument string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%"
+	if argument != "" && strings.Trim(argument, plain) == "" {
+		return argument
+	}
+	return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
+}
+
+// aligned writes the cells of lines under each other.
+func aligned(indent string, lines [][]string) string {
+	var widths []int
+	for _, cells := range lines {
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			if i < len(cells)-1 { // the last one of a line is in nobody's way
+				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	var text strings.Builder
+	for _, cells := range lines {
+		padded := make([]string, len(cells))
+		for i, cell := range cells {
+			padded[i] = cell + strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+		}
+		text.WriteString(strings.TrimRight(indent+strings.Join(padded, "  "), " ") + "\n")
+	}
+	return text.String()
+}
