@@ -1,4 +1,5 @@
 # make           bin/psi and bin/psi-static, and the ONNX Runtime library beside them
+# make docs      the command reference in docs/cli, man pages in bin/man
 # make check     all that CI runs
 # make test      the tests alone
 # make lint fmt  the linters; the formatter
@@ -6,22 +7,24 @@
 export GOEXPERIMENT := simd
 TOOL := go tool -modfile=tools/go.mod
 
-# Until there is a program, building is compiling every package.
-PROGRAM = $(if $(wildcard cmd/psi),-o $@ ./cmd/psi,./...)
-
-.PHONY: build check test lint fmt clean onnxruntime bin/psi bin/psi-static
+.PHONY: build docs check test lint fmt clean onnxruntime bin/psi bin/psi-static
 
 build: bin/psi bin/psi-static onnxruntime
 
 # go knows what is stale and make does not, so these two always run.
 bin/psi:
-	CGO_ENABLED=1 go build -tags onnx $(PROGRAM)
+	CGO_ENABLED=1 go build -tags onnx -o $@ ./cmd/psi
 
 bin/psi-static:
-	CGO_ENABLED=0 go build $(PROGRAM)
+	CGO_ENABLED=0 go build -o $@ ./cmd/psi
 
 onnxruntime:
 	scripts/fetch-onnxruntime
+
+# The command reference, from the command tree; man pages beside the programs.
+docs: bin/psi-static
+	bin/psi-static docs markdown docs/cli
+	bin/psi-static docs man bin/man
 
 check:
 	.ci/run

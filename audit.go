@@ -2,7 +2,6 @@ package psi
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/shapley"
+	"github.com/psi-shapley/psi/table"
 )
 
 // Audit compares a model's attributions with the Shapley values of the same model,
@@ -123,7 +123,7 @@ func (m *Model) sample(ctx context.Context, source Source, most int) (rows *enco
 		}
 	}
 	if seen == 0 {
-		return nil, nil, fmt.Errorf("there are no rows to audit")
+		return nil, nil, &table.Error{Row: -1, Message: "there are no rows to audit", Remedy: "give a table with rows"}
 	}
 	return rows, y, nil
 }
@@ -132,16 +132,10 @@ func (m *Model) sample(ctx context.Context, source Source, most int) (rows *enco
 const auditStream = 0x6175646974
 
 // auditPlan keeps the audit at the end of a training to about a twentieth of the work of
-// the training. It counts work, not time, so that one training gives one file.
-func auditPlan(s Settings, players int) plan {
-	steps := s.Steps + s.SpreadSteps
-	if s.Head == string(network.Exact) {
-		steps += s.RefitSteps + s.SpreadSteps
-	} else {
-		steps += s.PolishSteps
-	}
+// the training, of that many steps. It counts work, not time, so that one training gives one file.
+func auditPlan(steps, batch, players int) plan {
 	const passes = 6 // of a row in a step: forward and backward, as observed and masked
-	budget := steps * s.Batch * passes / 20
+	budget := steps * batch * passes / 20
 	if players <= shapley.MaxExact {
 		if rows := budget >> players; rows >= 30 {
 			return plan{rows: min(rows, usualAuditRows)}

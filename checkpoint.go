@@ -99,10 +99,9 @@ const (
 
 // save writes the checkpoint, unless the last one is fresh.
 func (t *training) save(point *checkpoint, s *train.State) error {
-	if point.path == "" || time.Now().Before(t.nextSave) {
+	if point.State = s; time.Now().Before(t.nextSave) {
 		return nil
 	}
-	point.State = s
 	return t.saveNow(point)
 }
 

@@ -2,7 +2,6 @@ package psi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/shapley"
+	"github.com/psi-shapley/psi/table"
 )
 
 // Explain says how rows are to be explained. The zero value is the fast mode with
@@ -59,7 +59,7 @@ func (m *Model) Explain(ctx context.Context, rows Source, o Explain) (*explain.E
 		parts = append(parts, e)
 	}
 	if len(parts) == 0 {
-		return nil, errors.New("there are no rows to explain")
+		return nil, &table.Error{Row: -1, Message: "there are no rows to explain", Remedy: "give a table with rows"}
 	}
 	return explain.Join(parts)
 }
@@ -86,10 +86,13 @@ func (m *Model) settleExplain(o Explain) (Explain, error) {
 	case o.Mode != explain.Fast && o.Mode != explain.Exact:
 		return o, fmt.Errorf("unknown mode %q: choose %s or %s", o.Mode, explain.Fast, explain.Exact)
 	case o.Mode == explain.Exact && d > shapley.MaxExact:
-		return o, fmt.Errorf("mode exact needs all 2^%d ≈ 10^%.0f coalitions of the model's %d columns; it is for at most %d columns: use fast%s",
-			d, float64(d)*math.Log10(2), d, shapley.MaxExact, m.fastIsExact())
+		return o, &table.Error{
+			Row:     -1,
+			Message: fmt.Sprintf("mode exact needs all 2^%d ≈ 10^%.0f coalitions of the model's %d columns: it is for at most %d columns", d, float64(d)*math.Log10(2), d, shapley.MaxExact),
+			Remedy:  "use mode fast" + m.fastIsExact(),
+		}
 	case o.Interactions && o.Mode == explain.Fast && !m.exact():
-		return o, errors.New("the learned head has no interactions of its own: use --mode exact")
+		return o, &table.Error{Row: -1, Message: "the learned head has no interactions of its own", Remedy: "use --mode exact"}
 	}
 	return o, nil
 }

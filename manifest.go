@@ -55,7 +55,7 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 		Task: Regression, Target: t.Target, TargetKind: schema.Field(t.Target).Kind, Scale: t.in.Target,
 		Missing: slices.Clone(t.Missing), Encoder: t.in.Encoder, Settings: t.settings,
 		Provenance: Provenance{
-			Psi: Version, Revision: revision(), Data: t.in.Digest,
+			Psi: Version, Revision: Revision(), Data: t.in.Digest,
 			TrainingRows: t.in.Training.Len(), ValidationRows: t.in.Validation.Len(), Validation: t.validation(),
 			Seed: t.Seed, Backend: t.backend.Name(), Threads: runtime.NumCPU(),
 		},
@@ -79,8 +79,8 @@ func (t *training) validation() string {
 	return fmt.Sprintf("a fraction of %g", t.ValidationFraction)
 }
 
-// revision is that of the source the program was built from.
-func revision() string {
+// Revision is that of the source the program was built from; "" if it is not known.
+func Revision() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {

@@ -110,7 +110,8 @@ func weightName(member int, weight string) string {
 	return strconv.Itoa(member) + "/" + weight
 }
 
-// Save writes the model to a file, which appears whole or not at all.
+// Save writes the model to a file, which appears whole or not at all. It is not safe for
+// use beside other calls.
 func (m *Model) Save(path string) error {
 	content, err := json.Marshal(m.manifest)
 	if err != nil {
@@ -138,7 +139,22 @@ func (m *Model) Save(path string) error {
 		Kind: artifact.Model, Content: content,
 		Parts: map[string][]byte{weightsPart: weights, auditPart: audit, historyPart: m.history},
 	}
-	return artifact.WriteFile(path, file)
+	if err := artifact.WriteFile(path, file); err != nil {
+		return err
+	}
+	_, m.digest, err = artifact.ReadFile(path, artifact.Model) // also shows that it can be read
+	return err
+}
+
+// WeightCount is the number of numbers that were learned.
+func (m *Model) WeightCount() int {
+	n := 0
+	for _, member := range m.members {
+		for _, w := range member.Weights {
+			n += len(w)
+		}
+	}
+	return n
 }
 
 // prepare makes the model ready for passes.

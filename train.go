@@ -69,6 +69,7 @@ type training struct {
 	net      *network.Network
 	in       *intake.Intake
 	nextSave time.Time // of a checkpoint
+	steps    int       // taken
 }
 
 func (t *training) say(p Progress) {
@@ -210,6 +211,7 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	err = run.Train(ctx, train.Watch{
 		Deadline: t.deadline(i),
 		Progress: func(p train.Progress) {
+			t.steps++
 			if p.Error < best || math.IsNaN(best) {
 				best = p.Error
 			}
@@ -222,6 +224,9 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 		Save: func(s *train.State) error { return t.save(point, s) },
 	})
 	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(err, t.saveNow(point)) // what the last checkpoint is too old for
+		}
 		return nil, err
 	}
 	weights, err := run.Weights()
@@ -260,6 +265,19 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 		return err
 	}
 	m.manifest.Metrics = metrics
-	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, labels(t.in.Validation, m.manifest.Scale), auditPlan(t.settings, t.net.Inputs.Players()))
+	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, labels(t.in.Validation, m.manifest.Scale), auditPlan(t.audited(), t.settings.Batch, t.net.Inputs.Players()))
 	return err
+}
+
+// audited is the number of steps by which the work of the audit is measured. A training
+// that was cut short has a shorter audit; else it is the same however often it was resumed.
+func (t *training) audited() int {
+	if t.TimeBudget > 0 {
+		return t.steps
+	}
+	s := t.settings
+	if s.Head == string(network.Exact) {
+		return s.Members * (s.Steps + s.RefitSteps + 2*s.SpreadSteps)
+	}
+	return s.Members * (s.Steps + s.PolishSteps + s.SpreadSteps)
 }

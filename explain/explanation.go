@@ -41,7 +41,8 @@ type Explanation struct {
 	Scale   Scale
 	Players []string
 
-	FirstRow int // number of the first row within its file
+	File     string // that the rows are of; empty if there is only one
+	FirstRow int    // number of the first row within its file
 	Rows     int
 
 	// [rows, outputs]

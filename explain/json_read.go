@@ -23,6 +23,7 @@ type jsonDocument struct {
 }
 
 type jsonRow struct {
+	File    string       `json:"file"`
 	Row     int          `json:"row"`
 	Outputs []jsonOutput `json:"outputs"`
 }
@@ -89,7 +90,10 @@ func (document *jsonDocument) explanation() (*Explanation, error) {
 	r := jsonReader{e: e}
 	for i, row := range document.Rows {
 		if i == 0 {
-			e.FirstRow = row.Row
+			e.FirstRow, e.File = row.Row, row.File
+		}
+		if row.File != e.File {
+			return nil, fmt.Errorf("explain: rows of %q and of %q: an explanation is of one file", e.File, row.File)
 		}
 		if row.Row != e.FirstRow+i {
 			return nil, fmt.Errorf("explain: row %d follows row %d", row.Row, e.FirstRow+i-1)

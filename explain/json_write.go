@@ -136,7 +136,12 @@ func (w *JSONWriter) appendHeader() {
 }
 
 func (w *JSONWriter) appendRow(e *Explanation, row int) {
-	w.add(`{"row":`)
+	w.add("{")
+	if e.File != "" {
+		w.add(`"file":`).str(e.File)
+		w.add(",")
+	}
+	w.add(`"row":`)
 	w.text = strconv.AppendInt(w.text, int64(e.FirstRow+row), 10)
 	w.add(`,"outputs":[`)
 	for output, name := range e.Outputs {

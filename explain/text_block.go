@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // textLine is a player of a row, or what is left of its players together.
@@ -26,7 +28,7 @@ func (t *textWriter) lines(row, output int) (lines []textLine, missing []string)
 		}
 		line := textLine{name: clean(e.Players[d]), mean: mean[d], std: std[d]}
 		if column := e.Values[d]; column != nil {
-			line.value = clean(column.Text(row))
+			line.value = clean(valueText(column, row))
 		}
 		lines = append(lines, line)
 	}
@@ -41,6 +43,14 @@ func (t *textWriter) lines(row, output int) (lines []textLine, missing []string)
 	}
 	rest.std = math.Sqrt(variance)
 	return append(lines[:t.Players], rest), missing
+}
+
+// valueText is a cell with no more digits than a person reads.
+func valueText(c *table.Column, row int) string {
+	if full := c.Text(row); c.Kind != table.Number || len(full) <= 8 {
+		return full
+	}
+	return strconv.FormatFloat(c.Numbers[row], 'g', 6, 64)
 }
 
 // larger orders numbers by size, the largest first and NaN last.

@@ -97,7 +97,7 @@ func (s *csvSource) header() ([]string, error) {
 	case numbers == n:
 		return nil, &Error{
 			Row: noRow, Message: "the first line holds only numbers, so it does not look like column names",
-			Remedy: "say that the file has no header, or give the columns names",
+			Remedy: "give the columns names, in a first line",
 		}
 	case strings.ContainsRune(strings.ReplaceAll(strings.Join(names, " "), "\r\n", ""), '\r'):
 		return nil, &Error{Row: noRow, Message: "the header contains a carriage return that ends no line", Remedy: "save the file with ordinary line ends"}
@@ -188,7 +188,7 @@ func (s *csvSource) scan(ctx context.Context, rows int) error {
 				Row: s.scanned,
 				Message: fmt.Sprintf("the row has %s where the first line has %d, cut at each %s (line %d of the file)",
 					plural(n, "cell"), s.buffer.width, delimiterName(s.scanner.delimiter), s.scanner.line),
-				Remedy: "complete the row, quote cells that contain the delimiter, or name another delimiter",
+				Remedy: "complete the row, or quote cells that contain the delimiter",
 			}
 		}
 		s.scanned++

@@ -28,12 +28,12 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"short row", "a,b,c\n1,2,3\n1,2\n",
 			Options{},
-			`t.csv, row 1: the row has 2 cells where the first line has 3, cut at each comma (line 3 of the file); complete the row, quote cells that contain the delimiter, or name another delimiter`,
+			`t.csv, row 1: the row has 2 cells where the first line has 3, cut at each comma (line 3 of the file); complete the row, or quote cells that contain the delimiter`,
 		},
 		{
 			"long row", "a;b\n1;2;3\n",
 			Options{Delimiter: ';'},
-			`t.csv, row 0: the row has 3 cells where the first line has 2, cut at each semicolon (line 2 of the file); complete the row, quote cells that contain the delimiter, or name another delimiter`,
+			`t.csv, row 0: the row has 3 cells where the first line has 2, cut at each semicolon (line 2 of the file); complete the row, or quote cells that contain the delimiter`,
 		},
 		{
 			"open quote", "a,b\n1,\"x\ny\n",
@@ -49,7 +49,7 @@ func TestCSVErrors(t *testing.T) {
 		{
 			"numbers as names", "1,2\n3,4\n",
 			Options{},
-			`t.csv: the first line holds only numbers, so it does not look like column names; say that the file has no header, or give the columns names`,
+			`t.csv: the first line holds only numbers, so it does not look like column names; give the columns names, in a first line`,
 		},
 		{
 			"old line ends", "a,b\r1,2\r",

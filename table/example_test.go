@@ -100,7 +100,7 @@ func ExampleError() {
 	_, err := table.OpenReader(strings.NewReader("age,city\n31,Rome\n44\n"), table.CSV, table.Options{Name: "people.csv"})
 	fmt.Println(err)
 	// Output:
-	// people.csv, row 1: the row has 1 cell where the first line has 2, cut at each comma (line 3 of the file); complete the row, quote cells that contain the delimiter, or name another delimiter
+	// people.csv, row 1: the row has 1 cell where the first line has 2, cut at each comma (line 3 of the file); complete the row, or quote cells that contain the delimiter
 }
 
 // Tables can be made from slices; NaN is a missing number.

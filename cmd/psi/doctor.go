@@ -59,7 +59,7 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 		Schema: "psi.doctor/v1", Version: psi.Version, Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Memory: memory(),
 	}
-	if r := revision(); r != "" {
+	if r := psi.Revision(); r != "" {
 		d.Revision = &r
 	}
 	taken := false

@@ -90,9 +90,6 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err := f.checkFormat(rows); err != nil {
 		return err
 	}
-	if rows.pattern && to.json {
-		return &usageError{"JSON has no place yet for the names of several files", "write a .csv, .parquet or .arrow file, or explain one file at a time"}
-	}
 	model, err := psi.OpenOn(path, f.backend.word)
 	if err != nil {
 		return err

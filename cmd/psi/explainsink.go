@@ -53,6 +53,9 @@ func (s *explanationSink) write(ctx context.Context, of ofFile[*explain.Explanat
 	s.count += of.rows.Rows
 	switch {
 	case s.json != nil:
+		if s.withFile {
+			of.rows.File = of.file
+		}
 		return s.json.Write(of.rows)
 	case s.text != nil:
 		s.text.add(of)

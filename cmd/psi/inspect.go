@@ -9,7 +9,6 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/eval"
-	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -53,13 +52,9 @@ func (p *program) inspect(path string, asJSON bool) error {
 		return err
 	}
 	defer model.Close()
-	weights, err := countWeights(path)
-	if err != nil {
-		return err
-	}
 	m := model.Manifest()
 	i := inspection{
-		"psi.model/v1", path, model.Digest(), m.Task, m.Target, m.TargetKind, model.Head(), weights, m.Columns, m.Missing, m.Settings,
+		"psi.model/v1", path, model.Digest(), m.Task, m.Target, m.TargetKind, model.Head(), model.WeightCount(), m.Columns, m.Missing, m.Settings,
 		m.Metrics, model.StoredAudit(), m.Provenance,
 	}
 	if i.Missing == nil {
@@ -74,23 +69,6 @@ func (p *program) inspect(path string, asJSON bool) error {
 	}
 	_, err = p.stdout.Write([]byte(text))
 	return err
-}
-
-// countWeights counts the numbers that were learned.
-func countWeights(path string) (int, error) {
-	file, _, err := artifact.ReadFile(path, artifact.Model)
-	if err != nil {
-		return 0, err
-	}
-	tensors, err := artifact.DecodeTensors(file.Parts["weights.safetensors"])
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, t := range tensors {
-		n += len(t.Floats)
-	}
-	return n, nil
 }
 
 func (i *inspection) text() (string, error) {

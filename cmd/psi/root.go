@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -136,22 +135,8 @@ func (p *program) document(content any) error {
 }
 
 func version() string {
-	if r := revision(); r != "" {
+	if r := psi.Revision(); r != "" {
 		return psi.Version + " (revision " + r + ")"
 	}
 	return psi.Version
-}
-
-// revision is that of the source the program was built from, if it is known.
-func revision() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return ""
 }

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/psi-shapley/psi"
@@ -30,13 +26,9 @@ func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w
 	if !f.json {
 		return nil
 	}
-	digest, err := digestOf(f.out)
-	if err != nil {
-		return err
-	}
 	from := m.Manifest().Provenance
 	doc := trainingDocument{
-		Schema: "psi.training/v1", Model: f.out, Digest: digest, Rows: from.TrainingRows + from.ValidationRows, ValidationRows: from.ValidationRows,
+		Schema: "psi.training/v1", Model: f.out, Digest: m.Digest(), Rows: from.TrainingRows + from.ValidationRows, ValidationRows: from.ValidationRows,
 		Metrics: m.Manifest().Metrics, Audit: m.StoredAudit(),
 	}
 	if w != nil {
@@ -87,18 +79,4 @@ func auditText(a *psi.Audit) string {
 		text += fmt.Sprintf(" (%.2g %% is the doubt of sampling)", 100**a.StandardError)
 	}
 	return text + "."
-}
-
-// digestOf is the digest by which a model's results name it.
-func digestOf(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
 }
