@@ -136,16 +136,17 @@ const auditStream = 0x6175646974
 func auditPlan(steps, batch, players int) plan {
 	const passes = 6 // of a row in a step: forward and backward, as observed and masked
 	budget := steps * batch * passes / 20
+	subgame := 1 << subgameOf(players)
 	if players <= shapley.MaxExact {
-		if rows := budget >> players; rows >= 30 {
+		if rows := budget / (1<<players + subgame); rows >= 30 {
 			return plan{rows: min(rows, usualAuditRows)}
 		}
 	}
 	const pairs = 100
-	return plan{rows: min(max(budget/(2*pairs*players), 5), usualAuditRows), pairs: pairs}
+	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), usualAuditRows), pairs: pairs}
 }
 
-// auditRows audits the first rows of a sample; y may hold NaN for targets that are not
+// auditRows audits some rows of a sample, drawn from it; y may hold NaN for targets that are not
 // known.
 func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64, p plan) (*Audit, error) {
 	p.rows = min(p.rows, sample.Rows)
@@ -158,10 +159,14 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 		return nil, err
 	}
 	m.auditSums(a, x, sample)
-	if err := m.auditGames(ctx, a, x, sample, p); err != nil {
+	drawn := encode.NewBatch(p.rows, sample.Numeric, sample.Categorical)
+	for i, row := range rand.New(rand.NewPCG(4, auditStream)).Perm(sample.Rows)[:p.rows] {
+		drawn.Set(i, sample, row)
+	}
+	if err := m.auditGames(ctx, a, drawn, p); err != nil {
 		return nil, err
 	}
-	if err := m.auditSubgames(ctx, a, sample, p); err != nil {
+	if err := m.auditSubgames(ctx, a, drawn); err != nil {
 		return nil, err
 	}
 	a.CoalitionsError, err = m.coalitionErrors(ctx, sample, y)
@@ -194,16 +199,20 @@ func (m *Model) auditSums(a *Audit, x *network.Answer, sample *encode.Batch) {
 const roundingOfGames = 1e-5
 
 // auditGames compares attributions with Shapley values.
-func (m *Model) auditGames(ctx context.Context, a *Audit, x *network.Answer, sample *encode.Batch, p plan) error {
-	d := sample.Players()
+func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p plan) error {
+	x, err := m.ensemble.Explain(ctx, rows)
+	if err != nil {
+		return err
+	}
+	d := rows.Players()
 	var all eval.Agreement
 	byPlayer := make([]eval.Agreement, d)
 	first, three := eval.TopOverlap{K: 1}, eval.TopOverlap{K: 3}
 	var squaredErrors, squares, within, count float64
 	rng := rand.New(rand.NewPCG(1, auditStream))
-	for i := range p.rows {
-		players := present(sample, i)
-		phi, err := m.shapleyValues(ctx, sample, i, players, p.pairs, rng)
+	for i := range rows.Rows {
+		players := present(rows, i)
+		phi, err := m.shapleyValues(ctx, rows, i, players, p.pairs, rng)
 		if err != nil {
 			return err
 		}
@@ -249,19 +258,19 @@ func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i int, among
 	return shapley.Exact(ctx, game)
 }
 
-// subgamePlayers is how many cells of a row are left for the audit of its sub-game.
-const subgamePlayers = 10
+// subgameOf is how many of a row's cells are left for the audit of its sub-game.
+func subgameOf(cells int) int { return min(10, max(1, cells*2/3)) }
 
 // auditSubgames takes cells away from rows and compares their attributions with the
 // Shapley values of the game among the rest.
-func (m *Model) auditSubgames(ctx context.Context, a *Audit, sample *encode.Batch, p plan) error {
+func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch) error {
 	rng := rand.New(rand.NewPCG(2, auditStream))
-	rows := encode.NewBatch(0, sample.Numeric, sample.Categorical)
-	rows.Append(sample.Slice(0, p.rows)) // a copy: cells will be taken away
+	rows := encode.NewBatch(0, whole.Numeric, whole.Categorical)
+	rows.Append(whole) // a copy: cells will be taken away
 	d := rows.Players()
-	for i := range p.rows {
+	for i := range rows.Rows {
 		players := present(rows, i)
-		left := min(subgamePlayers, max(1, len(players)*2/3), len(players))
+		left := min(subgameOf(len(players)), len(players))
 		for k, place := range rng.Perm(len(players)) {
 			if k >= left {
 				rows.Observed[i*d+players[place]] = 0
@@ -273,7 +282,7 @@ func (m *Model) auditSubgames(ctx context.Context, a *Audit, sample *encode.Batc
 		return err
 	}
 	var all eval.Agreement
-	for i := range p.rows {
+	for i := range rows.Rows {
 		players := present(rows, i)
 		phi, err := m.shapleyValues(ctx, rows, i, players, 0, nil)
 		if err != nil {

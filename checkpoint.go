@@ -71,7 +71,7 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 	}
 	if point.mark != mark {
 		return nil, &artifact.Error{
-			File: t.Checkpoint, Message: "the checkpoint is of another training: the rows, the settings, the seed, the backend or the program differ",
+			File: t.Checkpoint, Message: "the checkpoint is of another training: the rows, the settings, the seed, the backend, the number of processors or the program differ",
 			Remedy: "give what it was started with, or train without --resume",
 		}
 	}
@@ -141,6 +141,7 @@ type memberJSON struct {
 type runJSON struct {
 	Phase     int         `json:"phase"`
 	Step      int         `json:"step"`
+	Taken     int         `json:"taken"`
 	Nodes     int         `json:"nodes"`
 	Best      exactFloat  `json:"best"`
 	Slowing   exactFloat  `json:"slowing"`
@@ -208,7 +209,7 @@ func (c *checkpoint) encode() (*artifact.File, error) {
 	}
 	if s := c.State; s != nil {
 		state.State = &runJSON{
-			Phase: s.Phase, Step: s.Step, Nodes: s.Nodes, Best: exactFloat(s.Best), Slowing: exactFloat(s.Slowing),
+			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: exactFloat(s.Best), Slowing: exactFloat(s.Slowing),
 			Rollbacks: s.Rollbacks, History: pointsJSON(s.History), Kept: s.Kept != nil,
 		}
 		put(keptPrefix, s.Kept)
@@ -259,7 +260,7 @@ func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
 	}
 	if s := state.State; s != nil {
 		c.State = &train.State{
-			Phase: s.Phase, Step: s.Step, Nodes: s.Nodes, Best: float64(s.Best), Slowing: float64(s.Slowing),
+			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: float64(s.Best), Slowing: float64(s.Slowing),
 			Rollbacks: s.Rollbacks, History: pointsOf(s.History), Variables: map[string]train.Variable{},
 		}
 		if s.Kept {

@@ -47,7 +47,8 @@ type Provenance struct {
 	Validation     string `json:"validation"` // how they were chosen
 	Seed           uint64 `json:"seed"`
 	Backend        string `json:"backend"`
-	Threads        int    `json:"threads"` // of the backend
+	Threads        int    `json:"threads"`     // of the backend
+	TimeBudget     string `json:"time_budget"` // that the training was cut short to; "" if it was not
 }
 
 func (t *training) manifest(schema *table.Schema) Manifest {
@@ -59,6 +60,9 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 			TrainingRows: t.in.Training.Len(), ValidationRows: t.in.Validation.Len(), Validation: t.validation(),
 			Seed: t.Seed, Backend: t.backend.Name(), Threads: runtime.NumCPU(),
 		},
+	}
+	if t.TimeBudget > 0 {
+		m.Provenance.TimeBudget = t.TimeBudget.String()
 	}
 	for _, f := range schema.Fields {
 		if slices.ContainsFunc(m.Encoder.Players, func(p encode.Player) bool { return p.Name == f.Name }) {
@@ -81,14 +85,18 @@ func (t *training) validation() string {
 
 // Revision is that of the source the program was built from; "" if it is not known.
 func Revision() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value
-			}
-		}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
 	}
-	return ""
+	of := map[string]string{}
+	for _, s := range info.Settings {
+		of[s.Key] = s.Value
+	}
+	if of["vcs.modified"] == "true" {
+		return of["vcs.revision"] + " and changes"
+	}
+	return of["vcs.revision"]
 }
 
 func inputsOf(e *encode.Encoder) network.Inputs {

@@ -98,8 +98,7 @@ func decode(file *artifact.File) (*Model, error) {
 		m.members = append(m.members, member)
 	}
 	if audit, ok := file.Parts[auditPart]; ok {
-		m.audit = &Audit{}
-		if err := json.Unmarshal(audit, m.audit); err != nil {
+		if err := json.Unmarshal(audit, &m.audit); err != nil {
 			return nil, fmt.Errorf("audit: %w", err)
 		}
 	}

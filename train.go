@@ -2,12 +2,14 @@ package psi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/intake"
 	"github.com/psi-shapley/psi/internal/network"
@@ -163,6 +165,9 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 		return nil, err
 	}
 	m := &Model{manifest: t.manifest(schema)}
+	if err := t.fits(m.manifest); err != nil {
+		return nil, err
+	}
 	point, err := t.resume(m.manifest)
 	if err != nil {
 		return nil, err
@@ -190,6 +195,7 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 		return nil, err
 	}
 	if err := t.conclude(ctx, m); err != nil {
+		m.Close()
 		return nil, err
 	}
 	return m, nil
@@ -269,15 +275,39 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 	return err
 }
 
-// audited is the number of steps by which the work of the audit is measured. A training
-// that was cut short has a shorter audit; else it is the same however often it was resumed.
+// audited is the number of steps, of one member, by which the work of the audit is
+// measured. A training that was cut short has a shorter audit; else it is the same however
+// often it was resumed.
 func (t *training) audited() int {
-	if t.TimeBudget > 0 {
-		return t.steps
-	}
 	s := t.settings
-	if s.Head == string(network.Exact) {
-		return s.Members * (s.Steps + s.RefitSteps + 2*s.SpreadSteps)
+	if t.TimeBudget > 0 && t.steps > 0 {
+		return t.steps / s.Members
 	}
-	return s.Members * (s.Steps + s.PolishSteps + s.SpreadSteps)
+	if s.Head == string(network.Exact) {
+		return s.Steps + s.RefitSteps + 2*s.SpreadSteps
+	}
+	return s.Steps + s.PolishSteps + s.SpreadSteps
+}
+
+// mostWeights bounds a model so that its checkpoint, some eight numbers for each of them,
+// fits into a file.
+const mostWeights = 1 << 26
+
+// fits sees, before hours of training, that the model will fit into its file.
+func (t *training) fits(m Manifest) error {
+	weights := 0
+	for _, w := range t.net.Weights() {
+		weights += w.Size() * t.settings.Members
+	}
+	if weights > mostWeights {
+		return fmt.Errorf("the model would have %d weights, more than %d: lower bins, embedding, channels or members, or drop columns of many labels", weights, mostWeights)
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if most := artifact.MaxManifestBytes / 2; len(text) > most {
+		return fmt.Errorf("the labels of the columns take %d MB, more than %d: drop columns that identify rows", len(text)>>20, most>>20)
+	}
+	return nil
 }

@@ -35,6 +35,9 @@ type gathered struct {
 	sink   table.Sink
 }
 
+// mostUnits bounds the memory for the values of the column that keeps rows together.
+const mostUnits = 1 << 22
+
 func gather(ctx context.Context, source table.Source, o Options) (*gathered, error) {
 	g := &gathered{units: map[uint64]int{}, schema: source.Schema(), least: math.Inf(1), greatest: math.Inf(-1)}
 	for _, name := range append([]string{o.Target}, o.Inputs...) {
@@ -61,6 +64,12 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, o Options) 
 			return err
 		}
 		g.count(chunk, o)
+		if len(g.units) > mostUnits {
+			return &table.Error{
+				Row: -1, Column: o.By, Message: fmt.Sprintf("the column has more than %d different values: it keeps no rows together", mostUnits),
+				Remedy: "name another column in --validation-by",
+			}
+		}
 		if err := g.keep(ctx, chunk, o); err != nil {
 			return err
 		}

@@ -94,6 +94,9 @@ func (s *store) finish() error {
 	return s.buffer.Flush()
 }
 
+// InMemory says whether nothing went to disk.
+func (s *store) InMemory() bool { return s.file == nil }
+
 // Len is the number of rows.
 func (s *store) Len() int { return s.rows }
 

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/objective"
@@ -36,6 +37,9 @@ type Config struct {
 	SpreadPenalty float64 // λ of Σ_d E σ_d²: noise that no column explains belongs to σ_0
 }
 
+// highestRate is beyond any that could train.
+const highestRate = 1e4
+
 // Validate says what is wrong with the recipe.
 func (c Config) Validate() error {
 	var errs []error
@@ -45,8 +49,14 @@ func (c Config) Validate() error {
 		}
 	}
 	need(c.Steps > 0 && c.Batch > 0, "steps and batch must be positive, not %d and %d", c.Steps, c.Batch)
-	need(c.PolishSteps >= 0 && c.SpreadSteps >= 0, "steps must not be negative")
-	need(c.Rate > 0 && c.Decay >= 0 && c.Clip > 0, "rate and clip must be positive, decay not negative")
+	need(c.PolishSteps >= 0 && c.RefitSteps >= 0 && c.SpreadSteps >= 0, "steps must not be negative")
+	for _, rate := range []float64{c.Rate, c.PolishRate, c.RefitRate, c.SpreadRate} {
+		need(rate > 0 && rate <= highestRate, "learning rates must be positive and at most %g, not %g", highestRate, rate)
+	}
+	for _, weight := range []float64{c.Decay, c.MaskedExponent, c.Beta, c.SpreadPenalty} {
+		need(weight >= 0 && !math.IsInf(weight, 0), "decay, masked exponent, beta and penalty must not be negative: %g", weight)
+	}
+	need(c.Clip > 0 && !math.IsInf(c.Clip, 0), "clip must be positive, not %g", c.Clip)
 	need(c.Average >= 0 && c.Average < 1, "average must be in [0, 1), not %g", c.Average)
 	errs = append(errs, c.Sampler.Validate())
 	if c.Estimator != "" {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"math"
 	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -17,6 +18,7 @@ type phase struct {
 	steps  int
 	rate   float64
 	cost   float64 // of a step, beside one of the mean's, about
+	decay  float64 // of the weights
 	groups []network.Group
 	copies int  // coalitions per row
 	picks  bool // whether the loss needs a random player per row
@@ -36,14 +38,14 @@ type phase struct {
 }
 
 // sound says whether a score is one that training can go on from. Scores are mean squared
-// errors, in variances of the target, or negative log likelihoods.
-func (p *phase) sound(score, best float64) bool {
+// errors, which naive predictions have too, or negative log likelihoods.
+func (p *phase) sound(score, best, naive float64) bool {
 	if p.score == nil {
 		return true
 	}
-	worst := 10.0
+	worst := 10 * max(1, naive)
 	if p.spread {
-		worst += best
+		worst = best + 10*max(1, math.Abs(best))
 	}
 	return isFinite(score) && score <= worst
 }
@@ -64,7 +66,7 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 // each and, with the learned head, by D_SHAP. h is trained along, to weigh the copies.
 func (r *Run) fit() phase {
 	p := phase{
-		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1,
+		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay,
 		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: squaredError,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
@@ -171,7 +173,7 @@ const polishWeight = 3
 // seconds and accuracy stays.
 func (r *Run) polish() phase {
 	return phase{
-		name: "polish", steps: r.PolishSteps, rate: r.PolishRate, cost: 1,
+		name: "polish", steps: r.PolishSteps, rate: r.PolishRate, cost: 1, decay: r.Decay,
 		groups: []network.Group{network.Mean}, copies: objective.LeastSquares.Copies(), picks: true, taught: true,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			if rng.Uint32()&1 == 0 {
@@ -200,12 +202,16 @@ func recombine(rng *rand.Rand, b *encode.Batch, row int, from *encode.Batch) {
 	}
 }
 
+// spreadDecay is small: decay would pull σ_d up from its start, and noise that no column
+// explains would seem to be theirs.
+const spreadDecay = 1e-3
+
 // spread trains σ_d, σ_0 on rows as observed, and h on masked copies, with the mean
 // frozen. Trained together with the mean, on masked copies, σ would absorb the
 // variance of what is hidden, which is h's.
 func (r *Run) spread() phase {
 	return phase{
-		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7,
+		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
 		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: gaussianNLL,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))

@@ -37,6 +37,7 @@ type Run struct {
 	phases []phase
 	phase  int // under way
 	step   int // next, of that phase
+	taken  int // steps of the phase that were not skipped
 
 	stepper *stepper
 	best    float64
@@ -46,6 +47,7 @@ type Run struct {
 	good      *State  // at the last validation that was sound
 	slowing   float64 // of the learning rate, by rollbacks
 	rollbacks int     // since the phase began
+	naive     float64 // mean squared error, on validation rows, of always predicting the mean
 }
 
 // startNodes is the number of quadrature nodes before the fewest that do are known.
@@ -60,6 +62,9 @@ func New(net *network.Network, backend *engine.Backend, c Config, data Store, va
 		return nil, fmt.Errorf("train: %d training rows and %d validation rows: both are needed", data.Len(), validation.Len())
 	}
 	r := &Run{Config: c, net: net, backend: backend, store: data, validation: validation, best: math.Inf(1), slowing: 1}
+	for _, y := range validation.Target {
+		r.naive += float64(y) * float64(y) / float64(len(validation.Target))
+	}
 	r.Batch = min(r.Batch, data.Len())
 	r.params = net.NewParams()
 	start := net.Start(c.Seed)
@@ -115,6 +120,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	every := max(1, p.steps/validations)
 	before := r.step / every
 	r.step = min(max(r.step+1, atLeast), p.steps)
+	r.taken++
 	done := Progress{Phase: p.name, Step: r.step, Steps: p.steps, Loss: loss, Score: math.NaN(), Best: r.best, Error: math.NaN()}
 	last := r.step == p.steps
 	sound := isFinite(loss)
@@ -126,7 +132,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 		if done.Best = r.best; !p.spread {
 			done.Error = r.best
 		}
-		sound = p.sound(done.Score, r.best)
+		sound = p.sound(done.Score, r.best, r.naive)
 	}
 	if !sound {
 		done.Note, err = r.rollBack(p)
@@ -198,7 +204,7 @@ func (r *Run) endPhase(ctx context.Context) error {
 	trainedMean := slices.Contains(r.phases[r.phase].groups, network.Mean)
 	r.stepper.close()
 	r.stepper, r.kept, r.best = nil, nil, math.Inf(1)
-	r.phase, r.step = r.phase+1, 0
+	r.phase, r.step, r.taken = r.phase+1, 0, 0
 	r.slowing, r.rollbacks = 1, 0
 	if trainedMean {
 		if err := r.measureMean(ctx, kept); err != nil {

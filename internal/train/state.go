@@ -13,6 +13,7 @@ import (
 // the same weights as one never stopped.
 type State struct {
 	Phase, Step int
+	Taken       int // steps of the phase that were not skipped
 	Nodes       int
 	Best        float64
 	Slowing     float64 // of the learning rate, by rollbacks
@@ -32,7 +33,7 @@ type Variable struct {
 // State copies the run's state.
 func (r *Run) State() (*State, error) {
 	s := &State{
-		Phase: r.phase, Step: r.step, Nodes: r.nodes, Best: r.best, Slowing: r.slowing, Rollbacks: r.rollbacks,
+		Phase: r.phase, Step: r.step, Taken: r.taken, Nodes: r.nodes, Best: r.best, Slowing: r.slowing, Rollbacks: r.rollbacks,
 		History: slices.Clone(r.history), Kept: maps.Clone(r.kept), Variables: map[string]Variable{},
 	}
 	for v := range r.params.Store.IterVariables() {
@@ -62,6 +63,9 @@ func (r *Run) Restore(s *State) error {
 	if s.Nodes < 1 || s.Phase < 0 || s.Phase > len(r.phases) || s.Step < 0 || (s.Phase < len(r.phases) && s.Step >= r.phases[s.Phase].steps) {
 		return fmt.Errorf("train: restore: there is no step %d of phase %d", s.Step, s.Phase)
 	}
+	if err := r.forget(s); err != nil {
+		return err
+	}
 	for path, saved := range s.Variables {
 		var t *tensors.Tensor
 		if saved.Ints != nil {
@@ -81,12 +85,25 @@ func (r *Run) Restore(s *State) error {
 			return fmt.Errorf("train: restore %s: %w", path, err)
 		}
 	}
-	r.phase, r.step, r.best, r.kept = s.Phase, s.Step, s.Best, maps.Clone(s.Kept)
+	r.phase, r.step, r.taken, r.best, r.kept = s.Phase, s.Step, s.Taken, s.Best, maps.Clone(s.Kept)
 	r.slowing, r.rollbacks, r.history, r.good = s.Slowing, s.Rollbacks, slices.Clone(s.History), s
 	r.setNodes(s.Nodes)
 	if r.stepper != nil {
 		r.stepper.close()
 		r.stepper = nil
+	}
+	return nil
+}
+
+// forget puts the variables that a state knows nothing of, such as the moments of a phase
+// that had not begun, back to the zeros they start from.
+func (r *Run) forget(s *State) error {
+	for v := range r.params.Store.IterVariables() {
+		if _, known := s.Variables[v.Path()]; !known {
+			if err := v.SetValue(tensors.FromShape(v.Shape())); err != nil {
+				return fmt.Errorf("train: forget %s: %w", v.Path(), err)
+			}
+		}
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (s *stepper) call(i int) (float64, error) {
 		engine.Tensor(b.Target, r.Batch, r.net.Outputs),
 		engine.Tensor(b.masks, r.Batch, b.copies, b.players),
 		engine.Tensor([]float32{float32(r.slowing * oneCycle(i, s.phase.steps, s.phase.rate))}),
-		engine.Tensor([]float32{float32(keep(i, r.Average))}))
+		engine.Tensor([]float32{float32(keep(r.taken, r.Average))}))
 	if s.phase.picks {
 		in = append(in, engine.Tensor(b.picks, r.Batch, b.players))
 	}
@@ -127,7 +127,7 @@ func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
 	grads := scope.BuildTrainableVariablesGradientsGraph(loss)
 	clip(grads, r.params.TrainableGroups(scope, loss), r.Clip)
 	optimizer.LearningRateVar(scope, dtypes.Float32, 0).SetNodeValue(Reshape(rate))
-	adam := optimizer.Adam().Scope(fmt.Sprintf("adam%d", r.phase)).Betas(0.9, 0.99).Epsilon(1e-8).WeightDecay(r.Decay).Done()
+	adam := optimizer.Adam().Scope(fmt.Sprintf("adam%d", r.phase)).Betas(0.9, 0.99).Epsilon(1e-8).WeightDecay(p.decay).Done()
 	adam.(gomlx.OptimizeWithGradients).UpdateGraphWithGradients(scope, grads, dtypes.Float32)
 	now, then := r.params.Lookup(current, mask), r.params.Lookup(average, mask)
 	for _, w := range r.net.Weights() {

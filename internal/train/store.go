@@ -19,10 +19,15 @@ type Store interface {
 	Len() int
 	// Read is rows [from, to). They may share memory with the store.
 	Read(from, to int) (Data, error)
+	// InMemory says whether all rows are in memory, and can be shuffled together.
+	InMemory() bool
 }
 
 // Len is the number of rows.
 func (d Data) Len() int { return d.Rows.Rows }
+
+// InMemory says that they are.
+func (Data) InMemory() bool { return true }
 
 // Read is rows [from, to), sharing memory.
 func (d Data) Read(from, to int) (Data, error) {
@@ -48,11 +53,11 @@ func newData(rows int, like Data) Data {
 }
 
 // A pass over the rows visits them a window at a time: blocks of neighbouring rows, taken
-// from anywhere, whose rows are shuffled together. A table that fits into one window is
-// shuffled whole. What a step sees is a function of its number, so that a run can start
+// from anywhere, whose rows are shuffled together. A table that is in memory, or fits into
+// one window, is shuffled whole. What a step sees is a function of its number, so that a run can start
 // anywhere.
 const (
-	blockRows    = 1024
+	blockRows    = 256
 	windowCells  = 1 << 22 // about 50 MB
 	fewestBlocks = 16
 )
@@ -66,13 +71,16 @@ type shuffle struct {
 	windowRows int
 	at         struct{ pass, window int } // that is loaded
 	order      []int                      // of the rows of the window
+	buffer     Data                       // for the rows of windows, if they are several
 	rows       Data                       // of the window
 }
 
 func newShuffle(store Store, players, batch int, seed func(pass int) *rand.Rand) *shuffle {
 	s := &shuffle{store: store, batch: batch, seed: seed}
 	blocks := max(fewestBlocks, windowCells/blockRows/max(1, players), (batch+blockRows-1)/blockRows)
-	s.windowRows = min(store.Len(), blocks*blockRows)
+	if s.windowRows = min(store.Len(), blocks*blockRows); store.InMemory() {
+		s.windowRows = store.Len()
+	}
 	s.at.pass = -1
 	return s
 }
@@ -132,12 +140,16 @@ func (s *shuffle) loadBlocks(rng *rand.Rand, window int) error {
 		if err != nil {
 			return err
 		}
-		if s.rows.Rows == nil {
-			s.rows = newData(s.windowRows, read)
+		if s.buffer.Rows == nil {
+			s.buffer = newData(s.windowRows, read)
 		}
 		for i := range blockRows {
-			s.rows.set(k*blockRows+i, read, i)
+			s.buffer.set(k*blockRows+i, read, i)
 		}
+	}
+	var err error
+	if s.rows, err = s.buffer.Read(0, len(blocks)*blockRows); err != nil {
+		return err
 	}
 	// Each window draws its order from a state of the generator that depends on no other's.
 	s.order = rand.New(rand.NewPCG(rng.Uint64(), uint64(window))).Perm(len(blocks) * blockRows)

@@ -18,6 +18,11 @@ func numbered(rows int) Data {
 	return d
 }
 
+// onDisk are rows that must not all be in memory.
+type onDisk struct{ Data }
+
+func (onDisk) InMemory() bool { return false }
+
 func seedOf(pass int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(pass))) }
 
 // pass lists the rows of a pass, in order.
@@ -45,7 +50,7 @@ func TestPassVisitsEveryRowOnce(t *testing.T) {
 		{50*blockRows + 100, windowCells, 256},          // the last block overlaps the one before it
 		{3 * fewestBlocks * blockRows, windowCells, 64}, // whole windows
 	} {
-		s := newShuffle(numbered(c.rows), c.players, c.batch, seedOf)
+		s := newShuffle(onDisk{numbered(c.rows)}, c.players, c.batch, seedOf)
 		first := pass(t, s, 0)
 		seen := map[int]int{}
 		for _, i := range first {
@@ -75,7 +80,7 @@ func TestPassVisitsEveryRowOnce(t *testing.T) {
 // A table sorted by its target must not give batches of one kind.
 func TestWindowMixesDistantRows(t *testing.T) {
 	const rows = 64 * fewestBlocks * blockRows
-	s := newShuffle(numbered(rows), windowCells, 256, seedOf)
+	s := newShuffle(onDisk{numbered(rows)}, windowCells, 256, seedOf)
 	_, places, err := s.rowsOf(0)
 	if err != nil {
 		t.Fatal(err)
@@ -92,9 +97,9 @@ func TestWindowMixesDistantRows(t *testing.T) {
 // What a step sees does not depend on the steps before it.
 func TestShuffleStartsAnywhere(t *testing.T) {
 	const rows = 40*blockRows + 5
-	all := newShuffle(numbered(rows), windowCells, 100, seedOf)
+	all := newShuffle(onDisk{numbered(rows)}, windowCells, 100, seedOf)
 	n := 2 * all.perPass()
-	want := make([][]float32, n)
+	want, windows := make([][]float32, n), make([][]float32, n)
 	targets := func(s *shuffle, i int) (y []float32) {
 		window, places, err := s.rowsOf(i)
 		if err != nil {
@@ -107,12 +112,21 @@ func TestShuffleStartsAnywhere(t *testing.T) {
 	}
 	for i := range n {
 		want[i] = targets(all, i)
+		windows[i] = slices.Clone(all.rows.Target)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	jumping := newShuffle(numbered(rows), windowCells, 100, seedOf)
+	jumping := newShuffle(onDisk{numbered(rows)}, windowCells, 100, seedOf)
 	for range 40 {
-		if i := rng.IntN(n); !slices.Equal(targets(jumping, i), want[i]) {
+		i := rng.IntN(n)
+		if !slices.Equal(targets(jumping, i), want[i]) || !slices.Equal(jumping.rows.Target, windows[i]) {
 			t.Fatalf("step %d sees other rows after a jump to it", i)
 		}
+	}
+}
+
+func TestRowsInMemoryAreShuffledTogether(t *testing.T) {
+	s := newShuffle(numbered(50*blockRows), windowCells, 64, seedOf)
+	if s.windowRows != 50*blockRows {
+		t.Errorf("a window has %d of %d rows in memory", s.windowRows, 50*blockRows)
 	}
 }

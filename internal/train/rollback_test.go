@@ -1,0 +1,112 @@
+package train
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+)
+
+// shortRun is a run of a few steps on random rows.
+func shortRun(t *testing.T, change func(c *Config)) *Run {
+	t.Helper()
+	b, _, err := engine.Open("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return randomRun(t, b, network.Exact, 3, func(n *network.Config, c *Config) {
+		n.Channels, n.Embedding, n.Frequencies = 8, 8, 2
+		c.Batch, c.Steps, c.RefitSteps, c.SpreadSteps = 32, 200, 10, 10
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// Numbers that are none, before the first validation of a phase, must not survive in the
+// moments of the optimiser, which the start of the phase knows nothing of.
+func TestRollbackToTheStartOfAPhase(t *testing.T) {
+	r := shortRun(t, nil)
+	ctx := context.Background()
+	if _, err := r.Step(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range r.net.Weights() {
+		v := r.params.Store.GetVariable("/" + current + "/" + w.Name)
+		poison := make([]float32, w.Size())
+		for i := range poison {
+			poison[i] = float32(math.NaN())
+		}
+		if err := v.SetValue(tensors.FromFlatDataAndDimensions(poison, w.Dims...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	notes := 0
+	err := r.Train(ctx, Watch{Progress: func(p Progress) {
+		if p.Note != "" {
+			notes++
+			t.Log(p.Note)
+		}
+	}})
+	if err != nil || notes != 1 {
+		t.Errorf("one poisoned step led to %d rollbacks: %v", notes, err)
+	}
+}
+
+// A wild target among the validation rows is not the network's fault.
+func TestOutliersAreNoDivergence(t *testing.T) {
+	r := shortRun(t, nil)
+	target := make([]float32, len(r.validation.Target))
+	copy(target, r.validation.Target)
+	target[0] = 3e4
+	again, err := New(r.net, r.backend, r.Config, r.store, Data{r.validation.Rows, target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = again.Train(context.Background(), Watch{Progress: func(p Progress) {
+		if p.Note != "" {
+			t.Error(p.Note)
+		}
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The average must follow the weights also when steps are skipped.
+func TestAverageFollowsSkippingSteps(t *testing.T) {
+	r := shortRun(t, func(c *Config) { c.Steps, c.Rate = 5000, 1e-2 })
+	start := r.net.Start(r.Seed)
+	for i := range 40 {
+		if _, err := r.stepTo(context.Background(), (i+1)*100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, err := r.params.Get(current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, err := r.params.Get(average)
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind, moved := apart(now, mean), apart(now, start)
+	t.Logf("the weights moved by %.3f, their average is %.3f behind", moved, behind)
+	if behind > 0.5*moved {
+		t.Errorf("after 40 steps the average is %.2f of the way behind", behind/moved)
+	}
+}
+
+func apart(a, b map[string][]float32) (sum float64) {
+	for name, v := range a {
+		for i := range v {
+			d := float64(v[i] - b[name][i])
+			sum += d * d
+		}
+	}
+	return math.Sqrt(sum)
+}
