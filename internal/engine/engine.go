@@ -23,6 +23,18 @@ type Backend struct {
 // Name is the name the backend was opened by: "xla", "onnx" or "go".
 func (b *Backend) Name() string { return b.name }
 
+// RowsAtATime is how many rows the backend's matrix products take at a time: rows of
+// passes that are multiples of it are all treated alike, to the bit. 0 means not known.
+func (b *Backend) RowsAtATime() int {
+	switch b.name {
+	case "onnx":
+		return 4
+	case "go":
+		return 6
+	}
+	return 0
+}
+
 // opener is one way to get a backend. open is nil if it is not compiled in.
 type opener struct {
 	name string

@@ -46,6 +46,10 @@ func BenchmarkExplain(b *testing.B) {
 				b.Run("explain", func(b *testing.B) {
 					rowsPerSecond(b, batch, func() error { _, err := e.Explain(b.Context(), batch); return err })
 				})
+				one := batch.Head(1)
+				b.Run("explain one row", func(b *testing.B) {
+					rowsPerSecond(b, one, func() error { _, err := e.Explain(b.Context(), one); return err })
+				})
 			})
 		}
 	}

@@ -86,6 +86,24 @@ func TestRowsDoNotSeeTheirNeighbours(t *testing.T) {
 	})
 }
 
+// A few rows go through a small pass, and have the bits they have in a large one, also
+// with layers as wide as tables are fitted with.
+func TestSmallPassesGiveTheSameBits(t *testing.T) {
+	for _, head := range []network.Head{network.Exact, network.Learned} {
+		onEachBackend(t, func(t *testing.T, b *engine.Backend) {
+			rng := newRand(t)
+			in := network.Inputs{Numeric: 4, Bins: 128, Levels: []int{7, 3}}
+			s := newSubject(t, b, network.Default(in, head, 20_000), rng)
+			e := s.fullEvaluator(t, engine.Final, 3)
+			rows := randomRows(rng, s.Inputs, network.PassRows, 0.1)
+			together := explain(t, e, rows)
+			for _, i := range []int{0, 1, 5, 30, 59} {
+				wantSame(t, explain(t, e, only(rows, i)), part(together, rows.Rows, i))
+			}
+		})
+	}
+}
+
 // only is row i by itself.
 func only(rows *encode.Batch, i int) *encode.Batch {
 	one := encode.NewBatch(1, rows.Numeric, rows.Categorical)

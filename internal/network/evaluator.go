@@ -12,8 +12,9 @@ import (
 	"github.com/psi-shapley/psi/internal/engine"
 )
 
-// Evaluator runs a copy of a network forward. Every pass is padded to one fixed
-// number of rows, so a row's numbers do not depend on its neighbours.
+// Evaluator runs a copy of a network forward. Passes are padded to one of two fixed
+// numbers of rows, both multiples of what the backend takes at a time, so a row's numbers
+// do not depend on its neighbours.
 type Evaluator struct {
 	net      *Network
 	backend  *engine.Backend
@@ -30,8 +31,7 @@ type Evaluator struct {
 }
 
 // PassRows is the number of rows in a pass: small enough that the tensors of a pass stay
-// in a core's cache, and a multiple of the rows that the engines' matrix products take at
-// a time, so that no row is treated differently for its place.
+// in a core's cache, and a multiple of what every backend takes at a time.
 const PassRows = 60
 
 // NewEvaluator makes an evaluator of a copy of the weights. nodes is the number of
@@ -164,16 +164,16 @@ func (e *Evaluator) compile(build func(f *Forward, mask *graph.Node) []*graph.No
 // run passes rows through f in padded passes and joins the outputs.
 func (e *Evaluator) run(ctx context.Context, f *engine.Function, b *encode.Batch, masks []float32, per int, more ...func() *tensors.Tensor) ([][]float32, error) {
 	d := b.Players()
-	rows := e.rows
-	if per > 1 {
-		rows = 1 // the coalitions of a row fill a pass
-	}
-	pass := encode.NewBatch(rows, b.Numeric, b.Categorical)
-	mask := make([]float32, pass.Rows*per*d)
+	var pass *encode.Batch
+	var mask []float32
 	var joined [][]float32
 	for from := 0; from < b.Rows; from += pass.Rows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if rows := e.passRows(b.Rows-from, per); pass == nil || pass.Rows != rows {
+			pass = encode.NewBatch(rows, b.Numeric, b.Categorical)
+			mask = make([]float32, rows*per*d)
 		}
 		k := min(pass.Rows, b.Rows-from)
 		for i := range k {
@@ -196,6 +196,18 @@ func (e *Evaluator) run(ctx context.Context, f *engine.Function, b *encode.Batch
 		}
 	}
 	return joined, nil
+}
+
+// passRows is the size of the next pass when that many rows are left.
+func (e *Evaluator) passRows(left, per int) int {
+	few := e.backend.RowsAtATime()
+	switch {
+	case per > 1:
+		return 1 // the coalitions of a row fill a pass
+	case few > 0 && left <= few && e.rows%few == 0:
+		return few
+	}
+	return e.rows
 }
 
 // RowTensors are the tensors that a graph reads rows from.
