@@ -44,7 +44,10 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 		return nil, err
 	}
 	t := &training{Config: c, backend: backend, start: start}
-	t.note("backend " + why)
+	t.note("backend " + backend.Name())
+	if c.Backend != "go" && backend.Name() == "go" {
+		t.note("that is the slowest: " + why)
+	}
 	inputs, err := t.inputs(rows.Schema())
 	if err != nil {
 		return nil, err
