@@ -70,7 +70,7 @@ func (c Config) Validate() error {
 // and spread, 0010 steps and decay.
 func Default(head network.Head, rows int) Config {
 	c := Config{
-		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 0.1, Clip: 1, Average: 0.99,
+		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
 		Sampler: Kernel, MaskedExponent: 0.5,
 		Estimator: objective.LeastSquares, Beta: 0.3,
 		PolishSteps: 1000, PolishRate: 1e-3,
@@ -81,7 +81,7 @@ func Default(head network.Head, rows int) Config {
 	case rows < 3000:
 		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps = 1000, 500, 500, 750
 	case rows >= 10_000:
-		c.Steps, c.RefitSteps = 5000, 2000
+		c.Steps, c.RefitSteps, c.Decay = 5000, 2000, 0.1
 	}
 	if head == network.Learned {
 		c.Steps += c.RefitSteps // it has no refit
