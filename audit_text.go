@@ -29,8 +29,11 @@ func (a *Audit) Text(w io.Writer) error {
 	line("standard_error", a.StandardError, "%.2g", "of the sampled Shapley values, beside their size")
 	line("within_3_se", a.Within3SE, "%.4f", "share of attributions within three standard errors")
 	for _, c := range a.CoalitionsError {
-		rmse := c.RMSE
-		line(fmt.Sprintf("rmse, %.0f %% of cells", 100*c.Kept), &rmse, "%.4g", "error of predictions when the other cells are missing")
+		meaning := "error of predictions when the other cells are missing"
+		if c.Kept == 1 {
+			meaning = "error of predictions from all cells there are"
+		}
+		line(fmt.Sprintf("rmse, %.0f %% of cells", 100*c.Kept), &c.RMSE, "%.4g", meaning)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

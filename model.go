@@ -24,13 +24,14 @@ type Model struct {
 	members  []network.Member
 	audit    *Audit
 	history  []byte // CSV
-	digest   string // of the file, if it was saved or opened
 
+	net     *network.Network
 	players []int // the encoder's place of each column
 	backend *engine.Backend
 
 	mu       sync.Mutex // one pass at a time
 	ensemble *network.Ensemble
+	digest   string // of the file, if it was saved or opened
 }
 
 // Parts of a model file.
@@ -75,11 +76,10 @@ func decode(file *artifact.File) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, err := network.New(manifest.Settings.network(inputsOf(manifest.Encoder)))
-	if err != nil {
+	if m.net, err = network.New(manifest.Settings.network(inputsOf(manifest.Encoder))); err != nil {
 		return nil, err
 	}
-	weights := net.Weights()
+	weights := m.net.Weights()
 	if len(tensors) != len(weights)*len(manifest.Nodes) {
 		return nil, fmt.Errorf("%d weights, but %d are needed", len(tensors), len(weights)*len(manifest.Nodes))
 	}
@@ -109,20 +109,15 @@ func weightName(member int, weight string) string {
 	return strconv.Itoa(member) + "/" + weight
 }
 
-// Save writes the model to a file, which appears whole or not at all. It is not safe for
-// use beside other calls.
+// Save writes the model to a file, which appears whole or not at all.
 func (m *Model) Save(path string) error {
 	content, err := json.Marshal(m.manifest)
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
 	tensors := map[string]artifact.Tensor{}
-	net, err := network.New(m.manifest.Settings.network(inputsOf(m.manifest.Encoder)))
-	if err != nil {
-		return fmt.Errorf("save %s: %w", path, err)
-	}
 	for i, member := range m.members {
-		for _, w := range net.Weights() {
+		for _, w := range m.net.Weights() {
 			tensors[weightName(i, w.Name)] = artifact.Tensor{Dims: w.Dims, Floats: member.Weights[w.Name]}
 		}
 	}
@@ -141,7 +136,10 @@ func (m *Model) Save(path string) error {
 	if err := artifact.WriteFile(path, file); err != nil {
 		return err
 	}
-	_, m.digest, err = artifact.ReadFile(path, artifact.Model) // also shows that it can be read
+	_, digest, err := artifact.ReadFile(path, artifact.Model) // also shows that it can be read
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.digest = digest
 	return err
 }
 
@@ -158,10 +156,6 @@ func (m *Model) WeightCount() int {
 
 // prepare makes the model ready for passes.
 func (m *Model) prepare(b *engine.Backend) error {
-	net, err := network.New(m.manifest.Settings.network(inputsOf(m.manifest.Encoder)))
-	if err != nil {
-		return err
-	}
 	m.players = make([]int, len(m.manifest.Columns))
 	for i, f := range m.manifest.Columns {
 		for d, p := range m.manifest.Encoder.Players {
@@ -171,7 +165,8 @@ func (m *Model) prepare(b *engine.Backend) error {
 		}
 	}
 	m.backend = b
-	m.ensemble, err = net.NewEnsemble(b, m.members)
+	var err error
+	m.ensemble, err = m.net.NewEnsemble(b, m.members)
 	return err
 }
 
@@ -192,7 +187,11 @@ func (m *Model) StoredAudit() *Audit { return m.audit }
 func (m *Model) History() []byte { return m.history }
 
 // Digest is "sha256:…" of the model's file; "" if it was never read from one.
-func (m *Model) Digest() string { return m.digest }
+func (m *Model) Digest() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.digest
+}
 
 // Backend is the name of the backend that the model runs on.
 func (m *Model) Backend() string { return m.backend.Name() }

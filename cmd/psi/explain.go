@@ -79,15 +79,8 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return err
 	}
-	format, err := f.inputFormat(argument)
+	rows, err := f.input(p, argument)
 	if err != nil {
-		return err
-	}
-	rows, err := p.data(argument, format)
-	if err != nil {
-		return err
-	}
-	if err := f.checkFormat(rows); err != nil {
 		return err
 	}
 	model, err := psi.OpenOn(path, f.backend.word)

@@ -69,23 +69,21 @@ func (r *resultFlags) destination(usual string) (destination, error) {
 	return d, checkTablePath(d.path)
 }
 
-// inputFormat is the format of standard input: --format, unless that can only be written.
-func (r *resultFlags) inputFormat(argument string) (string, error) {
-	if r.format != jsonFormat {
-		return r.format, nil
+// input is DATA. --format is that of standard input too, unless it can only be written; one
+// that would be of no use is refused.
+func (r *resultFlags) input(p *program, argument string) (*data, error) {
+	format := r.format
+	if format == jsonFormat {
+		if argument == standardInput {
+			return nil, &usageError{"JSON cannot be read", "name the format of standard input by --format, and add --json for a result in JSON"}
+		}
+		format = ""
 	}
-	if argument == standardInput {
-		return "", &usageError{"JSON cannot be read", "name the format of standard input by --format, and add --json for a result in JSON"}
+	rows, err := p.data(argument, format)
+	if err != nil || r.out == "" || r.out == standardOutput {
+		return rows, err
 	}
-	return "", nil
-}
-
-// checkFormat refuses a --format that would be of no use.
-func (r *resultFlags) checkFormat(rows *data) error {
-	if r.out == "" || r.out == standardOutput {
-		return nil
-	}
-	return rows.checkFormat()
+	return rows, rows.checkFormat()
 }
 
 // checkTablePath sees, before any work, that a table can be written there.

@@ -38,15 +38,8 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	if err != nil {
 		return err
 	}
-	format, err := result.inputFormat(argument)
+	rows, err := result.input(p, argument)
 	if err != nil {
-		return err
-	}
-	rows, err := p.data(argument, format)
-	if err != nil {
-		return err
-	}
-	if err := result.checkFormat(rows); err != nil {
 		return err
 	}
 	model, err := psi.OpenOn(path, backend)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/benchset"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -41,10 +40,10 @@ func TestConstantNoiseBelongsToNoColumn(t *testing.T) {
 			p.training = append(p.training, i)
 		}
 	}
-	m := fit(t, p, network.Exact)
-	e := m.explain(t, m.data(t, p.test))
-	t.Logf("y = x1 + N(0, 1): σ_0 %.3f, mean σ_d %.3f %.3f %.3f", m.noise(), mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
-	if s := m.noise(); s < .9 || s > 1.1 {
+	m := fit(t, p, "exact", nil)
+	e := m.explain(t, p.tested())
+	t.Logf("y = x1 + N(0, 1): σ_0 %.3f, mean σ_d %.3f %.3f %.3f", e.noise, mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
+	if s := e.noise; s < .9 || s > 1.1 {
 		t.Errorf("σ_0 is %.3f, not about 1", s)
 	}
 	for d := range 3 {
@@ -57,10 +56,10 @@ func TestConstantNoiseBelongsToNoColumn(t *testing.T) {
 func TestNoiseOfSynth3(t *testing.T) {
 	slow(t)
 	p, _ := synthetic(t, "synth3")
-	m := fit(t, p, network.Exact)
-	e := m.explain(t, m.data(t, p.test))
-	t.Logf("synth3: σ_0 %.3f (the noise is .1), mean σ_d %.3f %.3f %.3f", m.noise(), mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
-	if s := m.noise(); s < .05 || s > .15 {
+	m := fit(t, p, "exact", nil)
+	e := m.explain(t, p.tested())
+	t.Logf("synth3: σ_0 %.3f (the noise is .1), mean σ_d %.3f %.3f %.3f", e.noise, mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
+	if s := e.noise; s < .05 || s > .15 {
 		t.Errorf("σ_0 is %.3f, not about .1", s)
 	}
 }
@@ -78,10 +77,8 @@ func TestIntervalsOfPartlyObservedRows(t *testing.T) {
 		t.Log(err)
 	}
 	for name, p := range problems {
-		m := fit(t, p, network.Exact)
-		whole := m.data(t, p.test)
-		rng := rand.New(rand.NewPCG(seed, 0))
-		e, gaps := m.explain(t, whole), m.explain(t, blank(whole, .3, rng.Float64))
+		m := fit(t, p, "exact", nil)
+		e, gaps := m.explain(t, p.tested()), m.explain(t, blankCells(p.tested(), p.target, .3, seed))
 		full, part := coverage(e.y, e.prediction, e.std, z90), coverage(gaps.y, gaps.prediction, gaps.std, z90)
 		t.Logf("%s: 90 %% intervals cover %.3f of whole rows, %.3f with 30 %% of cells blanked", name, full, part)
 		if part < .87 || part > .93 {

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/internal/benchset"
-	"github.com/psi-shapley/psi/internal/network"
-	"github.com/psi-shapley/psi/internal/train"
 )
 
 // What peers reach on the same fold, for the log.
@@ -19,12 +18,12 @@ func TestRealTables(t *testing.T) {
 	slow(t)
 	kinds := []struct {
 		name   string
-		head   network.Head
-		change change
+		head   string
+		change func(s *psi.Settings)
 	}{
-		{"default", network.Exact, func(*network.Config, *train.Config) {}},
-		{"tensor-train", network.Exact, func(n *network.Config, _ *train.Config) { n.Form, n.Channels, n.Rank = network.TensorTrain, 16, 4 }},
-		{"learned", network.Learned, func(*network.Config, *train.Config) {}},
+		{"default", "exact", nil},
+		{"tensor-train", "exact", func(s *psi.Settings) { s.Form, s.Channels, s.Rank = "tensor-train", 16, 4 }},
+		{"learned", "learned", nil},
 	}
 	for _, name := range []string{"california", "bike"} {
 		p, err := realTable(name)
@@ -35,9 +34,9 @@ func TestRealTables(t *testing.T) {
 		for _, k := range kinds {
 			t.Run(name+"/"+k.name, func(t *testing.T) {
 				m := fit(t, p, k.head, k.change)
-				e := m.explain(t, m.data(t, p.test))
+				e := m.explain(t, p.tested())
 				t.Logf("%s fold 0, %s: RMSE %.4f (%s), fidelity error %.1e, 90 %% intervals cover %.3f, %d nodes, %.0f s wall, %.0f s CPU",
-					name, k.name, rmse(e.prediction, e.y), peers[name], m.fidelity(t, 20), coverage(e.y, e.prediction, e.std, z90), m.nodes, m.wall.Seconds(), m.cpu.Seconds())
+					name, k.name, rmse(e.prediction, e.y), peers[name], m.fidelity(t, 20), coverage(e.y, e.prediction, e.std, z90), m.nodes(), m.wall.Seconds(), m.cpu.Seconds())
 			})
 		}
 	}

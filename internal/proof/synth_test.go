@@ -5,10 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/internal/objective"
 	"github.com/psi-shapley/psi/internal/synth"
-	"github.com/psi-shapley/psi/internal/train"
 )
 
 // synthetic is a synthetic set of 8,000 rows with the last 1,600 held out and a tenth
@@ -49,19 +48,19 @@ func truthError(e explained, s *synth.Sample, rows []int) float64 {
 // bar is what a head must reach on one set. A zero bar is none.
 type bar struct{ rmse, fidelity, truth float64 }
 
-func testSynthetic(t *testing.T, h network.Head, bars []bar) {
+func testSynthetic(t *testing.T, head string, bars []bar) {
 	slow(t)
 	for i, bar := range bars {
 		name := fmt.Sprintf("synth%d", i+1)
 		t.Run(name, func(t *testing.T) {
 			p, s := synthetic(t, name)
-			m := fit(t, p, h)
-			e := m.explain(t, m.data(t, p.test))
+			m := fit(t, p, head, nil)
+			e := m.explain(t, p.tested())
 			got := rmse(e.prediction, e.y)
 			excess := rmse(e.prediction, at(s.Expected, p.test))
 			fidelity, truth := m.fidelity(t, 100), truthError(e, s, p.test)
 			t.Logf("%s %s: RMSE %.4f (bar %.3f), excess over the oracle %.4f, fidelity error %.1e, error against the true attributions %.4f, σ_0 %.3f, %d nodes, %.0f s wall, %.0f s CPU",
-				name, h, got, bar.rmse, excess, fidelity, truth, m.noise(), m.nodes, m.wall.Seconds(), m.cpu.Seconds())
+				name, head, got, bar.rmse, excess, fidelity, truth, e.noise, m.nodes(), m.wall.Seconds(), m.cpu.Seconds())
 			if got > bar.rmse {
 				t.Errorf("RMSE %.4f is over %.3f", got, bar.rmse)
 			}
@@ -79,13 +78,13 @@ func testSynthetic(t *testing.T, h network.Head, bars []bar) {
 }
 
 func TestSyntheticExact(t *testing.T) {
-	testSynthetic(t, network.Exact, []bar{
+	testSynthetic(t, "exact", []bar{
 		{.58, 1e-5, .05}, {.010, 1e-5, .05}, {.16, 1e-5, .05}, {.45, 1e-5, 0}, {.39, 1e-5, .05},
 	})
 }
 
 func TestSyntheticLearned(t *testing.T) {
-	testSynthetic(t, network.Learned, []bar{
+	testSynthetic(t, "learned", []bar{
 		{.590, .06, .05}, {.008, .06, .05}, {.20, .06, .05}, {.65, .15, 0}, {.42, .06, .05},
 	})
 }
@@ -96,10 +95,10 @@ func TestEstimatorsOnInteractions(t *testing.T) {
 	p, _ := synthetic(t, "synth3")
 	off := map[objective.Estimator]float64{}
 	for _, e := range []objective.Estimator{objective.Absolute, objective.TwoDraws, objective.LeastSquares} {
-		m := fit(t, p, network.Learned, func(_ *network.Config, c *train.Config) {
-			c.Estimator, c.Beta, c.PolishSteps, c.SpreadSteps = e, 1, 0, 0
+		m := fit(t, p, "learned", func(s *psi.Settings) {
+			s.Estimator, s.Beta, s.PolishSteps, s.SpreadSteps = string(e), 1, 0, 0
 		})
-		x := m.explain(t, m.data(t, p.test))
+		x := m.explain(t, p.tested())
 		off[e] = rmse(x.prediction, x.y)
 		t.Logf("synth3, learned head, β′ = 1, %s: RMSE %.3f, fidelity error %.3f", e, off[e], m.fidelity(t, 100))
 	}
@@ -112,8 +111,8 @@ func TestEstimatorsOnInteractions(t *testing.T) {
 func TestSigmaAgainstTruth(t *testing.T) {
 	slow(t)
 	p, s := synthetic(t, "synth1")
-	m := fit(t, p, network.Exact)
-	e := m.explain(t, m.data(t, p.test))
+	m := fit(t, p, "exact", nil)
+	e := m.explain(t, p.tested())
 	for d := range 3 {
 		truth := at(s.Std[d], p.test)
 		off := rmse(e.sigma[d], truth)
