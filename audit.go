@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/psi-shapley/psi/eval"
 	"github.com/psi-shapley/psi/internal/encode"
@@ -27,7 +28,7 @@ type Audit struct {
 	Correlation         *float64 `json:"correlation"`
 	Top1                *float64 `json:"top1"`                 // share of rows that agree on the most important column
 	Top3                *float64 `json:"top3"`                 // mean overlap of the three most important
-	EfficiencyMax       *float64 `json:"efficiency_max"`       // largest |prediction − base − Σ attributions|, in standard deviations of the target
+	EfficiencyMax       *float64 `json:"efficiency_max"`       // largest |prediction − base − Σ attributions|, in standard deviations of the target, or in units of the score
 	MeanAttributionMax  *float64 `json:"mean_attribution_max"` // largest |mean attribution| of a column, in standard deviations of the target
 	StandardError       *float64 `json:"standard_error"`       // RMS standard error of φ_d / RMS(φ_d), if sampled
 	Within3SE           *float64 `json:"within_3_se"`          // share of attributions within three standard errors, if sampled
@@ -37,10 +38,12 @@ type Audit struct {
 	Outputs         []OutputAudit    `json:"outputs"`
 }
 
-// CoalitionError is the error of predictions from some of the cells.
+// CoalitionError is the error of predictions from some of the cells: of a number RMSE, of
+// classes LogLoss.
 type CoalitionError struct {
-	Kept float64 `json:"kept"` // share of the cells
-	RMSE float64 `json:"rmse"` // in the target's units
+	Kept    float64  `json:"kept"`           // share of the cells
+	RMSE    *float64 `json:"rmse,omitempty"` // in the target's units
+	LogLoss *float64 `json:"log_loss,omitempty"`
 }
 
 // PlayerAudit is the audit of one column.
@@ -78,7 +81,7 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 	if rows == 0 {
 		p.rows = usualAuditRows
 	}
-	if len(m.players) > shapley.MaxExact {
+	if len(m.own.players) > shapley.MaxExact {
 		p.pairs = usualAuditPairs
 	}
 	sample, y, err := m.sample(ctx, source, max(p.rows, auditSample))
@@ -94,16 +97,19 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 func (m *Model) sample(ctx context.Context, source Source, most int) (rows *encode.Batch, y []float64, err error) {
 	rng := rand.New(rand.NewPCG(0, auditStream))
 	seen := 0
-	labelled := true
 	for c, err := range m.chunks(ctx, source, span{}, nil) {
 		if err != nil {
 			return nil, nil, err
 		}
 		if rows == nil {
-			rows = encode.NewBatch(0, c.batch.Numeric, c.batch.Categorical)
+			rows = c.batch.Like(0)
 		}
-		target := c.table.Column(m.manifest.Target)
-		labelled = labelled && target != nil && len(target.Numbers) == c.batch.Rows
+		truth := slices.Repeat([]float64{math.NaN()}, c.batch.Rows)
+		if c.table.Column(m.manifest.Target) != nil {
+			if truth, err = m.truth(c.table); err != nil {
+				return nil, nil, err
+			}
+		}
 		for i := range c.batch.Rows {
 			// Reservoir sampling: row number s stays with probability most/s.
 			at := seen
@@ -112,14 +118,11 @@ func (m *Model) sample(ctx context.Context, source Source, most int) (rows *enco
 					continue
 				}
 			} else {
-				rows.Append(encode.NewBatch(1, rows.Numeric, rows.Categorical))
+				rows.Append(rows.Like(1))
 				y = append(y, 0)
 			}
 			rows.Set(at, c.batch, i)
-			y[at] = math.NaN()
-			if labelled && target.Observed[i] {
-				y[at] = target.Numbers[i]
-			}
+			y[at] = truth[i]
 		}
 	}
 	if seen == 0 {
@@ -154,12 +157,12 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 	if p.pairs > 0 {
 		a.Method = "permutation"
 	}
-	x, err := m.ensemble.Explain(ctx, sample)
+	x, err := m.own.Explain(ctx, sample)
 	if err != nil {
 		return nil, err
 	}
 	m.auditSums(a, x, sample)
-	drawn := encode.NewBatch(p.rows, sample.Numeric, sample.Categorical)
+	drawn := sample.Like(p.rows)
 	for i, row := range rand.New(rand.NewPCG(4, auditStream)).Perm(sample.Rows)[:p.rows] {
 		drawn.Set(i, sample, row)
 	}
@@ -175,83 +178,127 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 
 // auditSums checks what needs the attributions alone.
 func (m *Model) auditSums(a *Audit, x *network.Answer, sample *encode.Batch) {
-	d := sample.Players()
+	d := len(m.own.players)
 	a.Players = make([]PlayerAudit, d)
 	worst, largest := 0.0, 0.0
-	for i, v := range x.Value {
+	outputs := m.outputs()
+	means := make([]float64, outputs*d)
+	for line, v := range x.Value {
 		rest := float64(v)
-		for k, j := range m.players {
-			phi := float64(x.Attributions[i*d+j])
+		for k, j := range m.own.places {
+			phi := float64(x.Attributions[line*d+j])
 			rest -= phi
-			a.Players[k].MeanAttribution += phi / float64(sample.Rows)
+			means[line%outputs*d+k] += phi / float64(sample.Rows)
 		}
 		worst = max(worst, math.Abs(rest))
 	}
-	for k := range a.Players {
-		a.Players[k].Name = m.manifest.Columns[k].Name
-		largest = max(largest, math.Abs(a.Players[k].MeanAttribution))
+	for i, mean := range means {
+		p := &a.Players[i%d]
+		p.Name = m.own.players[i%d].name
+		if mean *= m.auditUnit(); math.Abs(mean) >= math.Abs(p.MeanAttribution) {
+			p.MeanAttribution = mean
+		}
+		largest = max(largest, math.Abs(mean))
 	}
+	worst *= m.auditUnit()
 	a.EfficiencyMax, a.MeanAttributionMax = &worst, &largest
+}
+
+// auditUnit is the unit of sums in an audit: standard deviations of a numeric target, which
+// are the network's own, or the units of scores.
+func (m *Model) auditUnit() float64 {
+	if m.classes() {
+		return m.unit()
+	}
+	return 1
 }
 
 // roundingOfGames is what single precision may add to a Shapley value, beside the largest
 // of its row: a standard error below it says nothing.
 const roundingOfGames = 1e-5
 
+// agreement compares the attributions of some rows with Shapley values.
+type agreement struct {
+	all          eval.Agreement
+	players      []eval.Agreement
+	outputs      []eval.Agreement
+	first, three eval.TopOverlap
+
+	squaredErrors, squares, within, count float64
+}
+
+// add takes in output c of a row, whose attributions of the present players are f.
+func (g *agreement) add(c int, present []int, f []float64, phi *shapley.Values) {
+	exact := phi.Of(c)
+	size := 0.0
+	for _, want := range exact {
+		size = max(size, math.Abs(want))
+	}
+	for k, j := range present {
+		got, want := f[k], exact[k]
+		for _, to := range []*eval.Agreement{&g.all, &g.players[j], &g.outputs[c]} {
+			to.Add(got, want)
+		}
+		se := phi.StandardError(c, k)
+		g.squaredErrors += se * se
+		g.squares += want * want
+		if g.count++; math.Abs(got-want) <= 3*se+roundingOfGames*size {
+			g.within++
+		}
+	}
+	g.first.Add(f, exact)
+	g.three.Add(f, exact)
+}
+
 // auditGames compares attributions with Shapley values.
 func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p plan) error {
-	x, err := m.ensemble.Explain(ctx, rows)
+	x, err := m.own.Explain(ctx, rows)
 	if err != nil {
 		return err
 	}
-	d := rows.Players()
-	var all eval.Agreement
-	byPlayer := make([]eval.Agreement, d)
-	first, three := eval.TopOverlap{K: 1}, eval.TopOverlap{K: 3}
-	var squaredErrors, squares, within, count float64
+	d, outputs := len(m.own.players), m.outputs()
+	g := agreement{
+		players: make([]eval.Agreement, d), outputs: make([]eval.Agreement, outputs),
+		first: eval.TopOverlap{K: 1}, three: eval.TopOverlap{K: 3},
+	}
 	rng := rand.New(rand.NewPCG(1, auditStream))
 	for i := range rows.Rows {
-		players := present(rows, i)
-		phi, err := m.shapleyValues(ctx, rows, i, players, p.pairs, rng)
+		present := m.own.RowGame(rows, i).Present()
+		phi, err := m.shapleyValues(ctx, rows, i, p.pairs, rng)
 		if err != nil {
 			return err
 		}
 		a.Coalitions += phi.Coalitions
-		size := 0.0
-		for k := range players {
-			size = max(size, math.Abs(phi.At(0, k)))
+		for c := range outputs {
+			g.add(c, present, attributionsOf(x, i*outputs+c, d, present), phi)
 		}
-		var f, exact []float64
-		for k, j := range players {
-			got, want := float64(x.Attributions[i*d+j]), phi.At(0, k)
-			f, exact = append(f, got), append(exact, want)
-			all.Add(got, want)
-			byPlayer[j].Add(got, want)
-			se := phi.StandardError(0, k)
-			squaredErrors += se * se
-			squares += want * want
-			if count++; math.Abs(got-want) <= 3*se+roundingOfGames*size {
-				within++
-			}
-		}
-		first.Add(f, exact)
-		three.Add(f, exact)
 	}
-	a.RelativeRMSE, a.Correlation = known(all.RelativeRMSE()), known(all.Correlation())
-	a.Top1, a.Top3 = known(first.Share()), known(three.Share())
+	a.RelativeRMSE, a.Correlation = known(g.all.RelativeRMSE()), known(g.all.Correlation())
+	a.Top1, a.Top3 = known(g.first.Share()), known(g.three.Share())
 	if p.pairs > 0 {
-		a.StandardError, a.Within3SE = known(math.Sqrt(squaredErrors/squares)), known(within/count)
+		a.StandardError, a.Within3SE = known(math.Sqrt(g.squaredErrors/g.squares)), known(g.within/g.count)
 	}
-	for k, j := range m.players {
-		a.Players[k].RelativeRMSE, a.Players[k].Correlation = known(byPlayer[j].RelativeRMSE()), known(byPlayer[j].Correlation())
+	for k, j := range m.own.places {
+		a.Players[k].RelativeRMSE, a.Players[k].Correlation = known(g.players[j].RelativeRMSE()), known(g.players[j].Correlation())
 	}
-	a.Outputs = []OutputAudit{{m.manifest.Target, a.RelativeRMSE, a.Correlation}}
+	for c, name := range m.outputNames() {
+		a.Outputs = append(a.Outputs, OutputAudit{name, known(g.outputs[c].RelativeRMSE()), known(g.outputs[c].Correlation())})
+	}
 	return nil
 }
 
-// shapleyValues are those of the game of row i among the given players.
-func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i int, among []int, pairs int, rng *rand.Rand) (*shapley.Values, error) {
-	game := shapley.Restrict(m.ensemble.RowGame(b, i), among)
+// attributionsOf are those of the present players, of line i of [rows, C].
+func attributionsOf(x *network.Answer, line, players int, present []int) []float64 {
+	f := make([]float64, len(present))
+	for k, j := range present {
+		f[k] = float64(x.Attributions[line*players+j])
+	}
+	return f
+}
+
+// shapleyValues are those of the game of row i among the players it has.
+func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i, pairs int, rng *rand.Rand) (*shapley.Values, error) {
+	game := m.own.restricted(b, i)
 	if pairs > 0 {
 		return shapley.Permutation(ctx, game, pairs, rng)
 	}
@@ -261,82 +308,89 @@ func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i int, among
 // subgameOf is how many of a row's cells are left for the audit of its sub-game.
 func subgameOf(cells int) int { return min(10, max(1, cells*2/3)) }
 
-// auditSubgames takes cells away from rows and compares their attributions with the
-// Shapley values of the game among the rest.
+// auditSubgames takes players away from rows and compares the attributions of the others
+// with the Shapley values of the game among them.
 func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch) error {
 	rng := rand.New(rand.NewPCG(2, auditStream))
-	rows := encode.NewBatch(0, whole.Numeric, whole.Categorical)
+	rows := whole.Like(0)
 	rows.Append(whole) // a copy: cells will be taken away
-	d := rows.Players()
 	for i := range rows.Rows {
-		players := present(rows, i)
+		players := m.own.RowGame(rows, i).Present()
 		left := min(subgameOf(len(players)), len(players))
 		for k, place := range rng.Perm(len(players)) {
 			if k >= left {
-				rows.Observed[i*d+players[place]] = 0
+				m.takeAway(rows, i, players[place])
 			}
 		}
 	}
-	x, err := m.ensemble.Explain(ctx, rows)
+	x, err := m.own.Explain(ctx, rows)
 	if err != nil {
 		return err
 	}
+	d, outputs := len(m.own.players), m.outputs()
 	var all eval.Agreement
 	for i := range rows.Rows {
-		players := present(rows, i)
-		phi, err := m.shapleyValues(ctx, rows, i, players, 0, nil)
+		present := m.own.RowGame(rows, i).Present()
+		phi, err := m.shapleyValues(ctx, rows, i, 0, nil)
 		if err != nil {
 			return err
 		}
 		a.Coalitions += phi.Coalitions
-		for k, j := range players {
-			all.Add(float64(x.Attributions[i*d+j]), phi.At(0, k))
+		for c := range outputs {
+			for k, f := range attributionsOf(x, i*outputs+c, d, present) {
+				all.Add(f, phi.At(c, k))
+			}
 		}
 	}
 	a.SubgameRelativeRMSE = known(all.RelativeRMSE())
 	return nil
 }
 
+// takeAway makes the cells of one of the network's players missing.
+func (m *Model) takeAway(b *encode.Batch, row, networkPlayer int) {
+	p := m.own.players[slices.Index(m.own.places, networkPlayer)]
+	for _, j := range p.columns {
+		b.Observed[row*b.Players()+m.places[j]] = 0
+	}
+}
+
 // coalitionErrors are the errors of predictions from a share of the cells of each row.
 func (m *Model) coalitionErrors(ctx context.Context, sample *encode.Batch, y []float64) ([]CoalitionError, error) {
+	if !slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
+		return nil, nil
+	}
 	rng := rand.New(rand.NewPCG(3, auditStream))
 	var list []CoalitionError
+	rows := *sample
 	for _, kept := range []float64{0.25, 0.5, 0.75, 1} {
-		masks := make([]float32, len(sample.Observed))
+		rows.Observed = make([]float32, len(sample.Observed))
 		for i, seen := range sample.Observed {
 			if rng.Float64() < kept {
-				masks[i] = seen
+				rows.Observed[i] = seen
 			}
 		}
-		v, err := m.ensemble.Coalitions(ctx, sample, masks, 1)
+		p, err := m.predictRows(ctx, &rows, 0)
 		if err != nil {
 			return nil, err
 		}
-		sum, n := 0.0, 0
-		for i, value := range v {
-			if gap := m.manifest.Scale.Decode(value) - y[i]; !math.IsNaN(gap) {
-				sum += gap * gap
-				n++
+		all := judge{task: m.manifest.Task}
+		for i, v := range y {
+			if !math.IsNaN(v) {
+				all.add(p, i, v, 1)
 			}
 		}
-		if n == 0 {
-			return nil, nil
+		e := CoalitionError{Kept: kept}
+		switch m.manifest.Task {
+		case Binary:
+			e.LogLoss = known(all.binary.LogLoss())
+		case Multiclass:
+			e.LogLoss = known(all.multiclass.LogLoss())
+		default:
+			e.RMSE = known(all.regression.RMSE())
 		}
-		list = append(list, CoalitionError{kept, math.Sqrt(sum / float64(n))})
+		list = append(list, e)
 	}
 	return list, nil
-}
-
-// present lists the players that row i has a cell of.
-func present(b *encode.Batch, i int) []int {
-	var players []int
-	d := b.Players()
-	for j, seen := range b.Observed[i*d : (i+1)*d] {
-		if seen != 0 {
-			players = append(players, j)
-		}
-	}
-	return players
 }
 
 // known is x, or nil if it is not a number.

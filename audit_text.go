@@ -16,7 +16,7 @@ func (a *Audit) Text(w io.Writer) error {
 	fmt.Fprintf(&text, "audit of %d rows against %s (%d model values)\n\n", a.Rows, how, a.Coalitions)
 	line := func(name string, value *float64, format, meaning string) {
 		if value != nil {
-			fmt.Fprintf(&text, "  %-22s %-9s %s\n", name, fmt.Sprintf(format, *value), meaning)
+			fmt.Fprintf(&text, "  %-24s %-9s %s\n", name, fmt.Sprintf(format, *value), meaning)
 		}
 	}
 	line("relative_rmse", a.RelativeRMSE, "%.2g", "error of attributions, beside their size (0 is exact)")
@@ -24,8 +24,8 @@ func (a *Audit) Text(w io.Writer) error {
 	line("correlation", a.Correlation, "%.6f", "of attributions and Shapley values")
 	line("top1", a.Top1, "%.3f", "share of rows that agree on the most important column")
 	line("top3", a.Top3, "%.3f", "overlap of the three most important columns")
-	line("efficiency_max", a.EfficiencyMax, "%.2g", "largest gap between prediction and base + attributions, in the target's std")
-	line("mean_attribution_max", a.MeanAttributionMax, "%.2g", "largest mean attribution of a column, in the target's std")
+	line("efficiency_max", a.EfficiencyMax, "%.2g", "largest gap between prediction and base + attributions, in the target's std or the score's units")
+	line("mean_attribution_max", a.MeanAttributionMax, "%.2g", "largest mean attribution of a column, in the same")
 	line("standard_error", a.StandardError, "%.2g", "of the sampled Shapley values, beside their size")
 	line("within_3_se", a.Within3SE, "%.4f", "share of attributions within three standard errors")
 	for _, c := range a.CoalitionsError {
@@ -33,7 +33,8 @@ func (a *Audit) Text(w io.Writer) error {
 		if c.Kept == 1 {
 			meaning = "error of predictions from all cells there are"
 		}
-		line(fmt.Sprintf("rmse, %.0f %% of cells", 100*c.Kept), &c.RMSE, "%.4g", meaning)
+		line(fmt.Sprintf("rmse, %.0f %% of cells", 100*c.Kept), c.RMSE, "%.4g", meaning)
+		line(fmt.Sprintf("log_loss, %.0f %% of cells", 100*c.Kept), c.LogLoss, "%.4g", meaning)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

@@ -2,35 +2,35 @@ package psi
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/psi-shapley/psi/eval"
-	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
 
 // Evaluate measures the predictions of rows whose target is known. Rows without a target
-// are left out.
+// are left out. If the model was trained with weights and the rows have them, rows count
+// by their weights.
 func (m *Model) Evaluate(ctx context.Context, rows Source) (*eval.Evaluation, error) {
-	var metrics eval.Regression
+	metrics := judge{task: m.manifest.Task}
 	known := false
 	for c, err := range m.chunks(ctx, rows, span{}, nil) {
 		if err != nil {
 			return nil, err
 		}
-		y, err := m.target(c.table)
+		y, err := m.truth(c.table)
 		if err != nil {
 			return nil, err
 		}
-		p, err := m.predict(ctx, c)
+		p, err := m.predict(ctx, c.batch, c.first)
 		if err != nil {
 			return nil, err
 		}
-		for i, labelled := range y.Observed {
-			if labelled {
-				metrics.Add(y.Numbers[i], p.Mean[i], p.Std[i])
+		weight := m.weights(c.table)
+		for i, v := range y {
+			if !math.IsNaN(v) {
+				metrics.add(p, i, v, weight(i))
 				known = true
 			}
 		}
@@ -38,35 +38,60 @@ func (m *Model) Evaluate(ctx context.Context, rows Source) (*eval.Evaluation, er
 	if !known {
 		return nil, &table.Error{Row: -1, Column: m.manifest.Target, Message: "no row has a value in the target column", Remedy: "give rows whose outcome is known"}
 	}
-	e := metrics.Evaluation()
+	e := metrics.evaluation()
 	return &e, nil
 }
 
-// target is the column of a table that the model predicts.
-func (m *Model) target(t *table.Table) (*table.Column, error) {
-	y := t.Column(m.manifest.Target)
-	if y == nil {
+// weights of the rows of a table: 1, unless the model was trained with weights and the
+// table has them.
+func (m *Model) weights(t *table.Table) func(row int) float64 {
+	column := t.Column(m.manifest.Weight)
+	if m.manifest.Weight == "" || column == nil || column.Kind == table.Category {
+		return func(int) float64 { return 1 }
+	}
+	return func(row int) float64 {
+		if !column.Observed[row] {
+			return 0
+		}
+		return max(0, column.Numbers[row])
+	}
+}
+
+// truth are the targets of a table: numbers in their own units, or places of classes. A
+// missing one is NaN.
+func (m *Model) truth(t *table.Table) ([]float64, error) {
+	column := t.Column(m.manifest.Target)
+	if column == nil {
 		return nil, &table.Error{Row: -1, Column: m.manifest.Target, Message: "the table lacks the target column", Remedy: "give rows whose outcome is known"}
 	}
-	if y.Kind == table.Category {
-		return nil, &table.Error{Row: -1, Column: y.Name, Message: fmt.Sprintf("the target is a %v here, but the model predicts numbers", y.Kind), Remedy: "give the table the model was made for"}
+	encoded, err := m.manifest.Scale.Encode(column, nil)
+	if err != nil {
+		return nil, err
+	}
+	y := make([]float64, len(encoded))
+	for i, v := range encoded {
+		switch {
+		case m.classes() || !column.Observed[i]:
+			y[i] = float64(v)
+		default:
+			y[i] = column.Numbers[i] // all its digits
+		}
 	}
 	return y, nil
 }
 
 // measure evaluates encoded rows.
 func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, error) {
-	x, err := m.ensemble.Predict(ctx, d.Rows)
+	p, err := m.predictRows(ctx, d.Rows, 0)
 	if err != nil {
 		return nil, err
 	}
-	var r eval.Regression
-	scale := m.manifest.Scale
-	for i, y := range labels(d, scale) {
-		r.Add(y, scale.Decode(x.Value[i]), scale.Std*math.Sqrt(x.Variance[i]))
+	all := judge{task: m.manifest.Task}
+	for i, y := range m.labels(d) {
+		all.add(p, i, y, float64(d.Weight[i]))
 	}
 	metrics := map[string]float64{}
-	for _, metric := range r.Evaluation().Metrics {
+	for _, metric := range all.evaluation().Metrics {
 		if !math.IsNaN(metric.Value) && !math.IsInf(metric.Value, 0) {
 			metrics[metric.Name] = metric.Value
 		}
@@ -74,11 +99,13 @@ func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, 
 	return metrics, nil
 }
 
-// labels are the targets of encoded rows in their own units.
-func labels(d train.Data, scale encode.Target) []float64 {
+// labels are the targets of encoded rows: numbers in their own units, or places of classes.
+func (m *Model) labels(d train.Data) []float64 {
 	y := make([]float64, len(d.Target))
 	for i, v := range d.Target {
-		y[i] = scale.Decode(v)
+		if y[i] = float64(v); !m.classes() {
+			y[i] = m.manifest.Scale.Decode(v)
+		}
 	}
 	return y
 }

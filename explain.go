@@ -2,11 +2,14 @@ package psi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/shapley"
 	"github.com/psi-shapley/psi/table"
@@ -19,6 +22,9 @@ type Explain struct {
 	Z            float64      // intervals are mean ∓ Z·std; 0 means 1.96
 	Top          int          // K of p_top; 0 means 3
 	Unknown      []string     // columns to explain as if their cells were missing
+	Output       string       // the class to explain; "" is all of them
+	Against      string       // with Output: why that class and not this one
+	Groups       []Group      // columns that are one player, in place of the model's own groups
 	Interactions bool         // pairwise interactions too
 	From, To     int          // rows to explain, To not included; To = 0 means all
 }
@@ -42,6 +48,9 @@ func (m *Model) Explanations(ctx context.Context, rows Source, o Explain) iter.S
 				return
 			}
 			e, err := m.explain(ctx, c, o)
+			if err == nil {
+				e, err = chosen(e, o)
+			}
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -64,6 +73,17 @@ func (m *Model) Explain(ctx context.Context, rows Source, o Explain) (*explain.E
 	return explain.Join(parts)
 }
 
+// chosen is the explanation of the output that was asked for.
+func chosen(e *explain.Explanation, o Explain) (*explain.Explanation, error) {
+	switch {
+	case o.Against != "":
+		return e.Contrast(o.Output, o.Against)
+	case o.Output != "":
+		return e.Only(o.Output)
+	}
+	return e, nil
+}
+
 // settleExplain fills in the defaults and refuses what cannot be done.
 func (m *Model) settleExplain(o Explain) (Explain, error) {
 	if o.Z == 0 {
@@ -75,7 +95,11 @@ func (m *Model) settleExplain(o Explain) (Explain, error) {
 	if o.Mode == "" {
 		o.Mode = explain.Fast
 	}
-	d := len(m.players)
+	players, err := m.playersOf(o.Groups)
+	if err != nil {
+		return o, err
+	}
+	d := len(players)
 	switch {
 	case !(o.Z > 0) || math.IsInf(o.Z, 0):
 		return o, fmt.Errorf("z is %g: it must be a positive number", o.Z)
@@ -93,8 +117,35 @@ func (m *Model) settleExplain(o Explain) (Explain, error) {
 		}
 	case o.Interactions && o.Mode == explain.Fast && !m.exact():
 		return o, &table.Error{Row: -1, Message: "the learned head has no interactions of its own", Remedy: "use --mode exact"}
+	case len(o.Groups) > 0 && o.Mode == explain.Fast && !m.exact():
+		return o, &table.Error{Row: -1, Message: "the learned head knows only the players it was trained with", Remedy: "use --mode exact, or train with these groups"}
 	}
-	return o, nil
+	return o, m.checkOutputs(o)
+}
+
+// playersOf are the players of groups, or the model's own.
+func (m *Model) playersOf(groups []Group) ([]player, error) {
+	if len(groups) == 0 {
+		return m.own.players, nil
+	}
+	return grouped(m.Columns(), groups)
+}
+
+// checkOutputs refuses classes that the model does not have.
+func (m *Model) checkOutputs(o Explain) error {
+	if o.Against != "" && o.Output == "" {
+		return errors.New("against what is given, but not which class is to be explained: name it as the output")
+	}
+	names := m.outputNames()
+	for _, name := range []string{o.Output, o.Against} {
+		if name != "" && !slices.Contains(names, name) {
+			return fmt.Errorf("the model has no output %q: choose one of %s", name, listNames(names))
+		}
+	}
+	if o.Against != "" && o.Against == o.Output {
+		return fmt.Errorf("%q is to be explained against itself: name two classes", o.Output)
+	}
+	return nil
 }
 
 func (m *Model) exact() bool { return m.Head() == string(network.Exact) }
@@ -109,94 +160,156 @@ func (m *Model) fastIsExact() string {
 func (m *Model) explain(ctx context.Context, c *chunk, o Explain) (*explain.Explanation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x, err := m.ensemble.Explain(ctx, c.batch)
+	v, err := m.viewOf(o.Groups)
+	if err != nil {
+		return nil, err
+	}
+	x, err := v.Explain(ctx, c.batch)
 	if err != nil {
 		return nil, err
 	}
 	if o.Mode == explain.Exact {
-		if err := m.enumerate(ctx, c, x); err != nil {
+		if err := v.enumerate(ctx, c, x); err != nil {
 			return nil, err
 		}
 	}
-	e := m.result(c, x, o)
+	e := m.result(v, c, x, o)
 	if o.Interactions {
-		e.Interactions, err = m.interactions(ctx, c, o)
+		e.Interactions, err = m.interactions(ctx, v, c, o)
 	}
 	return e, err
 }
 
+// restricted is the game of row i among the players it has.
+func (v *view) restricted(b *encode.Batch, i int) *shapley.Subgame {
+	game := v.RowGame(b, i)
+	return shapley.Restrict(game, game.Present())
+}
+
 // enumerate replaces the attributions by Shapley values from all coalitions of the
 // observed columns.
-func (m *Model) enumerate(ctx context.Context, c *chunk, x *network.Answer) error {
-	d := c.batch.Players()
+func (v *view) enumerate(ctx context.Context, c *chunk, x *network.Answer) error {
+	outputs, d := len(x.Value)/c.batch.Rows, len(v.players)
 	for i := range c.batch.Rows {
-		game := shapley.Restrict(m.ensemble.RowGame(c.batch, i), present(c.batch, i))
+		game := v.restricted(c.batch, i)
 		values, err := shapley.Exact(ctx, game)
 		if err != nil {
 			return err
 		}
-		for j, phi := range values.Extend(game).Of(0) {
-			x.Attributions[i*d+j] = float32(phi)
+		all := values.Extend(game)
+		for k := range outputs {
+			for j, phi := range all.Of(k) {
+				x.Attributions[(i*outputs+k)*d+j] = float32(phi)
+			}
 		}
 	}
 	return nil
 }
 
-// result puts a pass into the target's units and the columns' order.
-func (m *Model) result(c *chunk, x *network.Answer, o Explain) *explain.Explanation {
-	n, d, scale := c.batch.Rows, len(m.players), m.manifest.Scale
+// result puts a pass into the model's units and the order of the players.
+func (m *Model) result(v *view, c *chunk, x *network.Answer, o Explain) *explain.Explanation {
+	n, d, outputs, unit := c.batch.Rows, len(v.players), m.outputs(), m.unit()
+	lines := n * outputs
 	e := &explain.Explanation{
 		Model: m.digest, Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
-		Outputs: []string{m.manifest.Target}, Scale: explain.Identity, Players: m.Columns(),
+		Outputs: m.outputNames(), Scale: m.scale(), Players: v.names(),
 		FirstRow: c.first, Rows: n,
-		Base: make([]float64, n), Prediction: make([]float64, n), PredictionStd: make([]float64, n),
-		HiddenStd: make([]float64, n), Residual: make([]float64, n),
-		Mean: make([]float64, n*d), Std: make([]float64, n*d), Observed: make([]bool, n*d),
-		Values: c.values,
+		Base: make([]float64, lines), Prediction: m.means(x.Value), PredictionStd: make([]float64, lines),
+		HiddenStd: make([]float64, lines), Residual: make([]float64, lines),
+		Mean: make([]float64, lines*d), Std: make([]float64, lines*d), Observed: make([]bool, n*d),
+		Values: v.values(c), Other: m.others(v, c),
+	}
+	base, variances := m.bases(), m.variances(x)
+	e.Probability = m.probabilities(e.Prediction, x)
+	for line := range lines {
+		e.Base[line] = base[line%outputs]
+		e.PredictionStd[line] = math.Sqrt(variances[line])
+		e.HiddenStd[line] = unit * math.Sqrt(float64(x.HiddenVariance[line]))
+		rest := float64(x.Value[line])
+		for k, j := range v.places {
+			phi := float64(x.Attributions[line*d+j])
+			rest -= phi
+			e.Mean[line*d+k] = unit * phi
+			e.Std[line*d+k] = unit * float64(x.Std[line*d+j])
+		}
+		e.Residual[line] = unit * rest
 	}
 	for i := range n {
-		e.Base[i] = scale.Mean
-		e.Prediction[i] = scale.Decode(x.Value[i])
-		e.PredictionStd[i] = scale.Std * math.Sqrt(x.Variance[i])
-		e.HiddenStd[i] = scale.Std * math.Sqrt(float64(x.HiddenVariance[i]))
-		rest := float64(x.Value[i])
-		for k, j := range m.players {
-			phi := float64(x.Attributions[i*d+j])
-			rest -= phi
-			e.Mean[i*d+k] = scale.Std * phi
-			e.Std[i*d+k] = scale.Std * float64(x.Std[i*d+j])
-			e.Observed[i*d+k] = c.batch.Observed[i*d+j] != 0
+		for k, p := range v.players {
+			e.Observed[i*d+k] = slices.ContainsFunc(p.columns, func(j int) bool { return c.observed(i, m.places[j]) })
 		}
-		e.Residual[i] = scale.Std * rest
 	}
 	return e
 }
 
-// interactions are the pairwise interactions [rows, D, D] in the target's units.
-func (m *Model) interactions(ctx context.Context, c *chunk, o Explain) ([]float64, error) {
-	n, d := c.batch.Rows, len(m.players)
+func (m *Model) scale() explain.Scale {
+	switch m.manifest.Task {
+	case Binary:
+		return explain.Logit
+	case Multiclass:
+		return explain.Score
+	}
+	return explain.Identity
+}
+
+// values are the columns of the players; a group has none.
+func (v *view) values(c *chunk) []*table.Column {
+	values := make([]*table.Column, len(v.players))
+	for k, p := range v.players {
+		if len(p.columns) == 1 {
+			values[k] = c.values[p.columns[0]]
+		}
+	}
+	return values
+}
+
+// others marks the cells [rows, players] whose labels are not known from training; nil if
+// there are none.
+func (m *Model) others(v *view, c *chunk) []bool {
+	var marks []bool
+	offset := int32(0) // of the column's rows in the embedding table, the first of which is for such labels
+	for k, rows := range m.manifest.Encoder.EmbeddingRows() {
+		column := slices.Index(m.places, c.batch.Numeric+k)
+		player := slices.IndexFunc(v.players, func(p player) bool { return slices.Contains(p.columns, column) })
+		for i := range c.batch.Rows {
+			if c.batch.Codes[i*c.batch.Categorical+k] == offset && c.observed(i, c.batch.Numeric+k) {
+				if marks == nil {
+					marks = make([]bool, c.batch.Rows*len(v.players))
+				}
+				marks[i*len(v.players)+player] = true
+			}
+		}
+		offset += int32(rows)
+	}
+	return marks
+}
+
+// interactions are the pairwise interactions [rows, C, players, players] in the model's units.
+func (m *Model) interactions(ctx context.Context, v *view, c *chunk, o Explain) ([]float64, error) {
+	n, d, outputs := c.batch.Rows, len(v.players), m.outputs()
 	var fast []float32
 	if o.Mode == explain.Fast {
 		var err error
-		if fast, err = m.ensemble.Interactions(ctx, c.batch); err != nil {
+		if fast, err = v.Interactions(ctx, c.batch); err != nil {
 			return nil, err
 		}
 	}
-	all := make([]float64, n*d*d)
+	all := make([]float64, n*outputs*d*d)
 	for i := range n {
-		at := func(a, b int) float64 { return float64(fast[(i*d+a)*d+b]) }
+		at := func(k, a, b int) float64 { return float64(fast[((i*outputs+k)*d+a)*d+b]) }
 		if o.Mode == explain.Exact {
-			game := shapley.Restrict(m.ensemble.RowGame(c.batch, i), present(c.batch, i))
+			game := v.restricted(c.batch, i)
 			x, err := shapley.Interactions(ctx, game)
 			if err != nil {
 				return nil, err
 			}
-			x = x.Extend(game)
-			at = func(a, b int) float64 { return x.At(0, a, b) }
+			at = x.Extend(game).At
 		}
-		for a, ja := range m.players {
-			for b, jb := range m.players {
-				all[(i*d+a)*d+b] = m.manifest.Scale.Std * at(ja, jb)
+		for k := range outputs {
+			for a, ja := range v.places {
+				for b, jb := range v.places {
+					all[((i*outputs+k)*d+a)*d+b] = m.unit() * at(k, ja, jb)
+				}
 			}
 		}
 	}

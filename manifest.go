@@ -16,24 +16,43 @@ import (
 )
 
 // Task is what a model predicts.
-type Task string
+type Task = encode.Task
 
-// Regression predicts a number.
-const Regression Task = "regression"
+// The tasks.
+const (
+	Regression = encode.Regression // a number
+	Binary     = encode.Binary     // which of two classes
+	Multiclass = encode.Multiclass // which of more
+)
 
 // Manifest is what a model says of itself.
 type Manifest struct {
-	Task       Task               `json:"task"`
-	Target     string             `json:"target"`
-	TargetKind table.Kind         `json:"target_kind"`
-	Scale      encode.Target      `json:"scale"`   // of the target
-	Columns    []table.Field      `json:"columns"` // inputs, in the order of the table they were learned from
-	Missing    []string           `json:"missing"` // texts that mean missing, beside the usual ones
-	Encoder    *encode.Encoder    `json:"encoder"`
-	Settings   Settings           `json:"settings"`
-	Nodes      []int              `json:"nodes"`   // of each member's quadrature
-	Metrics    map[string]float64 `json:"metrics"` // of the validation rows
-	Provenance Provenance         `json:"provenance"`
+	Task        Task               `json:"task"`
+	Target      string             `json:"target"`
+	Scale       encode.Target      `json:"scale"`   // that the target is learned on
+	Columns     []table.Field      `json:"columns"` // inputs, in the order of the table they were learned from
+	Groups      []Group            `json:"groups"`  // of columns that are one player
+	Weight      string             `json:"weight"`  // column of the rows' weights; "" if there is none
+	Missing     []string           `json:"missing"` // texts that mean missing, beside the usual ones
+	Encoder     *encode.Encoder    `json:"encoder"`
+	Settings    Settings           `json:"settings"`
+	Nodes       []int              `json:"nodes"` // of each member's quadrature
+	Calibration Calibration        `json:"calibration"`
+	Metrics     map[string]float64 `json:"metrics"` // of the validation rows
+	Provenance  Provenance         `json:"provenance"`
+}
+
+// Classes are the labels of the classes, the negative one first if they are two; nil for a
+// number.
+func (m *Manifest) Classes() []string { return m.Scale.Classes }
+
+// network is that of the settings for the table's inputs and target.
+func (m *Manifest) network() network.Config {
+	c := m.Settings.network(network.Inputs{
+		Numeric: m.Encoder.Numeric(), Times: m.Encoder.Times(), Bins: m.Encoder.Bins, Gaps: m.Encoder.Gaps(), Levels: m.Encoder.EmbeddingRows(),
+	})
+	c.Outputs, c.Classes = m.Scale.Outputs(), m.Task != Regression
+	return c
 }
 
 // Provenance says where a model comes from. Together with the program it is all that is
@@ -53,7 +72,7 @@ type Provenance struct {
 
 func (t *training) manifest(schema *table.Schema) Manifest {
 	m := Manifest{
-		Task: Regression, Target: t.Target, TargetKind: schema.Field(t.Target).Kind, Scale: t.in.Target,
+		Task: t.in.Target.Task, Target: t.Target, Scale: t.in.Target, Groups: slices.Clone(t.Groups), Weight: t.Weight,
 		Missing: slices.Clone(t.Missing), Encoder: t.in.Encoder, Settings: t.settings,
 		Provenance: Provenance{
 			Psi: Version, Revision: Revision(), Data: t.in.Digest,
@@ -99,10 +118,6 @@ func Revision() string {
 	return of["vcs.revision"]
 }
 
-func inputsOf(e *encode.Encoder) network.Inputs {
-	return network.Inputs{Numeric: e.Numeric(), Bins: e.Bins, Levels: e.EmbeddingRows()}
-}
-
 // readManifest decodes a manifest and checks all that later code relies on.
 func readManifest(content []byte) (*Manifest, error) {
 	var m Manifest
@@ -111,8 +126,8 @@ func readManifest(content []byte) (*Manifest, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
-	if m.Task != Regression {
-		return nil, fmt.Errorf("unknown task %q", m.Task)
+	if m.Task != m.Scale.Task {
+		return nil, fmt.Errorf("the task is %q, but the target's %q", m.Task, m.Scale.Task)
 	}
 	if m.Encoder == nil || m.Target == "" {
 		return nil, errors.New("no encoder or no target")
@@ -136,6 +151,9 @@ func readManifest(content []byte) (*Manifest, error) {
 			return nil, fmt.Errorf("metric %s is not a number", name)
 		}
 	}
+	if c := m.Calibration; !(c.Temperature > 0) || math.IsInf(c.Temperature, 0) || !(c.Noise >= 0) || math.IsInf(c.Noise, 0) {
+		return nil, fmt.Errorf("a calibration of temperature %g and noise %g", c.Temperature, c.Noise)
+	}
 	return &m, m.checkColumns()
 }
 
@@ -153,5 +171,10 @@ func (m *Manifest) checkColumns() error {
 			return fmt.Errorf("the encoder of column %q fits no column", p.Name)
 		}
 	}
-	return nil
+	names := make([]string, len(m.Columns))
+	for i, f := range m.Columns {
+		names[i] = f.Name
+	}
+	_, err := grouped(names, m.Groups)
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/train"
@@ -26,12 +27,14 @@ type Model struct {
 	history  []byte // CSV
 
 	net     *network.Network
-	players []int // the encoder's place of each column
+	places  []int // the encoder's place of each column
 	backend *engine.Backend
 
-	mu       sync.Mutex // one pass at a time
-	ensemble *network.Ensemble
-	digest   string // of the file, if it was saved or opened
+	mu          sync.Mutex // one pass at a time
+	own         *view      // of the players that the model was trained with
+	other       *view      // of otherGroups, those last asked for
+	otherGroups []Group
+	digest      string // of the file, if it was saved or opened
 }
 
 // Parts of a model file.
@@ -76,7 +79,7 @@ func decode(file *artifact.File) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.net, err = network.New(manifest.Settings.network(inputsOf(manifest.Encoder))); err != nil {
+	if m.net, err = network.New(manifest.network()); err != nil {
 		return nil, err
 	}
 	weights := m.net.Weights()
@@ -156,25 +159,34 @@ func (m *Model) WeightCount() int {
 
 // prepare makes the model ready for passes.
 func (m *Model) prepare(b *engine.Backend) error {
-	m.players = make([]int, len(m.manifest.Columns))
-	for i, f := range m.manifest.Columns {
-		for d, p := range m.manifest.Encoder.Players {
-			if p.Name == f.Name {
-				m.players[i] = d
-			}
-		}
-	}
+	m.places = places(m.manifest.Columns, m.manifest.Encoder)
 	m.backend = b
 	var err error
-	m.ensemble, err = m.net.NewEnsemble(b, m.members)
+	m.own, err = m.newView(m.manifest.Groups)
 	return err
+}
+
+// places are the encoder's places of columns.
+func places(columns []table.Field, e *encode.Encoder) []int {
+	at := map[string]int{}
+	for d, p := range e.Players {
+		at[p.Name] = d
+	}
+	list := make([]int, len(columns))
+	for i, f := range columns {
+		list[i] = at[f.Name]
+	}
+	return list
 }
 
 // Close frees the memory outside Go's heap. The model is of no use after it.
 func (m *Model) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ensemble.Close()
+	m.own.Close()
+	if m.other != nil {
+		m.other.Close()
+	}
 }
 
 // Manifest is what the model says of itself.
@@ -211,7 +223,10 @@ func (m *Model) Columns() []string {
 // ReadOptions read a table as the model's training read its own: the model's columns
 // and the target, with their kinds.
 func (m *Model) ReadOptions() table.Options {
-	kinds := map[string]table.Kind{m.manifest.Target: m.manifest.TargetKind}
+	kinds := map[string]table.Kind{m.manifest.Target: m.manifest.Scale.Kind}
+	if m.manifest.Weight != "" {
+		kinds[m.manifest.Weight] = table.Number
+	}
 	for _, f := range m.manifest.Columns {
 		kinds[f.Name] = f.Kind
 	}

@@ -83,10 +83,10 @@ func TestManifestsThatMakeNoSense(t *testing.T) {
 		"negative embedding":  func(m map[string]any) { m["settings"].(map[string]any)["embedding"] = -2 },
 		"other head":          func(m map[string]any) { m["settings"].(map[string]any)["head"] = "learned" },
 		"unknown head":        func(m map[string]any) { m["settings"].(map[string]any)["head"] = "other" },
-		"edges out of order":  func(m map[string]any) { player(m, 0)["edges"] = []float64{3, 1} },
-		"levels out of order": func(m map[string]any) { player(m, 1)["levels"] = []string{"b", "a"} },
-		"more levels":         func(m map[string]any) { player(m, 1)["levels"] = []string{"a", "b", "c", "d"} },
-		"another column":      func(m map[string]any) { player(m, 0)["name"] = "z" },
+		"edges out of order":  func(m map[string]any) { playerAt(m, 0)["edges"] = []float64{3, 1} },
+		"levels out of order": func(m map[string]any) { playerAt(m, 1)["levels"] = []string{"b", "a"} },
+		"more levels":         func(m map[string]any) { playerAt(m, 1)["levels"] = []string{"a", "b", "c", "d"} },
+		"another column":      func(m map[string]any) { playerAt(m, 0)["name"] = "z" },
 	} {
 		var m map[string]any
 		if err := json.Unmarshal(file.Content, &m); err != nil {
@@ -103,6 +103,6 @@ func TestManifestsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func player(m map[string]any, i int) map[string]any {
+func playerAt(m map[string]any, i int) map[string]any {
 	return m["encoder"].(map[string]any)["players"].([]any)[i].(map[string]any)
 }

@@ -4,15 +4,24 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
 )
 
-// Prediction is what a model expects of consecutive rows, in the target's units.
+// Prediction is what a model expects of consecutive rows.
 type Prediction struct {
 	FirstRow int // number of the first row within its source
-	Mean     []float64
-	Std      []float64 // standard deviation of the target about Mean
+
+	// Mean of a number, or score (log odds) of two classes, and its standard deviation; nil
+	// for more classes.
+	Mean, Std []float64
+
+	// Classes are nil for a number. Probability is that of the second of two classes [rows],
+	// or that of each of more [rows, classes].
+	Classes     []string
+	Probability []float64
 }
 
 // Predictions predicts the rows of a source, some at a time, without explaining them.
@@ -23,7 +32,7 @@ func (m *Model) Predictions(ctx context.Context, rows Source) iter.Seq2[*Predict
 				yield(nil, err)
 				return
 			}
-			p, err := m.predict(ctx, c)
+			p, err := m.predict(ctx, c.batch, c.first)
 			if !yield(p, err) || err != nil {
 				return
 			}
@@ -33,41 +42,99 @@ func (m *Model) Predictions(ctx context.Context, rows Source) iter.Seq2[*Predict
 
 // Predict predicts all rows of a source.
 func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
-	all := &Prediction{}
+	all := &Prediction{Classes: m.manifest.Scale.Classes}
 	for p, err := range m.Predictions(ctx, rows) {
 		if err != nil {
 			return nil, err
 		}
 		all.Mean = append(all.Mean, p.Mean...)
 		all.Std = append(all.Std, p.Std...)
+		all.Probability = append(all.Probability, p.Probability...)
 	}
 	return all, nil
 }
 
-func (m *Model) predict(ctx context.Context, c *chunk) (*Prediction, error) {
+func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Prediction, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x, err := m.ensemble.Predict(ctx, c.batch)
+	return m.predictRows(ctx, b, first)
+}
+
+// predictRows is predict with m.mu held.
+func (m *Model) predictRows(ctx context.Context, b *encode.Batch, first int) (*Prediction, error) {
+	x, err := m.own.Predict(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prediction{FirstRow: c.first, Mean: make([]float64, len(x.Value)), Std: make([]float64, len(x.Value))}
-	for i, v := range x.Value {
-		p.Mean[i] = m.manifest.Scale.Decode(v)
-		p.Std[i] = m.manifest.Scale.Std * math.Sqrt(x.Variance[i])
+	means, variances := m.means(x.Value), m.variances(x)
+	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Probability: m.probabilities(means, x)}
+	if m.outputs() == 1 {
+		p.Mean, p.Std = means, make([]float64, len(means))
+		for i, v := range variances {
+			p.Std[i] = math.Sqrt(v)
+		}
 	}
 	return p, nil
 }
 
-// Table is the prediction as columns row, prediction, prediction_std.
+// Rows is the number of rows.
+func (p *Prediction) Rows() int {
+	if len(p.Classes) > 2 {
+		return len(p.Probability) / len(p.Classes)
+	}
+	return len(p.Mean)
+}
+
+// Label is the most probable class of a row, as a place in Classes.
+func (p *Prediction) Label(row int) int {
+	if len(p.Classes) == 2 {
+		if p.Probability[row] >= 0.5 {
+			return 1
+		}
+		return 0
+	}
+	of := p.ofRow(row)
+	return slices.Index(of, slices.Max(of))
+}
+
+// ofRow are the probabilities of a row's classes, if they are more than two.
+func (p *Prediction) ofRow(row int) []float64 {
+	c := len(p.Classes)
+	return p.Probability[row*c : (row+1)*c]
+}
+
+// Table is the prediction as columns row, prediction and, of a number, prediction_std; of
+// two classes probability, score and score_std; of more, probability_<class> of each.
 func (p *Prediction) Table() (*table.Table, error) {
-	row := make([]float64, len(p.Mean))
+	n := p.Rows()
+	row := make([]float64, n)
 	for i := range row {
 		row[i] = float64(p.FirstRow + i)
 	}
-	return table.New(
-		table.NumberColumn("row", row, nil),
-		table.NumberColumn("prediction", p.Mean, nil),
-		table.NumberColumn("prediction_std", p.Std, nil),
-	)
+	columns := []*table.Column{table.NumberColumn("row", row, nil)}
+	number := func(name string, values []float64) { columns = append(columns, table.NumberColumn(name, values, nil)) }
+	if p.Classes == nil {
+		number("prediction", p.Mean)
+		number("prediction_std", p.Std)
+		return table.New(columns...)
+	}
+	labels := make([]string, n)
+	for i := range labels {
+		labels[i] = p.Classes[p.Label(i)]
+	}
+	columns = append(columns, table.CategoryColumn("prediction", labels, nil))
+	if len(p.Classes) == 2 {
+		number("probability", p.Probability)
+		number("score", p.Mean)
+		number("score_std", p.Std)
+		return table.New(columns...)
+	}
+	for c, class := range p.Classes {
+		of := make([]float64, n)
+		for i := range of {
+			of[i] = p.ofRow(i)[c]
+		}
+		number("probability_"+class, of)
+	}
+	return table.New(columns...)
 }

@@ -21,8 +21,16 @@ const Version = "0.1.0"
 // Config says what to learn and how. The zero value of all but Target is what we stand
 // behind.
 type Config struct {
-	Target string   // column to predict
-	Drop   []string // columns that are no inputs
+	Target   string   // column to predict
+	Task     Task     // "" chooses: text, booleans and numbers of two values are classes
+	Positive string   // of two classes the one whose probability is predicted; "" is the last in order
+	Drop     []string // columns that are no inputs
+	Weight   string   // column that says how much a row counts; it is no input
+	Groups   []Group  // of columns that are one player
+
+	// MissingAsLevel are the columns in which a missing cell is a value like others, which
+	// can have an attribution: for gaps that say something by themselves.
+	MissingAsLevel []string
 
 	// Missing are the texts that the rows' reader took for missing, beside the usual ones:
 	// the model remembers them for tables to come.
@@ -62,6 +70,7 @@ type Progress struct {
 	Step, Steps int           // of the stage; 0 where there are none
 	Done        float64       // share of the training, 0 to 1
 	Remaining   time.Duration // about what the rest will take; 0 while not known
-	Error       float64       // root mean squared error of the validation rows, best so far, in the target's units; NaN while not known
+	Error       float64       // of the validation rows, best so far; NaN while not known
+	Metric      string        // what Error is: "rmse", in the target's units, or "log loss"
 	Note        string        // something to tell a person, said once
 }

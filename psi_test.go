@@ -214,7 +214,7 @@ func TestAuditOfBothHeads(t *testing.T) {
 		if exact := *a.RelativeRMSE < 1e-4 && *a.SubgameRelativeRMSE < 1e-4; exact != (head == "exact") {
 			t.Errorf("%s: relative error %g, of sub-games %g", head, *a.RelativeRMSE, *a.SubgameRelativeRMSE)
 		}
-		if last := a.CoalitionsError[3]; last.Kept != 1 || last.RMSE > a.CoalitionsError[0].RMSE {
+		if last := a.CoalitionsError[3]; last.Kept != 1 || *last.RMSE > *a.CoalitionsError[0].RMSE {
 			t.Errorf("%s: fewer cells predict better: %+v", head, a.CoalitionsError)
 		}
 	}

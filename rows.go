@@ -11,6 +11,11 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
+// observed says whether a row has a cell at the encoder's place of a column.
+func (c *chunk) observed(row, place int) bool {
+	return c.batch.Observed[row*c.batch.Players()+place] != 0
+}
+
 // span is a half-open range of rows; the zero value is all of them.
 type span struct{ from, to int }
 
@@ -96,8 +101,17 @@ func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, erro
 		c.values, inputs.Columns = append(c.values, value), append(inputs.Columns, input)
 	}
 	var err error
-	c.batch, err = m.manifest.Encoder.Encode(inputs)
-	return c, err
+	if c.batch, err = m.manifest.Encoder.Encode(inputs); err != nil {
+		return nil, err
+	}
+	for i, f := range m.manifest.Columns {
+		if slices.Contains(unknown, f.Name) { // also where a missing cell is a level
+			for row := range c.batch.Rows {
+				c.batch.Observed[row*c.batch.Players()+m.places[i]] = 0
+			}
+		}
+	}
+	return c, nil
 }
 
 // missing is a column without a single cell.

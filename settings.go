@@ -36,6 +36,8 @@ type Settings struct {
 	Sampler        string  `json:"sampler" doc:"of the masked copies: kernel, uniform or bernoulli" measured:"docs/adr/0005"`
 	MaskedExponent float64 `json:"masked_exponent" doc:"γ: how far the noise of masked copies lowers their weight" measured:"docs/adr/0005"`
 
+	Likelihood string `json:"likelihood" doc:"two classes: marginal, or bound (the paper's, whose scale drifts)" measured:"docs/adr/0011"`
+
 	Estimator   string  `json:"estimator" doc:"learned head: of the distance from Shapley values: ls, product, stop or abs" measured:"docs/adr/0003"`
 	Beta        float64 `json:"beta" doc:"learned head: weight of that distance" measured:"docs/adr/0003"`
 	PolishSteps int     `json:"polish_steps" doc:"learned head: steps without labels, for fidelity" measured:"docs/adr/0003"`
@@ -122,7 +124,7 @@ func DefaultSettings(head string, rows int) Settings {
 		Head: head, Form: string(n.Form), Channels: n.Channels, Rank: n.Rank, Width: n.Width, Layers: n.Layers, Members: 1,
 		Bins: network.DefaultBins(rows), Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
 		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average,
-		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent,
+		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent, Likelihood: string(c.Likelihood),
 		Estimator: string(c.Estimator), Beta: c.Beta, PolishSteps: c.PolishSteps, PolishRate: c.PolishRate,
 		RefitSteps: c.RefitSteps, RefitRate: c.RefitRate,
 		SpreadSteps: c.SpreadSteps, SpreadRate: c.SpreadRate, SpreadPenalty: c.SpreadPenalty,
@@ -162,7 +164,7 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// network is the network of the settings for a table's inputs.
+// network is the network of the settings for a table's inputs and one number to predict.
 func (s Settings) network(in network.Inputs) network.Config {
 	return network.Config{
 		Inputs: in, Outputs: 1, Head: network.Head(s.Head), Form: network.Form(s.Form),
@@ -176,7 +178,7 @@ func (s Settings) network(in network.Inputs) network.Config {
 func (s Settings) recipe(seed uint64) train.Config {
 	return train.Config{
 		Seed: seed, Steps: s.Steps, Batch: s.Batch, Rate: s.Rate, Decay: s.Decay, Clip: s.Clip, Average: s.Average,
-		Sampler: train.Sampler(s.Sampler), MaskedExponent: s.MaskedExponent,
+		Sampler: train.Sampler(s.Sampler), MaskedExponent: s.MaskedExponent, Likelihood: train.Likelihood(s.Likelihood),
 		Estimator: objective.Estimator(s.Estimator), Beta: s.Beta, PolishSteps: s.PolishSteps, PolishRate: s.PolishRate,
 		RefitSteps: s.RefitSteps, RefitRate: s.RefitRate,
 		SpreadSteps: s.SpreadSteps, SpreadRate: s.SpreadRate, SpreadPenalty: s.SpreadPenalty,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/psi-shapley/psi/internal/artifact"
@@ -55,7 +56,8 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	}
 	t.say(Progress{Stage: "read", Error: math.NaN()})
 	in, err := intake.Read(ctx, rows, intake.Options{
-		Target: c.Target, Inputs: inputs, Bins: t.settle,
+		Target: c.Target, Task: c.Task, Positive: c.Positive, Weight: c.Weight,
+		Inputs: inputs, MissingAsLevel: c.MissingAsLevel, Bins: t.settle,
 		Validation: c.Validation, Fraction: c.ValidationFraction, By: c.ValidationBy, Seed: c.Seed,
 		Scratch: c.Scratch,
 	})
@@ -97,10 +99,8 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 		return nil, errors.New("no target: say which column to predict")
 	case target == nil:
 		return nil, wrong(t.Target, "the table has no such column to predict", "choose one of "+listFields(schema))
-	case target.Kind == table.Category:
-		return nil, wrong(t.Target, "the target is text, and only numbers can be predicted so far", "choose a numeric column")
 	}
-	for _, name := range append(slices.Clone(t.Drop), t.ValidationBy) {
+	for _, name := range append(slices.Clone(t.Drop), t.ValidationBy, t.Weight) {
 		if name != "" && schema.Field(name) == nil {
 			return nil, wrong(name, "the table has no such column", "choose one of "+listFields(schema))
 		}
@@ -110,7 +110,7 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	}
 	var inputs []string
 	for _, f := range schema.Fields {
-		if f.Name == t.Target || f.Name == t.ValidationBy || slices.Contains(t.Drop, f.Name) {
+		if f.Name == t.Target || f.Name == t.ValidationBy || f.Name == t.Weight || slices.Contains(t.Drop, f.Name) {
 			continue
 		}
 		inputs = append(inputs, f.Name)
@@ -121,26 +121,30 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("no input column is left: the table needs one beside the target")
 	}
+	if _, err := grouped(inputs, t.Groups); err != nil {
+		return nil, err
+	}
 	if t.ValidationBy != "" {
 		t.note(fmt.Sprintf("column %q divides the rows and is no input", t.ValidationBy))
 	}
 	return inputs, nil
 }
 
-// listFields names the columns, but not hundreds of them.
 func listFields(schema *table.Schema) string {
-	const few = 12
-	text := ""
+	names := make([]string, len(schema.Fields))
 	for i, f := range schema.Fields {
-		if i == few {
-			return text + fmt.Sprintf(" … (%d columns)", len(schema.Fields))
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += f.Name
+		names[i] = f.Name
 	}
-	return text
+	return listNames(names)
+}
+
+// listNames lists names, but not hundreds of them.
+func listNames(names []string) string {
+	const few = 12
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:few], ", ") + fmt.Sprintf(" … (%d of them)", len(names))
 }
 
 // settle decides the settings, now that the number of training rows is known, and
@@ -163,12 +167,23 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	if in.Unlabelled > 0 {
 		t.note(fmt.Sprintf("%d rows are left out: their target is missing", in.Unlabelled))
 	}
-	var err error
-	t.net, err = network.New(t.settings.network(inputsOf(in.Encoder)))
+	if in.Weightless > 0 {
+		t.note(fmt.Sprintf("%d rows are left out: their weight is 0", in.Weightless))
+	}
+	for _, note := range in.Notes {
+		t.note(note)
+	}
+	m := &Model{manifest: t.manifest(schema)}
+	config := m.manifest.network()
+	players, err := grouped(m.Columns(), t.Groups)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{manifest: t.manifest(schema), net: t.net}
+	config.Inputs.Groups = networkGroups(players, places(m.manifest.Columns, in.Encoder))
+	if t.net, err = network.New(config); err != nil {
+		return nil, err
+	}
+	m.net = t.net
 	if err := t.fits(m.manifest); err != nil {
 		return nil, err
 	}
@@ -207,7 +222,9 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 
 // member trains one network, or trains it on from point.
 func (t *training) member(ctx context.Context, i int, point *checkpoint) (*trained, error) {
-	run, err := train.New(t.net, t.backend, t.settings.recipe(memberSeed(t.Seed, i)), t.in.Training, t.in.Validation)
+	recipe := t.settings.recipe(memberSeed(t.Seed, i))
+	recipe.Base = t.in.Target.Base
+	run, err := train.New(t.net, t.backend, recipe, t.in.Training, t.in.Validation)
 	if err != nil {
 		return nil, err
 	}
@@ -225,10 +242,14 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 			if p.Error < best || math.IsNaN(best) {
 				best = p.Error
 			}
+			now, metric := math.Sqrt(best)*t.in.Target.Std, "rmse"
+			if t.in.Target.Task != Regression {
+				now, metric = best, "log loss"
+			}
 			t.say(Progress{
 				Stage: p.Phase, Member: i, Step: p.Step, Steps: p.Steps,
 				Done: (float64(i) + p.Done) / float64(t.settings.Members), Remaining: t.remaining(i, p),
-				Error: math.Sqrt(best) * t.in.Target.Std, Note: p.Note,
+				Error: now, Metric: metric, Note: p.Note,
 			})
 		},
 		Save: func(s *train.State) error { return t.save(point, s) },
@@ -270,12 +291,12 @@ func (t *training) remaining(i int, p train.Progress) time.Duration {
 // conclude measures the model on its validation rows and audits it.
 func (t *training) conclude(ctx context.Context, m *Model) error {
 	t.say(Progress{Stage: "audit", Done: 1, Error: math.NaN()})
-	metrics, err := m.measure(ctx, t.in.Validation)
-	if err != nil {
+	if err := m.calibrate(ctx, t.in.Validation); err != nil {
 		return err
 	}
-	m.manifest.Metrics = metrics
-	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, labels(t.in.Validation, m.manifest.Scale), auditPlan(t.audited(), t.settings.Batch, t.net.Inputs.Players()))
+	m.manifest.Metrics = m.manifest.Calibration.After
+	var err error
+	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, m.labels(t.in.Validation), auditPlan(t.audited(), t.settings.Batch, t.net.Inputs.Players()))
 	return err
 }
 
@@ -287,8 +308,12 @@ func (t *training) audited() int {
 	if t.TimeBudget > 0 && t.steps > 0 {
 		return t.steps / s.Members
 	}
-	if s.Head == string(network.Exact) {
+	switch {
+	case s.Head != string(network.Exact):
+	case t.in.Target.Task == Regression:
 		return s.Steps + s.RefitSteps + 2*s.SpreadSteps
+	default:
+		return s.Steps + s.SpreadSteps
 	}
 	return s.Steps + s.PolishSteps + s.SpreadSteps
 }

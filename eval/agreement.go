@@ -15,7 +15,7 @@ type Agreement struct {
 func (a *Agreement) Add(f, phi float64) {
 	a.missed += (f - phi) * (f - phi)
 	a.size += phi * phi
-	a.both.add(f, phi)
+	a.both.add(f, phi, 1)
 }
 
 // RelativeRMSE is RMSE(f, φ) / RMS(φ) = √(Σ (f − φ)² / Σ φ²). It is NaN if all are

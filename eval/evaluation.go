@@ -64,13 +64,24 @@ func (e Evaluation) Text(w io.Writer, target string) error {
 		return r
 	}, target)
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s of %s on %d rows\n", e.Task, target, e.Rows)
+	what, width := e.Task, 11
+	if e.Task != "regression" {
+		what += " classification"
+	}
+	rows := "rows"
+	if e.Rows == 1 {
+		rows = "row"
+	}
+	fmt.Fprintf(&text, "%s of %s on %d %s\n", what, target, e.Rows, rows)
+	for _, m := range e.Metrics {
+		width = max(width, len(m.Name))
+	}
 	for _, m := range e.Metrics {
 		meaning := m.Meaning
 		if m.InTargetUnits {
 			meaning += ", in units of " + target
 		}
-		fmt.Fprintf(&text, "  %-11s  %10s  %s\n", m.Name, number(m.Value), meaning)
+		fmt.Fprintf(&text, "  %-*s  %10s  %s\n", width, m.Name, number(m.Value), meaning)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

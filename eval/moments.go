@@ -1,19 +1,22 @@
 package eval
 
-// moments are the means of paired numbers and the sums of products of their
-// deviations from them, updated without cancellation (Welford, 1962).
+// moments are the weighted means of paired numbers and the sums of products of their
+// deviations from them, updated without cancellation (Welford, 1962; West, 1979).
 type moments struct {
-	n          int
+	weight     float64
 	x, y       float64 // means
-	xx, yy, xy float64 // Σ (x − x̄)², Σ (y − ȳ)², Σ (x − x̄)(y − ȳ)
+	xx, yy, xy float64 // Σ w(x − x̄)², Σ w(y − ȳ)², Σ w(x − x̄)(y − ȳ)
 }
 
-func (m *moments) add(x, y float64) {
-	m.n++
+func (m *moments) add(x, y, weight float64) {
+	if weight == 0 {
+		return // the first of them would divide nothing by nothing
+	}
+	m.weight += weight
 	dx, dy := x-m.x, y-m.y
-	m.x += dx / float64(m.n)
-	m.y += dy / float64(m.n)
-	m.xx += dx * (x - m.x)
-	m.yy += dy * (y - m.y)
-	m.xy += dx * (y - m.y)
+	m.x += dx * weight / m.weight
+	m.y += dy * weight / m.weight
+	m.xx += weight * dx * (x - m.x)
+	m.yy += weight * dy * (y - m.y)
+	m.xy += weight * dx * (y - m.y)
 }

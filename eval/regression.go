@@ -13,39 +13,45 @@ const (
 // The zero value is ready to use.
 type Regression struct {
 	rows     int
-	squared  float64 // Σ (y − μ)²
-	absolute float64 // Σ |y − μ|
-	nll      float64 // Σ −log N(y; μ, σ²)
-	inside50 int     // rows within the interval
-	inside90 int
+	weight   float64 // Σ w
+	squared  float64 // Σ w(y − μ)²
+	absolute float64 // Σ w|y − μ|
+	nll      float64 // Σ −w log N(y; μ, σ²)
+	inside50 float64 // weight of the rows within the interval
+	inside90 float64
 	target   moments
 }
 
-// Add takes one row: the truth, the predicted mean and its standard deviation.
-func (r *Regression) Add(y, prediction, std float64) {
+// Add takes one row: the truth, the predicted mean and its standard deviation, and
+// the row's weight, 1 if all rows count alike.
+func (r *Regression) Add(y, prediction, std, weight float64) {
+	if weight == 0 {
+		return
+	}
 	r.rows++
+	r.weight += weight
 	miss := y - prediction
-	r.squared += miss * miss
-	r.absolute += math.Abs(miss)
+	r.squared += weight * miss * miss
+	r.absolute += weight * math.Abs(miss)
 	z := miss / std
-	r.nll += z*z/2 + math.Log(std) + math.Log(2*math.Pi)/2
+	r.nll += weight * (z*z/2 + math.Log(std) + math.Log(2*math.Pi)/2)
 	if math.Abs(miss) <= half50*std {
-		r.inside50++
+		r.inside50 += weight
 	}
 	if math.Abs(miss) <= half90*std {
-		r.inside90++
+		r.inside90 += weight
 	}
-	r.target.add(y, y)
+	r.target.add(y, y, weight)
 }
 
-// RMSE is the root-mean-square error √(Σ (y − μ)² / n).
-func (r *Regression) RMSE() float64 { return math.Sqrt(r.squared / float64(r.rows)) }
+// RMSE is the root-mean-square error √(Σ w(y − μ)² / Σ w).
+func (r *Regression) RMSE() float64 { return math.Sqrt(r.squared / r.weight) }
 
-// MAE is the mean absolute error Σ |y − μ| / n.
-func (r *Regression) MAE() float64 { return r.absolute / float64(r.rows) }
+// MAE is the mean absolute error Σ w|y − μ| / Σ w.
+func (r *Regression) MAE() float64 { return r.absolute / r.weight }
 
 // R2 is the share of the target's variance that is explained,
-// 1 − Σ (y − μ)² / Σ (y − ȳ)². It is NaN for a constant target.
+// 1 − Σ w(y − μ)² / Σ w(y − ȳ)². It is NaN for a constant target.
 func (r *Regression) R2() float64 {
 	if r.target.xx == 0 {
 		return math.NaN()
@@ -54,13 +60,13 @@ func (r *Regression) R2() float64 {
 }
 
 // NLL is the mean of −log N(y; μ, σ²), in nats.
-func (r *Regression) NLL() float64 { return r.nll / float64(r.rows) }
+func (r *Regression) NLL() float64 { return r.nll / r.weight }
 
 // Coverage50 is the share of rows whose y lies in the central half of N(μ, σ²).
-func (r *Regression) Coverage50() float64 { return float64(r.inside50) / float64(r.rows) }
+func (r *Regression) Coverage50() float64 { return r.inside50 / r.weight }
 
 // Coverage90 is the share of rows whose y lies in the central 90 % of N(μ, σ²).
-func (r *Regression) Coverage90() float64 { return float64(r.inside90) / float64(r.rows) }
+func (r *Regression) Coverage90() float64 { return r.inside90 / r.weight }
 
 // Evaluation sums up the rows so far.
 func (r *Regression) Evaluation() Evaluation {

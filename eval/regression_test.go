@@ -20,7 +20,7 @@ func TestRegressionIsTheNaiveComputation(t *testing.T) {
 		y[i] = 50 + 3*rng.NormFloat64()
 		prediction[i] = y[i] + rng.NormFloat64()
 		std[i] = 0.5 + rng.Float64()
-		r.Add(y[i], prediction[i], std[i])
+		r.Add(y[i], prediction[i], std[i], 1)
 	}
 	normal := func(i int) distuv.Normal { return distuv.Normal{Mu: prediction[i], Sigma: std[i]} }
 	inside := func(share float64) float64 {
@@ -53,7 +53,7 @@ func TestRegressionOfTheTruth(t *testing.T) {
 	var r Regression
 	for range n {
 		mu := 10 * rng.NormFloat64()
-		r.Add(mu+sigma*rng.NormFloat64(), mu, sigma)
+		r.Add(mu+sigma*rng.NormFloat64(), mu, sigma, 1)
 	}
 	for _, m := range []struct {
 		name                string
@@ -76,18 +76,18 @@ func TestRegressionOfTheTruth(t *testing.T) {
 func TestR2FarFromZero(t *testing.T) {
 	var r Regression
 	for _, y := range []float64{0, 1, 2, 3} {
-		r.Add(1e9+y, 1e9+1.5, 1)
+		r.Add(1e9+y, 1e9+1.5, 1, 1)
 	}
 	near(t, "r2", r.R2(), 0)
 }
 
 func TestUndefinedMetricsAreNull(t *testing.T) {
 	var constant, none, spreadless Regression
-	constant.Add(0.1, 1, 1)
-	constant.Add(0.1, 1, 1)
-	constant.Add(0.1, 1, 1)
-	spreadless.Add(1, 1, 0)
-	spreadless.Add(2, 1, 0)
+	constant.Add(0.1, 1, 1, 1)
+	constant.Add(0.1, 1, 1, 1)
+	constant.Add(0.1, 1, 1, 1)
+	spreadless.Add(1, 1, 0, 1)
+	spreadless.Add(2, 1, 0, 1)
 	for _, c := range []struct {
 		r    *Regression
 		null []string
@@ -118,8 +118,8 @@ func TestUndefinedMetricsAreNull(t *testing.T) {
 
 func TestEvaluationTextFits(t *testing.T) {
 	var r Regression
-	r.Add(123456, 113456, 5000)
-	r.Add(1, 2, 1)
+	r.Add(123456, 113456, 5000, 1)
+	r.Add(1, 2, 1, 1)
 	var text bytes.Buffer
 	if err := r.Evaluation().Text(&text, "char\x1bes"); err != nil {
 		t.Fatal(err)

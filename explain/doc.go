@@ -18,6 +18,10 @@
 // p_positive does not apply. What does not apply is NaN in Go, null in JSON and a
 // missing cell in a table.
 //
+// A model of two classes has one output, the positive class, whose prediction is a score: log
+// odds. One of more has a score for each class; [Explanation.Only] picks a class and
+// [Explanation.Contrast] holds one against another.
+//
 // [JSONWriter] writes one document from any number of chunks, [ReadJSON] reads it;
 // [Explanation.Wide] and [Explanation.Long] make tables for a table.Sink; [Text]
 // is for reading in a terminal.

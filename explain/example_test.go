@@ -57,6 +57,73 @@ func ExampleText() {
 	// .arrow or .json.
 }
 
+// income explains whether a person earns more than 50,000: one output, the positive class, on
+// the scale of log odds.
+func income() *explain.Explanation {
+	return &explain.Explanation{
+		Model: "sha256:ad17", Head: "exact", Mode: explain.Fast, Exact: true, Z: 2, Top: 1,
+		Outputs: []string{">50K"}, Scale: explain.Logit, Players: []string{"education", "work", "country"},
+		Rows: 1,
+		Base: []float64{-1.2}, Prediction: []float64{1.6}, PredictionStd: []float64{0.4}, HiddenStd: []float64{0}, Residual: []float64{0},
+		Probability: []float64{0.828},
+		Mean:        []float64{2.1, 0.8, -0.1},
+		Std:         []float64{0.2, 0.3, 0.1},
+		Observed:    []bool{true, true, true},
+		Other:       []bool{false, false, true},
+		Values: []*table.Column{
+			table.NumberColumn("education", []float64{14}, nil),
+			nil, // a group of columns
+			table.CategoryColumn("country", []string{"Malta"}, nil),
+		},
+	}
+}
+
+// Of a class the text gives the probability, and explains the score.
+func ExampleText_classes() {
+	if err := explain.Text(os.Stdout, income(), explain.TextOptions{Width: 76}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// What each column or group of columns added to the score of >50K or took from
+	// it, starting from the base: the score where no column is known. The score is
+	// the log odds of >50K: 0 is even, and each 1 more multiplies the odds by 2.7.
+	// ± is 2 standard deviations, which hold 95.4% of the probability. "raises it"
+	// and "lowers it" are at least 95% sure.
+	// Exact: these are the Shapley values of the model.
+	// (other): a label that training did not know, or hardly knew. All such labels
+	// count as one.
+	//
+	// Row 0: P(>50K) = 0.83; score (log odds) 1.60 ± 0.80, 2.80 above the base of
+	//   -1.20
+	//   education  14              │█████████████████████  +2.10 ± 0.40  raises it
+	//   work                       │████████               +0.80 ± 0.60  raises it
+	//   country    Malta (other)  █│                       -0.10 ± 0.20  84% down
+	//
+	// All rows and columns as numbers: -o FILE, ending in .csv, .parquet, .arrow
+	// or .json.
+}
+
+// Why versicolor, and not virginica?
+func ExampleExplanation_Contrast() {
+	e := income()
+	e.Outputs, e.Scale = []string{"setosa", "versicolor", "virginica"}, explain.Score
+	e.Players, e.Values, e.Observed, e.Other = []string{"length"}, e.Values[:1], []bool{true}, nil
+	e.Base, e.Prediction, e.Residual = []float64{0, 0, 0}, []float64{-3, 2, 1}, []float64{0, 0, 0}
+	e.PredictionStd, e.HiddenStd = []float64{0.3, 0.3, 0.4}, []float64{0, 0, 0}
+	e.Probability = []float64{0.005, 0.725, 0.27}
+	e.Mean, e.Std = []float64{-3, 2, 1}, []float64{0.3, 0.3, 0.4}
+
+	lead, err := e.Contrast("versicolor", "virginica")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, a := range lead.Attributions(0, 0) {
+		fmt.Printf("%s: %s adds %g ± %.1f\n", lead.Outputs[0], a.Player, a.Mean, a.Std)
+	}
+	// Output: versicolor − virginica: length adds 1 ± 0.5
+}
+
 func ExampleExplanation_Attributions() {
 	for _, a := range insurance().Attributions(0, 0) {
 		fmt.Printf("%-6s = %-4s %6.0f in [%6.0f, %6.0f], above 0 with probability %.3f, the largest with %.3f\n",

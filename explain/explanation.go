@@ -50,7 +50,7 @@ type Explanation struct {
 	Prediction    []float64
 	PredictionStd []float64
 	HiddenStd     []float64 // the part of PredictionStd that is due to missing cells
-	Probability   []float64 // nil for regression
+	Probability   []float64 // of the class; nil for regression and for contrasts
 	Residual      []float64 // Prediction − Base − Σ Mean
 
 	// [rows, outputs, players]
@@ -59,6 +59,7 @@ type Explanation struct {
 	StandardError []float64 // of Mean, for it was sampled; else nil
 
 	Observed []bool          // [rows, players]
+	Other    []bool          // [rows, players]: the cell's label is not known from training, and was read as "other"; nil if there is none
 	Values   []*table.Column // what the user's table had, one per player; nil for a group
 
 	// [rows, outputs, players, players], symmetric, the diagonal unused
@@ -154,6 +155,9 @@ func (e *Explanation) validateLengths() error {
 	if want := e.Rows * len(e.Players); len(e.Observed) != want {
 		return fmt.Errorf("explain: Observed has %d values, not %d", len(e.Observed), want)
 	}
+	if want := e.Rows * len(e.Players); e.Other != nil && len(e.Other) != want {
+		return fmt.Errorf("explain: Other has %d values, not %d", len(e.Other), want)
+	}
 	if len(e.Values) != len(e.Players) {
 		return fmt.Errorf("explain: Values has %d columns for %d players", len(e.Values), len(e.Players))
 	}
@@ -207,6 +211,12 @@ func (e *Explanation) stds(row, output int) []float64 {
 
 func (e *Explanation) observed(row int) []bool {
 	return e.Observed[row*len(e.Players) : (row+1)*len(e.Players)]
+}
+
+// other tells whether the label of a cell was read as "other".
+func (e *Explanation) other(row, player int) bool {
+	at := row*len(e.Players) + player
+	return at < len(e.Other) && e.Other[at]
 }
 
 // pairAt is the place of a pair in arrays [rows, outputs, players, players].

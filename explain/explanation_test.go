@@ -38,6 +38,7 @@ func TestValidate(t *testing.T) {
 		"InteractionError has":      func(e *Explanation) { e.InteractionError = e.InteractionError[1:] },
 		"without Interactions":      func(e *Explanation) { e.Interactions = nil },
 		"Observed has":              func(e *Explanation) { e.Observed = nil },
+		"Other has 1":               func(e *Explanation) { e.Other = []bool{true} },
 		"4 columns for 5 players":   func(e *Explanation) { e.Values = e.Values[1:] },
 		"have 1 rows":               func(e *Explanation) { e.Values[0] = table.NumberColumn("x0", []float64{1}, nil) },
 		"deviation is negative":     func(e *Explanation) { e.Observed[0], e.Std[0] = true, -1 },

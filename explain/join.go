@@ -18,7 +18,8 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	whole.Rows = 0
 	chunks := make([]*table.Table, len(parts))
 	var lists [11][][]float64
-	var observed []bool
+	var observed, other []bool
+	anyOther := false
 	for i, p := range parts {
 		if difference := difference(parts[0], p); difference != "" {
 			return nil, errors.New("explain: parts of different explanations: " + difference)
@@ -28,6 +29,12 @@ func Join(parts []*Explanation) (*Explanation, error) {
 		}
 		whole.Rows += p.Rows
 		observed = append(observed, p.Observed...)
+		if p.Other != nil {
+			anyOther = true
+			other = append(other, p.Other...)
+		} else {
+			other = append(other, make([]bool, len(p.Observed))...)
+		}
 		for k, list := range p.lists() {
 			if (*list == nil) != (*parts[0].lists()[k] == nil) {
 				return nil, errors.New("explain: parts of different explanations: what they hold")
@@ -44,7 +51,10 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	for k, list := range whole.lists() {
 		*list = joined(lists[k])
 	}
-	whole.Observed = observed
+	whole.Observed, whole.Other = observed, nil
+	if anyOther {
+		whole.Other = other
+	}
 	values, err := table.Concat(chunks)
 	if err != nil {
 		return nil, err
@@ -58,7 +68,8 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	return &whole, nil
 }
 
-// lists are all arrays of numbers.
+// lists are all arrays of numbers: six [rows, outputs], three [rows, outputs, players], two
+// [rows, outputs, players, players].
 func (e *Explanation) lists() [11]*[]float64 {
 	return [...]*[]float64{
 		&e.Base, &e.Prediction, &e.PredictionStd, &e.HiddenStd, &e.Probability, &e.Residual,

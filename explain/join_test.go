@@ -50,6 +50,31 @@ func TestJoinedPartsAreTheWhole(t *testing.T) {
 	}
 }
 
+// Chunks without an unseen label say nothing of them.
+func TestJoinedPartsKeepOthers(t *testing.T) {
+	first, second, third := rowsFrom(t, 3, 5), rowsFrom(t, 5, 6), rowsFrom(t, 6, 7)
+	second.Other = []bool{false, true}
+	for _, c := range []struct {
+		parts []*explain.Explanation
+		want  []bool
+	}{
+		{[]*explain.Explanation{first, second, third}, []bool{false, false, false, false, false, true, false, false}},
+		{[]*explain.Explanation{second, third}, []bool{false, true, false, false}},
+		{[]*explain.Explanation{first, rowsFrom(t, 5, 7)}, nil},
+	} {
+		for _, part := range c.parts {
+			part.Values[1] = nil // of which Join would ask for common levels
+		}
+		got, err := explain.Join(c.parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Other, c.want) {
+			t.Errorf("others %v, want %v", got.Other, c.want)
+		}
+	}
+}
+
 func TestJoinRefusesWhatDoesNotBelongTogether(t *testing.T) {
 	for name, second := range map[string]func(e *explain.Explanation){
 		"a gap between the rows": func(e *explain.Explanation) { e.FirstRow++ },

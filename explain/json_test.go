@@ -86,6 +86,7 @@ func shapes() []shape {
 	return []shape{
 		{rows: 1, outputs: 1, players: 1},
 		{rows: 30, outputs: 1, players: 6},
+		{rows: 9, outputs: 1, players: 4, probability: true},
 		{rows: 7, outputs: 3, players: 5, probability: true},
 		{rows: 5, outputs: 2, players: 4, probability: true, sampled: true, interactions: true},
 		{rows: 3, outputs: 1, players: 1, interactions: true},

@@ -78,6 +78,9 @@ func randomExplanation(rng *rand.Rand, s shape) *Explanation {
 	}
 	if s.probability {
 		e.Scale = Score
+		if s.outputs == 1 {
+			e.Scale = Logit
+		}
 		for range perOutput {
 			e.Probability = append(e.Probability, rng.Float64())
 		}
@@ -147,6 +150,9 @@ func (e *Explanation) chunk(from, to int) *Explanation {
 		*array = cut(*array)
 	}
 	c.Observed = e.Observed[from*len(e.Players) : to*len(e.Players)]
+	if e.Other != nil {
+		c.Other = e.Other[from*len(e.Players) : to*len(e.Players)]
+	}
 	var rows []int
 	for row := from; row < to; row++ {
 		rows = append(rows, row)

@@ -29,7 +29,7 @@ func cellOf(t *table.Table, column string, line int) float64 {
 
 func TestWide(t *testing.T) {
 	rng := newRand(t)
-	for _, s := range []shape{{rows: 9, outputs: 1, players: 4}, {rows: 9, outputs: 3, players: 6, probability: true}} {
+	for _, s := range []shape{{rows: 9, outputs: 1, players: 4}, {rows: 9, outputs: 1, players: 4, probability: true}, {rows: 9, outputs: 3, players: 6, probability: true}} {
 		e := randomExplanation(rng, s)
 		e.Prediction[2], e.Base[3] = math.Inf(1), math.NaN()
 		wide, err := e.Wide()
@@ -37,6 +37,9 @@ func TestWide(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{"row", "prediction", "prediction_std", "base"}
+		if s.probability {
+			want = []string{"row", "prediction", "prediction_std", "probability", "base"}
+		}
 		if s.outputs > 1 {
 			want = []string{"row", "output", "prediction", "prediction_std", "probability", "base"}
 		}
@@ -55,7 +58,7 @@ func TestWide(t *testing.T) {
 				if got := cellOf(wide, "row", line); got != float64(e.FirstRow+row) {
 					t.Errorf("row %v, want %d", got, e.FirstRow+row)
 				}
-				if s.outputs > 1 && (wide.Column("output").Text(line) != e.Outputs[output] || cellOf(wide, "probability", line) != e.Probability[line]) {
+				if s.outputs > 1 && wide.Column("output").Text(line) != e.Outputs[output] || s.probability && cellOf(wide, "probability", line) != e.Probability[line] {
 					t.Errorf("line %d is not of output %d", line, output)
 				}
 				if cellOf(wide, "prediction_std", line) != e.PredictionStd[line] {

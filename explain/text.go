@@ -49,11 +49,16 @@ func Text(w io.Writer, e *Explanation, options TextOptions) error {
 	return t.out.Flush()
 }
 
-// likeliest is the output with the highest prediction. A softmax keeps the order.
+// likeliest is the output with the highest probability or, where there is none, the highest
+// prediction.
 func (e *Explanation) likeliest(row int) int {
+	heights := e.Prediction
+	if e.Probability != nil {
+		heights = e.Probability
+	}
 	best := 0
 	for output := range e.Outputs {
-		if e.Prediction[e.at(row, output)] > e.Prediction[e.at(row, best)] {
+		if heights[e.at(row, output)] > heights[e.at(row, best)] {
 			best = output
 		}
 	}
@@ -87,9 +92,28 @@ func (t *textWriter) plusMinus() string { return t.sign("±", "+-") }
 
 func (t *textWriter) header() {
 	e := t.e
-	t.paragraph(fmt.Sprintf("What each column added to the prediction or took from it, starting from the base: "+
-		"the prediction where no column is known. %s is %g standard deviations, which hold %.3g%% of the probability. "+
-		"\"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), e.Z, 100*math.Erf(e.Z/math.Sqrt2)))
+	what, start, scale := "the prediction", "the prediction", ""
+	switch {
+	case e.Scale == Logit:
+		what = "the score of " + t.name(e.Outputs[0])
+		start = "the score"
+		scale = "The score is the log odds of " + t.name(e.Outputs[0]) + ": 0 is even, and each 1 more multiplies the odds by 2.7. "
+	case e.contrast():
+		what, start = "the lead of one class's score over another's, "+t.contrastName()+",", "the lead"
+	case e.Scale == Score:
+		what, start = "the score of a class", "the score"
+		if len(e.Outputs) == 1 {
+			what = "the score of " + t.name(e.Outputs[0])
+		}
+		scale = "The higher a score is beside those of the other classes, the likelier the class. "
+	}
+	players := "column"
+	if slices.Contains(e.Values, nil) {
+		players = "column or group of columns"
+	}
+	t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
+		"%s where no column is known. %s%s is %g standard deviations, which hold %.3g%% of the probability. "+
+		"\"raises it\" and \"lowers it\" are at least 95%% sure.", players, what, start, scale, t.plusMinus(), e.Z, 100*math.Erf(e.Z/math.Sqrt2)))
 	switch {
 	case e.Exact:
 		t.paragraph("Exact: these are the Shapley values of the model.")
@@ -102,8 +126,23 @@ func (t *textWriter) header() {
 		t.paragraph("Pairs: with + they are worth more together than apart, with - each can stand in for the other.")
 	}
 	if len(e.Outputs) > 1 {
-		t.paragraph(fmt.Sprintf("Of the %d outputs, the likeliest of each row is shown.", len(e.Outputs)))
+		t.paragraph(fmt.Sprintf("Of the %d classes, the likeliest of each row is shown: --output CLASS shows another, "+
+			"and --against CLASS beside it why not that one.", len(e.Outputs)))
 	}
+	if slices.Contains(e.Other, true) {
+		t.paragraph("(other): a label that training did not know, or hardly knew. All such labels count as one.")
+	}
+}
+
+// contrastName is the output of a contrast, which is made of two names.
+func (t *textWriter) contrastName() string {
+	const most = 50
+	return shorten(clean(t.e.Outputs[0]), min(most, t.Width-8), t.sign("…", "..."))
+}
+
+// contrast tells whether the one output is the difference of two classes.
+func (e *Explanation) contrast() bool {
+	return e.Scale == Score && e.Probability == nil && len(e.Outputs) == 1
 }
 
 func (t *textWriter) footer() {
@@ -146,15 +185,17 @@ func (t *textWriter) row(row, output int) {
 func (t *textWriter) verdict(row, output int, digits digits) {
 	e, at := t.e, t.e.at(row, output)
 	what := "prediction"
-	switch e.Scale {
-	case Logit:
-		what = "log-odds"
-	case Score:
+	switch {
+	case e.Scale == Logit:
+		what = "score (log odds)"
+	case e.contrast():
+		what = t.contrastName() + " ="
+	case e.Scale == Score:
 		what = "score"
 	}
 	text := fmt.Sprintf("Row %d: ", e.FirstRow+row)
 	if e.Probability != nil {
-		text += fmt.Sprintf("%s with probability %.3g; ", t.name(e.Outputs[output]), e.Probability[at])
+		text += t.probability(row, output) + "; "
 	}
 	text += fmt.Sprintf("%s %s %s %s, ", what, digits.plain(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.PredictionStd[at]))
 	switch gap := e.Prediction[at] - e.Base[at]; {
@@ -166,6 +207,41 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 		text += "the same as the base of "
 	}
 	t.line(wrap(text+digits.plain(e.Base[at]), t.Width, "", "  "))
+}
+
+// probability names the class that is explained and, if there are more, the likeliest of the
+// others.
+func (t *textWriter) probability(row, output int) string {
+	e := t.e
+	of := func(c int) string {
+		return fmt.Sprintf("P(%s) %s", t.name(e.Outputs[c]), chance(e.Probability[e.at(row, c)]))
+	}
+	text, next := of(output), -1
+	for c := range e.Outputs {
+		if c != output && (next < 0 || e.Probability[e.at(row, c)] > e.Probability[e.at(row, next)]) {
+			next = c
+		}
+	}
+	if next >= 0 {
+		text += ", " + of(next)
+	}
+	return text
+}
+
+// chance writes a probability so that neither 0 nor 1 is said of what is only unlikely or
+// likely.
+func chance(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return "= ?"
+	case p < 0.001:
+		return "< 0.001"
+	case p > 0.999:
+		return "> 0.999"
+	case p < 0.0995 || p > 0.9005:
+		return fmt.Sprintf("= %.3f", p)
+	}
+	return fmt.Sprintf("= %.2f", p)
 }
 
 // list joins names, as many as fit into two lines.

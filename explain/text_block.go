@@ -13,8 +13,12 @@ import (
 // textLine is a player of a row, or what is left of its players together.
 type textLine struct {
 	name, value string
+	other       bool // the value is not known from training
 	mean, std   float64
 }
+
+// otherMark stands behind such a value.
+const otherMark = " (other)"
 
 // lines are the observed players of a row, the largest first, and the names of the
 // others. Those beyond the number to be shown are added up in the last line.
@@ -26,9 +30,13 @@ func (t *textWriter) lines(row, output int) (lines []textLine, missing []string)
 			missing = append(missing, t.name(e.Players[d]))
 			continue
 		}
-		line := textLine{name: clean(e.Players[d]), mean: mean[d], std: std[d]}
-		if column := e.Values[d]; column != nil {
+		line := textLine{name: clean(e.Players[d]), other: e.Values[d] != nil && e.other(row, d), mean: mean[d], std: std[d]}
+		switch column := e.Values[d]; {
+		case column == nil:
+		case column.Observed[row]:
 			line.value = clean(valueText(column, row))
+		default:
+			line.value = "(missing)" // which can have an attribution where training took gaps for values
 		}
 		lines = append(lines, line)
 	}
@@ -67,15 +75,19 @@ func (t *textWriter) name(player string) string {
 func (t *textWriter) block(lines []textLine, digits digits) {
 	const gap, narrowest, widest = 2, 8, 48
 	var names, values, means, spreads, words column
+	ellipsis := t.sign("…", "...")
 	for _, line := range lines {
+		value := shorten(line.value, t.Width/6, ellipsis)
+		if line.other {
+			value += otherMark
+		}
 		names.add(line.name)
-		values.add(line.value)
+		values.add(value)
 		means.add(digits.signed(line.mean))
 		spreads.add(digits.plain(t.e.Z * line.std))
 		words.add(direction(line.mean, line.std))
 	}
 	names.width = min(names.width, t.Width/4)
-	values.width = min(values.width, t.Width/6)
 	numbers := means.width + spreads.width + screenWidth(t.plusMinus()) + 2
 	bar := func() int {
 		left := t.Width - names.width - numbers - 2*gap
@@ -101,11 +113,10 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 		drawn = &b
 	}
 
-	ellipsis := t.sign("…", "...")
 	for i, line := range lines {
 		text := "  " + padRight(shorten(names.cells[i], names.width, ellipsis), names.width)
 		if values.width > 0 {
-			text += "  " + padRight(shorten(values.cells[i], values.width, ellipsis), values.width)
+			text += "  " + padRight(values.cells[i], values.width)
 		}
 		if drawn != nil {
 			text += "  " + drawn.draw(line.mean)

@@ -44,15 +44,29 @@ func TestTextFitsTheScreen(t *testing.T) {
 		for i := range e.Players {
 			e.Players[i] += []string{"", " of a column that has a long name", "大きな列の名前大きな列の名前", "\x1b[2J\n\u202e"}[rng.IntN(4)]
 		}
+		for i := range e.Outputs {
+			e.Outputs[i] += []string{"", " with a long name that nobody would give to a class", "大きな列の名前大きな列の名前"}[rng.IntN(3)]
+		}
+		for range e.Observed {
+			e.Other = append(e.Other, rng.IntN(3) == 0)
+		}
+		all := []*Explanation{e}
+		if s.probability && s.outputs > 1 {
+			one, err := e.Contrast(e.Outputs[0], e.Outputs[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, one)
+		}
 		for _, width := range []int{1, 40, 60, 80, 120, 300} {
-			for _, ascii := range []bool{false, true} {
-				text := textOf(t, e, TextOptions{Width: width, ASCII: ascii, Players: 5})
+			for i, ascii := range []bool{false, true, false, true}[:2*len(all)] {
+				text := textOf(t, all[i/2], TextOptions{Width: width, ASCII: ascii, Players: 5})
 				for line := range strings.SplitSeq(text, "\n") {
 					if got := screenWidth(line); got > max(width, 40) {
 						t.Errorf("%d columns of %d: %q", got, width, line)
 					}
 					for _, r := range line {
-						if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || ascii && r > 0x7f && !strings.ContainsRune("大きな列の名前ü", r) {
+						if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || ascii && r > 0x7f && !strings.ContainsRune("大きな列の名前ü−", r) {
 							t.Errorf("%U in %q", r, line)
 						}
 					}
@@ -88,11 +102,71 @@ func TestTextOrdersAndAddsUp(t *testing.T) {
 
 func TestTextShowsTheLikeliestOutput(t *testing.T) {
 	e := randomExplanation(newRand(t), shape{rows: 1, outputs: 3, players: 2, probability: true})
+	e.Observed = []bool{true, true}
+	e.Mean, e.Std = []float64{-1, 0, 2, 1, 1, 2}, make([]float64, 6)
 	e.Outputs = []string{"setosa", "versicolor", "virginica"}
-	e.Prediction = []float64{-1, 2.5, 0.5}
+	e.Prediction = []float64{-1, 2.5, 2.6}
+	e.Probability = []float64{0.04, 0.56, 0.4} // the spread of a score can change the order
 	text := textOf(t, e, TextOptions{})
-	if !strings.Contains(text, ": versicolor with probability") || !strings.Contains(text, "score") || strings.Contains(text, "setosa") {
+	if !strings.Contains(text, ": P(versicolor) = 0.56, P(virginica) = 0.40; score 2.5") || strings.Contains(text, "setosa") ||
+		!strings.Contains(text, "Of the 3 classes") {
 		t.Errorf("not only the likeliest of three outputs:\n%s", text)
+	}
+	one, err := e.Only("setosa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := textOf(t, one, TextOptions{}); !strings.Contains(text, ": P(setosa) = 0.040; score -1.") || strings.Contains(text, "virginica") ||
+		!strings.Contains(strings.ReplaceAll(text, "\n", " "), "added to the score of setosa or took") || strings.Contains(text, "Of the") {
+		t.Errorf("not the output that was asked for:\n%s", text)
+	}
+	lead, err := e.Contrast("virginica", "setosa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := textOf(t, lead, TextOptions{}); !strings.Contains(text, ": virginica − setosa = 3.6") || strings.Contains(text, "P(") ||
+		!strings.Contains(strings.ReplaceAll(text, "\n", " "), "the lead of one class's score over another's") {
+		t.Errorf("not the contrast:\n%s", text)
+	}
+}
+
+func TestChancesAreNeverSure(t *testing.T) {
+	for p, want := range map[float64]string{
+		0: "< 0.001", 0.0004: "< 0.001", 0.004: "= 0.004", 0.0996: "= 0.10", 0.834: "= 0.83", 0.9: "= 0.90", 0.9876: "= 0.988", 0.9991: "> 0.999", 1: "> 0.999",
+	} {
+		if got := chance(p); got != want {
+			t.Errorf("%v is told as %q, want %q", p, got, want)
+		}
+	}
+}
+
+// A gap that is a value has an attribution, and one that is not has none.
+func TestTextOfGaps(t *testing.T) {
+	e := onePrediction([]float64{3, 0}, []float64{0, 0}, 1)
+	for d := range e.Values {
+		e.Values[d] = table.NumberColumn(e.Players[d], []float64{0}, []bool{false})
+	}
+	e.Observed[1] = false
+	if lines := blockOf(t, e, TextOptions{}); len(lines) != 2 || !strings.HasPrefix(lines[0], "  x0  (missing)  │█") || lines[1] != "  missing: x1" {
+		t.Errorf("got %q", lines)
+	}
+}
+
+// A label that is not known from training is marked, however long it is; a group has no value.
+func TestTextOfOthersAndGroups(t *testing.T) {
+	e := onePrediction([]float64{3, 2, 1}, []float64{0, 0, 0}, 1)
+	e.Players = []string{"city", "body", "job"}
+	e.Values = []*table.Column{
+		table.CategoryColumn("city", []string{"Llanfairpwllgwyngyll"}, nil), nil, table.CategoryColumn("job", []string{"baker"}, nil),
+	}
+	e.Other = []bool{true, false, false}
+	lines := blockOf(t, e, TextOptions{})
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "  city  Llanfairpwll… (other)  │█") || !strings.HasPrefix(lines[1], "  body                         │█") ||
+		!strings.HasPrefix(lines[2], "  job   baker                  │█") {
+		t.Errorf("got\n%s", strings.Join(lines, "\n"))
+	}
+	if text := strings.ReplaceAll(textOf(t, e, TextOptions{}), "\n", " "); !strings.Contains(text, "each column or group of columns added") || !strings.Contains(text, "(other): a label") {
+		t.Errorf("the header says nothing of groups or others: %s", text)
 	}
 }
 

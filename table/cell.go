@@ -54,6 +54,13 @@ func parseBoolean(cell []byte) (value bool, pair int, ok bool) {
 	return false, 0, false
 }
 
+// Truth reads one of the words that stand for false and true in tables: false and true, no
+// and yes, f and t, in any case.
+func Truth(word string) (value, ok bool) {
+	value, _, ok = parseBoolean([]byte(word))
+	return value, ok
+}
+
 // booleanWords are the pair's words spelt in the case of the example. Only the
 // first observed cell serves as example, so that a stream and a whole read agree.
 func booleanWords(pair int, example string) [2]string {

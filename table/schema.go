@@ -94,6 +94,8 @@ func describe(c *Column) Field {
 			note("every label is different: the column seems to identify rows rather than to describe them")
 		case c.Kind == Number && countsUp(c):
 			note("the numbers count up by one from row to row: the column seems to be a row number")
+		case c.Kind == Number && distinct <= mostCodes && likelyCodes(c, observed):
+			note(fmt.Sprintf("its %d different whole numbers may be codes: if they name things rather than measure them, --categorical makes them labels", distinct))
 		}
 	}
 	return field

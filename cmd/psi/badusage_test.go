@@ -43,7 +43,7 @@ func badUsage() []trial {
 		{"no such YAML", sound, training("--config @c.yaml"), 1, "c.yaml: cannot be read"},
 		{"--head nonsense", sound, training("--head big"), 2, `--head is "big"; choose exact or learned`},
 		{"--backend nonsense", sound, training("--backend abacus"), 2, `--backend is "abacus"; choose auto, xla, onnx or go`},
-		{"--task that is not there yet", sound, training("--task multiclass"), 2, "choose auto or regression"},
+		{"--task nonsense", sound, training("--task ranking"), 2, `--task is "ranking"; choose auto, regression, binary or multiclass`},
 		{"--time-budget nonsense", sound, training("--time-budget soon"), 2, "give a time such as 10m"},
 		{"--time-budget negative", sound, training("--time-budget -3s"), 2, "give a time such as 10m"},
 		{"--seed -1", sound, training("--seed -1"), 2, `--seed is "-1"; give a whole number from 0 up`},

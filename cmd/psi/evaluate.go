@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,8 @@ func (p *program) evaluateCommand() *cobra.Command {
 		Use:   "evaluate MODEL DATA",
 		Short: "Measure a model's predictions on rows whose outcome is known",
 		Long: `evaluate compares predictions with the target column of DATA. Rows without a target are
-left out. Give rows that the model was not trained on: on its own it does better.`,
+left out. Rows count by the weight column of the training, if there was one and DATA has
+it. Give rows that the model was not trained on: on its own it does better.`,
 		Example: `  psi evaluate model.psi test.csv
   psi evaluate model.psi test.csv --json`,
 		Args: arguments(modelArgument, dataArgument),
@@ -55,7 +57,7 @@ func (p *program) measure(path, argument string, f measureFlags, do func(*psi.Mo
 		return err
 	}
 	defer model.Close()
-	rows, err := (&modelData{data: d, program: p, model: model, target: true}).whole()
+	rows, err := (&modelData{data: d, program: p, model: model, measure: true}).whole()
 	if err != nil {
 		return err
 	}
@@ -71,5 +73,16 @@ func (p *program) evaluate(ctx context.Context, m *psi.Model, rows psi.Source, a
 	if asJSON {
 		return p.document(result)
 	}
-	return result.Text(p.stdout, m.Manifest().Target)
+	return result.Text(p.stdout, targetText(m.Manifest()))
+}
+
+// targetText is the target with its classes.
+func targetText(m psi.Manifest) string {
+	switch classes := m.Classes(); m.Task {
+	case psi.Binary:
+		return fmt.Sprintf("%s (%s or not)", m.Target, classes[1])
+	case psi.Multiclass:
+		return fmt.Sprintf("%s (%d classes)", m.Target, len(classes))
+	}
+	return m.Target
 }

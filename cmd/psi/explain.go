@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,8 +24,11 @@ type explainFlags struct {
 	z            float64
 	top          int
 	rows         string
+	output       string
+	against      string
 	interactions bool
 	unknown      []string
+	group        []string
 }
 
 func (p *program) explainCommand() *cobra.Command {
@@ -34,7 +38,9 @@ func (p *program) explainCommand() *cobra.Command {
 		Short: "Explain predictions: what each column added or took away",
 		Long: `explain gives for each row of DATA the prediction and, for every column, its Shapley
 attribution as a mean and a standard deviation. Base and attributions add up to the
-prediction. On the screen it shows a few rows for people; with -o, --format or --json it
+prediction. Of two classes they add up to the score, the log odds, of the positive one; of
+more, every class has a score of its own: --output picks one, and --output A --against B
+explains why A rather than B. On the screen it shows a few rows for people; with -o, --format or --json it
 writes all rows for programs.
 
 Mode fast is one forward pass. With a model's exact head, the default of psi train, these
@@ -46,6 +52,8 @@ file), or - with --format.`,
 		Example: `  psi explain model.psi new.csv
   psi explain model.psi new.csv --rows 40:41 --interactions
   psi explain model.psi new.csv --unknown income,age
+  psi explain flowers.psi new.csv --output setosa --against virginica
+  psi explain model.psi new.csv --group home=street,town --group body=height,weight
   psi explain model.psi new.parquet -o attributions.parquet
   psi explain model.psi new.csv --layout long -o attributions.csv
   psi explain model.psi - --format arrow -o - < new.arrow > attributions.arrow`,
@@ -56,6 +64,9 @@ file), or - with --format.`,
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
 	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
+	flags.StringVar(&f.output, "output", "", "`CLASS` to explain, of more than two (default all)")
+	flags.StringVar(&f.against, "against", "", "with --output, the `CLASS` that it is held against: why the one and not the other")
+	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns to explain as one, in place of the model's own groups; may be repeated")
 	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too (not in tables)")
 	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
 	flags.Var(&f.layout, "layout", "of a table: a line for each row, or for each row and column")
@@ -88,17 +99,26 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 		return err
 	}
 	defer model.Close()
-	out, err := p.explanationSink(to, f.layout.word, rows.pattern, empty(model, options))
+	if err := f.checkOutput(path, model.Manifest()); err != nil {
+		return err
+	}
+	none, err := empty(model, options)
+	if err != nil {
+		return err
+	}
+	out, err := p.explanationSink(to, f.layout.word, rows.pattern, none)
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	in := &modelData{data: rows, program: p, model: model, unknown: f.unknown}
+	in := &modelData{data: rows, program: p, path: path, model: model, unknown: f.unknown}
 	most := 0
 	if to.format == textFormat && f.rows == "" {
 		most = shownRows
 	}
-	if err := writeBehind(ctx, in.explanations(options, most), out.write); err != nil {
+	err = writeBehind(ctx, in.explanations(options, most), out.write)
+	p.tellOthers(out.others)
+	if err != nil {
 		return err
 	}
 	if out.count == 0 && f.rows != "" {
@@ -115,7 +135,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 
 // options checks what can be checked without the model.
 func (f *explainFlags) options(to destination) (psi.Explain, error) {
-	o := psi.Explain{Mode: explain.Mode(f.mode.word), Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions}
+	o := psi.Explain{Mode: explain.Mode(f.mode.word), Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against}
 	switch {
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
@@ -124,9 +144,40 @@ func (f *explainFlags) options(to destination) (psi.Explain, error) {
 	case f.interactions && !to.json && to.format != textFormat:
 		return o, &usageError{"a table has no place for --interactions", "add --json, or write to a file that ends in .json"}
 	}
+	switch {
+	case f.against != "" && f.output == "":
+		return o, &usageError{"--against says what to hold a class against, but not which class to explain", "add --output CLASS"}
+	case f.against != "" && f.against == f.output:
+		return o, &usageError{fmt.Sprintf("--output and --against are both %q", f.output), "name two different classes"}
+	}
 	var err error
+	if o.Groups, err = parseGroups(f.group); err != nil {
+		return o, err
+	}
 	o.From, o.To, err = parseRows(f.rows)
 	return o, err
+}
+
+// checkOutput refuses classes that the model does not explain.
+func (f *explainFlags) checkOutput(path string, m psi.Manifest) error {
+	classes := m.Classes()
+	for _, flag := range []struct{ name, class string }{{"--output", f.output}, {"--against", f.against}} {
+		switch {
+		case flag.class == "":
+		case classes == nil:
+			return &plainError{path, fmt.Sprintf("the model predicts the number %q, which has no classes for %s", m.Target, flag.name), "leave it out"}
+		case !slices.Contains(classes, flag.class):
+			return &plainError{path, fmt.Sprintf("the model has no class %q", flag.class), "its classes are " + few(classes)}
+		case m.Task == psi.Binary && flag.name == "--against":
+			return &plainError{path, "of two classes, one is always held against the other", "leave --against out"}
+		case m.Task == psi.Binary && flag.class != classes[1]:
+			return &plainError{
+				path, fmt.Sprintf("of two classes the positive one is explained, %q", classes[1]),
+				fmt.Sprintf("leave --output out: what lowers the score of %s speaks for %s", classes[1], classes[0]),
+			}
+		}
+	}
+	return nil
 }
 
 // parseRows reads A:B, where either may be left out.
@@ -175,7 +226,7 @@ func (d *modelData) explanations(o psi.Explain, most int) func(context.Context) 
 					if err == nil {
 						left -= e.Rows
 					}
-					if !yield(ofFile[*explain.Explanation]{d.data.part(i), e}, inFile(err, d.data.part(i))) || err != nil {
+					if !yield(ofFile[*explain.Explanation]{d.data.part(i), e}, d.blame(err, d.data.part(i))) || err != nil {
 						return
 					}
 				}

@@ -21,16 +21,36 @@ type explanationSink struct {
 	long     bool
 	withFile bool // rows name their file
 	count    int  // rows written
+	others   others
 	empty    *explain.Explanation
 }
 
 // empty is the explanation of no rows: it still says which columns there are.
-func empty(m *psi.Model, o psi.Explain) *explain.Explanation {
-	return &explain.Explanation{
-		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.Head() == "exact" || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
-		Outputs: []string{m.Manifest().Target}, Scale: explain.Identity, Players: m.Columns(),
-		Values: make([]*table.Column, len(m.Columns())),
+func empty(m *psi.Model, o psi.Explain) (*explain.Explanation, error) {
+	manifest, groups := m.Manifest(), o.Groups
+	if len(groups) == 0 {
+		groups = manifest.Groups
 	}
+	players := playersOf(m.Columns(), groups)
+	e := &explain.Explanation{
+		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.Head() == "exact" || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
+		Outputs: []string{manifest.Target}, Scale: explain.Identity, Players: players,
+		Values: make([]*table.Column, len(players)),
+	}
+	classes := manifest.Classes()
+	switch manifest.Task {
+	case psi.Binary:
+		e.Outputs, e.Scale, e.Probability = classes[1:], explain.Logit, []float64{}
+	case psi.Multiclass:
+		e.Outputs, e.Scale, e.Probability = classes, explain.Score, []float64{}
+	}
+	switch {
+	case o.Against != "":
+		return e.Contrast(o.Output, o.Against)
+	case o.Output != "":
+		return e.Only(o.Output)
+	}
+	return e, nil
 }
 
 func (p *program) explanationSink(to destination, layout string, withFile bool, none *explain.Explanation) (*explanationSink, error) {
@@ -51,6 +71,7 @@ func (p *program) explanationSink(to destination, layout string, withFile bool, 
 
 func (s *explanationSink) write(ctx context.Context, of ofFile[*explain.Explanation]) error {
 	s.count += of.rows.Rows
+	s.others.add(of.rows)
 	switch {
 	case s.json != nil:
 		if s.withFile {

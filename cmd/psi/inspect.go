@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,12 +37,17 @@ type inspection struct {
 	Task       psi.Task           `json:"task"`
 	Target     string             `json:"target"`
 	TargetKind table.Kind         `json:"target_kind"`
+	Classes    []string           `json:"classes"` // null for a number; the positive one of two is the last
 	Head       string             `json:"head"`
 	Weights    int                `json:"weights"`
 	Columns    []table.Field      `json:"columns"`
+	Groups     []psi.Group        `json:"groups"`
+	Weight     *string            `json:"weight"`           // column of the rows' weights
+	Levels     []string           `json:"missing_as_level"` // columns in which a missing cell is a value
 	Missing    []string           `json:"missing"`
 	Settings   psi.Settings       `json:"settings"`
 	Metrics    map[string]float64 `json:"metrics"`
+	Calibrated psi.Calibration    `json:"calibration"`
 	Audit      *psi.Audit         `json:"audit"`
 	Provenance psi.Provenance     `json:"provenance"`
 }
@@ -54,11 +60,18 @@ func (p *program) inspect(path string, asJSON bool) error {
 	defer model.Close()
 	m := model.Manifest()
 	i := inspection{
-		"psi.model/v1", path, model.Digest(), m.Task, m.Target, m.TargetKind, model.Head(), model.WeightCount(), m.Columns, m.Missing, m.Settings,
-		m.Metrics, model.StoredAudit(), m.Provenance,
+		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Classes: m.Classes(),
+		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
+		Missing: append([]string{}, m.Missing...), Settings: m.Settings,
+		Metrics: m.Metrics, Calibrated: m.Calibration, Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
-	if i.Missing == nil {
-		i.Missing = []string{}
+	if m.Weight != "" {
+		i.Weight = &m.Weight
+	}
+	for _, player := range m.Encoder.Players {
+		if player.Gap {
+			i.Levels = append(i.Levels, player.Name)
+		}
 	}
 	if asJSON {
 		return p.document(i)
@@ -69,6 +82,34 @@ func (p *program) inspect(path string, asJSON bool) error {
 	}
 	_, err = p.stdout.Write([]byte(text))
 	return err
+}
+
+// metricsOf are the metrics of a task, without values.
+func metricsOf(task psi.Task) []eval.Metric {
+	switch task {
+	case psi.Binary:
+		return (&eval.Binary{}).Evaluation().Metrics
+	case psi.Multiclass:
+		return (&eval.Multiclass{}).Evaluation().Metrics
+	}
+	return (&eval.Regression{}).Evaluation().Metrics
+}
+
+// calibrationLines say what calibration changed.
+func (i *inspection) calibrationLines(line func(...any)) {
+	c, changed := i.Calibrated, []string{"log_loss", "ece"}
+	if i.Classes != nil {
+		line("temperature", short(c.Temperature), "that scores are divided by")
+	} else {
+		line("noise", short(c.Noise), "variance of what no column explains, beside the target's")
+		changed = []string{"nll", "coverage_50", "coverage_90"}
+	}
+	for _, name := range changed {
+		before, known := c.Before[name]
+		if after, also := c.After[name]; known && also {
+			line(name, short(after), "was "+short(before)+" before")
+		}
+	}
 }
 
 func (i *inspection) text() (string, error) {
@@ -84,23 +125,46 @@ func (i *inspection) text() (string, error) {
 		})
 		text.WriteString("\n" + title + "\n" + aligned("  ", lines))
 	}
-	fmt.Fprintf(&text, "%s: %s of %s from %s, %s head, %s\n", i.File, i.Task, clean(i.Target), countOf(len(i.Columns), "column"), i.Head, countOf(i.Weights, "weight"))
+	task := string(i.Task)
+	if i.Classes != nil {
+		task += " classification"
+	}
+	fmt.Fprintf(&text, "%s: %s of %s from %s, %s head, %s\n", i.File, task, clean(i.Target), countOf(len(i.Columns), "column"), i.Head, countOf(i.Weights, "weight"))
 	fmt.Fprintf(&text, "%s\n", i.Digest)
+	if i.Task == psi.Binary {
+		fmt.Fprintf(&text, "classes: %s (positive) and %s\n", clean(i.Classes[1]), clean(i.Classes[0]))
+	} else if i.Classes != nil {
+		fmt.Fprintf(&text, "%d classes: %s\n", len(i.Classes), clean(few(i.Classes)))
+	}
+	if i.Weight != nil {
+		fmt.Fprintf(&text, "rows count by their %s\n", clean(*i.Weight))
+	}
 	section("columns", func(line func(...any)) {
 		for _, f := range i.Columns {
 			line(f.Name, f.Kind, f.Reason)
 			for _, note := range f.Notes {
 				line("", "", "note: "+note)
 			}
+			if slices.Contains(i.Levels, f.Name) {
+				line("", "", "note: a missing cell is a value of its own")
+			}
 		}
 	})
+	if len(i.Groups) > 0 {
+		section("groups, each of them one player", func(line func(...any)) {
+			for _, g := range i.Groups {
+				line(g.Name, strings.Join(g.Columns, ", "))
+			}
+		})
+	}
 	section(fmt.Sprintf("on %s of validation", countOf(i.Provenance.ValidationRows, "row")), func(line func(...any)) {
-		for _, metric := range (&eval.Regression{}).Evaluation().Metrics {
+		for _, metric := range metricsOf(i.Task) {
 			if value, known := i.Metrics[metric.Name]; known {
 				line(metric.Name, short(value), metric.Meaning)
 			}
 		}
 	})
+	section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
 	if i.Audit != nil {
 		text.WriteString("\n")
 		if err := i.Audit.Text(&text); err != nil {

@@ -14,8 +14,9 @@ import (
 type modelData struct {
 	*data
 	program *program
+	path    string // of the model
 	model   *psi.Model
-	target  bool     // is wanted too
+	measure bool     // the target is wanted too, and the weight
 	unknown []string // columns to leave out
 	told    []string // columns of which it was said that they are ignored
 }
@@ -23,13 +24,14 @@ type modelData struct {
 // options read the columns that are wanted and note the others.
 func (d *modelData) options(ignored *[]string) table.Options {
 	o := d.model.ReadOptions()
-	wanted, target := o.Keep, d.model.Manifest().Target
+	wanted, manifest := o.Keep, d.model.Manifest()
 	unknown := d.unknown
 	if len(unknown) >= len(d.model.Columns()) {
 		unknown = nil // rows are counted by the columns that are read
 	}
 	o.Keep = func(name string) bool {
-		if wanted(name) && (name != target || d.target) && !slices.Contains(unknown, name) {
+		input := name != manifest.Target && name != manifest.Weight
+		if wanted(name) && (input || d.measure) && !slices.Contains(unknown, name) {
 			return true
 		}
 		if !slices.Contains(d.told, name) && !slices.Contains(d.unknown, name) {
@@ -63,15 +65,26 @@ func (d *modelData) whole() (table.Source, error) {
 	return modelSource{source}, nil
 }
 
+// blame names the file of an error: the model's, unless it is about a cell or a column.
+func (d *modelData) blame(err error, part string) error {
+	if e, ok := errors.AsType[*table.Error](err); ok && e.Row < 0 && e.Column == "" {
+		return inFile(err, d.path)
+	}
+	return inFile(err, part)
+}
+
 // tell names the columns that are ignored, but not hundreds of them.
 func (d *modelData) tell(ignored []string) {
 	if len(ignored) == 0 {
 		return
 	}
-	target := d.model.Manifest().Target
+	manifest := d.model.Manifest()
 	for i, name := range ignored {
-		if name == target {
+		switch name {
+		case manifest.Target:
 			ignored[i] += " (the target)"
+		case manifest.Weight:
+			ignored[i] += " (the weight)"
 		}
 	}
 	d.program.note("ignored, as the model does not use them: %s", clean(few(ignored)))

@@ -83,7 +83,10 @@ func (r *resultFlags) input(p *program, argument string) (*data, error) {
 	if err != nil || r.out == "" || r.out == standardOutput {
 		return rows, err
 	}
-	return rows, rows.checkFormat()
+	if err := rows.checkFormat(); err != nil {
+		return nil, err
+	}
+	return rows, nil
 }
 
 // checkTablePath sees, before any work, that a table can be written there.

@@ -16,9 +16,12 @@ func (p *program) predictCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "predict MODEL DATA",
 		Short: "Predict rows, without explaining them",
-		Long: `predict writes for each row of DATA its number, the prediction, and the standard
-deviation of the target about it, in the target's units. Columns are matched by name, in
-any order; a missing cell needs no imputation. DATA is a file, a quoted pattern such as
+		Long: `predict writes for each row of DATA its number and the prediction. Of a number, the
+standard deviation of the target about it follows, in the target's units. Of two classes,
+the prediction is the likelier one, and the probability of the positive one follows with
+its score (log odds) and the score's standard deviation; of more, the probability of each.
+
+Columns are matched by name, in any order; a missing cell needs no imputation. DATA is a file, a quoted pattern such as
 'part-*.csv' (the first column then names the file), or - with --format.`,
 		Example: `  psi predict model.psi new.csv
   psi predict model.psi new.parquet -o predictions.parquet
@@ -47,7 +50,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 		return err
 	}
 	defer model.Close()
-	out, err := p.predictionSink(to, model.Digest(), rows.pattern)
+	out, err := p.predictionSink(to, model, rows.pattern)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -16,24 +17,30 @@ type predictionSink struct {
 	withFile bool   // rows name their file
 	count    int    // rows written
 	text     []byte // JSON of some rows
+	classes  []string
+	labels   [][]byte // classes as JSON
 }
 
-func (p *program) predictionSink(to destination, digest string, withFile bool) (*predictionSink, error) {
-	s := &predictionSink{withFile: withFile}
+func (p *program) predictionSink(to destination, m *psi.Model, withFile bool) (*predictionSink, error) {
+	manifest := m.Manifest()
+	s := &predictionSink{withFile: withFile, classes: manifest.Classes()}
 	var err error
 	if !to.json {
 		s.table, err = p.tableSink(to)
 		return s, err
 	}
+	for _, class := range s.classes {
+		s.labels = append(s.labels, jsonText(class))
+	}
 	if s.json, err = p.stage(to); err != nil {
 		return nil, err
 	}
-	s.text = append(s.text, `{"schema":"psi.prediction/v1","model":"`+digest+`","rows":[`...)
+	s.text = append(s.text, `{"schema":"psi.prediction/v1","model":"`+m.Digest()+`","rows":[`...)
 	return s, nil
 }
 
 func (s *predictionSink) write(ctx context.Context, of ofFile[*psi.Prediction]) error {
-	s.count += len(of.rows.Mean)
+	s.count += of.rows.Rows()
 	if s.json != nil {
 		return s.writeJSON(of)
 	}
@@ -52,26 +59,58 @@ func (s *predictionSink) write(ctx context.Context, of ofFile[*psi.Prediction]) 
 func (s *predictionSink) writeJSON(of ofFile[*psi.Prediction]) error {
 	start := []byte(`{"row":`)
 	if s.withFile {
-		name, err := json.Marshal(of.file)
-		if err != nil {
-			return err
-		}
-		start = append(append([]byte(`{"file":`), name...), `,"row":`...)
+		start = append(append([]byte(`{"file":`), jsonText(of.file)...), `,"row":`...)
 	}
-	first := s.count == len(of.rows.Mean)
-	for i, mean := range of.rows.Mean {
+	first := s.count == of.rows.Rows()
+	for i := range of.rows.Rows() {
 		if !first || i > 0 {
 			s.text = append(s.text, ',')
 		}
 		s.text = append(append(s.text, '\n'), start...)
 		s.text = strconv.AppendInt(s.text, int64(of.rows.FirstRow+i), 10)
-		s.text = appendNumber(append(s.text, `,"prediction":`...), mean)
-		s.text = appendNumber(append(s.text, `,"prediction_std":`...), of.rows.Std[i])
+		s.text = append(s.text, `,"prediction":`...)
+		s.appendPrediction(of.rows, i)
 		s.text = append(s.text, '}')
 	}
 	_, err := s.json.Write(s.text)
 	s.text = s.text[:0]
 	return err
+}
+
+// appendPrediction writes a number or the likeliest class, and what is known beside it.
+func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
+	add := func(name string, v float64) { s.text = appendNumber(append(s.text, `,"`+name+`":`...), v) }
+	if p.Classes == nil {
+		s.text = appendNumber(s.text, p.Mean[row])
+		add("prediction_std", p.Std[row])
+		return
+	}
+	s.text = append(s.text, s.labels[p.Label(row)]...)
+	if p.Mean != nil {
+		add("probability", p.Probability[row])
+		add("score", p.Mean[row])
+		add("score_std", p.Std[row])
+		return
+	}
+	s.text = append(s.text, `,"probabilities":`...)
+	for c, label := range s.labels {
+		separator := byte(',')
+		if c == 0 {
+			separator = '{'
+		}
+		s.text = append(append(append(s.text, separator), label...), ':')
+		s.text = appendNumber(s.text, p.Probability[row*len(s.labels)+c])
+	}
+	s.text = append(s.text, '}')
+}
+
+// jsonText is a text as JSON, with < and > as they are.
+func jsonText(text string) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a string is never refused, nor is it by a Buffer
+	return bytes.TrimSpace(out.Bytes())
 }
 
 // appendNumber writes null for what is no number.
@@ -91,7 +130,7 @@ func (s *predictionSink) Close() error {
 		return s.json.Close()
 	}
 	if s.count == 0 {
-		if err := s.write(context.Background(), ofFile[*psi.Prediction]{rows: &psi.Prediction{}}); err != nil {
+		if err := s.write(context.Background(), ofFile[*psi.Prediction]{rows: &psi.Prediction{Classes: s.classes}}); err != nil {
 			return err
 		}
 	}

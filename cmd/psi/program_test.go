@@ -64,6 +64,9 @@ func wantText(t *testing.T, text string, pieces ...string) {
 	}
 }
 
+// inOneLine takes the line breaks out of a text that was wrapped.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 func readTable(t *testing.T, path string) *table.Table {
 	t.Helper()
 	read, err := table.Read(t.Context(), path, table.Options{})
@@ -101,6 +104,11 @@ var fixtures struct {
 	model string // of it
 	wide  string // table of 20 columns and y
 	deep  string // model of it
+
+	flowers string // table of three classes, kind: a, b, c, kind
+	kinds   string // model of it
+	labels  string // 120 rows of synth1-binary
+	binary  string // model of it
 }
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -113,12 +121,19 @@ func testMain(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	fixtures.table, fixtures.model = filepath.Join(dir, "table.csv"), filepath.Join(dir, "model.psi")
 	fixtures.wide, fixtures.deep = filepath.Join(dir, "wide.csv"), filepath.Join(dir, "deep.psi")
-	if err := os.WriteFile(fixtures.wide, []byte(wideTable()), 0o600); err != nil {
-		panic(err)
+	fixtures.flowers, fixtures.kinds = filepath.Join(dir, "flowers.csv"), filepath.Join(dir, "kinds.psi")
+	fixtures.labels, fixtures.binary = filepath.Join(dir, "labels.csv"), filepath.Join(dir, "binary.psi")
+	for path, text := range map[string]string{fixtures.wide: wideTable(), fixtures.flowers: flowersTable()} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			panic(err)
+		}
 	}
 	for _, args := range [][]string{
 		{"sample", "synth1", "--rows", "120", "-o", fixtures.table},
 		quick("train", fixtures.table, "--target", "y", "-o", fixtures.model),
+		quick("train", fixtures.flowers, "--target", "kind", "-o", fixtures.kinds),
+		{"sample", "synth1-binary", "--rows", "120", "-o", fixtures.labels},
+		quick("train", fixtures.labels, "--target", "y", "-o", fixtures.binary),
 		quick("train", fixtures.wide, "--target", "y", "-o", fixtures.deep, "--head", "learned", "--set", "width=8"),
 	} {
 		if o := runWith(context.Background(), strings.NewReader(""), args...); o.code != 0 {
@@ -141,6 +156,20 @@ func wideTable() string {
 			text.WriteString(digits(cell(c)) + ",")
 		}
 		text.WriteString(digits(cell(0)-cell(1)) + "\n")
+	}
+	return text.String()
+}
+
+// flowersTable has 90 rows of three kinds, two columns of numbers and one of colours.
+func flowersTable() string {
+	var text strings.Builder
+	text.WriteString("a,b,c,kind\n")
+	for row := range 90 {
+		kind := row % 3
+		a := 3*kind + (row*7)%5
+		b := (row*11)%7 - kind
+		colour := []string{"red", "blue", "red", "white"}[(row/3+kind)%4]
+		text.WriteString(digits(a) + "," + digits(b) + "," + colour + "," + []string{"iris", "lily", "rose"}[kind] + "\n")
 	}
 	return text.String()
 }

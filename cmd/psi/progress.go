@@ -22,6 +22,7 @@ type watch struct {
 	shown   int       // characters of the line that stands on the terminal
 	stage   string
 	best    float64 // validation error, last one known
+	metric  string  // that it is in
 }
 
 func newWatch(p *program, now func() time.Time) *watch {
@@ -44,7 +45,7 @@ func (w *watch) progress(s psi.Progress) {
 		w.audit = w.now()
 	}
 	if !math.IsNaN(s.Error) {
-		w.best = s.Error
+		w.best, w.metric = s.Error, s.Metric
 	}
 	pause := plainPause
 	if w.program.screen.stderr {
@@ -91,7 +92,11 @@ func (w *watch) line(s psi.Progress) string {
 		text += ", about " + lasting(max(time.Second, s.Remaining.Round(time.Second))) + " left"
 	}
 	if !math.IsNaN(w.best) {
-		text += ", validation error " + short(w.best)
+		what := "error"
+		if w.metric != "" && w.metric != "rmse" {
+			what = w.metric
+		}
+		text += ", validation " + what + " " + short(w.best)
 	}
 	return text
 }

@@ -44,6 +44,15 @@ func TestProgressInALog(t *testing.T) {
 	}
 }
 
+// Of classes the log loss is shown.
+func TestProgressOfClasses(t *testing.T) {
+	w := newWatch(&program{}, time.Now)
+	w.best, w.metric = 0.3, "log loss"
+	if text := w.line(psi.Progress{Stage: "fit"}); text != "learning, 0 %, validation log loss 0.3" {
+		t.Errorf("got %q", text)
+	}
+}
+
 func TestProgressOnATerminal(t *testing.T) {
 	text := watched(true)
 	if draws := strings.Count(text, "\r"); draws < 500 || draws > 620 {

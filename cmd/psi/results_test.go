@@ -268,6 +268,43 @@ func TestNoRows(t *testing.T) {
 	wantJSON(t, mustRun(t, "explain", fixtures.model, path, "--json"), "psi.explanation/v1")
 }
 
+// A result of no rows has the columns of one with rows.
+func TestNoRowsOfClasses(t *testing.T) {
+	dir := t.TempDir()
+	for name, model := range map[string]string{"x1,x2,x3": fixtures.binary, "a,b,c": fixtures.kinds} {
+		none, one := filepath.Join(dir, "none.csv"), filepath.Join(dir, "one.csv")
+		write(t, none, name+"\n")
+		write(t, one, name+"\n1,2,3\n")
+		commands := [][]string{{"predict", model}, {"explain", model, "--format", "csv"}, {"explain", model, "--layout", "long", "--format", "csv"}}
+		if model == fixtures.kinds {
+			commands = append(commands, []string{"explain", model, "--format", "csv", "--output", "lily"},
+				[]string{"explain", model, "--format", "csv", "--output", "lily", "--against", "rose"},
+				[]string{"explain", model, "--format", "csv", "--group", "g=a,c"})
+		}
+		for _, args := range commands {
+			empty := mustRun(t, append(args, none)...).stdout
+			if header, _, _ := strings.Cut(mustRun(t, append(args, one)...).stdout, "\n"); empty != header+"\n" {
+				t.Errorf("%v: %q instead of %q", args, empty, header)
+			}
+		}
+		wantJSON(t, mustRun(t, "predict", model, none, "--json"), "psi.prediction/v1")
+		wantJSON(t, mustRun(t, "explain", model, none, "--json"), "psi.explanation/v1")
+	}
+}
+
+// Labels that training did not know are told of once, with an example.
+func TestOtherLabels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new.csv")
+	write(t, path, "a,b,c\n1,2,green\n1,2,red\n2,3,\n2,4,mauve\n")
+	o := mustRun(t, "explain", fixtures.kinds, path)
+	wantText(t, o.stderr, `2 cells of c have labels that training did not know, or hardly knew, such as "green": read as other`)
+	wantText(t, o.stdout, "green (other)", "mauve (other)", "(other): ")
+	if strings.Contains(o.stdout, "red (other)") || strings.Count(o.stderr, "read as other") != 1 {
+		t.Errorf("stdout\n%s\nstderr\n%s", o.stdout, o.stderr)
+	}
+	wantText(t, mustRun(t, "explain", fixtures.kinds, path, "--rows", "0:1", "--group", "g=b,c", "-o", filepath.Join(t.TempDir(), "e.csv")).stderr, "1 cell of g has a label that training did not know, or hardly knew: read as other")
+}
+
 // Columns that the model does not use are named once.
 func TestIgnoredColumns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "more.csv")

@@ -18,8 +18,13 @@ import (
 type trainFlags struct {
 	target             string
 	task               choice
+	positive           string
 	drop, categorical  []string
+	weight             string
+	group              []string
+	groups             []psi.Group // of group
 	missing            []string
+	missingAsLevel     []string
 	validation         string
 	validationFraction float64
 	validationBy       string
@@ -38,7 +43,7 @@ type trainFlags struct {
 }
 
 func (p *program) trainCommand() *cobra.Command {
-	f := trainFlags{task: choose("auto", "regression"), head: choose("exact", "learned")}
+	f := trainFlags{task: choose("auto", "regression", "binary", "multiclass"), head: choose("exact", "learned")}
 	c := &cobra.Command{
 		Use:   "train DATA --target COLUMN -o MODEL",
 		Short: "Train a model on a table",
@@ -46,8 +51,13 @@ func (p *program) trainCommand() *cobra.Command {
 file, together with its errors on rows kept aside for validation and an audit of its
 attributions against Shapley values.
 
+A target of text, of true and false or of two different numbers is of classes, and the
+model gives their probabilities; any other is predicted as a number. --task says it
+otherwise: 1, 2, 3 may be classes too.
+
 Columns of text are categories, and missing cells (empty, NA, NaN, null, ?) need no
-imputation. A tenth of the rows validates, unless you say otherwise. The state of the
+imputation. Columns that belong together, such as height and weight, can be one player
+with one attribution: --group body=height,weight. A tenth of the rows validates, unless you say otherwise. The state of the
 training is kept in MODEL.checkpoint until it ends: after an interruption, the same
 command with --resume goes on from there and ends in the same model.
 
@@ -55,6 +65,8 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 'part-*.csv' whose files are one table, or - with --format.`,
 		Example: `  psi train houses.csv --target price -o houses.psi
   psi train houses.csv --target price --drop id,address --categorical postcode -o houses.psi
+  psi train adult.csv --target income --positive '>50K' -o adult.psi
+  psi train flowers.csv --target kind --task multiclass --group petal=petal_length,petal_width -o flowers.psi
   psi train 'visits-*.parquet' --target cost --validation-by patient -o cost.psi
   psi train houses.csv --target price --time-budget 2m --set members=3 -o houses.psi
   psi train houses.csv --target price --resume -o houses.psi
@@ -69,10 +81,14 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags := c.Flags()
 	flags.StringVar(&f.target, "target", "", "`COLUMN` to predict")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the model")
-	flags.Var(&f.task, "task", "what kind of prediction; auto refuses a target of two values")
+	flags.Var(&f.task, "task", "what to predict: a number, which of two classes, or which of more; auto goes by the target's values")
+	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the class, of two, whose probability is predicted (default the last in sorted order)")
 	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
 	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` that are categories though they look like numbers")
+	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns that are one player, with one attribution; may be repeated")
+	flags.StringVar(&f.weight, "weight", "", "`COLUMN` that says how much a row counts, from 0 up; it is no input")
 	flags.StringArrayVar(&f.missing, "missing", nil, "`TEXT` that means that a value is missing, beside the usual ones; may be repeated")
+	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", not an unknown one")
 	flags.StringVar(&f.validation, "validation", "", "`FILE` of rows to validate on")
 	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
 	flags.StringVar(&f.validationBy, "validation-by", "", "`COLUMN`, such as a patient's number, whose rows stay together; it is no input")
@@ -98,6 +114,12 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 		if err := f.check(cmd.Flags().Changed); err != nil {
 			return err
 		}
+		if f.groups, err = parseGroups(f.group); err != nil {
+			return err
+		}
+		if err := f.checkRoles(); err != nil {
+			return err
+		}
 		return p.train(cmd.Context(), args[0], &f, change)
 	}
 	return c
@@ -118,10 +140,38 @@ func (f *trainFlags) check(given func(flag string) bool) error {
 		return &usageError{"--validation goes with neither --validation-fraction nor --validation-by", "leave one of them out"}
 	case f.timeBudget < 0 || given("time-budget") && f.timeBudget == 0:
 		return &usageError{fmt.Sprintf("--time-budget is %v", f.timeBudget), "give a time such as 10m"}
+	case f.positive != "" && (f.task.word == "regression" || f.task.word == "multiclass"):
+		return &usageError{"--positive goes with a target of two classes, not with --task " + f.task.word, "leave one of them out"}
+	}
+	return nil
+}
+
+// checkRoles sees that no column has two parts to play.
+func (f *trainFlags) checkRoles() error {
+	wrong := func(message, remedy string) error { return &usageError{message, remedy} }
+	switch {
 	case slices.Contains(f.drop, f.target):
-		return &usageError{fmt.Sprintf("the target %q is dropped", f.target), "take it out of --drop"}
+		return wrong(fmt.Sprintf("the target %q is dropped", f.target), "take it out of --drop")
 	case f.validationBy == f.target:
-		return &usageError{"--validation-by is the target", "name another column"}
+		return wrong("--validation-by is the target", "name another column")
+	case f.weight == f.target:
+		return wrong("--weight is the target", "name another column")
+	case f.weight != "" && slices.Contains(f.drop, f.weight):
+		return wrong(fmt.Sprintf("the weight %q is dropped", f.weight), "take it out of --drop: a weight is no input anyway")
+	case slices.Contains(f.missingAsLevel, f.target):
+		return wrong("--missing-as-level names the target", "name inputs only: rows without a target are left out")
+	}
+	for _, group := range f.groups {
+		for _, other := range []struct{ role, name string }{{"the target", f.target}, {"the weight", f.weight}, {"--validation-by", f.validationBy}} {
+			if other.name != "" && slices.Contains(group.Columns, other.name) {
+				return wrong(fmt.Sprintf("%s, %q, is in the group %q", other.role, other.name, group.Name), "a group is of inputs: take it out")
+			}
+		}
+		for _, name := range f.drop {
+			if slices.Contains(group.Columns, name) {
+				return wrong(fmt.Sprintf("column %q of the group %q is dropped", name, group.Name), "take it out of --drop or of --group")
+			}
+		}
 	}
 	return nil
 }
@@ -148,7 +198,8 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	before, _ := os.Stat(checkpoint)
 	watch := newWatch(p, time.Now)
 	config := psi.Config{
-		Target: f.target, Missing: f.missing,
+		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
+		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
 		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy,
 		Head: f.head.word, Change: change, Seed: f.seed, Backend: f.backend.word, TimeBudget: f.timeBudget,
 		Checkpoint: checkpoint, Resume: f.resume, Scratch: filepath.Dir(f.out),
@@ -163,7 +214,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		if errors.Is(err, context.Canceled) {
 			return stoppedTraining(checkpoint, before, f.resume)
 		}
-		return inFile(err, rows.name)
+		return inFile(err, rows.underWay())
 	}
 	defer model.Close()
 	if err := model.Save(f.out); err != nil {

@@ -156,6 +156,7 @@ func TestTrainingOptions(t *testing.T) {
 	if from, _ := document["provenance"].(map[string]any); from["validation"] != "a table of their own" {
 		t.Errorf("provenance %v", from)
 	}
-	binary := filepath.Join(dir, "binary.psi")
-	mustRun(t, quick("train", path, "--target", "late", "--drop", "id,patient,size", "--task", "regression", "-o", binary)...)
+	late := filepath.Join(dir, "late.psi")
+	o := mustRun(t, quick("train", path, "--target", "late", "--drop", "id,patient,size", "--positive", "no", "-o", late)...)
+	wantText(t, inOneLine(o.stderr), "predicts whether late is no from 2 columns")
 }

@@ -40,18 +40,17 @@ func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w
 
 func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 	manifest := m.Manifest()
-	from, metrics := manifest.Provenance, manifest.Metrics
+	from := manifest.Provenance
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s predicts %s from %s, learned from %s. ", f.out, clean(manifest.Target),
-		countOf(len(manifest.Columns), "column"), countOf(from.TrainingRows, "row"))
-	fmt.Fprintf(&text, "On %s for validation its typical error (rmse) is %s", countOf(from.ValidationRows, "row"), short(metrics["rmse"]))
-	if r2, ok := metrics["r2"]; ok {
-		fmt.Fprintf(&text, ", it explains %.1f %% of the variance (r2)", 100*r2)
+	fmt.Fprintf(&text, "%s predicts %s from %s", f.out, predicted(manifest), countOf(len(manifest.Columns), "column"))
+	if len(manifest.Groups) > 0 {
+		fmt.Fprintf(&text, ", which are %s,", countOf(len(playersOf(m.Columns(), manifest.Groups)), "player"))
+	} else {
+		text.WriteString(",")
 	}
-	if coverage, ok := metrics["coverage_90"]; ok {
-		fmt.Fprintf(&text, ", and its 90 %% intervals hold %.1f %% of the truth", 100*coverage)
-	}
-	text.WriteString(". " + auditText(m.StoredAudit()))
+	fmt.Fprintf(&text, " learned from %s. ", countOf(from.TrainingRows, "row"))
+	fmt.Fprintf(&text, "On %s for validation %s. ", countOf(from.ValidationRows, "row"), measuredText(manifest.Task, manifest.Metrics))
+	text.WriteString(auditText(m.StoredAudit()))
 	if w != nil {
 		fmt.Fprintf(&text, " It took %s", lasting(w.over.Sub(w.start)))
 		if audit := m.StoredAudit(); audit != nil {
@@ -60,6 +59,61 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 		text.WriteString(".")
 	}
 	return text.String()
+}
+
+// predicted says what a model predicts.
+func predicted(m psi.Manifest) string {
+	target, classes := clean(m.Target), m.Classes()
+	switch m.Task {
+	case psi.Binary:
+		return fmt.Sprintf("whether %s is %s", target, clean(classes[1]))
+	case psi.Multiclass:
+		return fmt.Sprintf("which of %d classes %s is (%s)", len(classes), target, clean(fewClasses(classes)))
+	}
+	return target
+}
+
+// fewClasses joins the labels of classes, some of them at most.
+func fewClasses(classes []string) string {
+	const most = 6
+	if len(classes) <= most {
+		return either(classes)
+	}
+	return strings.Join(classes[:most-1], ", ") + fmt.Sprintf(" or %d others", len(classes)-most+1)
+}
+
+// measuredText puts the most telling metrics into words, those that are known.
+func measuredText(task psi.Task, metrics map[string]float64) string {
+	var parts []string
+	add := func(name, format string, write func(float64) string) {
+		if v, known := metrics[name]; known {
+			parts = append(parts, fmt.Sprintf(format, write(v)))
+		}
+	}
+	percent := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	switch task {
+	case psi.Binary:
+		add("auroc", "it ranks a random pair rightly with probability %s (auroc)", share)
+		add("log_loss", "its log loss is %s", short)
+		add("ece", "its calibration error (ece) is %s", share)
+	case psi.Multiclass:
+		add("accuracy", "it is right in %s of the cases (accuracy)", percent)
+		add("log_loss", "its log loss is %s", short)
+		add("macro_auroc", "it ranks a row of a class before one of another with probability %s (macro_auroc)", share)
+	default:
+		add("rmse", "its typical error (rmse) is %s", short)
+		add("r2", "it explains %s of the variance (r2)", percent)
+		add("coverage_90", "its 90 %% intervals hold %s of the truth", percent)
+	}
+	switch last := len(parts) - 1; last {
+	case -1:
+		return "nothing could be measured"
+	case 0:
+		return parts[0]
+	default:
+		return strings.Join(parts[:last], ", ") + ", and " + parts[last]
+	}
 }
 
 // auditText sums an audit up.

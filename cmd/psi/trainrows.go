@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,7 +14,15 @@ import (
 type trainingRows struct {
 	name       string
 	training   table.Source
-	validation table.Source // nil if rows of training validate
+	validation *validation // nil if rows of training validate
+}
+
+// underWay is the name of the table that was being read last.
+func (r *trainingRows) underWay() string {
+	if r.validation != nil && r.validation.underWay {
+		return r.validation.file
+	}
+	return r.name
 }
 
 // Close closes both tables, which were only read.
@@ -61,9 +68,6 @@ func (p *program) trainingRows(argument string, f *trainFlags) (*trainingRows, e
 		return nil, err
 	}
 	p.tellColumns(source.Schema(), f)
-	if f.task.word == "auto" {
-		r.training = &targetWatch{Source: source, target: f.target, atEnd: func(values []float64) error { return refuseTwo(d.name, f.target, values) }}
-	}
 	if f.validation != "" {
 		if r.validation, err = p.validationRows(source.Schema(), f); err != nil {
 			r.Close()
@@ -74,7 +78,7 @@ func (p *program) trainingRows(argument string, f *trainFlags) (*trainingRows, e
 }
 
 // validationRows opens the table to validate on, and reads it as the training's.
-func (p *program) validationRows(as *table.Schema, f *trainFlags) (table.Source, error) {
+func (p *program) validationRows(as *table.Schema, f *trainFlags) (*validation, error) {
 	d, err := p.data(f.validation, "")
 	if err != nil {
 		return nil, err
@@ -96,89 +100,61 @@ func (p *program) validationRows(as *table.Schema, f *trainFlags) (table.Source,
 			return nil, &table.Error{File: d.name, Row: -1, Column: field.Name, Message: "the table lacks this column, which the training table has", Remedy: "add it, or drop it from both by --drop"}
 		}
 	}
-	return &targetWatch{Source: source, target: f.target, atEnd: func(values []float64) error { return refuseNone(d.name, f.target, values) }}, nil
+	return &validation{Source: source, file: d.name, target: f.target}, nil
 }
 
-// checkColumns refuses targets that are classes, and tables of the target alone. That the
-// target is missing, psi.Train says.
+// checkColumns refuses tables of the target alone, and times unless they are asked for. That
+// the target is missing, psi.Train says.
 func checkColumns(file string, schema *table.Schema, f *trainFlags) error {
 	target := schema.Field(f.target)
 	if target == nil {
 		return nil
 	}
-	wrong := func(message, remedy string) error {
-		return &table.Error{File: file, Row: -1, Column: target.Name, Message: message, Remedy: remedy}
-	}
 	inputs := len(schema.Fields) - 1
-	if schema.Field(f.validationBy) != nil {
-		inputs--
+	for _, name := range []string{f.validationBy, f.weight} {
+		if schema.Field(name) != nil {
+			inputs--
+		}
 	}
-	auto := f.task.word == "auto"
 	switch {
-	case inputs == 0:
+	case inputs <= 0:
 		return &plainError{file, "no input column is left", "the table needs one beside the target: drop fewer"}
-	case target.Kind == table.Category:
-		return wrong("the target is text, and classes cannot be predicted yet ("+target.Reason+")", "choose a target of numbers")
-	case target.Kind == table.Boolean && auto:
-		return wrong("the target is true or false, and classes cannot be predicted yet", "to predict it as the numbers 0 and 1, add --task regression")
-	case target.Kind == table.Time && auto:
-		return wrong("the target is a time", "choose a target of numbers, or add --task regression to predict seconds since 1970")
+	case target.Kind == table.Time && f.task.word == "auto":
+		return &table.Error{
+			File: file, Row: -1, Column: target.Name, Message: "the target is a time",
+			Remedy: "choose another target, or add --task regression to predict seconds since 1970",
+		}
 	}
 	return nil
 }
 
-// targetWatch looks at the target's values as they are read, for only the end of a table
-// can tell how many there are.
-type targetWatch struct {
+// validation is a table to validate on. The training does not know its two tables by name, so
+// it says here what is wrong with this one: that it has no target, which only its end can tell,
+// and that it is the one being read.
+type validation struct {
 	table.Source
-	target string
-	values []float64 // different ones, at most three
-	atEnd  func(values []float64) error
+	file, target string
+	known        bool // a target
+	underWay     bool
 }
 
-func (s *targetWatch) Next(ctx context.Context) (*table.Table, error) {
-	const enough = 3
+// Next returns rows of the table.
+func (s *validation) Next(ctx context.Context) (*table.Table, error) {
 	chunk, err := s.Source.Next(ctx)
-	if errors.Is(err, io.EOF) {
-		if failure := s.atEnd(s.values); failure != nil {
-			return nil, failure
+	s.underWay = err == nil
+	if errors.Is(err, io.EOF) && !s.known {
+		return nil, &table.Error{
+			File: s.file, Row: -1, Column: s.target, Message: "no row has a value in the target column, so none can validate",
+			Remedy: "give rows whose outcome is known",
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if y := chunk.Column(s.target); y != nil {
-		for i, v := range y.Numbers {
-			if len(s.values) == enough {
-				break
-			}
-			if y.Observed[i] && !slices.Contains(s.values, v) {
-				s.values = append(s.values, v)
-			}
-		}
+		s.known = s.known || slices.Contains(y.Observed, true)
 	}
 	return chunk, nil
-}
-
-func refuseTwo(file, target string, values []float64) error {
-	if len(values) != 2 {
-		return nil
-	}
-	return &table.Error{
-		File: file, Row: -1, Column: target,
-		Message: fmt.Sprintf("the target is %g or %g in every row, which looks like two classes, and classes cannot be predicted yet", slices.Min(values), slices.Max(values)),
-		Remedy:  "to predict it as a number, add --task regression",
-	}
-}
-
-func refuseNone(file, target string, values []float64) error {
-	if len(values) > 0 {
-		return nil
-	}
-	return &table.Error{
-		File: file, Row: -1, Column: target, Message: "no row has a value in the target column, so none can validate",
-		Remedy: "give rows whose outcome is known",
-	}
 }
 
 // tellColumns says how the columns are read, but not of hundreds of them.
@@ -193,6 +169,13 @@ func (p *program) tellColumns(schema *table.Schema, f *trainFlags) {
 			name += " (target)"
 		case f.validationBy:
 			name += " (keeps rows together)"
+		case f.weight:
+			name += " (weight)"
+		}
+		for _, group := range f.groups {
+			if slices.Contains(group.Columns, field.Name) {
+				name += " (in " + group.Name + ")"
+			}
 		}
 		lines = append(lines, []string{clean(name), field.Kind.String(), clean(field.Reason)})
 	}

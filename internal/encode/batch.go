@@ -1,22 +1,36 @@
 package encode
 
-// Batch is rows as a network reads them, row by row.
+// Batch is rows as a network reads them, row by row. Players are numbers first, then
+// times, which are numbers too, then categories.
 type Batch struct {
 	Rows, Numeric, Categorical int
+	Times                      int // how many of the numeric players, the last ones, are times
 
 	Numbers  []float32 // [rows, numeric, 2]: position among the bins, standardised value
+	Cycles   []float32 // [rows, times, CyclicParts]: sine and cosine of each period
 	Codes    []int32   // [rows, categorical]: row of the embedding table
 	Observed []float32 // [rows, players]: 1 observed, 0 missing
 }
 
-// NewBatch makes a batch of missing cells.
+// NewBatch makes a batch of missing cells without times.
 func NewBatch(rows, numeric, categorical int) *Batch {
+	return NewTimedBatch(rows, numeric, 0, categorical)
+}
+
+// NewTimedBatch makes a batch of missing cells. The times are among the numeric players.
+func NewTimedBatch(rows, numeric, times, categorical int) *Batch {
 	return &Batch{
-		Rows: rows, Numeric: numeric, Categorical: categorical,
+		Rows: rows, Numeric: numeric, Times: times, Categorical: categorical,
 		Numbers:  make([]float32, rows*numeric*2),
+		Cycles:   make([]float32, rows*times*CyclicParts),
 		Codes:    make([]int32, rows*categorical),
 		Observed: make([]float32, rows*(numeric+categorical)),
 	}
+}
+
+// Like makes a batch of missing cells of the same players.
+func (b *Batch) Like(rows int) *Batch {
+	return NewTimedBatch(rows, b.Numeric, b.Times, b.Categorical)
 }
 
 // Players is the number of players.
@@ -28,17 +42,21 @@ func (b *Batch) Head(rows int) *Batch { return b.Slice(0, rows) }
 // Slice is rows [from, to) of b, sharing its memory.
 func (b *Batch) Slice(from, to int) *Batch {
 	return &Batch{
-		Rows: to - from, Numeric: b.Numeric, Categorical: b.Categorical,
-		Numbers:  b.Numbers[from*b.Numeric*2 : to*b.Numeric*2],
-		Codes:    b.Codes[from*b.Categorical : to*b.Categorical],
-		Observed: b.Observed[from*b.Players() : to*b.Players()],
+		Rows: to - from, Numeric: b.Numeric, Times: b.Times, Categorical: b.Categorical,
+		Numbers:  rowsOf(b.Numbers, from, to, 2*b.Numeric),
+		Cycles:   rowsOf(b.Cycles, from, to, CyclicParts*b.Times),
+		Codes:    rowsOf(b.Codes, from, to, b.Categorical),
+		Observed: rowsOf(b.Observed, from, to, b.Players()),
 	}
 }
+
+func rowsOf[T any](of []T, from, to, width int) []T { return of[from*width : to*width] }
 
 // Append adds the rows of another batch of the same players.
 func (b *Batch) Append(more *Batch) {
 	b.Rows += more.Rows
 	b.Numbers = append(b.Numbers, more.Numbers...)
+	b.Cycles = append(b.Cycles, more.Cycles...)
 	b.Codes = append(b.Codes, more.Codes...)
 	b.Observed = append(b.Observed, more.Observed...)
 }
@@ -46,6 +64,7 @@ func (b *Batch) Append(more *Batch) {
 // Set copies row j of from to row i.
 func (b *Batch) Set(i int, from *Batch, j int) {
 	copyRow(b.Numbers, i, from.Numbers, j, 2*b.Numeric)
+	copyRow(b.Cycles, i, from.Cycles, j, CyclicParts*b.Times)
 	copyRow(b.Codes, i, from.Codes, j, b.Categorical)
 	copyRow(b.Observed, i, from.Observed, j, b.Players())
 }
@@ -58,6 +77,9 @@ func copyRow[T any](to []T, i int, from []T, j, width int) {
 func (b *Batch) SetPlayer(i, d int, from *Batch, j int) {
 	if d < b.Numeric {
 		copyRow(b.Numbers, i*b.Numeric+d, from.Numbers, j*b.Numeric+d, 2)
+		if k := d - (b.Numeric - b.Times); k >= 0 {
+			copyRow(b.Cycles, i*b.Times+k, from.Cycles, j*b.Times+k, CyclicParts)
+		}
 	} else {
 		k := d - b.Numeric
 		b.Codes[i*b.Categorical+k] = from.Codes[j*b.Categorical+k]

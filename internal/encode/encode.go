@@ -21,71 +21,132 @@ type Player struct {
 	Centre float64   `json:"centre,omitempty"`
 	Scale  float64   `json:"scale,omitempty"`
 
+	// Cycles says of a time which periods it is seen in: day, week, month, year.
+	Cycles []bool `json:"cycles,omitempty"`
+
 	// Levels of a category in sorted order. Row 0 of its embedding is for levels
-	// not among them.
+	// not among them, Rare of which occur in training rows.
 	Levels []string `json:"levels,omitempty"`
+	Rare   int      `json:"rare,omitempty"`
+
+	// Gap makes a missing cell a level of its own: it is observed, as a row of the
+	// embedding after those of the levels, or as a number at position GapPosition.
+	Gap bool `json:"gap,omitempty"`
 }
+
+// GapPosition marks a missing number that is a level of its own. No number lies there.
+const GapPosition = -1
 
 // Numeric says whether the player is encoded as a number.
 func (p *Player) Numeric() bool { return p.Kind != table.Category }
 
-// Encoder holds the players: numeric ones first, then categories, each in the
+// rank of the player's kind in the order of players.
+func (p *Player) rank() int {
+	switch p.Kind {
+	case table.Category:
+		return 2
+	case table.Time:
+		return 1
+	}
+	return 0
+}
+
+// embeddingRows is one for other levels, one for each level, and one for a gap.
+func (p *Player) embeddingRows() int {
+	if p.Gap {
+		return len(p.Levels) + 2
+	}
+	return len(p.Levels) + 1
+}
+
+// Encoder holds the players: numbers first, then times, then categories, each in the
 // table's order.
 type Encoder struct {
 	Players []Player `json:"players"`
 	Bins    int      `json:"bins"` // most bins of a numeric player
 }
 
-// Numeric is the number of numeric players.
-func (e *Encoder) Numeric() int {
-	for i, p := range e.Players {
-		if !p.Numeric() {
+// Numeric is the number of numeric players, times among them.
+func (e *Encoder) Numeric() int { return e.upTo(1) }
+
+// Times is how many players are times: the last of the numeric ones.
+func (e *Encoder) Times() int { return e.upTo(1) - e.upTo(0) }
+
+// upTo counts the players up to a rank.
+func (e *Encoder) upTo(rank int) int {
+	for i := range e.Players {
+		if e.Players[i].rank() > rank {
 			return i
 		}
 	}
 	return len(e.Players)
 }
 
-// EmbeddingRows is, for each categorical player, its number of levels and one more.
+// EmbeddingRows is, for each categorical player, its number of levels and one more, or two
+// if a missing cell is a level too.
 func (e *Encoder) EmbeddingRows() []int {
 	categories := e.Players[e.Numeric():]
 	rows := make([]int, 0, len(categories))
-	for _, p := range categories {
-		rows = append(rows, len(p.Levels)+1)
+	for i := range categories {
+		rows = append(rows, categories[i].embeddingRows())
 	}
 	return rows
 }
 
-// Encode writes the rows of t.
-func (e *Encoder) Encode(t *table.Table) (*Batch, error) {
-	b := NewBatch(t.Rows(), e.Numeric(), len(e.Players)-e.Numeric())
+// Gaps says whether a missing cell of any numeric player is a level of its own.
+func (e *Encoder) Gaps() bool {
+	return slices.ContainsFunc(e.Players[:e.Numeric()], func(p Player) bool { return p.Gap })
+}
+
+// Batch makes a batch of missing cells of the encoder's players.
+func (e *Encoder) Batch(rows int) *Batch {
+	return NewTimedBatch(rows, e.Numeric(), e.Times(), len(e.Players)-e.Numeric())
+}
+
+// Encode writes the rows of t. Columns named in unknown are taken for absent in all rows,
+// whether t has them or not: even where a missing cell is a level of its own, they do not
+// have that level.
+func (e *Encoder) Encode(t *table.Table, unknown ...string) (*Batch, error) {
+	b := e.Batch(t.Rows())
 	columns := byName(t)
 	offset := int32(0) // of the player's rows in the embedding table
 	for d := range e.Players {
 		p := &e.Players[d]
 		c := columns[p.Name]
-		if c == nil {
+		switch {
+		case slices.Contains(unknown, p.Name):
+			c = nil
+		case c == nil:
 			return nil, &table.Error{
 				Row: noRow, Column: p.Name,
 				Message: "the table has no such column, which the model was trained on", Remedy: "add it, or name it in --unknown",
 			}
-		}
-		if err := p.checkKind(c); err != nil {
-			return nil, err
-		}
-		for i, seen := range c.Observed {
-			if seen {
-				b.Observed[i*b.Players()+d] = 1
+		default:
+			if err := p.checkKind(c); err != nil {
+				return nil, err
 			}
+			p.markObserved(c, b, d)
 		}
-		if p.Numeric() {
-			p.encodeNumbers(c, b, d)
-		} else {
+		switch {
+		case !p.Numeric():
 			p.encodeLevels(c, b, d-b.Numeric, offset)
-			offset += int32(len(p.Levels)) + 1
+			offset += int32(p.embeddingRows())
+		case c != nil:
+			p.encodeNumbers(c, b, d)
+			if k := d - (b.Numeric - b.Times); k >= 0 {
+				p.encodeCycles(c, b, k)
+			}
 		}
 	}
 	return b, nil
+}
+
+func (p *Player) markObserved(c *table.Column, b *Batch, d int) {
+	for i, seen := range c.Observed {
+		if seen || p.Gap {
+			b.Observed[i*b.Players()+d] = 1
+		}
+	}
 }
 
 // byName finds columns faster than t.Column, which looks through all of them each time.
@@ -119,25 +180,35 @@ const farthest = 1e6
 
 func (p *Player) encodeNumbers(c *table.Column, b *Batch, d int) {
 	for i, v := range c.Numbers {
-		if c.Observed[i] {
-			cell := b.Numbers[(i*b.Numeric+d)*2:]
+		cell := b.Numbers[(i*b.Numeric+d)*2:]
+		switch {
+		case c.Observed[i]:
 			cell[0] = float32(position(p.Edges, v))
 			cell[1] = float32(max(-farthest, min(farthest, (v-p.Centre)/p.Scale)))
+		case p.Gap:
+			cell[0] = GapPosition
 		}
 	}
 }
 
+// encodeLevels writes rows of the embedding table, of which the player's own start at
+// offset. A column that is not there has c nil.
 func (p *Player) encodeLevels(c *table.Column, b *Batch, d int, offset int32) {
-	rows := make([]int32, len(c.Levels)) // of this table's levels
-	for code, level := range c.Levels {
-		if at, found := slices.BinarySearch(p.Levels, level); found {
-			rows[code] = int32(at) + 1
+	missing := int32(otherRow)
+	if c == nil {
+		for i := range b.Rows {
+			b.Codes[i*b.Categorical+d] = offset + missing
 		}
+		return
 	}
+	if p.Gap {
+		missing = int32(p.embeddingRows()) - 1
+	}
+	rowOf := p.levelRows(c)
 	for i, code := range c.Codes {
-		row := int32(0)
+		row := missing
 		if c.Observed[i] {
-			row = rows[code]
+			row = rowOf(code)
 		}
 		b.Codes[i*b.Categorical+d] = offset + row
 	}

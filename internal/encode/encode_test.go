@@ -11,19 +11,21 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-func TestPlayersAreNumbersThenCategories(t *testing.T) {
-	e := fit(t, people(t), 4)
+func TestPlayersAreNumbersThenTimesThenCategories(t *testing.T) {
+	rows := thrice(people(t))
+	slices.Reverse(rows.Columns)
+	e := fit(t, rows, 4)
 	var players []string
 	for _, p := range e.Players {
 		players = append(players, p.Name)
 	}
-	if want := []string{"age", "member", "since", "town", "sport"}; !slices.Equal(players, want) {
+	if want := []string{"member", "age", "since", "sport", "town"}; !slices.Equal(players, want) {
 		t.Errorf("players %v, want %v", players, want)
 	}
-	if e.Numeric() != 3 {
-		t.Errorf("%d numeric players, want 3", e.Numeric())
+	if e.Numeric() != 3 || e.Times() != 1 {
+		t.Errorf("%d numeric players, %d of them times, want 3 and 1", e.Numeric(), e.Times())
 	}
-	if got, want := e.EmbeddingRows(), []int{4, 3}; !slices.Equal(got, want) {
+	if got, want := e.EmbeddingRows(), []int{3, 4}; !slices.Equal(got, want) {
 		t.Errorf("embedding rows %v, want %v: the levels seen, and one for others", got, want)
 	}
 }
@@ -32,8 +34,8 @@ func TestObservedCells(t *testing.T) {
 	rows := people(t)
 	e := fit(t, rows, 3)
 	b := encoded(t, e, rows)
-	if b.Rows != rows.Rows() || b.Numeric != 3 || b.Categorical != 2 {
-		t.Fatalf("a batch of %d rows, %d numbers and %d categories", b.Rows, b.Numeric, b.Categorical)
+	if b.Rows != rows.Rows() || b.Numeric != 3 || b.Times != 1 || b.Categorical != 2 {
+		t.Fatalf("a batch of %d rows, %d numbers, %d of them times, and %d categories", b.Rows, b.Numeric, b.Times, b.Categorical)
 	}
 	for d, p := range e.Players {
 		for row, want := range rows.Column(p.Name).Observed {
@@ -77,7 +79,7 @@ func TestNumbersReadBack(t *testing.T) {
 // Every category has rows of its own in the embedding table: one for levels that are
 // unseen or missing, then one for each level.
 func TestLevelsReadBack(t *testing.T) {
-	rows := people(t)
+	rows := thrice(people(t))
 	e := fit(t, rows, 3)
 	b := encoded(t, e, rows)
 	var meaning []string // of the rows of the embedding table
@@ -148,6 +150,7 @@ func TestColumnWithoutObservedCells(t *testing.T) {
 	want := &encode.Batch{
 		Rows: 2, Numeric: 1, Categorical: 1,
 		Numbers:  []float32{0, 0.5, 0, 0},
+		Cycles:   []float32{},
 		Codes:    []int32{0, 0},
 		Observed: []float32{1, 1, 0, 0},
 	}
@@ -159,9 +162,9 @@ func TestColumnWithoutObservedCells(t *testing.T) {
 // Row 0 of a category's part of the embedding table is for levels that training did
 // not see. Such a cell is observed all the same.
 func TestUnseenLevelsShareRowZero(t *testing.T) {
-	e := fit(t, tableOf(t,
+	e := fit(t, thrice(tableOf(t,
 		table.CategoryColumn("a", []string{"x", "y"}, nil),
-		table.CategoryColumn("b", []string{"x", "z"}, nil)), 1)
+		table.CategoryColumn("b", []string{"x", "z"}, nil))), 1)
 	b := encoded(t, e, tableOf(t,
 		table.CategoryColumn("a", []string{"x", "y", "z", "w"}, nil),
 		table.CategoryColumn("b", []string{"x", "y", "z", "w"}, nil)))
@@ -181,7 +184,7 @@ func TestUnseenLevelsShareRowZero(t *testing.T) {
 
 func TestFitSeesOnlyTheRowsItIsGiven(t *testing.T) {
 	all := people(t)
-	training := all.Select([]int{0, 1, 3}) // of which age and sport have gaps
+	training := thrice(all.Select([]int{0, 1, 3})) // of which age and sport have gaps
 	e := fit(t, training, 4)
 	age, town := e.Players[0], e.Players[3]
 	if want := []float64{20, 40}; !slices.Equal(age.Edges, want) || age.Centre != 30 || age.Scale != 10 {
@@ -197,7 +200,7 @@ func TestFitSeesOnlyTheRowsItIsGiven(t *testing.T) {
 }
 
 func TestEncoderSurvivesJSON(t *testing.T) {
-	rows := people(t)
+	rows := thrice(people(t))
 	e := fit(t, rows, 3)
 	stored, err := json.Marshal(e)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // the second row the age is missing, and training has seen no town named Bonn.
 func ExampleFit() {
 	training, err := table.New(
-		table.NumberColumn("age", []float64{20, 40, 60}, nil),
-		table.CategoryColumn("town", []string{"Ulm", "Jena", "Ulm"}, nil))
+		table.NumberColumn("age", []float64{20, 40, 60, 20, 40, 60}, nil),
+		table.CategoryColumn("town", []string{"Ulm", "Jena", "Ulm", "Jena", "Ulm", "Jena"}, nil))
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -32,11 +33,13 @@ func Fit(t *table.Table, columns []string, bins int) (*Encoder, error) {
 // chunks does not matter, their order may.
 //
 // A numeric column takes at most 2 MB however many rows there are, a category its
-// labels: at most a million of them, of 256 MiB together. Edges are exact for up to
+// labels, rare ones too: at most a million of them, of 256 MiB together. Edges are exact for up to
 // 131,072 observed cells; beyond, ranks are within 0.068 % for up to 10^10 (ADR 0009).
 type Fitter struct {
-	players  []Player  // what is known of them beforehand, numeric ones first
+	players  []Player  // what is known of them beforehand, in their order
 	learners []learner // of the players
+	levels   []bool    // players whose missing cells are to be a level
+	gaps     []bool    // of these, players that have missing cells
 	bins     int
 	kept     []bool
 }
@@ -48,7 +51,7 @@ type learner interface {
 }
 
 // NewFitter makes a Fitter for the named columns of the schema, which become players
-// in that order, numeric ones first.
+// in that order, but numbers first, then times, then categories.
 func NewFitter(schema *table.Schema, columns []string, bins int) (*Fitter, error) {
 	if bins < 1 || bins > mostBins {
 		return nil, fmt.Errorf("encode: bins must be between 1 and %d, not %d", mostBins, bins)
@@ -61,7 +64,6 @@ func NewFitter(schema *table.Schema, columns []string, bins int) (*Fitter, error
 		kinds[field.Name] = field.Kind
 	}
 	f := &Fitter{bins: bins}
-	var categories []Player
 	named := make(map[string]bool, len(columns))
 	for _, name := range columns {
 		kind, known := kinds[name]
@@ -74,18 +76,41 @@ func NewFitter(schema *table.Schema, columns []string, bins int) (*Fitter, error
 			return nil, &table.Error{Row: noRow, Column: name, Message: "a column's name must be UTF-8 text and not empty", Remedy: "rename the column"}
 		}
 		named[name] = true
-		if p := (Player{Name: name, Kind: kind}); p.Numeric() {
-			f.players = append(f.players, p)
-			f.learners = append(f.learners, &seenNumbers{sketch: newSketch(bins)})
-		} else {
-			categories = append(categories, p)
-		}
+		f.players = append(f.players, Player{Name: name, Kind: kind})
 	}
-	for _, p := range categories {
-		f.players = append(f.players, p)
-		f.learners = append(f.learners, &seenLevels{labels: make(map[string]struct{})})
+	slices.SortStableFunc(f.players, func(a, b Player) int { return cmp.Compare(a.rank(), b.rank()) })
+	for i := range f.players {
+		f.learners = append(f.learners, newLearner(f.players[i].Kind, bins))
 	}
+	f.levels, f.gaps = make([]bool, len(columns)), make([]bool, len(columns))
 	return f, nil
+}
+
+func newLearner(kind table.Kind, bins int) learner {
+	numbers := seenNumbers{sketch: newSketch(bins)}
+	switch kind {
+	case table.Category:
+		return newSeenLevels()
+	case table.Time:
+		return &seenTimes{seenNumbers: numbers}
+	}
+	return &numbers
+}
+
+// MissingAsLevel asks, before any row is added, that missing cells of the named columns
+// become a level of their own. A column without any in the training rows does not get one: nothing could be learned of it.
+func (f *Fitter) MissingAsLevel(columns []string) error {
+	for _, name := range columns {
+		d := slices.IndexFunc(f.players, func(p Player) bool { return p.Name == name })
+		if d < 0 {
+			return &table.Error{
+				Row: noRow, Column: name,
+				Message: "missing cells of this column are to be a level, but it is no input", Remedy: "check the spelling, or leave it out of --missing-as-level",
+			}
+		}
+		f.levels[d] = true
+	}
+	return nil
 }
 
 // Add learns from the rows of a chunk for which keep is true, all of them if keep is nil.
@@ -106,11 +131,22 @@ func (f *Fitter) Add(t *table.Table, keep func(row int) bool) error {
 	}
 	keep = f.once(keep, t.Rows())
 	for d, p := range f.players {
-		if err := f.learners[d].add(columns[p.Name], keep); err != nil {
+		c := columns[p.Name]
+		if err := f.learners[d].add(c, keep); err != nil {
 			return err
 		}
+		f.gaps[d] = f.gaps[d] || f.levels[d] && hasGap(c, keep)
 	}
 	return nil
+}
+
+func hasGap(c *table.Column, keep func(row int) bool) bool {
+	for row, observed := range c.Observed {
+		if !observed && keep(row) {
+			return true
+		}
+	}
+	return false
 }
 
 // once asks keep about every row now, instead of again for every column.
@@ -134,6 +170,7 @@ func (f *Fitter) Finish() (*Encoder, error) {
 	for d := range e.Players {
 		p := &e.Players[d]
 		f.learners[d].finish(p)
+		p.Gap = f.gaps[d]
 		if levels += len(p.Levels); levels > mostLevels {
 			return nil, &table.Error{
 				Row: noRow, Column: p.Name,

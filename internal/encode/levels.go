@@ -2,7 +2,6 @@ package encode
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -16,46 +15,132 @@ const (
 	mostColumnLevelBytes = 256 << 20
 )
 
-// seenLevels gathers the labels that observed cells of a column have. A table may list
-// others too.
+// rareLevel is in how many training rows a level must occur to be told apart from the
+// others: from fewer, a row of the embedding would learn those rows by heart, and the row
+// for unseen levels would learn nothing. The number is a guess, not measured yet.
+const rareLevel = 3
+
+// seenLevels counts the labels that observed cells of a column have, up to rareLevel. A
+// table may list others too.
 type seenLevels struct {
-	labels map[string]struct{}
+	counts map[string]uint8
 	bytes  int
-	met    []bool // by the codes of the chunk at hand
+
+	met   []uint8 // by the codes of the chunk at hand
+	codes []int32 // that were met in it
 }
+
+func newSeenLevels() *seenLevels { return &seenLevels{counts: make(map[string]uint8)} }
 
 func (s *seenLevels) add(c *table.Column, keep func(row int) bool) error {
 	s.met = slices.Grow(s.met[:0], len(c.Levels))[:len(c.Levels)]
 	clear(s.met)
+	s.codes = s.codes[:0]
 	for row, code := range c.Codes {
-		if !c.Observed[row] || !keep(row) || s.met[code] {
+		if !c.Observed[row] || !keep(row) || s.met[code] == rareLevel {
 			continue
 		}
-		s.met[code] = true
+		if s.met[code]++; s.met[code] > 1 {
+			continue
+		}
+		s.codes = append(s.codes, code)
 		if err := s.addLabel(c.Levels[code]); err != nil {
 			err.Row, err.Column = row, c.Name
 			return err
 		}
 	}
+	for _, code := range s.codes {
+		label := c.Levels[code]
+		s.counts[label] = min(rareLevel, s.counts[label]+s.met[code])
+	}
 	return nil
 }
 
 func (s *seenLevels) addLabel(label string) *table.Error {
-	if _, known := s.labels[label]; known {
+	if _, known := s.counts[label]; known {
 		return nil
 	}
 	if !utf8.ValidString(label) {
-		return &table.Error{Message: "a label is not UTF-8 text", Remedy: "save the table in UTF-8"}
+		return notText()
 	}
-	if len(s.labels) == mostColumnLevels || s.bytes+len(label) > mostColumnLevelBytes {
+	if len(s.counts) == mostColumnLevels || s.bytes+len(label) > mostColumnLevelBytes {
 		return &table.Error{
 			Message: fmt.Sprintf("the column has more than %d distinct labels, or more than %d MiB of them", mostColumnLevels, mostColumnLevelBytes>>20),
 			Remedy:  "drop the column: it seems to identify rows rather than to describe them",
 		}
 	}
-	s.labels[label] = struct{}{}
+	s.counts[label] = 0
 	s.bytes += len(label)
 	return nil
 }
 
-func (s *seenLevels) finish(p *Player) { p.Levels = slices.Sorted(maps.Keys(s.labels)) }
+func notText() *table.Error {
+	return &table.Error{Message: "a label is not UTF-8 text", Remedy: "save the table in UTF-8"}
+}
+
+func (s *seenLevels) finish(p *Player) {
+	for label, count := range s.counts {
+		if count == rareLevel {
+			p.Levels = append(p.Levels, label)
+		} else {
+			p.Rare++
+		}
+	}
+	slices.Sort(p.Levels)
+}
+
+// otherRow is the row of a player's embedding for levels that have none of their own.
+const otherRow = 0
+
+// levelRows tells the row, among those of the player, for each code of a column. It looks
+// up only the levels it is asked for: a table may list many more than its rows have.
+func (p *Player) levelRows(c *table.Column) func(code int32) int32 {
+	const unknown = 0
+	known := make([]int32, len(c.Levels)) // rows, and one more
+	return func(code int32) int32 {
+		if known[code] == unknown {
+			row := int32(otherRow)
+			if at, found := slices.BinarySearch(p.Levels, c.Levels[code]); found {
+				row = int32(at) + 1
+			}
+			known[code] = row + 1
+		}
+		return known[code] - 1
+	}
+}
+
+// Other says which cells of a column have labels without a row of their own, because they
+// are new or were rare in the training rows.
+type Other struct {
+	Column  string
+	Cells   int
+	Example string // the label of the first such cell
+	Rare    int    // labels that training met, but too rarely; if 0, all of these are new
+}
+
+// Others lists the categories of t with such cells.
+func (e *Encoder) Others(t *table.Table) []Other {
+	columns := byName(t)
+	var others []Other
+	for d := e.Numeric(); d < len(e.Players); d++ {
+		p := &e.Players[d]
+		c := columns[p.Name]
+		if c == nil || c.Kind != table.Category {
+			continue
+		}
+		found := Other{Column: p.Name, Rare: p.Rare}
+		rowOf := p.levelRows(c)
+		for i, code := range c.Codes {
+			if !c.Observed[i] || rowOf(code) != otherRow {
+				continue
+			}
+			if found.Cells++; found.Cells == 1 {
+				found.Example = c.Levels[code]
+			}
+		}
+		if found.Cells > 0 {
+			others = append(others, found)
+		}
+	}
+	return others
+}

@@ -30,14 +30,14 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	}
 }
 
-// Players come in the order in which columns are named, not in that of the table.
+// Players of a kind come in the order in which columns are named, not in that of the table.
 func TestFitTakesTheNamedColumns(t *testing.T) {
-	e, err := encode.Fit(people(t), []string{"since", "age"}, 3)
+	e, err := encode.Fit(people(t), []string{"since", "member", "age"}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Players) != 2 || e.Players[0].Name != "since" || e.Players[1].Name != "age" {
-		t.Errorf("players %+v, want since and age", e.Players)
+	if len(e.Players) != 3 || e.Players[0].Name != "member" || e.Players[1].Name != "age" || e.Players[2].Name != "since" {
+		t.Errorf("players %+v, want member, age and, as times come last, since", e.Players)
 	}
 }
 

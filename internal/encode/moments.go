@@ -3,34 +3,39 @@ package encode
 import "math"
 
 // moments gathers the mean and the standard deviation of numbers met one by one, by
-// Welford's update: with δ = v − mean, mean += δ/n and squares += δ·(v − mean).
+// Welford's update: with δ = v − mean, and w the weight of v, weight += w,
+// mean += w·δ/weight and squares += w·δ·(v − mean).
 //
 // It counts in units of the largest power of two among the numbers, an exact change of
 // scale: the square of 1e308 does not overflow, nor does that of 1e-308 vanish.
 type moments struct {
-	n           int64
+	weight      float64 // Σ w; without weights, how many numbers there are
 	least, most float64
 	unit        float64
 	mean, lost  float64 // in units; lost is what rounding took from the last step (Kahan)
-	squares     float64 // Σ (v − mean)², in squared units
+	squares     float64 // Σ w·(v − mean)², in squared units
 }
 
-func (m *moments) add(v float64) {
-	if m.n == 0 {
+func (m *moments) add(v float64) { m.addWeighted(v, 1) }
+
+// addWeighted takes a number as if it came w times, w being positive and far from the ends
+// of what a float64 can hold.
+func (m *moments) addWeighted(v, w float64) {
+	if m.weight == 0 {
 		m.least, m.most = v, v
 	}
 	if size := math.Abs(v); size >= 2*m.unit {
 		m.setUnit(size)
 	}
-	m.n++
+	m.weight += w
 	m.least, m.most = min(m.least, v), max(m.most, v)
 	v /= m.unit
 	from := v - m.mean
-	step := from/float64(m.n) + m.lost
+	step := from*w/m.weight + m.lost
 	mean := m.mean + step
 	m.lost = step - (mean - m.mean)
 	m.mean = mean
-	m.squares += from * (v - mean)
+	m.squares += w * from * (v - mean)
 }
 
 // setUnit counts from now on in the power of two below size.
@@ -51,7 +56,7 @@ func (m *moments) meanAndStd() (mean, std float64) {
 		return m.least, 1
 	}
 	// Rounding may lead past the greatest number there is, or to 0.
-	std = min(math.MaxFloat64, math.Sqrt(m.squares/float64(m.n))*m.unit)
+	std = min(math.MaxFloat64, math.Sqrt(m.squares/m.weight)*m.unit)
 	if std == 0 {
 		std = 1
 	}

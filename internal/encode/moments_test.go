@@ -76,6 +76,28 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// A whole weight is as many numbers, and the unit of weights does not matter.
+func TestWeightedMoments(t *testing.T) {
+	rng := newRand(t)
+	var values, repeated, weights []float64
+	for range 2000 {
+		v, times := math.Ldexp(rng.NormFloat64(), rng.IntN(20)), 1+rng.IntN(9)
+		values, weights = append(values, v), append(weights, float64(times))
+		repeated = append(repeated, slices.Repeat([]float64{v}, times)...)
+	}
+	wantMean, wantStd := trueMoments(repeated)
+	for _, unit := range []float64{1, 0.1, 0x1p-100, 0x1p60} {
+		var m moments
+		for i, v := range values {
+			m.addWeighted(v, weights[i]*unit)
+		}
+		mean, std := m.meanAndStd()
+		if math.Abs(mean-wantMean) > 1e-12*wantStd || math.Abs(std-wantStd) > 1e-12*wantStd {
+			t.Errorf("in units of %g: mean %.17g and standard deviation %.17g, want %.17g and %.17g", unit, mean, std, wantMean, wantStd)
+		}
+	}
+}
+
 func TestMomentsOfNothingAndOfAConstant(t *testing.T) {
 	for _, c := range []struct {
 		x    []float64

@@ -24,6 +24,15 @@ func people(t *testing.T) *table.Table {
 	)
 }
 
+// thrice has every row three times, so that no level is rare.
+func thrice(rows *table.Table) *table.Table {
+	var three []int
+	for row := range rows.Rows() {
+		three = append(three, row, row, row)
+	}
+	return rows.Select(three)
+}
+
 func columnNames(of *table.Table) []string {
 	var names []string
 	for _, c := range of.Columns {

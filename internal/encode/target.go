@@ -2,79 +2,141 @@ package encode
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 
 	"github.com/psi-shapley/psi/table"
 )
 
-// Target is the scale on which a numeric target is learned: φ_0, its mean over the
-// training rows, and its standard deviation.
+// Target is what a target is learned as, and what its learning starts from.
 type Target struct {
-	Mean float64 `json:"mean"`
-	Std  float64 `json:"std"`
+	Task Task       `json:"task"`
+	Kind table.Kind `json:"kind"` // of the column
+
+	// Of a regression: φ_0, the target's mean over the training rows, and its standard
+	// deviation, both weighted.
+	Mean float64 `json:"mean,omitempty"`
+	Std  float64 `json:"std,omitempty"`
+
+	// The labels of the classes in the order of outputs: of two, first the negative one,
+	// then the positive one.
+	Classes []string `json:"classes,omitempty"`
+
+	// φ_0 of classes, with p_k the weighted share of class k in the training rows: of two
+	// classes one number, log(p_1/p_0); of more, log p_k less its mean over classes.
+	Base []float64 `json:"base,omitempty"`
 }
 
-// FitTarget measures the training targets y, those of them that are finite.
-func FitTarget(y []float64) Target {
-	var m moments
-	for _, v := range y {
-		if finite(v) {
-			m.add(v)
+// Outputs is the number of outputs that a network has for the target.
+func (t Target) Outputs() int {
+	if t.Task == Multiclass {
+		return len(t.Classes)
+	}
+	return 1
+}
+
+// Encode is what training compares outputs with, one number for each of the rows, or for
+// all of them if rows is nil: (y − mean)/std of a regression; of two classes, 1 for the
+// positive one and 0 for the other; of more, the place of the class. A missing cell is NaN.
+func (t Target) Encode(y *table.Column, rows []int) ([]float32, error) {
+	if rows == nil {
+		rows = make([]int, y.Len())
+		for i := range rows {
+			rows[i] = i
 		}
 	}
-	mean, std := m.meanAndStd()
-	return Target{mean, std}
-}
-
-// TargetFitter measures training targets that come in chunks. Its zero value is ready.
-type TargetFitter struct {
-	name    string
-	moments moments
-}
-
-// Add takes in the observed targets of the rows for which keep is true, all rows if keep
-// is nil.
-func (f *TargetFitter) Add(y *table.Column, keep func(row int) bool) error {
-	f.name = y.Name
-	if y.Kind == table.Category {
-		return &table.Error{Row: noRow, Column: y.Name, Message: "the target is a category, which has no mean", Remedy: "choose a numeric target, or train a classifier"}
+	of := t.classes(y)
+	if t.Task == Regression {
+		of = t.standardised(y)
 	}
-	if keep == nil {
-		keep = keepAll
-	}
-	for row, v := range observedNumbers(y, keep) {
-		if !finite(v) {
-			return notFinite(y, row)
+	out := make([]float32, len(rows))
+	for i, row := range rows {
+		out[i] = float32(math.NaN())
+		if !y.Observed[row] {
+			continue
 		}
-		f.moments.add(v)
+		var err error
+		if out[i], err = of(row); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	return out, nil
 }
 
-// Finish is the scale of the targets so far.
-func (f *TargetFitter) Finish() (Target, error) {
-	if f.moments.n == 0 {
-		return Target{}, &table.Error{Row: noRow, Column: f.name, Message: "no training row has a target", Remedy: "name the column that holds the targets"}
-	}
-	mean, std := f.moments.meanAndStd()
-	return Target{mean, std}, nil
-}
-
-// Validate says what is wrong with a target's scale that was read from a file.
-func (t Target) Validate() error {
-	if !finite(t.Mean) || !finite(t.Std) || !(t.Std > 0) {
-		return fmt.Errorf("encode: the target's mean %v and standard deviation %v are not finite, or the latter is not positive", t.Mean, t.Std)
-	}
-	return nil
-}
-
-// Encode is (y − φ_0) in standard deviations.
-func (t Target) Encode(y []float64) []float32 {
-	out := make([]float32, len(y))
-	for i, v := range y {
-		out[i] = float32((v - t.Mean) / t.Std)
-	}
-	return out
-}
-
-// Decode is the inverse of Encode for one value.
+// Decode is the inverse of Encode for one value of a regression.
 func (t Target) Decode(v float32) float64 { return t.Mean + t.Std*float64(v) }
+
+func (t Target) standardised(y *table.Column) func(row int) (float32, error) {
+	return func(row int) (float32, error) {
+		if y.Kind == table.Category {
+			return 0, &table.Error{
+				Row: row, Column: y.Name,
+				Message: fmt.Sprintf("%q is text, but the model predicts numbers", shortened(y.Text(row))), Remedy: "write a number, or leave the cell empty",
+			}
+		}
+		v := y.Numbers[row]
+		if !finite(v) {
+			return 0, notFinite(y, row)
+		}
+		return float32(max(-farthest, min(farthest, (v-t.Mean)/t.Std))), nil
+	}
+}
+
+// classes finds the class of each cell. It reads the text of a label once, however often
+// the label occurs.
+func (t Target) classes(y *table.Column) func(row int) (float32, error) {
+	byCode := make([]float32, len(y.Levels)) // classes, and one more
+	byNumber := map[float64]float32{}
+	return func(row int) (float32, error) {
+		if y.Kind == table.Category {
+			if known := byCode[y.Codes[row]]; known > 0 {
+				return known - 1, nil
+			}
+		} else if known := byNumber[y.Numbers[row]]; known > 0 {
+			return known - 1, nil
+		}
+		label := y.Text(row)
+		class, ok := t.classOf(label)
+		if !ok {
+			return 0, &table.Error{
+				Row: row, Column: y.Name,
+				Message: fmt.Sprintf("%q is not among the classes of the model, %s", shortened(label), quoted(t.Classes, "and")),
+				Remedy:  "correct the label, leave the cell empty, or train with rows of this class too",
+			}
+		}
+		if y.Kind == table.Category {
+			byCode[y.Codes[row]] = float32(class) + 1
+		} else {
+			byNumber[y.Numbers[row]] = float32(class) + 1
+		}
+		return float32(class), nil
+	}
+}
+
+// classOf is the place of the class with a label. A number may be written in other digits,
+// and a boolean in another word, than in the training rows.
+func (t Target) classOf(label string) (int, bool) {
+	if k := slices.Index(t.Classes, label); k >= 0 {
+		return k, true
+	}
+	same := func(string) bool { return false }
+	switch t.Kind {
+	case table.Number:
+		if v, err := strconv.ParseFloat(label, 64); err == nil {
+			same = func(class string) bool {
+				w, err := strconv.ParseFloat(class, 64)
+				return err == nil && w == v
+			}
+		}
+	case table.Boolean:
+		if v, ok := table.Truth(label); ok {
+			same = func(class string) bool {
+				w, ok := table.Truth(class)
+				return ok && w == v
+			}
+		}
+	}
+	k := slices.IndexFunc(t.Classes, same)
+	return k, k >= 0
+}

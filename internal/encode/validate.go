@@ -32,8 +32,8 @@ func (e *Encoder) Validate() error {
 		case err != nil:
 		case names[p.Name]:
 			err = errors.New("another player has this name")
-		case p.Numeric() && i > 0 && !e.Players[i-1].Numeric():
-			err = errors.New("a numeric player comes after a category")
+		case i > 0 && p.rank() < e.Players[i-1].rank():
+			err = fmt.Errorf("a %v comes after a %v", p.Kind, e.Players[i-1].Kind)
 		case levels+len(p.Levels) > mostLevels:
 			err = fmt.Errorf("the categories have more than %d levels together", mostLevels)
 		}
@@ -59,8 +59,11 @@ func (p *Player) validate(bins int) error {
 }
 
 func (p *Player) validateNumber(bins int) error {
-	if len(p.Levels) > 0 {
+	if len(p.Levels) > 0 || p.Rare != 0 {
 		return fmt.Errorf("a %v has no levels", p.Kind)
+	}
+	if n := len(p.Cycles); n > 0 && (p.Kind != table.Time || n != periods) {
+		return fmt.Errorf("a %v does not have %d cycles", p.Kind, n)
 	}
 	if len(p.Edges) > bins+1 {
 		return fmt.Errorf("%d edges are too many for %d bins", len(p.Edges), bins)
@@ -77,11 +80,14 @@ func (p *Player) validateNumber(bins int) error {
 }
 
 func (p *Player) validateCategory() error {
-	if len(p.Edges) > 0 || p.Centre != 0 || p.Scale != 0 {
-		return errors.New("a category has no edges, centre or scale")
+	if len(p.Edges) > 0 || p.Centre != 0 || p.Scale != 0 || len(p.Cycles) > 0 {
+		return errors.New("a category has no edges, centre, scale or cycles")
 	}
 	if len(p.Levels) > mostColumnLevels {
 		return fmt.Errorf("%d levels are more than %d", len(p.Levels), mostColumnLevels)
+	}
+	if p.Rare < 0 || p.Rare > mostColumnLevels {
+		return fmt.Errorf("the number of rare levels, %d, is not between 0 and %d", p.Rare, mostColumnLevels)
 	}
 	for k := 1; k < len(p.Levels); k++ {
 		if p.Levels[k] <= p.Levels[k-1] {

@@ -17,6 +17,7 @@ func TestFittedEncodersAreValid(t *testing.T) {
 		people(t),
 		people(t).Select(nil),
 		people(t).Select([]int{4}),
+		thrice(people(t)),
 		tableOf(t, table.NumberColumn("constant", slices.Repeat([]float64{3}, 5), nil), table.NumberColumn("missing", slices.Repeat([]float64{missing}, 5), nil)),
 		mixed(t, newRand(t), 5000),
 	} {
@@ -50,6 +51,11 @@ func TestValidate(t *testing.T) {
 		change(&p)
 		return p
 	}
+	instant := func(change func(p *encode.Player)) encode.Player {
+		p := encode.Player{Name: "t", Kind: table.Time, Edges: []float64{0, 86400}, Scale: 1, Cycles: []bool{true, false, false, true}}
+		change(&p)
+		return p
+	}
 	same := func(*encode.Player) {}
 	players := func(n int) []encode.Player {
 		many := make([]encode.Player, n)
@@ -80,6 +86,10 @@ func TestValidate(t *testing.T) {
 		{"a column without observed cells", 2, one(number(func(p *encode.Player) { p.Edges, p.Centre = nil, 0 })), ""},
 		{"a constant", 2, one(number(func(p *encode.Player) { p.Edges = []float64{3} })), ""},
 		{"no level seen", 2, one(category(func(p *encode.Player) { p.Levels = nil })), ""},
+		{"all kinds", 2, []encode.Player{number(same), instant(same), category(same)}, ""},
+		{"a time without cycles", 2, one(instant(func(p *encode.Player) { p.Cycles = nil })), ""},
+		{"gaps", 2, []encode.Player{number(func(p *encode.Player) { p.Gap = true }), category(func(p *encode.Player) { p.Gap = true })}, ""},
+		{"rare levels", 2, one(category(func(p *encode.Player) { p.Rare = 1 << 20 })), ""},
 		{"the most players", 2, players(10_000), ""},
 		{"the most levels", 2, categories(16), ""},
 
@@ -90,6 +100,8 @@ func TestValidate(t *testing.T) {
 		{"no name", 2, one(number(func(p *encode.Player) { p.Name = "" })), "no name"},
 		{"a name twice", 2, []encode.Player{number(same), number(same)}, "name"},
 		{"category first", 2, []encode.Player{category(same), number(same)}, "after"},
+		{"time first", 2, []encode.Player{instant(same), number(same)}, "after"},
+		{"time last", 2, []encode.Player{category(same), instant(same)}, "after"},
 		{"unknown kind", 2, one(number(func(p *encode.Player) { p.Kind = 9 })), "kind"},
 		{"too many edges", 1, one(number(same)), "edges"},
 		{"equal edges", 2, one(number(func(p *encode.Player) { p.Edges[1] = -1 })), "edge 1"},
@@ -103,6 +115,13 @@ func TestValidate(t *testing.T) {
 		{"a centre without bounds", 2, one(number(func(p *encode.Player) { p.Centre = math.Inf(-1) })), "centre"},
 		{"a number with levels", 2, one(number(func(p *encode.Player) { p.Levels = []string{"a"} })), "levels"},
 		{"a category with edges", 2, one(category(func(p *encode.Player) { p.Edges = []float64{1} })), "edges"},
+		{"a number with rare levels", 2, one(number(func(p *encode.Player) { p.Rare = 1 })), "levels"},
+		{"a number with cycles", 2, one(number(func(p *encode.Player) { p.Cycles = make([]bool, 4) })), "cycles"},
+		{"a category with cycles", 2, one(category(func(p *encode.Player) { p.Cycles = make([]bool, 4) })), "cycles"},
+		{"too few cycles", 2, one(instant(func(p *encode.Player) { p.Cycles = make([]bool, 3) })), "cycles"},
+		{"too many cycles", 2, one(instant(func(p *encode.Player) { p.Cycles = make([]bool, 5) })), "cycles"},
+		{"rare levels below 0", 2, one(category(func(p *encode.Player) { p.Rare = -1 })), "rare"},
+		{"rare levels without bounds", 2, one(category(func(p *encode.Player) { p.Rare = 1<<20 + 1 })), "rare"},
 		{"equal levels", 2, one(category(func(p *encode.Player) { p.Levels[1] = "" })), "level 1"},
 		{"levels out of order", 2, one(category(func(p *encode.Player) { p.Levels[2] = "A" })), "level 2"},
 		{"too many levels", 2, one(category(func(p *encode.Player) { p.Levels = append(slices.Clip(million), "one more") })), "levels"},
@@ -120,23 +139,13 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestValidateTarget(t *testing.T) {
-	if err := (encode.Target{Mean: -3, Std: 0.5}).Validate(); err != nil {
-		t.Error("refused:", err)
-	}
-	for _, target := range []encode.Target{{}, {1, -1}, {missing, 1}, {math.Inf(1), 1}, {0, missing}, {0, math.Inf(1)}} {
-		if target.Validate() == nil {
-			t.Errorf("%+v is taken", target)
-		}
-	}
-}
-
 // FuzzEncoder: whatever a model file says, an encoder that is valid encodes any table
 // into numbers a network can read.
 func FuzzEncoder(f *testing.F) {
 	for _, text := range []string{
 		`{"players":[{"name":"x","kind":"number","edges":[-1,0,2],"centre":0.5,"scale":1},{"name":"c","kind":"category","levels":["","a"]}],"bins":2}`,
-		`{"players":[{"name":"x","kind":"time","scale":1e-320},{"name":"y","kind":"boolean","edges":[0,1],"scale":1e308}],"bins":1}`,
+		`{"players":[{"name":"y","kind":"boolean","edges":[0,1],"scale":1e308},{"name":"x","kind":"time","scale":1e-320,"cycles":[true,true,true,true]}],"bins":1}`,
+		`{"players":[{"name":"x","scale":1,"gap":true},{"name":"t","kind":"time","scale":1,"gap":true},{"name":"c","kind":"category","levels":["a"],"rare":3,"gap":true},{"name":"d","kind":"category","gap":true}],"bins":1}`,
 		`{"players":[{"name":"x","kind":"number","edges":[-1.7e308,1.7e308],"centre":-1.7e308,"scale":5e-324}],"bins":4096}`,
 		`{"players":[{"name":"c","kind":"category"},{"name":"x","scale":1}],"bins":1}`,
 		`{"players":[{"name":"x","edges":[2,1],"scale":0}],"bins":-1}`,
@@ -156,6 +165,16 @@ func FuzzEncoder(f *testing.F) {
 		for i, v := range b.Numbers {
 			if size := math.Abs(float64(v)); !(size <= 1e6) {
 				t.Errorf("number %d is %g", i, v)
+			}
+		}
+		for i, v := range b.Cycles {
+			if !(math.Abs(float64(v)) <= 1) {
+				t.Errorf("cyclic part %d is %g", i, v)
+			}
+		}
+		for _, other := range e.Others(tableOf(t, columns...)) {
+			if other.Cells < 1 || other.Cells > 3 {
+				t.Errorf("others %+v of 4 cells, one of them missing", other)
 			}
 		}
 		rows := int32(0)

@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -21,10 +22,10 @@ import (
 type gathered struct {
 	schema     *table.Schema
 	rows       int
-	labelled   int // rows with a target
+	labelled   int // rows that count: with a target, and a weight that is not 0
 	unlabelled int
-	least      float64 // target
-	greatest   float64
+	weightless int
+	heaviest   float64        // weight
 	units      map[uint64]int // labelled rows by the hash of their unit; nil if they are too many to count
 	digests    []hash.Hash    // of each column
 
@@ -38,23 +39,18 @@ type gathered struct {
 // mostUnits bounds the memory for the values of the column that keeps rows together.
 const mostUnits = 1 << 22
 
-func gather(ctx context.Context, source table.Source, o Options) (*gathered, error) {
-	g := &gathered{units: map[uint64]int{}, schema: source.Schema(), least: math.Inf(1), greatest: math.Inf(-1)}
-	for _, name := range append([]string{o.Target}, o.Inputs...) {
-		if g.schema.Field(name) == nil {
-			return nil, &table.Error{Row: -1, Column: name, Message: "the table has no such column", Remedy: "check the spelling, or give a table that has it"}
-		}
+func gather(ctx context.Context, source table.Source, labels *encode.Labels, o Options) (*gathered, error) {
+	g := &gathered{units: map[uint64]int{}, schema: source.Schema()}
+	if err := o.suit(g.schema); err != nil {
+		return nil, err
 	}
-	if g.schema.Field(o.Target).Kind == table.Category {
-		return nil, &table.Error{Row: -1, Column: o.Target, Message: "the target is text, which has no mean", Remedy: "choose a numeric column"}
-	}
-	if err := g.readAll(ctx, source, o); err != nil {
+	if err := g.readAll(ctx, source, labels, o); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	return g, nil
 }
 
-func (g *gathered) readAll(ctx context.Context, source table.Source, o Options) error {
+func (g *gathered) readAll(ctx context.Context, source table.Source, labels *encode.Labels, o Options) error {
 	for {
 		chunk, err := source.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -63,7 +59,9 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, o Options) 
 		if err != nil {
 			return err
 		}
-		g.count(chunk, o)
+		if err := g.count(chunk, labels, o); err != nil {
+			return inSource(err, g.rows)
+		}
 		if len(g.units) > mostUnits {
 			return &table.Error{
 				Row: -1, Column: o.By, Message: fmt.Sprintf("the column has more than %d different values: it keeps no rows together", mostUnits),
@@ -81,15 +79,20 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, o Options) 
 }
 
 // count keeps the books of a chunk.
-func (g *gathered) count(chunk *table.Table, o Options) {
-	by, target := chunk.Column(o.By), chunk.Column(o.Target)
-	for i, labelled := range target.Observed {
-		if !labelled {
-			g.unlabelled++
+func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) error {
+	if err := g.weigh(chunk, o); err != nil {
+		return err
+	}
+	counts := o.counts(chunk)
+	if err := labels.Add(chunk.Column(o.Target), counts); err != nil {
+		return err
+	}
+	by := chunk.Column(o.By)
+	for i := range chunk.Rows() {
+		if !counts(i) {
 			continue
 		}
 		g.labelled++
-		g.least, g.greatest = min(g.least, target.Numbers[i]), max(g.greatest, target.Numbers[i])
 		switch {
 		case by != nil:
 			g.units[hashCell(o.Seed, by, i)]++
@@ -101,6 +104,11 @@ func (g *gathered) count(chunk *table.Table, o Options) {
 	if by == nil && g.rows > exactUnits {
 		g.units = nil
 	}
+	g.digest(chunk)
+	return nil
+}
+
+func (g *gathered) digest(chunk *table.Table) {
 	if g.digests == nil {
 		for _, c := range chunk.Columns {
 			h := sha256.New()
@@ -111,6 +119,15 @@ func (g *gathered) count(chunk *table.Table, o Options) {
 	for i, c := range chunk.Columns {
 		_, _ = g.digests[i].Write(cellBytes(c)) // a hash never fails
 	}
+}
+
+// inSource counts the row of an error about a chunk, whose first row has the given number,
+// from the start of its source.
+func inSource(err error, first int) error {
+	if e, ok := errors.AsType[*table.Error](err); ok && e.Row >= 0 {
+		e.Row += first
+	}
+	return err
 }
 
 // cellBytes writes the cells of a column so that different columns give different bytes.
@@ -186,7 +203,7 @@ func (g *gathered) each(ctx context.Context, visit func(chunk *table.Table, firs
 			return err
 		}
 		if err := visit(chunk, first); err != nil {
-			return err
+			return inSource(err, first)
 		}
 		first += chunk.Rows()
 	}
@@ -207,7 +224,7 @@ func (g *gathered) each(ctx context.Context, visit func(chunk *table.Table, firs
 			return err
 		}
 		if err := visit(chunk, first); err != nil {
-			return err
+			return inSource(err, first)
 		}
 		first += chunk.Rows()
 	}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
@@ -20,9 +21,14 @@ import (
 
 // Options say what the rows are for.
 type Options struct {
-	Target string
-	Inputs []string                            // columns that become players
-	Bins   func(trainingRows int) (int, error) // of a numeric player
+	Target   string
+	Task     encode.Task // "" is encode.Auto
+	Positive string      // of two classes; "" is the last one
+	Weight   string      // column that says how much a row counts, and is no input; may be empty
+
+	Inputs         []string                            // columns that become players
+	MissingAsLevel []string                            // of these, those whose missing cells are a level of their own
+	Bins           func(trainingRows int) (int, error) // of a numeric player
 
 	Validation table.Source // rows to validate on; nil takes some of the source's
 	Fraction   float64      // of the rows that validate
@@ -43,14 +49,18 @@ const MostValidationRows = 16_384
 type Intake struct {
 	Encoder    *encode.Encoder
 	Target     encode.Target
+	Weighted   bool // rows have weights of their own
 	Training   train.Store
-	Validation train.Data
+	Validation train.Data // weights on the scale of the training rows'
 
-	Rows       int    // with a target, of all sources
-	Unlabelled int    // rows left out, because their target is missing
-	Digest     string // of all cells read
+	Rows       int      // that count, of all sources
+	Unlabelled int      // rows left out, because their target is missing
+	Weightless int      // rows left out, because their weight is 0
+	Notes      []string // what a user might not expect
+	Digest     string   // of all cells read
 
-	close func() error
+	weights weights
+	close   func() error
 }
 
 // Close frees what lies on disk.
@@ -61,23 +71,29 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 	if o.MemoryCells == 0 {
 		o.MemoryCells = usualMemoryCells
 	}
-	rows, err := gather(ctx, source, o)
+	o.Inputs = slices.DeleteFunc(slices.Clone(o.Inputs), func(name string) bool { return name == o.Weight })
+	var labels encode.Labels
+	rows, err := gather(ctx, source, &labels, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.close()) }()
 	held := &gathered{}
 	if o.Validation != nil {
-		if held, err = gather(ctx, o.Validation, o); err != nil {
+		if held, err = gather(ctx, o.Validation, &labels, o); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, held.close()) }()
 	}
 	in = &Intake{
 		Rows: rows.labelled + held.labelled, Unlabelled: rows.unlabelled + held.unlabelled,
+		Weighted: o.Weight != "", Weightless: rows.weightless + held.weightless, weights: weightsOf(o.Weight, rows, held),
 		Digest: digestOf(rows, held), close: func() error { return nil },
 	}
-	if err := in.check(rows, held, o); err != nil {
+	if err := check(rows, held, o); err != nil {
+		return nil, err
+	}
+	if err := in.choose(&labels, o); err != nil {
 		return nil, err
 	}
 	side := rows.split(o)
@@ -90,47 +106,22 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 	return in, nil
 }
 
-// fewestRows is where training starts to make any sense.
-const fewestRows = 10
-
-func (in *Intake) check(rows, held *gathered, o Options) error {
-	if rows.labelled < fewestRows {
-		return &table.Error{
-			Row:     -1,
-			Message: fmt.Sprintf("%s with a value in the target column %q: training needs at least %d", countRows(rows.labelled), o.Target, fewestRows),
-			Remedy:  "give more rows",
-		}
-	}
-	if rows.least == rows.greatest {
-		return &table.Error{
-			Row: -1, Column: o.Target,
-			Message: fmt.Sprintf("the target is %g in every row: there is nothing to learn", rows.least),
-			Remedy:  "check that this is the column to predict",
-		}
-	}
-	if o.Validation != nil && held.labelled == 0 {
-		return &table.Error{Row: -1, Column: o.Target, Message: "no validation row has a target", Remedy: "check the validation table"}
-	}
-	if o.By != "" && o.Validation == nil && len(rows.units) < 2 {
-		return &table.Error{
-			Row: -1, Column: o.By,
-			Message: "all rows have the same value, so they cannot be divided by it", Remedy: "name another column in --validation-by",
-		}
-	}
-	return nil
+// choose decides on the task and the classes.
+func (in *Intake) choose(labels *encode.Labels, o Options) error {
+	target, note, err := labels.Target(o.Task, o.Positive)
+	in.Target = target
+	in.note(note)
+	return err
 }
 
-func countRows(n int) string {
-	switch n {
-	case 0:
-		return "no row"
-	case 1:
-		return "only 1 row"
+func (in *Intake) note(text string) {
+	if text != "" {
+		in.Notes = append(in.Notes, text)
 	}
-	return fmt.Sprintf("only %d rows", n)
 }
 
-// fit learns the encoders and the target's scale from the training rows.
+// fit learns the encoders, the target's scale and that of the weights from the training
+// rows.
 func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options) error {
 	bins, err := o.Bins(rows.labelled - side.candidates)
 	if err != nil {
@@ -140,11 +131,15 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if err != nil {
 		return err
 	}
-	var target encode.TargetFitter
+	if err := fitter.MissingAsLevel(o.MissingAsLevel); err != nil {
+		return err
+	}
+	target := encode.NewTargetFitter(in.Target)
 	err = rows.each(ctx, func(chunk *table.Table, first int) error {
-		y := chunk.Column(o.Target)
-		training := side.to(trainingSide, chunk, first, y)
-		if err := target.Add(y, training); err != nil {
+		training := side.to(trainingSide, chunk, first, o.counts(chunk))
+		weights := in.weights.of(chunk)
+		in.weights.add(weights, training)
+		if err := target.Add(chunk.Column(o.Target), weights, training); err != nil {
 			return err
 		}
 		return fitter.Add(chunk, training)
@@ -155,8 +150,21 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if in.Target, err = target.Finish(); err != nil {
 		return err
 	}
-	in.Encoder, err = fitter.Finish()
-	return err
+	for _, class := range target.Absent() {
+		in.note(fmt.Sprintf("no training row has the class %q, only validation rows do: nothing can be learned of it", class))
+	}
+	if in.Encoder, err = fitter.Finish(); err != nil {
+		return err
+	}
+	for _, p := range in.Encoder.Players {
+		if slices.Contains(o.MissingAsLevel, p.Name) && !p.Gap {
+			in.note(fmt.Sprintf("column %q: no training row lacks a value, so a missing cell is no level: it is unknown", p.Name))
+		}
+		if len(p.Levels) == 0 && p.Rare > 0 {
+			in.note(fmt.Sprintf("column %q: every label is so rare that none is told from another: the column says nothing", p.Name))
+		}
+	}
+	return nil
 }
 
 // encode writes the training rows and the validation rows.
@@ -166,11 +174,11 @@ func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, 
 	validation := &memory{}
 	side.thin(MostValidationRows)
 	err := rows.each(ctx, func(chunk *table.Table, first int) error {
-		y := chunk.Column(o.Target)
-		if err := in.add(training, chunk, side.to(trainingSide, chunk, first, y), o.Target); err != nil {
+		counts := o.counts(chunk)
+		if err := in.add(training, chunk, side.to(trainingSide, chunk, first, counts), o.Target); err != nil {
 			return err
 		}
-		return in.add(validation, chunk, side.to(validationSide, chunk, first, y), o.Target)
+		return in.add(validation, chunk, side.to(validationSide, chunk, first, counts), o.Target)
 	})
 	if err != nil {
 		return err
@@ -178,7 +186,7 @@ func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, 
 	all := split{threshold: math.MaxUint64, seed: o.Seed, candidates: held.labelled, kept: math.MaxUint64}
 	all.thin(MostValidationRows)
 	err = held.each(ctx, func(chunk *table.Table, first int) error {
-		return in.add(validation, chunk, all.to(validationSide, chunk, first, chunk.Column(o.Target)), o.Target)
+		return in.add(validation, chunk, all.to(validationSide, chunk, first, o.counts(chunk)), o.Target)
 	})
 	if err != nil {
 		return err
@@ -202,10 +210,13 @@ func (in *Intake) add(to appender, chunk *table.Table, keep func(row int) bool, 
 	if len(rows) == 0 {
 		return nil
 	}
-	chosen := chunk.Select(rows)
-	batch, err := in.Encoder.Encode(chosen)
+	y, err := in.Target.Encode(chunk.Column(target), rows)
 	if err != nil {
 		return err
 	}
-	return to.append(train.Data{Rows: batch, Target: in.Target.Encode(chosen.Column(target).Numbers)})
+	batch, err := in.Encoder.Encode(chunk.Select(rows))
+	if err != nil {
+		return err
+	}
+	return to.append(train.Data{Rows: batch, Target: y, Weight: in.weights.scaled(chunk, rows)})
 }

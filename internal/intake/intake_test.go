@@ -6,27 +6,33 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
 
-// people is a table in which every patient has five rows, next to each other, and a
-// target that names the row.
+// people is a table in which every patient has five rows, next to each other, a target that
+// names the row, and a weight that grows with it.
 func people(t testing.TB, rows int) *table.Table {
 	t.Helper()
 	x, y := make([]float64, rows), make([]float64, rows)
 	patient, town := make([]string, rows), make([]string, rows)
+	weight, visit := make([]float64, rows), make([]time.Time, rows)
 	for i := range rows {
 		x[i], y[i] = float64(i%97), float64(i)
+		weight[i], visit[i] = 100+float64(i), time.Date(2015, 1, 1, 7*i, 0, 0, 0, time.UTC)
 		patient[i], town[i] = fmt.Sprint("p", i/5), []string{"Ulm", "Bonn", "Kiel"}[i%3]
 	}
 	tab, err := table.New(
 		table.NumberColumn("x", x, nil), table.CategoryColumn("patient", patient, nil),
 		table.CategoryColumn("town", town, nil), table.NumberColumn("y", y, nil),
+		table.NumberColumn("weight", weight, nil), table.TimeColumn("visit", visit, nil),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +46,7 @@ func people(t testing.TB, rows int) *table.Table {
 func usual(t testing.TB) Options {
 	t.Helper()
 	return Options{
-		Target: "y", Inputs: []string{"x", "town"}, Fraction: 0.1, Scratch: t.TempDir(),
+		Target: "y", Inputs: []string{"x", "town", "visit"}, Fraction: 0.1, Scratch: t.TempDir(),
 		Bins: func(int) (int, error) { return 8, nil },
 	}
 }
@@ -136,6 +142,7 @@ func TestSeedChoosesOtherRows(t *testing.T) {
 func TestRowsOnDiskAreTheRowsInMemory(t *testing.T) {
 	tab := people(t, 30_000)
 	o := usual(t)
+	o.Weight, o.MissingAsLevel = "weight", []string{"x"}
 	inMemory := read(t, tab, o)
 	o.MemoryCells = 5000
 	onDisk := read(t, tab, o)
@@ -149,12 +156,15 @@ func TestRowsOnDiskAreTheRowsInMemory(t *testing.T) {
 		t.Error("the digest depends on where the rows lie")
 	}
 	a, b := whole(t, inMemory.Training), whole(t, onDisk.Training)
-	if !slices.Equal(a.Target, b.Target) || !slices.Equal(a.Rows.Numbers, b.Rows.Numbers) ||
-		!slices.Equal(a.Rows.Codes, b.Rows.Codes) || !slices.Equal(a.Rows.Observed, b.Rows.Observed) {
+	if a.Rows.Times != 1 || slices.Max(a.Rows.Cycles) == 0 || slices.Min(a.Weight) == slices.Max(a.Weight) {
+		t.Error("the rows have no cycles or no weights")
+	}
+	if !reflect.DeepEqual(a, b) {
 		t.Error("rows from disk differ")
 	}
 	some, err := onDisk.Training.Read(777, 1801)
-	if err != nil || !slices.Equal(some.Target, b.Target[777:1801]) || !slices.Equal(some.Rows.Codes, b.Rows.Codes[777*1:1801*1]) {
+	want, _ := b.Read(777, 1801)
+	if err != nil || !reflect.DeepEqual(some, want) {
 		t.Errorf("rows 777 to 1800 are not what they are in the whole: %v", err)
 	}
 }
@@ -163,7 +173,9 @@ func TestDigestKnowsEveryCell(t *testing.T) {
 	digest := func(change func(tab *table.Table)) string {
 		tab := people(t, 100)
 		change(tab)
-		return read(t, tab, usual(t)).Digest
+		o := usual(t)
+		o.Weight = "weight"
+		return read(t, tab, o).Digest
 	}
 	seen := map[string]string{}
 	for name, change := range map[string]func(*table.Table){
@@ -172,6 +184,7 @@ func TestDigestKnowsEveryCell(t *testing.T) {
 		"a gap":    func(tab *table.Table) { tab.Column("x").Observed[7] = false },
 		"a label":  func(tab *table.Table) { tab.Column("town").Codes[7]++ },
 		"a name":   func(tab *table.Table) { tab.Column("patient").Name = "person" },
+		"a weight": func(tab *table.Table) { tab.Column("weight").Numbers[7]++ },
 		"a target": func(tab *table.Table) { tab.Column("y").Numbers[99]++ },
 	} {
 		d := digest(change)
@@ -222,7 +235,11 @@ func TestBadTables(t *testing.T) {
 	}{
 		"few rows":    {9, func(*table.Table, *Options) {}, "only 9 rows"},
 		"constant":    {50, func(tab *table.Table, _ *Options) { clear(tab.Column("y").Numbers) }, "nothing to learn"},
-		"text target": {50, func(_ *table.Table, o *Options) { o.Target = "town" }, "text"},
+		"text target": {50, func(_ *table.Table, o *Options) { o.Target, o.Task = "town", encode.Regression }, "category"},
+		"many texts":  {1000, func(_ *table.Table, o *Options) { o.Target = "patient" }, "more than 100"},
+		"not two":     {50, func(_ *table.Table, o *Options) { o.Task = encode.Binary }, "needs two"},
+		"no positive": {50, func(_ *table.Table, o *Options) { o.Target, o.Positive = "town", "Ulm" }, "multiclass"},
+		"no level":    {50, func(_ *table.Table, o *Options) { o.MissingAsLevel = []string{"patient"} }, "no input"},
 		"no target":   {50, func(_ *table.Table, o *Options) { o.Target = "z" }, "no such column"},
 		"no input":    {50, func(_ *table.Table, o *Options) { o.Inputs = []string{"w"} }, "no such column"},
 		"one unit": {50, func(tab *table.Table, o *Options) {

@@ -66,12 +66,12 @@ func (s *split) thin(most int) {
 	}
 }
 
-// to says which labelled rows of a chunk, whose first row has the given number, go to a
-// side.
-func (s *split) to(side sideOf, chunk *table.Table, first int, target *table.Column) func(row int) bool {
+// to says which of the rows of a chunk that count go to a side. Its first row has the given
+// number.
+func (s *split) to(side sideOf, chunk *table.Table, first int, counts func(row int) bool) func(row int) bool {
 	by := chunk.Column(s.by)
 	return func(i int) bool {
-		if !target.Observed[i] {
+		if !counts(i) {
 			return false
 		}
 		row := hashRow(s.seed, first+i)

@@ -15,10 +15,11 @@ type memory struct{ train.Data }
 
 func (m *memory) append(d train.Data) error {
 	if m.Rows == nil {
-		m.Rows = encode.NewBatch(0, d.Rows.Numeric, d.Rows.Categorical)
+		m.Rows = d.Rows.Like(0)
 	}
 	m.Rows.Append(d.Rows)
 	m.Target = append(m.Target, d.Target...)
+	m.Weight = append(m.Weight, d.Weight...)
 	return nil
 }
 
@@ -26,27 +27,33 @@ func (m *memory) append(d train.Data) error {
 // of rows of equal size.
 type store struct {
 	memory
-	options     Options
-	numeric     int
-	categorical int
-	rows        int
-	file        *os.File
-	buffer      *bufio.Writer
+	options Options
+	like    *encode.Batch // of the same players
+	rows    int
+	file    *os.File
+	buffer  *bufio.Writer
 }
 
 func newStore(e *encode.Encoder, o Options) *store {
-	s := &store{options: o, numeric: e.Numeric(), categorical: len(e.Players) - e.Numeric()}
-	s.memory.Rows = encode.NewBatch(0, s.numeric, s.categorical)
+	s := &store{options: o, like: e.Batch(0)}
+	s.memory.Rows = e.Batch(0)
 	return s
 }
 
-// cells of a row on disk, 4 bytes each: numbers, codes, observed marks, the target.
-func (s *store) width() int { return 2*s.numeric + s.categorical + s.numeric + s.categorical + 1 }
+// cells of a row on disk, 4 bytes each: numbers, cyclic parts, codes, observed marks, the
+// target and the weight.
+func (s *store) width() int {
+	b := s.like
+	return 2*b.Numeric + encode.CyclicParts*b.Times + b.Categorical + b.Players() + 2
+}
+
+// numbersPerCell is how many numbers, on average, a cell of a table is encoded as.
+const numbersPerCell = 3
 
 func (s *store) append(d train.Data) error {
 	s.rows += d.Len()
 	if s.file == nil {
-		if s.rows*(s.numeric+s.categorical) <= s.options.MemoryCells {
+		if s.rows*s.width() <= s.options.MemoryCells*numbersPerCell {
 			return s.memory.append(d)
 		}
 		file, err := unlinked(s.options.Scratch)
@@ -68,11 +75,13 @@ func (s *store) write(d train.Data) error {
 	for i := range d.Len() {
 		row := d.Rows.Slice(i, i+1)
 		b = appendFloats(b[:0], row.Numbers)
+		b = appendFloats(b, row.Cycles)
 		for _, code := range row.Codes {
 			b = binary.LittleEndian.AppendUint32(b, uint32(code))
 		}
 		b = appendFloats(b, row.Observed)
 		b = appendFloats(b, d.Target[i:i+1])
+		b = appendFloats(b, d.Weight[i:i+1])
 		if _, err := s.buffer.Write(b); err != nil {
 			return err
 		}
@@ -110,15 +119,17 @@ func (s *store) Read(from, to int) (train.Data, error) {
 	if _, err := s.file.ReadAt(b, int64(from)*int64(size)); err != nil {
 		return train.Data{}, err
 	}
-	d := train.Data{Rows: encode.NewBatch(to-from, s.numeric, s.categorical), Target: make([]float32, to-from)}
+	d := train.Data{Rows: s.like.Like(to - from), Target: make([]float32, to-from), Weight: make([]float32, to-from)}
 	for i := range to - from {
 		row := d.Rows.Slice(i, i+1)
 		b = takeFloats(b, row.Numbers)
+		b = takeFloats(b, row.Cycles)
 		for k := range row.Codes {
 			row.Codes[k], b = int32(binary.LittleEndian.Uint32(b)), b[4:]
 		}
 		b = takeFloats(b, row.Observed)
 		b = takeFloats(b, d.Target[i:i+1])
+		b = takeFloats(b, d.Weight[i:i+1])
 	}
 	return d, nil
 }

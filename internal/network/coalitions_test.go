@@ -106,7 +106,7 @@ func TestSmallPassesGiveTheSameBits(t *testing.T) {
 
 // only is row i by itself.
 func only(rows *encode.Batch, i int) *encode.Batch {
-	one := encode.NewBatch(1, rows.Numeric, rows.Categorical)
+	one := rows.Like(1)
 	one.Set(0, rows, i)
 	return one
 }

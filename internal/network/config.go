@@ -24,21 +24,34 @@ const (
 	TensorTrain Form = "tensor-train"
 )
 
-// Inputs are the sizes that the table decides. Players are numbered numeric columns
-// first, then categorical ones.
+// Inputs are the sizes that the table decides. Columns are numbered numeric ones first,
+// the last of which may be times, then categorical ones.
 type Inputs struct {
-	Numeric int   // players that are numbers
-	Bins    int   // piecewise-linear bins of each
-	Levels  []int // embedding rows of each categorical player
+	Numeric int   // columns that are numbers, times among them
+	Times   int   // of these, the last ones, which also have cyclic parts
+	Bins    int   // piecewise-linear bins of each number
+	Gaps    bool  // whether a missing number may be a level of its own
+	Levels  []int // embedding rows of each categorical column
+
+	Groups [][]int // the columns of each player; nil if every column is a player
 }
 
+// Columns is the number of columns.
+func (in Inputs) Columns() int { return in.Numeric + len(in.Levels) }
+
 // Players is D, the number of players.
-func (in Inputs) Players() int { return in.Numeric + len(in.Levels) }
+func (in Inputs) Players() int {
+	if in.Groups != nil {
+		return len(in.Groups)
+	}
+	return in.Columns()
+}
 
 // Config is everything that fixes a network but its weights.
 type Config struct {
 	Inputs  Inputs
-	Outputs int // C: 1, or the number of classes
+	Outputs int  // C: 1, or the number of classes if they are more than two
+	Classes bool // outputs are scores of classes: one log odds, or C scores that add up to 0
 
 	Head Head
 	Form Form // exact head
@@ -101,9 +114,12 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	d := c.Inputs.Players()
+	d := c.Inputs.Columns()
 	need(d > 0, "no players: the table needs at least one input column")
 	need(c.Inputs.Numeric == 0 || c.Inputs.Bins > 0, "bins must be positive, not %d", c.Inputs.Bins)
+	need(c.Inputs.Times >= 0 && c.Inputs.Times <= c.Inputs.Numeric, "%d of %d numeric columns are times", c.Inputs.Times, c.Inputs.Numeric)
+	need(c.Inputs.Groups == nil || isPartition(c.Inputs.Groups, d), "groups %v do not divide %d columns among them", c.Inputs.Groups, d)
+	need(c.Inputs.Groups == nil || c.Form != TensorTrain || c.Head != Exact, "groups need the product form: in a tensor-train their members would have to be neighbours")
 	need(c.Outputs > 0, "outputs must be positive, not %d", c.Outputs)
 	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)
 	need(c.Hidden >= 0 && c.Frequencies >= 0, "hidden and frequencies must not be negative")
@@ -125,6 +141,18 @@ func (c Config) Validate() error {
 		need(false, "unknown head %q: choose %s or %s", c.Head, Exact, Learned)
 	}
 	return errors.Join(errs...)
+}
+
+// isPartition says whether every column is in exactly one group.
+func isPartition(groups [][]int, columns int) bool {
+	var all []int
+	for _, g := range groups {
+		if len(g) == 0 {
+			return false
+		}
+		all = append(all, g...)
+	}
+	return isPermutation(all, columns)
 }
 
 func isPermutation(order []int, n int) bool {

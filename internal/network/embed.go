@@ -7,11 +7,16 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/encode"
 )
 
 // periodicScale is the spread of the first frequencies, in cycles per standard
 // deviation of the column.
 const periodicScale = 1.0
+
+// steepest is where the straight line through a column ends, in standard deviations.
+const steepest = 4
 
 // binsScale is the scale of the first weights of all bins together.
 const binsScale = 0.35
@@ -32,7 +37,15 @@ func embeddingWeights(c Config) []Weight {
 				Weight{"frequency", []int{in.Numeric, 1, c.Frequencies}, Mean, normal(periodicScale)},
 				Weight{"periodic", []int{in.Numeric, 2 * c.Frequencies, z}, Mean, uniform(perRoot(2 * c.Frequencies))},
 			)
+		} else {
+			ws = append(ws, Weight{"slope", []int{in.Numeric, 1, z}, Mean, uniform(1)})
 		}
+	}
+	if in.Times > 0 {
+		ws = append(ws, Weight{"cycles", []int{in.Times, encode.CyclicParts, z}, Mean, uniform(perRoot(encode.CyclicParts))})
+	}
+	if in.Gaps {
+		ws = append(ws, Weight{"gap", []int{in.Numeric, 1, z}, Mean, uniform(1)})
 	}
 	if len(in.Levels) > 0 {
 		rows := 0
@@ -43,8 +56,8 @@ func embeddingWeights(c Config) []Weight {
 	}
 	for _, name := range hiddenLayers(c) {
 		ws = append(ws,
-			Weight{name, []int{in.Players(), z, z}, Mean, uniform(perRoot(z))},
-			Weight{name + "_bias", []int{in.Players(), 1, z}, Mean, uniform(perRoot(z))})
+			Weight{name, []int{in.Columns(), z, z}, Mean, uniform(perRoot(z))},
+			Weight{name + "_bias", []int{in.Columns(), 1, z}, Mean, uniform(perRoot(z))})
 	}
 	return ws
 }
@@ -63,7 +76,7 @@ func hiddenLayers(c Config) []string {
 func embed(c Config, w Lookup, rows Rows) *Node {
 	var parts []*Node
 	if rows.Numbers != nil {
-		parts = append(parts, embedNumbers(c, w, rows.Numbers))
+		parts = append(parts, embedNumbers(c, w, rows))
 	}
 	if rows.Codes != nil {
 		rowsOf := Gather(w("levels"), InsertAxes(rows.Codes, -1)) // [B, categorical, Z]
@@ -80,18 +93,33 @@ func embed(c Config, w Lookup, rows Rows) *Node {
 	return h
 }
 
-// embedNumbers maps [B, N, 2] to the first layer of the numeric players [N, B, Z].
-func embedNumbers(c Config, w Lookup, numbers *Node) *Node {
-	x := TransposeAllAxes(numbers, 1, 0, 2)
+// embedNumbers maps [B, N, 2] to the first layer of the numeric columns [N, B, Z].
+func embedNumbers(c Config, w Lookup, rows Rows) *Node {
+	x := TransposeAllAxes(rows.Numbers, 1, 0, 2)
 	position := Slice(x, AxisRange(), AxisRange(), AxisRange(0, 1)) // [N, B, 1]
 	bin := Iota(x.Graph(), shapes.Make(dtypes.Float32, 1, 1, c.Inputs.Bins), -1)
 	code := ClipScalar(Sub(position, bin), 0, 1) // piecewise-linear: full bins, then a part of one
 	h := Add(Einsum("dbi,dij->dbj", code, w("bins")), w("bins_bias"))
+	value := Slice(x, AxisRange(), AxisRange(), AxisRange(1, 2))
 	if c.Frequencies > 0 {
-		value := Slice(x, AxisRange(), AxisRange(), AxisRange(1, 2))
 		angle := MulScalar(Mul(value, w("frequency")), 2*math.Pi)
 		waves := Concatenate([]*Node{Sin(angle), Cos(angle)}, -1)
 		h = Add(h, Einsum("dbi,dij->dbj", waves, w("periodic")))
+	} else { // the simplest wave
+		h = Add(h, Mul(ClipScalar(value, -steepest, steepest), w("slope")))
+	}
+	if c.Inputs.Times > 0 { // the last columns have cyclic parts too
+		parts := Einsum("dbi,dij->dbj", TransposeAllAxes(rows.Cycles, 1, 0, 2), w("cycles"))
+		plain := c.Inputs.Numeric - c.Inputs.Times
+		times := Add(half(h, plain, c.Inputs.Numeric), parts)
+		if plain > 0 {
+			times = Concatenate([]*Node{half(h, 0, plain), times}, 0)
+		}
+		h = times
+	}
+	if c.Inputs.Gaps { // a missing cell that is a level of its own lies below all bins
+		gap := ConvertDType(LessThan(position, ZerosLike(position)), position.DType())
+		h = Add(Mul(OneMinus(gap), h), Mul(gap, w("gap")))
 	}
 	return h
 }
@@ -108,7 +136,7 @@ func positive(x *Node) *Node {
 	return Add(relu(x), Log1P(Exp(Neg(Abs(x)))))
 }
 
-// players turns masks [B, P, D] into [D, B, P, 1].
-func players(mask *Node) *Node {
+// columnsFirst turns masks [B, P, D] into [D, B, P, 1].
+func columnsFirst(mask *Node) *Node {
 	return InsertAxes(TransposeAllAxes(mask, 2, 0, 1), -1)
 }

@@ -16,9 +16,9 @@ type Member struct {
 }
 
 // Ensemble is the mean of networks of one shape. The Shapley values of a mean of games
-// are the mean of their Shapley values, so an ensemble of exact heads is exact too. The
-// variance of an attribution is, by the law of total variance, the mean of the members'
-// σ_d² and the variance of their f_d.
+// are the mean of their Shapley values, so an ensemble of exact heads is exact too. σ_d² is
+// the mean of the members'; how far their f_d lie apart, which more rows would lessen, is
+// kept apart from it.
 type Ensemble struct {
 	net     *Network
 	members []*Evaluator
@@ -51,10 +51,12 @@ func (e *Ensemble) Close() {
 	}
 }
 
-// Answer is what an ensemble says of rows, in standard deviations of the target.
+// Answer is what an ensemble says of rows, in standard deviations of the target or units of
+// scores.
 type Answer struct {
 	Explained
 	Variance []float64 // [rows, C] of the target about Value: σ_0² + Σ_d σ_d² + h², and that of the members' values
+	ModelStd []float32 // [rows, C, players] of the members' attributions; nil if there is one
 }
 
 // Predict is Explain without the attributions.
@@ -131,13 +133,19 @@ func (e *Ensemble) ask(member func(*Evaluator) (*Explained, error)) (*Answer, er
 		}
 		a.Variance[i] = v
 	}
-	for i, v := range a.Std {
-		if len(ofAttributions) > 0 {
-			v += ofAttributions[i]
-		}
-		a.Std[i] = float32(math.Sqrt(float64(v)))
+	roots(a.Std)
+	if len(ofAttributions) > 0 {
+		a.ModelStd = ofAttributions
+		roots(a.ModelStd)
 	}
 	return &a, nil
+}
+
+// roots takes the square root of each element.
+func roots(v []float32) {
+	for i := range v {
+		v[i] = float32(math.Sqrt(float64(v[i])))
+	}
 }
 
 // moments are the mean and the variance of lists, element by element. One list has no

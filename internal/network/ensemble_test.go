@@ -61,7 +61,8 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 				sigma, _ := moments(func(x *network.Explained) float64 { return float64(x.Std[at]) * float64(x.Std[at]) })
 				total += sigma
 				near(t, "attribution", float64(got.Attributions[at]), phi)
-				near(t, "σ", float64(got.Std[at]), math.Sqrt(sigma+ofPhi))
+				near(t, "σ", float64(got.Std[at]), math.Sqrt(sigma))
+				near(t, "spread over members", float64(got.ModelStd[at]), math.Sqrt(ofPhi))
 			}
 			near(t, "value", float64(got.Value[i]), value)
 			near(t, "predicted value", float64(predicted.Value[i]), value)

@@ -58,8 +58,8 @@ func (e *Evaluator) Close() {
 // Explained is what one pass says of rows, in standard deviations of the target.
 type Explained struct {
 	Value          []float32 // [rows, C] f(x_S), of the coalition S of the observed cells
-	Attributions   []float32 // [rows, C, D] f_d(x_S)
-	Std            []float32 // [rows, C, D] σ_d(x_S)
+	Attributions   []float32 // [rows, C, players] f_d(x_S)
+	Std            []float32 // [rows, C, players] σ_d(x_S)
 	HiddenVariance []float32 // [rows, C] h²(x_S)
 }
 
@@ -99,7 +99,7 @@ func (e *Evaluator) Explain(ctx context.Context, b *encode.Batch) (*Explained, e
 func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Function, attributions bool) (*Explained, error) {
 	if *f == nil {
 		compiled, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
-			out := []*graph.Node{f.Value(mask), f.Std(mask), f.HiddenVariance(mask)}
+			out := []*graph.Node{f.Value(mask), e.net.Inputs.playerStd(f.Std(mask)), f.HiddenVariance(mask)}
 			if attributions {
 				out = append(out, f.Attributions(mask, e.nodes))
 			}
@@ -121,7 +121,7 @@ func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Functio
 	return x, nil
 }
 
-// Interactions are the pairwise Shapley interaction indices [rows, C, D, D] of the
+// Interactions are the pairwise Shapley interaction indices [rows, C, players, players] of the
 // coalitions of observed cells. Only the exact head has them.
 func (e *Evaluator) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	if e.net.Head != Exact {
@@ -172,7 +172,7 @@ func (e *Evaluator) run(ctx context.Context, f *engine.Function, b *encode.Batch
 			return nil, err
 		}
 		if rows := e.passRows(b.Rows-from, per); pass == nil || pass.Rows != rows {
-			pass = encode.NewBatch(rows, b.Numeric, b.Categorical)
+			pass = b.Like(rows)
 			mask = make([]float32, rows*per*d)
 		}
 		k := min(pass.Rows, b.Rows-from)
@@ -216,6 +216,9 @@ func RowTensors(b *encode.Batch) []*tensors.Tensor {
 	if b.Numeric > 0 {
 		in = append(in, engine.Tensor(b.Numbers, b.Rows, b.Numeric, 2))
 	}
+	if b.Times > 0 {
+		in = append(in, engine.Tensor(b.Cycles, b.Rows, b.Times, encode.CyclicParts))
+	}
 	if b.Categorical > 0 {
 		in = append(in, engine.Tensor(b.Codes, b.Rows, b.Categorical))
 	}
@@ -227,6 +230,9 @@ func (in Inputs) Split(nodes []*graph.Node) (Rows, []*graph.Node) {
 	var rows Rows
 	if in.Numeric > 0 {
 		rows.Numbers, nodes = nodes[0], nodes[1:]
+	}
+	if in.Times > 0 {
+		rows.Cycles, nodes = nodes[0], nodes[1:]
 	}
 	if len(in.Levels) > 0 {
 		rows.Codes, nodes = nodes[0], nodes[1:]

@@ -16,7 +16,7 @@ import (
 type learned struct{ Config }
 
 func (h learned) weights() []Weight {
-	d, z := h.Inputs.Players(), h.Embedding
+	d, z := h.Inputs.Columns(), h.Embedding
 	ws := []Weight{
 		{"mix", []int{d, z, h.Width}, Mean, uniform(perRoot(d * z))},
 		{"mix_bias", []int{1, 1, h.Width}, Mean, constant(0)},
@@ -47,22 +47,31 @@ type learnedGame struct {
 	gain, rest *Node
 }
 
+// Attributions of a group are those of its columns together.
 func (g learnedGame) Attributions(mask *Node, _ int) *Node {
+	return g.Inputs.PerPlayer(g.columns(mask))
+}
+
+// columns is f_d [B, P, C, D] of the columns.
+func (g learnedGame) columns(mask *Node) *Node {
 	b, p := mask.Shape().Dim(0), mask.Shape().Dim(1)
 	h := silu(Add(Einsum("bpd,dbh->bph", mask, g.gain), g.rest))
 	h = Reshape(h, b*p, g.Width)
 	for i := range g.Layers {
 		h = silu(dense(g.w, trunkLayer(i), h))
 	}
-	out := Reshape(dense(g.w, "out", h), b, p, g.Outputs, g.Inputs.Players())
+	out := Reshape(dense(g.w, "out", h), b, p, g.Outputs, g.Inputs.Columns())
+	if g.Classes && g.Outputs > 1 { // see centre
+		out = Sub(out, ReduceAndKeep(out, ReduceMean, 2))
+	}
 	return Mul(InsertAxes(mask, 2), out)
 }
 
 // Value adds the attributions up as a product with ones: a plain sum over the last axis
 // may differ in its last bit with a row's place in memory.
 func (g learnedGame) Value(mask *Node) *Node {
-	f := g.Attributions(mask, 0)
-	ones := Ones(f.Graph(), shapes.Make(f.DType(), g.Inputs.Players()))
+	f := g.columns(mask)
+	ones := Ones(f.Graph(), shapes.Make(f.DType(), g.Inputs.Columns()))
 	return Einsum("bpcd,d->bpc", f, ones)
 }
 

@@ -1,8 +1,8 @@
 // Package network builds the graphs: the encoders, the players' networks (MENN), the
 // two heads, σ_d and h. docs/equations.md says which function is which equation.
 //
-// Axes, wherever a comment names them: B rows, P coalitions of each row, D players,
-// C outputs, Z the width of an embedding, K channels, M trains of rank r, H the
+// Axes, wherever a comment names them: B rows, P coalitions of each row, D columns (which
+// are the players, unless some are grouped), C outputs, Z the width of an embedding, K channels, M trains of rank r, H the
 // width of a hidden layer. Tensors of players put D first: slices of players are
 // contiguous.
 package network
@@ -34,7 +34,7 @@ type Lookup func(name string) *Node
 type Game interface {
 	// Value is f(x_S) [B, P, C] for masks [B, P, D].
 	Value(mask *Node) *Node
-	// Attributions are f_d(x_S) [B, P, C, D] for masks [B, P, D]: Shapley values
+	// Attributions are f_d(x_S) [B, P, C, players] for masks [B, P, D]: Shapley values
 	// by the given number of quadrature nodes with the exact head, the trunk's
 	// outputs with the learned one. Absent players get 0.
 	Attributions(mask *Node, nodes int) *Node
@@ -43,8 +43,8 @@ type Game interface {
 // Interacting is a Game that also has exact pairwise interactions.
 type Interacting interface {
 	Game
-	// Interactions are the Shapley interaction indices [B, P, C, D] of every player
-	// with one other, whose place in pivot [D] is 1 (the rest 0). The pivot's
+	// Interactions are the Shapley interaction indices [B, P, C, players] of every player
+	// with one other, whose place in pivot [players] is 1 (the rest 0). The pivot's
 	// interaction with itself is 0.
 	Interactions(mask, pivot *Node, nodes int) *Node
 }
@@ -70,13 +70,24 @@ func New(c Config) (*Network, error) {
 	return n, nil
 }
 
+// centre takes the mean over classes from scores, whose last axis they are: what all
+// classes have in common changes no probability, and C explanations would not be
+// determined by the data.
+func (c Config) centre(scores *Node) *Node {
+	if c.Outputs == 1 || !c.Classes {
+		return scores
+	}
+	return Sub(scores, ReduceAndKeep(scores, ReduceMean, -1))
+}
+
 // Weights lists the weights in a fixed order.
 func (n *Network) Weights() []Weight { return n.weights }
 
 // Rows are the inputs of a batch of rows, as package encode writes them.
 type Rows struct {
-	Numbers *Node // [B, numeric players, 2]: position among the bins, standardised value; nil if there are none
-	Codes   *Node // [B, categorical players] int32 rows of the embedding table; nil if there are none
+	Numbers *Node // [B, numeric columns, 2]: position among the bins, standardised value; nil if there are none
+	Cycles  *Node // [B, times, 8]: cyclic parts of times; nil if there are none
+	Codes   *Node // [B, categorical columns] int32 rows of the embedding table; nil if there are none
 }
 
 // Forward is a network with weights and rows put in: everything about those rows.
@@ -102,20 +113,20 @@ func (f *Forward) Value(mask *Node) *Node {
 	return f.values[mask]
 }
 
-// Std is σ_d [B, C, D] of rows with masks [B, 1, D]. Beside z_d the σ network of a player
+// Std is σ_d [B, C, D] of the columns of rows with masks [B, 1, D]. Beside z_d the σ network of a column
 // sees f_d, as the paper has it, with the learned head, which has it at no cost. With the
 // exact head it sees f(x_S): a prediction and its spread then need no integral.
 func (f *Forward) Std(mask *Node) *Node {
 	var context *Node
 	if f.n.Head == Learned {
-		context = TransposeAllAxes(Squeeze(f.Attributions(mask, 0), 1), 2, 0, 1) // [D, B, C]
+		context = TransposeAllAxes(Squeeze(f.Game.(learnedGame).columns(mask), 1), 2, 0, 1) // [D, B, C]
 	} else {
 		context = TransposeAllAxes(f.Value(mask), 1, 0, 2) // [1, B, C]
 	}
 	return std(f.w, StopGradient(f.z), Squeeze(mask, 1), StopGradient(context))
 }
 
-// NoiseStd is σ_0 [C].
+// NoiseStd is σ_0 [C]. Classes have none: their labels are noise enough.
 func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(noiseScale)) }
 
 // NoiseScale is the unit of σ [C].

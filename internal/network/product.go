@@ -18,7 +18,7 @@ import (
 type product struct{ Config }
 
 func (h product) weights() []Weight {
-	d, z, k := h.Inputs.Players(), h.Embedding, h.Channels
+	d, z, k := h.Inputs.Columns(), h.Embedding, h.Channels
 	return []Weight{
 		{"factor", []int{d, z, k}, Mean, uniform(perRoot(z) * calm(d))},
 		{"factor_bias", []int{d, 1, k}, Mean, constant(0)},
@@ -36,30 +36,59 @@ func (h product) game(w Lookup, z *Node) Game {
 	return productGame{
 		gain: InsertAxes(Sub(present, absent), 2), // [D, B, 1, K]
 		base: InsertAxes(OnePlus(absent), 2),      // [D, 1, 1, K]
-		out:  w("channel"),                        // [K, C]
+		out:  h.centre(w("channel")),              // [K, C]
+
+		groups: h.Inputs.Groups,
 	}
 }
 
-type productGame struct{ gain, base, out *Node }
+type productGame struct {
+	gain, base, out *Node
+	groups          [][]int
+}
 
 func (g productGame) Value(mask *Node) *Node {
-	factors := Add(g.base, Mul(players(mask), g.gain)) // [D, B, P, K]
+	factors := Add(g.base, Mul(columnsFirst(mask), g.gain)) // [D, B, P, K]
 	v := Squeeze(Sub(productOf(factors), productOf(g.base)), 0)
 	return Einsum("bpk,kc->bpc", v, g.out)
 }
 
 func (g productGame) Attributions(mask *Node, nodes int) *Node {
-	gain := Mul(players(mask), g.gain)
-	return g.integrate(g.base, gain, nodes)
+	base, gain := g.grouped(Mul(columnsFirst(mask), g.gain))
+	return g.integrate(base, gain, nodes)
 }
+
+// grouped are the base and the gain of the players. A group G of columns is one player
+// whose factor is that of all its members,
+//
+//	p_G = Π_{j∈G} (1 + c_j) + R_G [Π_{j∈G} (1 + c_j + gain_j) − Π_{j∈G} (1 + c_j)],
+//
+// where an absent member has no gain.
+func (g productGame) grouped(gain *Node) (bases, gains *Node) {
+	if g.groups == nil {
+		return g.base, gain
+	}
+	var baseOf, gainOf []*Node
+	for _, columns := range g.groups {
+		base, with := member(g.base, columns[0]), Add(member(g.base, columns[0]), member(gain, columns[0]))
+		for _, j := range columns[1:] {
+			with = Mul(with, Add(member(g.base, j), member(gain, j)))
+			base = Mul(base, member(g.base, j))
+		}
+		baseOf, gainOf = append(baseOf, base), append(gainOf, Sub(with, base))
+	}
+	return Concatenate(baseOf, 0), Concatenate(gainOf, 0)
+}
+
+func member(a *Node, j int) *Node { return half(a, j, j+1) }
 
 // Interactions: I_ij = ∫₀¹ ∂²v/∂R_i∂R_j (tR) dt. ∂v/∂R_i puts player i's gain, which
 // does not depend on t, in place of its factor; the derivative by R_j is then taken as
 // for attributions.
 func (g productGame) Interactions(mask, pivot *Node, nodes int) *Node {
-	gain := Mul(players(mask), g.gain)
+	base, gain := g.grouped(Mul(columnsFirst(mask), g.gain))
 	at := Reshape(pivot, -1, 1, 1, 1) // [D, 1, 1, 1]
-	base := Add(g.base, Mul(at, Sub(gain, g.base)))
+	base = Add(base, Mul(at, Sub(gain, base)))
 	slope := Mul(gain, OneMinus(at))
 	return g.integrate(base, slope, nodes)
 }

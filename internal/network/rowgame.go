@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/shapley"
@@ -11,7 +12,7 @@ import (
 const coalitionsPerPass = 512
 
 // RowGame is the game of one row, S ↦ f(x_S), for package shapley to enumerate or
-// sample. Its players are all D; a row with missing cells is audited on
+// sample. Its players are all of them; a row with missing cells is audited on
 // shapley.Restrict of it.
 type RowGame struct {
 	f interface {
@@ -34,7 +35,7 @@ func (g *RowGame) Outputs() int { return g.net.Outputs }
 
 // Values is f(x_S) of each coalition.
 func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64, error) {
-	d, c := g.Players(), g.Outputs()
+	d, c := g.net.Inputs.Columns(), g.Outputs()
 	values := make([]float64, 0, s.Len()*c)
 	mask := make([]float32, coalitionsPerPass*d)
 	for from := 0; from < s.Len(); from += coalitionsPerPass {
@@ -42,7 +43,7 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 		clear(mask)
 		for i := range k {
 			for player := range s.Members(from + i) {
-				mask[i*d+player] = 1
+				g.enter(mask[i*d:(i+1)*d], player)
 			}
 		}
 		out, err := g.f.Coalitions(ctx, g.row, mask, coalitionsPerPass)
@@ -54,4 +55,31 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 		}
 	}
 	return values, nil
+}
+
+// enter puts a player into the mask of a coalition: its column, or those of its group that
+// the row has.
+func (g *RowGame) enter(mask []float32, player int) {
+	if g.net.Inputs.Groups == nil {
+		mask[player] = 1
+		return
+	}
+	for _, j := range g.net.Inputs.Groups[player] {
+		mask[j] = g.row.Observed[j]
+	}
+}
+
+// Present are the players that have a cell in the row.
+func (g *RowGame) Present() []int {
+	var present []int
+	for player := range g.Players() {
+		columns := []int{player}
+		if g.net.Inputs.Groups != nil {
+			columns = g.net.Inputs.Groups[player]
+		}
+		if slices.ContainsFunc(columns, func(j int) bool { return g.row.Observed[j] != 0 }) {
+			present = append(present, player)
+		}
+	}
+	return present
 }

@@ -17,8 +17,8 @@ const (
 )
 
 func sigmaWeights(c Config) []Weight {
-	d, z, s := c.Inputs.Players(), c.Embedding, c.SigmaWidth
-	return []Weight{
+	d, z, s := c.Inputs.Columns(), c.Embedding, c.SigmaWidth
+	ws := []Weight{
 		{"sigma_in", []int{d, z, s}, Sigma, uniform(perRoot(z))},
 		{"sigma_in_bias", []int{d, 1, s}, Sigma, uniform(perRoot(z))},
 		{"sigma_context", []int{d, c.Outputs, contextWidth}, Sigma, uniform(1)},
@@ -26,7 +26,6 @@ func sigmaWeights(c Config) []Weight {
 		{"sigma_lifted", []int{d, contextWidth, s}, Sigma, uniform(perRoot(contextWidth))},
 		{"sigma_out", []int{d, s, c.Outputs}, Sigma, uniform(perRoot(s))},
 		{"sigma_out_bias", []int{d, 1, c.Outputs}, Sigma, constant(sigmaStart)},
-		{"sigma0", []int{c.Outputs}, Sigma, constant(sigma0Start)},
 		// The unit of σ: about the error of the mean, so that the networks above start
 		// near the answer. Set once, not trained.
 		{noiseScale, []int{c.Outputs}, Fixed, constant(1)},
@@ -34,6 +33,10 @@ func sigmaWeights(c Config) []Weight {
 		// rows, from which σ is learned. Set once, not trained.
 		{noiseGrowth, []int{c.Outputs}, Fixed, constant(1)},
 	}
+	if !c.Classes {
+		ws = append(ws, Weight{"sigma0", []int{c.Outputs}, Sigma, constant(sigma0Start)})
+	}
+	return ws
 }
 
 const (
@@ -41,13 +44,11 @@ const (
 	noiseGrowth = "noise_growth"
 )
 
-// SetNoise puts the mean squared errors [C] of validation and of training rows into
-// weights on the host: the unit of σ, and how much more new rows err.
-func SetNoise(weights map[string][]float32, validation, training []float64) {
-	for c := range validation {
-		weights[noiseScale][c] = float32(math.Sqrt(max(validation[c], 1e-12)))
-		weights[noiseGrowth][c] = float32(max(1, validation[c]/max(training[c], 1e-12)))
-	}
+// SetNoise puts the mean squared errors of validation and of training rows into weights on
+// the host: the unit of σ, and how much more new rows err.
+func SetNoise(weights map[string][]float32, validation, training float64) {
+	weights[noiseScale][0] = float32(math.Sqrt(max(validation, 1e-12)))
+	weights[noiseGrowth][0] = float32(max(1, validation/max(training, 1e-12)))
 }
 
 // std is σ_d = R_d softplus(FFNN_d([z_d, MENN₂(context_d)])) as [B, C, D] for z
@@ -61,7 +62,7 @@ func std(w Lookup, z, mask, context *Node) *Node {
 }
 
 func hiddenWeights(c Config) []Weight {
-	d, z, s := c.Inputs.Players(), c.Embedding, c.HiddenWidth
+	d, z, s := c.Inputs.Columns(), c.Embedding, c.HiddenWidth
 	return []Weight{
 		{"hidden_mix", []int{d, z, s}, Hidden, uniform(perRoot(d * z))},
 		{"hidden_absent", []int{d, 1, s}, Hidden, uniform(perRoot(d))},
@@ -88,9 +89,9 @@ func hiddenVariance(c Config, w Lookup, z, mask *Node) *Node {
 	return Mul(variance, anyAbsent)
 }
 
-// NoiseStd is σ_0 [C] of weights on the host.
+// NoiseStd is σ_0 [C] of weights on the host; 0 for classes.
 func NoiseStd(weights map[string][]float32) []float32 {
-	s := make([]float32, len(weights["sigma0"]))
+	s := make([]float32, len(weights[noiseScale]))
 	for i, v := range weights["sigma0"] {
 		s[i] = float32(math.Log1p(math.Exp(float64(v)))) * weights[noiseScale][i]
 	}

@@ -18,7 +18,7 @@ import (
 type tensorTrain struct{ Config }
 
 func (h tensorTrain) weights() []Weight {
-	d, z, m, r := h.Inputs.Players(), h.Embedding, h.Channels, h.Rank
+	d, z, m, r := h.Inputs.Columns(), h.Embedding, h.Channels, h.Rank
 	return []Weight{
 		{"factor", []int{d, z, r * r * m}, Mean, uniform(perRoot(z) * calm(d) * perRoot(r))},
 		{"factor_bias", []int{d, 1, r * r * m}, Mean, constant(0)},
@@ -29,11 +29,11 @@ func (h tensorTrain) weights() []Weight {
 }
 
 func (h tensorTrain) game(w Lookup, z *Node) Game {
-	d, b, m, r := h.Inputs.Players(), z.Shape().Dim(1), h.Channels, h.Rank
+	d, b, m, r := h.Inputs.Columns(), z.Shape().Dim(1), h.Channels, h.Rank
 	absent := Tanh(w("factor_absent"))
 	gain := Sub(Tanh(playerLayer(w, "factor", z)), absent)
 	bases, gains := separate(absent), separate(gain)
-	g := trainGame{Config: h.Config, left: w("left"), right: w("right")}
+	g := trainGame{Config: h.Config, left: w("left"), right: h.centre(w("right"))}
 	for i := range d {
 		player := i
 		if h.Order != nil {
@@ -114,7 +114,7 @@ func (g trainGame) Interactions(mask, pivot *Node, nodes int) *Node {
 // nodes share an axis with the coalitions: vectors are small, matrices are read once.
 // With a pivot, that player's A is R (G − C).
 func (g trainGame) integrate(mask, pivot *Node, nodes int) *Node {
-	b, p, d := mask.Shape().Dim(0), mask.Shape().Dim(1), g.Inputs.Players()
+	b, p, d := mask.Shape().Dim(0), mask.Shape().Dim(1), g.Inputs.Columns()
 	c, r, m := g.Outputs, g.Rank, g.Channels
 	t, omega := gaussLegendre(nodes)
 	// perNode is the mask times v_q, as [B, P·Q, D].

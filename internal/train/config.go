@@ -23,6 +23,9 @@ type Config struct {
 	Sampler        Sampler // of the masked copies
 	MaskedExponent float64 // γ: a masked copy weighs (τ/(τ+h²))^γ beside its row as observed
 
+	Likelihood Likelihood // of classes
+	Base       []float64  // classes: φ_0 to start from, [C]
+
 	Estimator objective.Estimator // learned head
 	Beta      float64             // learned head: β′, the weight of D_SHAP
 
@@ -58,7 +61,7 @@ func (c Config) Validate() error {
 	}
 	need(c.Clip > 0 && !math.IsInf(c.Clip, 0), "clip must be positive, not %g", c.Clip)
 	need(c.Average >= 0 && c.Average < 1, "average must be in [0, 1), not %g", c.Average)
-	errs = append(errs, c.Sampler.Validate())
+	errs = append(errs, c.Sampler.Validate(), c.Likelihood.Validate())
 	if c.Estimator != "" {
 		errs = append(errs, c.Estimator.Validate())
 	}
@@ -71,7 +74,7 @@ func (c Config) Validate() error {
 func Default(head network.Head, rows int) Config {
 	c := Config{
 		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
-		Sampler: Kernel, MaskedExponent: 0.5,
+		Sampler: Kernel, MaskedExponent: 0.5, Likelihood: Marginal,
 		Estimator: objective.LeastSquares, Beta: 0.3,
 		PolishSteps: 1000, PolishRate: 1e-3,
 		RefitSteps: 1000, RefitRate: 1e-3,

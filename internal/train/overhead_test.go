@@ -19,7 +19,7 @@ func randomRun(t testing.TB, b *engine.Backend, head network.Head, d int, change
 	t.Helper()
 	const rows, seed = 4096, 5
 	rng := rand.New(rand.NewPCG(seed, 0))
-	data := Data{Rows: encode.NewBatch(rows, d, 0), Target: make([]float32, rows)}
+	data := Unweighted(encode.NewBatch(rows, d, 0), make([]float32, rows))
 	for i := range rows {
 		for j := range d {
 			cell := data.Rows.Numbers[(i*d+j)*2:]

@@ -30,7 +30,7 @@ type phase struct {
 	// loss is a scalar.
 	loss func(in lossInputs) *Node
 	// score is the validation loss of the averaged weights; the least one is kept.
-	score func(x *network.Explained, y []float32, sigma0 []float32) float64
+	score func(v *validated) float64
 	// candidate says whether the weights at the start take part in the choice.
 	candidate bool
 	// spread says whether score needs Std and HiddenVariance.
@@ -38,7 +38,7 @@ type phase struct {
 }
 
 // sound says whether a score is one that training can go on from. Scores are mean squared
-// errors, which naive predictions have too, or negative log likelihoods.
+// errors or log losses, which naive predictions have too, or negative log likelihoods.
 func (p *phase) sound(score, best, naive float64) bool {
 	if p.score == nil {
 		return true
@@ -54,10 +54,14 @@ func (p *phase) sound(score, best, naive float64) bool {
 type lossInputs struct {
 	*network.Forward                  // of the weights being trained
 	teacher          *network.Forward // of the weights before the phase, if it is taught
-	y                *Node            // [B, C]
-	mask             *Node            // [B, P, D]
-	pick             *Node            // [B, D], if the phase picks
+	y, weight        *Node            // [B, 1]
+	mask             *Node            // [B, P, D], of columns
+	players          *Node            // [B, P, players], of players
+	pick             *Node            // [B, players], if the phase picks
 }
+
+// mean over rows by their weights, and over outputs, of a loss [B, C].
+func (in lossInputs) mean(loss *Node) *Node { return ReduceAllMean(Mul(in.weight, loss)) }
 
 // copyOf is the copy of x [B, P, …] at one place of the P axis.
 func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisElem(at)), 1) }
@@ -67,11 +71,14 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 func (r *Run) fit() phase {
 	p := phase{
 		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay,
-		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: squaredError,
+		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: r.pointScore(),
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
 		loss: func(in lossInputs) *Node { return r.likelihood(in, in.Value(in.mask), nil) },
+	}
+	if r.net.Classes && r.Likelihood == Bound {
+		p.groups = append(p.groups, network.Sigma)
 	}
 	if r.net.Head == network.Learned {
 		p.copies = r.Estimator.Copies()
@@ -79,7 +86,7 @@ func (r *Run) fit() phase {
 		p.draw = r.drawForEstimator
 		p.loss = func(in lossInputs) *Node {
 			f := in.Attributions(in.mask, 0)
-			dshap := ReduceAllMean(r.Estimator.DSHAP(f, in.mask, in.pick))
+			dshap := in.mean(r.Estimator.DSHAP(f, in.players, in.pick))
 			return Add(r.likelihood(in, ReduceSum(f, -1), nil), MulScalar(dshap, r.Beta))
 		}
 	}
@@ -97,7 +104,7 @@ func (r *Run) refit() phase {
 		whole := Slice(in.mask, AxisRange(), AxisRange(0, 1)) // as observed [B, 1, D]
 		variance := Add(ReduceSum(Square(in.Std(whole)), -1), InsertAxes(Square(in.NoiseStd()), 0))
 		precision := Reciprocal(StopGradient(variance))
-		precision = Div(precision, ReduceAndKeep(precision, ReduceMean, 0))
+		precision = Div(precision, ReduceAndKeep(Mul(in.weight, precision), ReduceMean, 0))
 		return r.likelihood(in, in.Value(in.mask), ClipScalar(precision, 0.1, 10))
 	}
 	return p
@@ -112,9 +119,12 @@ func (r *Run) refit() phase {
 // likelihood, which gives up on masked copies of noiseless data, γ = 0 lets their noise
 // drown the rest.
 func (r *Run) likelihood(in lossInputs, v, precision *Node) *Node {
+	if r.net.Classes {
+		return r.classLikelihood(in, v)
+	}
 	observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
 	full := objective.SquaredError(in.y, observed)
-	tau := StopGradient(ReduceAndKeep(full, ReduceMean, 0)) // [1, C]
+	tau := StopGradient(ReduceAndKeep(Mul(in.weight, full), ReduceMean, 0)) // [1, C]
 	h := r.hiddenVariance(in)
 	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedExponent))
 	if precision != nil {
@@ -122,7 +132,7 @@ func (r *Run) likelihood(in lossInputs, v, precision *Node) *Node {
 	}
 	sum := Add(full, Mul(weight, objective.SquaredError(in.y, masked)))
 	gap := StopGradient(objective.SquaredError(observed, masked))
-	return Add(MulScalar(ReduceAllMean(sum), 0.5), ReduceAllMean(objective.GaussianNLL(gap, h)))
+	return Add(MulScalar(in.mean(sum), 0.5), in.mean(objective.GaussianNLL(gap, h)))
 }
 
 // hiddenFloor keeps the likelihood of h finite, in variances of the target.
@@ -186,7 +196,7 @@ func (r *Run) polish() phase {
 			f := in.Attributions(in.mask, 0)
 			v := Slice(ReduceSum(f, -1), AxisRange(), AxisRange(0, 2))
 			taught := StopGradient(in.teacher.Value(Slice(in.mask, AxisRange(), AxisRange(0, 2))))
-			ls := ReduceAllMean(objective.LeastSquares.DSHAP(f, in.mask, in.pick))
+			ls := ReduceAllMean(objective.LeastSquares.DSHAP(f, in.players, in.pick))
 			return Add(ReduceAllMean(objective.SquaredError(taught, v)), MulScalar(ls, polishWeight))
 		},
 	}
@@ -212,7 +222,7 @@ const spreadDecay = 1e-3
 func (r *Run) spread() phase {
 	return phase{
 		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
-		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: gaussianNLL,
+		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: r.spreadScore(),
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
@@ -222,19 +232,17 @@ func (r *Run) spread() phase {
 			sigma := Square(in.Std(whole))
 			observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
 
-			variance := Add(ReduceSum(sigma, -1), InsertAxes(Square(in.NoiseStd()), 0))
-			variance = Add(variance, StopGradient(copyOf(in.HiddenVariance(whole), 0)))
-			residual := Mul(objective.SquaredError(in.y, observed), InsertAxes(in.NoiseGrowth(), 0))
-			nll := ReduceAllMean(objective.GaussianNLL(residual, variance))
+			lacking := StopGradient(copyOf(in.HiddenVariance(whole), 0))
+			nll := in.mean(r.spreadNLL(in, observed, ReduceSum(sigma, -1), lacking))
 			unit := InsertAxes(Square(in.NoiseScale()), 0)
-			penalty := MulScalar(ReduceAllMean(Div(ReduceSum(sigma, -1), unit)), r.SpreadPenalty)
+			penalty := MulScalar(in.mean(Div(ReduceSum(sigma, -1), unit)), r.SpreadPenalty)
 
 			// What is hidden adds the variance of the mean, and the hidden players' own noise:
 			// Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
 			absent := OneMinus(copyOf(in.mask, objective.Masked)) // [B, D]; σ of missing cells is 0
 			noise := ReduceSum(Mul(sigma, InsertAxes(absent, 1)), -1)
 			gap := StopGradient(Add(objective.SquaredError(observed, masked), noise))
-			hidden := ReduceAllMean(objective.GaussianNLL(gap, r.hiddenVariance(in)))
+			hidden := in.mean(objective.GaussianNLL(gap, r.hiddenVariance(in)))
 			return Add(Add(nll, penalty), hidden)
 		},
 	}

@@ -25,7 +25,7 @@ func shortRun(t *testing.T, change func(c *Config)) *Run {
 			change(c)
 		}
 	})
-	r.validation = Data{r.validation.Rows.Head(64), r.validation.Target[:64]}
+	r.validation = Unweighted(r.validation.Rows.Head(64), r.validation.Target[:64])
 	return r
 }
 
@@ -65,7 +65,7 @@ func TestOutliersAreNoDivergence(t *testing.T) {
 	target := make([]float32, len(r.validation.Target))
 	copy(target, r.validation.Target)
 	target[0] = 3e4
-	again, err := New(r.net, r.backend, r.Config, r.store, Data{r.validation.Rows, target})
+	again, err := New(r.net, r.backend, r.Config, r.store, Unweighted(r.validation.Rows, target))
 	if err != nil {
 		t.Fatal(err)
 	}

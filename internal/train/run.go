@@ -47,7 +47,7 @@ type Run struct {
 	good      *State  // at the last validation that was sound
 	slowing   float64 // of the learning rate, by rollbacks
 	rollbacks int     // since the phase began
-	naive     float64 // mean squared error, on validation rows, of always predicting the mean
+	naive     float64 // score, on validation rows, of a mean that knows nothing of a row
 }
 
 // startNodes is the number of quadrature nodes before the fewest that do are known.
@@ -62,25 +62,28 @@ func New(net *network.Network, backend *engine.Backend, c Config, data Store, va
 		return nil, fmt.Errorf("train: %d training rows and %d validation rows: both are needed", data.Len(), validation.Len())
 	}
 	r := &Run{Config: c, net: net, backend: backend, store: data, validation: validation, best: math.Inf(1), slowing: 1}
-	for _, y := range validation.Target {
-		r.naive += float64(y) * float64(y) / float64(len(validation.Target))
-	}
 	r.Batch = min(r.Batch, data.Len())
 	r.params = net.NewParams()
 	start := net.Start(c.Seed)
+	if net.Classes {
+		if len(c.Base) != net.Outputs {
+			return nil, fmt.Errorf("train: φ_0 of %d outputs, but there are %d", len(c.Base), net.Outputs)
+		}
+	}
 	for _, name := range []string{current, average, teacher} {
 		if err := r.params.Put(name, start); err != nil {
 			return nil, err
 		}
 	}
 	r.setNodes(min(startNodes, network.ExactNodes(net.Inputs.Players())))
+	r.naive = r.naiveScore()
 	r.phases = []phase{r.fit()}
 	if net.Head == network.Learned && c.PolishSteps > 0 {
 		r.phases = append(r.phases, r.polish())
 	}
-	if c.SpreadSteps > 0 {
+	if c.SpreadSteps > 0 && !(net.Classes && c.Likelihood == Bound) { // which trains σ with the mean
 		r.phases = append(r.phases, r.spread())
-		if net.Head == network.Exact && c.RefitSteps > 0 {
+		if net.Head == network.Exact && c.RefitSteps > 0 && !net.Classes {
 			r.phases = append(r.phases, r.refit(), r.spread())
 		}
 	}
@@ -182,7 +185,7 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	score := p.score(x, r.validation.Target, network.NoiseStd(weights))
+	score := p.score(&validated{x, r.validation, network.NoiseStd(weights), r.Base})
 	if score < r.best {
 		r.best, r.kept = score, weights
 	}
@@ -236,6 +239,9 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 		return err
 	}
 	r.setNodes(nodes)
+	if r.net.Classes {
+		return nil
+	}
 	sample, err := r.sample(measureRows)
 	if err != nil {
 		return err
@@ -248,8 +254,7 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 	if err != nil {
 		return err
 	}
-	c := r.net.Outputs
-	network.SetNoise(weights, squaredErrors(unseen, r.validation.Target, c), squaredErrors(seen, sample.Target, c))
+	network.SetNoise(weights, squaredErrorOf(unseen, r.validation), squaredErrorOf(seen, sample))
 	return r.putAll(weights)
 }
 

@@ -53,7 +53,11 @@ func newSmall(t testing.TB) small {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return train.Data{Rows: b, Target: target.Encode(tab.Column("y").Numbers)}
+		y, err := target.Encode(tab.Column("y"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return train.Unweighted(b, y)
 	}
 	return small{encoder, part(0, 500), part(500, 600)}
 }

@@ -9,51 +9,66 @@ import (
 	"github.com/psi-shapley/psi/internal/network"
 )
 
-// twoOutputs are three rows of two outputs, with three players.
-func twoOutputs() (x *network.Explained, y, sigma0 []float32) {
-	x = &network.Explained{
-		Value: []float32{0.5, -1, 2, 0, -0.25, 3},
-		Std: []float32{
-			0.1, 0.2, 0.3, 0, 0, 1,
-			0.5, 0, 0, 0, 0.25, 0,
-			0, 0, 0, 2, 1, 0.5,
+// threeRows have one output and two players, and weigh 1, 2 and 0.
+func threeRows() *validated {
+	return &validated{
+		Explained: &network.Explained{
+			Value: []float32{0.5, -1, 2}, Std: []float32{0.1, 0.2, 0, 3, 0, 0}, HiddenVariance: []float32{0, 0.25, 1},
 		},
-		HiddenVariance: []float32{0, 0.25, 1, 0, 0.5, 0},
-	}
-	return x, []float32{1, -1, 0.5, 0.25, -2, 4}, []float32{0.5, 2}
-}
-
-func TestSquaredErrorIsTheMeanOverRowsAndOutputs(t *testing.T) {
-	x, y, sigma0 := twoOutputs()
-	want := (0.5*0.5 + 0 + 1.5*1.5 + 0.25*0.25 + 1.75*1.75 + 1) / 6
-	if got := squaredError(x, y, sigma0); math.Abs(got-want) > 1e-12 {
-		t.Errorf("squared error %g, want %g", got, want)
+		data:   Data{Target: []float32{1, 0, 1}, Weight: []float32{1, 2, 0}},
+		sigma0: []float32{0.5}, base: []float64{0.25},
 	}
 }
 
-// The variance of an output is its own σ_0², the σ_d² of its players, and h².
-func TestGaussianNLLOfTwoOutputs(t *testing.T) {
-	x, y, sigma0 := twoOutputs()
-	variance := []float64{
-		0.25 + 0.01 + 0.04 + 0.09 + 0, 4 + 1 + 0.25,
-		0.25 + 0.25 + 1, 4 + 0.0625 + 0,
-		0.25 + 0 + 0.5, 4 + 4 + 1 + 0.25 + 0,
-	}
-	want := 0.0
-	for i, v := range variance {
-		p := distuv.Normal{Mu: float64(x.Value[i]), Sigma: math.Sqrt(v)}
-		want -= p.LogProb(float64(y[i])) / float64(len(y))
-	}
-	if got := gaussianNLL(x, y, sigma0); math.Abs(got-want) > 1e-7 { // single precision
-		t.Errorf("negative log likelihood %.9g, want %.9g", got, want)
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-6 { // single precision
+		t.Errorf("%s %.9g, want %.9g", what, got, want)
 	}
 }
 
-func TestGaussianNLLOfOneOutput(t *testing.T) {
-	x := &network.Explained{Value: []float32{0, 0}, Std: []float32{0, 3, 0, 0}, HiddenVariance: []float32{0, 0}}
-	got := gaussianNLL(x, []float32{0, 5}, []float32{4})
-	want := (math.Log(2*math.Pi*25) + math.Log(2*math.Pi*16) + 25.0/16) / 4
-	if math.Abs(got-want) > 1e-12 {
-		t.Errorf("negative log likelihood %g, want %g", got, want)
+func TestSquaredErrorIsWeighed(t *testing.T) {
+	near(t, "squared error", squaredError(threeRows()), (0.25+2*1)/3)
+}
+
+// The variance is σ_0², the σ_d² of the players, and h².
+func TestGaussianNLLIsThatOfTheNormal(t *testing.T) {
+	logP := func(y, mu, variance float64) float64 {
+		return distuv.Normal{Mu: mu, Sigma: math.Sqrt(variance)}.LogProb(y)
 	}
+	want := -(logP(1, 0.5, 0.25+0.01+0.04) + 2*logP(0, -1, 0.25+9+0.25)) / 3
+	near(t, "negative log likelihood", gaussianNLL(threeRows()), want)
+}
+
+func TestLogLossAddsTheBase(t *testing.T) {
+	want := (math.Log1p(math.Exp(-0.75)) + 2*math.Log1p(math.Exp(-0.75))) / 3
+	near(t, "log loss", logLoss(threeRows()), want)
+}
+
+// The mean of the sigmoid over a normal, by many draws of its quantiles.
+func TestMarginalLogLossAveragesTheProbability(t *testing.T) {
+	p := func(mu, variance float64) float64 {
+		const n = 200_000
+		sum := 0.0
+		for i := range n {
+			u := distuv.Normal{Mu: mu, Sigma: math.Sqrt(variance)}.Quantile((float64(i) + 0.5) / n)
+			sum += 1 / (1 + math.Exp(-u)) / n
+		}
+		return sum
+	}
+	want := -(math.Log(p(0.75, 0.05)) + 2*math.Log(1-p(-0.75, 9))) / 3
+	if got := marginalLogLoss(threeRows()); math.Abs(got-want) > 1e-5 {
+		t.Errorf("log loss %.9g, want %.9g", got, want)
+	}
+}
+
+func TestLogLossOfThreeClasses(t *testing.T) {
+	v := &validated{
+		Explained: &network.Explained{Value: []float32{1, 0, -1, 0, 0, 0}},
+		data:      Data{Target: []float32{0, 2}, Weight: []float32{1, 1}},
+		base:      []float64{0.5, 0, -0.5},
+	}
+	first := math.Exp(1.5) / (math.Exp(1.5) + 1 + math.Exp(-1.5))
+	second := math.Exp(-0.5) / (math.Exp(0.5) + 1 + math.Exp(-0.5))
+	near(t, "log loss", logLoss(v), -(math.Log(first)+math.Log(second))/2)
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -19,10 +20,11 @@ import (
 type minibatch struct {
 	Data
 	window  Data      // that the rows are of
-	masks   []float32 // [B, P, D]
-	picks   []float32 // [B, D]
+	masks   []float32 // [B, P, players]
+	picks   []float32 // [B, players]
 	copies  int
 	players int
+	groups  [][]int // the columns of each player; nil if each is one
 }
 
 func (b *minibatch) mask(row, at int) []float32 {
@@ -30,9 +32,19 @@ func (b *minibatch) mask(row, at int) []float32 {
 	return b.masks[from : from+b.players]
 }
 
-// observe sets a row's first coalition to the cells it has.
+// observe sets a row's first coalition to the players that have a cell.
 func (b *minibatch) observe(row int) {
-	copy(b.mask(row, objective.Observed), b.Rows.Observed[row*b.players:])
+	whole := b.mask(row, objective.Observed)
+	if b.groups == nil {
+		copy(whole, b.Rows.Observed[row*b.players:])
+		return
+	}
+	for player, columns := range b.groups {
+		whole[player] = 0
+		for _, j := range columns {
+			whole[player] = max(whole[player], b.Rows.Observed[row*b.Rows.Players()+j])
+		}
+	}
 }
 
 func (b *minibatch) pickOf(row int) []float32 {
@@ -56,6 +68,7 @@ func (r *Run) newStepper(p *phase) (*stepper, error) {
 		picks:   make([]float32, r.Batch*d),
 		copies:  p.copies,
 		players: d,
+		groups:  r.net.Inputs.Groups,
 	}}
 	r.params.SetTrainable(current, p.groups...)
 	var err error
@@ -80,7 +93,9 @@ func (s *stepper) call(i int) (float64, error) {
 	r, b := s.run, &s.batch
 	in := network.RowTensors(b.Rows)
 	in = append(in,
-		engine.Tensor(b.Target, r.Batch, r.net.Outputs),
+		engine.Tensor(b.Target, r.Batch, 1),
+		engine.Tensor(b.Weight, r.Batch, 1),
+		engine.Tensor(b.Rows.Observed, r.Batch, b.Rows.Players()),
 		engine.Tensor(b.masks, r.Batch, b.copies, b.players),
 		engine.Tensor([]float32{float32(r.slowing * oneCycle(i, s.phase.steps, s.phase.rate))}),
 		engine.Tensor([]float32{float32(keep(r.taken, r.Average))}))
@@ -105,20 +120,38 @@ func (s *stepper) fill(i int) error {
 	rng := s.run.rng(i)
 	for row, j := range rows {
 		b.set(row, window, j)
+		s.forgetLabels(rng, row)
 		b.observe(row)
 		s.phase.draw(rng, b, row)
 	}
 	return nil
 }
 
+// otherOneIn is how rarely a label is read as "other", so that there is something to say of
+// labels that were never seen.
+const otherOneIn = 64
+
+// forgetLabels reads some of a row's labels as "other", the first of each category's rows of
+// the embedding table.
+func (s *stepper) forgetLabels(rng *rand.Rand, row int) {
+	other := int32(0)
+	for k, levels := range s.run.net.Inputs.Levels {
+		if rng.IntN(otherOneIn) == 0 {
+			s.batch.Rows.Codes[row*len(s.run.net.Inputs.Levels)+k] = other
+		}
+		other += int32(levels)
+	}
+}
+
 // stepGraph is one step: loss, gradients clipped by their global norm, AdamW, and the
 // moving average.
 func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
 	rows, rest := r.net.Inputs.Split(in)
-	y, mask, rate, keep := rest[0], rest[1], rest[2], rest[3]
-	x := lossInputs{y: y, mask: mask, Forward: r.net.Forward(r.trained(p, mask), rows)}
+	y, weight, observed, players, rate, keep := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
+	mask := r.net.Inputs.ColumnsOf(players, observed)
+	x := lossInputs{y: y, weight: weight, mask: mask, players: players, Forward: r.net.Forward(r.trained(p, mask), rows)}
 	if p.picks {
-		x.pick = rest[4]
+		x.pick = rest[6]
 	}
 	if p.taught {
 		x.teacher = r.net.Forward(r.params.Lookup(teacher, mask), rows)

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
 )
@@ -10,7 +11,13 @@ import (
 // Data are rows with what is to be predicted of them.
 type Data struct {
 	Rows   *encode.Batch
-	Target []float32 // [rows, C]: the target less its mean, in standard deviations of it
+	Target []float32 // of each row: the target less its mean, in standard deviations of it; or the number of its class
+	Weight []float32 // of each row; those of training rows have the mean 1
+}
+
+// Unweighted are rows that all count the same.
+func Unweighted(rows *encode.Batch, target []float32) Data {
+	return Data{rows, target, slices.Repeat([]float32{1}, len(target))}
 }
 
 // Store holds training rows, in memory or on disk.
@@ -31,24 +38,21 @@ func (Data) InMemory() bool { return true }
 
 // Read is rows [from, to), sharing memory.
 func (d Data) Read(from, to int) (Data, error) {
-	c := d.outputs()
-	return Data{Rows: d.Rows.Slice(from, to), Target: d.Target[from*c : to*c]}, nil
+	return Data{Rows: d.Rows.Slice(from, to), Target: d.Target[from:to], Weight: d.Weight[from:to]}, nil
 }
-
-func (d Data) outputs() int { return len(d.Target) / max(1, d.Rows.Rows) }
 
 // set copies row j of from to row i.
 func (d Data) set(i int, from Data, j int) {
 	d.Rows.Set(i, from.Rows, j)
-	c := d.outputs()
-	copy(d.Target[i*c:(i+1)*c], from.Target[j*c:(j+1)*c])
+	d.Target[i], d.Weight[i] = from.Target[j], from.Weight[j]
 }
 
 // newData makes room for rows like those of a store.
 func newData(rows int, like Data) Data {
 	return Data{
-		Rows:   encode.NewBatch(rows, like.Rows.Numeric, like.Rows.Categorical),
-		Target: make([]float32, rows*like.outputs()),
+		Rows:   like.Rows.Like(rows),
+		Target: make([]float32, rows),
+		Weight: make([]float32, rows),
 	}
 }
 

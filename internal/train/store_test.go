@@ -10,7 +10,7 @@ import (
 
 // numbered are rows whose target is their number.
 func numbered(rows int) Data {
-	d := Data{Rows: encode.NewBatch(rows, 1, 0), Target: make([]float32, rows)}
+	d := Unweighted(encode.NewBatch(rows, 1, 0), make([]float32, rows))
 	for i := range rows {
 		d.Target[i] = float32(i)
 		d.Rows.Numbers[2*i] = float32(i)

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/psi-shapley/psi"
+)
+
+// parseGroups reads what --group was given, NAME=A,B each. A column whose name has a comma is
+// quoted, as in --drop.
+func parseGroups(texts []string) ([]psi.Group, error) {
+	var groups []psi.Group
+	of := map[string]string{} // group of a column
+	for _, text := range texts {
+		wrong := func(why string) error {
+			return &usageError{fmt.Sprintf("--group is %q: %s", text, why), "give NAME=A,B: a name, and the columns that are one player"}
+		}
+		name, list, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, wrong("it has no =")
+		}
+		if name == "" {
+			return nil, wrong("the group has no name")
+		}
+		if slices.ContainsFunc(groups, func(g psi.Group) bool { return g.Name == name }) {
+			return nil, wrong("there is a group of this name already")
+		}
+		columns, err := csv.NewReader(strings.NewReader(list)).Read()
+		if err != nil || slices.Contains(columns, "") {
+			return nil, wrong("these are no columns")
+		}
+		for _, column := range columns {
+			if before, twice := of[column]; twice {
+				return nil, &usageError{fmt.Sprintf("column %q is in the group %q and in the group %q", column, before, name), "a column is one player: leave it in one of them, once"}
+			}
+			of[column] = name
+		}
+		groups = append(groups, psi.Group{Name: name, Columns: columns})
+	}
+	return groups, nil
+}
+
+// playersOf are the names that explanations give to columns: a group stands in the place of
+// its first column.
+func playersOf(columns []string, groups []psi.Group) []string {
+	var players []string
+	for _, column := range columns {
+		name := column
+		for _, g := range groups {
+			if slices.Contains(g.Columns, column) {
+				name = g.Name
+			}
+		}
+		if !slices.Contains(players, name) {
+			players = append(players, name)
+		}
+	}
+	return players
+}

@@ -1,0 +1,95 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Only is the explanation of one of several outputs.
+func (e *Explanation) Only(output string) (*Explanation, error) {
+	at, err := e.outputAt(output)
+	if err != nil {
+		return nil, err
+	}
+	return e.combine(output, func(values []float64, width int) []float64 { return e.ofOutput(values, at, width) }), nil
+}
+
+// Contrast explains why the model scores class a as it does and not class b: one output,
+// "a − b", whose attributions are the differences of those of the classes. By linearity they
+// are the Shapley values of the difference. Attributions of different classes are
+// independent, so their variances add up. It has no probability.
+func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
+	first, err := e.outputAt(a)
+	if err != nil {
+		return nil, err
+	}
+	second, err := e.outputAt(b)
+	switch {
+	case err != nil:
+		return nil, err
+	case a == b:
+		return nil, fmt.Errorf("explain: class %q against itself: name two different ones", a)
+	case e.Scale != Score:
+		return nil, fmt.Errorf("explain: outputs on the scale %q are no scores of classes, to be held against each other", e.Scale)
+	}
+	join := func(of func(x, y float64) float64) func(values []float64, width int) []float64 {
+		return func(values []float64, width int) []float64 {
+			list := e.ofOutput(values, first, width)
+			for i, y := range e.ofOutput(values, second, width) {
+				list[i] = of(list[i], y)
+			}
+			return list
+		}
+	}
+	minus := join(func(x, y float64) float64 { return x - y })
+	c := e.combine(a+" − "+b, minus)
+	c.Probability = nil
+	n := len(e.Players)
+	for _, std := range []struct {
+		to   *[]float64
+		from []float64
+		each int
+	}{{&c.PredictionStd, e.PredictionStd, 1}, {&c.HiddenStd, e.HiddenStd, 1}, {&c.Std, e.Std, n}} {
+		*std.to = join(math.Hypot)(std.from, std.each)
+	}
+	// Classes are computed from the same samples, so their errors hang together in a way that is
+	// not known: the sum is the most that the error of a difference can be.
+	plus := join(func(x, y float64) float64 { return x + y })
+	c.StandardError = plus(e.StandardError, n)
+	c.InteractionError = plus(e.InteractionError, n*n)
+	return c, nil
+}
+
+func (e *Explanation) outputAt(name string) (int, error) {
+	at := slices.Index(e.Outputs, name)
+	if at < 0 {
+		return 0, fmt.Errorf("explain: there is no output %q: choose %s", name, strings.Join(e.Outputs, " or "))
+	}
+	return at, nil
+}
+
+// ofOutput copies the part of an array [rows, outputs, width] that is of one output. It is nil
+// if the array is.
+func (e *Explanation) ofOutput(values []float64, output, width int) []float64 {
+	if values == nil {
+		return nil
+	}
+	list := make([]float64, 0, e.Rows*width)
+	for row := range e.Rows {
+		list = append(list, e.of(values, row, output, width)...)
+	}
+	return list
+}
+
+// combine makes an explanation of one output, its arrays by of.
+func (e *Explanation) combine(name string, of func(values []float64, width int) []float64) *Explanation {
+	c := *e
+	c.Outputs = []string{name}
+	n := len(e.Players)
+	for i, list := range c.lists() {
+		*list = of(*list, [...]int{1, 1, 1, 1, 1, 1, n, n, n, n * n, n * n}[i])
+	}
+	return &c
+}

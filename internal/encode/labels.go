@@ -1,0 +1,145 @@
+package encode
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// Labels gathers the different values of a target from all rows that have one. It stops
+// counting when there are too many for classes, so its memory is bounded. Its zero value is
+// ready.
+type Labels struct {
+	name    string
+	kind    table.Kind
+	started bool
+
+	texts   map[string]struct{} // of a category
+	numbers map[float64]struct{}
+	words   []string // of a boolean; nil for the usual ones
+	met     []bool   // by the codes of the chunk at hand
+}
+
+// Add takes in the observed targets of the rows for which keep is true, all rows if keep
+// is nil.
+func (l *Labels) Add(y *table.Column, keep func(row int) bool) error {
+	if keep == nil {
+		keep = keepAll
+	}
+	if !l.started {
+		*l = Labels{name: y.Name, kind: y.Kind, started: true, texts: map[string]struct{}{}, numbers: map[float64]struct{}{}}
+	}
+	if y.Kind != l.kind {
+		return &table.Error{
+			Row: noRow, Column: y.Name,
+			Message: fmt.Sprintf("the target is a %v in some rows and a %v in others", l.kind, y.Kind), Remedy: "give all tables the same kind of target",
+		}
+	}
+	if y.Kind == table.Category {
+		return l.addTexts(y, keep)
+	}
+	if y.Kind == table.Boolean && l.words == nil && len(y.Levels) == 2 {
+		l.words = y.Levels
+	}
+	for row, v := range observedNumbers(y, keep) {
+		if !finite(v) {
+			return notFinite(y, row)
+		}
+		if l.len() <= mostClasses {
+			l.numbers[v+0] = struct{}{} // −0 + 0 is 0
+		}
+	}
+	return nil
+}
+
+func (l *Labels) addTexts(y *table.Column, keep func(row int) bool) error {
+	l.met = slices.Grow(l.met[:0], len(y.Levels))[:len(y.Levels)]
+	clear(l.met)
+	for row, code := range y.Codes {
+		if !y.Observed[row] || !keep(row) || l.met[code] {
+			continue
+		}
+		l.met[code] = true
+		label := y.Levels[code]
+		if !utf8.ValidString(label) {
+			err := notText()
+			err.Row, err.Column = row, y.Name
+			return err
+		}
+		if l.len() <= mostClasses {
+			l.texts[label] = struct{}{}
+		}
+	}
+	return nil
+}
+
+// len is the number of different values, at most one more than mostClasses.
+func (l *Labels) len() int { return len(l.texts) + len(l.numbers) }
+
+func (l *Labels) count() string {
+	if l.len() > mostClasses {
+		return fmt.Sprintf("more than %d", mostClasses)
+	}
+	return strconv.Itoa(l.len())
+}
+
+// whole says whether all numbers are.
+func (l *Labels) whole() bool {
+	for v := range l.numbers {
+		if v != math.Trunc(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// list is the labels as users write them: texts in their order, numbers in theirs, false
+// before true.
+func (l *Labels) list() []string {
+	if l.kind == table.Category {
+		return slices.Sorted(maps.Keys(l.texts))
+	}
+	sorted := slices.Sorted(maps.Keys(l.numbers))
+	written := &table.Column{
+		Kind: l.kind, Numbers: sorted, Levels: l.words,
+		Observed: slices.Repeat([]bool{true}, len(sorted)),
+	}
+	labels := make([]string, len(sorted))
+	for i := range labels {
+		labels[i] = written.Text(i)
+	}
+	return labels
+}
+
+// quoted lists labels for a message, not hundreds of them.
+func quoted(labels []string, last string) string {
+	const few = 6
+	var text strings.Builder
+	for i, label := range labels {
+		switch {
+		case i == few:
+			return text.String() + fmt.Sprintf(" … (%d)", len(labels))
+		case i > 0 && i == len(labels)-1:
+			text.WriteString(" " + last + " ")
+		case i > 0:
+			text.WriteString(", ")
+		}
+		text.WriteString(strconv.Quote(shortened(label)))
+	}
+	return text.String()
+}
+
+// shortened cuts a label to what fits in a message.
+func shortened(label string) string {
+	const most = 40
+	if utf8.RuneCountInString(label) <= most {
+		return label
+	}
+	return string([]rune(label)[:most-1]) + "…"
+}

@@ -1,0 +1,109 @@
+package encode
+
+import (
+	"math"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// FitTarget is the regression of the training targets y, those of them that are finite.
+func FitTarget(y []float64) Target {
+	var m moments
+	for _, v := range y {
+		if finite(v) {
+			m.add(v)
+		}
+	}
+	t := Target{Task: Regression}
+	t.Mean, t.Std = m.meanAndStd()
+	return t
+}
+
+// TargetFitter learns where a target's learning starts from chunks of training rows.
+type TargetFitter struct {
+	target  Target
+	name    string
+	moments moments   // of a regression
+	weights []float64 // of each class
+	weight  float64   // of all rows
+	rows    int
+}
+
+// NewTargetFitter makes a fitter for a target whose task and classes Labels found.
+func NewTargetFitter(t Target) *TargetFitter {
+	return &TargetFitter{target: t, weights: make([]float64, len(t.Classes))}
+}
+
+// Add takes in the observed targets of the rows for which keep is true, all rows if keep
+// is nil. Weights of the rows are positive, and 1 if weights is nil.
+func (f *TargetFitter) Add(y *table.Column, weights []float64, keep func(row int) bool) error {
+	f.name = y.Name
+	if keep == nil {
+		keep = keepAll
+	}
+	of := f.target.classes(y)
+	if f.target.Task == Regression {
+		of = f.target.standardised(y)
+	}
+	for row, observed := range y.Observed {
+		if !observed || !keep(row) {
+			continue
+		}
+		v, err := of(row)
+		if err != nil {
+			return err
+		}
+		weight := 1.0
+		if weights != nil {
+			weight = weights[row]
+		}
+		f.rows++
+		f.weight += weight
+		if f.target.Task == Regression {
+			f.moments.addWeighted(y.Numbers[row], weight)
+		} else {
+			f.weights[int(v)] += weight
+		}
+	}
+	return nil
+}
+
+// Finish is the target as learned from the rows so far.
+func (f *TargetFitter) Finish() (Target, error) {
+	if f.rows == 0 {
+		return Target{}, &table.Error{Row: noRow, Column: f.name, Message: "no training row has a target", Remedy: "name the column that holds the targets"}
+	}
+	t := f.target
+	if t.Task == Regression {
+		t.Mean, t.Std = f.moments.meanAndStd()
+		return t, nil
+	}
+	logs, mean := make([]float64, len(f.weights)), 0.0
+	for k, weight := range f.weights {
+		if weight == 0 { // no share is 0: a class that only validation rows have counts as half a row
+			weight = f.weight / float64(f.rows) / 2
+		}
+		logs[k] = math.Log(weight)
+		mean += logs[k] / float64(len(logs))
+	}
+	if t.Task == Binary {
+		t.Base = []float64{logs[1] - logs[0]}
+		return t, nil
+	}
+	for k := range logs {
+		logs[k] -= mean
+	}
+	t.Base = logs
+	return t, nil
+}
+
+// Absent lists the classes without a training row.
+func (f *TargetFitter) Absent() []string {
+	var absent []string
+	for k, weight := range f.weights {
+		if weight == 0 {
+			absent = append(absent, f.target.Classes[k])
+		}
+	}
+	return absent
+}

@@ -1,0 +1,106 @@
+package encode
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// farthestBase bounds the scores that classes start from. Rows fewer than 2^64, whose
+// weights differ by a factor below 2^128, stay within it.
+const farthestBase = 200
+
+// Validate says what is wrong with a target that was read from a file.
+func (t Target) Validate() error {
+	if t.Kind > table.Time {
+		return fmt.Errorf("encode: the target's kind %v is unknown", t.Kind)
+	}
+	var err error
+	switch t.Task {
+	case Regression:
+		err = t.validateRegression()
+	case Binary, Multiclass:
+		err = errors.Join(t.validateClasses(), t.validateBase())
+	default:
+		err = fmt.Errorf("the task %.40q is unknown", t.Task)
+	}
+	if err != nil {
+		return fmt.Errorf("encode: target: %w", err)
+	}
+	return nil
+}
+
+func (t Target) validateRegression() error {
+	switch {
+	case t.Kind == table.Category || t.Kind == table.Boolean:
+		return fmt.Errorf("a %v has no regression", t.Kind)
+	case len(t.Classes) > 0 || len(t.Base) > 0:
+		return errors.New("a regression has no classes and no base")
+	case !finite(t.Mean) || !finite(t.Std) || !(t.Std > 0):
+		return fmt.Errorf("the mean %v and the standard deviation %v are not finite, or the latter is not positive", t.Mean, t.Std)
+	}
+	return nil
+}
+
+func (t Target) validateClasses() error {
+	n := len(t.Classes)
+	switch {
+	case t.Mean != 0 || t.Std != 0:
+		return errors.New("classes have no mean and no standard deviation")
+	case t.Task == Binary && n != 2:
+		return fmt.Errorf("%d classes, but two are binary", n)
+	case t.Task == Multiclass && (n < 3 || n > mostClasses):
+		return fmt.Errorf("%d classes are not between 3 and %d", n, mostClasses)
+	case t.Task == Multiclass && (t.Kind == table.Boolean || t.Kind == table.Time):
+		return fmt.Errorf("a %v has no %d classes", t.Kind, n)
+	}
+	var last string
+	for k, class := range t.Classes {
+		if !utf8.ValidString(class) {
+			return fmt.Errorf("class %d is not UTF-8 text", k)
+		}
+		if v, err := strconv.ParseFloat(class, 64); t.Kind == table.Number && (err != nil || !finite(v)) {
+			return fmt.Errorf("class %d, %.40q, is not a finite number", k, class)
+		}
+		switch {
+		case k == 0:
+		case t.Task == Binary && (t.ascend(last, class) || t.ascend(class, last)):
+		case t.Task == Multiclass && t.ascend(last, class):
+		default:
+			return fmt.Errorf("class %d, %.40q, does not come after the one before", k, class)
+		}
+		last = class
+	}
+	return nil
+}
+
+// ascend says whether label b comes after a in the order of classes.
+func (t Target) ascend(a, b string) bool {
+	if t.Kind != table.Number {
+		return a < b
+	}
+	v, _ := strconv.ParseFloat(a, 64) // both are numbers
+	w, _ := strconv.ParseFloat(b, 64)
+	return v < w
+}
+
+func (t Target) validateBase() error {
+	if len(t.Base) != t.Outputs() {
+		return fmt.Errorf("a base of %d numbers for %d outputs", len(t.Base), t.Outputs())
+	}
+	sum := 0.0
+	for k, v := range t.Base {
+		if !(math.Abs(v) <= farthestBase) {
+			return fmt.Errorf("base %d, %v, is not between %d and %d", k, v, -farthestBase, farthestBase)
+		}
+		sum += v
+	}
+	if t.Task == Multiclass && math.Abs(sum) > 1e-6 {
+		return fmt.Errorf("the base of the classes adds up to %v, not to 0", sum)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package intake
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// suit says, before any row is read, what a table lacks that the options name.
+func (o Options) suit(schema *table.Schema) error {
+	wrong := func(column, message, remedy string) error {
+		return &table.Error{Row: -1, Column: column, Message: message, Remedy: remedy}
+	}
+	names := append([]string{o.Target}, o.Inputs...)
+	if o.Weight != "" {
+		names = append(names, o.Weight)
+	}
+	for _, name := range names {
+		if schema.Field(name) == nil {
+			return wrong(name, "the table has no such column", "check the spelling, or give a table that has it")
+		}
+	}
+	for _, name := range o.MissingAsLevel {
+		if !slices.Contains(o.Inputs, name) {
+			return wrong(name, "missing cells of this column are to be a level, but it is no input", "check the spelling, or leave it out of --missing-as-level")
+		}
+	}
+	if o.Weight != "" {
+		if o.Weight == o.Target {
+			return wrong(o.Weight, "the target is also to be the weight of the rows", "name another column in --weight")
+		}
+		if kind := schema.Field(o.Weight).Kind; kind != table.Number {
+			return wrong(o.Weight, fmt.Sprintf("the weights are a %v, not numbers", kind), "name another column in --weight")
+		}
+	}
+	return o.Task.Check(o.Target, schema.Field(o.Target).Kind)
+}
+
+// fewestRows is where training starts to make any sense.
+const fewestRows = 10
+
+// check says what keeps the rows that were read from being trained on.
+func check(rows, held *gathered, o Options) error {
+	counted := fmt.Sprintf("with a value in the target column %q", o.Target)
+	if o.Weight != "" {
+		counted += fmt.Sprintf(" and a weight in %q that is not 0", o.Weight)
+	}
+	if rows.labelled < fewestRows {
+		return &table.Error{
+			Row:     -1,
+			Message: fmt.Sprintf("%s %s: training needs at least %d", countRows(rows.labelled), counted, fewestRows),
+			Remedy:  "give more rows",
+		}
+	}
+	if o.Validation != nil && held.labelled == 0 {
+		return &table.Error{Row: -1, Column: o.Target, Message: "there is no validation row " + counted, Remedy: "check the validation table"}
+	}
+	if o.By != "" && o.Validation == nil && len(rows.units) < 2 {
+		return &table.Error{
+			Row: -1, Column: o.By,
+			Message: "all rows have the same value, so they cannot be divided by it", Remedy: "name another column in --validation-by",
+		}
+	}
+	return nil
+}
+
+func countRows(n int) string {
+	switch n {
+	case 0:
+		return "no row"
+	case 1:
+		return "only 1 row"
+	}
+	return fmt.Sprintf("only %d rows", n)
+}

@@ -1,0 +1,123 @@
+package network_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/shapley"
+)
+
+// A group of columns that is one player has the Shapley value of the game in which they
+// come and go together, whether declared before training or after: the weights are the same.
+func TestGroupsArePlayers(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
+		rng := newRand(t)
+		config := product.small(6, 2)
+		s := newSubject(t, b, config, rng)
+		rows := randomRows(rng, config.Inputs, 5, 0.3)
+		weights := wildWeights(rng, s.Network)
+		s.put(t, weights)
+		alone := explain(t, s.evaluator(t, s.exactNodes()), rows)
+
+		config.Inputs.Groups = [][]int{{3}, {0, 4, 2}, {5, 1}}
+		g := newSubject(t, b, config, rng)
+		g.put(t, weights)
+		e := g.evaluator(t, g.exactNodes())
+		got := explain(t, e, rows)
+		pairs := interactions(t, e, rows)
+		players := len(config.Inputs.Groups)
+		for i := range rows.Rows {
+			game := e.RowGame(rows, i)
+			restricted := shapley.Restrict(game, game.Present())
+			values, err := shapley.Exact(t.Context(), restricted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			indices, err := shapley.Interactions(t.Context(), restricted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			per := 2 * players
+			atMost(t, "distance from the group's Shapley values", relativeError(got.Attributions[i*per:(i+1)*per], values.Extend(restricted).Phi), 1e-5)
+			atMost(t, "distance from the group's interactions", relativeError(pairs[i*per*players:(i+1)*per*players], indices.Extend(restricted).I), 1e-5)
+			for k := range 2 {
+				near(t, "value", float64(got.Value[i*2+k]), float64(alone.Value[i*2+k]))
+				for player, columns := range config.Inputs.Groups {
+					variance := 0.0
+					for _, j := range columns {
+						sigma := float64(alone.Std[(i*2+k)*6+j])
+						variance += sigma * sigma
+					}
+					near(t, "σ of a group", float64(got.Std[(i*2+k)*players+player]), math.Sqrt(variance))
+				}
+			}
+		}
+	})
+}
+
+// The learned head's attribution of a group is that of its members together.
+func TestLearnedGroupsAreSums(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
+		rng := newRand(t)
+		config := learned.small(5, 1)
+		s := newSubject(t, b, config, rng)
+		rows := randomRows(rng, config.Inputs, 4, 0.2)
+		weights := wildWeights(rng, s.Network)
+		s.put(t, weights)
+		alone := explain(t, s.evaluator(t, 1), rows)
+		config.Inputs.Groups = [][]int{{0, 1}, {2}, {4, 3}}
+		g := newSubject(t, b, config, rng)
+		g.put(t, weights)
+		got := explain(t, g.evaluator(t, 1), rows)
+		for i := range rows.Rows {
+			for player, columns := range config.Inputs.Groups {
+				sum := 0.0
+				for _, j := range columns {
+					sum += float64(alone.Attributions[i*5+j])
+				}
+				near(t, "attribution of a group", float64(got.Attributions[i*3+player]), sum)
+			}
+		}
+	})
+}
+
+// Scores of classes add up to 0 for every coalition, and so do a player's attributions.
+func TestScoresOfClassesAreCentred(t *testing.T) {
+	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
+		rng := newRand(t)
+		config := k.small(5, 3)
+		config.Classes = true
+		s := newSubject(t, b, config, rng)
+		s.put(t, wildWeights(rng, s.Network))
+		rows := randomRows(rng, config.Inputs, 4, 0.2)
+		x := explain(t, s.evaluator(t, s.exactNodes()), rows)
+		for i := range rows.Rows {
+			sum := 0.0
+			for c := range 3 {
+				sum += float64(x.Value[i*3+c])
+			}
+			near(t, "sum of scores", sum, 0)
+			for d := range 5 {
+				sum := 0.0
+				for c := range 3 {
+					sum += float64(x.Attributions[(i*3+c)*5+d])
+				}
+				near(t, "sum of attributions", sum, 0)
+			}
+		}
+	})
+}
+
+func TestBadGroupsAreRefused(t *testing.T) {
+	for name, groups := range map[string][][]int{
+		"a column in none": {{0}, {1}}, "a column in two": {{0, 1}, {1, 2}}, "an empty group": {{0, 1, 2}, {}}, "no such column": {{0, 1, 3}},
+	} {
+		c := product.small(3, 1)
+		c.Inputs.Groups = groups
+		if _, err := network.New(c); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

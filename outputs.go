@@ -1,0 +1,97 @@
+package psi
+
+import (
+	"math"
+
+	"github.com/psi-shapley/psi/internal/link"
+	"github.com/psi-shapley/psi/internal/network"
+)
+
+// A network's outputs are in units of its own: standard deviations of a numeric target, or
+// scores of classes before their temperature.
+
+// unit is what one of the network's units is in the model's.
+func (m *Model) unit() float64 {
+	if m.classes() {
+		return 1 / m.manifest.Calibration.Temperature
+	}
+	return m.manifest.Scale.Std
+}
+
+// bases are φ_0 of each output, in the model's units.
+func (m *Model) bases() []float64 {
+	if !m.classes() {
+		return []float64{m.manifest.Scale.Mean}
+	}
+	base := make([]float64, m.outputs())
+	for c, v := range m.manifest.Scale.Base {
+		base[c] = v * m.unit()
+	}
+	return base
+}
+
+func (m *Model) classes() bool { return m.manifest.Task != Regression }
+
+func (m *Model) outputs() int { return m.net.Outputs }
+
+// outputNames are the target, the positive class, or all classes.
+func (m *Model) outputNames() []string {
+	switch m.manifest.Task {
+	case Binary:
+		return m.manifest.Scale.Classes[1:]
+	case Multiclass:
+		return m.manifest.Scale.Classes
+	}
+	return []string{m.manifest.Target}
+}
+
+// means are the predictions [rows, C] in the model's units.
+func (m *Model) means(values []float32) []float64 {
+	base, unit := m.bases(), m.unit()
+	means := make([]float64, len(values))
+	for i, v := range values {
+		means[i] = base[i%len(base)] + unit*float64(v)
+	}
+	return means
+}
+
+// variances of the predictions [rows, C] in the model's units. Of a number, σ_0² is what
+// calibration made it.
+func (m *Model) variances(x *network.Answer) []float64 {
+	unit := m.unit()
+	recalibrated := 0.0
+	if !m.classes() {
+		recalibrated = m.manifest.Calibration.Noise - m.own.NoiseVariance()[0]
+	}
+	variances := make([]float64, len(x.Variance))
+	for i, v := range x.Variance {
+		variances[i] = unit * unit * max(0, v+recalibrated)
+	}
+	return variances
+}
+
+// probabilities of classes from scores [rows, C]: of the positive class [rows], or of all
+// [rows, C]; nil for a number. Over what a row lacks they are averaged already, so that its h
+// is left out.
+func (m *Model) probabilities(scores []float64, x *network.Answer) []float64 {
+	variances := m.variances(x)
+	for i, h := range x.HiddenVariance {
+		variances[i] -= m.unit() * m.unit() * float64(h)
+	}
+	switch m.manifest.Task {
+	case Binary:
+		p := make([]float64, len(scores))
+		for i, s := range scores {
+			p[i] = link.LogisticNormal(s, math.Sqrt(max(0, variances[i])))
+		}
+		return p
+	case Multiclass:
+		p := make([]float64, len(scores))
+		c := m.outputs()
+		for i := 0; i < len(scores); i += c {
+			link.SoftmaxNormal(scores[i:i+c], variances[i:i+c], p[i:i+c])
+		}
+		return p
+	}
+	return nil
+}

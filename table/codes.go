@@ -1,0 +1,77 @@
+package table
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What the numbers of a column of codes are like. None of these is measured: they are
+// chosen so that a note about ages, counts, years and grades stays rare.
+const (
+	fewestCodes = 3
+	mostCodes   = 30
+	codeRepeats = 5 // how often a code occurs on average, at least
+)
+
+// likelyCodes says whether a column's numbers are probably names of things: few, whole, and
+// either so named or too scattered to measure anything.
+func likelyCodes(c *Column, observed int) bool {
+	values := wholeValues(c)
+	if len(values) < fewestCodes || observed < codeRepeats*len(values) || len(c.remarks) > 0 {
+		return false
+	}
+	return namedCodes(c.Name) || scattered(values)
+}
+
+// wholeValues are the different observed numbers in order; nil if any is not whole, or if
+// they are more than mostCodes.
+func wholeValues(c *Column) []float64 {
+	seen := make(map[float64]struct{})
+	for row, v := range c.Numbers {
+		if !c.Observed[row] {
+			continue
+		}
+		if seen[v] = struct{}{}; v != math.Trunc(v) || len(seen) > mostCodes {
+			return nil
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// namedCodes says whether a column is called a code: shop_id, shopId, PostCode, Pclass.
+func namedCodes(name string) bool {
+	lower := strings.ToLower(name)
+	for _, word := range []string{"code", "type", "class"} {
+		if strings.HasSuffix(lower, word) {
+			return true
+		}
+	}
+	before := len(name) - len("id")
+	if before < 0 || !strings.EqualFold(name[before:], "id") {
+		return false
+	}
+	// Many words end like this: paid, humid. An id of its own starts anew.
+	last, _ := utf8.DecodeLastRuneInString(name[:before])
+	return before == 0 || !unicode.IsLetter(last) || name[before] == 'I' && unicode.IsLower(last)
+}
+
+// scattered says whether values in order leave most of their range empty, as 20, 31, 75,
+// 190 do, in a way that quantities do not: those start from 0, have neighbours, are evenly
+// spaced as settings are, or are years.
+func scattered(values []float64) bool {
+	least, most := values[0], values[len(values)-1]
+	neighbours, even := 0, true
+	for i := 1; i < len(values); i++ {
+		step := values[i] - values[i-1]
+		even = even && step == values[1]-least
+		if step == 1 {
+			neighbours++
+		}
+	}
+	years := least >= 1800 && most <= 2100
+	return least > 0 && !even && !years && 3*neighbours < len(values) && 2*float64(len(values)) < most-least+1
+}

@@ -1,0 +1,139 @@
+package psi
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Group is several columns that are one player: they come and go together, and have one
+// attribution, which is the Shapley value of the group and not the sum of its columns'.
+type Group struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
+}
+
+// player is one column, or a group of them.
+type player struct {
+	name    string
+	columns []int // places among the model's columns
+}
+
+// grouped are the players of a table's columns, a group standing where its first column
+// does.
+func grouped(columns []string, groups []Group) ([]player, error) {
+	wrong := func(name, message, remedy string) error {
+		return &table.Error{Row: -1, Column: name, Message: message, Remedy: remedy}
+	}
+	of := map[string]int{} // group of a column
+	names := map[string]bool{}
+	for g, group := range groups {
+		if group.Name == "" || len(group.Columns) == 0 {
+			return nil, fmt.Errorf("a group needs a name and columns: NAME=A,B")
+		}
+		if names[group.Name] || slices.Contains(columns, group.Name) && !slices.Contains(group.Columns, group.Name) {
+			return nil, fmt.Errorf("two players would be called %q: give the group another name", group.Name)
+		}
+		names[group.Name] = true
+		for _, name := range group.Columns {
+			if !slices.Contains(columns, name) {
+				return nil, wrong(name, fmt.Sprintf("group %q names a column that is no input", group.Name), "check the spelling")
+			}
+			if _, twice := of[name]; twice {
+				return nil, wrong(name, "the column is in two groups, or twice in one", "put it into one of them")
+			}
+			of[name] = g
+		}
+	}
+	var players []player
+	at := map[int]int{} // place of a group's player
+	for j, name := range columns {
+		g, is := of[name]
+		if !is {
+			players = append(players, player{name, []int{j}})
+			continue
+		}
+		if _, met := at[g]; !met {
+			at[g] = len(players)
+			players = append(players, player{name: groups[g].Name})
+		}
+		p := &players[at[g]]
+		p.columns = append(p.columns, j)
+	}
+	return players, nil
+}
+
+// view is a model seen through players: the same weights, with some columns grouped.
+type view struct {
+	*network.Ensemble
+	players []player
+	places  []int // the network's player of each
+}
+
+// names of the players, in the order of explanations.
+func (v *view) names() []string {
+	names := make([]string, len(v.players))
+	for k, p := range v.players {
+		names[k] = p.name
+	}
+	return names
+}
+
+// networkGroups are the groups as a network knows them, by the encoder's places of columns;
+// nil if every column is a player.
+func networkGroups(players []player, places []int) [][]int {
+	if len(players) == len(places) {
+		return nil
+	}
+	groups := make([][]int, len(players))
+	for k, p := range players {
+		for _, j := range p.columns {
+			groups[k] = append(groups[k], places[j])
+		}
+	}
+	return groups
+}
+
+// newView prepares the model's weights for players.
+func (m *Model) newView(groups []Group) (*view, error) {
+	players, err := grouped(m.Columns(), groups)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{players: players, places: m.places}
+	config := m.net.Config
+	if config.Inputs.Groups = networkGroups(players, m.places); config.Inputs.Groups != nil {
+		v.places = make([]int, len(players))
+		for k := range v.places {
+			v.places[k] = k
+		}
+	}
+	net, err := network.New(config)
+	if err != nil {
+		return nil, err
+	}
+	v.Ensemble, err = net.NewEnsemble(m.backend, m.members)
+	return v, err
+}
+
+// viewOf is the model's own view, or one of other groups. Call it with m.mu held.
+func (m *Model) viewOf(groups []Group) (*view, error) {
+	if len(groups) == 0 {
+		return m.own, nil
+	}
+	if m.other == nil || !slices.EqualFunc(m.otherGroups, groups, equalGroups) {
+		v, err := m.newView(groups)
+		if err != nil {
+			return nil, err
+		}
+		if m.other != nil {
+			m.other.Close()
+		}
+		m.other, m.otherGroups = v, groups
+	}
+	return m.other, nil
+}
+
+func equalGroups(a, b Group) bool { return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) }
