@@ -12,7 +12,7 @@ import (
 )
 
 // Settings are the sizes of the network and the recipe of its training. The defaults
-// depend on the head and on the number of training rows; see DefaultSettings.
+// depend on the head and on the size of the table; see DefaultSettings.
 type Settings struct {
 	Head     string `json:"head" doc:"exact: attributions are the model's Shapley values by construction; learned: the paper's, which come near them" measured:"docs/adr/0002"`
 	Form     string `json:"form" doc:"exact head: product, or tensor-train" measured:"docs/adr/0002"`
@@ -33,6 +33,7 @@ type Settings struct {
 	Decay          float64 `json:"decay" doc:"weight decay" measured:"docs/adr/0010"`
 	Clip           float64 `json:"clip" doc:"largest norm of a gradient" measured:"docs/adr/0005"`
 	Average        float64 `json:"average" doc:"decay of the moving average of the weights" measured:"docs/adr/0005"`
+	Dropout        float64 `json:"dropout" doc:"share of the embeddings' elements that a step of the mean leaves out" measured:"docs/adr/0010"`
 	Sampler        string  `json:"sampler" doc:"of the masked copies: kernel, uniform or bernoulli" measured:"docs/adr/0005"`
 	MaskedExponent float64 `json:"masked_exponent" doc:"γ: how far the noise of masked copies lowers their weight" measured:"docs/adr/0005"`
 
@@ -56,17 +57,20 @@ type Settings struct {
 // Setting describes one of the Settings.
 type Setting struct {
 	Key      string
-	Default  string // for a table of about 20,000 rows
+	Default  string // for a number, and a table of about 20,000 rows and 20 columns
 	Meaning  string
 	Measured string // where the measurement behind the default is written up
 }
 
-// typicalRows is the table that the default of a Setting is given for.
-const typicalRows = 20_000
+// Size is what default settings depend on.
+type Size = network.Size
+
+// TypicalSize is that of the table that the default of a Setting is given for.
+func TypicalSize() Size { return Size{Rows: 20_000, Columns: 20} }
 
 // ListSettings describes all settings, in a fixed order.
 func ListSettings() []Setting {
-	defaults := reflect.ValueOf(DefaultSettings(string(network.Exact), typicalRows))
+	defaults := reflect.ValueOf(DefaultSettings(string(network.Exact), TypicalSize()))
 	list := make([]Setting, defaults.NumField())
 	for i := range list {
 		f := defaults.Type().Field(i)
@@ -116,14 +120,14 @@ func nearest(key string) string {
 	return ""
 }
 
-// DefaultSettings are what we stand behind for a head and a number of training rows.
-func DefaultSettings(head string, rows int) Settings {
+// DefaultSettings are what we stand behind for a head and a table of a size.
+func DefaultSettings(head string, size Size) Settings {
 	h := network.Head(head)
-	n, c := network.Default(network.Inputs{}, h, rows), train.Default(h, rows)
+	n, c := network.Default(network.Inputs{}, h, size), train.Default(h, size)
 	return Settings{
 		Head: head, Form: string(n.Form), Channels: n.Channels, Rank: n.Rank, Width: n.Width, Layers: n.Layers, Members: 1,
-		Bins: network.DefaultBins(rows), Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
-		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average,
+		Bins: n.Inputs.Bins, Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
+		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average, Dropout: c.Dropout,
 		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent, Likelihood: string(c.Likelihood),
 		Estimator: string(c.Estimator), Beta: c.Beta, PolishSteps: c.PolishSteps, PolishRate: c.PolishRate,
 		RefitSteps: c.RefitSteps, RefitRate: c.RefitRate,
@@ -177,7 +181,7 @@ func (s Settings) network(in network.Inputs) network.Config {
 // recipe is the training of the settings.
 func (s Settings) recipe(seed uint64) train.Config {
 	return train.Config{
-		Seed: seed, Steps: s.Steps, Batch: s.Batch, Rate: s.Rate, Decay: s.Decay, Clip: s.Clip, Average: s.Average,
+		Seed: seed, Steps: s.Steps, Batch: s.Batch, Rate: s.Rate, Decay: s.Decay, Clip: s.Clip, Average: s.Average, Dropout: s.Dropout,
 		Sampler: train.Sampler(s.Sampler), MaskedExponent: s.MaskedExponent, Likelihood: train.Likelihood(s.Likelihood),
 		Estimator: objective.Estimator(s.Estimator), Beta: s.Beta, PolishSteps: s.PolishSteps, PolishRate: s.PolishRate,
 		RefitSteps: s.RefitSteps, RefitRate: s.RefitRate,

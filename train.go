@@ -54,6 +54,7 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.columns = len(inputs)
 	t.say(Progress{Stage: "read", Error: math.NaN()})
 	in, err := intake.Read(ctx, rows, intake.Options{
 		Target: c.Target, Task: c.Task, Positive: c.Positive, Weight: c.Weight,
@@ -73,6 +74,7 @@ type training struct {
 	Config
 	backend  *engine.Backend
 	settings Settings
+	columns  int // that are inputs
 	start    time.Time
 	net      *network.Network
 	in       *intake.Intake
@@ -147,15 +149,16 @@ func listNames(names []string) string {
 	return strings.Join(names[:few], ", ") + fmt.Sprintf(" … (%d of them)", len(names))
 }
 
-// settle decides the settings, now that the number of training rows is known, and
-// returns the bins of numeric columns.
-func (t *training) settle(rows int) (bins int, err error) {
-	t.settings = DefaultSettings(t.Head, rows)
+// settle decides the settings, now that the number of training rows and the task are known,
+// and returns the bins of numeric columns.
+func (t *training) settle(rows int, task Task) (bins int, err error) {
+	size := Size{Rows: rows, Columns: t.columns, Classes: task != Regression}
+	t.settings = DefaultSettings(t.Head, size)
 	if t.Change != nil {
 		t.Change(&t.settings)
 		if t.settings.Head != t.Head { // the other head has other defaults
 			t.Head = t.settings.Head
-			t.settings = DefaultSettings(t.Head, rows)
+			t.settings = DefaultSettings(t.Head, size)
 			t.Change(&t.settings)
 		}
 	}

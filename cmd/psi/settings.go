@@ -66,14 +66,13 @@ func apply(list []setting) func(*psi.Settings) {
 
 // try finds mistakes before any data are read.
 func try(list []setting) error {
-	const typicalRows = 20_000
 	head := "exact"
 	for _, one := range list {
 		if one.key == "head" {
 			head = one.value
 		}
 	}
-	s := psi.DefaultSettings(head, typicalRows)
+	s := psi.DefaultSettings(head, psi.TypicalSize())
 	for _, one := range list {
 		if err := s.Set(one.key, one.value); err != nil {
 			return settingError(one.where + ": " + err.Error())

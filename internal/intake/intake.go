@@ -26,9 +26,9 @@ type Options struct {
 	Positive string      // of two classes; "" is the last one
 	Weight   string      // column that says how much a row counts, and is no input; may be empty
 
-	Inputs         []string                            // columns that become players
-	MissingAsLevel []string                            // of these, those whose missing cells are a level of their own
-	Bins           func(trainingRows int) (int, error) // of a numeric player
+	Inputs         []string                                              // columns that become players
+	MissingAsLevel []string                                              // of these, those whose missing cells are a level of their own
+	Bins           func(trainingRows int, task encode.Task) (int, error) // of a numeric player
 
 	Validation table.Source // rows to validate on; nil takes some of the source's
 	Fraction   float64      // of the rows that validate
@@ -123,7 +123,7 @@ func (in *Intake) note(text string) {
 // fit learns the encoders, the target's scale and that of the weights from the training
 // rows.
 func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options) error {
-	bins, err := o.Bins(rows.labelled - side.candidates)
+	bins, err := o.Bins(rows.labelled-side.candidates, in.Target.Task)
 	if err != nil {
 		return err
 	}

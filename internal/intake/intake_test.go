@@ -47,7 +47,7 @@ func usual(t testing.TB) Options {
 	t.Helper()
 	return Options{
 		Target: "y", Inputs: []string{"x", "town", "visit"}, Fraction: 0.1, Scratch: t.TempDir(),
-		Bins: func(int) (int, error) { return 8, nil },
+		Bins: func(int, encode.Task) (int, error) { return 8, nil },
 	}
 }
 

@@ -93,7 +93,7 @@ func TestSmallPassesGiveTheSameBits(t *testing.T) {
 		onEachBackend(t, func(t *testing.T, b *engine.Backend) {
 			rng := newRand(t)
 			in := network.Inputs{Numeric: 4, Bins: 128, Levels: []int{7, 3}}
-			s := newSubject(t, b, network.Default(in, head, 20_000), rng)
+			s := newSubject(t, b, network.Default(in, head, network.Size{Rows: 20_000, Columns: in.Columns()}), rng)
 			e := s.fullEvaluator(t, engine.Final, 3)
 			rows := randomRows(rng, s.Inputs, network.PassRows, 0.1)
 			together := explain(t, e, rows)

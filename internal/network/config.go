@@ -71,22 +71,33 @@ type Config struct {
 	HiddenWidth int // hidden units of the h network
 }
 
-// smallTable is below how many training rows a table cannot fill fine bins.
-const smallTable = 3000
-
-// DefaultBins is the number of piecewise-linear bins of a numeric player for a table with
-// that many training rows. Measured in docs/adr/0010.
-func DefaultBins(rows int) int {
-	if rows < smallTable {
-		return 16
-	}
-	return 128
+// Size is what defaults depend on.
+type Size struct {
+	Rows    int // to train on
+	Columns int
+	Classes bool // whether classes are to be predicted
 }
 
-// Default is the network of a head for a table with that many training rows. The
-// measurements behind it are in docs/adr: 0002 heads and their sizes, 0004 encoding, 0010
-// what depends on the number of rows.
-func Default(in Inputs, head Head, rows int) Config {
+// Small tables cannot fill fine bins, and large ones have use for more channels.
+const (
+	smallTable = 3000
+	largeTable = 10_000
+	wideTable  = 64
+)
+
+// Small says whether the table has few rows.
+func (s Size) Small() bool { return s.Rows < smallTable }
+
+// Large says whether the table has many rows.
+func (s Size) Large() bool { return s.Rows >= largeTable }
+
+// Wide says whether the table has many columns.
+func (s Size) Wide() bool { return s.Columns >= wideTable }
+
+// Default is the network of a head for a table of a size, and the number of
+// piecewise-linear bins of its numbers. The measurements behind it are in docs/adr: 0002
+// heads and their sizes, 0004 encoding, 0010 what depends on the table, 0011 classes.
+func Default(in Inputs, head Head, size Size) Config {
 	c := Config{
 		Inputs: in, Outputs: 1, Head: head, Form: Product,
 		Frequencies: 16, Embedding: 32, Hidden: 1,
@@ -94,17 +105,33 @@ func Default(in Inputs, head Head, rows int) Config {
 		Width: 256, Layers: 2,
 		SigmaWidth: 16, HiddenWidth: 32,
 	}
-	if rows >= 10_000 {
+	c.Inputs.Bins = 128
+	switch {
+	case size.Large():
 		c.Channels = 256
+	case size.Classes:
+		c.Frequencies, c.Embedding, c.Inputs.Bins = 0, 16, 48
+	case size.Small():
+		c.Frequencies, c.Inputs.Bins = 0, 16
+		if size.Wide() {
+			c.Embedding, c.Hidden = 16, 0
+		}
 	}
-	if rows < smallTable {
-		c.Frequencies = 0
+	// What a step costs grows with columns × channels, and with columns × bins.
+	for c.Channels > 16 && c.Channels*size.Columns > mostFactors {
+		c.Channels /= 2
+	}
+	for c.Inputs.Bins > 16 && c.Inputs.Bins*size.Columns > mostFactors {
+		c.Inputs.Bins /= 2
 	}
 	if head == Learned {
 		c.Embedding, c.Hidden = 16, 0 // the trunk does the rest
 	}
 	return c
 }
+
+// mostFactors of a row, or bins of its cells, beyond which wide tables get fewer of each.
+const mostFactors = 8192
 
 // Validate says what is wrong with the configuration.
 func (c Config) Validate() error {

@@ -18,7 +18,7 @@ func TestValidate(t *testing.T) {
 		{"tensor-train", tensorTrain, func(*network.Config) {}, ""},
 		{"learned", learned, func(*network.Config) {}, ""},
 		{"numbers only", product, func(c *network.Config) { c.Inputs.Levels = nil }, ""},
-		{"categories only need no bins", product, func(c *network.Config) { c.Inputs.Numeric, c.Inputs.Bins = 0, 0 }, ""},
+		{"categories only need no bins", product, func(c *network.Config) { c.Inputs.Numeric, c.Inputs.Times, c.Inputs.Bins = 0, 0, 0 }, ""},
 		{"no hidden layer, no waves", product, func(c *network.Config) { c.Hidden, c.Frequencies = 0, 0 }, ""},
 		{"the product form has no rank", product, func(c *network.Config) { c.Rank = 0 }, ""},
 		{"the learned head has no channels", learned, func(c *network.Config) { c.Channels, c.Rank = 0, 0 }, ""},
@@ -63,14 +63,15 @@ func TestValidate(t *testing.T) {
 
 func TestDefaultIsValid(t *testing.T) {
 	for _, in := range []network.Inputs{
-		{Numeric: 3, Bins: network.DefaultBins(20_000)},
-		{Levels: []int{4, 2}},
-		{Numeric: 3, Bins: network.DefaultBins(20_000), Levels: []int{4, 2}},
+		{Numeric: 3}, {Levels: []int{4, 2}}, {Numeric: 3, Levels: []int{4, 2}}, {Numeric: 1000},
 	} {
 		for _, head := range []network.Head{network.Exact, network.Learned} {
-			for _, rows := range []int{100, 1_000_000} {
-				if err := network.Default(in, head, rows).Validate(); err != nil {
-					t.Errorf("%+v, %s head, %d rows: %v", in, head, rows, err)
+			for _, rows := range []int{100, 5000, 1_000_000} {
+				for _, classes := range []bool{false, true} {
+					size := network.Size{Rows: rows, Columns: in.Columns(), Classes: classes}
+					if err := network.Default(in, head, size).Validate(); err != nil {
+						t.Errorf("%+v, %s head, %+v: %v", in, head, size, err)
+					}
 				}
 			}
 		}

@@ -100,9 +100,17 @@ type Forward struct {
 }
 
 // Forward embeds the rows.
-func (n *Network) Forward(w Lookup, rows Rows) *Forward {
+func (n *Network) Forward(w Lookup, rows Rows) *Forward { return n.Thinned(w, rows, nil) }
+
+// Thinned is Forward with dropout: the game reads the embeddings times kept [D, B, Z], if
+// that is given. σ and h read all of them.
+func (n *Network) Thinned(w Lookup, rows Rows, kept *Node) *Forward {
 	z := embed(n.Config, w, rows)
-	return &Forward{Game: n.head.game(w, z), n: n, w: w, z: z, values: map[*Node]*Node{}}
+	thin := z
+	if kept != nil {
+		thin = Mul(z, kept)
+	}
+	return &Forward{Game: n.head.game(w, thin), n: n, w: w, z: z, values: map[*Node]*Node{}}
 }
 
 // Value is f(x_S) [B, P, C] for masks [B, P, D], built once for each node of masks.

@@ -19,6 +19,7 @@ type Config struct {
 	Decay   float64 // weight decay
 	Clip    float64 // largest norm of a gradient
 	Average float64 // decay of the moving average of the weights
+	Dropout float64 // share of the embeddings' elements that a step of the mean leaves out
 
 	Sampler        Sampler // of the masked copies
 	MaskedExponent float64 // γ: a masked copy weighs (τ/(τ+h²))^γ beside its row as observed
@@ -61,6 +62,7 @@ func (c Config) Validate() error {
 	}
 	need(c.Clip > 0 && !math.IsInf(c.Clip, 0), "clip must be positive, not %g", c.Clip)
 	need(c.Average >= 0 && c.Average < 1, "average must be in [0, 1), not %g", c.Average)
+	need(c.Dropout >= 0 && c.Dropout < 1, "dropout must be in [0, 1), not %g", c.Dropout)
 	errs = append(errs, c.Sampler.Validate(), c.Likelihood.Validate())
 	if c.Estimator != "" {
 		errs = append(errs, c.Estimator.Validate())
@@ -68,10 +70,10 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Default is the recipe of a head for a table with that many training rows. The
-// measurements behind it are in docs/adr: 0003 estimator, 0005 masked copies, 0006 refit
-// and spread, 0010 steps and decay.
-func Default(head network.Head, rows int) Config {
+// Default is the recipe of a head for a table of a size. The measurements behind it are in
+// docs/adr: 0003 estimator, 0005 masked copies, 0006 refit and spread, 0010 steps and decay,
+// 0011 classes.
+func Default(head network.Head, size network.Size) Config {
 	c := Config{
 		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
 		Sampler: Kernel, MaskedExponent: 0.5, Likelihood: Marginal,
@@ -81,13 +83,24 @@ func Default(head network.Head, rows int) Config {
 		SpreadSteps: 1500, SpreadRate: 1e-2, SpreadPenalty: 3e-4,
 	}
 	switch {
-	case rows < 3000:
-		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps = 1000, 500, 500, 750
-	case rows >= 10_000:
+	case size.Classes && size.Large():
+		c.Steps, c.SpreadSteps, c.Decay = 2000, 500, 0.1
+	case size.Classes: // labels say little each, and are soon learned by heart
+		c.Steps, c.PolishSteps, c.SpreadSteps, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 1e-3, 0.3, 0.25
+	case size.Large():
 		c.Steps, c.RefitSteps, c.Decay = 5000, 2000, 0.1
+	case size.Small() && size.Wide():
+		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate = 1000, 500, 500, 750, 128, 4e-3
+	case size.Small():
+		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps, c.Dropout = 1000, 500, 500, 750, 0.5
+	default:
+		c.Rate = 6e-3
 	}
-	if head == network.Learned {
-		c.Steps += c.RefitSteps // it has no refit
+	if head == network.Learned { // measured with these
+		c.Rate, c.Dropout = min(c.Rate, 2e-3), 0
+		if !size.Classes {
+			c.Steps += c.RefitSteps // it has no refit
+		}
 	}
 	return c
 }

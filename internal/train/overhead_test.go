@@ -19,18 +19,18 @@ func randomRun(t testing.TB, b *engine.Backend, head network.Head, d int, change
 	t.Helper()
 	const rows, seed = 4096, 5
 	rng := rand.New(rand.NewPCG(seed, 0))
+	size := network.Size{Rows: 20_000, Columns: d}
+	n, c := network.Default(network.Inputs{Numeric: d}, head, size), Default(head, size)
 	data := Unweighted(encode.NewBatch(rows, d, 0), make([]float32, rows))
 	for i := range rows {
 		for j := range d {
 			cell := data.Rows.Numbers[(i*d+j)*2:]
 			u := rng.Float32()
-			cell[0], cell[1] = u*float32(network.DefaultBins(20_000)), 3.4*(u-.5)
+			cell[0], cell[1] = u*float32(n.Inputs.Bins), 3.4*(u-.5)
 			data.Rows.Observed[i*d+j] = 1
 			data.Target[i] += cell[1] / float32(d)
 		}
 	}
-	n := network.Default(network.Inputs{Numeric: d, Bins: network.DefaultBins(20_000)}, head, 20_000)
-	c := Default(head, 20_000)
 	if change != nil {
 		change(&n, &c)
 	}

@@ -19,6 +19,7 @@ type phase struct {
 	rate   float64
 	cost   float64 // of a step, beside one of the mean's, about
 	decay  float64 // of the weights
+	drop   float64 // share of the embeddings' elements that a step leaves out
 	groups []network.Group
 	copies int  // coalitions per row
 	picks  bool // whether the loss needs a random player per row
@@ -70,7 +71,7 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 // each and, with the learned head, by D_SHAP. h is trained along, to weigh the copies.
 func (r *Run) fit() phase {
 	p := phase{
-		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay,
+		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay, drop: r.Dropout,
 		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: r.pointScore(),
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))

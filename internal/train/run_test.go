@@ -76,8 +76,9 @@ func (s small) network(t testing.TB, head network.Head, form network.Form) *netw
 }
 
 func shortRecipe() train.Config {
-	c := train.Default(network.Exact, 20_000)
+	c := train.Default(network.Exact, network.Size{Rows: 20_000, Columns: 3})
 	c.Seed, c.Batch, c.Steps, c.PolishSteps, c.RefitSteps, c.SpreadSteps = 3, 64, 40, 15, 15, 15
+	c.Dropout = 0.1
 	return c
 }
 

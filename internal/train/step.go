@@ -22,6 +22,7 @@ type minibatch struct {
 	window  Data      // that the rows are of
 	masks   []float32 // [B, P, players]
 	picks   []float32 // [B, players]
+	kept    []float32 // [D, B, Z], what dropout leaves of the embeddings; empty without
 	copies  int
 	players int
 	groups  [][]int // the columns of each player; nil if each is one
@@ -70,6 +71,9 @@ func (r *Run) newStepper(p *phase) (*stepper, error) {
 		players: d,
 		groups:  r.net.Inputs.Groups,
 	}}
+	if p.drop > 0 {
+		s.batch.kept = make([]float32, r.net.Inputs.Columns()*r.Batch*r.net.Embedding)
+	}
 	r.params.SetTrainable(current, p.groups...)
 	var err error
 	s.f, err = r.backend.Compile(r.params.Store, engine.Live, func(scope *model.Scope, in []*Node) []*Node {
@@ -102,6 +106,9 @@ func (s *stepper) call(i int) (float64, error) {
 	if s.phase.picks {
 		in = append(in, engine.Tensor(b.picks, r.Batch, b.players))
 	}
+	if s.phase.drop > 0 {
+		in = append(in, engine.Tensor(b.kept, r.net.Inputs.Columns(), r.Batch, r.net.Embedding))
+	}
 	out, err := s.f.Call(in...)
 	if err != nil {
 		return 0, err
@@ -124,7 +131,25 @@ func (s *stepper) fill(i int) error {
 		b.observe(row)
 		s.phase.draw(rng, b, row)
 	}
+	dropOut(rng, s.phase.drop, b.kept)
 	return nil
+}
+
+// dropOut leaves out that share of the elements, and scales the rest to a mean of 1. Four
+// elements share a random word.
+func dropOut(rng *rand.Rand, share float64, kept []float32) {
+	below, scale := uint64(share*(1<<16)), float32(1/(1-share))
+	var word uint64
+	for i := range kept {
+		if i%4 == 0 {
+			word = rng.Uint64()
+		}
+		kept[i] = scale
+		if word&(1<<16-1) < below {
+			kept[i] = 0
+		}
+		word >>= 16
+	}
 }
 
 // otherOneIn is how rarely a label is read as "other", so that there is something to say of
@@ -149,10 +174,16 @@ func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
 	rows, rest := r.net.Inputs.Split(in)
 	y, weight, observed, players, rate, keep := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
 	mask := r.net.Inputs.ColumnsOf(players, observed)
-	x := lossInputs{y: y, weight: weight, mask: mask, players: players, Forward: r.net.Forward(r.trained(p, mask), rows)}
+	x := lossInputs{y: y, weight: weight, mask: mask, players: players}
+	rest = rest[6:]
 	if p.picks {
-		x.pick = rest[6]
+		x.pick, rest = rest[0], rest[1:]
 	}
+	var kept *Node
+	if p.drop > 0 {
+		kept = rest[0]
+	}
+	x.Forward = r.net.Thinned(r.trained(p, mask), rows, kept)
 	if p.taught {
 		x.teacher = r.net.Forward(r.params.Lookup(teacher, mask), rows)
 	}

@@ -1,0 +1,122 @@
+package train_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/train"
+	"github.com/psi-shapley/psi/table"
+)
+
+// sorted is an easy problem: classes that a number and a category decide.
+func sorted(t *testing.T, rng *rand.Rand, n, classes int) (*encode.Encoder, encode.Target, train.Data) {
+	t.Helper()
+	x, kind, y := make([]float64, n), make([]string, n), make([]string, n)
+	for i := range n {
+		shift := rng.IntN(3)
+		x[i], kind[i] = 6*rng.Float64()-3, []string{"a", "b", "c"}[shift]
+		score := x[i] + 2*float64(shift-1)
+		y[i] = []string{"p", "q", "r"}[min(max(0, int(math.Floor(score/2+float64(classes)/2))), classes-1)]
+	}
+	rows, err := table.New(table.NumberColumn("x", x, nil), table.CategoryColumn("kind", kind, nil), table.CategoryColumn("y", y, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoder, err := encode.Fit(rows, []string{"x", "kind"}, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := encoder.Encode(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels encode.Labels
+	if err := labels.Add(rows.Column("y"), nil); err != nil {
+		t.Fatal(err)
+	}
+	target, _, err := labels.Target(encode.Auto, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fitter := encode.NewTargetFitter(target)
+	if err := fitter.Add(rows.Column("y"), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if target, err = fitter.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := target.Encode(rows.Column("y"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoder, target, train.Unweighted(batch, numbers)
+}
+
+// Labels are learned, of two classes and of three, and σ does not spoil what was learned.
+func TestClassesAreLearned(t *testing.T) {
+	b, _, err := engine.Open("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, classes := range []int{2, 3} {
+		t.Logf("seed %d", classes)
+		encoder, target, data := sorted(t, rand.New(rand.NewPCG(uint64(classes), 0)), 500, classes)
+		rows, err := data.Read(0, 400)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := data.Read(400, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := network.New(network.Config{
+			Inputs:  network.Inputs{Numeric: encoder.Numeric(), Bins: encoder.Bins, Levels: encoder.EmbeddingRows()},
+			Outputs: target.Outputs(), Classes: true, Head: network.Exact, Form: network.Product,
+			Embedding: 8, Hidden: 1, Channels: 8, SigmaWidth: 4, HiddenWidth: 8,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recipe := shortRecipe()
+		recipe.Base, recipe.Steps, recipe.SpreadSteps, recipe.Rate = target.Base, 150, 30, 2e-2
+		recipe.Decay = 0 // which moves weights that nothing teaches
+		run, err := train.New(n, b, recipe, rows, held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights := finish(t, run)
+		last := map[string]float64{}
+		var phases []string
+		for _, p := range run.History() {
+			if _, met := last[p.Phase]; !met {
+				phases, last[p.Phase] = append(phases, p.Phase), math.Inf(1)
+			}
+			last[p.Phase] = min(last[p.Phase], p.Score)
+		}
+		naive := math.Log(float64(classes))
+		t.Logf("%d classes: log loss %.3f, with σ %.3f", classes, last["fit"], last["spread"])
+		if !slices.Equal(phases, []string{"fit", "spread"}) || !(last["fit"] < 0.3*naive) || !(last["spread"] < 0.35*naive) {
+			t.Errorf("%d classes: log losses of the phases %v: %v", classes, phases, last)
+		}
+		wantOtherTaught(t, encoder, n.Start(recipe.Seed), weights)
+		run.Close()
+	}
+}
+
+// No row has a label that is not known, so that the row of such labels learns from labels
+// which are read as "other" on purpose.
+func wantOtherTaught(t *testing.T, e *encode.Encoder, start, weights map[string][]float32) {
+	t.Helper()
+	if e.Players[1].Rare > 0 {
+		t.Fatal("there are rare labels")
+	}
+	z := len(weights["levels"]) / e.EmbeddingRows()[0]
+	if slices.Equal(weights["levels"][:z], start["levels"][:z]) {
+		t.Error("the row of labels that are not known is as it was before training")
+	}
+}
