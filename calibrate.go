@@ -48,6 +48,9 @@ func (m *Model) calibrate(ctx context.Context, d train.Data) error {
 	return err
 }
 
+// mostNoise ends the search for a σ_0² that there is none of.
+const mostNoise = 1e12
+
 // noiseFor is the σ_0² with which the central intervals hold a share of the targets, or 0 if
 // they hold more without any.
 func noiseFor(share float64, x *network.Answer, now float64, d train.Data) float64 {
@@ -64,7 +67,7 @@ func noiseFor(share float64, x *network.Answer, now float64, d train.Data) float
 		return inside / total
 	}
 	low, high := 0.0, 1.0
-	for covered(high) < share {
+	for high < mostNoise && covered(high) < share {
 		high *= 4
 	}
 	for range 60 {

@@ -84,7 +84,7 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 
 // fingerprint tells trainings apart that end in different models.
 func fingerprint(m Manifest) (string, error) {
-	m.Metrics, m.Nodes = nil, nil
+	m.Metrics, m.Nodes, m.Provenance.TimeBudget = nil, nil, ""
 	b, err := json.Marshal(m)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err

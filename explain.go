@@ -95,6 +95,9 @@ func (m *Model) settleExplain(o Explain) (Explain, error) {
 	if o.Mode == "" {
 		o.Mode = explain.Fast
 	}
+	if slices.EqualFunc(o.Groups, m.manifest.Groups, equalGroups) {
+		o.Groups = nil // they are the model's own
+	}
 	players, err := m.playersOf(o.Groups)
 	if err != nil {
 		return o, err
@@ -172,6 +175,9 @@ func (m *Model) explain(ctx context.Context, c *chunk, o Explain) (*explain.Expl
 		if err := v.enumerate(ctx, c, x); err != nil {
 			return nil, err
 		}
+		if !m.exact() {
+			x.ModelStd = nil // it is that of the trunks' outputs, which are no longer told
+		}
 	}
 	e := m.result(v, c, x, o)
 	if o.Interactions {
@@ -219,6 +225,9 @@ func (m *Model) result(v *view, c *chunk, x *network.Answer, o Explain) *explain
 		Mean: make([]float64, lines*d), Std: make([]float64, lines*d), Observed: make([]bool, n*d),
 		Values: v.values(c), Other: m.others(v, c),
 	}
+	if x.ModelStd != nil {
+		e.ModelStd = make([]float64, lines*d)
+	}
 	base, variances := m.bases(), m.variances(x)
 	e.Probability = m.probabilities(e.Prediction, x)
 	for line := range lines {
@@ -231,6 +240,9 @@ func (m *Model) result(v *view, c *chunk, x *network.Answer, o Explain) *explain
 			rest -= phi
 			e.Mean[line*d+k] = unit * phi
 			e.Std[line*d+k] = unit * float64(x.Std[line*d+j])
+			if e.ModelStd != nil {
+				e.ModelStd[line*d+k] = unit * float64(x.ModelStd[line*d+j])
+			}
 		}
 		e.Residual[line] = unit * rest
 	}

@@ -13,6 +13,7 @@ type Attribution struct {
 	PPositive     float64 // P(φ > 0); NaN if not observed
 	PTop          float64 // P(|φ| is among the K largest of the observed players)
 	StandardError float64 // of Mean; NaN unless Mean was sampled
+	ModelStd      float64 // of the members' attributions about Mean; NaN if the model has one member
 }
 
 // Attributions are those of all players to one output of one row, in player order.
@@ -40,6 +41,7 @@ func (e *Explanation) attributions(row, output int, top *top) []Attribution {
 			PPositive:     math.NaN(),
 			PTop:          pTop[d],
 			StandardError: math.NaN(),
+			ModelStd:      math.NaN(),
 		}
 		if column := e.Values[d]; column != nil {
 			a.Value = column.Text(row)
@@ -49,6 +51,9 @@ func (e *Explanation) attributions(row, output int, top *top) []Attribution {
 		}
 		if e.StandardError != nil {
 			a.StandardError = e.of(e.StandardError, row, output, len(e.Players))[d]
+		}
+		if e.ModelStd != nil {
+			a.ModelStd = e.of(e.ModelStd, row, output, len(e.Players))[d]
 		}
 		list[d] = a
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestAttributions(t *testing.T) {
 	rng := newRand(t)
-	e := randomExplanation(rng, shape{rows: 20, outputs: 3, players: 7, sampled: true})
+	e := randomExplanation(rng, shape{rows: 20, outputs: 3, players: 7, sampled: true, members: true})
 	for row := range e.Rows {
 		for output := range e.Outputs {
 			for d, a := range e.Attributions(row, output) {
@@ -19,7 +19,7 @@ func TestAttributions(t *testing.T) {
 					text = e.Values[d].Text(row)
 				}
 				if a.Player != e.Players[d] || a.Value != text || a.Observed != e.Observed[row*7+d] ||
-					a.Mean != e.Mean[at] || a.Std != e.Std[at] || a.StandardError != e.StandardError[at] {
+					a.Mean != e.Mean[at] || a.Std != e.Std[at] || a.StandardError != e.StandardError[at] || a.ModelStd != e.ModelStd[at] {
 					t.Fatalf("row %d, output %d, player %d: %+v", row, output, d, a)
 				}
 				if a.Lower != a.Mean-1.96*a.Std || a.Upper != a.Mean+1.96*a.Std {
@@ -40,7 +40,7 @@ func TestAttributionOfWhatIsNotObserved(t *testing.T) {
 	e := onePrediction([]float64{1, 0, 3}, []float64{1, 0, 0}, 2)
 	e.Observed[1] = false
 	a := e.Attribution(0, 0, 1)
-	if a.Observed || a.Mean != 0 || a.Std != 0 || a.Lower != 0 || a.Upper != 0 || a.PTop != 0 || !math.IsNaN(a.PPositive) || !math.IsNaN(a.StandardError) {
+	if a.Observed || a.Mean != 0 || a.Std != 0 || a.Lower != 0 || a.Upper != 0 || a.PTop != 0 || !math.IsNaN(a.PPositive) || !math.IsNaN(a.StandardError) || !math.IsNaN(a.ModelStd) {
 		t.Errorf("%+v", a)
 	}
 	if p := e.Attribution(0, 0, 0).PTop; p != 1 {

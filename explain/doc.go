@@ -13,6 +13,10 @@
 // computation may be from the model's Shapley value is another number, the standard
 // error; the two are never mixed.
 //
+// A model may be the mean of several networks. model_std is how far their attributions lie
+// apart: what another seed would change and more rows would lessen. It is kept apart from std
+// too. Of a contrast it is worked out as if the classes' were independent.
+//
 // A player that is not observed in a row has mean 0 and std 0, hence the interval
 // [0, 0]; it is never among the largest, p_top = 0, and it has no direction, so
 // p_positive does not apply. What does not apply is NaN in Go, null in JSON and a

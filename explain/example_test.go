@@ -154,8 +154,8 @@ func ExampleJSONWriter() {
 	}
 	// Output:
 	// {"schema":"psi.explanation/v1","model":"sha256:5eb1","head":"product","mode":"fast","exact":true,"z":2,"outputs":["charges"],"players":["smoker"],"rows":[
-	// {"row":0,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":23790,"prediction_std":2300,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"yes","observed":true,"mean":10520,"std":610,"lower":9300,"upper":11740,"p_positive":1,"p_top":1,"standard_error":null}],"interactions":null}]},
-	// {"row":1,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":8270,"prediction_std":1400,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"no","observed":true,"mean":-5000,"std":100,"lower":-5200,"upper":-4800,"p_positive":0,"p_top":1,"standard_error":null}],"interactions":null}]}
+	// {"row":0,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":23790,"prediction_std":2300,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"yes","observed":true,"mean":10520,"std":610,"lower":9300,"upper":11740,"p_positive":1,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]},
+	// {"row":1,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":8270,"prediction_std":1400,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"no","observed":true,"mean":-5000,"std":100,"lower":-5200,"upper":-4800,"p_positive":0,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]}
 	// ]}
 }
 

@@ -57,6 +57,7 @@ type Explanation struct {
 	Mean          []float64
 	Std           []float64
 	StandardError []float64 // of Mean, for it was sampled; else nil
+	ModelStd      []float64 // how far the attributions of the model's members lie apart; nil with one member
 
 	Observed []bool          // [rows, players]
 	Other    []bool          // [rows, players]: the cell's label is not known from training, and was read as "other"; nil if there is none
@@ -139,6 +140,7 @@ func (e *Explanation) validateLengths() error {
 		{"Mean", e.Mean, perPlayer, false},
 		{"Std", e.Std, perPlayer, false},
 		{"StandardError", e.StandardError, perPlayer, true},
+		{"ModelStd", e.ModelStd, perPlayer, true},
 		{"Interactions", e.Interactions, perPair, true},
 		{"InteractionError", e.InteractionError, perPair, true},
 	} {
@@ -171,16 +173,20 @@ func (e *Explanation) validateLengths() error {
 
 // validateCells holds the cells to what the package promises of them.
 func (e *Explanation) validateCells() error {
+	apart := make([]float64, len(e.Players)) // with one member
 	for row := range e.Rows {
 		observed := e.observed(row)
 		for output := range e.Outputs {
 			mean, std := e.means(row, output), e.stds(row, output)
+			if e.ModelStd != nil {
+				apart = e.of(e.ModelStd, row, output, len(observed))
+			}
 			for d := range observed {
 				wrong := ""
 				switch {
-				case std[d] < 0:
+				case std[d] < 0 || apart[d] < 0:
 					wrong = "its standard deviation is negative"
-				case !observed[d] && (mean[d] != 0 || std[d] != 0):
+				case !observed[d] && (mean[d] != 0 || std[d] != 0 || apart[d] != 0):
 					wrong = "it is not observed, but its mean or standard deviation is not 0"
 				}
 				if wrong != "" {

@@ -10,7 +10,7 @@ import (
 
 func TestValidate(t *testing.T) {
 	fresh := func() *Explanation {
-		return randomExplanation(fixedRand(t, 1), shape{rows: 4, outputs: 2, players: 5, probability: true, sampled: true, interactions: true})
+		return randomExplanation(fixedRand(t, 1), shape{rows: 4, outputs: 2, players: 5, probability: true, sampled: true, interactions: true, members: true})
 	}
 	if err := fresh().Validate(); err != nil {
 		t.Fatal(err)
@@ -34,6 +34,7 @@ func TestValidate(t *testing.T) {
 		"Mean has":                  func(e *Explanation) { e.Mean = nil },
 		"Std has":                   func(e *Explanation) { e.Std = nil },
 		"StandardError has 39":      func(e *Explanation) { e.StandardError = e.StandardError[1:] },
+		"ModelStd has":              func(e *Explanation) { e.ModelStd = e.ModelStd[1:] },
 		"Interactions has":          func(e *Explanation) { e.Interactions = e.Interactions[1:] },
 		"InteractionError has":      func(e *Explanation) { e.InteractionError = e.InteractionError[1:] },
 		"without Interactions":      func(e *Explanation) { e.Interactions = nil },
@@ -43,6 +44,8 @@ func TestValidate(t *testing.T) {
 		"have 1 rows":               func(e *Explanation) { e.Values[0] = table.NumberColumn("x0", []float64{1}, nil) },
 		"deviation is negative":     func(e *Explanation) { e.Observed[0], e.Std[0] = true, -1 },
 		`player "x0": it is not ob`: func(e *Explanation) { e.Observed[0], e.Mean[0] = false, 1 },
+		`player "x1": it is not ob`: func(e *Explanation) { e.Observed[1], e.Mean[1], e.Std[1], e.ModelStd[1] = false, 0, 0, 1 },
+		`"x1": its standard deviat`: func(e *Explanation) { e.Observed[1], e.ModelStd[1] = true, -1 },
 	} {
 		e := fresh()
 		spoil(e)

@@ -17,7 +17,7 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	whole := *parts[0]
 	whole.Rows = 0
 	chunks := make([]*table.Table, len(parts))
-	var lists [11][][]float64
+	var lists [12][][]float64
 	var observed, other []bool
 	anyOther := false
 	for i, p := range parts {
@@ -68,12 +68,12 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	return &whole, nil
 }
 
-// lists are all arrays of numbers: six [rows, outputs], three [rows, outputs, players], two
+// lists are all arrays of numbers: six [rows, outputs], four [rows, outputs, players], two
 // [rows, outputs, players, players].
-func (e *Explanation) lists() [11]*[]float64 {
+func (e *Explanation) lists() [12]*[]float64 {
 	return [...]*[]float64{
 		&e.Base, &e.Prediction, &e.PredictionStd, &e.HiddenStd, &e.Probability, &e.Residual,
-		&e.Mean, &e.Std, &e.StandardError, &e.Interactions, &e.InteractionError,
+		&e.Mean, &e.Std, &e.StandardError, &e.ModelStd, &e.Interactions, &e.InteractionError,
 	}
 }
 

@@ -49,6 +49,7 @@ type jsonAttribution struct {
 	Std           *float64 `json:"std"`
 	PTop          *float64 `json:"p_top"`
 	StandardError *float64 `json:"standard_error"`
+	ModelStd      *float64 `json:"model_std"`
 }
 
 type jsonInteraction struct {
@@ -118,8 +119,8 @@ func (document *jsonDocument) explanation() (*Explanation, error) {
 // jsonReader appends rows to e, whose arrays so grow by what the document holds,
 // whatever it claims to. It remembers which of the optional ones had a number.
 type jsonReader struct {
-	e                                                             *Explanation
-	hasProbability, hasError, hasInteraction, hasInteractionError bool
+	e                                                                       *Explanation
+	hasProbability, hasError, hasModel, hasInteraction, hasInteractionError bool
 }
 
 func (r *jsonReader) row(row jsonRow) error {
@@ -165,7 +166,8 @@ func (r *jsonReader) output(output jsonOutput) error {
 		e.Mean = append(e.Mean, orNaN(a.Mean))
 		e.Std = append(e.Std, orNaN(a.Std))
 		e.StandardError = append(e.StandardError, orNaN(a.StandardError))
-		r.hasError = r.hasError || a.StandardError != nil
+		e.ModelStd = append(e.ModelStd, orNaN(a.ModelStd))
+		r.hasError, r.hasModel = r.hasError || a.StandardError != nil, r.hasModel || a.ModelStd != nil
 		if a.PTop != nil {
 			places += *a.PTop
 		}
@@ -209,6 +211,9 @@ func (r *jsonReader) dropUnused() {
 	}
 	if !r.hasError {
 		r.e.StandardError = nil
+	}
+	if !r.hasModel {
+		r.e.ModelStd = nil
 	}
 	if !r.hasInteraction {
 		r.e.Interactions = nil

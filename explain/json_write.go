@@ -181,6 +181,7 @@ func (w *JSONWriter) attribution(a Attribution, values *table.Column, row int) {
 	w.add(`,"p_positive":`).number(a.PPositive)
 	w.add(`,"p_top":`).number(a.PTop)
 	w.add(`,"standard_error":`).number(a.StandardError)
+	w.add(`,"model_std":`).number(a.ModelStd)
 	w.add("}")
 }
 

@@ -51,7 +51,7 @@ func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
 		to   *[]float64
 		from []float64
 		each int
-	}{{&c.PredictionStd, e.PredictionStd, 1}, {&c.HiddenStd, e.HiddenStd, 1}, {&c.Std, e.Std, n}} {
+	}{{&c.PredictionStd, e.PredictionStd, 1}, {&c.HiddenStd, e.HiddenStd, 1}, {&c.Std, e.Std, n}, {&c.ModelStd, e.ModelStd, n}} {
 		*std.to = join(math.Hypot)(std.from, std.each)
 	}
 	// Classes are computed from the same samples, so their errors hang together in a way that is
@@ -89,7 +89,7 @@ func (e *Explanation) combine(name string, of func(values []float64, width int) 
 	c.Outputs = []string{name}
 	n := len(e.Players)
 	for i, list := range c.lists() {
-		*list = of(*list, [...]int{1, 1, 1, 1, 1, 1, n, n, n, n * n, n * n}[i])
+		*list = of(*list, [...]int{1, 1, 1, 1, 1, 1, n, n, n, n, n * n, n * n}[i])
 	}
 	return &c
 }

@@ -10,7 +10,7 @@ import (
 
 func TestOnlyIsThatOutput(t *testing.T) {
 	rng := newRand(t)
-	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true})
+	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true, members: true})
 	for output, name := range e.Outputs {
 		one, err := e.Only(name)
 		if err != nil {
@@ -28,7 +28,7 @@ func TestOnlyIsThatOutput(t *testing.T) {
 			}
 			want := e.Attributions(row, output)
 			for d, a := range one.Attributions(row, 0) {
-				if a.Mean != want[d].Mean || a.Std != want[d].Std || a.PTop != want[d].PTop || a.StandardError != want[d].StandardError || a.Value != want[d].Value {
+				if a.Mean != want[d].Mean || a.Std != want[d].Std || a.PTop != want[d].PTop || a.StandardError != want[d].StandardError || a.ModelStd != want[d].ModelStd || a.Value != want[d].Value {
 					t.Errorf("row %d: %+v, want %+v", row, a, want[d])
 				}
 			}
@@ -44,7 +44,7 @@ func TestOnlyIsThatOutput(t *testing.T) {
 
 func TestContrastIsTheDifference(t *testing.T) {
 	rng := newRand(t)
-	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true})
+	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true, members: true})
 	c, err := e.Contrast("class 2", "class 0")
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +73,10 @@ func TestContrastIsTheDifference(t *testing.T) {
 		first, second := e.Attributions(row, 2), e.Attributions(row, 0)
 		for d, got := range c.Attributions(row, 0) {
 			std := math.Sqrt(first[d].Std*first[d].Std + second[d].Std*second[d].Std)
+			apart := math.Sqrt(first[d].ModelStd*first[d].ModelStd + second[d].ModelStd*second[d].ModelStd)
+			if math.Abs(got.ModelStd-apart) > 1e-12*apart {
+				t.Errorf("row %d: members lie %v apart, want %v", row, got.ModelStd, apart)
+			}
 			if got.Mean != first[d].Mean-second[d].Mean || math.Abs(got.Std-std) > 1e-12*std || got.StandardError != first[d].StandardError+second[d].StandardError {
 				t.Errorf("row %d: %+v is not %+v − %+v", row, got, first[d], second[d])
 			}

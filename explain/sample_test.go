@@ -36,6 +36,7 @@ func fixedRand(t testing.TB, seed uint64) *rand.Rand {
 type shape struct {
 	rows, outputs, players             int
 	probability, sampled, interactions bool
+	members                            bool
 }
 
 // randomExplanation has columns of all kinds, a group, and missing cells.
@@ -88,6 +89,14 @@ func randomExplanation(rng *rand.Rand, s shape) *Explanation {
 	if s.sampled {
 		e.Mode, e.Exact = Refined, false
 		e.StandardError = size(draw(perOutput * s.players))
+	}
+	if s.members {
+		e.ModelStd = size(draw(perOutput * s.players))
+		for i := range e.ModelStd {
+			if row, d := i/s.players/s.outputs, i%s.players; !e.Observed[row*s.players+d] {
+				e.ModelStd[i] = 0
+			}
+		}
 	}
 	if s.interactions {
 		e.Interactions = symmetric(draw(perOutput*s.players*s.players), s.players)
@@ -145,7 +154,7 @@ func (e *Explanation) chunk(from, to int) *Explanation {
 	}
 	for _, array := range []*[]float64{
 		&c.Base, &c.Prediction, &c.PredictionStd, &c.HiddenStd, &c.Probability, &c.Residual,
-		&c.Mean, &c.Std, &c.StandardError, &c.Interactions, &c.InteractionError,
+		&c.Mean, &c.Std, &c.StandardError, &c.ModelStd, &c.Interactions, &c.InteractionError,
 	} {
 		*array = cut(*array)
 	}

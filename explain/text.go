@@ -176,8 +176,25 @@ func (t *textWriter) row(row, output int) {
 			t.note(fmt.Sprintf("standard error of the computation: at most %.2g", worst))
 		}
 	}
+	if e.ModelStd != nil {
+		t.members(row, output, digits)
+	}
 	if e.Interactions != nil {
 		t.pairs(row, output, digits)
+	}
+}
+
+// members names the player on which the networks of an ensemble differ most.
+func (t *textWriter) members(row, output int, digits digits) {
+	apart := t.e.of(t.e.ModelStd, row, output, len(t.e.Players))
+	most := 0
+	for d, v := range apart {
+		if v > apart[most] || math.IsNaN(apart[most]) {
+			most = d
+		}
+	}
+	if v := t.e.Z * apart[most]; digits.shows(v) {
+		t.note(fmt.Sprintf("members disagree by %s %s on %s, less on the rest", t.plusMinus(), digits.plain(v), t.name(t.e.Players[most])))
 	}
 }
 

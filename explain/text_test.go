@@ -39,7 +39,7 @@ func blockOf(t *testing.T, e *Explanation, options TextOptions) []string {
 
 func TestTextFitsTheScreen(t *testing.T) {
 	rng := newRand(t)
-	for _, s := range append(shapes(), shape{rows: 3, outputs: 2, players: 40, sampled: true, interactions: true}) {
+	for _, s := range append(shapes(), shape{rows: 3, outputs: 2, players: 40, sampled: true, interactions: true, members: true}) {
 		e := randomExplanation(rng, s)
 		for i := range e.Players {
 			e.Players[i] += []string{"", " of a column that has a long name", "大きな列の名前大きな列の名前", "\x1b[2J\n\u202e"}[rng.IntN(4)]
@@ -181,6 +181,24 @@ func TestTextSaysHowExactItIs(t *testing.T) {
 		text := textOf(t, row, TextOptions{})
 		if !strings.Contains(text, want) || strings.Contains(text, "standard error of the computation: at most 0.5") != (e.StandardError != nil) {
 			t.Errorf("want %q:\n%s", want, text)
+		}
+	}
+}
+
+// One line tells of the networks of an ensemble, if they differ by anything that shows.
+func TestTextSaysWhereMembersDisagree(t *testing.T) {
+	e := onePrediction([]float64{1, 2, 3}, []float64{1, 1, 1}, 1)
+	for line, apart := range map[string][]float64{
+		"  members disagree by ± 0.50 on x1, less on the rest": {0.1, 0.25, 0.2},
+		"": {0.001, 0, 0},
+	} {
+		e.ModelStd = apart
+		lines := blockOf(t, e, TextOptions{})
+		if len(lines) == 3 {
+			lines = append(lines, "")
+		}
+		if len(lines) != 4 || lines[3] != line {
+			t.Errorf("members %v apart: %q", apart, lines)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func onEachKind(t *testing.T, f func(t *testing.T, b *engine.Backend, k kind)) {
 }
 
 // small is a network of few weights that has everything a network can have. Every
-// third player is a category.
+// third player is a category, about every third a time, and missing numbers may be levels.
 func (k kind) small(players, outputs int) network.Config {
 	c := network.Config{
 		Inputs: network.Inputs{Bins: 5}, Outputs: outputs, Head: k.head, Form: k.form,
@@ -103,13 +103,14 @@ func (k kind) small(players, outputs int) network.Config {
 			c.Inputs.Numeric++
 		}
 	}
+	c.Inputs.Times, c.Inputs.Gaps = c.Inputs.Numeric/2, true
 	return c
 }
 
 // randomRows draws rows in which a cell is missing with the given probability. Missing
 // cells hold numbers too, which nothing may depend on.
 func randomRows(rng *rand.Rand, in network.Inputs, rows int, missing float64) *encode.Batch {
-	b := encode.NewBatch(rows, in.Numeric, len(in.Levels))
+	b := encode.NewTimedBatch(rows, in.Numeric, in.Times, len(in.Levels))
 	for i := range b.Observed {
 		if rng.Float64() >= missing {
 			b.Observed[i] = 1
@@ -119,13 +120,25 @@ func randomRows(rng *rand.Rand, in network.Inputs, rows int, missing float64) *e
 	return b
 }
 
-// randomCells draws the contents of the cells that change allows, by row and player.
+// randomCells draws the contents of the cells that change allows, by row and player. One
+// number in five is a gap, if gaps are levels.
 func randomCells(rng *rand.Rand, in network.Inputs, b *encode.Batch, change func(row, player int) bool) {
 	for row := range b.Rows {
 		for d := range in.Numeric {
 			if at := 2 * (row*in.Numeric + d); change(row, d) {
 				b.Numbers[at] = rng.Float32() * float32(in.Bins)
 				b.Numbers[at+1] = float32(rng.NormFloat64())
+				if in.Gaps && rng.IntN(5) == 0 {
+					b.Numbers[at] = encode.GapPosition
+				}
+			}
+		}
+		for k := range in.Times {
+			if parts := cyclesOf(b, row, k); change(row, in.Numeric-in.Times+k) {
+				for p := 0; p < encode.CyclicParts; p += 2 {
+					sin, cos := math.Sincos(2 * math.Pi * rng.Float64())
+					parts[p], parts[p+1] = float32(sin), float32(cos)
+				}
 			}
 		}
 		offset := 0
@@ -136,6 +149,11 @@ func randomCells(rng *rand.Rand, in network.Inputs, b *encode.Batch, change func
 			offset += levels
 		}
 	}
+}
+
+// cyclesOf are the cyclic parts of a row's time k.
+func cyclesOf(b *encode.Batch, row, k int) []float32 {
+	return b.Cycles[(row*b.Times+k)*encode.CyclicParts:][:encode.CyclicParts]
 }
 
 // randomMasks draws masks [rows, per, D], each player present with probability ½.

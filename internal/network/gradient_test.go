@@ -82,7 +82,7 @@ func awayFromKinks(t *testing.T, s *subject) map[string][]float32 {
 		for i, v := range weights[w.Name] {
 			switch {
 			case w.Group == network.Fixed:
-			case w.Name == "levels", w.Name != "factor_bias" && strings.HasSuffix(w.Name, "_bias"):
+			case w.Name == "levels", w.Name == "gap", w.Name != "factor_bias" && strings.HasSuffix(w.Name, "_bias"):
 				weights[w.Name][i] = float32(1 - 2*(i%2))
 			default:
 				weights[w.Name][i] = 0.2 * v

@@ -1,0 +1,135 @@
+package psi_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
+)
+
+// telling is a table whose gaps alone tell the class.
+func telling(t testing.TB, n int) *table.Table {
+	t.Helper()
+	rng := newRand(t, 12)
+	x, noise, label, y := make([]float64, n), make([]float64, n), make([]string, n), make([]bool, n)
+	xSeen, labelSeen := make([]bool, n), make([]bool, n)
+	for i := range n {
+		x[i], noise[i], label[i] = rng.NormFloat64(), rng.NormFloat64(), []string{"a", "b"}[rng.IntN(2)]
+		xSeen[i], labelSeen[i] = rng.IntN(3) > 0, rng.IntN(3) > 0
+		y[i] = !xSeen[i] || !labelSeen[i]
+	}
+	rows, err := table.New(table.NumberColumn("x", x, xSeen), table.CategoryColumn("label", label, labelSeen),
+		table.NumberColumn("noise", noise, nil), table.BooleanColumn("y", y, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// A gap that is a level has an attribution; one that is not, or whose column is unknown, has
+// none.
+func TestGapsThatAreLevels(t *testing.T) {
+	rows := telling(t, 300)
+	gaps := trained(t, rows, psi.Config{MissingAsLevel: []string{"x", "label"}, Change: quick})
+	plain := trained(t, rows, psi.Config{Change: quick})
+	with, without := explained(t, gaps, rows, psi.Explain{}), explained(t, plain, rows, psi.Explain{})
+	unknown := explained(t, gaps, rows, psi.Explain{Unknown: []string{"x", "label"}})
+	addUp(t, with)
+	for k, name := range []string{"x", "label"} {
+		column := rows.Column(name)
+		credit, count := 0.0, 0.0
+		for i, seen := range column.Observed {
+			at := i*3 + k
+			if !with.Observed[at] || with.Mean[at] == 0 || with.Std[at] == 0 {
+				t.Fatalf("%s of row %d is a level, but has %v ± %v", name, i, with.Mean[at], with.Std[at])
+			}
+			if without.Observed[at] != seen || (without.Mean[at] != 0) != seen || (without.Std[at] != 0) != seen {
+				t.Fatalf("%s of row %d: observed %v, but it has %v ± %v", name, i, seen, without.Mean[at], without.Std[at])
+			}
+			if unknown.Observed[at] || unknown.Mean[at] != 0 || unknown.Std[at] != 0 {
+				t.Fatalf("%s of row %d is unknown, but has %v ± %v", name, i, unknown.Mean[at], unknown.Std[at])
+			}
+			if !seen {
+				credit += with.Mean[at]
+				count++
+			}
+		}
+		if credit/count < 0.3 {
+			t.Errorf("gaps of %s decide the class, but have a mean attribution of %v", name, credit/count)
+		}
+	}
+	for i, h := range unknown.HiddenStd {
+		if h == 0 || with.HiddenStd[i] != 0 {
+			t.Errorf("row %d: hidden cells add %v, levels %v", i, h, with.HiddenStd[i])
+		}
+	}
+	if a := with.Attribution(slices.Index(rows.Column("x").Observed, false), 0, 0); a.Value != "" || !a.Observed {
+		t.Errorf("a gap is told as %+v", a)
+	}
+}
+
+// A column of times is one player in its place, however many numbers it is read as.
+func TestTimesAreOnePlayer(t *testing.T) {
+	rows := people(t, newRand(t, 13), 200, 2)
+	m := trained(t, rows, psi.Config{Change: quick})
+	if k := m.Manifest().Columns[0].Kind; k != table.Time || m.Manifest().Encoder.Times() != 1 {
+		t.Fatalf("visit is a %v", k)
+	}
+	fast := explained(t, m, rows, psi.Explain{To: 20})
+	exact := explained(t, m, rows, psi.Explain{To: 20, Mode: explain.Exact})
+	if !slices.Equal(fast.Players, []string{"visit", "town", "age", "size"}) || fast.Values[0].Kind != table.Time {
+		t.Errorf("players %v", fast.Players)
+	}
+	if r := apart(fast.Mean, exact.Mean); !(r < 1e-5) {
+		t.Errorf("attributions differ from those of all coalitions by %.1e", r)
+	}
+	moved := rows.Select([]int{0, 0, 0})
+	visit := moved.Column("visit").Numbers
+	visit[0] = float64(time.Date(2021, 6, 6, 0, 0, 0, 0, time.UTC).Unix())
+	visit[1], visit[2] = visit[0]+86400, visit[0]+2*86400
+	e := explained(t, m, moved, psi.Explain{})
+	if e.Mean[0] == e.Mean[4] || e.Mean[4] == e.Mean[8] {
+		t.Errorf("three days in a row have attributions %v, %v, %v", e.Mean[0], e.Mean[4], e.Mean[8])
+	}
+	if seasons := m.Manifest().Encoder.Players[2].Cycles; !slices.Equal(seasons, []bool{false, true, true, true}) {
+		t.Errorf("days of three years are seen in periods %v", seasons)
+	}
+}
+
+// Labels that training did not meet are marked.
+func TestLabelsNotKnownFromTraining(t *testing.T) {
+	rows := people(t, newRand(t, 14), 200, 2)
+	m := trained(t, rows, psi.Config{Change: quick})
+	if e := explained(t, m, rows, psi.Explain{}); e.Other != nil {
+		t.Error("labels of training are not known")
+	}
+	town := table.CategoryColumn("town", []string{"Aix", "Ely", "", "Fez", "Dax"}, []bool{true, true, false, true, true})
+	few := rows.Select([]int{0, 1, 2, 3, 4})
+	few.Columns[1] = town
+	e := explained(t, m, few, psi.Explain{})
+	for i := range 5 {
+		for k, name := range e.Players {
+			if want := name == "town" && (i == 1 || i == 3); e.Other[i*4+k] != want {
+				t.Errorf("%s of row %d is marked: %v", name, i, !want)
+			}
+		}
+	}
+	// All such labels are one, and count as much as any.
+	same := explained(t, m, rows.Select([]int{1, 1}), psi.Explain{})
+	pair := rows.Select([]int{1, 1})
+	pair.Columns[1] = table.CategoryColumn("town", []string{"Ely", "Fez"}, nil)
+	other := explained(t, m, pair, psi.Explain{})
+	if other.Mean[1] != other.Mean[5] || other.Mean[1] == same.Mean[1] || other.Mean[1] == 0 {
+		t.Errorf("attributions of labels that are not known: %v and %v; of one that is: %v", other.Mean[1], other.Mean[5], same.Mean[1])
+	}
+	grouped := explained(t, m, few, psi.Explain{Groups: body()})
+	if !slices.Equal(grouped.Other, []bool{false, false, false, false, true, false, false, false, false, false, true, false, false, false, false}) {
+		t.Errorf("marks of groups: %v", grouped.Other)
+	}
+	if unknown := explained(t, m, few, psi.Explain{Unknown: []string{"town"}}); unknown.Other != nil {
+		t.Error("a label that is not looked at is marked")
+	}
+}
