@@ -113,9 +113,9 @@ func Default(in Inputs, head Head, size Size) Config {
 		c.Frequencies, c.Embedding, c.Inputs.Bins = 0, 16, 48
 	case size.Small():
 		c.Frequencies, c.Inputs.Bins = 0, 16
-		if size.Wide() {
-			c.Embedding, c.Hidden = 16, 0
-		}
+	}
+	if size.Wide() {
+		c.Frequencies, c.Embedding, c.Hidden = 0, 16, 0
 	}
 	// What a step costs grows with columns × channels, and with columns × bins.
 	for c.Channels > 16 && c.Channels*size.Columns > mostFactors {

@@ -87,6 +87,11 @@ func Default(head network.Head, size network.Size) Config {
 		c.Steps, c.SpreadSteps, c.Decay = 2000, 500, 0.1
 	case size.Classes: // labels say little each, and are soon learned by heart
 		c.Steps, c.PolishSteps, c.SpreadSteps, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 1e-3, 0.3, 0.25
+		if size.Wide() {
+			c.Steps = 600
+		}
+	case size.Large() && size.Wide():
+		c.Steps, c.RefitSteps, c.SpreadSteps, c.Decay = 2000, 1000, 500, 0.1
 	case size.Large():
 		c.Steps, c.RefitSteps, c.Decay = 5000, 2000, 0.1
 	case size.Small() && size.Wide():

@@ -1,0 +1,74 @@
+"""The command line of bench/run."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import blanked
+import jobs
+import masked
+import results
+import sets
+import table
+import timing
+from fit import Job
+from peers import TOOLS
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench/run",
+        description="Runs what is missing of psi and its peers on the folds of all sets, one core each, and writes "
+        "results.csv, TABLE.md and the table of the project's README. README.md beside it says how to read them.",
+    )
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--masked", action="store_true", help="the value of coalitions: psi beside LightGBM, MASKED.md")
+    mode.add_argument("--blanked", action="store_true", help="what missing cells cost each tool: BLANKED.md")
+    mode.add_argument("--timing", action="store_true", help="time and memory of fits, interleaved: TIMING.md")
+    parser.add_argument("--sets", nargs="+", choices=sets.SETS, help="default: all that the command is about")
+    parser.add_argument(
+        "--tools", nargs="+", choices=[*TOOLS, *masked.MASKED], help="default: all that the command is about"
+    )
+    parser.add_argument("--folds", nargs="+", type=int, choices=range(sets.FOLDS), default=list(range(sets.FOLDS)))
+    parser.add_argument("--jobs", type=int, default=1, help="fits at a time (default 1)")
+    parser.add_argument("--psi", default=str(sets.ROOT / "bin" / "psi"), help="the program (default bin/psi)")
+    parser.add_argument("--psi-flags", default="", help="more flags of psi train, as one argument")
+    args = parser.parse_args()
+    args.psi = str(Path(args.psi).resolve())
+    if "psi" in (args.tools or TOOLS) and not Path(args.psi).exists():
+        parser.error(f"no program {args.psi}: make builds one, --psi names another, --tools leaves psi out")
+    return args
+
+
+def main() -> int:
+    args = arguments()
+    flags = args.psi_flags.split()
+    if args.timing:
+        return min(1, timing.run(args.sets or timing.SETS, args.tools or timing.TOOLS, args.psi, flags))
+    names, tools = args.sets or sets.SETS, args.tools or TOOLS
+    if args.masked:
+        names, tools = args.sets or masked.SETS, args.tools or [*masked.MASKED, "psi"]
+    if args.blanked:
+        names = args.sets or blanked.SETS
+    wanted = [
+        (Job(name, fold, tool, None, args.psi, flags), path)
+        for tool in tools
+        for name in names
+        for fold in args.folds
+        if not (path := results.path(name, fold, tool, flags)).exists()
+    ]
+    failed = jobs.run(wanted, args.jobs)
+    results.write_csv()
+    found = results.current(flags)
+    (results.HERE / "TABLE.md").write_text(table.page(found))
+    front = sets.ROOT / "README.md"
+    front.write_text(table.summary(front.read_text(), found))
+    if args.masked:
+        (results.HERE / "MASKED.md").write_text(masked.page(found, names))
+    if args.blanked:
+        (results.HERE / "BLANKED.md").write_text(blanked.page(found, names))
+    return min(1, failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

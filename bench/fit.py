@@ -1,0 +1,92 @@
+"""One fit, in a process of its own: fit.py JOB, the job as JSON."""
+
+import importlib
+import json
+import os
+import platform
+import resource
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import psi
+import results
+import sets
+from cost import timed
+from masked import MASKED
+from metrics import Prediction, calibration_gaps, score
+from peers import PEERS
+
+
+@dataclass(frozen=True)
+class Job:
+    set: str
+    fold: int
+    tool: str
+    core: int | None  # the one it may use; None is all
+    psi: str  # the program
+    psi_flags: list[str] = field(default_factory=list)
+
+
+def peer(job: Job, fold: sets.Fold) -> dict[str, Any]:
+    tool = (PEERS | MASKED)[job.tool]
+    importlib.import_module(tool.module)
+    fitted, cost = timed(resource.RUSAGE_SELF, lambda: tool.fit(fold, tool.configuration))
+    views = [sets.WHOLE, sets.BLANKED] + (list(sets.KEPT) if job.tool in MASKED else [])
+    return {
+        "versions": {"python": platform.python_version(), tool.package: version(tool.package)},
+        "cost": cost,
+        "details": fitted.details,
+        "views": scores(fold, views, lambda rows: Prediction(fitted.predict(fold.inputs(rows)))),
+    }
+
+
+def own(job: Job, fold: sets.Fold) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "model.psi"
+        model, cost = psi.train(job.psi, job.psi_flags, fold, path)
+        views = [sets.WHOLE, sets.BLANKED, *sets.KEPT]
+        found = {
+            "versions": model.provenance(),
+            "cost": cost,
+            "views": scores(fold, views, lambda rows: model.predict(fold, rows)),
+            "audit": model.audit(fold),
+        }
+        if fold.task == "binary":
+            said = model.predict(fold, fold.test)
+            found["calibration_gaps"] = calibration_gaps(fold.target(fold.test), said.values[:, 1]).tolist()
+        return found
+
+
+def scores(fold: sets.Fold, views: list[str], predict: Callable[[Any], Prediction]) -> dict[str, dict[str, float]]:
+    y = fold.target(fold.test)
+    return {view: score(fold.task, y, predict(fold.view(view))) for view in views}
+
+
+def run(job: Job) -> results.Result:
+    fold = sets.load(job.set, job.fold)
+    rows = {"train": len(fold.train), "validation": len(fold.validation), "test": len(fold.test)}
+    return {
+        "set": job.set,
+        "fold": job.fold,
+        "tool": job.tool,
+        "digest": results.digest(job.tool, job.psi_flags),
+        "configuration": results.configuration(job.tool, job.psi_flags),
+        "rows": rows,
+        **(own if job.tool == "psi" else peer)(job, fold),
+    }
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")
+    asked = json.loads(sys.argv[1])
+    to = Path(asked.pop("to"))
+    job = Job(**asked)
+    if job.core is not None:
+        os.sched_setaffinity(0, {job.core})
+    results.write(run(job), to)

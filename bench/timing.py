@@ -1,0 +1,64 @@
+"""Time and memory of fits, side by side: the tools take turns, so that a busy machine slows all of them."""
+
+import itertools
+import json
+import tempfile
+from pathlib import Path
+from statistics import median
+
+import pandas as pd
+
+import jobs
+import sets
+import table
+from fit import Job
+
+SETS = ["california", "adult", "casp"]
+TOOLS = ["psi", "LGBM", "XGB", "EBM"]
+ROUNDS = 3
+ONCE = {"EBM"}  # takes minutes
+COSTS = ["wall_seconds", "cpu_seconds", "peak_mib"]
+
+HERE = Path(__file__).parent
+HEAD = f"""# Time and memory of fits
+
+Written by `bench/run --timing`. Fold 0; the tools took turns, {ROUNDS} rounds, EBM in the first alone; medians. One
+core each, psi also on all of the machine's. psi's seconds are those of the whole command `psi train`, with reading,
+measuring and auditing; the others' are of the fit from a table in memory. The peak is that of the process.
+"""
+
+
+def run(names: list[str], tools: list[str], psi: str, psi_flags: list[str]) -> int:
+    """Returns how many fits failed."""
+    failed, lines = 0, []
+    one = jobs.cores()[0]
+    for name, turn, tool in itertools.product(names, range(ROUNDS), tools):
+        if turn > 0 and tool in ONCE:
+            continue
+        for core in [one, None] if tool == "psi" else [one]:
+            sets.load(name, 0)
+            cost = fit(Job(name, 0, tool, core, psi, psi_flags))
+            failed += cost is None
+            if cost is not None:
+                used = len(jobs.cores()) if core is None else 1
+                lines.append({"set": name, "tool": tool, "cores": used, "round": turn, **cost})
+    fits = pd.DataFrame(lines, columns=["set", "tool", "cores", "round", *COSTS])
+    fits.to_csv(HERE / "timing.csv", index=False)
+    (HERE / "TIMING.md").write_text(page(fits))
+    return failed
+
+
+def fit(job: Job) -> dict[str, float] | None:
+    """What the fit cost, or None if it failed."""
+    with tempfile.TemporaryDirectory() as directory:
+        to = Path(directory) / "result.json"
+        return json.loads(to.read_text())["cost"] if jobs.start(job, to) else None
+
+
+def page(fits: pd.DataFrame) -> str:
+    columns = ["set", "tool", "cores", "seconds", "CPU seconds", "peak, MiB"]
+    lines = [HEAD, table.row(*columns), table.row(*["---"] * len(columns))]
+    for (name, tool, cores), group in fits.groupby(["set", "tool", "cores"], sort=False):
+        costs = [median(group[c]) for c in COSTS]
+        lines.append(table.row(name, tool, str(cores), *(f"{cost:.1f}" for cost in costs[:2]), f"{costs[2]:.0f}"))
+    return "\n".join(lines) + "\n"
