@@ -73,6 +73,34 @@ func (m *Model) Explain(ctx context.Context, rows Source, o Explain) (*explain.E
 	return explain.Join(parts)
 }
 
+// NoRows is the explanation of a table without rows, which still says of what it is.
+func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
+	o, err := m.settleExplain(o)
+	if err != nil {
+		return nil, err
+	}
+	players, err := m.playersOf(o.Groups)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	e := m.heading(o, players)
+	m.mu.Unlock()
+	e.Values = make([]*table.Column, len(players))
+	if m.classes() {
+		e.Probability = []float64{}
+	}
+	return chosen(e, o)
+}
+
+// heading is what all explanations of a model say.
+func (m *Model) heading(o Explain, players []player) *explain.Explanation {
+	return &explain.Explanation{
+		Model: m.digest, Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
+		Outputs: m.outputNames(), Scale: m.scale(), Players: names(players),
+	}
+}
+
 // chosen is the explanation of the output that was asked for.
 func chosen(e *explain.Explanation, o Explain) (*explain.Explanation, error) {
 	switch {
@@ -216,15 +244,12 @@ func (v *view) enumerate(ctx context.Context, c *chunk, x *network.Answer) error
 func (m *Model) result(v *view, c *chunk, x *network.Answer, o Explain) *explain.Explanation {
 	n, d, outputs, unit := c.batch.Rows, len(v.players), m.outputs(), m.unit()
 	lines := n * outputs
-	e := &explain.Explanation{
-		Model: m.digest, Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
-		Outputs: m.outputNames(), Scale: m.scale(), Players: v.names(),
-		FirstRow: c.first, Rows: n,
-		Base: make([]float64, lines), Prediction: m.means(x.Value), PredictionStd: make([]float64, lines),
-		HiddenStd: make([]float64, lines), Residual: make([]float64, lines),
-		Mean: make([]float64, lines*d), Std: make([]float64, lines*d), Observed: make([]bool, n*d),
-		Values: v.values(c), Other: m.others(v, c),
-	}
+	e := m.heading(o, v.players)
+	e.FirstRow, e.Rows = c.first, n
+	e.Base, e.Prediction, e.PredictionStd = make([]float64, lines), m.means(x.Value), make([]float64, lines)
+	e.HiddenStd, e.Residual = make([]float64, lines), make([]float64, lines)
+	e.Mean, e.Std, e.Observed = make([]float64, lines*d), make([]float64, lines*d), make([]bool, n*d)
+	e.Values, e.Other = v.values(c), m.others(v, c)
 	if x.ModelStd != nil {
 		e.ModelStd = make([]float64, lines*d)
 	}

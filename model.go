@@ -220,6 +220,9 @@ func (m *Model) Columns() []string {
 	return names
 }
 
+// Players are what has attributions: the columns, groups of them as one.
+func (m *Model) Players() []string { return names(m.own.players) }
+
 // ReadOptions read a table as the model's training read its own: the model's columns
 // and the target, with their kinds.
 func (m *Model) ReadOptions() table.Options {

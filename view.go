@@ -72,13 +72,13 @@ type view struct {
 	places  []int // the network's player of each
 }
 
-// names of the players, in the order of explanations.
-func (v *view) names() []string {
-	names := make([]string, len(v.players))
-	for k, p := range v.players {
-		names[k] = p.name
+// names of players.
+func names(players []player) []string {
+	list := make([]string, len(players))
+	for k, p := range players {
+		list[k] = p.name
 	}
-	return names
+	return list
 }
 
 // networkGroups are the groups as a network knows them, by the encoder's places of columns;

@@ -102,16 +102,16 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err := f.checkOutput(path, model.Manifest()); err != nil {
 		return err
 	}
-	none, err := empty(model, options)
+	in := &modelData{data: rows, program: p, path: path, model: model, unknown: f.unknown}
+	none, err := model.NoRows(options)
 	if err != nil {
-		return err
+		return in.blame(err, rows.name)
 	}
 	out, err := p.explanationSink(to, f.layout.word, rows.pattern, none)
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	in := &modelData{data: rows, program: p, path: path, model: model, unknown: f.unknown}
 	most := 0
 	if to.format == textFormat && f.rows == "" {
 		most = shownRows

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
-	"github.com/psi-shapley/psi/table"
 )
 
 // explanationSink writes explanations. One of its three ways out is there.
@@ -23,34 +21,6 @@ type explanationSink struct {
 	count    int  // rows written
 	others   others
 	empty    *explain.Explanation
-}
-
-// empty is the explanation of no rows: it still says which columns there are.
-func empty(m *psi.Model, o psi.Explain) (*explain.Explanation, error) {
-	manifest, groups := m.Manifest(), o.Groups
-	if len(groups) == 0 {
-		groups = manifest.Groups
-	}
-	players := playersOf(m.Columns(), groups)
-	e := &explain.Explanation{
-		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.Head() == "exact" || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
-		Outputs: []string{manifest.Target}, Scale: explain.Identity, Players: players,
-		Values: make([]*table.Column, len(players)),
-	}
-	classes := manifest.Classes()
-	switch manifest.Task {
-	case psi.Binary:
-		e.Outputs, e.Scale, e.Probability = classes[1:], explain.Logit, []float64{}
-	case psi.Multiclass:
-		e.Outputs, e.Scale, e.Probability = classes, explain.Score, []float64{}
-	}
-	switch {
-	case o.Against != "":
-		return e.Contrast(o.Output, o.Against)
-	case o.Output != "":
-		return e.Only(o.Output)
-	}
-	return e, nil
 }
 
 func (p *program) explanationSink(to destination, layout string, withFile bool, none *explain.Explanation) (*explanationSink, error) {

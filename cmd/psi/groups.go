@@ -42,21 +42,3 @@ func parseGroups(texts []string) ([]psi.Group, error) {
 	}
 	return groups, nil
 }
-
-// playersOf are the names that explanations give to columns: a group stands in the place of
-// its first column.
-func playersOf(columns []string, groups []psi.Group) []string {
-	var players []string
-	for _, column := range columns {
-		name := column
-		for _, g := range groups {
-			if slices.Contains(g.Columns, column) {
-				name = g.Name
-			}
-		}
-		if !slices.Contains(players, name) {
-			players = append(players, name)
-		}
-	}
-	return players
-}

@@ -44,7 +44,7 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s predicts %s from %s", f.out, predicted(manifest), countOf(len(manifest.Columns), "column"))
 	if len(manifest.Groups) > 0 {
-		fmt.Fprintf(&text, ", which are %s,", countOf(len(playersOf(m.Columns(), manifest.Groups)), "player"))
+		fmt.Fprintf(&text, ", which are %s,", countOf(len(m.Players()), "player"))
 	} else {
 		text.WriteString(",")
 	}
