@@ -12,28 +12,45 @@ import (
 // v. In 32-bit arithmetic the rounding of v alone is a few times 1e-7.
 const residualGoal = 1e-6
 
-// FewestNodes is the least number of quadrature nodes for which the attributions of the
-// rows of b add up to their values, which are computed without any integral. An
-// untrained network does with fewer than a trained one. If rounding keeps every number
-// from the goal, it is the number that is exact for any game.
+// residualRows is how many rows the residual is measured on.
+const residualRows = 512
+
+// stalled is how little of the residual more nodes must take away for it to be rounding.
+const stalled = 0.9
+
+// FewestNodes is the least number of quadrature nodes, tried in growing steps, for which the
+// attributions of rows of b add up to their values, which are computed without any integral.
+// An untrained network does with fewer than a trained one. Where rounding keeps the residual
+// from the goal, and more nodes do not lower it, the fewest that reach it are taken.
 func (n *Network) FewestNodes(ctx context.Context, backend *engine.Backend, p *Params, copyName string, b *encode.Batch) (int, error) {
 	most := ExactNodes(n.Inputs.Players())
 	if n.Head != Exact {
 		return 1, nil
 	}
-	for nodes := min(2, most); nodes < most; nodes++ {
+	rows := b.Head(min(b.Rows, residualRows))
+	before, last := math.Inf(1), 0
+	for nodes := min(2, most); nodes < most; nodes += max(1, nodes/8) {
 		e := n.NewEvaluator(backend, p, copyName, engine.Live, nodes)
-		x, err := e.Explain(ctx, b)
+		x, err := e.Explain(ctx, rows)
 		e.Close()
 		if err != nil {
 			return 0, err
 		}
-		if x.Residual() <= residualGoal {
+		residual := x.Residual()
+		switch {
+		case residual <= residualGoal:
 			return nodes, nil
+		case residual > stalled*before && residual < roundingResidual:
+			return last, nil
 		}
+		before, last = residual, nodes
 	}
 	return most, nil
 }
+
+// roundingResidual is above what rounding alone leaves: a residual that stalls higher up is
+// one of wild factors, which need more nodes yet.
+const roundingResidual = 1e-4
 
 // Residual is the root mean square of v − Σ_d f_d over that of v.
 func (x *Explained) Residual() float64 {
