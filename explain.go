@@ -304,19 +304,13 @@ func (v *view) values(c *chunk) []*table.Column {
 // there are none.
 func (m *Model) others(v *view, c *chunk) []bool {
 	var marks []bool
-	offset := int32(0) // of the column's rows in the embedding table, the first of which is for such labels
-	for k, rows := range m.manifest.Encoder.EmbeddingRows() {
-		column := slices.Index(m.places, c.batch.Numeric+k)
-		player := slices.IndexFunc(v.players, func(p player) bool { return slices.Contains(p.columns, column) })
-		for i := range c.batch.Rows {
-			if c.batch.Codes[i*c.batch.Categorical+k] == offset && c.observed(i, c.batch.Numeric+k) {
-				if marks == nil {
-					marks = make([]bool, c.batch.Rows*len(v.players))
-				}
-				marks[i*len(v.players)+player] = true
-			}
+	for row, place := range m.manifest.Encoder.Others(c.batch) {
+		if marks == nil {
+			marks = make([]bool, c.batch.Rows*len(v.players))
 		}
-		offset += int32(rows)
+		column := slices.Index(m.places, place)
+		player := slices.IndexFunc(v.players, func(p player) bool { return slices.Contains(p.columns, column) })
+		marks[row*len(v.players)+player] = true
 	}
 	return marks
 }

@@ -82,36 +82,16 @@ func (m *Model) checkUnknown(unknown []string) error {
 
 func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, error) {
 	c := &chunk{first: first, table: t}
-	inputs := &table.Table{}
 	for _, f := range m.manifest.Columns {
 		value := t.Column(f.Name)
-		input := value
-		if slices.Contains(unknown, f.Name) {
-			input = missing(f, t.Rows())
+		if value == nil {
+			value = missing(f, t.Rows())
 		}
-		switch {
-		case input == nil:
-			return nil, &table.Error{
-				Row: -1, Column: f.Name, Message: "the table lacks this column, which the model was trained on",
-				Remedy: "add it, or name it in --unknown",
-			}
-		case value == nil:
-			value = input
-		}
-		c.values, inputs.Columns = append(c.values, value), append(inputs.Columns, input)
+		c.values = append(c.values, value)
 	}
 	var err error
-	if c.batch, err = m.manifest.Encoder.Encode(inputs); err != nil {
-		return nil, err
-	}
-	for i, f := range m.manifest.Columns {
-		if slices.Contains(unknown, f.Name) { // also where a missing cell is a level
-			for row := range c.batch.Rows {
-				c.batch.Observed[row*c.batch.Players()+m.places[i]] = 0
-			}
-		}
-	}
-	return c, nil
+	c.batch, err = m.manifest.Encoder.Encode(t, unknown...)
+	return c, err
 }
 
 // missing is a column without a single cell.

@@ -87,8 +87,9 @@ func ExampleText_classes() {
 	// What each column or group of columns added to the score of >50K or took from
 	// it, starting from the base: the score where no column is known. The score is
 	// the log odds of >50K: 0 is even, and each 1 more multiplies the odds by 2.7.
-	// ± is 2 standard deviations, which hold 95.4% of the probability. "raises it"
-	// and "lowers it" are at least 95% sure.
+	// ± is 2 standard deviations of the doubt that labels show beyond the score:
+	// often next to none, and no measure of how far other rows to learn from would
+	// move it.
 	// Exact: these are the Shapley values of the model.
 	// (other): a label that training did not know, or hardly knew. All such labels
 	// count as one.

@@ -112,8 +112,7 @@ func (t *textWriter) header() {
 		players = "column or group of columns"
 	}
 	t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
-		"%s where no column is known. %s%s is %g standard deviations, which hold %.3g%% of the probability. "+
-		"\"raises it\" and \"lowers it\" are at least 95%% sure.", players, what, start, scale, t.plusMinus(), e.Z, 100*math.Erf(e.Z/math.Sqrt2)))
+		"%s where no column is known. %s%s", players, what, start, scale, t.doubt()))
 	switch {
 	case e.Exact:
 		t.paragraph("Exact: these are the Shapley values of the model.")
@@ -132,6 +131,17 @@ func (t *textWriter) header() {
 	if slices.Contains(e.Other, true) {
 		t.paragraph("(other): a label that training did not know, or hardly knew. All such labels count as one.")
 	}
+}
+
+// doubt says what a spread is, and what it is not.
+func (t *textWriter) doubt() string {
+	e := t.e
+	if e.Scale == Identity {
+		return fmt.Sprintf("%s is %g standard deviations, which hold %.3g%% of the probability. "+
+			"\"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), e.Z, 100*math.Erf(e.Z/math.Sqrt2))
+	}
+	return fmt.Sprintf("%s is %g standard deviations of the doubt that labels show beyond the score: often next to none, "+
+		"and no measure of how far other rows to learn from would move it.", t.plusMinus(), e.Z)
 }
 
 // contrastName is the output of a contrast, which is made of two names.

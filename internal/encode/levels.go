@@ -2,6 +2,7 @@ package encode
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"unicode/utf8"
 
@@ -109,38 +110,20 @@ func (p *Player) levelRows(c *table.Column) func(code int32) int32 {
 	}
 }
 
-// Other says which cells of a column have labels without a row of their own, because they
-// are new or were rare in the training rows.
-type Other struct {
-	Column  string
-	Cells   int
-	Example string // the label of the first such cell
-	Rare    int    // labels that training met, but too rarely; if 0, all of these are new
-}
-
-// Others lists the categories of t with such cells.
-func (e *Encoder) Others(t *table.Table) []Other {
-	columns := byName(t)
-	var others []Other
-	for d := e.Numeric(); d < len(e.Players); d++ {
-		p := &e.Players[d]
-		c := columns[p.Name]
-		if c == nil || c.Kind != table.Category {
-			continue
-		}
-		found := Other{Column: p.Name, Rare: p.Rare}
-		rowOf := p.levelRows(c)
-		for i, code := range c.Codes {
-			if !c.Observed[i] || rowOf(code) != otherRow {
-				continue
+// Others are the cells of a batch, by row and player, whose labels have no row of their own,
+// because they are new or were rare in the training rows.
+func (e *Encoder) Others(b *Batch) iter.Seq2[int, int] {
+	return func(yield func(row, player int) bool) {
+		offset := int32(0) // of the player's rows in the embedding table
+		for k, rows := range e.EmbeddingRows() {
+			d := b.Numeric + k
+			for i := range b.Rows {
+				other := b.Codes[i*b.Categorical+k] == offset+otherRow && b.Observed[i*b.Players()+d] != 0
+				if other && !yield(i, d) {
+					return
+				}
 			}
-			if found.Cells++; found.Cells == 1 {
-				found.Example = c.Levels[code]
-			}
-		}
-		if found.Cells > 0 {
-			others = append(others, found)
+			offset += int32(rows)
 		}
 	}
-	return others
 }

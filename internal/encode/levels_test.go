@@ -62,16 +62,25 @@ func TestOthers(t *testing.T) {
 		table.CategoryColumn("sex", []string{"m", "f", "f", ""}, []bool{true, true, true, false}),
 		table.CategoryColumn("city", []string{"Ulm", "Kiel", "Jena", "Ulm"}, nil),
 		table.NumberColumn("age", []float64{99, 1, 1, 1}, nil))
-	want := []encode.Other{{Column: "city", Cells: 2, Example: "Kiel", Rare: 1}, {Column: "plan", Cells: 2, Example: "xl"}}
-	if got := e.Others(rows); !slices.Equal(got, want) {
-		t.Errorf("others %+v, want %+v", got, want)
+	cells := func(rows *table.Table, unknown ...string) (cells []string) {
+		b, err := e.Encode(rows, unknown...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, d := range e.Others(b) {
+			cells = append(cells, fmt.Sprint(e.Players[d].Name, row))
+		}
+		return cells
 	}
-	rows.Columns = rows.Columns[1:]
-	if got := e.Others(rows); !slices.Equal(got, want[:1]) {
-		t.Errorf("without the column plan: others %+v, want %+v", got, want[:1])
+	want := []string{"city1", "city2", "plan0", "plan2"}
+	if got := cells(rows); !slices.Equal(got, want) {
+		t.Errorf("others %v, want %v", got, want)
 	}
-	if got := e.Others(training.Select([]int{0, 3})); got != nil {
-		t.Errorf("others %+v of known labels", got)
+	if got := cells(rows, "plan"); !slices.Equal(got, want[:2]) {
+		t.Errorf("without the column plan: others %v, want %v", got, want[:2])
+	}
+	if got := cells(training.Select([]int{0, 3})); got != nil {
+		t.Errorf("others %v of known labels", got)
 	}
 }
 

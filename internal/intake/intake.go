@@ -71,7 +71,6 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 	if o.MemoryCells == 0 {
 		o.MemoryCells = usualMemoryCells
 	}
-	o.Inputs = slices.DeleteFunc(slices.Clone(o.Inputs), func(name string) bool { return name == o.Weight })
 	var labels encode.Labels
 	rows, err := gather(ctx, source, &labels, o)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func weighted(t *testing.T, rows int, change func(weights []float64)) *Intake {
 	t.Helper()
 	tab, o := people(t, rows), usual(t)
-	o.Weight, o.Inputs = "weight", append(o.Inputs, "weight")
+	o.Weight = "weight"
 	change(tab.Column("weight").Numbers)
 	return read(t, tab, o)
 }

@@ -20,30 +20,39 @@ const stalled = 0.9
 
 // FewestNodes is the least number of quadrature nodes, tried in growing steps, for which the
 // attributions of rows of b add up to their values, which are computed without any integral.
-// An untrained network does with fewer than a trained one. Where rounding keeps the residual
-// from the goal, and more nodes do not lower it, the fewest that reach it are taken.
+// An untrained network does with fewer than a trained one.
 func (n *Network) FewestNodes(ctx context.Context, backend *engine.Backend, p *Params, copyName string, b *encode.Batch) (int, error) {
-	most := ExactNodes(n.Inputs.Players())
 	if n.Head != Exact {
 		return 1, nil
 	}
 	rows := b.Head(min(b.Rows, residualRows))
-	before, last := math.Inf(1), 0
-	for nodes := min(2, most); nodes < most; nodes += max(1, nodes/8) {
+	return fewestNodes(ExactNodes(n.Inputs.Players()), func(nodes int) (float64, error) {
 		e := n.NewEvaluator(backend, p, copyName, engine.Live, nodes)
+		defer e.Close()
 		x, err := e.Explain(ctx, rows)
-		e.Close()
 		if err != nil {
 			return 0, err
 		}
-		residual := x.Residual()
+		return x.Residual(), nil
+	})
+}
+
+// fewestNodes is the first number of nodes whose residual reaches the goal, at most the given
+// one. Where rounding keeps the residual from the goal, and more nodes do not lower it, the
+// last that lowered it is taken.
+func fewestNodes(most int, residual func(nodes int) (float64, error)) (int, error) {
+	before, last := math.Inf(1), 0
+	for nodes := min(2, most); nodes < most; nodes += max(1, nodes/8) {
+		left, err := residual(nodes)
 		switch {
-		case residual <= residualGoal:
+		case err != nil:
+			return 0, err
+		case left <= residualGoal:
 			return nodes, nil
-		case residual > stalled*before && residual < roundingResidual:
+		case left > stalled*before && left < roundingResidual:
 			return last, nil
 		}
-		before, last = residual, nodes
+		before, last = left, nodes
 	}
 	return most, nil
 }

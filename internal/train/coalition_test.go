@@ -24,9 +24,9 @@ func seeded(t *testing.T, seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// number is the number Σ_{d∈S} 2^d of a mask. It fails the test unless S is a coalition
+// maskNumber is the number Σ_{d∈S} 2^d of a mask. It fails the test unless S is a coalition
 // of whole.
-func number(t *testing.T, whole, mask []float32) uint {
+func maskNumber(t *testing.T, whole, mask []float32) uint {
 	t.Helper()
 	var s uint
 	for d, present := range mask {
@@ -113,9 +113,9 @@ func TestSamplersFollowTheirDistributions(t *testing.T) {
 			part := slices.Repeat([]float32{7}, len(fourOfSix)) // what was there is of no account
 			for range draws {
 				c.sampler.draw(rng, fourOfSix, part)
-				counts[number(t, fourOfSix, part)]++
+				counts[maskNumber(t, fourOfSix, part)]++
 			}
-			follow(t, "coalitions", counts, bySize(number(t, fourOfSix, fourOfSix), c.weight))
+			follow(t, "coalitions", counts, bySize(maskNumber(t, fourOfSix, fourOfSix), c.weight))
 		})
 	}
 }
@@ -158,7 +158,7 @@ func TestSamplersOfFewPlayers(t *testing.T) {
 		part := slices.Repeat([]float32{7}, len(c.whole))
 		for range 2000 {
 			c.sampler.draw(rng, c.whole, part)
-			counts[number(t, c.whole, part)]++
+			counts[maskNumber(t, c.whole, part)]++
 		}
 		if len(c.probability) > 1 {
 			follow(t, string(c.sampler), counts, c.probability)
@@ -188,7 +188,7 @@ func outcome(pick, first, second uint) uint { return pick<<12 | first<<6 | secon
 // draws of those before it are independent. Together that makes one distribution.
 func TestBeforeFollowsRandomOrders(t *testing.T) {
 	rng := seeded(t, 4)
-	whole := number(t, fourOfSix, fourOfSix)
+	whole := maskNumber(t, fourOfSix, fourOfSix)
 	even := func(int) float64 { return 1 }
 	probability := map[uint]float64{}
 	for d := range fourOfSix {
@@ -207,7 +207,7 @@ func TestBeforeFollowsRandomOrders(t *testing.T) {
 	pick, first, second := make([]float32, 6), slices.Repeat([]float32{7}, 6), make([]float32, 6)
 	for range draws {
 		before(rng, fourOfSix, pick, first, second)
-		d, s1, s2 := number(t, fourOfSix, pick), number(t, fourOfSix, first), number(t, fourOfSix, second)
+		d, s1, s2 := maskNumber(t, fourOfSix, pick), maskNumber(t, fourOfSix, first), maskNumber(t, fourOfSix, second)
 		if bits.OnesCount(d) != 1 || (s1|s2)&d != 0 {
 			t.Fatalf("player %06b, before it %06b and %06b", d, s1, s2)
 		}
@@ -228,7 +228,7 @@ func TestBeforeOfFewPlayers(t *testing.T) {
 	} {
 		pick, first := []float32{7, 7}, []float32{7, 7}
 		before(rng, c.whole, pick, first)
-		if !slices.Equal(pick, c.pick) || number(t, c.whole, first) != 0 {
+		if !slices.Equal(pick, c.pick) || maskNumber(t, c.whole, first) != 0 {
 			t.Errorf("of %v: player %v after %v, want %v after none", c.whole, pick, first, c.pick)
 		}
 	}
@@ -271,7 +271,7 @@ func TestMeanContributionIsTheShapleyValue(t *testing.T) {
 	pick, first := make([]float32, 6), make([]float32, 6)
 	for range draws {
 		before(rng, fourOfSix, pick, first)
-		d, s := number(t, fourOfSix, pick), number(t, fourOfSix, first)
+		d, s := maskNumber(t, fourOfSix, pick), maskNumber(t, fourOfSix, first)
 		gain := g[s|d] - g[s]
 		player := bits.TrailingZeros(d)
 		sum[player] += gain

@@ -64,6 +64,9 @@ type lossInputs struct {
 // mean over rows by their weights, and over outputs, of a loss [B, C].
 func (in lossInputs) mean(loss *Node) *Node { return ReduceAllMean(Mul(in.weight, loss)) }
 
+// asObserved is the mask [B, 1, D] of the rows as observed.
+func (in lossInputs) asObserved() *Node { return Slice(in.mask, AxisRange(), AxisRange(0, 1)) }
+
 // copyOf is the copy of x [B, P, …] at one place of the P axis.
 func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisElem(at)), 1) }
 
@@ -72,13 +75,13 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 func (r *Run) fit() phase {
 	p := phase{
 		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay, drop: r.Dropout,
-		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: r.pointScore(),
+		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: r.target.score,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
-		loss: func(in lossInputs) *Node { return r.likelihood(in, in.Value(in.mask), nil) },
+		loss: func(in lossInputs) *Node { return r.target.fit(in, in.Value(in.mask), nil) },
 	}
-	if r.net.Classes && r.Likelihood == Bound {
+	if r.target.fitsSigma() {
 		p.groups = append(p.groups, network.Sigma)
 	}
 	if r.net.Head == network.Learned {
@@ -88,7 +91,7 @@ func (r *Run) fit() phase {
 		p.loss = func(in lossInputs) *Node {
 			f := in.Attributions(in.mask, 0)
 			dshap := in.mean(r.Estimator.DSHAP(f, in.players, in.pick))
-			return Add(r.likelihood(in, ReduceSum(f, -1), nil), MulScalar(dshap, r.Beta))
+			return Add(r.target.fit(in, ReduceSum(f, -1), nil), MulScalar(dshap, r.Beta))
 		}
 	}
 	return p
@@ -102,38 +105,13 @@ func (r *Run) refit() phase {
 	p := r.fit()
 	p.name, p.steps, p.rate, p.candidate = "refit", r.RefitSteps, r.RefitRate, true
 	p.loss = func(in lossInputs) *Node {
-		whole := Slice(in.mask, AxisRange(), AxisRange(0, 1)) // as observed [B, 1, D]
+		whole := in.asObserved()
 		variance := Add(ReduceSum(Square(in.Std(whole)), -1), InsertAxes(Square(in.NoiseStd()), 0))
 		precision := Reciprocal(StopGradient(variance))
 		precision = Div(precision, ReduceAndKeep(Mul(in.weight, precision), ReduceMean, 0))
-		return r.likelihood(in, in.Value(in.mask), ClipScalar(precision, 0.1, 10))
+		return r.target.fit(in, in.Value(in.mask), ClipScalar(precision, 0.1, 10))
 	}
 	return p
-}
-
-// likelihood is the mean squared error of v [B, P, C] on rows as observed and on their
-// masked copies, and the likelihood of h.
-//
-// What a masked copy hides is noise to it: up to all the variance there is, where a
-// row as observed may have next to none. So masked copies are weighed by
-// (τ / (τ + h²))^γ, τ being the error of rows as observed: γ = 1 is the Gaussian
-// likelihood, which gives up on masked copies of noiseless data, γ = 0 lets their noise
-// drown the rest.
-func (r *Run) likelihood(in lossInputs, v, precision *Node) *Node {
-	if r.net.Classes {
-		return r.classLikelihood(in, v)
-	}
-	observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
-	full := objective.SquaredError(in.y, observed)
-	tau := StopGradient(ReduceAndKeep(Mul(in.weight, full), ReduceMean, 0)) // [1, C]
-	h := r.hiddenVariance(in)
-	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedExponent))
-	if precision != nil {
-		full = Mul(full, precision)
-	}
-	sum := Add(full, Mul(weight, objective.SquaredError(in.y, masked)))
-	gap := StopGradient(objective.SquaredError(observed, masked))
-	return Add(MulScalar(in.mean(sum), 0.5), in.mean(objective.GaussianNLL(gap, h)))
 }
 
 // hiddenFloor keeps the likelihood of h finite, in variances of the target.
@@ -223,18 +201,18 @@ const spreadDecay = 1e-3
 func (r *Run) spread() phase {
 	return phase{
 		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
-		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: r.spreadScore(),
+		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: r.target.spreadScore,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
 		loss: func(in lossInputs) *Node {
-			whole := Slice(in.mask, AxisRange(), AxisRange(0, 1)) // as observed [B, 1, D]
-			v := in.Value(in.mask)                                // [B, 2, C]
+			whole := in.asObserved()
+			v := in.Value(in.mask) // [B, 2, C]
 			sigma := Square(in.Std(whole))
 			observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
 
 			lacking := StopGradient(copyOf(in.HiddenVariance(whole), 0))
-			nll := in.mean(r.spreadNLL(in, observed, ReduceSum(sigma, -1), lacking))
+			nll := in.mean(r.target.spread(in, observed, ReduceSum(sigma, -1), lacking))
 			unit := InsertAxes(Square(in.NoiseScale()), 0)
 			penalty := MulScalar(in.mean(Div(ReduceSum(sigma, -1), unit)), r.SpreadPenalty)
 

@@ -31,6 +31,7 @@ type Run struct {
 	params     *network.Params
 	store      Store
 	validation Data
+	target     target
 	evaluator  *network.Evaluator // of the averaged weights
 	nodes      int                // of the exact head's quadrature
 
@@ -65,10 +66,8 @@ func New(net *network.Network, backend *engine.Backend, c Config, data Store, va
 	r.Batch = min(r.Batch, data.Len())
 	r.params = net.NewParams()
 	start := net.Start(c.Seed)
-	if net.Classes {
-		if len(c.Base) != net.Outputs {
-			return nil, fmt.Errorf("train: φ_0 of %d outputs, but there are %d", len(c.Base), net.Outputs)
-		}
+	if net.Classes && len(c.Base) != net.Outputs {
+		return nil, fmt.Errorf("train: φ_0 of %d outputs, but there are %d", len(c.Base), net.Outputs)
 	}
 	for _, name := range []string{current, average, teacher} {
 		if err := r.params.Put(name, start); err != nil {
@@ -76,14 +75,15 @@ func New(net *network.Network, backend *engine.Backend, c Config, data Store, va
 		}
 	}
 	r.setNodes(min(startNodes, network.ExactNodes(net.Inputs.Players())))
-	r.naive = r.naiveScore()
+	r.target = r.newTarget()
+	r.naive = r.scoreOf(make([]float32, validation.Len()*net.Outputs), validation)
 	r.phases = []phase{r.fit()}
 	if net.Head == network.Learned && c.PolishSteps > 0 {
 		r.phases = append(r.phases, r.polish())
 	}
-	if c.SpreadSteps > 0 && !(net.Classes && c.Likelihood == Bound) { // which trains σ with the mean
+	if c.SpreadSteps > 0 && !r.target.fitsSigma() {
 		r.phases = append(r.phases, r.spread())
-		if net.Head == network.Exact && c.RefitSteps > 0 && !net.Classes {
+		if net.Head == network.Exact && c.RefitSteps > 0 && r.target.refits() {
 			r.phases = append(r.phases, r.refit(), r.spread())
 		}
 	}
@@ -254,7 +254,7 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 	if err != nil {
 		return err
 	}
-	network.SetNoise(weights, squaredErrorOf(unseen, r.validation), squaredErrorOf(seen, sample))
+	network.SetNoise(weights, r.scoreOf(unseen, r.validation), r.scoreOf(seen, sample))
 	return r.putAll(weights)
 }
 

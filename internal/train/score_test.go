@@ -28,7 +28,7 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 func TestSquaredErrorIsWeighed(t *testing.T) {
-	near(t, "squared error", squaredError(threeRows()), (0.25+2*1)/3)
+	near(t, "squared error", (number{}).score(threeRows()), (0.25+2*1)/3)
 }
 
 // The variance is σ_0², the σ_d² of the players, and h².
@@ -37,12 +37,12 @@ func TestGaussianNLLIsThatOfTheNormal(t *testing.T) {
 		return distuv.Normal{Mu: mu, Sigma: math.Sqrt(variance)}.LogProb(y)
 	}
 	want := -(logP(1, 0.5, 0.25+0.01+0.04) + 2*logP(0, -1, 0.25+9+0.25)) / 3
-	near(t, "negative log likelihood", gaussianNLL(threeRows()), want)
+	near(t, "negative log likelihood", (number{}).spreadScore(threeRows()), want)
 }
 
 func TestLogLossAddsTheBase(t *testing.T) {
 	want := (math.Log1p(math.Exp(-0.75)) + 2*math.Log1p(math.Exp(-0.75))) / 3
-	near(t, "log loss", logLoss(threeRows()), want)
+	near(t, "log loss", (classes{}).score(threeRows()), want)
 }
 
 // The mean of the sigmoid over a normal, by many draws of its quantiles.
@@ -57,7 +57,7 @@ func TestMarginalLogLossAveragesTheProbability(t *testing.T) {
 		return sum
 	}
 	want := -(math.Log(p(0.75, 0.05)) + 2*math.Log(1-p(-0.75, 9))) / 3
-	if got := marginalLogLoss(threeRows()); math.Abs(got-want) > 1e-5 {
+	if got := (classes{}).spreadScore(threeRows()); math.Abs(got-want) > 1e-5 {
 		t.Errorf("log loss %.9g, want %.9g", got, want)
 	}
 }
@@ -70,5 +70,5 @@ func TestLogLossOfThreeClasses(t *testing.T) {
 	}
 	first := math.Exp(1.5) / (math.Exp(1.5) + 1 + math.Exp(-1.5))
 	second := math.Exp(-0.5) / (math.Exp(0.5) + 1 + math.Exp(-0.5))
-	near(t, "log loss", logLoss(v), -(math.Log(first)+math.Log(second))/2)
+	near(t, "log loss", (classes{}).score(v), -(math.Log(first)+math.Log(second))/2)
 }

@@ -1,0 +1,31 @@
+package train
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// target is what a run learns to predict: how far outputs are from it, as graphs to train by
+// and as numbers to validate by.
+type target interface {
+	// fit is the loss, a scalar, of the mean: of outputs v [B, P, C] of rows as observed and of
+	// their masked copies, and of h. precision [B, C], if given, weighs the rows as observed.
+	fit(in lossInputs, v, precision *Node) *Node
+	// spread is −log p(y) [B, 1] of outputs v [B, C] of rows as observed, with the variances of
+	// σ_d and of what the rows lack.
+	spread(in lossInputs, v, sigma, lacking *Node) *Node
+	// score is the error of the mean on validation rows.
+	score(v *validated) float64
+	// spreadScore is −log p(y) on validation rows, with all that is uncertain.
+	spreadScore(v *validated) float64
+	// fitsSigma says whether fit trains σ too, so that it needs no phase of its own.
+	fitsSigma() bool
+	// refits says whether the mean gains from a second fit that knows σ.
+	refits() bool
+}
+
+func (r *Run) newTarget() target {
+	if r.net.Classes {
+		return classes{r}
+	}
+	return number{r}
+}
