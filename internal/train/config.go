@@ -86,7 +86,7 @@ func Default(head network.Head, size network.Size) Config {
 	case size.Classes && size.Large():
 		c.Steps, c.SpreadSteps, c.Decay = 2000, 500, 0.1
 	case size.Classes: // labels say little each, and are soon learned by heart
-		c.Steps, c.PolishSteps, c.SpreadSteps, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 1e-3, 0.3, 0.25
+		c.Steps, c.PolishSteps, c.SpreadSteps, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 1e-3, 0.3, 0.5
 		if size.Wide() {
 			c.Steps = 600
 		}
