@@ -18,6 +18,7 @@ type Settings struct {
 	Form     string `json:"form" doc:"exact head: product, or tensor-train" measured:"docs/adr/0002"`
 	Channels int    `json:"channels" doc:"exact head: products, or trains, that are added up" measured:"docs/adr/0002"`
 	Rank     int    `json:"rank" doc:"tensor-train: rows of a player's matrix" measured:"docs/adr/0002"`
+	Net      string `json:"net" doc:"learned head: menn, or ffnn (the paper's comparison: numbers as they are)" measured:"docs/adr/0002"`
 	Width    int    `json:"width" doc:"learned head: width of the trunk" measured:"docs/adr/0002"`
 	Layers   int    `json:"layers" doc:"learned head: layers of the trunk" measured:"docs/adr/0002"`
 	Members  int    `json:"members" doc:"networks that are averaged" measured:"docs/adr/0010"`
@@ -125,7 +126,7 @@ func DefaultSettings(head string, size Size) Settings {
 	h := network.Head(head)
 	n, c := network.Default(network.Inputs{}, h, size), train.Default(h, size)
 	return Settings{
-		Head: head, Form: string(n.Form), Channels: n.Channels, Rank: n.Rank, Width: n.Width, Layers: n.Layers, Members: 1,
+		Head: head, Form: string(n.Form), Channels: n.Channels, Rank: n.Rank, Net: string(n.Net), Width: n.Width, Layers: n.Layers, Members: 1,
 		Bins: n.Inputs.Bins, Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
 		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average, Dropout: c.Dropout,
 		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent, Likelihood: string(c.Likelihood),
@@ -173,7 +174,7 @@ func (s Settings) network(in network.Inputs) network.Config {
 	return network.Config{
 		Inputs: in, Outputs: 1, Head: network.Head(s.Head), Form: network.Form(s.Form),
 		Frequencies: s.Frequencies, Embedding: s.Embedding, Hidden: s.Hidden,
-		Channels: s.Channels, Rank: s.Rank, Width: s.Width, Layers: s.Layers,
+		Channels: s.Channels, Rank: s.Rank, Net: network.Net(s.Net), Width: s.Width, Layers: s.Layers,
 		SigmaWidth: s.SigmaWidth, HiddenWidth: s.HiddenWidth,
 	}
 }

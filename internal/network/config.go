@@ -11,6 +11,9 @@ type Head string
 // Form is the shape of the exact head's multilinear game.
 type Form string
 
+// Net is what embeds the columns for the learned head.
+type Net string
+
 const (
 	// Exact makes the game multilinear in the mask, so that its Shapley values are
 	// an integral done exactly.
@@ -22,6 +25,12 @@ const (
 	Product Form = "product"
 	// TensorTrain is a sum of products of one matrix per player.
 	TensorTrain Form = "tensor-train"
+
+	// MENN is a network for each column.
+	MENN Net = "menn"
+	// FFNN is none: the trunk reads [x·R, R], the numbers and which of them are there. The paper
+	// compares with it.
+	FFNN Net = "ffnn"
 )
 
 // Inputs are the sizes that the table decides. Columns are numbered numeric ones first,
@@ -64,6 +73,7 @@ type Config struct {
 	Rank     int   // tensor-train: rows of a player's matrix
 	Order    []int // tensor-train: players from first to last matrix; nil is 0..D-1
 
+	Net    Net // learned head
 	Width  int // learned head: width of the trunk
 	Layers int // learned head: layers of the trunk
 
@@ -102,7 +112,7 @@ func Default(in Inputs, head Head, size Size) Config {
 		Inputs: in, Outputs: 1, Head: head, Form: Product,
 		Frequencies: 16, Embedding: 32, Hidden: 1,
 		Channels: 64, Rank: 4,
-		Width: 256, Layers: 2,
+		Net: MENN, Width: 256, Layers: 2,
 		SigmaWidth: 16, HiddenWidth: 32,
 	}
 	c.Inputs.Bins = 128
@@ -110,7 +120,7 @@ func Default(in Inputs, head Head, size Size) Config {
 	case size.Large():
 		c.Channels = 256
 	case size.Classes:
-		c.Frequencies, c.Embedding, c.Inputs.Bins = 0, 16, 48
+		c.Frequencies, c.Embedding, c.Hidden, c.Inputs.Bins = 0, 16, 0, 48
 	case size.Small():
 		c.Frequencies, c.Inputs.Bins = 0, 16
 	}
@@ -164,6 +174,9 @@ func (c Config) Validate() error {
 		}
 	case Learned:
 		need(c.Width > 0 && c.Layers > 0, "width and layers must be positive")
+		need(c.Net == MENN || c.Net == FFNN, "unknown net %q: choose %s or %s", c.Net, MENN, FFNN)
+		need(c.Net != FFNN || c.Inputs.Bins <= 1 && c.Frequencies == 0 && c.Hidden == 0,
+			"net %s reads numbers as they are: bins must be 1, frequencies and hidden 0", FFNN)
 	default:
 		need(false, "unknown head %q: choose %s or %s", c.Head, Exact, Learned)
 	}

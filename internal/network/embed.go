@@ -86,6 +86,9 @@ func embed(c Config, w Lookup, rows Rows) *Node {
 	if len(parts) > 1 {
 		h = Concatenate(parts, 0)
 	}
+	if c.Head == Learned && c.Net == FFNN { // a linear map, which the trunk's first layer takes in
+		return h
+	}
 	h = relu(h)
 	for _, name := range hiddenLayers(c) {
 		h = relu(playerLayer(w, name, h))

@@ -93,7 +93,7 @@ func (k kind) small(players, outputs int) network.Config {
 		Inputs: network.Inputs{Bins: 5}, Outputs: outputs, Head: k.head, Form: k.form,
 		Frequencies: 2, Embedding: 8, Hidden: 1,
 		Channels: 4, Rank: 3,
-		Width: 24, Layers: 2,
+		Net: network.MENN, Width: 24, Layers: 2,
 		SigmaWidth: 4, HiddenWidth: 6,
 	}
 	for d := range players {

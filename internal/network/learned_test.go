@@ -2,10 +2,12 @@ package network_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/network"
 )
@@ -51,6 +53,82 @@ func concatenated(s *subject, f *network.Forward, mask *Node) *Node {
 		h = Mul(h, Sigmoid(h))
 	}
 	return Mul(InsertAxes(mask, 2), Reshape(layer("out", h), b, p, s.Outputs, d))
+}
+
+// The FFNN's trunk reads [x·R, R]: its first layer is A·(x·R) + B·R + c, whatever R is, and
+// the rest is the trunk's. A and B are put together here from the weights, in double precision.
+func TestFFNNReadsNumbersAndMask(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
+		rng := newRand(t)
+		const players, per = 3, 8
+		s := newSubject(t, b, network.Config{
+			Inputs: network.Inputs{Numeric: players, Bins: 1}, Outputs: 1, Head: network.Learned,
+			Net: network.FFNN, Embedding: 2, Width: 5, Layers: 1, SigmaWidth: 1, HiddenWidth: 1,
+		}, rng)
+		rows := encode.NewBatch(6, players, 0)
+		for i := range rows.Rows * players {
+			x := rng.Float32() // the column's place in its only bin, and its standardised value
+			rows.Numbers[2*i], rows.Numbers[2*i+1], rows.Observed[i] = x, 4*x-2, 1
+		}
+		masks := randomMasks(rng, rows.Rows, per, players)
+		got := s.call(t, func(f *network.Forward, in []*Node) []*Node {
+			return []*Node{f.Attributions(in[0], 0)}
+		}, rows, engine.Tensor(masks, rows.Rows, per, players))[0]
+
+		weights, err := s.Get(weightsCopy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		for i := range rows.Rows {
+			for p := range per {
+				x, mask := make([]float64, players), masks[(i*per+p)*players:][:players]
+				for d := range x {
+					x[d] = float64(rows.Numbers[2*(i*players+d)])
+				}
+				want = append(want, ffnn(s.Config, weights, x, mask)...)
+			}
+		}
+		e := relativeError(got, want)
+		t.Logf("relative error %.1e", e)
+		atMost(t, "relative error", e, 1e-5)
+	})
+}
+
+// ffnn is f_d of a row of numbers x under a mask.
+func ffnn(c network.Config, w map[string][]float32, x []float64, mask []float32) []float64 {
+	at := func(name string, i int) float64 { return float64(w[name][i]) }
+	h := make([]float64, c.Width)
+	for k := range h {
+		h[k] = at("mix_bias", k)
+		for d := range x {
+			var a, b, absent float64 // columns of A and B, and what is there without the player
+			for j := range c.Embedding {
+				dj := d*c.Embedding + j
+				mix := at("mix", dj*c.Width+k)
+				a += mix * (at("bins", dj) + 4*at("slope", dj))
+				b += mix * (at("bins_bias", dj) - 2*at("slope", dj) - at("baseline", dj))
+				absent += mix * at("baseline", dj)
+			}
+			r := float64(mask[d])
+			h[k] += a*x[d]*r + b*r + absent
+		}
+	}
+	layer := func(name string, h []float64, outputs int) []float64 {
+		out := make([]float64, outputs)
+		for k := range out {
+			out[k] = at(name+"_bias", k)
+			for j, v := range h {
+				out[k] += v / (1 + math.Exp(-v)) * at(name, j*outputs+k)
+			}
+		}
+		return out
+	}
+	f := layer("out", layer("trunk1", h, c.Width), len(x))
+	for d := range f {
+		f[d] *= float64(mask[d])
+	}
+	return f
 }
 
 // Nothing makes the learned head's attributions Shapley values, so it has no exact

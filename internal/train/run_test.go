@@ -67,7 +67,7 @@ func (s small) network(t testing.TB, head network.Head, form network.Form) *netw
 	n, err := network.New(network.Config{
 		Inputs:  network.Inputs{Numeric: s.encoder.Numeric(), Bins: s.encoder.Bins, Levels: s.encoder.EmbeddingRows()},
 		Outputs: 1, Head: head, Form: form, Frequencies: 4, Embedding: 8, Hidden: 1, Channels: 8, Rank: 2,
-		Width: 16, Layers: 2, SigmaWidth: 4, HiddenWidth: 8,
+		Net: network.MENN, Width: 16, Layers: 2, SigmaWidth: 4, HiddenWidth: 8,
 	})
 	if err != nil {
 		t.Fatal(err)
