@@ -35,9 +35,10 @@ type Set struct {
 	Target string
 }
 
-// Names returns the names Load knows.
-func Names() []string {
-	all := recipes()
+// Names returns the names of the sets that psi is measured on.
+func Names() []string { return namesOf(recipes()) }
+
+func namesOf(all []recipe) []string {
 	names := make([]string, len(all))
 	for i, r := range all {
 		names[i] = r.name
@@ -47,7 +48,7 @@ func Names() []string {
 
 // Load reads a set. If its files are not there the error is ErrAbsent.
 func Load(name string) (*Set, error) {
-	for _, r := range recipes() {
+	for _, r := range append(recipes(), paperRecipes()...) {
 		if r.name != name {
 			continue
 		}

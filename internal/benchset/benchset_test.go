@@ -109,6 +109,23 @@ func TestSets(t *testing.T) {
 			},
 			cells: []cell{{0, "target", "c5"}},
 		},
+		{
+			name: "pksn-paper", task: Regression, rows: 5_875, inputs: 20,
+			cells: []cell{{0, "x0", "-20.494"}},
+		},
+		{
+			name: "bike-paper", task: Regression, rows: 17_379, inputs: 17,
+			cells: []cell{{0, "target", "1.3855"}, {0, "x16", "139.21"}},
+		},
+		{
+			name: "fico-paper", task: Binary, rows: 9_861, inputs: 22,
+			classes: map[string]int{"c0": 5_128, "c1": 4_733},
+			cells:   []cell{{0, "NetFractionInstallBurden", "74"}, {0, "target", "c0"}},
+		},
+		{
+			name: "cens-paper", task: Binary, rows: 32_561, inputs: 14, categories: 8, missing: 4_262,
+			classes: map[string]int{"c0": 24_720, "c1": 7_841},
+		},
 	} {
 		t.Run(want.name, func(t *testing.T) {
 			set := load(t, want.name)
@@ -183,7 +200,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Errorf("unknown name: error %v does not list the known ones", err)
 	}
 	t.Setenv("PSI_DATA", t.TempDir())
-	for _, name := range Names() {
+	for _, name := range append(Names(), PaperNames()...) {
 		if _, err := Load(name); !errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s without data: error %v", name, err)
 		}

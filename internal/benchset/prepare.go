@@ -21,8 +21,12 @@ func (r recipe) load(dir string) (*table.Table, error) {
 	if r.keep != nil {
 		inputs, target = r.divide(raw.Select(r.keptRows(inputs)))
 	}
+	inputs = slices.DeleteFunc(inputs, func(c *table.Column) bool { return slices.Contains(r.leave, c.Name) })
 	for i, c := range inputs {
 		inputs[i] = r.withoutCodes(c)
+		if r.fill {
+			inputs[i] = filled(inputs[i])
+		}
 	}
 	if r.task == Regression {
 		target = r.scaled(target)

@@ -21,6 +21,8 @@ type recipe struct {
 	classes    map[string]string // the file's labels → c0, c1, …
 	drop       []string          // leaks and row identifiers
 	categories []string          // inputs that are labels; all others are numbers
+	leave      []string          // inputs that only tell which rows count
+	fill       bool              // missing numbers are the column's median
 
 	keep    func(inputs []*table.Column, row int) bool // which rows of the file count; nil is all
 	missing func(column string, value float64) bool    // which numbers mean that the value is not known; nil is none
