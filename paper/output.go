@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const resultsFile = "RESULTS.md"
+
+// output writes answers.
+type output struct {
+	dir string
+	png string // directory of pictures to look at; "" is none
+}
+
+// file is the path of a result of an item.
+func (o *output) file(item Item, name, ending string) string {
+	if name == "" {
+		name = strings.ToLower(item.Name)
+	}
+	return filepath.Join(o.dir, "results", name+ending)
+}
+
+// write makes an item's files: its tables, its pictures, and its section of the results.
+func (o *output) write(item Item, a *Answer, quick bool) error {
+	if err := os.MkdirAll(filepath.Join(o.dir, "results"), 0o755); err != nil {
+		return err
+	}
+	section := &strings.Builder{}
+	fmt.Fprintf(section, "## %s: %s\n\n**The paper.** %s\n\n**Here.** %s\n\n", item.Name, item.Title, item.Claim, item.Protocol)
+	if quick {
+		section.WriteString("*A quick run: what follows shows that the item runs, not what it measures.*\n\n")
+	}
+	fmt.Fprintf(section, "**Verdict.** %s\n\n%s\n", a.Verdict, strings.TrimSpace(a.Text))
+	for _, c := range a.Charts {
+		svg, err := c.svg()
+		if err != nil {
+			return err
+		}
+		path := o.file(item, c.Name, ".svg")
+		if err := os.WriteFile(path, svg, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(section, "\n![%s](results/%s)\n\n*%s*\n", c.Caption, filepath.Base(path), c.Caption)
+		if err := o.look(c, path); err != nil {
+			return err
+		}
+	}
+	for _, t := range a.Tables {
+		path := o.file(item, t.Name, ".csv")
+		if err := os.WriteFile(path, t.csv(), 0o644); err != nil {
+			return err
+		}
+		if !t.Hidden {
+			section.WriteString("\n" + t.markdown())
+		}
+		fmt.Fprintf(section, "\nData: [%s](results/%s)\n", filepath.Base(path), filepath.Base(path))
+	}
+	return os.WriteFile(o.file(item, "", ".md"), []byte(section.String()), 0o644)
+}
+
+// look draws a picture for people without a reader of SVG.
+func (o *output) look(c Chart, path string) error {
+	if o.png == "" {
+		return nil
+	}
+	png, err := c.png()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(o.png, strings.TrimSuffix(filepath.Base(path), ".svg")+".png"), png, 0o644)
+}
+
+func (t Table) csv() []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.WriteAll(append([][]string{t.Header}, t.Rows...)) // to memory
+	return b.Bytes()
+}
+
+func (t Table) markdown() string {
+	b := &strings.Builder{}
+	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(t.Header)
+	rule := make([]string, len(t.Header))
+	for i := range rule {
+		rule[i] = "---"
+	}
+	line(rule)
+	for _, r := range t.Rows {
+		line(r)
+	}
+	return b.String()
+}
+
+// results puts the sections that there are together.
+func (o *output) results(l *Lab) error {
+	b := &strings.Builder{}
+	b.WriteString("# The paper, measured again\n\n" +
+		"*Probabilistic Shapley Value Modeling and Inference* (Ketenci, Urteaga, Rodriguez, Elhadad, Perotte; TMLR), claim by claim.\n" +
+		"`paper/run all` writes this file; `paper/run NAME` one section. Trainings are kept by a digest of their configuration in\n" +
+		"`measured/`, so that what was measured is not measured twice. ± is the standard deviation over folds. How the code\n" +
+		"departs from the paper, and why: [docs/divergence.md](../docs/divergence.md).\n\n")
+	cost, trainings, err := l.cost()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "Behind it are %d trainings, which took %.0f minutes of one core.\n\n", trainings, cost/60)
+	sections := &strings.Builder{}
+	b.WriteString("| item | verdict |\n| --- | --- |\n")
+	for _, item := range items() {
+		text, err := os.ReadFile(o.file(item, "", ".md"))
+		if err != nil {
+			continue // not run yet
+		}
+		_, after, _ := strings.Cut(string(text), "**Verdict.** ")
+		verdict, _, _ := strings.Cut(after, "\n")
+		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", item.Name, anchor(item), verdict)
+		sections.WriteString("\n" + string(text))
+	}
+	return os.WriteFile(filepath.Join(o.dir, resultsFile), []byte(b.String()+sections.String()), 0o644)
+}
+
+// anchor is the address that a heading gets.
+func anchor(item Item) string {
+	keep := func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r > 127:
+			return r
+		}
+		return -1
+	}
+	return strings.Map(keep, strings.ToLower(item.Name+": "+item.Title))
+}
+
+// cost adds up the CPU seconds of all trainings that answers are kept of.
+func (l *Lab) cost() (seconds float64, trainings int, err error) {
+	seen := map[string]bool{}
+	err = filepath.WalkDir(filepath.Join(l.dir, "measured"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || seen[d.Name()] {
+			return err
+		}
+		seen[d.Name()] = true
+		k, err := readJSON[kept[json.RawMessage]](path)
+		if err != nil {
+			return err
+		}
+		seconds, trainings = seconds+k.Cost.CPUSeconds, trainings+1
+		return nil
+	})
+	return seconds, trainings, err
+}
