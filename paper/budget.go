@@ -202,7 +202,8 @@ func runBudget(ctx context.Context, l *Lab) (*Answer, error) {
 	p.line("permutation", x, polished.Permutation, seriesColour(0)).line("KernelSHAP", x, polished.Kernel, seriesColour(1))
 	p.dots("learned head", []float64{1}, []float64{polished.Head}, green, 4).dots("without polish", []float64{1}, []float64{plain.Head}, orange, 4)
 	p.dots("exact head", []float64{1}, []float64{max(exact.Head, 1e-7)}, black, 4)
-	p.Y.Min = 1e-7
+	p.yAxis(1e-7, 2)
+	p.Legend.Top = false
 	first := budgets[len(budgets)-1]
 	for i := len(budgets) - 1; i >= 0 && polished.Kernel[i] <= polished.Head; i-- {
 		first = budgets[i]

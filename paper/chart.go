@@ -47,7 +47,9 @@ func pale(c color.NRGBA, alpha uint8) color.NRGBA { c.A = alpha; return c }
 // panel is one system of axes.
 type panel struct {
 	*plot.Plot
-	err error
+	named int  // entries of the legend
+	fixed bool // the y axis is as it was set
+	err   error
 }
 
 func newPanel(title, x, y string) *panel {
@@ -77,12 +79,18 @@ func (p *panel) logY() *panel {
 	return p
 }
 
-// decades marks a logarithmic axis: powers of ten, and 2 and 5 times these if there are few.
+// decades marks a logarithmic axis: powers of ten, and some multiples of these if they are few.
 type decades struct{}
 
 func (decades) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	few := high/low < 300
+	labelled := []float64{1}
+	switch ratio := high / low; {
+	case ratio < 10:
+		labelled = []float64{1, 2, 3, 4, 6, 8}
+	case ratio < 300:
+		labelled = []float64{1, 2, 5}
+	}
 	for k := math.Floor(math.Log10(low)); k <= math.Log10(high); k++ {
 		for m := 1.0; m < 10; m++ {
 			at := m * math.Pow(10, k)
@@ -90,7 +98,7 @@ func (decades) Ticks(low, high float64) []plot.Tick {
 				continue
 			}
 			label := ""
-			if m == 1 || few && (m == 2 || m == 5) {
+			if slices.Contains(labelled, m) {
 				label = strconv.FormatFloat(at, 'g', 3, 64)
 			}
 			ticks = append(ticks, plot.Tick{Value: at, Label: label})
@@ -113,6 +121,35 @@ func points(x, y []float64) plotter.XYs {
 	return xy
 }
 
+// call puts what was drawn into the legend; no name, no entry.
+func (p *panel) call(name string, what plot.Thumbnailer) {
+	if name != "" {
+		p.named++
+		p.Legend.Add(name, what)
+	}
+}
+
+// yAxis fixes the ends of the y axis.
+func (p *panel) yAxis(low, high float64) *panel {
+	p.Y.Min, p.Y.Max, p.fixed = low, high, true
+	return p
+}
+
+// makeRoom keeps the legend off what is drawn.
+func (p *panel) makeRoom() {
+	if p.fixed || p.named == 0 {
+		return
+	}
+	p.fixed = true
+	const line = .085 // of the height
+	free := float64(p.named) * line / (1 - float64(p.named)*line)
+	if _, log := p.Y.Scale.(plot.LogScale); log {
+		p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, free)
+	} else {
+		p.Y.Max += free * (p.Y.Max - p.Y.Min)
+	}
+}
+
 func (p *panel) keep(err error) {
 	if p.err == nil {
 		p.err = err
@@ -128,9 +165,7 @@ func (p *panel) line(name string, x, y []float64, c color.NRGBA, dashes ...vg.Le
 	}
 	l.Color, l.Width, l.Dashes = c, vg.Points(1.4), dashes
 	p.Add(l)
-	if name != "" {
-		p.Legend.Add(name, l)
-	}
+	p.call(name, l)
 	return p
 }
 
@@ -143,9 +178,7 @@ func (p *panel) dots(name string, x, y []float64, c color.NRGBA, radius vg.Lengt
 	}
 	s.GlyphStyle = draw.GlyphStyle{Color: c, Radius: radius, Shape: draw.CircleGlyph{}}
 	p.Add(s)
-	if name != "" {
-		p.Legend.Add(name, s)
-	}
+	p.call(name, s)
 	return p
 }
 
@@ -162,9 +195,7 @@ func (p *panel) band(name string, x, low, high []float64, c color.NRGBA) *panel 
 	}
 	fill.Color, fill.LineStyle.Width = c, 0
 	p.Add(fill)
-	if name != "" {
-		p.Legend.Add(name, fill)
-	}
+	p.call(name, fill)
 	return p
 }
 
@@ -238,6 +269,7 @@ func (c Chart) drawOn(canvas draw.Canvas) error {
 		if p.err != nil {
 			return fmt.Errorf("panel %q: %w", p.Title.Text, p.err)
 		}
+		p.makeRoom()
 		grid[i/c.Columns][i%c.Columns] = p.Plot
 	}
 	tiles := draw.Tiles{Rows: rows, Cols: c.Columns, PadX: vg.Points(12), PadY: vg.Points(12), PadTop: vg.Points(4), PadBottom: vg.Points(4), PadLeft: vg.Points(4), PadRight: vg.Points(8)}

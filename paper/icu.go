@@ -89,7 +89,7 @@ func runICU(ctx context.Context, l *Lab) (*Answer, error) {
 			change[likelihood] = append(change[likelihood], r.First)
 			table.Rows = append(table.Rows, []string{set, likelihood, short(r.Doubt), fmt.Sprintf("%.1f %%", 100*r.First), fmt.Sprintf("%.1f %%", 100*r.Kept)})
 			p := newPanel(fmt.Sprintf("%s, %s: risk %.2f", set, likelihood, r.Patient), "z", "f + zσ")
-			p.X.Max = 3.6 // room for the legend
+			p.X.Max, p.fixed = 3.6, true // room for the legend beside the lines
 			for i, name := range r.Names {
 				p.line(name, []float64{0, 2}, []float64{r.Mean[i], r.Mean[i] + 2*r.Std[i]}, seriesColour(i))
 				data.Rows = append(data.Rows, []string{set, likelihood, name, full(r.Mean[i]), full(r.Std[i])})

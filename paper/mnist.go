@@ -213,8 +213,7 @@ func runMNIST(ctx context.Context, l *Lab) (*Answer, error) {
 	for _, digit := range digits {
 		panels := make([]*panel, 3)
 		for i, name := range []string{"precision", "recall", "F"} {
-			panels[i] = newPanel(fmt.Sprintf("digit %d", digit), "z", name)
-			panels[i].Y.Min, panels[i].Y.Max = 0, 1
+			panels[i] = newPanel(fmt.Sprintf("digit %d", digit), "z", name).yAxis(0, 1)
 		}
 		for m, model := range models {
 			k, err := ask(ctx, l, Training{Set: digitSet(digit), Head: model.head, Change: map[string]string{

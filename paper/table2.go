@@ -19,17 +19,18 @@ type paperRow struct {
 	best   float64 // of the paper's other models
 	paper  string  // set under the paper's protocol
 	clean  string  // without its leaks; "" if it has none
+	large  bool    // trained on two folds, and by the exact head only
 }
 
 func paperTable2() []paperRow {
 	return []paperRow{
-		{"PKSN", "rmse", .026, .040, "pksn-paper", "pksn"},
-		{"MED", "rmse", .447, .447, "med", ""},
-		{"BIKE", "rmse", .019, .008, "bike-paper", "bike"},
-		{"GAS", "rmse", .269, .150, "gas", ""},
-		{"FICO", "average_precision", .771, .773, "fico-paper", "fico"},
-		{"SPAM", "average_precision", .977, .983, "spam", ""},
-		{"CENS", "average_precision", .803, .831, "cens-paper", "adult"},
+		{"PKSN", "rmse", .026, .040, "pksn-paper", "pksn", false},
+		{"MED", "rmse", .447, .447, "med", "", false},
+		{"BIKE", "rmse", .019, .008, "bike-paper", "bike", true},
+		{"GAS", "rmse", .269, .150, "gas", "", false},
+		{"FICO", "average_precision", .771, .773, "fico-paper", "fico", false},
+		{"SPAM", "average_precision", .977, .983, "spam", "", false},
+		{"CENS", "average_precision", .803, .831, "cens-paper", "adult", true},
 	}
 }
 
@@ -37,7 +38,7 @@ func table2Item() Item {
 	return Item{
 		Name: "TABLE2", Title: "predictive performance on real tables",
 		Claim: "Table 2: PSI is on a par with interpretable and black-box models: RMSE .026 (PKSN), .447 (MED), .019 (BIKE), .269 (GAS), area under precision and recall .771 (FICO), .977 (SPAM), .803 (CENS).",
-		Protocol: "The exact head by its default recipe, the learned one on fold 0, hash folds. The paper's protocol as far as it is known: PKSN with the patient's number as an input, in standard deviations; BIKE with casual and registered riders, which add up to what is asked for, as a logarithm; " +
+		Protocol: "The exact head by its default recipe, hash folds (two of BIKE and CENS, five of the others), the learned one on fold 0. The paper's protocol as far as it is known: PKSN with the patient's number as an input, in standard deviations; BIKE with casual and registered riders, which add up to what is asked for, as a logarithm; " +
 			"FICO's codes as medians; CENS from the first of two files; GAS uncertain. Without leaks: the sets of `bench/`, whose results are read from there; PKSN then predicts another score in its own units, BIKE counts of riders. Hyperparameters were not searched, where the paper's were.",
 		Run: runTable2,
 	}
@@ -71,13 +72,18 @@ func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
 			}
 			return over(answers, func(x float64) float64 { return x }), nil
 		}
-		exact, err := of("exact", l.folds(5))
+		folds, learned := 5, spread{}
+		if r.large {
+			folds = 2
+		}
+		exact, err := of("exact", l.folds(folds))
 		if err != nil {
 			return nil, err
 		}
-		learned, err := of("learned", l.folds(1))
-		if err != nil {
-			return nil, err
+		if !r.large {
+			if learned, err = of("learned", l.folds(1)); err != nil {
+				return nil, err
+			}
 		}
 		clean, peer := "as left", ""
 		if r.clean != "" {
