@@ -1,0 +1,374 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/plot"
+	"github.com/psi-shapley/psi/table"
+)
+
+// plotFlags are what plot is asked for.
+type plotFlags struct {
+	out, data, format string
+	backend           choice
+	row               int
+	columns           []string
+	output            string
+	most              int
+	z                 float64
+	dark, json        bool
+}
+
+// plotted is what plot says of a picture.
+type plotted struct {
+	Schema string `json:"schema"`
+	Kind   string `json:"kind"`
+	File   string `json:"file"`
+	Data   string `json:"data"` // file of what was drawn; "" if it was not asked for
+	Model  string `json:"model"`
+	Title  string `json:"title"`
+	Read   string `json:"read"` // how to read it
+}
+
+// picture is a kind of picture and what it takes.
+type picture struct {
+	kind, shows string
+	rows        int  // of the table that it reads, at most; 0 is the one of --row
+	pairs       bool // it needs interactions
+	draw        func(*explain.Explanation, plot.Options) (*plot.Picture, error)
+	make        func(*plotting, context.Context) (*plot.Picture, error) // in place of draw, from more than an explanation
+}
+
+// Rows that a picture reads, at most: more change nothing that is seen, and pairs are many.
+const (
+	plotRows     = 5000
+	pairRows     = 500
+	fidelityRows = 100
+)
+
+func pictures() []picture {
+	return []picture{
+		{kind: "bar", shows: "how much each column moves predictions", rows: plotRows, draw: plot.Bar},
+		{kind: "beeswarm", shows: "a dot for each row and column: attribution and value", rows: plotRows, draw: plot.Beeswarm},
+		{kind: "waterfall", shows: "one row, from the base to its prediction", draw: plot.Waterfall},
+		{kind: "force", shows: "one row, what pushes up against what pushes down", draw: plot.Force},
+		{kind: "ranking", shows: "one row, the order of columns as doubt is granted to each", draw: plot.Ranking},
+		{kind: "dependence", shows: "what a column does by its value (--column)", rows: plotRows, draw: plot.Dependence},
+		{kind: "interaction", shows: "which pairs of columns act together", rows: pairRows, pairs: true, draw: plot.Interaction},
+		{kind: "decision", shows: "how rows come to their predictions", rows: plotRows, draw: plot.Decision},
+		{kind: "heatmap", shows: "attributions of many rows at once", rows: plotRows, draw: plot.Heatmap},
+		{kind: "groups", shows: "importance by the values of a column (--column)", rows: plotRows, draw: plot.Groups},
+		{kind: "calibration", shows: "whether probabilities or intervals hold what they promise", make: (*plotting).calibration},
+		{kind: "fidelity", shows: "attributions against Shapley values from all coalitions", make: (*plotting).fidelity},
+		{kind: "history", shows: "the training", make: (*plotting).history},
+	}
+}
+
+func (p *program) plotCommand() *cobra.Command {
+	var f plotFlags
+	help := &strings.Builder{}
+	for _, k := range pictures() {
+		fmt.Fprintf(help, "  %-12s %s\n", k.kind, k.shows)
+	}
+	c := &cobra.Command{
+		Use:   "plot KIND MODEL DATA -o FILE",
+		Short: "Draw explanations, or how far to trust a model",
+		Long: `plot draws what a model says of the rows of DATA, as SVG, PNG or PDF by the end of FILE.
+KIND is one of
+
+` + help.String() + `
+Intervals are mean ∓ z standard deviations. A missing cell is drawn as missing, never as 0.
+--data FILE writes what was drawn. Attributions tell what the model does, not what would
+happen if somebody changed a value.`,
+		Example: `  psi plot bar model.psi new.csv -o importance.svg
+  psi plot waterfall model.psi new.csv --row 17 -o row17.png
+  psi plot dependence model.psi new.csv --column age -o age.svg --data age.csv
+  psi plot calibration model.psi test.csv -o calibration.pdf`,
+		Args: arguments("KIND", modelArgument, dataArgument),
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the picture, ending in .svg, .png or .pdf")
+	flags.StringVar(&f.data, "data", "", "`FILE` for what was drawn, a table by its end")
+	flags.IntVar(&f.row, "row", 0, "row that a picture of one row shows, counted from 0")
+	flags.StringSliceVar(&f.columns, "column", nil, "`COLUMN` that a picture of a column shows (default the most important)")
+	flags.StringVar(&f.output, "output", "", "`CLASS` to show, of more than two (default the likeliest of a row, or the first)")
+	flags.IntVar(&f.most, "most", 15, "columns shown at most")
+	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
+	flags.BoolVar(&f.dark, "dark", false, "light on dark")
+	addBackend(flags, &f.backend)
+	addInputFormat(flags, &f.format)
+	addJSON(flags, &f.json)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.plot(cmd.Context(), args[0], args[1], args[2], &f)
+	}
+	return c
+}
+
+// plotting is a picture being made.
+type plotting struct {
+	*modelData
+	kind    picture
+	flags   *plotFlags
+	options plot.Options
+}
+
+func (p *program) plot(ctx context.Context, kind, path, argument string, f *plotFlags) error {
+	kinds := pictures()
+	at := slices.IndexFunc(kinds, func(k picture) bool { return k.kind == kind })
+	if at < 0 {
+		names := make([]string, len(kinds))
+		for i, k := range kinds {
+			names[i] = k.kind
+		}
+		return &usageError{fmt.Sprintf("there is no picture %q", kind), "choose " + either(names)}
+	}
+	format, err := f.check()
+	if err != nil {
+		return err
+	}
+	d, err := p.data(argument, f.format)
+	if err != nil {
+		return err
+	}
+	if err := d.checkFormat(); err != nil {
+		return err
+	}
+	model, err := psi.OpenOn(path, f.backend.word)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	if err := (&explainFlags{output: f.output}).checkOutput(path, model.Manifest()); err != nil {
+		return err
+	}
+	m := &plotting{
+		modelData: &modelData{data: d, program: p, path: path, model: model}, kind: kinds[at], flags: f,
+		options: plot.Options{Columns: f.columns, Output: f.output, Most: f.most, Dark: f.dark},
+	}
+	drawn, err := m.picture(ctx)
+	if err != nil {
+		return m.blame(err, d.name)
+	}
+	if err := p.writePicture(drawn, f.out, format); err != nil {
+		return err
+	}
+	if f.data != "" {
+		if err := writeTable(ctx, f.data, drawn.Data); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return p.document(plotted{"psi.plot/v1", kind, f.out, f.data, model.Digest(), drawn.Title, drawn.Read})
+	}
+	p.note("%s: %s. %s", f.out, strings.TrimSuffix(drawn.Title, "."), drawn.Read)
+	return nil
+}
+
+// check settles what can be settled without the model.
+func (f *plotFlags) check() (format string, err error) {
+	switch {
+	case f.out == "":
+		return "", &usageError{"no file for the picture is named", "add -o FILE, ending in .svg, .png or .pdf"}
+	case !(f.z > 0):
+		return "", &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
+	case f.row < 0:
+		return "", &usageError{fmt.Sprintf("--row is %d", f.row), "rows are counted from 0"}
+	case f.most < 1:
+		return "", &usageError{fmt.Sprintf("--most is %d", f.most), "give a whole number from 1 up"}
+	}
+	if format, err = plot.FormatOf(f.out); err != nil {
+		return "", &usageError{fmt.Sprintf("the end of %q tells no format of a picture", f.out), "use .svg, .png or .pdf"}
+	}
+	if f.data != "" {
+		if err := checkTablePath(f.data); err != nil {
+			return "", err
+		}
+	}
+	return format, checkPlace(f.out)
+}
+
+// picture draws.
+func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
+	if m.kind.make != nil {
+		return m.kind.make(m, ctx)
+	}
+	o := psi.Explain{Z: m.flags.z, Interactions: m.kind.pairs}
+	most := m.kind.rows
+	if most == 0 {
+		o.From, o.To = m.flags.row, m.flags.row+1
+	}
+	e, err := m.explained(ctx, o, most)
+	if err != nil {
+		return nil, err
+	}
+	if e.Rows == 0 && most == 0 {
+		return nil, &plainError{m.name, fmt.Sprintf("it has no row %d", m.flags.row), "rows are counted from 0"}
+	}
+	return m.kind.draw(e, m.options)
+}
+
+// explained are the first rows as one explanation.
+func (m *plotting) explained(ctx context.Context, o psi.Explain, most int) (*explain.Explanation, error) {
+	var parts []*explain.Explanation
+	for part, err := range m.explanations(o, most)(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part.rows)
+	}
+	if len(parts) == 0 {
+		return m.model.NoRows(o)
+	}
+	e, err := explain.Join(parts)
+	if err == nil && most > 0 && e.Rows == most {
+		m.program.note("drawn from the first %d rows", most)
+	}
+	return e, err
+}
+
+// fidelity compares with all coalitions, which are too many beyond 16 columns.
+func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
+	fast, err := m.explained(ctx, psi.Explain{}, fidelityRows)
+	if err != nil {
+		return nil, err
+	}
+	exact, err := m.explained(ctx, psi.Explain{Mode: explain.Exact}, fidelityRows)
+	if err != nil {
+		return nil, err
+	}
+	return plot.Fidelity(fast, exact, m.options)
+}
+
+func (m *plotting) history(context.Context) (*plot.Picture, error) {
+	return plot.History(bytes.NewReader(m.model.History()), m.options)
+}
+
+// calibration needs the truth.
+func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
+	m.measure = true
+	source, err := m.whole()
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	promises := newPromises(m.model.Manifest())
+	for {
+		chunk, err := source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		truth := chunk.Column(m.model.Manifest().Target)
+		if truth == nil {
+			return nil, &plainError{m.name, fmt.Sprintf("it lacks the target %q", m.model.Manifest().Target), "give rows whose outcome is known"}
+		}
+		predicted, err := m.model.Predict(ctx, chunk.Source())
+		if err != nil {
+			return nil, err
+		}
+		promises.add(predicted, truth)
+	}
+	return plot.Calibration(promises.shares(), promises.name, m.options)
+}
+
+// promises of a model: intervals of a number, probabilities of classes.
+type promises struct {
+	name    string
+	classes []string
+	levels  []float64 // of intervals
+	within  []int
+	rows    int
+	bins    eval.Calibration
+}
+
+func newPromises(m psi.Manifest) *promises {
+	p := &promises{name: "level of the interval", classes: m.Classes()}
+	if p.classes != nil {
+		p.name = "probability of a class"
+		return p
+	}
+	for level := .1; level < .95; level += .1 {
+		p.levels = append(p.levels, level)
+	}
+	p.levels = append(p.levels, .95, .99)
+	p.within = make([]int, len(p.levels))
+	return p
+}
+
+func (p *promises) add(predicted *psi.Prediction, truth *table.Column) {
+	for row := range predicted.Rows() {
+		if !truth.Observed[row] {
+			continue
+		}
+		p.rows++
+		if p.classes == nil {
+			off := truth.Numbers[row] - predicted.Mean[row]
+			for i, level := range p.levels {
+				z := distuv.UnitNormal.Quantile((1 + level) / 2)
+				if off <= z*predicted.Std[row] && off >= -z*predicted.Std[row] {
+					p.within[i]++
+				}
+			}
+			continue
+		}
+		if len(p.classes) == 2 {
+			p.bins.Add(truth.Text(row) == p.classes[1], predicted.Probability[row], 1)
+			continue
+		}
+		for k, class := range p.classes {
+			p.bins.Add(truth.Text(row) == class, predicted.Probability[row*len(p.classes)+k], 1)
+		}
+	}
+}
+
+func (p *promises) shares() []plot.Share {
+	var list []plot.Share
+	for i, level := range p.levels {
+		if p.rows > 0 {
+			list = append(list, plot.Share{Promised: level, Kept: float64(p.within[i]) / float64(p.rows), Rows: p.rows})
+		}
+	}
+	for _, b := range p.bins.Bins() {
+		list = append(list, plot.Share{Promised: b.Mean, Kept: b.Share, Rows: b.Count})
+	}
+	return list
+}
+
+// writePicture makes a file that appears whole or not at all.
+func (p *program) writePicture(drawn *plot.Picture, path, format string) error {
+	out, err := p.stage(destination{path: path})
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if err := drawn.Write(out, format); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+func writeTable(ctx context.Context, path string, t *table.Table) error {
+	sink, err := table.Create(path)
+	if err != nil {
+		return err
+	}
+	defer sink.Abort()
+	if err := sink.Write(ctx, t); err != nil {
+		return err
+	}
+	return sink.Close()
+}

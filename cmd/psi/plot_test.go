@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every kind of picture is drawn and said to be, with the data behind it.
+func TestPlots(t *testing.T) {
+	dir := t.TempDir()
+	for _, k := range pictures() {
+		for _, end := range []string{".svg", ".png"} {
+			out, data := filepath.Join(dir, k.kind+end), filepath.Join(dir, k.kind+end+".csv")
+			args := []string{"plot", k.kind, fixtures.model, fixtures.table, "-o", out, "--data", data}
+			if k.kind == "groups" {
+				args = append(args, "--column", "x1")
+			}
+			o := mustRun(t, args...)
+			if o.stdout != "" || !strings.Contains(o.stderr, out) {
+				t.Errorf("%s: stdout %q, stderr %q", k.kind, o.stdout, o.stderr)
+			}
+			picture, err := os.ReadFile(out)
+			if err != nil || len(picture) < 500 {
+				t.Errorf("%s: %d bytes, %v", out, len(picture), err)
+			}
+			if drawn := readTable(t, data); drawn.Rows() == 0 {
+				t.Errorf("%s: no data", k.kind)
+			}
+		}
+	}
+}
+
+func TestPlotJSON(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "bar.svg")
+	o := mustRun(t, "plot", "bar", fixtures.model, fixtures.table, "-o", out, "--json")
+	if d := wantJSON(t, o, "psi.plot/v1"); d["kind"] != "bar" || d["file"] != out || d["title"] == "" || d["read"] == "" {
+		t.Errorf("document %v", d)
+	}
+}
+
+// The row that is asked for is drawn.
+func TestPlotOfARow(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "w.csv")
+	o := mustRun(t, "plot", "waterfall", fixtures.model, fixtures.table, "--row", "7", "-o", filepath.Join(dir, "w.pdf"), "--data", data)
+	if !strings.Contains(o.stderr, "Row 7:") {
+		t.Errorf("stderr %q", o.stderr)
+	}
+	wide := filepath.Join(dir, "e.csv")
+	mustRun(t, "explain", fixtures.model, fixtures.table, "--rows", "7:8", "-o", wide)
+	all, drawn := readTable(t, wide), readTable(t, data)
+	for i := range drawn.Rows() {
+		name := drawn.Columns[0].Text(i)
+		if got, want := drawn.Column("mean").Numbers[i], all.Column(name).Numbers[0]; got != want {
+			t.Errorf("%s: %g drawn, %g explained", name, got, want)
+		}
+	}
+}
+
+func TestPlotsThatCannotBe(t *testing.T) {
+	svg := filepath.Join(t.TempDir(), "p.svg")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"pie", fixtures.model, fixtures.table, "-o", svg}, 2, "no picture \"pie\""},
+		{[]string{"bar", fixtures.model, fixtures.table}, 2, "-o FILE"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", "p.gif"}, 2, ".svg, .png or .pdf"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--z", "0"}, 2, "--z"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--most", "0"}, 2, "--most"},
+		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "-1"}, 2, "--row"},
+		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "100000"}, 1, "no row 100000"},
+		{[]string{"dependence", fixtures.model, fixtures.table, "-o", svg, "--column", "height"}, 1, "height"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--output", "A"}, 1, "no classes"},
+	} {
+		o := run(t, append([]string{"plot"}, c.args...)...)
+		if o.code != c.code || !strings.Contains(o.stderr, c.says) {
+			t.Errorf("%v: exit %d, stderr %q; want %d and %q", c.args, o.code, o.stderr, c.code, c.says)
+		}
+		if _, err := os.Stat(svg); err == nil {
+			t.Errorf("%v left a picture", c.args)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package plot
+
+import (
+	"image/color"
+	"math"
+
+	gonum "gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// theme is the colours of a picture.
+type theme struct{ background, ink, faint, up, down, missing color.NRGBA }
+
+// Up and down are Okabe and Ito's vermilion and blue, which people with any kind of sight tell apart.
+func themeOf(o Options) theme {
+	t := theme{
+		background: color.NRGBA{255, 255, 255, 255}, ink: color.NRGBA{30, 30, 30, 255}, faint: color.NRGBA{215, 215, 215, 255},
+		up: color.NRGBA{213, 94, 0, 255}, down: color.NRGBA{0, 114, 178, 255}, missing: color.NRGBA{150, 150, 150, 255},
+	}
+	if o.Dark {
+		t.background, t.ink, t.faint = color.NRGBA{24, 26, 30, 255}, color.NRGBA{230, 230, 230, 255}, color.NRGBA{62, 66, 74, 255}
+		t.up, t.down = color.NRGBA{240, 140, 60, 255}, color.NRGBA{86, 180, 233, 255}
+	}
+	return t
+}
+
+// sign is the colour of what raises or lowers.
+func (t theme) sign(x float64) color.NRGBA {
+	if x < 0 {
+		return t.down
+	}
+	return t.up
+}
+
+// ramp goes from low to high: of a cell's place among the values of its column.
+func (t theme) ramp(share float64) color.NRGBA {
+	middle := color.NRGBA{186, 130, 180, 255}
+	if share < .5 {
+		return mix(t.down, middle, 2*share)
+	}
+	return mix(middle, t.up, 2*share-1)
+}
+
+// diverging is faint at 0 and the sign's colour at ∓1.
+func (t theme) diverging(x float64) color.NRGBA {
+	return mix(t.background, t.sign(x), math.Min(1, math.Abs(x)))
+}
+
+func mix(a, b color.NRGBA, share float64) color.NRGBA {
+	at := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + share*(float64(b)-float64(a)))) }
+	return color.NRGBA{at(a.R, b.R), at(a.G, b.G), at(a.B, b.B), 255}
+}
+
+func pale(c color.NRGBA, alpha uint8) color.NRGBA {
+	c.A = alpha
+	return c
+}
+
+// newPlot has axes in the theme's colours.
+func (t theme) newPlot(title, x, y string) *gonum.Plot {
+	p := gonum.New()
+	p.BackgroundColor = t.background
+	styles := []*draw.TextStyle{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle}
+	for _, s := range styles {
+		s.Color = t.ink
+		setFont(&s.Font, 10)
+	}
+	p.Title.TextStyle.Font.Size = vg.Points(12)
+	p.Title.Padding = vg.Points(8)
+	for _, a := range []*gonum.Axis{&p.X, &p.Y} {
+		a.Color, a.Tick.Color = t.ink, t.ink
+		a.Label.Padding = vg.Points(4)
+	}
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Legend.Top = true
+	return p
+}
+
+func setFont(f *font.Font, size float64) { f.Variant, f.Size = "Sans", vg.Points(size) }
+
+// box fills a rectangle.
+func box(p *gonum.Plot, x0, y0, x1, y1 float64, c color.Color) {
+	square, err := plotter.NewPolygon(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+	if err != nil {
+		panic(err) // four finite corners
+	}
+	square.Color, square.LineStyle.Width = c, 0
+	p.Add(square)
+}
+
+// line draws a line through points.
+func line(p *gonum.Plot, c color.Color, width float64, xy plotter.XYs, dashes ...vg.Length) *plotter.Line {
+	l := &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: c, Width: vg.Points(width), Dashes: dashes}}
+	p.Add(l)
+	return l
+}
+
+// whisker is an interval across, with ends.
+func whisker(p *gonum.Plot, c color.Color, low, high, y float64) {
+	const end = .14
+	line(p, c, 1, plotter.XYs{{X: low, Y: y}, {X: high, Y: y}})
+	for _, x := range []float64{low, high} {
+		line(p, c, 1, plotter.XYs{{X: x, Y: y - end}, {X: x, Y: y + end}})
+	}
+}
+
+// text writes beside a point; right is to the left of it.
+func (t theme) text(p *gonum.Plot, x, y float64, words string, c color.Color, align draw.XAlignment) {
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{words}})
+	if err != nil {
+		panic(err) // one label for one point
+	}
+	style := &labels.TextStyle[0]
+	style.Color, style.XAlign, style.YAlign = c, align, draw.YCenter
+	setFont(&style.Font, 9)
+	p.Add(labels)
+}
+
+// namesDown makes the y axis a list of names, the first on top, at n−1 … 0.
+func namesDown(p *gonum.Plot, names []string) {
+	ticks := make([]gonum.Tick, len(names))
+	for i, name := range names {
+		ticks[i] = gonum.Tick{Value: float64(len(names) - 1 - i), Label: name}
+	}
+	p.Y.Tick.Marker = gonum.ConstantTicks(ticks)
+	p.Y.Tick.Length, p.Y.Width = 0, 0
+	p.Y.Min, p.Y.Max = -.7, float64(len(names))-.3
+}
+
+// shorten keeps long names on the page.
+func shorten(name string, most int) string {
+	runes := []rune(name)
+	if len(runes) <= most {
+		return name
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// series is the colour of a series by its number (Okabe and Ito).
+func (t theme) series(i int) color.NRGBA {
+	return []color.NRGBA{t.down, t.up, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255}}[i%6]
+}
