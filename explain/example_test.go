@@ -57,6 +57,31 @@ func ExampleText() {
 	// .arrow or .json.
 }
 
+// Two reasons for each bill, and no more than are sure.
+func ExampleText_reasons() {
+	if err := explain.Text(os.Stdout, insurance(), explain.TextOptions{Width: 72, Reasons: 3}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// What is sure to have raised or lowered the prediction, starting from the
+	// base: the prediction where no column is known. Only a column whose
+	// interval of ± 2 standard deviations holds no 0 is named.
+	// Exact: these are the Shapley values of the model.
+	//
+	// Row 0: prediction 18940 ± 4600, 5670 above the base of 13270
+	//   1. smoker = yes raises it by 10520 (9300 to 11740)
+	//   2. age = 19 lowers it by 4210 (3390 to 5030)
+	//   no other column is sure to raise or to lower it
+	//
+	// Row 1: prediction 3120 ± 2800, 10150 below the base of 13270
+	//   1. age = 18 lowers it by 5150 (4550 to 5750)
+	//   2. smoker = no lowers it by 5000 (4800 to 5200)
+	//   no other column is sure to raise or to lower it
+	//
+	// All rows and columns as numbers: -o FILE, ending in .csv, .parquet,
+	// .arrow or .json.
+}
+
 // income explains whether a person earns more than 50,000: one output, the positive class, on
 // the scale of log odds.
 func income() *explain.Explanation {

@@ -16,6 +16,7 @@ type TextOptions struct {
 	ASCII   bool // draw with ASCII only; names and cells stay as they are
 	Players int  // most players shown of a row; the rest are added up
 	Rows    int  // most rows shown
+	Reasons int  // if not 0, say in words, of so many players at most, what is sure; nothing else
 }
 
 func (o TextOptions) orDefaults() TextOptions {
@@ -111,8 +112,13 @@ func (t *textWriter) header() {
 	if slices.Contains(e.Values, nil) {
 		players = "column or group of columns"
 	}
-	t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
-		"%s where no column is known. %s%s", players, what, start, scale, t.doubt()))
+	if t.Reasons > 0 {
+		t.paragraph(fmt.Sprintf("What is sure to have raised or lowered %s, starting from the base: %s where no column is known. "+
+			"Only a %s whose interval of %s %g standard deviations holds no 0 is named. %s", what, start, players, t.plusMinus(), e.Z, scale))
+	} else {
+		t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
+			"%s where no column is known. %s%s", players, what, start, scale, t.doubt()))
+	}
 	switch {
 	case e.Exact:
 		t.paragraph("Exact: these are the Shapley values of the model.")
@@ -168,6 +174,10 @@ func (t *textWriter) row(row, output int) {
 	lines, missing := t.lines(row, output)
 	digits := t.digitsFor(lines)
 	t.verdict(row, output, digits)
+	if t.Reasons > 0 {
+		t.reasons(row, output, digits)
+		return
+	}
 	t.block(lines, digits)
 
 	at := e.at(row, output)

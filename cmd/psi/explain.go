@@ -27,6 +27,7 @@ type explainFlags struct {
 	output       string
 	against      string
 	interactions bool
+	reasons      int
 	unknown      []string
 	group        []string
 }
@@ -51,6 +52,7 @@ DATA is a file, a quoted pattern such as 'part-*.csv' (the first column then nam
 file), or - with --format.`,
 		Example: `  psi explain model.psi new.csv
   psi explain model.psi new.csv --rows 40:41 --interactions
+  psi explain model.psi new.csv --rows 40:41 --reasons 3
   psi explain model.psi new.csv --unknown income,age
   psi explain flowers.psi new.csv --output setosa --against virginica
   psi explain model.psi new.csv --group home=street,town --group body=height,weight
@@ -67,6 +69,7 @@ file), or - with --format.`,
 	flags.StringVar(&f.output, "output", "", "`CLASS` to explain, of more than two (default all)")
 	flags.StringVar(&f.against, "against", "", "with --output, the `CLASS` that it is held against: why the one and not the other")
 	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns to explain as one, in place of the model's own groups; may be repeated")
+	flags.IntVar(&f.reasons, "reasons", 0, "on the screen, say in words the `K` most important reasons whose interval holds no 0")
 	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too (not in tables)")
 	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
 	flags.Var(&f.layout, "layout", "of a table: a line for each row, or for each row and column")
@@ -107,7 +110,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return in.blame(err, rows.name)
 	}
-	out, err := p.explanationSink(to, f.layout.word, rows.pattern, none)
+	out, err := p.explanationSink(to, f, rows.pattern, none)
 	if err != nil {
 		return err
 	}
@@ -139,6 +142,10 @@ func (f *explainFlags) options(to destination) (psi.Explain, error) {
 	switch {
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
+	case f.reasons < 0:
+		return o, &usageError{fmt.Sprintf("--reasons is %d", f.reasons), "give a whole number from 1 up"}
+	case f.reasons > 0 && to.format != textFormat:
+		return o, &usageError{"--reasons are words for the screen", "leave out -o, --format and --json: their mean, lower and upper say the same in numbers"}
 	case f.top < 1:
 		return o, &usageError{fmt.Sprintf("--top is %d", f.top), "give a whole number from 1 up"}
 	case f.interactions && !to.json && to.format != textFormat:

@@ -23,8 +23,8 @@ type explanationSink struct {
 	empty    *explain.Explanation
 }
 
-func (p *program) explanationSink(to destination, layout string, withFile bool, none *explain.Explanation) (*explanationSink, error) {
-	s := &explanationSink{long: layout == "long", withFile: withFile, empty: none}
+func (p *program) explanationSink(to destination, f *explainFlags, withFile bool, none *explain.Explanation) (*explanationSink, error) {
+	s := &explanationSink{long: f.layout.word == "long", withFile: withFile, empty: none}
 	var err error
 	switch {
 	case to.json:
@@ -32,7 +32,7 @@ func (p *program) explanationSink(to destination, layout string, withFile bool, 
 			s.json = explain.NewJSONWriter(s.stage)
 		}
 	case to.format == textFormat:
-		s.text = &textSink{program: p, withFile: withFile}
+		s.text = &textSink{program: p, withFile: withFile, reasons: f.reasons}
 	default:
 		s.table, err = p.tableSink(to)
 	}
@@ -100,6 +100,7 @@ func (s *explanationSink) Abort() error {
 type textSink struct {
 	program  *program
 	withFile bool
+	reasons  int
 	files    []string
 	parts    map[string][]*explain.Explanation
 }
@@ -130,7 +131,7 @@ func (s *textSink) close() error {
 		if s.withFile {
 			text.WriteString(file + "\n\n")
 		}
-		if err := explain.Text(&text, whole, explain.TextOptions{Width: s.program.stdoutWidth()}); err != nil {
+		if err := explain.Text(&text, whole, explain.TextOptions{Width: s.program.stdoutWidth(), Reasons: s.reasons}); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,19 @@ func TestResultFiles(t *testing.T) {
 	}
 }
 
+// Reasons are words, for the screen alone.
+func TestReasons(t *testing.T) {
+	o := mustRun(t, "explain", fixtures.model, fixtures.table, "--rows", "3:5", "--reasons", "2")
+	if !strings.Contains(o.stdout, "  1. ") || strings.Contains(o.stdout, "  3. ") || !strings.Contains(o.stdout, "Row 4:") {
+		t.Errorf("stdout %q", o.stdout)
+	}
+	for _, args := range [][]string{{"--reasons", "-1"}, {"--reasons", "2", "--json"}, {"--reasons", "2", "-o", filepath.Join(t.TempDir(), "e.csv")}} {
+		if o := run(t, append([]string{"explain", fixtures.model, fixtures.table}, args...)...); o.code != 2 || !strings.Contains(o.stdout+o.stderr, "--reasons") {
+			t.Errorf("%v: exit %d, %q", args, o.code, o.stderr)
+		}
+	}
+}
+
 func TestExplanationJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "e.json")
 	mustRun(t, "explain", fixtures.model, fixtures.table, "--rows", "5:8", "--interactions", "--mode", "exact", "--z", "1", "--top", "1", "-o", path)

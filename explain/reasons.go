@@ -1,0 +1,59 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Reasons are the players of a row that are sure to have raised or lowered an output: those whose interval
+// mean ∓ Z·std does not hold 0, the largest first, at most so many.
+func (e *Explanation) Reasons(row, output, most int) []int {
+	var sure []int
+	mean, std, observed := e.means(row, output), e.stds(row, output), e.observed(row)
+	for d := range e.Players {
+		if observed[d] && math.Abs(mean[d]) > e.Z*std[d] {
+			sure = append(sure, d)
+		}
+	}
+	slices.SortStableFunc(sure, func(a, b int) int { return larger(mean[a], mean[b]) })
+	return sure[:min(len(sure), most)]
+}
+
+// reasons says in words what is sure.
+func (t *textWriter) reasons(row, output int, digits digits) {
+	e := t.e
+	sure := e.Reasons(row, output, t.Reasons)
+	for i, d := range sure {
+		mean, reach := e.means(row, output)[d], e.Z*e.stds(row, output)[d]
+		verb := "raises it by"
+		if mean < 0 {
+			verb = "lowers it by"
+		}
+		size := math.Abs(mean)
+		t.note(fmt.Sprintf("%d. %s %s %s (%s to %s)", i+1, t.reason(row, d), verb, digits.plain(size), digits.plain(size-reach), digits.plain(size+reach)))
+	}
+	switch {
+	case len(sure) == 0:
+		t.note("no column is sure to raise or to lower it")
+	case len(sure) < t.Reasons:
+		t.note("no other column is sure to raise or to lower it")
+	}
+}
+
+// reason is a player with what it is in the row.
+func (t *textWriter) reason(row, d int) string {
+	e := t.e
+	text := t.name(e.Players[d])
+	switch c := e.Values[d]; {
+	case c == nil:
+	case !c.Observed[row]:
+		text += " missing"
+	default:
+		text += " = " + shorten(clean(valueText(c, row)), t.Width/4, t.sign("…", "..."))
+		if e.other(row, d) {
+			text += otherMark
+		}
+	}
+	return text
+}
