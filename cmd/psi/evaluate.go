@@ -45,24 +45,18 @@ it. Give rows that the model was not trained on: on its own it does better.`,
 
 // measure opens a model and a table with its target.
 func (p *program) measure(path, argument string, f measureFlags, do func(*psi.Model, psi.Source) error) error {
-	d, err := p.data(argument, f.format)
+	d, err := p.open(path, argument, f.format, f.backend)
 	if err != nil {
 		return err
 	}
-	if err := d.checkFormat(); err != nil {
-		return err
-	}
-	model, err := psi.OpenOn(path, f.backend.word)
-	if err != nil {
-		return err
-	}
-	defer model.Close()
-	rows, err := (&modelData{data: d, program: p, model: model, measure: true}).whole()
+	defer d.model.Close()
+	d.measure = true
+	rows, err := d.whole()
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	return inFile(do(model, rows), d.name)
+	return inFile(do(d.model, rows), d.name)
 }
 
 func (p *program) evaluate(ctx context.Context, m *psi.Model, rows psi.Source, asJSON bool) error {

@@ -21,6 +21,22 @@ type modelData struct {
 	told    []string // columns of which it was said that they are ignored
 }
 
+// open opens a model and finds its data. The caller closes the model.
+func (p *program) open(path, argument, format string, backend choice) (*modelData, error) {
+	d, err := p.data(argument, format)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkFormat(); err != nil {
+		return nil, err
+	}
+	model, err := psi.OpenOn(path, backend.word)
+	if err != nil {
+		return nil, err
+	}
+	return &modelData{data: d, program: p, path: path, model: model}, nil
+}
+
 // options read the columns that are wanted and note the others.
 func (d *modelData) options(ignored *[]string) table.Options {
 	o := d.model.ReadOptions()

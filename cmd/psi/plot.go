@@ -138,23 +138,16 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	if err != nil {
 		return err
 	}
-	d, err := p.data(argument, f.format)
+	d, err := p.open(path, argument, f.format, f.backend)
 	if err != nil {
 		return err
 	}
-	if err := d.checkFormat(); err != nil {
-		return err
-	}
-	model, err := psi.OpenOn(path, f.backend.word)
-	if err != nil {
-		return err
-	}
-	defer model.Close()
-	if err := (&explainFlags{output: f.output}).checkOutput(path, model.Manifest()); err != nil {
+	defer d.model.Close()
+	if err := (&explainFlags{output: f.output}).checkOutput(path, d.model.Manifest()); err != nil {
 		return err
 	}
 	m := &plotting{
-		modelData: &modelData{data: d, program: p, path: path, model: model}, kind: kinds[at], flags: f,
+		modelData: d, kind: kinds[at], flags: f,
 		options: plot.Options{Columns: f.columns, Output: f.output, Most: f.most, Dark: f.dark},
 	}
 	drawn, err := m.picture(ctx)
@@ -165,12 +158,12 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		return err
 	}
 	if f.data != "" {
-		if err := writeTable(ctx, f.data, drawn.Data); err != nil {
+		if err := p.writeTable(ctx, destination{path: f.data}, drawn.Data); err != nil {
 			return err
 		}
 	}
 	if f.json {
-		return p.document(plotted{"psi.plot/v1", kind, f.out, f.data, model.Digest(), drawn.Title, drawn.Read})
+		return p.document(plotted{"psi.plot/v1", kind, f.out, f.data, d.model.Digest(), drawn.Title, drawn.Read})
 	}
 	p.note("%s: %s. %s", f.out, strings.TrimSuffix(drawn.Title, "."), drawn.Read)
 	return nil
@@ -359,16 +352,4 @@ func (p *program) writePicture(drawn *plot.Picture, path, format string) error {
 		return err
 	}
 	return out.Close()
-}
-
-func writeTable(ctx context.Context, path string, t *table.Table) error {
-	sink, err := table.Create(path)
-	if err != nil {
-		return err
-	}
-	defer sink.Abort()
-	if err := sink.Write(ctx, t); err != nil {
-		return err
-	}
-	return sink.Close()
 }
