@@ -25,6 +25,9 @@ var ffnnNet = map[string]string{"net": "ffnn", "bins": "1", "frequencies": "0", 
 // gridSteps is the length of a training of the grid; heads are compared by their whole recipe.
 const gridSteps = "600"
 
+// gridFolds are those on which a net of the grid is trained.
+var gridFolds = map[string]int{"menn": 2, "ffnn": 1}
+
 // gridTraining is one of the grid's: the learned head as the paper has it, D_SHAP with the labels, no polish.
 func gridTraining(set string, fold int, net, estimator, beta string) Training {
 	t := Training{Set: set, Fold: fold, Head: "learned", Change: map[string]string{
@@ -42,8 +45,8 @@ func table1Item() Item {
 		Claim: "Table 1: the MENN predicts better than an FFNN on all five sets and all β′; best RMSE .582, .004, .120, .579, .416. " +
 			"On synth3 β′ = 1 costs it: 1.118.",
 		Protocol: "8,000 rows a set, hash folds, a tenth of the training rows to validate. Nets MENN and FFNN (the trunk reads [x·R, R]) " +
-			"× β′ × estimators `abs` (the paper's), `product` (unbiased) and `ls` (ours), learned head, " + gridSteps + " steps, no polish, two folds; " +
-			"five folds for the best β′ of each row, by the error of all sets relative to the best. Beside it both heads by their whole default recipe, the exact one on five folds, the learned one on two. " +
+			"× β′ × estimators `abs` (the paper's), `product` (unbiased) and `ls` (ours), learned head, " + gridSteps + " steps, no polish, two folds of MENN, one of FFNN; " +
+			"the table shows the best β′ of each row, by the error of all sets relative to the best. Beside it both heads by their whole default recipe, the exact one on five folds, the learned one on two. " +
 			"Fidelity is the error of f_d against all coalitions of the same model, relative to their size; truth that against the true attributions.",
 		Run: runTable1,
 	}
@@ -99,31 +102,50 @@ func runTable1(ctx context.Context, l *Lab) (*Answer, error) {
 	for _, net := range nets {
 		for _, estimator := range estimators {
 			for _, beta := range betas {
-				row := gridRow{net, estimator, beta}
-				run := func(folds []int) (err error) {
-					grid[row], err = compare(ctx, l, folds, func(set string, fold int) Training {
-						return gridTraining(set, fold, net, estimator, beta)
-					})
-					return err
-				}
-				if err := run(l.folds(2)); err != nil {
+				r, err := compare(ctx, l, l.folds(gridFolds[net]), func(set string, fold int) Training {
+					return gridTraining(set, fold, net, estimator, beta)
+				})
+				if err != nil {
 					return nil, err
 				}
-			}
-			best := bestBeta(grid, net, estimator)
-			var err error
-			grid[best], err = compare(ctx, l, l.folds(5), func(set string, fold int) Training {
-				return gridTraining(set, fold, net, estimator, best.beta)
-			})
-			if err != nil {
-				return nil, err
+				grid[gridRow{net, estimator, beta}] = r
 			}
 		}
 	}
-	a.Tables = []Table{table1Summary(heads, grid), table1Grid(grid), table1Heads(heads)}
+	raw, err := rawNets(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	a.Tables = []Table{table1Summary(heads, grid), table1Grid(grid), raw, table1Heads(heads)}
 	a.Charts = []Chart{table1Chart(heads, grid)}
 	a.Verdict, a.Text = table1Verdict(heads, grid)
 	return a, nil
+}
+
+// rawNets compares the nets on numbers as they are, with time to learn: in the grid the MENN reads lifted numbers, as psi
+// does by default, from which waves are learned in few steps.
+func rawNets(ctx context.Context, l *Lab) (Table, error) {
+	t := Table{Name: "table1-raw", Header: []string{"numbers as they are, 3,000 steps, `ls`, β′ = 0.1, fold 0", "MENN", "FFNN", "paper's best MENN", "paper's best FFNN"}}
+	for k, set := range synthNames[:3] {
+		cells := []string{set}
+		for _, change := range []map[string]string{{"bins": "1", "frequencies": "0", "hidden": "1"}, ffnnNet} {
+			training := Training{Set: set, Head: "learned", Change: map[string]string{"beta": "0.1", "polish_steps": "0", "steps": "3000", "spread_steps": "10"}}
+			answer, err := ask(ctx, l, training.with(change), "truth", compareWithTruth)
+			if err != nil {
+				return t, err
+			}
+			cells = append(cells, short(answer.Answer.RMSE))
+		}
+		for _, net := range nets {
+			best := math.Inf(1)
+			for b := range betas {
+				best = min(best, paperTable1[net][b][k])
+			}
+			cells = append(cells, short(best))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t, nil
 }
 
 // bestBeta is the β′ whose error is least over the sets, each relative to the least of that set.
@@ -247,11 +269,12 @@ func table1Verdict(heads map[string]gridResult, grid map[gridRow]gridResult) (ve
 		}
 	}
 	at := func(estimator string) spread { return grid[gridRow{"menn", estimator, "1"}].rmse("synth3") }
-	fmt.Fprintf(b, "MENN has the lower RMSE in %d of %d cells. On synth3 at β′ = 1 RMSE is %s by `abs`, %s by `product` and %s by `ls`, "+
+	fmt.Fprintf(b, "MENN has the lower RMSE in %d of %d cells. Much of that is not the net's doing: ours reads lifted numbers, the FFNN numbers as they are, and after "+
+		gridSteps+" steps the FFNN has hardly learned the waves of synth1 to 3; the table of numbers as they are, with five times the steps, is the fairer one. On synth3 at β′ = 1 RMSE is %s by `abs`, %s by `product` and %s by `ls`, "+
 		"where the paper has 1.118: the cost is the estimator's, not that of asking for Shapley values. "+
 		"By the whole recipe, one for all sets, the exact head is at or below the paper's best within a fold's standard deviation on %d of 5 sets, the learned head on %d of 5.",
 		wins, cells, at("abs"), at("product"), at("ls"), reached["exact"], reached["learned"])
-	return fmt.Sprintf("MENN over FFNN: %s. The price of β′ = 1 on synth3 is that of a biased estimator; unbiased, it is gone.", holds(wins*10 >= cells*9)), b.String()
+	return fmt.Sprintf("MENN over FFNN %s here, by more than in the paper and for another reason: lifted numbers. The price of β′ = 1 on synth3 is that of a biased estimator; unbiased, it is gone.", holds(wins*10 >= cells*9)), b.String()
 }
 
 // holds words whether a claim does.
