@@ -74,10 +74,13 @@ func measureRanking(ctx context.Context, f *Fitted) (ranking, error) {
 	return r, nil
 }
 
+// shownFirst measurements at z = 0, and at z = 2, are drawn.
+const shownFirst = 3
+
 func runICU(ctx context.Context, l *Lab) (*Answer, error) {
 	table := Table{Header: []string{"set", "likelihood", "σ/f", "another measurement first at z = 2", "of the first five stay"}}
 	data := Table{Name: "icu-patients", Hidden: true, Header: []string{"set", "likelihood", "measurement", "mean", "std"}}
-	chart := Chart{Columns: 2, Caption: "The test row with the highest risk in each set: f_d + zσ_d (log odds) of the measurements that come among the first six at z = 0 or at z = 2. Left by the exact likelihood, right by the paper's bound."}
+	chart := Chart{Columns: 2, Caption: "The test row with the highest risk in each set: f_d + zσ_d (log odds) of the measurements that come among the first three at z = 0 or at z = 2. Left by the exact likelihood, right by the paper's bound."}
 	change := map[string][]float64{}
 	for _, set := range []string{"support2", "physionet2012"} {
 		for _, likelihood := range []string{"marginal", "bound"} {
@@ -90,8 +93,13 @@ func runICU(ctx context.Context, l *Lab) (*Answer, error) {
 			table.Rows = append(table.Rows, []string{set, likelihood, short(r.Doubt), fmt.Sprintf("%.1f %%", 100*r.First), fmt.Sprintf("%.1f %%", 100*r.Kept)})
 			p := newPanel(fmt.Sprintf("%s, %s: risk %.2f", set, likelihood, r.Patient), "z", "f + zσ")
 			p.X.Max, p.fixed = 3.6, true // room for the legend beside the lines
+			first := append(rankAt(r.Mean, r.Std, 0)[:shownFirst], rankAt(r.Mean, r.Std, 2)[:shownFirst]...)
+			colour := 0
 			for i, name := range r.Names {
-				p.line(name, []float64{0, 2}, []float64{r.Mean[i], r.Mean[i] + 2*r.Std[i]}, seriesColour(i))
+				if slices.Contains(first, i) {
+					p.line(name, []float64{0, 2}, []float64{r.Mean[i], r.Mean[i] + 2*r.Std[i]}, seriesColour(colour))
+					colour++
+				}
 				data.Rows = append(data.Rows, []string{set, likelihood, name, full(r.Mean[i]), full(r.Std[i])})
 			}
 			chart.Panels = append(chart.Panels, p)
