@@ -93,7 +93,7 @@ func runICU(ctx context.Context, l *Lab) (*Answer, error) {
 			table.Rows = append(table.Rows, []string{set, likelihood, short(r.Doubt), fmt.Sprintf("%.1f %%", 100*r.First), fmt.Sprintf("%.1f %%", 100*r.Kept)})
 			p := newPanel(fmt.Sprintf("%s, %s: risk %.2f", set, likelihood, r.Patient), "z", "f + zσ")
 			p.X.Max, p.fixed = 3.6, true // room for the legend beside the lines
-			first := append(rankAt(r.Mean, r.Std, 0)[:shownFirst], rankAt(r.Mean, r.Std, 2)[:shownFirst]...)
+			first := slices.Concat(rankAt(r.Mean, r.Std, 0)[:shownFirst], rankAt(r.Mean, r.Std, 2)[:shownFirst])
 			colour := 0
 			for i, name := range r.Names {
 				if slices.Contains(first, i) {
