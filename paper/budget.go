@@ -198,7 +198,7 @@ func runBudget(ctx context.Context, l *Lab) (*Answer, error) {
 		found.Rows = append(found.Rows, cells)
 	}
 	found.Rows = append([][]string{{"1", "", "", short(polished.Head), short(plain.Head), short(exact.Head)}}, found.Rows...)
-	p := newPanel("california, 8 columns", "evaluations of the model, a row", "error of attributions / their size").logX().logY()
+	p := newPanel("california, 8 columns", "evaluations of the model, a row", "relative error").logX().logY()
 	p.line("permutation", x, polished.Permutation, seriesColour(0)).line("KernelSHAP", x, polished.Kernel, seriesColour(1))
 	p.dots("learned head", []float64{1}, []float64{polished.Head}, green, 4).dots("without polish", []float64{1}, []float64{plain.Head}, orange, 4)
 	p.dots("exact head", []float64{1}, []float64{max(exact.Head, 1e-7)}, black, 4)

@@ -17,7 +17,7 @@ func estimatorItem() Item {
 		Name: "ESTIMATOR", Title: "the estimator of D_SHAP",
 		Claim: "Equation eq:dshap and appendix app:props: |t(S₁) t(S₂)|, with t(S) = v(S∪d) − v(S) − f_d, estimates (φ_d − f_d)² and its gradients point the right way in expectation.",
 		Protocol: "Games whose contributions are known: the expectation of |t₁t₂| is (E|t|)², of t₁t₂ it is (E t)²; both are computed over all coalitions, without sampling, and minimised over f_d. " +
-			"Random games of six players have independent normal values of all coalitions (100 games, seed 3). Then synth3 with β′ = 1, learned head, as many steps as its recipe has, no polish, two folds.",
+			"Random games of six players have independent normal values of all coalitions (100 games, seed 3). Then synth3 with β′ = 1, learned head, 1,600 steps, no polish, two folds.",
 		Run: runEstimator,
 	}
 }
@@ -124,7 +124,7 @@ func runEstimator(ctx context.Context, l *Lab) (*Answer, error) {
 	for i, estimator := range []string{"abs", "product", "ls"} {
 		ts := each(l.folds(2), func(fold int) Training {
 			return Training{Set: "synth3", Fold: fold, Head: "learned", Change: map[string]string{
-				"estimator": estimator, "beta": "1", "polish_steps": "0", "spread_steps": "10",
+				"estimator": estimator, "beta": "1", "polish_steps": "0", "spread_steps": "10", "steps": "1600",
 			}}
 		})
 		answers, err := askAll(ctx, l, ts, "truth", compareWithTruth)

@@ -121,7 +121,7 @@ func (o *output) results(l *Lab) error {
 		}
 		_, after, _ := strings.Cut(string(text), "**Verdict.** ")
 		verdict, _, _ := strings.Cut(after, "\n")
-		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", item.Name, anchor(item), verdict)
+		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", item.Name, anchor(item), strings.ReplaceAll(verdict, "|", `\|`))
 		sections.WriteString("\n" + string(text))
 	}
 	return os.WriteFile(filepath.Join(o.dir, resultsFile), []byte(b.String()+sections.String()), 0o644)
