@@ -99,7 +99,7 @@ func (decades) Ticks(low, high float64) []plot.Tick {
 			}
 			label := ""
 			if slices.Contains(labelled, m) {
-				label = strconv.FormatFloat(at, 'g', 3, 64)
+				label = strconv.FormatFloat(at, 'g', 6, 64)
 			}
 			ticks = append(ticks, plot.Tick{Value: at, Label: label})
 		}
