@@ -213,6 +213,84 @@ func TestRankingData(t *testing.T) {
 	}
 }
 
+// What pictures of many rows hold is what the explanation holds.
+func TestDataOfManyRows(t *testing.T) {
+	e := sample(t, 30)
+	of := func(p *Picture, err error) *Picture {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for what, p := range map[string]*Picture{"beeswarm": of(Beeswarm(e, Options{})), "heatmap": of(Heatmap(e, Options{}))} {
+		row, mean := numbers(t, p, "row"), numbers(t, p, "mean")
+		for i := range row {
+			d := slices.Index(e.Players, p.Data.Column("player").Text(i))
+			if want := e.Mean[int(row[i])*4+d]; mean[i] != want {
+				t.Fatalf("%s, row %g, %s: %g, want %g", what, row[i], e.Players[d], mean[i], want)
+			}
+		}
+	}
+	p := of(Dependence(e, Options{Columns: []string{"age"}}))
+	for i, row := range numbers(t, p, "row") {
+		if at := int(row); numbers(t, p, "value")[i] != e.Values[0].Numbers[at] || numbers(t, p, "mean")[i] != e.Mean[at*4] || numbers(t, p, "std")[i] != e.Std[at*4] {
+			t.Fatalf("dependence, row %d is not the explanation's", at)
+		}
+	}
+	// A row's line goes from its prediction to its base.
+	p = of(Decision(e, Options{}))
+	first, last := map[int]float64{}, map[int]float64{}
+	for i, row := range numbers(t, p, "row") {
+		if _, seen := first[int(row)]; !seen {
+			first[int(row)] = numbers(t, p, "value")[i]
+		}
+		last[int(row)] = numbers(t, p, "value")[i]
+	}
+	for row := range first {
+		if first[row] != e.Prediction[row] || math.Abs(last[row]-e.Base[row]) > 1e-9 {
+			t.Errorf("decision, row %d: from %g to %g, want %g to %g", row, first[row], last[row], e.Prediction[row], e.Base[row])
+		}
+	}
+}
+
+// Groups are means over their rows, interactions over all.
+func TestDataOfGroupsAndPairs(t *testing.T) {
+	e := sample(t, 60)
+	p, err := Groups(e, Options{Columns: []string{"town"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, size := range numbers(t, p, "mean_size") {
+		d, group := slices.Index(e.Players, p.Data.Column("player").Text(i)), p.Data.Column("group").Text(i)
+		sum, n := 0.0, 0
+		for row := range e.Rows {
+			if e.Values[2].Text(row) == group {
+				sum, n = sum+math.Abs(e.Mean[row*4+d]), n+1
+			}
+		}
+		if math.Abs(size-sum/float64(n)) > 1e-12 || int(numbers(t, p, "rows")[i]) != n {
+			t.Errorf("%s in %s: %g, want %g of %d rows", e.Players[d], group, size, sum/float64(n), n)
+		}
+	}
+	if p, err = Groups(e, Options{Columns: []string{"age"}}); err != nil || !strings.HasPrefix(p.Data.Column("group").Text(0), "up to ") {
+		t.Errorf("groups of a number: %v", err)
+	}
+	if p, err = Interaction(e, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, size := range numbers(t, p, "mean_size") {
+		a, b := slices.Index(e.Players, p.Data.Column("a").Text(i)), slices.Index(e.Players, p.Data.Column("b").Text(i))
+		want := 0.0
+		for row := range e.Rows {
+			want += math.Abs(e.Interactions[(row*4+a)*4+b]) / float64(e.Rows)
+		}
+		if math.Abs(size-want) > 1e-12 {
+			t.Errorf("%s and %s: %g, want %g", e.Players[a], e.Players[b], size, want)
+		}
+	}
+}
+
 // A cell's place is the share of values below it, equal ones half.
 func TestPlaces(t *testing.T) {
 	e := sample(t, 4)

@@ -143,3 +143,14 @@ func shorten(name string, most int) string {
 func (t theme) series(i int) color.NRGBA {
 	return []color.NRGBA{t.down, t.up, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255}}[i%6]
 }
+
+// widen gives what is drawn room on both sides.
+func widen(p *gonum.Plot, share float64) {
+	room := share * (p.X.Max - p.X.Min)
+	p.X.Min, p.X.Max = p.X.Min-room, p.X.Max+room
+}
+
+// tall is the height of a picture with a line for each of n players.
+func tall(n int) vg.Length { return vg.Points(90 + 22*float64(n)) }
+
+const wide = 7.2 * vg.Inch

@@ -209,6 +209,7 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	if e.Rows == 0 && most == 0 {
 		return nil, &plainError{m.name, fmt.Sprintf("it has no row %d", m.flags.row), "rows are counted from 0"}
 	}
+	m.tellFirst(e, most)
 	return m.kind.draw(e, m.options)
 }
 
@@ -224,11 +225,14 @@ func (m *plotting) explained(ctx context.Context, o psi.Explain, most int) (*exp
 	if len(parts) == 0 {
 		return m.model.NoRows(o)
 	}
-	e, err := explain.Join(parts)
-	if err == nil && most > 0 && e.Rows == most {
+	return explain.Join(parts)
+}
+
+// tellFirst says that there may be rows beyond those that are drawn.
+func (m *plotting) tellFirst(e *explain.Explanation, most int) {
+	if most > 0 && e.Rows == most {
 		m.program.note("drawn from the first %d rows", most)
 	}
-	return e, err
 }
 
 // fidelity compares with all coalitions, which are too many beyond 16 columns.
@@ -237,6 +241,7 @@ func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.tellFirst(fast, fidelityRows)
 	exact, err := m.explained(ctx, psi.Explain{Mode: explain.Exact}, fidelityRows)
 	if err != nil {
 		return nil, err

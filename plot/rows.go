@@ -15,110 +15,6 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// view is one output of an explanation, as rows of players.
-type view struct {
-	*explain.Explanation
-	unit string // of attributions, for an axis
-}
-
-// viewOf takes one output: the one asked for, or the first.
-func viewOf(e *explain.Explanation, o Options) (view, error) {
-	if e.Rows == 0 {
-		return view{}, errNoRows
-	}
-	output := o.Output
-	if output == "" {
-		output = e.Outputs[0]
-	}
-	if len(e.Outputs) > 1 || o.Output != "" {
-		only, err := e.Only(output)
-		if err != nil {
-			return view{}, err
-		}
-		e = only
-	}
-	unit := "the prediction"
-	switch e.Scale {
-	case explain.Logit:
-		unit = fmt.Sprintf("the log odds of %s", shorten(e.Outputs[0], 30))
-	case explain.Score:
-		unit = fmt.Sprintf("the score of %s", shorten(e.Outputs[0], 30))
-	}
-	return view{e, unit}, nil
-}
-
-func (v view) mean(row, player int) float64 { return v.Mean[row*len(v.Players)+player] }
-func (v view) std(row, player int) float64  { return v.Std[row*len(v.Players)+player] }
-func (v view) there(row, player int) bool   { return v.Observed[row*len(v.Players)+player] }
-func (v view) name(player int) string       { return shorten(v.Players[player], 28) }
-func (v view) interval(row, d int) (lo, hi float64) {
-	return v.mean(row, d) - v.Z*v.std(row, d), v.mean(row, d) + v.Z*v.std(row, d)
-}
-
-// importance is what a player does over all rows.
-type importance struct {
-	player    int
-	mean      float64 // of |f_d|, over rows in which it is observed
-	low, high float64 // that hold the middle 80 % of |f_d|
-	doubt     float64 // share of Σσ² that is the player's
-	observed  int
-}
-
-// importances are those of all players, the greatest first.
-func (v view) importances() []importance {
-	list := make([]importance, len(v.Players))
-	total := 0.0
-	for d := range list {
-		var sizes []float64
-		variance := 0.0
-		for row := range v.Rows {
-			if v.there(row, d) {
-				sizes = append(sizes, math.Abs(v.mean(row, d)))
-				variance += v.std(row, d) * v.std(row, d)
-			}
-		}
-		list[d] = importance{player: d, observed: len(sizes), doubt: variance}
-		total += variance
-		if len(sizes) == 0 {
-			continue
-		}
-		slices.Sort(sizes)
-		for _, s := range sizes {
-			list[d].mean += s / float64(v.Rows) // where it is missing it does nothing
-		}
-		list[d].low, list[d].high = quantile(sizes, .1), quantile(sizes, .9)
-	}
-	for d := range list {
-		if total > 0 {
-			list[d].doubt /= total
-		}
-	}
-	slices.SortStableFunc(list, func(a, b importance) int { return cmp.Compare(b.mean, a.mean) })
-	return list
-}
-
-// quantile of sorted values, between the two nearest.
-func quantile(sorted []float64, share float64) float64 {
-	at := share * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
-
-// tall is the height of a picture with a line for each of n players.
-func tall(n int) vg.Length { return vg.Points(90 + 22*float64(n)) }
-
-const wide = 7.2 * vg.Inch
-
-func rowsWord(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
-
 // Bar shows how much each player moves predictions: the mean of |attribution|, and the middle 80 % of it.
 func Bar(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
@@ -158,47 +54,6 @@ func importanceTable(v view, all []importance) (*table.Table, error) {
 	return table.New(
 		table.CategoryColumn("player", names, nil), table.NumberColumn("mean_size", columns[0], nil), table.NumberColumn("size_10", columns[1], nil),
 		table.NumberColumn("size_90", columns[2], nil), table.NumberColumn("share_of_variance", columns[3], nil), table.NumberColumn("observed", columns[4], nil))
-}
-
-// mostDots are drawn of a player; more make a file large and the picture no clearer.
-const mostDots = 400
-
-// someRows are at most mostDots rows, evenly taken.
-func someRows(n int) []int {
-	step := max(1, (n+mostDots-1)/mostDots)
-	rows := make([]int, 0, n/step+1)
-	for row := 0; row < n; row += step {
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// place is where a cell lies among the values of its column, 0 to 1; categories have none.
-func (v view) place(player int) func(row int) (share float64, ok bool) {
-	c := v.Values[player]
-	if c == nil || c.Kind == table.Category {
-		return func(int) (float64, bool) { return 0, false }
-	}
-	var sorted []float64
-	for row, x := range c.Numbers {
-		if c.Observed[row] {
-			sorted = append(sorted, x)
-		}
-	}
-	slices.Sort(sorted)
-	return func(row int) (float64, bool) {
-		if !c.Observed[row] || len(sorted) < 2 || sorted[0] == sorted[len(sorted)-1] {
-			return .5, c.Observed[row]
-		}
-		low, _ := slices.BinarySearch(sorted, c.Numbers[row])
-		high, _ := slices.BinarySearchFunc(sorted, c.Numbers[row], func(x, target float64) int {
-			if x <= target {
-				return -1
-			}
-			return 1
-		})
-		return float64(low+high) / 2 / float64(len(sorted)), true
-	}
 }
 
 // Beeswarm shows a dot for each row and player: how the attribution hangs on the value of the cell.
@@ -322,10 +177,56 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	}, err
 }
 
-func everySecond(rows []int) []int {
-	var kept []int
-	for i := 0; i < len(rows); i += 2 {
-		kept = append(kept, rows[i])
+// Decision follows rows from the base to their predictions, player by player, the most important last.
+func Decision(e *explain.Explanation, o Options) (*Picture, error) {
+	v, err := viewOf(e, o)
+	if err != nil {
+		return nil, err
 	}
-	return kept
+	const mostRows = 40
+	t, all := themeOf(o), v.importances()
+	shown := all[:min(len(all), o.most())]
+	rows := someRows(v.Rows)
+	for len(rows) > mostRows {
+		rows = everySecond(rows)
+	}
+	p := t.newPlot(fmt.Sprintf("How %d of %s come to their predictions", len(rows), rowsWord(v.Rows)), v.unit, "")
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range rows {
+		low, high = min(low, v.Prediction[r]), max(high, v.Prediction[r])
+	}
+	names := []string{"prediction"}
+	for _, im := range shown {
+		names = append(names, v.name(im.player))
+	}
+	if len(shown) < len(all) {
+		names = append(names, fmt.Sprintf("%d others", len(all)-len(shown)))
+	}
+	var row, value []float64
+	var step []string
+	for _, r := range rows {
+		at := v.Prediction[r]
+		xy := plotter.XYs{{X: at, Y: float64(len(names) - 1)}}
+		for i, im := range shown { // backwards: take away what was added last
+			at -= v.mean(r, im.player)
+			xy = append(xy, plotter.XY{X: at, Y: float64(len(names) - 2 - i)})
+		}
+		if len(shown) < len(all) {
+			xy = append(xy, plotter.XY{X: v.Base[r], Y: -.5})
+		}
+		share := .5
+		if high > low {
+			share = (v.Prediction[r] - low) / (high - low)
+		}
+		line(p, pale(t.ramp(share), 150), 1, xy)
+		for i, point := range xy {
+			row, step, value = append(row, float64(v.FirstRow+r)), append(step, names[min(i, len(names)-1)]), append(value, point.X)
+		}
+	}
+	namesDown(p, names)
+	data, err := table.New(table.NumberColumn("row", row, nil), table.CategoryColumn("after", step, nil), table.NumberColumn("value", value, nil))
+	return &Picture{
+		Title: p.Title.Text, Read: "A line is a row, read from below: it starts at the base and ends, at the top, at the prediction; each column moves it sideways.",
+		Data: data, plot: p, theme: t, width: wide, height: tall(len(names)),
+	}, err
 }
