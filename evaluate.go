@@ -2,6 +2,7 @@ package psi
 
 import (
 	"context"
+	"iter"
 	"math"
 
 	"github.com/psi-shapley/psi/eval"
@@ -9,37 +10,54 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
+// Outcome is what a model expects of consecutive rows, and what came true.
+type Outcome struct {
+	*Prediction
+	Truth  []float64 // numbers, or places in Classes; NaN where it is not known; nil if the table lacks the target
+	Weight []float64 // that rows count by: 1, unless the model was trained with weights and the table has them
+}
+
+// Outcomes predicts the rows of a source, some at a time, beside their targets.
+func (m *Model) Outcomes(ctx context.Context, rows Source) iter.Seq2[*Outcome, error] {
+	return func(yield func(*Outcome, error) bool) {
+		for c, err := range m.chunks(ctx, rows, span{}, nil) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			o := &Outcome{Weight: make([]float64, c.batch.Rows)}
+			if c.table.Column(m.manifest.Target) != nil {
+				o.Truth, err = m.truth(c.table)
+			}
+			if err == nil {
+				o.Prediction, err = m.predict(ctx, c.batch, c.first)
+			}
+			weight := m.weights(c.table)
+			for i := range o.Weight {
+				o.Weight[i] = weight(i)
+			}
+			if !yield(o, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Evaluate measures the predictions of rows whose target is known. Rows without a target
 // are left out. If the model was trained with weights and the rows have them, rows count
 // by their weights.
 func (m *Model) Evaluate(ctx context.Context, rows Source) (*eval.Evaluation, error) {
-	metrics := judge{task: m.manifest.Task}
-	known := false
-	for c, err := range m.chunks(ctx, rows, span{}, nil) {
+	j := m.NewJudge()
+	for o, err := range m.Outcomes(ctx, rows) {
 		if err != nil {
 			return nil, err
 		}
-		y, err := m.truth(c.table)
-		if err != nil {
-			return nil, err
+		if o.Truth == nil {
+			return nil, &table.Error{Row: -1, Column: m.manifest.Target, Message: "the table lacks the target column", Remedy: "give rows whose outcome is known"}
 		}
-		p, err := m.predict(ctx, c.batch, c.first)
-		if err != nil {
-			return nil, err
-		}
-		weight := m.weights(c.table)
-		for i, v := range y {
-			if !math.IsNaN(v) {
-				metrics.add(p, i, v, weight(i))
-				known = true
-			}
-		}
+		j.Add(o)
 	}
-	if !known {
-		return nil, &table.Error{Row: -1, Column: m.manifest.Target, Message: "no row has a value in the target column", Remedy: "give rows whose outcome is known"}
-	}
-	e := metrics.evaluation()
-	return &e, nil
+	return j.Evaluation()
 }
 
 // weights of the rows of a table: 1, unless the model was trained with weights and the
@@ -61,9 +79,6 @@ func (m *Model) weights(t *table.Table) func(row int) float64 {
 // missing one is NaN.
 func (m *Model) truth(t *table.Table) ([]float64, error) {
 	column := t.Column(m.manifest.Target)
-	if column == nil {
-		return nil, &table.Error{Row: -1, Column: m.manifest.Target, Message: "the table lacks the target column", Remedy: "give rows whose outcome is known"}
-	}
 	encoded, err := m.manifest.Scale.Encode(column, nil)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,64 @@
+package explain
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Importance is what a player does over many rows.
+type Importance struct {
+	Player    int
+	Mean      float64 // of |mean_d| over all rows: where it is missing it does nothing
+	Low, High float64 // that hold the middle 80 % of |mean_d|, where it is observed
+	Doubt     float64 // the player's share of Σ_d std_d²
+	Observed  int     // rows
+}
+
+// Importances are those of all players to an output over some rows, or over all if rows is nil, the greatest first.
+func (e *Explanation) Importances(output int, rows []int) []Importance {
+	if rows == nil {
+		rows = make([]int, e.Rows)
+		for row := range rows {
+			rows[row] = row
+		}
+	}
+	list, total := make([]Importance, len(e.Players)), 0.0
+	for d := range list {
+		im := &list[d]
+		im.Player = d
+		var sizes []float64
+		for _, row := range rows {
+			if e.observed(row)[d] {
+				std := e.stds(row, output)[d]
+				sizes, im.Doubt = append(sizes, math.Abs(e.means(row, output)[d])), im.Doubt+std*std
+			}
+		}
+		total += im.Doubt
+		if im.Observed = len(sizes); im.Observed == 0 {
+			continue
+		}
+		slices.Sort(sizes)
+		for _, size := range sizes {
+			im.Mean += size / float64(len(rows))
+		}
+		im.Low, im.High = Quantile(sizes, .1), Quantile(sizes, .9)
+	}
+	for d := range list {
+		if total > 0 {
+			list[d].Doubt /= total
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Importance) int { return cmp.Compare(b.Mean, a.Mean) })
+	return list
+}
+
+// Quantile of sorted values, between the two nearest.
+func Quantile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
