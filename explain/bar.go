@@ -2,23 +2,58 @@ package explain
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
-// bars draws numbers of both signs on one axis.
+// bars draws numbers of both signs, and intervals about them, on one axis.
 type bars struct {
 	left, right int     // cells on either side of the axis
 	perCell     float64 // of the numbers
 	ascii       bool
 }
 
-// newBars divides width cells, one of them the axis, so that the largest number of
-// either sign fits.
-func newBars(values []float64, width int, ascii bool) bars {
+// barMark is what a cell of a bar is part of.
+type barMark int
+
+const (
+	emptyMark barMark = iota
+	axisMark
+	sureMark  // the bar, nearer to 0 than its interval
+	doubtMark // the bar, within its interval
+	reachMark // the interval, beyond the bar
+)
+
+// barCell is one cell of a drawn bar.
+type barCell struct {
+	sign string
+	mark barMark
+}
+
+// interval is a number with what may hold it.
+type interval struct{ mean, low, high float64 }
+
+// holds0 tells whether it may as well have the other sign.
+func (x interval) holds0() bool { return x.low <= 0 && x.high >= 0 }
+
+// mostReach is how many times the largest number an interval may go on before it is cut: else bars could not be seen.
+const mostReach = 3
+
+// newBars divides width cells, one of them the axis, so that the largest number of either sign fits, and its interval if it
+// is not far wider.
+func newBars(values []interval, width int, ascii bool) bars {
+	largest := 0.0
+	for _, v := range values {
+		if finite(v.mean) {
+			largest = max(largest, math.Abs(v.mean))
+		}
+	}
 	negative, positive := 0.0, 0.0
 	for _, v := range values {
-		if finite(v) {
-			negative, positive = max(negative, -v), max(positive, v)
+		for _, x := range []float64{v.mean, max(v.low, -mostReach*largest), min(v.high, mostReach*largest)} {
+			if finite(v.mean) && finite(x) {
+				negative, positive = max(negative, -x), max(positive, x)
+			}
 		}
 	}
 	b := bars{right: width - 1, ascii: ascii}
@@ -37,30 +72,90 @@ func newBars(values []float64, width int, ascii bool) bars {
 	return b
 }
 
-func (b bars) draw(v float64) string {
-	cells := 0.0
-	if finite(v) && b.perCell > 0 {
-		cells = v / b.perCell
+// draw is the cells of one bar, from left to right.
+func (b bars) draw(v interval) []barCell {
+	axis, line, before, after := "│", "─", "←", "→"
+	if b.ascii {
+		axis, line, before, after = "|", "-", "<", ">"
 	}
-	full, axis := "█", "│"
-	var below, above string // the part of a cell at a bar's end
+	cells := slices.Repeat([]barCell{{" ", emptyMark}}, b.left+1+b.right)
+	cells[b.left] = barCell{axis, axisMark}
+	if !finite(v.mean) || b.perCell == 0 {
+		return cells
+	}
+	for k, sign := range b.blocks(v.mean) {
+		at := b.left + 1 + k
+		if v.mean < 0 {
+			at = b.left - 1 - k
+		}
+		cells[at] = barCell{sign, sureMark}
+	}
+	if !finite(v.low) || !finite(v.high) || v.low == v.high {
+		return cells
+	}
+	for i := range cells {
+		middle := (float64(i-b.left) - .5) * b.perCell
+		if i < b.left {
+			middle += b.perCell
+		}
+		switch {
+		case i == b.left || middle < v.low || middle > v.high:
+		case cells[i].mark == sureMark:
+			cells[i].mark = doubtMark
+		default:
+			cells[i] = barCell{line, reachMark}
+		}
+	}
+	if last := len(cells) - 1; cells[last].mark == reachMark && v.high > (float64(b.right)+.5)*b.perCell {
+		cells[last].sign = after
+	}
+	if cells[0].mark == reachMark && v.low < -(float64(b.left)+.5)*b.perCell {
+		cells[0].sign = before
+	}
+	return cells
+}
+
+// blocks are the signs of a bar, from the axis on.
+func (b bars) blocks(v float64) []string {
+	cells, full := math.Abs(v/b.perCell), "█"
+	end := "" // the part of a cell at a bar's end
 	switch {
 	case b.ascii:
-		full, axis = "#", "|"
+		full = "#"
 		cells = math.Round(cells)
-	case cells < 0: // to the left there are only halves
+	case v < 0: // to the left there are only halves
 		cells = math.Round(cells*2) / 2
 		if cells != math.Trunc(cells) {
-			below = "▐"
+			end = "▐"
 		}
 	default:
 		eighths := int(math.Round(cells * 8))
 		cells = float64(eighths) / 8
-		above = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}[eighths%8]
+		end = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}[eighths%8]
 	}
-	blocks := strings.Repeat(full, int(math.Abs(cells)))
-	if cells < 0 {
-		return padLeft(below+blocks, b.left) + axis + strings.Repeat(" ", b.right)
+	signs := slices.Repeat([]string{full}, int(cells))
+	if end != "" {
+		signs = append(signs, end)
 	}
-	return strings.Repeat(" ", b.left) + axis + padRight(blocks+above, b.right)
+	return signs
+}
+
+// barText is a bar in one colour: what is sure of it as it is, the rest dim.
+func barText(cells []barCell, of ink) string {
+	var text strings.Builder
+	for from := 0; from < len(cells); {
+		to, run := from, ""
+		for ; to < len(cells) && cells[to].mark == cells[from].mark; to++ {
+			run += cells[to].sign
+		}
+		switch cells[from].mark {
+		case sureMark:
+			run = of.paint(run)
+		case doubtMark, reachMark:
+			run = of.dimmed().paint(run)
+		}
+		text.WriteString(run)
+		from = to
+	}
+	return text.String()
 }

@@ -44,13 +44,13 @@ func ExampleText() {
 	// Exact: these are the Shapley values of the model.
 	//
 	// Row 0: prediction 18940 ± 4600, 5670 above the base of 13270
-	//   smoker  yes           │████████████████████   +10520 ± 1220  raises it
-	//   age     19    ████████│                        -4210 ±  820  lowers it
-	//   bmi     27.9         █│                         -640 ± 1800  76% down
+	//   smoker  yes            │█████████████████▉──  +10520 ± 1220  raises it
+	//   age     19    ──███████│                       -4210 ±  820  lowers it
+	//   bmi     27.9       ───█│──                      -640 ± 1800  76% down
 	//
 	// Row 1: prediction 3120 ± 2800, 10150 below the base of 13270
-	//   age     18  █████████████████████████████████│  -5150 ± 600  lowers it
-	//   smoker  no   ████████████████████████████████│  -5000 ± 200  lowers it
+	//   age     18  ───▐█████████████████████████████│  -5150 ± 600  lowers it
+	//   smoker  no     ─▐████████████████████████████│  -5000 ± 200  lowers it
 	//   missing: bmi (of the prediction's doubt, ± 1800)
 	//
 	// All rows and columns as numbers: -o FILE, ending in .csv, .parquet,
@@ -121,9 +121,9 @@ func ExampleText_classes() {
 	//
 	// Row 0: P(>50K) = 0.83; score (log odds) 1.60 ± 0.80, 2.80 above the base of
 	//   -1.20
-	//   education  14              │█████████████████████  +2.10 ± 0.40  raises it
-	//   work                       │████████               +0.80 ± 0.60  raises it
-	//   country    Malta (other)  █│                       -0.10 ± 0.20  84% down
+	//   education  14               │██████████████───     +2.10 ± 0.40  raises it
+	//   work                        │█████▍───             +0.80 ± 0.60  raises it
+	//   country    Malta (other)  ─▐│─                     -0.10 ± 0.20  84% down
 	//
 	// All rows and columns as numbers: -o FILE, ending in .csv, .parquet, .arrow
 	// or .json.

@@ -14,6 +14,7 @@ import (
 type TextOptions struct {
 	Width   int  // columns of the screen, at least 40
 	ASCII   bool // draw with ASCII only; names and cells stay as they are
+	Colour  bool // for a terminal that shows colours
 	Players int  // most players shown of a row; the rest are added up
 	Rows    int  // most rows shown
 	Reasons int  // if not 0, say in words, of so many players at most, what is sure; nothing else
@@ -89,6 +90,14 @@ func (t *textWriter) sign(unicode, ascii string) string {
 	return unicode
 }
 
+// ink is what is used of it: none unless the screen shows colours.
+func (t *textWriter) ink(i ink) ink {
+	if !t.Colour {
+		return ink{}
+	}
+	return i
+}
+
 func (t *textWriter) plusMinus() string { return t.sign("±", "+-") }
 
 func (t *textWriter) header() {
@@ -119,16 +128,10 @@ func (t *textWriter) header() {
 		t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
 			"%s where no column is known. %s%s", players, what, start, scale, t.doubt()))
 	}
-	switch {
-	case e.Exact:
-		t.paragraph("Exact: these are the Shapley values of the model.")
-	case e.StandardError != nil:
-		t.paragraph("Sampled: each row tells how near its numbers are to the Shapley values of the model.")
-	default:
-		t.paragraph("Not exact: the network's estimate of its own Shapley values; psi audit measures how near it is.")
-	}
+	t.paragraph(e.Exactness())
 	if e.Interactions != nil {
-		t.paragraph("Pairs: with + they are worth more together than apart, with - each can stand in for the other.")
+		t.paragraph(fmt.Sprintf("Pairs (%s): with + they are worth more together than apart, with - each can stand in for the other. "+
+			"Half of a pair is in the number of each of its two columns.", t.sign("×", "x")))
 	}
 	if len(e.Outputs) > 1 {
 		t.paragraph(fmt.Sprintf("Of the %d classes, the likeliest of each row is shown: --output CLASS shows another, "+
@@ -200,7 +203,7 @@ func (t *textWriter) row(row, output int) {
 		t.members(row, output, digits)
 	}
 	if e.Interactions != nil {
-		t.pairs(row, output, digits)
+		t.effects(row, output, digits)
 	}
 }
 
@@ -243,7 +246,8 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	default:
 		text += "the same as the base of "
 	}
-	t.line(wrap(text+digits.plain(e.Base[at]), t.Width, "", "  "))
+	head, rest, _ := strings.Cut(wrap(text+digits.plain(e.Base[at]), t.Width, "", "  "), ": ")
+	t.line(t.ink(ink{bold: true}).paint(head) + ": " + rest)
 }
 
 // probability names the class that is explained and, if there are more, the likeliest of the
@@ -292,31 +296,31 @@ func (t *textWriter) list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// pairs names the pairs that interact most.
-func (t *textWriter) pairs(row, output int, digits digits) {
-	type pair struct {
-		names string
-		value float64
-	}
-	e, observed := t.e, t.e.observed(row)
-	var list []pair
-	for a := range e.Players {
-		for b := a + 1; b < len(e.Players); b++ {
-			if v := e.Interactions[e.pairAt(row, output, a, b)]; observed[a] && observed[b] && digits.shows(v) {
-				names := t.name(e.Players[a]) + " " + t.sign("×", "x") + " " + t.name(e.Players[b])
-				list = append(list, pair{names, v})
-			}
+// effects are the attributions of a row once more, split into what players do alone and what pairs do together.
+func (t *textWriter) effects(row, output int, digits digits) {
+	var shown []textLine
+	rest, hidden, pairs := 0.0, 0, 0
+	all := t.e.Effects(row, output)
+	slices.SortStableFunc(all, func(a, b Effect) int { return larger(a.Value, b.Value) })
+	for _, x := range all {
+		if len(shown) == t.Players || !digits.shows(x.Value) {
+			rest, hidden = rest+x.Value, hidden+1
+			continue
 		}
+		line := textLine{name: clean(t.e.Players[x.A]), mean: x.Value, piece: true}
+		if x.B >= 0 {
+			line.name = t.name(t.e.Players[x.A]) + " " + t.sign("×", "x") + " " + t.name(t.e.Players[x.B])
+			pairs++
+		}
+		shown = append(shown, line)
 	}
-	slices.SortStableFunc(list, func(p, q pair) int { return larger(p.value, q.value) })
-	if len(list) == 0 {
+	if pairs == 0 {
 		t.note("pairs: none that shows")
 		return
 	}
-	const most = 3
-	var texts []string
-	for _, p := range list[:min(most, len(list))] {
-		texts = append(texts, p.names+" "+digits.signed(p.value))
+	if hidden > 0 {
+		shown = append(shown, textLine{name: fmt.Sprintf("%d others", hidden), mean: rest, piece: true})
 	}
-	t.note("pairs: " + strings.Join(texts, ", "))
+	t.note("alone and in pairs, adding up to the same:")
+	t.block(shown, digits)
 }

@@ -15,6 +15,7 @@ type textLine struct {
 	name, value string
 	other       bool // the value is not known from training
 	mean, std   float64
+	piece       bool // of attributions, which has no standard deviation of its own
 }
 
 // otherMark stands behind such a value.
@@ -72,6 +73,7 @@ func (t *textWriter) name(player string) string {
 
 // block aligns the lines in columns: name, value, bar, mean ± z·std, words. Where
 // the screen is too narrow for a bar the words go, then the values, then the bar.
+// Lines without a standard deviation have neither spread nor words.
 func (t *textWriter) block(lines []textLine, digits digits) {
 	const gap, narrowest, widest = 2, 8, 48
 	var names, values, means, spreads, words column
@@ -84,11 +86,17 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 		names.add(line.name)
 		values.add(value)
 		means.add(digits.signed(line.mean))
-		spreads.add(digits.plain(t.e.Z * line.std))
-		words.add(direction(line.mean, line.std))
+		if !line.piece {
+			spreads.add(digits.plain(t.e.Z * line.std))
+			words.add(direction(line.mean, line.std))
+		}
 	}
-	names.width = min(names.width, t.Width/4)
-	numbers := means.width + spreads.width + screenWidth(t.plusMinus()) + 2
+	numbers, forNames := means.width, t.Width/2
+	if spreads.width > 0 {
+		numbers += spreads.width + screenWidth(t.plusMinus()) + 2
+		forNames = t.Width / 4
+	}
+	names.width = min(names.width, forNames)
 	bar := func() int {
 		left := t.Width - names.width - numbers - 2*gap
 		for _, c := range []column{values, words} {
@@ -105,28 +113,50 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 	}
 	var drawn *bars
 	if width := bar(); width >= narrowest {
-		heights := make([]float64, len(lines))
+		intervals := make([]interval, len(lines))
 		for i, line := range lines {
-			heights[i] = line.mean
+			intervals[i] = t.interval(line)
 		}
-		b := newBars(heights, width, t.ASCII)
+		b := newBars(intervals, width, t.ASCII)
 		drawn = &b
 	}
 
 	for i, line := range lines {
+		of := t.inkOf(line)
 		text := "  " + padRight(shorten(names.cells[i], names.width, ellipsis), names.width)
 		if values.width > 0 {
 			text += "  " + padRight(values.cells[i], values.width)
 		}
 		if drawn != nil {
-			text += "  " + drawn.draw(line.mean)
+			text += "  " + barText(drawn.draw(t.interval(line)), of)
 		}
-		text += "  " + padLeft(means.cells[i], means.width) + " " + t.plusMinus() + " " + padLeft(spreads.cells[i], spreads.width)
+		text += "  " + of.paint(padLeft(means.cells[i], means.width))
+		if spreads.width > 0 {
+			text += t.ink(ink{dim: true}).paint(" " + t.plusMinus() + " " + padLeft(spreads.cells[i], spreads.width))
+		}
 		if words.width > 0 {
 			text += "  " + words.cells[i]
 		}
 		t.line(text)
 	}
+}
+
+// interval of a line, as wide as its doubt.
+func (t *textWriter) interval(line textLine) interval {
+	return interval{line.mean, line.mean - t.e.Z*line.std, line.mean + t.e.Z*line.std}
+}
+
+// inkOf is the colour of what raises or lowers, dim where it is not sure to.
+func (t *textWriter) inkOf(line textLine) ink {
+	of := ink{colour: upColour}
+	switch {
+	case line.mean < 0:
+		of.colour = downColour
+	case line.mean == 0 || math.IsNaN(line.mean):
+		of.colour = 0
+	}
+	of.dim = t.interval(line).holds0()
+	return t.ink(of)
 }
 
 // column is texts under each other; a width of 0 leaves it out.

@@ -3,7 +3,9 @@ package explain
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -85,10 +87,10 @@ func TestTextOrdersAndAddsUp(t *testing.T) {
 		got = append(got, strings.Join(strings.Fields(line), " "))
 	}
 	want := []string{
-		"x1 █████████████████████████│ -3.00 ± 0.00 lowers it",
-		"x4 │████████████████▋ +2.00 ± 1.00 raises it",
-		"x6 │███▍ +0.40 ± 0.00 raises it",
-		"3 others │ 0.00 ± 0.50 50% up", // −0.3 + 0.2 + 0.1, √(0.3² + 0.4²)
+		"x1 █████████████████████│ -3.00 ± 0.00 lowers it",
+		"x4 │██████████████─────── +2.00 ± 1.00 raises it",
+		"x6 │██▊ +0.40 ± 0.00 raises it",
+		"3 others ────│──── 0.00 ± 0.50 50% up", // −0.3 + 0.2 + 0.1, √(0.3² + 0.4²)
 		"not attributed: +0.50",
 		"missing: x3",
 	}
@@ -174,7 +176,7 @@ func TestTextSaysHowExactItIs(t *testing.T) {
 	for want, e := range map[string]*Explanation{
 		"Exact: ":     {Mode: Fast, Exact: true},
 		"Not exact: ": {Mode: Fast},
-		"Sampled: ":   {Mode: Refined, StandardError: []float64{0.25, 0.5}},
+		"Refined: ":   {Mode: Refined, StandardError: []float64{0.25, 0.5}},
 	} {
 		row := onePrediction([]float64{1, 2}, []float64{1, 1}, 1)
 		row.Mode, row.Exact, row.StandardError = e.Mode, e.Exact, e.StandardError
@@ -241,26 +243,90 @@ func TestDirection(t *testing.T) {
 	}
 }
 
-// Either side has a share of the cells, and both the same scale.
+// Either side has a share of the cells, and both the same scale. Intervals go on beyond their bars, and are cut where they
+// are far wider than any bar.
 func TestBars(t *testing.T) {
+	at := func(values ...float64) (list []interval) {
+		for _, v := range values {
+			list = append(list, interval{v, v, v})
+		}
+		return list
+	}
 	for _, c := range []struct {
-		values []float64
+		values []interval
 		ascii  bool
 		want   []string
 	}{
-		{[]float64{4, 2, 1.0625, 0}, false, []string{"│████", "│██  ", "│█▏  ", "│    "}},
-		{[]float64{4, 1.25, 1.5, 1.9}, false, []string{"│████", "│█▎  ", "│█▌  ", "│█▉  "}},
-		{[]float64{-4, -1.5, -0.2}, false, []string{"████│", "  ▐█│", "    │"}},
-		{[]float64{2, -2}, false, []string{"  │██", "██│  "}},
-		{[]float64{2, -1}, true, []string{" |## ", "#|   "}},
-		{[]float64{0, math.NaN()}, true, []string{"|    ", "|    "}},
-		{[]float64{1e-3, -1e3}, true, []string{"   | ", "###| "}},
+		{at(4, 2, 1.0625, 0), false, []string{"│████", "│██  ", "│█▏  ", "│    "}},
+		{at(4, 1.25, 1.5, 1.9), false, []string{"│████", "│█▎  ", "│█▌  ", "│█▉  "}},
+		{at(-4, -1.5, -0.2), false, []string{"████│", "  ▐█│", "    │"}},
+		{at(2, -2), false, []string{"  │██", "██│  "}},
+		{at(2, -1), true, []string{" |## ", "#|   "}},
+		{at(0, math.NaN()), true, []string{"|    ", "|    "}},
+		{at(1e-3, -1e3), true, []string{"   | ", "###| "}},
+		{[]interval{{2, 1, 3}, {1, -1, 3}}, false, []string{" │██─", "─│█──"}},
+		{[]interval{{2, 0, 4}, {2, 1.9, 2.1}}, true, []string{"|##--", "|##  "}},
+		{[]interval{{1, -99, 99}}, false, []string{"←─│▋→"}},
+		{[]interval{{-2, -4, 0}, {-1, -1.4, -.6}}, false, []string{"──██│", "   █│"}},
+		{[]interval{{1, math.NaN(), math.NaN()}}, true, []string{"|####"}},
 	} {
 		b := newBars(c.values, 5, c.ascii)
 		for i, v := range c.values {
-			if got := b.draw(v); got != c.want[i] {
+			if got := barText(b.draw(v), ink{}); got != c.want[i] {
 				t.Errorf("%v of %v: %q, want %q", v, c.values, got, c.want[i])
 			}
+		}
+	}
+}
+
+// Of a bar, what lies within its interval is drawn as doubtful.
+func TestDoubtOfABar(t *testing.T) {
+	values := []interval{{4, 2, 6}}
+	var marks []barMark
+	for _, c := range newBars(values, 7, false).draw(values[0]) {
+		marks = append(marks, c.mark)
+	}
+	if want := []barMark{axisMark, sureMark, sureMark, doubtMark, doubtMark, reachMark, reachMark}; !slices.Equal(marks, want) {
+		t.Errorf("marks %v, want %v", marks, want)
+	}
+}
+
+var sequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// Colours change nothing but the colour, and end where they began.
+func TestColours(t *testing.T) {
+	rng := newRand(t)
+	for _, s := range shapes() {
+		e := randomExplanation(rng, s)
+		for i := range e.Players {
+			e.Players[i] += []string{"", "大きな列", "\x1b[31m"}[rng.IntN(3)]
+		}
+		for _, width := range []int{40, 80, 200} {
+			plain, coloured := textOf(t, e, TextOptions{Width: width}), textOf(t, e, TextOptions{Width: width, Colour: true})
+			if strings.Contains(plain, "\x1b") {
+				t.Error("a plain text has colours")
+			}
+			if got := sequence.ReplaceAllString(coloured, ""); got != plain {
+				t.Errorf("without its colours it is\n%s\nnot\n%s", got, plain)
+			}
+			for line := range strings.SplitSeq(coloured, "\n") {
+				if on, off := strings.Count(line, "\x1b["), strings.Count(line, "\x1b[0m"); on != 2*off {
+					t.Errorf("%d sequences, %d of them ends: %q", on, off, line)
+				}
+			}
+		}
+	}
+}
+
+// Orange raises, blue lowers, and what may do either is dim.
+func TestColoursOfSigns(t *testing.T) {
+	e := onePrediction([]float64{4, -3, 2, -1, 0}, []float64{0.1, 0.1, 2, 2, 0}, 1)
+	_, rest, _ := strings.Cut(textOf(t, e, TextOptions{Colour: true}), "\n\x1b[1mRow 0\x1b[0m: ")
+	lines := strings.Split(rest, "\n")[1:]
+	for i, want := range []string{"\x1b[38;5;208m", "\x1b[38;5;33m", "\x1b[2;38;5;208m", "\x1b[2;38;5;33m", "\x1b[2m"} {
+		before, _, _ := strings.Cut(lines[i], []string{"+4", "-3", "+2", "-1", "0.00"}[i])
+		if !strings.HasSuffix(before, want) {
+			t.Errorf("%q is not in %q", lines[i], want)
 		}
 	}
 }
@@ -279,7 +345,8 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func TestTextNamesThePairs(t *testing.T) {
+// Main effects and pairs stand below the attributions and add up to the same.
+func TestTextSplitsIntoPairs(t *testing.T) {
 	e := onePrediction([]float64{1, 2, 3, 0, 4}, []float64{0, 0, 0, 0, 0}, 1)
 	e.Observed[3] = false
 	e.Values[0] = table.NumberColumn("x0", []float64{7}, nil)
@@ -289,8 +356,25 @@ func TestTextNamesThePairs(t *testing.T) {
 		e.Interactions[pair[0]*n+pair[1]], e.Interactions[pair[1]*n+pair[0]] = v, v
 	}
 	lines := blockOf(t, e, TextOptions{})
-	if got, want := lines[len(lines)-1], "  pairs: x0 × x2 -0.50, x1 × x2 +0.30, x1 × x4 -0.20"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "  alone and in pairs") })
+	if at < 0 {
+		t.Fatalf("got %q", lines)
+	}
+	var got []string
+	sum := 0.0
+	for _, line := range lines[at+1:] {
+		fields := strings.Fields(line)
+		number, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += number
+		name, _, _ := strings.Cut(line, "│")
+		got = append(got, strings.TrimRight(strings.TrimSpace(name), "▐█ ")+" "+fields[len(fields)-1])
+	}
+	want := []string{"x4 +4.10", "x2 +3.10", "x1 +1.90", "x0 +1.20", "x0 × x2 -0.50", "x1 × x2 +0.30", "x1 × x4 -0.20", "x0 × x1 +0.10", "2 others 0.00"}
+	if !slices.Equal(got, want) || math.Abs(sum-10) > .02 {
+		t.Errorf("got %q, which add up to %g, want %q", got, sum, want)
 	}
 	e.Interactions = make([]float64, n*n)
 	if text := fmt.Sprint(blockOf(t, e, TextOptions{ASCII: true})); !strings.Contains(text, "pairs: none that shows") {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -205,6 +206,43 @@ func TestTopIsWhatDrawsShow(t *testing.T) {
 	}
 }
 
+// P(top k) against a million draws, fewer unless PSI_SLOW is set, at up to 100 players: to within .002.
+func TestTopAgainstAMillionDraws(t *testing.T) {
+	rng := fixedRand(t, 2)
+	draws := 30_000
+	if os.Getenv("PSI_SLOW") != "" {
+		draws = 1_000_000
+	}
+	for _, c := range []struct {
+		kind string
+		n, k int
+	}{{"model", 12, 3}, {"any std", 12, 1}, {"equal std", 30, 5}, {"model", 100, 3}, {"any std", 100, 10}} {
+		mean, std := drawRow(rng, c.kind, c.n)
+		count, size := make([]int, c.n), make([]float64, c.n)
+		sorted := make([]float64, c.n)
+		for range draws {
+			for d := range c.n {
+				size[d] = math.Abs(mean[d] + std[d]*rng.NormFloat64())
+			}
+			copy(sorted, size)
+			slices.Sort(sorted)
+			for d, last := 0, sorted[c.n-c.k]; d < c.n; d++ {
+				if size[d] >= last {
+					count[d]++
+				}
+			}
+		}
+		worst := 0.0
+		for d, p := range pTop(mean, std, c.k) {
+			worst = max(worst, math.Abs(p-float64(count[d])/float64(draws)))
+		}
+		t.Logf("%s, %d players, top %d: at most %.5f from %d draws", c.kind, c.n, c.k, worst, draws)
+		if allowed := .002 * math.Sqrt(1e6/float64(draws)); worst > allowed {
+			t.Errorf("%s, %d players, top %d: %.5f from the draws, more than %.4f", c.kind, c.n, c.k, worst, allowed)
+		}
+	}
+}
+
 // As many players as there are places are in the top: Σ_d p_d = min(k, n).
 func TestTopAddsUp(t *testing.T) {
 	rng := newRand(t)
@@ -252,7 +290,7 @@ func TestTopConverges(t *testing.T) {
 
 func BenchmarkTop(b *testing.B) {
 	for _, kind := range []string{"model", "any std", "alike"} {
-		for _, n := range []int{8, 12, 60} {
+		for _, n := range []int{8, 12, 60, 100} {
 			b.Run(fmt.Sprintf("%s/n=%d", kind, n), func(b *testing.B) {
 				rng := rand.New(rand.NewPCG(1, 0))
 				const rows = 100

@@ -342,18 +342,98 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Long names are cut, and shown.
-func TestLongNames(t *testing.T) {
-	p, err := Bar(sample(t, 9), Options{})
+// The parts of a waterfall of pairs add up too; pairs are named by both players, and no standard deviation is made up.
+func TestWaterfallOfPairsAddsUp(t *testing.T) {
+	e := house(t, 40)
+	for row := range e.Rows {
+		for _, most := range []int{3, 30} {
+			p, err := Waterfall(e, Options{Row: row, Most: most, Pairs: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := e.Base[row]
+			for _, x := range numbers(t, p, "mean") {
+				at += x
+			}
+			if math.Abs(at-e.Prediction[row]) > 1e-9 {
+				t.Errorf("row %d, %d parts: they end at %g, not %g", row, most, at, e.Prediction[row])
+			}
+			if slices.Contains(p.Data.Column("std").Observed, true) {
+				t.Error("a part of an attribution has a standard deviation")
+			}
+			found := false
+			for i := range p.Data.Rows() {
+				if p.Data.Column("player").Text(i) == "area" && p.Data.Column("with") != nil && p.Data.Column("with").Text(i) == "town" {
+					found = true
+					if got := numbers(t, p, "mean")[i]; got != e.Interactions[row*36+1] {
+						t.Errorf("area × town is %g, not %g", got, e.Interactions[row*36+1])
+					}
+				}
+			}
+			if !found && most == 30 {
+				t.Error("the pair is not there")
+			}
+		}
+	}
+	e.Interactions = nil
+	if _, err := Waterfall(e, Options{Pairs: true}); err == nil {
+		t.Error("pairs of an explanation without interactions are no error")
+	}
+}
+
+// What is missing is not there as a number.
+func TestMissingCellsHaveNoNumber(t *testing.T) {
+	e := house(t, 30)
+	p, err := Heatmap(e, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if err := p.Write(&b, "svg"); err != nil {
+	gaps := 0
+	for i, there := range p.Data.Column("mean").Observed {
+		d, row := slices.Index(e.Players, p.Data.Column("player").Text(i)), int(numbers(t, p, "row")[i])
+		if there != e.Observed[row*len(e.Players)+d] {
+			t.Errorf("row %d, %s: there %v", row, e.Players[d], there)
+		}
+		if !there {
+			gaps++
+		}
+	}
+	if gaps == 0 {
+		t.Error("no gap to look at")
+	}
+}
+
+// A gap that training took for a value has an attribution, and is drawn beside the axis, not at 0.
+func TestGapThatIsAValue(t *testing.T) {
+	e := house(t, 30)
+	area := *e.Values[0]
+	area.Observed = slices.Clone(area.Observed)
+	area.Observed[4] = false
+	e.Values[0] = &area
+	p, err := Dependence(e, Options{Columns: []string{"area"}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "a name that is far too long…") || strings.Contains(b.String(), "beside a picture") {
-		t.Error("the long name is not cut")
+	for i, row := range numbers(t, p, "row") {
+		if (row == 4) == p.Data.Column("value").Observed[i] {
+			t.Errorf("row %g: value known %v", row, row != 4)
+		}
+	}
+	place, gap := axisOf(p.plot, &area)
+	if place(4) != gap || gap <= slices.Max(area.Numbers) || place(3) != area.Numbers[3] {
+		t.Errorf("row 4 is at %g, the place for gaps at %g", place(4), gap)
+	}
+}
+
+func TestNumbersThatCannotBeDrawn(t *testing.T) {
+	for _, x := range []float64{math.NaN(), math.Inf(1)} {
+		e := house(t, 3)
+		e.Mean[2] = x
+		for kind, draw := range drawers {
+			if p, err := draw(e, Options{Columns: []string{"town"}}); err == nil {
+				t.Errorf("%s of %g: %v", kind, x, p)
+			}
+		}
 	}
 }
 
@@ -373,7 +453,7 @@ func ExampleWaterfall() {
 		fmt.Println(p.Data.Columns[0].Text(i), p.Data.Column("mean").Numbers[i])
 	}
 	// Output:
-	// Row 0: the prediction is 130, from a base of 100
+	// Row 0: the prediction is 130 ± 10, from a base of 100
 	// rooms 40
 	// age -10
 }

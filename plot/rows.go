@@ -27,27 +27,28 @@ func Bar(e *explain.Explanation, o Options) (*Picture, error) {
 	names := make([]string, len(shown))
 	for i, im := range shown {
 		y := float64(len(shown) - 1 - i)
-		names[i] = v.name(im.player)
-		box(p, 0, y-.32, im.mean, y+.32, t.down)
-		if im.observed > 0 {
-			whisker(p, t.ink, im.low, im.high, y)
+		names[i] = v.named(im)
+		box(p, 0, y-.32, im.Mean, y+.32, t.down)
+		if im.Observed > 0 {
+			whisker(p, t.ink, im.Low, im.High, y)
 		}
 	}
 	namesDown(p, names)
 	p.X.Min = 0
 	data, err := importanceTable(v, all)
 	return &Picture{
-		Title: p.Title.Text, Read: "The longer a bar, the more the column moves predictions, up or down; the thin line holds the middle 80 % of rows.",
+		Title: p.Title.Text, Exact: v.Exactness(),
+		Read: "The longer a bar, the more the column moves predictions, up or down; the thin line holds the middle 80 % of rows." + beyond(len(shown), len(all)),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}, err
 }
 
-func importanceTable(v view, all []importance) (*table.Table, error) {
+func importanceTable(v view, all []explain.Importance) (*table.Table, error) {
 	names := make([]string, len(all))
 	columns := make([][]float64, 5)
 	for i, im := range all {
-		names[i] = v.Players[im.player]
-		for k, x := range []float64{im.mean, im.low, im.high, im.doubt, float64(im.observed)} {
+		names[i] = v.Players[im.Player]
+		for k, x := range []float64{im.Mean, im.Low, im.High, im.Doubt, float64(im.Observed)} {
 			columns[k] = append(columns[k], x)
 		}
 	}
@@ -65,46 +66,47 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	t, all := themeOf(o), v.importances()
 	shown := all[:min(len(all), o.most())]
 	rows := someRows(v.Rows)
-	title := fmt.Sprintf("Attributions, %s", rowsWord(v.Rows))
-	if len(rows) < v.Rows {
-		title = fmt.Sprintf("Attributions, %d of %s", len(rows), rowsWord(v.Rows))
-	}
-	p := t.newPlot(title, "attribution to "+v.unit, "")
+	p := t.newPlot("Attributions, "+someOf(len(rows), v.Rows), "attribution to "+v.unit, "")
 	names := make([]string, len(shown))
 	var player []string
 	var row, mean, std []float64
 	for i, im := range shown {
 		y := float64(len(shown) - 1 - i)
-		names[i] = v.name(im.player)
+		names[i] = v.named(im)
 		line(p, t.faint, .5, plotter.XYs{{X: 0, Y: y - .45}, {X: 0, Y: y + .45}})
-		place := v.place(im.player)
+		place := v.place(im.Player)
 		var dots plotter.XYs
 		var styles []draw.GlyphStyle
 		for _, r := range rows {
-			if !v.there(r, im.player) {
+			if !v.there(r, im.Player) {
 				continue
 			}
 			c := t.missing
 			if share, ok := place(r); ok {
 				c = t.ramp(share)
 			}
-			dots = append(dots, plotter.XY{X: v.mean(r, im.player), Y: 0})
+			dots = append(dots, plotter.XY{X: v.mean(r, im.Player), Y: 0})
 			styles = append(styles, draw.GlyphStyle{Color: pale(c, 190), Radius: vg.Points(1.7), Shape: draw.CircleGlyph{}})
-			player, row = append(player, v.Players[im.player]), append(row, float64(v.FirstRow+r))
-			mean, std = append(mean, v.mean(r, im.player)), append(std, v.std(r, im.player))
+			player, row = append(player, v.Players[im.Player]), append(row, float64(v.FirstRow+r))
+			mean, std = append(mean, v.mean(r, im.Player)), append(std, v.std(r, im.Player))
 		}
 		swarm(dots, y)
 		if len(dots) > 0 {
+			doubt := &strokes{LineStyle: draw.LineStyle{Color: t.faint, Width: vg.Points(.5)}}
+			for k, d := range dots {
+				spread := v.Z * std[len(std)-len(dots)+k]
+				doubt.add(d.X-spread, d.Y, d.X+spread, d.Y)
+			}
+			p.Add(doubt)
 			p.Add(&plotter.Scatter{XYs: dots, GlyphStyleFunc: func(k int) draw.GlyphStyle { return styles[k] }})
-		}
-		if gaps := v.Rows - im.observed; gaps > 0 {
-			names[i] += fmt.Sprintf(" (%d missing)", gaps)
 		}
 	}
 	namesDown(p, names)
 	data, err := table.New(table.CategoryColumn("player", player, nil), table.NumberColumn("row", row, nil), table.NumberColumn("mean", mean, nil), table.NumberColumn("std", std, nil))
 	return &Picture{
-		Title: title, Read: "A dot is a row: right of 0 the column raises the prediction. Orange is a high value of the column, blue a low one, grey a category.",
+		Title: p.Title.Text, Exact: v.Exactness(),
+		Read: fmt.Sprintf("Each dot is a row: right of 0 the column raises the prediction. Orange is a high value of the column, blue a low one, grey a category; "+
+			"pale lines are ± %.3g standard deviations.", v.Z) + beyond(len(shown), len(all)),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}, err
 }
@@ -146,35 +148,56 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	for len(rows) > mostColumns {
 		rows = everySecond(rows)
 	}
-	p := t.newPlot(fmt.Sprintf("Attributions of %d of %s, highest predictions first", len(rows), rowsWord(v.Rows)), "rows, by prediction", "")
-	largest := 0.0
-	for _, im := range shown {
-		for _, r := range rows {
-			largest = max(largest, math.Abs(v.mean(r, im.player)))
-		}
-	}
+	p := t.newPlot(fmt.Sprintf("Attributions of %s, highest predictions first", someOf(len(rows), v.Rows)), "rows, by prediction", "")
+	full := v.fullColour(shown, rows)
 	names := make([]string, len(shown))
 	var player []string
-	var row, mean []float64
+	var row, mean, std []float64
+	var there []bool
 	for i, im := range shown {
 		y := float64(len(shown) - 1 - i)
-		names[i] = v.name(im.player)
+		names[i] = v.named(im)
 		for k, r := range rows {
-			c := t.faint // missing
-			if v.there(r, im.player) {
-				c = t.diverging(v.mean(r, im.player) / math.Max(largest, math.SmallestNonzeroFloat64))
+			c, half := t.faint, .48 // missing
+			if v.there(r, im.Player) {
+				c = t.diverging(v.mean(r, im.Player) / full)
+				if low, high := v.interval(r, im.Player); low <= 0 && high >= 0 {
+					half = .2
+				}
 			}
-			box(p, float64(k), y-.48, float64(k+1), y+.48, c)
-			player, row, mean = append(player, v.Players[im.player]), append(row, float64(v.FirstRow+r)), append(mean, v.mean(r, im.player))
+			box(p, float64(k), y-half, float64(k+1), y+half, c)
+			player, row, there = append(player, v.Players[im.Player]), append(row, float64(v.FirstRow+r)), append(there, v.there(r, im.Player))
+			mean, std = append(mean, v.mean(r, im.Player)), append(std, v.std(r, im.Player))
 		}
 	}
 	namesDown(p, names)
 	p.X.Tick.Marker = gonum.ConstantTicks{}
-	data, err := table.New(table.CategoryColumn("player", player, nil), table.NumberColumn("row", row, nil), table.NumberColumn("mean", mean, nil))
+	data, err := table.New(table.CategoryColumn("player", player, nil), table.NumberColumn("row", row, nil), table.NumberColumn("mean", mean, there), table.NumberColumn("std", std, there))
 	return &Picture{
-		Title: p.Title.Text, Read: fmt.Sprintf("A column of cells is a row of the table. Orange raises the prediction, blue lowers it, full colour by %.3g; grey is missing.", largest),
+		Title: p.Title.Text, Exact: v.Exactness(),
+		Read: fmt.Sprintf("Each column of cells is a row of the table. Orange raises the prediction, blue lowers it, in full colour from %.3g on; "+
+			"a low cell's ± %.3g standard deviations hold 0; grey is missing.", full, v.Z) + beyond(len(shown), len(all)),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}, err
+}
+
+// fullColour is the size of attribution from which on a cell has its full colour: all but the largest hundredth are below
+// it, lest a few extremes leave the rest pale.
+func (v view) fullColour(shown []explain.Importance, rows []int) float64 {
+	var sizes []float64
+	for _, im := range shown {
+		for _, r := range rows {
+			if v.there(r, im.Player) {
+				sizes = append(sizes, math.Abs(v.mean(r, im.Player)))
+			}
+		}
+	}
+	slices.Sort(sizes)
+	full := 0.0
+	if len(sizes) > 0 {
+		full = explain.Quantile(sizes, .99)
+	}
+	return math.Max(full, math.SmallestNonzeroFloat64)
 }
 
 // Decision follows rows from the base to their predictions, player by player, the most important last.
@@ -190,26 +213,30 @@ func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 	for len(rows) > mostRows {
 		rows = everySecond(rows)
 	}
-	p := t.newPlot(fmt.Sprintf("How %d of %s come to their predictions", len(rows), rowsWord(v.Rows)), v.unit, "")
+	p := t.newPlot(fmt.Sprintf("How %s come to their predictions", someOf(len(rows), v.Rows)), v.unit, "")
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, r := range rows {
 		low, high = min(low, v.Prediction[r]), max(high, v.Prediction[r])
 	}
-	names := []string{"prediction"}
+	names, steps := []string{"prediction"}, []string{"prediction"}
 	for _, im := range shown {
-		names = append(names, v.name(im.player))
+		names, steps = append(names, v.named(im)), append(steps, v.Players[im.Player])
 	}
 	if len(shown) < len(all) {
-		names = append(names, fmt.Sprintf("%d others", len(all)-len(shown)))
+		names, steps = append(names, fmt.Sprintf("%d others", len(all)-len(shown))), append(steps, "others")
 	}
 	var row, value []float64
 	var step []string
+	var gaps plotter.XYs
 	for _, r := range rows {
 		at := v.Prediction[r]
 		xy := plotter.XYs{{X: at, Y: float64(len(names) - 1)}}
 		for i, im := range shown { // backwards: take away what was added last
-			at -= v.mean(r, im.player)
+			at -= v.mean(r, im.Player)
 			xy = append(xy, plotter.XY{X: at, Y: float64(len(names) - 2 - i)})
+			if !v.there(r, im.Player) {
+				gaps = append(gaps, plotter.XY{X: at, Y: float64(len(names)-2-i) + .5})
+			}
 		}
 		if len(shown) < len(all) {
 			xy = append(xy, plotter.XY{X: v.Base[r], Y: -.5})
@@ -220,13 +247,17 @@ func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 		}
 		line(p, pale(t.ramp(share), 150), 1, xy)
 		for i, point := range xy {
-			row, step, value = append(row, float64(v.FirstRow+r)), append(step, names[min(i, len(names)-1)]), append(value, point.X)
+			row, step, value = append(row, float64(v.FirstRow+r)), append(step, steps[min(i, len(steps)-1)]), append(value, point.X)
 		}
+	}
+	read := "Each line is a row, read from below: it starts at the base and ends, at the top, at the prediction; each column moves it sideways."
+	if len(gaps) > 0 {
+		p.Add(&plotter.Scatter{XYs: gaps, GlyphStyle: draw.GlyphStyle{Color: t.missing, Radius: vg.Points(2), Shape: draw.RingGlyph{}}})
+		read += " Rings are missing cells, which do nothing."
 	}
 	namesDown(p, names)
 	data, err := table.New(table.NumberColumn("row", row, nil), table.CategoryColumn("after", step, nil), table.NumberColumn("value", value, nil))
 	return &Picture{
-		Title: p.Title.Text, Read: "A line is a row, read from below: it starts at the base and ends, at the top, at the prediction; each column moves it sideways.",
-		Data: data, plot: p, theme: t, width: wide, height: tall(len(names)),
+		Title: p.Title.Text, Read: read, Exact: v.Exactness(), Data: data, plot: p, theme: t, width: wide, height: tall(len(names)),
 	}, err
 }

@@ -3,6 +3,9 @@ package plot
 import (
 	"image/color"
 	"math"
+	"slices"
+	"strings"
+	"unicode"
 
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -12,16 +15,17 @@ import (
 )
 
 // theme is the colours of a picture.
-type theme struct{ background, ink, faint, up, down, missing color.NRGBA }
+type theme struct{ background, ink, small, faint, up, down, missing color.NRGBA }
 
 // Up and down are Okabe and Ito's vermilion and blue, which people with any kind of sight tell apart.
 func themeOf(o Options) theme {
 	t := theme{
-		background: color.NRGBA{255, 255, 255, 255}, ink: color.NRGBA{30, 30, 30, 255}, faint: color.NRGBA{215, 215, 215, 255},
+		background: color.NRGBA{255, 255, 255, 255}, ink: color.NRGBA{30, 30, 30, 255}, small: color.NRGBA{95, 95, 95, 255}, faint: color.NRGBA{215, 215, 215, 255},
 		up: color.NRGBA{213, 94, 0, 255}, down: color.NRGBA{0, 114, 178, 255}, missing: color.NRGBA{150, 150, 150, 255},
 	}
 	if o.Dark {
 		t.background, t.ink, t.faint = color.NRGBA{24, 26, 30, 255}, color.NRGBA{230, 230, 230, 255}, color.NRGBA{62, 66, 74, 255}
+		t.small = color.NRGBA{170, 170, 170, 255}
 		t.up, t.down = color.NRGBA{240, 140, 60, 255}, color.NRGBA{86, 180, 233, 255}
 	}
 	return t
@@ -73,6 +77,7 @@ func (t theme) newPlot(title, x, y string) *gonum.Plot {
 	for _, a := range []*gonum.Axis{&p.X, &p.Y} {
 		a.Color, a.Tick.Color = t.ink, t.ink
 		a.Label.Padding = vg.Points(4)
+		a.Tick.Marker = roundTicks{}
 	}
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.Legend.Top = true
@@ -107,6 +112,33 @@ func whisker(p *gonum.Plot, c color.Color, low, high, y float64) {
 	}
 }
 
+// strokes are many short lines as one path, which keeps files small.
+type strokes struct {
+	draw.LineStyle
+	from, to plotter.XYs
+}
+
+func (s *strokes) add(x0, y0, x1, y1 float64) {
+	s.from, s.to = append(s.from, plotter.XY{X: x0, Y: y0}), append(s.to, plotter.XY{X: x1, Y: y1})
+}
+
+// Plot draws them.
+func (s *strokes) Plot(c draw.Canvas, p *gonum.Plot) {
+	x, y := p.Transforms(&c)
+	var path vg.Path
+	for i, from := range s.from {
+		path.Move(vg.Point{X: x(from.X), Y: y(from.Y)})
+		path.Line(vg.Point{X: x(s.to[i].X), Y: y(s.to[i].Y)})
+	}
+	c.SetLineStyle(s.LineStyle)
+	c.Stroke(path)
+}
+
+// DataRange is what the axes must hold.
+func (s *strokes) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return plotter.XYRange(append(slices.Clone(s.from), s.to...))
+}
+
 // text writes beside a point; right is to the left of it.
 func (t theme) text(p *gonum.Plot, x, y float64, words string, c color.Color, align draw.XAlignment) {
 	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{words}})
@@ -130,13 +162,20 @@ func namesDown(p *gonum.Plot, names []string) {
 	p.Y.Min, p.Y.Max = -.7, float64(len(names))-.3
 }
 
-// shorten keeps long names on the page.
+// shorten keeps long names on the page, and both their ends: names that start alike differ at the end. What would not be
+// seen, or would break a file, becomes a dot.
 func shorten(name string, most int) string {
-	runes := []rune(name)
+	runes := []rune(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return '·'
+		}
+		return r
+	}, name))
 	if len(runes) <= most {
-		return name
+		return string(runes)
 	}
-	return string(runes[:most-1]) + "…"
+	tail := most / 3
+	return string(runes[:most-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
 // series is the colour of a series by its number (Okabe and Ito).

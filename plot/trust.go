@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 
+	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -30,6 +31,7 @@ func Calibration(shares []Share, what string, o Options) (*Picture, error) {
 	}
 	t := themeOf(o)
 	p := t.newPlot("Calibration", what, "share of rows that kept it")
+	p.X.Tick.Marker, p.Y.Tick.Marker = fifths(), fifths()
 	line(p, t.missing, 1, plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, 3, 2)
 	var xy plotter.XYs
 	var promised, kept, rows []float64
@@ -53,6 +55,15 @@ func Calibration(shares []Share, what string, o Options) (*Picture, error) {
 	}, err
 }
 
+// fifths are ticks of what lies between 0 and 1.
+func fifths() gonum.ConstantTicks {
+	ticks := make(gonum.ConstantTicks, 6)
+	for i := range ticks {
+		ticks[i] = gonum.Tick{Value: float64(i) / 5, Label: strconv.FormatFloat(float64(i)/5, 'f', -1, 64)}
+	}
+	return ticks
+}
+
 // Fidelity holds attributions against the exact Shapley values of the same rows of the same model.
 func Fidelity(e, exact *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
@@ -69,12 +80,17 @@ func Fidelity(e, exact *explain.Explanation, o Options) (*Picture, error) {
 	t := themeOf(o)
 	var xy plotter.XYs
 	var gap, size float64
+	computed := &strokes{LineStyle: draw.LineStyle{Color: pale(t.missing, 120), Width: vg.Points(.8)}}
 	low, high := math.Inf(1), math.Inf(-1)
 	for i, phi := range w.Mean {
 		if !v.Observed[i] {
 			continue
 		}
 		xy = append(xy, plotter.XY{X: phi, Y: v.Mean[i]})
+		if v.StandardError != nil {
+			reach := v.Z * v.StandardError[i]
+			computed.add(phi, v.Mean[i]-reach, phi, v.Mean[i]+reach)
+		}
 		gap, size = gap+(v.Mean[i]-phi)*(v.Mean[i]-phi), size+phi*phi
 		low, high = min(low, phi, v.Mean[i]), max(high, phi, v.Mean[i])
 	}
@@ -83,6 +99,11 @@ func Fidelity(e, exact *explain.Explanation, o Options) (*Picture, error) {
 	}
 	p := t.newPlot(fmt.Sprintf("Fidelity: off by %.2g of the size of Shapley values", math.Sqrt(gap/math.Max(size, math.SmallestNonzeroFloat64))), "Shapley value, from all coalitions", "attribution")
 	line(p, t.missing, 1, plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, 3, 2)
+	read := "Dots on the dashed line are attributions that are the model's Shapley values."
+	if v.StandardError != nil {
+		p.Add(computed)
+		read += fmt.Sprintf(" Bars are ± %.3g standard errors of the computation.", v.Z)
+	}
 	p.Add(&plotter.Scatter{XYs: xy, GlyphStyle: draw.GlyphStyle{Color: pale(t.down, 150), Radius: vg.Points(1.6), Shape: draw.CircleGlyph{}}})
 	phi, f := make([]float64, len(xy)), make([]float64, len(xy))
 	for i, point := range xy {
@@ -90,7 +111,7 @@ func Fidelity(e, exact *explain.Explanation, o Options) (*Picture, error) {
 	}
 	data, err := table.New(table.NumberColumn("shapley", phi, nil), table.NumberColumn("attribution", f, nil))
 	return &Picture{
-		Title: p.Title.Text, Read: "Dots on the dashed line are attributions that are the model's Shapley values.",
+		Title: p.Title.Text, Read: read, Exact: v.Exactness(),
 		Data: data, plot: p, theme: t, width: 4.8 * vg.Inch, height: 4.6 * vg.Inch,
 	}, err
 }

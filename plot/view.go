@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -33,6 +32,13 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 		}
 		e = only
 	}
+	for _, list := range [][]float64{e.Base, e.Prediction, e.Mean, e.Std, e.Interactions} {
+		for _, x := range list {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return view{}, errors.New("plot: the explanation holds a number that is not finite, which cannot be drawn")
+			}
+		}
+	}
 	unit := "the prediction"
 	switch e.Scale {
 	case explain.Logit:
@@ -51,57 +57,8 @@ func (v view) interval(row, d int) (lo, hi float64) {
 	return v.mean(row, d) - v.Z*v.std(row, d), v.mean(row, d) + v.Z*v.std(row, d)
 }
 
-// importance is what a player does over all rows.
-type importance struct {
-	player    int
-	mean      float64 // of |f_d|, over rows in which it is observed
-	low, high float64 // that hold the middle 80 % of |f_d|
-	doubt     float64 // share of Σσ² that is the player's
-	observed  int
-}
-
 // importances are those of all players, the greatest first.
-func (v view) importances() []importance {
-	list := make([]importance, len(v.Players))
-	total := 0.0
-	for d := range list {
-		var sizes []float64
-		variance := 0.0
-		for row := range v.Rows {
-			if v.there(row, d) {
-				sizes = append(sizes, math.Abs(v.mean(row, d)))
-				variance += v.std(row, d) * v.std(row, d)
-			}
-		}
-		list[d] = importance{player: d, observed: len(sizes), doubt: variance}
-		total += variance
-		if len(sizes) == 0 {
-			continue
-		}
-		slices.Sort(sizes)
-		for _, s := range sizes {
-			list[d].mean += s / float64(v.Rows) // where it is missing it does nothing
-		}
-		list[d].low, list[d].high = quantile(sizes, .1), quantile(sizes, .9)
-	}
-	for d := range list {
-		if total > 0 {
-			list[d].doubt /= total
-		}
-	}
-	slices.SortStableFunc(list, func(a, b importance) int { return cmp.Compare(b.mean, a.mean) })
-	return list
-}
-
-// quantile of sorted values, between the two nearest.
-func quantile(sorted []float64, share float64) float64 {
-	at := share * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
+func (v view) importances() []explain.Importance { return v.Importances(0, nil) }
 
 // player finds a player by name; "" is the most important that has values.
 func (v view) player(name string) (int, error) {
@@ -112,8 +69,8 @@ func (v view) player(name string) (int, error) {
 		return 0, fmt.Errorf("plot: there is no column %q in the explanation", name)
 	}
 	for _, im := range v.importances() {
-		if v.Values[im.player] != nil {
-			return im.player, nil
+		if v.Values[im.Player] != nil {
+			return im.Player, nil
 		}
 	}
 	return 0, errors.New("plot: no player is a column with values: name one with a value")
@@ -167,6 +124,30 @@ func everySecond(rows []int) []int {
 		kept = append(kept, rows[i])
 	}
 	return kept
+}
+
+// named is a player's name, with the number of rows that lack it.
+func (v view) named(im explain.Importance) string {
+	if gaps := v.Rows - im.Observed; gaps > 0 {
+		return fmt.Sprintf("%s (%d missing)", v.name(im.Player), gaps)
+	}
+	return v.name(im.Player)
+}
+
+// beyond says how many players a picture leaves out.
+func beyond(shown, all int) string {
+	if shown == all {
+		return ""
+	}
+	return fmt.Sprintf(" Shown are the %d most important of %d columns.", shown, all)
+}
+
+// someOf are rows that are shown, of all.
+func someOf(shown, all int) string {
+	if shown == all {
+		return rowsWord(all)
+	}
+	return fmt.Sprintf("%d of %s", shown, rowsWord(all))
 }
 
 func rowsWord(n int) string {

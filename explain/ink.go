@@ -1,0 +1,46 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+)
+
+// ink is how text stands on a terminal, by the sequences of ECMA-48; the zero value is plain.
+type ink struct {
+	colour int // of 256; 0 is that of the terminal
+	dim    bool
+	bold   bool
+}
+
+// Up and down are the orange and blue of the pictures, which people with any kind of sight tell apart.
+const (
+	upColour   = 208
+	downColour = 33
+)
+
+func (i ink) dimmed() ink {
+	if i != (ink{}) {
+		i.dim = true
+	}
+	return i
+}
+
+// paint puts ink on a text, but not on the spaces about it.
+func (i ink) paint(text string) string {
+	inner := strings.Trim(text, " ")
+	if i == (ink{}) || inner == "" {
+		return text
+	}
+	var codes []string
+	if i.bold {
+		codes = append(codes, "1")
+	}
+	if i.dim {
+		codes = append(codes, "2")
+	}
+	if i.colour != 0 {
+		codes = append(codes, "38;5;"+strconv.Itoa(i.colour))
+	}
+	before, after, _ := strings.Cut(text, inner)
+	return before + "\x1b[" + strings.Join(codes, ";") + "m" + inner + "\x1b[0m" + after
+}
