@@ -131,7 +131,9 @@ func (s *textSink) close() error {
 		if s.withFile {
 			text.WriteString(file + "\n\n")
 		}
-		if err := explain.Text(&text, whole, explain.TextOptions{Width: s.program.stdoutWidth(), Reasons: s.reasons}); err != nil {
+		screen := s.program.screen
+		options := explain.TextOptions{Width: s.program.stdoutWidth(), Reasons: s.reasons, Colour: screen.stdout && screen.colours}
+		if err := explain.Text(&text, whole, options); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,10 @@ func start() int {
 	context.AfterFunc(ctx, stop)
 	p := &program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		screen: screen{stdout: term.IsTerminal(int(os.Stdout.Fd())), stderr: term.IsTerminal(int(os.Stderr.Fd()))},
+		screen: screen{
+			stdout: term.IsTerminal(int(os.Stdout.Fd())), stderr: term.IsTerminal(int(os.Stderr.Fd())),
+			colours: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		},
 	}
 	for _, file := range []*os.File{os.Stderr, os.Stdout} {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil {

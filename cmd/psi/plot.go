@@ -3,20 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/psi-shapley/psi"
-	"github.com/psi-shapley/psi/eval"
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/plot"
-	"github.com/psi-shapley/psi/table"
 )
 
 // plotFlags are what plot is asked for.
@@ -28,6 +23,7 @@ type plotFlags struct {
 	output            string
 	most              int
 	z                 float64
+	interactions      bool
 	dark, json        bool
 }
 
@@ -39,7 +35,8 @@ type plotted struct {
 	Data   string `json:"data"` // file of what was drawn; "" if it was not asked for
 	Model  string `json:"model"`
 	Title  string `json:"title"`
-	Read   string `json:"read"` // how to read it
+	Read   string `json:"read"`  // how to read it
+	Exact  string `json:"exact"` // how near its attributions are to Shapley values; "" if it shows none
 }
 
 // picture is a kind of picture and what it takes.
@@ -94,7 +91,9 @@ Intervals are mean ∓ z standard deviations. A missing cell is drawn as missing
 happen if somebody changed a value.`,
 		Example: `  psi plot bar model.psi new.csv -o importance.svg
   psi plot waterfall model.psi new.csv --row 17 -o row17.png
+  psi plot waterfall model.psi new.csv --row 17 --interactions -o row17.svg
   psi plot dependence model.psi new.csv --column age -o age.svg --data age.csv
+  psi plot dependence model.psi new.csv --column age,sex --dark -o age-sex.png
   psi plot calibration model.psi test.csv -o calibration.pdf`,
 		Args: arguments("KIND", modelArgument, dataArgument),
 	}
@@ -102,10 +101,11 @@ happen if somebody changed a value.`,
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the picture, ending in .svg, .png or .pdf")
 	flags.StringVar(&f.data, "data", "", "`FILE` for what was drawn, a table by its end")
 	flags.IntVar(&f.row, "row", 0, "row that a picture of one row shows, counted from 0")
-	flags.StringSliceVar(&f.columns, "column", nil, "`COLUMN` that a picture of a column shows (default the most important)")
+	flags.StringSliceVar(&f.columns, "column", nil, "`COLUMN` that a picture of a column shows (default the most important); dependence takes a second one, for colour")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to show, of more than two (default the likeliest of a row, or the first)")
 	flags.IntVar(&f.most, "most", 15, "columns shown at most")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
+	flags.BoolVar(&f.interactions, "interactions", false, "split a waterfall into what columns do alone and what pairs do together")
 	flags.BoolVar(&f.dark, "dark", false, "light on dark")
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
@@ -134,7 +134,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		}
 		return &usageError{fmt.Sprintf("there is no picture %q", kind), "choose " + either(names)}
 	}
-	format, err := f.check()
+	format, err := f.check(kind)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	}
 	m := &plotting{
 		modelData: d, kind: kinds[at], flags: f,
-		options: plot.Options{Columns: f.columns, Output: f.output, Most: f.most, Dark: f.dark},
+		options: plot.Options{Columns: f.columns, Output: f.output, Most: f.most, Pairs: f.interactions, Dark: f.dark},
 	}
 	drawn, err := m.picture(ctx)
 	if err != nil {
@@ -163,15 +163,17 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		}
 	}
 	if f.json {
-		return p.document(plotted{"psi.plot/v1", kind, f.out, f.data, d.model.Digest(), drawn.Title, drawn.Read})
+		return p.document(plotted{"psi.plot/v1", kind, f.out, f.data, d.model.Digest(), drawn.Title, drawn.Read, drawn.Exact})
 	}
-	p.note("%s: %s. %s", f.out, strings.TrimSuffix(drawn.Title, "."), drawn.Read)
+	p.note("%s", strings.TrimSuffix(fmt.Sprintf("%s: %s. %s %s", f.out, strings.TrimSuffix(drawn.Title, "."), drawn.Read, drawn.Exact), " "))
 	return nil
 }
 
 // check settles what can be settled without the model.
-func (f *plotFlags) check() (format string, err error) {
+func (f *plotFlags) check(kind string) (format string, err error) {
 	switch {
+	case f.interactions && kind != "waterfall":
+		return "", &usageError{fmt.Sprintf("--interactions is for a waterfall, not for %s", kind), "psi plot interaction shows pairs over many rows"}
 	case f.out == "":
 		return "", &usageError{"no file for the picture is named", "add -o FILE, ending in .svg, .png or .pdf"}
 	case !(f.z > 0):
@@ -197,7 +199,7 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	if m.kind.make != nil {
 		return m.kind.make(m, ctx)
 	}
-	o := psi.Explain{Z: m.flags.z, Interactions: m.kind.pairs}
+	o := psi.Explain{Z: m.flags.z, Interactions: m.kind.pairs || m.flags.interactions}
 	most := m.kind.rows
 	if most == 0 {
 		o.From, o.To = m.flags.row, m.flags.row+1
@@ -261,89 +263,21 @@ func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 		return nil, err
 	}
 	defer source.Close()
-	promises := newPromises(m.model.Manifest())
-	for {
-		chunk, err := source.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	promises := m.model.NewPromises()
+	for outcome, err := range m.model.Outcomes(ctx, source) {
 		if err != nil {
 			return nil, err
 		}
-		truth := chunk.Column(m.model.Manifest().Target)
-		if truth == nil {
+		if outcome.Truth == nil {
 			return nil, &plainError{m.name, fmt.Sprintf("it lacks the target %q", m.model.Manifest().Target), "give rows whose outcome is known"}
 		}
-		predicted, err := m.model.Predict(ctx, chunk.Source())
-		if err != nil {
-			return nil, err
-		}
-		promises.add(predicted, truth)
+		promises.Add(outcome)
 	}
-	return plot.Calibration(promises.shares(), promises.name, m.options)
-}
-
-// promises of a model: intervals of a number, probabilities of classes.
-type promises struct {
-	name    string
-	classes []string
-	levels  []float64 // of intervals
-	within  []int
-	rows    int
-	bins    eval.Calibration
-}
-
-func newPromises(m psi.Manifest) *promises {
-	p := &promises{name: "level of the interval", classes: m.Classes()}
-	if p.classes != nil {
-		p.name = "probability of a class"
-		return p
+	var shares []plot.Share
+	for _, p := range promises.List() {
+		shares = append(shares, plot.Share(p))
 	}
-	for level := .1; level < .95; level += .1 {
-		p.levels = append(p.levels, level)
-	}
-	p.levels = append(p.levels, .95, .99)
-	p.within = make([]int, len(p.levels))
-	return p
-}
-
-func (p *promises) add(predicted *psi.Prediction, truth *table.Column) {
-	for row := range predicted.Rows() {
-		if !truth.Observed[row] {
-			continue
-		}
-		p.rows++
-		if p.classes == nil {
-			off := truth.Numbers[row] - predicted.Mean[row]
-			for i, level := range p.levels {
-				z := distuv.UnitNormal.Quantile((1 + level) / 2)
-				if off <= z*predicted.Std[row] && off >= -z*predicted.Std[row] {
-					p.within[i]++
-				}
-			}
-			continue
-		}
-		if len(p.classes) == 2 {
-			p.bins.Add(truth.Text(row) == p.classes[1], predicted.Probability[row], 1)
-			continue
-		}
-		for k, class := range p.classes {
-			p.bins.Add(truth.Text(row) == class, predicted.Probability[row*len(p.classes)+k], 1)
-		}
-	}
-}
-
-func (p *promises) shares() []plot.Share {
-	var list []plot.Share
-	for i, level := range p.levels {
-		if p.rows > 0 {
-			list = append(list, plot.Share{Promised: level, Kept: float64(p.within[i]) / float64(p.rows), Rows: p.rows})
-		}
-	}
-	for _, b := range p.bins.Bins() {
-		list = append(list, plot.Share{Promised: b.Mean, Kept: b.Share, Rows: b.Count})
-	}
-	return list
+	return plot.Calibration(shares, promises.What(), m.options)
 }
 
 // writePicture makes a file that appears whole or not at all.

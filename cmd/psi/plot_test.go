@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +37,7 @@ func TestPlots(t *testing.T) {
 func TestPlotJSON(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "bar.svg")
 	o := mustRun(t, "plot", "bar", fixtures.model, fixtures.table, "-o", out, "--json")
-	if d := wantJSON(t, o, "psi.plot/v1"); d["kind"] != "bar" || d["file"] != out || d["title"] == "" || d["read"] == "" {
+	if d := wantJSON(t, o, "psi.plot/v1"); d["kind"] != "bar" || d["file"] != out || d["title"] == "" || d["read"] == "" || !strings.HasPrefix(fmt.Sprint(d["exact"]), "Exact: ") {
 		t.Errorf("document %v", d)
 	}
 }
@@ -59,6 +61,28 @@ func TestPlotOfARow(t *testing.T) {
 	}
 }
 
+// Main effects and pairs of a row add up to its prediction.
+func TestPlotOfPairsAddsUp(t *testing.T) {
+	dir := t.TempDir()
+	data, wide := filepath.Join(dir, "w.csv"), filepath.Join(dir, "e.csv")
+	o := mustRun(t, "plot", "waterfall", fixtures.model, fixtures.table, "--row", "7", "--interactions", "-o", filepath.Join(dir, "w.svg"), "--data", data)
+	if !strings.Contains(o.stderr, "Exact: these are the Shapley values of the model.") {
+		t.Errorf("stderr %q", o.stderr)
+	}
+	mustRun(t, "explain", fixtures.model, fixtures.table, "--rows", "7:8", "-o", wide)
+	all, drawn := readTable(t, wide), readTable(t, data)
+	sum, pairs := all.Column("base").Numbers[0], 0
+	for i := range drawn.Rows() {
+		sum += drawn.Column("mean").Numbers[i]
+		if drawn.Column("with").Observed[i] {
+			pairs++
+		}
+	}
+	if want := all.Column("prediction").Numbers[0]; math.Abs(sum-want) > 1e-5*math.Max(1, math.Abs(want)) || pairs == 0 {
+		t.Errorf("base, main effects and %d pairs add up to %g, the prediction is %g", pairs, sum, want)
+	}
+}
+
 func TestPlotsThatCannotBe(t *testing.T) {
 	svg := filepath.Join(t.TempDir(), "p.svg")
 	for _, c := range []struct {
@@ -70,6 +94,8 @@ func TestPlotsThatCannotBe(t *testing.T) {
 		{[]string{"bar", fixtures.model, fixtures.table}, 2, "-o FILE"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", "p.gif"}, 2, ".svg, .png or .pdf"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--z", "0"}, 2, "--z"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--interactions"}, 2, "for a waterfall"},
+		{[]string{"dependence", fixtures.model, fixtures.table, "-o", svg, "--column", "x1,x2,x3"}, 1, "coloured by another"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--most", "0"}, 2, "--most"},
 		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "-1"}, 2, "--row"},
 		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "100000"}, 1, "no row 100000"},

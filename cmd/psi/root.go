@@ -24,6 +24,7 @@ type program struct {
 type screen struct {
 	stdout, stderr bool // are terminals
 	width          int  // 0 if not known
+	colours        bool // it shows them, and whoever watches wants them
 }
 
 // run runs one command line and returns its exit code.
