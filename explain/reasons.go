@@ -31,7 +31,11 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 			verb = "lowers it by"
 		}
 		size := math.Abs(mean)
-		t.note(fmt.Sprintf("%d. %s %s %s (%s to %s)", i+1, t.reason(row, d), verb, digits.plain(size), digits.plain(size-reach), digits.plain(size+reach)))
+		order := ""
+		if i+1 < len(sure) {
+			order = fmt.Sprintf("; %s sure to outweigh the next", percent(e.PLarger(row, output, d, sure[i+1])))
+		}
+		t.note(fmt.Sprintf("%d. %s %s %s (%s to %s)%s", i+1, t.reason(row, d), verb, digits.plain(size), digits.plain(size-reach), digits.plain(size+reach), order))
 	}
 	switch {
 	case len(sure) == 0:
@@ -39,6 +43,14 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 	case len(sure) < t.Reasons:
 		t.note("no other column is sure to raise or to lower it")
 	}
+}
+
+// percent is a probability that is never said to be certain.
+func percent(p float64) string {
+	if p > .995 {
+		return "over 99%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*p)
 }
 
 // reason is a player with what it is in the row.

@@ -1,0 +1,73 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// Minus explains why the rows are predicted as they are and not as one row of another explanation is: the attributions
+// are the differences, which add up to the difference of the predictions, from a base of 0. The rows' doubts are
+// independent, so variances add up, and so do those of sampling. A value reads "39, not 25". There is no probability.
+func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
+	if difference := difference(e, other); difference != "" {
+		return nil, fmt.Errorf("explain: the row to compare with is explained otherwise: %s", difference)
+	}
+	if row < 0 || row >= other.Rows {
+		return nil, fmt.Errorf("explain: there is no row %d to compare with", other.FirstRow+row)
+	}
+	c := *e
+	c.Probability, c.Other = nil, nil
+	players := len(e.Players)
+	minus := func(x, y float64) float64 { return x - y }
+	each := [...]func(x, y float64) float64{minus, minus, math.Hypot, math.Hypot, minus, minus, minus, math.Hypot, math.Hypot, math.Hypot, minus, math.Hypot}
+	of := other.lists()
+	for k, list := range c.lists() {
+		if *list == nil || *of[k] == nil {
+			*list = nil
+			continue
+		}
+		width := len(*of[k]) / other.Rows
+		theirs := (*of[k])[row*width : (row+1)*width]
+		result := make([]float64, len(*list))
+		for i, x := range *list {
+			result[i] = each[k](x, theirs[i%width])
+		}
+		*list = result
+	}
+	c.Outputs = make([]string, len(e.Outputs))
+	for k, name := range e.Outputs {
+		c.Outputs[k] = fmt.Sprintf("%s − that of row %d", name, other.FirstRow+row)
+	}
+	c.Observed = make([]bool, len(e.Observed))
+	for i, here := range e.Observed {
+		c.Observed[i] = here || other.observed(row)[i%players]
+	}
+	c.Values = make([]*table.Column, players)
+	for d, column := range e.Values {
+		if column != nil && other.Values[d] != nil {
+			c.Values[d] = against(column, other.Values[d], row)
+		}
+	}
+	return &c, nil
+}
+
+// against is a column of texts that hold both cells.
+func against(here, there *table.Column, row int) *table.Column {
+	text := func(c *table.Column, row int) string {
+		if !c.Observed[row] {
+			return "missing"
+		}
+		return c.Text(row)
+	}
+	labels := make([]string, here.Len())
+	for i := range labels {
+		if labels[i] = text(here, i); labels[i] == text(there, row) {
+			labels[i] += ", both"
+			continue
+		}
+		labels[i] += ", not " + text(there, row)
+	}
+	return table.CategoryColumn(here.Name, labels, nil)
+}
