@@ -52,11 +52,12 @@ func (p *Promises) Add(o *Outcome) {
 
 // List is the promises, the lowest first.
 func (p *Promises) List() []Promise {
-	var list []Promise
-	for _, s := range p.intervals.Shares() {
+	intervals, bins := p.intervals.Shares(), p.bins.Bins()
+	list := make([]Promise, 0, len(intervals)+len(bins))
+	for _, s := range intervals {
 		list = append(list, Promise{s.Level, s.Share, s.Rows})
 	}
-	for _, b := range p.bins.Bins() {
+	for _, b := range bins {
 		list = append(list, Promise{b.Mean, b.Share, b.Count})
 	}
 	return list

@@ -17,6 +17,7 @@ type modelData struct {
 	path    string // of the model
 	model   *psi.Model
 	measure bool     // the target is wanted too, and the weight
+	also    string   // column that is wanted beside the model's; "" is none
 	unknown []string // columns to leave out
 	told    []string // columns of which it was said that they are ignored
 }
@@ -47,7 +48,7 @@ func (d *modelData) options(ignored *[]string) table.Options {
 	}
 	o.Keep = func(name string) bool {
 		input := name != manifest.Target && name != manifest.Weight
-		if wanted(name) && (input || d.measure) && !slices.Contains(unknown, name) {
+		if name == d.also && name != "" || wanted(name) && (input || d.measure) && !slices.Contains(unknown, name) {
 			return true
 		}
 		if !slices.Contains(d.told, name) && !slices.Contains(d.unknown, name) {

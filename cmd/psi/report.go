@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi/report"
+)
+
+// reportFlags are what report is asked for.
+type reportFlags struct {
+	out, by, format string
+	backend         choice
+	z               float64
+	json            bool
+}
+
+// reported is what report says of its file.
+type reported struct {
+	Schema      string   `json:"schema"`
+	File        string   `json:"file"`
+	Bytes       int      `json:"bytes"`
+	Model       string   `json:"model"`
+	Rows        int      `json:"rows"`
+	Explained   int      `json:"explained"`
+	Shown       int      `json:"shown"`
+	Trust       string   `json:"trust"`       // verdict on attributions
+	Calibration string   `json:"calibration"` // verdict on doubt
+	Warnings    []string `json:"warnings"`    // about the columns
+}
+
+func (p *program) reportCommand() *cobra.Command {
+	var f reportFlags
+	c := &cobra.Command{
+		Use:   "report MODEL DATA -o FILE.html",
+		Short: "Tell all about a model and a table in one HTML file",
+		Long: `report makes one HTML file for people who do not know Shapley values: what the model
+predicts and how well, how far to trust the attributions, which columns matter, how each
+acts, single rows, pairs of columns, what was in the data, and where it all comes from.
+The file needs no network and no other file, and can be printed.
+
+All rows of DATA are read and predicted. Attributions are those of a random sample, always
+the same one, and the report says of how many. --by COL compares importances between the values of
+a column, which need not be one of the model's.`,
+		Example: `  psi report model.psi test.csv -o report.html
+  psi report model.psi test.csv --by sex -o report.html`,
+		Args: arguments(modelArgument, dataArgument),
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the report, ending in .html")
+	flags.StringVar(&f.by, "by", "", "`COLUMN` between whose values importances are compared")
+	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
+	addBackend(flags, &f.backend)
+	addInputFormat(flags, &f.format)
+	addJSON(flags, &f.json)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.makeReport(cmd.Context(), args[0], args[1], &f)
+	}
+	return c
+}
+
+// check settles what can be settled without the model.
+func (f *reportFlags) check() error {
+	switch {
+	case f.out == "":
+		return &usageError{"no file for the report is named", "add -o FILE.html"}
+	case !strings.HasSuffix(strings.ToLower(f.out), ".html") && !strings.HasSuffix(strings.ToLower(f.out), ".htm"):
+		return &usageError{fmt.Sprintf("a report is HTML, and %q does not end so", f.out), "use .html"}
+	case !(f.z > 0) || math.IsInf(f.z, 0):
+		return &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
+	}
+	return checkPlace(f.out)
+}
+
+func (p *program) makeReport(ctx context.Context, path, argument string, f *reportFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	d, err := p.open(path, argument, f.format, f.backend)
+	if err != nil {
+		return err
+	}
+	defer d.model.Close()
+	d.measure, d.also = true, f.by
+	rows, err := d.whole()
+	if err != nil {
+		return err
+	}
+	ahead := readAhead(ctx, rows)
+	defer ahead.Close()
+	r, err := report.Gather(ctx, d.model, ahead, report.Options{
+		Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z,
+		Progress: func(words string) { p.note("%s", words) },
+	})
+	if err != nil {
+		return d.blame(err, d.name)
+	}
+	written, err := p.writeReport(r, f.out)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		said := reported{
+			"psi.reported/v1", f.out, written, d.model.Digest(), r.Data.Rows, r.Data.Explained, r.Data.Carried,
+			r.Trust.Verdict, r.Calibration.Verdict,
+			[]string{},
+		}
+		for _, w := range r.Warnings {
+			said.Warnings = append(said.Warnings, w.Words)
+		}
+		return p.document(said)
+	}
+	p.note("%s: %s, %s explained, %s shown one by one, %d kB", f.out, countOf(r.Data.Rows, "row"), thousands(r.Data.Explained), thousands(r.Data.Carried), written/1000)
+	p.note("%s", r.Trust.Verdict)
+	p.note("%s", r.Calibration.Verdict)
+	return nil
+}
+
+// writeReport makes a file that appears whole or not at all, and tells its size.
+func (p *program) writeReport(r *report.Report, path string) (size int, err error) {
+	out, err := p.stage(destination{path: path})
+	if err != nil {
+		return 0, err
+	}
+	defer out.Abort()
+	counted := &counter{to: out}
+	if err := report.Write(counted, r); err != nil {
+		return 0, err
+	}
+	return counted.bytes, out.Close()
+}
+
+// counter counts what goes through it.
+type counter struct {
+	to    *stage
+	bytes int
+}
+
+func (c *counter) Write(text []byte) (int, error) {
+	n, err := c.to.Write(text)
+	c.bytes += n
+	return n, err
+}

@@ -1,0 +1,273 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Options say what to report on. The zero value of all but the names is what we stand behind.
+type Options struct {
+	Name  string  // of the table, for the reader
+	Model string  // of the model, for the reader
+	By    string  // column between whose values importances are compared; "" is none
+	Z     float64 // intervals are mean ∓ Z·std; 0 means 1.96
+	Seed  uint64  // of the drawing of rows
+
+	Explained int // rows explained at most, drawn at random; 0 means 5,000
+	Carried   int // of these, rows that the page shows one by one; 0 means 1,000
+	Paired    int // of these, rows for interactions; 0 means 300
+
+	Progress func(string) // told what comes next; may be nil
+}
+
+// What a report has room for: numbers of attributions in memory, on the page and of interactions.
+const (
+	mostExplained = 40_000_000
+	mostCarried   = 140_000
+	mostPaired    = 20_000_000
+	fewestPaired  = 20
+)
+
+// settle fills in the defaults. Of very many columns or classes fewer rows are taken, so that memory and page stay small.
+func (o Options) settle(outputs, players int) Options {
+	size := outputs * players
+	usual := func(n *int, usually, most, least int) {
+		if *n == 0 {
+			*n = usually
+		}
+		*n = min(*n, max(most, least))
+	}
+	usual(&o.Explained, 5000, mostExplained/size, 100)
+	usual(&o.Carried, 1000, mostCarried/size, 50)
+	usual(&o.Paired, 300, mostPaired/(size*players), 0)
+	o.Carried = min(o.Carried, o.Explained)
+	o.Paired = min(o.Paired, o.Carried)
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	return o
+}
+
+// gathering is a report under way.
+type gathering struct {
+	Options
+	model    *psi.Model
+	manifest psi.Manifest
+	sample   *sample
+	outcomes *outcomes
+	profiles []*profile
+}
+
+// Gather reads rows once and reports what the model makes of them.
+func Gather(ctx context.Context, model *psi.Model, rows psi.Source, o Options) (*Report, error) {
+	outputs := 1
+	if m := model.Manifest(); m.Task == psi.Multiclass {
+		outputs = len(m.Classes())
+	}
+	g := &gathering{Options: o.settle(outputs, len(model.Players())), model: model, manifest: model.Manifest()}
+	g.sample, g.outcomes, g.profiles = newSample(g.Explained, g.Seed), newOutcomes(model), newProfiles(g.manifest)
+	if err := g.checkBy(rows.Schema()); err != nil {
+		return nil, err
+	}
+	g.Progress("predicting all rows")
+	for outcome, err := range model.Outcomes(ctx, watched{rows, g.see}) {
+		if err != nil {
+			return nil, err
+		}
+		g.outcomes.add(outcome)
+	}
+	if g.outcomes.rows == 0 {
+		return nil, &table.Error{Row: -1, Message: "there are no rows to report on", Remedy: "give a table with rows"}
+	}
+	return g.report(ctx)
+}
+
+// checkBy finds out before any work that the column of By is not there.
+func (g *gathering) checkBy(schema *table.Schema) error {
+	if g.By == "" || schema.Field(g.By) != nil {
+		return nil
+	}
+	return &table.Error{Row: -1, Column: g.By, Message: "the table lacks this column, by which rows are to be compared", Remedy: "check the spelling"}
+}
+
+// watched lets the rows of a source be seen on their way.
+type watched struct {
+	table.Source
+	see func(*table.Table)
+}
+
+func (w watched) Next(ctx context.Context) (*table.Table, error) {
+	t, err := w.Source.Next(ctx)
+	if err == nil {
+		w.see(t)
+	}
+	return t, err
+}
+
+func (g *gathering) see(t *table.Table) {
+	g.sample.add(t)
+	for _, p := range g.profiles {
+		if c := t.Column(p.Name); c != nil {
+			p.add(c)
+		}
+	}
+}
+
+// report explains the rows drawn and puts all together.
+func (g *gathering) report(ctx context.Context) (*Report, error) {
+	drawn, numbers := g.sample.table()
+	g.Progress(fmt.Sprintf("explaining %s", rowsOf(drawn.Rows())))
+	e, err := g.model.Explain(ctx, drawn.Source(), psi.Explain{Z: g.Z})
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]*table.Column, len(g.manifest.Columns))
+	for i, f := range g.manifest.Columns {
+		columns[i] = drawn.Column(f.Name)
+	}
+	chosen := g.sample.draw(drawn.Rows(), g.Carried)
+	paired := slices.Clone(chosen[:min(len(chosen), g.Paired)])
+	slices.Sort(chosen)
+	slices.Sort(paired)
+	truth, err := g.truth(ctx, drawn.Select(chosen))
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{
+		Schema: Schema, Model: g.modelOf(e), Z: e.Z, Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
+		Data: Data{
+			Name: g.Name, Rows: g.outcomes.rows, Labelled: g.outcomes.labelled, Explained: e.Rows, Carried: len(chosen), Paired: len(paired), Seed: g.Seed,
+		},
+		Players: playersOf(g.model), Performance: g.outcomes.performance(),
+		Trust: trust(g.model.StoredAudit(), e), Calibration: g.outcomes.calibration(),
+		Rows: rowsOfPage(e, columns, numbers, truth, chosen),
+	}
+	for k := range e.Outputs {
+		r.Importances = append(r.Importances, importances(e, k))
+	}
+	r.By = g.by(e, drawn)
+	order := overall(r.Importances)
+	if r.Pairs, err = g.pairs(ctx, drawn, paired, chosen, order); err != nil {
+		return nil, err
+	}
+	if r.Pairs.Absent != "" {
+		r.Data.Paired = 0
+	}
+	for i, p := range g.profiles {
+		r.Columns = append(r.Columns, p.finish(columns[i]))
+	}
+	r.Associations = associations(columns, columnsOf(r.Players, order))
+	r.Warnings = r.warnings()
+	return r, nil
+}
+
+func (g *gathering) modelOf(e *explain.Explanation) Model {
+	m := g.manifest
+	return Model{
+		Name: g.Model, Digest: g.model.Digest(), Task: m.Task, Target: m.Target, Classes: m.Classes(), Head: g.model.Head(), Exact: e.Exact,
+		Weights: g.model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Provenance: m.Provenance,
+	}
+}
+
+// truth is what came true of some rows, or nil if the table does not tell.
+func (g *gathering) truth(ctx context.Context, rows *table.Table) (Floats, error) {
+	if g.outcomes.labelled == 0 {
+		return nil, nil
+	}
+	truth := Floats{}
+	for o, err := range g.model.Outcomes(ctx, rows.Source()) {
+		if err != nil {
+			return nil, err
+		}
+		truth = append(truth, o.Truth...)
+	}
+	return truth, nil
+}
+
+// playersOf are the model's players with their columns.
+func playersOf(m *psi.Model) []Player {
+	manifest, columns := m.Manifest(), m.Columns()
+	list := make([]Player, 0, len(m.Players()))
+	for _, name := range m.Players() {
+		p := Player{Name: name}
+		for _, group := range manifest.Groups {
+			if group.Name == name {
+				for _, member := range group.Columns {
+					p.Columns = append(p.Columns, slices.Index(columns, member))
+				}
+			}
+		}
+		if p.Columns == nil {
+			p.Columns = []int{slices.Index(columns, name)}
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// columnsOf are the columns of players, in their order.
+func columnsOf(players []Player, order []int) []int {
+	var list []int
+	for _, d := range order {
+		list = append(list, players[d].Columns...)
+	}
+	return list
+}
+
+func importances(e *explain.Explanation, output int) []Importance {
+	list := make([]Importance, 0, len(e.Players))
+	for _, im := range e.Importances(output, nil) {
+		list = append(list, Importance(im))
+	}
+	return list
+}
+
+// overall orders the players by their importances, added up over outputs.
+func overall(importances [][]Importance) []int {
+	sum := make([]float64, len(importances[0]))
+	order := make([]int, len(sum))
+	for i := range order {
+		order[i] = i
+	}
+	for _, list := range importances {
+		for _, im := range list {
+			sum[im.Player] += im.Mean
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case sum[a] > sum[b]:
+			return -1
+		case sum[a] < sum[b]:
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+// by compares importances between the values of a column.
+func (g *gathering) by(e *explain.Explanation, drawn *table.Table) *By {
+	if g.By == "" {
+		return nil
+	}
+	by := &By{Column: g.By, Left: e.Rows, Cohorts: []Cohort{}}
+	for _, c := range explain.Cohorts(drawn.Column(g.By)) {
+		cohort := Cohort{Name: shorten(c.Name), Rows: len(c.Rows)}
+		by.Left -= len(c.Rows)
+		for k := range e.Outputs {
+			means := make([]float64, len(e.Players))
+			for _, im := range e.Importances(k, c.Rows) {
+				means[im.Player] = im.Mean
+			}
+			cohort.Mean = append(cohort.Mean, means)
+		}
+		by.Cohorts = append(by.Cohorts, cohort)
+	}
+	return by
+}

@@ -1,0 +1,61 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
+)
+
+const (
+	mostPairPlayers = 15 // that a picture of all pairs has room for
+	mostPairValues  = 6  // pairs that are shown row by row
+)
+
+// pairs explains some rows with interactions. Carried are the rows of the page, both by their places among those drawn.
+func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried, order []int) (Pairs, error) {
+	switch {
+	case len(order) < 2:
+		return Pairs{Absent: "The model has one column, which has nothing to act together with."}, nil
+	case g.model.Head() != "exact":
+		return Pairs{Absent: "This model has the learned head, which gives no interactions. The exact head gives them: psi train --head exact."}, nil
+	case g.Paired < fewestPaired && len(rows) < len(carried):
+		return Pairs{Absent: fmt.Sprintf("The model has %d columns: their pairs are too many to be worked out for a report.", len(order))}, nil
+	}
+	g.Progress(fmt.Sprintf("pairs of columns in %s", rowsOf(len(rows))))
+	e, err := g.model.Explain(ctx, drawn.Select(rows).Source(), psi.Explain{Interactions: true})
+	if err != nil {
+		return Pairs{}, err
+	}
+	p := Pairs{Players: order[:min(len(order), mostPairPlayers)]}
+	for _, row := range rows {
+		p.Rows = append(p.Rows, slices.Index(carried, row))
+	}
+	n, outputs := len(e.Players), len(e.Outputs)
+	for k := range e.Outputs {
+		of := func(row, a, b int) float64 { return e.Interactions[((row*outputs+k)*n+a)*n+b] }
+		var list []Pair
+		for i, x := range p.Players {
+			for _, y := range p.Players[i+1:] {
+				pair := Pair{A: min(x, y), B: max(x, y)}
+				for row := range e.Rows {
+					v := of(row, x, y)
+					pair.Size, pair.Mean = pair.Size+math.Abs(v)/float64(e.Rows), pair.Mean+v/float64(e.Rows)
+				}
+				list = append(list, pair)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b Pair) int { return cmp.Compare(b.Size, a.Size) })
+		for i := range list[:min(len(list), mostPairValues)] {
+			for row := range e.Rows {
+				list[i].Values = append(list[i].Values, of(row, list[i].A, list[i].B))
+			}
+		}
+		p.Outputs = append(p.Outputs, list)
+	}
+	return p, nil
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/eval"
+)
+
+const (
+	histogramBars = 20
+	mostConfused  = 12 // classes that a table has room for
+)
+
+// outcomes gathers how predictions turn out, over all rows.
+type outcomes struct {
+	manifest            psi.Manifest
+	judge               *psi.Judge
+	promises            *psi.Promises
+	rows                int
+	labelled            int
+	bars                []HistogramBar
+	counts              [][]int   // [true class][predicted class]
+	of                  []float64 // weight of each true class
+	sum, square, weight float64   // of a number
+}
+
+func newOutcomes(m *psi.Model) *outcomes {
+	o := &outcomes{manifest: m.Manifest(), judge: m.NewJudge(), promises: m.NewPromises()}
+	classes := o.manifest.Classes()
+	o.of = make([]float64, len(classes))
+	o.counts = make([][]int, len(classes))
+	for k := range o.counts {
+		o.counts[k] = make([]int, len(classes))
+	}
+	if o.manifest.Task == psi.Binary {
+		o.bars = make([]HistogramBar, histogramBars)
+		for i := range o.bars {
+			o.bars[i].Low, o.bars[i].High = float64(i)/histogramBars, float64(i+1)/histogramBars
+		}
+	}
+	return o
+}
+
+func (o *outcomes) add(x *psi.Outcome) {
+	o.judge.Add(x)
+	o.promises.Add(x)
+	o.rows += x.Rows()
+	for i := range x.Rows() {
+		y := math.NaN()
+		if x.Truth != nil {
+			y = x.Truth[i]
+		}
+		o.count(x, i, y)
+		if math.IsNaN(y) {
+			continue
+		}
+		o.labelled++
+		if o.manifest.Classes() != nil {
+			o.of[int(y)] += x.Weight[i]
+			o.counts[int(y)][x.Label(i)]++
+		}
+		o.sum, o.square, o.weight = o.sum+x.Weight[i]*y, o.square+x.Weight[i]*y*y, o.weight+x.Weight[i]
+	}
+}
+
+// count puts a row into the histogram of probabilities.
+func (o *outcomes) count(x *psi.Outcome, i int, y float64) {
+	if o.bars == nil {
+		return
+	}
+	bar := &o.bars[int(max(0, min(histogramBars-1, histogramBars*x.Probability[i])))]
+	switch y {
+	case 0:
+		bar.Negative++
+	case 1:
+		bar.Positive++
+	default:
+		bar.Unknown++
+	}
+}
+
+// performance sums up. Where no row has a target there are the metrics of the model's own validation rows alone.
+func (o *outcomes) performance() Performance {
+	p := Performance{Metrics: []Metric{}, Histogram: o.bars}
+	named := o.unmeasured()
+	measured, err := o.judge.Evaluation()
+	if err == nil {
+		named = measured.Metrics
+	}
+	for _, m := range named {
+		metric := Metric{Name: m.Name, Meaning: m.Meaning, InTargetUnits: m.InTargetUnits}
+		if err == nil {
+			metric.Value = known(m.Value)
+		}
+		if v, stored := o.manifest.Metrics[m.Name]; stored {
+			metric.Validation = &v
+		}
+		p.Metrics = append(p.Metrics, metric)
+	}
+	if o.labelled == 0 || o.weight == 0 {
+		return p
+	}
+	switch classes := o.manifest.Classes(); {
+	case classes == nil:
+		mean := o.sum / o.weight
+		p.Plain, p.PlainGuess = known(math.Sqrt(max(0, o.square/o.weight-mean*mean))), "the mean of all rows"
+	default:
+		most := slices.Index(o.of, slices.Max(o.of))
+		p.Plain, p.PlainGuess = known(o.of[most]/o.weight), classes[most]
+		if len(classes) > 2 && len(classes) <= mostConfused {
+			p.Confusion = &Confusion{classes, o.counts}
+		}
+	}
+	return p
+}
+
+// unmeasured are the metrics of the task, without values.
+func (o *outcomes) unmeasured() []eval.Metric {
+	switch o.manifest.Task {
+	case psi.Binary:
+		return (&eval.Binary{}).Evaluation().Metrics
+	case psi.Multiclass:
+		return (&eval.Multiclass{}).Evaluation().Metrics
+	}
+	return (&eval.Regression{}).Evaluation().Metrics
+}

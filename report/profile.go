@@ -1,0 +1,152 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
+)
+
+const (
+	mostLabels  = 12      // of a column that are listed
+	mostCounted = 100_000 // labels of a column that are told apart
+	rareRows    = 10      // below which a label is rare
+	bars        = 24      // of a histogram
+)
+
+// profile gathers what is in a column, chunk by chunk.
+type profile struct {
+	Column
+	sum     float64
+	seen    int
+	counts  map[string]int
+	edges   [2]float64 // least and greatest number of the training rows
+	limited bool       // edges are known
+	levels  []string   // labels that training knew, sorted
+	labels  bool       // the column has labels
+}
+
+// newProfiles are those of a model's columns, in its order.
+func newProfiles(m psi.Manifest) []*profile {
+	list := make([]*profile, len(m.Columns))
+	for i, f := range m.Columns {
+		p := &profile{Column: Column{Name: f.Name, Kind: f.Kind, Reason: f.Reason}, counts: map[string]int{}}
+		p.labels = f.Kind == table.Category || f.Kind == table.Boolean
+		for _, player := range m.Encoder.Players {
+			if player.Name != f.Name {
+				continue
+			}
+			p.levels, p.GapLevel = player.Levels, player.Gap
+			if n := len(player.Edges); n > 0 {
+				p.edges, p.limited = [2]float64{player.Edges[0], player.Edges[n-1]}, true
+			}
+		}
+		list[i] = p
+	}
+	return list
+}
+
+func (p *profile) add(c *table.Column) {
+	unknown := p.unknowns(c)
+	for row, observed := range c.Observed {
+		switch {
+		case !observed:
+			p.Missing++
+		case p.labels:
+			if label := c.Text(row); len(p.counts) < mostCounted || p.counts[label] > 0 {
+				p.counts[label]++
+			}
+			if c.Kind == table.Category && unknown(c.Codes[row]) {
+				p.Unknown++
+			}
+		default:
+			p.number(c.Numbers[row])
+		}
+	}
+}
+
+// unknowns tells which codes stand for labels that training did not know, each looked up once.
+func (p *profile) unknowns(c *table.Column) func(code int32) bool {
+	const yes, no = 1, 2
+	met := make([]uint8, len(c.Levels))
+	return func(code int32) bool {
+		if met[code] == 0 {
+			met[code] = yes
+			if _, found := slices.BinarySearch(p.levels, c.Levels[code]); found {
+				met[code] = no
+			}
+		}
+		return met[code] == yes
+	}
+}
+
+func (p *profile) number(v float64) {
+	if p.seen == 0 {
+		p.Least, p.Greatest = &[]float64{v}[0], &[]float64{v}[0]
+	}
+	*p.Least, *p.Greatest = min(*p.Least, v), max(*p.Greatest, v)
+	p.seen++
+	p.sum += v
+	if p.limited && (v < p.edges[0] || v > p.edges[1]) {
+		p.Outside++
+	}
+}
+
+// finish sums the column up; rows drawn from it give the median and the histogram.
+func (p *profile) finish(drawn *table.Column) Column {
+	c := p.Column
+	if p.labels {
+		c.Labels = []Label{}
+		for name, rows := range p.counts {
+			c.Labels = append(c.Labels, Label{name, rows})
+			if rows < rareRows {
+				c.Rare++
+			}
+		}
+		c.Levels = len(c.Labels)
+		slices.SortFunc(c.Labels, func(a, b Label) int { return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Name, b.Name)) })
+		c.Labels = c.Labels[:min(len(c.Labels), mostLabels)]
+		return c
+	}
+	if p.seen == 0 {
+		return c
+	}
+	c.Mean = known(p.sum / float64(p.seen))
+	var sorted []float64
+	for row, observed := range drawn.Observed {
+		if observed {
+			sorted = append(sorted, drawn.Numbers[row])
+		}
+	}
+	if len(sorted) == 0 {
+		return c
+	}
+	slices.Sort(sorted)
+	c.Median = known(explain.Quantile(sorted, .5))
+	c.Bars = histogram(sorted)
+	return c
+}
+
+// histogram counts sorted values in ranges of equal width. The farthest hundredth on each side goes into the outermost,
+// so that one stray value does not squeeze all others into one bar.
+func histogram(sorted []float64) []Bar {
+	low, high := explain.Quantile(sorted, .01), explain.Quantile(sorted, .99)
+	if low == high {
+		low, high = sorted[0], sorted[len(sorted)-1]
+	}
+	if low == high {
+		return []Bar{{low, high, len(sorted)}}
+	}
+	list := make([]Bar, bars)
+	width := (high - low) / bars
+	for i := range list {
+		list[i].Low, list[i].High = low+width*float64(i), low+width*float64(i+1)
+	}
+	for _, v := range sorted {
+		list[int(max(0, min(bars-1, math.Floor((v-low)/width))))].Rows++
+	}
+	return list
+}

@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+)
+
+// Trust is how near attributions are to the model's Shapley values, with a verdict in words.
+type Trust struct {
+	Level   string     `json:"level"`   // exact, close, rough, poor or unchecked
+	Verdict string     `json:"verdict"` // in a sentence
+	Words   []string   `json:"words"`   // what it rests on
+	Gap     float64    `json:"gap"`     // largest |prediction − base − Σ attributions| of the rows explained, beside the spread of predictions
+	Audit   *psi.Audit `json:"audit"`   // kept in the model
+}
+
+// Up to what relative error attributions are called so. An error of a tenth seldom changes which column comes first;
+// one of a third often does.
+const (
+	exactError = 1e-4
+	closeError = .1
+	roughError = .33
+)
+
+// trust judges the attributions of a model by its stored audit and by the rows just explained.
+func trust(audit *psi.Audit, e *explain.Explanation) Trust {
+	t := Trust{Level: "unchecked", Audit: audit, Gap: gap(e)}
+	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of the spread of predictions.", rowsOf(e.Rows), part(t.Gap))
+	if t.Gap > exactError {
+		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction but for a gap of up to %.2g of the spread of predictions.", rowsOf(e.Rows), t.Gap)
+	}
+	if audit == nil || audit.RelativeRMSE == nil {
+		t.Verdict = "Nobody has checked how near these attributions are to the model's Shapley values."
+		t.Words = []string{"The model file holds no audit. psi audit makes one.", sums}
+		return t
+	}
+	t.Level, t.Verdict = t.judge(miss(audit), e.Exact)
+	t.Words = append(t.Words, audited(audit)...)
+	if audit.Top1 != nil {
+		t.Words = append(t.Words, fmt.Sprintf("The attributions and the exact values name the same most important column in %s.", shareOfRows(*audit.Top1)))
+	}
+	t.Words = append(t.Words, sums)
+	return t
+}
+
+// judge puts an error into words.
+func (t *Trust) judge(relative float64, exact bool) (level, verdict string) {
+	switch {
+	case relative <= exactError && exact && t.Gap <= exactError:
+		return "exact", fmt.Sprintf("Exact: these are the model's Shapley values. What is left is rounding, %s of their size.", part(relative))
+	case relative <= closeError:
+		return "close", fmt.Sprintf("Close: attributions are off by %s of their usual size. Their order can be relied on but for near ties.", percent(relative))
+	case relative <= roughError:
+		return "rough", fmt.Sprintf("Rough: attributions are off by %s of their usual size. The large ones can be relied on, the order of the small ones cannot.", percent(relative))
+	}
+	return "poor", fmt.Sprintf("Poor: attributions are off by %s of their usual size. Do not draw conclusions from them.", percent(relative))
+}
+
+// miss is the error of attributions beside their size. Where the check of whole rows was sampled, and so has an error of
+// its own, that of rows with cells taken away, which was not, tells more of an exact head.
+func miss(a *psi.Audit) float64 {
+	if a.Method != "exact" && a.Head == "exact" && a.SubgameRelativeRMSE != nil {
+		return *a.SubgameRelativeRMSE
+	}
+	return *a.RelativeRMSE
+}
+
+// audited says what the audit did.
+func audited(a *psi.Audit) []string {
+	words := fmt.Sprintf("When the model was trained, the attributions of %s were held against Shapley values worked out the long way, ", rowsOf(a.Rows))
+	if a.Method == "exact" {
+		return []string{words + fmt.Sprintf("by asking the model about every combination of known and unknown columns (%s questions). The two differ by %s of their size.", thousands(a.Coalitions), part(*a.RelativeRMSE))}
+	}
+	words += fmt.Sprintf("by asking the model about columns becoming known in random orders (%s questions). The two differ by %s of their size", thousands(a.Coalitions), part(*a.RelativeRMSE))
+	if a.StandardError != nil {
+		words += fmt.Sprintf("; sampling alone leaves %s", part(*a.StandardError))
+	}
+	list := []string{words + "."}
+	if a.SubgameRelativeRMSE != nil {
+		list = append(list, fmt.Sprintf("With so many cells taken away from these rows that every combination of the others could be asked about, the two differ by %s of their size.", part(*a.SubgameRelativeRMSE)))
+	}
+	return list
+}
+
+// gap is the largest residual beside the root mean square of what attributions add up to.
+func gap(e *explain.Explanation) float64 {
+	worst, square := 0.0, 0.0
+	for i, rest := range e.Residual {
+		worst = max(worst, math.Abs(rest))
+		moved := e.Prediction[i] - e.Base[i]
+		square += moved * moved / float64(len(e.Residual))
+	}
+	if worst == 0 {
+		return 0
+	}
+	return worst / max(math.Sqrt(square), math.SmallestNonzeroFloat64)
+}
+
+// Calibration is whether the model's own doubt can be relied on, with a verdict in words.
+type Calibration struct {
+	What     string    `json:"what"`
+	Promises []Promise `json:"promises"` // nil if no row has a target
+	Level    string    `json:"level"`    // good, fair, poor or unchecked
+	Verdict  string    `json:"verdict"`
+	Words    []string  `json:"words"`
+}
+
+// Promise is what the model said of many rows, and how often it came true.
+type Promise struct {
+	Promised float64 `json:"promised"`
+	Kept     float64 `json:"kept"`
+	Rows     int     `json:"rows"`
+}
+
+// Up to what mean gap doubt is called so, beyond what chance leaves.
+const (
+	goodGap = .02
+	fairGap = .06
+)
+
+// calibration judges the promises of all rows that have a target.
+func (o *outcomes) calibration() Calibration {
+	c := Calibration{What: o.promises.What(), Level: "unchecked"}
+	for _, p := range o.promises.List() {
+		c.Promises = append(c.Promises, Promise(p))
+	}
+	if len(c.Promises) == 0 {
+		c.Verdict = "No row of this table has a known outcome, so what the model promises cannot be checked here."
+		c.Words = o.stored()
+		return c
+	}
+	gap := o.promises.Gap()
+	chance := 1 / math.Sqrt(float64(o.labelled)) // what is left of kept promises, roughly
+	switch {
+	case gap <= goodGap+chance:
+		c.Level = "good"
+	case gap <= fairGap+chance:
+		c.Level = "fair"
+	default:
+		c.Level = "poor"
+	}
+	if o.manifest.Classes() == nil {
+		c.Verdict, c.Words = o.intervalWords(c)
+	} else {
+		c.Verdict, c.Words = o.probabilityWords(c, gap)
+	}
+	c.Words = append(c.Words, "If the model learned from these rows, it keeps its promises here more easily than it will on new ones.")
+	return c
+}
+
+func (o *outcomes) intervalWords(c Calibration) (verdict string, words []string) {
+	at := func(level float64) float64 {
+		for _, p := range c.Promises {
+			if p.Promised == level {
+				return p.Kept
+			}
+		}
+		return math.NaN()
+	}
+	half, nine := at(.5), at(.9)
+	how := "Its ranges are about right"
+	switch {
+	case c.Level == "good":
+	case nine < .9 && half < .5:
+		how = "Its ranges are too narrow: the model is too sure"
+	case nine > .9 && half > .5:
+		how = "Its ranges are too wide: the model is less sure than it could be"
+	default:
+		how = "Its ranges are of the wrong shape"
+	}
+	return fmt.Sprintf("%s. Of the ranges said to hold 90 %% of outcomes, %s did.", how, percent(nine)),
+		[]string{fmt.Sprintf("Ranges said to hold half of the outcomes held %s, over %s.", percent(half), rowsOf(o.labelled))}
+}
+
+func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string, words []string) {
+	how := map[string]string{"good": "Its probabilities mean what they say", "fair": "Its probabilities are somewhat off", "poor": "Its probabilities cannot be taken at face value"}[c.Level]
+	return fmt.Sprintf("%s: they miss the share that came true by %s on the average.", how, points(gap)),
+		[]string{fmt.Sprintf("Of the rows said to have a probability of 0.3, three in ten should turn out so. This was held against %s.", rowsOf(o.labelled))}
+}
+
+// stored are the words for the model's own validation rows.
+func (o *outcomes) stored() []string {
+	rows := rowsOf(o.manifest.Provenance.ValidationRows)
+	if v, known := o.manifest.Metrics["coverage_90"]; known {
+		return []string{fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", rows, percent(v))}
+	}
+	if v, known := o.manifest.Metrics["ece"]; known {
+		return []string{fmt.Sprintf("On the %s kept aside when the model was trained, probabilities missed the share that came true by %s on the average.", rows, points(v))}
+	}
+	return []string{"Give a table with the column " + o.manifest.Target + " to see it."}
+}
+
+// part writes a small share as people say it: less than one part in so many.
+func part(share float64) string {
+	if share >= .01 {
+		return percent(share)
+	}
+	const least = 1e-12
+	parts := math.Pow10(int(-math.Ceil(math.Log10(max(share, least)))))
+	return "less than one part in " + thousands(int(parts))
+}
+
+func shareOfRows(share float64) string {
+	if share == 1 {
+		return "every row"
+	}
+	return percent(share) + " of the rows"
+}
+
+// points are hundredths of a probability.
+func points(gap float64) string { return fmt.Sprintf("%.1f percentage points", 100*gap) }
+
+func rowsOf(n int) string { return thousands(n) + " " + either(n, "row", "rows") }
+
+// thousands writes 17379 as 17,379.
+func thousands(n int) string {
+	digits := fmt.Sprint(n)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
+)
+
+func auditOf(head, method string, relative, subgame float64) *psi.Audit {
+	return &psi.Audit{Head: head, Method: method, Rows: 200, Coalitions: 12345, RelativeRMSE: &relative, SubgameRelativeRMSE: &subgame, Top1: &[]float64{.9}[0]}
+}
+
+func TestVerdicts(t *testing.T) {
+	sound := &explain.Explanation{Exact: true, Rows: 2, Base: []float64{0, 0}, Prediction: []float64{3, -4}, Residual: []float64{1e-6, 0}}
+	learned, broken := *sound, *sound
+	learned.Exact, broken.Residual = false, []float64{.5, 0}
+	for _, c := range []struct {
+		audit *psi.Audit
+		e     *explain.Explanation
+		level string
+		says  string
+	}{
+		{auditOf("exact", "exact", 3e-7, 2e-7), sound, "exact", "one part in 1,000,000"},
+		{auditOf("exact", "permutation", 8e-4, 8e-8), sound, "exact", "one part in 10,000,000"},
+		{auditOf("exact", "exact", .2, .2), sound, "rough", "20 %"}, // a head that is not what it says is not believed
+		{auditOf("exact", "exact", 3e-7, 2e-7), &broken, "close", "off by"},
+		{auditOf("learned", "exact", .05, .05), &learned, "close", "5.0 %"},
+		{auditOf("learned", "exact", .2, .2), &learned, "rough", "20 %"},
+		{auditOf("learned", "exact", .6, .6), &learned, "poor", "60 %"},
+		{auditOf("learned", "permutation", .05, 1e-9), &learned, "close", "5.0 %"},
+		{nil, sound, "unchecked", "Nobody has checked"},
+	} {
+		if got := trust(c.audit, c.e); got.Level != c.level || !strings.Contains(got.Verdict, c.says) {
+			t.Errorf("%+v: %s: %s; want %s and %q", c.audit, got.Level, got.Verdict, c.level, c.says)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	one, two := 1.0, 2.0
+	r := &Report{
+		Data: Data{Rows: 1000},
+		Columns: []Column{
+			{Name: "gone", Missing: 1000, Least: nil},
+			{Name: "holes", Missing: 300, Least: &one, Greatest: &two},
+			{Name: "flat", Least: &one, Greatest: &one},
+			{Name: "far", Least: &one, Greatest: &two, Outside: 40},
+			{Name: "town", Labels: []Label{{"a", 500}}, Levels: 40, Rare: 3, Unknown: 1, Kind: table.Category},
+			{Name: "fine", Least: &one, Greatest: &two, Outside: 1, Missing: 10},
+		},
+		Associations: []Association{{1, 3, -.95, spearman}, {3, 5, .85, spearman}, {0, 4, .6, ratio}},
+	}
+	var got []string
+	for _, w := range r.warnings() {
+		got = append(got, w.Kind+": "+w.Words)
+	}
+	for _, want := range []string{
+		"missing: gone is missing in every row", "missing: holes is missing in 30 %", "constant: flat", "outside: 40 cells of far lie",
+		"unknown: 1 cell of town has", "rare: 3 of the 40 labels of town are", "associated: holes, far and fine tell much the same (0.85 to 0.95 of 1)",
+	} {
+		if !slices.ContainsFunc(got, func(w string) bool { return strings.HasPrefix(w, want) }) {
+			t.Errorf("no warning %q in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+	if len(got) != 7 {
+		t.Errorf("%d warnings:\n%s", len(got), strings.Join(got, "\n"))
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0.0 %", .0001: "under 0.1 %", .034: "3.4 %", .5: "50 %", .999999: "99.9 %", 1: "100 %"} {
+		if got := percent(share); got != want {
+			t.Errorf("%g is %q, want %q", share, got, want)
+		}
+	}
+	if got := part(3e-7); got != "less than one part in 1,000,000" {
+		t.Errorf("3e-7 is %s", got)
+	}
+}

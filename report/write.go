@@ -1,0 +1,59 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed" // the viewer
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+)
+
+// The viewer, built from web/.
+var (
+	//go:embed viewer/viewer.js
+	script string
+	//go:embed viewer/viewer.css
+	style string
+)
+
+// page is the whole file. Nothing in it may be loaded from anywhere, and no script or style may run but these two, which
+// the policy knows by their digests.
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>%s</title>
+<style>%s</style>
+</head>
+<body>
+<noscript><p>This report draws itself, for which the browser must be allowed to run the script inside this file. It loads nothing from anywhere.</p></noscript>
+<script type="application/json" id="report">%s</script>
+<script>%s</script>
+</body>
+</html>
+`
+
+// Write makes the page: one file that needs no other and no network.
+func Write(w io.Writer, r *Report) error {
+	document, err := json.Marshal(r) // which escapes <, > and &, so that no cell can end the element
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, page, digest(script), digest(style), html.EscapeString(r.Title()), style, document, script)
+	return err
+}
+
+// digest names a script or a style in a content security policy.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Title is what the report is called.
+func (r *Report) Title() string { return "Report on " + r.Model.Target }

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// pageOf writes a report and cuts the page into its parts.
+func pageOf(t *testing.T, r *Report) (policy, document, script, style, whole string) {
+	t.Helper()
+	var out strings.Builder
+	if err := Write(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	whole = out.String()
+	cut := func(pattern string) string {
+		found := regexp.MustCompile(`(?s)` + pattern).FindStringSubmatch(whole)
+		if found == nil {
+			t.Fatalf("the page lacks %s", pattern)
+		}
+		return found[1]
+	}
+	return cut(`Content-Security-Policy" content="([^"]*)"`), cut(`<script type="application/json" id="report">(.*?)</script>`), cut(`</script>\n<script>(.*)</script>`), cut(`<style>(.*?)</style>`), whole
+}
+
+// The page may run its own script and style and nothing else, and load nothing.
+func TestPolicy(t *testing.T) {
+	policy, _, script, style, _ := pageOf(t, &Report{Schema: Schema})
+	for name, text := range map[string]string{"script-src": script, "style-src": style} {
+		sum := sha256.Sum256([]byte(text))
+		if want := name + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(policy, want) {
+			t.Errorf("%q lacks %s", policy, want)
+		}
+	}
+	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+		t.Errorf("policy %q", policy)
+	}
+	if strings.Contains(script, "</script") || strings.Contains(style, "</style") {
+		t.Error("the viewer ends its own element")
+	}
+}
+
+// No name or cell can break out of the document.
+func TestHostileNames(t *testing.T) {
+	hostile := `</script><script>alert(1)</script><!-- & "` + "\u2028"
+	r := &Report{Schema: Schema, Model: Model{Target: hostile}, Rows: Rows{Cells: []Cells{{Labels: []string{hostile}, Codes: []int{0}}}}}
+	_, document, _, _, whole := pageOf(t, r)
+	if n := strings.Count(whole, "<script"); n != 2 {
+		t.Errorf("%d scripts", n)
+	}
+	var read struct {
+		Model struct{ Target string }
+		Rows  struct{ Cells []struct{ Labels []string } }
+	}
+	if err := json.Unmarshal([]byte(document), &read); err != nil || read.Model.Target != hostile || read.Rows.Cells[0].Labels[0] != hostile {
+		t.Errorf("%v: read back as %+v", err, read)
+	}
+}

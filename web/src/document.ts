@@ -1,0 +1,131 @@
+/** The document psi.report/v1, as package report writes it; docs/report.md describes it. */
+export interface Report {
+  schema: string;
+  model: Model;
+  data: { name: string; rows: number; labelled: number; explained: number; carried: number; paired: number; seed: number };
+  z: number;
+  scale: "identity" | "logit" | "score";
+  outputs: string[];
+  base: number[];
+  players: { name: string; columns: number[] }[];
+  performance: Performance;
+  trust: { level: string; verdict: string; words: string[]; gap: number; audit: Audit | null };
+  calibration: { what: string; promises: CalibrationPoint[] | null; level: string; verdict: string; words: string[] };
+  importances: Importance[][];
+  by: By | null;
+  pairs: Pairs;
+  columns: Column[];
+  associations: { a: number; b: number; value: number; measure: string }[];
+  warnings: { kind: string; columns: number[]; words: string }[];
+  rows: Rows;
+}
+
+export interface Model {
+  name: string;
+  digest: string;
+  task: "regression" | "binary" | "multiclass";
+  target: string;
+  classes: string[] | null;
+  head: string;
+  exact: boolean;
+  weights: number;
+  weight: string;
+  members: number;
+  settings: Record<string, string | number>;
+  calibration: { noise: number; temperature: number };
+  provenance: {
+    psi: string; revision: string; data: string; training_rows: number; validation_rows: number; validation: string;
+    seed: number; backend: string; threads: number; time_budget: string;
+  };
+}
+
+export interface Metric {
+  name: string;
+  meaning: string;
+  in_target_units: boolean;
+  value: number | null;
+  validation: number | null;
+}
+
+export interface Performance {
+  metrics: Metric[];
+  plain: number | null;
+  plain_guess: string;
+  histogram: { low: number; high: number; negative: number; positive: number; unknown: number }[] | null;
+  confusion: { classes: string[]; counts: number[][] } | null;
+}
+
+export interface Audit {
+  method: string;
+  rows: number;
+  coalitions: number;
+  relative_rmse: number | null;
+  subgame_relative_rmse: number | null;
+  correlation: number | null;
+  top1: number | null;
+  top3: number | null;
+  efficiency_max: number | null;
+  standard_error: number | null;
+  within_3_se: number | null;
+  coalitions_error: { kept: number; rmse?: number | null; log_loss?: number | null }[] | null;
+}
+
+export interface CalibrationPoint {
+  promised: number;
+  kept: number;
+  rows: number;
+}
+
+export interface Importance {
+  player: number;
+  mean: number;
+  low: number;
+  high: number;
+  doubt: number;
+  observed: number;
+}
+
+export interface By {
+  column: string;
+  cohorts: { name: string; rows: number; mean: number[][] }[];
+  left: number;
+}
+
+export interface Pairs {
+  absent: string;
+  players: number[] | null;
+  outputs: { a: number; b: number; size: number; mean: number; values: string }[][] | null;
+  rows: number[] | null;
+}
+
+export interface Column {
+  name: string;
+  kind: "number" | "category" | "boolean" | "time";
+  reason: string;
+  missing: number;
+  gap_level: boolean;
+  least: number | null;
+  greatest: number | null;
+  mean: number | null;
+  median: number | null;
+  bars: { low: number; high: number; rows: number }[] | null;
+  outside: number;
+  labels: { name: string; rows: number }[] | null;
+  levels: number;
+  rare: number;
+  unknown: number;
+}
+
+export interface Rows {
+  numbers: number[];
+  cells: { numbers?: (number | null)[]; codes?: number[]; labels?: string[] }[];
+  truth: string;
+  prediction: string;
+  prediction_std: string;
+  hidden_std: string;
+  probability: string;
+  mean: string;
+  std: string;
+  observed: string;
+  other: string;
+}

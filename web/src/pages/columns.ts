@@ -1,0 +1,108 @@
+import * as Plot from "@observablehq/plot";
+import { draw, figure, labelRoom, placeAmong, ramp, series, some, swarm } from "../chart.ts";
+import type { Context } from "../context.ts";
+import { h, p, table } from "../dom.ts";
+import { count, decimalsFor, list, number, percent, shorten, thousands } from "../words.ts";
+
+const most = 15; // columns that a picture has room for
+
+/** Which columns matter. */
+export function columns(c: Context): Node[] {
+  const { data } = c.report;
+  const first = c.importances().slice(0, 3).map((i) => c.name(i.player));
+  return [
+    p(`${list(first)} ${first.length > 1 ? "move" : "moves"} ${c.sum} most. `,
+      `What follows is worked out from ${count(data.explained, "row")}${data.explained < data.rows ? ` drawn at random from ${thousands(data.rows)}` : ""}.`),
+    bars(c), dots(c), ...(c.report.by ? [cohorts(c)] : []),
+  ];
+}
+
+const notCause = "It says what the model uses, not what causes the outcome: changing a column in the world need not do what it does here.";
+
+function bars(c: Context): Node {
+  const all = c.importances();
+  const shown = all.slice(0, most);
+  const room = labelRoom(shown.map((i) => c.name(i.player)), c.width);
+  const title = "How much each column moves predictions";
+  const write = decimalsFor(Math.max(...all.map((i) => i.mean)));
+  return figure({
+    title,
+    read: `The longer a bar, the more the column moves ${c.sum}, up or down, on the average. The thin line holds the middle 80 % of rows: where it is long, the column matters much to some rows and little to others.`,
+    not: notCause,
+    picture: draw({
+      width: c.width, height: 50 + 26 * shown.length, marginLeft: room.margin, marginTop: 6, marginRight: 48,
+      x: { label: `mean size of the attribution, in ${c.unit}`, grid: true, zero: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
+      y: { label: null, domain: shown.map((i) => i.player), tickFormat: (d: number) => shorten(c.name(d), room.most), tickSize: 0 },
+      marks: [Plot.barX(shown, { x: "mean", y: "player", fill: "var(--down)", insetTop: 3, insetBottom: 3 }),
+        Plot.ruleY(shown.filter((i) => i.observed > 0), { x1: "low", x2: "high", y: "player", stroke: "var(--ink)" }),
+        Plot.text(shown, { x: (i: (typeof shown)[number]) => Math.max(i.mean, i.high), y: "player", text: (i: (typeof shown)[number]) => write(i.mean), textAnchor: "start", dx: 6, fill: "var(--ink)" }),
+        Plot.ruleX([0])],
+    }, `${title}: ${shown.length} bars. ${shown.slice(0, 5).map((i) => `${c.name(i.player)} ${number(i.mean, 3)}`).join(", ")}.`),
+    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Middle 80 % of rows", "Share of the doubt", "Rows that have it"],
+      all.map((i) => [c.name(i.player), number(i.mean, 3), i.observed ? `${number(i.low, 2)} to ${number(i.high, 2)}` : "–", percent(i.doubt), thousands(i.observed)]), [false, true, true, true, true]),
+  });
+}
+
+/** A dot for each row and column. */
+function dots(c: Context): Node {
+  const shown = c.importances().slice(0, most);
+  const rows = some(c.rows.length, c.width < 500 ? 200 : 400);
+  const room = labelRoom(shown.map((i) => c.name(i.player)), c.width);
+  const points: { x: number; y: number; fill: string }[] = [];
+  shown.forEach((im, line) => {
+    const column = c.rows.column(im.player);
+    const ordered = column !== null && c.report.columns[column].labels === null;
+    const seen = rows.filter((r) => c.rows.attribution(r, c.output, im.player).observed);
+    const place = ordered ? placeAmong(seen.map((r) => c.rows.value(r, column as number)).filter((v): v is number => v !== null)) : null;
+    const means = seen.map((r) => c.rows.attribution(r, c.output, im.player).mean);
+    const aside = means.length ? swarm(means, Math.floor(c.width / 8), 0.075, 0.4) : [];
+    seen.forEach((r, i) => {
+      const v = ordered ? c.rows.value(r, column as number) : null;
+      points.push({ x: means[i], y: line + aside[i], fill: place && v !== null ? ramp(place(v)) : "var(--missing)" });
+    });
+  });
+  const title = "Every row a dot";
+  return figure({
+    title,
+    read: `A dot is a row: right of 0 the column raises ${c.sum}, left of 0 it lowers it. Its colour is the value of the column in that row. Where one colour lies on one side, the column acts one way.`,
+    not: "Dots far out are rows that differ in this column and perhaps in others too; the picture does not take these apart. Nothing here is a cause.",
+    legend: [{ colour: "low", text: "low value" }, { colour: "middle", text: "middle" }, { colour: "high", text: "high value" }, { colour: "missing", text: "a label, which is neither" }],
+    picture: draw({
+      width: c.width, height: 56 + 34 * shown.length, marginLeft: room.margin, marginTop: 6,
+      x: { label: `attribution, in ${c.unit}`, grid: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
+      y: { label: null, domain: [shown.length - 0.4, -0.6], ticks: shown.map((_, i) => i), tickFormat: (i: number) => shorten(c.name(shown[i].player), room.most), tickSize: 0 },
+      color: { type: "identity" },
+      marks: [Plot.ruleX([0], { stroke: "var(--muted)" }), Plot.dot(points, { x: "x", y: "y", r: 2, fill: "fill", fillOpacity: 0.8 })],
+    }, `${title}: attributions of ${count(rows.length, "row")} to ${c.sum}, by column.`),
+  });
+}
+
+/** Importances between the values of a column. */
+function cohorts(c: Context): Node {
+  const by = c.report.by as NonNullable<typeof c.report.by>;
+  const shown = c.importances().slice(0, 10).map((i) => i.player);
+  const bars = shown.flatMap((player) => by.cohorts.map((cohort, g) => ({ player, g, mean: cohort.mean[c.output][player] })));
+  const names = shown.map((d) => c.name(d));
+  const room = labelRoom(names, c.width);
+  const title = `Importance by ${by.column}`;
+  const differing = shown.map((d) => {
+    const sizes = by.cohorts.map((k) => k.mean[c.output][d]);
+    return { d, gap: Math.max(...sizes) - Math.min(...sizes) };
+  }).sort((a, b) => b.gap - a.gap)[0];
+  return figure({
+    title,
+    read: `Bars of one column beside each other: for which rows it moves ${c.sum} more. ${by.cohorts.length > 1 ? `The groups differ most in ${c.name(differing.d)}.` : ""}`,
+    not: `That a column matters more in one group does not say that the model treats the groups unequally, or equally: it may matter more because its values differ more there.`,
+    legend: by.cohorts.map((cohort, g) => ({ colour: `series-${g}`, text: `${cohort.name} (${count(cohort.rows, "row")})` })),
+    picture: draw({
+      width: c.width, height: 50 + shown.length * (14 + 9 * by.cohorts.length), marginLeft: room.margin, marginTop: 6,
+      x: { label: `mean size of the attribution, in ${c.unit}`, grid: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
+      fy: { label: null, domain: shown, tickFormat: (d: number) => shorten(c.name(d), room.most), padding: 0.25, axis: "left" },
+      y: { axis: null, domain: by.cohorts.map((_, g) => g) },
+      color: { type: "identity" },
+      marks: [Plot.barX(bars, { fy: "player", y: "g", x: "mean", fill: (b: (typeof bars)[number]) => series(b.g) }), Plot.ruleX([0])],
+    }, `${title}: ${by.cohorts.length} groups.`),
+    numbers: table(title, ["Column", ...by.cohorts.map((k) => k.name)], c.importances().map((i) => [c.name(i.player), ...by.cohorts.map((k) => number(k.mean[c.output][i.player], 3))]), [false, ...by.cohorts.map(() => true)]),
+    ...(by.left > 0 ? { controls: [h("p", {}, `${count(by.left, "row")} of the explained ones belong to none of these groups.`)] } : {}),
+  });
+}

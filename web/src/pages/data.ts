@@ -1,0 +1,73 @@
+import type { Context } from "../context.ts";
+import type { Column } from "../document.ts";
+import { h, p, table } from "../dom.ts";
+import { count, kept, moment, number, percent, shorten, thousands } from "../words.ts";
+
+/** What was in the data. */
+export function data(c: Context): Node[] {
+  const { report } = c;
+  return [
+    p(`${report.data.name} has ${count(report.data.rows, "row")}. All of them were read for the counts on this page; histograms, medians and how columns hang together are from ${count(report.data.explained, "row")}${report.data.explained < report.data.rows ? " drawn at random" : ""}.`),
+    warnings(c),
+    h("section", { class: "block" }, h("h3", {}, "The columns"),
+      h("p", { class: "note" }, h("strong", {}, "How to read it: "), "the small picture shows how often which values occur, low on the left; for labels, the commonest come first. The farthest hundredth on each side is counted in the outermost bar."),
+      h("p", { class: "note" }, h("strong", {}, "What it does not say: "), "whether these rows are like those the model will meet."),
+      table("Columns of the table", ["Column", "Kind", "Missing", "Values", "How often"], report.columns.map((column) => [
+        column.name, kinds[column.kind], column.missing ? percent(column.missing / report.data.rows) : "none", values(column), strip(column)]))),
+    alike(c),
+  ];
+}
+
+const kinds: Record<Column["kind"], string> = { number: "number", category: "labels", boolean: "yes or no", time: "time" };
+
+const heads: Record<string, string> = {
+  associated: "Columns that say much the same", missing: "Many missing cells", constant: "Columns that do not vary",
+  unknown: "Labels that training did not know", outside: "Values beyond what training saw", rare: "Rare labels",
+};
+
+function warnings(c: Context): Node {
+  const { warnings: list } = c.report;
+  if (list.length === 0) return h("section", { class: "verdict good" }, h("h3", {}, "Nothing to warn of"), p("No column is mostly missing, constant, unlike what training saw, or nearly the same as another."));
+  const groups = Object.entries(heads).map(([kind, head]) => ({ head, words: list.filter((w) => w.kind === kind).map((w) => w.words) })).filter((g) => g.words.length > 0);
+  return h("section", { class: "verdict fair" }, h("h3", {}, `${count(list.length, "thing")} to keep in mind`),
+    groups.map((g) => [h("h4", {}, g.head), h("ul", {}, g.words.map((text) => h("li", {}, kept(text))))]).flat());
+}
+
+function values(column: Column): string {
+  if (column.labels) {
+    const names = column.labels.slice(0, 3).map((l) => shorten(l.name, 24)).join(", ");
+    return column.levels > 3 ? `${thousands(column.levels)} labels: ${names}, …` : names;
+  }
+  if (column.least === null || column.greatest === null) return "none";
+  const write = column.kind === "time" ? moment : (v: number) => number(v, 4);
+  return `${write(column.least)} to ${write(column.greatest)}, half below ${column.median === null ? "?" : write(column.median)}`;
+}
+
+const svg = "http://www.w3.org/2000/svg";
+
+/** A histogram as small as a word. */
+function strip(column: Column): Node {
+  const heights = column.labels ? column.labels.map((l) => l.rows) : (column.bars ?? []).map((b) => b.rows);
+  if (heights.length === 0) return document.createTextNode("");
+  const width = 120, height = 28, step = Math.min(12, width / heights.length), most = Math.max(...heights);
+  const picture = document.createElementNS(svg, "svg");
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.setAttribute("class", "strip");
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", column.labels ? `commonest: ${column.labels.slice(0, 3).map((l) => `${l.name} ${thousands(l.rows)}`).join(", ")}` : `histogram of ${column.name}`);
+  heights.forEach((rows, i) => {
+    const bar = document.createElementNS(svg, "rect");
+    const high = rows ? Math.max(1, (height * rows) / most) : 0;
+    for (const [name, v] of Object.entries({ x: i * step, y: height - high, width: Math.max(0.5, step - 1), height: high, fill: "var(--down)" })) bar.setAttribute(name, String(v));
+    picture.append(bar);
+  });
+  return picture;
+}
+
+function alike(c: Context): Node {
+  const { associations, columns } = c.report;
+  return h("section", { class: "block" }, h("h3", {}, "Columns that hang together"),
+    associations.length === 0 ? p("No two columns tell much of each other.") : h("div", {},
+      p("Columns that tell of each other share the credit for what both tell: the model splits it, and the split says little about the world. 1 is as alike as can be, 0 not at all; a minus means that the one falls as the other rises."),
+      table("Columns that tell of each other", ["Columns", "How much", "Measure"], associations.map((a) => [`${columns[a.a].name} and ${columns[a.b].name}`, number(a.value, 2), a.measure]), [false, true])));
+}

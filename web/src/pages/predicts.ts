@@ -1,0 +1,202 @@
+import * as Plot from "@observablehq/plot";
+import { probability } from "../attribution.ts";
+import { draw, figure, heat, onHeat, some } from "../chart.ts";
+import type { Context } from "../context.ts";
+import type { Metric } from "../document.ts";
+import { h, p, table } from "../dom.ts";
+import { chance, count, number, percent, shorten, thousands } from "../words.ts";
+
+/** What the model predicts, and how well. */
+export function predicts(c: Context): Node[] {
+  const { report } = c;
+  const { model, data } = report;
+  const inputs = report.columns.length;
+  return [
+    p(`The model in ${model.name} predicts ${c.predicted}, from ${count(inputs, "column")}. It learned from ${count(model.provenance.training_rows, "row")}. `,
+      `This report reads ${count(data.rows, "row")} of ${data.name}`,
+      data.labelled === 0 ? `, which do not tell what came true: how well the model predicts them cannot be said.` :
+        data.labelled < data.rows ? `; of ${thousands(data.labelled)} of them it is known what came true.` : `.`),
+    h("div", { class: "cards" }, cards(c)),
+    ...pictures(c),
+    figures(c),
+    scales(c),
+  ];
+}
+
+const names: Record<string, string> = {
+  rmse: "Typical error (RMSE)", mae: "Mean error (MAE)", r2: "Variance explained (R²)", nll: "Surprise (negative log likelihood)",
+  coverage_50: "Inside ranges of 50 %", coverage_90: "Inside ranges of 90 %",
+  auroc: "Pairs in the right order (AUROC)", average_precision: "Average precision", log_loss: "Surprise (log loss)",
+  brier: "Squared error of probabilities (Brier)", ece: "Calibration gap (ECE)", accuracy: "Right class (accuracy)",
+  macro_auroc: "Pairs in the right order (macro AUROC)",
+};
+
+const shares = new Set(["r2", "coverage_50", "coverage_90", "accuracy"]);
+
+function written(m: Metric, v: number | null): string {
+  if (v === null) return "–";
+  return shares.has(m.name) ? percent(v) : number(v, 4);
+}
+
+/** The few numbers that say most, in words. */
+function cards(c: Context): Node[] {
+  const { performance, model } = c.report;
+  const known = (name: string) => {
+    const m = performance.metrics.find((metric) => metric.name === name);
+    const v = m?.value ?? m?.validation ?? null;
+    return v === null ? null : { v, where: m?.value == null ? "rows kept aside in training" : "these rows" };
+  };
+  const card = (value: string, words: string) => h("div", { class: "card" }, h("p", { class: "big" }, value), p(words));
+  const list: Node[] = [];
+  if (model.task === "regression") {
+    const rmse = known("rmse"), r2 = known("r2"), cover = known("coverage_90");
+    if (rmse) list.push(card(number(rmse.v, 3), `typical error in ${model.target}, on ${rmse.where}.` + (performance.plain !== null ? ` Always saying the mean would be off by ${number(performance.plain, 3)}.` : "")));
+    if (r2) list.push(card(percent(r2.v), "of the ups and downs are foreseen. 100 % is perfect; always saying the mean is 0 %."));
+    if (cover) list.push(card(percent(cover.v), "of outcomes lie in the range that should hold 90 % of them."));
+    return list;
+  }
+  const right = known("accuracy"), pairs = known("auroc") ?? known("macro_auroc"), gap = known("ece");
+  if (right) list.push(card(percent(right.v), `of predictions name the right class, on ${right.where}.` + (performance.plain !== null ? ` Always saying ${performance.plain_guess} would be right in ${percent(performance.plain)}.` : "")));
+  if (pairs) list.push(card(percent(pairs.v), model.task === "binary" ?
+    `is how often, of a ${model.classes?.[1]} and a ${model.classes?.[0]}, the first gets the higher probability. Tossing a coin reaches 50 %.` :
+    "is how often a row of a class gets a higher probability of it than a row of another. Tossing a coin reaches 50 %."));
+  if (gap) list.push(card(`${(100 * gap.v).toFixed(1)} points`, "is how far probabilities are from what comes true, on the average."));
+  return list;
+}
+
+function figures(c: Context): Node {
+  const { performance, model } = c.report;
+  const unit = (m: Metric) => m.meaning + (m.in_target_units ? `, in units of ${model.target}` : "");
+  const here = c.report.data.labelled > 0;
+  const headers = ["Measure", ...(here ? ["These rows"] : []), "Rows kept aside in training", "What it tells"];
+  return h("section", { class: "block" },
+    h("h3", {}, "All measures"),
+    table("How well the model predicts", headers, performance.metrics.map((m) =>
+      [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), written(m, m.validation), unit(m)]), [false, true, here]),
+    here ? p(h("strong", {}, "Mind where the rows come from. "), "On rows that the model learned from, any model looks better than it is. The rows kept aside were not learned from, but the training was ended by them.") : null);
+}
+
+function pictures(c: Context): Node[] {
+  switch (c.report.model.task) {
+    case "binary":
+      return [histogram(c)];
+    case "multiclass":
+      return c.report.performance.confusion ? [confusion(c)] : [];
+    default:
+      return [c.report.data.labelled > 0 ? scatter(c) : spread(c)];
+  }
+}
+
+/** Probabilities of two classes, by what came true. */
+function histogram(c: Context): Node {
+  const { performance, model, data } = c.report;
+  const bars = performance.histogram ?? [];
+  const [negative, positive] = model.classes ?? ["", ""];
+  const parts = bars.flatMap((b) => [
+    { ...b, rows: b.unknown, of: 2 }, { ...b, rows: b.negative, of: 1 }, { ...b, rows: b.positive, of: 0 },
+  ]);
+  const colours = ["var(--up)", "var(--down)", "var(--missing)"];
+  const title = `Predicted probabilities of ${positive}`;
+  const marks = colours.map((fill, of) => {
+    const lower = (b: (typeof bars)[number]) => (of === 2 ? 0 : of === 1 ? b.unknown : b.unknown + b.negative);
+    return Plot.rectY(parts.filter((b) => b.of === of && b.rows > 0), { x1: "low", x2: "high", y1: lower, y2: (b: (typeof parts)[number]) => lower(b) + b.rows, fill, inset: 0.5 });
+  });
+  const legend = [{ colour: "up", text: `turned out ${positive}` }, { colour: "down", text: `turned out ${negative}` }];
+  return figure({
+    title,
+    read: `Each bar is the rows with about that probability, coloured by what came true. A model that tells the two apart has the colours on different sides.`,
+    not: `A high probability is no certainty, and the picture does not say why a row has it: see “Single rows”.`,
+    legend: data.labelled === 0 ? [{ colour: "missing", text: "not known what came true" }] :
+      data.labelled < data.rows ? [...legend, { colour: "missing", text: "not known" }] : legend,
+    picture: draw({
+      width: c.width, height: 260, marginLeft: 56, x: { label: `probability of ${positive}`, domain: [0, 1] },
+      y: { label: "rows", grid: true, tickFormat: (v: number) => thousands(v) }, marks: [...marks, Plot.ruleY([0])],
+    }, `${title}: a histogram of ${count(data.rows, "row")}.`),
+    numbers: table(title, ["Probability", `Turned out ${positive}`, `Turned out ${negative}`, "Not known"],
+      bars.map((b) => [`${b.low.toFixed(2)} to ${b.high.toFixed(2)}`, thousands(b.positive), thousands(b.negative), thousands(b.unknown)]), [false, true, true, true]),
+  });
+}
+
+/** Predicted and true numbers. */
+function scatter(c: Context): Node {
+  const { model } = c.report;
+  const rows = some(c.rows.length, 1000).filter((r) => c.rows.truth(r) !== null);
+  const dots = rows.map((r) => ({ row: c.report.rows.numbers[r], said: c.rows.prediction(r, 0), true: c.rows.truth(r) as number }));
+  const all = dots.flatMap((d) => [d.said, d.true]);
+  const domain = [Math.min(...all), Math.max(...all)];
+  const title = `Predicted and true ${model.target}`;
+  const size = Math.min(c.width, 520);
+  return figure({
+    title, narrow: true,
+    read: "A dot is a row. On the dashed line the prediction is right; the farther a dot lies from it, the more it is off.",
+    not: `These are ${count(dots.length, "row")} drawn at random, so rare kinds of rows may not be among them.`,
+    picture: draw({
+      width: size, height: size * 0.85, marginLeft: 60, grid: true, x: { label: `predicted ${shorten(model.target, 30)}`, domain, ticks: Math.max(3, Math.floor(size / 110)) }, y: { label: `true ${shorten(model.target, 30)}`, domain },
+      marks: [Plot.line([[domain[0], domain[0]], [domain[1], domain[1]]], { stroke: "var(--muted)", strokeDasharray: "4 3" }),
+        Plot.dot(dots, { x: "said", y: "true", r: 2, fill: "var(--down)", fillOpacity: 0.55 })],
+    }, `${title}, ${count(dots.length, "row")}.`),
+    numbers: table(`${title}: the twelve that are farthest off`, ["Row", "Predicted", "True", "Off by"],
+      [...dots].sort((a, b) => Math.abs(b.said - b.true) - Math.abs(a.said - a.true)).slice(0, 12).map((d) =>
+        [String(d.row), number(d.said), number(d.true), number(d.said - d.true, 3)]), [true, true, true, true]),
+  });
+}
+
+/** Predicted numbers where it is not known what came true. */
+function spread(c: Context): Node {
+  const { model } = c.report;
+  const said = some(c.rows.length, 1000).map((r) => c.rows.prediction(r, 0));
+  const title = `Predicted ${model.target}`;
+  return figure({
+    title,
+    read: "Each bar is the rows whose prediction lies there.",
+    not: "What came true is not known, so nothing here says whether the predictions are right.",
+    picture: draw({
+      width: c.width, height: 240, marginLeft: 50, x: { label: `predicted ${model.target}` }, y: { label: "rows", grid: true },
+      marks: [Plot.rectY(said, { ...Plot.binX({ y: "count" }, { x: (v: number) => v }), fill: "var(--down)" }), Plot.ruleY([0])],
+    }, `${title}, ${count(said.length, "row")}.`),
+  });
+}
+
+/** Which classes are taken for which. */
+function confusion(c: Context): Node {
+  const { classes, counts } = c.report.performance.confusion as { classes: string[]; counts: number[][] };
+  const cells = counts.flatMap((line, truth) => {
+    const rows = line.reduce((a, b) => a + b, 0);
+    return line.map((n, said) => ({ truth, said, n, share: rows ? n / rows : 0 }));
+  });
+  const title = "Which classes are taken for which";
+  const narrow = c.width < 500;
+  const size = Math.min(c.width, 150 + 60 * classes.length);
+  const most = narrow ? 8 : 14;
+  const name = (k: number) => shorten(classes[k], most);
+  return figure({
+    title, narrow: classes.length < 9,
+    read: "A line is the rows of one class, and says what share of them, in per cent, was taken for which. A perfect model has 100 from the upper left to the lower right.",
+    not: "It counts the likeliest class alone: a row that was nearly taken for its own class counts as much as one that was not.",
+    picture: draw({
+      width: size, height: 100 + 34 * classes.length, marginLeft: 8 + 7 * most, marginBottom: 84,
+      x: { label: "predicted", labelOffset: 78, tickFormat: name, tickRotate: -35, domain: classes.map((_, k) => k) }, y: { label: "true", tickFormat: name, domain: classes.map((_, k) => k) },
+      marks: [Plot.cell(cells, { x: "said", y: "truth", fill: (d: (typeof cells)[number]) => heat(d.share), inset: 0.5 }),
+        Plot.text(cells.filter((d) => d.n > 0), { x: "said", y: "truth", text: (d: (typeof cells)[number]) => (d.share < 0.001 ? "< 0.1" : (100 * d.share).toFixed(d.share < 0.1 ? 1 : 0)), fill: (d: (typeof cells)[number]) => onHeat(d.share) })],
+      color: { type: "identity" },
+    }, title),
+    numbers: table(`${title}: rows`, ["True class", ...classes.map((k) => `taken for ${k}`)], counts.map((line, k) => [classes[k], ...line.map(thousands)]), [false, ...classes.map(() => true)]),
+  });
+}
+
+/** What log odds are, for those who never met them. */
+function scales(c: Context): Node {
+  const { report } = c;
+  if (report.scale === "identity") {
+    return h("section", { class: "block" }, h("h3", {}, "Where every prediction starts"),
+      p(`Knowing nothing of a row, the model says ${number(report.base[0])}, the mean of the rows it learned from: the base. Each column of a row then adds to it or takes from it, and the sum is the prediction.`));
+  }
+  if (report.scale === "logit") {
+    const [base] = report.base;
+    return h("section", { class: "block" }, h("h3", {}, "Two scales: log odds and probability"),
+      p(`The model adds up in log odds, and the sum is turned into a probability. 0 is even, a probability of 50 %; each 1 more multiplies the odds by 2.7. Knowing nothing of a row, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base, how common ${c.outputName} is.`),
+      table("Log odds as probabilities", ["Log odds", "Probability"], [-4, -3, -2, -1, 0, 1, 2, 3, 4].map((v) => [number(v), chance(probability(v))]), [true, true]));
+  }
+  return h("section", { class: "block" }, h("h3", {}, "Two scales: scores and probabilities"),
+    p("The model adds up a score for each class, and the scores are turned into probabilities: the higher a score is beside those of the other classes, the likelier the class. One more than another class makes it 2.7 times as likely as that one."));
+}

@@ -1,0 +1,101 @@
+import * as Plot from "@observablehq/plot";
+import { draw, figure } from "../chart.ts";
+import type { Context } from "../context.ts";
+import { details, h, p, table } from "../dom.ts";
+import { count, kept, number, percent, thousands } from "../words.ts";
+
+/** How far to trust the attributions, and the model's own doubt. */
+export function trust(c: Context): Node[] {
+  const { trust: t, calibration } = c.report;
+  return [
+    p("A prediction is split into what each column added or took: the column's attribution. Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure it is?"),
+    verdict("Is the split right?", t.level, t.verdict, t.words),
+    ...audit(c),
+    verdict("Does the model know how sure it is?", calibration.level, calibration.verdict, calibration.words),
+    ...(calibration.promises?.length ? [reliability(c)] : []),
+    ...missing(c),
+    h("section", { class: "block" }, h("h3", {}, "What no check can tell"), h("ul", {},
+      h("li", {}, "Whether a column is a cause. An attribution says what the column told the model, not what would happen if somebody changed it."),
+      h("li", {}, "Whether the model is right. A wrong prediction can have an exact explanation: it then says exactly how the model went wrong."),
+      h("li", {}, "Which of two columns that say the same is the real one. They share the credit; “What was in the data” names such columns."),
+      h("li", {}, spread(c)))),
+  ];
+}
+
+/** What the intervals of attributions are. */
+function spread(c: Context): string {
+  return c.classes ?
+    "How far other rows to learn from would move an attribution. The intervals of classes show doubt that labels reveal beyond the score: often next to none." :
+    "How far other rows to learn from would move an attribution. The intervals show how much a column's contribution varies in the data.";
+}
+
+const marks: Record<string, string> = { exact: "✓", good: "✓", close: "✓", fair: "!", rough: "!", poor: "✗", unchecked: "?" };
+const judged: Record<string, string> = { exact: "yes", good: "yes", close: "nearly", fair: "nearly", rough: "only roughly", poor: "no", unchecked: "not known" };
+
+function verdict(question: string, level: string, words: string, reasons: string[]): Node {
+  return h("section", { class: `verdict ${level}` },
+    h("h3", {}, question, " ", h("span", { class: "judged" }, h("span", { "aria-hidden": "true" }, marks[level] + " "), judged[level])),
+    h("p", { class: "lead" }, kept(words)), reasons.map((text) => p(kept(text))));
+}
+
+function audit(c: Context): Node[] {
+  const a = c.report.trust.audit;
+  if (!a) return [];
+  const lines: [string, number | null, (v: number) => string, string][] = [
+    ["Error of attributions", a.relative_rmse, (v) => number(v, 2), "beside their size; 0 is exact"],
+    ["… with cells taken away", a.subgame_relative_rmse, (v) => number(v, 2), "the same for rows with missing cells"],
+    ["Correlation", a.correlation, (v) => v.toFixed(6), "of attributions and exact values; 1 is best"],
+    ["Same most important column", a.top1, percent, "share of rows"],
+    ["Same three most important", a.top3, percent, "mean overlap"],
+    ["Largest gap of the sum", a.efficiency_max, (v) => number(v, 2), c.classes ? "prediction less base and attributions, in units of the score" : "prediction less base and attributions, in standard deviations of the target"],
+    ["Error of the check itself", a.standard_error, (v) => number(v, 2), "where exact values had to be sampled"],
+    ["Within three standard errors", a.within_3_se, percent, "share of attributions, where sampled"],
+  ];
+  return [details(`The audit in numbers: ${count(a.rows, "row")}, ${thousands(a.coalitions)} questions to the model`,
+    table("Audit of attributions", ["Measure", "Value", "What it tells"], lines.filter((l) => l[1] !== null).map(([name, v, write, words]) => [name, write(v as number), words]), [false, true]))];
+}
+
+/** Promises and how often they were kept. */
+function reliability(c: Context): Node {
+  const points = c.report.calibration.promises ?? [];
+  const bands = points.map((d) => {
+    const sd = Math.sqrt((d.promised * (1 - d.promised)) / Math.max(1, d.rows));
+    return { x: d.promised, low: Math.max(0, d.promised - 2 * sd), high: Math.min(1, d.promised + 2 * sd) };
+  });
+  const title = c.classes ? "Said probability and what came true" : "Said ranges and what came true";
+  const promised = c.classes ? "probability that the model said" : "share that a range should hold";
+  const kept = c.classes ? "share that came true" : "share that it held";
+  const size = Math.min(c.width, 440);
+  return figure({
+    title, narrow: true,
+    read: `On the dashed line the model keeps what it promises. ${c.classes ? "Dots above it came true more often than said, dots below it less often." : "Below it the ranges are too narrow, above it too wide."} Grey bars are what chance alone leaves with so many rows.`,
+    not: "It speaks of all rows together. In some kinds of rows the model may be too sure, and in others not sure enough.",
+    picture: draw({
+      width: size, height: size * 0.9, marginLeft: 50, grid: true, x: { label: promised, domain: [0, 1] }, y: { label: kept, domain: [0, 1] },
+      marks: [Plot.line([[0, 0], [1, 1]], { stroke: "var(--muted)", strokeDasharray: "4 3" }),
+        Plot.ruleX(bands, { x: "x", y1: "low", y2: "high", stroke: "var(--faint)", strokeWidth: 7 }),
+        Plot.line(points, { x: "promised", y: "kept", stroke: "var(--down)", strokeWidth: 1.8 }),
+        Plot.dot(points, { x: "promised", y: "kept", fill: "var(--down)", r: 3.5 })],
+    }, `${title}: ${points.length} points.`),
+    numbers: table(title, [promised, kept, "rows"], points.map((d) => [d.promised.toFixed(3), d.kept.toFixed(3), thousands(d.rows)]), [true, true, true]),
+  });
+}
+
+/** How predictions suffer when cells are missing. */
+function missing(c: Context): Node[] {
+  const list = (c.report.trust.audit?.coalitions_error ?? []).map((e) => ({ kept: e.kept, error: e.rmse ?? e.log_loss ?? null })).filter((e) => e.error !== null) as { kept: number; error: number }[];
+  if (list.length < 2) return [];
+  const what = c.classes ? "surprise (log loss)" : `typical error in ${c.report.model.target}`;
+  const title = "What happens when cells are missing";
+  return [figure({
+    title, narrow: true,
+    read: `From right to left, more and more cells of the rows kept aside in training were hidden at random. The line is the ${what}: it should rise gently, for the model was taught to do without.`,
+    not: "Cells that are missing for a reason, rather than at random, may do more harm than this.",
+    picture: draw({
+      width: Math.min(c.width, 440), height: 250, marginLeft: 56, x: { label: "share of cells that are known", domain: [0.2, 1.02], tickFormat: (v: number) => percent(v), ticks: [0.25, 0.5, 0.75, 1] },
+      y: { label: what, grid: true, zero: true, nice: true },
+      marks: [Plot.line(list, { x: "kept", y: "error", stroke: "var(--down)", strokeWidth: 1.8 }), Plot.dot(list, { x: "kept", y: "error", fill: "var(--down)", r: 3.5 })],
+    }, title),
+    numbers: table(title, ["Cells known", what], list.map((e) => [percent(e.kept), number(e.error)]), [true, true]),
+  })];
+}

@@ -1,0 +1,196 @@
+// Looks at reports in a real browser: node browser.mjs CHROMIUM DIRECTORY REPORT.html…
+// Every page is drawn in two widths, light and dark, kept as a picture in DIRECTORY, and held to be free of errors, of
+// refused styles and scripts, of requests, of sideways scrolling and of serious faults that axe finds. Then a reader
+// goes through it by keyboard.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join, resolve } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+const [executablePath, directory, ...reports] = process.argv.slice(2);
+const ids = ["predicts", "trust", "columns", "effects", "rows", "pairs", "data", "provenance"];
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const mostBytes = 2_000_000, mostToOpen = 2000;
+
+/** Opens a report and notes all that goes wrong in it. */
+async function open(browser: Browser, report: string, width: number, scheme: "light" | "dark"): Promise<{ page: Page; wrong: string[]; took: number }> {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, offline: true });
+  const page = await context.newPage();
+  const wrong: string[] = [];
+  page.on("console", (m) => wrong.push(`console: ${m.text()}`));
+  page.on("pageerror", (e) => wrong.push(`error: ${e.message}`));
+  page.on("request", (r) => { if (!r.url().startsWith("file:")) wrong.push(`request: ${r.url()}`); });
+  const start = Date.now();
+  await page.goto(`file://${resolve(report)}`);
+  await page.waitForSelector("#page-predicts figure svg");
+  return { page, wrong, took: Date.now() - start };
+}
+
+const show = async (page: Page, id: string) => {
+  await page.click(`nav a[href="#${id}"]`);
+  await page.waitForSelector(`#page-${id}.shown h2`);
+  if (id === "rows") await page.waitForSelector("article.row svg");
+};
+
+interface Violation { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }
+
+interface Axe { run(where: object, how: object): Promise<{ violations: Violation[] }> }
+
+/** The faults that axe finds in what is shown; of a picture it sees the whole, not the thousand dots inside. The script is
+ * run by the debugger, which the page's policy does not bind. */
+async function faults(page: Page): Promise<Violation[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => (await (window as unknown as { axe: Axe }).axe.run(
+    { include: [["header"], ["nav"], [".page.shown"]], exclude: [[".plot > *"]] },
+    { resultTypes: ["violations"] })).violations);
+}
+
+async function look(browser: Browser, report: string): Promise<void> {
+  const name = basename(report, ".html");
+  for (const width of [1280, 390]) {
+    for (const scheme of ["light", "dark"] as const) {
+      const { page, wrong, took } = await open(browser, report, width, scheme);
+      if ((width === 390) !== (scheme === "dark") && (await page.getByLabel("Class to explain").count())) {
+        await page.context().close();
+        continue; // of several classes, two looks are enough
+      }
+      for (const id of ids) {
+        await show(page, id);
+        await page.mouse.move(0, 0);
+        await page.screenshot({ path: join(directory, `${name}-${id}-${width}-${scheme}.png`), fullPage: true });
+        const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.ok(sideways <= 0, `${name}, ${id}, ${width}: ${sideways} pixels too wide`);
+        for (const picture of await page.$$(`#page-${id} figure`)) {
+          const words = await picture.innerText();
+          assert.match(words, /How to read it: .+\nWhat it does not say: .+/s, `${name}, ${id}: a picture without words: ${words}`);
+        }
+        if (width === 390 && scheme === "dark") continue; // its layout and its colours were looked at apart
+        const found = await faults(page);
+        for (const v of found) console.log(`  axe, ${name}, ${id}, ${width}, ${scheme}: ${v.impact} ${v.id}: ${v.nodes[0].target.join(" ")}`);
+        assert.deepEqual(found.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes[0].failureSummary}`), [], `${name}, ${id}`);
+      }
+      assert.deepEqual(wrong, [], `${name}, ${width}, ${scheme}`);
+      console.log(`${name}, ${width}, ${scheme}: ${ids.length} pages, opened in ${took} ms`);
+      assert.ok(took <= mostToOpen, `${name} took ${took} ms to open`);
+      await page.context().close();
+    }
+  }
+}
+
+const ranks = (page: Page) => page.$$eval(".ranks tbody tr", (lines) => lines.map((line) => line.querySelectorAll("th, td")[1].textContent));
+const found = (page: Page) => page.textContent("#page-rows [role=status]");
+
+/** Goes through the rows without a mouse: searches, sorts, opens one, moves the slider. */
+async function walk(browser: Browser, report: string): Promise<void> {
+  const name = basename(report, ".html");
+  const { page, wrong } = await open(browser, report, 1280, "light");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Skip to the page");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+
+  await page.focus('nav a[href="#rows"]');
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("article.row svg");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Single rows");
+  assert.match(await page.title(), /^Single rows/);
+
+  const first = await page.textContent(".rows tbody tr:first-child th");
+  await page.getByLabel("Search rows").focus();
+  await page.keyboard.type(`row > ${parseInt(first ?? "0")}`);
+  assert.match((await found(page)) ?? "", /^\d+ of 1,000 rows found\.$/);
+  assert.notEqual(await page.textContent(".rows tbody tr:first-child th"), first);
+  await page.getByLabel("Search rows").fill("");
+  assert.equal(await found(page), "1,000 rows.");
+
+  await page.focus(".rows thead th:nth-child(3) button");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.getAttribute(".rows thead th:nth-child(3)", "aria-sort"), "descending");
+
+  await page.focus(".rows tbody tr:nth-child(1) button");
+  await page.keyboard.press("ArrowDown");
+  const row = parseInt((await page.evaluate(() => document.activeElement?.textContent)) ?? "");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((n) => document.activeElement?.textContent === `Row ${n}`, row);
+  assert.equal(await page.evaluate(() => location.hash), `#rows/${row}`);
+
+  const changed = await slide(page);
+  console.log(`${name}: row ${changed.row}: ranks changed from ${changed.before.slice(0, 4).join("; ")} to ${changed.after.slice(0, 4).join("; ")}`);
+
+  await page.focus("#page-rows select");
+  await page.selectOption("#page-rows select", "most");
+  assert.match((await page.textContent(".ranks caption")) ?? "", /the most they may add/);
+  assert.deepEqual(wrong, []);
+  await page.context().close();
+}
+
+/** Moves the slider of some rows from one end to the other, until ranks change. */
+async function slide(page: Page): Promise<{ row: string; before: (string | null)[]; after: (string | null)[] }> {
+  const lines = await page.$$(".rows tbody button.open");
+  for (const line of lines) {
+    await line.press("Enter");
+    await page.waitForFunction((t) => document.activeElement?.textContent === `Row ${parseInt(t ?? "")}`, await line.textContent());
+    await page.focus("input.z");
+    await page.keyboard.press("Home");
+    const before = await ranks(page);
+    const reasons = await page.textContent("article.row");
+    await page.keyboard.press("End");
+    const after = await ranks(page);
+    const told = (await page.textContent("article.row [role=status]")) ?? "";
+    assert.match(told, /^At z = 3\.00, \d+ of \d+ columns? (is|are) sure/);
+    assert.notEqual(await page.textContent("article.row"), reasons);
+    assert.deepEqual([...after].sort(), [...before].sort());
+    if (JSON.stringify(before) !== JSON.stringify(after)) {
+      assert.match(told, /\d+ ranks? changed/);
+      return { row: (await page.textContent("article.row h3")) ?? "", before, after };
+    }
+  }
+  throw new Error("no row changes its ranks with z");
+}
+
+/** On paper all pages come one after another. */
+async function print(browser: Browser, report: string): Promise<void> {
+  const { page } = await open(browser, report, 1280, "dark");
+  const file = await page.pdf({ path: join(directory, `${basename(report, ".html")}.pdf`), format: "A4", margin: { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" } });
+  await page.emulateMedia({ media: "print" });
+  for (const id of ids) assert.ok(await page.isVisible(`#page-${id} h2`), `${id} is not printed`);
+  assert.ok(!(await page.isVisible("nav")), "navigation is printed");
+  console.log(`${basename(report)}: printed, ${(file.toString("latin1").match(/\/Type\s*\/Page\b/g) ?? []).length} sheets`);
+  await page.context().close();
+}
+
+/** Another class changes what is explained. */
+async function classes(browser: Browser, report: string): Promise<void> {
+  const { page, wrong } = await open(browser, report, 1280, "light");
+  const choice = page.getByLabel("Class to explain");
+  if (await choice.count()) {
+    await show(page, "columns");
+    const before = await page.textContent("#page-columns");
+    await choice.selectOption({ index: 1 });
+    assert.notEqual(await page.textContent("#page-columns"), before);
+    const name = await choice.evaluate((e) => (e as HTMLSelectElement).selectedOptions[0].textContent ?? "");
+    assert.ok((await page.textContent("#page-columns"))?.includes(name), `${name} is not named`);
+    assert.deepEqual(wrong, []);
+    console.log(`${basename(report)}: ${name} explained in place of the first class`);
+  }
+  await page.context().close();
+}
+
+mkdirSync(directory, { recursive: true });
+const browser = await chromium.launch({
+  executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+try {
+  for (const report of reports) {
+    const { size } = statSync(report);
+    console.log(`${basename(report)}: ${size} bytes`);
+    assert.ok(size <= mostBytes, `${report} has ${size} bytes`);
+    await look(browser, report);
+    await walk(browser, report);
+    await classes(browser, report);
+    await print(browser, report);
+  }
+} finally {
+  await browser.close();
+}

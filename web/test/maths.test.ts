@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { att, type Attribution, ranked, reasons, rest, steps, within } from "../src/attribution.ts";
+import { placeAmong, swarm } from "../src/chart.ts";
+import { filter } from "../src/filter.ts";
+import { attributions, bits, floats } from "../src/packed.ts";
+import { means } from "../src/pages/effects.ts";
+import { cell, chance, count, decimalsFor, moment, number, oddsFactor, percent, shorten, signed, thousands } from "../src/words.ts";
+
+const of = (mean: number, std: number, player: number, observed = true): Attribution => ({ mean, std, player, observed });
+
+test("reasons are those of package explain", () => {
+  const cases = JSON.parse(readFileSync("test/reasons.json", "utf8")) as { z: number; mean: string; std: string; observed: string; players: number; most: number; reasons: number[] }[];
+  assert.ok(cases.length >= 40);
+  for (const c of cases) {
+    const mean = attributions(c.mean), std = attributions(c.std), observed = bits(c.observed);
+    const list = [...mean].map((m, d) => of(m, std[d], d, observed(d)));
+    assert.equal(list.length, c.players);
+    assert.deepEqual(reasons(list, c.z, c.most).map((a) => a.player), c.reasons);
+  }
+});
+
+test("ranks follow att(z), and doubt changes them", () => {
+  const list = [of(3, 2, 0), of(-2, 0.1, 1), of(1, 0, 2), of(9, 9, 3, false)];
+  assert.deepEqual(ranked(list, 0, "sure").map((a) => a.player), [0, 1, 2]);
+  assert.deepEqual(ranked(list, 1.5, "sure").map((a) => a.player), [1, 2, 0]); // 1.85, 1, 0
+  assert.deepEqual(ranked(list, 0, "most").map((a) => a.player), [0, 2, 1]);
+  assert.equal(att(list[1], 2, "most"), -2 + 2 * 0.1);
+  assert.equal(att(list[1], 2, "sure"), 2 - 2 * 0.1);
+});
+
+test("steps lead from the base to the prediction", () => {
+  const way = steps(10, [of(3, 1, 0), of(-5, 1, 1)]);
+  assert.deepEqual(way.map((s) => [s.from, s.to]), [[10, 13], [13, 8]]);
+  assert.deepEqual(rest([of(3, 3, 0), of(-5, 4, 1)]), { mean: -2, std: 5 });
+});
+
+test("intervals hold what they should", () => {
+  for (const [z, share] of [[0, 0], [0.6744897501960817, 0.5], [1, 0.6826894921370859], [1.959963984540054, 0.95], [3, 0.9973002039367398]]) {
+    assert.ok(Math.abs(within(z) - share) < 3e-7, `${z}: ${within(z)}`);
+  }
+});
+
+test("packed numbers come back", () => {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat32(0, 1.5, true);
+  view.setFloat32(4, -0.25, true);
+  const text = (from: number[]) => btoa(String.fromCharCode(...from));
+  const all = [...new Uint8Array(view.buffer)];
+  assert.deepEqual([...floats(text(all))], [1.5, -0.25]);
+  assert.deepEqual([...attributions(text([...all.slice(1, 4), ...all.slice(5, 8)]))], [1.5, -0.25]);
+  assert.equal(floats("").length, 0);
+  const odd = bits(text([0b1001, 0b10]));
+  assert.deepEqual([0, 1, 2, 3, 8, 9].map(odd), [true, false, false, true, false, true]);
+});
+
+test("filters", () => {
+  const rows = [{ age: 40, town: "Bonn" }, { age: 50, town: "Köln" }, { age: null, town: "Bonn am Rhein" }];
+  const holds = (query: string) => {
+    const f = filter(query, {
+      names: ["age", "town"], text: (r, i) => (i === 0 ? String(rows[r].age ?? "missing") : rows[r].town), value: (r, i) => (i === 0 ? rows[r].age : null),
+    });
+    return rows.map((_, r) => r).filter(f);
+  };
+  assert.deepEqual(holds(""), [0, 1, 2]);
+  assert.deepEqual(holds("bonn"), [0, 2]);
+  assert.deepEqual(holds("town = bonn"), [0]);
+  assert.deepEqual(holds("town != Bonn"), [1, 2]);
+  assert.deepEqual(holds("age > 40"), [1]);
+  assert.deepEqual(holds("AGE >= 40, town=Köln"), [1]);
+  assert.deepEqual(holds("age = missing"), [2]);
+  assert.deepEqual(holds("height > 3"), []);
+});
+
+test("numbers in words", () => {
+  assert.equal(number(206077.3), "206,077");
+  assert.equal(number(-0.00123456, 3), "−0.00123");
+  assert.equal(number(2012), "2012");
+  assert.equal(number(1.5e12), "1.50e+12");
+  assert.equal(cell(-122.23), "-122.23");
+  assert.equal(cell(0.123456789), "0.123457");
+  assert.equal(count(1, "row"), "1 row");
+  assert.equal(count(48842, "row"), "48,842 rows");
+  assert.equal(thousands(1234567), "1,234,567");
+  assert.equal(percent(0.00001), "under 0.1\u00a0%");
+  assert.equal(percent(1), "100\u00a0%");
+  assert.equal(percent(0.756), "76\u00a0%");
+  assert.equal(chance(0.9999), "over 0.999");
+  assert.equal(decimalsFor(1.37)(-0.5), "−0.50");
+  assert.equal(decimalsFor(167504)(-25535.4), "−25,535");
+  assert.equal(signed(decimalsFor(1)(0.001)), "0.00");
+  assert.equal(signed("0.20"), "+0.20");
+  assert.equal(oddsFactor(Math.log(2)), "odds × 2.00");
+  assert.equal(oddsFactor(-Math.log(4)), "odds ÷ 4.00");
+  assert.equal(shorten("Zürich-West", 7), "Zürich…");
+  assert.equal(moment(86400), "1970-01-02");
+  assert.equal(moment(86400 + 3600), "1970-01-02 01:00");
+});
+
+test("places, swarms and means of neighbours", () => {
+  const place = placeAmong([1, 2, 2, 3]);
+  assert.deepEqual([1, 2, 3].map(place), [0.125, 0.5, 0.875]);
+  assert.equal(placeAmong([4, 4])(4), 0.5);
+  assert.deepEqual(swarm([0, 0, 0, 10], 5, 1, 9), [0, -1, 1, 0].map((v) => v + 0));
+  const dots = Array.from({ length: 100 }, (_, i) => ({ x: i % 4, mean: i % 4 === 3 ? 1 : 0, std: 0 }));
+  assert.deepEqual(means(dots), [{ x: 0, mean: 0 }, { x: 1, mean: 0 }, { x: 2, mean: 0 }, { x: 3, mean: 1 }]);
+});

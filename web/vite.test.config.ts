@@ -1,0 +1,11 @@
+import { defineConfig } from "vite";
+
+// The tests as scripts that node runs; what they need of node_modules stays there.
+export default defineConfig({
+  build: {
+    outDir: "build",
+    target: "node20",
+    ssr: true,
+    rollupOptions: { input: { maths: "test/maths.test.ts", browser: "test/browser.ts" }, output: { entryFileNames: "[name].mjs" } },
+  },
+});
