@@ -12,7 +12,8 @@
 //
 // A [Game] is evaluated on batches of [Coalitions]; whatever is behind it, a
 // formula or a neural network, is its own business. [Exact] enumerates all
-// coalitions, [Permutation] samples them and says how far off it may be,
+// coalitions, [Permutation] samples them and says how far off it may be, [Refine]
+// starts from what a network says of its own coalitions and needs few of them,
 // [Interactions] gives pairs of players what [Exact] gives to single ones, and
 // [Restrict] confines a game to the players that are present.
 //

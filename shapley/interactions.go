@@ -16,6 +16,10 @@ type InteractionIndices struct {
 	// zero.
 	I []float64
 
+	// StandardErrors tells how far I may be from the true indices because not all
+	// coalitions were evaluated; nil if all were.
+	StandardErrors []float64
+
 	// Coalitions is the number of coalitions that were evaluated.
 	Coalitions int
 }
@@ -33,10 +37,20 @@ func (x *InteractionIndices) At(output, i, j int) float64 {
 	return x.row(output, i)[j]
 }
 
-func (x *InteractionIndices) row(output, i int) []float64 {
+// StandardError returns the standard error of At(output, i, j), 0 if it is exact.
+func (x *InteractionIndices) StandardError(output, i, j int) float64 {
+	if x.StandardErrors == nil {
+		return 0
+	}
+	return x.rowOf(x.StandardErrors, output, i)[j]
+}
+
+func (x *InteractionIndices) row(output, i int) []float64 { return x.rowOf(x.I, output, i) }
+
+func (x *InteractionIndices) rowOf(of []float64, output, i int) []float64 {
 	n := x.Players
 	end := (output + 1) * n * n
-	matrix := x.I[output*n*n : end : end] // capped: a row out of range is not the next output's
+	matrix := of[output*n*n : end : end] // capped: a row out of range is not the next output's
 	return matrix[i*n : (i+1)*n]
 }
 

@@ -69,6 +69,20 @@ func (e *Ensemble) Explain(ctx context.Context, b *encode.Batch) (*Answer, error
 	return e.ask(func(m *Evaluator) (*Explained, error) { return m.Explain(ctx, b) })
 }
 
+// Attributions are f_d(x_S) [rows, C, players] alone.
+func (e *Ensemble) Attributions(ctx context.Context, b *encode.Batch) ([]float32, error) {
+	var all [][]float32
+	for _, m := range e.members {
+		f, err := m.Attributions(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	mean, _ := moments(all)
+	return mean, nil
+}
+
 // Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
 func (e *Ensemble) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	var all [][]float32

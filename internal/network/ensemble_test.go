@@ -41,6 +41,10 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		alone, err := e.Attributions(t.Context(), rows)
+		if err != nil {
+			t.Fatal(err)
+		}
 		moments := func(of func(x *network.Explained) float64) (mean, variance float64) {
 			for _, x := range answers {
 				mean += of(x) / 3
@@ -61,6 +65,7 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 				sigma, _ := moments(func(x *network.Explained) float64 { return float64(x.Std[at]) * float64(x.Std[at]) })
 				total += sigma
 				near(t, "attribution", float64(got.Attributions[at]), phi)
+				near(t, "attribution alone", float64(alone[at]), phi)
 				near(t, "σ", float64(got.Std[at]), math.Sqrt(sigma))
 				near(t, "spread over members", float64(got.ModelStd[at]), math.Sqrt(ofPhi))
 			}

@@ -25,6 +25,7 @@ type Evaluator struct {
 	nodes    int
 
 	values   map[int]*engine.Function // by coalitions per row
+	shares   *engine.Function
 	explain  *engine.Function
 	predict  *engine.Function
 	interact *engine.Function
@@ -48,7 +49,7 @@ func (e *Evaluator) Close() {
 	for _, f := range e.values {
 		f.Close()
 	}
-	for _, f := range []*engine.Function{e.explain, e.predict, e.interact} {
+	for _, f := range []*engine.Function{e.shares, e.explain, e.predict, e.interact} {
 		if f != nil {
 			f.Close()
 		}
@@ -80,6 +81,24 @@ func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []flo
 		e.values[per] = f
 	}
 	out, err := e.run(ctx, e.values[per], b, masks, per)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// Attributions are f_d(x_S) [rows, C, players] alone.
+func (e *Evaluator) Attributions(ctx context.Context, b *encode.Batch) ([]float32, error) {
+	if e.shares == nil {
+		f, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
+			return []*graph.Node{f.Attributions(mask, e.nodes)}
+		})
+		if err != nil {
+			return nil, err
+		}
+		e.shares = f
+	}
+	out, err := e.run(ctx, e.shares, b, b.Observed, 1)
 	if err != nil {
 		return nil, err
 	}

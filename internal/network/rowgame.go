@@ -43,7 +43,7 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 		clear(mask)
 		for i := range k {
 			for player := range s.Members(from + i) {
-				g.enter(mask[i*d:(i+1)*d], player)
+				g.Enter(mask[i*d:(i+1)*d], player)
 			}
 		}
 		out, err := g.f.Coalitions(ctx, g.row, mask, coalitionsPerPass)
@@ -57,9 +57,9 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 	return values, nil
 }
 
-// enter puts a player into the mask of a coalition: its column, or those of its group that
+// Enter puts a player into the mask of a coalition: its column, or those of its group that
 // the row has.
-func (g *RowGame) enter(mask []float32, player int) {
+func (g *RowGame) Enter(mask []float32, player int) {
 	if g.net.Inputs.Groups == nil {
 		mask[player] = 1
 		return

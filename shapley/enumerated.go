@@ -1,0 +1,71 @@
+package shapley
+
+import "math/bits"
+
+// Enumerated is one output of a game of which all is known.
+type Enumerated struct {
+	Players int
+	F       []float64 // the network's attributions, [coalition][player]; coalition S is number Σ_{i∈S} 2^i
+}
+
+// value of coalition s.
+func (g Enumerated) value(s int) float64 {
+	v := 0.0
+	for _, x := range g.F[s*g.Players : (s+1)*g.Players] {
+		v += x
+	}
+	return v
+}
+
+// truth are the Shapley values, and the interaction indices [player][player].
+func (g Enumerated) truth() (phi, pair []float64) {
+	n := g.Players
+	one, two := weights(n), weights(max(0, n-1))
+	phi, pair = make([]float64, n), make([]float64, n*n)
+	for s := range 1 << n {
+		v, size := g.value(s), bits.OnesCount(uint(s))
+		for d := range n {
+			if s>>d&1 == 1 {
+				phi[d] += one[size-1] * v
+			} else {
+				phi[d] -= one[size] * v
+			}
+			for e := range n {
+				if d == e {
+					continue
+				}
+				if joined := s>>d&1 + s>>e&1; joined == 1 {
+					pair[d*n+e] -= two[size-1] * v
+				} else {
+					pair[d*n+e] += two[size-joined] * v
+				}
+			}
+		}
+	}
+	return phi, pair
+}
+
+// answer are the attributions of a coalition of a design, with players on its seats.
+func (g Enumerated) answer(design *Coalitions, at int, seats []int) []float64 {
+	s := 0
+	for seat := range design.Members(at) {
+		s |= 1 << seats[seat]
+	}
+	return g.F[s*g.Players : (s+1)*g.Players]
+}
+
+// Divide returns the Shapley values of a game of which all is known, given by its
+// outputs.
+func Divide(outputs []Enumerated) *Values {
+	n := outputs[0].Players
+	v := &Values{
+		Players: n, Outputs: len(outputs), StandardErrors: make([]float64, n*len(outputs)),
+		Empty: make([]float64, len(outputs)), Coalitions: 1 << n,
+	}
+	for _, g := range outputs {
+		phi, _ := g.truth()
+		v.Phi = append(v.Phi, phi...)
+		v.Grand = append(v.Grand, g.value(1<<n-1))
+	}
+	return v
+}

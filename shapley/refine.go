@@ -1,0 +1,240 @@
+package shapley
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Panel is games that a network evaluates together, each with its own players but
+// all with the same outputs. The network also divides the value of every coalition
+// among its members, nearly as Shapley values would.
+type Panel interface {
+	Games() int
+	Players(game int) int
+	Outputs() int
+
+	// Attributions returns for each question the network's attributions,
+	// [output][player of the game], which add up to v(S) − v(∅) and are 0 for whoever is
+	// not in S.
+	Attributions(ctx context.Context, questions []Question) ([][]float64, error)
+}
+
+// Question asks for a coalition of a game.
+type Question struct {
+	Game    int
+	Members []int
+}
+
+// Refining says how far games are refined.
+type Refining struct {
+	Prior        Prior
+	Budget       int     // most evaluations of a game; 0 means 4 for each of its players, or 64 with a tolerance
+	Tolerance    float64 // a game is done when no standard error of an attribution is larger
+	Interactions bool
+
+	// First is the number of the first game: who plays whom in the coalitions that are
+	// evaluated depends on a game's number alone.
+	First int
+}
+
+// Usual numbers of evaluations for each player.
+const (
+	usualPerPlayer = 4
+	mostPerPlayer  = 64
+)
+
+// Refined is what was found of a game.
+type Refined struct {
+	*Values
+	Interactions *InteractionIndices // nil unless asked for
+}
+
+// Refine improves a network's attributions of games by evaluating a few of their
+// coalitions. The estimates are the best linear ones under the prior from all that the
+// network says of these coalitions: their values, and its attributions of each. They add
+// up to v(N) − v(∅). A standard error is the standard deviation of what the prior leaves
+// open, scaled by how large the answers of the game were beside what the prior expects,
+// and by the prior's Widths.
+//
+// All games that are not done are evaluated together, stage by stage.
+func Refine(ctx context.Context, panel Panel, o Refining) ([]Refined, error) {
+	if err := o.Prior.Validate(); err != nil {
+		return nil, err
+	}
+	of := map[int]*refinement{}
+	open := make([]*course, panel.Games())
+	for i := range open {
+		n := panel.Players(i)
+		if of[n] == nil {
+			of[n] = newRefinement(o.Prior, n, o.budget(n), o.Interactions)
+		}
+		open[i] = newCourse(of[n], i, o.First+i, panel.Outputs())
+	}
+	done := make([]Refined, len(open))
+	for len(open) > 0 {
+		if err := step(ctx, panel, open); err != nil {
+			return nil, err
+		}
+		var left []*course
+		for _, c := range open {
+			x := c.refined(o)
+			if c.at == c.r.design.Len() || o.Tolerance > 0 && x.worst() <= o.Tolerance {
+				done[c.game] = x
+			} else {
+				left = append(left, c)
+			}
+		}
+		open = left
+	}
+	return done, nil
+}
+
+// budget is that of games of n players: no more than there are coalitions.
+func (o Refining) budget(n int) int {
+	budget := o.Budget
+	switch {
+	case budget > 0:
+	case o.Tolerance > 0:
+		budget = mostPerPlayer * n
+	default:
+		budget = usualPerPlayer * n
+	}
+	if n <= MaxExact {
+		budget = min(budget, 1<<n-1)
+	}
+	return max(1, budget)
+}
+
+// course is a game under way.
+type course struct {
+	r     *refinement
+	game  int
+	seats []int        // the game's player on each seat of the design
+	of    []*posterior // each output
+	at    int          // coalitions evaluated
+}
+
+// refineStream keeps the seats apart from other uses of random numbers.
+const refineStream = 0x7365617473
+
+func newCourse(r *refinement, game, number, outputs int) *course {
+	c := &course{r: r, game: game, seats: rand.New(rand.NewPCG(uint64(number), refineStream)).Perm(r.n)}
+	for range outputs {
+		c.of = append(c.of, r.start())
+	}
+	return c
+}
+
+// next is the number of coalitions of the next stage: N, those without one player, single
+// players, and then half as many again each time.
+func (c *course) next() int {
+	n, end := c.r.n, c.r.design.Len()
+	switch {
+	case c.at == 0:
+		return 1
+	case c.at < 2*n+1:
+		return min(end, c.at+n)
+	}
+	return min(end, c.at+max(2, c.at/4*2))
+}
+
+// step takes every game to its next stage.
+func step(ctx context.Context, panel Panel, open []*course) error {
+	var questions []Question
+	for _, c := range open {
+		for s := c.at; s < c.next(); s++ {
+			q := Question{Game: c.game}
+			for seat := range c.r.design.Members(s) {
+				q.Members = append(q.Members, c.seats[seat])
+			}
+			questions = append(questions, q)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("shapley: %w", err)
+	}
+	answers, err := panel.Attributions(ctx, questions)
+	if err != nil {
+		return fmt.Errorf("shapley: attributions of %d coalitions: %w", len(questions), err)
+	}
+	if len(answers) != len(questions) {
+		return fmt.Errorf("shapley: %d answers to %d questions", len(answers), len(questions))
+	}
+	for _, c := range open {
+		for range c.next() - c.at {
+			if err := c.take(answers[0]); err != nil {
+				return err
+			}
+			answers = answers[1:]
+		}
+		c.at = c.next()
+	}
+	return nil
+}
+
+// take adds the attributions of a coalition, [output][player].
+func (c *course) take(answer []float64) error {
+	n := c.r.n
+	if len(answer) != n*len(c.of) {
+		return fmt.Errorf("shapley: %d attributions of %d players for %d outputs", len(answer), n, len(c.of))
+	}
+	for output, p := range c.of {
+		f := make([]float64, n)
+		for seat, player := range c.seats {
+			f[seat] = answer[output*n+player]
+			if math.IsNaN(f[seat]) || math.IsInf(f[seat], 0) {
+				return fmt.Errorf("shapley: output %d of a coalition gives a player %v", output, f[seat])
+			}
+		}
+		p.take(f)
+	}
+	return nil
+}
+
+// refined is what is known so far.
+func (c *course) refined(o Refining) Refined {
+	n, outputs := c.r.n, len(c.of)
+	v := &Values{
+		Players: n, Outputs: outputs, Phi: make([]float64, n*outputs), StandardErrors: make([]float64, n*outputs),
+		Empty: make([]float64, outputs), Grand: make([]float64, outputs), Coalitions: c.at,
+	}
+	x := Refined{Values: v}
+	width := o.Prior.width(c.at, n)
+	if o.Interactions {
+		x.Interactions = newInteractionIndices(n, outputs)
+		x.Interactions.Coalitions = c.at
+		x.Interactions.StandardErrors = make([]float64, outputs*n*n)
+	}
+	for output, p := range c.of {
+		v.Grand[output] = p.whole
+		values, errors := p.values(), p.deviations(p.phiVariance)
+		for seat, player := range c.seats {
+			v.Phi[output*n+player] = values[seat]
+			v.StandardErrors[output*n+player] = width.Attribution * errors[seat]
+		}
+		if !o.Interactions {
+			continue
+		}
+		k, errors := 0, p.deviations(p.pairVariance)
+		for d := range n {
+			for e := d + 1; e < n; e++ {
+				for _, at := range []int{(output*n+c.seats[d])*n + c.seats[e], (output*n+c.seats[e])*n + c.seats[d]} {
+					x.Interactions.I[at], x.Interactions.StandardErrors[at] = p.pair[k], width.Interaction*errors[k]
+				}
+				k++
+			}
+		}
+	}
+	return x
+}
+
+// worst is the largest standard error of an attribution.
+func (x Refined) worst() float64 {
+	worst := 0.0
+	for _, se := range x.StandardErrors {
+		worst = max(worst, se)
+	}
+	return worst
+}
