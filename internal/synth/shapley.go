@@ -80,3 +80,17 @@ func (g *game) shapley(x [columns]float64) [columns]float64 {
 	}
 	return phi
 }
+
+// interaction returns the Shapley interaction indices of the pairs 12, 13 and 23. A term of two columns is worth the same
+// to both together whoever else is there,
+//
+//	I_ab = f_ab − E[f_ab | x_a] − E[f_ab | x_b] + E f_ab,
+//
+// and terms of one column add nothing.
+func (g *game) interaction(x [columns]float64) [columns]float64 {
+	var index [columns]float64
+	for i, t := range g.interactions {
+		index[t.a+t.b-1] = t.f(x[t.a], x[t.b]) - g.givenA(t, x[t.a]) - g.givenB(t, x[t.b]) + g.interactionMean[i]
+	}
+	return index
+}

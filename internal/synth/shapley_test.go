@@ -125,6 +125,14 @@ func TestShapleyAgainstEnumeration(t *testing.T) {
 					t.Errorf("%s: φ_%d(%.3f) = %g, enumeration gives %g", p.name, d+1, x, got, want[d])
 				}
 			}
+			// Of three players, a pair meets the third half of the time.
+			for k, got := range g.interaction(x) {
+				a, b, third := [...]uint{1, 1, 2}[k], [...]uint{2, 4, 4}[k], [...]uint{4, 2, 1}[k]
+				want := (v[a|b] - v[a] - v[b] + v[0] + v[a|b|third] - v[a|third] - v[b|third] + v[third]) / 2
+				if !scalar.EqualWithinAbs(got, want, tolerance) {
+					t.Errorf("%s: I of the pair %b(%.3f) = %g, enumeration gives %g", p.name, a|b, x, got, want)
+				}
+			}
 		}
 	}
 }

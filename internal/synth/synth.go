@@ -18,7 +18,7 @@ import (
 // y follows App. H.1 with all its constants; the truth is centred. On synth1 this puts the paper's constants 2 and 1,
 // and the mean sin(12)/4 ≈ −0.1341 that the paper leaves in f_3, into Base instead of into attributions.
 //
-// On synth1-binary Y is a label, 0 or 1, and the truth (Mean, Std, Draw, Expected, Base) is that of its log-odds
+// On synth1-binary Y is a label, 0 or 1, and the truth (Mean, Std, Draw, Pair, Expected, Base) is that of its log-odds
 // y − E y, where y is synth1's.
 type Sample struct {
 	Name string
@@ -29,6 +29,7 @@ type Sample struct {
 	Mean     [3][]float64 // φ_d, the Shapley value of S ↦ E[y | x_S]
 	Std      [3][]float64 // σ_d, the standard deviation of Draw about Mean; 0 except on synth1
 	Draw     [3][]float64 // the latent draw, ~ N(φ_d, σ_d²)
+	Pair     [3][]float64 // the Shapley interaction indices of columns 1 and 2, 1 and 3, 2 and 3
 	NoiseStd float64      // σ_0, the standard deviation of y about Base + Σ_d Draw
 	Expected []float64    // E[y | x] = Base + Σ_d Mean
 	Base     float64      // E y
@@ -83,6 +84,9 @@ func (p process) sample(rows int, seed uint64) *Sample {
 			s.X[d][i] = x[d]
 		}
 		s.Expected[i] = g.expected(x) - g.base + s.Base
+		for k, index := range g.interaction(x) {
+			s.Pair[k][i] = index
+		}
 		y := s.Base
 		for d, phi := range g.shapley(x) {
 			var sigma float64
@@ -107,7 +111,7 @@ func newSample(name string, rows int) *Sample {
 	s := &Sample{Name: name, Rows: rows, Y: make([]float64, rows), Expected: make([]float64, rows)}
 	for d := range columns {
 		s.X[d] = make([]float64, rows)
-		s.Mean[d] = make([]float64, rows)
+		s.Mean[d], s.Pair[d] = make([]float64, rows), make([]float64, rows)
 		s.Std[d] = make([]float64, rows)
 		s.Draw[d] = make([]float64, rows)
 	}
