@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import blanked
+import interactions
 import jobs
 import masked
 import results
@@ -25,6 +26,7 @@ def arguments() -> argparse.Namespace:
     mode.add_argument("--masked", action="store_true", help="the value of coalitions: psi beside LightGBM, MASKED.md")
     mode.add_argument("--blanked", action="store_true", help="what missing cells cost each tool: BLANKED.md")
     mode.add_argument("--timing", action="store_true", help="time and memory of fits, interleaved: TIMING.md")
+    mode.add_argument("--interactions", action="store_true", help="pairs of wide tables, beside shapiq: INTERACTIONS.md")
     parser.add_argument("--sets", nargs="+", choices=sets.SETS, help="default: all that the command is about")
     parser.add_argument(
         "--tools", nargs="+", choices=[*TOOLS, *masked.MASKED], help="default: all that the command is about"
@@ -45,6 +47,8 @@ def main() -> int:
     flags = args.psi_flags.split()
     if args.timing:
         return min(1, timing.run(args.sets or timing.SETS, args.tools or timing.TOOLS, args.psi, flags))
+    if args.interactions:
+        return interactions.run(args.sets or interactions.SETS, args.psi, flags)
     names, tools = args.sets or sets.SETS, args.tools or TOOLS
     if args.masked:
         names, tools = args.sets or masked.SETS, args.tools or [*masked.MASKED, "psi"]

@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"internal/arch":             {},
 	"internal/benchset":         {"table"},
 	"internal/benchset/foldcsv": {"internal/benchset", "table"},
+	"internal/benchset/passes":  {".", "table"},
 	"internal/synth":            {"table"},
 	"internal/proof":            {},
 	"internal/encode":           {"table"},

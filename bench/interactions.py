@@ -1,0 +1,270 @@
+"""The whole interaction matrix of wide tables: what it takes psi, how sampling agrees with it, and how far shapiq's
+KernelSHAP-IQ is from it when it has ten times as long."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+import jobs
+import psi
+import sets
+import table
+
+Floats = NDArray[np.float64]
+Game = Callable[[NDArray[np.bool_]], Floats]  # coalitions [m, n] to values [m], that of the empty one being 0
+
+SETS = ["spam", "gas"]
+ROWS = 1000  # explained
+FEW = 3  # rows that are sampled, and given to shapiq
+PAIRS = 10_000  # of complementary coalitions that are sampled of a row
+TIMES = [10, 100]  # psi's seconds that shapiq may spend on coalitions
+MOST = 10_000  # coalitions that shapiq is given: beyond, its least squares need more memory than there is
+SEED = 1
+CPU = "cpu_seconds"
+
+HERE = Path(__file__).parent
+CSV = HERE / "interactions.csv"
+PAGE = HERE / "INTERACTIONS.md"
+HEAD = f"""# Interactions of wide tables
+
+Written by `bench/run --interactions`. Models of fold 0, by the default recipe. Seconds are CPU seconds on one core.
+
+**psi**: seconds for {ROWS:,} rows in memory, all attributions and the whole matrix of Shapley interaction indices, from a
+model that has been used once before (`internal/benchset/passes`). *attributions* is the same without the matrix.
+
+**Sampling**: of {FEW} rows the indices of all pairs were estimated from {2 * PAIRS:,} random coalitions of the columns, each
+predicted by `psi predict` of the row with the other cells blanked. The estimate is unbiased and owes nothing to how psi
+computes the matrix; the standard error is what is left of chance. *within 3* is the share of pairs at most three standard
+errors from psi's index: chance alone leaves .997. *standard error* is its median over the root mean square of the indices.
+*attributions within 3* is the same of the attributions of 20 rows, sampled by `psi audit`.
+
+**shapiq** {{version}}, KernelSHAP-IQ of order 2, index SII, on the same rows and the same game. It may ask for as many
+coalitions as psi predicts in {TIMES[0]} times the seconds that psi takes for a row and its matrix, and again in {TIMES[1]} times,
+but no more than {MOST:,}. Only that is counted: its own arithmetic, in seconds beside it, and the way of the rows to the
+program and back are free. The error is the root mean square of its error over that of psi's indices, all pairs, mean of the
+rows; 1 is the error of saying 0 of every pair. With fewer coalitions than there are pairs its least squares are not
+determined.
+"""
+
+
+def run(names: list[str], program: str, flags: list[str]) -> int:
+    lines = pd.DataFrame([measure(name, program, flags) for name in names])
+    if CSV.exists():
+        before = pd.read_csv(CSV)
+        lines = pd.concat([before[~before["set"].isin(names)], lines])
+    lines.to_csv(CSV, index=False)
+    PAGE.write_text(page(lines))
+    return 0
+
+
+def measure(name: str, program: str, flags: list[str]) -> dict[str, object]:
+    fold = sets.load(name, 0)
+    model = trained(fold, program, flags)
+    rows = pd.concat([fold.test, fold.train])[:ROWS].reset_index(drop=True)
+    path = model.path.with_suffix(".csv")
+    rows.to_csv(path, index=False)
+    one = {jobs.cores()[0]}
+    costs = json.loads(output(one, passes(), model.path, path, str(ROWS)))
+    audit = model.audit(fold)
+    print(name, costs, audit["within_3_se"], flush=True)
+    budgets = [min(MOST, int(t * costs["interactions"][CPU] / costs["rows"] / costs["coalition"][CPU])) for t in TIMES]
+    said = json.loads(output(None, program, "explain", model.path, path, "--rows", f"0:{FEW}", "--interactions", "--json"))
+    gaps: list[Floats] = []
+    errors, theirs, doubts, sizes = [], [], [], []
+    for r, explained in enumerate(said["rows"]):
+        players = said["players"]
+        phi, exact = matrix(players, explained["outputs"][0])
+        game = coalitions(fold, model, rows.iloc[[r]], players, explained["outputs"][0]["base"])
+        whole = game(np.ones((1, len(players)), dtype=bool))[0]
+        if abs(whole - phi.sum()) > 1e-4 * max(1, abs(whole)):
+            raise RuntimeError(f"{name}, row {r}: the game is {whole}, attributions add up to {phi.sum()}")
+        estimate, doubt = sampled(game, phi, exact, PAIRS, np.random.default_rng([SEED, r]))
+        above = np.triu_indices(len(players), 1)
+        gaps.append((estimate - exact)[above] / doubt[above])
+        size = float(np.sqrt(np.mean(exact[above] ** 2)))
+        doubts.append(float(np.median(doubt[above])) / size)
+        sizes.append(size)
+        found = [shapiq(game, len(players), budget, r) for budget in budgets]
+        errors.append([float(np.sqrt(np.mean((indices - exact)[above] ** 2))) / size for indices, _ in found])
+        theirs.append([seconds for _, seconds in found])
+        print(name, r, f"within 3: {np.mean(np.abs(gaps[-1]) <= 3):.4f}, shapiq's errors: {errors[-1]}", flush=True)
+    all_gaps = np.abs(np.concatenate(gaps))
+    line = {
+        "set": name, "columns": costs["players"], "backend": costs["backend"], "rows": costs["rows"],
+        "seconds_attributions": costs["explain"][CPU], "seconds_with_matrix": costs["interactions"][CPU],
+        "seconds_per_coalition": costs["coalition"][CPU], "pairs": len(all_gaps) // FEW, "rms_index": float(np.mean(sizes)),
+        "within_3_se": float(np.mean(all_gaps <= 3)), "largest_z": float(all_gaps.max()), "mean_square_z": float(np.mean(all_gaps**2)),
+        "standard_error": float(np.mean(doubts)), "attributions_within_3_se": audit["within_3_se"], "shapiq": version("shapiq"),
+    }  # fmt: skip
+    for k, t in enumerate(TIMES):
+        line[f"shapiq_coalitions_{t}"] = budgets[k]
+        line[f"shapiq_error_{t}"] = float(np.mean([e[k] for e in errors]))
+        line[f"shapiq_seconds_{t}"] = float(np.mean([e[k] for e in theirs]))
+    return line
+
+
+def trained(fold: sets.Fold, program: str, flags: list[str]) -> psi.Model:
+    """The model of a fold, kept for the next run."""
+    path = sets.CACHE / "interactions" / f"{fold.name}.psi"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        return psi.Model(program, path)
+    return psi.train(program, flags, fold, path)[0]
+
+
+def passes() -> Path:
+    """The program that times passes, built as psi is."""
+    path = sets.CACHE / "passes"
+    build = ["go", "build", "-tags", "onnx", "-o", str(path), "./internal/benchset/passes"]
+    subprocess.run(build, cwd=sets.ROOT, check=True, env=os.environ | {"GOEXPERIMENT": "simd", "CGO_ENABLED": "1"})
+    return path
+
+
+def output(cores: set[int] | None, *command: str | Path) -> str:
+    library = {"ONNXRUNTIME_SHARED_LIBRARY_PATH": str(sets.ROOT / "bin" / "libonnxruntime.so.1")}
+    bind = (lambda: os.sched_setaffinity(0, cores)) if cores else None
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=bind, env=library | dict(os.environ))
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]}: {done.stderr[-1000:]}")
+    return done.stdout
+
+
+def matrix(players: list[str], of: dict) -> tuple[Floats, Floats]:
+    """The attributions, and the interaction indices as a symmetric matrix."""
+    at = {name: i for i, name in enumerate(players)}
+    phi, pairs = np.zeros(len(players)), np.zeros((len(players), len(players)))
+    for a in of["attributions"]:
+        phi[at[a["player"]]] = a["mean"]
+    for x in of["interactions"]:
+        i, j = at[x["a"]], at[x["b"]]
+        pairs[i, j] = pairs[j, i] = x["value"]
+    return phi, pairs
+
+
+def coalitions(fold: sets.Fold, model: psi.Model, row: pd.DataFrame, players: list[str], base: float) -> Game:
+    """The game of a row: what is predicted of it when all cells but the coalition's are blank."""
+    cells = row[players].to_numpy(dtype=object)
+
+    def values(members: NDArray[np.bool_]) -> Floats:
+        members = np.asarray(members, dtype=bool)
+        text = StringIO()
+        pd.DataFrame(np.where(members, cells, ""), columns=players).to_csv(text, index=False)
+        command = [model.program, "predict", str(model.path), "-", "--format", "csv"]
+        done = subprocess.run(command, input=text.getvalue(), capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"psi predict: {done.stderr[-1000:]}")
+        said = pd.read_csv(StringIO(done.stdout))
+        return said["score" if fold.task == "binary" else "prediction"].to_numpy() - base
+
+    return values
+
+
+def sampled(game: Game, phi: Floats, pairs: Floats, draws: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+    """The Shapley interaction indices of a game,
+
+        I_ij = Σ_S w_ij(S) v(S),  w_ij(S) = ∓ (|S∖ij|)! (n−|S∖ij|−2)! / (n−1)!,  − where S holds one of i and j,
+
+    from all coalitions of sizes 0, 1, n−1 and n and from complementary pairs of the others, and their standard errors.
+    What is sampled is v − g, where g(S) = Σ_{i∈S} a_i + Σ_{i<j∈S} b_ij has the indices b_ij whatever a and b are, and these
+    are added at the end. Taking psi's own for b makes the standard errors small where they are right and changes nothing
+    of what is estimated.
+    """
+    n = len(phi)
+    main = phi - pairs.sum(axis=1) / 2
+
+    def rest(members: NDArray[np.bool_]) -> Floats:
+        z = members.astype(float)
+        return game(members) - z @ main - np.einsum("mi,ij,mj->m", z, pairs, z) / 2
+
+    eye = np.eye(n, dtype=bool)
+    edge = np.concatenate([np.zeros((1, n), bool), eye, ~eye, np.ones((1, n), bool)])
+    v, total = rest(edge), np.zeros((n, n))
+    for z, value in zip(edge, v - v[0], strict=True):
+        total += value * weights(z, int(z.sum()), n, lambda s, outside: np.exp(gammaln(outside + 1) + gammaln(n - outside - 1) - gammaln(n)))
+    sizes = np.arange(2, n - 1)
+    q = 1 / (sizes * (n - sizes))
+    q /= q.sum()
+    size = random.choice(sizes, p=q, size=draws)
+    z = random.random((draws, n)).argsort(axis=1).argsort(axis=1) < size[:, None]
+    both = rest(np.concatenate([z, ~z])) - v[0]
+    # A coalition of size s has the probability q(s) / C(n, s); its complement's weights are its own.
+    r = (both[:draws] + both[draws:]) / 2 / q[size - 2]
+    inside, outside = z.astype(float), (~z).astype(float)
+    a, b, c = n / (size * (size - 1)), n / (size * (n - size)), n / ((n - size) * (n - size - 1))
+
+    def sums(x: Floats, a: Floats, b: Floats, c: Floats) -> Floats:
+        one = inside.T @ (outside * (x * b)[:, None])
+        return inside.T @ (inside * (x * a)[:, None]) + outside.T @ (outside * (x * c)[:, None]) + one + one.T
+
+    mean = sums(r, a, -b, c) / draws
+    variance = sums(r**2, a**2, b**2, c**2) / draws - mean**2
+    estimate = pairs + total + mean
+    return estimate, np.sqrt(np.maximum(variance, 0) / (draws - 1))
+
+
+def weights(z: NDArray[np.bool_], size: int, n: int, of: Callable[[int, int], float]) -> Floats:
+    """w_ij(S) of all pairs, S given by its members."""
+    w = np.zeros((n, n))
+    both, none = np.outer(z, z), np.outer(~z, ~z)
+    if size >= 2:
+        w[both] = of(size, size - 2)
+    if 1 <= size <= n - 1:
+        w[~both & ~none] = -of(size, size - 1)
+    if size <= n - 2:
+        w[none] = of(size, size)
+    return w
+
+
+def shapiq(game: Game, n: int, budget: int, seed: int) -> tuple[Floats, float]:
+    """KernelSHAP-IQ's indices, and the seconds of its own arithmetic."""
+    from shapiq.approximator import KernelSHAPIQ
+
+    asked = 0.0
+
+    def clocked(members: NDArray[np.bool_]) -> Floats:
+        nonlocal asked
+        start = time.perf_counter()
+        values = game(members)
+        asked += time.perf_counter() - start
+        return values
+
+    start = time.perf_counter()
+    found = KernelSHAPIQ(n=n, max_order=2, index="SII", random_state=seed).approximate(budget, clocked)
+    seconds = time.perf_counter() - start - asked
+    return np.asarray(found.get_n_order_values(2)), seconds
+
+
+def page(lines: pd.DataFrame) -> str:
+    head = HEAD.replace("{version}", str(lines["shapiq"].iloc[-1]))
+    columns = ["set", "columns", "pairs", "attributions, s", "with matrix, s", "within 3", "largest z", "standard error", "attributions within 3"]
+    out = [head, table.row(*columns), table.row(*["---"] * len(columns))]
+    for _, x in lines.iterrows():
+        out.append(
+            table.row(
+                x["set"], str(x["columns"]), f"{x['pairs']:,}", f"{x['seconds_attributions']:.2f}", f"{x['seconds_with_matrix']:.1f}",
+                f"{x['within_3_se']:.4f}", f"{x['largest_z']:.1f}", f"{x['standard_error']:.3f}", f"{x['attributions_within_3_se']:.4f}",
+            )
+        )  # fmt: skip
+    columns = ["set", "psi, ms a row", "times as long", "shapiq's coalitions a row", "its arithmetic, s a row", "its error"]
+    out += ["", table.row(*columns), table.row(*["---"] * len(columns))]
+    for _, x in lines.iterrows():
+        for t in TIMES:
+            own = f"{1000 * x['seconds_with_matrix'] / x['rows']:.1f}"
+            coalitions, error = x[f"shapiq_coalitions_{t}"], x[f"shapiq_error_{t}"]
+            most = " (the most)" if coalitions == MOST else ""
+            out.append(
+                table.row(
+                    x["set"], own, str(t), f"{coalitions:,}{most}", f"{x[f'shapiq_seconds_{t}']:.1f}", f"{error:.2g}"
+                )
+            )
+    return "\n".join(out) + "\n"
