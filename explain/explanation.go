@@ -59,6 +59,8 @@ type Explanation struct {
 	StandardError []float64 // of Mean, for it was sampled; else nil
 	ModelStd      []float64 // how far the attributions of the model's members lie apart; nil with one member
 
+	Evaluations []int // [rows]: coalitions that the model was asked for; nil unless the mode is Refined
+
 	Observed []bool          // [rows, players]
 	Other    []bool          // [rows, players]: the cell's label is not known from training, and was read as "other"; nil if there is none
 	Values   []*table.Column // what the user's table had, one per player; nil for a group
@@ -153,6 +155,9 @@ func (e *Explanation) validateLengths() error {
 	}
 	if e.InteractionError != nil && e.Interactions == nil {
 		return errors.New("explain: InteractionError without Interactions")
+	}
+	if e.Evaluations != nil && len(e.Evaluations) != e.Rows {
+		return fmt.Errorf("explain: Evaluations has %d values, not %d", len(e.Evaluations), e.Rows)
 	}
 	if want := e.Rows * len(e.Players); len(e.Observed) != want {
 		return fmt.Errorf("explain: Observed has %d values, not %d", len(e.Observed), want)

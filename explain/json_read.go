@@ -23,9 +23,10 @@ type jsonDocument struct {
 }
 
 type jsonRow struct {
-	File    string       `json:"file"`
-	Row     int          `json:"row"`
-	Outputs []jsonOutput `json:"outputs"`
+	File        string       `json:"file"`
+	Row         int          `json:"row"`
+	Evaluations *int         `json:"evaluations"`
+	Outputs     []jsonOutput `json:"outputs"`
 }
 
 type jsonOutput struct {
@@ -98,6 +99,9 @@ func (document *jsonDocument) explanation() (*Explanation, error) {
 		}
 		if row.Row != e.FirstRow+i {
 			return nil, fmt.Errorf("explain: row %d follows row %d", row.Row, e.FirstRow+i-1)
+		}
+		if row.Evaluations != nil {
+			e.Evaluations = append(e.Evaluations, *row.Evaluations)
 		}
 		if err := r.row(row); err != nil {
 			return nil, fmt.Errorf("explain: row %d: %w", row.Row, err)

@@ -143,6 +143,10 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 	}
 	w.add(`"row":`)
 	w.text = strconv.AppendInt(w.text, int64(e.FirstRow+row), 10)
+	if e.Evaluations != nil {
+		w.add(`,"evaluations":`)
+		w.text = strconv.AppendInt(w.text, int64(e.Evaluations[row]), 10)
+	}
 	w.add(`,"outputs":[`)
 	for output, name := range e.Outputs {
 		if output > 0 {

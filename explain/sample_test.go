@@ -89,6 +89,9 @@ func randomExplanation(rng *rand.Rand, s shape) *Explanation {
 	if s.sampled {
 		e.Mode, e.Exact = Refined, false
 		e.StandardError = size(draw(perOutput * s.players))
+		for range s.rows {
+			e.Evaluations = append(e.Evaluations, 1+rng.IntN(99))
+		}
 	}
 	if s.members {
 		e.ModelStd = size(draw(perOutput * s.players))
@@ -159,6 +162,9 @@ func (e *Explanation) chunk(from, to int) *Explanation {
 		*array = cut(*array)
 	}
 	c.Observed = e.Observed[from*len(e.Players) : to*len(e.Players)]
+	if e.Evaluations != nil {
+		c.Evaluations = e.Evaluations[from:to]
+	}
 	if e.Other != nil {
 		c.Other = e.Other[from*len(e.Players) : to*len(e.Players)]
 	}

@@ -196,7 +196,11 @@ func (t *textWriter) row(row, output int) {
 	}
 	if e.StandardError != nil {
 		if worst := slices.Max(e.of(e.StandardError, row, output, len(e.Players))); finite(worst) {
-			t.note(fmt.Sprintf("standard error of the computation: at most %.2g", worst))
+			after := ""
+			if e.Evaluations != nil {
+				after = fmt.Sprintf(", after %d evaluations", e.Evaluations[row])
+			}
+			t.note(fmt.Sprintf("standard error of the computation: at most %.2g%s", worst, after))
 		}
 	}
 	if e.ModelStd != nil {

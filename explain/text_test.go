@@ -176,12 +176,12 @@ func TestTextSaysHowExactItIs(t *testing.T) {
 	for want, e := range map[string]*Explanation{
 		"Exact: ":     {Mode: Fast, Exact: true},
 		"Not exact: ": {Mode: Fast},
-		"Refined: ":   {Mode: Refined, StandardError: []float64{0.25, 0.5}},
+		"Refined: ":   {Mode: Refined, StandardError: []float64{0.25, 0.5}, Evaluations: []int{48}},
 	} {
 		row := onePrediction([]float64{1, 2}, []float64{1, 1}, 1)
-		row.Mode, row.Exact, row.StandardError = e.Mode, e.Exact, e.StandardError
+		row.Mode, row.Exact, row.StandardError, row.Evaluations = e.Mode, e.Exact, e.StandardError, e.Evaluations
 		text := textOf(t, row, TextOptions{})
-		if !strings.Contains(text, want) || strings.Contains(text, "standard error of the computation: at most 0.5") != (e.StandardError != nil) {
+		if !strings.Contains(text, want) || strings.Contains(text, "standard error of the computation: at most 0.5, after 48 evaluations") != (e.StandardError != nil) {
 			t.Errorf("want %q:\n%s", want, text)
 		}
 	}
