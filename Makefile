@@ -1,5 +1,6 @@
 # make           bin/psi and bin/psi-static, and the ONNX Runtime library beside them
 # make docs      the command reference in docs/cli, man pages in bin/man
+# make web       the viewer of reports, from web/ into report/viewer
 # make check     all that CI runs
 # make test      the tests alone
 # make lint fmt  the linters; the formatter
@@ -7,7 +8,7 @@
 export GOEXPERIMENT := simd
 TOOL := go tool -modfile=tools/go.mod
 
-.PHONY: build docs check test lint fmt clean onnxruntime bin/psi bin/psi-static
+.PHONY: build docs web check test lint fmt clean onnxruntime bin/psi bin/psi-static
 
 build: bin/psi bin/psi-static onnxruntime
 
@@ -25,6 +26,9 @@ onnxruntime:
 docs: bin/psi-static
 	bin/psi-static docs markdown docs/cli
 	bin/psi-static docs man bin/man
+
+web:
+	cd web && npm install --no-save && npm run build
 
 check:
 	.ci/run
