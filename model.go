@@ -26,6 +26,8 @@ type Model struct {
 	audit    *Audit
 	history  []byte // CSV
 
+	reference *encode.Batch // rows that tell what a missing cell may be; nil if none are kept
+
 	net     *network.Network
 	places  []int // the encoder's place of each column
 	backend *engine.Backend
@@ -100,6 +102,11 @@ func decode(file *artifact.File) (*Model, error) {
 		}
 		m.members = append(m.members, member)
 	}
+	if rows, ok := file.Parts[referencePart]; ok {
+		if m.reference, err = decodeReference(rows, manifest.Encoder); err != nil {
+			return nil, err
+		}
+	}
 	if audit, ok := file.Parts[auditPart]; ok {
 		if err := json.Unmarshal(audit, &m.audit); err != nil {
 			return nil, fmt.Errorf("audit: %w", err)
@@ -135,6 +142,11 @@ func (m *Model) Save(path string) error {
 	file := &artifact.File{
 		Kind: artifact.Model, Content: content,
 		Parts: map[string][]byte{weightsPart: weights, auditPart: audit, historyPart: m.history},
+	}
+	if m.reference != nil {
+		if file.Parts[referencePart], err = artifact.EncodeTensors(referenceTensors(m.reference)); err != nil {
+			return fmt.Errorf("save %s: %w", path, err)
+		}
 	}
 	if err := artifact.WriteFile(path, file); err != nil {
 		return err
@@ -191,6 +203,14 @@ func (m *Model) Close() {
 
 // Manifest is what the model says of itself.
 func (m *Model) Manifest() Manifest { return m.manifest }
+
+// ReferenceRows is how many training rows the model keeps, to tell what a missing cell may be.
+func (m *Model) ReferenceRows() int {
+	if m.reference == nil {
+		return 0
+	}
+	return m.reference.Rows
+}
 
 // StoredAudit is that of the model's own validation rows, done when it was trained.
 func (m *Model) StoredAudit() *Audit { return m.audit }

@@ -47,6 +47,10 @@ type Config struct {
 	Change func(*Settings) // alters the default settings; may be nil
 	Seed   uint64
 
+	// ReferenceRows of the training table are kept in the model, at most 512, so that it can say which missing column is
+	// worth asking for. Whoever has the file can read them, so that none are kept unless they are asked for.
+	ReferenceRows int
+
 	Backend string // "auto" (also ""), "xla", "onnx" or "go"
 
 	// TimeBudget, if not 0, is what Train may take: phases of training are cut short.

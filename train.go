@@ -107,6 +107,9 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 			return nil, wrong(name, "the table has no such column", "choose one of "+listFields(schema))
 		}
 	}
+	if t.ReferenceRows < 0 || t.ReferenceRows > mostReference {
+		return nil, fmt.Errorf("%d reference rows are to be kept: it must be from 0 to %d", t.ReferenceRows, mostReference)
+	}
 	if !(t.ValidationFraction > 0 && t.ValidationFraction < 1) {
 		return nil, fmt.Errorf("the validation fraction is %g: it must lie between 0 and 1", t.ValidationFraction)
 	}
@@ -299,6 +302,9 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 	}
 	m.manifest.Metrics = m.manifest.Calibration.After
 	var err error
+	if m.reference, err = someRows(t.in.Training, t.ReferenceRows); err != nil {
+		return err
+	}
 	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, m.labels(t.in.Validation), auditPlan(t.audited(), t.settings.Batch, t.net.Inputs.Players()))
 	return err
 }

@@ -74,7 +74,8 @@ func ExampleText_reasons() {
 	//   no other column is sure to raise or to lower it
 	//
 	// Row 1: prediction 3120 ± 2800, 10150 below the base of 13270
-	//   1. age = 18 lowers it by 5150 (4550 to 5750)
+	//   1. age = 18 lowers it by 5150 (4550 to 5750); 68% sure to outweigh the
+	//     next
 	//   2. smoker = no lowers it by 5000 (4800 to 5200)
 	//   no other column is sure to raise or to lower it
 	//

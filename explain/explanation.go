@@ -43,6 +43,7 @@ type Explanation struct {
 
 	File     string // that the rows are of; empty if there is only one
 	FirstRow int    // number of the first row within its file
+	Against  string // what all else is the difference from, such as "row 8"; empty if nothing is
 	Rows     int
 
 	// [rows, outputs]

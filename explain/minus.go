@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -19,6 +20,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	}
 	c := *e
 	c.Probability, c.Other = nil, nil
+	c.Against = fmt.Sprintf("row %d", other.FirstRow+row)
 	players := len(e.Players)
 	minus := func(x, y float64) float64 { return x - y }
 	each := [...]func(x, y float64) float64{minus, minus, math.Hypot, math.Hypot, minus, minus, minus, math.Hypot, math.Hypot, math.Hypot, minus, math.Hypot}
@@ -38,7 +40,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	}
 	c.Outputs = make([]string, len(e.Outputs))
 	for k, name := range e.Outputs {
-		c.Outputs[k] = fmt.Sprintf("%s − that of row %d", name, other.FirstRow+row)
+		c.Outputs[k] = fmt.Sprintf("%s − that of %s", name, c.Against)
 	}
 	c.Observed = make([]bool, len(e.Observed))
 	for i, here := range e.Observed {
@@ -58,6 +60,9 @@ func against(here, there *table.Column, row int) *table.Column {
 	text := func(c *table.Column, row int) string {
 		if !c.Observed[row] {
 			return "missing"
+		}
+		if c.Kind == table.Number {
+			return strconv.FormatFloat(c.Numbers[row], 'g', 4, 64)
 		}
 		return c.Text(row)
 	}

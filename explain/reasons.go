@@ -33,7 +33,9 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 		size := math.Abs(mean)
 		order := ""
 		if i+1 < len(sure) {
-			order = fmt.Sprintf("; %s sure to outweigh the next", percent(e.PLarger(row, output, d, sure[i+1])))
+			if p := e.PLarger(row, output, d, sure[i+1]); p < .95 { // what is said to be so is at least so sure
+				order = fmt.Sprintf("; %.0f%% sure to outweigh the next", 100*p)
+			}
 		}
 		t.note(fmt.Sprintf("%d. %s %s %s (%s to %s)%s", i+1, t.reason(row, d), verb, digits.plain(size), digits.plain(size-reach), digits.plain(size+reach), order))
 	}
@@ -43,14 +45,6 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 	case len(sure) < t.Reasons:
 		t.note("no other column is sure to raise or to lower it")
 	}
-}
-
-// percent is a probability that is never said to be certain.
-func percent(p float64) string {
-	if p > .995 {
-		return "over 99%"
-	}
-	return fmt.Sprintf("%.0f%%", 100*p)
 }
 
 // reason is a player with what it is in the row.

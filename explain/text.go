@@ -121,10 +121,13 @@ func (t *textWriter) header() {
 	if slices.Contains(e.Values, nil) {
 		players = "column or group of columns"
 	}
-	if t.Reasons > 0 {
+	switch {
+	case e.Against != "":
+		t.paragraph(fmt.Sprintf("What each %s added to the difference from %s. %s%s", players, e.Against, scale, t.doubt()))
+	case t.Reasons > 0:
 		t.paragraph(fmt.Sprintf("What is sure to have raised or lowered %s, starting from the base: %s where no column is known. "+
 			"Only a %s whose interval of %s %g standard deviations holds no 0 is named. %s", what, start, players, t.plusMinus(), e.Z, scale))
-	} else {
+	default:
 		t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
 			"%s where no column is known. %s%s", players, what, start, scale, t.doubt()))
 	}
@@ -236,6 +239,11 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 		what = t.contrastName() + " ="
 	case e.Scale == Score:
 		what = "score"
+	}
+	if e.Against != "" {
+		t.line(t.ink(ink{bold: true}).paint(fmt.Sprintf("Row %d against %s", e.FirstRow+row, e.Against)) +
+			fmt.Sprintf(": %s %s %s %s", what, digits.signed(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.PredictionStd[at])))
+		return
 	}
 	text := fmt.Sprintf("Row %d: ", e.FirstRow+row)
 	if e.Probability != nil {

@@ -45,6 +45,7 @@ type inspection struct {
 	Weight     *string            `json:"weight"`           // column of the rows' weights
 	Levels     []string           `json:"missing_as_level"` // columns in which a missing cell is a value
 	Missing    []string           `json:"missing"`
+	Kept       int                `json:"reference_rows"` // training rows that the file holds
 	Settings   psi.Settings       `json:"settings"`
 	Metrics    map[string]float64 `json:"metrics"`
 	Calibrated psi.Calibration    `json:"calibration"`
@@ -62,7 +63,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 	i := inspection{
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
-		Missing: append([]string{}, m.Missing...), Settings: m.Settings,
+		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
 		Metrics: m.Metrics, Calibrated: m.Calibration, Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
 	if m.Weight != "" {
@@ -190,6 +191,9 @@ func (i *inspection) text() (string, error) {
 		line("data", from.Data)
 		line("training rows", from.TrainingRows)
 		line("validation rows", from.ValidationRows, from.Validation)
+		if i.Kept > 0 {
+			line("kept", i.Kept, "training rows can be read from this file")
+		}
 		line("seed", from.Seed)
 		line("backend", from.Backend, countOf(from.Threads, "thread"))
 		if len(i.Missing) > 0 {

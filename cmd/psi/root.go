@@ -89,7 +89,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		commands []*cobra.Command
 	}{
 		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand()}},
-		{"Use it:", []*cobra.Command{p.predictCommand(), p.explainCommand(), p.plotCommand(), p.reportCommand()}},
+		{"Use it:", []*cobra.Command{p.predictCommand(), p.explainCommand(), p.askCommand(), p.plotCommand(), p.reportCommand()}},
 		{"Check it:", []*cobra.Command{p.evaluateCommand(), p.auditCommand(), p.inspectCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})

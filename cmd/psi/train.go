@@ -33,6 +33,7 @@ type trainFlags struct {
 	config             string
 	set                []string
 	seed               uint64
+	referenceRows      int
 	backend            choice
 	timeBudget         time.Duration
 	resume             bool
@@ -97,6 +98,7 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")
+	flags.IntVar(&f.referenceRows, "reference-rows", 0, "training rows to keep in the model, at most 512, for psi ask; whoever has the file can read them")
 	addBackend(flags, &f.backend)
 	flags.DurationVar(&f.timeBudget, "time-budget", 0, "`TIME` that the training may take, such as 10m")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint of an interrupted training")
@@ -201,7 +203,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
 		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
 		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy,
-		Head: f.head.word, Change: change, Seed: f.seed, Backend: f.backend.word, TimeBudget: f.timeBudget,
+		Head: f.head.word, Change: change, Seed: f.seed, ReferenceRows: f.referenceRows, Backend: f.backend.word, TimeBudget: f.timeBudget,
 		Checkpoint: checkpoint, Resume: f.resume, Scratch: filepath.Dir(f.out),
 		Progress: watch.progress,
 	}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
+)
+
+// askFlags are what ask is asked for.
+type askFlags struct {
+	reference string
+	rows      string
+	unknown   []string
+	most      int
+	format    string
+	backend   choice
+	json      bool
+}
+
+// asked is what ask says of all rows that lack a cell.
+type asked struct {
+	Schema    string     `json:"schema"`
+	Model     string     `json:"model"`
+	Questions []question `json:"questions"`
+}
+
+type question struct {
+	Row       int     `json:"row"`
+	Column    string  `json:"column"`
+	Variance  float64 `json:"variance"`
+	Reduction float64 `json:"reduction"`
+	Share     float64 `json:"share"`
+}
+
+func (p *program) askCommand() *cobra.Command {
+	var f askFlags
+	c := &cobra.Command{
+		Use:   "ask MODEL DATA",
+		Short: "Say which missing column of a row is worth asking for",
+		Long: `ask looks at the rows of DATA that lack cells and says, for each missing column, how much
+of the variance of the outcome would go, on average, if its cell were known: what to
+measure or to ask a customer next. Of classes, the outcome is whether the row is of a class.
+
+What a cell may turn out to be is taken from rows that are like the one at hand: from those
+of --reference FILE, or from training rows that the model keeps (psi train --reference-rows).`,
+		Example: `  psi ask model.psi new.csv --reference train.csv
+  psi ask model.psi new.csv --reference train.csv --rows 17:18
+  psi ask model.psi new.csv --reference train.csv --unknown income,age --json`,
+		Args: arguments(modelArgument, dataArgument),
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.reference, "reference", "", "`FILE` whose first 512 rows tell what a missing cell may be (default the rows that the model keeps)")
+	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
+	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
+	flags.IntVar(&f.most, "most", 3, "columns named for each row, at most")
+	addBackend(flags, &f.backend)
+	addInputFormat(flags, &f.format)
+	addJSON(flags, &f.json)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.ask(cmd.Context(), args[0], args[1], &f)
+	}
+	return c
+}
+
+func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) error {
+	if f.most < 1 {
+		return &usageError{fmt.Sprintf("--most is %d", f.most), "give a whole number from 1 up"}
+	}
+	o := psi.Ask{Unknown: f.unknown}
+	var err error
+	if o.From, o.To, err = parseRows(f.rows); err != nil {
+		return err
+	}
+	d, err := p.open(path, argument, f.format, f.backend)
+	if err != nil {
+		return err
+	}
+	defer d.model.Close()
+	d.unknown = f.unknown
+	if f.reference == "" && d.model.ReferenceRows() == 0 {
+		return &plainError{path, "it keeps no rows to tell what a missing cell may be", "add --reference FILE with rows that are like those of the training"}
+	}
+	if f.reference != "" {
+		rows, err := p.openReference(d.model, f.reference)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		o.Reference = rows
+	}
+	rows, err := d.whole()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	result := asked{Schema: "psi.questions/v1", Model: d.model.Digest(), Questions: []question{}}
+	for list, err := range d.model.Questions(ctx, rows, o) {
+		if err != nil {
+			return d.blame(err, d.name)
+		}
+		list = list[:min(len(list), f.most)]
+		if !f.json {
+			if _, err := fmt.Fprintln(p.stdout, askText(list)); err != nil {
+				return err
+			}
+		}
+		for _, q := range list {
+			result.Questions = append(result.Questions, question{q.Row, q.Column, q.Variance, q.Reduction, q.Share()})
+		}
+	}
+	switch {
+	case f.json:
+		return p.document(result)
+	case len(result.Questions) == 0:
+		p.note("no cell is missing")
+	}
+	return nil
+}
+
+// openReference opens a table for its cells in the model's columns.
+func (p *program) openReference(m *psi.Model, path string) (table.Source, error) {
+	d, err := p.data(path, "")
+	if err != nil {
+		return nil, err
+	}
+	source, err := d.open(0, m.ReadOptions())
+	return source, forModel(err)
+}
+
+// askText is a line for a row.
+func askText(list []psi.Question) string {
+	parts := make([]string, len(list))
+	for i, q := range list {
+		parts[i] = fmt.Sprintf("%s (%s of the variance)", clean(q.Column), shareText(q.Share()))
+	}
+	return fmt.Sprintf("row %d: ask for %s", list[0].Row, strings.Join(parts, ", then "))
+}
+
+// shareText is a share that would go.
+func shareText(share float64) string {
+	if share < .005 {
+		return "under 1%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}

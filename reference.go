@@ -1,0 +1,82 @@
+package psi
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+const referencePart = "reference.safetensors"
+
+// someRows are n rows of a store, evenly taken; nil if none are wanted.
+func someRows(of train.Store, n int) (*encode.Batch, error) {
+	if n == 0 {
+		return nil, nil //nolint:nilnil // none are wanted
+	}
+	n = min(n, of.Len())
+	var all *encode.Batch
+	for k := range n {
+		at := k * of.Len() / n
+		d, err := of.Read(at, at+1)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = d.Rows.Like(0)
+		}
+		all.Append(d.Rows)
+	}
+	return all, nil
+}
+
+// referenceTensors are rows as a file keeps them: what the network reads of them, with neither names nor targets.
+func referenceTensors(b *encode.Batch) map[string]artifact.Tensor {
+	codes := make([]int64, len(b.Codes))
+	for i, c := range b.Codes {
+		codes[i] = int64(c)
+	}
+	return map[string]artifact.Tensor{
+		"numbers":  {Dims: []int{b.Rows, b.Numeric, 2}, Floats: b.Numbers},
+		"cycles":   {Dims: []int{b.Rows, b.Times, encode.CyclicParts}, Floats: b.Cycles},
+		"codes":    {Dims: []int{b.Rows, b.Categorical}, Ints: codes},
+		"observed": {Dims: []int{b.Rows, b.Players()}, Floats: b.Observed},
+	}
+}
+
+// decodeReference checks rows that a file keeps.
+func decodeReference(content []byte, e *encode.Encoder) (*encode.Batch, error) {
+	tensors, err := artifact.DecodeTensors(content)
+	if err != nil {
+		return nil, err
+	}
+	observed := tensors["observed"]
+	if len(observed.Dims) != 2 || observed.Dims[0] > mostReference {
+		return nil, fmt.Errorf("reference rows: at most %d are kept", mostReference)
+	}
+	levels := e.EmbeddingRows()
+	b := encode.NewTimedBatch(observed.Dims[0], e.Numeric(), e.Times(), len(levels))
+	for name, want := range referenceTensors(b) {
+		t, ok := tensors[name]
+		if !ok || !slices.Equal(t.Dims, want.Dims) || len(t.Floats) != len(want.Floats) || len(t.Ints) != len(want.Ints) {
+			return nil, fmt.Errorf("reference rows: %s are not as the columns need them", name)
+		}
+		if slices.ContainsFunc(t.Floats, func(v float32) bool { return v-v != 0 }) {
+			return nil, fmt.Errorf("reference rows: %s hold what is no number", name)
+		}
+	}
+	b.Numbers, b.Cycles, b.Observed = tensors["numbers"].Floats, tensors["cycles"].Floats, observed.Floats
+	for i, code := range tensors["codes"].Ints {
+		if code < 0 || code >= int64(levels[i%len(levels)]) {
+			return nil, errors.New("reference rows: a level is not one of its column's")
+		}
+		b.Codes[i] = int32(code)
+	}
+	if slices.ContainsFunc(b.Observed, func(v float32) bool { return v != 0 && v != 1 }) {
+		return nil, errors.New("reference rows: a cell is neither observed nor missing")
+	}
+	return b, nil
+}
