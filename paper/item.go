@@ -32,6 +32,6 @@ func items() []Item {
 	return []Item{
 		synth1Item(), table1Item(), divergenceItem(), remarkItem(),
 		mnistItem(), icuItem(), table2Item(),
-		estimatorItem(), boundItem(), budgetItem(),
+		estimatorItem(), boundItem(), budgetItem(), fidelityItem(),
 	}
 }

@@ -113,6 +113,7 @@ type kept[T any] struct {
 	Training Training     `json:"training"`
 	Settings psi.Settings `json:"settings"`
 	Cost     Cost         `json:"cost"`
+	Fidelity float64      `json:"fidelity"` // as the audit in the model's file has it
 	Answer   T            `json:"answer"`
 }
 
@@ -146,7 +147,7 @@ func ask[T any](ctx context.Context, l *Lab, t Training, what string, f func(con
 	if l.quick {
 		test = test[:min(len(test), 400)]
 	}
-	k := &kept[T]{Training: t, Settings: settings, Cost: *cost}
+	k := &kept[T]{Training: t, Settings: settings, Cost: *cost, Fidelity: faithful(m.StoredAudit())}
 	if k.Answer, err = f(ctx, &Fitted{Model: m, Set: set, Test: test}); err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}

@@ -201,7 +201,7 @@ func runMNIST(ctx context.Context, l *Lab) (*Answer, error) {
 	models := []struct {
 		name, head, likelihood string
 	}{{"exact head, exact likelihood", "exact", "marginal"}, {"exact head, paper's bound", "exact", "bound"}, {"learned head, paper's bound", "learned", "bound"}}
-	found := Table{Header: []string{"digit", "model", "accuracy", "σ/f", "precision z = 0", "z = 2", "z = 8", "recall z = 0", "z = 2", "F z = 0", "z = 2", "z = 8", "best z of F"}}
+	found := Table{Header: []string{"digit", "model", "accuracy", "fidelity error", "σ/f", "precision z = 0", "z = 2", "z = 8", "recall z = 0", "z = 2", "F z = 0", "z = 2", "z = 8", "best z of F"}}
 	data := Table{Name: "mnist-curves", Hidden: true, Header: []string{"digit", "model", "z", "precision", "recall", "f"}}
 	curves := Chart{Columns: 3, Caption: "Precision, recall and F of the strokes of a digit by z, as the paper defines them: one row of panels per digit."}
 	maps := Chart{Name: "mnist-maps", Columns: 3, Caption: "The first test image of each digit: its patches (left), att_d(0) (middle) and att_d(2) (right) of the learned head with the paper's bound. Dark is low."}
@@ -235,7 +235,7 @@ func runMNIST(ctx context.Context, l *Lab) (*Answer, error) {
 			sharper += count(model.likelihood == "bound" && a.Precision[2] > a.Precision[0]+.005)
 			emptier += count(model.likelihood == "bound" && a.Recall[2] < a.Recall[0]-.005)
 			found.Rows = append(found.Rows, []string{
-				fmt.Sprint(digit), model.name, short(a.Accuracy), short(a.Doubt), short(a.Precision[0]), short(a.Precision[2]), short(a.Precision[8]),
+				fmt.Sprint(digit), model.name, short(a.Accuracy), short(k.Fidelity), short(a.Doubt), short(a.Precision[0]), short(a.Precision[2]), short(a.Precision[8]),
 				short(a.Recall[0]), short(a.Recall[2]), short(a.F[0]), short(a.F[2]), short(a.F[8]), fmt.Sprint(best),
 			})
 			for i, y := range []floats{a.Precision, a.Recall, a.F} {

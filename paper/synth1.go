@@ -17,7 +17,7 @@ func synth1Item() Item {
 		Name: "SYNTH1", Title: "attributions and their spread against the truth",
 		Claim: "Figure fig:syn: on synth1 the learned f_d align with the true attributions and σ_d with the true spread of the latent draws; " +
 			"draws, which training does not see, lie within two standard deviations.",
-		Protocol: "The exact head by its default recipe on five folds, the learned one on two; test rows. Coverage is the share of latent draws φ_d within one and two σ_d of f_d, " +
+		Protocol: "Both heads by their default recipes, and the exact one as TABLE1 has tuned it, on five folds; test rows. Coverage is the share of latent draws φ_d within one and two σ_d of f_d, " +
 			"on rows whose true σ_d is at least .1, and on all rows; a normal law has .683 and .954. The picture is of fold 0.",
 		Run: runSynth1,
 	}
@@ -64,9 +64,9 @@ func runSynth1(ctx context.Context, l *Lab) (*Answer, error) {
 	chart := Chart{Columns: 3, Caption: "synth1, fold 0: true attributions with ±2 standard deviations (top), those of the exact head (middle) and of the learned head (bottom). Dots are latent draws, which no training saw."}
 	table := Table{Header: []string{"head", "column", "f_d against the truth, RMSE of all", "σ_d RMSE", "±1σ covers", "±2σ covers", "±1σ, all rows", "±2σ, all rows"}}
 	data := Table{Name: "synth1-curves", Hidden: true, Header: []string{"head", "column", "x", "mean", "std", "true_mean", "true_std", "draw"}}
-	worst, astray, folds := 0.0, 0, 0
-	for _, head := range []string{"exact", "learned"} {
-		curves, err := ask(ctx, l, Training{Set: "synth1", Head: head}, "curves", drawCurves)
+	worst, astray := map[string]float64{}, map[string]int{}
+	for _, head := range headNames {
+		curves, err := ask(ctx, l, headTraining("synth1", 0, head), "curves", drawCurves)
 		if err != nil {
 			return nil, err
 		}
@@ -79,18 +79,17 @@ func runSynth1(ctx context.Context, l *Lab) (*Answer, error) {
 			}
 		}
 		for d, c := range curves.Answer {
-			chart.Panels = append(chart.Panels, curvePanel(fmt.Sprintf("%s head, x%d", head, d+1), d, c.X, c.Mean, c.Std, c.Draw))
+			if head != exactTuned { // drawn, it looks as the exact head does
+				chart.Panels = append(chart.Panels, curvePanel(fmt.Sprintf("%s head, x%d", head, d+1), d, c.X, c.Mean, c.Std, c.Draw))
+			}
 		}
-		ts := each(l.folds(headFolds[head]), func(fold int) Training { return Training{Set: "synth1", Fold: fold, Head: head} })
+		ts := each(l.folds(allFolds), func(fold int) Training { return headTraining("synth1", fold, head) })
 		answers, err := askAll(ctx, l, ts, "truth", compareWithTruth)
 		if err != nil {
 			return nil, err
 		}
-		if head == "exact" {
-			folds = len(answers)
-			for _, k := range answers {
-				astray += count(k.Answer.Sigma[2].RMSE > .05)
-			}
+		for _, k := range answers {
+			astray[head] += count(k.Answer.Sigma[2].RMSE > .05)
 		}
 		for d := range 3 {
 			of := func(f func(spreadOfDraws) float64) spread {
@@ -104,15 +103,16 @@ func runSynth1(ctx context.Context, l *Lab) (*Answer, error) {
 			}
 			if d == 2 { // has no spread: nothing to cover
 				cells[4], cells[5] = "–", "–"
-			} else if head == "exact" {
-				worst = max(worst, math.Abs(one.Mean-.683), math.Abs(two.Mean-.954))
+			} else {
+				worst[head] = max(worst[head], math.Abs(one.Mean-.683), math.Abs(two.Mean-.954))
 			}
 			table.Rows = append(table.Rows, cells)
 		}
 	}
 	a.Tables, a.Charts = []Table{table, data}, []Chart{chart}
-	a.Verdict = fmt.Sprintf("The claim %s for the exact head: coverage of φ_1 and φ_2 is at most %.1f points from that of a normal law.", holds(worst <= .05), 100*worst)
-	a.Text = fmt.Sprintf("What misses is mostly the mean's own error. On %d of %d folds the exact head has put noise on x3, which has none (σ_3 above .05). ", astray, folds) +
+	a.Verdict = fmt.Sprintf("The claim %s: coverage of φ_1 and φ_2 by the tuned exact head is at most %.1f points from that of a normal law, by its default recipe %.1f.",
+		holds(worst[exactTuned] <= .05), 100*worst[exactTuned], 100*worst["exact"])
+	a.Text = fmt.Sprintf("What misses is mostly the mean's own error. Noise was put on x3, which has none (σ_3 above .05), on %d of the folds by the default recipe, on %d by the tuned one. ", astray["exact"], astray[exactTuned]) +
 		"Where the true σ_d is next to 0 (x3 everywhere, x1 outside of ±1.5) an interval of two σ_d is narrower than the error of any mean " +
 		"learned from noisy rows, so coverage over all rows says more about the mean than about σ_d: there σ_d is judged by its RMSE."
 	return a, nil
