@@ -34,6 +34,9 @@ func TestReasonsFixture(t *testing.T) {
 		e := &explain.Explanation{Z: []float64{.5, 1, 1.96, 3}[rng.IntN(4)], Outputs: []string{"y"}, Rows: 1, Players: make([]string, n)}
 		for range n {
 			mean, std, there := float64(rng.IntN(2001)-1000)/256, float64(rng.IntN(300))/256, rng.IntN(6) > 0 // exact in three bytes
+			if e.Z != 1.96 && rng.IntN(5) == 0 {
+				mean = e.Z * std // the interval ends at 0
+			}
 			if !there {
 				mean, std = 0, 0
 			}

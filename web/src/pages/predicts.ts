@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { probability } from "../attribution.ts";
-import { draw, figure, heat, onHeat, some } from "../chart.ts";
+import { draw, figure, heat, labelRoom, onHeat, some } from "../chart.ts";
 import type { Context } from "../context.ts";
 import type { Metric } from "../document.ts";
 import { h, p, table } from "../dom.ts";
@@ -167,15 +167,14 @@ function confusion(c: Context): Node {
   const title = "Which classes are taken for which";
   const narrow = c.width < 500;
   const size = Math.min(c.width, 150 + 60 * classes.length);
-  const most = narrow ? 8 : 14;
-  const name = (k: number) => shorten(classes[k], most);
+  const room = labelRoom(classes, size);
   return figure({
     title, narrow: classes.length < 9,
     read: "A line is the rows of one class, and says what share of them, in per cent, was taken for which. A perfect model has 100 from the upper left to the lower right.",
     not: "It counts the likeliest class alone: a row that was nearly taken for its own class counts as much as one that was not.",
     picture: draw({
-      width: size, height: 100 + 34 * classes.length, marginLeft: 8 + 7 * most, marginBottom: 84,
-      x: { label: "predicted", labelOffset: 78, tickFormat: name, tickRotate: -35, domain: classes.map((_, k) => k) }, y: { label: "true", tickFormat: name, domain: classes.map((_, k) => k) },
+      width: size, height: 100 + 34 * classes.length, marginLeft: room.margin, marginBottom: 84, marginTop: 6,
+      x: { label: "predicted class", labelOffset: 78, tickFormat: (k: number) => shorten(classes[k], narrow ? 8 : 14), tickSize: 0, tickRotate: -35, domain: classes.map((_, k) => k) }, y: { label: null, tickFormat: (k: number) => shorten(classes[k], room.most), tickSize: 0, domain: classes.map((_, k) => k) },
       marks: [Plot.cell(cells, { x: "said", y: "truth", fill: (d: (typeof cells)[number]) => heat(d.share), inset: 0.5 }),
         Plot.text(cells.filter((d) => d.n > 0), { x: "said", y: "truth", text: (d: (typeof cells)[number]) => (d.share < 0.001 ? "< 0.1" : (100 * d.share).toFixed(d.share < 0.1 ? 1 : 0)), fill: (d: (typeof cells)[number]) => onHeat(d.share) })],
       color: { type: "identity" },
