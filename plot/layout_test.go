@@ -165,6 +165,23 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
+// Every text of an SVG file says how wide it is, so that another font does not run off the page.
+func TestTextsOfAnSVGAreAsWideAsTheyWereLaidOut(t *testing.T) {
+	e := house(t, 12)
+	for kind, draw := range drawers {
+		p, err := draw(e, Options{Columns: []string{"town"}})
+		drawn := svg(t, p, err)
+		if texts, fitted := strings.Count(drawn, "<text"), strings.Count(drawn, "textLength=\""); texts == 0 || texts != fitted {
+			t.Errorf("%s: %d of %d texts say how wide they are", kind, fitted, texts)
+		}
+	}
+	style := (&Picture{plot: themeOf(Options{}).newPlot("", "", "")}).page().small
+	text := "<text x=\"1\" y=\"2\" transform=\"scale(1, -1)\"\n\tstyle=\"font-family:Liberation Sans;a:b;font-size:8px;fill:red\">a &gt; b</text>"
+	if got, want := string(fitText([]byte(text), style)), fmt.Sprintf("textLength=\"%.2f\"", style.Width("a > b").Points()); !strings.Contains(got, want) || !strings.HasSuffix(got, "fill:red\">a &gt; b</text>") {
+		t.Errorf("got %s, want %s in it", got, want)
+	}
+}
+
 // Every picture of attributions says below it how exact they are.
 func TestPicturesSayHowExactTheyAre(t *testing.T) {
 	for says, change := range map[string]func(e *explain.Explanation){

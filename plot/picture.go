@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -49,26 +50,27 @@ const (
 
 // Write draws the picture in a format.
 func (p *Picture) Write(w io.Writer, format string) error {
-	var canvas interface {
-		vg.CanvasSizer
-		io.WriterTo
-	}
 	page := p.page()
 	switch format {
 	case "svg":
-		canvas = vgsvg.New(p.width, page.height)
+		canvas := vgsvg.New(p.width, page.height)
+		p.draw(draw.New(canvas), page)
+		var file bytes.Buffer
+		if _, err := canvas.WriteTo(&file); err != nil {
+			return err
+		}
+		_, err := w.Write(fitText(file.Bytes(), page.small))
+		return err
 	case "png":
-		canvas = vgimg.PngCanvas{Canvas: p.raster(dotsPerInch)}
-		_, err := canvas.WriteTo(w)
+		_, err := vgimg.PngCanvas{Canvas: p.raster(dotsPerInch)}.WriteTo(w)
 		return err
 	case "pdf":
-		canvas = vgpdf.New(p.width, page.height)
-	default:
-		return fmt.Errorf("plot: unknown format %q", format)
+		canvas := vgpdf.New(p.width, page.height)
+		p.draw(draw.New(canvas), page)
+		_, err := canvas.WriteTo(w)
+		return err
 	}
-	p.draw(draw.New(canvas), page)
-	_, err := canvas.WriteTo(w)
-	return err
+	return fmt.Errorf("plot: unknown format %q", format)
 }
 
 // raster is the picture in dots.

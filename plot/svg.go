@@ -1,0 +1,32 @@
+package plot
+
+import (
+	"html"
+	"regexp"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// svgText is a text as the drawing library writes it: style, size, style and words.
+var svgText = regexp.MustCompile(`transform="scale\(1, -1\)"\n\tstyle="font-family:Liberation Sans;([^"]*)font-size:([0-9.]+)px;([^"]*)">([^<]+)</text>`)
+
+// families have letters as wide as those of Liberation Sans, by which everything was laid out.
+const families = "Liberation Sans,Arial,Helvetica,Arimo,Nimbus Sans,sans-serif"
+
+// fitText tells whoever shows the file how wide each text is. Fonts are not part of an SVG file, and where none of the
+// families is installed another one must not run off the page.
+func fitText(file []byte, style draw.TextStyle) []byte {
+	return svgText.ReplaceAllFunc(file, func(found []byte) []byte {
+		parts := svgText.FindSubmatch(found)
+		size, err := strconv.ParseFloat(string(parts[2]), 64)
+		if err != nil {
+			return found
+		}
+		style.Font.Size = vg.Points(size)
+		width := style.Width(html.UnescapeString(string(parts[4]))).Points()
+		return []byte(`transform="scale(1, -1)" textLength="` + strconv.FormatFloat(width, 'f', 2, 64) + `" lengthAdjust="spacingAndGlyphs"` +
+			"\n\t" + `style="font-family:` + families + ";" + string(parts[1]) + "font-size:" + string(parts[2]) + "px;" + string(parts[3]) + `">` + string(parts[4]) + "</text>")
+	})
+}
