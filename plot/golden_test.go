@@ -86,6 +86,20 @@ func near(e *explain.Explanation) *explain.Explanation {
 	return &off
 }
 
+// later is an explanation of other rows, in which gardens count for more and the year is missing more often.
+func later(e *explain.Explanation) *explain.Explanation {
+	moved := *e
+	moved.Mean, moved.Observed = append([]float64(nil), e.Mean...), append([]bool(nil), e.Observed...)
+	for row := range e.Rows {
+		at := row * len(e.Players)
+		moved.Mean[at+3] *= 3
+		if row%2 == 0 {
+			moved.Mean[at+2], moved.Observed[at+2] = 0, false
+		}
+	}
+	return &moved
+}
+
 const goldenHistory = `member,phase,step,loss,score
 0,fit,100,1,0.9
 0,fit,200,0.5,0.5
@@ -128,6 +142,8 @@ func goldens(t *testing.T) map[string]func() (*Picture, error) {
 		"calibration-dark": func() (*Picture, error) { return Calibration(promises, "probability of a class", Options{Dark: true}) },
 		"fidelity":         func() (*Picture, error) { return Fidelity(near(e), e, Options{}) },
 		"fidelity-dark":    func() (*Picture, error) { return Fidelity(e, e, Options{Dark: true}) },
+		"drift":            func() (*Picture, error) { return Drift(e, later(e), Options{}) },
+		"drift-dark":       func() (*Picture, error) { return Drift(e, later(e), Options{Dark: true}) },
 		"history":          func() (*Picture, error) { return History(strings.NewReader(goldenHistory), Options{}) },
 		"history-dark":     func() (*Picture, error) { return History(strings.NewReader(goldenHistory), Options{Dark: true}) },
 	}

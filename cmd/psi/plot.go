@@ -18,6 +18,7 @@ import (
 type plotFlags struct {
 	out, data, format string
 	backend           choice
+	since             string
 	row               int
 	columns           []string
 	output            string
@@ -67,6 +68,7 @@ func pictures() []picture {
 		{kind: "decision", shows: "how rows come to their predictions", rows: plotRows, draw: plot.Decision},
 		{kind: "heatmap", shows: "attributions of many rows at once", rows: plotRows, draw: plot.Heatmap},
 		{kind: "groups", shows: "importance by the values of a column (--column)", rows: plotRows, draw: plot.Groups},
+		{kind: "drift", shows: "what acts otherwise than in an earlier table (--since)", rows: plotRows, make: (*plotting).drift},
 		{kind: "calibration", shows: "whether probabilities or intervals hold what they promise", make: (*plotting).calibration},
 		{kind: "fidelity", shows: "attributions against Shapley values from all coalitions", make: (*plotting).fidelity},
 		{kind: "history", shows: "the training", make: (*plotting).history},
@@ -94,12 +96,14 @@ happen if somebody changed a value.`,
   psi plot waterfall model.psi new.csv --row 17 --interactions -o row17.svg
   psi plot dependence model.psi new.csv --column age -o age.svg --data age.csv
   psi plot dependence model.psi new.csv --column age,sex --dark -o age-sex.png
+  psi plot drift model.psi march.csv --since january.csv -o drift.svg
   psi plot calibration model.psi test.csv -o calibration.pdf`,
 		Args: arguments("KIND", modelArgument, dataArgument),
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the picture, ending in .svg, .png or .pdf")
 	flags.StringVar(&f.data, "data", "", "`FILE` for what was drawn, a table by its end")
+	flags.StringVar(&f.since, "since", "", "`FILE` of earlier rows, of the same model, that drift holds DATA against")
 	flags.IntVar(&f.row, "row", 0, "row that a picture of one row shows, counted from 0")
 	flags.StringSliceVar(&f.columns, "column", nil, "`COLUMN` that a picture of a column shows (default the most important); dependence takes a second one, for colour")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to show, of more than two (default the likeliest of a row, or the first)")
@@ -174,6 +178,8 @@ func (f *plotFlags) check(kind string) (format string, err error) {
 	switch {
 	case f.interactions && kind != "waterfall":
 		return "", &usageError{fmt.Sprintf("--interactions is for a waterfall, not for %s", kind), "psi plot interaction shows pairs over many rows"}
+	case (f.since != "") != (kind == "drift"):
+		return "", &usageError{"--since and the picture drift go together", "psi plot drift MODEL DATA --since FILE -o FILE"}
 	case f.out == "":
 		return "", &usageError{"no file for the picture is named", "add -o FILE, ending in .svg, .png or .pdf"}
 	case !(f.z > 0):
@@ -235,6 +241,26 @@ func (m *plotting) tellFirst(e *explain.Explanation, most int) {
 	if most > 0 && e.Rows == most {
 		m.program.note("drawn from the first %d rows", most)
 	}
+}
+
+// drift compares two tables.
+func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
+	earlier, err := m.program.data(m.flags.since, "")
+	if err != nil {
+		return nil, err
+	}
+	then := *m
+	then.modelData = &modelData{data: earlier, program: m.program, path: m.path, model: m.model, told: m.told}
+	before, err := then.explained(ctx, psi.Explain{}, plotRows)
+	if err != nil {
+		return nil, then.blame(err, earlier.name)
+	}
+	after, err := m.explained(ctx, psi.Explain{}, plotRows)
+	if err != nil {
+		return nil, err
+	}
+	m.tellFirst(after, plotRows)
+	return plot.Drift(before, after, m.options)
 }
 
 // fidelity compares with all coalitions, which are too many beyond 16 columns.

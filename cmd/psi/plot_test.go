@@ -16,8 +16,11 @@ func TestPlots(t *testing.T) {
 		for _, end := range []string{".svg", ".png"} {
 			out, data := filepath.Join(dir, k.kind+end), filepath.Join(dir, k.kind+end+".csv")
 			args := []string{"plot", k.kind, fixtures.model, fixtures.table, "-o", out, "--data", data}
-			if k.kind == "groups" {
+			switch k.kind {
+			case "groups":
 				args = append(args, "--column", "x1")
+			case "drift":
+				args = append(args, "--since", fixtures.table)
 			}
 			o := mustRun(t, args...)
 			if o.stdout != "" || !strings.Contains(o.stderr, out) {

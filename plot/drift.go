@@ -1,0 +1,83 @@
+package plot
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Drift compares the attributions of two tables by one model: what has changed in how its columns act.
+func Drift(before, after *explain.Explanation, o Options) (*Picture, error) {
+	first, err := viewOf(before, o)
+	if err != nil {
+		return nil, err
+	}
+	second, err := viewOf(after, o)
+	if err != nil {
+		return nil, err
+	}
+	all, err := explain.Drifts(first.Explanation, second.Explanation, 0)
+	if err != nil {
+		return nil, err
+	}
+	t, shown := themeOf(o), all[:min(len(all), o.most())]
+	moved := 0
+	for _, d := range all {
+		if d.Drifted() {
+			moved++
+		}
+	}
+	p := t.newPlot(fmt.Sprintf("%d of %d columns act otherwise than before", moved, len(all)),
+		"distance between the attributions to "+first.unit, "")
+	names := make([]string, len(shown))
+	for i, d := range shown {
+		names[i] = shorten(d.Player, 28)
+		y, colour := float64(len(shown)-1-i), t.missing
+		if d.Drifted() {
+			colour = t.up
+		}
+		box(p, 0, y-.35, d.Distance, y+.35, colour)
+		line(p, t.ink, 1.5, plotter.XYs{{X: d.Chance, Y: y - .42}, {X: d.Chance, Y: y + .42}})
+	}
+	namesDown(p, names)
+	p.X.Min = 0
+	data, err := driftTable(all)
+	return &Picture{
+		Title: p.Title.Text, Exact: after.Exactness(),
+		Read: fmt.Sprintf("%s against %s before. ", rowsWord(after.Rows), rowsWord(before.Rows)) +
+			"A bar is how far attributions of a column have moved on average; the upright line is what 19 of 20 pairs of tables without any change stay below. " +
+			"Coloured bars cross it. It says that the column acts otherwise on these rows, not why." + beyond(len(shown), len(all)),
+		Data: data, plot: p, theme: t, width: wide, height: vg.Points(80 + 20*float64(len(shown))),
+	}, err
+}
+
+func driftTable(list []explain.Drift) (*table.Table, error) {
+	names := make([]string, len(list))
+	for i, d := range list {
+		names[i] = d.Player
+	}
+	columns := []*table.Column{table.CategoryColumn("player", names, nil)}
+	for _, c := range []struct {
+		name string
+		of   func(explain.Drift) float64
+	}{
+		{"distance", func(d explain.Drift) float64 { return d.Distance }},
+		{"chance", func(d explain.Drift) float64 { return d.Chance }},
+		{"mean_size_before", func(d explain.Drift) float64 { return d.Before }},
+		{"mean_size_after", func(d explain.Drift) float64 { return d.After }},
+		{"change_error", func(d explain.Drift) float64 { return d.ChangeError }},
+		{"missing_before", func(d explain.Drift) float64 { return d.MissingBefore }},
+		{"missing_after", func(d explain.Drift) float64 { return d.MissingAfter }},
+	} {
+		values := make([]float64, len(list))
+		for i, d := range list {
+			values[i] = c.of(d)
+		}
+		columns = append(columns, table.NumberColumn(c.name, values, nil))
+	}
+	return table.New(columns...)
+}
