@@ -60,8 +60,7 @@ func driftTable(list []explain.Drift) (*table.Table, error) {
 	for i, d := range list {
 		names[i] = d.Player
 	}
-	columns := []*table.Column{table.CategoryColumn("player", names, nil)}
-	for _, c := range []struct {
+	numbers := []struct {
 		name string
 		of   func(explain.Drift) float64
 	}{
@@ -72,7 +71,9 @@ func driftTable(list []explain.Drift) (*table.Table, error) {
 		{"change_error", func(d explain.Drift) float64 { return d.ChangeError }},
 		{"missing_before", func(d explain.Drift) float64 { return d.MissingBefore }},
 		{"missing_after", func(d explain.Drift) float64 { return d.MissingAfter }},
-	} {
+	}
+	columns := append(make([]*table.Column, 0, 1+len(numbers)), table.CategoryColumn("player", names, nil))
+	for _, c := range numbers {
 		values := make([]float64, len(list))
 		for i, d := range list {
 			values[i] = c.of(d)
