@@ -115,7 +115,7 @@ type Promise struct {
 	Rows     int     `json:"rows"`
 }
 
-// Up to what mean gap doubt is called so, beyond what chance leaves.
+// Up to what gap, beyond what chance leaves, doubt is called so.
 const (
 	goodGap = .02
 	fairGap = .06
@@ -132,35 +132,65 @@ func (o *outcomes) calibration() Calibration {
 		c.Words = o.stored()
 		return c
 	}
-	gap := o.promises.Gap()
-	chance := 1 / math.Sqrt(float64(o.labelled)) // what is left of kept promises, roughly
-	switch {
-	case gap <= goodGap+chance:
-		c.Level = "good"
-	case gap <= fairGap+chance:
-		c.Level = "fair"
-	default:
-		c.Level = "poor"
-	}
 	if o.manifest.Classes() == nil {
+		c.Level = called(c.intervalGap())
 		c.Verdict, c.Words = o.intervalWords(c)
 	} else {
-		c.Verdict, c.Words = o.probabilityWords(c, gap)
+		c.Level = called(c.probabilityGap())
+		c.Verdict, c.Words = o.probabilityWords(c, o.promises.Gap())
 	}
 	c.Words = append(c.Words, "If the model learned from these rows, it keeps its promises here more easily than it will on new ones.")
 	return c
 }
 
-func (o *outcomes) intervalWords(c Calibration) (verdict string, words []string) {
-	at := func(level float64) float64 {
-		for _, p := range c.Promises {
-			if p.Promised == level {
-				return p.Kept
-			}
-		}
-		return math.NaN()
+// called is a gap in a word.
+func called(gap float64) string {
+	switch {
+	case gap <= goodGap:
+		return "good"
+	case gap <= fairGap:
+		return "fair"
 	}
-	half, nine := at(.5), at(.9)
+	return "poor"
+}
+
+// at is the share that intervals of a level held.
+func (c *Calibration) at(level float64) Promise {
+	for _, p := range c.Promises {
+		if p.Promised == level {
+			return p
+		}
+	}
+	return Promise{level, level, 0}
+}
+
+// intervalGap is how far the intervals of 50 and 90 % miss their levels, the worse of the two, beyond two standard errors
+// of a promise that is kept.
+func (c *Calibration) intervalGap() float64 {
+	worst := 0.0
+	for _, level := range []float64{.5, .9} {
+		p := c.at(level)
+		worst = max(worst, math.Abs(p.Kept-level)-2*math.Sqrt(level*(1-level)/max(1, float64(p.Rows))))
+	}
+	return worst
+}
+
+// probabilityGap is the mean distance of probabilities from what came true, less what chance alone leaves of promises that
+// are kept. With s the standard error of a share, that is |N(0, s²)|, of mean √(2/π)·s and variance (1 − 2/π)·s²; its mean
+// and two standard deviations over all rows are granted.
+func (c *Calibration) probabilityGap() float64 {
+	gap, rows, variance := 0.0, 0.0, 0.0
+	for _, p := range c.Promises {
+		n, ofRow := float64(p.Rows), p.Promised*(1-p.Promised)
+		gap += n*math.Abs(p.Kept-p.Promised) - math.Sqrt(2/math.Pi*n*ofRow)
+		variance += (1 - 2/math.Pi) * n * ofRow
+		rows += n
+	}
+	return (gap - 2*math.Sqrt(variance)) / rows
+}
+
+func (o *outcomes) intervalWords(c Calibration) (verdict string, words []string) {
+	half, nine := c.at(.5).Kept, c.at(.9).Kept
 	how := "Its ranges are about right"
 	switch {
 	case c.Level == "good":

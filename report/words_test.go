@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -79,5 +80,45 @@ func TestPercent(t *testing.T) {
 	}
 	if got := part(3e-7); got != "less than one part in 1,000,000" {
 		t.Errorf("3e-7 is %s", got)
+	}
+}
+
+// Promises that are kept are called good with few rows and with many; those that are broken are not, with many.
+func TestCalibrationIsJudgedBeyondChance(t *testing.T) {
+	const seed = 12
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	draw := func(promised, share float64, rows int) Promise {
+		kept := 0
+		for range rows {
+			if rng.Float64() < share {
+				kept++
+			}
+		}
+		return Promise{promised, float64(kept) / float64(rows), rows}
+	}
+	for _, rows := range []int{60, 900, 20_000} {
+		good := Calibration{Promises: []Promise{draw(.5, .5, rows), draw(.9, .9, rows)}}
+		if level := called(good.intervalGap()); level != "good" {
+			t.Errorf("%d rows, %+v: %s", rows, good.Promises, level)
+		}
+		var bins []Promise
+		for p := .05; p < 1; p += .1 {
+			bins = append(bins, draw(p, p, rows/10))
+		}
+		if level := called((&Calibration{Promises: bins}).probabilityGap()); level != "good" {
+			t.Errorf("%d rows, %+v: %s", rows, bins, level)
+		}
+	}
+	narrow := Calibration{Promises: []Promise{draw(.5, .47, 900), draw(.9, .84, 900)}}
+	wild := Calibration{Promises: []Promise{draw(.5, .3, 900), draw(.9, .6, 900)}}
+	bins := Calibration{Promises: []Promise{draw(.1, .25, 500), draw(.9, .75, 500)}}
+	for want, got := range map[string]string{"fair": called(narrow.intervalGap()), "poor": called(wild.intervalGap())} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if level := called(bins.probabilityGap()); level != "poor" {
+		t.Errorf("%+v: %s", bins.Promises, level)
 	}
 }

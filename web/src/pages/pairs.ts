@@ -86,7 +86,7 @@ function together(c: Context, pair: Pair): Node {
       [...commonest.map((label, i) => ({ colour: `series-${i}`, text: label ?? "" })), ...(commonest.length < new Set(points.map((d) => d.label)).size ? [{ colour: "missing", text: "other labels" }] : [])],
     picture: draw(labels ? {
       width: c.width, marginTop: 8, height: 60 + 26 * Math.min(labels.length, 14), marginLeft: room?.margin ?? 60, color: { type: "identity" },
-      x: { label: `together, in ${c.unit}`, grid: true, ticks: 5 }, y: { label: null, domain: labels.map((_, k) => k).slice(0, 14), tickFormat: (k: number) => shorten(labels[k], room?.most ?? 12), tickSize: 0 },
+      x: { label: `together, in ${c.unit}`, grid: true, ticks: 5 }, y: { label: null, type: "point", domain: labels.map((_, k) => k).slice(0, 14), tickFormat: (k: number) => shorten(labels[k], room?.most ?? 12), tickSize: 0 },
       marks: [Plot.ruleX([0], { stroke: "var(--muted)" }), ...[-5, 0, 5].map((dy, lane) => Plot.dot(points.filter((d, i) => (d.x as number) < 14 && i % 3 === lane), { x: "y", y: "x", dy, r: 2.2, fill, fillOpacity: 0.75 }))],
     } : {
       width: c.width, height: 300, marginLeft: 62, grid: true, color: { type: "identity" }, x: { label: c.name(across), ticks: Math.max(3, Math.floor(c.width / 100)) }, y: { label: `together, in ${c.unit}`, ticks: 5 },
