@@ -28,11 +28,11 @@ export function fresh(prefix: string): string {
 
 /** A table with headers that a screen reader tells. The first cell of a line is its header; numbers are set right. A wide
  * one becomes a list on a narrow screen, which would take its roles away if they were not spelled out. */
-export function table(caption: string, headers: string[], lines: (string | Node)[][], numeric: boolean[] = []): HTMLElement {
+export function table(caption: string, headers: string[], lines: (string | Node)[][], numeric: boolean[] = [], wide = headers.length > 3): HTMLElement {
   const align = (i: number) => (numeric[i] ? { class: "number" } : {});
   const header = (cell: string | Node, i: number) => h("th", { scope: "row", role: "rowheader", ...align(i) }, cell);
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    h("table", { role: "table", ...(headers.length > 3 ? { class: "stack" } : {}) },
+    h("table", { role: "table", ...(wide ? { class: "stack" } : {}) },
       h("caption", {}, caption),
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, headers.map((text, i) => h("th", { scope: "col", role: "columnheader", ...align(i) }, text)))),
       h("tbody", { role: "rowgroup" }, lines.map((cells) => h("tr", { role: "row" }, cells.map((cell, i) =>

@@ -35,5 +35,8 @@ function condition(part: string, rows: Searchable): Condition {
       return v === null ? sign === "=" ? same(row) : sign === "!=" && !same(row) : compare[sign](v);
     };
   }
-  return (row) => (sign === "!=" ? !same(row) : same(row));
+  const texts: Record<string, (text: string) => boolean> = { // times are written so that their order is that of texts
+    ">": (text) => text > wanted, "<": (text) => text < wanted, ">=": (text) => text >= wanted, "<=": (text) => text <= wanted,
+  };
+  return (row) => (sign === "!=" ? !same(row) : sign === "=" ? same(row) : texts[sign](rows.text(row, name)));
 }

@@ -71,6 +71,7 @@ test("filters", () => {
   assert.deepEqual(holds("AGE >= 40, town=Köln"), [1]);
   assert.deepEqual(holds("age = missing"), [2]);
   assert.deepEqual(holds("height > 3"), []);
+  assert.deepEqual(holds("town > C"), [1]);
 });
 
 test("numbers in words", () => {

@@ -70,14 +70,15 @@ function picture(c: Context, player: number, width: number, height: number, most
 function numbers(c: Context, player: number, column: number, dots: Dot[], width: number, height: number, label: string): Node {
   const time = c.report.columns[column].kind === "time";
   const line = means(dots);
+  const x = (d: { x: number }) => (time ? new Date(1000 * d.x) : d.x);
   return draw({
     width, height, marginLeft: 64, marginRight: 14, grid: true,
-    x: { label: shorten(c.name(player), 40), ticks: Math.max(3, Math.floor(width / 100)), ...(time ? { tickFormat: (v: number) => shorten(moment(v), 10) } : {}) },
+    x: { label: shorten(c.name(player), 40), ticks: Math.max(3, Math.floor(width / 100)), ...(time ? { type: "utc" as const } : {}) },
     y: { label: `attribution, in ${c.unit}`, ticks: 5 },
     marks: [Plot.ruleY([0], { stroke: "var(--muted)" }),
-      Plot.ruleX(dots, { x: "x", y1: (d: Dot) => d.mean - c.report.z * d.std, y2: (d: Dot) => d.mean + c.report.z * d.std, stroke: "var(--down)", strokeOpacity: 0.18 }),
-      Plot.dot(dots, { x: "x", y: "mean", r: 1.9, fill: (d: Dot) => sign(d.mean), fillOpacity: 0.6 }),
-      ...(line.length > 2 ? [Plot.line(line, { x: "x", y: "mean", stroke: "var(--ink)", strokeWidth: 1.8 })] : [])],
+      Plot.ruleX(dots, { x, y1: (d: Dot) => d.mean - c.report.z * d.std, y2: (d: Dot) => d.mean + c.report.z * d.std, stroke: "var(--down)", strokeOpacity: 0.18 }),
+      Plot.dot(dots, { x, y: "mean", r: 1.9, fill: (d: Dot) => sign(d.mean), fillOpacity: 0.6 }),
+      ...(line.length > 2 ? [Plot.line(line, { x, y: "mean", stroke: "var(--ink)", strokeWidth: 1.8 })] : [])],
     color: { type: "identity" },
   }, label);
 }

@@ -77,6 +77,7 @@ function together(c: Context, pair: Pair): Node {
     return at < 0 ? "var(--missing)" : `var(--series-${at})`;
   };
   const labels = c.report.rows.cells[x].labels;
+  const time = c.report.columns[x].kind === "time";
   const room = labels ? labelRoom(labels, c.width) : null;
   return figure({
     title,
@@ -89,8 +90,8 @@ function together(c: Context, pair: Pair): Node {
       x: { label: `together, in ${c.unit}`, grid: true, ticks: 5 }, y: { label: null, type: "point", domain: labels.map((_, k) => k).slice(0, 14), tickFormat: (k: number) => shorten(labels[k], room?.most ?? 12), tickSize: 0 },
       marks: [Plot.ruleX([0], { stroke: "var(--muted)" }), ...[-5, 0, 5].map((dy, lane) => Plot.dot(points.filter((d, i) => (d.x as number) < 14 && i % 3 === lane), { x: "y", y: "x", dy, r: 2.2, fill, fillOpacity: 0.75 }))],
     } : {
-      width: c.width, height: 300, marginLeft: 62, grid: true, color: { type: "identity" }, x: { label: c.name(across), ticks: Math.max(3, Math.floor(c.width / 100)) }, y: { label: `together, in ${c.unit}`, ticks: 5 },
-      marks: [Plot.ruleY([0], { stroke: "var(--muted)" }), Plot.dot(points, { x: "x", y: "y", r: 2.4, fill, fillOpacity: 0.75 })],
+      width: c.width, height: 300, marginLeft: 62, grid: true, color: { type: "identity" }, x: { label: c.name(across), ticks: Math.max(3, Math.floor(c.width / 100)), ...(time ? { type: "utc" as const } : {}) }, y: { label: `together, in ${c.unit}`, ticks: 5 },
+      marks: [Plot.ruleY([0], { stroke: "var(--muted)" }), Plot.dot(points, { x: (d: (typeof points)[number]) => (time ? new Date(1000 * (d.x as number)) : d.x), y: "y", r: 2.4, fill, fillOpacity: 0.75 })],
     }, `${title}, ${count(points.length, "row")}.`),
   });
 }

@@ -72,7 +72,7 @@ function figures(c: Context): Node {
   return h("section", { class: "block" },
     h("h3", {}, "All measures"),
     table("How well the model predicts", headers, performance.metrics.map((m) =>
-      [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), written(m, m.validation), unit(m)]), [false, true, here]),
+      [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), written(m, m.validation), unit(m)]), [false, true, here], true),
     here ? p(h("strong", {}, "Mind where the rows come from. "), "On rows that the model learned from, any model looks better than it is. The rows kept aside were not learned from, but the training was ended by them.") : null);
 }
 

@@ -23,7 +23,7 @@ export function rows(c: Context): Node[] {
   detail(c, c.row).then((node) => opened.replaceChildren(node));
   const { data } = c.report;
   return [
-    p(`Why the model says what it says of a row. ${data.carried < data.rows ? `${thousands(data.carried)} rows drawn at random from ${thousands(data.rows)} can be looked at; ` : ""}psi explain has all of them.`),
+    p(`Why the model says what it says of a row. ${data.carried < data.rows ? `${thousands(data.carried)} rows drawn at random from ${thousands(data.rows)} can be looked at; psi explain has all of them.` : ""}`),
     list, opened,
   ];
 }

@@ -52,7 +52,7 @@ function audit(c: Context): Node[] {
     ["Within three standard errors", a.within_3_se, percent, "share of attributions, where sampled"],
   ];
   return [details(`The audit in numbers: ${count(a.rows, "row")}, ${thousands(a.coalitions)} questions to the model`,
-    table("Audit of attributions", ["Measure", "Value", "What it tells"], lines.filter((l) => l[1] !== null).map(([name, v, write, words]) => [name, write(v as number), words]), [false, true]))];
+    table("Audit of attributions", ["Measure", "Value", "What it tells"], lines.filter((l) => l[1] !== null).map(([name, v, write, words]) => [name, write(v as number), words]), [false, true], true))];
 }
 
 /** Promises and how often they were kept. */
