@@ -36,6 +36,10 @@ type Audit struct {
 	CoalitionsError []CoalitionError `json:"coalitions_error"` // nil if no target is known
 	Players         []PlayerAudit    `json:"players"`
 	Outputs         []OutputAudit    `json:"outputs"`
+
+	// Prior is what mode refined starts from: how games and errors of the learned head's
+	// attributions vary. Only the audit of a training measures it.
+	Prior *shapley.Prior `json:"prior,omitempty"`
 }
 
 // CoalitionError is the error of predictions from some of the cells: of a number RMSE, of
@@ -67,6 +71,7 @@ const auditSchema = "psi.audit/v1"
 type plan struct {
 	rows  int
 	pairs int // of permutations; 0 means all coalitions
+	prior bool
 }
 
 const (
@@ -142,11 +147,11 @@ func auditPlan(steps, batch, players int) plan {
 	subgame := 1 << subgameOf(players)
 	if players <= shapley.MaxExact {
 		if rows := budget / (1<<players + subgame); rows >= 30 {
-			return plan{rows: min(rows, usualAuditRows)}
+			return plan{rows: min(rows, usualAuditRows), prior: true}
 		}
 	}
 	const pairs = 100
-	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), usualAuditRows), pairs: pairs}
+	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), usualAuditRows), pairs: pairs, prior: true}
 }
 
 // auditRows audits some rows of a sample, drawn from it; y may hold NaN for targets that are not
@@ -166,10 +171,14 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 	for i, row := range rand.New(rand.NewPCG(4, auditStream)).Perm(sample.Rows)[:p.rows] {
 		drawn.Set(i, sample, row)
 	}
-	if err := m.auditGames(ctx, a, drawn, p); err != nil {
+	fit := &priorFit{wanted: p.prior && !m.exact(), sampled: p.pairs > 0}
+	if err := m.auditGames(ctx, a, drawn, p, fit); err != nil {
 		return nil, err
 	}
-	if err := m.auditSubgames(ctx, a, drawn); err != nil {
+	if err := m.auditSubgames(ctx, a, drawn, fit); err != nil {
+		return nil, err
+	}
+	if a.Prior, err = fit.prior(ctx, m, drawn); err != nil {
 		return nil, err
 	}
 	a.CoalitionsError, err = m.coalitionErrors(ctx, sample, y)
@@ -251,7 +260,7 @@ func (g *agreement) add(c int, present []int, f []float64, phi *shapley.Values) 
 }
 
 // auditGames compares attributions with Shapley values.
-func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p plan) error {
+func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p plan, fit *priorFit) error {
 	x, err := m.own.Explain(ctx, rows)
 	if err != nil {
 		return err
@@ -264,7 +273,7 @@ func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p 
 	rng := rand.New(rand.NewPCG(1, auditStream))
 	for i := range rows.Rows {
 		present := m.own.RowGame(rows, i).Present()
-		phi, err := m.shapleyValues(ctx, rows, i, p.pairs, rng)
+		phi, err := m.shapleyValues(ctx, rows, i, p.pairs, rng, fit)
 		if err != nil {
 			return err
 		}
@@ -297,10 +306,15 @@ func attributionsOf(x *network.Answer, line, players int, present []int) []float
 }
 
 // shapleyValues are those of the game of row i among the players it has.
-func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i, pairs int, rng *rand.Rand) (*shapley.Values, error) {
+func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i, pairs int, rng *rand.Rand, fit *priorFit) (*shapley.Values, error) {
 	game := m.own.restricted(b, i)
-	if pairs > 0 {
-		return shapley.Permutation(ctx, game, pairs, rng)
+	switch {
+	case pairs > 0:
+		phi, err := shapley.Permutation(ctx, game, pairs, rng)
+		fit.reference(phi)
+		return phi, err
+	case fit.wanted:
+		return fit.enumerate(ctx, m, b, i)
 	}
 	return shapley.Exact(ctx, game)
 }
@@ -310,7 +324,7 @@ func subgameOf(cells int) int { return min(10, max(1, cells*2/3)) }
 
 // auditSubgames takes players away from rows and compares the attributions of the others
 // with the Shapley values of the game among them.
-func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch) error {
+func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch, fit *priorFit) error {
 	rng := rand.New(rand.NewPCG(2, auditStream))
 	rows := whole.Like(0)
 	rows.Append(whole) // a copy: cells will be taken away
@@ -329,9 +343,12 @@ func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch
 	}
 	d, outputs := len(m.own.players), m.outputs()
 	var all eval.Agreement
+	if !fit.sampled {
+		fit = &priorFit{} // the whole games have told more
+	}
 	for i := range rows.Rows {
 		present := m.own.RowGame(rows, i).Present()
-		phi, err := m.shapleyValues(ctx, rows, i, 0, nil)
+		phi, err := m.shapleyValues(ctx, rows, i, 0, nil, fit)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,9 @@ import (
 // Explain says how rows are to be explained. The zero value is the fast mode with
 // intervals of 95 %.
 type Explain struct {
-	Mode         explain.Mode // Fast (also ""), or Exact: all coalitions, for at most 16 columns
+	Mode         explain.Mode // Fast (also ""), Refined: some coalitions, with standard errors, or Exact: all of them, for at most 16 columns
+	Tolerance    float64      // of mode Refined: a row is done when no standard error is larger, in the prediction's units
+	Budget       int          // of mode Refined: most evaluations of a row; 0 means 4 for each column, or 64 with a tolerance
 	Z            float64      // intervals are mean ∓ Z·std; 0 means 1.96
 	Top          int          // K of p_top; 0 means 3
 	Unknown      []string     // columns to explain as if their cells were missing
@@ -123,6 +125,9 @@ func (m *Model) settleExplain(o Explain) (Explain, error) {
 	if o.Mode == "" {
 		o.Mode = explain.Fast
 	}
+	if o.Mode == explain.Refined && m.exact() {
+		o.Mode = explain.Fast // which is exact: there is nothing to refine
+	}
 	if slices.EqualFunc(o.Groups, m.manifest.Groups, equalGroups) {
 		o.Groups = nil // they are the model's own
 	}
@@ -138,18 +143,23 @@ func (m *Model) settleExplain(o Explain) (Explain, error) {
 		return o, fmt.Errorf("top is %d: it must be at least 1", o.Top)
 	case o.From < 0 || o.To != 0 && o.To <= o.From:
 		return o, fmt.Errorf("rows %d:%d are none: give the first and the one after the last", o.From, o.To)
-	case o.Mode != explain.Fast && o.Mode != explain.Exact:
-		return o, fmt.Errorf("unknown mode %q: choose %s or %s", o.Mode, explain.Fast, explain.Exact)
+	case o.Mode != explain.Fast && o.Mode != explain.Refined && o.Mode != explain.Exact:
+		return o, fmt.Errorf("unknown mode %q: choose %s, %s or %s", o.Mode, explain.Fast, explain.Refined, explain.Exact)
 	case o.Mode == explain.Exact && d > shapley.MaxExact:
 		return o, &table.Error{
 			Row:     -1,
 			Message: fmt.Sprintf("mode exact needs all 2^%d ≈ 10^%.0f coalitions of the model's %d columns: it is for at most %d columns", d, float64(d)*math.Log10(2), d, shapley.MaxExact),
-			Remedy:  "use mode fast" + m.fastIsExact(),
+			Remedy:  m.insteadOfExact(),
 		}
 	case o.Interactions && o.Mode == explain.Fast && !m.exact():
-		return o, &table.Error{Row: -1, Message: "the learned head has no interactions of its own", Remedy: "use --mode exact"}
+		return o, &table.Error{Row: -1, Message: "the learned head has no interactions of its own", Remedy: "use --mode exact or --mode refined"}
 	case len(o.Groups) > 0 && o.Mode == explain.Fast && !m.exact():
 		return o, &table.Error{Row: -1, Message: "the learned head knows only the players it was trained with", Remedy: "use --mode exact, or train with these groups"}
+	}
+	if o.Mode == explain.Refined {
+		if err := m.checkRefined(o); err != nil {
+			return o, err
+		}
 	}
 	return o, m.checkOutputs(o)
 }
@@ -181,11 +191,11 @@ func (m *Model) checkOutputs(o Explain) error {
 
 func (m *Model) exact() bool { return m.Head() == string(network.Exact) }
 
-func (m *Model) fastIsExact() string {
+func (m *Model) insteadOfExact() string {
 	if m.exact() {
-		return ", which is exact with this model's head"
+		return "use mode fast, which is exact with this model's head"
 	}
-	return ""
+	return "use mode refined, which says how far it may be off"
 }
 
 func (m *Model) explain(ctx context.Context, c *chunk, o Explain) (*explain.Explanation, error) {
@@ -206,6 +216,15 @@ func (m *Model) explain(ctx context.Context, c *chunk, o Explain) (*explain.Expl
 		if !m.exact() {
 			x.ModelStd = nil // it is that of the trunks' outputs, which are no longer told
 		}
+	}
+	if o.Mode == explain.Refined {
+		r, err := m.refine(ctx, v, c, x, o)
+		if err != nil {
+			return nil, err
+		}
+		e := m.result(v, c, x, o)
+		r.put(e, v, m.unit())
+		return e, nil
 	}
 	e := m.result(v, c, x, o)
 	if o.Interactions {

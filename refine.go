@@ -1,0 +1,153 @@
+package psi
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/shapley"
+	"github.com/psi-shapley/psi/table"
+)
+
+// rowGames are the games of some rows among the players that each has, for package
+// shapley to refine: rows share passes.
+type rowGames struct {
+	v       *view
+	rows    *encode.Batch
+	outputs int
+	games   []*network.RowGame
+	present [][]int // the network's players of each row
+}
+
+func (v *view) rowGames(rows *encode.Batch, outputs int) *rowGames {
+	g := &rowGames{v: v, rows: rows, outputs: outputs}
+	for i := range rows.Rows {
+		g.games = append(g.games, v.RowGame(rows, i))
+		g.present = append(g.present, g.games[i].Present())
+	}
+	return g
+}
+
+func (g *rowGames) Games() int           { return g.rows.Rows }
+func (g *rowGames) Players(game int) int { return len(g.present[game]) }
+func (g *rowGames) Outputs() int         { return g.outputs }
+
+// Attributions are f_d(x_S) of each coalition.
+func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Question) ([][]float64, error) {
+	columns, players := g.rows.Players(), len(g.v.players)
+	answers := make([][]float64, 0, len(questions))
+	for from := 0; from < len(questions); from += coalitionsAtOnce {
+		some := questions[from:min(len(questions), from+coalitionsAtOnce)]
+		asked := g.rows.Like(len(some))
+		for i, q := range some {
+			asked.Set(i, g.rows, q.Game)
+			mask := asked.Observed[i*columns : (i+1)*columns]
+			clear(mask)
+			for _, member := range q.Members {
+				g.games[q.Game].Enter(mask, g.present[q.Game][member])
+			}
+		}
+		f, err := g.v.Attributions(ctx, asked)
+		if err != nil {
+			return nil, err
+		}
+		for i, q := range some {
+			present := g.present[q.Game]
+			answer := make([]float64, 0, g.outputs*len(present))
+			for c := range g.outputs {
+				for _, j := range present {
+					answer = append(answer, float64(f[(i*g.outputs+c)*players+j]))
+				}
+			}
+			answers = append(answers, answer)
+		}
+	}
+	return answers, nil
+}
+
+// coalitionsAtOnce bounds the memory of coalitions under way.
+const coalitionsAtOnce = 1 << 13
+
+// refinement is what refining rows gives beside their attributions, in the network's units
+// and order of players.
+type refinement struct {
+	errors            []float64 // [rows, C, players]
+	pairs, pairErrors []float64 // [rows, C, players, players]; nil unless asked for
+	evaluations       []int     // of each row
+}
+
+// refine replaces the attributions of a chunk by refined ones.
+func (m *Model) refine(ctx context.Context, v *view, c *chunk, x *network.Answer, o Explain) (*refinement, error) {
+	outputs, d := m.outputs(), len(v.players)
+	games := v.rowGames(c.batch, outputs)
+	found, err := shapley.Refine(ctx, games, shapley.Refining{
+		Prior: *m.audit.Prior, Budget: o.Budget, Tolerance: o.Tolerance / m.unit(), Interactions: o.Interactions, First: c.first,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &refinement{errors: make([]float64, len(x.Attributions)), evaluations: make([]int, len(found))}
+	if o.Interactions {
+		r.pairs, r.pairErrors = make([]float64, len(x.Attributions)*d), make([]float64, len(x.Attributions)*d)
+	}
+	for i, of := range found {
+		r.evaluations[i] = of.Coalitions
+		for k := range outputs {
+			line := (i*outputs + k) * d
+			for a, ja := range games.present[i] {
+				x.Attributions[line+ja] = float32(of.At(k, a))
+				r.errors[line+ja] = of.StandardError(k, a)
+				if !o.Interactions {
+					continue
+				}
+				for b, jb := range games.present[i] {
+					at := (line+ja)*d + jb
+					r.pairs[at], r.pairErrors[at] = of.Interactions.At(k, a, b), of.Interactions.StandardError(k, a, b)
+				}
+			}
+		}
+	}
+	x.ModelStd = nil // it is that of the trunks' outputs, which are no longer told
+	return r, nil
+}
+
+// put brings it into an explanation, in the model's units and the order of its players.
+func (r *refinement) put(e *explain.Explanation, v *view, unit float64) {
+	e.Evaluations = r.evaluations
+	e.StandardError = make([]float64, len(r.errors))
+	if r.pairs != nil {
+		e.Interactions, e.InteractionError = make([]float64, len(r.pairs)), make([]float64, len(r.pairs))
+	}
+	d := len(v.players)
+	for line := 0; line < len(r.errors); line += d {
+		for a, ja := range v.places {
+			e.StandardError[line+a] = unit * r.errors[line+ja]
+			if r.pairs == nil {
+				continue
+			}
+			for b, jb := range v.places {
+				to, from := (line+a)*d+b, (line+ja)*d+jb
+				e.Interactions[to], e.InteractionError[to] = unit*r.pairs[from], unit*r.pairErrors[from]
+			}
+		}
+	}
+}
+
+// checkRefined refuses mode refined where the learned head cannot be refined.
+func (m *Model) checkRefined(o Explain) error {
+	no := func(message, remedy string) error { return &table.Error{Row: -1, Message: message, Remedy: remedy} }
+	switch {
+	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 0):
+		return fmt.Errorf("the tolerance is %g: it must be a positive number", o.Tolerance)
+	case o.Budget < 0:
+		return fmt.Errorf("the budget is %d evaluations: it must be at least 1", o.Budget)
+	case m.audit == nil || m.audit.Prior == nil:
+		return no("the model's file does not say how far its attributions err, which mode refined starts from", "train it again, or use --mode exact")
+	case len(o.Groups) > 0:
+		return no("the learned head knows only the players it was trained with", "use --mode exact, or train with these groups")
+	}
+	return nil
+}
