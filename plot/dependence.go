@@ -76,7 +76,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	keepClear(p, dots)
 	if gaps > 0 { // absent: no attribution, beside the axis
 		p.Add(&plotter.Scatter{XYs: plotter.XYs{{X: gap, Y: 0}}, GlyphStyle: draw.GlyphStyle{Color: t.missing, Radius: vg.Points(4), Shape: draw.RingGlyph{}}})
-		t.text(p, gap, 0, fmt.Sprintf("  %d missing", gaps), t.missing, draw.XLeft)
+		t.text(p, gap, 0, fmt.Sprintf("%d missing", gaps), t.missing, draw.XLeft)
 	}
 	data, err := table.New(table.NumberColumn("row", at, nil), table.NumberColumn("value", x, known), table.NumberColumn("mean", mean, nil), table.NumberColumn("std", std, nil))
 	return &Picture{

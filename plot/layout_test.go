@@ -174,6 +174,9 @@ func TestTextsOfAnSVGAreAsWideAsTheyWereLaidOut(t *testing.T) {
 		if texts, fitted := strings.Count(drawn, "<text"), strings.Count(drawn, "textLength=\""); texts == 0 || texts != fitted {
 			t.Errorf("%s: %d of %d texts say how wide they are", kind, fitted, texts)
 		}
+		if strings.Contains(drawn, "\"> ") || strings.Contains(drawn, " </text>") {
+			t.Errorf("%s: a text has spaces at an end, which get lost", kind)
+		}
 	}
 	style := (&Picture{plot: themeOf(Options{}).newPlot("", "", "")}).page().small
 	text := "<text x=\"1\" y=\"2\" transform=\"scale(1, -1)\"\n\tstyle=\"font-family:Liberation Sans;a:b;font-size:8px;fill:red\">a &gt; b</text>"

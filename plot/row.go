@@ -208,7 +208,7 @@ func Waterfall(e *explain.Explanation, o Options) (*Picture, error) {
 		if part.mean < 0 {
 			side, align = at-reach, draw.XRight
 		}
-		t.text(p, side, y, fmt.Sprintf(" %+.3g ", part.mean), t.ink, align)
+		t.text(p, side, y, fmt.Sprintf("%+.3g", part.mean), t.ink, align)
 	}
 	line(p, t.ink, 1.5, plotter.XYs{{X: prediction, Y: -.4}, {X: prediction, Y: .4}})
 	namesDown(p, names)
@@ -376,7 +376,7 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 			names[place-1] = v.cell(row, d)
 		}
 		if end := xy[len(xy)-1]; -end.Y <= float64(shown) {
-			t.text(p, mostZ, end.Y, "  "+v.name(d), t.ink, draw.XLeft)
+			t.text(p, mostZ, end.Y, v.name(d), t.ink, draw.XLeft)
 		}
 	}
 	ticks := make(gonum.ConstantTicks, shown)

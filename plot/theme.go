@@ -139,7 +139,8 @@ func (s *strokes) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return plotter.XYRange(append(slices.Clone(s.from), s.to...))
 }
 
-// text writes beside a point; right is to the left of it.
+// text writes beside a point, a little off it: spaces at the ends of a text would get lost in a file. Right is to the left
+// of it.
 func (t theme) text(p *gonum.Plot, x, y float64, words string, c color.Color, align draw.XAlignment) {
 	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{words}})
 	if err != nil {
@@ -147,6 +148,7 @@ func (t theme) text(p *gonum.Plot, x, y float64, words string, c color.Color, al
 	}
 	style := &labels.TextStyle[0]
 	style.Color, style.XAlign, style.YAlign = c, align, draw.YCenter
+	labels.Offset.X = map[draw.XAlignment]vg.Length{draw.XLeft: 4, draw.XRight: -4}[align]
 	setFont(&style.Font, 9)
 	p.Add(labels)
 }
