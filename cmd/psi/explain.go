@@ -19,6 +19,8 @@ import (
 type explainFlags struct {
 	resultFlags
 	mode         choice
+	tolerance    float64
+	budget       int
 	layout       choice
 	backend      choice
 	z            float64
@@ -33,7 +35,7 @@ type explainFlags struct {
 }
 
 func (p *program) explainCommand() *cobra.Command {
-	f := explainFlags{mode: choose("fast", "exact"), layout: choose("wide", "long")}
+	f := explainFlags{mode: choose("fast", "refined", "exact"), layout: choose("wide", "long")}
 	c := &cobra.Command{
 		Use:   "explain MODEL DATA",
 		Short: "Explain predictions: what each column added or took away",
@@ -45,14 +47,18 @@ explains why A rather than B. On the screen it shows a few rows for people; with
 writes all rows for programs.
 
 Mode fast is one forward pass. With a model's exact head, the default of psi train, these
-are the Shapley values of the model. Mode exact computes them from all coalitions of the
-columns, whatever the head, for at most 16 columns.
+are the Shapley values of the model. With the learned head they are near them, and mode
+refined brings them nearer: it asks the model for a few coalitions of each row's columns,
+and says of each attribution how far it may still be off, as a standard error. It stops at
+--budget evaluations of a row, or when no standard error is above --tolerance. Mode exact
+computes them from all coalitions, whatever the head, for at most 16 columns.
 
 DATA is a file, a quoted pattern such as 'part-*.csv' (the first column then names the
 file), or - with --format.`,
 		Example: `  psi explain model.psi new.csv
   psi explain model.psi new.csv --rows 40:41 --interactions
   psi explain model.psi new.csv --rows 40:41 --reasons 3
+  psi explain learned.psi new.csv --mode refined --tolerance 0.01
   psi explain model.psi new.csv --unknown income,age
   psi explain flowers.psi new.csv --output setosa --against virginica
   psi explain model.psi new.csv --group home=street,town --group body=height,weight
@@ -63,6 +69,8 @@ file), or - with --format.`,
 	}
 	flags := c.Flags()
 	flags.Var(&f.mode, "mode", "how attributions are computed")
+	flags.Float64Var(&f.tolerance, "tolerance", 0, "of mode refined: stop a row when no standard error is above `T`, in units of the prediction or score")
+	flags.IntVar(&f.budget, "budget", 0, "of mode refined: at most `N` evaluations of a row (default 4 for each column, or 64 with --tolerance)")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
 	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
@@ -138,10 +146,16 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 
 // options checks what can be checked without the model.
 func (f *explainFlags) options(to destination) (psi.Explain, error) {
-	o := psi.Explain{Mode: explain.Mode(f.mode.word), Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against}
+	o := psi.Explain{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against}
 	switch {
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
+	case !(f.tolerance >= 0) || math.IsInf(f.tolerance, 0):
+		return o, &usageError{fmt.Sprintf("--tolerance is %g", f.tolerance), "give a positive number, in units of the prediction or score"}
+	case f.budget < 0:
+		return o, &usageError{fmt.Sprintf("--budget is %d", f.budget), "give a whole number from 1 up"}
+	case (f.tolerance > 0 || f.budget > 0) && o.Mode != explain.Refined:
+		return o, &usageError{fmt.Sprintf("mode %s has no --tolerance and no --budget", o.Mode), "add --mode refined"}
 	case f.reasons < 0:
 		return o, &usageError{fmt.Sprintf("--reasons is %d", f.reasons), "give a whole number from 1 up"}
 	case f.reasons > 0 && to.format != textFormat:
