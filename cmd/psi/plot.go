@@ -17,7 +17,7 @@ import (
 // plotFlags are what plot is asked for.
 type plotFlags struct {
 	out, data, format string
-	backend           choice
+	backend, mode     choice
 	since             string
 	row               int
 	columns           []string
@@ -76,7 +76,7 @@ func pictures() []picture {
 }
 
 func (p *program) plotCommand() *cobra.Command {
-	var f plotFlags
+	f := plotFlags{mode: choose("fast", "refined", "exact")}
 	help := &strings.Builder{}
 	for _, k := range pictures() {
 		fmt.Fprintf(help, "  %-12s %s\n", k.kind, k.shows)
@@ -108,6 +108,7 @@ happen if somebody changed a value.`,
 	flags.StringSliceVar(&f.columns, "column", nil, "`COLUMN` that a picture of a column shows (default the most important); dependence takes a second one, for colour")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to show, of more than two (default the likeliest of a row, or the first)")
 	flags.IntVar(&f.most, "most", 15, "columns shown at most")
+	flags.Var(&f.mode, "mode", "how attributions are computed, as psi explain has it")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.BoolVar(&f.interactions, "interactions", false, "split a waterfall into what columns do alone and what pairs do together")
 	flags.BoolVar(&f.dark, "dark", false, "light on dark")
@@ -205,7 +206,7 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	if m.kind.make != nil {
 		return m.kind.make(m, ctx)
 	}
-	o := psi.Explain{Z: m.flags.z, Interactions: m.kind.pairs || m.flags.interactions}
+	o := psi.Explain{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z, Interactions: m.kind.pairs || m.flags.interactions}
 	most := m.kind.rows
 	if most == 0 {
 		o.From, o.To = m.flags.row, m.flags.row+1
@@ -265,16 +266,16 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 
 // fidelity compares with all coalitions, which are too many beyond 16 columns.
 func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
-	fast, err := m.explained(ctx, psi.Explain{}, fidelityRows)
+	shown, err := m.explained(ctx, psi.Explain{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z}, fidelityRows)
 	if err != nil {
 		return nil, err
 	}
-	m.tellFirst(fast, fidelityRows)
+	m.tellFirst(shown, fidelityRows)
 	exact, err := m.explained(ctx, psi.Explain{Mode: explain.Exact}, fidelityRows)
 	if err != nil {
 		return nil, err
 	}
-	return plot.Fidelity(fast, exact, m.options)
+	return plot.Fidelity(shown, exact, m.options)
 }
 
 func (m *plotting) history(context.Context) (*plot.Picture, error) {

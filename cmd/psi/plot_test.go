@@ -45,6 +45,22 @@ func TestPlotJSON(t *testing.T) {
 	}
 }
 
+// Pictures of a learned head say what their attributions are, and are refined if asked.
+func TestPlotsOfALearnedHead(t *testing.T) {
+	svg := filepath.Join(t.TempDir(), "p.svg")
+	for _, c := range []struct {
+		kind, mode, says string
+	}{{"bar", "fast", "Not exact: "}, {"bar", "refined", "Refined: "}, {"waterfall", "refined", "Refined: "}, {"interaction", "refined", "Refined: "}} {
+		o := mustRun(t, "plot", c.kind, fixtures.deep, fixtures.wide, "--mode", c.mode, "-o", svg, "--json")
+		if d := wantJSON(t, o, "psi.plot/v1"); !strings.HasPrefix(fmt.Sprint(d["exact"]), c.says) {
+			t.Errorf("%s, mode %s: %v, want %s", c.kind, c.mode, d["exact"], c.says)
+		}
+	}
+	if o := run(t, "plot", "interaction", fixtures.deep, fixtures.wide, "-o", svg); o.code != 1 || !strings.Contains(o.stderr, "--mode refined") {
+		t.Errorf("interactions of a learned head: exit %d, %q", o.code, o.stderr)
+	}
+}
+
 // The row that is asked for is drawn.
 func TestPlotOfARow(t *testing.T) {
 	dir := t.TempDir()
