@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
@@ -201,8 +202,14 @@ func (o *outcomes) intervalWords(c Calibration) (verdict string, words []string)
 	default:
 		how = "Its ranges are of the wrong shape"
 	}
-	return fmt.Sprintf("%s. Of the ranges said to hold 90 %% of outcomes, %s did.", how, percent(nine)),
-		[]string{fmt.Sprintf("Ranges said to hold half of the outcomes held %s, over %s.", percent(half), rowsOf(o.labelled))}
+	sentences := []string{
+		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold 90 %% of them.", percent(nine)),
+		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold half of them.", percent(half)),
+	}
+	if math.Abs(half-.5) > math.Abs(nine-.9) && c.Level != "good" {
+		slices.Reverse(sentences) // the one that is off comes first
+	}
+	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + rowsOf(o.labelled) + "."}
 }
 
 func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string, words []string) {
