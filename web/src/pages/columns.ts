@@ -31,7 +31,7 @@ function bars(c: Context): Node {
     not: notCause,
     picture: draw({
       width: c.width, height: 50 + 26 * shown.length, marginLeft: room.margin, marginTop: 6, marginRight: 48,
-      x: { label: `mean size of the attribution, in ${c.unit}`, grid: true, zero: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
+      x: { label: c.width < 500 ? `mean size, in ${c.unit}` : `mean size of the attribution, in ${c.unit}`, grid: true, zero: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
       y: { label: null, domain: shown.map((i) => i.player), tickFormat: (d: number) => shorten(c.name(d), room.most), tickSize: 0 },
       marks: [Plot.barX(shown, { x: "mean", y: "player", fill: "var(--down)", insetTop: 3, insetBottom: 3 }),
         Plot.ruleY(shown.filter((i) => i.observed > 0), { x1: "low", x2: "high", y: "player", stroke: "var(--ink)" }),
@@ -96,7 +96,7 @@ function cohorts(c: Context): Node {
     legend: by.cohorts.map((cohort, g) => ({ colour: `series-${g}`, text: `${cohort.name} (${count(cohort.rows, "row")})` })),
     picture: draw({
       width: c.width, height: 50 + shown.length * (14 + 9 * by.cohorts.length), marginLeft: room.margin, marginTop: 6,
-      x: { label: `mean size of the attribution, in ${c.unit}`, grid: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
+      x: { label: c.width < 500 ? `mean size, in ${c.unit}` : `mean size of the attribution, in ${c.unit}`, grid: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
       fy: { label: null, domain: shown, tickFormat: (d: number) => shorten(c.name(d), room.most), padding: 0.25, axis: "left" },
       y: { axis: null, domain: by.cohorts.map((_, g) => g) },
       color: { type: "identity" },

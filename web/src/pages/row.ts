@@ -134,7 +134,7 @@ function inWords(c: Context, row: number, e: Explained, write: (v: number) => st
 
 function rankTable(c: Context, row: number, order: Attribution[], write: (v: number) => string): Node {
   if (c.width < 500) {
-    return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"), table(`Columns of row ${c.report.rows.numbers[row]}, in order; brackets: not sure`, ["Rank", "Column", `Attribution ± ${c.z.toFixed(2)} std`],
+    return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"), table(`Columns of row ${c.report.rows.numbers[row]}, in order, ± ${c.z.toFixed(2)} std; in brackets what is not sure`, ["Rank", "Column", "Attribution"],
       order.map((a, i) => [String(i + 1), c.name(a.player), sure(a, c.z) ? `${signed(write(a.mean))} ± ${write(c.z * a.std)}` : `(${signed(write(a.mean))} ± ${write(c.z * a.std)})`]), [true, false, true]));
   }
   return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"),
