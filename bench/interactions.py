@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 import jobs
 import psi
@@ -26,7 +25,8 @@ Game = Callable[[NDArray[np.bool_]], Floats]  # coalitions [m, n] to values [m],
 SETS = ["spam", "gas"]
 ROWS = 1000  # explained
 FEW = 3  # rows that are sampled, and given to shapiq
-PAIRS = 10_000  # of complementary coalitions that are sampled of a row
+AMONG = 24  # columns of a row whose pairs are sampled: half of them those that interact most, half of them random
+DRAWS = 100  # of each pair
 TIMES = [10, 100]  # psi's seconds that shapiq may spend on coalitions
 MOST = 10_000  # coalitions that shapiq is given: beyond, its least squares of 128 columns take gigabytes
 SEED = 1
@@ -42,16 +42,18 @@ Written by `bench/run --interactions`. Models of fold 0, by the default recipe. 
 **psi**: seconds for {ROWS:,} rows in memory, all attributions and the whole matrix of Shapley interaction indices, from a
 model that has been used once before (`internal/benchset/passes`). *attributions* is the same without the matrix.
 
-**Sampling**: of {FEW} rows the indices of all pairs were estimated from {2 * PAIRS:,} random coalitions of the columns, each
-predicted by `psi predict` of the row with the other cells blanked. The estimate is unbiased and owes nothing to how psi
-computes the matrix; the standard error is what is left of chance. *within 3* is the share of pairs at most three standard
-errors from psi's index: chance alone leaves .997. *standard error* is its median over the root mean square of the indices.
-*attributions within 3* is the same of the attributions of 20 rows, sampled by `psi audit`.
+**Sampling**: of {FEW} rows the indices of all {AMONG * (AMONG - 1) // 2} pairs of {AMONG} columns, those that interact most
+and as many others, were estimated from {DRAWS} random coalitions each, predicted by `psi predict` of the row with the other
+cells blanked. The estimate is unbiased and owes nothing to how psi computes the matrix; the standard error is what is left of
+chance. *within 3* is the share of pairs at most three standard errors from psi's index: chance alone leaves .997 on average,
+but the pairs of a row share their coalitions and err together. *standard error* is its median over the root mean square of
+these pairs' indices; *correlation* is that of estimates and indices. *attributions within 3* is the share of the attributions
+of 20 rows, sampled by `psi audit`.
 
 **shapiq** {{version}}, KernelSHAP-IQ of order 2, index SII, on the same rows and the same game. It may ask for as many
-coalitions as psi predicts in {TIMES[0]} times the seconds that psi takes for a row and its matrix, and again in {TIMES[1]} times
-where that is no more than {MOST:,}. Only that is counted: its own arithmetic, in seconds beside it, and the way of the rows to the
-program and back are free. The error is the root mean square of its error over that of psi's indices, all pairs, mean of the
+coalitions as psi predicts in {TIMES[0]} times the seconds that psi takes for a row and its matrix, and again in {TIMES[1]}
+times where that is no more than {MOST:,}. Only that is counted: its own arithmetic, in seconds beside it, and the way of the
+rows to the program and back are free. The error is the root mean square of its error over that of psi's indices, all pairs, mean of the
 rows; 1 is the error of saying 0 of every pair. With fewer coalitions than there are pairs its least squares are not
 determined.
 """
@@ -81,7 +83,7 @@ def measure(name: str, program: str, flags: list[str]) -> dict[str, object]:
     budgets = [b for b in budgets if b <= MOST]
     said = json.loads(output(None, program, "explain", model.path, path, "--rows", f"0:{FEW}", "--interactions", "--json"))
     gaps: list[Floats] = []
-    errors, theirs, doubts, sizes = [], [], [], []
+    errors, theirs, doubts, alike, sizes = [], [], [], [], []
     for r, explained in enumerate(said["rows"]):
         players = said["players"]
         phi, exact = matrix(players, explained["outputs"][0])
@@ -89,11 +91,17 @@ def measure(name: str, program: str, flags: list[str]) -> dict[str, object]:
         whole = game(np.ones((1, len(players)), dtype=bool))[0]
         if abs(whole - phi.sum()) > 1e-4 * max(1, abs(whole)):
             raise RuntimeError(f"{name}, row {r}: the game is {whole}, attributions add up to {phi.sum()}")
-        estimate, doubt = sampled(game, phi, exact, PAIRS, np.random.default_rng([SEED, r]))
+        random = np.random.default_rng([SEED, r])
+        order = np.argsort(-np.abs(exact).sum(axis=1))
+        among = np.concatenate([order[: AMONG // 2], random.permutation(order[AMONG // 2 :])[: AMONG // 2]])
+        estimate, doubt = sampled(game, len(players), among, DRAWS, random)
+        i, j = np.triu_indices(AMONG, 1)
+        sampled_of, of = estimate[i, j], exact[among[i], among[j]]
+        gaps.append((sampled_of - of) / doubt[i, j])
+        doubts.append(float(np.median(doubt[i, j]) / np.sqrt(np.mean(of**2))))
+        alike.append(float(np.corrcoef(sampled_of, of)[0, 1]))
         above = np.triu_indices(len(players), 1)
-        gaps.append((estimate - exact)[above] / doubt[above])
         size = float(np.sqrt(np.mean(exact[above] ** 2)))
-        doubts.append(float(np.median(doubt[above])) / size)
         sizes.append(size)
         found = [shapiq(game, len(players), budget, r) for budget in budgets]
         errors.append([float(np.sqrt(np.mean((indices - exact)[above] ** 2))) / size for indices, _ in found])
@@ -103,9 +111,9 @@ def measure(name: str, program: str, flags: list[str]) -> dict[str, object]:
     line = {
         "set": name, "columns": costs["players"], "backend": costs["backend"], "rows": costs["rows"],
         "seconds_attributions": costs["explain"][CPU], "seconds_with_matrix": costs["interactions"][CPU],
-        "seconds_per_coalition": costs["coalition"][CPU], "pairs": len(all_gaps) // FEW, "rms_index": float(np.mean(sizes)),
+        "seconds_per_coalition": costs["coalition"][CPU], "pairs": costs["players"] * (costs["players"] - 1) // 2, "rms_index": float(np.mean(sizes)),
         "within_3_se": float(np.mean(all_gaps <= 3)), "largest_z": float(all_gaps.max()), "mean_square_z": float(np.mean(all_gaps**2)),
-        "standard_error": float(np.mean(doubts)), "attributions_within_3_se": audit["within_3_se"], "shapiq": version("shapiq"),
+        "standard_error": float(np.mean(doubts)), "correlation": float(np.mean(alike)), "attributions_within_3_se": audit["within_3_se"], "shapiq": version("shapiq"),
     }  # fmt: skip
     for k, t in enumerate(TIMES[: len(budgets)]):
         line[f"shapiq_coalitions_{t}"] = budgets[k]
@@ -170,60 +178,29 @@ def coalitions(fold: sets.Fold, model: psi.Model, row: pd.DataFrame, players: li
     return values
 
 
-def sampled(game: Game, phi: Floats, pairs: Floats, draws: int, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """The Shapley interaction indices of a game,
+def sampled(game: Game, n: int, among: NDArray[np.int64], draws: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+    """The Shapley interaction indices of the pairs among some players, by
 
-        I_ij = Σ_S w_ij(S) v(S),  w_ij(S) = ∓ (|S∖ij|)! (n−|S∖ij|−2)! / (n−1)!,  − where S holds one of i and j,
+        I_ij = ∫₀¹ E Δ_ij v(S_t∖ij) dt,  Δ_ij v(S) = v(S∪ij) − v(S∪i) − v(S∪j) + v(S),
 
-    from all coalitions of sizes 0, 1, n−1 and n and from complementary pairs of the others, and their standard errors.
-    What is sampled is v − g, where g(S) = Σ_{i∈S} a_i + Σ_{i<j∈S} b_ij has the indices b_ij whatever a and b are, and these
-    are added at the end. Taking psi's own for b makes the standard errors small where they are right and changes nothing
-    of what is estimated.
+    where S_t holds each player with probability t, and their standard errors. A drawn S serves all pairs: Δ_ij is, but for
+    its sign, that of S, of S with i changed, with j changed, and with both.
     """
-    n = len(phi)
-    main = phi - pairs.sum(axis=1) / 2
-
-    def rest(members: NDArray[np.bool_]) -> Floats:
-        z = members.astype(float)
-        return game(members) - z @ main - np.einsum("mi,ij,mj->m", z, pairs, z) / 2
-
-    eye = np.eye(n, dtype=bool)
-    edge = np.concatenate([np.zeros((1, n), bool), eye, ~eye, np.ones((1, n), bool)])
-    v, total = rest(edge), np.zeros((n, n))
-    for z, value in zip(edge, v - v[0], strict=True):
-        total += value * weights(z, int(z.sum()), n, lambda s, outside: np.exp(gammaln(outside + 1) + gammaln(n - outside - 1) - gammaln(n)))
-    sizes = np.arange(2, n - 1)
-    q = 1 / (sizes * (n - sizes))
-    q /= q.sum()
-    size = random.choice(sizes, p=q, size=draws)
-    z = random.random((draws, n)).argsort(axis=1).argsort(axis=1) < size[:, None]
-    both = rest(np.concatenate([z, ~z])) - v[0]
-    # A coalition of size s has the probability q(s) / C(n, s); its complement's weights are its own.
-    r = (both[:draws] + both[draws:]) / 2 / q[size - 2]
-    inside, outside = z.astype(float), (~z).astype(float)
-    a, b, c = n / (size * (size - 1)), n / (size * (n - size)), n / ((n - size) * (n - size - 1))
-
-    def sums(x: Floats, a: Floats, b: Floats, c: Floats) -> Floats:
-        one = inside.T @ (outside * (x * b)[:, None])
-        return inside.T @ (inside * (x * a)[:, None]) + outside.T @ (outside * (x * c)[:, None]) + one + one.T
-
-    mean = sums(r, a, -b, c) / draws
-    variance = sums(r**2, a**2, b**2, c**2) / draws - mean**2
-    estimate = pairs + total + mean
-    return estimate, np.sqrt(np.maximum(variance, 0) / (draws - 1))
-
-
-def weights(z: NDArray[np.bool_], size: int, n: int, of: Callable[[int, int], float]) -> Floats:
-    """w_ij(S) of all pairs, S given by its members."""
-    w = np.zeros((n, n))
-    both, none = np.outer(z, z), np.outer(~z, ~z)
-    if size >= 2:
-        w[both] = of(size, size - 2)
-    if 1 <= size <= n - 1:
-        w[~both & ~none] = -of(size, size - 1)
-    if size <= n - 2:
-        w[none] = of(size, size)
-    return w
+    k = len(among)
+    i, j = np.triu_indices(k, 1)
+    changed = np.zeros((1 + k + len(i), n), dtype=bool)
+    changed[1 + np.arange(k), among] = True
+    changed[1 + k + np.arange(len(i)), among[i]] = True
+    changed[1 + k + np.arange(len(i)), among[j]] = True
+    start = random.random((draws, n)) < random.random((draws, 1))
+    values = game((start[:, None, :] ^ changed[None]).reshape(-1, n)).reshape(draws, -1)
+    one, two = values[:, 1 : 1 + k], values[:, 1 + k :]
+    sign = np.where(start[:, among[i]] == start[:, among[j]], 1, -1)
+    delta = sign * (values[:, :1] - one[:, i] - one[:, j] + two)
+    mean, error = np.zeros((k, k)), np.zeros((k, k))
+    mean[i, j] = mean[j, i] = delta.mean(axis=0)
+    error[i, j] = error[j, i] = delta.std(axis=0, ddof=1) / np.sqrt(draws)
+    return mean, error
 
 
 def shapiq(game: Game, n: int, budget: int, seed: int) -> tuple[Floats, float]:
@@ -247,13 +224,13 @@ def shapiq(game: Game, n: int, budget: int, seed: int) -> tuple[Floats, float]:
 
 def page(lines: pd.DataFrame) -> str:
     head = HEAD.replace("{version}", str(lines["shapiq"].iloc[-1]))
-    columns = ["set", "columns", "pairs", "attributions, s", "with matrix, s", "within 3", "largest z", "standard error", "attributions within 3"]
+    columns = ["set", "columns", "pairs", "attributions, s", "with matrix, s", "within 3", "largest z", "standard error", "correlation", "attributions within 3"]
     out = [head, table.row(*columns), table.row(*["---"] * len(columns))]
     for _, x in lines.iterrows():
         out.append(
             table.row(
                 x["set"], str(x["columns"]), f"{x['pairs']:,}", f"{x['seconds_attributions']:.2f}", f"{x['seconds_with_matrix']:.1f}",
-                f"{x['within_3_se']:.4f}", f"{x['largest_z']:.1f}", f"{x['standard_error']:.3f}", f"{x['attributions_within_3_se']:.4f}",
+                f"{x['within_3_se']:.4f}", f"{x['largest_z']:.1f}", f"{x['standard_error']:.2f}", f"{x['correlation']:.3f}", f"{x['attributions_within_3_se']:.4f}",
             )
         )  # fmt: skip
     columns = ["set", "psi, ms a row", "times as long", "shapiq's coalitions a row", "its arithmetic, s a row", "its error"]
