@@ -256,6 +256,7 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 	if err != nil {
 		return nil, then.blame(err, earlier.name)
 	}
+	m.told = then.told // once
 	after, err := m.explained(ctx, psi.Explain{}, plotRows)
 	if err != nil {
 		return nil, err
