@@ -27,7 +27,8 @@ const mostNumbers = 1 << 23
 func (f *priorFit) enumerate(ctx context.Context, m *Model, b *encode.Batch, i int) (*shapley.Values, error) {
 	outputs := m.outputs()
 	row := m.own.rowGames(b.Slice(i, i+1), outputs)
-	n := row.Players(0)
+	who := row.Players(0)
+	n := len(who)
 	questions := make([]shapley.Question, 1<<n)
 	for s := range questions {
 		for player := range n {
@@ -42,7 +43,7 @@ func (f *priorFit) enumerate(ctx context.Context, m *Model, b *encode.Batch, i i
 	}
 	games := make([]shapley.Enumerated, outputs)
 	for c := range games {
-		games[c] = shapley.Enumerated{Players: n, F: make([]float64, 0, n<<n)}
+		games[c] = shapley.Enumerated{Players: n, Who: who, F: make([]float64, 0, n<<n)}
 		for _, answer := range answers {
 			games[c].F = append(games[c].F, answer[c*n:(c+1)*n]...)
 		}

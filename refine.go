@@ -31,9 +31,9 @@ func (v *view) rowGames(rows *encode.Batch, outputs int) *rowGames {
 	return g
 }
 
-func (g *rowGames) Games() int           { return g.rows.Rows }
-func (g *rowGames) Players(game int) int { return len(g.present[game]) }
-func (g *rowGames) Outputs() int         { return g.outputs }
+func (g *rowGames) Games() int             { return g.rows.Rows }
+func (g *rowGames) Players(game int) []int { return g.present[game] }
+func (g *rowGames) Outputs() int           { return g.outputs }
 
 // Attributions are f_d(x_S) of each coalition.
 func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Question) ([][]float64, error) {

@@ -5,7 +5,16 @@ import "math/bits"
 // Enumerated is one output of a game of which all is known.
 type Enumerated struct {
 	Players int
+	Who     []int     // numbers of the players among all that the network knows; nil is 0, 1, …
 	F       []float64 // the network's attributions, [coalition][player]; coalition S is number Σ_{i∈S} 2^i
+}
+
+// who is the number of a player.
+func (g Enumerated) who(player int) int {
+	if g.Who == nil {
+		return player
+	}
+	return g.Who[player]
 }
 
 // value of coalition s.

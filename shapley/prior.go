@@ -23,7 +23,8 @@ type Prior struct {
 	Own    []float64 `json:"own"`    // of coalitions S of 1, 2, … players; those of more are as the last
 	Steady float64   `json:"steady"` // correlation of the errors of a coalition and of that with one player more
 
-	Widths []Width `json:"widths"` // of standard errors, by evaluations; empty means 1
+	Widths  []Width   `json:"widths"`  // of standard errors, by evaluations; empty means 1
+	Players []float64 `json:"players"` // by how much those of each player are wider still; empty means 1
 }
 
 // Validate reports what makes no sense.
@@ -47,7 +48,20 @@ func (p Prior) Validate() error {
 			return fmt.Errorf("shapley: widths %v of standard errors", w)
 		}
 	}
+	for _, x := range p.Players {
+		if !(x >= 0) || math.IsInf(x, 0) {
+			return fmt.Errorf("shapley: a player's width of %v", x)
+		}
+	}
 	return nil
+}
+
+// player is the width of one.
+func (p Prior) player(who int) float64 {
+	if who >= len(p.Players) {
+		return 1
+	}
+	return p.Players[who]
 }
 
 // observation is one number that was seen of a game.

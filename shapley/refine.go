@@ -12,8 +12,10 @@ import (
 // among its members, nearly as Shapley values would.
 type Panel interface {
 	Games() int
-	Players(game int) int
 	Outputs() int
+
+	// Players are those of a game, as numbers among all that the network knows.
+	Players(game int) []int
 
 	// Attributions returns for each question the network's attributions,
 	// [output][player of the game], which add up to v(S) − v(∅) and are 0 for whoever is
@@ -66,11 +68,12 @@ func Refine(ctx context.Context, panel Panel, o Refining) ([]Refined, error) {
 	of := map[int]*refinement{}
 	open := make([]*course, panel.Games())
 	for i := range open {
-		n := panel.Players(i)
+		who := panel.Players(i)
+		n := len(who)
 		if of[n] == nil {
 			of[n] = newRefinement(o.Prior, n, o.budget(n), o.Interactions)
 		}
-		open[i] = newCourse(of[n], i, o.First+i, panel.Outputs())
+		open[i] = newCourse(of[n], i, o.First+i, who, panel.Outputs())
 	}
 	done := make([]Refined, len(open))
 	for len(open) > 0 {
@@ -111,6 +114,7 @@ func (o Refining) budget(n int) int {
 type course struct {
 	r     *refinement
 	game  int
+	who   []int        // its players
 	seats []int        // the game's player on each seat of the design
 	of    []*posterior // each output
 	at    int          // coalitions evaluated
@@ -119,8 +123,8 @@ type course struct {
 // refineStream keeps the seats apart from other uses of random numbers.
 const refineStream = 0x7365617473
 
-func newCourse(r *refinement, game, number, outputs int) *course {
-	c := &course{r: r, game: game, seats: rand.New(rand.NewPCG(uint64(number), refineStream)).Perm(r.n)}
+func newCourse(r *refinement, game, number int, who []int, outputs int) *course {
+	c := &course{r: r, game: game, who: who, seats: rand.New(rand.NewPCG(uint64(number), refineStream)).Perm(r.n)}
 	for range outputs {
 		c.of = append(c.of, r.start())
 	}
@@ -212,7 +216,7 @@ func (c *course) refined(o Refining) Refined {
 		values, errors := p.values(), p.deviations(p.phiVariance)
 		for seat, player := range c.seats {
 			v.Phi[output*n+player] = values[seat]
-			v.StandardErrors[output*n+player] = width.Attribution * errors[seat]
+			v.StandardErrors[output*n+player] = width.Attribution * o.Prior.player(c.who[player]) * errors[seat]
 		}
 		if !o.Interactions {
 			continue
@@ -220,8 +224,10 @@ func (c *course) refined(o Refining) Refined {
 		k, errors := 0, p.deviations(p.pairVariance)
 		for d := range n {
 			for e := d + 1; e < n; e++ {
-				for _, at := range []int{(output*n+c.seats[d])*n + c.seats[e], (output*n+c.seats[e])*n + c.seats[d]} {
-					x.Interactions.I[at], x.Interactions.StandardErrors[at] = p.pair[k], width.Interaction*errors[k]
+				a, b := c.seats[d], c.seats[e]
+				wider := math.Sqrt(o.Prior.player(c.who[a]) * o.Prior.player(c.who[b]))
+				for _, at := range []int{(output*n+a)*n + b, (output*n+b)*n + a} {
+					x.Interactions.I[at], x.Interactions.StandardErrors[at] = p.pair[k], width.Interaction*wider*errors[k]
 				}
 				k++
 			}

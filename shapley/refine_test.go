@@ -22,9 +22,16 @@ func newPanel(games ...[]shapley.Enumerated) *panel {
 	return &panel{games: games, asked: make([]int, len(games))}
 }
 
-func (p *panel) Games() int           { return len(p.games) }
-func (p *panel) Players(game int) int { return p.games[game][0].Players }
-func (p *panel) Outputs() int         { return len(p.games[0]) }
+func (p *panel) Games() int   { return len(p.games) }
+func (p *panel) Outputs() int { return len(p.games[0]) }
+
+func (p *panel) Players(game int) []int {
+	who := make([]int, p.games[game][0].Players)
+	for player := range who {
+		who[player] = player
+	}
+	return who
+}
 
 func (p *panel) Attributions(_ context.Context, questions []shapley.Question) ([][]float64, error) {
 	var answers [][]float64
@@ -320,6 +327,42 @@ func TestPriorIsLearned(t *testing.T) {
 	}
 	if w := narrow.Calibrate(games).Widths[0]; w.Attribution < 3 {
 		t.Errorf("width %+v, of standard errors that are far too small", w)
+	}
+}
+
+// A player whose errors are larger than the others' has wider standard errors, and so all hold.
+func TestPlayersHaveTheirOwnWidths(t *testing.T) {
+	rng := fixedRand(t, 2)
+	const n = 6
+	var m shapley.Moments
+	var games []shapley.Enumerated
+	for range 300 {
+		g := drawn(n, somePrior, rng)
+		swap := rng.NormFloat64()
+		for s := range 1 << n { // the network takes from one of two players what it gives to the other
+			if s&3 == 3 {
+				g.F[s*n] += swap
+				g.F[s*n+1] -= swap
+			}
+		}
+		games = append(games, g)
+		m.Add(g)
+	}
+	p := m.Prior().Calibrate(games[:150])
+	if len(p.Players) != n || min(p.Players[0], p.Players[1]) < 1.05*slices.Max(p.Players[2:]) {
+		t.Fatalf("widths of players %v", p.Players)
+	}
+	within := make([]float64, n)
+	for _, g := range games[150:] {
+		x := refine(t, newPanel([]shapley.Enumerated{g}), shapley.Refining{Prior: p, First: rng.IntN(1000)})[0]
+		for d, phi := range exact(t, game([]shapley.Enumerated{g})).Phi {
+			if math.Abs(x.Phi[d]-phi) <= 1.645*x.StandardErrors[d] {
+				within[d] += 1.0 / 150
+			}
+		}
+	}
+	if t.Logf("within: %.2f", within); slices.Min(within) < 0.8 || slices.Max(within) > 0.99 {
+		t.Errorf("within 1.645 standard errors: %.3f of each player", within)
 	}
 }
 

@@ -1,6 +1,7 @@
 package shapley
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -45,19 +46,83 @@ var widthStages = []float64{0, 1, 2, 4, 8, 16}
 // the truth is known. Each game is refined several times, with other players in other
 // places.
 func (p Prior) Calibrate(games []Enumerated) Prior {
+	p.Widths, p.Players = nil, nil
+	seen := p.measure(games)
+	stages := make([]float64, len(widthStages))
+	for k, list := range seen {
+		stages[k] = nineTenths(list.attributions(nil))
+	}
+	p.Players = playerWidths(seen, stages)
+	seen = p.measure(games)
+	for k, stage := range widthStages {
+		if list := seen[k].attributions(nil); len(list) > 0 {
+			p.Widths = append(p.Widths, Width{stage, nineTenths(list), nineTenths(seen[k].pairs)})
+		}
+	}
+	return p
+}
+
+// ratios are errors in standard errors.
+type ratios struct {
+	of    map[int][]float64 // attributions of each player
+	pairs []float64
+}
+
+// attributions are those of some players, nil meaning all, in a new list.
+func (r ratios) attributions(players []int) []float64 {
+	if players == nil {
+		players = slices.Sorted(maps.Keys(r.of))
+	}
+	var list []float64
+	for _, player := range players {
+		list = append(list, r.of[player]...)
+	}
+	return list
+}
+
+// playerWidths are by how much more than all together each player needs, over all stages
+// at which something was asked; of few games, drawn towards 1.
+func playerWidths(seen []ratios, stages []float64) []float64 {
+	const few = 200 // ratios that say as much as the prior belief that players are alike
+	var widths []float64
+	for player := 0; player <= slices.Max(append(slices.Collect(maps.Keys(seen[0].of)), -1)); player++ {
+		var list []float64
+		for k := 1; k < len(seen); k++ {
+			for _, x := range seen[k].of[player] {
+				if stages[k] > 0 {
+					list = append(list, x/stages[k])
+				}
+			}
+		}
+		count := float64(len(list))
+		widths = append(widths, math.Pow(max(nineTenths(list), 0.1), count/(count+few)))
+	}
+	return widths
+}
+
+// measure refines games of which the truth is known, and gives the errors at each of
+// widthStages.
+func (p Prior) measure(games []Enumerated) []ratios {
 	const runs = 600
-	attributions, interactions := make([][]float64, len(widthStages)), make([][]float64, len(widthStages))
+	seen := make([]ratios, len(widthStages))
+	for k := range seen {
+		seen[k].of = map[int][]float64{}
+	}
 	of := map[int]*refinement{}
 	rng := rand.New(rand.NewPCG(designSeed, refineStream))
 	for _, g := range games {
 		n := g.Players
+		who := make([]int, n)
+		for player := range who {
+			who[player] = g.who(player)
+		}
 		if of[n] == nil {
 			last := int(widthStages[len(widthStages)-1])*n + 1
 			of[n] = newRefinement(p, n, min(last, 1<<n-1), true)
 		}
 		phi, pair := g.truth()
 		for range max(1, runs/len(games)) {
-			c := &course{r: of[n], seats: rng.Perm(n), of: []*posterior{of[n].start()}}
+			c := &course{r: of[n], who: who, seats: rng.Perm(n), of: []*posterior{of[n].start()}}
 			for k, stage := range widthStages {
 				end := int(stage)*n + 1
 				if end > c.r.design.Len() {
@@ -68,23 +133,17 @@ func (p Prior) Calibrate(games []Enumerated) Prior {
 				}
 				x := c.refined(Refining{Prior: p, Interactions: true})
 				for d, want := range phi {
-					attributions[k] = ratio(attributions[k], x.Phi[d]-want, x.StandardErrors[d])
+					seen[k].of[who[d]] = ratio(seen[k].of[who[d]], x.Phi[d]-want, x.StandardErrors[d])
 				}
 				for at, want := range pair {
 					if at/n < at%n {
-						interactions[k] = ratio(interactions[k], x.Interactions.I[at]-want, x.Interactions.StandardErrors[at])
+						seen[k].pairs = ratio(seen[k].pairs, x.Interactions.I[at]-want, x.Interactions.StandardErrors[at])
 					}
 				}
 			}
 		}
 	}
-	p.Widths = nil
-	for k, stage := range widthStages {
-		if len(attributions[k]) > 0 {
-			p.Widths = append(p.Widths, Width{stage, nineTenths(attributions[k]), nineTenths(interactions[k])})
-		}
-	}
-	return p
+	return seen
 }
 
 // ratio appends an error in standard errors.
