@@ -28,6 +28,7 @@ type explainFlags struct {
 	rows         string
 	output       string
 	against      string
+	againstRow   int
 	interactions bool
 	reasons      int
 	unknown      []string
@@ -60,6 +61,7 @@ file), or - with --format.`,
   psi explain model.psi new.csv --rows 40:41 --reasons 3
   psi explain learned.psi new.csv --mode refined --tolerance 0.01
   psi explain model.psi new.csv --unknown income,age
+  psi explain model.psi new.csv --rows 40:41 --against-row 7
   psi explain flowers.psi new.csv --output setosa --against virginica
   psi explain model.psi new.csv --group home=street,town --group body=height,weight
   psi explain model.psi new.parquet -o attributions.parquet
@@ -76,6 +78,7 @@ file), or - with --format.`,
 	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to explain, of more than two (default all)")
 	flags.StringVar(&f.against, "against", "", "with --output, the `CLASS` that it is held against: why the one and not the other")
+	flags.IntVar(&f.againstRow, "against-row", noRow, "hold each row against row `N` of DATA: why the one is predicted higher or lower than the other")
 	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns to explain as one, in place of the model's own groups; may be repeated")
 	flags.IntVar(&f.reasons, "reasons", 0, "on the screen, say in words the `K` most important reasons whose interval holds no 0")
 	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too (not in tables)")
@@ -118,6 +121,13 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return in.blame(err, rows.name)
 	}
+	than, err := in.rowAgainst(ctx, f.againstRow, options)
+	if err != nil {
+		return err
+	}
+	if none, err = than.compared(none); err != nil {
+		return err
+	}
 	out, err := p.explanationSink(to, f, rows.pattern, none)
 	if err != nil {
 		return err
@@ -127,7 +137,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if to.format == textFormat && f.rows == "" {
 		most = shownRows
 	}
-	err = writeBehind(ctx, in.explanations(options, most), out.write)
+	err = writeBehind(ctx, than.all(in.explanations(options, most)), out.write)
 	p.tellOthers(out.others)
 	if err != nil {
 		return err
