@@ -71,41 +71,27 @@ func (e *Ensemble) Explain(ctx context.Context, b *encode.Batch) (*Answer, error
 
 // Attributions are f_d(x_S) [rows, C, players] alone.
 func (e *Ensemble) Attributions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	var all [][]float32
-	for _, m := range e.members {
-		f, err := m.Attributions(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, f)
-	}
-	mean, _ := moments(all)
-	return mean, nil
+	return e.mean(func(m *Evaluator) ([]float32, error) { return m.Attributions(ctx, b) })
 }
 
 // Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
 func (e *Ensemble) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
-	var all [][]float32
-	for _, m := range e.members {
-		v, err := m.Coalitions(ctx, b, masks, per)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	mean, _ := moments(all)
-	return mean, nil
+	return e.mean(func(m *Evaluator) ([]float32, error) { return m.Coalitions(ctx, b, masks, per) })
 }
 
 // Interactions are the pairwise Shapley interaction indices [rows, C, D, D].
 func (e *Ensemble) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	var all [][]float32
-	for _, m := range e.members {
-		v, err := m.Interactions(ctx, b)
-		if err != nil {
+	return e.mean(func(m *Evaluator) ([]float32, error) { return m.Interactions(ctx, b) })
+}
+
+// mean of what the members answer.
+func (e *Ensemble) mean(of func(*Evaluator) ([]float32, error)) ([]float32, error) {
+	all := make([][]float32, len(e.members))
+	for i, m := range e.members {
+		var err error
+		if all[i], err = of(m); err != nil {
 			return nil, err
 		}
-		all = append(all, v)
 	}
 	mean, _ := moments(all)
 	return mean, nil
