@@ -44,7 +44,7 @@ func (t Training) way() string {
 	case t.Change["estimator"] == "":
 		return "learned head, `ls`, not polished"
 	}
-	return fmt.Sprintf("learned head, `%s`, not polished", t.Change["estimator"])
+	return fmt.Sprintf("learned head, %#q, not polished", t.Change["estimator"])
 }
 
 func runFidelity(_ context.Context, l *Lab) (*Answer, error) {
