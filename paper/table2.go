@@ -19,18 +19,19 @@ type paperRow struct {
 	best   float64 // of the paper's other models
 	paper  string  // set under the paper's protocol
 	clean  string  // without its leaks; "" if it has none
-	bench  bool    // bench/ has trained the exact head on it
+	folds  int     // that the exact head is trained on; 0 where bench/ has trained it on all
+	learns bool    // the learned head is trained too, on the first fold
 }
 
 func paperTable2() []paperRow {
 	return []paperRow{
-		{"PKSN", "rmse", .026, .040, "pksn-paper", "pksn", false},
-		{"MED", "rmse", .447, .447, "med", "", true},
-		{"BIKE", "rmse", .019, .008, "bike-paper", "bike", false},
-		{"GAS", "rmse", .269, .150, "gas", "", true},
-		{"FICO", "average_precision", .771, .773, "fico-paper", "fico", false},
-		{"SPAM", "average_precision", .977, .983, "spam", "", true},
-		{"CENS", "average_precision", .803, .831, "cens-paper", "adult", false},
+		{"PKSN", "rmse", .026, .040, "pksn-paper", "pksn", 5, true},
+		{"MED", "rmse", .447, .447, "med", "", 0, true},
+		{"BIKE", "rmse", .019, .008, "bike-paper", "bike", 5, false},
+		{"GAS", "rmse", .269, .150, "gas", "", 0, false},
+		{"FICO", "average_precision", .771, .773, "fico-paper", "fico", 5, false},
+		{"SPAM", "average_precision", .977, .983, "spam", "", 0, true},
+		{"CENS", "average_precision", .803, .831, "cens-paper", "adult", 2, false},
 	}
 }
 
@@ -38,7 +39,7 @@ func table2Item() Item {
 	return Item{
 		Name: "TABLE2", Title: "predictive performance on real tables",
 		Claim: "Table 2: PSI is on a par with interpretable and black-box models: RMSE .026 (PKSN), .447 (MED), .019 (BIKE), .269 (GAS), area under precision and recall .771 (FICO), .977 (SPAM), .803 (CENS).",
-		Protocol: "The exact head by its default recipe on five hash folds, the learned one by its own on the first (`[1]`). The paper's protocol as far as it is known: PKSN with the patient's number as an input, in standard deviations; BIKE with casual and registered riders, which add up to what is asked for, as a logarithm; " +
+		Protocol: "The exact head by its default recipe on hash folds (`[k]` where k of five were run), the learned one by its own on the first, where its training takes minutes at most. The paper's protocol as far as it is known: PKSN with the patient's number as an input, in standard deviations; BIKE with casual and registered riders, which add up to what is asked for, as a logarithm; " +
 			"FICO's codes as medians; CENS from the first of two files; GAS uncertain. MED, GAS and SPAM have no leak that is known. Without leaks: the sets of `bench/`, whose results are read from there; PKSN then predicts another score in its own units, BIKE counts of riders. Hyperparameters were not searched, where the paper's were. " +
 			"Fidelity is the error of f_d against Shapley values of the same model, relative to their size, from the audit in its file: all coalitions of up to 16 columns, else of rows with ten cells left.",
 		Run: runTable2,
@@ -75,7 +76,7 @@ func headOf(list []judged) head {
 
 // trained is a head under the paper's protocol.
 func (r paperRow) trained(ctx context.Context, l *Lab, name string, folds int) (head, error) {
-	if r.bench && name == "exact" {
+	if folds == 0 {
 		results, err := readBench(r.paper, r.metric)
 		return headOf(results["psi"]), err
 	}
@@ -95,13 +96,15 @@ func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
 	reached, rows := 0, paperTable2()
 	var missed []string
 	for _, r := range rows {
-		exact, err := r.trained(ctx, l, "exact", 5)
+		exact, err := r.trained(ctx, l, "exact", r.folds)
 		if err != nil {
 			return nil, err
 		}
-		learned, err := r.trained(ctx, l, "learned", 1)
-		if err != nil {
-			return nil, err
+		var learned head
+		if r.learns {
+			if learned, err = r.trained(ctx, l, "learned", 1); err != nil {
+				return nil, err
+			}
 		}
 		set := r.clean
 		if set == "" {
@@ -112,7 +115,7 @@ func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
 			return nil, err
 		}
 		table.Rows = append(table.Rows, []string{
-			r.name, r.metric, short(r.psi), short(r.best), exact.metric.String(), short(exact.fidelity.Mean), learned.metric.String(), short(learned.fidelity.Mean),
+			r.name, r.metric, short(r.psi), short(r.best), exact.metric.String(), short(exact.fidelity.Mean), learned.metric.String(), learned.fidelity.String(),
 			headOf(clean["psi"]).metric.String(), bestPeer(clean, r.metric),
 		})
 		ok := exact.metric.Mean <= r.psi+exact.metric.SD
