@@ -134,9 +134,16 @@ func playerLayer(w Lookup, name string, h *Node) *Node {
 
 func relu(x *Node) *Node { return MaxScalar(x, 0) }
 
-// positive is log(1 + eˣ), written with functions that have gradients on every backend.
+// positive is log(1 + eˣ), written with functions that have gradients on every backend; nowhere 0 until eˣ itself is.
 func positive(x *Node) *Node {
-	return Add(relu(x), Log1P(Exp(Neg(Abs(x)))))
+	return Add(relu(x), logOnePlus(Exp(Neg(Abs(x)))))
+}
+
+// logOnePlus is log(1 + u) for u in [0, 1]. ONNX Runtime has no such function and its backend adds 1 first, which loses all
+// of a small u: that is left to the series, which errs by less than u⁴/5 of u.
+func logOnePlus(u *Node) *Node {
+	series := Mul(u, OneMinus(Mul(u, AddScalar(Mul(u, AddScalar(MulScalar(u, .25), -1./3)), .5))))
+	return Where(LessThan(u, Const(u.Graph(), float32(.01))), series, Log1P(u))
 }
 
 // columnsFirst turns masks [B, P, D] into [D, B, P, 1].

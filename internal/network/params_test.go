@@ -123,10 +123,15 @@ func TestNoiseStd(t *testing.T) {
 				}
 			}
 		}
-		s.put(t, weights)
-		got := s.call(t, func(f *network.Forward, _ []*graph.Node) []*graph.Node {
-			return []*graph.Node{f.NoiseStd()}
-		}, randomRows(rng, s.Inputs, 1, 0))[0]
-		atMost(t, "relative difference", relativeError(got, network.NoiseStd(weights)), 1e-6)
+		for _, raw := range [][]float32{weights["sigma0"], {-60, -20, -9}, {-4.6, -4.5, 0}, {5, 20, 60}} { // small ones too
+			weights["sigma0"] = raw
+			s.put(t, weights)
+			got := s.call(t, func(f *network.Forward, _ []*graph.Node) []*graph.Node {
+				return []*graph.Node{f.NoiseStd()}
+			}, randomRows(rng, s.Inputs, 1, 0))[0]
+			for i, want := range network.NoiseStd(weights) {
+				atMost(t, "relative difference", relativeError(got[i:][:1], []float32{want}), 1e-5)
+			}
+		}
 	})
 }
