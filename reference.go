@@ -69,8 +69,12 @@ func decodeReference(content []byte, e *encode.Encoder) (*encode.Batch, error) {
 		}
 	}
 	b.Numbers, b.Cycles, b.Observed = tensors["numbers"].Floats, tensors["cycles"].Floats, observed.Floats
+	from := make([]int64, len(levels)+1) // row of the embedding table that the levels of each column start at
+	for k, rows := range levels {
+		from[k+1] = from[k] + int64(rows)
+	}
 	for i, code := range tensors["codes"].Ints {
-		if code < 0 || code >= int64(levels[i%len(levels)]) {
+		if k := i % len(levels); code < from[k] || code >= from[k+1] {
 			return nil, errors.New("reference rows: a level is not one of its column's")
 		}
 		b.Codes[i] = int32(code)
