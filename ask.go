@@ -3,8 +3,6 @@ package psi
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"iter"
 	"math"
 	"slices"
@@ -70,7 +68,7 @@ func (m *Model) Questions(ctx context.Context, rows Source, o Ask) iter.Seq2[[]Q
 	}
 }
 
-// mostReference rows are read of a reference table.
+// mostReference rows are drawn from a reference table, or kept of the training rows.
 const mostReference = 512
 
 // referenceRows are those of a table, or the model's own.
@@ -84,28 +82,11 @@ func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, 
 		}
 		return m.reference, nil
 	}
-	var all *encode.Batch
-	for all == nil || all.Rows < mostReference {
-		t, err := from.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		b, err := m.manifest.Encoder.Encode(t)
-		if err != nil {
-			return nil, err
-		}
-		if all == nil {
-			all = b.Like(0)
-		}
-		all.Append(b.Head(min(b.Rows, mostReference-all.Rows)))
+	rows, _, err := m.sample(ctx, from, mostReference)
+	if err == nil && rows == nil {
+		err = &table.Error{Row: -1, Message: "the reference has no rows", Remedy: "give a table with rows"}
 	}
-	if all == nil || all.Rows == 0 {
-		return nil, &table.Error{Row: -1, Message: "the reference has no rows", Remedy: "give a table with rows"}
-	}
-	return all, nil
+	return rows, err
 }
 
 // questions are those of row i of a chunk.

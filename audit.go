@@ -63,6 +63,9 @@ type OutputAudit struct {
 	Output       string   `json:"output"`
 	RelativeRMSE *float64 `json:"relative_rmse"`
 	Correlation  *float64 `json:"correlation"`
+
+	// Importance is the mean |attribution| of each player, in the prediction's units: what later rows are compared with.
+	Importance []float64 `json:"importance,omitempty"`
 }
 
 const auditSchema = "psi.audit/v1"
@@ -93,12 +96,15 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 	if err != nil {
 		return nil, err
 	}
+	if sample == nil {
+		return nil, &table.Error{Row: -1, Message: "there are no rows to audit", Remedy: "give a table with rows"}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.auditRows(ctx, sample, y, p)
 }
 
-// sample draws rows of a source, with their targets if it has them.
+// sample draws rows of a source, with their targets if it has them; rows is nil if there are none.
 func (m *Model) sample(ctx context.Context, source Source, most int) (rows *encode.Batch, y []float64, err error) {
 	rng := rand.New(rand.NewPCG(0, auditStream))
 	seen := 0
@@ -129,9 +135,6 @@ func (m *Model) sample(ctx context.Context, source Source, most int) (rows *enco
 			rows.Set(at, c.batch, i)
 			y[at] = truth[i]
 		}
-	}
-	if seen == 0 {
-		return nil, nil, &table.Error{Row: -1, Message: "there are no rows to audit", Remedy: "give a table with rows"}
 	}
 	return rows, y, nil
 }
@@ -191,6 +194,9 @@ func (m *Model) auditSums(a *Audit, x *network.Answer, sample *encode.Batch) {
 	a.Players = make([]PlayerAudit, d)
 	worst, largest := 0.0, 0.0
 	outputs := m.outputs()
+	for _, name := range m.outputNames() {
+		a.Outputs = append(a.Outputs, OutputAudit{Output: name, Importance: make([]float64, d)})
+	}
 	means := make([]float64, outputs*d)
 	for line, v := range x.Value {
 		rest := float64(v)
@@ -198,6 +204,7 @@ func (m *Model) auditSums(a *Audit, x *network.Answer, sample *encode.Batch) {
 			phi := float64(x.Attributions[line*d+j])
 			rest -= phi
 			means[line%outputs*d+k] += phi / float64(sample.Rows)
+			a.Outputs[line%outputs].Importance[k] += m.unit() * math.Abs(phi) / float64(sample.Rows)
 		}
 		worst = max(worst, math.Abs(rest))
 	}
@@ -290,8 +297,8 @@ func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p 
 	for k, j := range m.own.places {
 		a.Players[k].RelativeRMSE, a.Players[k].Correlation = known(g.players[j].RelativeRMSE()), known(g.players[j].Correlation())
 	}
-	for c, name := range m.outputNames() {
-		a.Outputs = append(a.Outputs, OutputAudit{name, known(g.outputs[c].RelativeRMSE()), known(g.outputs[c].Correlation())})
+	for c := range a.Outputs {
+		a.Outputs[c].RelativeRMSE, a.Outputs[c].Correlation = known(g.outputs[c].RelativeRMSE()), known(g.outputs[c].Correlation())
 	}
 	return nil
 }
@@ -390,7 +397,7 @@ func (m *Model) coalitionErrors(ctx context.Context, sample *encode.Batch, y []f
 		if err != nil {
 			return nil, err
 		}
-		all := judge{task: m.manifest.Task}
+		all := m.NewJudge()
 		for i, v := range y {
 			if !math.IsNaN(v) {
 				all.add(p, i, v, 1)

@@ -101,7 +101,7 @@ func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, 
 	if err != nil {
 		return nil, err
 	}
-	all := judge{task: m.manifest.Task}
+	all := m.NewJudge()
 	for i, y := range m.labels(d) {
 		all.add(p, i, y, float64(d.Weight[i]))
 	}
