@@ -85,9 +85,7 @@ func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
 	e := m.heading(o, players)
-	m.mu.Unlock()
 	e.Values = make([]*table.Column, len(players))
 	if m.classes() {
 		e.Probability = []float64{}
@@ -98,7 +96,7 @@ func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
 // heading is what all explanations of a model say.
 func (m *Model) heading(o Explain, players []player) *explain.Explanation {
 	return &explain.Explanation{
-		Model: m.digest, Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
+		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
 		Outputs: m.outputNames(), Scale: m.scale(), Players: names(players),
 	}
 }

@@ -1,6 +1,8 @@
 package psi
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -10,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/encode"
@@ -36,7 +39,8 @@ type Model struct {
 	own         *view      // of the players that the model was trained with
 	other       *view      // of otherGroups, those last asked for
 	otherGroups []Group
-	digest      string // of the file, if it was saved or opened
+
+	digest atomic.Pointer[string] // of the file, if it was saved or opened
 }
 
 // Parts of a model file.
@@ -55,11 +59,24 @@ func OpenOn(path, backend string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	return opened(path, file, digest, backend)
+}
+
+// Decode is OpenOn of a file's content; name is what errors call it.
+func Decode(name string, content []byte, backend string) (*Model, error) {
+	file, err := artifact.Read(bytes.NewReader(content), int64(len(content)), artifact.Model)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return opened(name, file, fmt.Sprintf("sha256:%x", sha256.Sum256(content)), backend)
+}
+
+func opened(path string, file *artifact.File, digest, backend string) (*Model, error) {
 	m, err := decode(file)
 	if err != nil {
 		return nil, &artifact.Error{File: path, Message: "the model makes no sense: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
 	}
-	m.digest = digest
+	m.digest.Store(&digest)
 	b, _, err := engine.Open(backend)
 	if err != nil {
 		return nil, err
@@ -152,9 +169,7 @@ func (m *Model) Save(path string) error {
 		return err
 	}
 	_, digest, err := artifact.ReadFile(path, artifact.Model) // also shows that it can be read
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.digest = digest
+	m.digest.Store(&digest)
 	return err
 }
 
@@ -220,9 +235,10 @@ func (m *Model) History() []byte { return m.history }
 
 // Digest is "sha256:…" of the model's file; "" if it was never read from one.
 func (m *Model) Digest() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.digest
+	if digest := m.digest.Load(); digest != nil {
+		return *digest
+	}
+	return ""
 }
 
 // Backend is the name of the backend that the model runs on.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -14,8 +15,8 @@ import (
 type Prediction struct {
 	FirstRow int // number of the first row within its source
 
-	// Mean of a number, or score (log odds) of two classes, and its standard deviation; nil
-	// for more classes.
+	// Mean of a number, score (log odds) of two classes, or scores of each of more [rows, classes], and its standard
+	// deviation.
 	Mean, Std []float64
 
 	// Classes are nil for a number. Probability is that of the second of two classes [rows],
@@ -66,21 +67,27 @@ func (m *Model) predictRows(ctx context.Context, b *encode.Batch, first int) (*P
 	if err != nil {
 		return nil, err
 	}
-	means, variances := m.means(x.Value), m.variances(x)
-	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Probability: m.probabilities(means, x)}
-	if m.outputs() == 1 {
-		p.Mean, p.Std = means, make([]float64, len(means))
-		for i, v := range variances {
-			p.Std[i] = math.Sqrt(v)
-		}
+	return m.prediction(x, first), nil
+}
+
+// prediction puts a pass into the model's units; one of values alone has means alone.
+func (m *Model) prediction(x *network.Answer, first int) *Prediction {
+	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.means(x.Value)}
+	if x.Variance == nil {
+		return p
 	}
-	return p, nil
+	p.Probability = m.probabilities(p.Mean, x)
+	p.Std = m.variances(x)
+	for i, v := range p.Std {
+		p.Std[i] = math.Sqrt(v)
+	}
+	return p
 }
 
 // Rows is the number of rows.
 func (p *Prediction) Rows() int {
 	if len(p.Classes) > 2 {
-		return len(p.Probability) / len(p.Classes)
+		return len(p.Mean) / len(p.Classes)
 	}
 	return len(p.Mean)
 }

@@ -86,7 +86,7 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 		return
 	}
 	s.text = append(s.text, s.labels[p.Label(row)]...)
-	if p.Mean != nil {
+	if len(p.Classes) == 2 {
 		add("probability", p.Probability[row])
 		add("score", p.Mean[row])
 		add("score_std", p.Std[row])

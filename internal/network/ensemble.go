@@ -59,6 +59,29 @@ type Answer struct {
 	ModelStd []float32 // [rows, C, players] of the members' attributions; nil if there is one
 }
 
+// Slice is the answer of rows [from, to) of all, sharing its memory.
+func (a *Answer) Slice(from, to, all int) *Answer {
+	return &Answer{
+		Explained: Explained{
+			Value: share(a.Value, from, to, all), Attributions: share(a.Attributions, from, to, all),
+			Std: share(a.Std, from, to, all), HiddenVariance: share(a.HiddenVariance, from, to, all),
+		},
+		Variance: share(a.Variance, from, to, all), ModelStd: share(a.ModelStd, from, to, all),
+	}
+}
+
+// share is what belongs to rows [from, to) of a list that has equally much for all; nil of nil.
+func share[T any](list []T, from, to, all int) []T {
+	width := len(list) / all
+	return list[from*width : to*width : to*width]
+}
+
+// Values are f(x_S) [rows, C] alone.
+func (e *Ensemble) Values(ctx context.Context, b *encode.Batch) (*Answer, error) {
+	values, err := e.mean(func(m *Evaluator) ([]float32, error) { return m.Values(ctx, b) })
+	return &Answer{Explained: Explained{Value: values}}, err
+}
+
 // Predict is Explain without the attributions.
 func (e *Ensemble) Predict(ctx context.Context, b *encode.Batch) (*Answer, error) {
 	return e.ask(func(m *Evaluator) (*Explained, error) { return m.Predict(ctx, b) })

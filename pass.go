@@ -1,0 +1,122 @@
+package psi
+
+import (
+	"context"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Depth is how much a pass finds out.
+type Depth int
+
+// The depths, each with all of those before it.
+const (
+	Values       Depth = iota // predictions
+	Spread                    // their standard deviations, and probabilities of classes
+	Attributions              // and attributions
+)
+
+func (d Depth) String() string { return [...]string{"values", "spread", "attributions"}[d] }
+
+// PassRows is the number of rows that fill a pass. Fewer cost almost as much, unless they are very few.
+const PassRows = network.PassRows
+
+// Rows are those of one asker, as a model reads them.
+type Rows struct{ *chunk }
+
+// Len is their number.
+func (r *Rows) Len() int { return r.batch.Rows }
+
+// Read makes rows of a table, for Pass. Columns named in unknown are taken for missing, whether the table has them or not.
+func (m *Model) Read(t *table.Table, unknown ...string) (*Rows, error) {
+	if err := m.checkUnknown(unknown); err != nil {
+		return nil, err
+	}
+	c, err := m.chunk(t, 0, unknown)
+	return &Rows{c}, err
+}
+
+// Answer is what a pass found out about the rows of one asker.
+type Answer struct {
+	Depth Depth
+
+	model  *Model
+	rows   *Rows
+	answer *network.Answer
+}
+
+// Pass asks the network about rows of several askers together. A row's answer does not depend on its neighbours.
+func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answer, error) {
+	joined := askers[0].batch
+	if len(askers) > 1 {
+		joined = joined.Like(0)
+		for _, r := range askers {
+			joined.Append(r.batch)
+		}
+	}
+	x, err := m.pass(ctx, depth, joined)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]*Answer, len(askers))
+	from := 0
+	for i, r := range askers {
+		answers[i] = &Answer{depth, m, r, x.Slice(from, from+r.Len(), joined.Rows)}
+		from += r.Len()
+	}
+	return answers, nil
+}
+
+func (m *Model) pass(ctx context.Context, depth Depth, b *encode.Batch) (*network.Answer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch depth {
+	case Values:
+		return m.own.Values(ctx, b)
+	case Spread:
+		return m.own.Predict(ctx, b)
+	}
+	return m.own.Explain(ctx, b)
+}
+
+// Rows is their number.
+func (a *Answer) Rows() int { return a.rows.Len() }
+
+// Prediction is what the model expects of the rows. At depth Values it has means alone.
+func (a *Answer) Prediction() *Prediction { return a.model.prediction(a.answer, a.rows.first) }
+
+// Explanation is that of the fast mode; it needs depth Attributions. Of o only Z, Top, Output and Against count.
+func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {
+	o, err := a.model.settleExplain(Explain{Z: o.Z, Top: o.Top, Output: o.Output, Against: o.Against})
+	if err != nil {
+		return nil, err
+	}
+	return chosen(a.model.result(a.model.own, a.rows.chunk, a.answer, o), o)
+}
+
+// Warm compiles what passes need, so that the first asker does not wait for it.
+func (m *Model) Warm(ctx context.Context) error {
+	for _, rows := range []int{1, PassRows} {
+		var blank []*table.Column
+		for _, f := range m.manifest.Columns {
+			blank = append(blank, missing(f, rows))
+		}
+		t, err := table.New(blank...)
+		if err != nil {
+			return err
+		}
+		r, err := m.Read(t)
+		if err != nil {
+			return err
+		}
+		for _, depth := range []Depth{Values, Spread, Attributions} {
+			if _, err := m.Pass(ctx, depth, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package psi_test
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
+)
+
+// readAs are some rows as a model reads them.
+func readAs(t *testing.T, m *psi.Model, rows *table.Table, from, to int) *psi.Rows {
+	t.Helper()
+	var at []int
+	for i := from; i < to; i++ {
+		at = append(at, i)
+	}
+	r, err := m.Read(rows.Select(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Askers who share passes get what each would get alone, to the bit, at every depth.
+func TestAskersShareAPass(t *testing.T) {
+	rows := gappy(t, 200)
+	m := trained(t, rows, psi.Config{})
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	askers := []*psi.Rows{readAs(t, m, rows, 0, 1), readAs(t, m, rows, 1, 72), readAs(t, m, rows, 72, 75)}
+	answers, err := m.Pass(t.Context(), psi.Attributions, askers...)
+	check(err)
+	for i, from := range []int{0, 1, 72} {
+		alone, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Z: 2, From: from, To: from + askers[i].Len()})
+		check(err)
+		together, err := answers[i].Explanation(psi.Explain{Z: 2})
+		check(err)
+		together.FirstRow = from
+		if !reflect.DeepEqual(together.Mean, alone.Mean) || !reflect.DeepEqual(together.Std, alone.Std) || !reflect.DeepEqual(together.PredictionStd, alone.PredictionStd) ||
+			!slices.Equal(together.Players, alone.Players) || together.Model != alone.Model || together.Z != alone.Z {
+			t.Errorf("asker %d gets something else than alone", i)
+		}
+		check(together.Validate())
+		whole := answers[i].Prediction()
+		for _, depth := range []psi.Depth{psi.Values, psi.Spread} {
+			less, err := m.Pass(t.Context(), depth, askers[i])
+			check(err)
+			p := less[0].Prediction()
+			if far := apart(p.Mean, whole.Mean); far > 1e-5 || math.IsNaN(far) {
+				t.Errorf("asker %d: predictions at depth %s are %g apart", i, depth, far)
+			}
+			if has := p.Std != nil; has != (depth == psi.Spread) {
+				t.Errorf("asker %d at depth %s: standard deviations are there: %v", i, depth, has)
+			}
+		}
+	}
+	if _, err := m.Read(rows, "nobody"); err == nil {
+		t.Error("an unknown column that is none was taken")
+	}
+	check(m.Warm(t.Context()))
+}
+
+// The importances that a model keeps are those of its validation rows.
+func TestAuditKeepsImportances(t *testing.T) {
+	rows := gappy(t, 300)
+	m := trained(t, rows, psi.Config{Validation: rows.Source()})
+	e := explained(t, m, rows, psi.Explain{})
+	kept := m.StoredAudit().Outputs[0].Importance
+	for _, x := range e.Importances(0, nil) {
+		near(t, e.Players[x.Player], kept[x.Player], x.Mean)
+	}
+}
