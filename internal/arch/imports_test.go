@@ -27,6 +27,8 @@ var mayImport = map[string][]string{
 	"eval":                      {},
 	"shapley":                   {},
 	"table":                     {arrow},
+	"serve/internal/gate":       {},
+	"serve/internal/ui":         {".", "table"},
 	"internal/artifact":         {},
 	"internal/link":             {},
 	"internal/intake":           {"internal/encode", "internal/train", "table"},
@@ -41,6 +43,9 @@ var mayImport = map[string][]string{
 	"internal/network":          {gomlx, "internal/engine", "internal/encode", "shapley"},
 	"internal/objective":        {gomlx, "internal/link"},
 	"internal/train":            {gomlx, "internal/engine", "internal/network", "internal/objective", "internal/encode", "internal/link"},
+
+	"serve/internal/oip":           {"explain", "table", "serve/internal/oip/inference"},
+	"serve/internal/oip/inference": {},
 }
 
 // restricted reports what mayImport calls an imported path, if it speaks of it.

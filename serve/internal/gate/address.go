@@ -1,0 +1,49 @@
+package gate
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// Loopback reports whether only this machine can reach a server that listens at an address: HOST:PORT or unix:PATH. A name
+// other than localhost is not looked up, and counts as reachable.
+func Loopback(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	return loopbackHost(hostOf(address))
+}
+
+// hostOf is an address without its port, if it has one.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}
+
+func loopbackHost(host string) bool {
+	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// CheckAddresses refuses to open a server to others that asks nobody who they are, unless that is meant. Secured is
+// [Gate.Secured].
+func CheckAddresses(addresses []string, secured, insecure bool) error {
+	if secured || insecure {
+		return nil
+	}
+	for _, address := range addresses {
+		if !Loopback(address) {
+			return fmt.Errorf("address %q can be reached from other machines, and nobody would be asked who they are: "+
+				"give --token-file, --client-ca or --oidc-issuer, or listen on 127.0.0.1 or unix:PATH; "+
+				"--insecure lets everybody in", address)
+		}
+	}
+	return nil
+}

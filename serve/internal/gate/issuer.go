@@ -1,0 +1,151 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+const (
+	clockSkew    = time.Minute // that an issuer's clock may be off
+	rememberFor  = time.Minute // a JWT that was right
+	mostJWTs     = 10_000      // that are remembered
+	scopePrefix  = "psi:"      // of permissions in claims
+	issuerAnswer = 10 * time.Second
+)
+
+// asymmetric are the algorithms of signatures that are taken. With one that is not among them, as none or HS256, whose key
+// would be the public one, a JWT is not even looked at.
+var asymmetric = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+}
+
+// issuer knows callers by the JWTs of an OpenID Connect issuer.
+type issuer struct {
+	verifier *oidc.IDTokenVerifier
+	now      func() time.Time
+
+	mu    sync.Mutex
+	right *lru[[sha256.Size]byte, remembered]
+}
+
+// remembered is a JWT that was right, so that the next request with it costs no signature.
+type remembered struct {
+	caller Caller
+	until  time.Time
+}
+
+func discover(ctx context.Context, address, audience string, report func(error), now func() time.Time) (*issuer, error) {
+	if audience == "" {
+		return nil, errors.New("--oidc-issuer without --oidc-audience: without it, a token for any other service would be taken; give both")
+	}
+	if err := checkURL(address); err != nil {
+		return nil, fmt.Errorf("--oidc-issuer: %w", err)
+	}
+	client := &http.Client{
+		Timeout:       issuerAnswer,
+		Transport:     newFetcher(report, now),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer may not redirect") },
+	}
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), address)
+	if err != nil {
+		return nil, fmt.Errorf("OpenID Connect issuer %s cannot be asked: %w; check --oidc-issuer and the network", address, err)
+	}
+	var described struct {
+		Keys string `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&described); err != nil {
+		return nil, fmt.Errorf("OpenID Connect issuer %s: %w", address, err)
+	}
+	if err := checkURL(described.Keys); err != nil {
+		return nil, fmt.Errorf("OpenID Connect issuer %s, its jwks_uri: %w", address, err)
+	}
+	i := &issuer{now: now, right: newLRU[[sha256.Size]byte, remembered](mostJWTs)}
+	i.verifier = oidc.NewVerifier(address, newKeys(described.Keys, client, now), &oidc.Config{
+		ClientID:             audience,
+		SupportedSigningAlgs: asymmetric,
+		Now:                  func() time.Time { return now().Add(-clockSkew) }, // for the end; the beginning is checked below
+	})
+	return i, nil
+}
+
+// checkURL takes https, and http only to this machine: who can change the keys on their way can be anybody.
+func checkURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || !(u.Scheme == "https" || u.Scheme == "http" && loopbackHost(u.Hostname())) {
+		return fmt.Errorf("%q is no https URL", address)
+	}
+	return nil
+}
+
+func (i *issuer) remembered(jwt string) (Caller, bool) {
+	key := sha256.Sum256([]byte(jwt))
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	entry, ok := i.right.get(key)
+	return entry.caller, ok && i.now().Before(entry.until)
+}
+
+func (i *issuer) verify(ctx context.Context, jwt string) (Caller, error) {
+	verified, err := i.verifier.Verify(ctx, jwt)
+	if err != nil {
+		return Caller{}, unauthenticated("the JWT: %v", err)
+	}
+	var claims struct {
+		NotBefore   float64 `json:"nbf"`
+		Scope       words   `json:"scope"`
+		Scp         words   `json:"scp"` // as Entra and Okta call it
+		Permissions words   `json:"permissions"`
+	}
+	if err := verified.Claims(&claims); err != nil {
+		return Caller{}, unauthenticated("the claims of the JWT: %v", err)
+	}
+	if claims.NotBefore > float64(i.now().Add(clockSkew).Unix()) {
+		return Caller{}, unauthenticated("the JWT is not valid yet")
+	}
+	if err := checkName(verified.Subject); err != nil {
+		return Caller{}, unauthenticated("the subject of the JWT: %v", err)
+	}
+	caller := Caller{Name: verified.Subject, Kind: "jwt"}
+	for _, list := range []words{claims.Scope, claims.Scp, claims.Permissions} {
+		for _, word := range list {
+			if name, ok := strings.CutPrefix(word, scopePrefix); ok {
+				caller.Allowed |= permissionNamed(name)
+			}
+		}
+	}
+	i.remember(jwt, caller, verified.Expiry)
+	return caller, nil
+}
+
+func (i *issuer) remember(jwt string, caller Caller, expiry time.Time) {
+	until := i.now().Add(rememberFor)
+	if end := expiry.Add(clockSkew); end.Before(until) {
+		until = end
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.right.put(sha256.Sum256([]byte(jwt)), remembered{caller, until})
+}
+
+// words is a list, or a text with spaces between the words, as issuers differ.
+type words []string
+
+// UnmarshalJSON reads either.
+func (w *words) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*w = strings.Fields(text)
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(w))
+}

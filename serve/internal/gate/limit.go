@@ -1,0 +1,109 @@
+package gate
+
+import (
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// mostKeys bounds the callers and addresses that are remembered. One that was forgotten starts with a full bucket, which
+// is no more than a new one has.
+const mostKeys = 10_000
+
+// rates gives every key a bucket of its own.
+type rates struct {
+	perSecond rate.Limit
+	burst     int
+
+	mu      sync.Mutex
+	buckets *lru[string, *rate.Limiter]
+}
+
+// newRates fills buckets with perSecond tokens a second, up to what comes in a second.
+func newRates(perSecond float64) *rates {
+	return &rates{
+		perSecond: rate.Limit(perSecond),
+		burst:     int(max(1, min(math.Ceil(perSecond), math.MaxInt32))),
+		buckets:   newLRU[string, *rate.Limiter](mostKeys),
+	}
+}
+
+// take takes a token out of a key's bucket, or says how long to wait for one.
+func (r *rates) take(key string, now time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	bucket, ok := r.buckets.get(key)
+	if !ok {
+		bucket = rate.NewLimiter(r.perSecond, r.burst)
+		r.buckets.put(key, bucket)
+	}
+	reservation := bucket.ReserveN(now, 1)
+	if wait := reservation.DelayFrom(now); wait > 0 {
+		reservation.CancelAt(now)
+		return &TooManyError{RetryAfter: wait}
+	}
+	return nil
+}
+
+// So many wrong credentials from one address within a window, and it has to wait.
+const (
+	mostFailures  = 20
+	failureWindow = time.Minute
+	failureWait   = time.Minute
+)
+
+// failures counts wrong credentials by address.
+type failures struct {
+	mu    sync.Mutex
+	count *lru[string, failed]
+}
+
+type failed struct {
+	since time.Time // when the window began
+	times int
+	until time.Time // when it may try again
+}
+
+func newFailures() *failures { return &failures{count: newLRU[string, failed](mostKeys)} }
+
+// locked says how long an address has to wait, if it has to.
+func (f *failures) locked(address string, now time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if entry, ok := f.count.get(address); ok && now.Before(entry.until) {
+		return &TooManyError{RetryAfter: entry.until.Sub(now)}
+	}
+	return nil
+}
+
+func (f *failures) add(address string, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	entry, ok := f.count.get(address)
+	if !ok || now.Sub(entry.since) >= failureWindow {
+		entry = failed{since: now, until: entry.until}
+	}
+	if entry.times++; entry.times >= mostFailures {
+		entry = failed{since: now, until: now.Add(failureWait)}
+	}
+	f.count.put(address, entry)
+}
+
+// addressKey is what an address is counted by: the IP without its port, of IPv6 the network of 64 bits, which one visitor
+// has all of.
+func addressKey(remote string) string {
+	ip, err := netip.ParseAddr(hostOf(remote))
+	if err != nil {
+		return "local" // a Unix socket has no address
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		if network, err := ip.Prefix(64); err == nil {
+			return network.String()
+		}
+	}
+	return ip.String()
+}
