@@ -12,9 +12,13 @@ type missingTokens struct {
 	asked  []string  // the user's own tokens, which hold in typed files too
 }
 
+// usualTokens stand for a missing cell in any CSV file.
+func usualTokens() [5]string { return [5]string{"NA", "N/A", "NaN", "null", "?"} }
+
 func newMissingTokens(asked []string) *missingTokens {
 	m := &missingTokens{asked: asked}
-	for _, token := range append([]string{"NA", "N/A", "NaN", "null", "?"}, asked...) {
+	usual := usualTokens()
+	for _, token := range append(usual[:], asked...) {
 		if token = strings.TrimSpace(token); token == "" {
 			continue
 		}
