@@ -47,7 +47,7 @@ func (e *Explanation) attributions(row, output int, top *top) []Attribution {
 			a.Value = column.Text(row)
 		}
 		if a.Observed {
-			a.PPositive = positive(a.Mean, a.Std)
+			a.PPositive = Positive(a.Mean, a.Std)
 		}
 		if e.StandardError != nil {
 			a.StandardError = e.of(e.StandardError, row, output, len(e.Players))[d]

@@ -2,9 +2,9 @@ package explain
 
 import "math"
 
-// positive is P(φ > 0) = Φ(mean/std) for φ ~ N(mean, std²). Without spread it is
+// Positive is P(φ > 0) = Φ(mean/std) for φ ~ N(mean, std²). Without spread it is
 // what mean is; at mean 0 neither side is likelier.
-func positive(mean, std float64) float64 {
+func Positive(mean, std float64) float64 {
 	if std == 0 {
 		switch {
 		case mean > 0:

@@ -27,18 +27,18 @@ func TestUpperIsTheNormalDistribution(t *testing.T) {
 func TestPositive(t *testing.T) {
 	for _, std := range []float64{1e-300, 1e-9, 1, 1e200} {
 		for _, z := range []float64{-30, -3, -0.5, 0, 0.5, 3, 30} {
-			got, want := positive(z*std, std), distuv.UnitNormal.CDF(z)
+			got, want := Positive(z*std, std), distuv.UnitNormal.CDF(z)
 			if math.Abs(got-want) > 1e-12*want {
 				t.Errorf("P(N(%g, %g²) > 0) = %v, want %v", z*std, std, got, want)
 			}
 		}
 	}
 	for mean, want := range map[float64]float64{2: 1, -1e-300: 0, 0: 0.5} {
-		if got := positive(mean, 0); got != want {
+		if got := Positive(mean, 0); got != want {
 			t.Errorf("P(%g > 0) = %v, want %v", mean, got, want)
 		}
 	}
-	if got := positive(math.NaN(), 0); !math.IsNaN(got) {
+	if got := Positive(math.NaN(), 0); !math.IsNaN(got) {
 		t.Errorf("P(NaN > 0) = %v, want NaN", got)
 	}
 }

@@ -6,7 +6,7 @@ import "math"
 // that is not observed has φ = 0. Of two that are 0 without doubt, it is a half.
 func (e *Explanation) PGreater(row, output, a, b int) float64 {
 	mean, std := e.means(row, output), e.stds(row, output)
-	return positive(mean[a]-mean[b], math.Hypot(std[a], std[b]))
+	return Positive(mean[a]-mean[b], math.Hypot(std[a], std[b]))
 }
 
 // PLarger is P(|φ_a| > |φ_b|) of two players of a row: how sure it is that the one matters more than the other, whichever

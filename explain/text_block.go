@@ -173,7 +173,7 @@ func (c *column) add(text string) {
 // direction says what p_positive means.
 func direction(mean, std float64) string {
 	const sure = 0.95
-	switch p := positive(mean, std); {
+	switch p := Positive(mean, std); {
 	case math.IsNaN(p):
 		return "unknown"
 	case mean == 0 && std == 0:
