@@ -1,0 +1,38 @@
+package eval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// NDCG tells how far a ranking by score puts first what has most gain, from 0 to 1:
+//
+//	DCG = Σ_i gain(i) / log₂(i + 1),   nDCG = DCG / (the largest DCG of any ranking)
+//
+// where gain(i) is that of the i-th in order of falling score, from i = 1. Those of equal score each
+// count with the mean of their gains, as they do on average if ties are broken by chance. It is NaN if no
+// gain is positive.
+func NDCG(gain, score []float64) float64 {
+	return discounted(gain, score) / discounted(gain, gain)
+}
+
+// discounted is the DCG of gains in order of falling score.
+func discounted(gain, score []float64) float64 {
+	order := make([]int, len(gain))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	sum := 0.0
+	for from := 0; from < len(order); {
+		to, gains, discounts := from, 0.0, 0.0
+		for ; to < len(order) && score[order[to]] == score[order[from]]; to++ {
+			gains += gain[order[to]]
+			discounts += 1 / math.Log2(float64(to+2))
+		}
+		sum += gains / float64(to-from) * discounts
+		from = to
+	}
+	return sum
+}
