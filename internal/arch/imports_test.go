@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"report":                    {".", "explain", "eval", "table"},
 	"eval":                      {},
 	"shapley":                   {},
+	"serve/internal/watch":      {"explain", "eval", "table"},
 	"table":                     {arrow},
 	"serve/internal/gate":       {},
 	"serve/internal/ui":         {".", "table"},

@@ -1,0 +1,298 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/explain"
+)
+
+// A window is the last ten minutes, in buckets of a minute: at most that much older than the scrape.
+const (
+	bucketTime = time.Minute
+	buckets    = 10
+)
+
+// mostSeries is how many pairs of an output and a player of one model are shown. Of a model with more, the players
+// of most weight in training are.
+const mostSeries = 1000
+
+// Drift shows, for each model, what its attributions were like in the last ten minutes. Of player d, over the rows of
+// the window:
+//
+//	psi_attribution_abs_mean  mean of |f_d|, 0 where it is missing
+//	psi_attribution_std_mean  mean of σ_d, 0 where it is missing
+//	psi_missing_ratio         share of the rows that lack it
+//	psi_importance_ndcg       Σ_i a(i) / log₂(i + 1) over the same sum in training's order,
+//
+// where a is training's mean |f_d|, and the i-th player is that of the window's order by mean |f_d|: 1 if the order is
+// training's, less if players that mattered much then matter less now ([eval.NDCG]).
+//
+// It is a prometheus.Collector that reads the windows when it is asked. Buckets hold sums, so its memory does not grow with rows.
+type Drift struct {
+	now   func() time.Time
+	start time.Time
+
+	mu     sync.Mutex
+	models map[string]*DriftWindow
+}
+
+// NewDrift takes the time from now, such as time.Now.
+func NewDrift(now func() time.Time) *Drift {
+	return &Drift{now: now, start: now(), models: map[string]*DriftWindow{}}
+}
+
+// DriftWindow is the last ten minutes of one model.
+type DriftWindow struct {
+	drift            *Drift
+	model            string
+	outputs, players []string
+	at               map[string]int // of an output
+	reference        [][]float64
+	shown            []int // players
+
+	mu      sync.Mutex
+	buckets [buckets]bucket
+	scratch sync.Pool // of *sums
+}
+
+// bucket is the sums of one minute.
+type bucket struct {
+	minute int64 // since the drift's start
+	sums
+}
+
+// sums are over rows. Explanations may be of some outputs only, so rows are counted for each.
+type sums struct {
+	rows      int
+	ofOutput  []int     // rows
+	size, std []float64 // [outputs, players]: Σ |f_d|, Σ σ_d
+	missing   []int     // [players]: rows
+}
+
+func newSums(outputs, players int) sums {
+	return sums{
+		ofOutput: make([]int, outputs), missing: make([]int, players),
+		size: make([]float64, outputs*players), std: make([]float64, outputs*players),
+	}
+}
+
+func (s *sums) clear() {
+	s.rows = 0
+	clear(s.ofOutput)
+	clear(s.size)
+	clear(s.std)
+	clear(s.missing)
+}
+
+func (s *sums) add(o *sums) {
+	s.rows += o.rows
+	addTo(s.ofOutput, o.ofOutput)
+	addTo(s.size, o.size)
+	addTo(s.std, o.std)
+	addTo(s.missing, o.missing)
+}
+
+func addTo[T int | float64](to, from []T) {
+	for i, v := range from {
+		to[i] += v
+	}
+}
+
+// Watch starts a window for a model. The reference is training's mean |f_d| of each output and player; nil if it is not
+// known. There is one window for a name, that of the version that requests without a version get: one that is there
+// is replaced, and what is still told to it is not shown.
+func (d *Drift) Watch(model string, outputs, players []string, reference [][]float64) (*DriftWindow, error) {
+	if reference != nil && len(reference) != len(outputs) {
+		return nil, fmt.Errorf("watch: model %q: the reference has %d outputs, not %d", model, len(reference), len(outputs))
+	}
+	for c, list := range reference {
+		if len(list) != len(players) {
+			return nil, fmt.Errorf("watch: model %q: the reference of output %q has %d players, not %d", model, outputs[c], len(list), len(players))
+		}
+	}
+	w := &DriftWindow{drift: d, model: model, outputs: outputs, players: players, reference: reference, at: map[string]int{}}
+	for c, output := range outputs {
+		w.at[output] = c
+	}
+	w.shown = shownPlayers(len(outputs), len(players), reference)
+	for i := range w.buckets {
+		w.buckets[i] = bucket{math.MinInt64, newSums(len(outputs), len(players))}
+	}
+	w.scratch.New = func() any { s := newSums(len(outputs), len(players)); return &s }
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.models[model] = w
+	return w, nil
+}
+
+// shownPlayers are all, or those of most weight in training.
+func shownPlayers(outputs, players int, reference [][]float64) []int {
+	list, weight := make([]int, players), make([]float64, players)
+	for i := range list {
+		list[i] = i
+	}
+	for _, sizes := range reference {
+		addTo(weight, sizes)
+	}
+	most := max(1, mostSeries/outputs)
+	if players <= most {
+		return list
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
+	return list[:most]
+}
+
+// Close ends the window; its labels are gone.
+func (w *DriftWindow) Close() {
+	w.drift.mu.Lock()
+	defer w.drift.mu.Unlock()
+	if w.drift.models[w.model] == w {
+		delete(w.drift.models, w.model)
+	}
+}
+
+// Observe takes the rows of an explanation into the window. It leaves out what is no attribution of the model: differences
+// from a row or between classes, groups of players that a caller made, and numbers that are not finite.
+func (w *DriftWindow) Observe(e *explain.Explanation) {
+	if e.Against != "" || e.Rows == 0 || !slices.Equal(e.Players, w.players) {
+		return
+	}
+	s := w.scratch.Get().(*sums)
+	defer w.scratch.Put(s)
+	s.clear()
+	if !w.sum(s, e) {
+		return
+	}
+	minute := w.drift.minute()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := &w.buckets[((minute%buckets)+buckets)%buckets]
+	if b.minute != minute { // of another ten minutes, before or, if the clock was set back, after
+		b.minute = minute
+		b.clear()
+	}
+	b.add(s)
+}
+
+// sum adds up the rows and reports whether all sums are finite.
+func (w *DriftWindow) sum(s *sums, e *explain.Explanation) bool {
+	players := len(w.players)
+	known := false
+	for o, output := range e.Outputs {
+		c, ok := w.at[output]
+		if !ok {
+			continue
+		}
+		known = true
+		s.ofOutput[c] = e.Rows
+		size, std := s.size[c*players:(c+1)*players], s.std[c*players:(c+1)*players]
+		for row := range e.Rows {
+			from := (row*len(e.Outputs) + o) * players
+			f, sigma := e.Mean[from:from+players], e.Std[from:from+players]
+			for d, v := range f {
+				size[d] += math.Abs(v)
+				std[d] += sigma[d]
+			}
+		}
+		for d := range players {
+			if sum := size[d] + std[d]; math.IsNaN(sum) || math.IsInf(sum, 0) {
+				return false
+			}
+		}
+	}
+	s.rows = e.Rows
+	for row := range e.Rows {
+		for d, observed := range e.Observed[row*players : (row+1)*players] {
+			if !observed {
+				s.missing[d]++
+			}
+		}
+	}
+	return known
+}
+
+// minute is the number of the present one. Of two readings of time.Now the difference does not depend on the wall clock.
+func (d *Drift) minute() int64 {
+	return int64(math.Floor(float64(d.now().Sub(d.start)) / float64(bucketTime)))
+}
+
+// total is the sums of the window.
+func (w *DriftWindow) total() sums {
+	now := w.drift.minute()
+	all := newSums(len(w.outputs), len(w.players))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.buckets {
+		if b := &w.buckets[i]; b.minute > now-buckets && b.minute <= now {
+			all.add(&b.sums)
+		}
+	}
+	return all
+}
+
+var (
+	sizeDesc    = prometheus.NewDesc("psi_attribution_abs_mean", "Mean size of a player's attributions in the last ten minutes.", []string{"model", "output", "player"}, nil)
+	stdDesc     = prometheus.NewDesc("psi_attribution_std_mean", "Mean standard deviation of a player's attributions in the last ten minutes.", []string{"model", "output", "player"}, nil)
+	missingDesc = prometheus.NewDesc("psi_missing_ratio", "Share of the rows of the last ten minutes that lack the player.", []string{"model", "player"}, nil)
+	ndcgDesc    = prometheus.NewDesc("psi_importance_ndcg", "How far players rank in the last ten minutes as they did in training; 1 is alike.", []string{"model", "output"}, nil)
+	driftDesc   = prometheus.NewDesc("psi_drift_rows", "Explained rows of the last ten minutes.", []string{"model"}, nil)
+)
+
+// Describe is of prometheus.Collector.
+func (d *Drift) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{sizeDesc, stdDesc, missingDesc, ndcgDesc, driftDesc} {
+		to <- desc
+	}
+}
+
+// Collect is of prometheus.Collector. A window without rows shows only that.
+func (d *Drift) Collect(to chan<- prometheus.Metric) {
+	d.mu.Lock()
+	windows := make([]*DriftWindow, 0, len(d.models))
+	for _, w := range d.models {
+		windows = append(windows, w)
+	}
+	d.mu.Unlock()
+	for _, w := range windows {
+		w.collect(to)
+	}
+}
+
+func (w *DriftWindow) collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	all, model := w.total(), labelValue(w.model)
+	gauge(driftDesc, float64(all.rows), model)
+	if all.rows == 0 {
+		return
+	}
+	for _, d := range w.shown {
+		gauge(missingDesc, float64(all.missing[d])/float64(all.rows), model, labelValue(w.players[d]))
+	}
+	for c, output := range w.outputs {
+		rows, from := float64(all.ofOutput[c]), c*len(w.players)
+		if rows == 0 {
+			continue
+		}
+		for _, d := range w.shown {
+			player := labelValue(w.players[d])
+			gauge(sizeDesc, all.size[from+d]/rows, model, labelValue(output), player)
+			gauge(stdDesc, all.std[from+d]/rows, model, labelValue(output), player)
+		}
+		if w.reference == nil {
+			continue
+		}
+		if ndcg := eval.NDCG(w.reference[c], all.size[from:from+len(w.players)]); !math.IsNaN(ndcg) {
+			gauge(ndcgDesc, ndcg, model, labelValue(output))
+		}
+	}
+}
