@@ -39,7 +39,7 @@ type token struct {
 // NewToken draws a token. The secret is for the caller, and stored nowhere; the line, without a line's end, is for the
 // token file.
 func NewToken(name string, allowed Permission) (secret, line string, err error) {
-	if err := checkName(name); err != nil {
+	if err := checkTokenName(name); err != nil {
 		return "", "", err
 	}
 	if allowed == Public || !(Infer | Admin | Metrics).Has(allowed) {
@@ -52,13 +52,21 @@ func NewToken(name string, allowed Permission) (secret, line string, err error) 
 	return secret, fmt.Sprintf("%s %s %s%x", name, allowed, hashPrefix, hash), nil
 }
 
-// checkName takes names that are safe in a line, a log and a list.
+// checkName takes names that are safe in a log, and not too long to be kept.
 func checkName(name string) error {
-	bad := func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }
-	if name == "" || len(name) > mostName || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) || name[0] == '#' {
-		return fmt.Errorf("%.40q is no name for a token: use letters, digits and signs without spaces, 1 to %d bytes, not # first", name, mostName)
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || len(name) > mostName || !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) {
+		return fmt.Errorf("%.40q is no name: use letters, digits and signs, 1 to %d bytes", name, mostName)
 	}
 	return nil
+}
+
+// checkTokenName takes names that are safe in a line, too.
+func checkTokenName(name string) error {
+	if strings.Contains(name, " ") || strings.HasPrefix(name, "#") {
+		return fmt.Errorf("%.40q is no name for a token: it may not hold spaces nor begin with #", name)
+	}
+	return checkName(name)
 }
 
 // parseTokens reads a token file: lines NAME PERMISSIONS HASH, empty lines and lines that begin with #. A name may stand
@@ -90,7 +98,7 @@ func parseToken(line string) (token, error) {
 	if len(fields) != 3 {
 		return token{}, fmt.Errorf("%d fields instead of NAME PERMISSIONS HASH: make lines with psi serve token", len(fields))
 	}
-	if err := checkName(fields[0]); err != nil {
+	if err := checkTokenName(fields[0]); err != nil {
 		return token{}, err
 	}
 	allowed, err := ParsePermission(fields[1])

@@ -240,7 +240,7 @@ func FuzzTokens(f *testing.F) {
 		}
 		var again strings.Builder
 		for _, token := range tokens {
-			if checkName(token.name) != nil || token.allowed == Public || !(Infer | Admin | Metrics).Has(token.allowed) {
+			if checkTokenName(token.name) != nil || token.allowed == Public || !(Infer | Admin | Metrics).Has(token.allowed) {
 				t.Fatalf("token %+v", token)
 			}
 			fmt.Fprintf(&again, "%s %s sha256:%x\n", token.name, token.allowed, token.hash)
