@@ -207,7 +207,8 @@ func TestPromtoolAccepts(t *testing.T) {
 		t.Skip("promtool is not installed; it is part of the package prometheus")
 	}
 	m, _ := busy()
-	drift, log := NewDrift(time.Now), newLogCounts()
+	drift := NewDrift(time.Now)
+	log := openLog(t, LogOptions{Dir: t.TempDir()})
 	m.Register(drift, log)
 	w, err := drift.Watch("adult", []string{"y"}, []string{"x0", "x1"}, [][]float64{{1, 2}})
 	if err != nil {
