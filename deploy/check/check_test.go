@@ -1,0 +1,142 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each file that is right is broken in one place at a time; the checks must name what is wrong there.
+
+// broken writes a copy of a file in which old, which must be there, stands as changed, and returns its name.
+func broken(t *testing.T, name, old, changed string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(content), old) {
+		t.Fatalf("%s has no %q", name, old)
+	}
+	copied := filepath.Join(t.TempDir(), filepath.Base(name))
+	if err := os.WriteFile(copied, []byte(strings.ReplaceAll(string(content), old, changed)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+func expect(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("right, but: %v", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("got %v, want an error with %q", err, want)
+	}
+}
+
+func TestManifests(t *testing.T) {
+	const plain = "../kubernetes/psi.yaml"
+	for _, test := range []struct{ old, changed, want string }{
+		{"kind: Service", "kind: Service", ""},
+		{"replicas: 2", "replica: 2", `unknown field "spec.replica"`},
+		{"replicas: 2", "replicas: two", "cannot unmarshal string"},
+		{"replicas: 2", "replicas: -2", "must be greater than or equal to 0"},
+		{"kind: PodDisruptionBudget", "kind: PodBudget", "is unknown"},
+		{"{name: tmp, mountPath: /tmp}", "{name: temp, mountPath: /tmp}", `Not found: "temp"`},
+		{"readOnlyRootFilesystem: true", "readOnlyRootFilesystem: 1", "cannot unmarshal number"},
+		{"capabilities: {drop: [ALL]}", "capabilities: {drop: [CHOWN]}", "unrestricted capabilities"},
+		{"runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot"},
+		{"allowPrivilegeEscalation: false", "allowPrivilegeEscalation: true", "allowPrivilegeEscalation"},
+		{"targetPort: http", "targetPort: web", "no container listens at web"},
+		{"{port: metrics}", "{port: meters}", "no container listens at meters"},
+		{"defaultMode: 0440", "defaultMode: 0444", "open to others"},
+		{"terminationGracePeriodSeconds: 35", "terminationGracePeriodSeconds: 25", "is killed after 25s"},
+		{"- \"--token-file=/etc/psi/tokens/tokens\"", "- --ui", "asks nobody"},
+		{"- \"--token-file=/etc/psi/tokens/tokens\"", "- --insecure", "--insecure is true"},
+		{"memory: 1Gi", "memory: 1GiB", "quantities must match"},
+		{"memory: 512Mi", "memory: 512Gi", "must be less than or equal to memory limit"},
+	} {
+		name := broken(t, plain, test.old, test.changed)
+		t.Run(test.changed, func(t *testing.T) { expect(t, manifests([]string{name}, t.Output()), test.want) })
+	}
+}
+
+func TestSelectorsSelect(t *testing.T) {
+	name := broken(t, "../kubernetes/psi.yaml", "  selector:\n    app.kubernetes.io/name: psi", "  selector:\n    app.kubernetes.io/name: phi")
+	expect(t, manifests([]string{name}, t.Output()), "Service psi selects no pod")
+}
+
+func TestCustomResources(t *testing.T) {
+	crds := os.Getenv("KSERVE_CRDS") // set by .ci/deploy, which fetches them
+	if crds == "" {
+		t.Skip("KSERVE_CRDS names no directory")
+	}
+	for _, test := range []struct{ file, old, changed, want string }{
+		{"runtime.yaml", "kind: ServingRuntime", "kind: ServingRuntime", ""},
+		{"runtime.yaml", "protocolVersions:", "protocols:", "unknown field spec.protocols"},
+		{"runtime.yaml", "autoSelect: true", "autoSelect: yes please", "must be of type boolean"},
+		{"runtime.yaml", "  containers:", "  container:", "spec.containers: Required value"},
+		{"inferenceservice.yaml", "kind: InferenceService", "kind: InferenceService", ""},
+		{"inferenceservice.yaml", "modelFormat: {name: psi", "modelFormat: {nam: psi", "modelFormat.name: Required value"},
+		{"inferenceservice.yaml", "scaleMetric: cpu", "scaleMetric: rows", "Unsupported value"},
+		{"inferenceservice.yaml", "    timeout: 30", "    timeout: 30\n    timeout: 40", "already set in map"},
+		{"inferenceservice.yaml", "v1beta1", "v1beta9", "is unknown"},
+	} {
+		name := broken(t, "../kserve/"+test.file, test.old, test.changed)
+		t.Run(test.changed, func(t *testing.T) { expect(t, manifests([]string{"-crds", crds, name}, t.Output()), test.want) })
+	}
+}
+
+func TestDockerfile(t *testing.T) {
+	for _, test := range []struct{ old, changed, want string }{
+		{"USER 65532:65532", "USER 65532:65532", ""},
+		{"USER 65532:65532", "USER root", "runs as"},
+		{"COPY --from=build-static", "COPY --from=build", "a stage that is not there"},
+		{"\nCOPY . .", "\nCOPPY . .", "unknown instruction: COPPY"},
+		{`ENTRYPOINT ["/opt/psi/psi"]`, "ENTRYPOINT /opt/psi/psi", "JSONArgsRecommended"},
+		{`"--token-file", "/run/secrets/psi/tokens"`, `"--insecure"`, "want a server that asks for tokens"},
+		{"image.revision", "image.commit", "no label org.opencontainers.image.revision"},
+		{" AS static", " as static", "FromAsCasing"},
+		{"/out/psi /opt/psi/psi", "/out/psi", "COPY requires at least two arguments"},
+	} {
+		name := broken(t, "../container/Dockerfile", test.old, test.changed)
+		t.Run(test.changed, func(t *testing.T) { expect(t, dockerfile([]string{name, "static", "onnx"}, t.Output()), test.want) })
+	}
+}
+
+func TestStage(t *testing.T) {
+	var out strings.Builder
+	if err := stage([]string{"../container/Dockerfile", "build-static"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"export GOEXPERIMENT=simd\n", "\nCGO_ENABLED=0 ", "-o /out/psi ./cmd/psi\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "mod download") {
+		t.Errorf("commands of another stage are in\n%s", out.String())
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	const names = "# TYPE psi_requests_total counter\n# TYPE psi_pass_rows histogram\n# TYPE go_threads gauge\n"
+	for _, test := range []struct{ rules, want string }{
+		{"rate(psi_requests_total[5m]) > 0 and psi_pass_rows_bucket", ""},
+		{"psi_requests_total and psi_pass_rows_max", "names psi_pass_rows_max"},
+		{"psi_requests_total_bucket and psi_pass_rows_sum", "names psi_requests_total_bucket"},
+		{"psi_requests_total", "nothing looks at psi_pass_rows"},
+		{"psi_requests_total psi_pass_rows_count request_explain_seconds_sum", "names request_explain_seconds_sum"},
+	} {
+		dir := t.TempDir()
+		scrape, rules := filepath.Join(dir, "scrape"), filepath.Join(dir, "rules")
+		for name, content := range map[string]string{scrape: names, rules: test.rules} {
+			if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(test.rules, func(t *testing.T) { expect(t, metrics([]string{"-names", scrape, rules}, t.Output()), test.want) })
+	}
+}
