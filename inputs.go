@@ -22,7 +22,7 @@ type Input struct {
 	Whole     bool // the ends of all bins are whole, so that the numbers seem to be
 
 	// Typical is a usual cell of that kind, TypicalLabel one of a category: the median and the commonest label of the rows
-	// that the model keeps. A model that keeps none has the cell nearest to the mean, and the first label.
+	// that the model keeps. A model that keeps none has a guess (see usual) and the first label.
 	Typical      float64
 	TypicalLabel string
 }
@@ -46,7 +46,7 @@ func (m *Model) input(column int) Input {
 	if n := len(p.Edges); n > 0 {
 		in.Low, in.High = p.Edges[0], p.Edges[n-1]
 		in.Whole = !slices.ContainsFunc(p.Edges, func(v float64) bool { return v != math.Trunc(v) })
-		in.Typical = closest(p.Edges, m.middle(d))
+		in.Typical = m.usual(d)
 	}
 	if len(p.Levels) > 0 {
 		in.TypicalLabel = p.Levels[m.commonest(d)]
@@ -67,8 +67,24 @@ func closest(edges []float64, v float64) float64 {
 	})
 }
 
-// middle is the median of a numeric player's cells among the rows that are kept, else the mean of training.
-func (m *Model) middle(d int) float64 {
+// usual is a cell that a numeric player is likely to have: the median of the rows that are kept. Without rows, of few
+// values it is the one nearest to the mean; of many, the middle of the bins is the median unless so many cells are equal
+// that the quantiles fall together, and then the mean lies nearer to an end.
+func (m *Model) usual(d int) float64 {
+	p := &m.manifest.Encoder.Players[d]
+	n := len(p.Edges)
+	switch seen := m.kept(d); {
+	case len(seen) > 0:
+		slices.Sort(seen)
+		return closest(p.Edges, seen[len(seen)/2])
+	case n <= m.manifest.Encoder.Bins:
+		return closest(p.Edges, p.Centre)
+	}
+	return closest([]float64{p.Edges[0], p.Edges[n/2], p.Edges[n-1]}, p.Centre)
+}
+
+// kept are a numeric player's cells in the rows that are kept.
+func (m *Model) kept(d int) []float64 {
 	p := &m.manifest.Encoder.Players[d]
 	var seen []float64
 	for i, b := 0, m.reference; b != nil && i < b.Rows; i++ {
@@ -77,11 +93,7 @@ func (m *Model) middle(d int) float64 {
 			seen = append(seen, p.Centre+p.Scale*float64(cell[1]))
 		}
 	}
-	if len(seen) == 0 {
-		return p.Centre
-	}
-	slices.Sort(seen)
-	return seen[len(seen)/2]
+	return seen
 }
 
 // commonest is the level that most of the kept rows have, the first if none are kept.

@@ -11,19 +11,25 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// furnished is rows with a column of each kind, one of them with a mean far above its median.
+// furnished is rows with a column of each kind, and numbers most of which are 0, of few values, and with a mean far above the median.
 func furnished(t testing.TB, n int) *table.Table {
 	t.Helper()
 	rows := gappy(t, n)
-	gains, days, truths, sizes := make([]float64, n), make([]time.Time, n), make([]bool, n), make([]string, n)
+	gains, few, squares := make([]float64, n), make([]float64, n), make([]float64, n)
+	days, truths, sizes := make([]time.Time, n), make([]bool, n), make([]string, n)
 	for i := range n {
-		gains[i] = float64(i * i)
+		if i%5 == 0 {
+			gains[i] = float64(1000 + i)
+		}
+		few[i] = []float64{1, 2, 8}[i%3]
+		squares[i] = float64(i * i)
 		days[i] = time.Unix(int64(86400*i), 0)
 		truths[i] = i%4 != 0
 		sizes[i] = []string{"large", "small", "small", "odd"}[i%4]
 	}
 	all, err := table.New(append([]*table.Column{
-		table.NumberColumn("gain", gains, nil), table.TimeColumn("day", days, nil), table.BooleanColumn("truth", truths, nil), table.CategoryColumn("size", sizes, nil),
+		table.NumberColumn("gain", gains, nil), table.NumberColumn("few", few, nil), table.NumberColumn("square", squares, nil),
+		table.TimeColumn("day", days, nil), table.BooleanColumn("truth", truths, nil), table.CategoryColumn("size", sizes, nil),
 	}, rows.Columns...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -62,8 +68,14 @@ func TestInputs(t *testing.T) {
 	if x := inputNamed(t, m, "x1"); x.Whole || !(x.Low <= x.Typical && x.Typical <= x.High) {
 		t.Errorf("%+v", x)
 	}
-	if gain := inputNamed(t, m, "gain"); gain.Low < 0 || gain.Low > 100 || gain.High < 290*290 || math.Abs(gain.Typical-30000) > 2500 {
-		t.Errorf("the mean of gain is 30,000: %+v", gain)
+	if gain := inputNamed(t, m, "gain"); gain.Low != 0 || gain.High < 1200 || gain.Typical != 0 {
+		t.Errorf("most gains are 0: %+v", gain)
+	}
+	if few := inputNamed(t, m, "few"); few.Typical != 2 {
+		t.Errorf("2 of 1, 2 and 8 is nearest to their mean: %+v", few)
+	}
+	if square := inputNamed(t, m, "square"); math.Abs(square.Typical-150*150) > 2500 {
+		t.Errorf("the median of the squares is 150²: %+v", square)
 	}
 	if base := m.Base(); len(base) != 1 || base[0] != explained(t, m, rows, psi.Explain{To: 1}).Base[0] {
 		t.Errorf("base %v", base)
@@ -87,8 +99,11 @@ func TestInputsOfKeptRows(t *testing.T) {
 		if size := inputNamed(t, m, "size"); size.TypicalLabel != "small" {
 			t.Errorf("half of the rows are small: %q", size.TypicalLabel)
 		}
-		if gain := inputNamed(t, m, "gain"); math.Abs(gain.Typical-150*150) > 2500 {
-			t.Errorf("the median of gain is 150², not %g", gain.Typical)
+		if square := inputNamed(t, m, "square"); math.Abs(square.Typical-150*150) > 2500 {
+			t.Errorf("the median of the squares is 150², not %g", square.Typical)
+		}
+		if gain := inputNamed(t, m, "gain"); gain.Typical != 0 {
+			t.Errorf("most gains are 0, not %g", gain.Typical)
 		}
 		if day := inputNamed(t, m, "day"); day.Typical < 100*86400 || day.Typical > 200*86400 {
 			t.Errorf("the middle of 300 days is %g", day.Typical/86400)
