@@ -6,6 +6,6 @@ export default defineConfig({
     outDir: "build",
     target: "node20",
     ssr: true,
-    rollupOptions: { input: { maths: "test/maths.test.ts", browser: "test/browser.ts" }, output: { entryFileNames: "[name].mjs" } },
+    rollupOptions: { input: { maths: "test/maths.test.ts", live: "test/live.test.ts", browser: "test/browser.ts", page: "test/page.ts" }, output: { entryFileNames: "[name].mjs" } },
   },
 });

@@ -4,6 +4,7 @@ export interface Attribution {
   observed: boolean;
   mean: number;
   std: number;
+  chances?: { positive: number | null; top: number | null }; // of being above 0, and among the largest; a report does not carry them, an unknown cell has none
 }
 
 /** How players are put in order. "sure" is by the size that is left when z standard deviations are taken off,

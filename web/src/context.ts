@@ -1,10 +1,10 @@
 import type { Order } from "./attribution.ts";
 import type { Importance, Report } from "./document.ts";
 import type { Explainer, StoredRows } from "./explainer.ts";
-import { shorten } from "./words.ts";
+import { type Choices, type Subject, sum, unit } from "./subject.ts";
 
 /** What pages share: the document, where explanations come from, and what the reader chose. */
-export class Context {
+export class Context implements Choices {
   output = 0;
   z: number;
   order: Order = "sure";
@@ -51,27 +51,18 @@ export class Context {
     return this.report.outputs[this.output];
   }
 
+  get subject(): Subject {
+    const { model, scale } = this.report;
+    return { target: model.target, scale, outputName: this.outputName, classes: model.classes };
+  }
+
   /** What attributions are measured in, for an axis. */
   get unit(): string {
-    switch (this.report.scale) {
-      case "logit":
-        return `log odds of ${shorten(this.outputName, 24)}`;
-      case "score":
-        return `score of ${shorten(this.outputName, 24)}`;
-      default:
-        return shorten(this.report.model.target, 32);
-    }
+    return unit(this.subject);
   }
 
   /** What attributions add up to. */
   get sum(): string {
-    switch (this.report.scale) {
-      case "logit":
-        return `the log odds of ${this.outputName}`;
-      case "score":
-        return `the score of ${this.outputName}`;
-      default:
-        return `the predicted ${this.report.model.target}`;
-    }
+    return sum(this.subject);
   }
 }

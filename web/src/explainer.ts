@@ -10,12 +10,13 @@ export interface Explained {
   predictionStd: number;
   hiddenStd: number; // the part of predictionStd that is due to missing cells
   probability: number | null;
+  likeliest: string; // class, or the only output
   attributions: Attribution[];
 }
 
 /** Where explanations come from: the rows that a report carries, or a server that is asked. */
 export interface Explainer {
-  explain(row: number, output: number): Promise<Explained>;
+  explain(row: number, output: number, signal?: AbortSignal): Promise<Explained>;
 }
 
 /** The rows that a report carries. */
@@ -74,6 +75,7 @@ export class StoredRows implements Explainer {
       predictionStd: this.predictionStd(row, output),
       hiddenStd: this.hiddenStds[this.line(row, output)],
       probability: this.probability(row, output),
+      likeliest: this.report.model.classes?.[this.label(row)] ?? this.report.outputs[output],
       attributions: this.report.players.map((_, d) => this.attribution(row, output, d)),
     });
   }

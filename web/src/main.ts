@@ -3,6 +3,8 @@ import { Context } from "./context.ts";
 import type { Report } from "./document.ts";
 import { h, select } from "./dom.ts";
 import { StoredRows } from "./explainer.ts";
+import { Live } from "./live/page.ts";
+import type { Places } from "./live/server.ts";
 import { columns } from "./pages/columns.ts";
 import { data } from "./pages/data.ts";
 import { effects } from "./pages/effects.ts";
@@ -161,3 +163,5 @@ function figurePadding(width: number): number {
 
 const source = document.getElementById("report");
 if (source) new Viewer(JSON.parse(source.textContent ?? "") as Report);
+const live = document.getElementById("live");
+if (live) new Live(JSON.parse(live.textContent ?? "") as Places);

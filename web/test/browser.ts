@@ -3,14 +3,13 @@
 // refused styles and scripts, of requests, of sideways scrolling and of serious faults that axe finds. Then a reader
 // goes through it by keyboard.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { faults, launch, sideways } from "./chromium.ts";
 
 const [executablePath, directory, ...reports] = process.argv.slice(2);
 const ids = ["predicts", "trust", "columns", "effects", "rows", "pairs", "data", "provenance"];
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const mostBytes = 2_000_000, mostToOpen = 2000;
 
 /** Opens a report and notes all that goes wrong in it. */
@@ -33,19 +32,6 @@ const show = async (page: Page, id: string) => {
   if (id === "rows") await page.waitForSelector("article.row svg");
 };
 
-interface Violation { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }
-
-interface Axe { run(where: object, how: object): Promise<{ violations: Violation[] }> }
-
-/** The faults that axe finds in what is shown; of a picture it sees the whole, not the thousand dots inside. The script is
- * run by the debugger, which the page's policy does not bind. */
-async function faults(page: Page): Promise<Violation[]> {
-  await page.evaluate(axe);
-  return page.evaluate(async () => (await (window as unknown as { axe: Axe }).axe.run(
-    { include: [["header"], ["nav"], [".page.shown"]], exclude: [[".plot > *"]] },
-    { resultTypes: ["violations"] })).violations);
-}
-
 async function look(browser: Browser, report: string): Promise<void> {
   const name = basename(report, ".html");
   for (const width of [1280, 390]) {
@@ -59,14 +45,14 @@ async function look(browser: Browser, report: string): Promise<void> {
         await show(page, id);
         await page.mouse.move(0, 0);
         await page.screenshot({ path: join(directory, `${name}-${id}-${width}-${scheme}.png`), fullPage: true });
-        const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.ok(sideways <= 0, `${name}, ${id}, ${width}: ${sideways} pixels too wide`);
+        const wide = await sideways(page);
+        assert.ok(wide <= 0, `${name}, ${id}, ${width}: ${wide} pixels too wide`);
         for (const picture of await page.$$(`#page-${id} figure`)) {
           const words = await picture.innerText();
           assert.match(words, /How to read it: .+\nWhat it does not say: .+/s, `${name}, ${id}: a picture without words: ${words}`);
         }
         if (width === 390 && scheme === "dark") continue; // its layout and its colours were looked at apart
-        const found = await faults(page);
+        const found = await faults(page, ["header", "nav", ".page.shown"]);
         for (const v of found) console.log(`  axe, ${name}, ${id}, ${width}, ${scheme}: ${v.impact} ${v.id}: ${v.nodes[0].target.join(" ")}`);
         assert.deepEqual(found.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes[0].failureSummary}`), [], `${name}, ${id}`);
       }
@@ -178,9 +164,7 @@ async function classes(browser: Browser, report: string): Promise<void> {
 }
 
 mkdirSync(directory, { recursive: true });
-const browser = await chromium.launch({
-  executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+const browser = await launch(executablePath);
 try {
   for (const report of reports) {
     const { size } = statSync(report);

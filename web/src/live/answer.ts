@@ -1,0 +1,127 @@
+import * as Plot from "@observablehq/plot";
+import { type Attribution, probability, ranked, sure, within } from "../attribution.ts";
+import { draw, figure, labelRoom, sign } from "../chart.ts";
+import { h, table } from "../dom.ts";
+import type { Explained } from "../explainer.ts";
+import { type Choices, named, sum, type Told, unit } from "../subject.ts";
+import { chance, decimalsFor, number, percent, shorten, signed } from "../words.ts";
+import { top } from "./cells.ts";
+
+/** A row with its explanation. */
+export interface Answered {
+  told: Told;
+  explained: Explained;
+}
+
+/** Writes the attributions of both rows with the same number of decimals. */
+export function writer(both: Answered[]): (v: number) => string {
+  return decimalsFor(Math.max(...both.flatMap((b) => b.explained.attributions.map((a) => Math.abs(a.mean))), 0));
+}
+
+/** The number that a reader looks at first. */
+export function headline(a: Answered): { what: string; value: number; text: string } {
+  const { told, explained } = a;
+  if (told.scale === "identity") return { what: `Predicted ${told.target}`, value: explained.prediction, text: number(explained.prediction) };
+  const p = explained.probability ?? NaN;
+  return { what: `Probability of ${told.outputName}`, value: p, text: chance(p) };
+}
+
+/** How one row's headline stands to the other's: which way it lies, and by how much. Probabilities near 0 and 1 differ in
+ * log odds. */
+export function difference(now: Answered, other: Answered): { way: number; words: string } {
+  const identity = now.told.scale === "identity";
+  const byChance = headline(now).value - headline(other).value, byScore = now.explained.prediction - other.explained.prediction;
+  const near = !identity && Math.abs(byChance) < 0.0005;
+  const by = near ? byScore : byChance;
+  const size = identity ? number(Math.abs(by), 3) : near ? `${number(Math.abs(by), 2)} in ${now.told.scale === "logit" ? "log odds" : "score"}` : Math.abs(by).toFixed(3);
+  if (Math.abs(by) < 1e-9) return { way: 0, words: `the same as ${other.told.what}` };
+  return { way: Math.sign(by), words: `${size} ${by > 0 ? "above" : "below"} ${other.told.what}` };
+}
+
+/** The prediction of a row with its interval. */
+export function card(c: Choices, a: Answered, other: Answered | null): HTMLElement {
+  const { told, explained: e } = a;
+  const head = headline(a);
+  const reach = c.z * e.predictionStd;
+  const low = e.prediction - reach, high = e.prediction + reach;
+  const write = decimalsFor(Math.max(Math.abs(e.prediction), Math.abs(e.base), reach));
+  const share = c.z > 0 ? `${percent(within(c.z))} interval` : "no doubt granted";
+  const lines = told.scale === "identity" ?
+    [`${share}: ${number(low)} to ${number(high)}`, `from a base of ${number(e.base)}`] :
+    [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}, ${share} ${write(low)} to ${write(high)}`,
+      told.scale === "logit" ? `as probabilities ${chance(probability(low))} to ${chance(probability(high))}` : `likeliest class: ${e.likeliest}`,
+      `from a base of ${write(e.base)}${told.scale === "logit" ? ` (probability ${chance(probability(e.base))})` : ""}`];
+  if (e.hiddenStd > 0.05 * e.predictionStd) lines.push("what is unknown makes it less sure");
+  const moved = other ? difference(a, other) : null;
+  return h("section", {
+    class: "card", "data-row": told.what, "data-prediction": e.prediction, "data-prediction-std": e.predictionStd, "data-hidden-std": e.hiddenStd,
+    "data-base": e.base, "data-lower": low, "data-upper": high, "data-probability": e.probability ?? "",
+  },
+    h("h3", {}, told.what.charAt(0).toUpperCase() + told.what.slice(1)),
+    h("p", {}, head.what), h("p", { class: "big" }, head.text),
+    moved ? h("p", { class: `moved ${moved.way > 0 ? "up" : moved.way < 0 ? "down" : ""}` }, `${moved.way > 0 ? "▲ " : moved.way < 0 ? "▼ " : ""}${moved.words}`) : null,
+    h("ul", { class: "plain" }, lines.map((line) => h("li", {}, line))));
+}
+
+const most = 16; // players that a picture has room for
+
+/** Both rows' attributions beside each other. */
+export function sideBySide(c: Choices, now: Answered, other: Answered, write: (v: number) => string): Node {
+  const size = (a: Attribution) => Math.max(Math.abs(a.mean), Math.abs(other.explained.attributions[a.player].mean));
+  const all = now.explained.attributions.filter((a) => a.observed || other.explained.attributions[a.player].observed).sort((a, b) => size(b) - size(a));
+  const shown = all.slice(0, most);
+  const label = (d: number) => named(now.told, now.explained.attributions[d]);
+  const room = labelRoom(shown.map((a) => label(a.player)), c.width);
+  const mark = (a: Attribution) => ({ ...a, low: a.mean - c.z * a.std, high: a.mean + c.z * a.std });
+  const mine = shown.filter((a) => a.observed).map(mark);
+  const theirs = shown.map((a) => other.explained.attributions[a.player]).filter((a) => a.observed).map(mark);
+  const title = "What each column does, in both rows";
+  return figure({
+    title,
+    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. Lines are ± ${c.z.toFixed(2)} standard deviations: where one crosses 0, the column could as well act the other way, and its dot is pale.`,
+    not: "It says what the model makes of the two rows, not what would happen if somebody changed the world so. A column that was not changed can act differently, because columns act together.",
+    legend: [{ colour: "up", text: `raises, ${now.told.what}` }, { colour: "down", text: `lowers, ${now.told.what}` }, { colour: "ring", text: other.told.what }],
+    picture: draw({
+      width: c.width, height: 50 + 32 * shown.length, marginLeft: room.margin, marginTop: 6, marginRight: 16,
+      x: { label: `attribution, in ${unit(now.told)}`, grid: true, nice: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
+      y: { label: null, type: "band", domain: shown.map((a) => a.player), tickFormat: (d: number) => shorten(label(d), room.most), tickSize: 0 },
+      color: { type: "identity" },
+      marks: [Plot.ruleX([0], { stroke: "var(--muted)" }),
+        Plot.ruleY(theirs, { x1: "low", x2: "high", y: "player", stroke: "var(--missing)", dy: 5 }),
+        Plot.dot(theirs, { x: "mean", y: "player", r: 4, stroke: "var(--muted)", fill: "var(--bg)", dy: 5 }),
+        Plot.ruleY(mine, { x1: "low", x2: "high", y: "player", stroke: (a: Attribution) => sign(a.mean), strokeWidth: 1.5, strokeOpacity: (a: Attribution) => (sure(a, c.z) ? 1 : 0.5), dy: -4 }),
+        Plot.dot(mine, { x: "mean", y: "player", r: 5, fill: (a: Attribution) => sign(a.mean), fillOpacity: (a: Attribution) => (sure(a, c.z) ? 1 : 0.35), dy: -4 })],
+    }, `${title}: ${shown.slice(0, 5).map((a) => `${now.told.name(a.player)} ${signed(write(a.mean))}, in ${other.told.what} ${signed(write(other.explained.attributions[a.player].mean))}`).join("; ")}.`),
+  });
+}
+
+/** All numbers of both rows. The attributes have all digits. */
+export function numbers(c: Choices, now: Answered, other: Answered, write: (v: number) => string): HTMLElement {
+  const seen = ranked(now.explained.attributions, c.z, c.order);
+  const order = [...seen, ...now.explained.attributions.filter((a) => !a.observed)];
+  const interval = (a: Attribution) => `${write(a.mean - c.z * a.std)} to ${write(a.mean + c.z * a.std)}`;
+  const so = (a: Attribution) => (sure(a, c.z) ? (a.mean < 0 ? "▼ sure to lower" : "▲ sure to raise") : "may do either");
+  const there = (a: Attribution) => (a.observed ? signed(write(a.mean)) : "unknown");
+  const lines = order.map((a) => {
+    const b = other.explained.attributions[a.player];
+    return a.observed ?
+      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), chance(a.chances?.positive ?? NaN), chance(a.chances?.top ?? NaN), so(a), there(b), signed(write(a.mean - b.mean))] :
+      [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "does nothing", there(b), signed(write(a.mean - b.mean))];
+  });
+  const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, in ${unit(now.told)}`,
+    ["Column", "Attribution", c.z > 0 ? `${percent(within(c.z))} interval` : "Interval", "P(raises)", `P(top ${top})`, "So it is", "Other row", "Change"],
+    lines, [false, true, true, true, true, false, true, true], true);
+  shown.querySelectorAll("tbody tr").forEach((line, i) => {
+    const a = order[i];
+    for (const [of, row] of [["", now], ["other-", other]] as const) {
+      const it = row.explained.attributions[a.player];
+      for (const [what, v] of Object.entries({
+        mean: it.mean, std: it.std, lower: it.mean - c.z * it.std, upper: it.mean + c.z * it.std, observed: it.observed,
+        "p-positive": it.chances?.positive ?? "", "p-top": it.chances?.top ?? "",
+      })) line.setAttribute(`data-${of}${what}`, String(v));
+    }
+    line.setAttribute("data-player", now.told.name(a.player));
+  });
+  return h("section", { class: "block numbers" }, h("h3", {}, "The numbers"), shown,
+    h("p", { class: "note" }, `P(raises): how likely the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): how likely it is among the ${top} largest of the row. The other row is ${other.told.what}.`));
+}

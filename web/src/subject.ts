@@ -1,0 +1,55 @@
+import type { Attribution, Order } from "./attribution.ts";
+import { shorten } from "./words.ts";
+
+export type Scale = "identity" | "logit" | "score";
+
+/** What attributions are of. */
+export interface Subject {
+  target: string;
+  scale: Scale;
+  outputName: string;
+  classes: readonly string[] | null;
+}
+
+/** What attributions are measured in, for an axis. */
+export function unit(s: Subject): string {
+  switch (s.scale) {
+    case "logit":
+      return `log odds of ${shorten(s.outputName, 24)}`;
+    case "score":
+      return `score of ${shorten(s.outputName, 24)}`;
+    default:
+      return shorten(s.target, 32);
+  }
+}
+
+/** What attributions add up to. */
+export function sum(s: Subject): string {
+  switch (s.scale) {
+    case "logit":
+      return `the log odds of ${s.outputName}`;
+    case "score":
+      return `the score of ${s.outputName}`;
+    default:
+      return `the predicted ${s.target}`;
+  }
+}
+
+/** What a reader chose, and the room there is. */
+export interface Choices {
+  z: number;
+  order: Order;
+  width: number; // of the text, in pixels
+}
+
+/** One row that is told of. */
+export interface Told extends Subject {
+  what: string; // such as row 12
+  name(player: number): string;
+  cell(player: number): string; // what the player is in the row
+}
+
+/** A player with what it is in the row. */
+export function named(t: Told, a: Attribution): string {
+  return `${t.name(a.player)} = ${t.cell(a.player)}`;
+}
