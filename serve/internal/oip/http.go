@@ -1,0 +1,361 @@
+package oip
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// ParseHTTP reads the body of an inference request. The first jsonLength bytes of it are JSON, as the header
+// Inference-Header-Content-Length says, and the rest is binary tensor data; without that header jsonLength is −1 and all
+// of the body is JSON. It takes no more inputs than most.
+func ParseHTTP(body []byte, jsonLength, most int) (*Request, error) {
+	whole := jsonLength == -1
+	switch {
+	case whole:
+		jsonLength = len(body)
+	case jsonLength < 0 || jsonLength > len(body):
+		return nil, invalid("send the number of bytes of JSON at the head of the body",
+			"Inference-Header-Content-Length is %d, but the body has %d bytes", jsonLength, len(body))
+	}
+	if !utf8.Valid(body[:jsonLength]) {
+		return nil, invalid("encode texts in UTF-8", "the JSON is not UTF-8")
+	}
+	d := document{scanner: scanner{text: body[:jsonLength]}, request: &Request{Z: defaultZ}, most: most}
+	if err := d.read(); err != nil {
+		return nil, err
+	}
+	if err := d.divide(body[jsonLength:], whole); err != nil {
+		return nil, err
+	}
+	if err := d.request.checkNames(); err != nil {
+		return nil, err
+	}
+	return d.request, nil
+}
+
+// document is a request while its JSON is read.
+type document struct {
+	scanner
+	request *Request
+	most    int
+
+	sizes     []int       // of each input's binary data; −1 if it has none
+	asked     []wantedHow // of each output
+	shapes    []int64     // what all shapes are cut from
+	hasInputs bool
+	hasOutput bool
+}
+
+// wantedHow is how an output is wanted.
+type wantedHow uint8
+
+const (
+	asOthers wantedHow = iota
+	asJSON
+	asBinary
+)
+
+func (d *document) read() error {
+	err := d.fields(func(key string) error {
+		switch key {
+		case "id":
+			if d.null() {
+				return nil
+			}
+			var err error
+			d.request.ID, err = d.string()
+			return err
+		case "parameters":
+			return d.parameters(d.request.set)
+		case "inputs":
+			if d.hasInputs {
+				return d.broken("\"inputs\" is there twice")
+			}
+			d.hasInputs = true
+			return d.each(d.input)
+		case "outputs":
+			if d.hasOutput {
+				return d.broken("\"outputs\" is there twice")
+			}
+			d.hasOutput = true
+			if d.null() {
+				return nil
+			}
+			return d.each(d.output)
+		default:
+			return d.skip(0)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if d.space(); d.at != len(d.text) {
+		return d.broken("something follows the document")
+	}
+	if len(d.request.Inputs) == 0 {
+		return invalid("send a tensor for each column", "the request has no inputs")
+	}
+	for i := range d.request.Outputs {
+		how := d.asked[i]
+		d.request.Outputs[i].Binary = how == asBinary || how == asOthers && d.request.BinaryOutputs
+	}
+	return nil
+}
+
+// parameters reads an object of parameters, or null. Lists and objects among them are passed over.
+func (d *document) parameters(set func(name string, p parameter) error) error {
+	if d.null() {
+		return nil
+	}
+	return d.fields(func(name string) error {
+		var p parameter
+		var err error
+		switch c := d.peek(); {
+		case c == '[' || c == '{':
+			return d.skip(1)
+		case c == '"':
+			p.text, err = d.string()
+		case c == 'n' && d.word("null"):
+			return nil
+		case c == 't' && d.word("true"), c == 'f' && d.word("false"):
+			p.kind, p.truth = ofTruth, c == 't'
+		default:
+			var number []byte
+			number, err = d.number()
+			p.kind, p.number = ofNumber, valueOf(number)
+		}
+		if err != nil {
+			return err
+		}
+		return set(name, p)
+	})
+}
+
+func (d *document) input() error {
+	if len(d.request.Inputs) == d.most {
+		return tooMany("inputs", d.most)
+	}
+	var t Tensor
+	var data elements
+	size, datatype, known := -1, "", false
+	err := d.fields(func(key string) error {
+		var err error
+		switch key {
+		case "name":
+			t.Name, err = d.string()
+		case "datatype":
+			datatype, err = d.string()
+			t.Datatype, known = datatypeOf(datatype)
+		case "shape":
+			t.Shape, err = d.shape()
+		case "data":
+			if d.null() {
+				return nil
+			}
+			data, err = d.elements()
+		case "parameters":
+			err = d.parameters(func(name string, p parameter) error {
+				if name == "binary_data_size" {
+					if p.kind != ofNumber || p.number < 0 || p.number > float64(1<<53) || p.number != float64(int64(p.number)) {
+						return d.broken("binary_data_size is not a number of bytes")
+					}
+					size = int(p.number)
+				}
+				return refused(t.Name, name)
+			})
+		default:
+			err = d.skip(1)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case t.Name == "":
+		return invalid("name each tensor after its column", "an input has no name")
+	case !known:
+		return unknownDatatype(t.Name, datatype)
+	case t.Shape == nil:
+		return invalid("send the number of rows as its shape, such as [3]", "the tensor %s has no shape", quoted(t.Name))
+	}
+	if err := t.count(); err != nil {
+		return err
+	}
+	switch {
+	case data.span != nil && size >= 0:
+		return invalid("send one of them", "the tensor %s has data in the JSON and behind it", quoted(t.Name))
+	case data.span == nil && size < 0:
+		return invalid("send it in \"data\", or behind the JSON with its \"binary_data_size\"", "the tensor %s has no data", quoted(t.Name))
+	case data.span != nil:
+		if err := t.checkJSON(&data); err != nil {
+			return err
+		}
+		t.json = data.span
+	}
+	if d.request.Inputs == nil {
+		d.request.Inputs, d.sizes = make([]Tensor, 0, 16), make([]int, 0, 16)
+	}
+	d.request.Inputs = append(d.request.Inputs, t)
+	d.sizes = append(d.sizes, size)
+	return nil
+}
+
+func unknownDatatype(tensor, name string) error {
+	return invalid("send FP64 for numbers and BYTES for texts", "the tensor %s has the datatype %s, which is not known", quoted(tensor), quoted(name))
+}
+
+// shape reads a list of whole numbers. It is not nil, even if it is empty.
+func (d *document) shape() ([]int64, error) {
+	if d.shapes == nil {
+		d.shapes = make([]int64, 0, 32)
+	}
+	start := len(d.shapes)
+	err := d.each(func() error {
+		number, err := d.number()
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(string(number), 10, 64)
+		if err != nil || len(d.shapes)-start == mostDimensions {
+			return d.broken("a shape is a list of few whole numbers")
+		}
+		d.shapes = append(d.shapes, n)
+		return nil
+	})
+	return d.shapes[start:len(d.shapes):len(d.shapes)], err
+}
+
+func (d *document) output() error {
+	if len(d.request.Outputs) == mostOutputs {
+		return tooMany("outputs", mostOutputs)
+	}
+	var w Wanted
+	how := asOthers
+	err := d.fields(func(key string) error {
+		var err error
+		switch key {
+		case "name":
+			w.Name, err = d.string()
+		case "parameters":
+			err = d.parameters(func(name string, p parameter) error {
+				if name == "binary_data" {
+					if p.kind != ofTruth {
+						return d.broken("binary_data is true or false")
+					}
+					if how = asJSON; p.truth {
+						how = asBinary
+					}
+				}
+				return refused(w.Name, name)
+			})
+		default:
+			err = d.skip(1)
+		}
+		return err
+	})
+	d.request.Outputs = append(d.request.Outputs, w)
+	d.asked = append(d.asked, how)
+	return err
+}
+
+// divide gives each input its part of the binary data, in their order.
+func (d *document) divide(data []byte, whole bool) error {
+	for i, size := range d.sizes {
+		t := &d.request.Inputs[i]
+		switch {
+		case size < 0:
+			continue
+		case whole:
+			return invalid("send it", "the tensor %s is binary data, but the header Inference-Header-Content-Length is not there", quoted(t.Name))
+		case size > len(data):
+			return t.contradiction("a binary_data_size of %d, but %d bytes of binary data are left", size, len(data))
+		}
+		t.raw, data = data[:size:size], data[size:]
+		if err := t.checkRaw(); err != nil {
+			return err
+		}
+	}
+	if len(data) > 0 {
+		return invalid("set the binary_data_size of each tensor, and Inference-Header-Content-Length to the length of the JSON",
+			"%d bytes of binary data are left over", len(data))
+	}
+	return nil
+}
+
+// elements is the data of a tensor in JSON: one list, or lists in lists.
+type elements struct {
+	span  []byte
+	kinds elementKind
+	count int
+	depth int                  // of the lists that hold the elements; 0 if there are no elements
+	sizes [mostDimensions]int  // of the lists at each depth
+	known [mostDimensions]bool // whether one was seen
+}
+
+func (d *document) elements() (elements, error) {
+	var e elements
+	start := d.at
+	err := d.list(&e, 0)
+	e.span = d.text[start:d.at]
+	return e, err
+}
+
+func (d *document) list(e *elements, level int) error {
+	if level == mostDimensions {
+		return d.broken("lists are in each other too deeply")
+	}
+	size := 0
+	err := d.each(func() error {
+		size++
+		if d.peek() == '[' {
+			return d.list(e, level+1)
+		}
+		if e.depth == 0 {
+			e.depth = level + 1
+		}
+		if e.depth != level+1 {
+			return d.broken("lists and values stand in one list")
+		}
+		kind, err := d.element()
+		e.kinds |= kind
+		e.count++
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.known[level] && e.sizes[level] != size {
+		return d.broken("lists of one depth differ in length")
+	}
+	e.known[level], e.sizes[level] = true, size
+	return nil
+}
+
+// checkJSON holds data against the shape and the datatype.
+func (t *Tensor) checkJSON(e *elements) error {
+	if e.depth > 1 {
+		agree := e.depth == len(t.Shape)
+		for i := range min(e.depth, len(t.Shape)) {
+			agree = agree && int64(e.sizes[i]) == t.Shape[i]
+		}
+		if !agree {
+			return t.contradiction("data of shape %v, but its shape is said to be %v", e.sizes[:e.depth], t.Shape)
+		}
+	}
+	if e.count != t.elements {
+		return t.contradiction("%d elements, but its shape %v needs %d", e.count, t.Shape, t.elements)
+	}
+	taken := aNull | aNumber
+	switch t.Datatype {
+	case Bytes:
+		taken = aNull | aText
+	case Bool:
+		taken |= aTruth
+	}
+	if e.kinds&^taken != 0 {
+		return invalid("send texts as BYTES, true and false as BOOL, and numbers as one of the others",
+			"the tensor %s is %s, but holds other values", quoted(t.Name), t.Datatype)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package oip
+
+import "strings"
+
+// Depth is how much must be computed for a request.
+type Depth uint8
+
+// The depths, each of which includes those before it.
+const (
+	Values       Depth = iota // predictions and bases
+	Spread                    // their standard deviations, and probabilities
+	Attributions              // means and standard deviations of the players' contributions
+)
+
+// output is one that a request may name.
+type output uint8
+
+const (
+	prediction output = iota
+	predictionStd
+	probability
+	base
+	attributionMean
+	attributionStd
+	attributionLower
+	attributionUpper
+	pPositive
+)
+
+var outputNames = [...]string{
+	prediction:       "prediction",
+	predictionStd:    "prediction_std",
+	probability:      "probability",
+	base:             "base",
+	attributionMean:  "attribution_mean",
+	attributionStd:   "attribution_std",
+	attributionLower: "attribution_lower",
+	attributionUpper: "attribution_upper",
+	pPositive:        "p_positive",
+}
+
+const mostOutputs = len(outputNames)
+
+func (o output) depth() Depth {
+	switch {
+	case o >= attributionMean:
+		return Attributions
+	case o == predictionStd || o == probability:
+		return Spread
+	default:
+		return Values
+	}
+}
+
+// chosen is an output to write and how.
+type chosen struct {
+	output
+	binary bool
+}
+
+// choose finds the outputs that the request wants of the model: prediction, prediction_std and, of classes, probability
+// if it names none.
+func (r *Request) choose(sig *Signature, into []chosen) ([]chosen, error) {
+	if len(r.Outputs) == 0 {
+		into = append(into, chosen{prediction, r.BinaryOutputs}, chosen{predictionStd, r.BinaryOutputs})
+		if sig.Classes {
+			into = append(into, chosen{probability, r.BinaryOutputs})
+		}
+		return into, nil
+	}
+	for _, w := range r.Outputs {
+		o, found := output(0), false
+		for int(o) < len(outputNames) {
+			if found = outputNames[o] == w.Name; found {
+				break
+			}
+			o++
+		}
+		switch {
+		case !found:
+			return nil, invalid("ask for some of "+strings.Join(sig.outputNames(), ", "), "the model has no output %s", quoted(w.Name))
+		case o == probability && !sig.Classes:
+			return nil, invalid("ask for \"prediction\"", "the model predicts numbers, not classes, so it has no output \"probability\"")
+		}
+		into = append(into, chosen{o, w.Binary})
+	}
+	return into, nil
+}
+
+func (s *Signature) outputNames() []string {
+	outputs := s.outputs()
+	names := make([]string, len(outputs))
+	for i, t := range outputs {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Depth is what must be computed to answer the request. Its error names an output that the model has not.
+func (r *Request) Depth(sig *Signature) (Depth, error) {
+	var room [mostOutputs]chosen
+	wanted, err := r.choose(sig, room[:0])
+	depth := Values
+	for _, w := range wanted {
+		depth = max(depth, w.depth())
+	}
+	return depth, err
+}
+
+// shape is that of an output of so many rows.
+func (s *Signature) shape(o output, rows int64) []int64 {
+	if o < attributionMean {
+		return []int64{rows, int64(len(s.Outputs))}
+	}
+	return []int64{rows, int64(len(s.Outputs)), int64(len(s.Players))}
+}

@@ -1,0 +1,226 @@
+package oip
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/serve/internal/oip/inference"
+)
+
+// Results are what a model said of the rows of a request. Arrays are flat, the last axis fastest. Those that the
+// request's Depth does not need may be nil.
+type Results struct {
+	Rows int
+
+	Prediction, PredictionStd, Probability, Base []float64 // [rows, outputs]
+	Mean, Std                                    []float64 // [rows, outputs, players]
+	Observed                                     []bool    // [rows, players]; nil if all are
+}
+
+// check reports what the results lack for an output. Not the caller's request is to blame for that.
+func (res *Results) check(sig *Signature, o output) error {
+	lengths := func(want int, arrays ...[]float64) error {
+		for _, array := range arrays {
+			if len(array) != want {
+				return fmt.Errorf("results of %d rows have %d numbers for %s, not %d", res.Rows, len(array), outputNames[o], want)
+			}
+		}
+		return nil
+	}
+	cells, players := res.Rows*len(sig.Outputs), len(sig.Players)
+	switch o {
+	case prediction:
+		return lengths(cells, res.Prediction)
+	case predictionStd:
+		return lengths(cells, res.PredictionStd)
+	case probability:
+		return lengths(cells, res.Probability)
+	case base:
+		return lengths(cells, res.Base)
+	default:
+		if o == pPositive && res.Observed != nil && len(res.Observed) != res.Rows*players {
+			return fmt.Errorf("results of %d rows have %d observed marks, not %d", res.Rows, len(res.Observed), res.Rows*players)
+		}
+		return lengths(cells*players, res.Mean, res.Std)
+	}
+}
+
+// numbers is an output of the results as it is sent.
+func (res *Results) numbers(o output, sig *Signature, z float64, into []float32) []float32 {
+	switch o {
+	case prediction:
+		return narrow(into, res.Prediction)
+	case predictionStd:
+		return narrow(into, res.PredictionStd)
+	case probability:
+		return narrow(into, res.Probability)
+	case base:
+		return narrow(into, res.Base)
+	case attributionMean:
+		return narrow(into, res.Mean)
+	case attributionStd:
+		return narrow(into, res.Std)
+	case attributionLower:
+		for i, mean := range res.Mean {
+			into = append(into, float32(mean-z*res.Std[i]))
+		}
+	case attributionUpper:
+		for i, mean := range res.Mean {
+			into = append(into, float32(mean+z*res.Std[i]))
+		}
+	case pPositive:
+		players, outputs := len(sig.Players), len(sig.Outputs)
+		for i, mean := range res.Mean {
+			p := math.NaN()
+			if len(res.Observed) == 0 || res.Observed[i/(players*outputs)*players+i%players] {
+				p = explain.Positive(mean, res.Std[i])
+			}
+			into = append(into, float32(p))
+		}
+	}
+	return into
+}
+
+func narrow(into []float32, from []float64) []float32 {
+	for _, v := range from {
+		into = append(into, float32(v))
+	}
+	return into
+}
+
+func appendRaw(raw []byte, values []float32) []byte {
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	return raw
+}
+
+// appendData writes what JSON has no number for as null.
+func appendData(text []byte, values []float32) []byte {
+	text = append(text, '[')
+	for i, v := range values {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			text = append(text, "null"...)
+		} else {
+			text = strconv.AppendFloat(text, float64(v), 'g', -1, 32)
+		}
+	}
+	return append(text, ']')
+}
+
+// plan chooses and checks the outputs, and counts the numbers of all and of the largest.
+func (r *Request) plan(sig *Signature, res *Results, room []chosen) (wanted []chosen, all, largest int, err error) {
+	wanted, err = r.choose(sig, room)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	for _, w := range wanted {
+		if err := res.check(sig, w.output); err != nil {
+			return nil, 0, 0, err
+		}
+		size := res.Rows * len(sig.Outputs)
+		if w.output >= attributionMean {
+			size *= len(sig.Players)
+		}
+		all, largest = all+size, max(largest, size)
+	}
+	return wanted, all, largest, nil
+}
+
+// AppendHTTP appends the body of the response: JSON, and behind it the outputs that are wanted as binary data. jsonLength
+// is the number of bytes of JSON, as the header Inference-Header-Content-Length has it, or −1 if there is no binary data.
+func (r *Request) AppendHTTP(into []byte, sig *Signature, res *Results) (body []byte, jsonLength int, err error) {
+	var room [mostOutputs]chosen
+	wanted, _, largest, err := r.plan(sig, res, room[:0])
+	if err != nil {
+		return into, -1, err
+	}
+	values := make([]float32, 0, largest)
+	start, binaries := len(into), false
+	into = append(into, `{"model_name":`...)
+	into = appendText(into, sig.Name)
+	into = append(into, `,"model_version":`...)
+	into = appendText(into, sig.Version)
+	if r.ID != "" {
+		into = append(into, `,"id":`...)
+		into = appendText(into, r.ID)
+	}
+	into = append(into, `,"outputs":[`...)
+	for i, w := range wanted {
+		if i > 0 {
+			into = append(into, ',')
+		}
+		into = append(into, `{"name":"`...)
+		into = append(into, outputNames[w.output]...)
+		into = append(into, `","datatype":"FP32","shape":[`...)
+		size := 1
+		for k, n := range sig.shape(w.output, int64(res.Rows)) {
+			if k > 0 {
+				into = append(into, ',')
+			}
+			into = strconv.AppendInt(into, n, 10)
+			size *= int(n)
+		}
+		if w.binary {
+			binaries = true
+			into = append(into, `],"parameters":{"binary_data_size":`...)
+			into = strconv.AppendInt(into, int64(4*size), 10)
+			into = append(into, `}}`...)
+			continue
+		}
+		into = append(into, `],"data":`...)
+		values = res.numbers(w.output, sig, r.Z, values[:0])
+		into = append(appendData(into, values), '}')
+	}
+	into = append(into, `]}`...)
+	if !binaries {
+		return into, -1, nil
+	}
+	jsonLength = len(into) - start
+	for _, w := range wanted {
+		if w.binary {
+			values = res.numbers(w.output, sig, r.Z, values[:0])
+			into = appendRaw(into, values)
+		}
+	}
+	return into, jsonLength, nil
+}
+
+// appendText writes a text as JSON.
+func appendText(into []byte, text string) []byte {
+	quoted, _ := json.Marshal(text) // texts have no error
+	return append(into, quoted...)
+}
+
+// GRPC is the response message. Its outputs are all raw.
+func (r *Request) GRPC(sig *Signature, res *Results) (*inference.ModelInferResponse, error) {
+	var room [mostOutputs]chosen
+	wanted, all, largest, err := r.plan(sig, res, room[:0])
+	if err != nil {
+		return nil, err
+	}
+	m := &inference.ModelInferResponse{
+		ModelName: sig.Name, ModelVersion: sig.Version, Id: r.ID,
+		Outputs:           make([]*inference.ModelInferResponse_InferOutputTensor, len(wanted)),
+		RawOutputContents: make([][]byte, len(wanted)),
+	}
+	tensors := make([]inference.ModelInferResponse_InferOutputTensor, len(wanted))
+	raw := make([]byte, 0, 4*all)
+	values := make([]float32, 0, largest)
+	for i, w := range wanted {
+		values = res.numbers(w.output, sig, r.Z, values[:0])
+		start := len(raw)
+		raw = appendRaw(raw, values)
+		t := &tensors[i]
+		t.Name, t.Datatype, t.Shape = outputNames[w.output], "FP32", sig.shape(w.output, int64(res.Rows))
+		m.Outputs[i], m.RawOutputContents[i] = t, raw[start:len(raw):len(raw)]
+	}
+	return m, nil
+}

@@ -1,0 +1,371 @@
+package oip
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// scanner reads JSON without copying it. Texts must be UTF-8, which its user checks. NaN, Infinity and -Infinity are
+// taken for numbers, as Python's json writes them.
+type scanner struct {
+	text []byte
+	at   int
+}
+
+const deepest = 32 // lists and objects in each other
+
+func (s *scanner) broken(what string) error {
+	return invalid("send a JSON document", "the JSON is broken at byte %d: %s", s.at, what)
+}
+
+// peek is the next byte, 0 at the end.
+func (s *scanner) peek() byte {
+	if s.at < len(s.text) {
+		return s.text[s.at]
+	}
+	return 0
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// take passes over space and then, if it is there, over the byte.
+func (s *scanner) take(c byte) bool {
+	s.space()
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+func (s *scanner) word(word string) bool {
+	if !bytes.HasPrefix(s.text[s.at:], []byte(word)) {
+		return false
+	}
+	s.at += len(word)
+	return true
+}
+
+// null passes over a null.
+func (s *scanner) null() bool {
+	s.space()
+	return s.word("null")
+}
+
+// each walks the members of a list; the function reads one of them.
+func (s *scanner) each(member func() error) error {
+	if !s.take('[') {
+		return s.broken("a list should be here")
+	}
+	if s.take(']') {
+		return nil
+	}
+	for {
+		s.space()
+		if err := member(); err != nil {
+			return err
+		}
+		if s.take(']') {
+			return nil
+		}
+		if !s.take(',') {
+			return s.broken("a comma or the end of the list should be here")
+		}
+	}
+}
+
+// fields walks the members of an object; the function reads the value of one of them.
+func (s *scanner) fields(field func(key string) error) error {
+	if !s.take('{') {
+		return s.broken("an object should be here")
+	}
+	if s.take('}') {
+		return nil
+	}
+	for {
+		s.space()
+		key, err := s.string()
+		if err != nil {
+			return err
+		}
+		if !s.take(':') {
+			return s.broken("a colon should be here")
+		}
+		s.space()
+		if err := field(key); err != nil {
+			return err
+		}
+		if s.take('}') {
+			return nil
+		}
+		if !s.take(',') {
+			return s.broken("a comma or the end of the object should be here")
+		}
+	}
+}
+
+// skip passes over a value of any kind.
+func (s *scanner) skip(depth int) error {
+	if depth == deepest {
+		return s.broken("lists or objects are in each other too deeply")
+	}
+	s.space()
+	switch s.peek() {
+	case '[':
+		return s.each(func() error { return s.skip(depth + 1) })
+	case '{':
+		return s.fields(func(string) error { return s.skip(depth + 1) })
+	default:
+		_, err := s.element()
+		return err
+	}
+}
+
+// elementKind is what a JSON value that is no list and no object is.
+type elementKind uint8
+
+const (
+	aNull elementKind = 1 << iota
+	aTruth
+	aNumber
+	aText
+)
+
+// element passes over a value that is no list and no object.
+func (s *scanner) element() (elementKind, error) {
+	switch c := s.peek(); {
+	case c == '"':
+		_, _, err := s.quoted()
+		return aText, err
+	case c == 'n' && s.word("null"):
+		return aNull, nil
+	case c == 't' && s.word("true"), c == 'f' && s.word("false"):
+		return aTruth, nil
+	default:
+		_, err := s.number()
+		return aNumber, err
+	}
+}
+
+// quoted passes over a text and returns what stands between its quotes, which unescape reads if there are escapes.
+func (s *scanner) quoted() (span []byte, escaped bool, err error) {
+	if s.peek() != '"' {
+		return nil, false, s.broken("a text in double quotes should be here")
+	}
+	s.at++
+	start := s.at
+	for s.at < len(s.text) {
+		switch c := s.text[s.at]; {
+		case c == '"':
+			s.at++
+			return s.text[start : s.at-1], escaped, nil
+		case c < ' ':
+			return nil, false, s.broken("a control character stands in a text")
+		case c == '\\':
+			escaped = true
+			if err := s.escape(); err != nil {
+				return nil, false, err
+			}
+		default:
+			s.at++
+		}
+	}
+	return nil, false, s.broken("a text has no end")
+}
+
+// escape passes over an escape, two of them if they are halves of one character.
+func (s *scanner) escape() error {
+	s.at++
+	switch s.peek() {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		s.at++
+		return nil
+	case 'u':
+		unit, ok := hexadecimal(s.text[s.at+1:])
+		if !ok {
+			return s.broken("\\u needs four hexadecimal digits")
+		}
+		s.at += 5
+		if !utf16.IsSurrogate(unit) {
+			return nil
+		}
+		if s.word(`\u`) {
+			if low, ok := hexadecimal(s.text[s.at:]); ok && utf16.DecodeRune(unit, low) != utf8.RuneError {
+				s.at += 4
+				return nil
+			}
+		}
+		return s.broken("half a character is escaped")
+	default:
+		return s.broken("no such escape")
+	}
+}
+
+func hexadecimal(text []byte) (r rune, ok bool) {
+	if len(text) < 4 {
+		return 0, false
+	}
+	for _, c := range text[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// unescape appends a text that quoted has passed.
+func unescape(into, span []byte) []byte {
+	for i := 0; i < len(span); i++ {
+		if span[i] != '\\' {
+			into = append(into, span[i])
+			continue
+		}
+		i++
+		switch c := span[i]; c {
+		case 'b':
+			into = append(into, '\b')
+		case 'f':
+			into = append(into, '\f')
+		case 'n':
+			into = append(into, '\n')
+		case 'r':
+			into = append(into, '\r')
+		case 't':
+			into = append(into, '\t')
+		case 'u':
+			r, _ := hexadecimal(span[i+1:])
+			i += 4
+			if utf16.IsSurrogate(r) {
+				low, _ := hexadecimal(span[i+3:])
+				r = utf16.DecodeRune(r, low)
+				i += 6
+			}
+			into = utf8.AppendRune(into, r)
+		default:
+			into = append(into, c)
+		}
+	}
+	return into
+}
+
+// string reads a text.
+func (s *scanner) string() (string, error) {
+	span, escaped, err := s.quoted()
+	if err != nil {
+		return "", err
+	}
+	if escaped {
+		span = unescape(nil, span)
+	}
+	return string(span), nil
+}
+
+// number passes over a number and returns it as it is written.
+func (s *scanner) number() ([]byte, error) {
+	start := s.at
+	if s.peek() == '-' {
+		s.at++
+	}
+	switch c := s.peek(); {
+	case c == '0':
+		s.at++
+	case c >= '1' && c <= '9':
+		s.digits()
+	case c == 'I' && s.word("Infinity"), c == 'N' && start == s.at && s.word("NaN"):
+		return s.text[start:s.at], nil
+	default:
+		return nil, s.broken("a value should be here")
+	}
+	if s.peek() == '.' {
+		s.at++
+		if !s.digits() {
+			return nil, s.broken("a number ends in its point")
+		}
+	}
+	if c := s.peek(); c == 'e' || c == 'E' {
+		s.at++
+		if c := s.peek(); c == '+' || c == '-' {
+			s.at++
+		}
+		if !s.digits() {
+			return nil, s.broken("a number lacks its exponent")
+		}
+	}
+	return s.text[start:s.at], nil
+}
+
+func (s *scanner) digits() bool {
+	start := s.at
+	for s.at < len(s.text) && s.text[s.at]-'0' <= 9 {
+		s.at++
+	}
+	return s.at > start
+}
+
+// valueOf is the float64 nearest to a number that was scanned; infinite if it is beyond them all.
+func valueOf(number []byte) float64 {
+	v, _ := strconv.ParseFloat(string(number), 64)
+	return v
+}
+
+// toElement passes over what stands between the elements of a list that was scanned.
+func (s *scanner) toElement() {
+	for {
+		switch s.peek() {
+		case '[', ']', ',', ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// jsonNumbers is numbers for JSON.
+func (t *Tensor) jsonNumbers(into []float64) error {
+	s := scanner{text: t.json}
+	for i := range into {
+		s.toElement()
+		switch s.peek() {
+		case 'n':
+			s.at += len("null")
+			into[i] = math.NaN()
+		case 't':
+			s.at += len("true")
+			into[i] = 1
+		case 'f':
+			s.at += len("false")
+			into[i] = 0
+		default:
+			number, err := s.number()
+			if err != nil {
+				return err
+			}
+			v := valueOf(number)
+			if !math.IsNaN(v) && !t.Datatype.holds(v) {
+				return t.misfit(v)
+			}
+			into[i] = v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package oip
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// Table is the request's rows as the model's columns, in its order. Columns that are unknown and were not sent are
+// there, without a cell. It takes no more rows than maxRows.
+func (r *Request) Table(sig *Signature, maxRows int) (*table.Table, error) {
+	a, err := r.arrange(sig)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.measure(maxRows); err != nil {
+		return nil, err
+	}
+	return a.fill()
+}
+
+// arrangement is a request's tensors by what they are for.
+type arrangement struct {
+	sig      *Signature
+	columns  []*Tensor // by column; nil if it was not sent
+	rows     *Tensor   // of all columns; nil if columns were sent
+	observed *Tensor   // nil if there is none
+	n        int       // rows
+}
+
+func (r *Request) arrange(sig *Signature) (*arrangement, error) {
+	sig.index()
+	a := &arrangement{sig: sig, columns: make([]*Tensor, len(sig.Columns))}
+	var extra []string
+	sent := false
+	for i := range r.Inputs {
+		t := &r.Inputs[i]
+		// Most callers send columns in the model's order.
+		j, column := i, i < len(sig.Columns) && sig.Columns[i].Name == t.Name
+		if !column {
+			j, column = sig.places[t.Name]
+		}
+		switch {
+		case column:
+			a.columns[j], sent = t, true
+		case t.Name == rowsName:
+			a.rows = t
+		case t.Name == observedName:
+			a.observed = t
+		default:
+			extra = append(extra, t.Name)
+		}
+	}
+	if len(extra) > 0 {
+		return nil, invalid("leave it out, or check the spelling: metadata of the model lists its columns", "the model has no column %s", listed(extra))
+	}
+	for _, name := range r.Unknown {
+		if _, known := sig.places[name]; !known {
+			return nil, invalid("check the spelling: metadata of the model lists its columns", "the parameter \"unknown\" names %s, which is no column of the model", quoted(name))
+		}
+	}
+	if a.rows != nil {
+		if c := sig.category(); c != nil {
+			return nil, invalid("send a tensor for each column", "the tensor \"rows\" holds numbers, but the model's column %s is a category", quoted(c.Name))
+		}
+		if sent {
+			return nil, invalid("send one of them", "the request has the tensor \"rows\" and tensors of single columns")
+		}
+		return a, nil
+	}
+	var absent []string
+	for j, t := range a.columns {
+		if name := sig.Columns[j].Name; t == nil && !slices.Contains(r.Unknown, name) {
+			absent = append(absent, name)
+		}
+	}
+	if len(absent) > 0 {
+		return nil, invalid("send a tensor of that name, or list it in the request's parameter \"unknown\"", "the request lacks the column %s", listed(absent))
+	}
+	return a, nil
+}
+
+// listed quotes names, of many the first few.
+func listed(names []string) string {
+	const few = 5
+	shown := make([]string, min(few, len(names)))
+	for i := range shown {
+		shown[i] = quoted(names[i])
+	}
+	if len(names) > few {
+		return fmt.Sprintf("%s and %d others", strings.Join(shown, ", "), len(names)-few)
+	}
+	return strings.Join(shown, ", ")
+}
+
+// measure finds the number of rows, in which all tensors must agree.
+func (a *arrangement) measure(maxRows int) error {
+	wide := int64(len(a.sig.Columns))
+	first := a.observed
+	for _, t := range append(slices.Clip(a.columns), a.rows, a.observed) {
+		if t == nil {
+			continue
+		}
+		switch d := len(t.Shape); {
+		case t == a.rows || t == a.observed:
+			if d != 2 || t.Shape[1] != wide {
+				return invalid(fmt.Sprintf("send it with a number for each of the %d columns in every row", wide), "the tensor %s has the shape %v, not [n, %d]", quoted(t.Name), t.Shape, wide)
+			}
+		case d != 1 && (d != 2 || t.Shape[1] != 1):
+			return invalid("send one cell for each row", "the tensor %s has the shape %v, not [n] or [n, 1]", quoted(t.Name), t.Shape)
+		}
+		if first == a.observed {
+			first = t
+		}
+		if t.Shape[0] != first.Shape[0] {
+			return invalid("send a cell for every row; NaN or null if it is missing", "the tensor %s has %d rows, but %s has %d",
+				quoted(t.Name), t.Shape[0], quoted(first.Name), first.Shape[0])
+		}
+	}
+	switch {
+	case first == nil:
+		return invalid("send at least one tensor", "all columns are unknown, so that nothing says how many rows there are")
+	case a.rows != nil && a.rows.Datatype == Bytes:
+		return invalid("send it as FP32 or FP64", "the tensor \"rows\" is BYTES")
+	case a.observed != nil && a.observed.Datatype != Bool:
+		return invalid("send it as BOOL", "the tensor \"observed\" is %s", a.observed.Datatype)
+	case first.Shape[0] == 0:
+		return invalid("send at least one", "the request has no rows")
+	case first.Shape[0] > int64(maxRows):
+		return &Error{Kind: TooLarge, Message: fmt.Sprintf("the request has %d rows, but the server takes %d at once", first.Shape[0], maxRows), Remedy: "send fewer rows at a time"}
+	}
+	a.n = int(first.Shape[0])
+	return nil
+}
+
+// fill decodes the tensors. All columns are cut from a few arrays.
+func (a *arrangement) fill() (*table.Table, error) {
+	n, wide := a.n, len(a.sig.Columns)
+	mask, err := a.mask()
+	if err != nil {
+		return nil, err
+	}
+	numeric, labelled := 0, 0
+	for j, t := range a.columns {
+		switch {
+		case t == nil && a.rows == nil:
+		case a.sig.Columns[j].Kind == table.Category:
+			labelled++
+		default:
+			numeric++
+		}
+	}
+	var all []float64 // of the tensor rows
+	if a.rows != nil {
+		all = make([]float64, n*wide)
+		if err := a.rows.numbers(all); err != nil {
+			return nil, err
+		}
+	}
+	columns, list := make([]table.Column, wide), make([]*table.Column, wide)
+	numbers, codes, marks := make([]float64, n*numeric), make([]int32, n*labelled), make([]bool, n*(numeric+labelled))
+	var none *table.Column
+	for j := range a.sig.Columns {
+		f := fields{column: &a.sig.Columns[j], cells: &columns[j], known: a.sig.labels[j], mask: mask, place: j, wide: wide}
+		c := f.cells
+		c.Name, c.Kind = f.column.Name, f.column.Kind
+		list[j] = c
+		t := a.columns[j]
+		if t == nil && a.rows == nil {
+			none = empty(c, none, n)
+			continue
+		}
+		c.Observed, marks = marks[:n:n], marks[n:]
+		switch {
+		case c.Kind == table.Category:
+			c.Codes, codes = codes[:n:n], codes[n:]
+			err = f.labels(t)
+		default:
+			c.Numbers, numbers = numbers[:n:n], numbers[n:]
+			switch {
+			case a.rows != nil:
+				for i := range c.Numbers {
+					c.Numbers[i] = all[i*wide+j]
+				}
+				err = f.check()
+			case t.Datatype == Bytes:
+				err = f.parse(t)
+			default:
+				if err = t.numbers(c.Numbers); err == nil {
+					err = f.check()
+				}
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &table.Table{Columns: list}, nil
+}
+
+// mask is the tensor observed, nil if there is none.
+func (a *arrangement) mask() ([]bool, error) {
+	if a.observed == nil {
+		return nil, nil
+	}
+	if a.observed.typed != nil {
+		return a.observed.typed.BoolContents, nil
+	}
+	values := make([]float64, a.observed.elements)
+	if err := a.observed.numbers(values); err != nil {
+		return nil, err
+	}
+	mask := make([]bool, len(values))
+	for i, v := range values {
+		if math.IsNaN(v) {
+			return nil, invalid("send true or false", "the tensor \"observed\" has a missing element")
+		}
+		mask[i] = v == 1
+	}
+	return mask, nil
+}
+
+// empty makes a column without a cell; all of them share their arrays, which are those of the one before.
+func empty(c, before *table.Column, n int) *table.Column {
+	if before == nil {
+		before = &table.Column{Observed: make([]bool, n), Numbers: make([]float64, n), Codes: slices.Repeat([]int32{-1}, n)}
+	}
+	c.Observed = before.Observed
+	if c.Kind == table.Category {
+		c.Codes = before.Codes
+	} else {
+		c.Numbers = before.Numbers
+	}
+	return before
+}
