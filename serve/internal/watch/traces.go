@@ -1,0 +1,167 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/metadata"
+)
+
+// Spans wait in memory until they are sent, or are dropped if there are more.
+const (
+	queueSpans    = 4096
+	sendEvery     = 5 * time.Second
+	sendTimeout   = 10 * time.Second
+	otlpPort      = "4317"
+	longestPause  = 10 * time.Second // before a collector that was away is tried again
+	tracesService = "psi"
+)
+
+// TraceOptions say where spans go.
+type TraceOptions struct {
+	Endpoint string // http://HOST:PORT or https://HOST:PORT of a collector that speaks OTLP over gRPC; empty means none
+	Version  string // of the program
+
+	Report func(error) // is told that spans cannot be sent, at most once a minute; may be nil
+}
+
+// Traces sends spans to an OpenTelemetry collector, in batches and in the background. Spans that cannot be sent in
+// time are dropped; whoever makes them does not notice. Without an endpoint it does nothing.
+//
+// What it leaves open is taken from OpenTelemetry's environment variables: headers, certificates, sampling, attributes.
+type Traces struct {
+	tracer   trace.Tracer
+	provider *sdktrace.TracerProvider // nil if there is no endpoint
+	sender   *sender
+}
+
+// OpenTraces does not wait for the collector, which may be away.
+func OpenTraces(ctx context.Context, o TraceOptions) (*Traces, error) {
+	if o.Endpoint == "" {
+		return &Traces{tracer: noop.NewTracerProvider().Tracer(tracesService)}, nil
+	}
+	address, insecure, err := parseEndpoint(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	options := []otlptracegrpc.Option{
+		otlptracegrpc.WithEndpoint(address),
+		otlptracegrpc.WithTimeout(sendTimeout),
+		otlptracegrpc.WithDialOption(grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: .2, MaxDelay: longestPause}, MinConnectTimeout: longestPause,
+		})),
+	}
+	if insecure {
+		options = append(options, otlptracegrpc.WithInsecure())
+	}
+	exporter, err := otlptracegrpc.New(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("watch: traces to %s: %w", o.Endpoint, err)
+	}
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(attribute.String("service.name", tracesService), attribute.String("service.version", o.Version)),
+		resource.WithFromEnv(),
+	)
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("watch: traces to %s: %w", o.Endpoint, err)
+	}
+	s := &sender{SpanExporter: exporter, endpoint: o.Endpoint, fault: complaint{report: o.Report}, stop: make(chan struct{})}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(s,
+		sdktrace.WithMaxQueueSize(queueSpans), sdktrace.WithBatchTimeout(sendEvery), sdktrace.WithExportTimeout(sendTimeout),
+	))
+	return &Traces{provider.Tracer(tracesService, trace.WithInstrumentationVersion(o.Version)), provider, s}, nil
+}
+
+// parseEndpoint is the address of a collector, and whether it is spoken to without TLS.
+func parseEndpoint(endpoint string) (address string, insecure bool, err error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return "", false, errors.New("watch: the endpoint of traces is no http://HOST:PORT or https://HOST:PORT; headers for a collector that asks for a name are given in OTEL_EXPORTER_OTLP_HEADERS")
+	}
+	port := u.Port()
+	if port == "" {
+		port = otlpPort
+	}
+	return net.JoinHostPort(u.Hostname(), port), u.Scheme == "http", nil
+}
+
+// Tracer makes spans. The span of a pass that several requests share has a link to that of each.
+func (t *Traces) Tracer() trace.Tracer { return t.tracer }
+
+// FromHTTP is a context in which spans have the caller's as their parent, if its header traceparent (W3C) says so.
+func (t *Traces) FromHTTP(ctx context.Context, header http.Header) context.Context {
+	if t.provider == nil {
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
+}
+
+// FromGRPC is FromHTTP for the metadata of a call.
+func (t *Traces) FromGRPC(ctx context.Context) context.Context {
+	if t.provider == nil {
+		return ctx
+	}
+	incoming, _ := metadata.FromIncomingContext(ctx)
+	header := propagation.MapCarrier{}
+	for _, name := range (propagation.TraceContext{}).Fields() {
+		if values := incoming.Get(name); len(values) > 0 {
+			header[name] = values[0]
+		}
+	}
+	return propagation.TraceContext{}.Extract(ctx, header)
+}
+
+// Close sends what is left, as far as the context leaves time for it.
+func (t *Traces) Close(ctx context.Context) error {
+	if t.provider == nil {
+		return nil
+	}
+	err := t.provider.Shutdown(ctx)
+	t.sender.ended.Do(func() { close(t.sender.stop) })
+	if err != nil {
+		return fmt.Errorf("watch: the last traces were not sent: %w", err)
+	}
+	return nil
+}
+
+// sender reports errors to a callback instead of the library's global handler, and ends when it must.
+type sender struct {
+	sdktrace.SpanExporter
+	endpoint string
+	fault    complaint
+	stop     chan struct{}
+	ended    sync.Once
+}
+
+// ExportSpans is of sdktrace.SpanExporter.
+func (s *sender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if err := s.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		s.fault.about(fmt.Errorf("watch: spans cannot be sent to %s and are dropped: %w", s.endpoint, err))
+	}
+	return nil
+}
