@@ -41,15 +41,15 @@ type Drift struct {
 	start time.Time
 
 	mu     sync.Mutex
-	models map[string]*DriftWindow
+	models map[string][]*DriftWindow // of the versions that are loaded
 }
 
 // NewDrift takes the time from now, such as time.Now.
 func NewDrift(now func() time.Time) *Drift {
-	return &Drift{now: now, start: now(), models: map[string]*DriftWindow{}}
+	return &Drift{now: now, start: now(), models: map[string][]*DriftWindow{}}
 }
 
-// DriftWindow is the last ten minutes of one model.
+// DriftWindow is the last ten minutes of one version of a model.
 type DriftWindow struct {
 	drift            *Drift
 	model            string
@@ -106,9 +106,9 @@ func addTo[T int | float64](to, from []T) {
 	}
 }
 
-// Watch starts a window for a model. The reference is training's mean |f_d| of each output and player; nil if it is not
-// known. There is one window for a name, that of the version that requests without a version get: one that is there
-// is replaced, and what is still told to it is not shown.
+// Watch starts a window for a version of a model. The reference is training's mean |f_d| of each output and player; nil
+// if it is not known. Of several versions of a name the one with most rows is shown, of equal ones the last: so it is after
+// an update, after a return to the old version, and beside a version that is tried out on a few.
 func (d *Drift) Watch(model string, outputs, players []string, reference [][]float64) (*DriftWindow, error) {
 	if reference != nil && len(reference) != len(outputs) {
 		return nil, fmt.Errorf("watch: model %q: the reference has %d outputs, not %d", model, len(reference), len(outputs))
@@ -129,7 +129,7 @@ func (d *Drift) Watch(model string, outputs, players []string, reference [][]flo
 	w.scratch.New = func() any { s := newSums(len(outputs), len(players)); return &s }
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.models[model] = w
+	d.models[model] = append(d.models[model], w)
 	return w, nil
 }
 
@@ -150,11 +150,12 @@ func shownPlayers(outputs, players int, reference [][]float64) []int {
 	return list[:most]
 }
 
-// Close ends the window; its labels are gone.
+// Close ends the window.
 func (w *DriftWindow) Close() {
 	w.drift.mu.Lock()
 	defer w.drift.mu.Unlock()
-	if w.drift.models[w.model] == w {
+	others := slices.DeleteFunc(w.drift.models[w.model], func(v *DriftWindow) bool { return v == w })
+	if w.drift.models[w.model] = others; len(others) == 0 {
 		delete(w.drift.models, w.model)
 	}
 }
@@ -256,21 +257,27 @@ func (d *Drift) Describe(to chan<- *prometheus.Desc) {
 // Collect is of prometheus.Collector. A window without rows shows only that.
 func (d *Drift) Collect(to chan<- prometheus.Metric) {
 	d.mu.Lock()
-	windows := make([]*DriftWindow, 0, len(d.models))
-	for _, w := range d.models {
-		windows = append(windows, w)
+	models := make([][]*DriftWindow, 0, len(d.models))
+	for _, versions := range d.models {
+		models = append(models, slices.Clone(versions))
 	}
 	d.mu.Unlock()
-	for _, w := range windows {
-		w.collect(to)
+	for _, versions := range models {
+		shown, most := versions[0], versions[0].total()
+		for _, w := range versions[1:] {
+			if all := w.total(); all.rows >= most.rows {
+				shown, most = w, all
+			}
+		}
+		shown.collect(&most, to)
 	}
 }
 
-func (w *DriftWindow) collect(to chan<- prometheus.Metric) {
+func (w *DriftWindow) collect(all *sums, to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	all, model := w.total(), labelValue(w.model)
+	model := labelValue(w.model)
 	gauge(driftDesc, float64(all.rows), model)
 	if all.rows == 0 {
 		return

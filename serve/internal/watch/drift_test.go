@@ -289,17 +289,27 @@ func TestDriftShowsSoManyPlayers(t *testing.T) {
 	}
 }
 
-// A new version takes the place of the old one, which ends without a trace.
-func TestWatchAnew(t *testing.T) {
+// Of two versions that is shown which answers most, whatever their outputs and players are.
+func TestDriftOfVersions(t *testing.T) {
 	d, old := watched(t, time.Now, 1)
-	w, err := d.Watch("m", []string{"y"}, []string{"x0"}, nil)
+	next, err := d.Watch("m", []string{"y"}, []string{"x0", "x1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	ofOld := map[string]float64{"psi_drift_rows m": 1, "psi_missing_ratio m x0": 0, "psi_attribution_abs_mean m y x0": 5, "psi_attribution_std_mean m y x0": .5, "psi_importance_ndcg m y": 1}
 	old.Observe(rowsOf([][]float64{{5}}))
+	expectGauges(t, d, ofOld)
+	next.Observe(rowsOf([][]float64{{3, 4}}))
+	expectGauges(t, d, map[string]float64{
+		"psi_drift_rows m": 1, "psi_missing_ratio m x0": 0, "psi_missing_ratio m x1": 0,
+		"psi_attribution_abs_mean m y x0": 3, "psi_attribution_std_mean m y x0": .3, "psi_attribution_abs_mean m y x1": 4, "psi_attribution_std_mean m y x1": .4,
+	})
+	next.Close()
+	expectGauges(t, d, ofOld)
 	old.Close()
-	expectGauges(t, d, map[string]float64{"psi_drift_rows m": 0})
-	w.Close()
+	old.Close()
+	expectGauges(t, d, nil)
+	old.Observe(rowsOf([][]float64{{5}}))
 	expectGauges(t, d, nil)
 }
 
