@@ -201,6 +201,19 @@ async function numbersAgree(browser: Browser): Promise<void> {
     await settled(page);
   }
 
+  // A missing cell may be a level of its own, which an unknown one is not.
+  const gap = model.columns.find((c) => c.gap && c.kind === "category");
+  if (gap) {
+    const box = field(page, gap.name).locator("select");
+    const had = await box.inputValue();
+    await box.selectOption({ label: "(missing)" });
+    const missing = explained(changed(edited, 0, gap.name, ""), [])[0];
+    await compare(page, first, missing, explained(table, [])[0], `${gap.name} missing`);
+    assert.ok(missing.outputs[0].attributions.some((a) => a.player === gap.name && a.observed === true));
+    await box.selectOption(had);
+    await settled(page);
+  }
+
   // Unknown, by keyboard.
   const hidden = (category ?? number).name;
   await field(page, hidden).locator("input[type=checkbox]").focus();
@@ -210,7 +223,7 @@ async function numbersAgree(browser: Browser): Promise<void> {
   assert.match((await page.textContent(".answer figure:last-of-type")) ?? "", /Missing, so without attribution|What it does not say/);
   console.log(`${name}: ${hidden} unknown: all numbers are those of psi explain --unknown`);
 
-  await page.getByLabel(/^Compare with row/).fill("2");
+  await page.getByLabel("Compare with row").fill("2");
   await page.keyboard.press("Enter");
   await page.waitForSelector('.card[data-row="row 2"]');
   await compare(page, first, explained(edited, [hidden])[0], explained(table, [])[2], "beside row 2");
@@ -301,6 +314,26 @@ async function troubles(browser: Browser): Promise<void> {
   await page.context().close();
 }
 
+/** Goes over to another version, which is asked of the same row. */
+async function versions(browser: Browser): Promise<void> {
+  const { page, wrong, model } = await open(browser, 1280, "light");
+  const number = model.columns.find((c) => c.kind === "number") as Column;
+  await field(page, number.name).locator("input[type=text]").fill("1.5");
+  await settled(page);
+  const choice = page.getByLabel("Version", { exact: true });
+  if (await choice.count()) {
+    const last = (await choice.locator("option").last().getAttribute("value")) ?? "";
+    const [asked] = await Promise.all([page.waitForRequest((r) => r.method() === "POST"), choice.selectOption(last)]);
+    assert.equal(new URL(asked.url()).searchParams.get("version"), last);
+    assert.ok(asked.postData()?.includes("1.5"), "the edited cell is lost");
+    await settled(page);
+    assert.ok((await page.textContent("header"))?.includes(`version ${last}`));
+    console.log(`${name}: version ${last} asked of the same row`);
+  }
+  assert.deepEqual(wrong, []);
+  await page.context().close();
+}
+
 /** Looks at the page, at a row that was changed. */
 async function look(browser: Browser): Promise<void> {
   for (const width of [1280, 390]) {
@@ -333,6 +366,7 @@ const browser = await launch(executablePath);
 try {
   await numbersAgree(browser);
   await troubles(browser);
+  await versions(browser);
   await look(browser);
 } finally {
   await browser.close();

@@ -101,11 +101,12 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
   const order = [...seen, ...now.explained.attributions.filter((a) => !a.observed)];
   const interval = (a: Attribution) => `${write(a.mean - c.z * a.std)} to ${write(a.mean + c.z * a.std)}`;
   const so = (a: Attribution) => (sure(a, c.z) ? (a.mean < 0 ? "▼ sure to lower" : "▲ sure to raise") : "may do either");
+  const brief = (p: number | null | undefined) => chance(p ?? NaN).replace("under", "<").replace("over", ">");
   const there = (a: Attribution) => (a.observed ? signed(write(a.mean)) : "unknown");
   const lines = order.map((a) => {
     const b = other.explained.attributions[a.player];
     return a.observed ?
-      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), chance(a.chances?.positive ?? NaN), chance(a.chances?.top ?? NaN), so(a), there(b), signed(write(a.mean - b.mean))] :
+      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), there(b), signed(write(a.mean - b.mean))] :
       [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "does nothing", there(b), signed(write(a.mean - b.mean))];
   });
   const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, in ${unit(now.told)}`,

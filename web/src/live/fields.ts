@@ -131,7 +131,7 @@ class Field {
   private quantity(id: string): { inputs: HTMLInputElement[]; show: () => void } {
     const { column } = this;
     const time = column.kind === "time";
-    const text = h("input", { id, type: "text", inputmode: time ? "text" : "decimal", autocomplete: "off", spellcheck: "false", placeholder: column.gap ? "missing" : "" });
+    const text = h("input", { id, type: "text", class: column.kind, inputmode: time ? "text" : "decimal", autocomplete: "off", spellcheck: "false", placeholder: column.gap ? "missing" : "" });
     text.addEventListener("input", () => this.set(text.value));
     const value = () => (time ? seconds(this.cell.text) : this.cell.text.trim() === "" ? null : Number(this.cell.text));
     const fill = () => { if (text.value !== this.cell.text) text.value = this.cell.text; };

@@ -27,7 +27,7 @@ export class Live implements Choices {
   private output = 0;
   private opened: Sheet | null = null;
   private at = 0; // row of the table that was started from
-  private against = -1; // row of the table to compare with; −1 is the one started from
+  private against = 0; // row of the table to compare with
   private origin: Row = [];
   private row: Row = [];
   private fields!: Fields;
@@ -62,7 +62,7 @@ export class Live implements Choices {
       this.models = await this.server.models();
       if (this.models.length === 0) throw new Refusal("The server has no model to ask.");
       this.trouble(null);
-      this.main.append(h("div", { class: "columns" }, this.editor, this.answer), this.strip);
+      this.main.append(h("div", { class: "columns" }, this.editor, this.answer));
       this.choose(this.models[0]);
     } catch (error) {
       this.trouble(error, () => void this.begin());
@@ -109,7 +109,7 @@ export class Live implements Choices {
       p(this.whence()), this.sources(), h("div", { class: "controls" }, this.picks(),
         h("button", { type: "button", click: () => all((i) => { Object.assign(this.row[i], this.origin[i]); }) }, "Put all cells back"),
         h("button", { type: "button", click: () => all((i) => { this.row[i].unknown = true; }) }, "Mark all unknown")),
-      h("p", { class: "note" }, "Beside a column: what it adds to the prediction or takes from it."), this.place);
+      h("p", { class: "note" }, "Beside a column: what it adds to the prediction or takes from it."), this.place, this.strip);
     this.fill();
   }
 
@@ -154,7 +154,7 @@ export class Live implements Choices {
   private open(table: Sheet): void {
     if (!this.model.columns.some((c) => table.headers.includes(c.name))) throw new Error(`None of the names is a column of the model: ${list(this.model.columns.slice(0, 5).map((c) => c.name))}, …`);
     this.opened = table;
-    this.against = -1;
+    this.at = this.against = 0;
     this.start(0);
     this.edit();
     this.editor.querySelector<HTMLElement>("h2")?.focus();
@@ -162,6 +162,7 @@ export class Live implements Choices {
 
   private start(row: number): void {
     if (!this.opened) return;
+    if (this.against === this.at) this.against = row;
     this.at = row;
     this.origin = rowOf(this.model, this.opened.headers, this.opened.rows[row]);
     this.row = copy(this.origin);
@@ -173,24 +174,25 @@ export class Live implements Choices {
     const { opened } = this;
     if (!opened) return [];
     const last = opened.rows.length - 1;
-    const pick = (label: string, value: string, change: (row: number) => void) => {
+    const pick = (label: string, value: number, change: (row: number) => void) => {
       const id = fresh("pick");
       const box = h("input", { id, type: "number", min: 0, max: last, step: 1, value });
       box.addEventListener("change", () => {
-        const row = Math.round(Number(box.value));
-        if (box.value !== "" && row >= 0 && row <= last) change(row);
-        else if (box.value === "") change(-1);
+        const row = Number(box.value);
+        if (box.value !== "" && Number.isInteger(row) && row >= 0 && row <= last) change(row);
       });
-      return h("div", { class: "control" }, h("label", { for: id }, label), box);
+      return { box, control: h("div", { class: "control" }, h("label", { for: id }, label), box) };
     };
-    return [
-      pick(`Row, 0 to ${thousands(last)}`, String(this.at), (row) => { if (row >= 0) this.start(row); }),
-      pick("Compare with row (empty: the one started from)", this.against < 0 ? "" : String(this.against), (row) => { this.against = row; this.ask(); }),
-    ];
+    const compared = pick("Compare with row", this.against, (row) => { this.against = row; this.ask(); });
+    const started = pick(`Row, 0 to ${thousands(last)}`, this.at, (row) => {
+      this.start(row);
+      compared.box.value = String(this.against);
+    });
+    return [started.control, compared.control];
   }
 
   private get other(): Row {
-    return this.against < 0 || !this.opened ? this.origin : rowOf(this.model, this.opened.headers, this.opened.rows[this.against]);
+    return this.against === this.at || !this.opened ? this.origin : rowOf(this.model, this.opened.headers, this.opened.rows[this.against]);
   }
 
   /** Asks for the row and for the one it is compared with, unless a cell cannot be read. */
@@ -278,10 +280,10 @@ export class Live implements Choices {
       this.answer.replaceChildren(h("h2", { id: "title-answer" }, "What the model makes of it"), this.parts.cards, controls(this, () => this.draw()), this.parts.pictures);
       this.measure();
     }
-    const number = this.opened ? `row ${this.at}` : "the row started from";
-    const edited = this.against < 0 ? "the edited row" : `row ${this.at}${JSON.stringify(this.row) === JSON.stringify(this.origin) ? "" : ", edited"}`;
+    const same = this.against === this.at;
+    const edited = same ? "the edited row" : `row ${this.at}${JSON.stringify(this.row) === JSON.stringify(this.origin) ? "" : ", edited"}`;
     const now: Answered = { told: this.told(this.row, edited), explained: this.answered[0] };
-    const other: Answered = { told: this.told(this.other, this.against < 0 ? number : `row ${this.against}`), explained: this.answered[1] };
+    const other: Answered = { told: this.told(this.other, this.opened ? `row ${this.against}` : "the row started from"), explained: this.answered[1] };
     const write = writer([now, other]);
     this.fields.mark(now.explained.attributions, this.z, write);
     this.parts.cards.replaceChildren(card(this, now, other), card(this, other, null));
