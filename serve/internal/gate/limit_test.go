@@ -130,10 +130,13 @@ func TestOldestKeyGivesWay(t *testing.T) {
 		c.put(i, fmt.Sprint(i))
 	}
 	c.get(0)
-	c.put(3, "3")
+	c.put(3, "3") // 1 gives way
+	if value, ok := c.get(0); !ok || value != "0" {
+		t.Errorf("0 was asked for and gave way")
+	}
 	c.put(2, "two")
-	c.put(4, "4")
-	for key, want := range map[int]string{0: "", 1: "", 2: "two", 3: "3", 4: "4"} {
+	c.put(4, "4") // 3 gives way
+	for key, want := range map[int]string{0: "0", 1: "", 2: "two", 3: "", 4: "4"} {
 		if got, ok := c.items[key]; ok != (want != "") || ok && got.Value.(*pair[int, string]).value != want {
 			t.Errorf("key %d: there %v, want %q", key, ok, want)
 		}

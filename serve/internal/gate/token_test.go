@@ -138,6 +138,7 @@ func TestBrokenTokenFileLeavesTheLastGoodOne(t *testing.T) {
 		{bobLine, 0o644, "chmod 600"},
 		{bobLine, 0o620, "chmod 600"},
 		{"", 0o600, "empty"},
+		{strings.TrimSpace(bobLine) + "00\n", 0o600, "line 1: the hash"},
 		{bobLine + bobLine, 0o600, "hash of line 1"},
 		{strings.Repeat("#\n", mostContent/2+1), 0o600, "bytes"},
 	} {
