@@ -92,8 +92,11 @@ func (g *Gate) Secured() bool {
 // Admit lets a visitor do what needs a permission, or refuses it, with the caller if that is known. What is [Public] is neither checked nor limited: health
 // checks must always come through.
 func (g *Gate) Admit(ctx context.Context, shown Credentials, needed Permission) (Caller, error) {
-	if needed == Public {
-		return Caller{Name: "anonymous", Kind: "anonymous"}, nil
+	switch needed {
+	case Public:
+		return Caller{Name: "anonymous", Kind: "anonymous", Allowed: Public}, nil
+	case 0:
+		return Caller{}, &refusal{ErrForbidden, "nothing says what this route needs"}
 	}
 	caller, err := g.authenticate(ctx, shown)
 	if err != nil {

@@ -42,6 +42,8 @@ func TestSecuredGateGivesNothingToTheAnonymous(t *testing.T) {
 	if caller := admitted(t, "public", g, Credentials{}, Public); caller.Allowed != Public {
 		t.Errorf("public gives %v", caller.Allowed)
 	}
+	_, err := g.Admit(t.Context(), Credentials{Loopback: true}, 0)
+	refused(t, "a route that was forgotten", err, ErrForbidden)
 	// To come without credentials is no guess: it locks nobody out.
 	for range 10 * mostFailures {
 		_, err := g.Admit(t.Context(), Credentials{Remote: "192.0.2.1"}, Infer)
@@ -61,7 +63,7 @@ func TestConfigurationsThatDoNotFit(t *testing.T) {
 }
 
 func TestPermissionText(t *testing.T) {
-	for p := Permission(1); p < 8; p++ {
+	for p := Infer; p <= given; p += Infer {
 		if got, err := ParsePermission(p.String()); err != nil || got != p {
 			t.Errorf("%v: %v, %v", p, got, err)
 		}
@@ -71,7 +73,7 @@ func TestPermissionText(t *testing.T) {
 			t.Errorf("%q is read as %v", list, p)
 		}
 	}
-	if Public.String() != "public" || !Public.Has(Public) || Infer.Has(Infer|Admin) || !(Infer | Admin).Has(Admin) {
+	if Public.String() != "public" || Permission(0).String() != "nothing" || given.Has(Public) || !Public.Has(Public) || Infer.Has(Infer|Admin) || !(Infer | Admin).Has(Admin) {
 		t.Error("permissions are no sets")
 	}
 }

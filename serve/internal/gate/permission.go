@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Permission is a set of things a caller may do, or the ones that a route needs.
+// Permission is a set of things a caller may do, or the ones that a route needs. A route that needs none at all was
+// forgotten, and nobody may use it; what is for all is Public.
 type Permission uint8
-
-// Public is what anybody may do: it needs no permission.
-const Public Permission = 0
 
 // What a caller may be allowed. None includes another.
 const (
-	Infer   Permission = 1 << iota // ask models, and for what they are
+	Public  Permission = 1 << iota // what anybody may
+	Infer                          // ask models, and for what they are
 	Admin                          // load and unload models, see into the process
 	Metrics                        // read the metrics
+
+	given = Infer | Admin | Metrics // to callers
 )
 
 var permissionNames = []struct {
@@ -34,8 +35,11 @@ func (p Permission) String() string {
 			names = append(names, known.name)
 		}
 	}
-	if names == nil {
+	switch {
+	case names == nil && p == Public:
 		return "public"
+	case names == nil:
+		return "nothing"
 	}
 	return strings.Join(names, ",")
 }
