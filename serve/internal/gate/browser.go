@@ -22,12 +22,15 @@ func SetHeaders(h http.Header) {
 // points to 127.0.0.1 is of the same origin for the browser.
 func (g *Gate) CheckOrigin(r *http.Request, loopback bool) error {
 	if err := g.origins.Check(r); err != nil {
-		return &refusal{ErrForbidden, err.Error()}
+		return &originError{"the request comes from a web page of another origin, which may not ask this server", err.Error()}
 	}
 	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	socket := address != nil && address.Network() == "unix" // which no browser reaches
 	if !g.Secured() && loopback && !socket && !loopbackHost(hostOf(r.Host)) {
-		return &refusal{ErrForbidden, "the request is for the host " + r.Host + ", not for localhost"}
+		return &originError{
+			"this server asks nobody who they are, so it answers only to localhost and its IP: ask it by those, or give it --token-file",
+			"the request is for the host " + r.Host + ", not for localhost",
+		}
 	}
 	return nil
 }

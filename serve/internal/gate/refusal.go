@@ -32,6 +32,12 @@ type refusal struct {
 func (e *refusal) Error() string { return e.public.Error() }
 func (e *refusal) Unwrap() error { return e.public }
 
+// originError is a refusal that depends on no secret, and so says what to do.
+type originError struct{ remedy, reason string }
+
+func (e *originError) Error() string { return e.remedy }
+func (e *originError) Unwrap() error { return ErrForbidden }
+
 func unauthenticated(format string, args ...any) error {
 	return &refusal{ErrUnauthenticated, fmt.Sprintf(format, args...)}
 }
@@ -42,6 +48,8 @@ func Reason(err error) string {
 	const most = 300
 	reason := ""
 	if e, ok := errors.AsType[*refusal](err); ok {
+		reason = e.reason
+	} else if e, ok := errors.AsType[*originError](err); ok {
 		reason = e.reason
 	} else if err != nil {
 		reason = err.Error()
