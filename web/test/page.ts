@@ -180,7 +180,7 @@ async function numbersAgree(browser: Browser): Promise<void> {
   await settled(page);
   const slid = await field(page, number.name).locator("input[type=text]").inputValue();
   assert.notEqual(slid, text);
-  assert.ok(asked.length > before && asked.length - before <= 12, `${asked.length - before} questions`);
+  assert.ok(asked.length - before <= 12, `${asked.length - before} questions`);
   edited = changed(edited, 0, number.name, slid);
   await compare(page, first, explained(edited, [])[0], explained(table, [])[0], `${number.name} = ${slid}`);
   console.log(`${name}: slid to ${slid} with ${asked.length - before} questions for 12 steps`);

@@ -13,9 +13,14 @@ export interface Answered {
   explained: Explained;
 }
 
-/** Writes the attributions of both rows with the same number of decimals. */
+/** Writes the attributions of both rows with the same number of decimals: enough for the largest, and for most of the doubts
+ * not to look like 0. */
 export function writer(both: Answered[]): (v: number) => string {
-  return decimalsFor(Math.max(...both.flatMap((b) => b.explained.attributions.map((a) => Math.abs(a.mean))), 0));
+  const all = both.flatMap((b) => b.explained.attributions.filter((a) => a.observed));
+  const largest = Math.max(...all.map((a) => Math.abs(a.mean)), 0);
+  const doubts = all.map((a) => 1.96 * a.std).sort((a, b) => a - b);
+  const doubt = doubts[doubts.length >> 1] ?? 0;
+  return decimalsFor(doubt > 0 ? Math.min(largest, Math.max(largest / 1000, 100 * doubt)) : largest);
 }
 
 /** The number that a reader looks at first. */
