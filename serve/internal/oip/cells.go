@@ -71,14 +71,11 @@ func (f *fields) parse(t *Tensor) error {
 	return nil
 }
 
-// labels numbers the labels of a category in order of first appearance. Their texts are the model's where it knows them.
-func (f *fields) labels(t *Tensor) error {
+// labels numbers the labels of a category in order of first appearance.
+func (f *fields) labels(t *Tensor, count *counter) error {
 	if t.Datatype != Bytes {
 		return invalid("send its labels as BYTES", "the column %s is a category, but the tensor is %s", quoted(f.column.Name), t.Datatype)
 	}
-	const few = 16 // up to which comparing with each is cheaper than a map
-	var room [few]string
-	levels, places := room[:0], map[string]int32(nil)
 	cells := t.texts()
 	for i := range f.cells.Codes {
 		f.cells.Codes[i] = -1
@@ -86,39 +83,66 @@ func (f *fields) labels(t *Tensor) error {
 		if null || f.hidden(i) {
 			continue
 		}
-		code, found := int32(0), false
-		if places != nil {
-			code, found = places[string(cell)]
-		} else if k := slices.IndexFunc(levels, func(level string) bool { return level == string(cell) }); k >= 0 {
-			code, found = int32(k), true
-		}
-		if !found {
-			var label string
-			if k, known := f.known[string(cell)]; known {
-				label = f.column.Labels[k]
-			} else {
-				if table.Missing(cell) {
-					continue
-				}
-				if !utf8.Valid(cell) {
-					return f.wrong(i, "encode labels in UTF-8", "%s is not UTF-8 text", quoted(cell))
-				}
-				label = string(cell)
+		var code int32
+		if place, known := f.known[string(cell)]; known {
+			code = count.known(place, f.column.Labels[place])
+		} else {
+			if table.Missing(cell) {
+				continue
 			}
-			code = int32(len(levels))
-			levels = append(levels, label)
-			if len(levels) > few {
-				if places == nil {
-					places = make(map[string]int32)
-					for k, level := range levels {
-						places[level] = int32(k)
-					}
-				}
-				places[label] = code
+			if !utf8.Valid(cell) {
+				return f.wrong(i, "encode labels in UTF-8", "%s is not UTF-8 text", quoted(cell))
 			}
+			code = count.other(cell)
 		}
 		f.cells.Codes[i], f.cells.Observed[i] = code, true
 	}
-	f.cells.Levels = slices.Clone(levels)
+	f.cells.Levels = count.take()
 	return nil
+}
+
+// counter numbers the labels of one column after another.
+type counter struct {
+	levels []string // met so far
+	codes  []int32  // by the place of a known label, 1 above what it is; 0 if it was not met
+	met    []int    // places of the known labels among levels
+	others map[string]int32
+}
+
+func newCounter(labels int) *counter { return &counter{codes: make([]int32, labels)} }
+
+// known is the code of a label that the model knows.
+func (c *counter) known(place int, label string) int32 {
+	if c.codes[place] == 0 {
+		c.levels = append(c.levels, label)
+		c.met = append(c.met, place)
+		c.codes[place] = int32(len(c.levels))
+	}
+	return c.codes[place] - 1
+}
+
+// other is the code of a label that it does not know.
+func (c *counter) other(cell []byte) int32 {
+	code, met := c.others[string(cell)]
+	if !met {
+		if c.others == nil {
+			c.others = make(map[string]int32)
+		}
+		code = int32(len(c.levels))
+		label := string(cell)
+		c.levels = append(c.levels, label)
+		c.others[label] = code
+	}
+	return code
+}
+
+// take is the labels that were met, and makes the counter ready for another column.
+func (c *counter) take() []string {
+	levels := slices.Clone(c.levels)
+	for _, place := range c.met {
+		c.codes[place] = 0
+	}
+	clear(c.levels) // of texts that are the request's
+	c.levels, c.met, c.others = c.levels[:0], c.met[:0], nil
+	return levels
 }

@@ -56,8 +56,8 @@ const (
 )
 
 func (d *document) read() error {
-	err := d.fields(func(key string) error {
-		switch key {
+	err := d.fields(func(key []byte) error {
+		switch string(key) {
 		case "id":
 			if d.null() {
 				return nil
@@ -66,7 +66,7 @@ func (d *document) read() error {
 			d.request.ID, err = d.string()
 			return err
 		case "parameters":
-			return d.parameters(d.request.set)
+			return d.parameters(func(name []byte, p parameter) error { return d.request.set(string(name), p) })
 		case "inputs":
 			if d.hasInputs {
 				return d.broken("\"inputs\" is there twice")
@@ -103,11 +103,11 @@ func (d *document) read() error {
 }
 
 // parameters reads an object of parameters, or null. Lists and objects among them are passed over.
-func (d *document) parameters(set func(name string, p parameter) error) error {
+func (d *document) parameters(set func(name []byte, p parameter) error) error {
 	if d.null() {
 		return nil
 	}
-	return d.fields(func(name string) error {
+	return d.fields(func(name []byte) error {
 		var p parameter
 		var err error
 		switch c := d.peek(); {
@@ -137,14 +137,15 @@ func (d *document) input() error {
 	}
 	var t Tensor
 	var data elements
-	size, datatype, known := -1, "", false
-	err := d.fields(func(key string) error {
+	size, known := -1, false
+	var datatype []byte
+	err := d.fields(func(key []byte) error {
 		var err error
-		switch key {
+		switch string(key) {
 		case "name":
 			t.Name, err = d.string()
 		case "datatype":
-			datatype, err = d.string()
+			datatype, _, err = d.quoted()
 			t.Datatype, known = datatypeOf(datatype)
 		case "shape":
 			t.Shape, err = d.shape()
@@ -154,14 +155,14 @@ func (d *document) input() error {
 			}
 			data, err = d.elements()
 		case "parameters":
-			err = d.parameters(func(name string, p parameter) error {
-				if name == "binary_data_size" {
+			err = d.parameters(func(name []byte, p parameter) error {
+				if string(name) == "binary_data_size" {
 					if p.kind != ofNumber || p.number < 0 || p.number > float64(1<<53) || p.number != float64(int64(p.number)) {
 						return d.broken("binary_data_size is not a number of bytes")
 					}
 					size = int(p.number)
 				}
-				return refused(t.Name, name)
+				return refused(t.Name, string(name))
 			})
 		default:
 			err = d.skip(1)
@@ -175,7 +176,7 @@ func (d *document) input() error {
 	case t.Name == "":
 		return invalid("name each tensor after its column", "an input has no name")
 	case !known:
-		return unknownDatatype(t.Name, datatype)
+		return unknownDatatype(t.Name, string(datatype))
 	case t.Shape == nil:
 		return invalid("send the number of rows as its shape, such as [3]", "the tensor %s has no shape", quoted(t.Name))
 	}
@@ -232,14 +233,14 @@ func (d *document) output() error {
 	}
 	var w Wanted
 	how := asOthers
-	err := d.fields(func(key string) error {
+	err := d.fields(func(key []byte) error {
 		var err error
-		switch key {
+		switch string(key) {
 		case "name":
 			w.Name, err = d.string()
 		case "parameters":
-			err = d.parameters(func(name string, p parameter) error {
-				if name == "binary_data" {
+			err = d.parameters(func(name []byte, p parameter) error {
+				if string(name) == "binary_data" {
 					if p.kind != ofTruth {
 						return d.broken("binary_data is true or false")
 					}
@@ -247,7 +248,7 @@ func (d *document) output() error {
 						how = asBinary
 					}
 				}
-				return refused(w.Name, name)
+				return refused(w.Name, string(name))
 			})
 		default:
 			err = d.skip(1)
@@ -309,9 +310,12 @@ func (d *document) list(e *elements, level int) error {
 	err := d.each(func() error {
 		size++
 		if d.peek() == '[' {
+			if e.depth == level+1 {
+				return d.broken("lists and values stand in one list")
+			}
 			return d.list(e, level+1)
 		}
-		if e.depth == 0 {
+		if e.depth == 0 && (level+1 == mostDimensions || !e.known[level+1]) {
 			e.depth = level + 1
 		}
 		if e.depth != level+1 {

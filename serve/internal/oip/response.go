@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/psi-shapley/psi/explain"
@@ -93,8 +94,10 @@ func narrow(into []float32, from []float64) []float32 {
 }
 
 func appendRaw(raw []byte, values []float32) []byte {
-	for _, v := range values {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	start := len(raw)
+	raw = slices.Grow(raw, 4*len(values))[:start+4*len(values)]
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(raw[start+4*i:], math.Float32bits(v))
 	}
 	return raw
 }

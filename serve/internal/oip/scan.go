@@ -86,8 +86,8 @@ func (s *scanner) each(member func() error) error {
 	}
 }
 
-// fields walks the members of an object; the function reads the value of one of them.
-func (s *scanner) fields(field func(key string) error) error {
+// fields walks the members of an object; the function reads the value of one of them, whose key it may not keep.
+func (s *scanner) fields(field func(key []byte) error) error {
 	if !s.take('{') {
 		return s.broken("an object should be here")
 	}
@@ -96,9 +96,12 @@ func (s *scanner) fields(field func(key string) error) error {
 	}
 	for {
 		s.space()
-		key, err := s.string()
+		key, escaped, err := s.quoted()
 		if err != nil {
 			return err
+		}
+		if escaped {
+			key = unescape(nil, key)
 		}
 		if !s.take(':') {
 			return s.broken("a colon should be here")
@@ -126,7 +129,7 @@ func (s *scanner) skip(depth int) error {
 	case '[':
 		return s.each(func() error { return s.skip(depth + 1) })
 	case '{':
-		return s.fields(func(string) error { return s.skip(depth + 1) })
+		return s.fields(func([]byte) error { return s.skip(depth + 1) })
 	default:
 		_, err := s.element()
 		return err

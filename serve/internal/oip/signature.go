@@ -22,6 +22,8 @@ type Signature struct {
 	once   sync.Once
 	places map[string]int   // of columns, by name
 	labels []map[string]int // of a category's column, places of its labels
+
+	counters sync.Pool // of *counter
 }
 
 // Column is an input of a model.
@@ -41,13 +43,16 @@ func (s *Signature) index() {
 	s.once.Do(func() {
 		s.places = make(map[string]int, len(s.Columns))
 		s.labels = make([]map[string]int, len(s.Columns))
+		most := 0
 		for j, c := range s.Columns {
 			s.places[c.Name] = j
 			s.labels[j] = make(map[string]int, len(c.Labels))
 			for k, label := range c.Labels {
 				s.labels[j][label] = k
 			}
+			most = max(most, len(c.Labels))
 		}
+		s.counters.New = func() any { return newCounter(most) }
 	})
 }
 

@@ -162,6 +162,7 @@ func (a *arrangement) fill() (*table.Table, error) {
 	}
 	columns, list := make([]table.Column, wide), make([]*table.Column, wide)
 	numbers, codes, marks := make([]float64, n*numeric), make([]int32, n*labelled), make([]bool, n*(numeric+labelled))
+	count := a.sig.counters.Get().(*counter)
 	var none *table.Column
 	for j := range a.sig.Columns {
 		f := fields{column: &a.sig.Columns[j], cells: &columns[j], known: a.sig.labels[j], mask: mask, place: j, wide: wide}
@@ -177,7 +178,7 @@ func (a *arrangement) fill() (*table.Table, error) {
 		switch {
 		case c.Kind == table.Category:
 			c.Codes, codes = codes[:n:n], codes[n:]
-			err = f.labels(t)
+			err = f.labels(t, count)
 		default:
 			c.Numbers, numbers = numbers[:n:n], numbers[n:]
 			switch {
@@ -198,6 +199,7 @@ func (a *arrangement) fill() (*table.Table, error) {
 			return nil, err
 		}
 	}
+	a.sig.counters.Put(count) // after an error it may not be ready for another
 	return &table.Table{Columns: list}, nil
 }
 

@@ -123,29 +123,49 @@ func (t *Tensor) misfit(v float64) error {
 
 func (t *Tensor) rawNumbers(into []float64) {
 	raw, order := t.raw, binary.LittleEndian
-	for i := range into {
-		switch t.Datatype {
-		case Bool, Uint8:
+	switch t.Datatype {
+	case Bool, Uint8:
+		for i := range into {
 			into[i] = float64(raw[i])
-		case Int8:
+		}
+	case Int8:
+		for i := range into {
 			into[i] = float64(int8(raw[i]))
-		case Uint16:
+		}
+	case Uint16:
+		for i := range into {
 			into[i] = float64(order.Uint16(raw[2*i:]))
-		case Int16:
+		}
+	case Int16:
+		for i := range into {
 			into[i] = float64(int16(order.Uint16(raw[2*i:])))
-		case FP16:
+		}
+	case FP16:
+		for i := range into {
 			into[i] = half(order.Uint16(raw[2*i:]))
-		case Uint32:
+		}
+	case Uint32:
+		for i := range into {
 			into[i] = float64(order.Uint32(raw[4*i:]))
-		case Int32:
+		}
+	case Int32:
+		for i := range into {
 			into[i] = float64(int32(order.Uint32(raw[4*i:])))
-		case FP32:
+		}
+	case FP32:
+		for i := range into {
 			into[i] = float64(math.Float32frombits(order.Uint32(raw[4*i:])))
-		case Uint64:
+		}
+	case Uint64:
+		for i := range into {
 			into[i] = float64(order.Uint64(raw[8*i:]))
-		case Int64:
+		}
+	case Int64:
+		for i := range into {
 			into[i] = float64(int64(order.Uint64(raw[8*i:])))
-		case FP64:
+		}
+	case FP64:
+		for i := range into {
 			into[i] = math.Float64frombits(order.Uint64(raw[8*i:]))
 		}
 	}
