@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/table"
+)
+
+// question is rows of a request, and what is wanted of them.
+type question struct {
+	id      string // of the request
+	rows    *table.Table
+	unknown []string
+	depth   psi.Depth
+	how     psi.Explain
+}
+
+// reply is what a version says of a question: a prediction, or at depth Attributions an explanation.
+type reply struct {
+	prediction  *psi.Prediction
+	explanation *explain.Explanation
+}
+
+// ask puts a question to a version and lets the watchers see the answer.
+func (s *Server) ask(ctx context.Context, v *fleet.Version, q question) (*reply, error) {
+	stage := watch.Predict
+	if q.depth == psi.Attributions {
+		stage = watch.Explain
+	}
+	start := time.Now()
+	a, err := v.Ask(ctx, q.rows, q.unknown, q.depth)
+	if err != nil {
+		return nil, err
+	}
+	of(v).took(stage, start)
+	s.shadow(v, q, a)
+	if q.depth < psi.Attributions {
+		return &reply{prediction: a.Prediction()}, nil
+	}
+	e, err := a.Explanation(q.how)
+	if err != nil {
+		return nil, &wrong{err.Error(), ""}
+	}
+	of(v).drift.Observe(e)
+	if s.explanations != nil {
+		s.explanations.Add(v.Name, v.Version, q.id, e)
+	}
+	return &reply{explanation: e}, nil
+}
+
+// mostShadows are asked at once: what is more is left out, so that shadows cost no caller anything but a busy core.
+const mostShadows = 4
+
+// shadow asks the shadow of a version the same, and counts how far its predictions lie from those that were given.
+func (s *Server) shadow(v *fleet.Version, q question, given *psi.Answer) {
+	shadow := s.fleet.Shadow(v)
+	if shadow == nil {
+		return
+	}
+	select {
+	case s.shadows <- struct{}{}:
+	default:
+		shadow.Release()
+		return
+	}
+	mean := given.Prediction().Mean
+	s.background.Go(func() {
+		defer func() { <-s.shadows }()
+		defer shadow.Release()
+		ctx, cancel := context.WithTimeout(context.Background(), s.config.Timeout)
+		defer cancel()
+		a, err := shadow.Ask(ctx, q.rows, q.unknown, psi.Values)
+		if err != nil {
+			return // its absence is seen in the counts
+		}
+		sum, other := 0.0, a.Prediction().Mean
+		for i := range min(len(mean), len(other)) {
+			sum += math.Abs(other[i] - mean[i])
+		}
+		s.shadowCounts.add(v.Name, shadow.Version, len(mean), sum)
+	})
+}
+
+// results are a reply as the Open Inference Protocol wants it.
+func (r *reply) results(v *fleet.Version) *oip.Results {
+	if e := r.explanation; e != nil {
+		return &oip.Results{
+			Rows: e.Rows, Prediction: e.Prediction, PredictionStd: e.PredictionStd, Probability: e.Probability, Base: e.Base,
+			Mean: e.Mean, Std: e.Std, Observed: e.Observed,
+		}
+	}
+	p := r.prediction
+	res := &oip.Results{Rows: p.Rows(), Prediction: p.Mean, PredictionStd: p.Std, Probability: p.Probability, Base: make([]float64, len(p.Mean))}
+	base := of(v).base
+	for i := range res.Base {
+		res.Base[i] = base[i%len(base)]
+	}
+	return res
+}

@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/psi-shapley/psi/serve/internal/gate"
+)
+
+// Config says what is served, where and to whom. New fills in what is 0.
+type Config struct {
+	Models  []string      // model files, directories of them and URLs of buckets
+	Rules   string        // file of labels, splits and shadows of versions; "" if there is none
+	Backend string        // that models run on; "" is the fastest
+	Look    time.Duration // between looks for new models; 0 means 2 s
+
+	HTTP, GRPC, Metrics string // addresses: HOST:PORT or unix:PATH; "" is none
+
+	CertFile, KeyFile, ClientCAFile string // of TLS
+	TokenFile                       string
+	Issuer, Audience                string   // of OpenID Connect
+	Admins                          []string // certificates that may load models and see into the process
+	Insecure                        bool     // serve others than this machine without asking who they are
+	Rate                            float64  // requests a second of each caller; 0 is no limit
+
+	MaxRows        int           // of a request; 0 means 1,000
+	MaxBody        int64         // bytes of a request, unpacked; 0 means 64 MiB
+	MaxHeld        int64         // bytes of all requests that are held at once; 0 means 512 MiB
+	MaxConnections int           // to a port; 0 means 4,096
+	MaxWaiting     int           // rows that wait for a model; 0 means 16,384
+	MaxWait        time.Duration // that a request is let in for; 0 means 2 s
+	Timeout        time.Duration // of a request; 0 means 30 s
+	Drain          time.Duration // that requests have to end in when the server does; 0 means 25 s
+
+	UI bool // the live page
+
+	LogDir    string  // of the explanation log; "" is none
+	LogShare  float64 // of the requests that are logged; 0 means 0.01
+	LogValues bool    // with the cells of callers' tables
+
+	OTLP string       // URL that traces are sent to; "" is none
+	Log  *slog.Logger // nil is none
+}
+
+// fill puts the defaults in place of what is 0.
+func (c *Config) fill() {
+	or(&c.Look, 2*time.Second)
+	or(&c.MaxRows, 1000)
+	or(&c.MaxBody, 64<<20)
+	or(&c.MaxHeld, 512<<20)
+	or(&c.MaxConnections, 4096)
+	or(&c.MaxWaiting, 16_384)
+	or(&c.MaxWait, 2*time.Second)
+	or(&c.Timeout, 30*time.Second)
+	or(&c.Drain, 25*time.Second)
+	or(&c.LogShare, .01)
+	if c.Backend == "" {
+		c.Backend = "auto"
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+func or[T comparable](value *T, usual T) {
+	var none T
+	if *value == none {
+		*value = usual
+	}
+}
+
+// check refuses what contradicts itself.
+func (c *Config) check() error {
+	switch {
+	case len(c.Models) == 0:
+		return errors.New("no model: give a model file, a directory of them or the URL of a bucket")
+	case c.HTTP == "" && c.GRPC == "":
+		return errors.New("nothing to listen at: give an address for HTTP or gRPC")
+	case (c.CertFile == "") != (c.KeyFile == ""):
+		return errors.New("TLS needs a certificate and its key: give both files")
+	case c.ClientCAFile != "" && c.CertFile == "":
+		return errors.New("client certificates need TLS: give the server's certificate and key too")
+	case c.LogShare < 0 || c.LogShare > 1:
+		return fmt.Errorf("a share of %g of the requests is to be logged: it must lie between 0 and 1", c.LogShare)
+	}
+	for name, n := range map[string]int64{
+		"rows of a request": int64(c.MaxRows), "bytes of a request": c.MaxBody, "bytes of all requests": c.MaxHeld,
+		"connections": int64(c.MaxConnections), "rows that wait": int64(c.MaxWaiting),
+		"time to wait": int64(c.MaxWait), "time of a request": int64(c.Timeout), "time to drain": int64(c.Drain), "time between looks for models": int64(c.Look),
+	} {
+		if n < 0 {
+			return fmt.Errorf("the limit of %s is below 0", name)
+		}
+	}
+	return nil
+}
+
+// gate is who may come in.
+func (c *Config) gate(report func(error)) gate.Config {
+	return gate.Config{
+		TokenFile: c.TokenFile, ClientCertificates: c.ClientCAFile != "", Admins: c.Admins,
+		Issuer: c.Issuer, Audience: c.Audience, Rate: c.Rate, Report: report,
+	}
+}

@@ -1,0 +1,148 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/jsonrows"
+	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Failure is how every route says that a request failed: as psi's commands do, and as clients of the Open Inference Protocol
+// look for it.
+type Failure struct {
+	Schema  string  `json:"schema" enum:"psi.error/v1"`
+	Error   string  `json:"error" doc:"message and remedy in one text"`
+	Message string  `json:"message"`
+	Row     *int    `json:"row" doc:"of the request, from 0"`
+	Column  *string `json:"column"`
+	Remedy  string  `json:"remedy"`
+
+	status  int
+	code    codes.Code
+	refusal watch.Refusal // "" if it counts as none
+	after   time.Duration // to try again; 0 if that is of no use
+}
+
+// wrong is a request that cannot be understood.
+type wrong struct{ message, remedy string }
+
+func (w *wrong) Error() string { return w.message }
+
+// httpStatus of a caller who went away, as proxies have it.
+const clientClosed = 499
+
+// failure says what to tell the caller. Whatever it does not know is an error of the server's own, of which a caller learns
+// nothing.
+func failure(err error) *Failure {
+	f := &Failure{status: http.StatusBadRequest, code: codes.InvalidArgument, Message: err.Error()}
+	var (
+		misuse   *wrong
+		cell     *table.Error
+		protocol *oip.Error
+		missing  *fleet.NotFoundError
+		busy     *fleet.BusyError
+		often    *gate.TooManyError
+		large    *http.MaxBytesError
+		method   *methodError
+		many     *jsonrows.TooManyError
+	)
+	switch {
+	case errors.As(err, &misuse):
+		f.Message, f.Remedy = misuse.message, misuse.remedy
+	case errors.As(err, &cell):
+		f.Message, f.Remedy = cell.Message, cell.Remedy
+		if cell.Row >= 0 {
+			f.Row = &cell.Row
+		}
+		if cell.Column != "" {
+			f.Column = &cell.Column
+		}
+	case errors.As(err, &protocol):
+		f.Message, f.Remedy = protocol.Message, protocol.Remedy
+		if protocol.Kind == oip.TooLarge {
+			f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.TooManyRows
+		} else if protocol.Kind == oip.NotFound {
+			f.status, f.code = http.StatusNotFound, codes.NotFound
+		}
+	case errors.As(err, &many):
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.TooManyRows
+	case errors.As(err, &missing):
+		f.status, f.code = http.StatusNotFound, codes.NotFound
+	case errors.As(err, &method):
+		f.status, f.code = http.StatusMethodNotAllowed, codes.Unimplemented
+	case errors.Is(err, errNoRoute):
+		f.status, f.code = http.StatusNotFound, codes.Unimplemented
+	case errors.As(err, &busy):
+		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.QueueFull, busy.RetryAfter
+	case errors.Is(err, errMemory):
+		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.MemoryFull, time.Second
+	case errors.As(err, &often):
+		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.RateLimit, often.RetryAfter
+	case errors.Is(err, gate.ErrUnauthenticated):
+		f.status, f.code, f.refusal = http.StatusUnauthorized, codes.Unauthenticated, watch.Denied
+	case errors.Is(err, gate.ErrForbidden):
+		f.status, f.code, f.refusal = http.StatusForbidden, codes.PermissionDenied, watch.Denied
+	case errors.As(err, &large):
+		f.Message, f.Remedy = "the request has too many bytes", "send fewer rows at a time, at most "+strconv.FormatInt(large.Limit, 10)+" bytes"
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
+	case errors.Is(err, errDraining):
+		f.status, f.code, f.refusal, f.after = http.StatusServiceUnavailable, codes.Unavailable, watch.Draining, time.Second
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Message, f.Remedy = "the request took too long", "send fewer rows at a time, or try again later"
+		f.status, f.code, f.refusal = http.StatusGatewayTimeout, codes.DeadlineExceeded, watch.Deadline
+	case errors.Is(err, context.Canceled):
+		f.Message, f.status, f.code = "the caller went away", clientClosed, codes.Canceled
+	default:
+		f.Message, f.Remedy = "the server failed", "try again; the server's log has the cause by the request's id"
+		f.status, f.code = http.StatusInternalServerError, codes.Internal
+	}
+	f.Schema, f.Error = "psi.error/v1", f.Message
+	if f.Column != nil {
+		f.Error = fmt.Sprintf("column %q: %s", *f.Column, f.Error)
+	}
+	if f.Row != nil {
+		f.Error = fmt.Sprintf("row %d, %s", *f.Row, f.Error)
+	}
+	if f.Remedy != "" {
+		f.Error += "; " + f.Remedy
+	}
+	return f
+}
+
+// internal tells whether the cause is for the log alone.
+func (f *Failure) internal() bool { return f.status == http.StatusInternalServerError }
+
+// write answers with the failure.
+func (f *Failure) write(w http.ResponseWriter, err error) {
+	if f.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.after.Seconds()))))
+	}
+	if challenge := gate.Challenge(err); challenge != "" {
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	if method, is := errors.AsType[*methodError](err); is {
+		w.Header().Set("Allow", strings.Join(method.allowed, ", "))
+	}
+	body, _ := json.Marshal(f) // of texts and numbers: it cannot fail
+	w.Header().Set("Content-Type", jsonType)
+	w.WriteHeader(f.status)
+	_, _ = w.Write(body) // the caller may be gone
+}
+
+// grpc is the failure as a status, with the time to wait as metadata's business.
+func (f *Failure) grpc() error { return status.Error(f.code, f.Error) }

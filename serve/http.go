@@ -1,0 +1,265 @@
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// Media types.
+const (
+	jsonType   = "application/json"
+	arrowType  = "application/vnd.apache.arrow.stream"
+	csvType    = "text/csv"
+	tensorType = "application/octet-stream" // JSON and binary tensors behind it
+)
+
+var errNoRoute = errors.New("there is nothing at this path: /openapi.json lists what is")
+
+// methodError is a path asked by a method that it does not know.
+type methodError struct{ allowed []string }
+
+func (m *methodError) Error() string { return "this path is asked by " + strings.Join(m.allowed, ", ") }
+
+// route is a path of the HTTP server.
+type route struct {
+	method, path string // as the document has it: {model} stands for a part, and may be followed by a verb as in {model}:predict
+	permission   gate.Permission
+	do           func(x *exchange) error
+	operation    operation // what the document says
+
+	counts *watch.Route
+}
+
+// exchange is a request and its answer under way.
+type exchange struct {
+	s      *Server
+	route  *route
+	w      http.ResponseWriter
+	r      *http.Request
+	id     string
+	caller gate.Caller
+	values map[string]string // parts of the path
+	model  string            // that was asked for; "" if none was
+	held   holdingReader
+	status int // that was answered; 0 if none was yet
+}
+
+// part is the value of a part of the path, such as {model}.
+func (x *exchange) part(name string) string { return x.values[name] }
+
+// mux finds the route of a request. It knows verbs after a colon, and answers as JSON when there is none.
+type mux struct {
+	patterns *http.ServeMux
+	routes   map[string]map[string]*route // by pattern, then by method, with the verb: "POST:predict"
+}
+
+func newMux(routes []*route) *mux {
+	m := &mux{patterns: http.NewServeMux(), routes: map[string]map[string]*route{}}
+	for _, r := range routes {
+		pattern, verb := r.path, ""
+		if at := strings.LastIndex(pattern, "}:"); at >= 0 {
+			pattern, verb = pattern[:at+1], pattern[at+1:]
+		}
+		if m.routes[pattern] == nil {
+			m.routes[pattern] = map[string]*route{}
+			m.patterns.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
+		}
+		m.routes[pattern][r.method+verb] = r
+	}
+	return m
+}
+
+// find is the route of a request and the parts of its path.
+func (m *mux) find(r *http.Request) (*route, map[string]string, error) {
+	path := r.URL.EscapedPath()
+	if path != "/" {
+		path = strings.TrimSuffix(path, "/")
+	}
+	_, pattern := m.patterns.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath}})
+	values, err := parts(pattern, path)
+	methods := m.routes[pattern]
+	if methods == nil || err != nil {
+		return nil, nil, errNoRoute
+	}
+	verb := ""
+	if name, after, has := cutLast(values["model"], ":"); has && strings.Count(pattern, "/") == 3 {
+		if _, is := methods[http.MethodPost+":"+after]; is {
+			values["model"], verb = name, ":"+after
+		}
+	}
+	if found := methods[r.Method+verb]; found != nil {
+		return found, values, nil
+	}
+	if found := methods[http.MethodGet+verb]; found != nil && r.Method == http.MethodHead {
+		return found, values, nil
+	}
+	var allowed []string
+	for method := range maps.Keys(methods) {
+		if name, of, _ := strings.Cut(method, ":"); verb == "" && of == "" || ":"+of == verb {
+			allowed = append(allowed, name)
+		}
+	}
+	if allowed == nil {
+		return nil, nil, errNoRoute
+	}
+	slices.Sort(allowed)
+	return nil, nil, &methodError{allowed}
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return s, "", false
+}
+
+// parts are the values of a pattern's parts in a path.
+func parts(pattern, path string) (map[string]string, error) {
+	values := map[string]string{}
+	names, texts := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(names) != len(texts) {
+		return nil, errNoRoute
+	}
+	for i, name := range names {
+		if !strings.HasPrefix(name, "{") {
+			continue
+		}
+		text, err := url.PathUnescape(texts[i])
+		if err != nil {
+			return nil, errNoRoute
+		}
+		values[strings.Trim(name, "{}")] = text
+	}
+	return values, nil
+}
+
+// door is one listener's way into the server.
+type door struct {
+	s        *Server
+	mux      *mux
+	loopback bool
+}
+
+// ServeHTTP answers a request, come what may.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{s: d.s, w: w, r: r, id: requestID(r.Header.Get("X-Request-Id"))}
+	start := time.Now()
+	gate.SetHeaders(w.Header())
+	w.Header().Set("X-Request-Id", x.id)
+	found, values, err := d.mux.find(r)
+	counts := d.s.unrouted
+	if err == nil {
+		x.route, x.values, x.model = found, values, values["model"]
+		counts = found.counts
+	}
+	counts.Started()
+	if err == nil {
+		err = d.s.handle(x, d.loopback)
+	}
+	if err != nil && x.status == 0 {
+		x.fail(err)
+	}
+	if x.held.held > 0 {
+		d.s.memory.release(x.held.held)
+	}
+	counts.Ended(x.model, strconv.Itoa(x.status), time.Since(start))
+}
+
+// fail answers with an error, and logs it if it is the server's own.
+func (x *exchange) fail(err error) {
+	f := failure(err)
+	x.s.note(x.r.Context(), f, err, x.id, x.r.URL.Path)
+	x.status = f.status
+	f.write(x.w, err)
+}
+
+// note counts a failure, and logs it if the caller is not told its cause.
+func (s *Server) note(ctx context.Context, f *Failure, err error, id, where string) {
+	if f.refusal != "" {
+		s.metrics.Refused(f.refusal)
+	}
+	if f.internal() {
+		s.config.Log.ErrorContext(ctx, "a request failed", "request_id", id, "where", where, "error", err)
+	} else if f.refusal == watch.Denied {
+		s.config.Log.WarnContext(ctx, "a caller was refused", "request_id", id, "where", where, "reason", gate.Reason(err))
+	}
+}
+
+// handle lets a request in and does what its route does.
+func (s *Server) handle(x *exchange, loopback bool) (err error) {
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+			panic(p)
+		} else if p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if err := s.gate.CheckOrigin(x.r, loopback); err != nil {
+		return err
+	}
+	shown := gate.Credentials{Authorization: x.r.Header.Get("Authorization"), TLS: x.r.TLS, Remote: x.r.RemoteAddr, Loopback: loopback}
+	if x.caller, err = s.gate.Admit(x.r.Context(), shown, x.route.permission); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(x.r.Context(), s.config.Timeout)
+	defer cancel()
+	ctx, end := s.traces.request(ctx, x.r.Header, x.r.Method+" "+x.route.path, x.id)
+	defer func() { end(err) }()
+	x.r = x.r.WithContext(ctx)
+	return x.route.do(x)
+}
+
+// requestID is the caller's name of a request if it has a decent one, or a new one.
+func requestID(given string) string {
+	if given != "" && len(given) <= 128 && strings.IndexFunc(given, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
+		return given
+	}
+	return rand.Text()
+}
+
+// answer sends a body.
+func (x *exchange) answer(contentType string, body []byte) error {
+	x.status = http.StatusOK
+	h := x.w.Header()
+	h.Set("Content-Type", contentType)
+	if len(body) > 1024 && strings.Contains(x.r.Header.Get("Accept-Encoding"), "gzip") && x.r.Header.Get("Inference-Header-Content-Length") == "" {
+		var packed bytes.Buffer
+		zip, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is one
+		_, _ = zip.Write(body)                                 // into memory: it cannot fail
+		_ = zip.Close()
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Vary", "Accept-Encoding")
+		body = packed.Bytes()
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if x.r.Method == http.MethodHead {
+		return nil
+	}
+	_, _ = x.w.Write(body) // the caller may be gone, which is no failure of the server's
+	return nil
+}
+
+// json sends a value.
+func (x *exchange) json(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return x.answer(jsonType, body)
+}

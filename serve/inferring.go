@@ -1,0 +1,54 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// inferred answers a request of the Open Inference Protocol. The version is to be released by the caller, unless there is
+// an error.
+func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, name, version, id string) (_ *fleet.Version, _ *oip.Results, err error) {
+	if r.ID != "" {
+		id = r.ID
+	}
+	v, err := s.fleet.Lease(name, version, r.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			v.Release()
+		}
+	}()
+	kept := of(v)
+	depth, err := r.Depth(kept.signature)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := r.Table(kept.signature, s.config.MaxRows)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept.took(watch.Preprocess, start)
+	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.Explain{Z: r.Z}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return v, answer.results(v), nil
+}
+
+// load looks for a model's new versions, on a caller's demand, who learns no more of a broken file than that it is.
+func (s *Server) load(ctx context.Context, name string) error {
+	err := s.fleet.Load(ctx, name)
+	var missing *fleet.NotFoundError
+	if err == nil || errors.As(err, &missing) || ctx.Err() != nil {
+		return err
+	}
+	return &wrong{"the model cannot be loaded; what was served before still is", "see the server's log for the cause"}
+}

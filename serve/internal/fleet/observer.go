@@ -1,0 +1,29 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/psi-shapley/psi"
+)
+
+// Observer is told what happens in a fleet. Its methods are called by many goroutines.
+type Observer interface {
+	// Prepare is called before a version answers its first request; what it returns is the version's Tag.
+	Prepare(v *Version) (any, error)
+	// Passing is called before a pass that rows of several requests share; what it returns, after it.
+	Passing(v *Version, p Pass) (end func(error))
+	Waiting(v *Version, rows int)
+	Loaded(v *Version)
+	Unloaded(v *Version)
+	Failed(name, version string, err error) // a file could not be loaded
+	Unlisted(err error)                     // a place could not be looked at
+}
+
+// Pass is rows that are passed through a model together.
+type Pass struct {
+	Depth    psi.Depth
+	Rows     int
+	Requests []context.Context
+	Waited   []time.Duration // of each request, until now
+}

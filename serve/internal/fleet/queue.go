@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/psi-shapley/psi"
+)
+
+// BusyError refuses a request that would wait too long.
+type BusyError struct{ RetryAfter time.Duration }
+
+func (b *BusyError) Error() string {
+	return fmt.Sprintf("the server is busy: try again in %.0f s", math.Ceil(b.RetryAfter.Seconds()))
+}
+
+// errGone is the end of a queue that takes no more: its version was swapped for another.
+var errGone = errors.New("the model's version is gone")
+
+// job is rows that wait for a pass.
+type job struct {
+	ctx    context.Context //nolint:containedctx // of the request, whose end takes the job off the queue
+	rows   *psi.Rows
+	depth  psi.Depth
+	since  time.Time
+	answer *psi.Answer
+	err    error
+	done   chan struct{}
+}
+
+// queue is where requests wait for workers, a worker for each copy of a model. A worker takes what has gathered while the last
+// pass ran: with few requests none waits for another, with many they fill its passes, and none waits longer for company
+// than a pass takes.
+type queue struct {
+	limits Limits
+	watch  func(rows int) // told how many rows wait
+
+	mu      sync.Mutex
+	arrived *sync.Cond
+	waiting [psi.Attributions + 1][]*job // by depth, the oldest first
+	rows    int                          // that wait
+	pace    [psi.Attributions + 1]float64
+	workers int
+	closed  bool
+}
+
+// Limits bound what waits.
+type Limits struct {
+	Rows int           // that wait for a model, at most
+	Wait time.Duration // that a request is let in for; one that would wait longer is refused at once
+}
+
+// together is how many rows a worker takes at most, beyond those of one request: some passes, so that what does not fill a pass
+// is a small part.
+const together = 4 * psi.PassRows
+
+func newQueue(limits Limits, workers int, watch func(rows int)) *queue {
+	q := &queue{limits: limits, workers: workers, watch: watch}
+	q.arrived = sync.NewCond(&q.mu)
+	return q
+}
+
+// ask puts rows into the queue and waits for their answer.
+func (q *queue) ask(ctx context.Context, rows *psi.Rows, depth psi.Depth) (*psi.Answer, error) {
+	j := &job{ctx: ctx, rows: rows, depth: depth, since: time.Now(), done: make(chan struct{})}
+	if err := q.put(j); err != nil {
+		return nil, err
+	}
+	select {
+	case <-j.done:
+		return j.answer, j.err
+	case <-ctx.Done(): // a worker will find the job's end too
+		return nil, ctx.Err()
+	}
+}
+
+func (q *queue) put(j *job) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return errGone
+	}
+	wait := q.wait()
+	deadline, has := j.ctx.Deadline()
+	if q.rows > 0 && (q.rows+j.rows.Len() > q.limits.Rows || wait > q.limits.Wait || has && j.since.Add(wait).After(deadline)) {
+		return &BusyError{max(wait, 10*time.Millisecond)}
+	}
+	q.waiting[j.depth] = append(q.waiting[j.depth], j)
+	q.count(j.rows.Len())
+	q.arrived.Signal()
+	return nil
+}
+
+// wait is about how long it takes until what waits now is done.
+func (q *queue) wait() time.Duration {
+	seconds := 0.0
+	for depth, jobs := range q.waiting {
+		for _, j := range jobs {
+			seconds += q.pace[depth] * float64(j.rows.Len())
+		}
+	}
+	return time.Duration(seconds / float64(q.workers) * float64(time.Second))
+}
+
+func (q *queue) count(rows int) {
+	q.rows += rows
+	q.watch(q.rows)
+}
+
+// take waits for jobs of one depth: those that have waited longest, and what fits beside them. It returns none at the end.
+func (q *queue) take() []*job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		oldest := -1
+		for depth, jobs := range q.waiting {
+			if len(jobs) > 0 && (oldest < 0 || jobs[0].since.Before(q.waiting[oldest][0].since)) {
+				oldest = depth
+			}
+		}
+		if oldest >= 0 {
+			return q.gather(oldest)
+		}
+		if q.closed {
+			return nil
+		}
+		q.arrived.Wait()
+	}
+}
+
+// gather takes the oldest jobs of a depth off the queue, at least one.
+func (q *queue) gather(depth int) []*job {
+	jobs := q.waiting[depth]
+	n, rows := 1, jobs[0].rows.Len()
+	for n < len(jobs) && rows+jobs[n].rows.Len() <= together {
+		rows += jobs[n].rows.Len()
+		n++
+	}
+	q.waiting[depth] = jobs[n:]
+	if n == len(jobs) {
+		q.waiting[depth] = nil // so that the memory of what was taken is freed
+	}
+	q.count(-rows)
+	return jobs[:n]
+}
+
+// learn remembers how long rows take.
+func (q *queue) learn(depth psi.Depth, perRow float64) {
+	const weight = .1 // of the newest pass
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pace[depth] == 0 {
+		q.pace[depth] = perRow
+	}
+	q.pace[depth] += weight * (perRow - q.pace[depth])
+}
+
+// close lets workers end once nothing waits; what comes later is refused.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.arrived.Broadcast()
+}

@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Version is a model that answers requests.
+type Version struct {
+	Name, Version string
+	Model         *psi.Model
+	Tag           any // what the observer keeps of it
+
+	file     found
+	observer Observer
+	queue    *queue
+	copies   []*psi.Model // a worker for each; Model is the first
+	leases   sync.WaitGroup
+	workers  sync.WaitGroup
+}
+
+// load reads a file, sees that the model answers, and starts its workers.
+func (f *Fleet) load(ctx context.Context, file found) (v *Version, err error) {
+	content, err := file.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v = &Version{Name: file.name, Version: file.version, file: file, observer: f.options.Observer}
+	defer func() {
+		if err != nil {
+			v.free()
+		}
+	}()
+	for n := 1; len(v.copies) < n; {
+		m, err := psi.Decode(file.key, content, f.options.Backend)
+		if err != nil {
+			return nil, err
+		}
+		v.copies = append(v.copies, m)
+		if err := m.Warm(ctx); err != nil {
+			return nil, err
+		}
+		n = copiesOn(m.Backend())
+	}
+	v.Model = v.copies[0]
+	if v.Tag, err = f.options.Observer.Prepare(v); err != nil {
+		return nil, err
+	}
+	v.queue = newQueue(f.options.Limits, len(v.copies), func(rows int) { v.observer.Waiting(v, rows) })
+	for _, m := range v.copies {
+		v.workers.Go(func() { v.work(m) })
+	}
+	return v, nil
+}
+
+// copiesOn is how many copies of a model keep the cores busy: the backend in pure Go uses one for a pass, the others all.
+func copiesOn(backend string) int {
+	if backend == "go" {
+		return runtime.GOMAXPROCS(0)
+	}
+	return 1
+}
+
+// Release ends a lease.
+func (v *Version) Release() { v.leases.Done() }
+
+// retire frees the model once nobody uses it.
+func (v *Version) retire() {
+	v.leases.Wait()
+	v.queue.close()
+	v.workers.Wait()
+	v.free()
+	v.observer.Unloaded(v)
+}
+
+func (v *Version) free() {
+	for _, m := range v.copies {
+		m.Close()
+	}
+}
+
+// Ask passes rows through the model, with those of others.
+func (v *Version) Ask(ctx context.Context, t *table.Table, unknown []string, depth psi.Depth) (*psi.Answer, error) {
+	rows, err := v.Model.Read(t, unknown...)
+	if err != nil {
+		return nil, err
+	}
+	return v.queue.ask(ctx, rows, depth)
+}
+
+// work does passes with one copy of the model.
+func (v *Version) work(m *psi.Model) {
+	for {
+		jobs := v.queue.take()
+		if jobs == nil {
+			return
+		}
+		if live := stillWanted(jobs); len(live) > 0 {
+			v.pass(m, live)
+		}
+	}
+}
+
+// stillWanted are the jobs whose request has not ended.
+func stillWanted(jobs []*job) []*job {
+	var live []*job
+	for _, j := range jobs {
+		if j.err = j.ctx.Err(); j.err != nil {
+			close(j.done)
+			continue
+		}
+		live = append(live, j)
+	}
+	return live
+}
+
+func (v *Version) pass(m *psi.Model, jobs []*job) {
+	start := time.Now()
+	p := Pass{Depth: jobs[0].depth}
+	rows := make([]*psi.Rows, len(jobs))
+	for i, j := range jobs {
+		rows[i] = j.rows
+		p.Rows += j.rows.Len()
+		p.Requests = append(p.Requests, j.ctx)
+		p.Waited = append(p.Waited, start.Sub(j.since))
+	}
+	ctx := context.Background()
+	if len(jobs) == 1 {
+		ctx = jobs[0].ctx // nobody else would miss the pass
+	}
+	end := v.observer.Passing(v, p)
+	answers, err := m.Pass(ctx, p.Depth, rows...)
+	end(err)
+	if err == nil {
+		v.queue.learn(p.Depth, time.Since(start).Seconds()/float64(p.Rows))
+	}
+	for i, j := range jobs {
+		if j.err = err; err == nil {
+			j.answer = answers[i]
+		}
+		close(j.done)
+	}
+}

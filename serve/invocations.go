@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/jsonrows"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Invocation is the body of MLflow's /invocations: exactly one of the first four.
+type Invocation struct {
+	Split     *InvocationSplit `json:"dataframe_split,omitempty" doc:"as pandas writes with orient=split"`
+	Records   RowList          `json:"dataframe_records,omitzero" doc:"rows as objects, as pandas writes with orient=records"`
+	Instances RowList          `json:"instances,omitzero" doc:"rows as lists or objects"`
+	Inputs    Inputs           `json:"inputs,omitzero" doc:"lists of cells by column, or rows"`
+	Params    InvocationParams `json:"params,omitzero"`
+}
+
+// InvocationSplit is the names of columns, and rows in their order.
+type InvocationSplit struct {
+	Columns []string `json:"columns"`
+	Data    RowList  `json:"data"`
+}
+
+// InvocationParams say how rows are to be read.
+type InvocationParams struct {
+	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
+}
+
+// Inputs are rows, or lists of cells by column.
+type Inputs struct{ json.RawMessage }
+
+// Schema is what the document says of them.
+func (Inputs) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{RowList{}.Schema(r), {Type: huma.TypeObject}}}
+}
+
+// invocations answers as MLflow's servers do.
+func (x *exchange) invocations() error {
+	start := time.Now()
+	params := x.r.URL.Query()
+	v, err := x.s.fleet.Lease(params.Get("model"), params.Get("version"), x.r.Header.Get("X-Request-Id"))
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	x.model = v.Name
+	rows, unknown, err := x.invoked(v)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	of(v).took(watch.Preprocess, start)
+	var out prediction
+	q := question{id: x.id, unknown: unknown, depth: psi.Spread}
+	count := 0
+	err = x.s.streamed(x.r.Context(), v, rows, q, func(p part) error {
+		if count += p.prediction.Rows(); count > x.s.config.MaxRows {
+			return &jsonrows.TooManyError{Most: x.s.config.MaxRows}
+		}
+		out.add(p.prediction)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return x.json(out)
+}
+
+// invoked are the rows of an invocation.
+func (x *exchange) invoked(v *fleet.Version) (table.Source, []string, error) {
+	switch mediaType(x.r.Header.Get("Content-Type")) {
+	case csvType:
+		rows, err := x.source(v, table.CSV)
+		return rows, x.r.URL.Query()["unknown"], err
+	case arrowType:
+		rows, err := x.source(v, table.Arrow)
+		return rows, x.r.URL.Query()["unknown"], err
+	}
+	var in Invocation
+	if err := x.object(&in); err != nil {
+		return nil, nil, err
+	}
+	shape := x.s.shape(v, in.Params.Unknown)
+	var t *table.Table
+	var err error
+	switch {
+	case in.Split != nil:
+		t, err = shape.Split(in.Split.Columns, in.Split.Data.RawMessage)
+	case in.Records.RawMessage != nil:
+		t, err = shape.Rows(in.Records.RawMessage)
+	case in.Instances.RawMessage != nil:
+		t, err = shape.Rows(in.Instances.RawMessage)
+	case bytes.HasPrefix(in.Inputs.RawMessage, []byte{'{'}):
+		t, err = shape.ByColumn(in.Inputs.RawMessage)
+	case in.Inputs.RawMessage != nil:
+		t, err = shape.Rows(in.Inputs.RawMessage)
+	default:
+		err = &wrong{"there are no rows", "send dataframe_split, dataframe_records, instances or inputs"}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Source(), in.Params.Unknown, nil
+}

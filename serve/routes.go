@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+
+	"github.com/psi-shapley/psi/report"
+	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/ui"
+)
+
+// routes of the HTTP listener: what is registered, who may, and what the document says.
+func (s *Server) routes() []*route {
+	all := []*route{
+		{get, "/v2/health/live", gate.Public, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
+		{get, "/v2/health/ready", gate.Public, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
+		{get, "/v2", gate.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: ServerMetadata{}}, nil},
+		{get, "/openapi.json", gate.Public, (*exchange).openAPI, operation{summary: "This document", answer: map[string]any{}}, nil},
+
+		{get, "/v1/models", gate.Infer, (*exchange).v1List, operation{summary: "The models", answer: V1Models{}}, nil},
+		{get, "/v1/models/{model}", gate.Infer, (*exchange).v1Ready, operation{summary: "Does the model answer?", answer: V1Model{}, fails: []int{404}}, nil},
+		{post, "/v1/models/{model}:predict", gate.Infer, (*exchange).v1Predict, operation{summary: "Predict rows", body: Instances{}, answer: prediction{}, fails: inferFails()}, nil},
+		{post, "/v1/models/{model}:explain", gate.Infer, (*exchange).v1Explain, operation{summary: "Predict and explain rows", body: Instances{}, answer: map[string]any{}, fails: inferFails()}, nil},
+
+		{post, "/explain", gate.Infer, (*exchange).explainRows, operation{summary: "Explain rows: a psi.explanation/v1 document, or a table in Arrow", body: Query{}, answer: map[string]any{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
+		{post, "/predict", gate.Infer, (*exchange).predictRows, operation{summary: "Predict rows, in JSON or Arrow", body: Query{}, answer: prediction{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
+		{post, "/invocations", gate.Infer, (*exchange).invocations, operation{summary: "Predict rows, as MLflow's servers do", body: Invocation{}, answer: prediction{}, takes: []string{arrowType, csvType}, query: []string{"model", "version"}, fails: inferFails()}, nil},
+
+		{post, "/v2/repository/index", gate.Admin, (*exchange).repositoryIndex, operation{summary: "All versions of all models", answer: RepositoryIndex{}}, nil},
+		{post, "/v2/repository/models/{model}/load", gate.Admin, (*exchange).load, operation{summary: "Look for new versions of a model now", answer: struct{}{}, fails: []int{400, 404}}, nil},
+		{post, "/v2/repository/models/{model}/unload", gate.Admin, (*exchange).unload, operation{summary: "Let a model answer no more", answer: struct{}{}, fails: []int{404}}, nil},
+	}
+	for _, version := range []string{"", "/versions/{version}"} {
+		model := "/v2/models/{model}" + version
+		all = append(all,
+			&route{get, model, gate.Infer, (*exchange).modelMetadata, operation{summary: "What the model takes and gives", answer: map[string]any{}, fails: []int{404}}, nil},
+			&route{get, model + "/ready", gate.Infer, (*exchange).modelReady, operation{summary: "Does the model answer?", answer: map[string]any{}, fails: []int{404}}, nil},
+			&route{get, model + "/config", gate.Infer, (*exchange).modelConfig, operation{summary: "The model's description as Triton has it", answer: map[string]any{}, fails: []int{404}}, nil},
+			&route{get, model + "/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What the model has done", answer: map[string]any{}, fails: []int{404}}, nil},
+			&route{post, model + "/infer", gate.Infer, (*exchange).infer, operation{summary: "Predict and explain rows: the Open Inference Protocol, with its binary tensor extension", body: InferRequest{}, answer: map[string]any{}, takes: []string{tensorType}, gives: []string{tensorType}, fails: inferFails()}, nil},
+		)
+	}
+	all = append(all, &route{get, "/v2/models/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: map[string]any{}}, nil})
+	if s.config.UI {
+		all = append(all,
+			&route{get, "/ui", gate.Public, (*exchange).page, operation{summary: "The live page", gives: []string{"text/html"}}, nil},
+			&route{get, "/ui/models", gate.Infer, (*exchange).pageModels, operation{summary: "What the live page knows of the models", answer: ui.Models{}}, nil})
+	}
+	return all
+}
+
+// adminRoutes are those of the listener for operators.
+func (s *Server) adminRoutes() []*route {
+	all := []*route{ //nolint:prealloc // a list that is written out
+		{get, "/healthz", gate.Public, (*exchange).live, operation{}, nil},
+		{get, "/metrics", gate.Metrics, handled(s.metrics.Handler().ServeHTTP), operation{}, nil},
+	}
+	for path, do := range map[string]http.HandlerFunc{
+		"/debug/pprof": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace, "/debug/pprof/{profile}": profile,
+	} {
+		all = append(all, &route{get, path, gate.Admin, handled(do), operation{}, nil})
+	}
+	return all
+}
+
+// profile is one of Go's own profiles: heap, goroutine and so on.
+func profile(w http.ResponseWriter, r *http.Request) {
+	pprof.Handler(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]).ServeHTTP(w, r)
+}
+
+// handled lets an ordinary handler answer.
+func handled(do http.HandlerFunc) func(x *exchange) error {
+	return func(x *exchange) error {
+		x.status = http.StatusOK
+		do(x.w, x.r)
+		return nil
+	}
+}
+
+func (x *exchange) page() error {
+	var page bytes.Buffer
+	if err := report.WriteLive(&page); err != nil {
+		return err
+	}
+	h := x.w.Header()
+	h.Del("Content-Security-Policy") // the page has its own, by the digests of its script and style
+	return x.answer("text/html; charset=utf-8", page.Bytes())
+}
+
+func (x *exchange) pageModels() error {
+	all := ui.Models{Models: []ui.Model{}}
+	for _, name := range x.s.fleet.Names() {
+		v, err := x.s.fleet.Lease(name, "", "")
+		if err != nil {
+			continue // gone in the meantime
+		}
+		m := of(v).page
+		m.Versions = x.s.fleet.Versions(name)
+		all.Models = append(all.Models, m)
+		v.Release()
+	}
+	return x.json(all)
+}

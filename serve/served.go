@@ -1,0 +1,111 @@
+package serve
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/ui"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// served is what the server keeps of a version that answers.
+type served struct {
+	signature *oip.Signature
+	page      ui.Model // what the live page is told
+	base      []float64
+	counts    *watch.ModelMetrics
+	drift     *watch.DriftWindow
+	since     time.Time
+	waiting   int // rows, when the queue last told
+
+	requests, rows, passes, nanoseconds atomic.Int64 // since
+}
+
+func of(v *fleet.Version) *served { return v.Tag.(*served) }
+
+// observer tells metrics, traces and the log what happens to models.
+type observer struct{ *Server }
+
+func (o observer) Prepare(v *fleet.Version) (any, error) {
+	page, err := ui.Describe(v.Name, v.Version, v.Model)
+	if err != nil {
+		return nil, err
+	}
+	s := &served{page: page, base: v.Model.Base(), since: time.Now()}
+	s.signature = s.describe(v, []string{v.Version})
+	s.counts = o.metrics.Loaded(watch.ModelInfo{Model: v.Name, Version: v.Version, Digest: v.Model.Digest(), Head: v.Model.Head(), Backend: v.Model.Backend()})
+	var reference [][]float64
+	if audit := v.Model.StoredAudit(); audit != nil {
+		for _, output := range audit.Outputs {
+			if output.Importance != nil {
+				reference = append(reference, output.Importance)
+			}
+		}
+	}
+	s.drift, err = o.drift.Watch(v.Name, s.signature.Outputs, s.signature.Players, reference)
+	return s, err
+}
+
+// describe is what callers must know of a version, with those that answer beside it.
+func (s *served) describe(v *fleet.Version, versions []string) *oip.Signature {
+	sig := &oip.Signature{
+		Name: v.Name, Version: v.Version, Versions: versions,
+		Players: v.Model.Players(), Outputs: s.page.Outputs, Classes: s.page.Classes != nil,
+		Parameters: map[string]string{
+			"digest": v.Model.Digest(), "head": v.Model.Head(), "task": string(s.page.Task), "target": s.page.Target, "backend": v.Model.Backend(),
+		},
+	}
+	for _, in := range v.Model.Inputs() {
+		sig.Columns = append(sig.Columns, oip.Column{Name: in.Name, Kind: in.Kind, Labels: in.Labels})
+	}
+	return sig
+}
+
+func (o observer) Passing(v *fleet.Version, p fleet.Pass) (end func(error)) {
+	s := of(v)
+	for _, waited := range p.Waited {
+		s.counts.Waited(waited)
+	}
+	start := time.Now()
+	endSpan := o.traces.pass(p, v)
+	return func(err error) {
+		took := time.Since(start)
+		s.counts.Pass(p.Depth.String(), p.Rows, took)
+		s.requests.Add(int64(len(p.Requests)))
+		s.rows.Add(int64(p.Rows))
+		s.passes.Add(1)
+		s.nanoseconds.Add(int64(took))
+		endSpan(err)
+	}
+}
+
+// Waiting is called with the queue's lock held, so that one call follows another.
+func (o observer) Waiting(v *fleet.Version, rows int) {
+	s := of(v)
+	s.counts.Queued(rows - s.waiting)
+	s.waiting = rows
+}
+
+func (o observer) Loaded(v *fleet.Version) {
+	o.config.Log.Info("a model is ready", "model", v.Name, "version", v.Version, "digest", v.Model.Digest(), "backend", v.Model.Backend())
+}
+
+func (o observer) Unloaded(v *fleet.Version) {
+	of(v).counts.Unloaded()
+	of(v).drift.Close()
+	o.config.Log.Info("a model is gone", "model", v.Name, "version", v.Version, "digest", v.Model.Digest())
+}
+
+func (o observer) Failed(name, version string, err error) {
+	o.metrics.LoadFailed(name)
+	o.config.Log.Error("a model cannot be loaded; what was served before still is", "model", name, "version", version, "error", err)
+}
+
+func (o observer) Unlisted(err error) {
+	o.config.Log.Error("models cannot be looked for; those that are served still are", "error", err)
+}
+
+// took counts a stage of a request until now.
+func (s *served) took(stage watch.Stage, start time.Time) { s.counts.Took(stage, time.Since(start)) }

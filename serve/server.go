@@ -1,0 +1,282 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// errDraining is the answer of a server that is about to end.
+var errDraining = errors.New("the server is not ready: it is starting or about to end")
+
+// maxHeader is how many bytes the header of a request may have.
+const maxHeader = 16 << 10
+
+// Server answers requests. It is made by New and works while Run does.
+type Server struct {
+	config Config
+	gate   *gate.Gate
+	tls    *tls.Config
+	fleet  *fleet.Fleet
+	memory memory
+
+	metrics      *watch.Metrics
+	drift        *watch.Drift
+	explanations *watch.ExplanationLog // nil if there is none
+	traces       tracing
+	shadowCounts *shadowCounts
+
+	unrouted   *watch.Route
+	grpcRoutes sync.Map // method to *watch.Route
+
+	shadows    chan struct{}
+	background sync.WaitGroup
+	isReady    atomic.Bool
+
+	http, grpc, admin net.Listener
+}
+
+// New loads the models and opens the addresses. What it opened is closed by Run, or by itself if it fails.
+func New(ctx context.Context, c Config) (_ *Server, err error) {
+	c.fill()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, metrics: watch.NewMetrics(), drift: watch.NewDrift(time.Now), shadowCounts: newShadowCounts(), shadows: make(chan struct{}, mostShadows)}
+	s.memory = memory{limit: c.MaxHeld, metrics: s.metrics}
+	s.metrics.Register(s.drift, s.shadowCounts.rows, s.shadowCounts.distance)
+	s.unrouted = s.metrics.Route("http", "none")
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if s.gate, err = gate.New(ctx, c.gate(s.report)); err != nil {
+		return nil, err
+	}
+	if err := gate.CheckAddresses(present(c.HTTP, c.GRPC, c.Metrics), s.gate.Secured(), c.Insecure); err != nil {
+		return nil, err
+	}
+	if c.CertFile != "" {
+		if s.tls, err = gate.TLS(c.CertFile, c.KeyFile, c.ClientCAFile, s.report); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.openWatchers(ctx); err != nil {
+		return nil, err
+	}
+	s.fleet, err = fleet.Open(ctx, fleet.Options{
+		Places: c.Models, Rules: c.Rules, Backend: c.Backend, Every: c.Look,
+		Limits: fleet.Limits{Rows: c.MaxWaiting, Wait: c.MaxWait}, Observer: observer{s},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range []struct {
+		address  string
+		listener *net.Listener
+	}{{c.HTTP, &s.http}, {c.GRPC, &s.grpc}, {c.Metrics, &s.admin}} {
+		if at.address == "" {
+			continue
+		}
+		if *at.listener, err = listen(ctx, at.address, c.MaxConnections); err != nil {
+			return nil, fmt.Errorf("cannot listen at %s: %w", at.address, err)
+		}
+	}
+	return s, nil
+}
+
+func present(list ...string) []string {
+	var some []string
+	for _, s := range list {
+		if s != "" {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// openWatchers opens the explanation log and the traces.
+func (s *Server) openWatchers(ctx context.Context) (err error) {
+	traces, err := watch.OpenTraces(ctx, watch.TraceOptions{Endpoint: s.config.OTLP, Version: psi.Version, Report: s.report})
+	if err != nil {
+		return err
+	}
+	s.traces = tracing{traces}
+	if s.config.LogDir != "" {
+		s.explanations, err = watch.OpenExplanationLog(watch.LogOptions{Dir: s.config.LogDir, Share: s.config.LogShare, Values: s.config.LogValues, Report: s.report})
+		if err != nil {
+			return err
+		}
+		s.metrics.Register(s.explanations)
+	}
+	return nil
+}
+
+// report logs what fails in the background.
+func (s *Server) report(err error) {
+	s.config.Log.Error("something fails in the background", "error", err)
+}
+
+// Addresses are where the server listens; "" where it does not.
+func (s *Server) Addresses() (web, calls, metrics string) {
+	return name(s.http), name(s.grpc), name(s.admin)
+}
+
+func name(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}
+
+// Models are the names of those that answer.
+func (s *Server) Models() []string { return s.fleet.Names() }
+
+func (s *Server) ready() bool { return s.isReady.Load() }
+
+// abort ends a connection on which half of an answer was sent.
+func (s *Server) abort(x *exchange, err error) {
+	s.config.Log.WarnContext(x.r.Context(), "an answer was broken off", "request_id", x.id, "error", failure(err).Error)
+	panic(http.ErrAbortHandler)
+}
+
+// grpcRoute counts calls of a method.
+func (s *Server) grpcRoute(method string) *watch.Route {
+	if r, ok := s.grpcRoutes.Load(method); ok {
+		return r.(*watch.Route)
+	}
+	r, _ := s.grpcRoutes.LoadOrStore(method, s.metrics.Route("grpc", method))
+	return r.(*watch.Route)
+}
+
+// httpServer is how all HTTP listeners treat their clients: headers come soon and are small, requests end in time.
+func (s *Server) httpServer(routes []*route, address string) *http.Server {
+	for _, r := range routes {
+		r.counts = s.metrics.Route("http", r.path)
+	}
+	return &http.Server{
+		Handler:           &door{s, newMux(routes), gate.Loopback(address)},
+		TLSConfig:         s.tls,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       s.config.Timeout,
+		WriteTimeout:      s.config.Timeout + 5*time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          nil,
+	}
+}
+
+// Run serves until the context ends, and then lets what is under way come to its end.
+func (s *Server) Run(ctx context.Context) error {
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	s.background.Go(func() { s.fleet.Watch(watching) })
+
+	failed := make(chan error, 3)
+	var servers []*http.Server
+	start := func(l net.Listener, server *http.Server) {
+		servers = append(servers, server)
+		s.background.Go(func() {
+			listen := func() error { return server.Serve(l) }
+			if s.tls != nil {
+				listen = func() error { return server.ServeTLS(l, "", "") }
+			}
+			if err := listen(); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
+	}
+	if s.http != nil {
+		start(s.http, s.httpServer(s.routes(), s.config.HTTP))
+	}
+	if s.admin != nil {
+		start(s.admin, s.httpServer(s.adminRoutes(), s.config.Metrics))
+	}
+	var calls *grpc.Server
+	if s.grpc != nil {
+		calls = s.newGRPC(gate.Loopback(s.config.GRPC))
+		s.background.Go(func() {
+			if err := calls.Serve(s.grpc); err != nil {
+				failed <- err
+			}
+		})
+	}
+	s.isReady.Store(true)
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	s.isReady.Store(false)
+	s.config.Log.Info("draining: requests under way have time to end", "limit", s.config.Drain)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
+	defer cancel()
+	err = errors.Join(err, drain(ending, servers, calls))
+	stop()
+	s.background.Wait()
+	return errors.Join(err, s.close(ending))
+}
+
+// drain ends servers once their requests have, or when the time is up.
+func drain(ctx context.Context, servers []*http.Server, calls *grpc.Server) error {
+	var ending sync.WaitGroup
+	late := make([]error, len(servers))
+	for i, server := range servers {
+		ending.Go(func() {
+			if err := server.Shutdown(ctx); err != nil {
+				late[i] = errors.Join(errors.New("requests were broken off, for their time to end was up"), server.Close())
+			}
+		})
+	}
+	if calls != nil {
+		ending.Go(func() {
+			done := make(chan struct{})
+			go func() { calls.GracefulStop(); close(done) }()
+			select {
+			case <-done:
+			case <-ctx.Done():
+				calls.Stop()
+				<-done
+			}
+		})
+	}
+	ending.Wait()
+	return errors.Join(late...)
+}
+
+// close ends what New opened.
+func (s *Server) close(ctx context.Context) error {
+	var err error
+	for _, l := range []net.Listener{s.http, s.grpc, s.admin} {
+		if l != nil {
+			if e := l.Close(); !errors.Is(e, net.ErrClosed) {
+				err = errors.Join(err, e)
+			}
+		}
+	}
+	if s.fleet != nil {
+		err = errors.Join(err, s.fleet.Close())
+	}
+	if s.explanations != nil {
+		err = errors.Join(err, s.explanations.Close(ctx))
+	}
+	if s.traces.Traces != nil {
+		err = errors.Join(err, s.traces.Close(ctx))
+	}
+	return err
+}

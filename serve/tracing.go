@@ -1,0 +1,53 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// tracing makes the spans of requests and of the passes they share.
+type tracing struct{ *watch.Traces }
+
+// request starts the span of an HTTP request.
+func (t tracing) request(ctx context.Context, header http.Header, name, id string) (context.Context, func(error)) {
+	return t.span(t.FromHTTP(ctx, header), name, id)
+}
+
+// call starts the span of a gRPC call.
+func (t tracing) call(ctx context.Context, name, id string) (context.Context, func(error)) {
+	return t.span(t.FromGRPC(ctx), name, id)
+}
+
+func (t tracing) span(ctx context.Context, name, id string) (context.Context, func(error)) {
+	ctx, span := t.Tracer().Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("psi.request_id", id)))
+	return ctx, func(err error) { end(span, err) }
+}
+
+func end(span trace.Span, err error) {
+	if err != nil {
+		span.SetStatus(codes.Error, failure(err).Message)
+	}
+	span.End()
+}
+
+// pass starts the span of a pass. It is of the first request's trace, and has a link to all requests that share it.
+func (t tracing) pass(p fleet.Pass, v *fleet.Version) func(error) {
+	if !trace.SpanContextFromContext(p.Requests[0]).IsSampled() {
+		return func(error) {}
+	}
+	links := make([]trace.Link, len(p.Requests))
+	for i, ctx := range p.Requests {
+		links[i] = trace.LinkFromContext(ctx)
+	}
+	_, span := t.Tracer().Start(p.Requests[0], "pass", trace.WithLinks(links...), trace.WithAttributes(
+		attribute.String("psi.model", v.Name), attribute.String("psi.version", v.Version), attribute.String("psi.depth", p.Depth.String()),
+		attribute.Int("psi.rows", p.Rows), attribute.Int("psi.requests", len(p.Requests))))
+	return func(err error) { end(span, err) }
+}

@@ -1,0 +1,221 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/oip/inference"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// ServerMetadata says what the server is.
+type ServerMetadata struct {
+	Name       string   `json:"name"`
+	Version    string   `json:"version"`
+	Extensions []string `json:"extensions"`
+}
+
+func serverMetadata() ServerMetadata {
+	return ServerMetadata{"psi", psi.Version, []string{"binary_tensor_data", "model_configuration", "model_repository", "statistics"}}
+}
+
+// headerLength is the header that divides a body into JSON and binary tensors.
+const headerLength = "Inference-Header-Content-Length"
+
+// mostTensors of a request: one for each column, and some to spare.
+const mostTensors = 10_000
+
+func (x *exchange) live() error {
+	return x.json(map[string]bool{"live": true})
+}
+
+func (x *exchange) ready() error {
+	if !x.s.ready() {
+		return errDraining
+	}
+	return x.json(map[string]bool{"ready": true})
+}
+
+func (x *exchange) serverMetadata() error { return x.json(serverMetadata()) }
+
+// version is the version that the path names.
+func (x *exchange) version() (*fleet.Version, error) {
+	return x.s.fleet.Lease(x.part("model"), x.part("version"), "")
+}
+
+func (x *exchange) modelReady() error {
+	v, err := x.version()
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	return x.json(map[string]any{"name": v.Name, "ready": true})
+}
+
+func (x *exchange) modelMetadata() error {
+	v, err := x.version()
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	body, err := of(v).describe(v, x.s.fleet.Versions(v.Name)).MetadataHTTP()
+	if err != nil {
+		return err
+	}
+	return x.answer(jsonType, body)
+}
+
+func (x *exchange) modelConfig() error {
+	v, err := x.version()
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	config, err := of(v).signature.Config()
+	if err != nil {
+		return err
+	}
+	body, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(config)
+	if err != nil {
+		return err
+	}
+	return x.answer(jsonType, body)
+}
+
+// statistics of versions, of one name or of all.
+func (s *Server) statistics(name, version string) (*inference.ModelStatisticsResponse, error) {
+	names := []string{name}
+	if name == "" {
+		names = s.fleet.Names()
+	}
+	all := &inference.ModelStatisticsResponse{}
+	for _, name := range names {
+		versions := []string{version}
+		if version == "" {
+			versions = s.fleet.Versions(name)
+		}
+		if len(versions) == 0 {
+			return nil, &fleet.NotFoundError{Name: name}
+		}
+		for _, number := range versions {
+			v, err := s.fleet.Lease(name, number, "")
+			if err != nil {
+				return nil, err
+			}
+			all.ModelStats = append(all.ModelStats, of(v).statistics(v))
+			v.Release()
+		}
+	}
+	return all, nil
+}
+
+func (s *served) statistics(v *fleet.Version) *inference.ModelStatistics {
+	requests, took := uint64(s.requests.Load()), uint64(s.nanoseconds.Load())
+	whole := &inference.StatisticDuration{Count: requests, Ns: took}
+	return &inference.ModelStatistics{
+		Name: v.Name, Version: v.Version, InferenceCount: uint64(s.rows.Load()), ExecutionCount: uint64(s.passes.Load()),
+		InferenceStats: &inference.InferStatistics{Success: whole, Fail: &inference.StatisticDuration{}, ComputeInfer: whole},
+	}
+}
+
+func (x *exchange) modelStatistics() error {
+	all, err := x.s.statistics(x.part("model"), x.part("version"))
+	if err != nil {
+		return err
+	}
+	body, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return x.answer(jsonType, body)
+}
+
+func (x *exchange) infer() error {
+	start := time.Now()
+	length := -1
+	if text := x.r.Header.Get(headerLength); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return &wrong{"the header " + headerLength + " is no number", "send the number of bytes of JSON"}
+		}
+		length = n
+	}
+	body, err := x.body()
+	if err != nil {
+		return err
+	}
+	request, err := oip.ParseHTTP(body, length, mostTensors)
+	if err != nil {
+		return err
+	}
+	v, res, err := x.s.inferred(x.r.Context(), start, request, x.part("model"), x.part("version"), x.id)
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	defer of(v).took(watch.Postprocess, time.Now())
+	answer, jsonLength, err := request.AppendHTTP(nil, of(v).signature, res)
+	if err != nil {
+		return err
+	}
+	contentType := jsonType
+	if jsonLength >= 0 {
+		x.w.Header().Set(headerLength, strconv.Itoa(jsonLength))
+		contentType = tensorType
+	}
+	return x.answer(contentType, answer)
+}
+
+// RepositoryIndex lists versions.
+type RepositoryIndex []RepositoryModel
+
+// RepositoryModel is a version that is there.
+type RepositoryModel struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	State   string `json:"state" enum:"READY,UNAVAILABLE"`
+	Reason  string `json:"reason" doc:"why it cannot answer"`
+}
+
+func (x *exchange) repositoryIndex() error {
+	list := x.s.fleet.Index()
+	index := make(RepositoryIndex, 0, len(list))
+	for _, s := range list {
+		index = append(index, RepositoryModel{s.Name, s.Version, s.State, unavailable(s)})
+	}
+	return x.json(index)
+}
+
+// unavailable tells no more than that a file cannot be used: its path and what is wrong with it are for the log.
+func unavailable(s fleet.Status) string {
+	if s.State == fleet.Ready {
+		return ""
+	}
+	return "the model file cannot be used: the server's log says why"
+}
+
+func (x *exchange) load() error {
+	if err := x.s.load(x.r.Context(), x.part("model")); err != nil {
+		return err
+	}
+	return x.json(struct{}{})
+}
+
+func (x *exchange) unload() error {
+	if err := x.s.fleet.Unload(x.part("model")); err != nil {
+		return err
+	}
+	return x.json(struct{}{})
+}
+
+// methods for short.
+const (
+	get  = http.MethodGet
+	post = http.MethodPost
+)
