@@ -236,10 +236,10 @@ func TestLogChoosesItsShare(t *testing.T) {
 	}
 }
 
-// Requests that come faster than the disk are dropped, and no caller waits.
+// Requests that come faster than the disk are dropped, no caller waits, and later ones are logged again.
 func TestLogNeverBlocks(t *testing.T) {
 	l := openLog(t, LogOptions{Dir: t.TempDir(), Share: 1, Lines: 100})
-	rows := make([][]float64, 64)
+	rows := make([][]float64, 4)
 	for i := range rows {
 		rows[i] = make([]float64, 14)
 	}
@@ -257,16 +257,47 @@ func TestLogNeverBlocks(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("16,000 calls took %v", took)
 	}
+	for deadline := time.Now().Add(10 * time.Second); l.waiting.Load() > 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	before := gauges(t, l)
+	l.Add("m", "", "", e)
 	closeLog(t, l)
 	l.Add("m", "", "", e) // after the end
-	got := gauges(t, l)
+	after := gauges(t, l)
 	sum := 0.0
-	for _, v := range got {
+	for _, v := range after {
 		sum += v
 	}
-	if sum != 16_001*64 || got["psi_explanation_log_rows_total dropped"] < 2*64 || got["psi_explanation_log_rows_total written"] < 64 || got["psi_explanation_log_rows_total failed"] != 0 {
-		t.Errorf("%v, want %d in all, some written and some dropped", got, 16_001*64)
+	const name = "psi_explanation_log_rows_total "
+	if sum != 16_002*4 || before[name+dropped] == 0 || after[name+dropped] != before[name+dropped]+4 || after[name+failed] != 0 {
+		t.Errorf("%v and then %v, want %d in all, some dropped, the last but one written and the last dropped", before, after, 16_002*4)
 	}
+}
+
+// Nor does one wait while the log itself is stuck.
+func TestLogNeverBlocksWhenStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		l := openLog(t, LogOptions{Dir: t.TempDir(), Share: 1, Report: func(error) { <-free }})
+		one := rowsOf([][]float64{{1}})
+		wrong := rowsOf([][]float64{{1}})
+		wrong.Std = nil
+		l.Add("m", "", "", wrong)
+		synctest.Wait()
+		for range 2 * queueRequests {
+			l.Add("m", "", "", one)
+		}
+		expectRows(t, l, map[string]float64{dropped: queueRequests, failed: 1})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := l.Close(ctx); err == nil {
+			t.Error("a log that is stuck is closed")
+		}
+		close(free)
+		closeLog(t, l)
+		expectRows(t, l, map[string]float64{written: queueRequests, dropped: queueRequests, failed: 1})
+	})
 }
 
 func TestLogWithoutPermissionDoesNotStart(t *testing.T) {

@@ -92,6 +92,22 @@ func TestLogOnAFullDisk(t *testing.T) {
 	}
 }
 
+// What cannot be written at all is said at the start.
+func TestLogOnADiskForReading(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("a file system cannot be mounted, which takes root: %v", err)
+	}
+	defer func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := OpenExplanationLog(LogOptions{Dir: dir, Share: 1}); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("a log on a disk that is for reading only: %v", err)
+	}
+}
+
 // thousandLines take up some 40 kB of a file.
 func thousandLines(rng *rand.Rand) *explain.Explanation {
 	rows := make([][]float64, 500)
