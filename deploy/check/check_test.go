@@ -55,7 +55,7 @@ func TestManifests(t *testing.T) {
 		{"terminationGracePeriodSeconds: 35", "terminationGracePeriodSeconds: 25", "is killed after 25s"},
 		{"- \"--token-file=/etc/psi/tokens/tokens\"", "- --ui", "asks nobody"},
 		{"- \"--token-file=/etc/psi/tokens/tokens\"", "- --insecure", "--insecure is true"},
-		{"memory: 1Gi", "memory: 1GiB", "quantities must match"},
+		{"memory: 2Gi", "memory: 2GiB", "quantities must match"},
 		{"memory: 512Mi", "memory: 512Gi", "must be less than or equal to memory limit"},
 	} {
 		name := broken(t, plain, test.old, test.changed)
@@ -118,6 +118,22 @@ func TestStage(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "mod download") {
 		t.Errorf("commands of another stage are in\n%s", out.String())
+	}
+}
+
+func TestDashboard(t *testing.T) {
+	for _, test := range []struct{ old, changed, want string }{
+		{`"title": "psi"`, `"title": "psi"`, ""},
+		{`"title": "psi"`, `"titel": "psi"`, "titel"},
+		{`"id": 2,`, `"id": 3,`, "has the id 3 of another"},
+		{`"y": 1
+`, `"y": 0
+`, "lies on"},
+		{`$model`, `$modle`, "is not known"},
+		{`"refId": "A"`, `"refID": "A"`, "refID"},
+	} {
+		name := broken(t, "../grafana/psi.json", test.old, test.changed)
+		t.Run(test.changed, func(t *testing.T) { expect(t, dashboards([]string{name}, t.Output()), test.want) })
 	}
 }
 

@@ -20,6 +20,9 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- if .clientCA.secretName }}
 - {{ printf "--client-ca=/etc/psi/client-ca/%s" .clientCA.key | quote }}
+{{- with .clientCA.admins }}
+- {{ printf "--client-admin=%s" (join "," .) | quote }}
+{{- end }}
 {{- end }}
 {{- if .oidc.issuer }}
 - {{ printf "--oidc-issuer=%s" .oidc.issuer | quote }}
@@ -55,6 +58,9 @@ capabilities: {drop: [ALL]}
 {{- if .explanationLog.enabled }}
 - --log-dir=/var/log/psi
 - --log-sample={{ .explanationLog.sample }}
+{{- if .explanationLog.values }}
+- --log-values
+{{- end }}
 {{- end }}
 {{- range .extraArgs }}
 - {{ . | quote }}
