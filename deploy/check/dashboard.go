@@ -65,7 +65,11 @@ func arranged(panels []dashboard.PanelOrRowPanel) error {
 	ids := map[uint32]bool{}
 	taken := map[[2]uint32]string{}
 	for _, p := range panels {
-		id, title, at := (*uint32)(nil), (*string)(nil), (*dashboard.GridPos)(nil)
+		var (
+			id    *uint32
+			title *string
+			at    *dashboard.GridPos
+		)
 		if p.Panel != nil {
 			id, title, at = p.Panel.Id, p.Panel.Title, p.Panel.GridPos
 		} else {
