@@ -93,14 +93,23 @@ func (x *exchange) page() error {
 func (x *exchange) pageModels() error {
 	all := ui.Models{Models: []ui.Model{}}
 	for _, name := range x.s.fleet.Names() {
-		v, err := x.s.fleet.Lease(name, "", "")
-		if err != nil {
-			continue // gone in the meantime
+		versions, usual := x.s.fleet.Versions(name), ""
+		for _, version := range append([]string{""}, versions...) { // the one that is given unasked comes first
+			if version != "" && version == usual {
+				continue
+			}
+			v, err := x.s.fleet.Lease(name, version, "")
+			if err != nil {
+				continue // gone in the meantime
+			}
+			if version == "" {
+				usual = v.Version
+			}
+			m := of(v).page
+			m.Versions = versions
+			all.Models = append(all.Models, m)
+			v.Release()
 		}
-		m := of(v).page
-		m.Versions = x.s.fleet.Versions(name)
-		all.Models = append(all.Models, m)
-		v.Release()
 	}
 	return x.json(all)
 }
