@@ -123,6 +123,20 @@ func TestWhatJSONTakes(t *testing.T) {
 	}
 }
 
+// An output that does not say how it is wanted comes as the request says.
+func TestHowOutputsAreWanted(t *testing.T) {
+	for request, want := range map[string][3]bool{`{}`: {false, false, true}, `{"binary_data_output":true}`: {true, false, true}} {
+		r, err := ParseHTTP([]byte(`{"outputs":[{"name":"a"},{"name":"b","parameters":{"binary_data":false}},{"name":"c","parameters":{"binary_data":true}}],`+
+			`"parameters":`+request+`,"inputs":[{"name":"x","shape":[1],"datatype":"FP64","data":[1]}]}`), -1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]bool{r.Outputs[0].Binary, r.Outputs[1].Binary, r.Outputs[2].Binary}; got != want {
+			t.Errorf("%s: binary %v, want %v", request, got, want)
+		}
+	}
+}
+
 func TestWhatBinaryDataRefuses(t *testing.T) {
 	tensor := func(datatype, shape string, size int) string {
 		return inputs(fmt.Sprintf(`{"name":"x","datatype":%q,"shape":%s,"parameters":{"binary_data_size":%d}}`, datatype, shape, size))
