@@ -214,6 +214,13 @@ func predictionOf(e *explain.Explanation, classes []string) *psi.Prediction {
 	return &psi.Prediction{Mean: e.Prediction, Std: e.PredictionStd, Classes: classes, Probability: e.Probability}
 }
 
+// V1Alive is how a server of KServe says that it is there.
+type V1Alive struct {
+	Status string `json:"status" enum:"alive"`
+}
+
+func (x *exchange) alive() error { return x.json(V1Alive{"alive"}) }
+
 // V1Model says whether a model answers.
 type V1Model struct {
 	Name  string `json:"name"`

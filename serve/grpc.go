@@ -105,10 +105,10 @@ func (s *Server) call(ctx context.Context, method string, loopback bool, model s
 	code := codes.OK
 	if err != nil {
 		f := failure(err)
-		s.note(ctx, f, err, id, method)
 		if already, is := status.FromError(err); is && f.internal() {
 			code = already.Code() // of gRPC's own, such as a call that is not there
 		} else {
+			s.note(ctx, f, err, id, method)
 			code = f.code
 			if f.after > 0 {
 				_ = grpc.SetTrailer(ctx, metadata.Pairs("retry-after", strconv.Itoa(int(f.after.Seconds())+1)))
@@ -215,6 +215,9 @@ func (g *service) RepositoryIndex(_ context.Context, r *inference.RepositoryInde
 }
 
 func (g *service) RepositoryModelLoad(ctx context.Context, r *inference.RepositoryModelLoadRequest) (*inference.RepositoryModelLoadResponse, error) {
+	if len(r.Parameters) > 0 {
+		return nil, errOverride
+	}
 	return &inference.RepositoryModelLoadResponse{}, g.s.load(ctx, r.ModelName)
 }
 

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -75,6 +73,9 @@ func newMux(routes []*route) *mux {
 		pattern, verb := r.path, ""
 		if at := strings.LastIndex(pattern, "}:"); at >= 0 {
 			pattern, verb = pattern[:at+1], pattern[at+1:]
+		}
+		if pattern == "/" {
+			pattern = "/{$}" // itself, and not what has no other pattern
 		}
 		if m.routes[pattern] == nil {
 			m.routes[pattern] = map[string]*route{}
@@ -238,14 +239,12 @@ func (x *exchange) answer(contentType string, body []byte) error {
 	x.status = http.StatusOK
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
-	if len(body) > 1024 && strings.Contains(x.r.Header.Get("Accept-Encoding"), "gzip") && x.r.Header.Get("Inference-Header-Content-Length") == "" {
-		var packed bytes.Buffer
-		zip, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is one
-		_, _ = zip.Write(body)                                 // into memory: it cannot fail
-		_ = zip.Close()
-		h.Set("Content-Encoding", "gzip")
+	if len(body) > 1024 && contentType != tensorType { // which hardly shrink
 		h.Set("Vary", "Accept-Encoding")
-		body = packed.Bytes()
+		if packing := packingFor(x.r.Header.Get("Accept-Encoding")); packing != "" {
+			h.Set("Content-Encoding", packing)
+			body = packed(packing, body)
+		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if x.r.Method == http.MethodHead {

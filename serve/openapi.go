@@ -22,6 +22,7 @@ type operation struct {
 	query   []string
 	fails   []int // statuses, beside those that any route may have
 
+	mayLackBody  bool
 	takes, gives []string // further media types of the body and the answer
 }
 
@@ -87,7 +88,7 @@ func document(routes []*route, secured bool) *huma.OpenAPI {
 			o.Parameters = append(o.Parameters, &huma.Param{Name: name, In: "query", Schema: &huma.Schema{Type: "string"}})
 		}
 		if r.operation.body != nil {
-			o.RequestBody = &huma.RequestBody{Required: true, Content: forms(schemas, r.operation.body, r.operation.takes...)}
+			o.RequestBody = &huma.RequestBody{Required: !r.operation.mayLackBody, Content: forms(schemas, r.operation.body, r.operation.takes...)}
 		}
 		o.Responses["200"] = &huma.Response{Description: "The answer", Content: forms(schemas, r.operation.answer, r.operation.gives...)}
 		fails := append([]int{405, 500}, r.operation.fails...)

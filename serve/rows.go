@@ -45,6 +45,10 @@ func (x *exchange) object(into any) error {
 	if err != nil {
 		return err
 	}
+	return object(body, into)
+}
+
+func object(body []byte, into any) error {
 	if err := jsonrows.Check(body); err != nil {
 		return err
 	}

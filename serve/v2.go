@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/oip"
@@ -81,7 +79,7 @@ func (x *exchange) modelConfig() error {
 	if err != nil {
 		return err
 	}
-	body, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(config)
+	body, err := messageJSON(config, false)
 	if err != nil {
 		return err
 	}
@@ -117,10 +115,12 @@ func (s *Server) statistics(name, version string) (*inference.ModelStatisticsRes
 
 func (s *served) statistics(v *fleet.Version) *inference.ModelStatistics {
 	requests, took := uint64(s.requests.Load()), uint64(s.nanoseconds.Load())
-	whole := &inference.StatisticDuration{Count: requests, Ns: took}
+	whole, none := &inference.StatisticDuration{Count: requests, Ns: took}, &inference.StatisticDuration{}
 	return &inference.ModelStatistics{
 		Name: v.Name, Version: v.Version, InferenceCount: uint64(s.rows.Load()), ExecutionCount: uint64(s.passes.Load()),
-		InferenceStats: &inference.InferStatistics{Success: whole, Fail: &inference.StatisticDuration{}, ComputeInfer: whole},
+		InferenceStats: &inference.InferStatistics{
+			Success: whole, ComputeInfer: whole, Fail: none, Queue: none, ComputeInput: none, ComputeOutput: none, CacheHit: none, CacheMiss: none,
+		},
 	}
 }
 
@@ -129,7 +129,7 @@ func (x *exchange) modelStatistics() error {
 	if err != nil {
 		return err
 	}
-	body, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(all)
+	body, err := messageJSON(all, true)
 	if err != nil {
 		return err
 	}
@@ -183,11 +183,32 @@ type RepositoryModel struct {
 	Reason  string `json:"reason" doc:"why it cannot answer"`
 }
 
+// RepositoryRequest is the body of the repository's calls, which may be empty.
+type RepositoryRequest struct {
+	Ready      bool           `json:"ready,omitempty" doc:"of an index: list what is ready alone"`
+	Parameters map[string]any `json:"parameters,omitempty" doc:"of a load: none, for models come from files"`
+}
+
+func (x *exchange) repositoryRequest() (*RepositoryRequest, error) {
+	var r RepositoryRequest
+	body, err := x.body()
+	if err == nil && len(body) > 0 {
+		err = object(body, &r)
+	}
+	return &r, err
+}
+
 func (x *exchange) repositoryIndex() error {
+	asked, err := x.repositoryRequest()
+	if err != nil {
+		return err
+	}
 	list := x.s.fleet.Index()
 	index := make(RepositoryIndex, 0, len(list))
 	for _, s := range list {
-		index = append(index, RepositoryModel{s.Name, s.Version, s.State, unavailable(s)})
+		if !asked.Ready || s.State == fleet.Ready {
+			index = append(index, RepositoryModel{s.Name, s.Version, s.State, unavailable(s)})
+		}
 	}
 	return x.json(index)
 }
@@ -200,7 +221,15 @@ func unavailable(s fleet.Status) string {
 	return "the model file cannot be used: the server's log says why"
 }
 
+// errOverride refuses a load that brings a configuration or files with it.
+var errOverride = &wrong{"the request brings parameters, but models are loaded from files as they are", "put the model file where the server looks for models, and send no parameters"}
+
 func (x *exchange) load() error {
+	if asked, err := x.repositoryRequest(); err != nil {
+		return err
+	} else if len(asked.Parameters) > 0 {
+		return errOverride
+	}
 	if err := x.s.load(x.r.Context(), x.part("model")); err != nil {
 		return err
 	}
@@ -208,6 +237,9 @@ func (x *exchange) load() error {
 }
 
 func (x *exchange) unload() error {
+	if _, err := x.repositoryRequest(); err != nil {
+		return err
+	}
 	if err := x.s.fleet.Unload(x.part("model")); err != nil {
 		return err
 	}
