@@ -19,7 +19,7 @@ type Input struct {
 	// Low and High are the least and the greatest cell that training had: of a number, of a boolean, which is 0 or 1, and
 	// of a time, in seconds since 1970. Both are NaN if it had none.
 	Low, High float64
-	Whole     bool // the ends of all bins are whole, so that the numbers seem to be
+	Whole     bool // the numbers seem to be whole
 
 	// Typical is a usual cell of that kind, TypicalLabel one of a category: the median and the commonest label of the rows
 	// that the model keeps. A model that keeps none has a guess (see usual) and the first label.
@@ -45,13 +45,24 @@ func (m *Model) input(column int) Input {
 	in := Input{Name: p.Name, Kind: p.Kind, Gap: p.Gap, Labels: p.Levels, Low: math.NaN(), High: math.NaN(), Typical: math.NaN()}
 	if n := len(p.Edges); n > 0 {
 		in.Low, in.High = p.Edges[0], p.Edges[n-1]
-		in.Whole = !slices.ContainsFunc(p.Edges, func(v float64) bool { return v != math.Trunc(v) })
+		in.Whole = seemWhole(p.Edges)
 		in.Typical = m.usual(d)
 	}
 	if len(p.Levels) > 0 {
 		in.TypicalLabel = p.Levels[m.commonest(d)]
 	}
 	return in
+}
+
+// seemWhole says whether most ends of bins are whole numbers: quantiles of such may lie between two of them.
+func seemWhole(edges []float64) bool {
+	whole := 0
+	for _, v := range edges {
+		if v == math.Trunc(v) {
+			whole++
+		}
+	}
+	return 2*whole > len(edges)
 }
 
 // closest is the edge with the least distance from v.

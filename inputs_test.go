@@ -71,6 +71,9 @@ func TestInputs(t *testing.T) {
 	if gain := inputNamed(t, m, "gain"); gain.Low != 0 || gain.High < 1200 || gain.Typical != 0 {
 		t.Errorf("most gains are 0: %+v", gain)
 	}
+	if !inputNamed(t, m, "gain").Whole || !inputNamed(t, m, "few").Whole {
+		t.Error("gains are whole numbers")
+	}
 	if few := inputNamed(t, m, "few"); few.Typical != 2 {
 		t.Errorf("2 of 1, 2 and 8 is nearest to their mean: %+v", few)
 	}
