@@ -26,18 +26,20 @@ type memory struct {
 
 // hold takes bytes, if there are as many.
 func (m *memory) hold(n int64) error {
-	if m.held.Add(n) > m.limit {
-		m.held.Add(-n)
+	if m.add(n); m.full() {
+		m.add(-n)
 		return errMemory
 	}
-	m.metrics.HeldBytes(int(n))
 	return nil
 }
 
-func (m *memory) release(n int64) {
-	m.held.Add(-n)
-	m.metrics.HeldBytes(int(-n))
+// add takes bytes that are held already, or gives them back.
+func (m *memory) add(n int64) {
+	m.held.Add(n)
+	m.metrics.HeldBytes(int(n))
 }
+
+func (m *memory) full() bool { return m.held.Load() > m.limit }
 
 // holdingReader takes memory for what is read through it, as it is read.
 type holdingReader struct {

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,7 +18,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/psi-shapley/psi/serve/internal/gate"
 	"github.com/psi-shapley/psi/serve/internal/oip"
@@ -50,19 +53,23 @@ func (s *Server) newGRPC(loopback bool) *grpc.Server {
 		grpc.MaxConcurrentStreams(256),
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.ConnectionTimeout(10 * time.Second),
+		grpc.InTapHandle(func(ctx context.Context, info *tap.Info) (context.Context, error) {
+			return s.arriving(ctx, info, loopback)
+		}),
+		grpc.StatsHandler(&s.calls),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 			var answer any
-			err := s.call(ctx, info.FullMethod, loopback, modelName(request), func(ctx context.Context) (err error) {
+			err := s.call(ctx, info.FullMethod, modelName(request), func(ctx context.Context) (err error) {
 				answer, err = handler(ctx, request)
 				return err
 			})
 			return answer, err
 		}),
 		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-			return s.call(stream.Context(), info.FullMethod, loopback, "", func(ctx context.Context) error {
-				return handler(server, &streamIn{stream, ctx})
+			return s.call(stream.Context(), info.FullMethod, "", func(ctx context.Context) error {
+				return handler(server, &streamIn{stream, ctx, func() error { return s.admit(ctx, info.FullMethod, loopback) }})
 			})
 		}),
 	}
@@ -74,13 +81,75 @@ func (s *Server) newGRPC(loopback bool) *grpc.Server {
 	return g
 }
 
-// streamIn is a stream within the context of its call.
+// streamIn is a stream within the context of its call. Each of its messages is a request, which must be let in.
 type streamIn struct {
 	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // gRPC hands contexts of streams through them
+	ctx   context.Context //nolint:containedctx // gRPC hands contexts of streams through them
+	admit func() error
 }
 
 func (s *streamIn) Context() context.Context { return s.ctx }
+
+func (s *streamIn) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return s.admit()
+}
+
+// mostCalls are under way at once.
+const mostCalls = 1024
+
+// arriving lets a call in before its message is read, so that strangers cannot make the server hold theirs.
+func (s *Server) arriving(ctx context.Context, info *tap.Info, loopback bool) (context.Context, error) {
+	var err error
+	if s.calls.underWay.Load() >= mostCalls {
+		err = errMemory
+	} else if !strings.HasSuffix(info.FullMethodName, streamMethod) { // whose messages are let in one by one
+		err = s.admit(metadata.NewIncomingContext(ctx, info.Header), info.FullMethodName, loopback)
+	}
+	if err != nil {
+		f := failure(err)
+		s.note(ctx, f, err, "", info.FullMethodName)
+		return ctx, f.grpc()
+	}
+	return ctx, nil
+}
+
+const streamMethod = "/ModelStreamInfer"
+
+// callCounts counts the calls under way and the memory of their messages.
+type callCounts struct {
+	underWay atomic.Int64
+	memory   *memory
+}
+
+type callKey struct{}
+
+// TagRPC is of stats.Handler: a call has a place for the bytes it holds.
+func (c *callCounts) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	return context.WithValue(ctx, callKey{}, new(atomic.Int64))
+}
+
+// HandleRPC is of stats.Handler.
+func (c *callCounts) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	held, _ := ctx.Value(callKey{}).(*atomic.Int64)
+	switch e := event.(type) {
+	case *stats.Begin:
+		c.underWay.Add(1)
+	case *stats.InPayload: // of a stream, the last message counts
+		c.memory.add(int64(e.Length) - held.Swap(int64(e.Length)))
+	case *stats.End:
+		c.underWay.Add(-1)
+		c.memory.add(-held.Load())
+	}
+}
+
+// TagConn is of stats.Handler.
+func (c *callCounts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn is of stats.Handler.
+func (c *callCounts) HandleConn(context.Context, stats.ConnStats) {}
 
 // modelName is the model that a request names; "" if none.
 func modelName(request any) string {
@@ -94,14 +163,14 @@ func modelName(request any) string {
 }
 
 // call lets a call in, and turns what it ends in into a status.
-func (s *Server) call(ctx context.Context, method string, loopback bool, model string, do func(context.Context) error) (err error) {
+func (s *Server) call(ctx context.Context, method, model string, do func(context.Context) error) (err error) {
 	start := time.Now()
 	counts := s.grpcRoute(method)
 	counts.Started()
 	in, _ := metadata.FromIncomingContext(ctx)
 	id := requestID(first(in, "x-request-id"))
 	_ = grpc.SetHeader(ctx, metadata.Pairs("x-request-id", id)) // fails only once headers were sent
-	err = s.admitted(ctx, method, loopback, in, id, do)
+	err = s.answered(ctx, method, id, do)
 	code := codes.OK
 	if err != nil {
 		f := failure(err)
@@ -120,26 +189,17 @@ func (s *Server) call(ctx context.Context, method string, loopback bool, model s
 	return err
 }
 
-func (s *Server) admitted(ctx context.Context, method string, loopback bool, in metadata.MD, id string, do func(context.Context) error) (err error) {
+// answered does a call in its time.
+func (s *Server) answered(ctx context.Context, method, id string, do func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	shown := gate.Credentials{Authorization: first(in, "authorization"), Loopback: loopback}
-	if from, ok := peer.FromContext(ctx); ok {
-		shown.Remote = from.Addr.String()
-		if _, local := from.Addr.(*net.UnixAddr); local {
-			shown.Remote = ""
-		}
-		if info, ok := from.AuthInfo.(credentials.TLSInfo); ok {
-			shown.TLS = &info.State
-		}
+	if s.memory.full() {
+		return errMemory
 	}
-	if _, err := s.gate.Admit(ctx, shown, grpcPermission(method)); err != nil {
-		return err
-	}
-	if !strings.HasSuffix(method, "StreamInfer") { // whose calls have each their own
+	if !strings.HasSuffix(method, streamMethod) { // whose requests have each their own
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.config.Timeout)
 		defer cancel()
@@ -147,6 +207,25 @@ func (s *Server) admitted(ctx context.Context, method string, loopback bool, in 
 	ctx, end := s.traces.call(context.WithValue(ctx, requestKey{}, id), method, id)
 	defer func() { end(err) }()
 	return do(ctx)
+}
+
+// admit asks the gate whether a call may be made.
+func (s *Server) admit(ctx context.Context, method string, loopback bool) error {
+	in, _ := metadata.FromIncomingContext(ctx)
+	if len(in.Get("authorization")) > 1 {
+		return gate.ErrUnauthenticated // which of them counts would be a guess
+	}
+	shown := gate.Credentials{Authorization: first(in, "authorization"), Loopback: loopback}
+	if from, ok := peer.FromContext(ctx); ok {
+		if _, local := from.Addr.(*net.UnixAddr); !local {
+			shown.Remote = from.Addr.String()
+		}
+		if info, ok := from.AuthInfo.(credentials.TLSInfo); ok {
+			shown.TLS = &info.State
+		}
+	}
+	_, err := s.gate.Admit(ctx, shown, grpcPermission(method))
+	return err
 }
 
 // requestKey is where a context has the id of its request.

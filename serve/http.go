@@ -177,7 +177,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.fail(err)
 	}
 	if x.held.held > 0 {
-		d.s.memory.release(x.held.held)
+		d.s.memory.add(-x.held.held)
 	}
 	counts.Ended(x.model, strconv.Itoa(x.status), time.Since(start))
 }
@@ -198,7 +198,9 @@ func (s *Server) note(ctx context.Context, f *Failure, err error, id, where stri
 	if f.internal() {
 		s.config.Log.ErrorContext(ctx, "a request failed", "request_id", id, "where", where, "error", err)
 	} else if f.refusal == watch.Denied {
-		s.config.Log.WarnContext(ctx, "a caller was refused", "request_id", id, "where", where, "reason", gate.Reason(err))
+		s.refusals.Do(func() { // strangers must not fill the disk
+			s.config.Log.WarnContext(ctx, "a caller was refused; others within a second are not told", "request_id", id, "where", where, "reason", gate.Reason(err))
+		})
 	}
 }
 
@@ -213,6 +215,9 @@ func (s *Server) handle(x *exchange, loopback bool) (err error) {
 	}()
 	if err := s.gate.CheckOrigin(x.r, loopback); err != nil {
 		return err
+	}
+	if len(x.r.Header.Values("Authorization")) > 1 {
+		return gate.ErrUnauthenticated // which of them counts would be a guess
 	}
 	shown := gate.Credentials{Authorization: x.r.Header.Get("Authorization"), TLS: x.r.TLS, Remote: x.r.RemoteAddr, Loopback: loopback}
 	if x.caller, err = s.gate.Admit(x.r.Context(), shown, x.route.permission); err != nil {

@@ -87,8 +87,8 @@ func (x *exchange) page() error {
 	if err := report.WriteLive(&page); err != nil {
 		return err
 	}
-	h := x.w.Header()
-	h.Del("Content-Security-Policy") // the page has its own, by the digests of its script and style
+	// The rest of its policy is in the page itself, by the digests of its script and style.
+	x.w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'")
 	return x.answer("text/html; charset=utf-8", page.Bytes())
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -81,16 +82,16 @@ func (x *exchange) wantsArrow() bool {
 
 func (x *exchange) sendsArrow() bool { return mediaType(x.r.Header.Get("Content-Type")) == arrowType }
 
-// source is the rows of a body in Arrow or CSV, some at a time.
+// source is the rows of a body in Arrow or CSV, some at a time. The body is read before the first of them is answered: most
+// clients send all before they look for an answer, and would wait for the server while the server waits for them.
 func (x *exchange) source(v *fleet.Version, format table.Format) (table.Source, error) {
-	body, err := x.unpacked()
+	body, err := x.body()
 	if err != nil {
 		return nil, err
 	}
-	x.held.Reader, x.held.memory = body, &x.s.memory
 	options := v.Model.ReadOptions()
 	options.Name, options.ChunkRows = "the body", min(x.s.config.MaxRows, 1000)
-	source, err := table.OpenReader(&x.held, format, options)
+	source, err := table.OpenReader(bytes.NewReader(body), format, options)
 	if err != nil {
 		return nil, readable(err)
 	}
@@ -162,7 +163,7 @@ type tableSink struct {
 
 func (t *tableSink) write(ctx context.Context, rows *table.Table) error {
 	if t.sink == nil {
-		t.x.status = 200
+		t.x.status = http.StatusOK
 		t.x.w.Header().Set("Content-Type", arrowType)
 		sink, err := table.NewSink(t.x.w, table.Arrow)
 		if err != nil {

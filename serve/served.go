@@ -44,7 +44,9 @@ func (o observer) Prepare(v *fleet.Version) (any, error) {
 			}
 		}
 	}
-	s.drift, err = o.drift.Watch(v.Name, s.signature.Outputs, s.signature.Players, reference)
+	if s.drift, err = o.drift.Watch(v.Name, s.signature.Outputs, s.signature.Players, reference); err != nil {
+		s.counts.Unloaded()
+	}
 	return s, err
 }
 
@@ -95,6 +97,7 @@ func (o observer) Loaded(v *fleet.Version) {
 func (o observer) Unloaded(v *fleet.Version) {
 	of(v).counts.Unloaded()
 	of(v).drift.Close()
+	o.shadowCounts.drop(v.Name, v.Version)
 	o.config.Log.Info("a model is gone", "model", v.Name, "version", v.Version, "digest", v.Model.Digest())
 }
 

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 
 	"github.com/psi-shapley/psi"
@@ -42,6 +44,8 @@ type Server struct {
 	unrouted   *watch.Route
 	grpcRoutes sync.Map // method to *watch.Route
 
+	calls      callCounts     // of gRPC
+	refusals   rate.Sometimes // that are logged
 	shadows    chan struct{}
 	background sync.WaitGroup
 	isReady    atomic.Bool
@@ -57,6 +61,8 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	}
 	s := &Server{config: c, metrics: watch.NewMetrics(), drift: watch.NewDrift(time.Now), shadowCounts: newShadowCounts(), shadows: make(chan struct{}, mostShadows)}
 	s.memory = memory{limit: c.MaxHeld, metrics: s.metrics}
+	s.calls.memory = &s.memory
+	s.refusals.Interval = time.Second
 	s.metrics.Register(s.drift, s.shadowCounts.rows, s.shadowCounts.distance)
 	s.unrouted = s.metrics.Route("http", "none")
 	defer func() {
@@ -69,6 +75,9 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	}
 	if err := gate.CheckAddresses(present(c.HTTP, c.GRPC, c.Metrics), s.gate.Secured(), c.Insecure); err != nil {
 		return nil, err
+	}
+	if c.CertFile == "" && !allLoopback(c.HTTP, c.GRPC, c.Metrics) {
+		c.Log.Warn("other machines can ask and nothing is encrypted: whoever is on the way can read rows and tokens; give a certificate, or let a proxy do so")
 	}
 	if c.CertFile != "" {
 		if s.tls, err = gate.TLS(c.CertFile, c.KeyFile, c.ClientCAFile, s.report); err != nil {
@@ -97,6 +106,10 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 		}
 	}
 	return s, nil
+}
+
+func allLoopback(addresses ...string) bool {
+	return !slices.ContainsFunc(present(addresses...), func(a string) bool { return !gate.Loopback(a) })
 }
 
 func present(list ...string) []string {

@@ -15,6 +15,12 @@ func newShadowCounts() *shadowCounts {
 	}
 }
 
+// drop forgets a version that is gone.
+func (c *shadowCounts) drop(model, version string) {
+	c.rows.DeleteLabelValues(model, version)
+	c.distance.DeleteLabelValues(model, version)
+}
+
 func (c *shadowCounts) add(model, version string, predictions int, distance float64) {
 	c.rows.WithLabelValues(model, version).Add(float64(predictions))
 	c.distance.WithLabelValues(model, version).Add(distance)

@@ -32,7 +32,7 @@ func (t tracing) span(ctx context.Context, name, id string) (context.Context, fu
 
 func end(span trace.Span, err error) {
 	if err != nil {
-		span.SetStatus(codes.Error, failure(err).Message)
+		span.SetStatus(codes.Error, http.StatusText(failure(err).status)) // a message may quote a cell
 	}
 	span.End()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 
@@ -90,9 +89,9 @@ By default it listens to this machine alone. To serve others, say who may ask: -
 
 func (p *program) serve(ctx context.Context, models []string, f *serveFlags) error {
 	f.Models, f.Backend, f.MaxBody = models, f.backend.word, int64(f.body)
-	f.Log = slog.New(slog.NewTextHandler(p.stderr, nil))
-	if f.logFormat.word == "json" {
-		f.Log = slog.New(slog.NewJSONHandler(p.stderr, nil))
+	var err error
+	if f.Log, err = serve.NewLogger(p.stderr, f.logFormat.word); err != nil {
+		return err
 	}
 	s, err := serve.New(ctx, f.Config)
 	if err != nil {

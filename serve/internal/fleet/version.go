@@ -25,12 +25,12 @@ type Version struct {
 }
 
 // load reads a file, sees that the model answers, and starts its workers.
-func (f *Fleet) load(ctx context.Context, file found) (v *Version, err error) {
+func (f *Fleet) load(ctx context.Context, file found) (_ *Version, err error) {
 	content, err := file.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v = &Version{Name: file.name, Version: file.version, file: file, observer: f.options.Observer}
+	v := &Version{Name: file.name, Version: file.version, file: file, observer: f.options.Observer}
 	defer func() {
 		if err != nil {
 			v.free()
