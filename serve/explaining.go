@@ -27,7 +27,7 @@ func (x *exchange) plain(explaining bool) error {
 		return &wrong{"the layout is neither wide nor long", "choose one of them"}
 	}
 	if !x.sendsArrow() {
-		if err := x.object(&q); err != nil {
+		if err := x.object(&q, true); err != nil {
 			return err
 		}
 	}
@@ -142,12 +142,16 @@ func (a *prediction) add(p *psi.Prediction) {
 
 // Instances is the body of V1's calls.
 type Instances struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	Instances  RowList            `json:"instances" doc:"a list of rows: lists of cells or objects by column; null is missing"`
 	Parameters InstanceParameters `json:"parameters,omitzero"`
 }
 
 // InstanceParameters say how rows are to be explained.
 type InstanceParameters struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
 	Z       float64  `json:"z,omitempty" doc:"intervals are mean ∓ z·std"`
 	Top     int      `json:"top,omitempty" doc:"K of p_top"`
@@ -160,7 +164,7 @@ func (x *exchange) v1Explain() error { return x.v1(true) }
 func (x *exchange) v1(explaining bool) error {
 	start := time.Now()
 	var in Instances
-	if err := x.object(&in); err != nil {
+	if err := x.object(&in, false); err != nil {
 		return err
 	}
 	if len(in.Instances.RawMessage) == 0 {

@@ -16,6 +16,8 @@ import (
 
 // Invocation is the body of MLflow's /invocations: exactly one of the first four.
 type Invocation struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	Split     *InvocationSplit `json:"dataframe_split,omitempty" doc:"as pandas writes with orient=split"`
 	Records   RowList          `json:"dataframe_records,omitzero" doc:"rows as objects, as pandas writes with orient=records"`
 	Instances RowList          `json:"instances,omitzero" doc:"rows as lists or objects"`
@@ -25,12 +27,16 @@ type Invocation struct {
 
 // InvocationSplit is the names of columns, and rows in their order.
 type InvocationSplit struct {
-	Columns []string `json:"columns"`
+	_ struct{} `json:"-" additionalProperties:"true"`
+
+	Columns []string `json:"columns" nullable:"false"`
 	Data    RowList  `json:"data"`
 }
 
 // InvocationParams say how rows are to be read.
 type InvocationParams struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
 }
 
@@ -85,12 +91,15 @@ func (x *exchange) invoked(v *fleet.Version) (table.Source, []string, error) {
 		return rows, x.r.URL.Query()["unknown"], err
 	}
 	var in Invocation
-	if err := x.object(&in); err != nil {
+	body, err := x.body()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := object(jsonrows.NullForNaN(body), &in, false); err != nil {
 		return nil, nil, err
 	}
 	shape := x.s.shape(v, in.Params.Unknown)
 	var t *table.Table
-	var err error
 	switch {
 	case in.Split != nil:
 		t, err = shape.Split(in.Split.Columns, in.Split.Data.RawMessage)

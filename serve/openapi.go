@@ -33,16 +33,20 @@ func plainQuery() []string { return []string{"model", "version", "output", "agai
 
 // InferRequest is a request of the Open Inference Protocol.
 type InferRequest struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	ID         string         `json:"id,omitempty"`
 	Parameters map[string]any `json:"parameters,omitempty" doc:"z, unknown, binary_data_output"`
-	Inputs     []InferInput   `json:"inputs"`
+	Inputs     []InferInput   `json:"inputs" nullable:"false" minItems:"1"`
 	Outputs    []InferOutput  `json:"outputs,omitempty" doc:"prediction, prediction_std, probability, base, attribution_mean, attribution_std, attribution_lower, attribution_upper, p_positive"`
 }
 
 // InferInput is a tensor of a request.
 type InferInput struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	Name       string         `json:"name"`
-	Shape      []int64        `json:"shape"`
+	Shape      []int64        `json:"shape" nullable:"false"`
 	Datatype   string         `json:"datatype" enum:"BOOL,UINT8,UINT16,UINT32,UINT64,INT8,INT16,INT32,INT64,FP16,FP32,FP64,BYTES"`
 	Parameters map[string]any `json:"parameters,omitempty"`
 	Data       []any          `json:"data,omitempty"`
@@ -50,6 +54,8 @@ type InferInput struct {
 
 // InferOutput is an output that is wanted.
 type InferOutput struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	Name       string         `json:"name"`
 	Parameters map[string]any `json:"parameters,omitempty"`
 }

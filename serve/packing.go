@@ -38,11 +38,11 @@ func packingFor(accept string) string {
 	return best
 }
 
-// packed is a body in an encoding. The fastest level: answers are read once, by somebody who waits.
-func packed(encoding string, body []byte) []byte {
+// packed is a body in one of them. The fastest level: answers are read once, by somebody who waits.
+func packed(how string, body []byte) []byte {
 	var into bytes.Buffer
 	var w io.WriteCloser
-	if encoding == gzipped {
+	if how == gzipped {
 		w, _ = gzip.NewWriterLevel(&into, gzip.BestSpeed) // the level is one
 	} else {
 		w, _ = zlib.NewWriterLevel(&into, zlib.BestSpeed)

@@ -16,6 +16,7 @@ func (s *Server) routes() []*route {
 	all := []*route{
 		{get, "/", gate.Public, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
 		{get, "/ping", gate.Public, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
+		{get, "/version", gate.Public, (*exchange).psiVersion, operation{summary: "The server's version, as clients of MLflow ask", gives: []string{"text/plain"}}, nil},
 		{get, "/v2/health/live", gate.Public, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
 		{get, "/v2/health/ready", gate.Public, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
 		{get, "/v2", gate.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: ServerMetadata{}}, nil},
@@ -30,9 +31,9 @@ func (s *Server) routes() []*route {
 		{post, "/predict", gate.Infer, (*exchange).predictRows, operation{summary: "Predict rows, in JSON or Arrow", body: Query{}, answer: prediction{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
 		{post, "/invocations", gate.Infer, (*exchange).invocations, operation{summary: "Predict rows, as MLflow's servers do", body: Invocation{}, answer: prediction{}, takes: []string{arrowType, csvType}, query: []string{"model", "version"}, fails: inferFails()}, nil},
 
-		{post, "/v2/repository/index", gate.Admin, (*exchange).repositoryIndex, operation{summary: "All versions of all models", body: RepositoryRequest{}, mayLackBody: true, answer: RepositoryIndex{}}, nil},
-		{post, "/v2/repository/models/{model}/load", gate.Admin, (*exchange).load, operation{summary: "Look for new versions of a model now", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404}}, nil},
-		{post, "/v2/repository/models/{model}/unload", gate.Admin, (*exchange).unload, operation{summary: "Let a model answer no more", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{404}}, nil},
+		{post, "/v2/repository/index", gate.Admin, (*exchange).repositoryIndex, operation{summary: "All versions of all models", body: RepositoryRequest{}, mayLackBody: true, answer: RepositoryIndex{}, fails: []int{400, 413}}, nil},
+		{post, "/v2/repository/models/{model}/load", gate.Admin, (*exchange).load, operation{summary: "Look for new versions of a model now", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
+		{post, "/v2/repository/models/{model}/unload", gate.Admin, (*exchange).unload, operation{summary: "Let a model answer no more", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
 	}
 	for _, version := range []string{"", "/versions/{version}"} {
 		model := "/v2/models/{model}" + version

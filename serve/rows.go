@@ -40,23 +40,36 @@ func (s *Server) shape(v *fleet.Version, unknown []string) jsonrows.Shape {
 	return shape
 }
 
-// object reads a body that is one JSON object.
-func (x *exchange) object(into any) error {
+// object reads a body that is one JSON object. Other fields than those of the struct are refused if it is closed; protocols of
+// others have fields that are not for this server.
+func (x *exchange) object(into any, closed bool) error {
 	body, err := x.body()
 	if err != nil {
 		return err
 	}
-	return object(body, into)
+	return object(body, into, closed)
 }
 
-func object(body []byte, into any) error {
+func object(body []byte, into any, closed bool) error {
 	if err := jsonrows.Check(body); err != nil {
 		return err
 	}
-	var misfit *json.UnmarshalTypeError
-	if err := json.Unmarshal(body, into); errors.As(err, &misfit) {
-		return &wrong{"the field " + misfit.Field + " is a " + misfit.Value, "see /openapi.json for what a request looks like"}
-	} else if err != nil {
+	const remedy = "see /openapi.json for what a request looks like"
+	if first := bytes.TrimLeft(body, " \t\r\n"); first[0] != '{' {
+		return &wrong{"the body is not a JSON object", remedy}
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if closed {
+		d.DisallowUnknownFields()
+	}
+	err := d.Decode(into)
+	if misfit, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		return &wrong{"the field " + misfit.Field + " cannot be a JSON " + misfit.Value, remedy}
+	}
+	if err != nil {
+		if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown { // it has no type of its own
+			return &wrong{"there is no field " + field, remedy}
+		}
 		return jsonrows.Syntax(err)
 	}
 	return nil

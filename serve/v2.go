@@ -42,6 +42,10 @@ func (x *exchange) ready() error {
 
 func (x *exchange) serverMetadata() error { return x.json(serverMetadata()) }
 
+func (x *exchange) psiVersion() error {
+	return x.answer("text/plain; charset=utf-8", []byte(psi.Version))
+}
+
 // version is the version that the path names.
 func (x *exchange) version() (*fleet.Version, error) {
 	return x.s.fleet.Lease(x.part("model"), x.part("version"), "")
@@ -185,6 +189,8 @@ type RepositoryModel struct {
 
 // RepositoryRequest is the body of the repository's calls, which may be empty.
 type RepositoryRequest struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
 	Ready      bool           `json:"ready,omitempty" doc:"of an index: list what is ready alone"`
 	Parameters map[string]any `json:"parameters,omitempty" doc:"of a load: none, for models come from files"`
 }
@@ -193,7 +199,7 @@ func (x *exchange) repositoryRequest() (*RepositoryRequest, error) {
 	var r RepositoryRequest
 	body, err := x.body()
 	if err == nil && len(body) > 0 {
-		err = object(body, &r)
+		err = object(body, &r, false)
 	}
 	return &r, err
 }

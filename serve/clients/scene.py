@@ -1,7 +1,7 @@
 """What the tests share: where the server is, rows to ask about, and what psi explain says of them.
 
-.ci/serve starts the server and sets PSI_SCENE, a directory with psi, its models and tables, and serving.json, which is
-what psi serve --json printed.
+.ci/serve starts two servers and sets PSI_SCENE, a directory with psi, its models and tables, and serving.json and
+local.json, which is what psi serve --json printed. The second server listens to a socket in the file system.
 """
 
 import csv
@@ -17,6 +17,7 @@ import numpy as np
 
 here = pathlib.Path(os.environ["PSI_SCENE"])
 serving = json.loads((here / "serving.json").read_text())
+serving_local = json.loads((here / "local.json").read_text())
 http, grpc = serving["http"], serving["grpc"]
 url = "http://" + http
 
@@ -139,8 +140,8 @@ def same(got: np.ndarray, want: np.ndarray, what: str) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, equal_nan=True, err_msg=what)
 
 
-def predictions(model: str, asked: Rows, *flags: object) -> dict[str, list[str]]:
+def predictions(model: str, asked: Rows) -> dict[str, list[str]]:
     """What psi predict says, by column."""
     path = asked.save(here / f"asked-{os.getpid()}.csv")
-    lines = list(csv.DictReader(psi("predict", here / "models" / f"{model}.psi", path, *flags).splitlines()))
+    lines = list(csv.DictReader(psi("predict", here / "models" / f"{model}.psi", path).splitlines()))
     return {name: [line[name] for line in lines] for name in lines[0]}
