@@ -35,29 +35,37 @@ func plainQuery() []string { return []string{"model", "version", "output", "agai
 type InferRequest struct {
 	_ struct{} `json:"-" additionalProperties:"true"`
 
-	ID         string         `json:"id,omitempty"`
-	Parameters map[string]any `json:"parameters,omitempty" doc:"z, unknown, binary_data_output"`
-	Inputs     []InferInput   `json:"inputs" nullable:"false" minItems:"1"`
-	Outputs    []InferOutput  `json:"outputs,omitempty" doc:"prediction, prediction_std, probability, base, attribution_mean, attribution_std, attribution_lower, attribution_upper, p_positive"`
+	ID         string        `json:"id,omitempty"`
+	Parameters Parameters    `json:"parameters,omitempty" doc:"z, unknown, binary_data_output"`
+	Inputs     []InferInput  `json:"inputs" nullable:"false" minItems:"1"`
+	Outputs    []InferOutput `json:"outputs,omitempty" doc:"prediction, prediction_std, probability, base, attribution_mean, attribution_std, attribution_lower, attribution_upper, p_positive"`
 }
 
 // InferInput is a tensor of a request.
 type InferInput struct {
 	_ struct{} `json:"-" additionalProperties:"true"`
 
-	Name       string         `json:"name"`
-	Shape      []int64        `json:"shape" nullable:"false"`
-	Datatype   string         `json:"datatype" enum:"BOOL,UINT8,UINT16,UINT32,UINT64,INT8,INT16,INT32,INT64,FP16,FP32,FP64,BYTES"`
-	Parameters map[string]any `json:"parameters,omitempty"`
-	Data       []any          `json:"data,omitempty"`
+	Name       string     `json:"name"`
+	Shape      []int64    `json:"shape" nullable:"false"`
+	Datatype   string     `json:"datatype" enum:"BOOL,UINT8,UINT16,UINT32,UINT64,INT8,INT16,INT32,INT64,FP16,FP32,FP64,BYTES"`
+	Parameters Parameters `json:"parameters,omitempty"`
+	Data       []any      `json:"data,omitempty"`
 }
 
 // InferOutput is an output that is wanted.
 type InferOutput struct {
 	_ struct{} `json:"-" additionalProperties:"true"`
 
-	Name       string         `json:"name"`
-	Parameters map[string]any `json:"parameters,omitempty"`
+	Name       string     `json:"name"`
+	Parameters Parameters `json:"parameters,omitempty"`
+}
+
+// Parameters say more of a request or a tensor.
+type Parameters map[string]any
+
+// Schema is what the document says of them: null is none.
+func (Parameters) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Nullable: true}
 }
 
 // RowList is rows in JSON, not looked at yet.

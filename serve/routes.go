@@ -25,9 +25,9 @@ func (s *Server) routes() []*route {
 		{get, "/v1/models", gate.Infer, (*exchange).v1List, operation{summary: "The models", answer: V1Models{}}, nil},
 		{get, "/v1/models/{model}", gate.Infer, (*exchange).v1Ready, operation{summary: "Does the model answer?", answer: V1Model{}, fails: []int{404}}, nil},
 		{post, "/v1/models/{model}:predict", gate.Infer, (*exchange).v1Predict, operation{summary: "Predict rows", body: Instances{}, answer: prediction{}, fails: inferFails()}, nil},
-		{post, "/v1/models/{model}:explain", gate.Infer, (*exchange).v1Explain, operation{summary: "Predict and explain rows", body: Instances{}, answer: map[string]any{}, fails: inferFails()}, nil},
+		{post, "/v1/models/{model}:explain", gate.Infer, (*exchange).v1Explain, operation{summary: "Predict and explain rows", body: Instances{}, answer: V1Explanation{}, fails: inferFails()}, nil},
 
-		{post, "/explain", gate.Infer, (*exchange).explainRows, operation{summary: "Explain rows: a psi.explanation/v1 document, or a table in Arrow", body: Query{}, answer: map[string]any{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
+		{post, "/explain", gate.Infer, (*exchange).explainRows, operation{summary: "Explain rows: a psi.explanation/v1 document, or a table in Arrow", body: Query{}, answer: Explanation{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
 		{post, "/predict", gate.Infer, (*exchange).predictRows, operation{summary: "Predict rows, in JSON or Arrow", body: Query{}, answer: prediction{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
 		{post, "/invocations", gate.Infer, (*exchange).invocations, operation{summary: "Predict rows, as MLflow's servers do", body: Invocation{}, answer: prediction{}, takes: []string{arrowType, csvType}, query: []string{"model", "version"}, fails: inferFails()}, nil},
 
@@ -38,14 +38,14 @@ func (s *Server) routes() []*route {
 	for _, version := range []string{"", "/versions/{version}"} {
 		model := "/v2/models/{model}" + version
 		all = append(all,
-			&route{get, model, gate.Infer, (*exchange).modelMetadata, operation{summary: "What the model takes and gives", answer: map[string]any{}, fails: []int{404}}, nil},
-			&route{get, model + "/ready", gate.Infer, (*exchange).modelReady, operation{summary: "Does the model answer?", answer: map[string]any{}, fails: []int{404}}, nil},
+			&route{get, model, gate.Infer, (*exchange).modelMetadata, operation{summary: "What the model takes and gives", answer: ModelMetadata{}, fails: []int{404}}, nil},
+			&route{get, model + "/ready", gate.Infer, (*exchange).modelReady, operation{summary: "Does the model answer?", answer: ModelReady{}, fails: []int{404}}, nil},
 			&route{get, model + "/config", gate.Infer, (*exchange).modelConfig, operation{summary: "The model's description as Triton has it", answer: map[string]any{}, fails: []int{404}}, nil},
-			&route{get, model + "/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What the model has done", answer: map[string]any{}, fails: []int{404}}, nil},
-			&route{post, model + "/infer", gate.Infer, (*exchange).infer, operation{summary: "Predict and explain rows: the Open Inference Protocol, with its binary tensor extension", body: InferRequest{}, answer: map[string]any{}, takes: []string{tensorType}, gives: []string{tensorType}, fails: inferFails()}, nil},
+			&route{get, model + "/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What the model has done", answer: ModelStatistics{}, fails: []int{404}}, nil},
+			&route{post, model + "/infer", gate.Infer, (*exchange).infer, operation{summary: "Predict and explain rows: the Open Inference Protocol, with its binary tensor extension", body: InferRequest{}, answer: InferResponse{}, takes: []string{tensorType}, gives: []string{tensorType}, fails: inferFails()}, nil},
 		)
 	}
-	all = append(all, &route{get, "/v2/models/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: map[string]any{}}, nil})
+	all = append(all, &route{get, "/v2/models/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: ModelStatistics{}}, nil})
 	if s.config.UI {
 		all = append(all,
 			&route{get, "/ui", gate.Public, (*exchange).page, operation{summary: "The live page", gives: []string{"text/html"}}, nil},

@@ -57,7 +57,7 @@ func (x *exchange) modelReady() error {
 		return err
 	}
 	defer v.Release()
-	return x.json(map[string]any{"name": v.Name, "ready": true})
+	return x.json(ModelReady{v.Name, true})
 }
 
 func (x *exchange) modelMetadata() error {
@@ -191,8 +191,8 @@ type RepositoryModel struct {
 type RepositoryRequest struct {
 	_ struct{} `json:"-" additionalProperties:"true"`
 
-	Ready      bool           `json:"ready,omitempty" doc:"of an index: list what is ready alone"`
-	Parameters map[string]any `json:"parameters,omitempty" doc:"of a load: none, for models come from files"`
+	Ready      bool       `json:"ready,omitempty" nullable:"true" doc:"of an index: list what is ready alone"`
+	Parameters Parameters `json:"parameters,omitempty" doc:"of a load: none, for models come from files"`
 }
 
 func (x *exchange) repositoryRequest() (*RepositoryRequest, error) {
