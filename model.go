@@ -59,25 +59,26 @@ func OpenOn(path, backend string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return opened(path, file, digest, backend)
+	return opened(path, file, digest, backend, 1)
 }
 
-// Decode is OpenOn of a file's content; name is what errors call it.
-func Decode(name string, content []byte, backend string) (*Model, error) {
+// Decode is OpenOn of a file's content; name is what errors call it. Passes use that many threads, if the backend lets itself be
+// told, or as many as it likes if that is 0.
+func Decode(name string, content []byte, backend string, threads int) (*Model, error) {
 	file, err := artifact.Read(bytes.NewReader(content), int64(len(content)), artifact.Model)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return opened(name, file, fmt.Sprintf("sha256:%x", sha256.Sum256(content)), backend)
+	return opened(name, file, fmt.Sprintf("sha256:%x", sha256.Sum256(content)), backend, threads)
 }
 
-func opened(path string, file *artifact.File, digest, backend string) (*Model, error) {
+func opened(path string, file *artifact.File, digest, backend string, threads int) (*Model, error) {
 	m, err := decode(file)
 	if err != nil {
 		return nil, &artifact.Error{File: path, Message: "the model makes no sense: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
 	}
 	m.digest.Store(&digest)
-	b, _, err := engine.Open(backend)
+	b, err := engine.OpenThreads(backend, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -243,6 +244,9 @@ func (m *Model) Digest() string {
 
 // Backend is the name of the backend that the model runs on.
 func (m *Model) Backend() string { return m.backend.Name() }
+
+// Cores is how many cores a pass keeps busy: with copies of the model for the others, all are.
+func (m *Model) Cores() int { return m.backend.Cores() }
 
 // Head is "exact" or "learned".
 func (m *Model) Head() string { return m.manifest.Settings.Head }

@@ -99,8 +99,8 @@ func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {
 
 // Warm compiles what passes need, so that the first asker does not wait for it.
 func (m *Model) Warm(ctx context.Context) error {
-	for _, rows := range []int{1, PassRows} {
-		var blank []*table.Column
+	for _, rows := range []int{1, PassRows / 3, PassRows} {
+		blank := make([]*table.Column, 0, len(m.manifest.Columns))
 		for _, f := range m.manifest.Columns {
 			blank = append(blank, missing(f, rows))
 		}

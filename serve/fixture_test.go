@@ -129,7 +129,7 @@ func start(t *testing.T, change func(c *Config)) *running {
 	connection, err := grpc.NewClient(calls, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	check(t, err)
 	r.calls = inference.NewGRPCInferenceServiceClient(connection)
-	r.model, err = psi.Decode("shop.psi", content, "go")
+	r.model, err = psi.Decode("shop.psi", content, "go", 0)
 	check(t, err)
 	t.Cleanup(func() {
 		check(t, connection.Close())

@@ -16,7 +16,7 @@ import (
 type serveFlags struct {
 	serve.Config
 	backend, logFormat choice
-	body               bytesFlag
+	body, held         bytesFlag
 	json               bool
 }
 
@@ -71,6 +71,8 @@ By default it listens to this machine alone. To serve others, say who may ask: -
 	flags.IntVar(&f.MaxRows, "max-rows", 1000, "rows of a request, at most")
 	f.body = 64 << 20
 	flags.Var(&f.body, "max-body", "bytes of a request, at most, unpacked")
+	f.held = 512 << 20
+	flags.Var(&f.held, "max-held", "bytes of all requests that are held at once, at most")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "time of a request, at most (default 30s)")
 	flags.DurationVar(&f.Drain, "drain", 0, "time that requests have to end in when the server is told to (default 25s)")
 	flags.StringVar(&f.Rules, "labels", "", "YAML `FILE` of versions' labels, splits and shadows; read again when it changes")
@@ -88,7 +90,7 @@ By default it listens to this machine alone. To serve others, say who may ask: -
 }
 
 func (p *program) serve(ctx context.Context, models []string, f *serveFlags) error {
-	f.Models, f.Backend, f.MaxBody = models, f.backend.word, int64(f.body)
+	f.Models, f.Backend, f.MaxBody, f.MaxHeld = models, f.backend.word, int64(f.body), int64(f.held)
 	var err error
 	if f.Log, err = serve.NewLogger(p.stderr, f.logFormat.word); err != nil {
 		return err

@@ -8,6 +8,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -17,11 +18,23 @@ import (
 // Backend runs graphs. The zero value is not usable; see Open.
 type Backend struct {
 	compute.Backend
-	name string
+	name    string
+	threads int // of each function, if that was chosen and can be; else 0
 }
 
 // Name is the name the backend was opened by: "xla", "onnx" or "go".
 func (b *Backend) Name() string { return b.name }
+
+// Cores is how many cores a function keeps busy.
+func (b *Backend) Cores() int {
+	switch {
+	case b.threads > 0:
+		return b.threads
+	case b.name == "go":
+		return 1
+	}
+	return runtime.NumCPU()
+}
 
 // RowsAtATime is how many rows the backend's matrix products take at a time: rows of
 // passes that are multiples of it are all treated alike, to the bit. 0 means not known.
@@ -83,6 +96,15 @@ func Open(name string) (b *Backend, why string, err error) {
 	return nil, "", fmt.Errorf("unknown backend %q: choose auto, %s", name, strings.Join(Names(), ", "))
 }
 
+// OpenThreads is Open for functions that are to use that many threads, if the backend lets itself be told.
+func OpenThreads(name string, threads int) (*Backend, error) {
+	b, _, err := Open(name)
+	if err == nil && b.name == "onnx" && limitThreads(onnxLibrary()) {
+		b.threads = threads
+	}
+	return b, err
+}
+
 func (o opener) try() (*Backend, error) {
 	if o.open == nil {
 		return nil, fmt.Errorf("%s: not compiled in (build with -tags %s)", o.name, o.tag)
@@ -95,7 +117,7 @@ func (o opener) try() (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.name, err)
 	}
-	return &Backend{impl, o.name}, nil
+	return &Backend{Backend: impl, name: o.name}, nil
 }
 
 // openGo opens the pure Go backend. Its default parallel mode deadlocks, so its

@@ -16,13 +16,29 @@ const LibraryEnv = "ONNXRUNTIME_SHARED_LIBRARY_PATH"
 
 func openONNX() (compute.Backend, error) {
 	onnxbackend.EnableAutoInstall(false)
-	if os.Getenv(LibraryEnv) == "" {
-		if program, err := os.Executable(); err == nil {
-			library := filepath.Join(filepath.Dir(program), "libonnxruntime.so.1")
-			if _, err := os.Stat(library); err == nil {
-				return onnxbackend.New(library)
-			}
-		}
+	if os.Getenv(LibraryEnv) != "" {
+		return onnxbackend.New("")
 	}
-	return onnxbackend.New("")
+	return onnxbackend.New(besideProgram())
+}
+
+// onnxLibrary is the file that ONNX Runtime is loaded from; "" if it is left to the system.
+func onnxLibrary() string {
+	if library := os.Getenv(LibraryEnv); library != "" {
+		return library
+	}
+	return besideProgram()
+}
+
+// besideProgram is the library in the program's own directory; "" if there is none.
+func besideProgram() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	library := filepath.Join(filepath.Dir(program), "libonnxruntime.so.1")
+	if _, err := os.Stat(library); err != nil {
+		return ""
+	}
+	return library
 }

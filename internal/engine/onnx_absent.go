@@ -5,3 +5,5 @@ package engine
 import "github.com/gomlx/compute"
 
 var openONNX func() (compute.Backend, error)
+
+func onnxLibrary() string { return "" }

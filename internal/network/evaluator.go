@@ -12,8 +12,8 @@ import (
 	"github.com/psi-shapley/psi/internal/engine"
 )
 
-// Evaluator runs a copy of a network forward. Passes are padded to one of two fixed
-// numbers of rows, both multiples of what the backend takes at a time, so a row's numbers
+// Evaluator runs a copy of a network forward. Passes are padded to one of three fixed
+// numbers of rows, all multiples of what the backend takes at a time, so a row's numbers
 // do not depend on its neighbours.
 type Evaluator struct {
 	net      *Network
@@ -223,8 +223,13 @@ func (e *Evaluator) passRows(left, per int) int {
 	switch {
 	case per > 1:
 		return 1 // the coalitions of a row fill a pass
-	case few > 0 && left <= few && e.rows%few == 0:
+	case few == 0 || e.rows%few != 0:
+		return e.rows
+	case left <= few:
 		return few
+	}
+	if some := e.rows / few / 3 * few; some > 0 && left <= 2*some {
+		return some
 	}
 	return e.rows
 }

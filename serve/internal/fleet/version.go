@@ -37,7 +37,8 @@ func (f *Fleet) load(ctx context.Context, file found) (_ *Version, err error) {
 		}
 	}()
 	for n := 1; len(v.copies) < n; {
-		m, err := psi.Decode(file.key, content, f.options.Backend)
+		// One thread for a pass: threads that share one wait for each other, which costs more than it gains.
+		m, err := psi.Decode(file.key, content, f.options.Backend, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +46,7 @@ func (f *Fleet) load(ctx context.Context, file found) (_ *Version, err error) {
 		if err := m.Warm(ctx); err != nil {
 			return nil, err
 		}
-		n = copiesOn(m.Backend())
+		n = max(1, runtime.GOMAXPROCS(0)/m.Cores())
 	}
 	v.Model = v.copies[0]
 	if v.Tag, err = f.options.Observer.Prepare(v); err != nil {
@@ -56,14 +57,6 @@ func (f *Fleet) load(ctx context.Context, file found) (_ *Version, err error) {
 		v.workers.Go(func() { v.work(m) })
 	}
 	return v, nil
-}
-
-// copiesOn is how many copies of a model keep the cores busy: the backend in pure Go uses one for a pass, the others all.
-func copiesOn(backend string) int {
-	if backend == "go" {
-		return runtime.GOMAXPROCS(0)
-	}
-	return 1
 }
 
 // Release ends a lease.

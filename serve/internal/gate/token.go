@@ -96,7 +96,7 @@ func parseTokens(content []byte) ([]token, error) {
 func parseToken(line string) (token, error) {
 	fields := strings.Fields(line)
 	if len(fields) != 3 {
-		return token{}, fmt.Errorf("%d fields instead of NAME PERMISSIONS HASH: make lines with psi serve token", len(fields))
+		return token{}, fmt.Errorf("%d fields instead of NAME PERMISSIONS HASH: make lines with psi token", len(fields))
 	}
 	if err := checkTokenName(fields[0]); err != nil {
 		return token{}, err
@@ -109,7 +109,7 @@ func parseToken(line string) (token, error) {
 	// What stands there is not repeated: it may be the token itself.
 	digits, ok := strings.CutPrefix(fields[2], hashPrefix)
 	if n, err := hex.Decode(t.hash[:], []byte(digits[:min(len(digits), 2*sha256.Size)])); !ok || err != nil || n != sha256.Size || len(digits) != 2*sha256.Size {
-		return token{}, errors.New("the hash is not sha256: and 64 hexadecimal digits: make lines with psi serve token")
+		return token{}, errors.New("the hash is not sha256: and 64 hexadecimal digits: make lines with psi token")
 	}
 	return t, nil
 }
@@ -126,7 +126,7 @@ func openTokens(path string, report func(error), now func() time.Time) (*tokenFi
 		return tokens, nil
 	}, report, now)
 	if errors.Is(err, errEmpty) {
-		return nil, fmt.Errorf("%w: add a line with psi serve token", err)
+		return nil, fmt.Errorf("%w: add a line with psi token", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("token file: %w", err)

@@ -167,7 +167,7 @@ func TestBrokenTokenFileLeavesTheLastGoodOne(t *testing.T) {
 func TestBrokenTokenFileAtTheStart(t *testing.T) {
 	_, line := newToken(t, "ann", Infer)
 	path := filepath.Join(t.TempDir(), "tokens")
-	for content, want := range map[string]string{"": "psi serve token", "ann infer\n": "line 1", line: ""} {
+	for content, want := range map[string]string{"": "psi token", "ann infer\n": "line 1", line: ""} {
 		write(t, path, 0o600, content)
 		_, err := New(t.Context(), Config{TokenFile: path})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
