@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	},
 	"serve/internal/fleet":      {".", "table"},
 	"serve/internal/jsonrows":   {"table"},
+	"serve/internal/load":       {".", "serve/internal/oip/inference", "table"},
 	"serve/internal/ui":         {".", "table"},
 	"internal/artifact":         {},
 	"internal/link":             {},

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+)
+
+// outcome of a request, in words that are counted.
+type outcome string
+
+const (
+	answered  outcome = "ok"
+	refused   outcome = "refused"   // 429 or RESOURCE_EXHAUSTED: the server has too much to do
+	cancelled outcome = "cancelled" // by the caller
+	late      outcome = "late"      // the caller's time was up
+	wrong     outcome = "wrong"     // an answer that is not right
+)
+
+// answer of the server, as it came.
+type answer struct {
+	body []byte
+	head int // bytes of JSON before binary tensors; -1 if there are none
+}
+
+// client sends requests over a number of connections.
+type client struct {
+	web   *http.Client
+	base  string
+	calls []*grpc.ClientConn
+	turn  atomic.Uint64
+}
+
+const (
+	headerLength = "Inference-Header-Content-Length"
+	inferMethod  = "/inference.GRPCInferenceService/ModelInfer"
+	mostAnswer   = 64 << 20
+)
+
+func dial(s *settings) (*client, error) {
+	c := &client{base: "http://" + s.http, web: &http.Client{Transport: &http.Transport{
+		MaxConnsPerHost: s.connections, MaxIdleConnsPerHost: s.connections, DisableCompression: true,
+	}}}
+	for range s.connections {
+		if s.grpc == "" {
+			break
+		}
+		call, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{}), grpc.MaxCallRecvMsgSize(mostAnswer), grpc.MaxCallSendMsgSize(1<<31-1)))
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		c.calls = append(c.calls, call)
+	}
+	return c, nil
+}
+
+func (c *client) Close() error {
+	c.web.CloseIdleConnections()
+	var err error
+	for _, call := range c.calls {
+		err = errors.Join(err, call.Close())
+	}
+	return err
+}
+
+// bytesCodec sends and receives messages that are written already.
+type bytesCodec struct{}
+
+func (bytesCodec) Name() string                       { return "proto" }
+func (bytesCodec) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
+func (bytesCodec) Unmarshal(data []byte, v any) error { *v.(*[]byte) = bytes.Clone(data); return nil }
+
+// statusError is an answer of HTTP that is not 200.
+type statusError struct {
+	code int
+	body string
+}
+
+func (s *statusError) Error() string { return fmt.Sprintf("HTTP %d: %.300s", s.code, s.body) }
+
+func (c *client) send(ctx context.Context, r *request) (*answer, error) {
+	if r.form == gRPC {
+		a := &answer{head: -1}
+		call := c.calls[c.turn.Add(1)%uint64(len(c.calls))]
+		return a, call.Invoke(ctx, inferMethod, &r.body, &a.body)
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Content-Type", "application/json")
+	if r.form == binaryForm {
+		q.Header.Set("Content-Type", "application/octet-stream")
+		q.Header.Set(headerLength, strconv.Itoa(r.head))
+	}
+	got, err := c.web.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer got.Body.Close()
+	a := &answer{head: -1}
+	if a.body, err = io.ReadAll(io.LimitReader(got.Body, mostAnswer)); err != nil {
+		return nil, err
+	}
+	if got.StatusCode != http.StatusOK {
+		return nil, &statusError{got.StatusCode, string(a.body)}
+	}
+	if text := got.Header.Get(headerLength); text != "" {
+		a.head, err = strconv.Atoi(text)
+	}
+	return a, err
+}
+
+// outcomeOf says how a request ended.
+func outcomeOf(err error) outcome {
+	var bad *statusError
+	var untrue *wrongError
+	switch code := status.Code(err); {
+	case err == nil:
+		return answered
+	case errors.As(err, &untrue):
+		return wrong
+	case errors.As(err, &bad) && bad.code == http.StatusTooManyRequests, code == codes.ResourceExhausted:
+		return refused
+	case errors.Is(err, context.Canceled), code == codes.Canceled:
+		return cancelled
+	case errors.Is(err, context.DeadlineExceeded), code == codes.DeadlineExceeded:
+		return late
+	case errors.As(err, &bad):
+		return outcome("HTTP " + strconv.Itoa(bad.code))
+	case code != codes.Unknown:
+		return outcome("gRPC " + code.String())
+	}
+	return outcome(fmt.Sprintf("broken: %.100v", err))
+}

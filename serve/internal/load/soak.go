@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/psi-shapley/psi"
+)
+
+// soaked is what a soak found.
+type soaked struct {
+	Seconds   float64         `json:"seconds"`
+	Capacity  float64         `json:"capacity_requests_per_second"` // of the same mixture, in a closed loop, for a few seconds
+	Rate      float64         `json:"rate"`
+	Bursts    int             `json:"bursts"`
+	Swaps     int             `json:"swaps"`
+	Outcomes  map[outcome]int `json:"outcomes"` // of the requests
+	First     string          `json:"first_failure"`
+	Aborted   int             `json:"aborted"` // requests that were to be broken off
+	Slow      map[string]int  `json:"slow"`    // ends of the slow connections
+	P50       float64         `json:"p50_ms"`  // outside of bursts
+	P99       float64         `json:"p99_ms"`
+	Answers   [2]int          `json:"answers"` // of each model
+	SamplesAt string          `json:"samples"`
+}
+
+const (
+	burst      = 3 * time.Second
+	burstTimes = 10
+	calibrated = 5 * time.Second
+)
+
+// soak keeps a server busy with all kinds of requests while its model is replaced again and again, and checks every answer.
+func soak(ctx context.Context, s *settings, files []string) (any, error) {
+	if s.place == "" || s.csv == "" || s.http == "" || s.grpc == "" || s.metrics == "" {
+		return nil, errors.New("a soak needs --http, --grpc, --metrics, --replace and --samples")
+	}
+	pool, err := mixture(ctx, s, files)
+	if err != nil {
+		return nil, err
+	}
+	c, err := dial(s)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	k := &soaking{s: s, client: c, pool: pool, random: rand.New(rand.NewPCG(s.seed, 1)), log: log{start: time.Now()}}
+	found := &soaked{Seconds: s.length.Seconds(), Rate: s.rate, Bursts: s.bursts, SamplesAt: filepath.Base(s.csv)}
+	if found.Capacity, err = k.capacity(ctx); err != nil {
+		return nil, err
+	}
+	if found.Rate == 0 {
+		found.Rate = s.share * found.Capacity
+	}
+	k.start = time.Now()
+	beside, stop := context.WithCancel(ctx)
+	defer stop()
+	var others sync.WaitGroup
+	others.Go(func() { found.Swaps, err = k.swap(beside, files[:2]) })
+	var sampled error
+	others.Go(func() { sampled = k.sample(beside) })
+	crawl := crawlers{http: s.http, grpc: s.grpc, ends: map[string]int{}}
+	for i := range s.slow {
+		others.Go(func() { crawl.crawl(beside, i) })
+	}
+	paced(ctx, k.start.Add(s.length), func(since time.Duration) float64 {
+		if s.inBurst(since) {
+			return burstTimes * found.Rate
+		}
+		return found.Rate
+	}, func(_ int, meant time.Time) { k.ask(ctx, meant) })
+	stop()
+	others.Wait()
+	if err := errors.Join(err, sampled); err != nil {
+		return nil, err
+	}
+	k.report(found)
+	found.Slow = crawl.ends
+	return found, nil
+}
+
+// inBurst tells whether a time lies in a burst; these divide the soak into equal parts.
+func (s *settings) inBurst(since time.Duration) bool {
+	for i := range s.bursts {
+		at := s.length * time.Duration(i+1) / time.Duration(s.bursts+1)
+		if since >= at && since < at+burst {
+			return true
+		}
+	}
+	return false
+}
+
+// mixture makes requests of all forms, depths and sizes, with what both models say to them.
+func mixture(ctx context.Context, s *settings, files []string) ([]*request, error) {
+	first, err := psi.Open(files[0])
+	if err != nil {
+		return nil, err
+	}
+	defer first.Close()
+	second, err := psi.Open(files[1])
+	if err != nil {
+		return nil, err
+	}
+	defer second.Close()
+	sheet, err := readSheet(ctx, first, files[2], s.seed)
+	if err != nil {
+		return nil, err
+	}
+	sheet.model = modelName(s.place)
+	var pool []*request
+	for _, f := range []form{gRPC, gRPC, jsonForm, binaryForm, rowsForm} {
+		for _, depth := range append(depths(), psi.Attributions) {
+			if f == rowsForm {
+				depth = psi.Attributions
+			}
+			for _, rows := range []int{1, 1, 1, 8, 64} {
+				picked := sheet.draw(rows)
+				r, err := sheet.request(f, depth, picked)
+				if err != nil {
+					return nil, err
+				}
+				t, err := sheet.table(picked)
+				if err != nil {
+					return nil, err
+				}
+				for _, m := range []*psi.Model{first, second} {
+					p, err := m.Predict(ctx, t.Source())
+					if err != nil {
+						return nil, err
+					}
+					r.right = append(r.right, p.Mean)
+				}
+				if near(r.right[0], r.right[1]) {
+					return nil, errors.New("the two models predict the same: nobody could tell which of them answers")
+				}
+				pool = append(pool, r)
+			}
+		}
+	}
+	return pool, nil
+}
+
+// soaking is a soak under way.
+type soaking struct {
+	s      *settings
+	client *client
+	pool   []*request
+	log
+
+	drawing sync.Mutex
+	random  *rand.Rand
+	aborted int
+	answers [2]int
+}
+
+// capacity is how many requests of the mixture a second the server answers, with some always under way.
+func (k *soaking) capacity(ctx context.Context) (float64, error) {
+	var workers sync.WaitGroup
+	for range k.s.connections {
+		workers.Go(func() {
+			for time.Since(k.start) < calibrated {
+				k.log.add(time.Now(), k.once(ctx, k.draw()))
+			}
+		})
+	}
+	workers.Wait()
+	r := k.result(calibrated/5, calibrated, 1)
+	if len(r.Outcomes) != 1 || r.Requests == 0 {
+		return 0, fmt.Errorf("requests failed before the soak began: %v %w", r.Outcomes, k.first)
+	}
+	k.log.all, k.aborted, k.answers = nil, 0, [2]int{}
+	return r.Requests, nil
+}
+
+func (k *soaking) draw() *request {
+	k.drawing.Lock()
+	defer k.drawing.Unlock()
+	return k.pool[k.random.IntN(len(k.pool))]
+}
+
+// abort says when to break a request off, if it is one of those.
+func (k *soaking) abort() (after time.Duration, is bool) {
+	k.drawing.Lock()
+	defer k.drawing.Unlock()
+	if k.random.Float64() >= k.s.aborted {
+		return 0, false
+	}
+	k.aborted++
+	return time.Duration(k.random.Int64N(int64(10 * time.Millisecond))), true
+}
+
+// ask sends one request, perhaps breaks it off, and checks the answer.
+func (k *soaking) ask(ctx context.Context, meant time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, meant.Add(k.s.limit))
+	defer cancel()
+	if after, is := k.abort(); is {
+		time.AfterFunc(after, cancel)
+	}
+	k.log.add(meant, k.once(ctx, k.draw()))
+}
+
+// wrongError is an answer that is not right.
+type wrongError struct{ cause error }
+
+func (w *wrongError) Error() string { return w.cause.Error() }
+
+func (k *soaking) once(ctx context.Context, r *request) error {
+	a, err := k.client.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	which, err := r.check(a)
+	if err != nil {
+		return &wrongError{fmt.Errorf("%s, %d rows: %w", r.form, r.rows, err)}
+	}
+	k.drawing.Lock()
+	defer k.drawing.Unlock()
+	k.answers[which]++
+	return nil
+}
+
+// swap replaces the model file again and again, each time in one step.
+func (k *soaking) swap(ctx context.Context, files []string) (swaps int, err error) {
+	var contents [2][]byte
+	for i, file := range files {
+		if contents[i], err = os.ReadFile(file); err != nil {
+			return 0, err
+		}
+	}
+	for tick := time.NewTicker(k.s.every); ; swaps++ {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return swaps, nil
+		case <-tick.C:
+		}
+		next := k.s.place + ".next"
+		if err := errors.Join(os.WriteFile(next, contents[(swaps+1)%2], 0o600), os.Rename(next, k.s.place)); err != nil {
+			return swaps, err
+		}
+	}
+}
+
+// report counts how requests ended.
+func (k *soaking) report(found *soaked) {
+	calm := log{start: k.start}
+	for _, e := range k.log.all {
+		if !k.s.inBurst(e.meant) && !k.s.inBurst(e.meant-burst) { // nor while a burst's requests still wait
+			calm.all = append(calm.all, e)
+		}
+	}
+	r := calm.result(0, k.s.length, 1)
+	found.P50, found.P99 = r.P50, r.P99
+	found.Outcomes = k.result(0, 1<<62, 1).Outcomes
+	found.Aborted, found.Answers = k.aborted, k.answers
+	if k.first != nil {
+		found.First = k.first.Error()
+	}
+}
