@@ -1,9 +1,13 @@
 package psi_test
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/psi-shapley/psi"
@@ -65,6 +69,63 @@ func TestAskersShareAPass(t *testing.T) {
 		t.Error("an unknown column that is none was taken")
 	}
 	check(m.Warm(t.Context()))
+}
+
+// A model may be used by many at once: each gets what it would get alone.
+func TestConcurrentUse(t *testing.T) {
+	rows := gappy(t, 100)
+	m := trained(t, rows, psi.Config{})
+	want := explained(t, m, rows, psi.Explain{})
+	groups := []psi.Group{{Name: "both", Columns: []string{"x1", "x2"}}}
+	grouped := explained(t, m, rows, psi.Explain{Groups: groups})
+	directory := t.TempDir()
+	var files atomic.Int64
+	for name, use := range map[string]func() error{
+		"explain": func() error {
+			e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{})
+			if err == nil && !slices.Equal(e.Mean, want.Mean) {
+				err = errors.New("other attributions")
+			}
+			return err
+		},
+		"groups": func() error {
+			e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Groups: groups})
+			if err == nil && !slices.Equal(e.Mean, grouped.Mean) {
+				err = errors.New("other attributions")
+			}
+			return err
+		},
+		"predict": func() error {
+			p, err := m.Predict(t.Context(), rows.Source())
+			if err == nil && !slices.Equal(p.Mean, want.Prediction) {
+				err = errors.New("other predictions")
+			}
+			return err
+		},
+		"save": func() error { return m.Save(filepath.Join(directory, fmt.Sprintf("%d.psi", files.Add(1)))) },
+		"pass": func() error {
+			r, err := m.Read(rows)
+			if err != nil {
+				return err
+			}
+			a, err := m.Pass(t.Context(), psi.Attributions, r)
+			if err == nil && !slices.Equal(a[0].Prediction().Mean, want.Prediction) {
+				err = errors.New("other predictions")
+			}
+			return err
+		},
+	} {
+		for range 3 {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				for range 3 {
+					if err := use(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
 }
 
 // The importances that a model keeps are those of its validation rows.
