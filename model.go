@@ -215,6 +215,7 @@ func (m *Model) Close() {
 	if m.other != nil {
 		m.other.Close()
 	}
+	engine.GiveBack()
 }
 
 // Manifest is what the model says of itself.
