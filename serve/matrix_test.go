@@ -2,11 +2,14 @@ package serve
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -97,6 +100,34 @@ func TestAuthorisationMatrix(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", count)
+}
+
+// A token that is taken out of the file in the middle of a stream lets no further message in.
+func TestRevokedInTheMiddleOfAStream(t *testing.T) {
+	secret, line, err := NewToken("caller", "infer")
+	check(t, err)
+	file := filepath.Join(t.TempDir(), "tokens")
+	check(t, os.WriteFile(file, []byte(line+"\n"), 0o600))
+	r := start(t, func(c *Config) { c.TokenFile = file })
+	stream, err := r.calls.ModelStreamInfer(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+secret))
+	check(t, err)
+	inputs, raw := tensors(people(1, 1))
+	request := &inference.ModelInferRequest{ModelName: "shop", Inputs: inputs, RawInputContents: raw}
+	check(t, stream.Send(request))
+	_, err = stream.Recv()
+	check(t, err)
+	check(t, os.WriteFile(file, []byte("# nobody any more\n"), 0o600))
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if err = stream.Send(request); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		if _, err = stream.Recv(); err != nil {
+			break
+		}
+	}
+	if status.Code(err) != codes.Unauthenticated {
+		t.Errorf("%v", err)
+	}
 }
 
 // called is the code that a call ends in.
