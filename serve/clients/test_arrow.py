@@ -66,16 +66,16 @@ def answered(response: http.client.HTTPResponse) -> pa.Table:
 
 
 def check_equal(got: pa.Table, want: pa.Table) -> None:
+    """The numbers are the same to the last bit: a row's do not depend on its neighbours in a pass."""
+    assert got.schema.equals(want.schema)
     assert got.num_rows == want.num_rows
-    assert got.column_names == want.column_names
     for name in want.column_names:
-        a, b = got[name], want[name]
-        assert a.type == b.type, name
-        assert a.null_count == b.null_count, name
+        a, b = got[name].combine_chunks(), want[name].combine_chunks()
         if pa.types.is_floating(b.type):
-            scene.same(a.to_numpy(), b.to_numpy(), name)
+            assert a.is_null().equals(b.is_null()), name
+            np.testing.assert_array_equal(a.to_numpy(zero_copy_only=False), b.to_numpy(zero_copy_only=False), name)
         else:
-            assert a.combine_chunks().equals(b.combine_chunks()), name
+            assert a.equals(b), name
 
 
 @models
