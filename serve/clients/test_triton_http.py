@@ -146,6 +146,19 @@ def test_compression(client, model, binary, request_packed, response_packed):
     check_answer(result, model, want, want.names)
 
 
+@pytest.mark.parametrize("packing", ["gzip", "deflate"])
+def test_answers_are_packed(client, packing):
+    asked = scene.rows("adult")
+    want = scene.reference("adult", asked)
+    body, length = triton.InferenceServerClient.generate_request_body(inputs(asked), outputs=outputs(want.names, binary=False))
+    response = client._post("v2/models/adult/infer", body, {"Inference-Header-Content-Length": length, "Accept-Encoding": packing}, None)
+    assert response.get("Content-Encoding") == packing
+    content = response.read()
+    result = triton.InferenceServerClient.parse_response_body(content, content_encoding=packing)
+    check_answer(result, "adult", want, want.names)
+    assert len(content) < len(json.dumps(result.get_response())) / 2
+
+
 @models
 def test_observed(client, model):
     asked = scene.rows(model)
