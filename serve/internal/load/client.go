@@ -45,13 +45,14 @@ const (
 	headerLength = "Inference-Header-Content-Length"
 	inferMethod  = "/inference.GRPCInferenceService/ModelInfer"
 	mostAnswer   = 64 << 20
+	mostCalls    = 16 // connections of gRPC, which carry many requests each
 )
 
 func dial(s *settings) (*client, error) {
 	c := &client{base: "http://" + s.http, web: &http.Client{Transport: &http.Transport{
 		MaxConnsPerHost: s.connections, MaxIdleConnsPerHost: s.connections, DisableCompression: true,
 	}}}
-	for range s.connections {
+	for range min(s.connections, mostCalls) {
 		if s.grpc == "" {
 			break
 		}

@@ -162,7 +162,7 @@ type soaking struct {
 // capacity is how many requests of the mixture a second the server answers, with some always under way.
 func (k *soaking) capacity(ctx context.Context) (float64, error) {
 	var workers sync.WaitGroup
-	for range k.s.connections {
+	for range min(k.s.connections, 8) {
 		workers.Go(func() {
 			for time.Since(k.start) < calibrated {
 				k.log.add(time.Now(), k.once(ctx, k.draw()))
