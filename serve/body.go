@@ -5,9 +5,11 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 
@@ -127,6 +129,9 @@ func (x *exchange) body() ([]byte, error) {
 		b.Grow(int(n) + bytes.MinRead) // not more: a length is only a claim
 	}
 	if _, err := b.ReadFrom(&x.held); err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) { // the connection's time is up, which also ends the context as if the caller had gone
+			return nil, context.DeadlineExceeded
+		}
 		if x.r.Context().Err() != nil {
 			return nil, x.r.Context().Err()
 		}
