@@ -43,7 +43,7 @@ type queue struct {
 	arrived *sync.Cond
 	waiting [psi.Attributions + 1][]*job // by depth, the oldest first
 	rows    int                          // that wait
-	pace    [psi.Attributions + 1]float64
+	paces   [psi.Attributions + 1]pace
 	workers int
 	closed  bool
 }
@@ -100,7 +100,7 @@ func (q *queue) wait() time.Duration {
 	seconds := 0.0
 	for depth, jobs := range q.waiting {
 		for _, j := range jobs {
-			seconds += q.pace[depth] * float64(j.rows.Len())
+			seconds += q.paces[depth].perRow() * float64(j.rows.Len())
 		}
 	}
 	return time.Duration(seconds / float64(q.workers) * float64(time.Second))
@@ -148,15 +148,19 @@ func (q *queue) gather(depth int) []*job {
 	return jobs[:n]
 }
 
-// learn remembers how long rows take.
-func (q *queue) learn(depth psi.Depth, perRow float64) {
-	const weight = .1 // of the newest pass
+// pace is how long rows took of late. It is that of all rows together, not the mean of passes: a pass of one row takes ten times
+// as long for it as a full one does for each of its own.
+type pace struct{ seconds, rows float64 }
+
+func (p pace) perRow() float64 { return p.seconds / max(p.rows, 1) }
+
+// learn remembers how long the rows of a pass took.
+func (q *queue) learn(depth psi.Depth, rows int, took time.Duration) {
+	const kept = .9 // of the past, at each pass
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.pace[depth] == 0 {
-		q.pace[depth] = perRow
-	}
-	q.pace[depth] += weight * (perRow - q.pace[depth])
+	p := &q.paces[depth]
+	p.seconds, p.rows = kept*p.seconds+took.Seconds(), kept*p.rows+float64(rows)
 }
 
 // close lets workers end once nothing waits; what comes later is refused.

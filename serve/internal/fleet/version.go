@@ -130,7 +130,7 @@ func (v *Version) pass(m *psi.Model, jobs []*job) {
 	answers, err := m.Pass(ctx, p.Depth, rows...)
 	end(err)
 	if err == nil {
-		v.queue.learn(p.Depth, time.Since(start).Seconds()/float64(p.Rows))
+		v.queue.learn(p.Depth, p.Rows, time.Since(start))
 	}
 	for i, j := range jobs {
 		if j.err = err; err == nil {
