@@ -249,7 +249,7 @@ def soak(args: argparse.Namespace, tools: Tools, directory: Path) -> None:
     with psi_service(tools, directory) as service:
         done = subprocess.run(
             [tools.load, "soak", *service.flags(), "-for", f"{args.seconds}s", "-every", f"{args.every}s",
-             "-connections", "256", "-timeout", "30s", "-replace", directory / "models" / "adult.psi",
+             "-connections", "2048", "-timeout", "30s", "-replace", directory / "models" / "adult.psi",
              "-samples", KEPT / "soak.csv", tools.model, tools.other, tools.rows],
             env=ENVIRONMENT, capture_output=True, text=True)
         if done.returncode != 0:
@@ -321,7 +321,7 @@ def load_section(path: Path) -> str:
     return f"""
 ## What a row costs
 
-`bench/serving.py load`. Closed loop, {connections} requests always under way, {rounds} rounds in which all cases and the bare
+`bench/serving.py load`. Closed loop, {connections} requests always under way, {rounds} round{"s" * (rounds > 1)} in which all cases and the bare
 forward pass (`Model.Pass` of rows that are in memory, in a process of its own) took turns; medians. values: `prediction`;
 spread: with `prediction_std` and `probability`; attributions: `prediction`, `base`, `attribution_mean` and `attribution_std`.
 CPU time is that of the server's process.

@@ -12,11 +12,11 @@ from matplotlib import pyplot  # noqa: E402
 samples = pd.read_csv(sys.argv[1])
 figure, axes = pyplot.subplots(4, 1, figsize=(8, 8), sharex=True, layout="constrained")
 memory, routines, requests, times = axes
-memory.plot(samples.second, samples.resident_bytes / 2**20, label="resident memory")
+memory.plot(samples.second, samples.resident_bytes / 2**20, label="resident memory (grey: a new model)")
 memory.plot(samples.second, samples.heap_bytes / 2**20, label="Go's heap in use")
 for second in samples.second[samples.loads.diff() > 0]:
     memory.axvline(second, color="0.9", linewidth=0.6, zorder=0)
-memory.set_ylabel("MiB; a line at each new model")
+memory.set_ylabel("MiB")
 routines.plot(samples.second, samples.goroutines, label="goroutines")
 routines.plot(samples.second, samples.files, label="open files")
 for key in ["ok", "refused", "cancelled", "other"]:

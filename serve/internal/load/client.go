@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -51,6 +52,7 @@ const (
 func dial(s *settings) (*client, error) {
 	c := &client{base: "http://" + s.http, web: &http.Client{Transport: &http.Transport{
 		MaxConnsPerHost: s.connections, MaxIdleConnsPerHost: s.connections, DisableCompression: true,
+		IdleConnTimeout: 5 * time.Second, // those of a burst are not kept
 	}}}
 	for range min(s.connections, mostCalls) {
 		if s.grpc == "" {
