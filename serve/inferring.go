@@ -26,6 +26,9 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 			v.Release()
 		}
 	}()
+	if err = v.Busy(ctx); err != nil {
+		return nil, nil, err
+	}
 	kept := of(v)
 	depth, err := r.Depth(kept.signature)
 	if err != nil {

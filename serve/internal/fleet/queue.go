@@ -42,7 +42,7 @@ type queue struct {
 	mu      sync.Mutex
 	arrived *sync.Cond
 	waiting [psi.Attributions + 1][]*job // by depth, the oldest first
-	rows    int                          // that wait
+	rows    [psi.Attributions + 1]int    // that wait, by depth
 	paces   [psi.Attributions + 1]pace
 	workers int
 	closed  bool
@@ -84,31 +84,47 @@ func (q *queue) put(j *job) error {
 	if q.closed {
 		return errGone
 	}
-	wait := q.wait()
-	deadline, has := j.ctx.Deadline()
-	if q.rows > 0 && (q.rows+j.rows.Len() > q.limits.Rows || wait > q.limits.Wait || has && j.since.Add(wait).After(deadline)) {
-		return &BusyError{max(wait, 10*time.Millisecond)}
+	if err := q.refusal(j.ctx, j.rows.Len()); err != nil {
+		return err
 	}
 	q.waiting[j.depth] = append(q.waiting[j.depth], j)
-	q.count(j.rows.Len())
+	q.count(j.depth, j.rows.Len())
 	q.arrived.Signal()
 	return nil
 }
 
-// wait is about how long it takes until what waits now is done.
-func (q *queue) wait() time.Duration {
-	seconds := 0.0
-	for depth, jobs := range q.waiting {
-		for _, j := range jobs {
-			seconds += q.paces[depth].perRow() * float64(j.rows.Len())
-		}
-	}
-	return time.Duration(seconds / float64(q.workers) * float64(time.Second))
+// full refuses a request before anything is done for it, if there is no place for a single row.
+func (q *queue) full(ctx context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.refusal(ctx, 1)
 }
 
-func (q *queue) count(rows int) {
-	q.rows += rows
-	q.watch(q.rows)
+// refusal is the error of that many rows which would wait too long, or be too many.
+func (q *queue) refusal(ctx context.Context, rows int) error {
+	waiting, seconds := 0, 0.0
+	for depth, n := range q.rows {
+		waiting += n
+		seconds += q.paces[depth].perRow() * float64(n)
+	}
+	if waiting == 0 {
+		return nil
+	}
+	wait := time.Duration(seconds / float64(q.workers) * float64(time.Second)) // until what waits now is done
+	deadline, has := ctx.Deadline()
+	if waiting+rows > q.limits.Rows || wait > q.limits.Wait || has && time.Now().Add(wait).After(deadline) {
+		return &BusyError{max(wait, 10*time.Millisecond)}
+	}
+	return nil
+}
+
+func (q *queue) count(depth psi.Depth, rows int) {
+	q.rows[depth] += rows
+	all := 0
+	for _, n := range q.rows {
+		all += n
+	}
+	q.watch(all)
 }
 
 // take waits for jobs of one depth: those that have waited longest, and what fits beside them. It returns none at the end.
@@ -144,7 +160,7 @@ func (q *queue) gather(depth int) []*job {
 	if n == len(jobs) {
 		q.waiting[depth] = nil // so that the memory of what was taken is freed
 	}
-	q.count(-rows)
+	q.count(psi.Depth(depth), -rows)
 	return jobs[:n]
 }
 

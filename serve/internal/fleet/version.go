@@ -77,6 +77,9 @@ func (v *Version) free() {
 	}
 }
 
+// Busy refuses a request if the model has no place for it, so that its body need not be understood first.
+func (v *Version) Busy(ctx context.Context) error { return v.queue.full(ctx) }
+
 // Ask passes rows through the model, with those of others.
 func (v *Version) Ask(ctx context.Context, t *table.Table, unknown []string, depth psi.Depth) (*psi.Answer, error) {
 	rows, err := v.Model.Read(t, unknown...)
