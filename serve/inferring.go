@@ -26,7 +26,7 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 			v.Release()
 		}
 	}()
-	if err = v.Busy(ctx); err != nil {
+	if err := v.Busy(ctx); err != nil {
 		return nil, nil, err
 	}
 	kept := of(v)
