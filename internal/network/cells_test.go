@@ -103,10 +103,11 @@ func TestGapsAreOneLevel(t *testing.T) {
 	})
 }
 
-// Both have gradients where a cell has them, and only there.
+// Both have gradients where a cell has them, and only there. The seed is fixed: of one network in 256 all eight hidden units
+// are off for the one vector that all gaps share, and it learns nothing.
 func TestGradientsOfTimesAndGaps(t *testing.T) {
 	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
-		rng := newRand(t)
+		rng := fixedRand(t, 1)
 		s := newSubject(t, b, k.small(7, 1), rng)
 		weights, err := s.Get(weightsCopy)
 		if err != nil {
