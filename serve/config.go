@@ -3,10 +3,12 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // Config says what is served, where and to whom. New fills in what is 0.
@@ -42,6 +44,11 @@ type Config struct {
 
 	OTLP string       // URL that traces are sent to; "" is none
 	Log  *slog.Logger // nil is none
+}
+
+// NewLogger writes log lines in the form of text or json, without cells of callers' tables.
+func NewLogger(w io.Writer, format string) (*slog.Logger, error) {
+	return watch.NewLogger(w, format, slog.LevelInfo)
 }
 
 // fill puts the defaults in place of what is 0.

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// prediction is the answer of V1 and MLflow: numbers or labels, and what is known of their doubt.
+type prediction struct {
+	Predictions   []any     `json:"predictions" doc:"a number or the likeliest class of each row"`
+	PredictionStd []float64 `json:"prediction_std,omitempty" doc:"standard deviations of numbers"`
+	Probabilities []any     `json:"probabilities,omitempty" doc:"of the positive class, or of each class"`
+	Classes       []string  `json:"classes,omitempty"`
+}
+
+// add takes in the prediction of further rows.
+func (a *prediction) add(p *psi.Prediction) {
+	a.Classes = p.Classes
+	c := len(p.Classes)
+	for row := range p.Rows() {
+		switch {
+		case c == 0:
+			a.Predictions, a.PredictionStd = append(a.Predictions, p.Mean[row]), append(a.PredictionStd, p.Std[row])
+		case c == 2:
+			a.Predictions, a.Probabilities = append(a.Predictions, p.Classes[p.Label(row)]), append(a.Probabilities, p.Probability[row])
+		default:
+			a.Predictions, a.Probabilities = append(a.Predictions, p.Classes[p.Label(row)]), append(a.Probabilities, p.Probability[row*c:(row+1)*c])
+		}
+	}
+}
+
+// Instances is the body of V1's calls.
+type Instances struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
+	Instances  RowList            `json:"instances" doc:"a list of rows: lists of cells or objects by column; null is missing"`
+	Parameters InstanceParameters `json:"parameters,omitzero"`
+}
+
+// InstanceParameters say how rows are to be explained.
+type InstanceParameters struct {
+	_ struct{} `json:"-" additionalProperties:"true"`
+
+	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
+	Z       float64  `json:"z,omitempty" doc:"intervals are mean ∓ z·std"`
+	Top     int      `json:"top,omitempty" doc:"K of p_top"`
+}
+
+func (x *exchange) v1Predict() error { return x.v1(false) }
+func (x *exchange) v1Explain() error { return x.v1(true) }
+
+// v1 answers KServe's first protocol. An explanation has the fields of psi.explanation/v1, its rows as "explanations".
+func (x *exchange) v1(explaining bool) error {
+	start := time.Now()
+	var in Instances
+	if err := x.object(&in, false); err != nil {
+		return err
+	}
+	if len(in.Instances.RawMessage) == 0 {
+		return &wrong{"there are no rows", `send them as "instances"`}
+	}
+	v, err := x.s.fleet.Lease(x.part("model"), "", x.r.Header.Get("X-Request-Id"))
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	rows, err := x.s.shape(v, in.Parameters.Unknown).Rows(in.Instances.RawMessage)
+	if err != nil {
+		return err
+	}
+	of(v).took(watch.Preprocess, start)
+	answer, err := x.s.ask(x.r.Context(), v, question{
+		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: in.Parameters.Z, Top: in.Parameters.Top},
+	})
+	if err != nil {
+		return err
+	}
+	defer of(v).took(watch.Postprocess, time.Now())
+	var out prediction
+	if !explaining {
+		out.add(answer.prediction)
+		return x.json(out)
+	}
+	var document text
+	w := explain.NewJSONWriter(&document)
+	if err := w.Write(answer.explanation); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(document.Bytes(), &fields); err != nil {
+		return err
+	}
+	out.add(predictionOf(answer.explanation, of(v).page.Classes))
+	if fields["predictions"], err = json.Marshal(out.Predictions); err != nil {
+		return err
+	}
+	fields["explanations"] = fields["rows"]
+	delete(fields, "rows")
+	return x.json(fields)
+}
+
+// predictionOf is the prediction that an explanation explains.
+func predictionOf(e *explain.Explanation, classes []string) *psi.Prediction {
+	return &psi.Prediction{Mean: e.Prediction, Std: e.PredictionStd, Classes: classes, Probability: e.Probability}
+}
+
+// V1Alive is how a server of KServe says that it is there.
+type V1Alive struct {
+	Status string `json:"status" enum:"alive"`
+}
+
+func (x *exchange) alive() error { return x.json(V1Alive{"alive"}) }
+
+// V1Model says whether a model answers.
+type V1Model struct {
+	Name  string `json:"name"`
+	Ready bool   `json:"ready"`
+}
+
+func (x *exchange) v1Ready() error {
+	v, err := x.version()
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	return x.json(V1Model{v.Name, true})
+}
+
+// V1Models are the names of the models.
+type V1Models struct {
+	Models []string `json:"models"`
+}
+
+func (x *exchange) v1List() error {
+	return x.json(V1Models{append([]string{}, x.s.fleet.Names()...)})
+}
