@@ -1,14 +1,21 @@
 package explain
 
-import "github.com/psi-shapley/psi/table"
+import (
+	"errors"
+
+	"github.com/psi-shapley/psi/table"
+)
 
 // Long is a table with a line for each row, output and player:
 //
-//	row, output, player, value, observed, mean, std, lower, upper, p_positive, p_top
+//	[file,] row, output, player, value, observed, mean, std, lower, upper, p_positive, p_top
 //
-// value is text, whatever the kind of the column it comes from.
+// value is text, whatever the kind of the column it comes from. A line of one player has no place for interactions.
 func (e *Explanation) Long() (*table.Table, error) {
-	if err := e.tabular(); err != nil {
+	if e.Interactions != nil {
+		return nil, errors.New("explain: the long layout has no place for interactions; use the wide one, or write them to a .json file")
+	}
+	if err := e.Validate(); err != nil {
 		return nil, err
 	}
 	outputs, players := len(e.Outputs), len(e.Players)
@@ -31,7 +38,7 @@ func (e *Explanation) Long() (*table.Table, error) {
 	number := func(name string, value func(a *Attribution) float64) *table.Column {
 		return numberColumn(name, lines, func(line int) float64 { return value(&list[line]) })
 	}
-	return table.New(
+	return e.ofFile([]*table.Column{
 		numberColumn("row", lines, func(line int) float64 { return float64(e.FirstRow + line/players/outputs) }),
 		levelColumn("output", e.Outputs, lines, func(line int) int { return line / players % outputs }),
 		levelColumn("player", e.Players, lines, func(line int) int { return line % players }),
@@ -43,5 +50,5 @@ func (e *Explanation) Long() (*table.Table, error) {
 		number("upper", func(a *Attribution) float64 { return a.Upper }),
 		number("p_positive", func(a *Attribution) float64 { return a.PPositive }),
 		number("p_top", func(a *Attribution) float64 { return a.PTop }),
-	)
+	}, lines)
 }

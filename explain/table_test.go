@@ -132,11 +132,39 @@ func TestLong(t *testing.T) {
 	}
 }
 
-func TestTablesRefuseInteractions(t *testing.T) {
-	e := randomExplanation(newRand(t), shape{rows: 2, outputs: 1, players: 3, interactions: true})
+// Of interactions each pair has a column of the wide layout; the long one has no place for them.
+func TestTablesOfInteractions(t *testing.T) {
+	e := randomExplanation(newRand(t), shape{rows: 4, outputs: 2, players: 3, probability: true, interactions: true})
+	e.Players = []string{"a", "b__x__c", "a__x__b"}
+	wide, err := e.Wide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(wide)[12:], []string{"a__x__b__x__c", "a__x__a__x__b", "b__x__c__x__a__x__b"}; !slices.Equal(got, want) {
+		t.Fatalf("pairs %v, want %v", got, want)
+	}
+	for line := range wide.Rows() {
+		row, output := line/2, line%2
+		if got, want := cellOf(wide, "a__x__a__x__b", line), e.Interactions[e.pairAt(row, output, 0, 2)]; got != want {
+			t.Errorf("line %d: %v, want %v", line, got, want)
+		}
+	}
+	if _, err := e.Long(); err == nil || !strings.Contains(err.Error(), ".json") {
+		t.Errorf("want an error that names .json, got %v", err)
+	}
+}
+
+// Rows of one of several files say which.
+func TestTablesNameTheFile(t *testing.T) {
+	e := randomExplanation(newRand(t), shape{rows: 2, outputs: 1, players: 2})
+	e.File = "north.csv"
 	for _, make := range []func() (*table.Table, error){e.Wide, e.Long} {
-		if _, err := make(); err == nil || !strings.Contains(err.Error(), ".json") {
-			t.Errorf("want an error that names .json, got %v", err)
+		lines, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file := lines.Columns[0]; file.Name != "file" || file.Levels[file.Codes[lines.Rows()-1]] != "north.csv" {
+			t.Errorf("the first column is %q", file.Name)
 		}
 	}
 }

@@ -1,17 +1,13 @@
 package explain
 
-import (
-	"errors"
+import "github.com/psi-shapley/psi/table"
 
-	"github.com/psi-shapley/psi/table"
-)
-
-// tabular reports why the explanation cannot be a table.
-func (e *Explanation) tabular() error {
-	if e.Interactions != nil {
-		return errors.New("explain: a table has no place for interactions; write them to a .json file")
+// ofFile is the table with the name of the file before its columns, if the rows have one.
+func (e *Explanation) ofFile(columns []*table.Column, lines int) (*table.Table, error) {
+	if e.File != "" {
+		columns = append([]*table.Column{levelColumn("file", []string{e.File}, lines, func(int) int { return 0 })}, columns...)
 	}
-	return e.Validate()
+	return table.New(columns...)
 }
 
 // numberColumn leaves cells missing where the value is not finite.

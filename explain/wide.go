@@ -11,14 +11,15 @@ func reservedNames() []string {
 // Wide is a table with a line for each row and output, and two columns for each
 // player:
 //
-//	row, [output,] prediction, prediction_std, [probability,] base, <player>, <player>__std, …
+//	[file,] row, [output,] prediction, prediction_std, [probability,] base, <player>, <player>__std, …, [<a>__x__<b>, …]
 //
-// output is there if there are several, probability if there are any. A player that
+// file is there if the rows have one, output if there are several, probability and interactions (of players a before b) if
+// there are any. A player that
 // is not observed has 0 in both its columns, so that base and the players add up to
 // the prediction in every line. A player whose name is that of another column is
 // written as <player>__mean.
 func (e *Explanation) Wide() (*table.Table, error) {
-	if err := e.tabular(); err != nil {
+	if err := e.Validate(); err != nil {
 		return nil, err
 	}
 	outputs, players := len(e.Outputs), len(e.Players)
@@ -43,7 +44,33 @@ func (e *Explanation) Wide() (*table.Table, error) {
 			numberColumn(means[d], lines, func(line int) float64 { return e.Mean[line*players+d] }),
 			numberColumn(stdName(player), lines, func(line int) float64 { return e.Std[line*players+d] }))
 	}
-	return table.New(columns...)
+	if e.Interactions != nil {
+		columns = append(columns, e.pairColumns(columns)...)
+	}
+	return e.ofFile(columns, lines)
+}
+
+// pairColumns are the interactions, named so that no other column has the name.
+func (e *Explanation) pairColumns(others []*table.Column) []*table.Column {
+	taken := map[string]bool{"file": true}
+	for _, c := range others {
+		taken[c.Name] = true
+	}
+	var pairs []*table.Column
+	outputs := len(e.Outputs)
+	for a := range e.Players {
+		for b := a + 1; b < len(e.Players); b++ {
+			name := e.Players[a] + "__x__" + e.Players[b]
+			for taken[name] {
+				name += "__x"
+			}
+			taken[name] = true
+			pairs = append(pairs, numberColumn(name, e.Rows*outputs, func(line int) float64 {
+				return e.Interactions[e.pairAt(line/outputs, line%outputs, a, b)]
+			}))
+		}
+	}
+	return pairs
 }
 
 func stdName(player string) string { return player + "__std" }

@@ -93,7 +93,7 @@ func badUsage() []trial {
 		{"--tolerance negative", nil, explaining("--mode refined --tolerance -1"), 2, "--tolerance is -1"},
 		{"--budget negative", nil, explaining("--mode refined --budget -1"), 2, "--budget is -1"},
 		{"--interactions of a learned head", nil, "explain DEEP WIDE --interactions", 1, "--mode exact"},
-		{"--interactions in a table", nil, explaining("--interactions -o @r.csv"), 2, "a table has no place for --interactions; add --json"},
+		{"--interactions in a long table", nil, explaining("--interactions --layout long -o @r.csv"), 2, "the long layout has no place for --interactions; use --layout wide"},
 		{"--unknown an absent column", nil, explaining("--unknown x9"), 1, `column "x9": the model has no such column`},
 		{"audit of --rows 0", nil, "audit MODEL DATA --rows 0", 2, "--rows is 0"},
 	}

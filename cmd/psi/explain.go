@@ -13,6 +13,7 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/pipeline"
 )
 
 // explainFlags are what explain is asked for.
@@ -81,7 +82,7 @@ file), or - with --format.`,
 	flags.IntVar(&f.againstRow, "against-row", noRow, "hold each row against row `N` of DATA: why the one is predicted higher or lower than the other")
 	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns to explain as one, in place of the model's own groups; may be repeated")
 	flags.IntVar(&f.reasons, "reasons", 0, "on the screen, say in words the `K` most important reasons whose interval holds no 0")
-	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too (not in tables)")
+	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too; a wide table has a column A__x__B for each pair")
 	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
 	flags.Var(&f.layout, "layout", "of a table: a line for each row, or for each row and column")
 	addBackend(flags, &f.backend)
@@ -128,6 +129,9 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if none, err = than.compared(none); err != nil {
 		return err
 	}
+	if rows.pattern {
+		none.File = rows.name // so that a table of no rows has the column too
+	}
 	out, err := p.explanationSink(to, f, rows.pattern, none)
 	if err != nil {
 		return err
@@ -137,7 +141,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if to.format == textFormat && f.rows == "" {
 		most = shownRows
 	}
-	err = writeBehind(ctx, than.all(in.explanations(options, most)), out.write)
+	err = pipeline.WriteBehind(ctx, than.all(in.explanations(options, most)), out.write)
 	p.tellOthers(out.others)
 	if err != nil {
 		return err
@@ -172,8 +176,8 @@ func (f *explainFlags) options(to destination) (psi.Explain, error) {
 		return o, &usageError{"--reasons are words for the screen", "leave out -o, --format and --json: their mean, lower and upper say the same in numbers"}
 	case f.top < 1:
 		return o, &usageError{fmt.Sprintf("--top is %d", f.top), "give a whole number from 1 up"}
-	case f.interactions && !to.json && to.format != textFormat:
-		return o, &usageError{"a table has no place for --interactions", "add --json, or write to a file that ends in .json"}
+	case f.interactions && f.layout.word == "long" && !to.json && to.format != textFormat:
+		return o, &usageError{"the long layout has no place for --interactions", "use --layout wide, or write to a file that ends in .json"}
 	}
 	switch {
 	case f.against != "" && f.output == "":
@@ -273,7 +277,7 @@ func (d *modelData) explainPart(ctx context.Context, i int, o psi.Explain) iter.
 			yield(nil, err)
 			return
 		}
-		rows := readAhead(ctx, source)
+		rows := pipeline.ReadAhead(ctx, source)
 		defer rows.Close()
 		d.model.Explanations(ctx, rows, o)(yield)
 	}

@@ -42,11 +42,11 @@ func (p *program) explanationSink(to destination, f *explainFlags, withFile bool
 func (s *explanationSink) write(ctx context.Context, of ofFile[*explain.Explanation]) error {
 	s.count += of.rows.Rows
 	s.others.add(of.rows)
+	if s.withFile {
+		of.rows.File = of.file
+	}
 	switch {
 	case s.json != nil:
-		if s.withFile {
-			of.rows.File = of.file
-		}
 		return s.json.Write(of.rows)
 	case s.text != nil:
 		s.text.add(of)
@@ -57,9 +57,6 @@ func (s *explanationSink) write(ctx context.Context, of ofFile[*explain.Explanat
 		tabulate = of.rows.Long
 	}
 	t, err := tabulate()
-	if err == nil && s.withFile {
-		t, err = withFile(t, of.file)
-	}
 	if err != nil {
 		return err
 	}
@@ -69,7 +66,7 @@ func (s *explanationSink) write(ctx context.Context, of ofFile[*explain.Explanat
 // Close completes the output; a table of no rows still has its columns.
 func (s *explanationSink) Close() error {
 	if s.count == 0 && s.text == nil {
-		if err := s.write(context.Background(), ofFile[*explain.Explanation]{rows: s.empty}); err != nil {
+		if err := s.write(context.Background(), ofFile[*explain.Explanation]{s.empty.File, s.empty}); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/pipeline"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -56,7 +57,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	}
 	defer out.Abort()
 	in := &modelData{data: rows, program: p, model: model}
-	err = writeBehind(ctx, in.predictions, out.write)
+	err = pipeline.WriteBehind(ctx, in.predictions, out.write)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (d *modelData) predictPart(ctx context.Context, i int) iter.Seq2[*psi.Predi
 			yield(nil, err)
 			return
 		}
-		rows := readAhead(ctx, source)
+		rows := pipeline.ReadAhead(ctx, source)
 		defer rows.Close()
 		d.model.Predictions(ctx, rows)(yield)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/psi-shapley/psi/internal/pipeline"
 	"github.com/psi-shapley/psi/report"
 )
 
@@ -91,7 +92,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if err != nil {
 		return err
 	}
-	ahead := readAhead(ctx, rows)
+	ahead := pipeline.ReadAhead(ctx, rows)
 	defer ahead.Close()
 	r, err := report.Gather(ctx, d.model, ahead, report.Options{
 		Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z,

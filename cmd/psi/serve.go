@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ type serveFlags struct {
 	serve.Config
 	backend, logFormat choice
 	body, held         bytesFlag
+	untilEOF           bool
 	json               bool
 }
 
@@ -83,6 +85,7 @@ By default it listens to this machine alone. To serve others, say who may ask: -
 	flags.BoolVar(&f.LogValues, "log-values", false, "with the cells of the callers' rows")
 	f.logFormat = choose("text", "json")
 	flags.Var(&f.logFormat, "log-format", "how the server's own log is written, on standard error")
+	flags.BoolVar(&f.untilEOF, "until-eof", false, "stop when standard input ends: for a program that starts its own server, which is to end with it")
 	addBackend(flags, &f.backend)
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error { return p.serve(cmd.Context(), args, &f) }
@@ -94,6 +97,9 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 	var err error
 	if f.Log, err = serve.NewLogger(p.stderr, f.logFormat.word); err != nil {
 		return err
+	}
+	if f.untilEOF {
+		ctx = p.untilEOF(ctx)
 	}
 	s, err := serve.New(ctx, f.Config)
 	if err != nil {
@@ -109,6 +115,16 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 		p.note("%s", ready.words(f.UI, f.CertFile != ""))
 	}
 	return s.Run(ctx)
+}
+
+// untilEOF is a context that ends when standard input does. However the process at its other end dies, the system closes it.
+func (p *program) untilEOF(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, p.stdin) // whatever ends it, it has ended
+	}()
+	return ctx
 }
 
 // words tell a person where to look.

@@ -53,6 +53,36 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// With --until-eof the end of standard input, which no process can fail to leave behind, is the end of the server.
+func TestServeUntilEOF(t *testing.T) {
+	stdin, parent := io.Pipe()
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		p := &program{stdin: stdin, stdout: in, stderr: io.Discard}
+		ended <- p.run(t.Context(), []string{"serve", fixtures.model, "--json", "--until-eof", "--http", "127.0.0.1:0", "--grpc", "", "--metrics", ""})
+		_ = in.Close() // of a pipe: it never fails
+	}()
+	var ready serving
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case code := <-ended:
+		t.Fatalf("it ended with %d while its input was open", code)
+	case <-time.After(200 * time.Millisecond):
+	}
+	_ = parent.Close() // of a pipe: it never fails
+	select {
+	case code := <-ended:
+		if code != 0 {
+			t.Errorf("exit %d", code)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it goes on after the end of its input")
+	}
+}
+
 // overSocket asks a server that listens at a path.
 func overSocket(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -1,12 +1,10 @@
-package main
+package pipeline
 
 import (
 	"context"
 	"errors"
 	"io"
 	"iter"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/psi-shapley/psi/table"
@@ -33,7 +31,7 @@ func (s *endless) Close() error {
 // A reader that is far ahead lets go when it is closed.
 func TestReadAheadCloses(t *testing.T) {
 	source := &endless{}
-	rows := readAhead(t.Context(), source)
+	rows := ReadAhead(t.Context(), source)
 	if _, err := rows.Next(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +45,7 @@ func TestReadAheadPassesTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := readAhead(t.Context(), one.Source())
+	rows := ReadAhead(t.Context(), one.Source())
 	defer rows.Close()
 	if chunk, err := rows.Next(t.Context()); err != nil || chunk.Rows() != 1 {
 		t.Fatalf("%v, %v", chunk, err)
@@ -75,7 +73,7 @@ func counting(ctx context.Context) iter.Seq2[int, error] {
 // A failure to write stops the computation, and is what is reported.
 func TestWriteBehindFails(t *testing.T) {
 	full := errors.New("disk full")
-	err := writeBehind(t.Context(), counting, func(_ context.Context, i int) error {
+	err := WriteBehind(t.Context(), counting, func(_ context.Context, i int) error {
 		if i == 5 {
 			return full
 		}
@@ -99,7 +97,7 @@ func TestWriteBehindKeepsOrder(t *testing.T) {
 		}
 	}
 	next := 0
-	err := writeBehind(t.Context(), compute, func(_ context.Context, i int) error {
+	err := WriteBehind(t.Context(), compute, func(_ context.Context, i int) error {
 		if i != next {
 			t.Errorf("%d after %d", i, next-1)
 		}
@@ -108,26 +106,5 @@ func TestWriteBehindKeepsOrder(t *testing.T) {
 	})
 	if !errors.Is(err, want) || next != 100 {
 		t.Errorf("%d written, then %v", next, err)
-	}
-}
-
-// A cell that breaks off a long run late leaves one document, or no file at all.
-func TestFailureAfterManyRows(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "long.csv")
-	write(t, path, "x1,x2,x3\n"+strings.Repeat("1,2,3\n", 20_000)+"1,2,oops\n")
-	for _, command := range []string{"predict", "explain"} {
-		o := run(t, command, fixtures.model, path, "--json", "--backend", "go")
-		document := wantJSON(t, o, "psi.error/v1")
-		if o.code != failed || document["row"] != 20_000.0 || document["column"] != "x3" || document["file"] != path {
-			t.Errorf("%s: exit %d, %v", command, o.code, document)
-		}
-		if o := run(t, command, fixtures.model, path, "-o", filepath.Join(dir, "r.parquet"), "--backend", "go"); o.code != failed {
-			t.Errorf("%s: exit %d", command, o.code)
-		}
-	}
-	left, err := filepath.Glob(filepath.Join(dir, "*r.parquet*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
 	}
 }

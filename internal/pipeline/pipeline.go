@@ -1,4 +1,5 @@
-package main
+// Package pipeline lets reading, computing and writing overlap.
+package pipeline
 
 import (
 	"context"
@@ -11,8 +12,8 @@ import (
 // enough to bound memory.
 const depth = 2
 
-// ahead reads a source in the background.
-type ahead struct {
+// Ahead reads a source in the background.
+type Ahead struct {
 	table.Source
 	chunks chan read
 	stop   context.CancelFunc
@@ -23,11 +24,11 @@ type read struct {
 	err   error
 }
 
-// readAhead makes reading overlap with what is done to the rows. The source must not be
+// ReadAhead makes reading overlap with what is done to the rows. The source must not be
 // used directly from then on.
-func readAhead(ctx context.Context, source table.Source) *ahead {
+func ReadAhead(ctx context.Context, source table.Source) *Ahead {
 	ctx, stop := context.WithCancel(ctx)
-	a := &ahead{Source: source, chunks: make(chan read, depth), stop: stop}
+	a := &Ahead{Source: source, chunks: make(chan read, depth), stop: stop}
 	go func() {
 		defer close(a.chunks)
 		for {
@@ -46,7 +47,7 @@ func readAhead(ctx context.Context, source table.Source) *ahead {
 }
 
 // Next returns what was read.
-func (a *ahead) Next(ctx context.Context) (*table.Table, error) {
+func (a *Ahead) Next(ctx context.Context) (*table.Table, error) {
 	select {
 	case r, ok := <-a.chunks:
 		if !ok {
@@ -59,7 +60,7 @@ func (a *ahead) Next(ctx context.Context) (*table.Table, error) {
 }
 
 // Close stops reading and closes the source.
-func (a *ahead) Close() error {
+func (a *Ahead) Close() error {
 	a.stop()
 	for range a.chunks { // until the reader has let go of the source
 		continue
@@ -67,8 +68,8 @@ func (a *ahead) Close() error {
 	return a.Source.Close()
 }
 
-// writeBehind computes results and writes them in the background, in order.
-func writeBehind[T any](ctx context.Context, compute func(context.Context) iter.Seq2[T, error], write func(context.Context, T) error) error {
+// WriteBehind computes results and writes them in the background, in order.
+func WriteBehind[T any](ctx context.Context, compute func(context.Context) iter.Seq2[T, error], write func(context.Context, T) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	queue, done := make(chan T, depth), make(chan error, 1)
