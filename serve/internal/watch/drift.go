@@ -35,7 +35,7 @@ const mostSeries = 1000
 // where a is training's mean |f_d|, and the i-th player is that of the window's order by mean |f_d|: 1 if the order is
 // training's, less if players that mattered much then matter less now ([eval.NDCG]).
 //
-// It is a prometheus.Collector that reads the windows when it is asked. Buckets hold sums, so its memory does not grow with rows.
+// It is a prometheus.Collector that reads the windows when it is asked. Buckets hold tallies, so its memory does not grow with rows.
 type Drift struct {
 	now   func() time.Time
 	start time.Time
@@ -54,56 +54,18 @@ type DriftWindow struct {
 	drift            *Drift
 	model            string
 	outputs, players []string
-	at               map[string]int // of an output
 	reference        [][]float64
 	shown            []int // players
 
 	mu      sync.Mutex
 	buckets [buckets]bucket
-	scratch sync.Pool // of *sums
+	scratch sync.Pool // of *explain.Tally
 }
 
-// bucket is the sums of one minute.
+// bucket is the rows of one minute.
 type bucket struct {
 	minute int64 // since the drift's start
-	sums
-}
-
-// sums are over rows. Explanations may be of some outputs only, so rows are counted for each.
-type sums struct {
-	rows      int
-	ofOutput  []int     // rows
-	size, std []float64 // [outputs, players]: Σ |f_d|, Σ σ_d
-	missing   []int     // [players]: rows
-}
-
-func newSums(outputs, players int) sums {
-	return sums{
-		ofOutput: make([]int, outputs), missing: make([]int, players),
-		size: make([]float64, outputs*players), std: make([]float64, outputs*players),
-	}
-}
-
-func (s *sums) clear() {
-	s.rows = 0
-	clear(s.ofOutput)
-	clear(s.size)
-	clear(s.std)
-	clear(s.missing)
-}
-
-func (s *sums) add(o *sums) {
-	s.rows += o.rows
-	addTo(s.ofOutput, o.ofOutput)
-	addTo(s.size, o.size)
-	addTo(s.std, o.std)
-	addTo(s.missing, o.missing)
-}
-
-func addTo[T int | float64](to, from []T) {
-	for i, v := range from {
-		to[i] += v
-	}
+	*explain.Tally
 }
 
 // Watch starts a window for a version of a model. The reference is training's mean |f_d| of each output and player; nil
@@ -118,15 +80,12 @@ func (d *Drift) Watch(model string, outputs, players []string, reference [][]flo
 			return nil, fmt.Errorf("watch: model %q: the reference of output %q has %d players, not %d", model, outputs[c], len(list), len(players))
 		}
 	}
-	w := &DriftWindow{drift: d, model: model, outputs: outputs, players: players, reference: reference, at: map[string]int{}}
-	for c, output := range outputs {
-		w.at[output] = c
-	}
+	w := &DriftWindow{drift: d, model: model, outputs: outputs, players: players, reference: reference}
 	w.shown = shownPlayers(len(outputs), len(players), reference)
 	for i := range w.buckets {
-		w.buckets[i] = bucket{math.MinInt64, newSums(len(outputs), len(players))}
+		w.buckets[i] = bucket{math.MinInt64, explain.NewTally(outputs, players)}
 	}
-	w.scratch.New = func() any { s := newSums(len(outputs), len(players)); return &s }
+	w.scratch.New = func() any { return explain.NewTally(outputs, players) }
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.models[model] = append(d.models[model], w)
@@ -140,7 +99,9 @@ func shownPlayers(outputs, players int, reference [][]float64) []int {
 		list[i] = i
 	}
 	for _, sizes := range reference {
-		addTo(weight, sizes)
+		for i, size := range sizes {
+			weight[i] += size
+		}
 	}
 	most := max(1, mostSeries/outputs)
 	if players <= most {
@@ -160,16 +121,13 @@ func (w *DriftWindow) Close() {
 	}
 }
 
-// Observe takes the rows of an explanation into the window. It leaves out what is no attribution of the model: differences
-// from a row or between classes, groups of players that a caller made, and numbers that are not finite.
+// Observe takes the rows of an explanation into the window, but not what is no attribution of the model ([explain.Tally.Add])
+// and not numbers whose sums are not finite.
 func (w *DriftWindow) Observe(e *explain.Explanation) {
-	if e.Against != "" || e.Rows == 0 || !slices.Equal(e.Players, w.players) {
-		return
-	}
-	s := w.scratch.Get().(*sums)
-	defer w.scratch.Put(s)
-	s.clear()
-	if !w.sum(s, e) {
+	t := w.scratch.Get().(*explain.Tally)
+	defer w.scratch.Put(t)
+	t.Clear()
+	if !t.Add(e) || t.Rows == 0 {
 		return
 	}
 	minute := w.drift.minute()
@@ -178,46 +136,9 @@ func (w *DriftWindow) Observe(e *explain.Explanation) {
 	b := &w.buckets[((minute%buckets)+buckets)%buckets]
 	if b.minute != minute { // of another ten minutes, before or, if the clock was set back, after
 		b.minute = minute
-		b.clear()
+		b.Clear()
 	}
-	b.add(s)
-}
-
-// sum adds up the rows and reports whether all sums are finite.
-func (w *DriftWindow) sum(s *sums, e *explain.Explanation) bool {
-	players := len(w.players)
-	known := false
-	for o, output := range e.Outputs {
-		c, ok := w.at[output]
-		if !ok {
-			continue
-		}
-		known = true
-		s.ofOutput[c] = e.Rows
-		size, std := s.size[c*players:(c+1)*players], s.std[c*players:(c+1)*players]
-		for row := range e.Rows {
-			from := (row*len(e.Outputs) + o) * players
-			f, sigma := e.Mean[from:from+players], e.Std[from:from+players]
-			for d, v := range f {
-				size[d] += math.Abs(v)
-				std[d] += sigma[d]
-			}
-		}
-		for d := range players {
-			if sum := size[d] + std[d]; math.IsNaN(sum) || math.IsInf(sum, 0) {
-				return false
-			}
-		}
-	}
-	s.rows = e.Rows
-	for row := range e.Rows {
-		for d, observed := range e.Observed[row*players : (row+1)*players] {
-			if !observed {
-				s.missing[d]++
-			}
-		}
-	}
-	return known
+	b.Merge(t)
 }
 
 // minute is the number of the present one. Of two readings of time.Now the difference does not depend on the wall clock.
@@ -225,15 +146,15 @@ func (d *Drift) minute() int64 {
 	return int64(math.Floor(float64(d.now().Sub(d.start)) / float64(bucketTime)))
 }
 
-// total is the sums of the window.
-func (w *DriftWindow) total() sums {
+// total is the tally of the window.
+func (w *DriftWindow) total() *explain.Tally {
 	now := w.drift.minute()
-	all := newSums(len(w.outputs), len(w.players))
+	all := explain.NewTally(w.outputs, w.players)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range w.buckets {
 		if b := &w.buckets[i]; b.minute > now-buckets && b.minute <= now {
-			all.add(&b.sums)
+			all.Merge(b.Tally)
 		}
 	}
 	return all
@@ -265,40 +186,40 @@ func (d *Drift) Collect(to chan<- prometheus.Metric) {
 	for _, versions := range models {
 		shown, most := versions[0], versions[0].total()
 		for _, w := range versions[1:] {
-			if all := w.total(); all.rows >= most.rows {
+			if all := w.total(); all.Rows >= most.Rows {
 				shown, most = w, all
 			}
 		}
-		shown.collect(&most, to)
+		shown.collect(most, to)
 	}
 }
 
-func (w *DriftWindow) collect(all *sums, to chan<- prometheus.Metric) {
+func (w *DriftWindow) collect(all *explain.Tally, to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
 	model := labelValue(w.model)
-	gauge(driftDesc, float64(all.rows), model)
-	if all.rows == 0 {
+	gauge(driftDesc, float64(all.Rows), model)
+	if all.Rows == 0 {
 		return
 	}
 	for _, d := range w.shown {
-		gauge(missingDesc, float64(all.missing[d])/float64(all.rows), model, labelValue(w.players[d]))
+		gauge(missingDesc, float64(all.Missing[d])/float64(all.Rows), model, labelValue(w.players[d]))
 	}
 	for c, output := range w.outputs {
-		rows, from := float64(all.ofOutput[c]), c*len(w.players)
-		if rows == 0 {
+		size, std := all.MeanSize(c), all.MeanStd(c)
+		if size == nil {
 			continue
 		}
 		for _, d := range w.shown {
 			player := labelValue(w.players[d])
-			gauge(sizeDesc, all.size[from+d]/rows, model, labelValue(output), player)
-			gauge(stdDesc, all.std[from+d]/rows, model, labelValue(output), player)
+			gauge(sizeDesc, size[d], model, labelValue(output), player)
+			gauge(stdDesc, std[d], model, labelValue(output), player)
 		}
 		if w.reference == nil {
 			continue
 		}
-		if ndcg := eval.NDCG(w.reference[c], all.size[from:from+len(w.players)]); !math.IsNaN(ndcg) {
+		if ndcg := eval.NDCG(w.reference[c], size); !math.IsNaN(ndcg) {
 			gauge(ndcgDesc, ndcg, model, labelValue(output))
 		}
 	}

@@ -185,6 +185,7 @@ func TestDriftAgainstOneSum(t *testing.T) {
 				}
 			}
 		}
+		part.Residual = make([]float64, part.Rows*outputs)
 		wait.Go(func() { w.Observe(&part) })
 	}
 	wait.Wait()

@@ -1,0 +1,118 @@
+package explain
+
+import (
+	"math"
+	"slices"
+)
+
+// Tally is sums over the attributions of many rows: what is left of them when the rows are too many to keep. Tallies of parts of
+// the rows add up to that of all.
+type Tally struct {
+	Outputs []string `json:"outputs"`
+	Players []string `json:"players"`
+
+	Rows       int       `json:"rows"`
+	OutputRows []int     `json:"output_rows"` // [outputs]: explanations may be of some outputs only
+	Size       []float64 `json:"size"`        // [outputs, players]: Σ |f_d|
+	Std        []float64 `json:"std"`         // [outputs, players]: Σ σ_d
+	Missing    []int     `json:"missing"`     // [players]: rows that lack it
+	Residual   float64   `json:"residual"`    // largest |prediction − base − Σ f_d|
+}
+
+// NewTally is that of no rows.
+func NewTally(outputs, players []string) *Tally {
+	lines := len(outputs) * len(players)
+	return &Tally{
+		Outputs: outputs, Players: players,
+		OutputRows: make([]int, len(outputs)), Size: make([]float64, lines), Std: make([]float64, lines), Missing: make([]int, len(players)),
+	}
+}
+
+// Clear goes back to no rows.
+func (t *Tally) Clear() {
+	t.Rows, t.Residual = 0, 0
+	clear(t.OutputRows)
+	clear(t.Size)
+	clear(t.Std)
+	clear(t.Missing)
+}
+
+// Merge adds the rows of another tally of the same outputs and players.
+func (t *Tally) Merge(o *Tally) {
+	t.Rows += o.Rows
+	addTo(t.OutputRows, o.OutputRows)
+	addTo(t.Size, o.Size)
+	addTo(t.Std, o.Std)
+	addTo(t.Missing, o.Missing)
+	t.Residual = max(t.Residual, o.Residual)
+}
+
+func addTo[T int | float64](to, from []T) {
+	for i, v := range from {
+		to[i] += v
+	}
+}
+
+// Add takes the rows of an explanation in and reports whether all sums are finite. It leaves out what is no attribution of
+// the tally's players: differences from a row or between classes, groups that a caller made, and outputs it does not know.
+func (t *Tally) Add(e *Explanation) bool {
+	if e.Against != "" || e.Rows == 0 || !slices.Equal(e.Players, t.Players) {
+		return true
+	}
+	sound, known := true, false
+	for o, output := range e.Outputs {
+		if c := slices.Index(t.Outputs, output); c >= 0 {
+			known = true
+			sound = t.addOutput(c, e, o) && sound
+		}
+	}
+	if !known {
+		return true
+	}
+	t.Rows += e.Rows
+	for row := range e.Rows {
+		for d, observed := range e.observed(row) {
+			if !observed {
+				t.Missing[d]++
+			}
+		}
+	}
+	return sound
+}
+
+func (t *Tally) addOutput(c int, e *Explanation, o int) (sound bool) {
+	players := len(t.Players)
+	size, std := t.Size[c*players:(c+1)*players], t.Std[c*players:(c+1)*players]
+	t.OutputRows[c] += e.Rows
+	for row := range e.Rows {
+		sigma := e.stds(row, o)
+		for d, v := range e.means(row, o) {
+			size[d] += math.Abs(v)
+			std[d] += sigma[d]
+		}
+		t.Residual = max(t.Residual, math.Abs(e.Residual[e.at(row, o)]))
+	}
+	sound = finite(t.Residual)
+	for d := range players {
+		sound = sound && finite(size[d]+std[d])
+	}
+	return sound
+}
+
+// MeanSize is the mean |f_d| of the players to an output, 0 where they are missing; nil if it has no rows.
+func (t *Tally) MeanSize(output int) []float64 { return t.mean(t.Size, output) }
+
+// MeanStd is the mean σ_d of the players to an output, 0 where they are missing; nil if it has no rows.
+func (t *Tally) MeanStd(output int) []float64 { return t.mean(t.Std, output) }
+
+func (t *Tally) mean(sums []float64, output int) []float64 {
+	rows := t.OutputRows[output]
+	if rows == 0 {
+		return nil
+	}
+	means := slices.Clone(sums[output*len(t.Players) : (output+1)*len(t.Players)])
+	for d := range means {
+		means[d] /= float64(rows)
+	}
+	return means
+}
