@@ -98,3 +98,49 @@ func WriteBehind[T any](ctx context.Context, compute func(context.Context) iter.
 	}
 	return failure
 }
+
+// InOrder computes f of each of in, some at a time, and hands the results out in order. The first failure is the last result.
+func InOrder[A, B any](ctx context.Context, atOnce int, in iter.Seq2[A, error], f func(context.Context, A) (B, error)) iter.Seq2[B, error] {
+	type result struct {
+		value B
+		err   error
+	}
+	return func(yield func(B, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		results := make(chan chan result, atOnce)
+		defer func() {
+			stop()
+			for r := range results { // until nobody uses what the caller may close
+				<-r
+			}
+		}()
+		go func() {
+			defer close(results)
+			for a, err := range in {
+				r := make(chan result, 1)
+				if err != nil {
+					r <- result{err: err}
+				} else {
+					go func() {
+						value, err := f(ctx, a)
+						r <- result{value, err}
+					}()
+				}
+				results <- r
+				if err != nil || ctx.Err() != nil {
+					return
+				}
+			}
+		}()
+		for r := range results {
+			next := <-r
+			if !yield(next.value, next.err) || next.err != nil {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			var none B
+			yield(none, err)
+		}
+	}
+}
