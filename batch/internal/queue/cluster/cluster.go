@@ -1,0 +1,230 @@
+// Package cluster runs NATS servers as processes of their own, so that tests and measurements can kill them.
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// environment tells a process that it is a server of a cluster, and which.
+const environment = "PSI_QUEUE_NODE"
+
+// plan is what a server has to know.
+type plan struct {
+	Name   string
+	Dir    string
+	Port   int
+	Route  int
+	Routes []string
+}
+
+// Main runs a server if this process is meant to be one, and reports whether it was. Programs that call Start begin with it.
+func Main() (bool, error) {
+	text := os.Getenv(environment)
+	if text == "" {
+		return false, nil
+	}
+	var p plan
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return true, err
+	}
+	o := &server.Options{
+		ServerName: p.Name, Host: "127.0.0.1", Port: p.Port, JetStream: true, StoreDir: p.Dir, NoSigs: true,
+		LogFile: filepath.Join(p.Dir, "log"),
+	}
+	if len(p.Routes) > 1 {
+		o.Cluster = server.ClusterOpts{Name: "psi", Host: "127.0.0.1", Port: p.Route}
+		o.Routes = server.RoutesFromStr(strings.Join(p.Routes, ","))
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return true, err
+	}
+	s.ConfigureLogger()
+	go s.Start()
+	// It lives as long as who started it.
+	_, err = io.Copy(io.Discard, os.Stdin)
+	s.Shutdown()
+	return true, err
+}
+
+// Cluster is some servers.
+type Cluster struct{ Nodes []*Node }
+
+// Node is a server, running or killed.
+type Node struct {
+	plan    plan
+	command *exec.Cmd
+	leash   io.Closer
+}
+
+// Start starts n servers with their state below a directory, and waits until they can keep streams.
+func Start(ctx context.Context, dir string, n int) (*Cluster, error) {
+	ports, err := freePorts(ctx, 2*n)
+	if err != nil {
+		return nil, err
+	}
+	var routes []string
+	for _, port := range ports[n:] {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", port))
+	}
+	c := &Cluster{}
+	for i := range n {
+		name := fmt.Sprintf("n%d", i)
+		p := plan{Name: name, Dir: filepath.Join(dir, name), Port: ports[i], Route: ports[n+i], Routes: routes}
+		node := &Node{plan: p}
+		c.Nodes = append(c.Nodes, node)
+		if err := node.Start(); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	if err := c.await(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// await waits until the cluster answers that it is ready for streams.
+func (c *Cluster) await(ctx context.Context) error {
+	for {
+		_, err := c.Leader(ctx, "ANY")
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the servers do not get ready: %w", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Leader is the server that leads a stream.
+func (c *Cluster) Leader(ctx context.Context, stream string) (*Node, error) {
+	connection, err := nats.Connect(c.URL(), nats.Timeout(time.Second))
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	js, err := jetstream.New(connection)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s, err := js.Stream(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	if s.CachedInfo().Cluster != nil {
+		for _, node := range c.Nodes {
+			if node.plan.Name == s.CachedInfo().Cluster.Leader {
+				return node, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("the stream %s has no leader", stream)
+}
+
+// URL is where the servers are.
+func (c *Cluster) URL() string {
+	all := make([]string, 0, len(c.Nodes))
+	for _, node := range c.Nodes {
+		all = append(all, (&url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", node.plan.Port)}).String())
+	}
+	return strings.Join(all, ",")
+}
+
+// Stop kills all servers.
+func (c *Cluster) Stop() {
+	for _, node := range c.Nodes {
+		node.Kill()
+	}
+}
+
+// Start starts a server, or starts it again after Kill.
+func (n *Node) Start() error {
+	if err := os.MkdirAll(n.plan.Dir, 0o700); err != nil {
+		return err
+	}
+	text, err := json.Marshal(n.plan)
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	command := exec.Command(program) //nolint:noctx // it ends by Kill, or with this process
+	command.Env = append(os.Environ(), environment+"="+string(text))
+	command.Stderr = os.Stderr
+	leash, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	n.command, n.leash = command, leash
+	return nil
+}
+
+// Kill ends a server as kill -9 does.
+func (n *Node) Kill() {
+	if n.command == nil {
+		return
+	}
+	_ = n.command.Process.Kill()
+	_ = n.command.Wait()
+	_ = n.leash.Close()
+	n.command = nil
+}
+
+// Process is the number of the server's process, 0 if it was killed.
+func (n *Node) Process() int {
+	if n.command == nil {
+		return 0
+	}
+	return n.command.Process.Pid
+}
+
+// Dir is where the server keeps its state.
+func (n *Node) Dir() string { return n.plan.Dir }
+
+func (n *Node) String() string { return n.plan.Name }
+
+// freePorts draws ports. All stay open until the last is drawn, lest one be drawn twice.
+func freePorts(ctx context.Context, n int) ([]int, error) {
+	var ports []int
+	var listeners []net.Listener
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	for range n {
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		listeners = append(listeners, listener)
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

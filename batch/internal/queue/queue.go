@@ -1,0 +1,246 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What the queue is called on its servers.
+const (
+	stream   = "PSI_WORK"
+	consumer = "workers"
+	bucket   = "PSI_JOBS"
+	subjects = "psi.work."
+)
+
+const (
+	// ackWait is how long a unit stays with a worker that says nothing: heartbeats come four times as often.
+	ackWait = 30 * time.Second
+	// waiting is how many workers may wait for a unit at a time; the server's own limit is 512. It costs nothing until they do.
+	waiting = 1 << 16
+	// repeats is how long the servers know a message sent twice: longer than a change of leader and half a minute out of reach.
+	repeats = time.Minute
+	// reach is how long Connect tries to reach a queue that does not answer.
+	reach = 15 * time.Second
+)
+
+// Options say where the queue is, and who asks.
+type Options struct {
+	// URL is one or more servers, separated by commas: nats://host:4222, or tls:// to insist on TLS. Before the host may stand
+	// user:password@ or token@.
+	URL string
+	// Credentials is a .creds file, CA the authority that signed the servers' certificates if the system does not know it,
+	// Certificate and Key what the caller shows of itself.
+	Credentials, CA, Certificate, Key string
+	// Name is what the servers' lists call the connection.
+	Name string
+	// Replicas is on how many servers the queue is kept, if it is not there yet. 0: three in a cluster, one on a single server.
+	Replicas int
+	// AckWait is after how long without a heartbeat a unit goes to another worker, if the queue is not there yet. 0: 30 s.
+	AckWait time.Duration
+	// Log is told when the queue is lost and found. It may be nil.
+	Log func(message string)
+}
+
+// Queue is a connection to the queue. It is safe for concurrent use.
+//
+// Its calls outlive reconnects and changes of leader: they wait for the queue until their context ends. An error that waiting
+// does not help, such as a refused password, comes at once.
+type Queue struct {
+	connection *nats.Conn
+	js         jetstream.JetStream
+	work       jetstream.Stream
+	workers    jetstream.Consumer
+	jobs       jetstream.KeyValue
+	beat       time.Duration
+	address    address
+	log        func(string)
+	denied     atomic.Pointer[error] // what the servers do not allow this caller
+}
+
+// Connect reaches the queue, and makes it if it is not there.
+func Connect(ctx context.Context, o Options) (*Queue, error) {
+	at, err := parseAddress(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{address: at, log: o.Log}
+	if q.log == nil {
+		q.log = func(string) {}
+	}
+	settings, err := q.settings(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reach)
+	defer cancel()
+	if err := q.dial(ctx, settings); err != nil {
+		return nil, err
+	}
+	if err := q.prepare(ctx, o); err != nil {
+		q.connection.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// dial tries until a server answers or refuses.
+func (q *Queue) dial(ctx context.Context, settings []nats.Option) error {
+	said := false
+	for {
+		connection, err := nats.Connect(q.address.servers, settings...)
+		if err == nil {
+			q.connection = connection
+			return nil
+		}
+		err = q.fault(err)
+		if refused(err) {
+			return err
+		}
+		if !said {
+			q.log(err.Error() + "; trying again")
+			said = true
+		}
+		if !pause(ctx, 250*time.Millisecond) {
+			return err
+		}
+	}
+}
+
+// prepare finds the stream, its consumer and the list of jobs, or makes them. What is there is left as it is, lest a thousand
+// workers of two versions turn it to and fro.
+func (q *Queue) prepare(ctx context.Context, o Options) error {
+	js, err := jetstream.New(q.connection, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(answer))
+	if err != nil {
+		return q.fault(err)
+	}
+	q.js = js
+	replicas := o.Replicas
+	if replicas == 0 {
+		replicas = 1
+		if q.connection.ConnectedClusterName() != "" {
+			replicas = 3
+		}
+	}
+	err = q.try(ctx, func(ctx context.Context) (err error) {
+		q.work, err = js.Stream(ctx, stream)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			q.work, err = js.CreateStream(ctx, streamConfig(replicas))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if policy := q.work.CachedInfo().Config.Retention; policy != jetstream.WorkQueuePolicy {
+		return fmt.Errorf("the stream %s at %s is not a work queue but %s: it was made by something else; remove it there, or take another account", stream, q.address, policy)
+	}
+	err = q.try(ctx, func(ctx context.Context) (err error) {
+		q.workers, err = q.work.Consumer(ctx, consumer)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) {
+			q.workers, err = q.work.CreateConsumer(ctx, consumerConfig(o.AckWait))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	q.beat = q.workers.CachedInfo().Config.AckWait / 4
+	return q.try(ctx, func(ctx context.Context) (err error) {
+		q.jobs, err = js.KeyValue(ctx, bucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			q.jobs, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+				Bucket: bucket, Description: "psi's jobs", Storage: jetstream.FileStorage, Replicas: replicas,
+			})
+		}
+		return err
+	})
+}
+
+func streamConfig(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: stream, Description: "psi's units of work", Subjects: []string{subjects + "*"},
+		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew,
+		Replicas: replicas, Duplicates: repeats,
+	}
+}
+
+func consumerConfig(wait time.Duration) jetstream.ConsumerConfig {
+	if wait == 0 {
+		wait = ackWait
+	}
+	return jetstream.ConsumerConfig{
+		Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: wait,
+		// All without limit: the default of 1,000 units in flight would leave the thousand and first worker idle, and one of
+		// deliveries would lose a unit in silence. When a unit has failed too often is the worker's to say.
+		MaxAckPending: -1, MaxDeliver: -1, MaxWaiting: waiting,
+	}
+}
+
+// State is how the queue stands, over all jobs.
+type State struct {
+	Pending     int // units that no worker has yet
+	InFlight    int // units that a worker has
+	Redelivered int // of those in flight, handed out before
+	Waiting     int // workers that wait for a unit
+}
+
+// State asks how the queue stands.
+func (q *Queue) State(ctx context.Context) (s State, err error) {
+	err = q.try(ctx, func(ctx context.Context) error {
+		info, err := q.workers.Info(ctx)
+		if err == nil {
+			s = State{Pending: int(info.NumPending), InFlight: info.NumAckPending, Redelivered: info.NumRedelivered, Waiting: info.NumWaiting}
+		}
+		return err
+	})
+	return s, err
+}
+
+// Left counts the units of a job that are not done, those that workers have too.
+func (q *Queue) Left(ctx context.Context, job string) (left int, err error) {
+	subject, err := subjectOf(job)
+	if err != nil {
+		return 0, err
+	}
+	err = q.try(ctx, func(ctx context.Context) error {
+		info, err := q.work.Info(ctx, jetstream.WithSubjectFilter(subject))
+		if err == nil {
+			left = int(info.State.Subjects[subject])
+		}
+		return err
+	})
+	return left, err
+}
+
+// Clear takes all units of a job out of the queue. A worker that has one goes on with it, and may say that it is done.
+func (q *Queue) Clear(ctx context.Context, job string) error {
+	subject, err := subjectOf(job)
+	if err != nil {
+		return err
+	}
+	return q.try(ctx, func(ctx context.Context) error { return q.work.Purge(ctx, jetstream.WithPurgeSubject(subject)) })
+}
+
+// Close ends the connection. Units that were taken and not settled go to other workers once their heartbeats are missed.
+func (q *Queue) Close() error {
+	q.connection.Close()
+	return nil
+}
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// subjectOf is the subject of a job's units. It must be one word to the servers: dots, stars and blanks mean something there.
+func subjectOf(job string) (string, error) {
+	if !jobName.MatchString(job) {
+		return "", fmt.Errorf("%q is not the name of a job: it has letters, digits, - and _ only", job)
+	}
+	return subjects + job, nil
+}
