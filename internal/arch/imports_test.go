@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/benchset/passes":  {".", "table"},
 	"internal/synth":            {"table"},
 	"internal/proof":            {},
+	"internal/store":            {},
 	"internal/encode":           {"table"},
 	"internal/engine":           {gomlx},
 	"internal/network":          {gomlx, "internal/engine", "internal/encode", "shapley"},

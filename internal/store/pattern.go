@@ -1,0 +1,125 @@
+package store
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// wildcards of paths; in a URL the question mark begins the query.
+const (
+	wildcards    = "*?["
+	urlWildcards = "*["
+)
+
+// anyDirectories is the element that stands for any number of them.
+const anyDirectories = "**"
+
+// pattern is that of a key, by its elements.
+type pattern []string
+
+func parsePattern(text string) (pattern, error) {
+	if text == "" {
+		return pattern{anyDirectories}, nil
+	}
+	elements := strings.Split(text, "/")
+	for _, e := range elements {
+		if _, err := path.Match(e, ""); err != nil {
+			return nil, fmt.Errorf("%q is no pattern of names; close its brackets", text)
+		}
+	}
+	return elements, nil
+}
+
+// Quote is the pattern that matches a name and nothing else.
+func Quote(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
+
+// start is what a name that matches an element begins with; all tells that it is the whole name.
+func start(element string) (text string, all bool) {
+	var s strings.Builder
+	for i := 0; i < len(element); i++ {
+		switch element[i] {
+		case '*', '?', '[':
+			return s.String(), false
+		case '\\':
+			i++ // path.Match has seen to it that one follows
+		}
+		s.WriteByte(element[i])
+	}
+	return s.String(), true
+}
+
+// literal is the only key that matches, if there is only one.
+func (p pattern) literal() (key string, is bool) {
+	names := make([]string, len(p))
+	for i, e := range p {
+		if names[i], is = start(e); !is {
+			return "", false
+		}
+	}
+	return strings.Join(names, "/"), true
+}
+
+// prefix is what every key that matches begins with.
+func (p pattern) prefix() string {
+	var s strings.Builder
+	for i, e := range p {
+		text, all := start(e)
+		s.WriteString(text)
+		if !all {
+			break
+		}
+		if i < len(p)-1 {
+			s.WriteByte('/')
+		}
+	}
+	return s.String()
+}
+
+// flat tells that the keys have no directory.
+func (p pattern) flat() bool { return len(p) == 1 && p[0] != anyDirectories }
+
+// follows tells whether links to directories are gone into: not where they may lead round in a circle.
+func (p pattern) follows() bool { return !slices.Contains(p, anyDirectories) }
+
+func (p pattern) matches(key string) bool { return p.match(strings.Split(key, "/")) }
+
+func (p pattern) match(key []string) bool {
+	switch {
+	case len(p) == 0 || len(key) == 0:
+		return len(p) == len(key)
+	case p[0] == anyDirectories:
+		// As the last element it stands for the object's name too.
+		if len(p) > 1 && p[1:].match(key) || len(p) == 1 && len(key) == 1 && !hidden(key[0]) {
+			return true
+		}
+		return !hidden(key[0]) && p.match(key[1:])
+	}
+	return matchElement(p[0], key[0]) && p[1:].match(key[1:])
+}
+
+// enters tells whether a directory can have keys that match.
+func (p pattern) enters(directory []string) bool {
+	switch {
+	case len(p) == 0:
+		return false
+	case len(directory) == 0:
+		return true
+	case p[0] == anyDirectories:
+		return p[1:].enters(directory) || !hidden(directory[0]) && p.enters(directory[1:])
+	}
+	return matchElement(p[0], directory[0]) && p[1:].enters(directory[1:])
+}
+
+func matchElement(element, name string) bool {
+	is, _ := path.Match(element, name) // parsePattern knows that it is a pattern
+	return is && (!hidden(name) || hidden(element))
+}
+
+// hidden tells of a name, or of what a pattern begins with, that it is not meant for people.
+func hidden(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".")
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"gocloud.dev/blob"
+)
+
+// access is what formats with a footer need of an object.
+type access interface {
+	io.Reader
+	io.ReaderAt
+	io.Seeker
+	io.Closer
+}
+
+// Reader reads an object. ReadAt may be called by several at a time, and is one request of the store.
+type Reader struct {
+	access
+	requests, bytes atomic.Int64
+}
+
+// ReadAt is of io.ReaderAt.
+func (r *Reader) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := r.access.ReadAt(p, offset)
+	r.requests.Add(1)
+	r.bytes.Add(int64(n))
+	return n, err
+}
+
+// Read is of io.Reader.
+func (r *Reader) Read(p []byte) (int, error) {
+	n, err := r.access.Read(p)
+	r.bytes.Add(int64(n))
+	return n, err
+}
+
+// Taken is how many bytes were read, and by how many calls of ReadAt.
+func (r *Reader) Taken() (requests, bytes int64) { return r.requests.Load(), r.bytes.Load() }
+
+// windowBytes is how much Read asks for at a time: a stream that is held open while its reader computes would be cut off.
+const windowBytes = 4 << 20
+
+// ranges reads an object of a bucket.
+type ranges struct {
+	name  string
+	size  int64
+	start func(offset, length int64) (*blob.Reader, error)
+	pause func() error
+
+	at     int64 // where Read is
+	window []byte
+	from   int64 // where the window begins
+}
+
+func (r *ranges) ReadAt(p []byte, offset int64) (int, error) {
+	if offset < 0 {
+		return 0, fmt.Errorf("%s: there is no byte %d", r.name, offset)
+	}
+	if offset >= r.size {
+		return 0, io.EOF
+	}
+	short := int64(len(p)) > r.size-offset
+	if short {
+		p = p[:r.size-offset]
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if err := r.fetch(p, offset); err != nil {
+		return 0, fault(r.name, err)
+	}
+	if short {
+		return len(p), io.EOF
+	}
+	return len(p), nil
+}
+
+// fetch fills p. The library tries requests again, but not those whose answer breaks off.
+func (r *ranges) fetch(p []byte, offset int64) error {
+	const tries = 3
+	for try := 1; ; try++ {
+		err := r.once(p, offset)
+		if _, broken := errors.AsType[*brokenError](err); !broken || try == tries {
+			return err
+		}
+		if err := r.pause(); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *ranges) once(p []byte, offset int64) error {
+	from, err := r.start(offset, int64(len(p)))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if from.Size() != r.size {
+		return ErrChanged
+	}
+	if _, err := io.ReadFull(from, p); err != nil {
+		return &brokenError{err}
+	}
+	return nil
+}
+
+// rest is a moment until the next try.
+func rest(ctx context.Context) error {
+	const moment = 200 * time.Millisecond
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(moment):
+		return nil
+	}
+}
+
+func (r *ranges) Read(p []byte) (int, error) {
+	if r.at >= r.size {
+		return 0, io.EOF
+	}
+	if r.at < r.from || r.at >= r.from+int64(len(r.window)) {
+		if r.window == nil {
+			r.window = make([]byte, min(windowBytes, r.size))
+		}
+		r.window, r.from = r.window[:min(int64(cap(r.window)), r.size-r.at)], r.at
+		if err := r.fetch(r.window, r.at); err != nil {
+			r.window = r.window[:0]
+			return 0, fault(r.name, err)
+		}
+	}
+	n := copy(p, r.window[r.at-r.from:])
+	r.at += int64(n)
+	return n, nil
+}
+
+func (r *ranges) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.at
+	case io.SeekEnd:
+		offset += r.size
+	}
+	if offset < 0 {
+		return 0, fmt.Errorf("%s: there is no byte %d", r.name, offset)
+	}
+	r.at = offset
+	return offset, nil
+}
+
+func (r *ranges) Close() error {
+	r.window = nil
+	return nil
+}
