@@ -1,5 +1,6 @@
 # make           bin/psi and bin/psi-static, and the ONNX Runtime library beside them
 # make docs      the command reference in docs/cli, man pages in bin/man
+# make wheel     python/dist/psishap-*.whl, with the program inside
 # make web       the viewer of reports, from web/ into report/viewer
 # make check     all that CI runs
 # make test      the tests alone
@@ -8,7 +9,7 @@
 export GOEXPERIMENT := simd
 TOOL := go tool -modfile=tools/go.mod
 
-.PHONY: build docs web check test lint fmt clean onnxruntime bin/psi bin/psi-static
+.PHONY: build docs wheel web check test lint fmt clean onnxruntime bin/psi bin/psi-static
 
 build: bin/psi bin/psi-static onnxruntime
 
@@ -26,6 +27,12 @@ onnxruntime:
 docs: bin/psi-static
 	bin/psi-static docs markdown docs/cli
 	bin/psi-static docs man bin/man
+
+# The program brings its backend's code; the library comes with the package onnxruntime.
+wheel:
+	CGO_ENABLED=1 go build -tags onnx -ldflags '-s -w' -o python/src/psishap/bin/psi ./cmd/psi
+	rm -rf python/dist
+	python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir python/dist ./python
 
 web:
 	cd web && npm install --no-save && npm run build
@@ -46,4 +53,4 @@ fmt:
 	$(TOOL) gofumpt -w .
 
 clean:
-	rm -rf bin
+	rm -rf bin python/dist python/src/psishap/bin

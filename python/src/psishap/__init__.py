@@ -1,0 +1,44 @@
+"""psishap: one model that predicts and explains, with the uncertainty of both.
+
+    from psishap import PsiRegressor
+
+    model = PsiRegressor(random_state=0).fit(X, y)
+    explanation = model.explain(X)
+
+All work is done by the psi program inside this package.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._model import Model, load
+from ._psi import PsiError
+
+if TYPE_CHECKING:
+    from ._adopt import explain_model
+    from ._estimators import PsiClassifier, PsiRegressor
+    from ._explanation import Explanation
+
+__all__ = ["Explanation", "Model", "PsiClassifier", "PsiError", "PsiRegressor", "explain_model", "load"]
+
+# What needs more than numpy and pyarrow is imported when it is used.
+_LATER = {
+    "Explanation": "._explanation",
+    "PsiClassifier": "._estimators",
+    "PsiRegressor": "._estimators",
+    "explain_model": "._adopt",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("psishap")
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATER, "__version__"])

@@ -1,0 +1,118 @@
+"""Tables of pandas, polars, pyarrow and numpy as pyarrow's, and back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ._psi import PsiError
+
+#: A table: a data frame of pandas or polars, a table of pyarrow, a numpy array [rows, columns], or whatever
+#: hands its columns over by Arrow's interface (``__arrow_c_stream__``).
+Frame: TypeAlias = Any
+
+
+def kind(frame: Frame) -> str:
+    """What a table is of: "pandas", "polars", "pyarrow", "arrow" (its interface) or "numpy" (all else)."""
+    for name, types in (("pandas", ("DataFrame",)), ("polars", ("DataFrame", "LazyFrame"))):
+        module = sys.modules.get(name)
+        if module is not None and isinstance(frame, tuple(getattr(module, t) for t in types)):
+            return name
+    if isinstance(frame, (pa.Table, pa.RecordBatch)):
+        return "pyarrow"
+    return "arrow" if hasattr(frame, "__arrow_c_stream__") else "numpy"
+
+
+def to_arrow(frame: Frame, names: Sequence[str] | None = None) -> pa.Table:
+    """The table in Arrow, each column as one of the types that psi reads.
+
+    Columns of an array are called ``names``, or x0, x1, …. NaN, None, NaT and NA are missing cells, categories are texts,
+    durations are seconds.
+    """
+    of = kind(frame)
+    if of == "numpy":
+        table = _of_array(frame, names)
+    elif of == "pandas":
+        table = _of_pandas(frame)
+    elif of == "polars":
+        table = (frame.collect() if hasattr(frame, "collect") else frame).to_arrow()
+    else:
+        table = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else pa.table(frame)
+    twice = [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]
+    if twice:
+        raise PsiError("two columns have the same name", "rename one of them", column=twice[0])
+    return pa.table({name: _plain(column, name) for name, column in zip(table.column_names, table.columns)})
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    columns = {}
+    for at, name in enumerate(frame.columns):
+        if str(name) in columns:
+            raise PsiError("two columns have the same name", "rename one of them", column=str(name))
+        columns[str(name)] = _cells(frame.iloc[:, at], str(name))
+    return pa.table(columns)
+
+
+def _of_array(array: Any, names: Sequence[str] | None) -> pa.Table:
+    array = np.asarray(array)
+    if array.ndim != 2:
+        raise PsiError(
+            f"rows have the shape {list(array.shape)}", "give an array of [rows, columns]: reshape(1, -1) for one row"
+        )
+    if names is None:
+        names = [f"x{i}" for i in range(array.shape[1])]
+    if len(names) != array.shape[1]:
+        raise PsiError(f"the array has {array.shape[1]} columns and not {len(names)}", "give them as in the training")
+    columns = np.ascontiguousarray(array.T)
+    return pa.table({name: _cells(cells, name) for name, cells in zip(names, columns)})
+
+
+def _cells(cells: Any, name: str) -> pa.Array:
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
+        return pa.array(cells)  # psi takes NaN for missing
+    try:
+        return pa.array(cells, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError) as err:
+        raise PsiError(
+            f"its cells are of several types, or of one that no table has: {err}",
+            "make them numbers, texts, booleans or times, for example by astype(str)",
+            column=name,
+        ) from err
+
+
+def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """A column whose type psi reads."""
+    t = column.type
+    if pa.types.is_null(t):
+        return column.cast(pa.float64())
+    if pa.types.is_duration(t):
+        return pc.divide(column.cast(pa.duration("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
+    if pa.types.is_dictionary(t) and not (pa.types.is_string(t.value_type) or pa.types.is_large_string(t.value_type)):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            for chunk in column.unify_dictionaries().chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(t.index_type, pa.string()))
+    return column
+
+
+def from_arrow(table: pa.Table, like: Frame) -> Frame:
+    """A table of the kind that ``like`` is of; pandas' with its index, if there is a row for each of its rows."""
+    of = kind(like)
+    if of == "pandas":
+        frame = table.to_pandas()
+        if len(frame) == len(like):
+            frame.index = like.index
+        return frame
+    if of == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    if of == "numpy":
+        return np.column_stack([column.to_numpy() for column in table.columns])
+    return table

@@ -1,0 +1,159 @@
+"""A trained model: the bytes of a model.psi, and what is asked of it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pathlib
+import statistics
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from . import _psi
+from ._child import Child, asking
+from ._frames import Frame, to_arrow
+
+if TYPE_CHECKING:
+    from ._explanation import Explanation
+
+
+class Model:
+    """A trained model. It is made by :func:`load`, or lies in ``model_`` of an estimator that was fitted.
+
+    A pickle of it has the model's bytes inside. The psi process that answers starts with the first question and ends with
+    this object, or with the Python process.
+    """
+
+    def __init__(self, data: bytes):
+        self._data = bytes(data)
+        self._child = Child(self._data)
+
+    def __reduce__(self) -> tuple[type[Model], tuple[bytes]]:
+        return type(self), (self._data,)
+
+    def __repr__(self) -> str:
+        m = self.manifest
+        return f"<psishap.Model of {m['target']!r}: {m['task']}, {len(m['columns'])} columns, {self.digest[:19]}…>"
+
+    @property
+    def data(self) -> bytes:
+        """What the model's file holds."""
+        return self._data
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """sha256 of the model's file: explanations name it."""
+        return "sha256:" + hashlib.sha256(self._data).hexdigest()
+
+    @functools.cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What ``psi inspect --json`` says: schema, settings, metrics, audit and provenance."""
+        with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
+            path = pathlib.Path(directory, "model.psi")
+            path.write_bytes(self._data)
+            return _psi.run("inspect", str(path))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that it predicts from."""
+        return [c["name"] for c in self.manifest["columns"]]
+
+    @functools.cached_property
+    def players(self) -> list[str]:
+        """Who gets an attribution: columns, and groups of them in the place of their first column."""
+        group_of = {name: g["name"] for g in self.manifest["groups"] for name in g["columns"]}
+        return list(dict.fromkeys(group_of.get(name, name) for name in self.columns))
+
+    @property
+    def task(self) -> str:
+        """"regression", "binary" or "multiclass"."""
+        return self.manifest["task"]
+
+    @property
+    def classes(self) -> list[str] | None:
+        """Labels of the classes, None if it predicts a number. Of two, the second is the positive one."""
+        return self.manifest["classes"]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file, which ``psi`` and :func:`load` read."""
+        pathlib.Path(path).write_bytes(self._data)
+
+    def close(self) -> None:
+        """Ends the model's process now. The next question starts another."""
+        self._child.close()
+
+    def _table(self, X: Frame) -> pa.Table:
+        """The columns of X that the model uses; an array's are taken in the model's order."""
+        table = to_arrow(X, self.columns)
+        return table.select([name for name in self.columns if name in table.column_names])
+
+    def predict_table(self, X: Frame) -> pa.Table:
+        """All that ``psi predict`` says of each row: prediction, its standard deviation, probabilities."""
+        return self._child.predict(self._table(X))
+
+    def predict(self, X: Frame) -> npt.NDArray[Any]:
+        """The expected number of each row, or the label of its likeliest class, as a text."""
+        cells = self.predict_table(X).column("prediction")
+        return np.asarray(cells.to_pylist(), object) if self.classes else cells.to_numpy()
+
+    def predict_proba(self, X: Frame) -> npt.NDArray[np.float64]:
+        """Probabilities [rows, classes], in the order of ``classes``."""
+        if not self.classes:
+            raise _psi.PsiError("the model predicts a number and has no classes", "call predict or predict_interval")
+        table = self.predict_table(X)
+        if self.task == "binary":
+            positive = table.column("probability").to_numpy()
+            return np.column_stack([1 - positive, positive])
+        return np.column_stack([table.column(f"probability_{c}").to_numpy() for c in self.classes])
+
+    def predict_interval(self, X: Frame, level: float = 0.9) -> npt.NDArray[np.float64]:
+        """Lower and upper bound [rows, 2] between which a row's number lies with the probability ``level``."""
+        if self.classes:
+            raise _psi.PsiError("the model predicts classes, which have no interval", "call predict_proba")
+        if not 0 < level < 1:
+            raise ValueError(f"level is {level}: it must lie between 0 and 1")
+        table = self.predict_table(X)
+        mean, std = table.column("prediction").to_numpy(), table.column("prediction_std").to_numpy()
+        z = statistics.NormalDist().inv_cdf((1 + level) / 2)
+        return np.column_stack([mean - z * std, mean + z * std])
+
+    def explain(
+        self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: str | None = None
+    ) -> Explanation:
+        """Predictions of the rows of X and every column's part in them, as a distribution.
+
+        ``unknown`` are columns to take for missing: X may lack them. ``output`` is the one class to explain; without it all
+        are. ``z`` is how many standard deviations an interval reaches to each side.
+        """
+        from ._explanation import Explanation
+
+        rows, unknown = self._table(X), _names(unknown)
+        answer = self._child.explain(rows, unknown=unknown, output=output)
+        return Explanation._of(answer, self, X, rows, unknown=unknown, output=output, z=z)
+
+    def explain_batches(
+        self, batches: Iterable[pa.RecordBatch], unknown: str | Sequence[str] | None = None, layout: str = "wide"
+    ) -> Iterator[pa.Table]:
+        """Explains rows as they come, a few thousand at a time, for tables that do not fit into memory.
+
+        What comes out are tables with the columns of ``psi explain``, wide or long, whose ``row`` counts on.
+        """
+        rows = (batch for given in batches for batch in self._table(given).to_batches())
+        yield from self._child.stream(asking("/explain", unknown=_names(unknown), layout=layout), rows)
+
+
+def _names(unknown: str | Sequence[str] | None) -> list[str]:
+    return [unknown] if isinstance(unknown, str) else list(unknown or ())
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Reads a model file, which ``psi train`` or :meth:`Model.save` wrote."""
+    model = Model(pathlib.Path(path).read_bytes())
+    _ = model.manifest  # says now what is wrong with the file
+    return model
