@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -46,6 +47,7 @@ func (q *Queue) fault(err error) error {
 	var (
 		untrusted *tls.CertificateVerificationError
 		authority x509.UnknownAuthorityError
+		alert     *net.OpError
 		api       *jetstream.APIError
 	)
 	switch {
@@ -53,8 +55,12 @@ func (q *Queue) fault(err error) error {
 		return refuse(err, "the queue at %s does not let this user in (%s): check the user, password or token in its address, or the .creds file", q.address, text)
 	case errors.As(err, &untrusted), errors.As(err, &authority):
 		return refuse(err, "the certificate of the queue at %s is not trusted (%s): give the file of the authority that signed it", q.address, text)
+	case errors.As(err, &alert) && alert.Op == "remote error": // what crypto/tls calls an alert of the other side
+		return refuse(err, "the queue at %s does not take this program's certificate, or asks for one (%s): give the files of a certificate and its key", q.address, text)
 	case errors.Is(err, nats.ErrSecureConnWanted), errors.Is(err, nats.ErrSecureConnRequired):
 		return refuse(err, "the queue at %s and this program do not agree on TLS (%s): use tls:// for a server with TLS, nats:// for one without", q.address, text)
+	case errors.Is(err, nats.ErrNoServers):
+		return fmt.Errorf("nobody answers at %s: check the address, that the servers run, and that this machine may reach them", q.address)
 	case errors.Is(err, nats.ErrMaxPayload):
 		return refuse(err, "a unit is larger than the queue at %s takes (%s): raise max_payload on its servers", q.address, text)
 	case errors.Is(err, nats.ErrConnectionClosed):

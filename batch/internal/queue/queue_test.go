@@ -138,6 +138,7 @@ func TestAgainAndDrop(t *testing.T) {
 }
 
 func TestDeadWorkersUnitComesBack(t *testing.T) {
+	t.Parallel()
 	server := embedded(t)
 	dead := connect(t, Options{URL: server.URL(), AckWait: time.Second})
 	alive := connect(t, Options{URL: server.URL()})
@@ -155,6 +156,7 @@ func TestDeadWorkersUnitComesBack(t *testing.T) {
 }
 
 func TestHeartbeatsHoldALongUnit(t *testing.T) {
+	t.Parallel()
 	q := connect(t, Options{URL: embedded(t).URL(), AckWait: 400 * time.Millisecond})
 	put(t, q, "a", 1)
 	d := take(t, q)
@@ -211,6 +213,7 @@ func TestPutStopsAtAnError(t *testing.T) {
 }
 
 func TestClearWhileInFlight(t *testing.T) {
+	t.Parallel()
 	q := connect(t, Options{URL: embedded(t).URL(), AckWait: 500 * time.Millisecond})
 	put(t, q, "a", 10)
 	put(t, q, "b", 1)
