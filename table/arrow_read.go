@@ -24,6 +24,9 @@ type batchSource struct {
 	taken     int // rows of the batch handed out
 	converted int // rows handed out in all
 	chunk     int // rows per chunk
+
+	rowInFile func(row int) int     // of a row counted from the first one read; nil if that is the file's first
+	why       func(err error) error // puts a failure of the input in place of what was made of it
 }
 
 // newBatchSource reads the wanted ones of the fields from the batches.
@@ -75,9 +78,20 @@ func (s *batchSource) Next(ctx context.Context) (t *Table, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, during("reading", s.options.Name, err)
+		return nil, during("reading", s.options.Name, s.explained(err))
 	}
 	return t, nil
+}
+
+// explained is the error with its row as the file counts it, or the failure of the input behind it.
+func (s *batchSource) explained(err error) error {
+	if s.why != nil && !errors.Is(err, io.EOF) {
+		err = s.why(err)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.Row >= 0 && s.rowInFile != nil {
+		e.Row = s.rowInFile(e.Row)
+	}
+	return err
 }
 
 // convert turns the batch's next rows into a table. Batches of other programs may be

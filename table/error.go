@@ -80,5 +80,6 @@ func during(doing, file string, err error) error {
 		}
 		return e
 	}
-	return &Error{File: file, Row: noRow, Message: doing + " failed: " + err.Error(), Err: err}
+	cause := strings.TrimPrefix(err.Error(), file+": ") // the file is named once
+	return &Error{File: file, Row: noRow, Message: doing + " failed: " + cause, Err: err}
 }

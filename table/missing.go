@@ -15,6 +15,12 @@ type missingTokens struct {
 // usualTokens stand for a missing cell in any CSV file.
 func usualTokens() [5]string { return [5]string{"NA", "N/A", "NaN", "null", "?"} }
 
+// UsualMissing are the texts that stand for a missing cell in any CSV file, in any case, beside an empty one.
+func UsualMissing() []string {
+	usual := usualTokens()
+	return usual[:]
+}
+
 func newMissingTokens(asked []string) *missingTokens {
 	m := &missingTokens{asked: asked}
 	usual := usualTokens()

@@ -30,18 +30,25 @@ func openParquet(r io.Reader, resource io.Closer, options Options) (*batchSource
 }
 
 func newParquetSource(access randomAccess, resource io.Closer, options Options) (source *batchSource, err error) {
+	var in *rangeReader
 	err = guard(func() error {
-		source, err = readFooter(access, resource, options)
+		if in, err = newRangeReader(access); err != nil {
+			return err
+		}
+		source, err = readFooter(in, resource, options)
 		return err
 	})
-	return source, err
+	if err != nil {
+		return nil, in.why(err)
+	}
+	return source, nil
 }
 
-// readFooter makes the source from what the footer says of the columns.
-func readFooter(access randomAccess, resource io.Closer, options Options) (*batchSource, error) {
+// readFooter makes the source from what the footer says of columns and row groups.
+func readFooter(in *rangeReader, resource io.Closer, options Options) (*batchSource, error) {
 	properties := parquet.NewReaderProperties(&boundedAllocator{})
 	properties.BufferedStreamEnabled = true // else a whole column of a row group is read at once
-	reader, err := file.NewParquetReader(access, file.WithReadProps(properties))
+	reader, err := file.NewParquetReader(in, file.WithReadProps(properties))
 	if err != nil {
 		return nil, damaged(err)
 	}
@@ -63,19 +70,31 @@ func readFooter(access randomAccess, resource io.Closer, options Options) (*batc
 		leaves[i] = arrowReader.Manifest.Fields[column.index].ColIndex
 		column.index = i // batches will hold the wanted columns only
 	}
+	groups, err := options.chosenGroups(reader.MetaData())
+	if err != nil {
+		return nil, err
+	}
+	if properties.BufferSize, err = in.plan(reader.MetaData(), groups.indices(), leaves); err != nil {
+		return nil, damaged(err)
+	}
 	// Columns are read one after the other: a panic on a damaged file can be caught
 	// here, but not in a goroutine of the library's.
 	arrowReader.Props = pqarrow.ArrowReadProperties{Parallel: false, BatchSize: int64(source.chunk)}
-	batches, err := arrowReader.GetRecordReader(context.Background(), leaves, nil)
+	batches, err := arrowReader.GetRecordReader(context.Background(), leaves, groups.indices())
 	if err != nil {
 		return nil, damaged(err)
 	}
+	want := groups.rows()
+	if options.RowGroups == nil {
+		want = reader.NumRows()
+	}
 	source.read = func() (arrow.RecordBatch, error) {
 		batch, err := batches.Read()
-		if errors.Is(err, io.EOF) && int64(source.converted) != reader.NumRows() {
-			return nil, fmt.Errorf("only %d of %d rows are there", source.converted, reader.NumRows())
+		if errors.Is(err, io.EOF) && int64(source.converted) != want {
+			return nil, fmt.Errorf("only %d of %d rows are there", source.converted, want)
 		}
 		return batch, err
 	}
+	source.rowInFile, source.why = groups.rowInFile, in.why
 	return source, nil
 }

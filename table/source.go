@@ -34,6 +34,8 @@ type Options struct {
 	Categorical []string               // columns to read as categories whatever they look like
 	Missing     []string               // texts that mean missing, beside the empty one, NA, N/A, NaN, null and ?
 
+	RowGroups []int // of a Parquet file, which to read; nil means all. Errors still count rows from the file's first
+
 	// The rest concerns CSV only.
 
 	Delimiter byte // 0 means comma, semicolon or tab, whichever fits
@@ -145,6 +147,9 @@ func OpenReader(r io.Reader, format Format, options Options) (Source, error) {
 
 // openReader opens r as the format says. The source it returns closes resource.
 func openReader(ctx context.Context, r io.Reader, resource io.Closer, format Format, options Options) (Source, error) {
+	if options.RowGroups != nil && format != Parquet {
+		return nil, &Error{Row: noRow, Message: "only Parquet files have row groups", Remedy: "read the file whole"}
+	}
 	switch format {
 	case TSV:
 		if options.Delimiter == 0 {

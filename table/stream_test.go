@@ -138,12 +138,12 @@ func counting(rows, columns int) *Table {
 
 // A Parquet file is read chunk by chunk, not row group by row group.
 func TestParquetMemoryIsBounded(t *testing.T) {
-	const columns, rows = 20, 100_000 // 16 MB in one row group
+	const columns, rows, chunkRows = 60, 1 << 17, 1 << 10 // 63 MB in one row group
 	content := written(t, counting(rows, columns), Parquet, rows)
 	var before, now runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	source, err := OpenReader(bytes.NewReader(content), Parquet, Options{ChunkRows: 1000})
+	source, err := OpenReader(bytes.NewReader(content), Parquet, Options{ChunkRows: chunkRows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestParquetMemoryIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := float64(chunks*1000*columns + 7); chunk.Column("c7").Numbers[0] != want {
+		if want := float64(chunks*chunkRows*columns + 7); chunk.Column("c7").Numbers[0] != want {
 			t.Fatalf("chunk %d starts with %v, want %v", chunks, chunk.Column("c7").Numbers[0], want)
 		}
 		if chunks++; chunks%10 == 0 {
@@ -165,7 +165,7 @@ func TestParquetMemoryIsBounded(t *testing.T) {
 			highest = max(highest, now.HeapAlloc)
 		}
 	}
-	if chunks != rows/1000 {
+	if chunks != rows/chunkRows {
 		t.Errorf("%d chunks", chunks)
 	}
 	grown := int64(highest) - int64(before.HeapAlloc)

@@ -1,0 +1,57 @@
+package table
+
+import (
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/parquet/file"
+)
+
+// ParquetSink writes Parquet with notes in its footer.
+type ParquetSink struct {
+	*encoderSink
+	parquet *parquetEncoder
+}
+
+// NewParquetSink writes a table to w. Close does not close w.
+func NewParquetSink(w io.Writer) *ParquetSink {
+	e := &parquetEncoder{out: w}
+	return &ParquetSink{&encoderSink{encoder: e}, e}
+}
+
+// Note puts a text under a key into the footer, once the columns are known.
+func (s *ParquetSink) Note(key, text string) error {
+	if s.parquet.writer == nil {
+		return errors.New("table: a note for a table whose columns are not known")
+	}
+	return s.parquet.writer.AppendKeyValueMetadata(key, text)
+}
+
+// Notes are the texts in the footer of a Parquet file, by their keys.
+func Notes(r interface {
+	io.ReadSeeker
+	io.ReaderAt
+},
+) (notes map[string]string, err error) {
+	var in *rangeReader
+	err = guard(func() error {
+		if in, err = newRangeReader(r); err != nil {
+			return err
+		}
+		reader, err := file.NewParquetReader(in)
+		if err != nil {
+			return damaged(err)
+		}
+		notes = map[string]string{}
+		for _, pair := range reader.MetaData().KeyValueMetadata() {
+			if pair.Value != nil {
+				notes[pair.Key] = *pair.Value
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, during("reading", "", in.why(err))
+	}
+	return notes, nil
+}
