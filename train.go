@@ -205,6 +205,11 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 		if err != nil {
 			return nil, err
 		}
+		if i > 0 && t.stopped() {
+			t.settings.Members, m.manifest.Settings.Members = i, i
+			t.note(fmt.Sprintf("network %d was not done and is left out", i+1))
+			break
+		}
 		point.Members = append(point.Members, *member)
 		point.State = nil
 		if err := t.saveNow(point); err != nil {
@@ -243,6 +248,7 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	best := math.NaN()
 	err = run.Train(ctx, train.Watch{
 		Deadline: t.deadline(i),
+		Enough:   t.Enough,
 		Progress: func(p train.Progress) {
 			t.steps++
 			if p.Error < best || math.IsNaN(best) {
@@ -271,6 +277,16 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 		return nil, err
 	}
 	return &trained{Member: network.Member{Weights: weights, Nodes: run.Nodes()}, History: run.History()}, nil
+}
+
+// stopped says whether it is enough.
+func (t *training) stopped() bool {
+	select {
+	case <-t.Enough:
+		return true
+	default:
+		return false
+	}
 }
 
 // memberSeed is the seed of a member; the first has the training's own.
@@ -314,7 +330,7 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 // often it was resumed.
 func (t *training) audited() int {
 	s := t.settings
-	if t.TimeBudget > 0 && t.steps > 0 {
+	if (t.TimeBudget > 0 || t.stopped()) && t.steps > 0 {
 		return t.steps / s.Members
 	}
 	switch {

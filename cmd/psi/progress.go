@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/psi-shapley/psi"
 )
@@ -19,10 +17,12 @@ type watch struct {
 	audit   time.Time // start of the audit
 	over    time.Time // end of the training
 	drawn   time.Time // when the last line was
-	shown   int       // characters of the line that stands on the terminal
+	bar     progressLine
 	stage   string
 	best    float64 // validation error, last one known
 	metric  string  // that it is in
+
+	beat *heartbeat // nil unless a program is told
 }
 
 func newWatch(p *program, now func() time.Time) *watch {
@@ -37,6 +37,13 @@ const (
 )
 
 func (w *watch) progress(s psi.Progress) {
+	if w.beat != nil {
+		w.beat.progress(s)
+		if s.Stage == "audit" && w.audit.IsZero() {
+			w.audit = w.now()
+		}
+		return
+	}
 	if s.Note != "" {
 		w.clear()
 		w.program.note("%s", clean(s.Note))
@@ -65,12 +72,7 @@ func (w *watch) draw(s psi.Progress) {
 		w.program.note("%s", text)
 		return
 	}
-	if width := w.program.screen.width; width > 0 && utf8.RuneCountInString(text) >= width {
-		text = string([]rune(text)[:width-1])
-	}
-	length := utf8.RuneCountInString(text)
-	w.program.tell("\r" + text + strings.Repeat(" ", max(0, w.shown-length)))
-	w.shown = length
+	w.bar.put(w.program, text)
 }
 
 // line is the state in words.
@@ -80,9 +82,7 @@ func (w *watch) line(s psi.Progress) string {
 		return text
 	}
 	if w.program.screen.stderr {
-		const cells = 20
-		full := int(math.Round(cells * s.Done))
-		text = strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " " + text
+		text = progressBar(s.Done) + " " + text
 	}
 	if s.Member > 0 {
 		text += fmt.Sprintf(" (network %d)", s.Member+1)
@@ -119,16 +119,14 @@ func stageWords(stage string) string {
 }
 
 // clear takes the drawn line away.
-func (w *watch) clear() {
-	if w.shown > 0 {
-		w.program.tell("\r" + strings.Repeat(" ", w.shown) + "\r")
-		w.shown = 0
-	}
-}
+func (w *watch) clear() { w.bar.wipe(w.program) }
 
 // end is called when the training is over.
 func (w *watch) end() {
 	w.clear()
+	if w.beat != nil {
+		w.beat.end()
+	}
 	w.over = w.now()
 }
 

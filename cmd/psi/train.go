@@ -36,6 +36,8 @@ type trainFlags struct {
 	referenceRows      int
 	backend            choice
 	timeBudget         time.Duration
+	onInterrupt        choice
+	progress           choice
 	resume             bool
 	format             string
 	out                string
@@ -101,6 +103,10 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.IntVar(&f.referenceRows, "reference-rows", 0, "training rows to keep in the model, at most 512, for psi ask; whoever has the file can read them")
 	addBackend(flags, &f.backend)
 	flags.DurationVar(&f.timeBudget, "time-budget", 0, "`TIME` that the training may take, such as 10m")
+	f.onInterrupt = choose("stop", "finish")
+	flags.Var(&f.onInterrupt, "on-interrupt", "what Ctrl-C does: stop, for --resume to go on; or finish, in a model of what was learned so far")
+	f.progress = choose("auto", "json")
+	flags.Var(&f.progress, "progress", "how progress is told: auto is for people; json, for programs, is an object in a line, at least every second")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint of an interrupted training")
 	addInputFormat(flags, &f.format)
 	flags.BoolVar(&f.helpConfig, "help-config", false, "list the settings of --config and --set")
@@ -199,11 +205,18 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	defer rows.Close()
 	before, _ := os.Stat(checkpoint)
 	watch := newWatch(p, time.Now)
+	if f.progress.word == "json" {
+		watch.tellPrograms()
+	}
+	var enough <-chan struct{}
+	if f.onInterrupt.word == "finish" {
+		enough, ctx = ctx.Done(), context.WithoutCancel(ctx)
+	}
 	config := psi.Config{
 		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
 		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
 		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy,
-		Head: f.head.word, Change: change, Seed: f.seed, ReferenceRows: f.referenceRows, Backend: f.backend.word, TimeBudget: f.timeBudget,
+		Head: f.head.word, Change: change, Seed: f.seed, ReferenceRows: f.referenceRows, Backend: f.backend.word, TimeBudget: f.timeBudget, Enough: enough,
 		Checkpoint: checkpoint, Resume: f.resume, Scratch: filepath.Dir(f.out),
 		Progress: watch.progress,
 	}

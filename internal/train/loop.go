@@ -33,13 +33,14 @@ func (r *Run) History() []Point { return r.history }
 // Watch is what a caller of Train wants to be told, and when it must end. All is optional.
 type Watch struct {
 	Deadline time.Time            // phases are cut short to end by then
+	Enough   <-chan struct{}      // closed when they are to be cut short at once; may be nil
 	Progress func(Progress)       // called after every step
 	Save     func(s *State) error // called with the state after every sound validation
 }
 
 // Train runs to the end.
 func (r *Run) Train(ctx context.Context, w Watch) error {
-	pace := newPace(r, w.Deadline)
+	pace := newPace(r, w)
 	saved := r.good
 	for !r.Done() {
 		if err := ctx.Err(); err != nil {
@@ -66,6 +67,7 @@ func (r *Run) Train(ctx context.Context, w Watch) error {
 // pace relates steps to time.
 type pace struct {
 	deadline time.Time
+	enough   <-chan struct{}
 	start    time.Time
 	begun    float64 // work done at the start
 
@@ -75,14 +77,15 @@ type pace struct {
 	until time.Time
 }
 
-func newPace(r *Run, deadline time.Time) *pace {
+func newPace(r *Run, w Watch) *pace {
 	now := time.Now()
-	return &pace{deadline: deadline, start: now, begun: r.work(), phase: -1}
+	return &pace{deadline: w.Deadline, enough: w.Enough, start: now, begun: r.work(), phase: -1}
 }
 
 // due is how many steps of the phase should be over by the end of the next one, for the
 // run to meet its deadline. Each phase gets its share of the time that is left.
 func (p *pace) due(r *Run) int {
+	p.hear()
 	if p.deadline.IsZero() {
 		return 0
 	}
@@ -100,6 +103,27 @@ func (p *pace) due(r *Run) int {
 	over := float64(now.Sub(p.since)) / float64(p.until.Sub(p.since))
 	return p.from + int(math.Ceil(over*float64(steps-p.from)))
 }
+
+// hear brings the deadline forward if it is enough: a little time is for the phases that have not begun, without which there
+// would be no σ.
+func (p *pace) hear() {
+	select {
+	case <-p.enough:
+		now := time.Now()
+		soon := now.Add(min(longestEnd, time.Duration(endShare*float64(now.Sub(p.start)))))
+		if p.deadline.IsZero() || soon.Before(p.deadline) {
+			p.deadline, p.phase = soon, -1 // its time is shared out anew
+		}
+		p.enough = nil
+	default:
+	}
+}
+
+// A run that is told to end takes this share of what it took until then, and no more than so long.
+const (
+	endShare   = 0.1
+	longestEnd = 10 * time.Second
+)
 
 // measure is the share of the work that is done, and about what the rest will take.
 func (p *pace) measure(r *Run) (done float64, remaining time.Duration) {

@@ -120,6 +120,32 @@ func TestDeadlineCutsEveryPhaseShort(t *testing.T) {
 	}
 }
 
+// A run that is told that it is enough leaves no phase out, and soon ends.
+func TestEnoughCutsEveryPhaseShort(t *testing.T) {
+	s := newSmall(t)
+	recipe := shortRecipe()
+	recipe.Steps, recipe.RefitSteps, recipe.SpreadSteps = 1_000_000, 1_000_000, 1_000_000
+	r := s.run(t, goBackend(t), s.network(t, network.Exact, network.Product), recipe)
+	enough := make(chan struct{})
+	taken, begun := map[string]int{}, time.Now()
+	var told time.Time
+	err := r.Train(context.Background(), train.Watch{Enough: enough, Progress: func(p train.Progress) {
+		if taken[p.Phase]++; told.IsZero() && time.Since(begun) > time.Second {
+			told = time.Now()
+			close(enough)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used := time.Since(told); used > 10*time.Second {
+		t.Errorf("a run of %v took %v more", told.Sub(begun), used)
+	}
+	if !r.Done() || taken["refit"] == 0 || taken["spread"] < 2 {
+		t.Errorf("steps taken: %v", taken)
+	}
+}
+
 func TestProgressEstimatesTheRest(t *testing.T) {
 	s := newSmall(t)
 	r := s.run(t, goBackend(t), s.network(t, network.Exact, network.Product), shortRecipe())
