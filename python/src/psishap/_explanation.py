@@ -1,0 +1,560 @@
+"""Explanations: what each column of each row added to its prediction, and how sure that is."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import _html, _plots
+from ._frames import from_arrow, kind
+
+if TYPE_CHECKING:
+    import pandas
+    import shap
+
+    from ._model import Model
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+_SCALES = {"regression": "identity", "binary": "logit", "multiclass": "score"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """A player that is sure to have raised or lowered an output: its interval holds no 0."""
+
+    player: str
+    value: Any  #: what the row had, None if the player is a group of columns
+    mean: float
+    lower: float
+    upper: float
+    p_larger: float | None  #: probability to outweigh the next reason, None for the last
+    words: str  #: as ``psi explain --reasons`` has them
+
+    def __str__(self) -> str:
+        return self.words
+
+
+class Explanation:
+    """Attributions of rows: arrays of rows × outputs × players, and what to do with them.
+
+    In every row, ``base`` and the sum of ``mean`` over players make the ``prediction``. A player that is not observed,
+    for its cell is missing, has mean 0 and std 0.
+
+    Parameters are what :meth:`psishap.Model.explain` knows; explanations are not made by hand.
+
+    Attributes
+    ----------
+    outputs : list of str
+        The number that is predicted; or the positive class of two; or each class of more.
+    players : list of str
+        Columns, or groups of them, that have attributions.
+    mean, std : array of float, shape (rows, outputs, players)
+        Each attribution's mean and standard deviation.
+    prediction, prediction_std, base : array of float, shape (rows, outputs)
+        On ``scale``.
+    probability : array of float, shape (rows, outputs), or None
+        Of each class; None of a number.
+    scale : str
+        ``identity`` (the target's own units), ``logit`` (log odds of the positive class) or ``score`` (of a class, before
+        softmax).
+    head : str
+        ``exact`` or ``learned``.
+    exact : bool
+        Whether ``mean`` is the model's Shapley values, to rounding.
+    z : float
+        Intervals are mean ∓ z·std.
+    data
+        The rows that were explained, as they were given.
+    """
+
+    def __init__(
+        self,
+        *,
+        models: Sequence[Model],
+        rows: pa.Table,
+        data: Any,
+        outputs: Sequence[str],
+        players: Sequence[str],
+        scale: str,
+        base: Floats,
+        prediction: Floats,
+        prediction_std: Floats,
+        probability: Floats | None,
+        mean: Floats,
+        std: Floats,
+        unknown: Sequence[str] = (),
+        row: npt.NDArray[np.int64] | None = None,
+        z: float = 1.96,
+    ):
+        self._models = tuple(models)  # one, or one for each output
+        self._rows = rows
+        self.data = data
+        self.outputs, self.players, self.scale = list(outputs), list(players), scale
+        self.base, self.prediction, self.prediction_std, self.probability = base, prediction, prediction_std, probability
+        self.mean, self.std = mean, std
+        self.unknown = list(unknown)
+        self.row = np.arange(len(mean)) if row is None else row
+        self.z = z
+        self._page: str | None = None
+
+    @classmethod
+    def _of(
+        cls,
+        answer: pa.Table,
+        model: Model,
+        X: Any,
+        rows: pa.Table,
+        *,
+        unknown: Sequence[str] = (),
+        output: str | None = None,
+        z: float = 1.96,
+    ) -> Explanation:
+        """The explanation in a wide table, as psi writes it, of the rows of X that were sent to it."""
+        players, names = model.players, answer.column_names
+        outputs = [output] if output is not None and len(model.classes or ()) > 2 else _outputs(model)
+        lines = answer.num_rows // len(outputs)
+        start = names.index("base") + 1  # players follow, whatever they are called
+
+        def numbers(at: int) -> Floats:
+            return _floats(answer.column(at)).reshape(lines, len(outputs))
+
+        mean, std = (np.empty((lines, len(outputs), len(players))) for _ in range(2))
+        for d in range(len(players)):
+            mean[:, :, d], std[:, :, d] = numbers(start + 2 * d), numbers(start + 2 * d + 1)
+        return cls(
+            models=[model],
+            rows=rows,
+            data=X,
+            outputs=outputs,
+            players=players,
+            scale=_SCALES[model.task],
+            base=numbers(start - 1),
+            prediction=numbers(names.index("prediction")),
+            prediction_std=numbers(names.index("prediction_std")),
+            probability=numbers(names.index("probability")) if "probability" in names[:start] else None,
+            mean=mean,
+            std=std,
+            unknown=unknown,
+            z=z,
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Explanation], outputs: Sequence[str], scale: str) -> Explanation:
+        """Explanations of the same rows by one model for each output, side by side."""
+
+        def beside(name: str) -> Floats:
+            return np.concatenate([getattr(p, name) for p in parts], axis=1)
+
+        first = parts[0]
+        return cls(
+            models=[p._models[0] for p in parts],
+            rows=first._rows,
+            data=first.data,
+            outputs=outputs,
+            players=first.players,
+            scale=scale,
+            base=beside("base"),
+            prediction=beside("prediction"),
+            prediction_std=beside("prediction_std"),
+            probability=None,
+            mean=beside("mean"),
+            std=beside("std"),
+            unknown=first.unknown,
+            row=first.row,
+            z=first.z,
+        )
+
+    # What there is.
+
+    @property
+    def head(self) -> str:
+        return self._models[0].manifest["head"]
+
+    @property
+    def exact(self) -> bool:
+        return self.head == "exact"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Rows, outputs and players."""
+        return self.mean.shape  # type: ignore[return-value]
+
+    @property
+    def lower(self) -> Floats:
+        """mean − z·std."""
+        return self.mean - self.z * self.std
+
+    @property
+    def upper(self) -> Floats:
+        """mean + z·std."""
+        return self.mean + self.z * self.std
+
+    @property
+    def p_positive(self) -> Floats:
+        """Probability that an attribution is above 0, Φ(mean/std); NaN where there is none."""
+        from scipy.special import ndtr
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = ndtr(self.mean / self.std)
+        return np.where(self.std > 0, p, np.where(self.observed[:, None], (1 + np.sign(self.mean)) / 2, np.nan))
+
+    @property
+    def observed(self) -> Bools:
+        """Whether a player of a row is known, of shape (rows, players): what is not has neither a mean nor a deviation."""
+        return ((self.mean != 0) | (self.std != 0)).any(axis=1)
+
+    @property
+    def values(self) -> npt.NDArray[np.object_]:
+        """The rows' cells of each player, of shape (rows, players); None where missing, and of groups of columns."""
+        cells = np.full((len(self), len(self.players)), None, dtype=object)
+        for d, name in enumerate(self.players):
+            if name in self._rows.column_names:
+                cells[:, d] = [None if _missing(v) else v for v in self._rows.column(name).to_pylist()]
+        return cells
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Explanation:
+        """Some of the rows: an index, a slice, a mask or a list of indices, and after a comma an output by name or number."""
+        rows, output = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(output, str):
+            output = self._output(output)
+        if isinstance(output, (int, np.integer)):
+            output = slice(output, output + 1) if output >= 0 else slice(output, output + 1 or None)
+        places = np.arange(len(self))[rows]
+        places = np.atleast_1d(places)
+        cut = dict(
+            models=self._models if len(self._models) == 1 else self._models[output],
+            rows=self._rows.take(pa.array(places)),
+            data=_take(self.data, places),
+            outputs=self.outputs[output],
+            base=self.base[places][:, output],
+            prediction=self.prediction[places][:, output],
+            prediction_std=self.prediction_std[places][:, output],
+            probability=None if self.probability is None else self.probability[places][:, output],
+            mean=self.mean[places][:, output],
+            std=self.std[places][:, output],
+            row=self.row[places],
+        )
+        return Explanation(players=self.players, scale=self.scale, unknown=self.unknown, z=self.z, **cut)
+
+    def _output(self, output: str | None) -> int:
+        if output is None:
+            return 0
+        if output not in self.outputs:
+            raise ValueError(f"{output!r} is none of the outputs {self.outputs}")
+        return self.outputs.index(output)
+
+    # As tables.
+
+    def to_arrow(self) -> pa.Table:
+        """A table with a line for each row and output: the columns of ``psi explain -o x.arrow``."""
+        rows, outputs, _ = self.shape
+        columns: dict[str, Any] = {"row": np.repeat(self.row, outputs)}
+        if outputs > 1:
+            columns["output"] = np.tile(np.array(self.outputs, dtype=object), rows)
+        columns |= {"prediction": self.prediction.ravel(), "prediction_std": self.prediction_std.ravel()}
+        if self.probability is not None:
+            columns["probability"] = self.probability.ravel()
+        columns["base"] = self.base.ravel()
+        for d, name in enumerate(_mean_names(self.players)):
+            columns[name] = self.mean[:, :, d].ravel()
+            columns[f"{self.players[d]}__std"] = self.std[:, :, d].ravel()
+        return pa.table({name: pa.array(column) for name, column in columns.items()})
+
+    @property
+    def frame(self) -> Any:
+        """The table of :meth:`to_arrow` in the kind of the rows that were explained.
+
+        pandas (with their index), polars, pyarrow or numpy.
+        """
+        return self.to_pandas() if kind(self.data) == "pandas" else from_arrow(self.to_arrow(), self.data)
+
+    def to_pandas(self, layout: str = "wide") -> pandas.DataFrame:
+        """A data frame: ``wide`` with a line for each row and output, or ``long`` with one for each player too.
+
+        The index is that of the rows explained, if they have one.
+        """
+        import pandas as pd
+
+        rows, outputs, players = self.shape
+        if layout not in ("wide", "long"):
+            raise ValueError(f"layout is {layout!r}: it is wide or long")
+        if layout == "wide":
+            frame, times = self.to_arrow().to_pandas(), outputs
+        else:
+            times = outputs * players
+
+            def each(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:  # of a row, for each of its outputs
+                return np.repeat(cells, outputs, axis=0).ravel()
+
+            frame = pd.DataFrame(
+                {
+                    "row": np.repeat(self.row, times),
+                    "output": np.tile(np.repeat(np.array(self.outputs, dtype=object), players), rows),
+                    "player": np.tile(np.array(self.players, dtype=object), rows * outputs),
+                    "value": each(self.values),
+                    "observed": each(self.observed),
+                    "mean": self.mean.ravel(),
+                    "std": self.std.ravel(),
+                    "lower": self.lower.ravel(),
+                    "upper": self.upper.ravel(),
+                    "p_positive": self.p_positive.ravel(),
+                }
+            )
+        if isinstance(self.data, (pd.DataFrame, pd.Series)):
+            frame.index = self.data.index.repeat(times)
+        return frame
+
+    def importance(self) -> dict[str, float]:
+        """Mean size of each player's attributions over rows and outputs, the largest first."""
+        size = np.abs(self.mean).mean(axis=(0, 1)) if len(self) else np.zeros(len(self.players))
+        return {self.players[d]: float(size[d]) for d in np.argsort(-size, kind="stable")}
+
+    # As other things.
+
+    def to_shap(self) -> shap.Explanation:
+        """The same as a :class:`shap.Explanation`, for all of shap's plots.
+
+        Of one output, ``values`` is [rows, players] and ``base_values`` [rows]; of several, a last axis has the outputs. ``error_std``,
+        ``lower_bounds`` and ``upper_bounds`` hold the uncertainty; ``shap.plots.waterfall`` draws it. Of columns that are no numbers,
+        ``data`` has the place of the label in sorted order, and ``display_data`` the label.
+        """
+        import shap
+
+        one = len(self.outputs) == 1
+
+        def turned(array: Floats) -> Floats:
+            return array[:, 0] if one else np.moveaxis(array, 1, 2)
+
+        data, shown = _numeric(self._rows, self.players, self.unknown)
+        return shap.Explanation(
+            values=turned(self.mean),
+            base_values=self.base[:, 0] if one else self.base,
+            data=data,
+            display_data=shown,
+            feature_names=list(self.players),
+            output_names=None if one else list(self.outputs),
+            error_std=turned(self.std),
+            lower_bounds=turned(self.lower),
+            upper_bounds=turned(self.upper),
+        )
+
+    def interactions(self) -> Floats:
+        """Shapley interaction indices of all pairs, of shape (rows, outputs, players, players): symmetric, 0 on the diagonal.
+
+        Exact where the explanation is. They take rows × outputs × players² numbers: explain a sample if there are many rows.
+        """
+        count = len(self.players)
+        out = np.zeros((*self.shape, count))
+        for at, model in enumerate(self._models):
+            table = _plots.explain(model, self._rows, self.unknown, "--interactions")
+            known = _outputs(model)
+            here = [known.index(name) for name in self.outputs] if len(self._models) == 1 else [0]
+            column = table.column_names.index("base") + 1 + 2 * count
+            for a in range(count):
+                for b in range(a + 1, count):
+                    pair = _floats(table.column(column)).reshape(len(self), len(known))[:, here]
+                    out[:, at : at + len(here), a, b] = out[:, at : at + len(here), b, a] = pair
+                    column += 1
+        return out
+
+    def reasons(self, k: int = 3, output: str | None = None) -> list[list[Reason]]:
+        """Of each row, the at most k most important players whose interval holds no 0, the largest first.
+
+        ``str`` of a reason has the words of ``psi explain --reasons``. Of several outputs, the one with the highest prediction in
+        a row is explained unless one is named.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}: give a whole number from 1 up")
+        chosen = np.full(len(self), self._output(output)) if output is not None else self.prediction.argmax(axis=1)
+        observed = self.observed
+        columns = {n: self._rows.column(n) for n in self.players if n in self._rows.column_names}
+        return [self._reasons(i, int(chosen[i]), k, observed[i], columns) for i in range(len(self))]
+
+    def _reasons(self, i: int, output: int, k: int, observed: Bools, columns: dict[str, pa.ChunkedArray]) -> list[Reason]:
+        mean, std = self.mean[i, output], self.std[i, output]
+        sure = np.flatnonzero(observed & (np.abs(mean) > self.z * std))
+        sure = sure[np.argsort(-np.abs(mean[sure]), kind="stable")][:k]
+        write = _digits(np.maximum(np.abs(mean), self.z * std / 100))
+        out = []
+        for place, d in enumerate(sure):
+            name, size, reach = self.players[d], abs(mean[d]), self.z * std[d]
+            value = columns[name][i].as_py() if name in columns else None
+            said = name
+            if name in columns:
+                said += " missing" if _missing(value) else f" = {_text(value)}"
+            words = f"{said} {'raises' if mean[d] > 0 else 'lowers'} it by {write(size)} ({write(size - reach)} to {write(size + reach)})"
+            p = None
+            if place + 1 < len(sure):
+                after = sure[place + 1]
+                p = p_larger(mean[d], std[d], mean[after], std[after])
+                if p < 0.95:  # what is said to be so is at least so sure
+                    words += f"; {100 * p:.0f}% sure to outweigh the next"
+            out.append(Reason(name, value, float(mean[d]), float(mean[d] - reach), float(mean[d] + reach), p, words))
+        return out
+
+    @property
+    def plot(self) -> _plots.Plots:
+        """Pictures of these rows: ``e.plot.bar()``, ``e.plot.waterfall(row=3)``, … See :class:`Plots`."""
+        return _plots.Plots(self)
+
+    def report(self, path: str, *, y: Any = None, by: str | None = None) -> str:
+        """Writes all about the model and these rows to one HTML file, and returns its path.
+
+        With the true outcomes ``y`` it also says how well the rows are predicted. ``by`` names a column between whose values
+        importances are compared.
+        """
+        return _plots.report(self, path, y=y, by=by)
+
+    def __repr__(self) -> str:
+        rows, outputs, _ = self.shape
+        of = repr(self.outputs[0]) if outputs == 1 else f"{outputs} classes"
+        how = "exact Shapley values" if self.exact else "near Shapley values (learned head)"
+        first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} players, {how}, scale {self.scale}"
+        top = list(self.importance().items())[:5]
+        write = _digits(np.array([size for _, size in top]))
+        return first + "\nmean sizes: " + ", ".join(f"{name} {write(size)}" for name, size in top)
+
+    def _repr_html_(self) -> str:
+        if self._page is None:
+            self._page = _html.page(self)
+        return self._page
+
+
+def p_larger(mean_a: float, std_a: float, mean_b: float, std_b: float) -> float:
+    """P(|A| > |B|) of independent A ~ N(mean_a, std_a²) and B ~ N(mean_b, std_b²).
+
+    U = A + B and V = A − B are normal with correlation ρ = (std_a² − std_b²)/(std_a² + std_b²), and |A| > |B| where both have one
+    sign: 1 − Φ(h) − Φ(k) + 2 Φ₂(h, k; ρ), which Owen's T gives.
+    """
+    from scipy.special import ndtr, owens_t
+
+    if std_a == 0 and std_b == 0:
+        return (1 + np.sign(abs(mean_a) - abs(mean_b))) / 2
+    if std_b == 0:
+        return float(ndtr((mean_a - abs(mean_b)) / std_a) + ndtr((-mean_a - abs(mean_b)) / std_a))
+    if std_a == 0:
+        return 1 - p_larger(mean_b, std_b, mean_a, std_a)
+    both = std_a**2 + std_b**2
+    rho, root = (std_a**2 - std_b**2) / both, 2 * std_a * std_b / both
+    h, k = (mean_a + mean_b) / math.sqrt(both), (mean_a - mean_b) / math.sqrt(both)
+    if h == 0 and k == 0:
+        return 0.5 + math.asin(rho) / math.pi
+
+    def tail(x: float, y: float) -> float:
+        slope = (y - rho * x) / (x * root) if x != 0 else math.copysign(math.inf, y)
+        return float(owens_t(x, slope))
+
+    apart = 0 if h * k > 0 or (h * k == 0 and h + k >= 0) else 1
+    return 1 - apart - 2 * tail(h, k) - 2 * tail(k, h)
+
+
+def _outputs(model: Model) -> list[str]:
+    """What a model explains: of two classes the positive one alone."""
+    classes = model.classes
+    return [model.manifest["target"]] if not classes else classes[-1:] if len(classes) == 2 else classes
+
+
+def _mean_names(players: Sequence[str]) -> list[str]:
+    """Columns of the players' means: their own names, where no other column has them."""
+    taken = {"file", "row", "output", "prediction", "prediction_std", "probability", "base"} | {f"{p}__std" for p in players}
+    names = {p: p for p in players if p not in taken}
+    taken |= set(names)
+    for p in players:
+        name = p if p in names else f"{p}__mean"
+        while p not in names and name in taken:
+            name += "__mean"
+        names[p] = name
+        taken.add(name)
+    return [names[p] for p in players]
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    """Numbers of a column, NaN where there is none."""
+    return column.cast(pa.float64()).to_numpy().astype(np.float64, copy=False)
+
+
+def _take(data: Any, places: npt.NDArray[np.intp]) -> Any:
+    if hasattr(data, "iloc"):
+        return data.iloc[places]
+    return data.take(pa.array(places)) if isinstance(data, pa.Table) else data[places]
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _text(value: Any) -> str:
+    """A cell as a person reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        full = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        return full if len(full) <= 8 else f"{value:.6g}"
+    if isinstance(value, datetime.datetime):
+        moment = value if value.tzinfo is None else value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        whole = moment.isoformat().rstrip("0") if moment.microsecond else moment.isoformat()
+        return whole.removesuffix("T00:00:00") if moment.time() == datetime.time() else whole + "Z"
+    return str(value)
+
+
+def _digits(sizes: Floats) -> Any:
+    """How to write numbers so that the largest has three digits."""
+    largest = sizes.max(initial=0)
+    if not largest > 0:
+        return lambda v: f"{v:.3f}"
+    magnitude = math.floor(math.log10(largest))
+    if magnitude < -6 or magnitude > 8:
+        return lambda v: f"{v:.2e}"
+    return lambda v: f"{v:.{max(0, 2 - magnitude)}f}"
+
+
+def _numeric(
+    rows: pa.Table, players: Sequence[str], unknown: Sequence[str]
+) -> tuple[Floats, npt.NDArray[np.object_] | None]:
+    """Cells as numbers for shap's plots, NaN where missing; and as they are shown, if those are not the same."""
+    data = np.full((rows.num_rows, len(players)), np.nan)
+    shown = np.full(data.shape, "", dtype=object)
+    differ = False
+    for d, name in enumerate(players):
+        if name not in rows.column_names or name in unknown:
+            differ = True
+            continue
+        column = rows.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        of = column.type
+        if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
+            data[:, d] = _floats(column)
+            shown[:, d] = data[:, d]
+        elif pa.types.is_boolean(of):
+            data[:, d] = _floats(column.cast(pa.int8()))
+            shown[:, d] = ["missing" if v is None else v for v in column.to_pylist()]
+            differ = True
+        elif pa.types.is_temporal(of):
+            days = pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())
+            data[:, d] = _floats(days) / 86_400e6
+            shown[:, d] = ["missing" if v is None else v for v in column.to_pylist()]
+            differ = True
+        else:
+            texts = [None if _missing(v) else str(v) for v in column.to_pylist()]
+            place = {label: i for i, label in enumerate(sorted({t for t in texts if t is not None}))}
+            data[:, d] = [np.nan if t is None else place[t] for t in texts]
+            shown[:, d] = ["missing" if t is None else t for t in texts]
+            differ = True
+    return data, shown if differ else None

@@ -1,0 +1,34 @@
+"""What a notebook shows of an explanation: the viewer of psi report, inside the cell."""
+
+from __future__ import annotations
+
+import html
+import pathlib
+import tempfile
+from typing import TYPE_CHECKING
+
+from . import _plots
+
+if TYPE_CHECKING:
+    from ._explanation import Explanation
+
+# Rows of the page: it is saved in the notebook, and 200 rows of twelve columns are some 60 kB beside the viewer's 370.
+_ROWS = 200
+
+
+def page(e: Explanation) -> str:
+    """One line of words, and the viewer in a frame that reaches nothing outside it. It needs no network."""
+    words = html.escape(repr(e)).replace("\n", "<br>")
+    if len(e) == 0:
+        return f"<p>{words}</p>"
+    shown = e if len(e._models) == 1 else e[:, 0]
+    shown = shown if len(shown) <= _ROWS else shown[_plots.places(len(shown), _ROWS)]
+    with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
+        path = _plots.report(shown, pathlib.Path(directory, "report.html"))
+        document = pathlib.Path(path).read_text(encoding="utf-8")
+    note = "" if len(e) == len(shown) else f" The page below is of {len(shown)} of them, chosen at random."
+    note += "" if len(e._models) == 1 else f" It is of the output {html.escape(shown.outputs[0])!s}."
+    return (
+        f'<p>{words}{note}</p><iframe title="Explanation" sandbox="allow-scripts" loading="lazy" '
+        f'style="width:100%;height:42rem;border:1px solid #8884" srcdoc="{html.escape(document)}"></iframe>'
+    )

@@ -1,0 +1,224 @@
+"""Pictures and reports of rows: psi draws them, and they need no network and no other package."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from . import _psi
+
+if TYPE_CHECKING:
+    from ._explanation import Explanation
+    from ._model import Model
+
+# Rows that a picture is drawn of, at most, as psi plot has it: more change nothing that is seen.
+_ROWS = 5000
+_PAIR_ROWS = 500
+
+
+class Picture:
+    """A picture. Notebooks show it; :meth:`save` writes it as SVG, PNG or PDF.
+
+    ``title`` says what it shows, ``read`` how to read it, and ``exact`` how near its attributions are to Shapley values.
+    """
+
+    def __init__(self, kind: str, flags: list[str], since: pa.Table | None, rows: pa.Table, model: Model):
+        self._model, self._rows, self._since, self._kind, self._flags = model, rows, since, kind, flags
+        with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
+            path = pathlib.Path(directory, "picture.svg")
+            said = self._draw(path)
+            self.svg = path.read_text(encoding="utf-8")
+        self.kind, self.title, self.read, self.exact = kind, said["title"], said["read"], said["exact"]
+
+    def _draw(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+        with _files(self._model, self._rows, self._since) as (model, rows, since):
+            earlier = ["--since", since] if since else []
+            return _psi.run("plot", self._kind, model, rows, "-o", os.fspath(path), *earlier, *self._flags)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the picture to a file that ends in .svg, .png or .pdf."""
+        self._draw(path)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"{self.title}. {self.read} {self.exact}".strip()
+
+
+class Plots:
+    """Pictures of an explanation, as ``psi plot`` draws them.
+
+    All take ``z`` (intervals are mean ∓ z·std), ``dark`` (light on dark), ``most`` (players shown at most) and, of several
+    classes, ``output``. Pictures of many rows are drawn of 5,000 of them, at most, chosen at random and always the same.
+    """
+
+    def __init__(self, explanation: Explanation):
+        self._e = explanation
+
+    def bar(self, **options: Any) -> Picture:
+        """How much each column moves predictions."""
+        return self._many("bar", options)
+
+    def beeswarm(self, **options: Any) -> Picture:
+        """A dot for each row and column: attribution and value."""
+        return self._many("beeswarm", options)
+
+    def waterfall(self, row: int = 0, interactions: bool = False, **options: Any) -> Picture:
+        """One row, from the base to its prediction, with intervals.
+
+        ``interactions`` splits it into what columns do alone and what pairs do together.
+        """
+        return self._one("waterfall", row, options, ["--interactions"] if interactions else [])
+
+    def force(self, row: int = 0, **options: Any) -> Picture:
+        """One row, what pushes up against what pushes down."""
+        return self._one("force", row, options)
+
+    def ranking(self, row: int = 0, **options: Any) -> Picture:
+        """One row, the order of columns as doubt is granted to each."""
+        return self._one("ranking", row, options)
+
+    def dependence(self, column: str | None = None, color: str | None = None, **options: Any) -> Picture:
+        """What a column does by its value: the most important one unless it is named; ``color`` is a second column."""
+        if color is not None and column is None:
+            column = next(iter(self._e.importance()))
+        return self._many("dependence", options, _column(column, color))
+
+    def interaction(self, **options: Any) -> Picture:
+        """Which pairs of columns act together."""
+        return self._many("interaction", options, rows=_PAIR_ROWS)
+
+    def decision(self, **options: Any) -> Picture:
+        """How rows come to their predictions."""
+        return self._many("decision", options)
+
+    def heatmap(self, **options: Any) -> Picture:
+        """Attributions of many rows at once."""
+        return self._many("heatmap", options)
+
+    def groups(self, column: str, **options: Any) -> Picture:
+        """Importance by the values of a column."""
+        return self._many("groups", options, _column(column))
+
+    def drift(self, since: Explanation, **options: Any) -> Picture:
+        """What acts otherwise than in earlier rows."""
+        return self._many("drift", options, since=_sample(_known(since), _ROWS))
+
+    def _one(self, kind: str, row: int, options: dict[str, Any], flags: Sequence[str] = ()) -> Picture:
+        count = len(self._e)
+        if not -count <= row < count:
+            raise IndexError(f"row {row} of an explanation of {count} rows")
+        row %= count
+        if len(self._e.outputs) > 1 and options.get("output") is None:
+            options = {**options, "output": self._e.outputs[int(self._e.prediction[row].argmax())]}
+        return self._picture(kind, _known(self._e).slice(0, row + 1), options, [*flags, "--row", str(row)])
+
+    def _many(
+        self, kind: str, options: dict[str, Any], flags: Sequence[str] = (), rows: int = _ROWS, since: pa.Table | None = None
+    ) -> Picture:
+        return self._picture(kind, _sample(_known(self._e), rows), options, flags, since)
+
+    def _picture(
+        self, kind: str, rows: pa.Table, options: dict[str, Any], flags: Sequence[str], since: pa.Table | None = None
+    ) -> Picture:
+        e = self._e
+        options = {"z": e.z, **options}
+        given = [*flags, "--z", str(options.pop("z"))]
+        if options.pop("dark", False):
+            given.append("--dark")
+        if (most := options.pop("most", None)) is not None:
+            given += ["--most", str(most)]
+        output = options.pop("output", None)
+        if options:
+            raise TypeError(f"{kind} takes no {next(iter(options))!r}")
+        place = e._output(output)
+        if len(e._models) == 1 and e.scale == "score" and (output is not None or len(e.outputs) == 1):
+            given += ["--output", e.outputs[place]]
+        return Picture(kind, given, since, rows, e._models[place if len(e._models) > 1 else 0])
+
+
+def explain(model: Model, rows: pa.Table, unknown: Sequence[str], *flags: str) -> pa.Table:
+    """Explains rows by the program itself, for what its server does not answer."""
+    with _files(model, rows) as (path, data, _):
+        out = data + ".out.arrow"
+        missing = [f"--unknown={name}" for name in unknown]
+        _psi.run("explain", path, data, "-o", out, *missing, *flags)
+        return pa.ipc.open_file(out).read_all() if _is_file(out) else pa.ipc.open_stream(out).read_all()
+
+
+def report(e: Explanation, path: str | os.PathLike[str], *, y: Any = None, by: str | None = None) -> str:
+    """Writes what psi report makes of the rows."""
+    rows, path = _known(e), os.fspath(path)
+    if len(e._models) > 1:
+        raise ValueError("each output has a model of its own: report one of them, as in e[:, 'class'].report(…)")
+    model = e._models[0]
+    if y is not None:
+        target = np.asarray(y)
+        if len(target) != rows.num_rows:
+            raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows")
+        cells = pa.array(target.astype(str) if model.classes and target.dtype.kind not in "bOUST" else target, from_pandas=True)
+        rows = rows.append_column(model.manifest["target"], cells)
+    if by is not None and by not in rows.column_names:
+        from ._frames import to_arrow
+
+        rows = rows.append_column(by, to_arrow(e.data).column(by))
+    with _files(model, rows) as (file, data, _):
+        _psi.run("report", file, data, "-o", path, "--z", str(e.z), *(["--by", by] if by is not None else []))
+    return path
+
+
+def _column(*names: str | None) -> list[str]:
+    # A list for cobra: names that hold commas or quotes are quoted as in CSV.
+    given = [n for n in names if n is not None]
+    return ["--column", ",".join('"' + n.replace('"', '""') + '"' for n in given)] if given else []
+
+
+def _known(e: Explanation) -> pa.Table:
+    """The rows with what is unknown left out, for commands that take no --unknown."""
+    rows = e._rows
+    for name in e.unknown:
+        if name in e._models[0].manifest["missing_as_level"]:
+            raise ValueError(f"in {name!r} a missing cell is a value, so that pictures cannot take it for unknown: explain without unknown=")
+        if name in rows.column_names:
+            rows = rows.drop_columns([name])
+        rows = rows.append_column(name, pa.nulls(rows.num_rows, pa.float64()))
+    return rows
+
+
+def _sample(rows: pa.Table, most: int) -> pa.Table:
+    return rows if rows.num_rows <= most else rows.take(pa.array(places(rows.num_rows, most)))
+
+
+def places(count: int, most: int) -> npt.NDArray[np.intp]:
+    """Some of so many rows, drawn at random, always the same."""
+    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
+
+
+@contextlib.contextmanager
+def _files(model: Model, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
+    """The model and the rows as files, for the program."""
+    with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
+        path = pathlib.Path(directory, "model.psi")
+        path.write_bytes(model.data)
+        data = _write(pathlib.Path(directory, "rows.arrow"), rows)
+        yield str(path), data, None if since is None else _write(pathlib.Path(directory, "since.arrow"), since)
+
+
+def _write(path: pathlib.Path, rows: pa.Table) -> str:
+    with pa.ipc.new_file(str(path), rows.schema) as writer:
+        writer.write_table(rows.unify_dictionaries())
+    return str(path)
+
+
+def _is_file(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(6) == b"ARROW1"

@@ -1,0 +1,179 @@
+"""What an explanation holds, and what it turns into."""
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow as pa
+import pytest
+from explaining import random_table, target, trained
+
+from psishap._explanation import p_larger
+
+
+@pytest.fixture(scope="module", params=["regression", "multiclass"])
+def model(request, tmp_path_factory):
+    yield trained(tmp_path_factory.mktemp(request.param), request.param, 5)[0]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    x, _ = random_table(55, 30)
+    x.index = [f"id{i}" for i in range(len(x))]
+    return x
+
+
+def test_adds_up(model, rows):
+    e = model.explain(rows)
+    assert e.shape == (30, 3 if model.classes else 1, 6) and len(e) == 30
+    assert np.allclose(e.base + e.mean.sum(axis=2), e.prediction, atol=1e-5)
+    assert (e.lower <= e.mean).all() and (e.upper >= e.mean).all()
+    hidden = rows[["size", "town", "owned", "sold"]].isna().to_numpy()
+    assert (e.observed[:, [0, 2, 3, 4]] == ~hidden).all()
+    assert e.probability is None or np.allclose(e.probability.sum(axis=1), 1)
+
+
+def test_unknown(model, rows):
+    hidden = model.explain(rows, unknown=["town", "rooms"])
+    absent = model.explain(rows.drop(columns=["town", "rooms"]), unknown=["town", "rooms"])
+    gaps = model.explain(rows.assign(town=None, rooms=np.nan))
+    for e in (absent, gaps):
+        assert np.allclose(hidden.mean, e.mean, atol=1e-6)
+    assert not hidden.observed[:, [1, 2]].any()
+    assert hidden.interactions()[:, :, [1, 2]].any() == False  # noqa: E712
+    assert "Importance" in hidden.plot.bar().title
+
+
+def test_some_rows(model, rows):
+    e = model.explain(rows)
+    for key, want in ((3, [3]), (-1, [29]), (slice(2, 9, 3), [2, 5, 8]), ([4, 1], [4, 1]), (np.arange(30) % 7 == 0, range(0, 30, 7))):
+        part = e[key]
+        assert part.row.tolist() == list(want) and np.array_equal(part.mean, e.mean[list(want)])
+        assert part.data.index.tolist() == [f"id{i}" for i in want]
+        assert part.frame.index.unique().tolist() == part.data.index.tolist()
+    assert [len(r) for r in e][:2] == [1, 1]
+    assert np.array_equal(e[:4].interactions(), e.interactions()[:4])
+    last = e[:, e.outputs[-1]]
+    assert last.outputs == e.outputs[-1:] and np.array_equal(last.mean[:, 0], e.mean[:, -1])
+    assert np.array_equal(e[:, -1].prediction, last.prediction)
+    with pytest.raises(IndexError):
+        e[30]
+    with pytest.raises(ValueError, match="outputs"):
+        e[:, "nothing"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "numpy"])
+def test_kind_of_frame(model, rows, kind):
+    numeric = rows[["size", "rooms", "row"]].astype(float)
+    x = {"pandas": lambda: numeric, "polars": lambda: polars.from_pandas(numeric), "pyarrow": lambda: pa.Table.from_pandas(numeric, preserve_index=False)}
+    unknown = ["town", "owned", "sold"]
+    if kind == "numpy":
+        cells = np.full((30, 6), np.nan)
+        cells[:, [0, 1, 5]] = numeric.to_numpy()
+        e = model.explain(cells, unknown=unknown)
+        assert isinstance(e.frame, np.ndarray) and len(e.frame) == 30 * len(e.outputs)
+    else:
+        e = model.explain(x[kind](), unknown=unknown)
+        assert type(e.frame).__module__.startswith(kind)
+        assert list(e.frame.columns if kind != "pyarrow" else e.frame.column_names)[-2:] == ["row__mean", "row__std"]
+    assert np.array_equal(e[[5, 2]].mean, e.mean[[5, 2]]) and len(e[[5, 2]].data) == 2
+
+
+def test_long(model, rows):
+    e = model.explain(rows)
+    long = e.to_pandas("long")
+    assert len(long) == e.mean.size
+    one = long[(long["output"] == e.outputs[-1]) & (long["player"] == "town")]
+    assert np.array_equal(one["mean"], e.mean[:, -1, 2])
+    assert one["value"].fillna("").tolist() == rows["town"].fillna("").tolist()
+    assert one.index.tolist() == rows.index.tolist()
+    with pytest.raises(ValueError, match="wide or long"):
+        e.to_pandas("broad")
+
+
+def test_groups(tmp_path, rows):
+    model, _ = trained(tmp_path, "regression", 6, "--group=home=rooms,town")
+    e = model.explain(rows)
+    assert e.players == ["size", "home", "owned", "sold", "row"]
+    assert set(e.values[:, 1]) == {None}
+    assert np.isnan(e.to_shap().data[:, 1]).all()
+    assert all(r.value is None and r.words.startswith("home ") for row in e.reasons(5) for r in row if r.player == "home")
+    assert e.interactions().shape == (30, 1, 5, 5)
+
+
+def test_interaction_of_two(model, rows):
+    """In a game of two players, I = v(ab) − v(a) − v(b) + v() = 2 (φ_a − v(a) + v())."""
+    others = [c for c in model.players if c not in ("rooms", "town")]
+    both = model.explain(rows[:5], unknown=others)
+    alone = model.explain(rows[:5], unknown=[*others, "town"])
+    pair = both.interactions()[:, :, 1, 2]
+    assert np.allclose(pair, 2 * (both.mean[:, :, 1] - alone.mean[:, :, 1]), atol=1e-5) and pair.any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_p_larger(seed):
+    rng = np.random.default_rng(seed)
+    (a, b), (s, t) = rng.normal(size=2), rng.exponential(size=2)
+    if seed % 5 == 0:
+        a, b = [(0, 0), (a, -a), (a, a), (0, b)][seed // 5]
+    if seed in (1, 2):
+        s, t = (0, t) if seed == 1 else (s, 0)
+    n = 400_000
+    share = np.mean(np.abs(a + s * rng.normal(size=n)) > np.abs(b + t * rng.normal(size=n)))
+    assert abs(p_larger(a, s, b, t) - share) < 5 * np.sqrt(0.25 / n), (a, s, b, t)
+    assert p_larger(2, 0, -1, 0) == 1 and p_larger(1, 0, -1, 0) == 0.5
+
+
+def test_reasons(model, rows):
+    e = model.explain(rows)
+    for i, row in enumerate(e.reasons(2)):
+        c = int(e.prediction[i].argmax())
+        sure = [d for d in np.argsort(-np.abs(e.mean[i, c])) if e.observed[i, d] and e.lower[i, c, d] * e.upper[i, c, d] > 0]
+        assert [r.player for r in row] == [e.players[d] for d in sure[:2]]
+        for r, after in zip(row, row[1:]):
+            assert ("sure to outweigh" in str(r)) == (r.p_larger < 0.95) and abs(r.mean) >= abs(after.mean)
+    with pytest.raises(ValueError, match="1 up"):
+        e.reasons(0)
+
+
+def test_pickle(model, rows):
+    e = pickle.loads(pickle.dumps(model.explain(rows)))
+    assert e.plot.bar().svg.startswith("<?xml") and e.interactions().any()
+
+
+def test_words(model, rows):
+    first, second = repr(model.explain(rows)).splitlines()
+    assert "30 rows, 6 players, exact Shapley values" in first and second.startswith("mean sizes: ")
+
+
+def test_notebook(model, rows):
+    """The viewer lies in the cell, and loads nothing from anywhere."""
+    e = model.explain(pd.concat([rows] * 10))
+    page = e._repr_html_()
+    assert page is e._repr_html_() and "200 of them" in page
+    assert re.search(r'<iframe [^>]*sandbox="allow-scripts"[^>]*srcdoc="&lt;!doctype html&gt;', page)
+    assert not re.search(r"(src|href)=(&quot;|&#x27;)https?:", page) and len(page) < 700_000
+    assert "<p>" in e[:0]._repr_html_()
+
+
+def test_report(model, rows, tmp_path):
+    x, score = random_table(56, 120)
+    y = target(model.task, score)
+    path = model.explain(x).report(str(tmp_path / "r.html"), y=y, by="town")
+    page = open(path).read()
+    assert '"labelled":120' in page and '"by":{"column":"town"' in page
+    with pytest.raises(ValueError, match="y has 3"):
+        model.explain(x).report(str(tmp_path / "r.html"), y=y[:3])
+    other = model.explain(x.assign(wing="west")).report(str(tmp_path / "s.html"), by="wing")
+    assert '"by":{"column":"wing"' in open(other).read()
+
+
+def test_missing_as_level(tmp_path, rows):
+    model, _ = trained(tmp_path, "regression", 8, "--missing-as-level=town")
+    e = model.explain(rows)
+    assert e.observed[:, 2].all()
+    assert e.plot.bar().title
+    with pytest.raises(ValueError, match="'town'"):
+        model.explain(rows, unknown="town").plot.bar()

@@ -1,0 +1,156 @@
+"""Python, the program and its server give the same numbers."""
+
+import json
+import subprocess
+import urllib.request
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow as pa
+import pytest
+from explaining import random_table, trained
+
+from psishap import _psi
+
+ROWS = 40
+
+
+@pytest.fixture(scope="module", params=[("regression", 1), ("binary", 2), ("multiclass", 3)], ids=lambda p: f"{p[0]}-seed{p[1]}")
+def served(request, tmp_path_factory):
+    """A model, its file, and the address of a server that has it."""
+    task, seed = request.param
+    directory = tmp_path_factory.mktemp(task)
+    model, path = trained(directory, task, seed)
+    server = subprocess.Popen(
+        [_psi.program(), "serve", path, "--http", "127.0.0.1:0", "--grpc", "", "--metrics", "", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_psi.environment(),
+    )
+    address = json.loads(server.stdout.readline())["http"]
+    yield model, path, address, seed
+    server.terminate()
+    server.wait()
+    model.close()
+
+
+def of_document(document):
+    """Arrays of a psi.explanation/v1 document."""
+    outputs = [row["outputs"] for row in document["rows"]]
+
+    def number(name):
+        return np.array([[np.nan if o[name] is None else o[name] for o in row] for row in outputs])
+
+    def attribution(name):
+        return np.array([[[np.nan if a[name] is None else a[name] for a in o["attributions"]] for o in row] for row in outputs])
+
+    found = {name: number(name) for name in ("prediction", "prediction_std", "base", "probability")}
+    found |= {name: attribution(name) for name in ("mean", "std", "lower", "upper", "p_positive", "observed")}
+    return found
+
+
+def by_program(path, file, unknown):
+    return _psi.run("explain", path, str(file), *(f"--unknown={u}" for u in unknown))
+
+
+def by_server(address, x, unknown):
+    cells = x.astype(object).where(x.notna(), None).to_dict("records")
+    rows = [{k: v.isoformat() if isinstance(v, pd.Timestamp) else v for k, v in row.items()} for row in cells]
+    body = json.dumps({"rows": rows, "unknown": unknown}, default=lambda v: v.item()).encode()
+    request = urllib.request.Request(f"http://{address}/explain", body, {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request))
+
+
+@pytest.mark.parametrize("unknown", [[], ["town", "rooms"]], ids=["all", "unknown"])
+@pytest.mark.parametrize("draw", range(3))
+def test_same_numbers(served, tmp_path, draw, unknown):
+    model, path, address, seed = served
+    x, _ = random_table(100 * seed + draw, ROWS, unseen=True)
+    assert x.isna().any().sum() == 4 and (x["town"] == "Atlantis").any()
+    csv, arrow = tmp_path / "rows.csv", written(tmp_path / "rows.arrow", x)
+    x.to_csv(csv, index=False)
+    table = pa.Table.from_pandas(x, preserve_index=False)
+    categories = x.assign(town=x["town"].astype("category"))
+    asked = {kind: model.explain(frame, unknown=unknown) for kind, frame in (("pandas", x), ("category", categories), ("pyarrow", table), ("polars", polars.from_pandas(x)))}
+    said = {
+        "csv": by_program(path, csv, unknown),
+        "arrow": by_program(path, arrow, unknown),
+        "server": by_server(address, x, unknown),
+    }
+    e = asked["pandas"]
+    for name, document in said.items():
+        assert (document["outputs"], document["players"], document["head"], document["exact"], document["z"]) == (
+            e.outputs, e.players, e.head, e.exact, e.z,
+        )  # fmt: skip
+        assert document["rows"][0]["outputs"][0]["scale"] == e.scale
+        for array, want in of_document(document).items():
+            for kind, explanation in asked.items():
+                got = getattr(explanation, array)
+                if got is None:
+                    assert np.isnan(want).all()
+                    continue
+                if array == "observed":
+                    want = want[:, 0] if want.ndim == 3 else want
+                    assert (got == want).all(), (name, kind)
+                    continue
+                assert np.allclose(got, want, rtol=1e-6, atol=1e-6, equal_nan=True), (name, kind, array)
+
+
+def written(path, x):
+    """Rows in a file in Arrow."""
+    table = pa.Table.from_pandas(x, preserve_index=False)
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+    return str(path)
+
+
+def test_same_table(served, tmp_path):
+    """The frame has the columns and the numbers that the program writes."""
+    model, path, _, seed = served
+    x, _ = random_table(7 * seed, ROWS)
+    csv, out = tmp_path / "rows.csv", tmp_path / "out.arrow"
+    x.to_csv(csv, index=False)
+    _psi.run("explain", path, str(csv), "-o", str(out))
+    want = pa.ipc.open_file(str(out)).read_all() if out.read_bytes()[:6] == b"ARROW1" else pa.ipc.open_stream(str(out)).read_all()
+    got = model.explain(x).to_arrow()
+    assert got.column_names == want.column_names
+    for name in want.column_names:
+        a, b = got.column(name).to_pylist(), want.column(name).to_pylist()
+        assert a == b if name == "output" else np.allclose(a, b, rtol=1e-6, atol=1e-6), name
+
+
+def test_same_interactions(served, tmp_path):
+    model, path, _, seed = served
+    x, _ = random_table(9 * seed, 6)
+    x.to_csv(tmp_path / "rows.csv", index=False)
+    document = _psi.run("explain", path, str(tmp_path / "rows.csv"), "--interactions")
+    e = model.explain(x)
+    pairs = e.interactions()
+    assert pairs.shape == (6, len(e.outputs), 6, 6)
+    assert np.array_equal(pairs, np.swapaxes(pairs, 2, 3)) and not pairs[..., range(6), range(6)].any()
+    for i, row in enumerate(document["rows"]):
+        for c, output in enumerate(row["outputs"]):
+            for pair in output["interactions"]:
+                a, b = e.players.index(pair["a"]), e.players.index(pair["b"])
+                assert abs(pairs[i, c, a, b] - pair["value"]) < 1e-6
+    last = e[:, e.outputs[-1]].interactions()
+    assert np.allclose(last[:, 0], pairs[:, -1], atol=1e-12)
+
+
+def test_same_reasons(served, tmp_path):
+    """Words of reasons are those that the program shows."""
+    model, path, _, seed = served
+    x, _ = random_table(11 * seed, 8)
+    file = written(tmp_path / "rows.arrow", x)
+    e = model.explain(x, z=0.5)
+    shown = subprocess.run(
+        [_psi.program(), "explain", path, file, "--reasons", "3", "--z", "0.5", "--rows", f"0:{len(x)}"],
+        capture_output=True, text=True, check=True, env=_psi.environment() | {"COLUMNS": "400"},
+    ).stdout  # fmt: skip
+    words = " ".join(shown.split())
+    said = e.reasons(3)
+    for row in said:
+        for place, reason in enumerate(row, 1):
+            assert f"{place}. {reason}" in words, (str(reason), shown)
+    assert sum(map(len, said)) > 5
