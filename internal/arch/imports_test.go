@@ -57,8 +57,9 @@ var mayImport = map[string][]string{
 	"serve/internal/oip":           {"explain", "table", "serve/internal/oip/inference"},
 	"serve/internal/oip/inference": {},
 
-	"batch/internal/queue":         {},
-	"batch/internal/queue/cluster": {},
+	"batch/internal/queue":          {},
+	"batch/internal/queue/cluster":  {},
+	"batch/internal/queue/simulate": {"batch/internal/queue", "batch/internal/queue/cluster"},
 }
 
 // restricted reports what mayImport calls an imported path, if it speaks of it.

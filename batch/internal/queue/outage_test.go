@@ -32,13 +32,14 @@ func outage() time.Duration {
 	return 2 * time.Second
 }
 
-func killLeader(t *testing.T, c *cluster.Cluster) *cluster.Node {
+// killLeader kills the leader of the stream or, if it is named, of the consumer.
+func killLeader(t *testing.T, c *cluster.Cluster, consumer string) *cluster.Node {
 	t.Helper()
 	for {
-		leader, err := c.Leader(t.Context(), stream)
+		leader, err := c.Leader(t.Context(), stream, consumer)
 		if err == nil {
 			leader.Kill()
-			t.Logf("killed %s, the leader", leader)
+			t.Logf("killed %s, the leader of %s %s", leader, stream, consumer)
 			return leader
 		}
 		if t.Context().Err() != nil {
@@ -48,10 +49,10 @@ func killLeader(t *testing.T, c *cluster.Cluster) *cluster.Node {
 	}
 }
 
-// The stream's leader is killed twice, while units are put and while they are worked on, and comes back each time.
+// The leader of the stream is killed while units are put, and comes back; that of the consumer while they are worked on.
 func TestNothingIsLostWithTheLeader(t *testing.T) {
 	t.Parallel()
-	const n = 20000
+	const n = 6000
 	c := servers(t, 3)
 	o := Options{URL: c.URL(), AckWait: 2 * time.Second}
 	q := connect(t, o)
@@ -63,7 +64,7 @@ func TestNothingIsLostWithTheLeader(t *testing.T) {
 		i := 0
 		for body := range numbered(n) {
 			if i++; i == n/3 {
-				killed = killLeader(t, c)
+				killed = killLeader(t, c, "")
 			}
 			if !yield(body, nil) {
 				return
@@ -80,7 +81,7 @@ func TestNothingIsLostWithTheLeader(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		time.Sleep(time.Second)
-		killLeader(t, c)
+		killLeader(t, c, consumer)
 	})
 	w := work(t, o, "a", 8, 0)
 	all.Wait()

@@ -103,7 +103,7 @@ func Start(ctx context.Context, dir string, n int) (*Cluster, error) {
 // await waits until the cluster answers that it is ready for streams.
 func (c *Cluster) await(ctx context.Context) error {
 	for {
-		_, err := c.Leader(ctx, "ANY")
+		_, err := c.Leader(ctx, "ANY", "")
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil
 		}
@@ -115,8 +115,8 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// Leader is the server that leads a stream.
-func (c *Cluster) Leader(ctx context.Context, stream string) (*Node, error) {
+// Leader is the server that leads a stream or, if it is named, a consumer of the stream: that may be another one.
+func (c *Cluster) Leader(ctx context.Context, stream, consumer string) (*Node, error) {
 	connection, err := nats.Connect(c.URL(), nats.Timeout(time.Second))
 	if err != nil {
 		return nil, err
@@ -132,14 +132,22 @@ func (c *Cluster) Leader(ctx context.Context, stream string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.CachedInfo().Cluster != nil {
+	info := s.CachedInfo().Cluster
+	if consumer != "" {
+		w, err := s.Consumer(ctx, consumer)
+		if err != nil {
+			return nil, err
+		}
+		info = w.CachedInfo().Cluster
+	}
+	if info != nil {
 		for _, node := range c.Nodes {
-			if node.plan.Name == s.CachedInfo().Cluster.Leader {
+			if node.plan.Name == info.Leader {
 				return node, nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("the stream %s has no leader", stream)
+	return nil, fmt.Errorf("%s %s has no leader", stream, consumer)
 }
 
 // URL is where the servers are.
