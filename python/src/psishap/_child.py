@@ -5,29 +5,25 @@ from __future__ import annotations
 import atexit
 import collections
 import concurrent.futures
-import fcntl
 import http.client
 import io
 import itertools
 import json
 import os
-import pathlib
-import shutil
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 import urllib.parse
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import _psi
+from ._directory import Directory
 
 ARROW = "application/vnd.apache.arrow.stream"
 
@@ -58,9 +54,8 @@ class _Process:
     """
 
     def __init__(self, model: bytes):
-        _sweep()
-        self.directory = _directory()
-        self._lock = _locked(self.directory / "lock")
+        self._directory = Directory()
+        self.directory = self._directory.path
         self.socket = str(self.directory / "socket")
         self.connections: list[_Connection] = []
         path = self.directory / "model.psi"
@@ -94,9 +89,10 @@ class _Process:
 
     def forget(self) -> None:
         """Called in a process that was forked: the server is not this one's, and must not be kept alive by it."""
-        for pipe in (self.popen.stdin, self.popen.stdout, self._lock, *(c.sock for c in self.connections)):
+        for pipe in (self.popen.stdin, self.popen.stdout, *(c.sock for c in self.connections)):
             if pipe is not None:
                 pipe.close()
+        self._directory.forget()
         self.popen.returncode = 0  # it is no child of this process
 
     def end(self) -> None:
@@ -109,36 +105,7 @@ class _Process:
             self.popen.kill()
             self.popen.wait()
         self.popen.stdout.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
-        self._lock.close()
-
-
-def _directory() -> pathlib.Path:
-    """A directory that nobody else can look into. The path of a socket has 107 bytes at most."""
-    path = tempfile.mkdtemp(prefix="psishap-")
-    if len(os.fsencode(path)) > 90:
-        os.rmdir(path)
-        path = tempfile.mkdtemp(prefix="psishap-", dir="/tmp")
-    return pathlib.Path(path)
-
-
-def _locked(path: pathlib.Path) -> IO[bytes]:
-    file = open(path, "wb")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return file
-
-
-def _sweep() -> None:
-    """Removes the directories of processes that were killed: nobody holds their locks."""
-    for path in pathlib.Path(tempfile.gettempdir()).glob("psishap-*/lock"):
-        try:
-            state = path.stat()
-            if state.st_uid != os.getuid() or time.time() - state.st_mtime < 60:  # it may be about to be locked
-                continue
-            with _locked(path):
-                shutil.rmtree(path.parent, ignore_errors=True)
-        except OSError:
-            continue
+        self._directory.remove()
 
 
 class Child:

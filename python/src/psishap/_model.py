@@ -7,7 +7,6 @@ import hashlib
 import os
 import pathlib
 import statistics
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from . import _psi
 from ._child import Child, asking
+from ._directory import Directory
 from ._frames import Frame, to_arrow
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class Model:
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
         """What ``psi inspect --json`` says: schema, settings, metrics, audit and provenance."""
-        with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
-            path = pathlib.Path(directory, "model.psi")
+        with Directory() as directory:
+            path = directory / "model.psi"
             path.write_bytes(self._data)
             return _psi.run("inspect", str(path))
 

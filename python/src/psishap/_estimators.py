@@ -1,0 +1,273 @@
+"""Estimators of scikit-learn."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _frames
+from ._frames import Frame
+from ._model import Model
+from ._psi import PsiError
+from ._training import train
+
+if TYPE_CHECKING:
+    from ._explanation import Explanation
+
+
+class _Psi(BaseEstimator):
+    def __init__(
+        self,
+        *,
+        head: str = "exact",
+        members: int = 1,
+        steps: int | None = None,
+        validation_fraction: float = 0.1,
+        validation_by: str | None = None,
+        time_budget: float | None = None,
+        categorical: Sequence[str | int] | None = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        missing: Sequence[str] | None = None,
+        missing_as_level: Sequence[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool | None = None,
+    ):
+        self.head = head
+        self.members = members
+        self.steps = steps
+        self.validation_fraction = validation_fraction
+        self.validation_by = validation_by
+        self.time_budget = time_budget
+        self.categorical = categorical
+        self.groups = groups
+        self.missing = missing
+        self.missing_as_level = missing_as_level
+        self.settings = settings
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _checked(self, X: Frame, *, fitting: bool) -> Frame:
+        """X as scikit-learn wants it to be: of the right names and number of columns; an array of finite numbers or texts."""
+        if _frames.kind(X) != "numpy":
+            if hasattr(X, "collect"):  # a lazy frame of polars
+                X = X.collect()
+            validate_data(self, X, reset=fitting, skip_check_array=True)
+            if fitting and X.shape[0] < 2:
+                raise PsiError(f"there is {X.shape[0]} sample", "a minimum of 2 is required")
+            if fitting and X.shape[1] < 1:
+                raise PsiError("there are 0 feature(s)", "a minimum of 1 is required")
+            return X
+        texts = getattr(X, "dtype", None) == object and any(isinstance(cell, str) for cell in np.ravel(X))
+        return validate_data(
+            self,
+            X,
+            reset=fitting,
+            dtype=None if texts or getattr(getattr(X, "dtype", None), "kind", "") in "US" else "numeric",
+            ensure_all_finite=False if texts else "allow-nan",
+            ensure_min_samples=2 if fitting else 1,
+        )
+
+    def _fit(self, X: Frame, y: pa.Array, name: str, sample_weight: Any, arguments: list[str]) -> Model:
+        table = _frames.to_arrow(X)
+        target = _free(name, table)
+        table = table.append_column(target, y)
+        arguments = [*arguments, "--target", target, *self._flags(table)]
+        if sample_weight is not None:
+            weight = _free("weight", table)
+            table = table.append_column(weight, pa.array(_check_sample_weight(sample_weight, X, dtype=np.float64)))
+            arguments += ["--weight", weight]
+        return Model(train(table, arguments, self.verbose))
+
+    def _flags(self, table: pa.Table) -> list[str]:
+        """The parameters as flags of psi train."""
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        flags = ["--seed", str(seed), "--head", self.head, "--members", str(self.members)]
+        flags += ["--validation-fraction", str(self.validation_fraction)]
+        if self.validation_by is not None:
+            flags += ["--validation-by", self.validation_by]
+        if self.time_budget is not None:
+            flags += ["--time-budget", f"{self.time_budget}s"]
+        for column in self.categorical if self.categorical is not None else ():
+            flags += ["--categorical", _quoted(table.column_names[column] if isinstance(column, (int, np.integer)) else column)]
+        for group, columns in (self.groups or {}).items():
+            flags += ["--group", f"{group}={','.join(map(_quoted, columns))}"]
+        for text in self.missing if self.missing is not None else ():
+            flags += ["--missing", text]
+        for column in self.missing_as_level if self.missing_as_level is not None else ():
+            flags += ["--missing-as-level", _quoted(column)]
+        settings = dict(self.settings or {})
+        if self.steps is not None:  # what comes after the mean is cut with it
+            half = max(1, self.steps // 2)
+            settings = {"steps": self.steps, "refit_steps": half, "polish_steps": half, "spread_steps": half, **settings}
+        for key, value in settings.items():
+            flags += ["--set", f"{key}={value}"]
+        return flags
+
+    @property
+    def _fitted(self) -> Model:
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def explain(
+        self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: Any = None
+    ) -> Explanation:
+        """Predictions of the rows of X and every column's part in them; see :meth:`Model.explain`."""
+        model = self._fitted
+        if unknown is None:
+            X = self._checked(X, fitting=False)
+        return model.explain(X, unknown=unknown, z=z, output=None if output is None else str(output))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file, which ``psi`` and :func:`load` read."""
+        pathlib.Path(path).write_bytes(self._fitted.data)
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    head : {"exact", "learned"}
+        With the exact head attributions are the model's Shapley values; with the learned one they come near them.
+    members : int
+        Networks to train and average.
+    steps : int, optional
+        Training steps of the mean; without it they depend on the size of the table.
+    validation_fraction : float
+        Share of the rows that the best weights are chosen by.
+    validation_by : str, optional
+        Column, such as a patient's number, whose rows stay together in training or validation. It is no input.
+    time_budget : float, optional
+        Seconds that fit may take.
+    categorical : list of str or int, optional
+        Columns that are categories though they look like numbers. Texts and pandas' categories always are.
+    groups : dict of str to list of str, optional
+        Columns that are one player, with one attribution.
+    missing : list of str, optional
+        Texts that mean that a cell is missing.
+    missing_as_level : list of str, optional
+        Columns in which a missing cell is a value of its own, such as "never asked".
+    settings : dict, optional
+        Further settings, those that ``psi train --help-config`` lists.
+    random_state : int, RandomState instance or None
+        An integer is psi's seed: it gives one model, to the byte, on one machine.
+    verbose : bool, optional
+        True tells what psi tells, False nothing; None shows a progress bar on a terminal and in a notebook.
+
+    Attributes
+    ----------
+    model_ : Model
+        What was learned.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        If X had names.
+"""
+
+
+class PsiRegressor(RegressorMixin, _Psi):
+    __doc__ = f"""Predicts a number, its uncertainty, and every column's part in it.
+
+    >>> model = PsiRegressor(random_state=0).fit(X, y)  # doctest: +SKIP
+    >>> model.explain(X).to_pandas()  # doctest: +SKIP
+    {_PARAMETERS}"""
+
+    def fit(self, X: Frame, y: Any, sample_weight: Any = None) -> PsiRegressor:
+        """Learns to predict y from X. Cells of X may be missing. Ctrl-C ends it with the best model so far."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        name = _name(y)
+        X = self._checked(X, fitting=True)
+        y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        self.model_ = self._fit(X, pa.array(y), name, sample_weight, ["--task", "regression"])
+        return self
+
+    def predict(self, X: Frame) -> npt.NDArray[np.float64]:
+        """The expected number of each row."""
+        model = self._fitted
+        return model.predict(self._checked(X, fitting=False))
+
+    def predict_interval(self, X: Frame, level: float = 0.9) -> npt.NDArray[np.float64]:
+        """Lower and upper bound [rows, 2] between which a row's number lies with the probability ``level``."""
+        model = self._fitted
+        return model.predict_interval(self._checked(X, fitting=False), level)
+
+
+class PsiClassifier(ClassifierMixin, _Psi):
+    __doc__ = f"""Predicts classes with their probabilities, and every column's part in them.
+
+    >>> model = PsiClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
+    >>> model.explain(X).to_pandas()  # doctest: +SKIP
+    {_PARAMETERS}
+    classes_ : ndarray
+        The labels, in the order of predict_proba's columns.
+"""
+
+    def fit(self, X: Frame, y: Any, sample_weight: Any = None) -> PsiClassifier:
+        """Learns which class rows of X are of. Cells of X may be missing. Ctrl-C ends it with the best model so far."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        name = _name(y)
+        X = self._checked(X, fitting=True)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        check_consistent_length(X, y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise PsiError(f"y has one class, {classes[0]!r}", "give rows of two classes at least")
+        labels = [str(c) for c in classes]
+        if len(set(labels)) < len(labels):
+            raise PsiError("two classes are written alike", "give labels of one type")
+        arguments = ["--task", "multiclass"]
+        if len(classes) == 2:
+            arguments = ["--task", "binary", "--positive", labels[1]]
+        self.model_ = self._fit(X, pa.array(labels).take(pa.array(codes)), name, sample_weight, arguments)
+        self.classes_ = classes
+        return self
+
+    def predict_proba(self, X: Frame) -> npt.NDArray[np.float64]:
+        """Probabilities [rows, classes], in the order of ``classes_``."""
+        model = self._fitted
+        found = model.predict_proba(self._checked(X, fitting=False))
+        order = [model.classes.index(str(c)) for c in self.classes_]
+        return found[:, order]
+
+    def predict(self, X: Frame) -> npt.NDArray[Any]:
+        """The likeliest class of each row."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
+
+
+def _name(y: Any) -> str:
+    """What the target is called: the name of a series, or y."""
+    name = getattr(y, "name", None)
+    return str(name) if isinstance(name, str) and name else "y"
+
+
+def _free(name: str, table: pa.Table) -> str:
+    while name in table.column_names:
+        name += "_"
+    return name
+
+
+def _quoted(name: str) -> str:
+    """A name as a list of names has it: lists are read as lines of CSV."""
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
