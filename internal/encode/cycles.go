@@ -20,10 +20,10 @@ const (
 // the sine and the cosine of each angle, in that order.
 const CyclicParts = 2 * periods
 
-const (
-	daySeconds = 24 * 60 * 60
-	lastSecond = 1e12 // beyond it, no calendar that people write has a date
-)
+const daySeconds = 24 * 60 * 60
+
+// LastSecond is where calendars end: beyond it, none that people write has a date.
+const LastSecond = 1e12
 
 // place is where an instant lies in each period: as a number that is the same wherever
 // people would say so (9 o'clock, a Monday, the 31st, the 1st of July), and as the part of
@@ -37,7 +37,7 @@ type place struct {
 
 // placeOf finds an instant, given in Unix seconds, in the calendar.
 func placeOf(seconds float64) (at place, ok bool) {
-	if !(math.Abs(seconds) <= lastSecond) {
+	if !(math.Abs(seconds) <= LastSecond) {
 		return place{}, false
 	}
 	day := math.Floor(seconds / daySeconds)

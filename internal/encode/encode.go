@@ -175,8 +175,8 @@ func (p *Player) checkKind(c *table.Column) error {
 	}
 }
 
-// farthest bounds standardised values: a sentinel such as 1e308 must not become infinite.
-const farthest = 1e6
+// Farthest bounds standardised values: a sentinel such as 1e308 must not become infinite.
+const Farthest = 1e6
 
 func (p *Player) encodeNumbers(c *table.Column, b *Batch, d int) {
 	for i, v := range c.Numbers {
@@ -184,7 +184,7 @@ func (p *Player) encodeNumbers(c *table.Column, b *Batch, d int) {
 		switch {
 		case c.Observed[i]:
 			cell[0] = float32(position(p.Edges, v))
-			cell[1] = float32(max(-farthest, min(farthest, (v-p.Centre)/p.Scale)))
+			cell[1] = float32(max(-Farthest, min(Farthest, (v-p.Centre)/p.Scale)))
 		case p.Gap:
 			cell[0] = GapPosition
 		}

@@ -79,7 +79,7 @@ func (t Target) standardised(y *table.Column) func(row int) (float32, error) {
 		if !finite(v) {
 			return 0, notFinite(y, row)
 		}
-		return float32(max(-farthest, min(farthest, (v-t.Mean)/t.Std))), nil
+		return float32(max(-Farthest, min(Farthest, (v-t.Mean)/t.Std))), nil
 	}
 }
 

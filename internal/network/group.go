@@ -23,11 +23,8 @@ func (in Inputs) PerPlayer(x *Node) *Node {
 	if in.Groups == nil {
 		return x
 	}
-	dims := x.Shape().Dimensions
-	flat := Reshape(x, -1, in.Columns())
-	sums := Dot(flat, in.membership(x)).Product()
-	out := append(append([]int{}, dims[:len(dims)-1]...), in.Players())
-	return Reshape(sums, out...)
+	axes := "abc"[:x.Rank()-1]
+	return Einsum(axes+"j,jp->"+axes+"p", x, in.membership(x))
 }
 
 // ColumnsOf are masks of columns [B, P, D] for masks of players [B, P, players] and

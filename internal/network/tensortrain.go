@@ -87,9 +87,8 @@ func (c car) step(times func(x, a *Node) *Node, x, presence *Node) (next, gained
 }
 
 func (g trainGame) Value(mask *Node) *Node {
-	b, p := mask.Shape().Dim(0), mask.Shape().Dim(1)
-	start := InsertAxes(g.left, 0, 0)
-	x, none := BroadcastToDims(start, b, p, g.Rank, g.Channels), start
+	x := InsertAxes(g.left, 0, 0) // the same for all rows and coalitions, until the first player
+	none := x
 	for _, c := range g.cars {
 		x, _ = c.step(fromLeft, x, presenceOf(mask, c.player))
 		none = Add(none, fromLeft(none, c.base))
@@ -128,7 +127,7 @@ func (g trainGame) integrate(mask, pivot *Node, nodes int) *Node {
 	scaled, whole, weight := perNode(t), perNode(one), perNode(omega)
 
 	lefts := make([]*Node, d) // aᵀ A_0 … A_{i−1} as [B, X, r, M]
-	left := BroadcastToDims(InsertAxes(g.left, 0, 0), b, p*nodes, r, m)
+	left := InsertAxes(g.left, 0, 0)
 	for i, car := range g.cars {
 		lefts[i] = left
 		next, gained := car.step(fromLeft, left, presenceOf(scaled, car.player))
@@ -136,7 +135,7 @@ func (g trainGame) integrate(mask, pivot *Node, nodes int) *Node {
 	}
 	phi := make([]*Node, d)
 	right := TransposeAllAxes(g.right, 2, 0, 1) // [C, r, M]
-	right = Reshape(BroadcastToDims(InsertAxes(right, 0, 0), b, p*nodes, c, r, m), b, p*nodes*c, r, m)
+	right = Reshape(BroadcastToDims(InsertAxes(right, 0, 0), 1, p*nodes, c, r, m), 1, p*nodes*c, r, m)
 	perOutput := func(presence *Node) *Node { // [B, X, 1, 1] → [B, X·C, 1, 1]
 		return Reshape(BroadcastToDims(presence, b, p*nodes, c, 1), b, p*nodes*c, 1, 1)
 	}

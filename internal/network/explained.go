@@ -1,0 +1,11 @@
+package network
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Explain is what Explained holds, as nodes: f(x_S) [B, 1, C], σ_d [B, C, players], h² [B, 1, C] and f_d [B, 1, C, players], of
+// rows with masks [B, 1, D].
+func (f *Forward) Explain(mask *Node, nodes int) (value, std, hidden, attributions *Node) {
+	return f.Value(mask), f.n.Inputs.playerStd(f.Std(mask)), f.HiddenVariance(mask), f.Attributions(mask, nodes)
+}
