@@ -1,0 +1,64 @@
+package psi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/onnx"
+)
+
+// ExportONNX writes the model as one ONNX graph. Its inputs are the model's columns, one tensor [n] each: float64 with NaN for
+// a missing cell, or text with "" for one. Its outputs are what a server's are: prediction, prediction_std, base and, of classes,
+// probability [n, outputs], attribution_mean and attribution_std [n, outputs, players], those of mode fast. It needs the onnx
+// backend, on whatever backend the model runs.
+func (m *Model) ExportONNX(w io.Writer) error {
+	config := m.net.Config
+	config.Inputs.Groups = networkGroups(m.own.players, m.places)
+	units := onnx.Units{Unit: m.unit(), Base: m.bases(), Noise: m.own.NoiseVariance(), Probability: m.classes()}
+	if !m.classes() {
+		units.Noise = []float64{m.manifest.Calibration.Noise}
+	}
+	about, err := m.about()
+	if err != nil {
+		return err
+	}
+	file := onnx.Model{
+		Network: config, Members: m.members, Units: units,
+		Encoder: m.manifest.Encoder, Columns: m.places, Places: m.own.places, Missing: m.manifest.Missing,
+		Name: "psi", Version: Version, About: about,
+	}
+	content, err := file.Bytes()
+	if err != nil {
+		return fmt.Errorf("export to ONNX: %w", err)
+	}
+	_, err = w.Write(content)
+	return err
+}
+
+// about is what an exported file says of the model, lists as JSON.
+func (m *Model) about() (map[string]string, error) {
+	about := map[string]string{
+		"model": m.Digest(), "task": string(m.manifest.Task), "target": m.manifest.Target, "head": m.Head(), "scale": string(m.scale()), "units": m.unitWords(),
+	}
+	for key, list := range map[string]any{"outputs": m.outputNames(), "players": m.Players(), "classes": m.manifest.Classes(), "base": m.bases()} {
+		text, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		about[key] = string(text)
+	}
+	return about, nil
+}
+
+// unitWords says what predictions and attributions are measured in.
+func (m *Model) unitWords() string {
+	switch m.scale() {
+	case explain.Logit:
+		return "log odds of " + m.outputNames()[0]
+	case explain.Score:
+		return "scores of classes, which add up to 0"
+	}
+	return "those of " + m.manifest.Target
+}

@@ -1,0 +1,111 @@
+package onnx
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/link"
+	"github.com/psi-shapley/psi/internal/network"
+)
+
+// Units put what a network says into those of its model.
+type Units struct {
+	Unit        float64   // of the network, in the model's
+	Base        []float64 // φ_0 [C]
+	Noise       []float64 // σ_0² [C], in the network's units, as calibrated
+	Probability bool      // outputs are scores of classes
+}
+
+// answer is what members say together, in the network's units and float64.
+type answer struct {
+	value, variance, hidden *Node // [n, C]; variance has σ_0², Σ_d σ_d², h² and that of the members' values
+	mean, std               *Node // [n, C, players]
+}
+
+// ask joins what the members say of rows as network.Ensemble does.
+func (m *Model) ask(members []*network.Forward, observed *Node) answer {
+	mask := InsertAxes(observed, 1)
+	var values, squares, hidden, means []*Node
+	for i, f := range members {
+		value, std, h, mean := f.Explain(mask, m.Members[i].Nodes)
+		values, hidden = append(values, double(Squeeze(value, 1))), append(hidden, double(Squeeze(h, 1)))
+		squares, means = append(squares, Square(double(std))), append(means, double(Squeeze(mean, 1)))
+	}
+	square := meanOf(squares)
+	a := answer{value: meanOf(values), hidden: meanOf(hidden), mean: meanOf(means), std: Sqrt(square)}
+	a.variance = Add(Add(ReduceSum(square, -1), a.hidden), Const(square.Graph(), [][]float64{m.Units.Noise}))
+	if n := float64(len(values)); n > 1 {
+		var apart []*Node
+		for _, v := range values {
+			apart = append(apart, Square(Sub(v, a.value)))
+		}
+		a.variance = Add(a.variance, MulScalar(meanOf(apart), n/(n-1)))
+	}
+	return a
+}
+
+func meanOf(list []*Node) *Node {
+	sum := list[0]
+	for _, x := range list[1:] {
+		sum = Add(sum, x)
+	}
+	return DivScalar(sum, float64(len(list)))
+}
+
+// output is one of a graph's.
+type output struct {
+	name      string
+	perPlayer bool // [n, C, players], else [n, C]
+}
+
+// outputs are named as a server's are, in the order of results.
+func (u *Units) outputs() []output {
+	all := []output{{"prediction", false}, {"prediction_std", false}, {"base", false}, {"attribution_mean", true}, {"attribution_std", true}}
+	if u.Probability {
+		all = append(all, output{"probability", false})
+	}
+	return all
+}
+
+// results are the outputs, in float32. Players come in the order of places.
+func (u *Units) results(a answer, places []int) []*Node {
+	bases := BroadcastLike(Const(a.value.Graph(), [][]float64{u.Base}), a.value)
+	score := Add(bases, MulScalar(a.value, u.Unit))
+	variance := MulScalar(MaxScalar(a.variance, 0), u.Unit*u.Unit)
+	all := []*Node{score, Sqrt(variance), bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
+	if u.Probability { // over what a row lacks, scores are averaged already
+		all = append(all, probabilities(score, MaxScalar(Sub(variance, MulScalar(a.hidden, u.Unit*u.Unit)), 0)))
+	}
+	for i, x := range all {
+		all[i] = float(x)
+	}
+	return all
+}
+
+// ordered takes players, on the last axis of x [n, C, players], in the order of places.
+func ordered(x *Node, places []int) *Node {
+	same := true
+	index := make([][]int32, len(places))
+	for k, j := range places {
+		index[k] = []int32{int32(j)}
+		same = same && k == j
+	}
+	if same {
+		return x
+	}
+	first := TransposeAllAxes(x, 2, 0, 1)
+	return TransposeAllAxes(Gather(first, Const(x.Graph(), index)), 1, 2, 0)
+}
+
+// probabilities are those of link: LogisticNormal of one score, SoftmaxNormal of more.
+func probabilities(score, variance *Node) *Node {
+	if score.Shape().Dim(-1) == 1 {
+		z, w := link.Nodes()
+		u := Add(score, Mul(Sqrt(variance), Const(score.Graph(), [][]float64{z}))) // [n, nodes]
+		return MinScalar(ReduceAndKeep(Mul(Sigmoid(u), Const(score.Graph(), [][]float64{w})), ReduceSum, -1), 1)
+	}
+	shrunk := Div(score, Sqrt(AddScalar(MulScalar(ReduceAndKeep(variance, ReduceMean, -1), math.Pi/8), 1)))
+	e := Exp(Sub(shrunk, ReduceAndKeep(shrunk, ReduceMax, -1)))
+	return Div(e, ReduceAndKeep(e, ReduceSum, -1))
+}

@@ -1,0 +1,161 @@
+package onnx
+
+import (
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/table"
+)
+
+// What the graph is given for a category's cell: 0 for a label that has no row of its own, 1 and up for those that have, in
+// their order, and gapCode for a missing cell.
+const gapCode = -1
+
+// cells are the columns in the encoder's order, each [n]: numbers as float64 with NaN for a missing one, categories as int64 codes.
+type cells []*Node
+
+// encoded is what Encoder.Encode writes of cells: rows, and which of them are observed [n, D].
+func encoded(e *encode.Encoder, missing []float64, c cells) (rows network.Rows, observed *Node) {
+	var seen []*Node
+	if n := e.Numeric(); n > 0 {
+		players, x := e.Players[:n], beside(c[:n])
+		gone := NotEqual(x, x) // NaN: the engine has no operator for it
+		for _, v := range missing {
+			gone = LogicalOr(gone, LogicalAnd(Equal(x, Const(x.Graph(), v)), ofKindNumber(players, x)))
+		}
+		x = Where(gone, ScalarZero(x.Graph(), x.DType()), MinScalar(MaxScalar(x, -math.MaxFloat64), math.MaxFloat64))
+		rows.Numbers = numbers(players, x, gone)
+		seen = append(seen, orGap(players, gone))
+		if t := e.Times(); t > 0 {
+			rows.Cycles = cycles(players[n-t:], columns(x, n-t, n), columns(gone, n-t, n))
+		}
+	}
+	if players := e.Players[e.Numeric():]; len(players) > 0 {
+		codes := ConvertDType(beside(c[e.Numeric():]), dtypes.Int32)
+		gone := LessThan(codes, ScalarZero(codes.Graph(), codes.DType()))
+		rows.Codes = embeddingRows(e, codes, gone)
+		seen = append(seen, orGap(players, gone))
+	}
+	return rows, Concatenate(seen, 1)
+}
+
+// beside puts columns [n] next to each other: [n, columns].
+func beside(columns []*Node) *Node {
+	each := make([]*Node, len(columns))
+	for i, c := range columns {
+		each[i] = InsertAxes(c, -1)
+	}
+	return Concatenate(each, 1)
+}
+
+func columns(x *Node, from, to int) *Node { return Slice(x, AxisRange(), AxisRange(from, to)) }
+
+// perPlayer is a constant [1, players].
+func perPlayer[T float32 | float64 | int32 | bool](like *Node, players []encode.Player, of func(k int, p *encode.Player) T) *Node {
+	row := make([]T, len(players))
+	for k := range players {
+		row[k] = of(k, &players[k])
+	}
+	return Const(like.Graph(), [][]T{row})
+}
+
+func as(dtype dtypes.DType, x *Node) *Node { return ConvertDType(x, dtype) }
+
+func float(x *Node) *Node  { return as(dtypes.Float32, x) }
+func double(x *Node) *Node { return as(dtypes.Float64, x) }
+
+// one is 1 if yes, else 0.
+func one[T float32 | int32](yes bool) T {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// orGap is 1 where a cell is not gone, or being gone is a level of its own.
+func orGap(players []encode.Player, gone *Node) *Node {
+	levels := perPlayer(gone, players, func(_ int, p *encode.Player) float32 { return one[float32](p.Gap) })
+	return Max(OneMinus(float(gone)), levels)
+}
+
+// numbers are positions among the bins and standardised values [n, numeric, 2] of cells x, which are 0 where they are gone.
+func numbers(players []encode.Player, x, gone *Node) *Node {
+	centre := perPlayer(x, players, func(_ int, p *encode.Player) float64 { return p.Centre })
+	scale := perPlayer(x, players, func(_ int, p *encode.Player) float64 { return p.Scale })
+	value := ClipScalar(Div(Sub(x, centre), scale), -encode.Farthest, encode.Farthest)
+	gap := perPlayer(x, players, func(_ int, p *encode.Player) float32 { return encode.GapPosition * one[float32](p.Gap) })
+	none := float(gone)
+	position := Add(Mul(float(positions(players, x)), OneMinus(none)), Mul(gap, none))
+	return Concatenate([]*Node{InsertAxes(position, -1), InsertAxes(Mul(float(value), OneMinus(none)), -1)}, -1)
+}
+
+// positions are those of encode, in float64: k edges lie below x, so that it is in bin k, at
+//
+//	offset_k + (share_k·x − from_k) / width_k.
+//
+// Below the first edge and above the last, share is 0.
+func positions(players []encode.Player, x *Node) *Node {
+	most := 0
+	for _, p := range players {
+		most = max(most, len(p.Edges))
+	}
+	edges := make([][]float64, len(players))
+	var bins [][]float64
+	first := make([]int32, len(players)) // bin of each player
+	for d, p := range players {
+		edges[d] = make([]float64, most)
+		for k := range edges[d] {
+			edges[d][k] = math.Inf(1)
+		}
+		copy(edges[d], p.Edges)
+		first[d] = int32(len(bins))
+		for k := range len(p.Edges) + 1 {
+			bins = append(bins, bin(p.Edges, k))
+		}
+	}
+	if most == 0 {
+		return ZerosLike(x)
+	}
+	below := ReduceSum(float(LessThan(Const(x.Graph(), [][][]float64{edges}), InsertAxes(x, -1))), -1)
+	index := Add(as(dtypes.Int32, below), Const(x.Graph(), [][]int32{first}))
+	row := Gather(Const(x.Graph(), bins), InsertAxes(index, -1)) // [n, numeric, 4]
+	of := func(k int) *Node { return Squeeze(Slice(row, AxisRange(), AxisRange(), AxisElem(k)), -1) }
+	return Add(of(0), Div(Sub(Mul(of(1), x), of(2)), of(3)))
+}
+
+// bin is offset, share, from and width of values with k edges below them.
+func bin(edges []float64, k int) []float64 {
+	switch k {
+	case 0:
+		return []float64{0, 0, 0, 1}
+	case len(edges):
+		return []float64{float64(len(edges) - 1), 0, 0, 1}
+	}
+	share, from, to := 1., edges[k-1], edges[k]
+	if math.IsInf(to-from, 0) {
+		share, from, to = .5, from/2, to/2
+	}
+	return []float64{float64(k - 1), share, from, to - from}
+}
+
+// embeddingRows are rows [n, categorical] of the embedding table.
+func embeddingRows(e *encode.Encoder, codes, gone *Node) *Node {
+	players, rows := e.Players[e.Numeric():], e.EmbeddingRows()
+	first := make([]int32, len(rows))
+	for k := 1; k < len(rows); k++ {
+		first[k] = first[k-1] + int32(rows[k-1])
+	}
+	offset := perPlayer(codes, players, func(k int, _ *encode.Player) int32 { return first[k] })
+	gap := perPlayer(codes, players, func(k int, p *encode.Player) int32 { return one[int32](p.Gap) * (int32(rows[k]) - 1) })
+	none := as(dtypes.Int32, gone)
+	return Add(Add(Mul(codes, OneMinus(none)), Mul(gap, none)), offset)
+}
+
+// ofKindNumber tells the columns that texts of missing cells which are numbers hold for.
+func ofKindNumber(players []encode.Player, x *Node) *Node {
+	return BroadcastLike(perPlayer(x, players, func(_ int, p *encode.Player) bool { return p.Kind == table.Number }), x)
+}

@@ -1,0 +1,232 @@
+package onnx
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	onnx "github.com/gomlx/compute-onnx/support/protos"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Versions of what the file is written in. The engine names newer ones, but makes no use of what is new in them: these are the
+// oldest in which all operators mean what they mean in the engine's (the axes of ReduceMin are an input since 18).
+const (
+	irVersion    = 8
+	operators    = 18
+	mlOperators  = 2 // LabelEncoder of texts
+	mlDomain     = "ai.onnx.ml"
+	ownNames     = "psi/"
+	columnPrefix = "input_"
+)
+
+// Bytes is the model's file.
+func (m *Model) Bytes() ([]byte, error) {
+	made, err := m.graph()
+	if err != nil {
+		return nil, err
+	}
+	g := made.Graph
+	for _, n := range g.Node {
+		if n.Domain != "" {
+			return nil, fmt.Errorf("the engine made an operator %s of %s, which only some programs know", n.OpType, n.Domain)
+		}
+	}
+	inputs := m.inputNames()
+	names := map[string]string{} // by the engine's
+	var labels []*onnx.NodeProto
+	for i, in := range g.Input {
+		name := inputs[i]
+		if p := m.column(i); p.Kind == table.Category {
+			name = fmt.Sprintf("%scode_%d", ownNames, i)
+			labels = append(labels, m.labels(p, inputs[i], name))
+		}
+		names[in.Name] = name
+	}
+	for i, o := range m.Units.outputs() {
+		names[g.Output[i].Name] = o.name
+	}
+	rename(g, names)
+	g.Node = append(labels, g.Node...)
+	m.describe(g, inputs)
+	file := &onnx.ModelProto{
+		IrVersion: irVersion, ProducerName: m.Name, ProducerVersion: m.Version, Graph: g, MetadataProps: m.about(inputs),
+		OpsetImport: []*onnx.OperatorSetIdProto{{Domain: "", Version: operators}, {Domain: mlDomain, Version: mlOperators}},
+	}
+	if proto.Size(file) > math.MaxInt32 {
+		return nil, fmt.Errorf("the file would have more than 2 GiB, which ONNX does not allow")
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(file)
+}
+
+// inputNames are the columns', but for those that the graph has need of itself.
+func (m *Model) inputNames() []string {
+	taken := map[string]bool{}
+	for _, o := range m.Units.outputs() {
+		taken[o.name] = true
+	}
+	for i := range m.Columns {
+		taken[m.column(i).Name] = true
+	}
+	own := m.Units.outputs()
+	all := make([]string, len(m.Columns))
+	for i := range all {
+		name := m.column(i).Name
+		if strings.HasPrefix(name, ownNames) || slices.ContainsFunc(own, func(o output) bool { return o.name == name }) {
+			for name = columnPrefix + name; taken[name]; {
+				name = columnPrefix + name
+			}
+			taken[name] = true
+		}
+		all[i] = name
+	}
+	return all
+}
+
+// rename gives all values of a graph the names they have in names, or ones that no column has.
+func rename(g *onnx.GraphProto, names map[string]string) {
+	to := func(name string) string {
+		if name == "" { // an input that is left out
+			return ""
+		}
+		if named, ok := names[name]; ok {
+			return named
+		}
+		return ownNames + name
+	}
+	for _, n := range g.Node {
+		for i := range n.Input {
+			n.Input[i] = to(n.Input[i])
+		}
+		for i := range n.Output {
+			n.Output[i] = to(n.Output[i])
+		}
+		n.Name = n.Output[0]
+	}
+	for _, t := range g.Initializer {
+		t.Name, t.DocString = to(t.Name), ""
+	}
+}
+
+// labels is the operator that makes codes of a category's texts.
+func (m *Model) labels(p *encode.Player, from, to string) *onnx.NodeProto {
+	var texts [][]byte
+	var codes []int64
+	for k, label := range p.Levels {
+		texts, codes = append(texts, []byte(label)), append(codes, int64(k)+1)
+	}
+	for _, text := range m.missingTexts() {
+		if !slices.Contains(p.Levels, text) {
+			texts, codes = append(texts, []byte(text)), append(codes, gapCode)
+		}
+	}
+	return &onnx.NodeProto{
+		Name: to, OpType: "LabelEncoder", Domain: mlDomain, Input: []string{from}, Output: []string{to},
+		Attribute: []*onnx.AttributeProto{
+			{Name: "keys_strings", Type: onnx.AttributeProto_STRINGS, Strings: texts},
+			{Name: "values_int64s", Type: onnx.AttributeProto_INTS, Ints: codes},
+			{Name: "default_int64", Type: onnx.AttributeProto_INT, I: 0},
+		},
+	}
+}
+
+// missingTexts are what labels of missing cells may be: none, or one of the texts that mean missing.
+func (m *Model) missingTexts() []string {
+	all := []string{""}
+	for _, text := range append(table.UsualMissing(), m.Missing...) {
+		for _, spelled := range spellings(strings.TrimSpace(text)) {
+			if !slices.Contains(all, spelled) {
+				all = append(all, spelled)
+			}
+		}
+	}
+	return all
+}
+
+// spellings of a text in any case; of a long one, the usual ones.
+func spellings(text string) []string {
+	const short = 6
+	if len(text) > short {
+		return []string{text, strings.ToLower(text), strings.ToUpper(text)}
+	}
+	all := []string{""}
+	for _, r := range text {
+		var longer []string
+		for _, begun := range all {
+			lower, upper := begun+strings.ToLower(string(r)), begun+strings.ToUpper(string(r))
+			if longer = append(longer, lower); upper != lower {
+				longer = append(longer, upper)
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// describe says what goes in and comes out.
+func (m *Model) describe(g *onnx.GraphProto, inputs []string) {
+	g.Name = m.Name
+	g.Input, g.Output, g.ValueInfo = nil, nil, nil
+	for i, name := range inputs {
+		kind, text := onnx.TensorProto_DOUBLE, map[table.Kind]string{
+			table.Number: "a number; NaN if it is missing", table.Boolean: "0 or 1; NaN if it is missing",
+			table.Time: "seconds since 1970, UTC; NaN if it is missing",
+		}[m.column(i).Kind]
+		if m.column(i).Kind == table.Category {
+			kind, text = onnx.TensorProto_STRING, "a label; empty if it is missing"
+		}
+		g.Input = append(g.Input, value(name, text, kind))
+	}
+	for _, o := range m.Units.outputs() {
+		dims := []int{len(m.Units.Base)}
+		if o.perPlayer {
+			dims = append(dims, len(m.Places))
+		}
+		g.Output = append(g.Output, value(o.name, "", onnx.TensorProto_FLOAT, dims...))
+	}
+}
+
+// value describes a tensor [n, dims].
+func value(name, text string, kind onnx.TensorProto_DataType, dims ...int) *onnx.ValueInfoProto {
+	shape := &onnx.TensorShapeProto{Dim: []*onnx.TensorShapeProto_Dimension{{Value: &onnx.TensorShapeProto_Dimension_DimParam{DimParam: rowsAxis}}}}
+	for _, d := range dims {
+		shape.Dim = append(shape.Dim, &onnx.TensorShapeProto_Dimension{Value: &onnx.TensorShapeProto_Dimension_DimValue{DimValue: int64(d)}})
+	}
+	return &onnx.ValueInfoProto{
+		Name: name, DocString: text,
+		Type: &onnx.TypeProto{Value: &onnx.TypeProto_TensorType{TensorType: &onnx.TypeProto_Tensor{ElemType: int32(kind), Shape: shape}}},
+	}
+}
+
+// column is what the file says of an input.
+type column struct {
+	Name  string     `json:"name"`
+	Input string     `json:"input"`
+	Kind  table.Kind `json:"kind"`
+	Gap   bool       `json:"missing_as_level"`
+}
+
+// about is what the file says of the model, in the order of its keys.
+func (m *Model) about(inputs []string) []*onnx.StringStringEntryProto {
+	list := make([]column, len(inputs))
+	for i, name := range inputs {
+		p := m.column(i)
+		list[i] = column{p.Name, name, p.Kind, p.Gap}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // names and kinds that were checked
+	}
+	entries := []*onnx.StringStringEntryProto{{Key: "psi.columns", Value: string(text)}}
+	for key, value := range m.About {
+		entries = append(entries, &onnx.StringStringEntryProto{Key: "psi." + key, Value: value})
+	}
+	sort.Slice(entries, func(i, j int) bool { return entries[i].Key < entries[j].Key })
+	return entries
+}
