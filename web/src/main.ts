@@ -73,10 +73,17 @@ class Viewer {
 
   private navigation(): HTMLElement {
     return h("nav", { "aria-label": "Pages" }, h("ul", {}, pages.map((page) => {
-      const link = h("a", { href: `#${page.id}` }, page.title);
+      const link = h("a", { href: `#${page.id}`, click: (e) => this.follow(e, page) }, page.title);
       this.links.set(page.id, link);
       return h("li", {}, link);
     })));
+  }
+
+  /** A frame without an address of its own, as notebooks have it, takes links for those of the page around it. */
+  private follow(event: Event, page: Page): void {
+    if (location.protocol !== "about:") return;
+    event.preventDefault();
+    location.hash = page.id;
   }
 
   private current(): Page {
