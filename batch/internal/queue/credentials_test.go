@@ -92,6 +92,19 @@ func TestUsersAndTokens(t *testing.T) {
 	}
 }
 
+// What the library says passes a filter, whether the secret stands there as it is or as in a URL.
+func TestTextsOfTheLibraryTellNoSecret(t *testing.T) {
+	a, err := parseAddress("nats://anna:pa%3Ass%2Fword@one:4222, t0ken@two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := a.redact("dial nats://anna:pa%3Ass%2Fword@one:4222 with pa:ss/word, then t0ken@two")
+	noSecret(t, text+a.String(), "pa:ss/word", "pa%3Ass%2Fword", "t0ken")
+	if want := "nats://one:4222,nats://two"; a.String() != want {
+		t.Errorf("shown as %s; want %s", a, want)
+	}
+}
+
 // A user who may not publish is told so, and not left waiting.
 func TestRights(t *testing.T) {
 	t.Parallel()

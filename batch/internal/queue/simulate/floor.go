@@ -76,6 +76,8 @@ func (f *floor) supervise(ctx context.Context, q *queue.Queue, servers *cluster.
 	began := time.Now()
 	for {
 		select {
+		case <-ctx.Done():
+			return ctx.Err()
 		case err := <-fault:
 			return err
 		case <-time.After(500 * time.Millisecond):

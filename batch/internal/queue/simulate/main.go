@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/psi-shapley/psi/batch/internal/queue"
@@ -54,7 +56,8 @@ func run() error {
 		return err
 	}
 
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	if *dir == "" {
 		temporary, err := os.MkdirTemp("", "simulate")
 		if err != nil {
