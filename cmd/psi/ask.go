@@ -76,7 +76,7 @@ func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) e
 	if o.From, o.To, err = parseRows(f.rows); err != nil {
 		return err
 	}
-	d, err := p.open(path, argument, f.format, f.backend)
+	d, err := p.open(ctx, path, argument, f.format, f.backend)
 	if err != nil {
 		return err
 	}
@@ -86,14 +86,14 @@ func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) e
 		return &plainError{path, "it keeps no rows to tell what a missing cell may be", "add --reference FILE with rows that are like those of the training"}
 	}
 	if f.reference != "" {
-		rows, err := p.openReference(d.model, f.reference)
+		rows, err := p.openReference(ctx, d.model, f.reference)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		o.Reference = rows
 	}
-	rows, err := d.whole()
+	rows, err := d.whole(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,12 +123,12 @@ func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) e
 }
 
 // openReference opens a table for its cells in the model's columns.
-func (p *program) openReference(m *psi.Model, path string) (table.Source, error) {
-	d, err := p.data(path, "")
+func (p *program) openReference(ctx context.Context, m *psi.Model, path string) (table.Source, error) {
+	d, err := p.data(ctx, path, "")
 	if err != nil {
 		return nil, err
 	}
-	source, err := d.open(0, m.ReadOptions())
+	source, err := d.open(ctx, 0, m.ReadOptions())
 	return source, forModel(err)
 }
 

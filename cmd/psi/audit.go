@@ -29,7 +29,7 @@ how much worse predictions get when cells are missing.`,
 		if count < 1 {
 			return &usageError{fmt.Sprintf("--rows is %d", count), "give a whole number from 1 up"}
 		}
-		return p.measure(args[0], args[1], f, func(m *psi.Model, rows psi.Source) error {
+		return p.measure(cmd.Context(), args[0], args[1], f, func(m *psi.Model, rows psi.Source) error {
 			return p.audit(cmd.Context(), m, rows, count, f.json)
 		})
 	}

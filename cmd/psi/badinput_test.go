@@ -131,6 +131,8 @@ func (r *trial) command(t *testing.T) []string {
 			arg = fixtures.binary
 		case arg == "LABELS":
 			arg = fixtures.labels
+		case strings.HasPrefix(arg, "file://@"):
+			arg = "file://" + filepath.Join(dir, strings.TrimPrefix(arg, "file://@"))
 		case strings.HasPrefix(arg, "@"):
 			arg = filepath.Join(dir, arg[1:])
 		}

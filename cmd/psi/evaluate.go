@@ -36,7 +36,7 @@ it. Give rows that the model was not trained on: on its own it does better.`,
 	}
 	f.add(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.measure(args[0], args[1], f, func(m *psi.Model, rows psi.Source) error {
+		return p.measure(cmd.Context(), args[0], args[1], f, func(m *psi.Model, rows psi.Source) error {
 			return p.evaluate(cmd.Context(), m, rows, f.json)
 		})
 	}
@@ -44,14 +44,14 @@ it. Give rows that the model was not trained on: on its own it does better.`,
 }
 
 // measure opens a model and a table with its target.
-func (p *program) measure(path, argument string, f measureFlags, do func(*psi.Model, psi.Source) error) error {
-	d, err := p.open(path, argument, f.format, f.backend)
+func (p *program) measure(ctx context.Context, path, argument string, f measureFlags, do func(*psi.Model, psi.Source) error) error {
+	d, err := p.open(ctx, path, argument, f.format, f.backend)
 	if err != nil {
 		return err
 	}
 	defer d.model.Close()
 	d.measure = true
-	rows, err := d.whole()
+	rows, err := d.whole(ctx)
 	if err != nil {
 		return err
 	}

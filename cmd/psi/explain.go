@@ -56,7 +56,8 @@ and says of each attribution how far it may still be off, as a standard error. I
 computes them from all coalitions, whatever the head, for at most 16 columns.
 
 DATA is a file, a quoted pattern such as 'part-*.csv' (the first column then names the
-file), or - with --format.`,
+file), the URL of either or of a prefix in a bucket (s3://, gs://, azblob:// or file://;
+what is to be said of the store follows a ?), or - with --format.`,
 		Example: `  psi explain model.psi new.csv
   psi explain model.psi new.csv --rows 40:41 --interactions
   psi explain model.psi new.csv --rows 40:41 --reasons 3
@@ -67,6 +68,7 @@ file), or - with --format.`,
   psi explain model.psi new.csv --group home=street,town --group body=height,weight
   psi explain model.psi new.parquet -o attributions.parquet
   psi explain model.psi new.csv --layout long -o attributions.csv
+  psi explain model.psi 's3://bucket/rows/*.parquet?region=eu-west-1' -o attributions.parquet
   psi explain model.psi - --format arrow -o - < new.arrow > attributions.arrow`,
 		Args: arguments(modelArgument, dataArgument),
 	}
@@ -105,7 +107,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return err
 	}
-	rows, err := f.input(p, argument)
+	rows, err := f.input(ctx, p, argument)
 	if err != nil {
 		return err
 	}
@@ -272,7 +274,7 @@ func (d *modelData) explanations(o psi.Explain, most int) func(context.Context) 
 
 func (d *modelData) explainPart(ctx context.Context, i int, o psi.Explain) iter.Seq2[*explain.Explanation, error] {
 	return func(yield func(*explain.Explanation, error) bool) {
-		source, err := d.part(i)
+		source, err := d.part(ctx, i)
 		if err != nil {
 			yield(nil, err)
 			return

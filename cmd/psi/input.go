@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -17,17 +19,19 @@ const (
 	standardOutput = "-"
 )
 
-// data is what the argument DATA names: files, or standard input.
+// data is what the argument DATA names: files, objects behind a URL, or standard input.
 type data struct {
-	name    string // for messages
-	files   []string
-	pattern bool // the files are those of a pattern
+	name    string   // for messages
+	files   []string // their names
+	place   *store.Place
+	objects []store.Object // behind a URL, of each file
+	pattern bool           // the files are those of a pattern
 	stdin   io.Reader
 	format  string // from --format, for standard input and names that tell none
 }
 
 // data finds what DATA names, without opening it.
-func (p *program) data(argument, format string) (*data, error) {
+func (p *program) data(ctx context.Context, argument, format string) (*data, error) {
 	d := &data{name: argument, format: format}
 	if format != "" {
 		if _, err := inputFormat(format); err != nil {
@@ -41,8 +45,11 @@ func (p *program) data(argument, format string) (*data, error) {
 		d.name, d.stdin = "standard input", p.stdin
 		return d, nil
 	}
-	if scheme, _, ok := strings.Cut(argument, "://"); ok {
-		return nil, &usageError{"tables behind " + scheme + ":// cannot be read yet", "copy the file here first"}
+	if store.IsURL(argument) {
+		if err := d.remote(ctx, argument); err != nil {
+			return nil, err
+		}
+		return d, nil
 	}
 	found, err := os.Stat(argument)
 	switch {
@@ -97,7 +104,7 @@ func (d *data) part(i int) string {
 }
 
 // open opens table i.
-func (d *data) open(i int, options table.Options) (table.Source, error) {
+func (d *data) open(ctx context.Context, i int, options table.Options) (table.Source, error) {
 	if d.stdin != nil {
 		format, err := inputFormat(d.format)
 		if err != nil {
@@ -107,12 +114,15 @@ func (d *data) open(i int, options table.Options) (table.Source, error) {
 		return table.OpenReader(d.stdin, format, options)
 	}
 	path := d.files[i]
-	if _, err := table.FormatOf(path); err == nil || d.format == "" {
-		return table.Open(path, options)
+	format, err := table.FormatOf(path)
+	if err != nil && d.format != "" {
+		format, err = inputFormat(d.format)
 	}
-	format, err := inputFormat(d.format)
 	if err != nil {
 		return nil, err
+	}
+	if d.place != nil {
+		return d.openObject(ctx, i, format, options)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -159,17 +169,27 @@ func (d *data) sampleRows() int {
 	}
 	const packing = 6 // times that gzip makes a table of numbers and words smaller
 	size := int64(0)
-	for _, path := range d.files {
-		if found, err := os.Stat(path); err == nil {
-			if strings.HasSuffix(strings.ToLower(path), ".gz") {
-				size += found.Size() * packing
-			} else {
-				size += found.Size()
-			}
+	for i, path := range d.files {
+		stored := d.size(i)
+		if strings.HasSuffix(strings.ToLower(path), ".gz") {
+			stored *= packing
 		}
+		size += stored
 	}
 	if size > mostInferred {
 		return few
 	}
 	return all
+}
+
+// size is that of a file, 0 if it is not known.
+func (d *data) size(i int) int64 {
+	if d.place != nil {
+		return d.objects[i].Size
+	}
+	found, err := os.Stat(d.files[i])
+	if err != nil {
+		return 0
+	}
+	return found.Size()
 }

@@ -22,8 +22,8 @@ type joined struct {
 }
 
 // join opens the data as one table.
-func (d *data) join(options table.Options) (table.Source, error) {
-	first, err := d.open(0, options)
+func (d *data) join(ctx context.Context, options table.Options) (table.Source, error) {
+	first, err := d.open(ctx, 0, options)
 	if err != nil || d.parts() == 1 {
 		return first, err
 	}
@@ -54,7 +54,7 @@ func (j *joined) Next(ctx context.Context) (*table.Table, error) {
 		if !errors.Is(err, io.EOF) || j.part+1 == j.data.parts() {
 			return nil, err
 		}
-		next, err := j.data.open(j.part+1, j.options)
+		next, err := j.data.open(ctx, j.part+1, j.options)
 		if err != nil {
 			return nil, err
 		}

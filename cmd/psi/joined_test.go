@@ -13,11 +13,11 @@ func TestJoinedLabels(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.csv"), "word,n\nred,1\nblue,2\n,3\n")
 	write(t, filepath.Join(dir, "b.csv"), "n,word\n4,green\n5,blue\n6,red\n")
-	d, err := new(program).data(filepath.Join(dir, "*.csv"), "")
+	d, err := new(program).data(t.Context(), filepath.Join(dir, "*.csv"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := d.join(table.Options{ChunkRows: 2, SampleRows: -1})
+	source, err := d.join(t.Context(), table.Options{ChunkRows: 2, SampleRows: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

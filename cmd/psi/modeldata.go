@@ -23,8 +23,8 @@ type modelData struct {
 }
 
 // open opens a model and finds its data. The caller closes the model.
-func (p *program) open(path, argument, format string, backend choice) (*modelData, error) {
-	d, err := p.data(argument, format)
+func (p *program) open(ctx context.Context, path, argument, format string, backend choice) (*modelData, error) {
+	d, err := p.data(ctx, argument, format)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func (d *modelData) options(ignored *[]string) table.Options {
 }
 
 // part opens table i.
-func (d *modelData) part(i int) (table.Source, error) {
+func (d *modelData) part(ctx context.Context, i int) (table.Source, error) {
 	var ignored []string
-	source, err := d.data.open(i, d.options(&ignored))
+	source, err := d.data.open(ctx, i, d.options(&ignored))
 	if err != nil {
 		return nil, forModel(err)
 	}
@@ -72,9 +72,9 @@ func (d *modelData) part(i int) (table.Source, error) {
 }
 
 // whole opens all tables as one.
-func (d *modelData) whole() (table.Source, error) {
+func (d *modelData) whole(ctx context.Context) (table.Source, error) {
 	var ignored []string
-	source, err := d.data.join(d.options(&ignored))
+	source, err := d.data.join(ctx, d.options(&ignored))
 	if err != nil {
 		return nil, forModel(err)
 	}

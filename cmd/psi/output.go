@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -71,7 +72,7 @@ func (r *resultFlags) destination(usual string) (destination, error) {
 
 // input is DATA. --format is that of standard input too, unless it can only be written; one
 // that would be of no use is refused.
-func (r *resultFlags) input(p *program, argument string) (*data, error) {
+func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*data, error) {
 	format := r.format
 	if format == jsonFormat {
 		if argument == standardInput {
@@ -79,7 +80,7 @@ func (r *resultFlags) input(p *program, argument string) (*data, error) {
 		}
 		format = ""
 	}
-	rows, err := p.data(argument, format)
+	rows, err := p.data(ctx, argument, format)
 	if err != nil || r.out == "" || r.out == standardOutput {
 		return rows, err
 	}
@@ -116,6 +117,9 @@ func checkPlace(path string) error {
 }
 
 func checkNoDirectory(path string) error {
+	if store.IsURL(path) {
+		return &usageError{"results cannot be written to a URL", "name a file, and copy it there"}
+	}
 	if found, err := os.Stat(path); err == nil && found.IsDir() {
 		return &plainError{path, "this is a directory", "give the path of a file"}
 	}

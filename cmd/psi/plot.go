@@ -143,7 +143,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	if err != nil {
 		return err
 	}
-	d, err := p.open(path, argument, f.format, f.backend)
+	d, err := p.open(ctx, path, argument, f.format, f.backend)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (m *plotting) tellFirst(e *explain.Explanation, most int) {
 
 // drift compares two tables.
 func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
-	earlier, err := m.program.data(m.flags.since, "")
+	earlier, err := m.program.data(ctx, m.flags.since, "")
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (m *plotting) history(context.Context) (*plot.Picture, error) {
 // calibration needs the truth.
 func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 	m.measure = true
-	source, err := m.whole()
+	source, err := m.whole(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ the prediction is the likelier one, and the probability of the positive one foll
 its score (log odds) and the score's standard deviation; of more, the probability of each.
 
 Columns are matched by name, in any order; a missing cell needs no imputation. DATA is a file, a quoted pattern such as
-'part-*.csv' (the first column then names the file), or - with --format.`,
+'part-*.csv' (the first column then names the file), the URL of either or of a prefix in a bucket (s3://, gs://, azblob://
+or file://), or - with --format.`,
 		Example: `  psi predict model.psi new.csv
   psi predict model.psi new.parquet -o predictions.parquet
   cat new.csv | psi predict model.psi - --format csv > predictions.csv`,
@@ -42,7 +43,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	if err != nil {
 		return err
 	}
-	rows, err := result.input(p, argument)
+	rows, err := result.input(ctx, p, argument)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (d *modelData) predictions(ctx context.Context) iter.Seq2[ofFile[*psi.Predi
 
 func (d *modelData) predictPart(ctx context.Context, i int) iter.Seq2[*psi.Prediction, error] {
 	return func(yield func(*psi.Prediction, error) bool) {
-		source, err := d.part(i)
+		source, err := d.part(ctx, i)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -82,13 +82,13 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if err := f.check(); err != nil {
 		return err
 	}
-	d, err := p.open(path, argument, f.format, f.backend)
+	d, err := p.open(ctx, path, argument, f.format, f.backend)
 	if err != nil {
 		return err
 	}
 	defer d.model.Close()
 	d.measure, d.also = true, f.by
-	rows, err := d.whole()
+	rows, err := d.whole(ctx)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,8 @@ training is kept in MODEL.checkpoint until it ends: after an interruption, the s
 command with --resume goes on from there and ends in the same model.
 
 DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
-'part-*.csv' whose files are one table, or - with --format.`,
+'part-*.csv' whose files are one table, the URL of either or of a prefix in a bucket
+(s3://, gs://, azblob:// or file://), or - with --format.`,
 		Example: `  psi train houses.csv --target price -o houses.psi
   psi train houses.csv --target price --drop id,address --categorical postcode -o houses.psi
   psi train adult.csv --target income --positive '>50K' -o adult.psi
@@ -198,7 +199,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	if !f.resume && exists(checkpoint) {
 		p.note("%s of an earlier training is there: this one starts anew and replaces it (--resume would go on from it)", checkpoint)
 	}
-	rows, err := p.trainingRows(argument, f)
+	rows, err := p.trainingRows(ctx, argument, f)
 	if err != nil {
 		return err
 	}

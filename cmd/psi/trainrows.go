@@ -34,8 +34,8 @@ func (r *trainingRows) Close() {
 }
 
 // trainingRows opens the tables of a training and says how their columns are read.
-func (p *program) trainingRows(argument string, f *trainFlags) (*trainingRows, error) {
-	d, err := p.data(argument, f.format)
+func (p *program) trainingRows(ctx context.Context, argument string, f *trainFlags) (*trainingRows, error) {
+	d, err := p.data(ctx, argument, f.format)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (p *program) trainingRows(argument string, f *trainFlags) (*trainingRows, e
 			return !slices.Contains(f.drop, name)
 		},
 	}
-	source, err := d.join(options)
+	source, err := d.join(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (p *program) trainingRows(argument string, f *trainFlags) (*trainingRows, e
 	}
 	p.tellColumns(source.Schema(), f)
 	if f.validation != "" {
-		if r.validation, err = p.validationRows(source.Schema(), f); err != nil {
+		if r.validation, err = p.validationRows(ctx, source.Schema(), f); err != nil {
 			r.Close()
 			return nil, err
 		}
@@ -78,8 +78,8 @@ func (p *program) trainingRows(argument string, f *trainFlags) (*trainingRows, e
 }
 
 // validationRows opens the table to validate on, and reads it as the training's.
-func (p *program) validationRows(as *table.Schema, f *trainFlags) (*validation, error) {
-	d, err := p.data(f.validation, "")
+func (p *program) validationRows(ctx context.Context, as *table.Schema, f *trainFlags) (*validation, error) {
+	d, err := p.data(ctx, f.validation, "")
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (p *program) validationRows(as *table.Schema, f *trainFlags) (*validation, 
 	for _, field := range as.Fields {
 		kinds[field.Name] = field.Kind
 	}
-	source, err := d.join(table.Options{
+	source, err := d.join(ctx, table.Options{
 		Kinds: kinds, Missing: f.missing,
 		Keep: func(name string) bool { _, known := kinds[name]; return known },
 	})

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 )
@@ -14,6 +13,11 @@ type address struct {
 	query                url.Values
 }
 
+// AddressError says that what was named can name nothing.
+type AddressError struct{ Where, Message, Remedy string }
+
+func (e *AddressError) Error() string { return e.Where + ": " + e.Message + "; " + e.Remedy }
+
 // IsURL tells a URL from a path.
 func IsURL(where string) bool { return strings.Contains(where, "://") }
 
@@ -24,21 +28,21 @@ func parseAddress(where string) (address, error) {
 	switch scheme {
 	case fileScheme:
 		if query != "" || !strings.HasPrefix(rest, "/") {
-			return a, fmt.Errorf("%s: a file's URL is file:// and its full path, as in file:///data/rows.parquet", where)
+			return a, &AddressError{where, "this is no URL of a file", "write file:// and the full path, as in file:///data/rows.parquet"}
 		}
 		a.path = rest
 		return a, nil
 	case "s3", "gs", "azblob":
 	default:
-		return a, fmt.Errorf("%s: %s:// is no store that is known; use s3://, gs://, azblob:// or file://", where, scheme)
+		return a, &AddressError{where, scheme + ":// is no store that is known", "use s3://, gs://, azblob:// or file://"}
 	}
 	var err error
 	if a.query, err = url.ParseQuery(query); err != nil {
-		return a, fmt.Errorf("%s: what follows the ? cannot be read: %w", where, err)
+		return a, &AddressError{where, "what follows the ? cannot be read: " + err.Error(), "write name=value, with & between them"}
 	}
 	a.bucket, a.path, _ = strings.Cut(rest, "/")
 	if a.bucket == "" {
-		return a, fmt.Errorf("%s: the bucket's name is missing", where)
+		return a, &AddressError{where, "the bucket's name is missing", "write it behind " + scheme + "://"}
 	}
 	a.path = a.query.Get("prefix") + a.path
 	a.query.Del("prefix")

@@ -26,7 +26,7 @@ type bucket struct {
 func newBucket(ctx context.Context, a address, prefix string) (*bucket, error) {
 	blobs, err := blob.OpenBucket(ctx, a.opener())
 	if err != nil {
-		return nil, fault(a.at(a.path), err)
+		return nil, &AddressError{a.at(a.path), "the bucket cannot be opened: " + err.Error(), "check what follows the ? and the credentials"}
 	}
 	return &bucket{a, prefix, blobs}, nil
 }

@@ -76,6 +76,11 @@ func checkPatterns(t *testing.T, p *store.Place) {
 			t.Errorf("a pattern without its bracket finds %v", o)
 		}
 	}
+	for pattern, want := range map[string]string{"x": "x", `a/\*\[`: "a/*[", "a/*": "", "": "", "a[": ""} {
+		if key, is := store.Single(pattern); key != want || is != (want != "") {
+			t.Errorf("%q matches only %q, %v", pattern, key, is)
+		}
+	}
 }
 
 // checkContents reads all objects of a filled place in both ways.
@@ -242,8 +247,8 @@ func TestWhatPeopleName(t *testing.T) {
 	for where, want := range map[string]string{
 		directory + "/none":          "there is no such object",
 		directory + "/none/*.csv":    "there is no such object",
-		directory + "/[*.csv":        "is no pattern of names",
-		"file://none":                "a file's URL is file:// and its full path",
+		directory + "/[*.csv":        "this is no pattern of names",
+		"file://none":                "this is no URL of a file",
 		"http://host/x.csv":          "http:// is no store that is known",
 		"s3:///x.csv":                "the bucket's name is missing",
 		"s3://b/x?%zz":               "what follows the ? cannot be read",

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ func parsePattern(text string) (pattern, error) {
 	elements := strings.Split(text, "/")
 	for _, e := range elements {
 		if _, err := path.Match(e, ""); err != nil {
-			return nil, fmt.Errorf("%q is no pattern of names; close its brackets", text)
+			return nil, &AddressError{text, "this is no pattern of names", "close its brackets"}
 		}
 	}
 	return elements, nil
@@ -35,6 +34,15 @@ func parsePattern(text string) (pattern, error) {
 // Quote is the pattern that matches a name and nothing else.
 func Quote(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
+
+// Single is the only key that a pattern matches, if there is only one.
+func Single(text string) (key string, is bool) {
+	p, err := parsePattern(text)
+	if err != nil {
+		return "", false
+	}
+	return p.literal()
 }
 
 // start is what a name that matches an element begins with; all tells that it is the whole name.
