@@ -29,6 +29,11 @@ type plainError struct{ file, message, remedy string }
 
 func (e *plainError) Error() string { return e.message + "; " + e.remedy }
 
+// toldError is a failure whose document is the result: it says what failed.
+type toldError struct{ message string }
+
+func (e *toldError) Error() string { return e.message }
+
 // failure is an error as it is told to people and to programs.
 type failure struct {
 	code    int
@@ -38,6 +43,7 @@ type failure struct {
 	row     int // -1 if it is not about one row
 	column  string
 	remedy  string
+	told    bool // the document is on standard output already
 }
 
 // failureOf makes an error tellable. Before the command began, nothing but the command
@@ -54,6 +60,8 @@ func failureOf(err error, began bool) failure {
 		if e.file != "" {
 			f.text = e.file + ": " + f.text
 		}
+	} else if _, ok := errors.AsType[*toldError](err); ok {
+		f.told = true
 	} else if errors.Is(err, context.Canceled) {
 		f.text, f.message, f.remedy = "stopped; run it again to have all of it", "stopped", "run it again to have all of it"
 	} else if e, ok := errors.AsType[*table.Error](err); ok {
@@ -78,7 +86,7 @@ func cutShort(err error) bool {
 // report tells of a failure on stderr and, where JSON is wanted, on stdout.
 func (p *program) report(f failure, asJSON bool) {
 	p.note("psi: %s", f.text)
-	if !asJSON {
+	if !asJSON || f.told {
 		return
 	}
 	known := func(text string) *string {

@@ -1,0 +1,198 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/pipeline"
+	"github.com/psi-shapley/psi/internal/store"
+	"github.com/psi-shapley/psi/table"
+)
+
+// What is audited of a job: rows of units all over the plan, by all coalitions or sampled ones.
+const (
+	auditUnits   = 16
+	auditRows    = 32
+	rowsOfSample = 512 // of each unit
+)
+
+// lostError is units that have neither a part nor a failure, though the queue has let go of them.
+type lostError struct{ units []Unit }
+
+func (e *lostError) Error() string { return fmt.Sprintf("%d parts are not there", len(e.units)) }
+
+// finish merges what the units found out, audits some rows, and writes the summary.
+func (t *task) finish(ctx context.Context) (*Summary, error) {
+	none, err := t.model.NoRows(t.Options.explain())
+	if err != nil {
+		return nil, err
+	}
+	s := &Summary{Job: t.Job, tally: explain.NewTally(none.Outputs, none.Players)}
+	for f, err := range Failures(ctx, t.out) {
+		if err != nil {
+			return nil, err
+		}
+		if s.Failed++; len(s.Failures) < mostFailures {
+			s.Failures = append(s.Failures, f)
+		}
+		s.failed = append(s.failed, f.Unit)
+	}
+	if err := t.merge(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.tally.Rows > 0 {
+		sample := &sample{task: t, units: s.audited}
+		defer sample.Close()
+		if s.Audit, err = t.model.Audit(ctx, sample, auditRows); err != nil {
+			return nil, err
+		}
+	}
+	s.Seconds = time.Since(t.Submitted).Seconds()
+	s.settle(t.model)
+	if err := writeJSON(ctx, t.out, summaryKey, s); err != nil {
+		return nil, writing(err)
+	}
+	if s.Failed == 0 {
+		err = writing(t.out.Write(ctx, successKey, nil))
+	}
+	return s, err
+}
+
+// merge adds up the tallies in the footers of the parts.
+func (t *task) merge(ctx context.Context, s *Summary) error {
+	var lost []Unit
+	every := max(1, t.Units/auditUnits)
+	for p, err := range pipeline.InOrder(ctx, footers, t.settled(ctx, s), t.readPart) {
+		if err != nil {
+			return err
+		}
+		if p.tally == nil {
+			lost = append(lost, p.unit)
+			continue
+		}
+		s.tally.Merge(p.tally)
+		s.BytesWritten += p.bytes
+		if p.tally.Rows > 0 && (p.unit.Number%every == 0 || len(s.audited) == 0) && len(s.audited) <= auditUnits {
+			s.audited = append(s.audited, p.unit)
+		}
+	}
+	if len(lost) > 0 {
+		return &lostError{lost}
+	}
+	return nil
+}
+
+// settled are the units that were not given up.
+func (t *task) settled(ctx context.Context, s *Summary) iter.Seq2[Unit, error] {
+	return func(yield func(Unit, error) bool) {
+		for u, err := range t.units(ctx, t.out) {
+			if err == nil {
+				if _, given := slices.BinarySearch(s.failed, u.Number); given {
+					continue
+				}
+			}
+			if !yield(u, err) {
+				return
+			}
+		}
+	}
+}
+
+// donePart is what the footer of a part says. A part that is not there has no tally.
+type donePart struct {
+	unit  Unit
+	tally *explain.Tally
+	bytes int64
+}
+
+func (t *task) readPart(ctx context.Context, u Unit) (donePart, error) {
+	p := donePart{unit: u}
+	o, err := t.out.Stat(ctx, t.partKey(u.Number))
+	if errors.Is(err, store.ErrNotFound) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	notes, err := footer(ctx, t.out, o, table.Notes)
+	if err != nil {
+		return p, err
+	}
+	p.bytes = o.Size
+	if err := json.Unmarshal([]byte(notes[tallyNote]), &p.tally); err != nil {
+		return p, fmt.Errorf("%s: its tally cannot be read: %w", t.out.Name(o.Key), err)
+	}
+	if len(p.tally.Missing) != len(t.model.Players()) {
+		return p, fmt.Errorf("%s: its tally is of other columns", t.out.Name(o.Key))
+	}
+	return p, nil
+}
+
+// sample is the first rows of some units, as one table.
+type sample struct {
+	*task
+	units []Unit
+	next  int
+	open  table.Source
+	from  io.Closer
+	taken int
+}
+
+// Schema is that of no columns: whoever audits asks by name.
+func (*sample) Schema() *table.Schema { return &table.Schema{} }
+
+// Next is of table.Source.
+func (s *sample) Next(ctx context.Context) (*table.Table, error) {
+	for {
+		if s.open == nil {
+			if s.next == len(s.units) {
+				return nil, io.EOF
+			}
+			if err := s.begin(ctx, &s.units[s.next]); err != nil {
+				return nil, err
+			}
+			s.next, s.taken = s.next+1, 0
+		}
+		chunk, err := s.open.Next(ctx)
+		if errors.Is(err, io.EOF) || err == nil && s.taken >= rowsOfSample {
+			if err := s.Close(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err == nil {
+			s.taken += chunk.Rows()
+		}
+		return chunk, err
+	}
+}
+
+func (s *sample) begin(ctx context.Context, u *Unit) error {
+	r, err := s.in.Open(ctx, u.object())
+	if err != nil {
+		return err
+	}
+	s.from = r
+	s.open, err = s.sourceOf(u, r)
+	return err
+}
+
+// Close lets go of the unit under way.
+func (s *sample) Close() error {
+	var err error
+	if s.open != nil {
+		err = s.open.Close()
+	}
+	if s.from != nil {
+		err = errors.Join(err, s.from.Close())
+	}
+	s.open, s.from = nil, nil
+	return err
+}

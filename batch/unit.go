@@ -1,0 +1,182 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/pipeline"
+	"github.com/psi-shapley/psi/internal/store"
+	"github.com/psi-shapley/psi/table"
+)
+
+// tallyNote is the key of a unit's tally in the footer of its part.
+const tallyNote = "psi.tally"
+
+// task is a job as a worker has it open.
+type task struct {
+	*Job
+	in, out *store.Place
+	model   *psi.Model
+}
+
+// open reads what a worker needs to know of a job, and its model.
+func open(ctx context.Context, where, backend string) (*task, error) {
+	out, err := store.Create(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	t := &task{out: out}
+	if t.Job, err = Read(ctx, out); err == nil {
+		t.in, _, err = store.Open(ctx, t.In)
+	}
+	if err == nil {
+		t.model, err = t.readModel(ctx, backend)
+	}
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *task) readModel(ctx context.Context, backend string) (*psi.Model, error) {
+	content, err := t.out.Read(ctx, modelKey, mostModel)
+	if err != nil {
+		return nil, err
+	}
+	name := t.out.Name(modelKey)
+	if got := digestOf(content); got != t.Model {
+		return nil, fmt.Errorf("%s is not the model of the job: its digest is %s, not %s", name, got, t.Model)
+	}
+	return psi.Decode(name, content, backend, 1)
+}
+
+func (t *task) close() {
+	if t.model != nil {
+		t.model.Close()
+	}
+	for _, p := range []*store.Place{t.in, t.out} {
+		if p != nil {
+			_ = p.Close()
+		}
+	}
+}
+
+// moved is how much a unit read and wrote.
+type moved struct {
+	rows        int
+	read, wrote int64
+}
+
+// do explains a unit and writes its part.
+func (t *task) do(ctx context.Context, u *Unit) (moved, error) {
+	r, err := t.in.Open(ctx, u.object())
+	if err != nil {
+		return moved{}, err
+	}
+	defer r.Close()
+	w, err := t.out.Create(ctx, t.partKey(u.Number))
+	if err != nil {
+		return moved{}, writing(err)
+	}
+	defer w.Abort()
+	p := &part{task: t, unit: u, to: w}
+	p.sink = table.NewParquetSink(p)
+	if err := p.fill(ctx, r); err != nil {
+		return moved{}, err
+	}
+	if err := t.in.Same(ctx, u.object()); err != nil {
+		return moved{}, err
+	}
+	_, read := r.Taken()
+	return moved{p.tally.Rows, read, p.bytes}, p.close()
+}
+
+// part is the result of a unit on its way out.
+type part struct {
+	*task
+	unit  *Unit
+	tally *explain.Tally
+	sink  *table.ParquetSink
+	to    *store.Writer
+	bytes int64
+}
+
+// Write is of io.Writer: what comes from here is no fault of the rows.
+func (p *part) Write(content []byte) (int, error) {
+	n, err := p.to.Write(content)
+	p.bytes += int64(n)
+	return n, writing(err)
+}
+
+// fill explains the rows of the unit.
+func (p *part) fill(ctx context.Context, r io.Reader) error {
+	none, err := p.model.NoRows(p.Options.explain())
+	if err != nil {
+		return err
+	}
+	p.tally = explain.NewTally(none.Outputs, none.Players)
+	if err := p.write(ctx, none); err != nil { // a table without rows has its columns too
+		return err
+	}
+	if p.unit.Empty {
+		return nil
+	}
+	source, err := p.source(r)
+	if err != nil {
+		return err
+	}
+	rows := pipeline.ReadAhead(ctx, source)
+	defer rows.Close()
+	return pipeline.WriteBehind(ctx, func(ctx context.Context) iter.Seq2[*explain.Explanation, error] {
+		return p.model.Explanations(ctx, rows, p.Options.explain())
+	}, p.write)
+}
+
+// source reads the unit's row groups, and of them the columns that the model knows.
+func (t *task) sourceOf(u *Unit, r io.Reader) (table.Source, error) {
+	format, err := table.FormatOf(u.Key)
+	if err != nil {
+		return nil, err
+	}
+	options := t.model.ReadOptions()
+	inputs, manifest := options.Keep, t.model.Manifest()
+	options.Keep = func(name string) bool { return inputs(name) && name != manifest.Target && name != manifest.Weight }
+	options.Name, options.RowGroups = t.file(u), u.Groups
+	return table.OpenReader(r, format, options)
+}
+
+func (p *part) source(r io.Reader) (table.Source, error) { return p.sourceOf(p.unit, r) }
+
+func (p *part) write(ctx context.Context, e *explain.Explanation) error {
+	e.File = p.file(p.unit)
+	e.FirstRow += int(p.unit.First)
+	if !p.tally.Add(e) {
+		return fmt.Errorf("rows %d to %d have attributions that are not finite", e.FirstRow, e.FirstRow+e.Rows-1)
+	}
+	lines, err := p.Options.tabulate(e)
+	if err != nil {
+		return err
+	}
+	return p.sink.Write(ctx, lines)
+}
+
+// close shows the part, with the tally in its footer.
+func (p *part) close() error {
+	tally, err := json.Marshal(p.tally)
+	if err != nil {
+		return err
+	}
+	if err := p.sink.Note(tallyNote, string(tally)); err != nil {
+		return err
+	}
+	if err := p.sink.Close(); err != nil {
+		return err
+	}
+	return writing(p.to.Close())
+}

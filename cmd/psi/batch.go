@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/psi-shapley/psi/batch"
+	"github.com/psi-shapley/psi/explain"
+)
+
+func (p *program) batchCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "batch",
+		Short: "Explain tables of any size, on any number of machines",
+		Long: `batch explains all rows of many files, Parquet above all, on disk or in a bucket. The work
+is cut into units of some seconds; workers take them from a queue, and each writes a part of
+the result. Whatever dies, nothing is lost: what has no part yet is done again.
+
+On one machine, psi batch run does all of it. On many, submit puts a job into a queue (NATS with
+JetStream), and any number of workers take from it.
+
+OUT gets parts in Parquet, _summary.json with what came of it, and _SUCCESS if nothing failed.`,
+		Example: `  psi batch run model.psi 'tables/*.parquet' explained/
+  psi batch submit --queue nats://queue:4222 model.psi s3://tables/2026/ s3://explained/2026/
+  psi batch worker --queue nats://queue:4222
+  psi batch status explained/ --watch
+  psi batch resume explained/`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return &usageError{fmt.Sprintf("psi batch has no command %q", args[0]), "use run, submit, worker, status, resume or cancel"}
+		},
+	}
+	asJSON := false
+	c.Flags().BoolVar(&asJSON, "json", false, "")
+	_ = c.Flags().MarkHidden("json") // it is only there so that a mistyped command is told as JSON too
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if asJSON {
+			return &usageError{"psi batch needs a command", "use run, submit, worker, status, resume or cancel"}
+		}
+		return cmd.Help()
+	}
+	c.AddCommand(p.batchRunCommand(), p.batchSubmitCommand(), p.batchWorkerCommand(), p.batchStatusCommand(), p.batchResumeCommand(), p.batchCancelCommand())
+	return c
+}
+
+// jobFlags say how rows are explained.
+type jobFlags struct {
+	mode, layout choice
+	z            float64
+	top          int
+	interactions bool
+	json         bool
+}
+
+func (f *jobFlags) add(flags *pflag.FlagSet) {
+	f.mode, f.layout = choose("fast", "refined", "exact"), choose("wide", "long")
+	flags.Var(&f.mode, "mode", "how attributions are computed")
+	flags.Var(&f.layout, "layout", "of the parts: a line for each row, or for each row and column")
+	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
+	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
+	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too, a column A__x__B for each pair")
+	addJSON(flags, &f.json)
+}
+
+// options checks what can be checked without the model.
+func (f *jobFlags) options() (batch.Options, error) {
+	o := batch.Options{Mode: explain.Mode(f.mode.word), Z: f.z, Top: f.top, Long: f.layout.word == "long", Interactions: f.interactions}
+	switch {
+	case !(f.z > 0) || math.IsInf(f.z, 0):
+		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
+	case f.top < 1:
+		return o, &usageError{fmt.Sprintf("--top is %d", f.top), "give a whole number from 1 up"}
+	case o.Long && o.Interactions:
+		return o, &usageError{"the long layout has no place for --interactions", "use --layout wide"}
+	}
+	return o, nil
+}
+
+// queueFlags say where the queue is.
+type queueFlags struct {
+	at batch.QueueAt
+}
+
+func (f *queueFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.at.URL, "queue", "", "`URL` of the queue, nats://HOST:PORT or several with commas (default the variable "+batch.QueueVariable+")")
+	flags.StringVar(&f.at.Credentials, "queue-creds", "", "`FILE` with NATS credentials")
+	flags.StringVar(&f.at.CA, "queue-ca", "", "`FILE` with the CA of the queue's certificates")
+	flags.StringVar(&f.at.Certificate, "queue-cert", "", "`FILE` with a certificate to show to the queue")
+	flags.StringVar(&f.at.Key, "queue-key", "", "`FILE` with its key")
+}
+
+// queue is where it is; "" if that was not said.
+func (f *queueFlags) queue(p *program, name string) batch.QueueAt {
+	at := f.at
+	if at.URL == "" {
+		at.URL = os.Getenv(batch.QueueVariable)
+	}
+	at.Name, at.Log = name, func(line string) { p.note("%s", clean(line)) }
+	return at
+}
+
+func (f *queueFlags) needed(p *program, name string) (batch.QueueAt, error) {
+	at := f.queue(p, name)
+	if at.URL == "" {
+		return at, &usageError{name + " needs a queue", "add --queue nats://HOST:4222, or set " + batch.QueueVariable}
+	}
+	return at, nil
+}
+
+// plan reads the model and cuts the job into units.
+func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
+	options, err := f.options()
+	if err != nil {
+		return err
+	}
+	content, err := batch.ReadModel(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	last := time.Now()
+	request := &batch.Request{Model: content, Name: args[0], In: args[1], Out: args[2], Options: options}
+	request.Progress = func(files, units int) {
+		if time.Since(last) > plainPause {
+			last = time.Now()
+			p.note("planning: %s, %s so far", countOf(files, "file"), countOf(units, "unit"))
+		}
+	}
+	job, old, err := batch.Plan(ctx, request)
+	if errors.Is(err, batch.ErrOtherBatch) {
+		return &plainError{args[2], batch.ErrOtherBatch.Error(), "choose another OUT, or go on with what is here: psi batch resume " + args[2]}
+	}
+	if err != nil {
+		return err
+	}
+	rows := ""
+	if job.Rows > 0 {
+		rows = ", " + countOf(int(job.Rows), "row")
+	}
+	p.note("job %s: %s%s, %s", job.ID, countOf(job.Files, "file"), rows, countOf(job.Units, "unit"))
+	if old {
+		p.note("%s holds this job already: what has a part is not done again", args[2])
+	}
+	return nil
+}
+
+const (
+	inArgument  = "IN"
+	outArgument = "OUT"
+)
+
+// inOut refuses places that cannot be meant.
+func inOut(args []string) error {
+	if args[2] == standardOutput || strings.HasSuffix(strings.ToLower(args[2]), ".parquet") {
+		return &usageError{fmt.Sprintf("OUT is %q, but a batch writes many files", args[2]), "name a directory, or the URL of a bucket and a prefix"}
+	}
+	return nil
+}

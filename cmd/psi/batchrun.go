@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi/batch"
+)
+
+func (p *program) batchRunCommand() *cobra.Command {
+	var f jobFlags
+	var workers int
+	var backend choice
+	c := &cobra.Command{
+		Use:   "run MODEL IN OUT",
+		Short: "Explain tables with all cores of this machine",
+		Long: `run explains all rows of the tables at IN and writes parts to OUT. It has a queue and workers of
+its own, each a process with one thread. Ctrl-C, a crash or a power cut lose at most the units under way:
+run the same command again, or psi batch resume OUT.
+
+IN is a file, a directory, a quoted pattern, or a URL of those (s3://, gs://, azblob://); OUT a directory or
+the URL of a bucket and a prefix.`,
+		Example: `  psi batch run model.psi 'tables/*.parquet' explained/
+  psi batch run model.psi s3://tables/2026/ s3://explained/2026/ --workers 16`,
+		Args: arguments(modelArgument, inArgument, outArgument),
+	}
+	f.add(c.Flags())
+	addWorkers(c, &workers, &backend)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := inOut(args); err != nil {
+			return err
+		}
+		if err := p.plan(cmd.Context(), args, &f); err != nil {
+			return err
+		}
+		return p.runLocally(cmd.Context(), args[2], workers, backend, f.json)
+	}
+	return c
+}
+
+func addWorkers(c *cobra.Command, workers *int, backend *choice) {
+	c.Flags().IntVar(workers, "workers", runtime.NumCPU(), "processes that explain, on this machine")
+	addBackend(c.Flags(), backend)
+}
+
+// runLocally works on a planned job with this machine alone.
+func (p *program) runLocally(ctx context.Context, out string, workers int, backend choice, asJSON bool) error {
+	if workers < 1 {
+		return &usageError{fmt.Sprintf("--workers is %d", workers), "give a whole number from 1 up"}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	show := &batchWatch{program: p, start: time.Now()}
+	local := &batch.Local{
+		Out: out, Workers: workers, Tell: show.tell, Say: show.say,
+		Command: func(ctx context.Context) *exec.Cmd {
+			return exec.CommandContext(ctx, self, "batch", "worker", "--until-eof", "--quiet", "--drain", "10s", "--backend", backend.word)
+		},
+	}
+	status, err := local.Run(ctx)
+	show.clear()
+	if errors.Is(err, context.Canceled) && status != nil {
+		return &plainError{out, fmt.Sprintf("stopped after %d of %s; what is done is kept", status.Done+status.Failed, countOf(status.Units, "unit")), "go on with psi batch resume " + out}
+	}
+	if err != nil {
+		return err
+	}
+	return p.settled(ctx, nil, out, status, asJSON)
+}
+
+// batchWatch shows how far a job is.
+type batchWatch struct {
+	program *program
+	start   time.Time
+	first   int // units that were done when it began
+	began   bool
+	line    progressLine
+}
+
+func (w *batchWatch) tell(s *batch.Status) {
+	if !w.began {
+		w.first, w.began = s.Done, true
+	}
+	if s.Done+s.Failed == s.Units {
+		w.line.draw(w.program, 1, "summing up")
+		return
+	}
+	text := fmt.Sprintf("%d of %s", s.Done+s.Failed, countOf(s.Units, "unit"))
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d given up", s.Failed)
+	}
+	share, took := float64(s.Done-w.first)/float64(s.Units), time.Since(w.start)
+	if share > 0 {
+		if s.Rows > 0 {
+			text += fmt.Sprintf(", %s rows/s", thousands(int(float64(s.Rows)*share/took.Seconds())))
+		}
+		left := time.Duration(float64(took) * float64(s.Units-s.Done-s.Failed) / float64(s.Units) / share)
+		text += ", about " + lasting(max(time.Second, left.Round(time.Second))) + " left"
+	}
+	w.line.draw(w.program, float64(s.Done+s.Failed)/float64(s.Units), text)
+}
+
+// say passes on a worker's words without spoiling the line.
+func (w *batchWatch) say(line string) {
+	w.line.mu.Lock()
+	defer w.line.mu.Unlock()
+	w.line.wipe(w.program)
+	w.program.note("%s", clean(line))
+}
+
+func (w *batchWatch) clear() {
+	w.line.mu.Lock()
+	defer w.line.mu.Unlock()
+	w.line.wipe(w.program)
+}

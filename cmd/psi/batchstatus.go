@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi/batch"
+)
+
+// jobAt is a job and the queue that has it.
+type jobAt struct {
+	out   string
+	queue *batch.QueueAt // nil: none is running
+}
+
+// findJob understands --queue URL JOB, and OUT.
+func (p *program) findJob(ctx context.Context, f *queueFlags, argument, name string) (jobAt, error) {
+	if f.at.URL != "" {
+		at := f.queue(p, name)
+		out, err := batch.Find(ctx, at, argument)
+		return jobAt{out, &at}, err
+	}
+	at, err := batch.LocalAt(argument)
+	if at != nil {
+		at.Name = name
+	}
+	return jobAt{argument, at}, err
+}
+
+const jobArgument = "OUT, or --queue URL and JOB,"
+
+func (p *program) batchStatusCommand() *cobra.Command {
+	var f queueFlags
+	var watch, asJSON bool
+	c := &cobra.Command{
+		Use:   "status (--queue URL [JOB] | OUT)",
+		Short: "Tell how far a job is, and what failed",
+		Long: `status tells how many units of a job are done and which failed. By --queue alone it lists the jobs
+of a queue. It exits 1 if units failed.`,
+		Example: `  psi batch status explained/ --watch
+  psi batch status --queue nats://queue:4222 3f9a2c11d0e4`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	f.add(c.Flags())
+	c.Flags().BoolVar(&watch, "watch", false, "stay until the job is settled")
+	addJSON(c.Flags(), &asJSON)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return p.listJobs(cmd.Context(), &f, asJSON)
+		}
+		return p.batchStatus(cmd.Context(), &f, args[0], watch, asJSON)
+	}
+	return c
+}
+
+func (p *program) batchStatus(ctx context.Context, f *queueFlags, argument string, watch, asJSON bool) error {
+	at, err := p.findJob(ctx, f, argument, "psi batch status")
+	if err != nil {
+		return err
+	}
+	w, err := batch.Look(ctx, at.queue, at.out)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	status, err := w.Status(ctx)
+	if err == nil && watch {
+		show := &batchWatch{program: p, start: time.Now()}
+		status, err = w.Await(ctx, time.Second, show.tell)
+		show.clear()
+	}
+	if err != nil {
+		return err
+	}
+	return p.settled(ctx, at.queue, at.out, status, asJSON)
+}
+
+// settled tells how a job stands, and what came of it if it is finished. Failed units are a failure.
+func (p *program) settled(ctx context.Context, at *batch.QueueAt, out string, status *batch.Status, asJSON bool) error {
+	w, err := batch.Look(ctx, at, out)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	var summary *batch.Summary
+	if status.State == batch.Finished || status.State == batch.Failed {
+		if summary, err = w.Summary(ctx); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		if err := p.document(struct {
+			*batch.Status
+			Summary *batch.Summary `json:"summary"`
+		}{status, summary}); err != nil {
+			return err
+		}
+	} else {
+		text := &bytes.Buffer{}
+		batchText(text, status, summary)
+		if _, err := p.stdout.Write(text.Bytes()); err != nil {
+			return err
+		}
+	}
+	if status.Failed > 0 {
+		return &toldError{fmt.Sprintf("%s of %s failed; mend the files, then psi batch resume %s", thousands(status.Failed), countOf(status.Units, "unit"), out)}
+	}
+	return nil
+}
+
+// batchText is for people: how far, what mattered, what failed.
+func batchText(to *bytes.Buffer, s *batch.Status, summary *batch.Summary) {
+	fmt.Fprintf(to, "job %s: %s, %d of %s done", s.ID, s.State, s.Done, countOf(s.Units, "unit"))
+	if s.Failed > 0 {
+		fmt.Fprintf(to, ", %d failed", s.Failed)
+	}
+	to.WriteString("\n")
+	if summary != nil {
+		fmt.Fprintf(to, "%s explained in %s, %.3g MB read, %.3g MB written\n", countOf(summary.Rows, "row"), lasting(time.Duration(summary.Seconds*float64(time.Second))), float64(s.Bytes)/1e6, float64(summary.BytesWritten)/1e6)
+		summaryText(to, summary)
+	}
+	failuresText(to, s)
+}
+
+// summaryText names the players that mattered most to the first output.
+func summaryText(to *bytes.Buffer, s *batch.Summary) {
+	if s.Rows == 0 || len(s.Outputs) == 0 {
+		return
+	}
+	const most = 8
+	o := s.Outputs[0]
+	missing := map[string]float64{}
+	for _, m := range s.Missing {
+		missing[m.Player] = m.Ratio
+	}
+	players := slices.Clone(o.Players)
+	slices.SortStableFunc(players, func(a, b batch.PlayerSummary) int { return cmp.Compare(b.Size, a.Size) })
+	lines := [][]string{{"column", "mean |attribution|", "in training", "mean std", "missing"}}
+	for _, player := range players[:min(most, len(players))] {
+		trained := "–"
+		if player.Trained != nil {
+			trained = short(*player.Trained)
+		}
+		lines = append(lines, []string{clean(player.Player), short(player.Size), trained, short(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
+	}
+	to.WriteString("\n" + aligned("", lines))
+	if len(players) > most {
+		fmt.Fprintf(to, "and %s\n", countOf(len(players)-most, "more column"))
+	}
+	if o.NDCG != nil {
+		fmt.Fprintf(to, "order of importance as in training: %.3f of 1\n", *o.NDCG)
+	}
+	if s.Audit != nil && s.Audit.RelativeRMSE != nil {
+		fmt.Fprintf(to, "audit of %s against Shapley values computed without the head: relative error %.2g\n", countOf(s.Audit.Rows, "row"), *s.Audit.RelativeRMSE)
+	}
+}
+
+// failuresText is the table of failures.
+func failuresText(to *bytes.Buffer, s *batch.Status) {
+	if s.Failed == 0 {
+		return
+	}
+	const most = 20
+	lines := [][]string{{"unit", "file", "row groups", "row", "column", "what is wrong"}}
+	for _, f := range s.Failures[:min(most, len(s.Failures))] {
+		row := "–"
+		if f.Row != nil {
+			row = thousands(int(*f.Row))
+		}
+		lines = append(lines, []string{strconv.Itoa(f.Unit), clean(f.File), groupsText(f.Groups), row, cmp.Or(clean(f.Column), "–"), clean(f.Message + "; " + f.Remedy)})
+	}
+	to.WriteString("\n" + aligned("", lines))
+	if s.Failed > most {
+		fmt.Fprintf(to, "and %s: --json tells them\n", countOf(s.Failed-most, "more failure"))
+	}
+}
+
+func groupsText(groups []int) string {
+	switch len(groups) {
+	case 0:
+		return "all"
+	case 1:
+		return fmt.Sprint(groups[0])
+	}
+	return fmt.Sprintf("%d–%d", groups[0], groups[len(groups)-1])
+}
+
+// listJobs tells which jobs a queue knows.
+func (p *program) listJobs(ctx context.Context, f *queueFlags, asJSON bool) error {
+	at, err := f.needed(p, "psi batch status")
+	if err != nil {
+		return err
+	}
+	jobs, err := batch.Jobs(ctx, at)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return p.document(map[string]any{"schema": "psi.batch.jobs/v1", "jobs": jobs})
+	}
+	lines := [][]string{{"job", "state", "units", "submitted", "out"}}
+	for _, j := range jobs {
+		lines = append(lines, []string{j.ID, j.State, thousands(j.Units), j.Submitted.Format(time.DateTime), clean(j.Out)})
+	}
+	_, err = io.WriteString(p.stdout, aligned("", lines))
+	return err
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi/batch"
+)
+
+// submitted is a job that was put into a queue.
+type submitted struct {
+	Schema string `json:"schema"`
+	Job    string `json:"job"`
+	Out    string `json:"out"`
+	Units  int    `json:"units"`
+	Put    int    `json:"put"` // units that have no part yet
+}
+
+func (p *program) batchSubmitCommand() *cobra.Command {
+	var f jobFlags
+	var q queueFlags
+	c := &cobra.Command{
+		Use:   "submit --queue URL MODEL IN OUT",
+		Short: "Put a job into a queue, and print its id",
+		Long: `submit cuts the tables at IN into units, writes the plan and a copy of the model to OUT, and puts the
+units into the queue. IN and OUT must mean the same to all workers: URLs of buckets, or directories that they share.
+
+The same MODEL, IN and OUT are the same job: submitted again, it goes on with what has no part yet.`,
+		Example: `  psi batch submit --queue nats://queue:4222 model.psi s3://tables/2026/ s3://explained/2026/`,
+		Args:    arguments(modelArgument, inArgument, outArgument),
+	}
+	f.add(c.Flags())
+	q.add(c.Flags())
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := inOut(args); err != nil {
+			return err
+		}
+		at, err := q.needed(p, "psi batch submit")
+		if err != nil {
+			return err
+		}
+		if err := p.plan(cmd.Context(), args, &f); err != nil {
+			return err
+		}
+		job, put, err := batch.Submit(cmd.Context(), at, args[2])
+		if err != nil {
+			return err
+		}
+		return p.submitted(job, args[2], put, f.json)
+	}
+	return c
+}
+
+// submitted prints the job's id.
+func (p *program) submitted(job *batch.Job, out string, put int, asJSON bool) error {
+	if asJSON {
+		return p.document(submitted{"psi.batch.submitted/v1", job.ID, out, job.Units, put})
+	}
+	p.note("%s of %s in the queue", thousands(put), countOf(job.Units, "unit"))
+	_, err := fmt.Fprintln(p.stdout, job.ID)
+	return err
+}
+
+func (p *program) batchResumeCommand() *cobra.Command {
+	var q queueFlags
+	var workers int
+	var backend choice
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "resume (--queue URL JOB | OUT)",
+		Short: "Do what a job has left: units without a part, failed ones too",
+		Long: `resume puts every unit that has no part yet into the queue again, those that failed too. By OUT it goes
+on with a job of this machine (psi batch run); by --queue with one that other workers do.`,
+		Example: `  psi batch resume explained/
+  psi batch resume --queue nats://queue:4222 3f9a2c11d0e4`,
+		Args: arguments(jobArgument),
+	}
+	q.add(c.Flags())
+	addWorkers(c, &workers, &backend)
+	addJSON(c.Flags(), &asJSON)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if q.at.URL == "" {
+			return p.runLocally(cmd.Context(), args[0], workers, backend, asJSON)
+		}
+		at, err := p.findJob(cmd.Context(), &q, args[0], "psi batch resume")
+		if err != nil {
+			return err
+		}
+		job, put, err := batch.Submit(cmd.Context(), *at.queue, at.out)
+		if err != nil {
+			return err
+		}
+		return p.submitted(job, at.out, put, asJSON)
+	}
+	return c
+}
+
+func (p *program) batchCancelCommand() *cobra.Command {
+	var q queueFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "cancel (--queue URL JOB | OUT)",
+		Short: "Take a job out of its queue; what is done stays",
+		Example: `  psi batch cancel explained/
+  psi batch cancel --queue nats://queue:4222 3f9a2c11d0e4`,
+		Args: arguments(jobArgument),
+	}
+	q.add(c.Flags())
+	addJSON(c.Flags(), &asJSON)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		at, err := p.findJob(cmd.Context(), &q, args[0], "psi batch cancel")
+		if err != nil {
+			return err
+		}
+		if at.queue == nil {
+			return &plainError{args[0], "no queue is running there", "there is nothing to cancel; for a job of another queue, add --queue URL and name the job"}
+		}
+		job, err := batch.Cancel(cmd.Context(), *at.queue, at.out)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.document(map[string]string{"schema": "psi.batch.cancelled/v1", "job": job.ID, "out": at.out})
+		}
+		p.note("job %s is cancelled; psi batch resume goes on with it", job.ID)
+		return nil
+	}
+	return c
+}

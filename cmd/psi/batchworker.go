@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi/batch"
+)
+
+// workerFlags are what a worker is asked for.
+type workerFlags struct {
+	queueFlags
+	backend, logFormat choice
+	metrics            string
+	drain              time.Duration
+	untilEOF, quiet    bool
+	json               bool
+}
+
+func (p *program) batchWorkerCommand() *cobra.Command {
+	var f workerFlags
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Take units from a queue and explain them, until told to stop",
+		Long: `worker explains units of whatever jobs are in the queue, one at a time, with one thread: start one for
+each core. It may be stopped or killed at any time: told to stop, it completes its unit within --drain or puts it
+back; killed, its unit goes to another worker after half a minute.`,
+		Example: `  psi batch worker --queue nats://queue:4222
+  psi batch worker --queue tls://queue:4222 --queue-creds worker.creds --metrics 0.0.0.0:8082`,
+		Args: arguments(),
+	}
+	flags := c.Flags()
+	f.queueFlags.add(flags)
+	flags.StringVar(&f.metrics, "metrics", "", "`ADDRESS` for Prometheus metrics (/metrics) and health (/healthz); none if empty")
+	flags.DurationVar(&f.drain, "drain", 25*time.Second, "time that a unit has to end in when the worker is told to stop")
+	flags.BoolVar(&f.untilEOF, "until-eof", false, "stop when standard input ends: for a program that starts its own workers")
+	flags.BoolVar(&f.quiet, "quiet", false, "tell of troubles only")
+	f.logFormat = choose("text", "json")
+	flags.Var(&f.logFormat, "log-format", "how the log is written, on standard error")
+	addBackend(flags, &f.backend)
+	addJSON(flags, &f.json)
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return p.batchWorker(cmd.Context(), &f) }
+	return c
+}
+
+func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
+	at, err := f.needed(p, "psi batch worker")
+	if err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if f.quiet {
+		level = slog.LevelWarn
+	}
+	var handler slog.Handler = slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})
+	if f.logFormat.word == "json" {
+		handler = slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})
+	}
+	w := &batch.Worker{Queue: at, Backend: f.backend.word, Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics()}
+	w.Queue.Log = func(line string) { w.Log.Warn(line) }
+	if f.untilEOF {
+		ctx = p.untilEOF(ctx)
+	}
+	if f.metrics != "" {
+		stop, err := p.serveMetrics(ctx, f.metrics, w.Metrics)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	if err := w.Run(ctx); err != nil {
+		return err
+	}
+	if f.json {
+		return p.document(map[string]string{"schema": "psi.batch.worker/v1", "state": "stopped"})
+	}
+	return nil
+}
+
+// serveMetrics answers scrapes while a worker works.
+func (p *program) serveMetrics(ctx context.Context, address string, m *batch.Metrics) (stop func(), err error) {
+	routes := http.NewServeMux()
+	routes.Handle("GET /metrics", m.Handler())
+	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, &plainError{"--metrics " + address, err.Error(), "choose another address"}
+	}
+	server := &http.Server{Handler: routes, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			p.note("metrics are no longer served: %v", err)
+		}
+	}()
+	return func() { _ = server.Close() }, nil
+}
