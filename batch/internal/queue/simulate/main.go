@@ -106,6 +106,7 @@ func (t *trial) simulate(ctx context.Context, servers *cluster.Cluster) (*report
 	}
 	r.Putting = stage(r.Put, began, cost, meter.cpu())
 	r.DiskPut = meter.disk()
+	r.ClientPut, _ = peakMemory(os.Getpid())
 	note("put %d units: %.0f/s", r.Put, r.Putting.Rate)
 
 	began = time.Now()

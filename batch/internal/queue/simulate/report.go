@@ -21,6 +21,7 @@ type report struct {
 	Put          int     `json:"put"`
 	Putting      span    `json:"putting"`
 	DiskPut      []int64 `json:"disk_bytes_when_put"` // by server
+	ClientPut    int64   `json:"client_peak_rss_bytes_when_put"`
 	LeftPut      int     `json:"left_when_put"`
 	LeftSeconds  float64 `json:"left_call_s"`
 	ClearSeconds float64 `json:"clear_a_tenth_s"`
