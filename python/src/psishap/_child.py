@@ -111,15 +111,24 @@ class _Process:
 class Child:
     """What answers for one model, in this process and in those that are forked from it: each has a psi of its own.
 
-    It starts with the first question, and again with the next one if it was killed. Threads may ask at once.
+    It starts with the first question, and again with the next one if it was killed. Threads may ask at once. Copies of a model
+    share one, see :meth:`of`.
     """
+
+    @staticmethod
+    def of(model: bytes, digest: str) -> Child:
+        """The one child of a model in this process."""
+        with _registry:
+            child = _children.get(digest)
+            if child is None:
+                child = _children[digest] = Child(model)
+            return child
 
     def __init__(self, model: bytes):
         self._model = model
         self._pid = 0
         self._process: _Process | None = None
         self._lock = threading.Lock()
-        _all.add(self)
 
     def __del__(self) -> None:
         try:
@@ -167,6 +176,7 @@ class Child:
 
     def ask(self, path: str, body: bytes | memoryview) -> bytes:
         """Sends a body in Arrow and returns the answer's. A process that dies meanwhile is replaced and asked again."""
+        _keep_warm(self)
         restarts = 0
         while True:
             process = self._running()
@@ -249,6 +259,8 @@ class Child:
         return self._all("/predict", table)
 
     def _all(self, path: str, table: pa.Table, **query: str | list[str] | None) -> pa.Table:
+        if table.num_rows == 0:
+            raise _psi.PsiError("there are no rows", "give at least one")
         return pa.concat_tables(self.stream(asking(path, **query), table.to_batches()))
 
 
@@ -279,16 +291,32 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
         return False
 
 
-_all: weakref.WeakSet[Child] = weakref.WeakSet()
+_registry = threading.Lock()
+_children: weakref.WeakValueDictionary[str, Child] = weakref.WeakValueDictionary()
+
+# The children that were asked last stay when their models go: workers of joblib and Spark get a new copy of a model with every
+# task, and would start a process for each.
+_WARM = 2
+_warm: list[Child] = []
+
+
+def _keep_warm(child: Child) -> None:
+    if _warm and _warm[-1] is child:
+        return
+    with _registry:
+        kept = [c for c in _warm if c is not child]
+        _warm[:] = [*kept, child][-_WARM:]
 
 
 def _close_all() -> None:
-    for child in list(_all):
+    for child in list(_children.values()):
         child.close()
 
 
 def _after_fork() -> None:
-    for child in list(_all):
+    global _registry
+    _registry = threading.Lock()
+    for child in list(_children.values()):
         child._forked()
 
 

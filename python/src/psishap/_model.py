@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 class Model:
     """A trained model. It is made by :func:`load`, or lies in ``model_`` of an estimator that was fitted.
 
-    A pickle of it has the model's bytes inside. The psi process that answers starts with the first question and ends with
-    this object, or with the Python process.
+    A pickle of it has the model's bytes inside. The psi process that answers starts with the first question. Those of the two
+    models that were asked last stay until the Python process ends, or :meth:`close` is called.
     """
 
     def __init__(self, data: bytes):
         self._data = bytes(data)
-        self._child = Child(self._data)
+        self._child = Child.of(self._data, self.digest)
 
     def __reduce__(self) -> tuple[type[Model], tuple[bytes]]:
         return type(self), (self._data,)
