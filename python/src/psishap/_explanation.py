@@ -331,8 +331,8 @@ class Explanation:
         """The same as a :class:`shap.Explanation`, for all of shap's plots.
 
         Of one output, ``values`` is [rows, players] and ``base_values`` [rows]; of several, a last axis has the outputs. ``error_std``,
-        ``lower_bounds`` and ``upper_bounds`` hold the uncertainty; ``shap.plots.waterfall`` draws it. Of columns that are no numbers,
-        ``data`` has the place of the label in sorted order, and ``display_data`` the label.
+        ``lower_bounds`` and ``upper_bounds`` hold the uncertainty; ``shap.plots.waterfall`` draws it. Of labels, ``data`` has the place
+        in sorted order, and ``display_data`` the label. Times are years, for shap draws numbers.
         """
         import shap
 
@@ -540,19 +540,12 @@ def _numeric(
             column = column.cast(column.type.value_type)
         of = column.type
         if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
-            data[:, d] = _floats(column)
-            shown[:, d] = data[:, d]
-        elif pa.types.is_boolean(of):
-            data[:, d] = _floats(column.cast(pa.int8()))
-            shown[:, d] = ["missing" if v is None else v for v in column.to_pylist()]
-            differ = True
-        elif pa.types.is_temporal(of):
-            days = pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())
-            data[:, d] = _floats(days) / 86_400e6
-            shown[:, d] = ["missing" if v is None else v for v in column.to_pylist()]
-            differ = True
+            data[:, d] = shown[:, d] = _floats(column)
+        elif pa.types.is_date(of) or pa.types.is_timestamp(of):  # years, for shap's axes take numbers, and its texts no times
+            moments = pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())
+            data[:, d] = shown[:, d] = 1970 + _floats(moments) / 365.2425 / 86_400e6
         else:
-            texts = [None if _missing(v) else str(v) for v in column.to_pylist()]
+            texts = [None if _missing(v) else _text(v) for v in column.to_pylist()]
             place = {label: i for i, label in enumerate(sorted({t for t in texts if t is not None}))}
             data[:, d] = [np.nan if t is None else place[t] for t in texts]
             shown[:, d] = ["missing" if t is None else t for t in texts]

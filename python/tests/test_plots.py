@@ -1,0 +1,106 @@
+"""Pictures: psi's own, and shap's of what to_shap gives."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import shap
+from explaining import random_table, trained
+
+
+@pytest.fixture(scope="module", params=["binary", "multiclass"])
+def explained(request, tmp_path_factory):
+    model, _ = trained(tmp_path_factory.mktemp(request.param), request.param, 4)
+    return model.explain(random_table(44, 60)[0])
+
+
+KINDS = ["bar", "beeswarm", "waterfall", "force", "ranking", "dependence", "interaction", "decision", "heatmap"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds(explained, kind):
+    picture = getattr(explained.plot, kind)()
+    assert picture._repr_svg_().startswith("<?xml") and "</svg>" in picture.svg
+    assert picture.exact.startswith("Exact") and picture.title in repr(picture)
+
+
+def test_options(explained, tmp_path):
+    plot = explained.plot
+    light = plot.bar(most=2)
+    assert plot.bar(most=2, dark=True).svg != light.svg
+    assert plot.bar(most=4).svg != light.svg
+    assert f"is {explained.prediction[3].max():.4g} " in plot.waterfall(3).title
+    assert f"Row {len(explained) - 1}" in plot.waterfall(-1).title
+    assert plot.waterfall(3, interactions=True).svg != plot.waterfall(3).svg
+    assert "sold" in plot.dependence("sold").title and "rooms" in plot.dependence("sold", color="rooms").read
+    assert "± 1 " in plot.bar(z=1).read or plot.waterfall(z=1).svg != plot.waterfall(z=3).svg
+    assert "owned" in plot.groups("owned").title
+    assert "before" in plot.drift(since=explained[:20]).title + plot.drift(since=explained[:20]).read
+    light.save(tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(IndexError, match="60 rows"):
+        plot.waterfall(60)
+    with pytest.raises(TypeError, match="colour"):
+        plot.bar(colour="red")
+
+
+def test_class_that_is_drawn(explained):
+    if len(explained.outputs) == 1:
+        pytest.skip("one output")
+    for output in explained.outputs:
+        at = explained.outputs.index(output)
+        for picture in (explained.plot.waterfall(2, output=output), explained[:, output].plot.waterfall(2)):
+            assert f"is {explained.prediction[2, at]:.4g} " in picture.title
+    with pytest.raises(ValueError, match="outputs"):
+        explained.plot.bar(output="none")
+
+
+def test_shap(explained):
+    one = explained[:, 0]
+    s = one.to_shap()
+    assert s.values.shape == (60, 6) and s.base_values.shape == (60,) and s.feature_names == one.players
+    assert np.allclose(s.base_values + s.values.sum(axis=1), one.prediction[:, 0], atol=1e-5)
+    assert np.array_equal(s.error_std, one.std[:, 0])
+    assert np.array_equal(s.lower_bounds, one.lower[:, 0]) and np.array_equal(s.upper_bounds, one.upper[:, 0])
+    assert (np.isnan(s.data) == ~one.observed).all()
+    assert s.display_data[3, 2] == (one.values[3, 2] or "missing")
+    if len(explained.outputs) > 1:
+        assert explained.to_shap().values.shape == (60, 6, 3)
+        assert np.array_equal(explained.to_shap()[:, :, 1].values, explained.mean[:, 1])
+
+
+SHAP = {
+    "bar": lambda s: shap.plots.bar(s, show=False),
+    "bar of a row": lambda s: shap.plots.bar(s[0], show=False),
+    "beeswarm": lambda s: shap.plots.beeswarm(s, show=False),
+    "violin": lambda s: shap.plots.violin(s, show=False),
+    "heatmap": lambda s: shap.plots.heatmap(s, show=False),
+    "scatter of numbers": lambda s: shap.plots.scatter(s[:, "size"], color=s, show=False),
+    "scatter of labels": lambda s: shap.plots.scatter(s[:, "town"], color=s[:, "owned"], show=False),
+    "scatter of times": lambda s: shap.plots.scatter(s[:, "sold"], show=False),
+    "force": lambda s: shap.plots.force(s[0], matplotlib=True, show=False),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", SHAP)
+def test_plots_of_shap(explained, kind, tmp_path):
+    plt.close("all")
+    SHAP[kind](explained[:, 0].to_shap())
+    plt.savefig(tmp_path / "p.png")
+    assert (tmp_path / "p.png").stat().st_size > 4000
+    plt.close("all")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_waterfall_of_shap_has_error_bars(explained):
+    plt.close("all")
+    s = explained[:, 0].to_shap()
+    shap.plots.waterfall(s[0], show=False)
+    bars = [c for c in plt.gcf().axes[0].containers if isinstance(c, matplotlib.container.ErrorbarContainer)]
+    assert len(bars) == 6
+    widths = sorted(np.ptp(c.lines[2][0].get_segments()[0][:, 0]) for c in bars)
+    assert np.allclose(widths, np.sort(2 * 1.96 * explained.std[0, 0]), atol=1e-9)
+    plt.close("all")
