@@ -366,7 +366,7 @@ func (f *Fleet) Close() error {
 	f.retiring.Wait()
 	var err error
 	for _, p := range f.places {
-		err = errors.Join(err, p.bucket.Close())
+		err = errors.Join(err, p.objects.Close())
 	}
 	return err
 }

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/table"
 )
@@ -386,4 +388,31 @@ func FuzzRules(f *testing.F) {
 			t.Error("neither rules nor an error")
 		}
 	})
+}
+
+func TestModelsOfABucket(t *testing.T) {
+	where := os.Getenv("PSI_S3")
+	if where == "" {
+		t.Skip("PSI_S3 is not set: the URL of a bucket of S3 to test with")
+	}
+	bucket, query, _ := strings.Cut(where, "?")
+	prefix := fmt.Sprintf("fleet-%x/", rand.Uint64())
+	place, err := store.Create(t.Context(), bucket+"/"+prefix+"?"+query)
+	check(t, err)
+	for i, key := range []string{"m.psi", "other@2.psi", "deeper/n.psi", "_n.psi"} {
+		check(t, place.Write(t.Context(), key, models()[i%2]))
+		t.Cleanup(func() { check(t, place.Delete(context.WithoutCancel(t.Context()), key)) })
+	}
+	for address, want := range map[string]int{
+		bucket + "/" + prefix + "?" + query:         2,
+		bucket + "?" + query + "&prefix=" + prefix:  2,
+		bucket + "/" + prefix + "m.psi?" + query:    1,
+		bucket + "/" + prefix + "none/?" + query:    0,
+		bucket + "/" + prefix + "deeper/*?" + query: 1,
+	} {
+		f, _ := open(t, address, nil)
+		if names := f.Names(); len(names) != want {
+			t.Errorf("%s has %v, want %d", address, names, want)
+		}
+	}
 }

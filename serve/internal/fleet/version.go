@@ -38,7 +38,7 @@ func (f *Fleet) load(ctx context.Context, file found) (_ *Version, err error) {
 	}()
 	for n := 1; len(v.copies) < n; {
 		// One thread for a pass: threads that share one wait for each other, which costs more than it gains.
-		m, err := psi.Decode(file.key, content, f.options.Backend, 1)
+		m, err := psi.Decode(file.object.Key, content, f.options.Backend, 1)
 		if err != nil {
 			return nil, err
 		}
