@@ -38,20 +38,25 @@ func (b *block) bytes() (n int64) {
 
 // rangeReader reads a Parquet file by ranges that are planned from its footer.
 type rangeReader struct {
-	randomAccess
-	size   int64
-	tail   []byte
-	blocks []*block
-	loaded []*block // the last two that were asked for, the newest last
-	failed error    // why the input could not be read, which is no damage of the file
+	input             io.ReaderAt
+	*io.SectionReader // of this reader; the library asks it for the size
+	size              int64
+	tail              []byte
+	blocks            []*block
+	loaded            []*block // the last two that were asked for, the newest last
+	failed            error    // why the input could not be read, which is no damage of the file
 }
 
 func newRangeReader(access randomAccess) (*rangeReader, error) {
 	size, err := access.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = access.Seek(0, io.SeekStart) // where the next one to read it wants it
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := &rangeReader{randomAccess: access, size: size, tail: make([]byte, min(size, tailBytes))}
+	r := &rangeReader{input: access, size: size, tail: make([]byte, min(size, tailBytes))}
+	r.SectionReader = io.NewSectionReader(r, 0, size)
 	if _, err := r.fetch(r.tail, size-int64(len(r.tail))); err != nil {
 		return r, damaged(err)
 	}
@@ -60,7 +65,7 @@ func newRangeReader(access randomAccess) (*rangeReader, error) {
 
 // fetch asks the input.
 func (r *rangeReader) fetch(p []byte, offset int64) (int, error) {
-	n, err := r.randomAccess.ReadAt(p, offset)
+	n, err := r.input.ReadAt(p, offset)
 	if n == len(p) {
 		return n, nil
 	}

@@ -92,6 +92,13 @@ func TestLayout(t *testing.T) {
 	if in.requests != 1 {
 		t.Errorf("%d requests for a footer", in.requests)
 	}
+	source, err := OpenReader(in, Parquet, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole, err := ReadAll(t.Context(), source); err != nil || whole.Rows() != 71_004 {
+		t.Errorf("read afterwards: %d rows, %v", whole.Rows(), err)
+	}
 	for name, content := range map[string][]byte{"nothing": nil, "text": []byte("a,b\n1,2\n"), "cut": content[:len(content)-9]} {
 		if _, err := Layout(bytes.NewReader(content)); err == nil || errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: %v", name, err)
