@@ -56,7 +56,7 @@ func (t *task) finish(ctx context.Context) (*Summary, error) {
 	}
 	s.Seconds = time.Since(t.Submitted).Seconds()
 	s.settle(t.model)
-	if err := writeJSON(ctx, t.out, summaryKey, s); err != nil {
+	if err := writeJSON(ctx, t.out, SummaryKey, s); err != nil {
 		return nil, writing(err)
 	}
 	if s.Failed == 0 {

@@ -76,9 +76,11 @@ const (
 	jobKey     = "_psi/job.json"
 	modelKey   = "_psi/model.psi"
 	failedKeys = "_psi/failed/"
-	summaryKey = "_summary.json"
 	successKey = "_SUCCESS"
 )
+
+// SummaryKey is that of what came of a job.
+const SummaryKey = "_summary.json"
 
 func pageKey(page int) string   { return fmt.Sprintf("_psi/plan/%06d.jsonl", page) }
 func failedKey(unit int) string { return fmt.Sprintf("%s%08d.json", failedKeys, unit) }

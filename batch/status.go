@@ -122,7 +122,9 @@ func (w *Watch) count(ctx context.Context, s *Status) error {
 }
 
 // Summary is what came of the job, once it is finished.
-func (w *Watch) Summary(ctx context.Context) (*Summary, error) { return ReadSummary(ctx, w.out) }
+func (w *Watch) Summary(ctx context.Context) (*Summary, error) {
+	return ReadSummary(ctx, w.out, SummaryKey)
+}
 
 // Await looks at the job every moment until it is settled.
 func (w *Watch) Await(ctx context.Context, every time.Duration, tell func(*Status)) (*Status, error) {

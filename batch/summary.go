@@ -112,18 +112,18 @@ func (s *Summary) state() string {
 	return Finished
 }
 
-// ReadSummary is that of a finished job.
-func ReadSummary(ctx context.Context, out *store.Place) (*Summary, error) {
-	content, err := out.Read(ctx, summaryKey, mostJSON)
+// ReadSummary is that of a finished job, by its key: SummaryKey, unless somebody copied it.
+func ReadSummary(ctx context.Context, in *store.Place, key string) (*Summary, error) {
+	content, err := in.Read(ctx, key, mostJSON)
 	if err != nil {
 		return nil, err
 	}
 	s := &Summary{}
 	if err := json.Unmarshal(content, s); err != nil {
-		return nil, fmt.Errorf("%s: %w", out.Name(summaryKey), err)
+		return nil, fmt.Errorf("%s: %w", in.Name(key), err)
 	}
-	if s.Schema != summarySchema {
-		return nil, fmt.Errorf("%s is %q, which this version of psi does not know", out.Name(summaryKey), s.Schema)
+	if s.Schema != summarySchema || s.Job == nil {
+		return nil, fmt.Errorf("%s is %.40q, and no summary of a batch that this version of psi knows", in.Name(key), s.Schema)
 	}
 	return s, nil
 }
