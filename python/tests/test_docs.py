@@ -1,0 +1,34 @@
+"""The snippets of the guides run, one after another, on less data and with shorter trainings than people have."""
+
+import pathlib
+import re
+import subprocess
+
+import matplotlib.pyplot
+import pytest
+
+from psishap import _estimators, _psi
+
+matplotlib.use("Agg")
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+SHORT = ["--set=steps=60", "--set=refit_steps=10", "--set=spread_steps=20", "--set=channels=16"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["from-shap", "from-ebm"])
+def test_snippets(name, tmp_path, monkeypatch):
+    if name == "from-ebm":
+        pytest.importorskip("interpret")
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([_psi.program(), "sample", "adult", "--rows", "1500", "-o", "adult.csv"], check=True, capture_output=True)
+    flags = _estimators._Psi._flags
+    monkeypatch.setattr(_estimators._Psi, "_flags", lambda self, table: flags(self, table) + SHORT)
+    snippets = re.findall(r"^```python\n(.*?)^```", (DOCS / f"{name}.md").read_text(), re.S | re.M)
+    assert len(snippets) >= 4
+    known = {}
+    for snippet in snippets:
+        snippet = snippet.replace("n_estimators=500", "n_estimators=20")
+        snippet = snippet.replace("BoostingClassifier(random_state=0)", "BoostingClassifier(random_state=0, outer_bags=2, max_rounds=50)")
+        exec(compile(snippet, f"{name}.md", "exec"), known)
+        matplotlib.pyplot.close("all")
