@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from explaining import random_table, target, trained
 
+from psishap import PsiClassifier
 from psishap._explanation import p_larger
 
 
@@ -168,6 +169,31 @@ def test_report(model, rows, tmp_path):
         model.explain(x).report(str(tmp_path / "r.html"), y=y[:3])
     other = model.explain(x.assign(wing="west")).report(str(tmp_path / "s.html"), by="wing")
     assert '"by":{"column":"wing"' in open(other).read()
+
+
+@pytest.mark.parametrize("labels", [[False, True], [1, 2], ["no", "yes"]], ids=str)
+def test_report_of_labels(tmp_path, labels):
+    """The outcomes are of the labels that the classifier was fitted with, whatever their type."""
+    x, score = random_table(57, 150)
+    y = np.array(labels)[(score > 0).astype(int)]
+    model = PsiClassifier(steps=40, settings={"channels": 16}, random_state=0).fit(x, y)
+    page = open(model.explain(x).report(str(tmp_path / "r.html"), y=y)).read()
+    assert '"labelled":150' in page and f'"classes":["{labels[0]}","{labels[1]}"]' in page
+
+
+def test_other_tables(model, rows):
+    """Lists, lazy frames and single batches are rows too."""
+    want = model.explain(rows)
+    cells = rows[["size", "rooms", "row"]].astype(float)
+    numbers = [[a, b, None, None, None, c] for a, b, c in cells.to_numpy().tolist()]
+    lazy = polars.from_pandas(rows).lazy()
+    batch = pa.RecordBatch.from_pandas(rows, preserve_index=False)
+    for x in (lazy, batch):
+        e = model.explain(x)
+        assert np.allclose(e.mean, want.mean, atol=1e-6) and len(e[[3, 1]].data) == 2 and len(e[2].frame)
+    few = model.explain(numbers, unknown=["town", "owned", "sold"])
+    assert np.allclose(few.mean, model.explain(rows, unknown=["town", "owned", "sold"]).mean, atol=1e-6)
+    assert len(few[[3, 1]].data) == 2
 
 
 def test_missing_as_level(tmp_path, rows):

@@ -134,7 +134,7 @@ class Explanation:
         return cls(
             models=[model],
             rows=rows,
-            data=X,
+            data=X.collect() if hasattr(X, "collect") else X,
             outputs=outputs,
             players=players,
             scale=_SCALES[model.task],
@@ -240,7 +240,7 @@ class Explanation:
         cut = dict(
             models=self._models if len(self._models) == 1 else self._models[output],
             rows=self._rows.take(pa.array(places)),
-            data=_take(self.data, places),
+            data=_take(self.data, self._rows, places),
             outputs=self.outputs[output],
             base=self.base[places][:, output],
             prediction=self.prediction[places][:, output],
@@ -489,10 +489,16 @@ def _floats(column: pa.ChunkedArray) -> Floats:
     return column.cast(pa.float64()).to_numpy().astype(np.float64, copy=False)
 
 
-def _take(data: Any, places: npt.NDArray[np.intp]) -> Any:
-    if hasattr(data, "iloc"):
+def _take(data: Any, rows: pa.Table, places: npt.NDArray[np.intp]) -> Any:
+    """Some rows of what the user gave; of what hands over its columns by Arrow's interface alone, in Arrow."""
+    of = kind(data)
+    if of == "pandas":
         return data.iloc[places]
-    return data.take(pa.array(places)) if isinstance(data, pa.Table) else data[places]
+    if of == "numpy":
+        return np.asarray(data)[places]
+    if of == "polars":
+        return data[places]
+    return (data if of == "pyarrow" else rows).take(pa.array(places))
 
 
 def _missing(value: Any) -> bool:

@@ -165,8 +165,9 @@ def report(e: Explanation, path: str | os.PathLike[str], *, y: Any = None, by: s
         target = np.asarray(y)
         if len(target) != rows.num_rows:
             raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows")
-        cells = pa.array(target.astype(str) if model.classes and target.dtype.kind not in "bOUST" else target, from_pandas=True)
-        rows = rows.append_column(model.manifest["target"], cells)
+        if model.classes:  # as the estimators write them
+            target = np.array([None if v is None or v != v else str(v) for v in target], dtype=object)
+        rows = rows.append_column(model.manifest["target"], pa.array(target, from_pandas=True))
     if by is not None and by not in rows.column_names:
         from ._frames import to_arrow
 
