@@ -29,6 +29,8 @@ type Worker struct {
 	Log     *slog.Logger
 	Metrics *Metrics
 
+	UntilEmpty bool // end once the queue has nothing more, not even with other workers
+
 	queue *queue.Queue
 	tasks shelf
 }
@@ -51,10 +53,15 @@ func (w *Worker) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(w.Drain, stop) })
+	taking, enough := context.WithCancel(ctx)
+	defer enough()
+	if w.UntilEmpty {
+		go w.awaitEmpty(taking, enough)
+	}
 	w.Log.Info("ready for units")
 	for {
-		d, err := w.queue.Take(ctx)
-		if ctx.Err() != nil {
+		d, err := w.queue.Take(taking)
+		if taking.Err() != nil {
 			if d != nil { // it came too late
 				w.settle(d.Again, 0)
 			}
@@ -64,6 +71,22 @@ func (w *Worker) Run(ctx context.Context) error {
 			return err
 		}
 		w.handle(work, d)
+	}
+}
+
+// awaitEmpty looks at the queue until nothing is left in it. What another worker has may come back, so it counts.
+func (w *Worker) awaitEmpty(ctx context.Context, enough func()) {
+	for {
+		if s, err := w.queue.State(ctx); err == nil && s.Pending+s.InFlight == 0 {
+			w.Log.Info("the queue is empty")
+			enough()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(2 * time.Second):
+		}
 	}
 }
 

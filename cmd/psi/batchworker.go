@@ -20,6 +20,7 @@ type workerFlags struct {
 	metrics            string
 	drain              time.Duration
 	untilEOF, quiet    bool
+	untilEmpty         bool
 	json               bool
 }
 
@@ -40,6 +41,7 @@ back; killed, its unit goes to another worker after half a minute.`,
 	flags.StringVar(&f.metrics, "metrics", "", "`ADDRESS` for Prometheus metrics (/metrics) and health (/healthz); none if empty")
 	flags.DurationVar(&f.drain, "drain", 25*time.Second, "time that a unit has to end in when the worker is told to stop")
 	flags.BoolVar(&f.untilEOF, "until-eof", false, "stop when standard input ends: for a program that starts its own workers")
+	flags.BoolVar(&f.untilEmpty, "until-empty", false, "stop when the queue is empty and no worker has a unit: for workers that are started for one job")
 	flags.BoolVar(&f.quiet, "quiet", false, "tell of troubles only")
 	f.logFormat = choose("text", "json")
 	flags.Var(&f.logFormat, "log-format", "how the log is written, on standard error")
@@ -62,7 +64,7 @@ func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
 	if f.logFormat.word == "json" {
 		handler = slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})
 	}
-	w := &batch.Worker{Queue: at, Backend: f.backend.word, Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics()}
+	w := &batch.Worker{Queue: at, Backend: f.backend.word, Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics(), UntilEmpty: f.untilEmpty}
 	w.Queue.Log = func(line string) { w.Log.Warn(line) }
 	if f.untilEOF {
 		ctx = p.untilEOF(ctx)
