@@ -101,6 +101,9 @@ func watches(t *testing.T, q *Queue, job string, units int) {
 	if _, err := q.State(t.Context()); err != nil {
 		t.Errorf("state: %v", err)
 	}
+	if refusal := q.denied.Load(); refusal != nil { // of what nobody waits for: the end of a reading
+		t.Error(*refusal)
+	}
 }
 
 func remembers(t *testing.T, q *Queue, job, state string) {
