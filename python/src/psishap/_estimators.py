@@ -231,8 +231,9 @@ class PsiClassifier(ClassifierMixin, _Psi):
         check_classification_targets(y)
         check_consistent_length(X, y)
         classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise PsiError(f"y has one class, {classes[0]!r}", "give rows of two classes at least")
+        counts = np.ones(len(y), bool) if sample_weight is None else _check_sample_weight(sample_weight, X) != 0
+        if len(np.unique(codes[counts])) < 2:
+            raise PsiError("the rows of y that count have one class", "give rows of two classes at least")
         labels = [str(c) for c in classes]
         if len(set(labels)) < len(labels):
             raise PsiError("two classes are written alike", "give labels of one type")
