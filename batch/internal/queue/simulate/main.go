@@ -46,7 +46,7 @@ func run() error {
 	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
 	flags.IntVar(&t.Units, "units", 1_000_000, "units")
 	flags.IntVar(&t.Workers, "workers", 200, "workers, each with a connection of its own")
-	flags.Float64Var(&t.Crash, "crash", 0.001, "probability that a worker crashes on a unit, half of the times after its work")
+	flags.Float64Var(&t.Crash, "crash", 0.001, "probability that a worker crashes on a unit that it has begun")
 	flags.IntVar(&t.Body, "body", 300, "bytes of a unit")
 	flags.Float64Var(&t.AckWait, "ack-wait", 30, "seconds after which a crashed worker's unit comes back")
 	flags.BoolVar(&t.Kill, "kill", true, "kill -9 the leader of the stream after a third of the units, that of the consumer after two, and start them again 10 s later")
