@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+)
+
+func (p *program) exportCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write a model in the format of other programs",
+		Args:  arguments(),
+	}
+	c.RunE = func(*cobra.Command, []string) error {
+		return &usageError{"no format is named", "psi export onnx MODEL -o FILE.onnx"}
+	}
+	c.AddCommand(p.exportONNXCommand())
+	return c
+}
+
+// exported is what export says of its file.
+type exported struct {
+	Schema  string   `json:"schema"`
+	File    string   `json:"file"`
+	Bytes   int      `json:"bytes"`
+	Model   string   `json:"model"`
+	Columns []string `json:"columns"`
+	Players []string `json:"players"`
+}
+
+func (p *program) exportONNXCommand() *cobra.Command {
+	out, asJSON := "", false
+	c := &cobra.Command{
+		Use:   "onnx MODEL -o FILE.onnx",
+		Short: "Write a model as one ONNX graph, from cells to attributions",
+		Long: `onnx writes one graph that any program with ONNX Runtime can run, without psi.
+
+It takes one tensor for each column, named as the column, of any number of rows: float64 for
+numbers, booleans (0 or 1) and times (seconds since 1970), with NaN where a cell is missing;
+text for labels, empty where one is missing. It gives prediction, prediction_std, base,
+attribution_mean, attribution_std and, of classes, probability, as psi serve does.
+
+The export needs the backend onnx: psi doctor tells whether it works here.`,
+		Example: `  psi export onnx model.psi -o model.onnx`,
+		Args:    arguments(modelArgument),
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "`FILE` for the graph, ending in .onnx")
+	addJSON(c.Flags(), &asJSON)
+	c.RunE = func(_ *cobra.Command, args []string) error { return p.exportONNX(args[0], out, asJSON) }
+	return c
+}
+
+func (p *program) exportONNX(path, out string, asJSON bool) error {
+	switch {
+	case out == "":
+		return &usageError{"no file for the graph is named", "add -o FILE.onnx"}
+	case !strings.HasSuffix(strings.ToLower(out), ".onnx"):
+		return &usageError{fmt.Sprintf("the graph is ONNX, and %q does not end so", out), "use .onnx"}
+	}
+	if err := checkPlace(out); err != nil {
+		return err
+	}
+	model, err := psi.OpenOn(path, "go") // nothing is computed here
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	place, err := p.stage(destination{path: out})
+	if err != nil {
+		return err
+	}
+	defer place.Abort()
+	counted := &counter{to: place}
+	if err := model.ExportONNX(counted); err != nil {
+		return err
+	}
+	if err := place.Close(); err != nil {
+		return err
+	}
+	if asJSON {
+		return p.document(exported{"psi.exported/v1", out, counted.bytes, model.Digest(), model.Columns(), model.Players()})
+	}
+	p.note("%s: %s in, %s explained, %d kB", out, countOf(len(model.Columns()), "column"), countOf(len(model.Players()), "player"), counted.bytes/1000)
+	return nil
+}
