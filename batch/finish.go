@@ -54,6 +54,9 @@ func (t *task) finish(ctx context.Context) (*Summary, error) {
 			return nil, err
 		}
 	}
+	if err := t.sweep(ctx); err != nil {
+		return nil, err
+	}
 	s.Seconds = time.Since(t.Submitted).Seconds()
 	s.settle(t.model)
 	if err := writeJSON(ctx, t.out, SummaryKey, s); err != nil {
@@ -63,6 +66,19 @@ func (t *task) finish(ctx context.Context) (*Summary, error) {
 		err = writing(t.out.Write(ctx, successKey, nil))
 	}
 	return s, err
+}
+
+// sweep removes what workers that were killed left half written on a disk. Buckets never show such.
+func (t *task) sweep(ctx context.Context) error {
+	for o, err := range t.out.List(ctx, ".part-*-"+t.ID+".parquet.*.tmp") {
+		if err == nil {
+			err = t.out.Delete(ctx, o.Key)
+		}
+		if err != nil {
+			return writing(err)
+		}
+	}
+	return nil
 }
 
 // merge adds up the tallies in the footers of the parts.
