@@ -203,3 +203,4 @@ def test_missing_as_level(tmp_path, rows):
     assert e.plot.bar().title
     with pytest.raises(ValueError, match="'town'"):
         model.explain(rows, unknown="town").plot.bar()
+    assert "a missing cell is a value" in model.explain(rows, unknown="town")._repr_html_()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import pathlib
-import tempfile
 from typing import TYPE_CHECKING
 
 from . import _plots
+from ._directory import Directory
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
@@ -23,9 +23,12 @@ def page(e: Explanation) -> str:
         return f"<p>{words}</p>"
     shown = e if len(e._models) == 1 else e[:, 0]
     shown = shown if len(shown) <= _ROWS else shown[_plots.places(len(shown), _ROWS)]
-    with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
-        path = _plots.report(shown, pathlib.Path(directory, "report.html"))
-        document = pathlib.Path(path).read_text(encoding="utf-8")
+    try:
+        with Directory() as directory:
+            path = _plots.report(shown, directory / "report.html")
+            document = pathlib.Path(path).read_text(encoding="utf-8")
+    except ValueError as err:  # the words are better than nothing in the cell
+        return f"<p>{words}</p><p>{html.escape(str(err))}</p>"
     note = "" if len(e) == len(shown) else f" The page below is of {len(shown)} of them, chosen at random."
     note += "" if len(e._models) == 1 else f" It is of the output {html.escape(shown.outputs[0])!s}."
     return (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from . import _psi
+from ._directory import Directory
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
@@ -32,8 +32,8 @@ class Picture:
 
     def __init__(self, kind: str, flags: list[str], since: pa.Table | None, rows: pa.Table, model: Model):
         self._model, self._rows, self._since, self._kind, self._flags = model, rows, since, kind, flags
-        with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
-            path = pathlib.Path(directory, "picture.svg")
+        with Directory() as directory:
+            path = directory / "picture.svg"
             said = self._draw(path)
             self.svg = path.read_text(encoding="utf-8")
         self.kind, self.title, self.read, self.exact = kind, said["title"], said["read"], said["exact"]
@@ -207,11 +207,11 @@ def places(count: int, most: int) -> npt.NDArray[np.intp]:
 @contextlib.contextmanager
 def _files(model: Model, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
     """The model and the rows as files, for the program."""
-    with tempfile.TemporaryDirectory(prefix="psishap-") as directory:
-        path = pathlib.Path(directory, "model.psi")
+    with Directory() as directory:
+        path = directory / "model.psi"
         path.write_bytes(model.data)
-        data = _write(pathlib.Path(directory, "rows.arrow"), rows)
-        yield str(path), data, None if since is None else _write(pathlib.Path(directory, "since.arrow"), since)
+        data = _write(directory / "rows.arrow", rows)
+        yield str(path), data, None if since is None else _write(directory / "since.arrow", since)
 
 
 def _write(path: pathlib.Path, rows: pa.Table) -> str:
