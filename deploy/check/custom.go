@@ -15,7 +15,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 )
@@ -67,23 +69,27 @@ func (c customs) read(name string) error {
 }
 
 // admit validates a custom resource by its schema: types, enumerations, rules; and no field that the schema lacks.
-func (c customs) admit(gvk schema.GroupVersionKind, doc []byte) error {
+func (c customs) admit(gvk schema.GroupVersionKind, doc []byte) (*unstructured.Unstructured, error) {
 	props, known := c[gvk]
 	if !known {
-		return fmt.Errorf("kind %s is unknown: give the directory of its definition with -crds", gvk)
+		return nil, fmt.Errorf("kind %s is unknown: give the directory of its definition with -crds", gvk)
+	}
+	text, err := yaml.YAMLToJSONStrict(doc) // a field twice
+	if err != nil {
+		return nil, err
 	}
 	var object map[string]any
-	if err := yaml.UnmarshalStrict(doc, &object); err != nil { // a field twice
-		return err
+	if err := json.Unmarshal(text, &object); err != nil { // whole numbers stay whole, as the rules expect
+		return nil, err
 	}
 	validator, _, err := validation.NewSchemaValidator(props)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	invalid := validation.ValidateCustomResource(nil, object, validator)
 	s, err := structural.NewStructural(props)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if rules := cel.NewValidator(s, true, celconfig.PerCallLimit); rules != nil {
 		violated, _ := rules.Validate(context.Background(), nil, s, object, nil, celconfig.RuntimeCELCostBudget)
@@ -95,5 +101,5 @@ func (c customs) admit(gvk schema.GroupVersionKind, doc []byte) error {
 	for _, path := range unknown {
 		problems = append(problems, fmt.Errorf("unknown field %s", path))
 	}
-	return errors.Join(append(problems, invalid.ToAggregate())...)
+	return &unstructured.Unstructured{Object: object}, errors.Join(append(problems, invalid.ToAggregate())...)
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // fit finds what is right by itself and wrong together: selectors that select nothing, ports nobody listens at, and
@@ -22,17 +20,20 @@ import (
 func fit(objects []runtime.Object, insecure bool) []error {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	deployments := of[*appsv1.Deployment](objects)
-	selected := func(what string, selector labels.Selector) *appsv1.Deployment {
-		for _, d := range deployments {
-			if selector.Matches(labels.Set(d.Spec.Template.Labels)) {
-				return d
+	all := workloads(objects)
+	selected := func(what string, selector labels.Selector) workloadList {
+		var some workloadList
+		for _, w := range all {
+			if selector.Matches(labels.Set(w.template.Labels)) {
+				some = append(some, w)
 			}
 		}
-		bad("%s selects no pod", what)
-		return nil
+		if len(some) == 0 {
+			bad("%s selects no pod", what)
+		}
+		return some
 	}
-	selectedBy := func(what string, selector *metav1.LabelSelector) *appsv1.Deployment {
+	selectedBy := func(what string, selector *metav1.LabelSelector) workloadList {
 		s, err := metav1.LabelSelectorAsSelector(selector)
 		if err != nil {
 			bad("%s: %w", what, err)
@@ -42,9 +43,9 @@ func fit(objects []runtime.Object, insecure bool) []error {
 	}
 	for _, s := range of[*corev1.Service](objects) {
 		what := "Service " + s.Name
-		d := selected(what, labels.SelectorFromSet(s.Spec.Selector))
+		some := selected(what, labels.SelectorFromSet(s.Spec.Selector))
 		for _, port := range s.Spec.Ports {
-			if d != nil && !listens(d, &port.TargetPort) {
+			if some != nil && !some.listen(&port.TargetPort) {
 				bad("%s: no container listens at %s", what, port.TargetPort.String())
 			}
 		}
@@ -54,35 +55,39 @@ func fit(objects []runtime.Object, insecure bool) []error {
 	}
 	for _, p := range of[*networkingv1.NetworkPolicy](objects) {
 		what := "NetworkPolicy " + p.Name
-		d := selectedBy(what, &p.Spec.PodSelector)
+		some := selectedBy(what, &p.Spec.PodSelector)
 		for _, rule := range p.Spec.Ingress {
 			for _, port := range rule.Ports {
-				if d != nil && !listens(d, port.Port) {
+				if some != nil && !some.listen(port.Port) {
 					bad("%s: no container listens at %s", what, port.Port.String())
 				}
 			}
 		}
 	}
-	for _, h := range of[*autoscalingv2.HorizontalPodAutoscaler](objects) {
-		i := slices.IndexFunc(deployments, func(d *appsv1.Deployment) bool { return d.Name == h.Spec.ScaleTargetRef.Name })
-		switch {
-		case i < 0:
-			bad("HorizontalPodAutoscaler %s scales %s, which is not there", h.Name, h.Spec.ScaleTargetRef.Name)
-		case deployments[i].Spec.Replicas != nil:
-			bad("Deployment %s fixes its replicas, and an autoscaler changes them", deployments[i].Name)
+	for _, p := range monitors(objects) {
+		some := selectedBy("PodMonitor "+p.name, &p.selector)
+		for _, port := range p.ports {
+			if some != nil && !some.listen(&port) {
+				bad("PodMonitor %s: no container listens at %s", p.name, port.String())
+			}
 		}
 	}
-	for _, d := range deployments {
-		for _, v := range d.Spec.Template.Spec.Volumes {
+	for _, h := range of[*autoscalingv2.HorizontalPodAutoscaler](objects) {
+		if err := all.scalable("HorizontalPodAutoscaler "+h.Name, h.Spec.ScaleTargetRef.Name); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for _, w := range all {
+		for _, v := range w.template.Spec.Volumes {
 			if v.ConfigMap != nil && !slices.ContainsFunc(of[*corev1.ConfigMap](objects), func(c *corev1.ConfigMap) bool { return c.Name == v.ConfigMap.Name }) {
-				bad("Deployment %s mounts ConfigMap %s, which is not there", d.Name, v.ConfigMap.Name)
+				bad("%s mounts ConfigMap %s, which is not there", w, v.ConfigMap.Name)
 			}
 			if v.Secret != nil && (v.Secret.DefaultMode == nil || *v.Secret.DefaultMode&0o037 != 0) {
-				bad("Deployment %s: Secret %s is open to others, and the server refuses such files: set defaultMode to 0440", d.Name, v.Secret.SecretName)
+				bad("%s: Secret %s is open to others, and the server refuses such files: set defaultMode to 0440", w, v.Secret.SecretName)
 			}
 		}
-		for _, err := range serves(&d.Spec.Template.Spec, insecure) {
-			bad("Deployment %s: %w", d.Name, err)
+		for _, err := range append(serves(&w.template.Spec, insecure), batches(&w.template.Spec)...) {
+			bad("%s: %w", w, err)
 		}
 	}
 	return problems
@@ -99,18 +104,6 @@ func of[T runtime.Object](objects []runtime.Object) []T {
 	return some
 }
 
-// listens tells whether a container declares a port.
-func listens(d *appsv1.Deployment, port *intstr.IntOrString) bool {
-	for _, c := range d.Spec.Template.Spec.Containers {
-		for _, p := range c.Ports {
-			if p.Name == port.StrVal && port.Type == intstr.String || p.ContainerPort == port.IntVal && port.Type == intstr.Int {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // serves checks containers that run psi serve.
 func serves(spec *corev1.PodSpec, insecure bool) []error {
 	var problems []error
@@ -125,24 +118,29 @@ func serves(spec *corev1.PodSpec, insecure bool) []error {
 		if hasFlag(c.Args, "insecure") != insecure {
 			problems = append(problems, fmt.Errorf("container %s: --insecure is %v, want %v", c.Name, !insecure, insecure))
 		}
-		drain, err := time.ParseDuration(flagValue(c.Args, "drain"))
-		if err != nil {
-			problems = append(problems, fmt.Errorf("container %s: --drain: %w", c.Name, err))
-			continue
-		}
-		pause := time.Duration(0)
-		if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep != nil {
-			pause = time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second
-		}
-		grace := 30 * time.Second // Kubernetes' own
-		if spec.TerminationGracePeriodSeconds != nil {
-			grace = time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
-		}
-		if grace <= pause+drain {
-			problems = append(problems, fmt.Errorf("container %s is killed after %v, before its pause of %v and drain of %v end", c.Name, grace, pause, drain))
-		}
+		problems = append(problems, drains(spec, &c)...)
 	}
 	return problems
+}
+
+// drains sees that a container is given the time that it asks for on its way out.
+func drains(spec *corev1.PodSpec, c *corev1.Container) []error {
+	drain, err := time.ParseDuration(flagValue(c.Args, "drain"))
+	if err != nil {
+		return []error{fmt.Errorf("container %s: --drain: %w", c.Name, err)}
+	}
+	pause := time.Duration(0)
+	if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep != nil {
+		pause = time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second
+	}
+	grace := 30 * time.Second // Kubernetes' own
+	if spec.TerminationGracePeriodSeconds != nil {
+		grace = time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
+	}
+	if grace <= pause+drain {
+		return []error{fmt.Errorf("container %s is killed after %v, before its pause of %v and drain of %v end", c.Name, grace, pause, drain)}
+	}
+	return nil
 }
 
 func hasFlag(args []string, name string) bool {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,6 +23,7 @@ func manifests(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("manifests", flag.ContinueOnError)
 	var places repeated
 	flags.Var(&places, "crds", "`directory` with definitions of custom resources; may be given again")
+	keda := flags.String("keda", "", "`directory` with the source of KEDA's scalers, to hold triggers to")
 	insecure := flags.Bool("insecure", false, "let servers start that ask nobody who they are")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -51,11 +51,9 @@ func manifests(args []string, out io.Writer) error {
 			if _, err := fmt.Fprintf(out, "%s: %s ok\n", name, kind); err != nil {
 				return err
 			}
-			if obj != nil {
-				objects = append(objects, obj)
-			}
+			objects = append(objects, obj)
 		}
-		for _, err := range fit(objects, *insecure) {
+		for _, err := range append(fit(objects, *insecure), scaled(objects, *keda)...) {
 			problems = append(problems, fmt.Errorf("%s: %w", name, err))
 		}
 	}
@@ -101,8 +99,7 @@ func readDocuments(name string) ([][]byte, error) {
 	}
 }
 
-// admit does with a document what the API server does with a new object. Of custom resources it returns nothing, for
-// fit does not look at them.
+// admit does with a document what the API server does with a new object.
 func admit(doc []byte, customs customs) (obj runtime.Object, kind string, err error) {
 	var head struct {
 		metav1.TypeMeta   `json:",inline"`
@@ -114,7 +111,8 @@ func admit(doc []byte, customs customs) (obj runtime.Object, kind string, err er
 	kind = head.Kind + " " + head.Name
 	gvk := schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
 	if !legacyscheme.Scheme.Recognizes(gvk) {
-		return nil, kind, customs.admit(gvk, doc)
+		obj, err := customs.admit(gvk, doc)
+		return obj, kind, err
 	}
 	versioned, internal, err := decodeNative(doc)
 	if err != nil {
@@ -124,8 +122,8 @@ func admit(doc []byte, customs customs) (obj runtime.Object, kind string, err er
 	if err != nil {
 		return nil, kind, err
 	}
-	if d, ok := versioned.(*appsv1.Deployment); ok {
-		err = restricted(&d.Spec.Template.ObjectMeta, &d.Spec.Template.Spec)
+	for _, w := range workloads([]runtime.Object{versioned}) {
+		err = restricted(&w.template.ObjectMeta, &w.template.Spec)
 	}
 	return versioned, kind, errors.Join(invalid.ToAggregate(), err)
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,6 +15,8 @@ import (
 	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
 	"k8s.io/kubernetes/pkg/apis/autoscaling"
 	scalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
 	"k8s.io/kubernetes/pkg/apis/networking"
@@ -26,6 +29,7 @@ import (
 	// The kinds the decoder knows, with their defaults.
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/networking/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
@@ -40,7 +44,7 @@ func decodeNative(doc []byte) (versioned, internal runtime.Object, err error) {
 		return nil, nil, err
 	}
 	internal, _, err = codecs.UniversalDecoder(
-		apps.SchemeGroupVersion, autoscaling.SchemeGroupVersion, core.SchemeGroupVersion,
+		apps.SchemeGroupVersion, autoscaling.SchemeGroupVersion, batch.SchemeGroupVersion, core.SchemeGroupVersion,
 		networking.SchemeGroupVersion, policy.SchemeGroupVersion,
 	).Decode(doc, nil, nil)
 	return versioned, internal, err
@@ -55,6 +59,13 @@ func validate(obj runtime.Object) (field.ErrorList, error) {
 	switch o := obj.(type) {
 	case *apps.Deployment:
 		return appsvalidation.ValidateDeployment(o, pod.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil)), nil
+	case *batch.Job:
+		// The API server draws the selector and sets the labels that it looks for.
+		o.UID = "0"
+		marked := map[string]string{batch.ControllerUidLabel: "0", batch.JobNameLabel: o.Name, batch.LegacyControllerUidLabel: "0", batch.LegacyJobNameLabel: o.Name}
+		o.Spec.Template.Labels = labels.Merge(o.Spec.Template.Labels, marked)
+		o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{batch.ControllerUidLabel: "0"}}
+		return batchvalidation.ValidateJobCreate(o, batchvalidation.JobValidationOptions{RequirePrefixedLabels: true, PodValidationOptions: pod.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil)}), nil
 	case *core.Service:
 		// The API server picks the families and the policy from the cluster's networks.
 		o.Spec.IPFamilies = []core.IPFamily{core.IPv4Protocol}
