@@ -38,7 +38,7 @@ func (m *Model) Bytes() ([]byte, error) {
 			return nil, fmt.Errorf("the engine made an operator %s of %s, which only some programs know", n.OpType, n.Domain)
 		}
 	}
-	g.Node = withoutEinsum(g.Node)
+	g.Node = withoutRowEinsum(g.Node)
 	inputs := m.inputNames()
 	names := map[string]string{} // by the engine's
 	var labels []*onnx.NodeProto
