@@ -11,6 +11,7 @@ import os
 import pathlib
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -74,6 +75,7 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
 
     model = psishap.load(asked.model)
     once = pd.read_csv(asked.table)
