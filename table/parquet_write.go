@@ -11,12 +11,15 @@ import (
 )
 
 // A row group is held in memory until it is complete, so wide tables get shorter
-// ones. A reader holds a page and a dictionary of every column at a time, so these
-// are kept well below the usual megabyte.
+// ones. A reader holds a page and a dictionary of every column at a time, so pages
+// are kept well below the usual megabyte, and only categories have dictionaries. These hold all
+// labels of a row group: of a column that goes over from one encoding to another the library notes
+// both in random order, and the same table would not be the same bytes.
 const (
 	usualGroupRows  = 1 << 17
 	usualGroupCells = 8 << 20
 	pageBytes       = 128 << 10
+	dictionaryBytes = 1 << 30
 )
 
 // parquetEncoder writes Parquet, gathering chunks into row groups.
@@ -29,15 +32,21 @@ type parquetEncoder struct {
 func (e *parquetEncoder) start(t *Table) (err error) {
 	e.schema = arrowSchema(t)
 	rows := max(1, min(usualGroupRows, usualGroupCells/len(t.Columns)))
-	properties := parquet.NewWriterProperties(
+	properties := []parquet.WriterProperty{
 		parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithMaxRowGroupLength(int64(rows)),
 		parquet.WithDataPageSize(pageBytes),
-		parquet.WithDictionaryPageSizeLimit(pageBytes),
-	)
+		parquet.WithDictionaryPageSizeLimit(dictionaryBytes),
+		parquet.WithDictionaryDefault(false),
+	}
+	for _, c := range t.Columns {
+		if c.Kind == Category {
+			properties = append(properties, parquet.WithDictionaryFor(c.Name, true))
+		}
+	}
 	// The library closes a writer that can be closed; ours stays open for whoever owns it.
 	out := struct{ io.Writer }{e.out}
-	e.writer, err = pqarrow.NewFileWriter(e.schema, out, properties, pqarrow.DefaultWriterProps())
+	e.writer, err = pqarrow.NewFileWriter(e.schema, out, parquet.NewWriterProperties(properties...), pqarrow.DefaultWriterProps())
 	return err
 }
 
