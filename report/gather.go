@@ -139,7 +139,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{
-		Schema: Schema, Model: g.modelOf(e), Z: e.Z, Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
+		Schema: Schema, Model: modelOf(g.model, g.Model, e.Exact), Z: e.Z, Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
 		Data: Data{
 			Name: g.Name, Rows: g.outcomes.rows, Labelled: g.outcomes.labelled, Explained: e.Rows, Carried: len(chosen), Paired: len(paired), Seed: g.Seed,
 		},
@@ -166,11 +166,12 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-func (g *gathering) modelOf(e *explain.Explanation) Model {
-	m := g.manifest
+// modelOf is what a reader is told of a model, by the name of its file.
+func modelOf(model *psi.Model, name string, exact bool) Model {
+	m := model.Manifest()
 	return Model{
-		Name: g.Model, Digest: g.model.Digest(), Task: m.Task, Target: m.Target, Classes: m.Classes(), Head: g.model.Head(), Exact: e.Exact,
-		Weights: g.model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Provenance: m.Provenance,
+		Name: name, Digest: model.Digest(), Task: m.Task, Target: m.Target, Classes: m.Classes(), Head: model.Head(), Exact: exact,
+		Weights: model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Provenance: m.Provenance,
 	}
 }
 

@@ -69,11 +69,13 @@ func cellsOf(c *table.Column, rows []int) Cells {
 	return cells
 }
 
-func shorten(label string) string {
-	if utf8.RuneCountInString(label) <= longestLabel {
-		return label
+func shorten(label string) string { return shortenTo(label, longestLabel) }
+
+func shortenTo(words string, most int) string {
+	if utf8.RuneCountInString(words) <= most {
+		return words
 	}
-	return string([]rune(label)[:longestLabel-1]) + "…"
+	return string([]rune(words)[:most-1]) + "…"
 }
 
 // some takes rows out of an array [rows, width]; nil stays nil.

@@ -28,23 +28,29 @@ const (
 
 // trust judges the attributions of a model by its stored audit and by the rows just explained.
 func trust(audit *psi.Audit, e *explain.Explanation) Trust {
-	t := Trust{Level: "unchecked", Audit: audit, Gap: gap(e)}
+	t := Trust{Audit: audit, Gap: gap(e)}
 	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of the spread of predictions.", rowsOf(e.Rows), part(t.Gap))
 	if t.Gap > exactError {
 		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction but for a gap of up to %.2g of the spread of predictions.", rowsOf(e.Rows), t.Gap)
 	}
+	t.settle(e.Exact, "When the model was trained, the attributions of %s", "The model file holds no audit. psi audit makes one.", sums)
+	return t
+}
+
+// settle comes to a verdict. Which says of what rows the audit was, and unaudited what to say if there was none.
+func (t *Trust) settle(exact bool, which, unaudited, sums string) {
+	audit := t.Audit
 	if audit == nil || audit.RelativeRMSE == nil {
-		t.Verdict = "Nobody has checked how near these attributions are to the model's Shapley values."
-		t.Words = []string{"The model file holds no audit. psi audit makes one.", sums}
-		return t
+		t.Level, t.Verdict = "unchecked", "Nobody has checked how near these attributions are to the model's Shapley values."
+		t.Words = []string{unaudited, sums}
+		return
 	}
-	t.Level, t.Verdict = t.judge(miss(audit), e.Exact)
-	t.Words = append(t.Words, audited(audit)...)
+	t.Level, t.Verdict = t.judge(miss(audit), exact)
+	t.Words = audited(audit, fmt.Sprintf(which, rowsOf(audit.Rows)))
 	if audit.Top1 != nil {
 		t.Words = append(t.Words, fmt.Sprintf("The attributions and the exact values name the same most important column in %s.", shareOfRows(*audit.Top1)))
 	}
 	t.Words = append(t.Words, sums)
-	return t
 }
 
 // judge puts an error into words.
@@ -69,9 +75,9 @@ func miss(a *psi.Audit) float64 {
 	return *a.RelativeRMSE
 }
 
-// audited says what the audit did.
-func audited(a *psi.Audit) []string {
-	words := fmt.Sprintf("When the model was trained, the attributions of %s were held against Shapley values worked out the long way, ", rowsOf(a.Rows))
+// audited says what the audit did, to which attributions.
+func audited(a *psi.Audit, which string) []string {
+	words := which + " were held against Shapley values worked out the long way, "
 	if a.Method == "exact" {
 		return []string{words + fmt.Sprintf("by asking the model about every combination of known and unknown columns (%s questions). The two differ by %s of their size.", thousands(a.Coalitions), part(*a.RelativeRMSE))}
 	}

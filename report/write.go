@@ -33,19 +33,25 @@ const page = `<!doctype html>
 </head>
 <body>
 <noscript><p>This report draws itself, for which the browser must be allowed to run the script inside this file. It loads nothing from anywhere.</p></noscript>
-<script type="application/json" id="report">%s</script>
+<script type="application/json" id="%s">%s</script>
 <script>%s</script>
 </body>
 </html>
 `
 
 // Write makes the page: one file that needs no other and no network.
-func Write(w io.Writer, r *Report) error {
-	document, err := json.Marshal(r) // which escapes <, > and &, so that no cell can end the element
+func Write(w io.Writer, r *Report) error { return writePage(w, "report", r.Title(), r) }
+
+// WriteBatch makes the page of a batch, in the same way.
+func WriteBatch(w io.Writer, b *Batch) error { return writePage(w, "batch", b.Title(), b) }
+
+// writePage makes a page of a document, whose kind is the id that the viewer looks for.
+func writePage(w io.Writer, kind, title string, content any) error {
+	document, err := json.Marshal(content) // which escapes <, > and &, so that no cell can end the element
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, page, digest(script), digest(style), html.EscapeString(r.Title()), style, document, script)
+	_, err = fmt.Fprintf(w, page, digest(script), digest(style), html.EscapeString(title), style, kind, document, script)
 	return err
 }
 

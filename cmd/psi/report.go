@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -19,6 +20,7 @@ type reportFlags struct {
 	backend         choice
 	z               float64
 	json            bool
+	given           func(flag string) bool
 }
 
 // reported is what report says of its file.
@@ -38,7 +40,7 @@ type reported struct {
 func (p *program) reportCommand() *cobra.Command {
 	var f reportFlags
 	c := &cobra.Command{
-		Use:   "report MODEL DATA -o FILE.html",
+		Use:   "report MODEL (DATA | SUMMARY) -o FILE.html",
 		Short: "Tell all about a model and a table in one HTML file",
 		Long: `report makes one HTML file for people who do not know Shapley values: what the model
 predicts and how well, how far to trust the attributions, which columns matter, how each
@@ -47,9 +49,14 @@ The file needs no network and no other file, and can be printed.
 
 All rows of DATA are read and predicted. Attributions are those of a random sample, always
 the same one, and the report says of how many. --by COL compares importances between the values of
-a column, which need not be one of the model's.`,
+a column, which need not be one of the model's.
+
+SUMMARY is the _summary.json of a batch (psi batch), by path or URL, or the OUT that holds it: then the
+report tells what came of all its files, from the summary alone. No row is read.`,
 		Example: `  psi report model.psi test.csv -o report.html
-  psi report model.psi test.csv --by sex -o report.html`,
+  psi report model.psi test.csv --by sex -o report.html
+  psi report model.psi explained/ -o batch.html
+  psi report model.psi s3://explained/2026/_summary.json -o batch.html`,
 		Args: arguments(modelArgument, dataArgument),
 	}
 	flags := c.Flags()
@@ -59,6 +66,7 @@ a column, which need not be one of the model's.`,
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
 	addJSON(flags, &f.json)
+	f.given = flags.Changed
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.makeReport(cmd.Context(), args[0], args[1], &f)
 	}
@@ -82,6 +90,13 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if err := f.check(); err != nil {
 		return err
 	}
+	summary, err := p.findSummary(ctx, argument)
+	if err != nil {
+		return err
+	}
+	if summary != nil {
+		return errors.Join(p.reportBatch(ctx, path, summary, f), summary.place.Close())
+	}
 	d, err := p.open(ctx, path, argument, f.format, f.backend)
 	if err != nil {
 		return err
@@ -101,7 +116,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if err != nil {
 		return d.blame(err, d.name)
 	}
-	written, err := p.writeReport(r, f.out)
+	written, err := p.writePage(f.out, func(to *counter) error { return report.Write(to, r) })
 	if err != nil {
 		return err
 	}
@@ -122,15 +137,15 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	return nil
 }
 
-// writeReport makes a file that appears whole or not at all, and tells its size.
-func (p *program) writeReport(r *report.Report, path string) (size int, err error) {
+// writePage makes a file that appears whole or not at all, and tells its size.
+func (p *program) writePage(path string, write func(to *counter) error) (size int, err error) {
 	out, err := p.stage(destination{path: path})
 	if err != nil {
 		return 0, err
 	}
 	defer out.Abort()
 	counted := &counter{to: out}
-	if err := report.Write(counted, r); err != nil {
+	if err := write(counted); err != nil {
 		return 0, err
 	}
 	return counted.bytes, out.Close()

@@ -1,41 +1,34 @@
 import type { Order } from "./attribution.ts";
-import type { Importance, Report } from "./document.ts";
+import type { Importance, Model, Report } from "./document.ts";
 import type { Explainer, StoredRows } from "./explainer.ts";
-import { type Choices, type Subject, sum, unit } from "./subject.ts";
+import { type Choices, type Scale, type Subject, sum, unit } from "./subject.ts";
+import { count } from "./words.ts";
 
-/** What pages share: the document, where explanations come from, and what the reader chose. */
-export class Context implements Choices {
+/** What is shown: of which model, which of its outputs, and in what width. */
+export abstract class Shown {
   output = 0;
-  z: number;
-  order: Order = "sure";
-  row = 0; // place among the rows carried
-  query = "";
-  sort = { by: "row", down: false };
-  first = 0; // line of the list of rows that is shown first
-  column = 0; // place among the importances, for the page of one column
-  pair = 0;
   width = 720; // of the text, in pixels
+  abstract readonly title: string;
+  abstract readonly subtitle: string;
 
-  constructor(readonly report: Report, readonly rows: StoredRows, readonly explainer: Explainer) {
-    this.z = Math.min(3, report.z);
-    this.column = this.importances()[0].player;
+  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[]) {}
+
+  choose(output: number): void {
+    this.output = output;
   }
 
-  importances(): Importance[] {
-    return this.report.importances[this.output];
-  }
-
-  name(player: number): string {
-    return this.report.players[player].name;
+  /** Goes to a place within a page; tells whether the page must be drawn anew. */
+  arrive(_page: string, _place: string): boolean {
+    return false;
   }
 
   get classes(): boolean {
-    return this.report.model.classes !== null;
+    return this.model.classes !== null;
   }
 
   /** What is predicted, in a sentence. */
   get predicted(): string {
-    const { model } = this.report;
+    const { model } = this;
     switch (model.task) {
       case "binary":
         return `whether ${model.target} is ${model.classes?.[1]}`;
@@ -48,11 +41,11 @@ export class Context implements Choices {
 
   /** The output that attributions are of. */
   get outputName(): string {
-    return this.report.outputs[this.output];
+    return this.outputs[this.output];
   }
 
   get subject(): Subject {
-    const { model, scale } = this.report;
+    const { model, scale } = this;
     return { target: model.target, scale, outputName: this.outputName, classes: model.classes };
   }
 
@@ -64,5 +57,47 @@ export class Context implements Choices {
   /** What attributions add up to. */
   get sum(): string {
     return sum(this.subject);
+  }
+}
+
+/** What the pages of a report share: the document, where explanations come from, and what the reader chose. */
+export class Context extends Shown implements Choices {
+  z: number;
+  order: Order = "sure";
+  row = 0; // place among the rows carried
+  query = "";
+  sort = { by: "row", down: false };
+  first = 0; // line of the list of rows that is shown first
+  column = 0; // place among the importances, for the page of one column
+  pair = 0;
+  readonly title: string;
+  readonly subtitle: string;
+
+  constructor(readonly report: Report, readonly rows: StoredRows, readonly explainer: Explainer) {
+    super(report.model, report.scale, report.outputs);
+    this.title = `Report on ${report.model.target}`;
+    this.subtitle = `${report.model.name}, ${count(report.data.rows, "row")} of ${report.data.name}`;
+    this.z = Math.min(3, report.z);
+    this.column = this.importances()[0].player;
+  }
+
+  override choose(output: number): void {
+    super.choose(output);
+    this.pair = 0;
+  }
+
+  override arrive(page: string, place: string): boolean {
+    const row = page === "rows" ? this.report.rows.numbers.indexOf(Number(place)) : -1;
+    if (row < 0 || row === this.row) return false;
+    this.row = row;
+    return true;
+  }
+
+  importances(): Importance[] {
+    return this.report.importances[this.output];
+  }
+
+  name(player: number): string {
+    return this.report.players[player].name;
   }
 }

@@ -80,10 +80,27 @@ export function shorten(text: string, most: number): string {
 
 /** A time in seconds since 1970, without the parts that are 0. */
 export function moment(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
   const text = new Date(1000 * seconds).toISOString().replace("T", " ").replace(/(\.0+)?Z$/, "");
   return text.replace(/ 00:00:00(\.000)?$/, "").replace(/:00$/, "");
 }
 
 export function list(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+}
+
+/** How long something took, as people say it. */
+export function lasting(seconds: number): string {
+  if (seconds < 100) return `${number(seconds, 2)}${gap}s`;
+  if (seconds < 100 * 60) return `${Math.round(seconds / 60)}${gap}min`;
+  if (seconds < 72 * 3600) return `${number(seconds / 3600, 2)}${gap}h`;
+  return `${number(seconds / 86400, 2)}${gap}days`;
+}
+
+/** A size of files, by powers of 1,000. */
+export function bytes(n: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+  let at = 0;
+  for (; n >= 1000 && at + 1 < units.length; at++) n /= 1000;
+  return `${number(n, 3)}${gap}${units[at]}`;
 }

@@ -1,10 +1,10 @@
 import * as Plot from "@observablehq/plot";
 import { draw, figure, labelRoom, placeAmong, ramp, series, some, swarm } from "../chart.ts";
-import type { Context } from "../context.ts";
+import type { Context, Shown } from "../context.ts";
 import { h, p, table } from "../dom.ts";
 import { count, decimalsFor, list, number, percent, shorten, thousands } from "../words.ts";
 
-const most = 15; // columns that a picture has room for
+export const most = 15; // columns that a picture has room for
 
 /** Which columns matter. */
 export function columns(c: Context): Node[] {
@@ -17,7 +17,7 @@ export function columns(c: Context): Node[] {
   ];
 }
 
-const notCause = "It says what the model uses, not what causes the outcome: changing a column in the world need not do what it does here.";
+export const notCause = "It says what the model uses, not what causes the outcome: changing a column in the world need not do what it does here.";
 
 function bars(c: Context): Node {
   const all = c.importances();
@@ -81,9 +81,6 @@ function dots(c: Context): Node {
 function cohorts(c: Context): Node {
   const by = c.report.by as NonNullable<typeof c.report.by>;
   const shown = c.importances().slice(0, 10).map((i) => i.player);
-  const bars = shown.flatMap((player) => by.cohorts.map((cohort, g) => ({ player, g, mean: cohort.mean[c.output][player] })));
-  const names = shown.map((d) => c.name(d));
-  const room = labelRoom(names, c.width);
   const title = `Importance by ${by.column}`;
   const differing = shown.map((d) => {
     const sizes = by.cohorts.map((k) => k.mean[c.output][d]);
@@ -94,15 +91,24 @@ function cohorts(c: Context): Node {
     read: `Bars of one column beside each other: for which rows it moves ${c.sum} more. ${by.cohorts.length > 1 ? `The groups differ most in ${c.name(differing.d)}.` : ""}`,
     not: `That a column matters more in one group does not say that the model treats the groups unequally, or equally: it may matter more because its values differ more there.`,
     legend: by.cohorts.map((cohort, g) => ({ colour: `series-${g}`, text: `${cohort.name} (${count(cohort.rows, "row")})` })),
-    picture: draw({
-      width: c.width, height: 50 + shown.length * (14 + 9 * by.cohorts.length), marginLeft: room.margin, marginTop: 6,
-      x: { label: c.width < 500 ? `mean size, in ${c.unit}` : `mean size of the attribution, in ${c.unit}`, grid: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
-      fy: { label: null, domain: shown, tickFormat: (d: number) => shorten(c.name(d), room.most), padding: 0.25, axis: "left" },
-      y: { axis: null, domain: by.cohorts.map((_, g) => g) },
-      color: { type: "identity" },
-      marks: [Plot.barX(bars, { fy: "player", y: "g", x: "mean", fill: (b: (typeof bars)[number]) => series(b.g) }), Plot.ruleX([0])],
-    }, `${title}: ${by.cohorts.length} groups.`),
+    picture: beside(c, title, shown, (d) => c.name(d), by.cohorts.map((cohort) => (d: number) => cohort.mean[c.output][d])),
     numbers: table(title, ["Column", ...by.cohorts.map((k) => k.name)], c.importances().map((i) => [c.name(i.player), ...by.cohorts.map((k) => number(k.mean[c.output][i.player], 3))]), [false, ...by.cohorts.map(() => true)]),
     ...(by.left > 0 ? { controls: [h("p", {}, `${count(by.left, "row")} of the explained ones belong to none of these groups.`)] } : {}),
   });
+}
+
+/** Mean sizes of players in some groups of rows, the groups beside each other. Of the first group, a thin line reaches as far as doubt says. */
+export function beside(c: Shown, title: string, players: number[], name: (player: number) => string, groups: ((player: number) => number)[], doubt?: (player: number) => number): Node {
+  const bars = players.flatMap((player) => groups.map((mean, g) => ({ player, g, mean: mean(player) })));
+  const lines = doubt ? players.map((player) => ({ player, g: 0, low: Math.max(0, groups[0](player) - doubt(player)), high: groups[0](player) + doubt(player) })) : [];
+  const room = labelRoom(players.map(name), c.width);
+  return draw({
+    width: c.width, height: 50 + players.length * (14 + 9 * groups.length), marginLeft: room.margin, marginTop: 6,
+    x: { label: c.width < 500 ? `mean size, in ${c.unit}` : `mean size of the attribution, in ${c.unit}`, grid: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
+    fy: { label: null, domain: players, tickFormat: (d: number) => shorten(name(d), room.most), padding: 0.25, axis: "left" },
+    y: { axis: null, domain: groups.map((_, g) => g) },
+    color: { type: "identity" },
+    marks: [Plot.barX(bars, { fy: "player", y: "g", x: "mean", fill: (b: (typeof bars)[number]) => series(b.g) }),
+      Plot.ruleY(lines, { fy: "player", y: "g", x1: "low", x2: "high", stroke: "var(--ink)" }), Plot.ruleX([0])],
+  }, `${title}: ${groups.length} groups.`);
 }

@@ -1,6 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { draw, figure } from "../chart.ts";
-import type { Context } from "../context.ts";
+import type { Context, Shown } from "../context.ts";
+import type { Audit } from "../document.ts";
 import { details, h, p, table } from "../dom.ts";
 import { count, kept, number, percent, thousands } from "../words.ts";
 
@@ -10,20 +11,25 @@ export function trust(c: Context): Node[] {
   return [
     p("A prediction is split into what each column added or took: the column's attribution. Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure it is?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
-    ...audit(c),
+    ...audit(c, t.audit),
     verdict("Does the model know how sure it is?", calibration.level, calibration.verdict, calibration.words),
     ...(calibration.promises?.length ? [reliability(c)] : []),
     ...missing(c),
-    h("section", { class: "block" }, h("h3", {}, "What no check can tell"), h("ul", {},
-      h("li", {}, "Whether a column is a cause. An attribution says what the column told the model, not what would happen if somebody changed it."),
-      h("li", {}, "Whether the model is right. A wrong prediction can have an exact explanation: it then says exactly how the model went wrong."),
-      h("li", {}, "Which of two columns that say the same is the real one. They share the credit; “What was in the data” names such columns."),
-      h("li", {}, spread(c)))),
+    untold(c, "“What was in the data” names such columns."),
   ];
 }
 
+/** What no check can tell. */
+export function untold(c: Shown, alike: string): Node {
+  return h("section", { class: "block" }, h("h3", {}, "What no check can tell"), h("ul", {},
+    h("li", {}, "Whether a column is a cause. An attribution says what the column told the model, not what would happen if somebody changed it."),
+    h("li", {}, "Whether the model is right. A wrong prediction can have an exact explanation: it then says exactly how the model went wrong."),
+    h("li", {}, `Which of two columns that say the same is the real one. They share the credit; ${alike}`),
+    h("li", {}, spread(c))));
+}
+
 /** What the intervals of attributions are. */
-function spread(c: Context): string {
+function spread(c: Shown): string {
   return c.classes ?
     "How far other rows to learn from would move an attribution. The intervals of classes show doubt that labels reveal beyond the score: often next to none." :
     "How far other rows to learn from would move an attribution. The intervals show how much a column's contribution varies in the data.";
@@ -32,14 +38,15 @@ function spread(c: Context): string {
 const marks: Record<string, string> = { exact: "✓", good: "✓", close: "✓", fair: "!", rough: "!", poor: "✗", unchecked: "?" };
 const judged: Record<string, string> = { exact: "yes", good: "yes", close: "nearly", fair: "nearly", rough: "only roughly", poor: "no", unchecked: "not known" };
 
-function verdict(question: string, level: string, words: string, reasons: string[]): Node {
+/** An answer to a question, and what it rests on. */
+export function verdict(question: string, level: string, words: string, reasons: string[], answer = judged[level]): Node {
   return h("section", { class: `verdict ${level}` },
-    h("h3", {}, question, " ", h("span", { class: "judged" }, h("span", { "aria-hidden": "true" }, marks[level] + " "), judged[level])),
+    h("h3", {}, question, " ", h("span", { class: "judged" }, h("span", { "aria-hidden": "true" }, marks[level] + " "), answer)),
     h("p", { class: "lead" }, kept(words)), reasons.map((text) => p(kept(text))));
 }
 
-function audit(c: Context): Node[] {
-  const a = c.report.trust.audit;
+/** The numbers of an audit. */
+export function audit(c: Shown, a: Audit | null): Node[] {
   if (!a) return [];
   const lines: [string, number | null, (v: number) => string, string][] = [
     ["Error of attributions", a.relative_rmse, (v) => number(v, 2), "beside their size; 0 is exact"],

@@ -1,0 +1,190 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/psi-shapley/psi/explain"
+)
+
+// What is worth a word. Below alikeEnough the order of columns is another one than in training, as the alert of a server
+// has it; fewer rows than enoughRows do not tell.
+const (
+	alikeEnough = .9
+	enoughRows  = 1000
+	otherSize   = 1.5 // times that of training
+	fewOfAll    = .05 // share of all sizes
+)
+
+// done says whether all rows were explained.
+func (r *Run) done() Verdict {
+	parts := fmt.Sprintf("%s of %s, in %s", rowsOf(r.Rows), filesOf(r.Files), unitsOf(r.Units))
+	switch {
+	case r.Failed == 0:
+		return Verdict{"good", "Every row of every file was explained: " + parts + ".", []string{}}
+	case r.Failed == r.Units:
+		return Verdict{"poor", "No row was explained: " + unitsOf(r.Units) + " of " + filesOf(r.Files) + " failed, which is all.", []string{}}
+	}
+	return Verdict{
+		"fair", fmt.Sprintf("%s of %s failed; the rows of the others are explained and can be used.", thousands(r.Failed), unitsOf(r.Units)),
+		[]string{fmt.Sprintf("What this page says of columns is from %s. Rows that failed are in none of its numbers.", rowsOf(r.Rows))},
+	}
+}
+
+// trust judges the attributions by the audit of some rows of the batch, and by the sums of all.
+func (r *Run) trust(e *explain.Explanation) Trust {
+	t := Trust{Gap: r.gap()}
+	if r.Audit != nil {
+		audit := *r.Audit
+		audit.Players, audit.Outputs, audit.CoalitionsError, audit.Prior = nil, nil, nil, nil
+		t.Audit = &audit
+	}
+	if r.Rows == 0 {
+		t.Level, t.Verdict, t.Words = "unchecked", "No row was explained, so there is nothing to check.", []string{}
+		return t
+	}
+	sums := fmt.Sprintf("In all %s, base and attributions add up to the prediction but for %.2g%s at most: %s of the mean sum of their sizes.", rowsOf(r.Rows), r.ResidualMax, inUnits[e.Scale], part(t.Gap))
+	t.settle(e.Exact, "The attributions of %s, taken from all over this batch,", "The summary holds no audit.", sums)
+	if r.Mode != explain.Fast && e.Head != "exact" {
+		t.Words = append(t.Words, fmt.Sprintf("The audit is of what the model says in one pass. The rows of this batch were explained in mode %s, which comes nearer.", r.Mode))
+		if r.Mode == explain.Exact && t.Gap <= exactError {
+			t.Level, t.Verdict = "exact", "Exact: each attribution was worked out from all combinations of known and unknown columns."
+		}
+	}
+	return t
+}
+
+// inUnits is what residuals are measured in, if that can be said in a word.
+var inUnits = map[Scale]string{explain.Logit: " in log odds", explain.Score: " of a score"}
+
+// gap is the largest residual beside the mean of Σ |f_d|, of the output where that is least: what attributions move a
+// prediction by is at most that, on the average.
+func (r *Run) gap() float64 {
+	least := 0.0
+	for i := range r.Outputs {
+		sum := r.Outputs[i].sum()
+		if i == 0 || sum < least {
+			least = sum
+		}
+	}
+	if least == 0 {
+		return 0
+	}
+	return r.ResidualMax / least
+}
+
+func (o *RunOutput) sum() float64 {
+	sum := 0.0
+	for _, p := range o.Players {
+		sum += p.Size
+	}
+	return sum
+}
+
+// drift says whether columns matter to an output as they did in training.
+func (r *Run) drift(o *RunOutput) Verdict {
+	switch {
+	case r.Rows == 0:
+		return Verdict{"unchecked", "No row was explained, so there is nothing to compare with the training.", []string{}}
+	case o.NDCG == nil:
+		return Verdict{"unchecked", "The model file does not say how much each column mattered in training.", []string{"An older psi made it. Trained anew, the model has something to compare with."}}
+	}
+	v := Verdict{Words: []string{fmt.Sprintf("The order of columns agrees with that of training by %.3f, where 1 is the same order and below %.1f columns that mattered then matter less now (nDCG).", *o.NDCG, alikeEnough)}}
+	if moved := o.moved(); len(moved) > 0 {
+		v.Words = append(v.Words, "Beside training, "+strings.Join(moved, "; ")+".")
+	}
+	switch {
+	case r.Rows < enoughRows:
+		v.Level, v.Verdict = "unchecked", fmt.Sprintf("With %s, chance alone may change the order.", rowsOf(r.Rows))
+	case *o.NDCG < alikeEnough:
+		v.Level, v.Verdict = "poor", "What decides predictions here is not what decided them in training: these rows differ from those that the model learned from."
+	default:
+		v.Level, v.Verdict = "good", "The columns that mattered in training matter here."
+	}
+	return v
+}
+
+// moved names the columns of some weight that matter much more or less than in training.
+func (o *RunOutput) moved() []string {
+	const most = 5
+	list, before, now := []string{}, 0.0, o.sum()
+	for _, p := range o.Players {
+		if p.Trained != nil {
+			before += *p.Trained
+		}
+	}
+	for _, p := range o.Players {
+		if p.Trained == nil || p.Size < fewOfAll*now && *p.Trained < fewOfAll*before || len(list) == most {
+			continue
+		}
+		if *p.Trained == 0 || p.Size/(*p.Trained) > otherSize {
+			list = append(list, fmt.Sprintf("%s matters more (%.2g, then %.2g)", p.Player, p.Size, *p.Trained))
+		} else if p.Size < *p.Trained/otherSize {
+			list = append(list, fmt.Sprintf("%s matters less (%.2g, then %.2g)", p.Player, p.Size, *p.Trained))
+		}
+	}
+	return list
+}
+
+// advice is what to do.
+func (b *Batch) advice() []string {
+	list, r := []string{}, &b.Run
+	out := r.Out
+	if out == "" {
+		out = "OUT"
+	}
+	if r.Failed > 0 {
+		list = append(list, fmt.Sprintf("Mend what failed as the table says, then run psi batch resume %s. It does the failed units alone, and this report can be made anew.", out))
+	}
+	for i, v := range b.Drift {
+		if v.Level == "poor" {
+			words := "Find out how these rows differ before relying on them: psi report MODEL FILE of one of the files shows what is in its columns, and psi evaluate how well the model predicts where outcomes are known. If the change will stay, train anew."
+			if len(b.Outputs) > 1 {
+				words = b.Outputs[i] + ": " + words
+			}
+			list = append(list, words)
+		}
+	}
+	gone, many := []string{}, []string{}
+	for _, m := range r.Missing {
+		switch {
+		case r.Rows > 0 && m.Ratio == 1:
+			gone = append(gone, m.Player)
+		case m.Ratio >= manyMissing:
+			many = append(many, fmt.Sprintf("%s (%s)", m.Player, percent(m.Ratio)))
+		}
+	}
+	if len(gone) > 0 {
+		list = append(list, fmt.Sprintf("Look where the files lost a column: no row has %s.", listed(gone)))
+	}
+	if len(many) > 0 {
+		list = append(list, fmt.Sprintf("See whether so many cells should be missing: %s. Where a cell is missing, its column has no attribution, and the prediction is made without it.", listed(many)))
+	}
+	if b.Trust.Level == "rough" || b.Trust.Level == "poor" {
+		words := "Do not rely on the order of small attributions."
+		if b.Model.Head != "exact" && r.Mode == explain.Fast {
+			words += " psi batch run --mode refined comes nearer to the Shapley values, at more work for each row."
+		}
+		list = append(list, words)
+	}
+	if len(list) == 0 {
+		list = append(list, "Nothing needs to be done. The predictions and attributions of each row are in the Parquet files of "+out+".")
+	}
+	return list
+}
+
+// listed names the first of many.
+func listed(names []string) string {
+	const most = 10
+	if len(names) > most {
+		names = append(names[:most:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return joined(names)
+}
+
+func filesOf(n int) string { return thousands(n) + " " + either(n, "file", "files") }
+
+func unitsOf(n int) string { return thousands(n) + " " + either(n, "unit of work", "units of work") }

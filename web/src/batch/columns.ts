@@ -1,0 +1,48 @@
+import { figure } from "../chart.ts";
+import { h, p, table } from "../dom.ts";
+import { beside, most, notCause } from "../pages/columns.ts";
+import { verdict } from "../pages/trust.ts";
+import { count, list, number, percent } from "../words.ts";
+import type { Batch } from "./context.ts";
+import type { BatchImportance } from "./document.ts";
+
+/** Which columns mattered, here and in training, and which were missing. */
+export function columns(c: Batch): Node[] {
+  const all = c.importances();
+  const drift = c.drift();
+  const compared = verdict("Do columns matter as they did in training?", drift.level, drift.verdict, drift.words);
+  if (all.length === 0) return [compared];
+  const first = all.slice(0, 3).map((i) => c.name(i.player));
+  return [
+    p(`${list(first)} ${first.length > 1 ? "move" : "moves"} ${c.sum} most. What follows is from all ${count(c.report.run.rows, "row")} that were explained.`),
+    bars(c, all), compared, missing(c),
+  ];
+}
+
+/** The columns that rows lacked. */
+function missing(c: Batch): Node {
+  const lacked = c.report.run.missing.filter((m) => m.ratio > 0).sort((a, b) => b.ratio - a.ratio);
+  return h("section", { class: "block" }, h("h3", {}, "Cells that were missing"),
+    lacked.length === 0 ? p("No cell was missing.") :
+      table("The columns that rows lacked", ["Column", "Share of rows"], lacked.map((m) => [m.player, percent(m.ratio)]), [false, true]));
+}
+
+function bars(c: Batch, all: BatchImportance[]): Node {
+  const trained = all.every((i) => i.trained !== null);
+  const by = new Map(all.map((i) => [i.player, i]));
+  const of = (player: number) => by.get(player) as BatchImportance;
+  const shown = all.slice(0, most).map((i) => i.player);
+  const title = "How much each column moves predictions";
+  const groups = [(d: number) => of(d).mean, ...(trained ? [(d: number) => of(d).trained as number] : [])];
+  return figure({
+    title,
+    read: `The longer a bar, the more the column moves ${c.sum}, up or down, on the average of all rows; a row that lacks the column counts as 0. ` +
+      `The thin line reaches the mean standard deviation to either side: how much doubt a single attribution of the column carries.${trained ? " The second bar is the same of the rows kept aside in training." : ""}`,
+    not: notCause,
+    legend: [{ colour: "series-0", text: "this batch" }, ...(trained ? [{ colour: "series-1", text: "training" }] : [])],
+    picture: beside(c, title, shown, (d) => c.name(d), groups, (d) => of(d).std),
+    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Mean standard deviation", "Mean size in training", "Here ÷ training", "Missing"],
+      all.map((i) => [c.name(i.player), number(i.mean, 3), number(i.std, 2), i.trained === null ? "–" : number(i.trained, 3), i.trained ? number(i.mean / i.trained, 3) : "–", percent(c.report.run.missing[i.player].ratio)]),
+      [false, true, true, true, true, true]),
+  });
+}

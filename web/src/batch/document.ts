@@ -1,0 +1,62 @@
+import type { Audit, Model } from "../document.ts";
+import type { Scale } from "../subject.ts";
+
+/** The document psi.report.batch/v1, as package report writes it; docs/report.md describes it. */
+export interface BatchReport {
+  schema: string;
+  model: Model;
+  scale: Scale;
+  outputs: string[];
+  players: string[];
+  run: Run;
+  done: Verdict;
+  trust: Verdict & { gap: number; audit: Audit | null };
+  drift: Verdict[];
+  importances: BatchImportance[][];
+  advice: string[];
+}
+
+export interface Verdict {
+  level: string;
+  verdict: string;
+  words: string[];
+}
+
+export interface Run {
+  name: string;
+  out: string;
+  job: string;
+  model: string;
+  in: string;
+  mode: string;
+  z: number;
+  submitted: string;
+  seconds: number;
+  files: number;
+  units: number;
+  failed: number;
+  rows: number;
+  bytes_read: number;
+  bytes_written: number;
+  residual_max: number;
+  missing: { player: string; ratio: number }[];
+  failures: Failure[] | null;
+}
+
+export interface Failure {
+  unit: number;
+  file: string;
+  row_groups: number[] | null;
+  row: number | null;
+  column: string;
+  message: string;
+  remedy: string;
+  attempts: number;
+}
+
+export interface BatchImportance {
+  player: number;
+  mean: number;
+  std: number;
+  trained: number | null;
+}
