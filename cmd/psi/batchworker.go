@@ -56,13 +56,19 @@ func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
 	if err != nil {
 		return err
 	}
-	level := slog.LevelInfo
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if f.quiet {
-		level = slog.LevelWarn
+		options.Level = slog.LevelWarn
+		options.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+				return slog.Attr{} // whoever watches sees when
+			}
+			return a
+		}
 	}
-	var handler slog.Handler = slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})
+	var handler slog.Handler = slog.NewTextHandler(p.stderr, options)
 	if f.logFormat.word == "json" {
-		handler = slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})
+		handler = slog.NewJSONHandler(p.stderr, options)
 	}
 	w := &batch.Worker{Queue: at, Backend: f.backend.word, Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics(), UntilEmpty: f.untilEmpty}
 	w.Queue.Log = func(line string) { w.Log.Warn(line) }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/psi-shapley/psi/internal/artifact"
@@ -68,6 +69,10 @@ func failureOf(err error, began bool) failure {
 		f.text, f.message, f.file, f.row, f.column, f.remedy = e.Error(), e.Message, e.File, e.Row, e.Column, e.Remedy
 	} else if e, ok := errors.AsType[*artifact.Error](err); ok {
 		f.text, f.message, f.file, f.remedy = e.Error(), e.Message, e.File, e.Remedy
+	}
+	if f.remedy == "" && errors.Is(err, fs.ErrPermission) {
+		f.remedy = "give yourself the right, or choose another place"
+		f.text += "; " + f.remedy
 	}
 	if f.remedy == "" && cutShort(err) {
 		f.remedy = "the file is cut short or damaged: copy it again"
