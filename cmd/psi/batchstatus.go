@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -21,19 +22,25 @@ type jobAt struct {
 	queue *batch.QueueAt // nil: none is running
 }
 
-// findJob understands --queue URL JOB, and OUT.
+// findJob understands JOB of a queue, which has the look of no directory; OUT with --queue, for a queue that has forgotten the
+// job; and OUT of a job of this machine.
 func (p *program) findJob(ctx context.Context, f *queueFlags, argument, name string) (jobAt, error) {
-	if f.at.URL != "" {
-		at := f.queue(p, name)
+	at := f.queue(p, name)
+	switch {
+	case at.URL != "" && jobID.MatchString(argument):
 		out, err := batch.Find(ctx, at, argument)
 		return jobAt{out, &at}, err
+	case f.at.URL != "":
+		return jobAt{argument, &at}, nil
 	}
-	at, err := batch.LocalAt(argument)
-	if at != nil {
-		at.Name = name
+	local, err := batch.LocalAt(argument)
+	if local != nil {
+		local.Name = name
 	}
-	return jobAt{argument, at}, err
+	return jobAt{argument, local}, err
 }
+
+var jobID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 const jobArgument = "OUT, or --queue URL and JOB,"
 
@@ -41,7 +48,7 @@ func (p *program) batchStatusCommand() *cobra.Command {
 	var f queueFlags
 	var watch, asJSON bool
 	c := &cobra.Command{
-		Use:   "status (--queue URL [JOB] | OUT)",
+		Use:   "status (--queue URL [JOB] | [--queue URL] OUT)",
 		Short: "Tell how far a job is, and what failed",
 		Long: `status tells how many units of a job are done and which failed. By --queue alone it lists the jobs
 of a queue. It exits 1 if units failed.`,

@@ -68,24 +68,29 @@ func (p *program) batchResumeCommand() *cobra.Command {
 	var backend choice
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "resume (--queue URL JOB | OUT)",
+		Use:   "resume (--queue URL JOB | [--queue URL] OUT)",
 		Short: "Do what a job has left: units without a part, failed ones too",
-		Long: `resume puts every unit that has no part yet into the queue again, those that failed too. By OUT it goes
-on with a job of this machine (psi batch run); by --queue with one that other workers do.`,
+		Long: `resume puts every unit that has no part yet into the queue again, those that failed too. By OUT alone it goes
+on with a job of this machine (psi batch run); by --queue with one that other workers do. If the queue was lost
+and does not know the job any more, name OUT beside --queue.`,
 		Example: `  psi batch resume explained/
-  psi batch resume --queue nats://queue:4222 3f9a2c11d0e4`,
+  psi batch resume --queue nats://queue:4222 3f9a2c11d0e4
+  psi batch resume --queue nats://queue:4222 s3://explained/2026/`,
 		Args: arguments(jobArgument),
 	}
 	q.add(c.Flags())
 	addWorkers(c, &workers, &backend)
 	addJSON(c.Flags(), &asJSON)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if q.at.URL == "" {
-			return p.runLocally(cmd.Context(), args[0], workers, backend, asJSON)
-		}
 		at, err := p.findJob(cmd.Context(), &q, args[0], "psi batch resume")
 		if err != nil {
 			return err
+		}
+		if q.at.URL == "" && !jobID.MatchString(args[0]) {
+			return p.runLocally(cmd.Context(), args[0], workers, backend, asJSON)
+		}
+		if at.queue == nil {
+			return &plainError{args[0], "this is a job of a queue", "add --queue URL, or set " + batch.QueueVariable}
 		}
 		job, put, err := batch.Submit(cmd.Context(), *at.queue, at.out)
 		if err != nil {
@@ -100,7 +105,7 @@ func (p *program) batchCancelCommand() *cobra.Command {
 	var q queueFlags
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "cancel (--queue URL JOB | OUT)",
+		Use:   "cancel (--queue URL JOB | [--queue URL] OUT)",
 		Short: "Take a job out of its queue; what is done stays",
 		Example: `  psi batch cancel explained/
   psi batch cancel --queue nats://queue:4222 3f9a2c11d0e4`,
