@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"strings"
 
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
@@ -39,6 +40,13 @@ func failureOf(j *Job, u *Unit, err error, attempts int) *Failure {
 		if e.Row >= 0 {
 			row := int64(e.Row)
 			f.Row = &row
+		}
+		if e.Column != "" { // the kinds of the columns were settled when the model was trained
+			f.Message = strings.TrimSuffix(e.Message, ", as it was declared")
+			f.Remedy = "correct the cell, or leave it empty if the value is missing"
+			if f.Row == nil {
+				f.Remedy = "give the file the column, with empty cells where it is not known"
+			}
 		}
 	case errors.Is(err, store.ErrChanged):
 		f.Message, f.Remedy = "the file was changed or replaced after the job was planned", "psi batch resume takes it as it is now"

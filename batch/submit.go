@@ -35,8 +35,10 @@ func Submit(ctx context.Context, at QueueAt, where string) (*Job, int, error) {
 	if err := job.forgive(ctx, out); err != nil {
 		return nil, 0, err
 	}
-	if err := out.Delete(ctx, successKey); err != nil {
-		return nil, 0, err
+	for _, key := range []string{successKey, SummaryKey} { // of how it ended before
+		if err := out.Delete(ctx, key); err != nil {
+			return nil, 0, err
+		}
 	}
 	done, err := job.done(ctx, out)
 	if err != nil {
