@@ -295,6 +295,9 @@ func TestLostQueue(t *testing.T) {
 	if err := os.Remove(filepath.Join(s.out, job.partKey(1))); err != nil {
 		t.Fatal(err)
 	}
+	if told, err := QueueOf(t.Context(), s.out); err != nil || strings.Contains(told, "@") || !strings.HasPrefix(told, "nats://127.0.0.1:") {
+		t.Errorf("the job was submitted to %q, %v", told, err)
+	}
 	_, put, err := Submit(t.Context(), s.at(), s.out)
 	if err != nil || put != 1 || s.exists(successKey) {
 		t.Fatalf("%d units, %v", put, err)

@@ -75,6 +75,7 @@ func (u *Unit) object() store.Object {
 const (
 	jobKey     = "_psi/job.json"
 	modelKey   = "_psi/model.psi"
+	queueKey   = "_psi/queue.json" // where the job was submitted to, if not to a queue of its own
 	failedKeys = "_psi/failed/"
 	successKey = "_SUCCESS"
 )

@@ -71,7 +71,8 @@ func (l *Local) Run(ctx context.Context) (*Status, error) {
 	}
 	defer server.Close()
 	at := QueueAt{URL: server.URL(), Name: "psi batch run", Log: l.Say}
-	if _, _, err := Submit(ctx, at, l.Out); err != nil {
+	ours := func(out *store.Place) error { return out.Delete(ctx, queueKey) }
+	if _, _, err := submit(ctx, at, l.Out, ours); err != nil {
 		return nil, err
 	}
 	w, err := Look(ctx, &at, l.Out)

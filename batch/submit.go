@@ -20,9 +20,40 @@ const (
 	Cancelled = "cancelled"
 )
 
+// shared is where a job was submitted to, without passwords.
+type shared struct {
+	Queue string `json:"queue"`
+}
+
 // Submit puts the units of a planned job that have no part yet into a queue; those that were given up are tried anew. It
-// returns how many there are.
+// returns how many there are. OUT tells where the queue is.
 func Submit(ctx context.Context, at QueueAt, where string) (*Job, int, error) {
+	hosts, err := queue.Hosts(at.URL)
+	if err != nil {
+		return nil, 0, err
+	}
+	return submit(ctx, at, where, func(out *store.Place) error { return writeJSON(ctx, out, queueKey, shared{hosts}) })
+}
+
+// QueueOf is the queue that OUT says its job was submitted to; "" if it says none.
+func QueueOf(ctx context.Context, where string) (string, error) {
+	out, err := store.Create(ctx, where)
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	content, err := out.Read(ctx, queueKey, mostJSON)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	var told shared
+	if err == nil {
+		err = json.Unmarshal(content, &told)
+	}
+	return told.Queue, err
+}
+
+func submit(ctx context.Context, at QueueAt, where string, tell func(*store.Place) error) (*Job, int, error) {
 	q, out, job, err := reach(ctx, at, where)
 	if err != nil {
 		return nil, 0, err
@@ -44,7 +75,7 @@ func Submit(ctx context.Context, at QueueAt, where string) (*Job, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := remember(ctx, q, job, where, Running); err != nil {
+	if err := errors.Join(remember(ctx, q, job, where, Running), tell(out)); err != nil {
 		return nil, 0, err
 	}
 	todo := 0

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -20,24 +21,28 @@ import (
 type jobAt struct {
 	out   string
 	queue *batch.QueueAt // nil: none is running
+	local bool           // no other machine has a part in it
 }
 
 // findJob understands JOB of a queue, which has the look of no directory; OUT with --queue, for a queue that has forgotten the
-// job; and OUT of a job of this machine.
+// job; and OUT alone, which knows of a queue on this machine or where it was submitted to.
 func (p *program) findJob(ctx context.Context, f *queueFlags, argument, name string) (jobAt, error) {
 	at := f.queue(p, name)
 	switch {
 	case at.URL != "" && jobID.MatchString(argument):
 		out, err := batch.Find(ctx, at, argument)
-		return jobAt{out, &at}, err
+		return jobAt{out, &at, false}, err
 	case f.at.URL != "":
-		return jobAt{argument, &at}, nil
+		return jobAt{argument, &at, false}, nil
 	}
 	local, err := batch.LocalAt(argument)
-	if local != nil {
-		local.Name = name
+	if err != nil || local != nil {
+		return jobAt{argument, local, true}, err
 	}
-	return jobAt{argument, local}, err
+	if at.URL, err = batch.QueueOf(ctx, argument); err != nil || at.URL == "" {
+		return jobAt{argument, nil, true}, err
+	}
+	return jobAt{argument, &at, false}, nil
 }
 
 var jobID = regexp.MustCompile(`^[0-9a-f]{12}$`)
@@ -74,6 +79,11 @@ func (p *program) batchStatus(ctx context.Context, f *queueFlags, argument strin
 		return err
 	}
 	w, err := batch.Look(ctx, at.queue, at.out)
+	if err != nil && at.queue != nil && !errors.Is(err, batch.ErrNoBatch) {
+		p.note("%v; what is done is seen by the parts alone", err)
+		at.queue = nil
+		w, err = batch.Look(ctx, nil, at.out)
+	}
 	if err != nil {
 		return err
 	}

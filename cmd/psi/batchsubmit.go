@@ -71,8 +71,8 @@ func (p *program) batchResumeCommand() *cobra.Command {
 		Use:   "resume (--queue URL JOB | [--queue URL] OUT)",
 		Short: "Do what a job has left: units without a part, failed ones too",
 		Long: `resume puts every unit that has no part yet into the queue again, those that failed too. By OUT alone it goes
-on with a job of this machine (psi batch run); by --queue with one that other workers do. If the queue was lost
-and does not know the job any more, name OUT beside --queue.`,
+on where the job was begun: on this machine (psi batch run), or in the queue it was submitted to. If that queue was lost
+or another one is to have it, name OUT beside --queue.`,
 		Example: `  psi batch resume explained/
   psi batch resume --queue nats://queue:4222 3f9a2c11d0e4
   psi batch resume --queue nats://queue:4222 s3://explained/2026/`,
@@ -86,11 +86,11 @@ and does not know the job any more, name OUT beside --queue.`,
 		if err != nil {
 			return err
 		}
-		if q.at.URL == "" && !jobID.MatchString(args[0]) {
-			return p.runLocally(cmd.Context(), args[0], workers, backend, asJSON)
-		}
-		if at.queue == nil {
+		if at.local && jobID.MatchString(args[0]) {
 			return &plainError{args[0], "this is a job of a queue", "add --queue URL, or set " + batch.QueueVariable}
+		}
+		if at.local {
+			return p.runLocally(cmd.Context(), at.out, workers, backend, asJSON)
 		}
 		job, put, err := batch.Submit(cmd.Context(), *at.queue, at.out)
 		if err != nil {

@@ -55,6 +55,12 @@ func parseAddress(text string) (address, error) {
 	return a, nil
 }
 
+// Hosts is a queue's URL without passwords and tokens.
+func Hosts(url string) (string, error) {
+	a, err := parseAddress(url)
+	return a.String(), err
+}
+
 // redact takes the secrets out of a text of the library.
 func (a address) redact(text string) string {
 	for _, secret := range a.secrets {
