@@ -71,7 +71,9 @@ class _Process:
                 env=_psi.environment(),
                 start_new_session=True,  # Ctrl-C is for this process
             )
-        ready = self.popen.stdout.readline()
+        assert self.popen.stdin is not None and self.popen.stdout is not None
+        self._stdin, self._stdout = self.popen.stdin, self.popen.stdout
+        ready = self._stdout.readline()
         try:
             if json.loads(ready).get("schema") != "psi.serving/v1":
                 raise ValueError
@@ -89,7 +91,7 @@ class _Process:
 
     def forget(self) -> None:
         """Called in a process that was forked: the server is not this one's, and must not be kept alive by it."""
-        for pipe in (self.popen.stdin, self.popen.stdout, *(c.sock for c in self.connections)):
+        for pipe in (self._stdin, self._stdout, *(c.sock for c in self.connections)):
             if pipe is not None:
                 pipe.close()
         self._directory.forget()
@@ -98,13 +100,13 @@ class _Process:
     def end(self) -> None:
         for connection in self.connections:
             connection.close()
-        self.popen.stdin.close()
+        self._stdin.close()
         try:
             self.popen.wait(3)
         except subprocess.TimeoutExpired:
             self.popen.kill()
             self.popen.wait()
-        self.popen.stdout.close()
+        self._stdout.close()
         self._directory.remove()
 
 
@@ -254,9 +256,9 @@ class Child:
         """Explains the rows of a table: the columns of ``psi explain -o x.arrow``, wide or long."""
         return self._all("/explain", table, unknown=list(unknown), output=output, against=against, layout=layout)
 
-    def predict(self, table: pa.Table) -> pa.Table:
+    def predict(self, table: pa.Table, *, unknown: Sequence[str] = ()) -> pa.Table:
         """Predicts the rows of a table: the columns of ``psi predict``."""
-        return self._all("/predict", table)
+        return self._all("/predict", table, unknown=list(unknown))
 
     def _all(self, path: str, table: pa.Table, **query: str | list[str] | None) -> pa.Table:
         if table.num_rows == 0:

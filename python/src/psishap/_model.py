@@ -93,9 +93,12 @@ class Model:
         table = to_arrow(X, self.columns)
         return table.select([name for name in self.columns if name in table.column_names])
 
-    def predict_table(self, X: Frame) -> pa.Table:
-        """All that ``psi predict`` says of each row: prediction, its standard deviation, probabilities."""
-        return self._child.predict(self._table(X))
+    def predict_table(self, X: Frame, unknown: str | Sequence[str] | None = None) -> pa.Table:
+        """All that ``psi predict`` says of each row: prediction, its standard deviation, probabilities.
+
+        ``unknown`` are columns to take for missing: X may lack them.
+        """
+        return self._child.predict(self._table(X), unknown=_names(unknown))
 
     def predict(self, X: Frame) -> npt.NDArray[Any]:
         """The expected number of each row, or the label of its likeliest class, as a text."""
