@@ -1,0 +1,220 @@
+"""Models in MLflow: logged with their signature, metrics and report, and loaded back.
+
+    import psishap.mlflow
+
+    with mlflow.start_run():
+        info = psishap.mlflow.log_model(model, X=test, y=outcomes)
+    mlflow.pyfunc.load_model(info.model_uri).predict(test)
+    psishap.mlflow.load_model(info.model_uri).explain(test)
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import pathlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import mlflow
+import yaml
+from mlflow import pyfunc
+from mlflow.models import ModelSignature
+from mlflow.models import Model as MLmodel
+from mlflow.models.model import MLMODEL_FILE_NAME
+from mlflow.models.utils import _save_example
+from mlflow.tracking.artifact_utils import _download_artifact_from_uri
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+from mlflow.types.schema import AnyType
+from mlflow.utils.environment import _mlflow_conda_env, _PythonEnv
+
+from ._directory import Directory
+from ._frames import Frame, to_arrow
+from ._model import Model, load
+from ._parts import model_of
+
+if TYPE_CHECKING:
+    import pandas
+    from mlflow.models.model import ModelInfo
+
+__all__ = ["load_model", "log_model", "save_model", "signature"]
+
+FLAVOR_NAME = "psishap"
+_FILE = "model.psi"
+_EXAMPLE_ROWS = 5
+
+_TYPES = {"number": DataType.double, "category": DataType.string, "boolean": DataType.boolean, "time": DataType.datetime}
+
+
+def log_model(
+    model: Model | str | os.PathLike[str] | Any,
+    name: str = "model",
+    *,
+    X: Frame | None = None,
+    y: Any = None,
+    by: str | None = None,
+    registered_model_name: str | None = None,
+    **options: Any,
+) -> ModelInfo:
+    """Logs a model to the active run, or to a new one: its file, signature, settings and metrics, and a report.
+
+    Parameters
+    ----------
+    model : Model, path or estimator
+    name : str
+        What MLflow calls it.
+    X : rows, optional
+        With rows there is an input example, their first five, and the artefact ``report.html``, which ``psi report`` makes of
+        them all.
+    y : array, optional
+        Their true outcomes: the report then says how well they are predicted.
+    by : str, optional
+        Column of X between whose values the report compares importances.
+    registered_model_name : str, optional
+        Where in the registry a version of it is made.
+    options
+        For :meth:`mlflow.models.Model.log`: ``tags``, ``metadata``, ``model_id``, …
+
+    Metrics are those that ``psi train`` measured on the validation rows, and with ``audit_`` before their names those of the
+    audit of attributions. What is returned has ``model_uri``.
+    """
+    model = model_of(model)
+    if mlflow.active_run() is None:
+        with mlflow.start_run():
+            return log_model(model, name, X=X, y=y, by=by, registered_model_name=registered_model_name, **options)
+    said = model.manifest
+    settings = {"task": said["task"], "target": said["target"], "digest": model.digest, **said["settings"]}
+    info = MLmodel.log(
+        artifact_path=None,
+        name=name,
+        flavor=sys.modules[__name__],
+        model=model,
+        rows=X,
+        registered_model_name=registered_model_name,
+        **{"params": {key: str(value) for key, value in settings.items()}, **options},
+    )
+    mlflow.log_params(settings)
+    mlflow.log_metrics(_metrics(said), model_id=info.model_id)
+    if X is not None:
+        with Directory() as directory:
+            path = model.explain(X).report(str(directory / "report.html"), y=y, by=by)
+            mlflow.log_artifact(path)
+    return info
+
+
+def save_model(
+    model: Model | str | os.PathLike[str] | Any,
+    path: str | os.PathLike[str],
+    *,
+    rows: Frame | None = None,
+    mlflow_model: MLmodel | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> None:
+    """Writes a model as a directory that MLflow loads. ``rows`` are those that the input example and its types are of."""
+    model = model_of(model)
+    directory = pathlib.Path(path)
+    directory.mkdir(parents=True, exist_ok=True)
+    if any(directory.iterdir()):
+        raise FileExistsError(f"{directory} is not empty: name a directory that is, or that is not there")
+    about = mlflow_model if mlflow_model is not None else MLmodel()
+    if metadata is not None:
+        about.metadata = metadata
+    example = None if rows is None else _pandas(rows, model).head(_EXAMPLE_ROWS)
+    about.signature = signature(model, rows)
+    if example is not None:
+        _save_example(about, example, str(directory))
+    model.save(directory / _FILE)
+    version = importlib.metadata.version("psishap")
+    pyfunc.add_to_model(
+        about, loader_module=__name__, data=_FILE, conda_env="conda.yaml", python_env="python_env.yaml"
+    )
+    about.add_flavor(FLAVOR_NAME, data=_FILE, psishap_version=version, digest=model.digest)
+    about.model_size_bytes = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    about.save(str(directory / MLMODEL_FILE_NAME))
+
+    needs = [f"mlflow=={mlflow.__version__}", f"psishap=={version}", "pandas"]
+    (directory / "requirements.txt").write_text("\n".join(needs) + "\n")
+    (directory / "conda.yaml").write_text(yaml.safe_dump(_mlflow_conda_env(additional_pip_deps=needs[1:]), sort_keys=False))
+    _PythonEnv.current().to_yaml(str(directory / "python_env.yaml"))
+
+
+def load_model(model_uri: str) -> Model:
+    """Loads what :func:`log_model` logged, as a model that explains."""
+    directory = pathlib.Path(_download_artifact_from_uri(model_uri))
+    flavors = MLmodel.load(str(directory)).flavors
+    if FLAVOR_NAME not in flavors:
+        raise ValueError(f"{model_uri} is no model of psishap but of {', '.join(flavors)}: load it by mlflow.pyfunc")
+    return load(directory / flavors[FLAVOR_NAME]["data"])
+
+
+def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
+    """What goes in and comes out. Every input is optional: cells, and whole columns, may be missing.
+
+    Types follow from the kinds of the model's columns. A column that has another type in ``rows``, which MLflow would refuse
+    (whole numbers for doubles, pandas' categories for texts), is declared to be of any.
+    """
+    given = None if rows is None else _pandas(rows, model)
+    inputs = [
+        ColSpec(_type(c["kind"], None if given is None or c["name"] not in given else given[c["name"]]), c["name"], required=False)
+        for c in model.manifest["columns"]
+    ]
+    classes = model.classes
+    if not classes:
+        outputs = {"prediction": DataType.double, "prediction_std": DataType.double}
+    elif len(classes) == 2:
+        outputs = {"prediction": DataType.string, "probability": DataType.double, "score": DataType.double, "score_std": DataType.double}
+    else:
+        outputs = {"prediction": DataType.string, **{f"probability_{c}": DataType.double for c in classes}}
+    return ModelSignature(
+        inputs=Schema(inputs),
+        outputs=Schema([ColSpec(of, name) for name, of in outputs.items()]),
+        params=ParamSchema([ParamSpec("explain", DataType.boolean, False)]),
+    )
+
+
+def _type(kind: str, cells: pandas.Series | None) -> DataType | AnyType:
+    of = _TYPES[kind]
+    if cells is None:
+        return of
+    if of == DataType.string:
+        fits = cells.dropna().map(lambda cell: isinstance(cell, str)).all() and cells.dtype != "category"
+    elif of == DataType.datetime:
+        fits = cells.dtype.kind == "M" and getattr(cells.dtype, "tz", None) is None
+    else:
+        fits = cells.dtype == of.to_numpy()
+    return of if fits else AnyType()
+
+
+def _pandas(rows: Frame, model: Model) -> pandas.DataFrame:
+    """The model's columns of the rows, in pandas as MLflow wants them."""
+    import pandas as pd
+
+    frame = rows if isinstance(rows, pd.DataFrame) else to_arrow(rows, model.columns).to_pandas()
+    return frame[[name for name in model.columns if name in frame]]
+
+
+def _metrics(said: dict[str, Any]) -> dict[str, float]:
+    audit = said.get("audit") or {}
+    every = {**(said.get("metrics") or {}), **{f"audit_{key}": value for key, value in audit.items()}}
+    return {k: float(v) for k, v in every.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+
+
+class _Predictor:
+    """What pyfunc asks: a table of predictions, or with the parameter ``explain`` one of explanations."""
+
+    def __init__(self, model: Model):
+        self._model = model
+
+    def predict(self, rows: Frame, params: dict[str, Any] | None = None) -> pandas.DataFrame:
+        model = self._model
+        frame = _pandas(rows, model)
+        absent = [name for name in model.columns if name not in frame]
+        if (params or {}).get("explain"):
+            return model.explain(frame, unknown=absent).to_pandas()
+        found = model.predict_table(frame, unknown=absent).drop_columns(["row"]).to_pandas()
+        found.index = frame.index
+        return found
+
+
+def _load_pyfunc(path: str) -> _Predictor:
+    return _Predictor(load(path))

@@ -1,0 +1,185 @@
+"""MLflow itself, with a tracking server: what is logged comes back, and says what psi says."""
+
+import importlib.metadata
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import numpy as np
+import pandas as pd
+import pytest
+
+mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install -r python/tests/requirements-mlflow.txt")
+
+from explaining import random_table, target, trained  # noqa: E402
+
+import psishap.mlflow  # noqa: E402
+from psishap import PsiRegressor, _psi  # noqa: E402
+
+
+def free():
+    with socket.socket() as at:
+        at.bind(("127.0.0.1", 0))
+        return at.getsockname()[1]
+
+
+def answers(url, process, within=300):
+    until = time.monotonic() + within
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            return urllib.request.urlopen(url, timeout=5).status == 200
+        except OSError:
+            time.sleep(0.5)
+    return False
+
+
+def stop(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A tracking server with a database and a store of artefacts."""
+    directory, port = tmp_path_factory.mktemp("server"), free()
+    command = ["server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    stores = ["--backend-store-uri", f"sqlite:///{directory}/ml.db", "--artifacts-destination", str(directory / "artefacts")]
+    with open(directory / "log", "wb") as log:
+        process = subprocess.Popen([sys.executable, "-m", "mlflow", *command, *stores], stdout=log, stderr=log, start_new_session=True)
+    try:
+        assert answers(f"http://127.0.0.1:{port}/health", process), (directory / "log").read_text()[-2000:]
+        mlflow.set_tracking_uri(f"http://127.0.0.1:{port}")
+        mlflow.set_experiment("psishap")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        stop(process)
+
+
+@pytest.fixture(scope="module", params=[("regression", 1), ("binary", 2), ("multiclass", 3)], ids=lambda p: p[0])
+def model(request, tmp_path_factory):
+    return trained(tmp_path_factory.mktemp(request.param[0]), *request.param)
+
+
+def table(seed, rows, task):
+    x, score = random_table(seed, rows, unseen=True)
+    return x, target(task, score)
+
+
+def by_program(path, file, command="predict"):
+    out = file.with_suffix(f".{command}.csv")
+    _psi.run(command, path, str(file), "-o", str(out))
+    return pd.read_csv(out)
+
+
+def same(got, want):
+    assert list(got.columns) == list(want.columns)
+    for name in want.columns:
+        a, b = got[name].to_numpy(), want[name].to_numpy()
+        assert (a == b).all() if want[name].dtype.kind in "OUST" or want[name].dtype == "str" else np.allclose(a, b, rtol=1e-6, atol=1e-6), name
+
+
+def test_round_trip(server, model, tmp_path):
+    model, path = model
+    x, y = table(71, 60, model.task)
+    x.to_csv(tmp_path / "rows.csv", index=False)
+    with mlflow.start_run() as run:
+        info = psishap.mlflow.log_model(model, X=x, y=y, by="town", registered_model_name=f"psi-{model.task}", tags={"of": "tests"})
+    assert info.run_id == run.info.run_id
+
+    for uri in (info.model_uri, f"models:/psi-{model.task}/1"):
+        back = psishap.mlflow.load_model(uri)
+        assert back.digest == model.digest
+    e, want = back.explain(x), model.explain(x)
+    assert np.array_equal(e.mean, want.mean) and np.array_equal(e.std, want.std)
+
+    function = mlflow.pyfunc.load_model(info.model_uri)
+    got = function.predict(x)
+    same(got, by_program(path, tmp_path / "rows.csv").drop(columns="row"))
+    same(function.predict(x, params={"explain": True}), by_program(path, tmp_path / "rows.csv", "explain"))
+    assert list(got.columns) == function.metadata.get_output_schema().input_names()
+    back.close()
+
+
+def test_what_is_logged(server, model, tmp_path):
+    model, _ = model
+    x, y = table(72, 40, model.task)
+    info = psishap.mlflow.log_model(model, X=x, y=y)
+    assert mlflow.active_run() is None
+    client = mlflow.MlflowClient()
+    run = client.get_run(info.run_id)
+    said = model.manifest
+    for name, value in said["metrics"].items():
+        assert run.data.metrics[name] == pytest.approx(value)
+    assert run.data.metrics["audit_relative_rmse"] == pytest.approx(said["audit"]["relative_rmse"])
+    assert run.data.params["digest"] == model.digest and run.data.params["channels"] == "16"
+    logged = {m.key: m.value for m in client.get_logged_model(info.model_id).metrics}
+    assert logged.keys() == run.data.metrics.keys()
+
+    report = mlflow.artifacts.download_artifacts(run_id=info.run_id, artifact_path="report.html", dst_path=str(tmp_path))
+    page = open(report, encoding="utf-8").read()
+    assert page.startswith("<!") and model.digest[7:19] in page and "<script src" not in page
+
+    inputs = {c.name: (str(c.type), c.required) for c in info.signature.inputs}
+    assert inputs == {
+        "size": ("DataType.double", False),
+        "rooms": ("Any", False),  # whole numbers
+        "town": ("DataType.string", False),
+        "owned": ("Any", False),  # pandas' own booleans
+        "sold": ("DataType.datetime", False),
+        "row": ("DataType.double", False),
+    }
+    directory = mlflow.artifacts.download_artifacts(info.model_uri, dst_path=str(tmp_path / "model"))
+    needs = open(os.path.join(directory, "requirements.txt")).read().split()
+    assert f"psishap=={importlib.metadata.version('psishap')}" in needs
+    example = mlflow.models.Model.load(info.model_uri).load_input_example(directory)
+    assert len(example) == 5
+    mlflow.pyfunc.load_model(info.model_uri).predict(example)
+
+
+def test_signature_by_kinds(model):
+    model, _ = model
+    s = psishap.mlflow.signature(model)
+    assert [(c.name, c.type.name, c.required) for c in s.inputs] == [
+        ("size", "double", False), ("rooms", "double", False), ("town", "string", False),
+        ("owned", "boolean", False), ("sold", "datetime", False), ("row", "double", False),
+    ]  # fmt: skip
+
+
+def test_absent_columns_are_unknown(server, model):
+    model, _ = model
+    x, _ = table(73, 30, model.task)
+    function = mlflow.pyfunc.load_model(psishap.mlflow.log_model(model, X=x).model_uri)
+    less = x.drop(columns=["town", "sold"])
+    got = function.predict(less, params={"explain": True})
+    want = model.explain(x, unknown=["town", "sold"]).to_pandas()
+    assert np.allclose(got["prediction"], want["prediction"], rtol=1e-9) and not got["town"].any()
+    assert np.allclose(got["rooms"], want["rooms"], rtol=1e-9, atol=1e-12)
+    assert len(function.predict(less)) == 30
+
+
+def test_served(server, tmp_path):
+    """mlflow models serve, over HTTP: rows in JSON, with gaps."""
+    x, score = random_table(3, 200)
+    fitted = PsiRegressor(random_state=0, steps=40, settings={"channels": 16}).fit(x, score)
+    uri = psishap.mlflow.log_model(fitted, X=x).model_uri
+    port = free()
+    command = ["models", "serve", "-m", uri, "--host", "127.0.0.1", "--port", str(port), "--env-manager", "local", "--workers", "1"]
+    with open(tmp_path / "log", "wb") as log:
+        programs = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+        environment = dict(os.environ, MLFLOW_TRACKING_URI=server, PATH=programs)
+        process = subprocess.Popen([sys.executable, "-m", "mlflow", *command], stdout=log, stderr=log, env=environment, start_new_session=True)
+    try:
+        assert answers(f"http://127.0.0.1:{port}/ping", process), (tmp_path / "log").read_text()[-3000:]
+        few = x.head(8)
+        body = json.dumps({"dataframe_split": json.loads(few.to_json(orient="split", index=False, date_format="iso"))}).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/invocations", body, {"Content-Type": "application/json"})
+        said = json.load(urllib.request.urlopen(request))["predictions"]
+        assert [row["prediction"] for row in said] == pytest.approx(list(fitted.predict(few)), rel=1e-6, abs=1e-6)
+    finally:
+        stop(process)

@@ -1,0 +1,83 @@
+"""Parts of a table, as an engine hands them over."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from explaining import random_table, trained
+
+from psishap import PsiError, _parts
+
+
+@pytest.fixture(scope="module", params=["regression", "multiclass"])
+def model(request, tmp_path_factory):
+    model, _ = trained(tmp_path_factory.mktemp(request.param), request.param, 8)
+    yield model
+    model.close()
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    monkeypatch.setenv("GOMAXPROCS", "1")
+
+
+def batches(table, sizes):
+    start = 0
+    for size in sizes:
+        yield pa.RecordBatch.from_pandas(table.iloc[start : start + size], preserve_index=False)
+        start += size
+
+
+def test_every_row_keeps_its_key(model):
+    sizes = [3, 0, 1, 500, 0, 0, 9000, 7, 1]
+    table, _ = random_table(81, sum(sizes))
+    table.insert(0, "key", [f"k{i}" for i in range(len(table))])
+    asked = _parts.plan(model, list(table.columns), ["key"], None, None)
+    got = pa.concat_tables(asked.explain(model.data, batches(table, sizes))).to_pandas()
+    e = model.explain(table)
+    assert list(got["key"]) == list(table["key"].repeat(len(e.outputs)))
+    want = e.to_pandas().drop(columns="row").reset_index(drop=True)
+    assert list(got.columns) == ["key", *want.columns]
+    pd.testing.assert_frame_equal(got[want.columns], want, check_dtype=False, rtol=1e-9, atol=1e-9)
+
+
+def test_holds_a_few_batches(model):
+    """However long the part is."""
+    table, _ = random_table(82, 100)
+    given, most = 0, 0
+
+    def endless():
+        nonlocal given
+        for _ in range(200):
+            given += 1
+            yield pa.RecordBatch.from_pandas(table, preserve_index=False)
+
+    asked = _parts.plan(model, list(table.columns), (), None, None)
+    for taken, _ in enumerate(asked.explain(model.data, endless()), 1):
+        most = max(most, given - taken)
+    assert taken == 200 and most <= 5
+
+
+def test_asking_for_the_schema_leaves_nothing(model):
+    model.close()
+    asked = _parts.plan(model, model.columns, (), "town", None)
+    assert model._child.pid is None
+    assert asked.columns == [name for name in model.columns if name != "town"]
+    assert asked.schema.names[-4:] == ["sold", "sold__std", "row__mean", "row__std"]
+
+
+def test_says_beforehand(model):
+    names = [*model.columns, "key"]
+    for said, how in (
+        ("column 'town'", dict(names=[n for n in names if n != "town"], keep=())),
+        ("column 'kee'", dict(names=names, keep="kee")),
+        ("column 'key': .*kept twice", dict(names=names, keep=["key", "key"])),
+        ("column 'size__std'", dict(names=[*names, "size__std"], keep=["size__std"])),
+        ("height", dict(names=names, keep=(), unknown="height")),
+        ("all columns are unknown", dict(names=names, keep=(), unknown=model.columns)),
+    ):
+        with pytest.raises(PsiError, match=said):
+            _parts.plan(model, **{"unknown": None, "output": None, **how})
+    with pytest.raises(TypeError, match="psishap.Model"):
+        _parts.model_of(3)
+    assert np.array_equal(_parts.model_of(model).players, model.players)
