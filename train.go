@@ -29,6 +29,9 @@ const usualFraction = 0.1
 // auditShare of a time budget is kept for the audit.
 const auditShare = 0.1
 
+// threadedRows is from how many training rows on a step is worth more threads than one: docs/adr/0014.
+const threadedRows = 128
+
 // Train learns from all rows of a source. It does not close it.
 func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	start := time.Now()
@@ -235,7 +238,11 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 func (t *training) member(ctx context.Context, i int, point *checkpoint) (*trained, error) {
 	recipe := t.settings.recipe(memberSeed(t.Seed, i))
 	recipe.Base = t.in.Target.Base
-	run, err := train.New(t.net, t.backend, recipe, t.in.Training, t.in.Validation)
+	backend := t.backend
+	if t.in.Training.Len() < threadedRows {
+		backend = backend.WithThreads(1)
+	}
+	run, err := train.New(t.net, backend, recipe, t.in.Training, t.in.Validation)
 	if err != nil {
 		return nil, err
 	}

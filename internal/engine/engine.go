@@ -99,10 +99,19 @@ func Open(name string) (b *Backend, why string, err error) {
 // OpenThreads is Open for functions that are to use that many threads, if the backend lets itself be told.
 func OpenThreads(name string, threads int) (*Backend, error) {
 	b, _, err := Open(name)
-	if err == nil && b.name == "onnx" && limitThreads(onnxLibrary()) {
-		b.threads = threads
+	if err != nil {
+		return nil, err
 	}
-	return b, err
+	return b.WithThreads(threads), nil
+}
+
+// WithThreads is the backend for functions that are to use that many threads, if it lets itself be told.
+func (b *Backend) WithThreads(threads int) *Backend {
+	limited := *b
+	if b.name == "onnx" && limitThreads(onnxLibrary()) {
+		limited.threads = threads
+	}
+	return &limited
 }
 
 func (o opener) try() (*Backend, error) {
