@@ -1,0 +1,131 @@
+"""Spark itself, with executors of its own: the rows are complete and the program's, whatever dies."""
+
+import os
+import sys
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("pyspark", reason="Spark is not installed: pip install -r python/tests/requirements-spark.txt")
+
+from engines import FILES, Killer, Rows, descends, gone, psis, same, slowly  # noqa: E402
+from explaining import trained  # noqa: E402
+from pyspark.sql import SparkSession  # noqa: E402
+
+import psishap.spark  # noqa: E402
+from psishap import PsiError  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.executor.memory", "512m")
+        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
+        .config("spark.executorEnv.SPARK_LOCAL_IP", "127.0.0.1")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
+        .config("spark.sql.files.maxPartitionBytes", "256k")  # a task for each file
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    children = psis()
+    session.stop()
+    assert gone(children) == []
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    return Rows(tmp_path_factory.mktemp("rows"), seed=52)
+
+
+@pytest.fixture(scope="module", params=["regression", "multiclass"])
+def model(request, tmp_path_factory):
+    return trained(tmp_path_factory.mktemp(request.param), request.param, 6)
+
+
+def working(now, busy):
+    """An executor that has a psi, and a worker with rows in hand."""
+    executors = sorted(pid for pid, (_, command) in now.items() if "CoarseGrainedExecutorBackend" in command)
+    below = {e: {pid for pid in now if descends(pid, e, now)} for e in executors}
+    return next((e for e in executors if below[e] & busy and below[e] & psis(now).keys()), None)
+
+
+def test_executor_killed(spark, model, rows, tmp_path):
+    model, path = model
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    wait = slowly(0.5, marks)
+
+    def on(batches):
+        for batch in batches:
+            wait()
+            yield batch
+
+    df = spark.read.parquet(str(rows.directory))
+    slow = df.mapInArrow(on, df.schema)
+    explained = psishap.spark.explain(slow, path, keep="id")
+    assert explained.rdd.getNumPartitions() == FILES
+    batches = rows.count // 1000
+    watch = Killer(marks, batches // 3, working)
+    watch.start()
+    explained.write.parquet(str(tmp_path / "out"))
+    happened = watch.check(batches)
+    got = pd.read_parquet(tmp_path / "out")
+    off = same(got, rows.explained(path), rows.seed)
+    print(f"{happened}; {len(got)} lines, off by {off:.1e}")
+
+
+def test_options(spark, model, rows):
+    model, path = model
+    of = {} if not model.classes else {"output": "top"}
+    few = spark.read.parquet(str(rows.directory / "part-03.parquet")).drop("town")
+    explained = psishap.spark.explain(few.withColumnRenamed("id", "my.`id"), model, keep=["my.`id"], unknown=["town"], **of)
+    assert explained.count() == rows.count // FILES
+    got = explained.toPandas().rename(columns={"my.`id": "id"})
+    want = rows.explained(path, "--unknown=town", *(f"--{k}={v}" for k, v in of.items()))
+    same(got, want[want["id"].isin(got["id"])], rows.seed)
+    assert not got["town"].any()
+
+
+def test_types(spark, model, rows, tmp_path):
+    """Columns that Spark has in other types than files do."""
+    model, path = model
+    few = spark.read.parquet(str(rows.directory / "part-05.parquet"))
+    few.createOrReplaceTempView("few")
+    cast = spark.sql(
+        "select id, cast(size as float) size, cast(rooms as decimal(4, 1)) rooms, town, owned,"
+        " cast(cast(sold as date) as timestamp_ntz) sold, cast(row as float) row from few"
+    )
+    cast.toPandas().to_parquet(tmp_path / "cast.parquet", index=False, coerce_timestamps="us")
+    got = psishap.spark.explain(cast, model).toPandas()
+    want = model.explain(pd.read_parquet(tmp_path / "cast.parquet")).to_pandas()
+    model.close()
+    assert len(got) == len(want)
+    for name in ("prediction", "size", "rooms__std", "sold"):
+        assert sorted(got[name]) == pytest.approx(sorted(want[name]), rel=1e-6, abs=1e-6), name
+
+
+def test_empty(spark, model, rows):
+    model, _ = model
+    none = spark.read.parquet(str(rows.directory)).where("id < 0")
+    assert psishap.spark.explain(none, model, keep="id").toPandas().empty
+
+
+def test_refuses_beforehand(spark, model, rows):
+    model, path = model
+    df = spark.read.parquet(str(rows.directory))
+    for said, ask in (
+        ("column 'town'.*unknown=\\['town'\\]", lambda: psishap.spark.explain(df.drop("town"), model)),
+        ("column 'size': explanations have a column", lambda: psishap.spark.explain(df, path, keep=["id", "size"])),
+        ("column 'Base'", lambda: psishap.spark.explain(df.withColumnRenamed("id", "Base"), model, keep="Base")),
+        ("column 'key'", lambda: psishap.spark.explain(df, model, keep="key")),
+    ):
+        with pytest.raises(PsiError, match=said):
+            ask()
+    assert model._child.pid is None
