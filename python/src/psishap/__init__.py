@@ -13,22 +13,26 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ._model import Model, load
 from ._psi import PsiError
 
 if TYPE_CHECKING:
     from ._adopt import explain_model
     from ._estimators import PsiClassifier, PsiRegressor
     from ._explanation import Explanation
+    from ._model import Model, load
+    from ._sample import sample
 
-__all__ = ["Explanation", "Model", "PsiClassifier", "PsiError", "PsiRegressor", "explain_model", "load"]
+__all__ = ["Explanation", "Model", "PsiClassifier", "PsiError", "PsiRegressor", "explain_model", "load", "sample"]
 
-# What needs more than numpy and pyarrow is imported when it is used.
+# What needs other packages is imported when it is used: the command psi starts at once.
 _LATER = {
     "Explanation": "._explanation",
+    "Model": "._model",
     "PsiClassifier": "._estimators",
     "PsiRegressor": "._estimators",
     "explain_model": "._adopt",
+    "load": "._model",
+    "sample": "._sample",
 }
 
 

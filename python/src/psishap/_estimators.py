@@ -248,7 +248,7 @@ class PsiClassifier(ClassifierMixin, _Psi):
         """Probabilities [rows, classes], in the order of ``classes_``."""
         model = self._fitted
         found = model.predict_proba(self._checked(X, fitting=False))
-        order = [model.classes.index(str(c)) for c in self.classes_]
+        order = [(model.classes or []).index(str(c)) for c in self.classes_]
         return found[:, order]
 
     def predict(self, X: Frame) -> npt.NDArray[Any]:

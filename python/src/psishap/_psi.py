@@ -47,8 +47,13 @@ def _library() -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """What the program is run under: its fast backend needs a library, and must not fetch another."""
-    values = dict(os.environ, GOMLX_NO_AUTO_INSTALL="1", NO_COLOR="1")
+    """What the program is run under where its words are read by this package."""
+    return library_environment() | {"NO_COLOR": "1"}
+
+
+def library_environment() -> dict[str, str]:
+    """This process's environment, and where the program's fast backend finds its library: it must not fetch another."""
+    values = dict(os.environ, GOMLX_NO_AUTO_INSTALL="1")
     library = _library()
     if library is not None:
         values.setdefault("ONNXRUNTIME_SHARED_LIBRARY_PATH", library)

@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -32,11 +32,12 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
                 env=_psi.environment(),
                 start_new_session=True,  # Ctrl-C is passed on by this process
             )  # fmt: skip
-        feeding = threading.Thread(target=_feed, args=(process, table), daemon=True)
+        assert process.stdin is not None and process.stderr is not None
+        feeding = threading.Thread(target=_feed, args=(process.stdin, table), daemon=True)
         feeding.start()
         bar = _Bar(verbose)
         try:
-            interrupted = _watch(process, bar)
+            interrupted = _watch(process, process.stderr, bar)
         except BaseException:
             process.kill()
             process.wait()
@@ -54,21 +55,21 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
         return out.read_bytes()
 
 
-def _feed(process: subprocess.Popen[bytes], table: pa.Table) -> None:
+def _feed(stdin: IO[bytes], table: pa.Table) -> None:
     """Sends the rows. If psi does not want them all, it says why by itself."""
     try:
-        with process.stdin, pa.ipc.new_stream(process.stdin, table.schema) as writer:
+        with stdin, pa.ipc.new_stream(stdin, table.schema) as writer:
             writer.write_table(table, max_chunksize=16384)
     except OSError:
         pass
 
 
-def _watch(process: subprocess.Popen[bytes], bar: _Bar) -> bool:
+def _watch(process: subprocess.Popen[bytes], stderr: IO[bytes], bar: _Bar) -> bool:
     """Follows the training to its end, and says whether it was interrupted. The second Ctrl-C gives it up."""
     interrupted = False
     while True:
         try:
-            for line in process.stderr:
+            for line in stderr:
                 bar.hear(line.decode(errors="replace"))
             process.wait()
             return interrupted

@@ -1,0 +1,60 @@
+"""The command psi that the wheel installs, and the tables that come with it."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+import psishap
+from psishap import _psi
+
+PSI = str(pathlib.Path(sys.executable).with_name("psi"))
+
+
+def run(*arguments, **options):
+    return subprocess.run([PSI, *arguments], capture_output=True, text=True, **options)
+
+
+def test_it_is_the_program():
+    assert run("--version").stdout == subprocess.run([_psi.program(), "--version"], capture_output=True, text=True).stdout
+    assert psishap.__version__ in run("--version").stdout
+    assert run("explain", "nothing.psi", "nothing.csv").returncode == 1
+    assert run("no-such-command").returncode == 2
+
+
+def test_its_fast_backend_works():
+    """With nothing set, the library is the one of the package onnxruntime."""
+    bare = {k: v for k, v in os.environ.items() if k not in ("ONNXRUNTIME_SHARED_LIBRARY_PATH", "GOMLX_NO_AUTO_INSTALL")}
+    found = run("doctor", env=bare)
+    assert re.search(r"^ *onnx +works", found.stdout, re.M), found.stdout + found.stderr
+
+
+def test_signals_are_its_own(fitted, tmp_path):
+    """It is no parent that waits: who ends the command ends psi."""
+    fitted.save(tmp_path / "m.psi")
+    process = subprocess.Popen(
+        [PSI, "serve", str(tmp_path / "m.psi"), "--http", f"unix:{tmp_path}/s", "--grpc", "", "--metrics", "", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    process.stdout.readline()
+    assert pathlib.Path(f"/proc/{process.pid}/exe").resolve() == pathlib.Path(_psi.program()).resolve()
+    begun = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0 and time.monotonic() - begun < 20
+    process.stdout.close()
+
+
+def test_sample(tmp_path):
+    path = tmp_path / "bike.csv"
+    run("sample", "bike", "--rows", "40", "--seed", "3", "-o", str(path), check=True)
+    pd.testing.assert_frame_equal(psishap.sample("bike", rows=40, seed=3), pd.read_csv(path))
+    assert len(psishap.sample("synth1")) == 8000
+    with pytest.raises(psishap.PsiError, match="synth1"):
+        psishap.sample("no such table")
