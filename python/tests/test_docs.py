@@ -1,8 +1,9 @@
-"""The snippets of the guides run, one after another, on less data and with shorter trainings than people have."""
+"""The reference is that of the docstrings. The snippets of the guides run, on less data and with shorter trainings than people have."""
 
 import pathlib
 import re
 import subprocess
+import sys
 
 import matplotlib.pyplot
 import pytest
@@ -13,6 +14,12 @@ matplotlib.use("Agg")
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 SHORT = ["--set=steps=60", "--set=refit_steps=10", "--set=spread_steps=20", "--set=channels=16"]
+
+
+def test_api_is_written_anew(tmp_path):
+    """docs/python-api.md is what the docstrings say."""
+    subprocess.run([sys.executable, str(DOCS.parent / "python" / "build_api.py"), str(tmp_path / "api.md")], check=True)
+    assert (tmp_path / "api.md").read_text() == (DOCS / "python-api.md").read_text(), "run python build_api.py ../docs/python-api.md"
 
 
 @pytest.mark.filterwarnings("ignore")
