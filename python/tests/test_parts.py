@@ -1,12 +1,14 @@
 """Parts of a table, as an engine hands them over."""
 
+import pathlib
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from explaining import random_table, trained
 
-from psishap import PsiError, _parts
+from psishap import PsiError, _child, _parts
 
 
 @pytest.fixture(scope="module", params=["regression", "multiclass"])
@@ -18,6 +20,8 @@ def model(request, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
+    """What an engine says, and what is set by it: it is as before in other tests."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("GOMAXPROCS", "1")
 
 
@@ -56,6 +60,19 @@ def test_holds_a_few_batches(model):
     for taken, _ in enumerate(asked.explain(model.data, endless()), 1):
         most = max(most, given - taken)
     assert taken == 200 and most <= 5
+
+
+def test_cores_are_the_task_s(model, monkeypatch):
+    table, _ = random_table(83, 10)
+    asked = _parts.plan(model, list(table.columns), (), None, None)
+    for cores in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", cores)
+        before = {id(child) for child in _child._warm}
+        list(asked.explain(model.data, batches(table, [4, 6])))
+        child = _child._warm[-1]
+        assert cores == "1" or id(child) not in before
+        environment = pathlib.Path(f"/proc/{child.pid}/environ").read_text().split("\0")
+        assert f"GOMAXPROCS={cores}" in environment
 
 
 def test_asking_for_the_schema_leaves_nothing(model):

@@ -40,11 +40,12 @@ class Plan:
     def explain(self, data: bytes, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Explains the batches of a part, a few thousand rows at a time.
 
-        This process has one psi for a model, however many parts it is given, and its cores are those that the engine
-        promised: engines say it as OMP_NUM_THREADS.
+        This process has one psi for a model, however many parts it is given. Its cores are those that the engine promised to the
+        task, which engines say as OMP_NUM_THREADS; a task with more of them has another.
         """
-        os.environ.setdefault("GOMAXPROCS", os.environ.get("OMP_NUM_THREADS") or "1")
-        child = Child.of(data, self.digest)
+        cores = os.environ.get("OMP_NUM_THREADS") or "1"
+        os.environ["GOMAXPROCS"] = cores
+        child = Child.of(data, f"{self.digest} {cores}")
         given: collections.deque[tuple[int, pa.RecordBatch]] = collections.deque()  # what is not answered yet
 
         def rows() -> Iterator[pa.RecordBatch]:
