@@ -173,6 +173,9 @@ func (t *training) settle(rows int, task Task) (bins int, err error) {
 
 func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Schema) (*Model, error) {
 	t.in = in
+	if in.Training.Len() < threadedRows {
+		t.backend = t.backend.WithThreads(1)
+	}
 	if in.Unlabelled > 0 {
 		t.note(fmt.Sprintf("%d rows are left out: their target is missing", in.Unlabelled))
 	}
@@ -238,11 +241,7 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 func (t *training) member(ctx context.Context, i int, point *checkpoint) (*trained, error) {
 	recipe := t.settings.recipe(memberSeed(t.Seed, i))
 	recipe.Base = t.in.Target.Base
-	backend := t.backend
-	if t.in.Training.Len() < threadedRows {
-		backend = backend.WithThreads(1)
-	}
-	run, err := train.New(t.net, backend, recipe, t.in.Training, t.in.Validation)
+	run, err := train.New(t.net, t.backend, recipe, t.in.Training, t.in.Validation)
 	if err != nil {
 		return nil, err
 	}
