@@ -30,7 +30,7 @@ const usualFraction = 0.1
 const auditShare = 0.1
 
 // threadedRows is from how many training rows on a step is worth more threads than one: docs/adr/0014.
-const threadedRows = 128
+const threadedRows = 256
 
 // Train learns from all rows of a source. It does not close it.
 func Train(ctx context.Context, rows Source, c Config) (*Model, error) {

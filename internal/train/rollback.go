@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -13,9 +14,12 @@ const (
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // rollBack goes back to the last sound validation, or the start of the phase, with a
-// lower rate, and says so.
-func (r *Run) rollBack(p *phase) (note string, err error) {
+// lower rate, and says so. After too many times it gives up; of σ, it keeps the best there was.
+func (r *Run) rollBack(ctx context.Context, p *phase) (note string, err error) {
 	at, slowing, rollbacks := r.step, r.slowing*slowerBy, r.rollbacks+1
+	if rollbacks > mostRollbacks && p.spread && r.kept != nil { // σ of a few rows is soon learned by heart
+		return fmt.Sprintf("%s got worse until step %d at any rate: its best weights are kept", p.name, at), r.endPhase(ctx)
+	}
 	if rollbacks > mostRollbacks {
 		return "", fmt.Errorf("train: %s diverges at step %d even at a rate of %.1g: check the table for absurd values, or set a lower rate", p.name, at, p.rate*r.slowing)
 	}

@@ -138,7 +138,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 		sound = p.sound(done.Score, r.best, r.naive)
 	}
 	if !sound {
-		done.Note, err = r.rollBack(p)
+		done.Note, err = r.rollBack(ctx, p)
 		return done, err
 	}
 	if due {

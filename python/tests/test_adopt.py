@@ -10,7 +10,8 @@ from sklearn.linear_model import LinearRegression
 import psishap
 from psishap._adopt import Fidelity, _asker, _inside, _r2, _spearman, _split
 
-SHORT = {"steps": 300, "settings": {"channels": 16}, "verbose": False}
+LEARNED = {"steps": 300, "settings": {"channels": 16}, "verbose": False}
+SHORT = {"steps": 20, "settings": {"channels": 16}, "verbose": False}  # where it does not matter how much is learned
 
 
 def table(rows=1500, seed=3):
@@ -23,7 +24,7 @@ def test_number_of_a_linear_model():
     rng = np.random.default_rng(1)
     x = pd.DataFrame(rng.normal(size=(3000, 3)), columns=list("abc"))
     model = LinearRegression().fit(x, x @ [2, -1, 0.5])
-    adopted = psishap.explain_model(model, x, random_state=1, **SHORT)
+    adopted = psishap.explain_model(model, x, random_state=1, **LEARNED)
     (fidelity,) = adopted.fidelity
     assert fidelity.r2 > 0.97 and fidelity.rank > 0.97 and fidelity.rows == 300 and fidelity.same_class is None
     e = adopted.explain(x[:200])
@@ -39,7 +40,7 @@ def test_two_classes(capsys):
     x.loc[::5, "size"] = np.nan  # a gap is a value to the model
     y = np.where(score > 0, "up", "down")
     model = HistGradientBoostingClassifier(max_iter=30).fit(x, y)
-    adopted = psishap.explain_model(model, x[:1200], test=x[1200:], steps=300, settings={"channels": 16})
+    adopted = psishap.explain_model(model, x[:1200], test=x[1200:], steps=40, settings={"channels": 16})
     said = capsys.readouterr().out
     assert said.startswith("psi reproduces ") and "'up'" in said.splitlines()[0]
     assert str(adopted) == repr(adopted) == said.rstrip("\n")
@@ -55,7 +56,7 @@ def test_two_classes(capsys):
 
 
 def test_more_classes():
-    x, score = table()
+    x, score = table(130)
     y = np.digitize(score, [-1, 1])
     model = RandomForestClassifier(30, max_depth=4, random_state=0).fit(x, y)
     adopted = psishap.explain_model(model, x, **SHORT)
