@@ -50,7 +50,7 @@ def platforms() -> Iterator[str]:
         yield f"## psishap.{path.stem}\n\n{markdown(ast.get_docstring(module, clean=False) or '')}\n"
         for node in module.body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                signature = code(node.name, _parameters(node.args), node.returns and ast.unparse(node.returns))
+                signature = code(node.name, _parameters(node.args), ast.unparse(node.returns) if node.returns else None)
                 yield f"### psishap.{path.stem}.{node.name}\n\n{signature}{markdown(ast.get_docstring(node) or '')}\n"
 
 
