@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -141,7 +142,7 @@ func (c *costs) each(ctx context.Context, do func(*table.Table) error) (rows int
 		}
 		for {
 			chunk, err := source.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

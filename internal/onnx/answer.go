@@ -26,21 +26,22 @@ type answer struct {
 // ask joins what the members say of rows as network.Ensemble does.
 func (m *Model) ask(members []*network.Forward, observed *Node) answer {
 	mask := InsertAxes(observed, 1)
-	var values, squares, hidden, means []*Node
+	n := len(members)
+	values, squares, hidden, means := make([]*Node, n), make([]*Node, n), make([]*Node, n), make([]*Node, n)
 	for i, f := range members {
 		value, std, h, mean := f.Explain(mask, m.Members[i].Nodes)
-		values, hidden = append(values, double(Squeeze(value, 1))), append(hidden, double(Squeeze(h, 1)))
-		squares, means = append(squares, Square(double(std))), append(means, double(Squeeze(mean, 1)))
+		values[i], hidden[i] = double(Squeeze(value, 1)), double(Squeeze(h, 1))
+		squares[i], means[i] = Square(double(std)), double(Squeeze(mean, 1))
 	}
 	square := meanOf(squares)
 	a := answer{value: meanOf(values), hidden: meanOf(hidden), mean: meanOf(means), std: Sqrt(square)}
 	a.variance = Add(Add(ReduceSum(square, -1), a.hidden), Const(square.Graph(), [][]float64{m.Units.Noise}))
-	if n := float64(len(values)); n > 1 {
-		var apart []*Node
-		for _, v := range values {
-			apart = append(apart, Square(Sub(v, a.value)))
+	if n > 1 {
+		apart := make([]*Node, n)
+		for i, v := range values {
+			apart[i] = Square(Sub(v, a.value))
 		}
-		a.variance = Add(a.variance, MulScalar(meanOf(apart), n/(n-1)))
+		a.variance = Add(a.variance, MulScalar(meanOf(apart), float64(n)/float64(n-1)))
 	}
 	return a
 }

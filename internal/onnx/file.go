@@ -224,7 +224,8 @@ func (m *Model) about(inputs []string) []*onnx.StringStringEntryProto {
 	if err != nil {
 		panic(err) // names and kinds that were checked
 	}
-	entries := []*onnx.StringStringEntryProto{{Key: "psi.columns", Value: string(text)}}
+	entries := make([]*onnx.StringStringEntryProto, 1, 1+len(m.About))
+	entries[0] = &onnx.StringStringEntryProto{Key: "psi.columns", Value: string(text)}
 	for key, value := range m.About {
 		entries = append(entries, &onnx.StringStringEntryProto{Key: "psi." + key, Value: value})
 	}

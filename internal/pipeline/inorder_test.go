@@ -56,25 +56,30 @@ func TestInOrderEnds(t *testing.T) {
 		}
 		return i, nil
 	}
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
 	for name, c := range map[string]struct {
-		ctx  context.Context
 		in   iter.Seq2[int, error]
 		f    func(context.Context, int) (int, error)
 		want error
 	}{
-		"what goes in fails": {t.Context(), upTo(7, broken), same, broken},
-		"a result fails":     {t.Context(), upTo(100, nil), fails, broken},
-		"it is stopped":      {stopped, upTo(100, nil), same, context.Canceled},
+		"what goes in fails": {upTo(7, broken), same, broken},
+		"a result fails":     {upTo(100, nil), fails, broken},
 	} {
 		var last error
-		for _, err := range InOrder(c.ctx, 3, c.in, c.f) {
+		for _, err := range InOrder(t.Context(), 3, c.in, c.f) {
 			last = err
 		}
 		if !errors.Is(last, c.want) {
 			t.Errorf("%s: %v", name, last)
 		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	var last error
+	for _, err := range InOrder(stopped, 3, upTo(100, nil), same) {
+		last = err
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("stopped: %v", last)
 	}
 	for range InOrder(t.Context(), 3, upTo(100, nil), same) {
 		break // must not hang, nor leave anything behind

@@ -56,8 +56,8 @@ func parseAddress(text string) (address, error) {
 }
 
 // Hosts is a queue's URL without passwords and tokens.
-func Hosts(url string) (string, error) {
-	a, err := parseAddress(url)
+func Hosts(servers string) (string, error) {
+	a, err := parseAddress(servers)
 	return a.String(), err
 }
 
