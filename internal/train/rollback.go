@@ -14,10 +14,11 @@ const (
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // rollBack goes back to the last sound validation, or the start of the phase, with a
-// lower rate, and says so. After too many times it gives up; of σ, it keeps the best there was.
+// lower rate, and says so. After too many times it keeps the best there was, or gives up if nothing was
+// ever sound. Of a few rows, what is learned by heart gets worse at any rate on those that validate.
 func (r *Run) rollBack(ctx context.Context, p *phase) (note string, err error) {
 	at, slowing, rollbacks := r.step, r.slowing*slowerBy, r.rollbacks+1
-	if rollbacks > mostRollbacks && p.spread && r.kept != nil { // σ of a few rows is soon learned by heart
+	if rollbacks > mostRollbacks && r.kept != nil {
 		return fmt.Sprintf("%s got worse until step %d at any rate: its best weights are kept", p.name, at), r.endPhase(ctx)
 	}
 	if rollbacks > mostRollbacks {
