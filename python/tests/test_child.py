@@ -210,6 +210,7 @@ def python(tmp_path, model, then):
     model.save(path)
     code = textwrap.dedent(script).format(then=then)
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]))
+    code = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n{code}"  # under nohup it is ignored
     process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True, env=environment)
     psi, directory = process.stdout.readline().split()
     return process, int(psi), directory
