@@ -36,7 +36,7 @@ type shelf interface {
 
 // Errors that callers tell apart; those of this package wrap them.
 var (
-	ErrNotFound = errors.New("there is no such object")
+	ErrNotFound = errors.New("there is no such file or object")
 	ErrChanged  = errors.New("the object is not what it was: it has been changed or replaced")
 )
 
