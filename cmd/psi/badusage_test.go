@@ -69,7 +69,7 @@ func badUsage() []trial {
 		{"a URL of no store", nil, "predict MODEL http://host/t.csv", 2, "http:// is no store that is known; use s3://, gs://, azblob:// or file://"},
 		{"a URL of no full path", nil, "predict MODEL file://t.csv", 2, "this is no URL of a file; write file:// and the full path"},
 		{"a URL with nonsense", nil, "predict MODEL s3://bucket/t.csv?colour=red", 2, "colour"},
-		{"a URL of no file", nil, "predict MODEL file://@none.csv", 1, "there is no such object; check the URL"},
+		{"a URL of no file", nil, "predict MODEL file://@none.csv", 1, "there is no such file or object; check the URL"},
 		{"a URL of an empty directory", nil, "predict MODEL file://@", 1, "no table lies below it"},
 		{"a broken pattern in a URL", nil, "predict MODEL file://@[.csv", 2, "this is no pattern of names; close its brackets"},
 		{"result to a URL", nil, "predict MODEL DATA -o s3://bucket/r.csv", 2, "results cannot be written to a URL; name a file, and copy it there"},

@@ -86,7 +86,7 @@ func TestTablesBehindURLs(t *testing.T) {
 			if o := run(t, "predict", fixtures.model, at("none*.csv")); o.code != 1 || !strings.Contains(o.stderr, "nothing matches the pattern") {
 				t.Errorf("exit %d: %s", o.code, o.stderr)
 			}
-			if o := run(t, "predict", fixtures.model, at("none.csv")); o.code != 1 || !strings.Contains(o.stderr, "there is no such object") {
+			if o := run(t, "predict", fixtures.model, at("none.csv")); o.code != 1 || !strings.Contains(o.stderr, "there is no such file or object") {
 				t.Errorf("exit %d: %s", o.code, o.stderr)
 			}
 		})

@@ -245,8 +245,8 @@ func TestWhatPeopleName(t *testing.T) {
 		}
 	}
 	for where, want := range map[string]string{
-		directory + "/none":          "there is no such object",
-		directory + "/none/*.csv":    "there is no such object",
+		directory + "/none":          "there is no such file or object",
+		directory + "/none/*.csv":    "there is no such file or object",
 		directory + "/[*.csv":        "this is no pattern of names",
 		"file://none":                "this is no URL of a file",
 		"http://host/x.csv":          "http:// is no store that is known",
