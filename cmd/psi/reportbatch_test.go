@@ -109,7 +109,7 @@ func TestReportOfABatch(t *testing.T) {
 	writeSummary(t, filepath.Join(out, "_summary.json"), s)
 	writeSummary(t, copied, s)
 	rows := filepath.Join(dir, "rows.html")
-	mustRun(t, "report", fixtures.model, fixtures.table, "-o", rows)
+	mustRun(t, "report", fixtures.model, fixtures.table, "-o", rows, "--backend", "go")
 	want := readReport(t, rows)
 	for argument, resume := range map[string]string{
 		out: out, filepath.Join(out, "_summary.json"): out, "file://" + out + "/_summary.json": out, "file://" + out + "/": out, copied: "OUT",
