@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/psi-shapley/psi"
@@ -100,6 +103,16 @@ const (
 // ErrNoBatch is a place that holds no job.
 var ErrNoBatch = errors.New("no batch was planned here")
 
+// placeOf is where a job's result lies. Unlike store.Create it makes no directory: whoever asks about a job plans none.
+func placeOf(ctx context.Context, where string) (*store.Place, error) {
+	if !store.IsURL(where) {
+		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w", where, ErrNoBatch)
+		}
+	}
+	return store.Create(ctx, where)
+}
+
 // Read is the job of a place.
 func Read(ctx context.Context, out *store.Place) (*Job, error) {
 	content, err := out.Read(ctx, jobKey, mostJSON)
@@ -117,4 +130,15 @@ func Read(ctx context.Context, out *store.Place) (*Job, error) {
 		return nil, fmt.Errorf("%s is %q, which this version of psi does not know", out.Name(jobKey), j.Schema)
 	}
 	return j, nil
+}
+
+// absolute is what a path is called from anywhere on this machine.
+func absolute(where string) string {
+	if store.IsURL(where) {
+		return where
+	}
+	if path, err := filepath.Abs(where); err == nil {
+		return path
+	}
+	return where
 }

@@ -14,14 +14,9 @@ func ReadModel(ctx context.Context, where string) ([]byte, error) {
 		return nil, err
 	}
 	defer p.Close()
-	for o, err := range p.List(ctx, pattern) {
-		if err != nil {
-			return nil, err
-		}
-		if p.Name(o.Key) != p.Name(pattern) && pattern == "" {
-			return nil, fmt.Errorf("%s is no file: name a model, such as model.psi", where)
-		}
-		return p.Read(ctx, o.Key, mostModel)
+	key, single := store.Single(pattern)
+	if !single {
+		return nil, fmt.Errorf("%s is no file: name a model, such as model.psi", where)
 	}
-	return nil, fmt.Errorf("%s: %w", where, store.ErrNotFound)
+	return p.Read(ctx, key, mostModel)
 }

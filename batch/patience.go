@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/psi-shapley/psi/internal/store"
@@ -38,14 +37,3 @@ func patiently(ctx context.Context, tell func(error), do func() error) error {
 
 // passing tells what is no fault of the rows: a store that is down, and whatever keeps a result from being written.
 func passing(err error) bool { return store.Passing(err) || isWriting(err) }
-
-// absolute is what a path is called from anywhere on this machine.
-func absolute(where string) string {
-	if store.IsURL(where) {
-		return where
-	}
-	if path, err := filepath.Abs(where); err == nil {
-		return path
-	}
-	return where
-}

@@ -53,16 +53,16 @@ func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	in, pattern, err := store.Open(ctx, r.In) // before OUT, which a wrong IN must not leave behind
+	if err != nil {
+		return nil, false, err
+	}
+	defer in.Close()
 	out, err := store.Create(ctx, r.Out)
 	if err != nil {
 		return nil, false, err
 	}
 	defer out.Close()
-	in, pattern, err := store.Open(ctx, r.In)
-	if err != nil {
-		return nil, false, err
-	}
-	defer in.Close()
 
 	p := planner{
 		job: &Job{

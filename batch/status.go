@@ -38,7 +38,7 @@ func Look(ctx context.Context, at *QueueAt, where string) (*Watch, error) {
 	w := &Watch{where: where}
 	var err error
 	if at == nil {
-		if w.out, err = store.Create(ctx, where); err != nil {
+		if w.out, err = placeOf(ctx, where); err != nil {
 			return nil, err
 		}
 		if w.job, err = Read(ctx, w.out); err != nil {

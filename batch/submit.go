@@ -37,7 +37,7 @@ func Submit(ctx context.Context, at QueueAt, where string) (*Job, int, error) {
 
 // QueueOf is the queue that OUT says its job was submitted to; "" if it says none.
 func QueueOf(ctx context.Context, where string) (string, error) {
-	out, err := store.Create(ctx, where)
+	out, err := placeOf(ctx, where)
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +131,7 @@ func Cancel(ctx context.Context, at QueueAt, where string) (*Job, error) {
 
 // reach opens a queue and the place of a job.
 func reach(ctx context.Context, at QueueAt, where string) (*queue.Queue, *store.Place, *Job, error) {
-	out, err := store.Create(ctx, where)
+	out, err := placeOf(ctx, where)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -26,7 +26,7 @@ type task struct {
 
 // open reads what a worker needs to know of a job, and its model.
 func open(ctx context.Context, where, backend string) (*task, error) {
-	out, err := store.Create(ctx, where)
+	out, err := placeOf(ctx, where)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/psi-shapley/psi/batch"
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -70,9 +72,10 @@ func failureOf(err error, began bool) failure {
 	} else if e, ok := errors.AsType[*artifact.Error](err); ok {
 		f.text, f.message, f.file, f.remedy = e.Error(), e.Message, e.File, e.Remedy
 	}
-	if f.remedy == "" && errors.Is(err, fs.ErrPermission) {
-		f.remedy = "give yourself the right, or choose another place"
-		f.text += "; " + f.remedy
+	if f.remedy == "" {
+		if f.remedy = remedyFor(err); f.remedy != "" {
+			f.text += "; " + f.remedy
+		}
 	}
 	if f.remedy == "" && cutShort(err) {
 		f.remedy = "the file is cut short or damaged: copy it again"
@@ -80,6 +83,19 @@ func failureOf(err error, began bool) failure {
 	}
 	f.text = strings.ReplaceAll(f.text, "\n", "; ")
 	return f
+}
+
+// remedyFor is what to do about errors that are told apart by what they wrap.
+func remedyFor(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "give yourself the right, or choose another place"
+	case errors.Is(err, store.ErrNotFound):
+		return "check the path"
+	case errors.Is(err, batch.ErrNoBatch):
+		return "psi batch run or submit plans one"
+	}
+	return ""
 }
 
 // cutShort tells errors of unpacking.
