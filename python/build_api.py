@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import importlib
 import inspect
 import pathlib
 import re
@@ -18,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import psishap
-from psishap import _adopt, _explanation, _plots
+from psishap import _adopt, _plots, _reasons
 
 HEAD = """# Python API
 
@@ -27,7 +26,7 @@ What the package `psishap` offers, from its docstrings: `python build_api.py` in
 """
 
 # What functions return, and is not made by hand.
-RETURNED = [_plots.Plots, _plots.Picture, _explanation.Reason, _adopt.AdoptedModel, _adopt.Fidelity]
+RETURNED = [_plots.Plots, _plots.Picture, _reasons.Reason, _adopt.AdoptedModel, _adopt.Fidelity]
 
 
 def main() -> None:
@@ -83,7 +82,7 @@ def describe_class(c: type) -> str:
     properties = [(n, m) for n, m in members(c) if not inspect.isfunction(m) and inspect.getdoc(m)]
     if properties:
         text.append("\n".join(f"- `{n}`: {first(m)}" for n, m in properties) + "\n")
-    for name, member in members(c):
+    for _name, member in members(c):
         if inspect.isfunction(member):
             text.append(describe_function(member, f"{c.__name__}.", "###", method=True))
     return "\n".join(text)
@@ -107,7 +106,9 @@ def members(c: type) -> Iterator[tuple[str, Any]]:
 def fields(c: type) -> str:
     """Fields of a data class with the comments behind them."""
     comments = dict(re.findall(r"^ +(\w+): .*?#: (.*)$", inspect.getsource(c), re.M))
-    return "\n".join(f"- `{f.name}`" + (f": {markdown(comments[f.name])}" if f.name in comments else "") for f in dataclasses.fields(c)) + "\n"
+    return (
+        "\n".join(f"- `{f.name}`" + (f": {markdown(comments[f.name])}" if f.name in comments else "") for f in dataclasses.fields(c)) + "\n"
+    )
 
 
 def first(member: Any) -> str:

@@ -2,7 +2,10 @@ package train
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -29,6 +32,21 @@ func shortRun(t *testing.T, change func(c *Config)) *Run {
 	return r
 }
 
+// poison makes the weights numbers that are none.
+func poison(t *testing.T, r *Run) {
+	t.Helper()
+	for _, w := range r.net.Weights() {
+		v := r.params.Store.GetVariable("/" + current + "/" + w.Name)
+		none := make([]float32, w.Size())
+		for i := range none {
+			none[i] = float32(math.NaN())
+		}
+		if err := v.SetValue(tensors.FromFlatDataAndDimensions(none, w.Dims...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Numbers that are none, before the first validation of a phase, must not survive in the
 // moments of the optimiser, which the start of the phase knows nothing of.
 func TestRollbackToTheStartOfAPhase(t *testing.T) {
@@ -37,16 +55,7 @@ func TestRollbackToTheStartOfAPhase(t *testing.T) {
 	if _, err := r.Step(ctx); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range r.net.Weights() {
-		v := r.params.Store.GetVariable("/" + current + "/" + w.Name)
-		poison := make([]float32, w.Size())
-		for i := range poison {
-			poison[i] = float32(math.NaN())
-		}
-		if err := v.SetValue(tensors.FromFlatDataAndDimensions(poison, w.Dims...)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	poison(t, r)
 	notes := 0
 	err := r.Train(ctx, Watch{Progress: func(p Progress) {
 		if p.Note != "" {
@@ -56,6 +65,39 @@ func TestRollbackToTheStartOfAPhase(t *testing.T) {
 	}})
 	if err != nil || notes != 1 {
 		t.Errorf("one poisoned step led to %d rollbacks: %v", notes, err)
+	}
+}
+
+// A phase that got worse at any rate ends in the best weights it had, and the run goes on.
+func TestBestWeightsAreKeptWhereEveryRateGetsWorse(t *testing.T) {
+	r := shortRun(t, nil)
+	ctx := context.Background()
+	for r.kept == nil {
+		if _, err := r.Step(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	best := maps.Clone(r.kept)
+	r.rollbacks = mostRollbacks
+	poison(t, r)
+	said, err := r.Step(ctx)
+	if err != nil || !strings.Contains(said.Note, "its best weights are kept") {
+		t.Fatalf("the last rollback said %q: %v", said.Note, err)
+	}
+	if r.phase != 1 || r.rollbacks != 0 {
+		t.Errorf("the run is in phase %d after %d rollbacks of it, and not at the start of the next", r.phase, r.rollbacks)
+	}
+	now, err := r.params.Get(average)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range best {
+		if !slices.Equal(now[name], w) {
+			t.Errorf("%s is not as it was at the best validation", name)
+		}
+	}
+	if err := r.Train(ctx, Watch{}); err != nil || !r.Done() {
+		t.Errorf("the run did not go on: %v", err)
 	}
 }
 

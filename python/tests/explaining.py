@@ -14,7 +14,10 @@ QUICK = [f"--set={s}" for s in ("steps=80", "refit_steps=20", "spread_steps=30",
 def random_table(seed, rows, unseen=False):
     """A table of every kind of column, with gaps; unseen also has labels that no training table has."""
     rng = np.random.default_rng(seed)
-    gap = lambda: rng.random(rows) < 0.2
+
+    def gap():
+        return rng.random(rows) < 0.2
+
     towns = ["Ur", "Uruk", "Nippur, old", 'the "new"'] + (["Atlantis"] if unseen else [])
     x = pd.DataFrame(
         {
@@ -22,7 +25,9 @@ def random_table(seed, rows, unseen=False):
             "rooms": rng.integers(0, 9, rows),
             "town": pd.Series(rng.choice(towns, rows)).mask(gap()),
             "owned": pd.Series(rng.random(rows) < 0.5).astype("boolean").mask(gap()),
-            "sold": pd.Series(pd.Timestamp("2020-02-29") + pd.to_timedelta(rng.integers(0, 2000, rows) + rng.choice([0, 0.3], rows), "D")).mask(gap()),
+            "sold": pd.Series(
+                pd.Timestamp("2020-02-29") + pd.to_timedelta(rng.integers(0, 2000, rows) + rng.choice([0, 0.3], rows), "D")
+            ).mask(gap()),
             "row": rng.normal(size=rows),  # a name that tables of explanations use themselves
         }
     )

@@ -16,9 +16,10 @@ import joblib
 import numpy as np
 import pyarrow as pa
 import pytest
+from conftest import table_of, target_of
+from jupyter_client.manager import start_new_kernel
 
 import psishap
-from conftest import table_of, target_of
 from psishap import PsiRegressor, _child, _directory
 
 
@@ -197,6 +198,7 @@ script = """
     import os, sys, time
     import psishap
     from conftest import table_of, target_of
+from jupyter_client.manager import start_new_kernel
     model = psishap.load(sys.argv[1])
     model.predict(table_of(5))
     print(model._child.pid, model._child._process.directory, flush=True)
@@ -228,6 +230,29 @@ def test_no_orphan_of_a_python_that_was_killed(tmp_path, model, how):
     print(f"psi ended {time.monotonic() - began:.2f} s after its Python")
 
 
+@pytest.mark.parametrize("asked", [True, False], ids=["asked to end", "killed"])
+def test_no_orphan_of_a_notebook_that_is_closed(tmp_path, model, asked):
+    """A kernel of Jupyter, closed as its window is: psi goes with it."""
+    model.save(tmp_path / "m.psi")
+    manager, client = start_new_kernel(kernel_name="python3")
+    try:
+        said = []
+        client.execute_interactive(
+            f"import psishap; model = psishap.load({str(tmp_path / 'm.psi')!r})\n"
+            "_ = model.explain([[0, 0, 'Ur']]); print(model._child.pid)",
+            output_hook=lambda message: said.append(message["content"].get("text", "")),
+            timeout=60,
+        )
+        psi = int("".join(said))
+        assert alive(psi)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=not asked)
+    began = time.monotonic()
+    assert ends(psi, 5)
+    print(f"psi ended {time.monotonic() - began:.2f} s after the kernel")
+
+
 def test_no_orphan_of_a_python_that_ends(tmp_path, model):
     process, psi, directory = python(tmp_path, model, "os.environ.clear()")
     assert process.wait() == 0
@@ -246,7 +271,6 @@ def test_what_a_killed_python_left_is_swept(tmp_path, model):
     os.utime(mine / "lock", (0, 0))
     _directory.Directory().remove()
     assert mine.exists()  # its owner lives
-
 
 
 def test_rows_are_numbered_through(model, monkeypatch):

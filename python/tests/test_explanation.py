@@ -1,5 +1,7 @@
 """What an explanation holds, and what it turns into."""
 
+import itertools
+import pathlib
 import pickle
 import re
 
@@ -11,7 +13,7 @@ import pytest
 from explaining import random_table, target, trained
 
 from psishap import PsiClassifier
-from psishap._explanation import p_larger
+from psishap._reasons import p_larger
 
 
 @pytest.fixture(scope="module", params=["regression", "multiclass"])
@@ -68,7 +70,11 @@ def test_some_rows(model, rows):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "numpy"])
 def test_kind_of_frame(model, rows, kind):
     numeric = rows[["size", "rooms", "row"]].astype(float)
-    x = {"pandas": lambda: numeric, "polars": lambda: polars.from_pandas(numeric), "pyarrow": lambda: pa.Table.from_pandas(numeric, preserve_index=False)}
+    x = {
+        "pandas": lambda: numeric,
+        "polars": lambda: polars.from_pandas(numeric),
+        "pyarrow": lambda: pa.Table.from_pandas(numeric, preserve_index=False),
+    }
     unknown = ["town", "owned", "sold"]
     if kind == "numpy":
         cells = np.full((30, 6), np.nan)
@@ -133,7 +139,7 @@ def test_reasons(model, rows):
         c = int(e.prediction[i].argmax())
         sure = [d for d in np.argsort(-np.abs(e.mean[i, c])) if e.observed[i, d] and e.lower[i, c, d] * e.upper[i, c, d] > 0]
         assert [r.player for r in row] == [e.players[d] for d in sure[:2]]
-        for r, after in zip(row, row[1:]):
+        for r, after in itertools.pairwise(row):
             assert ("sure to outweigh" in str(r)) == (r.p_larger < 0.95) and abs(r.mean) >= abs(after.mean)
     with pytest.raises(ValueError, match="1 up"):
         e.reasons(0)
@@ -163,12 +169,12 @@ def test_report(model, rows, tmp_path):
     x, score = random_table(56, 120)
     y = target(model.task, score)
     path = model.explain(x).report(str(tmp_path / "r.html"), y=y, by="town")
-    page = open(path).read()
+    page = pathlib.Path(path).read_text()
     assert '"labelled":120' in page and '"by":{"column":"town"' in page
     with pytest.raises(ValueError, match="y has 3"):
         model.explain(x).report(str(tmp_path / "r.html"), y=y[:3])
     other = model.explain(x.assign(wing="west")).report(str(tmp_path / "s.html"), by="wing")
-    assert '"by":{"column":"wing"' in open(other).read()
+    assert '"by":{"column":"wing"' in pathlib.Path(other).read_text()
 
 
 @pytest.mark.parametrize("labels", [[False, True], [1, 2], ["no", "yes"]], ids=str)
@@ -177,7 +183,7 @@ def test_report_of_labels(tmp_path, labels):
     x, score = random_table(57, 150)
     y = np.array(labels)[(score > 0).astype(int)]
     model = PsiClassifier(steps=40, settings={"channels": 16}, random_state=0).fit(x, y)
-    page = open(model.explain(x).report(str(tmp_path / "r.html"), y=y)).read()
+    page = pathlib.Path(model.explain(x).report(str(tmp_path / "r.html"), y=y)).read_text()
     assert '"labelled":150' in page and f'"classes":["{labels[0]}","{labels[1]}"]' in page
 
 

@@ -72,7 +72,10 @@ def test_same_numbers(served, tmp_path, draw, unknown):
     x.to_csv(csv, index=False)
     table = pa.Table.from_pandas(x, preserve_index=False)
     categories = x.assign(town=x["town"].astype("category"))
-    asked = {kind: model.explain(frame, unknown=unknown) for kind, frame in (("pandas", x), ("category", categories), ("pyarrow", table), ("polars", polars.from_pandas(x)))}
+    asked = {
+        kind: model.explain(frame, unknown=unknown)
+        for kind, frame in (("pandas", x), ("category", categories), ("pyarrow", table), ("polars", polars.from_pandas(x)))
+    }
     said = {
         "csv": by_program(path, csv, unknown),
         "arrow": by_program(path, arrow, unknown),

@@ -16,7 +16,7 @@ def cells(table: pa.Table) -> dict:
     """The cells of a table, with None for those that are missing, categories as texts and times without a zone."""
 
     def plain(cell):
-        if cell is None or isinstance(cell, float) and np.isnan(cell):
+        if cell is None or (isinstance(cell, float) and np.isnan(cell)):
             return None
         if isinstance(cell, datetime.datetime):
             return cell.replace(tzinfo=None)

@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -81,7 +82,9 @@ def same(got, want):
     assert list(got.columns) == list(want.columns)
     for name in want.columns:
         a, b = got[name].to_numpy(), want[name].to_numpy()
-        assert (a == b).all() if want[name].dtype.kind in "OUST" or want[name].dtype == "str" else np.allclose(a, b, rtol=1e-6, atol=1e-6), name
+        assert (
+            (a == b).all() if want[name].dtype.kind in "OUST" or want[name].dtype == "str" else np.allclose(a, b, rtol=1e-6, atol=1e-6)
+        ), name
 
 
 def test_round_trip(server, model, tmp_path):
@@ -122,7 +125,7 @@ def test_what_is_logged(server, model, tmp_path):
     assert logged.keys() == run.data.metrics.keys()
 
     report = mlflow.artifacts.download_artifacts(run_id=info.run_id, artifact_path="report.html", dst_path=str(tmp_path))
-    page = open(report, encoding="utf-8").read()
+    page = pathlib.Path(report).read_text(encoding="utf-8")
     assert page.startswith("<!") and model.digest[7:19] in page and "<script src" not in page
 
     inputs = {c.name: (str(c.type), c.required) for c in info.signature.inputs}
@@ -135,7 +138,7 @@ def test_what_is_logged(server, model, tmp_path):
         "row": ("DataType.double", False),
     }
     directory = mlflow.artifacts.download_artifacts(info.model_uri, dst_path=str(tmp_path / "model"))
-    needs = open(os.path.join(directory, "requirements.txt")).read().split()
+    needs = pathlib.Path(directory, "requirements.txt").read_text().split()
     assert f"psishap=={importlib.metadata.version('psishap')}" in needs
     example = mlflow.models.Model.load(info.model_uri).load_input_example(directory)
     assert len(example) == 5
@@ -173,7 +176,9 @@ def test_served(server, tmp_path):
     with open(tmp_path / "log", "wb") as log:
         programs = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
         environment = dict(os.environ, MLFLOW_TRACKING_URI=server, PATH=programs)
-        process = subprocess.Popen([sys.executable, "-m", "mlflow", *command], stdout=log, stderr=log, env=environment, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mlflow", *command], stdout=log, stderr=log, env=environment, start_new_session=True
+        )
     try:
         assert answers(f"http://127.0.0.1:{port}/ping", process), (tmp_path / "log").read_text()[-3000:]
         few = x.head(8)

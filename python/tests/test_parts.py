@@ -95,6 +95,6 @@ def test_says_beforehand(model):
     ):
         with pytest.raises(PsiError, match=said):
             _parts.plan(model, **{"unknown": None, "output": None, **how})
-    with pytest.raises(TypeError, match="psishap.Model"):
+    with pytest.raises(TypeError, match=r"psishap\.Model"):
         _parts.model_of(3)
     assert np.array_equal(_parts.model_of(model).players, model.players)

@@ -6,7 +6,7 @@ import pytest
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install -r python/tests/requirements-ray.txt")
 
-import ray.data  # noqa: E402
+import ray.data  # noqa: E402, F811
 from engines import FILES, Killer, Rows, gone, psis, same, slowly  # noqa: E402
 from explaining import trained  # noqa: E402
 

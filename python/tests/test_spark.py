@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install -r python/tests/requirements-spark.txt")
 
-from engines import FILES, Killer, Rows, descends, gone, psis, same, slowly  # noqa: E402
-from explaining import trained  # noqa: E402
-from pyspark.sql import SparkSession  # noqa: E402
+from engines import FILES, Killer, Rows, descends, gone, psis, same, slowly
+from explaining import trained
+from pyspark.sql import SparkSession
 
-import psishap.spark  # noqa: E402
-from psishap import PsiError  # noqa: E402
+import psishap.spark
+from psishap import PsiError
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_options(spark, model, rows):
 
 def test_types(spark, model, rows, tmp_path):
     """Columns that Spark has in other types than files do."""
-    model, path = model
+    model, _path = model
     few = spark.read.parquet(str(rows.directory / "part-05.parquet"))
     few.createOrReplaceTempView("few")
     cast = spark.sql(

@@ -112,9 +112,7 @@ def explain_model(
         models.append(_train(train, said[:, c], output, random_state, parameters))
         fidelity.append((truth[:, c], models[-1].predict(held)))
     same = _same_class(scale, np.column_stack([t for t, _ in fidelity]), np.column_stack([p for _, p in fidelity]))
-    measured = [
-        Fidelity(output, _r2(t, p), _spearman(t, p), same, len(t)) for output, (t, p) in zip(outputs, fidelity)
-    ]
+    measured = [Fidelity(output, _r2(t, p), _spearman(t, p), same, len(t)) for output, (t, p) in zip(outputs, fidelity)]
     adopted = AdoptedModel(models, outputs, scale, measured)
     if verbose:
         print(adopted)
@@ -139,10 +137,14 @@ def _asker(model: Any) -> Callable[[Frame], tuple[list[str], str, Floats]]:
             return names, "score", logs - logs.mean(axis=1, keepdims=True)
         said = np.asarray(model.predict(X) if hasattr(model, "predict") else model(X))
         if said.dtype.kind not in "biuf":
-            raise TypeError("the model predicts labels, but no probabilities: give a model with predict_proba, or a function that gives numbers")
+            raise TypeError(
+                "the model predicts labels, but no probabilities: give a model with predict_proba, or a function that gives numbers"
+            )
         said = said.astype(np.float64)
         if said.ndim > 2 or len(said) != len(X):
-            raise ValueError(f"the model's outputs have the shape {list(said.shape)}: give [rows] or [rows, outputs], with a row for each of X")
+            raise ValueError(
+                f"the model's outputs have the shape {list(said.shape)}: give [rows] or [rows, outputs], with a row for each of X"
+            )
         said = said.reshape(len(said), -1)
         if not np.isfinite(said).all():
             raise ValueError("the model gives outputs that are not finite: leave out the rows where it does")
@@ -170,7 +172,7 @@ def _split(X: Frame, share: float, seed: int) -> tuple[Frame, Frame]:
     if count < held + 10:
         raise ValueError(f"X has {count} rows: that is too few to learn from")
     order = np.random.default_rng(seed).permutation(count)
-    return tuple(_rows(X, np.sort(part)) for part in (order[held:], order[:held]))  # type: ignore[return-value]
+    return tuple(_rows(X, np.sort(part)) for part in (order[held:], order[:held]))
 
 
 def _rows(X: Frame, places: npt.NDArray[np.intp]) -> Frame:

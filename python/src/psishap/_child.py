@@ -133,7 +133,7 @@ class Child:
         self._lock = threading.Lock()
 
     def __del__(self) -> None:
-        try:
+        try:  # noqa: SIM105
             self.close()
         except Exception:  # the interpreter is about to end
             pass

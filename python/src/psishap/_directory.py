@@ -46,7 +46,7 @@ class Directory:
 
 
 def _locked(path: pathlib.Path) -> IO[bytes]:
-    file = open(path, "ab")
+    file = open(path, "ab")  # noqa: SIM115 (the lock lasts as long as it is open)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

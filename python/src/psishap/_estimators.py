@@ -75,12 +75,13 @@ class _Psi(BaseEstimator):
             if fitting and X.shape[1] < 1:
                 raise PsiError("there are 0 feature(s)", "a minimum of 1 is required")
             return X
-        texts = getattr(X, "dtype", None) == object and any(isinstance(cell, str) for cell in np.ravel(X))
+        kind = getattr(getattr(X, "dtype", None), "kind", None)
+        texts = kind == "O" and any(isinstance(cell, str) for cell in np.ravel(X))
         return validate_data(
             self,
             X,
             reset=fitting,
-            dtype=None if texts or getattr(getattr(X, "dtype", None), "kind", "") in "US" else "numeric",
+            dtype=None if texts or kind in ("U", "S") else "numeric",
             ensure_all_finite=False if texts else "allow-nan",
             ensure_min_samples=2 if fitting else 1,
         )
@@ -128,14 +129,12 @@ class _Psi(BaseEstimator):
         check_is_fitted(self, "model_")
         return self.model_
 
-    def explain(
-        self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: Any = None
-    ) -> Explanation:
-        """Predictions of the rows of X and every column's part in them; see :meth:`Model.explain`."""
-        model = self._fitted
-        if unknown is None:
-            X = self._checked(X, fitting=False)
-        return model.explain(X, unknown=unknown, z=z, output=None if output is None else str(output))
+    def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: Any = None) -> Explanation:
+        """Predictions of the rows of X and every column's part in them; see :meth:`Model.explain`.
+
+        Columns go by name: X may have others too, such as the target.
+        """
+        return self._fitted.explain(X, unknown=unknown, z=z, output=None if output is None else str(output))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file, which ``psi`` and :func:`load` read."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from . import _html, _plots
+from ._cells import Floats, floats, missing, numeric
 from ._frames import from_arrow, kind
+from ._reasons import Reason, digits, reasons
 
 if TYPE_CHECKING:
     import pandas
@@ -22,26 +20,9 @@ if TYPE_CHECKING:
 
     from ._model import Model
 
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _SCALES = {"regression": "identity", "binary": "logit", "multiclass": "score"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Reason:
-    """A player that is sure to have raised or lowered an output: its interval holds no 0."""
-
-    player: str
-    value: Any  #: what the row had, None if the player is a group of columns
-    mean: float
-    lower: float
-    upper: float
-    p_larger: float | None  #: probability to outweigh the next reason, None for the last
-    words: str  #: as ``psi explain --reasons`` has them
-
-    def __str__(self) -> str:
-        return self.words
 
 
 class Explanation:
@@ -126,7 +107,7 @@ class Explanation:
         start = names.index("base") + 1  # players follow, whatever they are called
 
         def numbers(at: int) -> Floats:
-            return _floats(answer.column(at)).reshape(lines, len(outputs))
+            return floats(answer.column(at)).reshape(lines, len(outputs))
 
         mean, std = (np.empty((lines, len(outputs), len(players))) for _ in range(2))
         for d in range(len(players)):
@@ -187,7 +168,7 @@ class Explanation:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Rows, outputs and players."""
-        return self.mean.shape  # type: ignore[return-value]
+        return self.mean.shape
 
     @property
     def lower(self) -> Floats:
@@ -219,7 +200,7 @@ class Explanation:
         cells = np.full((len(self), len(self.players)), None, dtype=object)
         for d, name in enumerate(self.players):
             if name in self._rows.column_names:
-                cells[:, d] = [None if _missing(v) else v for v in self._rows.column(name).to_pylist()]
+                cells[:, d] = [None if missing(v) else v for v in self._rows.column(name).to_pylist()]
         return cells
 
     def __len__(self) -> int:
@@ -341,7 +322,7 @@ class Explanation:
         def turned(array: Floats) -> Floats:
             return array[:, 0] if one else np.moveaxis(array, 1, 2)
 
-        data, shown = _numeric(self._rows, self.players, self.unknown)
+        data, shown = numeric(self._rows, self.players, self.unknown)
         return shap.Explanation(
             values=turned(self.mean),
             base_values=self.base[:, 0] if one else self.base,
@@ -368,7 +349,7 @@ class Explanation:
             column = table.column_names.index("base") + 1 + 2 * count
             for a in range(count):
                 for b in range(a + 1, count):
-                    pair = _floats(table.column(column)).reshape(len(self), len(known))[:, here]
+                    pair = floats(table.column(column)).reshape(len(self), len(known))[:, here]
                     out[:, at : at + len(here), a, b] = out[:, at : at + len(here), b, a] = pair
                     column += 1
         return out
@@ -384,29 +365,12 @@ class Explanation:
         chosen = np.full(len(self), self._output(output)) if output is not None else self.prediction.argmax(axis=1)
         observed = self.observed
         columns = {n: self._rows.column(n) for n in self.players if n in self._rows.column_names}
-        return [self._reasons(i, int(chosen[i]), k, observed[i], columns) for i in range(len(self))]
 
-    def _reasons(self, i: int, output: int, k: int, observed: Bools, columns: dict[str, pa.ChunkedArray]) -> list[Reason]:
-        mean, std = self.mean[i, output], self.std[i, output]
-        sure = np.flatnonzero(observed & (np.abs(mean) > self.z * std))
-        sure = sure[np.argsort(-np.abs(mean[sure]), kind="stable")][:k]
-        write = _digits(np.maximum(np.abs(mean), self.z * std / 100))
-        out = []
-        for place, d in enumerate(sure):
-            name, size, reach = self.players[d], abs(mean[d]), self.z * std[d]
-            value = columns[name][i].as_py() if name in columns else None
-            said = name
-            if name in columns:
-                said += " missing" if _missing(value) else f" = {_text(value)}"
-            words = f"{said} {'raises' if mean[d] > 0 else 'lowers'} it by {write(size)} ({write(size - reach)} to {write(size + reach)})"
-            p = None
-            if place + 1 < len(sure):
-                after = sure[place + 1]
-                p = p_larger(mean[d], std[d], mean[after], std[after])
-                if p < 0.95:  # what is said to be so is at least so sure
-                    words += f"; {100 * p:.0f}% sure to outweigh the next"
-            out.append(Reason(name, value, float(mean[d]), float(mean[d] - reach), float(mean[d] + reach), p, words))
-        return out
+        def of(i: int) -> list[Reason]:
+            cells = {name: column[i].as_py() for name, column in columns.items()}
+            return reasons(self.players, self.mean[i, chosen[i]], self.std[i, chosen[i]], observed[i], cells, k, self.z)
+
+        return [of(i) for i in range(len(self))]
 
     @property
     def plot(self) -> _plots.Plots:
@@ -427,41 +391,13 @@ class Explanation:
         how = "exact Shapley values" if self.exact else "near Shapley values (learned head)"
         first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} players, {how}, scale {self.scale}"
         top = list(self.importance().items())[:5]
-        write = _digits(np.array([size for _, size in top]))
+        write = digits(np.array([size for _, size in top]))
         return first + "\nmean sizes: " + ", ".join(f"{name} {write(size)}" for name, size in top)
 
     def _repr_html_(self) -> str:
         if self._page is None:
             self._page = _html.page(self)
         return self._page
-
-
-def p_larger(mean_a: float, std_a: float, mean_b: float, std_b: float) -> float:
-    """P(|A| > |B|) of independent A ~ N(mean_a, std_a²) and B ~ N(mean_b, std_b²).
-
-    U = A + B and V = A − B are normal with correlation ρ = (std_a² − std_b²)/(std_a² + std_b²), and |A| > |B| where both have one
-    sign: 1 − Φ(h) − Φ(k) + 2 Φ₂(h, k; ρ), which Owen's T gives.
-    """
-    from scipy.special import ndtr, owens_t
-
-    if std_a == 0 and std_b == 0:
-        return (1 + np.sign(abs(mean_a) - abs(mean_b))) / 2
-    if std_b == 0:
-        return float(ndtr((mean_a - abs(mean_b)) / std_a) + ndtr((-mean_a - abs(mean_b)) / std_a))
-    if std_a == 0:
-        return 1 - p_larger(mean_b, std_b, mean_a, std_a)
-    both = std_a**2 + std_b**2
-    rho, root = (std_a**2 - std_b**2) / both, 2 * std_a * std_b / both
-    h, k = (mean_a + mean_b) / math.sqrt(both), (mean_a - mean_b) / math.sqrt(both)
-    if h == 0 and k == 0:
-        return 0.5 + math.asin(rho) / math.pi
-
-    def tail(x: float, y: float) -> float:
-        slope = (y - rho * x) / (x * root) if x != 0 else math.copysign(math.inf, y)
-        return float(owens_t(x, slope))
-
-    apart = 0 if h * k > 0 or (h * k == 0 and h + k >= 0) else 1
-    return 1 - apart - 2 * tail(h, k) - 2 * tail(k, h)
 
 
 def _outputs(model: Model) -> list[str]:
@@ -484,11 +420,6 @@ def _mean_names(players: Sequence[str]) -> list[str]:
     return [names[p] for p in players]
 
 
-def _floats(column: pa.ChunkedArray) -> Floats:
-    """Numbers of a column, NaN where there is none."""
-    return column.cast(pa.float64()).to_numpy().astype(np.float64, copy=False)
-
-
 def _take(data: Any, rows: pa.Table, places: npt.NDArray[np.intp]) -> Any:
     """Some rows of what the user gave; of what hands over its columns by Arrow's interface alone, in Arrow."""
     of = kind(data)
@@ -499,61 +430,3 @@ def _take(data: Any, rows: pa.Table, places: npt.NDArray[np.intp]) -> Any:
     if of == "polars":
         return data[places]
     return (data if of == "pyarrow" else rows).take(pa.array(places))
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value != value
-
-
-def _text(value: Any) -> str:
-    """A cell as a person reads it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        full = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
-        return full if len(full) <= 8 else f"{value:.6g}"
-    if isinstance(value, datetime.datetime):
-        moment = value if value.tzinfo is None else value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-        whole = moment.isoformat().rstrip("0") if moment.microsecond else moment.isoformat()
-        return whole.removesuffix("T00:00:00") if moment.time() == datetime.time() else whole + "Z"
-    return str(value)
-
-
-def _digits(sizes: Floats) -> Any:
-    """How to write numbers so that the largest has three digits."""
-    largest = sizes.max(initial=0)
-    if not largest > 0:
-        return lambda v: f"{v:.3f}"
-    magnitude = math.floor(math.log10(largest))
-    if magnitude < -6 or magnitude > 8:
-        return lambda v: f"{v:.2e}"
-    return lambda v: f"{v:.{max(0, 2 - magnitude)}f}"
-
-
-def _numeric(
-    rows: pa.Table, players: Sequence[str], unknown: Sequence[str]
-) -> tuple[Floats, npt.NDArray[np.object_] | None]:
-    """Cells as numbers for shap's plots, NaN where missing; and as they are shown, if those are not the same."""
-    data = np.full((rows.num_rows, len(players)), np.nan)
-    shown = np.full(data.shape, "", dtype=object)
-    differ = False
-    for d, name in enumerate(players):
-        if name not in rows.column_names or name in unknown:
-            differ = True
-            continue
-        column = rows.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        of = column.type
-        if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
-            data[:, d] = shown[:, d] = _floats(column)
-        elif pa.types.is_date(of) or pa.types.is_timestamp(of):  # years, for shap's axes take numbers, and its texts no times
-            moments = pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())
-            data[:, d] = shown[:, d] = 1970 + _floats(moments) / 365.2425 / 86_400e6
-        else:
-            texts = [None if _missing(v) else _text(v) for v in column.to_pylist()]
-            place = {label: i for i, label in enumerate(sorted({t for t in texts if t is not None}))}
-            data[:, d] = [np.nan if t is None else place[t] for t in texts]
-            shown[:, d] = ["missing" if t is None else t for t in texts]
-            differ = True
-    return data, shown if differ else None

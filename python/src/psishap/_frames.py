@@ -61,9 +61,7 @@ def _of_pandas(frame: Any) -> pa.Table:
 def _of_array(array: Any, names: Sequence[str] | None) -> pa.Table:
     array = np.asarray(array)
     if array.ndim != 2:
-        raise PsiError(
-            f"rows have the shape {list(array.shape)}", "give an array of [rows, columns]: reshape(1, -1) for one row"
-        )
+        raise PsiError(f"rows have the shape {list(array.shape)}", "give an array of [rows, columns]: reshape(1, -1) for one row")
     if names is None:
         names = [f"x{i}" for i in range(array.shape[1])]
     if len(names) != array.shape[1]:

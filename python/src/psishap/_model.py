@@ -72,7 +72,7 @@ class Model:
 
     @property
     def task(self) -> str:
-        """"regression", "binary" or "multiclass"."""
+        """ "regression", "binary" or "multiclass"."""
         return self.manifest["task"]
 
     @property
@@ -126,9 +126,7 @@ class Model:
         z = statistics.NormalDist().inv_cdf((1 + level) / 2)
         return np.column_stack([mean - z * std, mean + z * std])
 
-    def explain(
-        self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: str | None = None
-    ) -> Explanation:
+    def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: str | None = None) -> Explanation:
         """Predictions of the rows of X and every column's part in them, as a distribution.
 
         ``unknown`` are columns to take for missing: X may lack them. ``output`` is the one class to explain; without it all

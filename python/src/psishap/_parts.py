@@ -78,21 +78,23 @@ def plan(
 
     Two columns whose ``same`` is one have the same name in the engine's eyes.
     """
-    keep, unknown = _names(keep), _names(unknown)
-    for name in model.columns if names is not None else ():
-        if name not in names and name not in unknown:
-            raise PsiError("the table lacks this column of the model", f"add it, or say unknown=[{name!r}]", column=name)
-    for name in keep if names is not None else ():
-        if name not in names:
-            raise PsiError("the table lacks this column, which is to be kept", "see its columns", column=name)
+    keep, unknown, columns = _names(keep), _names(unknown), model.columns
+    if names is not None:
+        for name in columns:
+            if name not in names and name not in unknown:
+                raise PsiError("the table lacks this column of the model", f"add it, or say unknown=[{name!r}]", column=name)
+        for name in keep:
+            if name not in names:
+                raise PsiError("the table lacks this column, which is to be kept", "see its columns", column=name)
     path = asking("/explain", unknown=unknown, output=output, layout="wide")
     schema = _asked(model, path)
     taken = {same(name) for name in schema.names}
     for name in keep:
         if same(name) in taken:
-            raise PsiError("explanations have a column of this name, or it is kept twice", "keep a copy of it under another name", column=name)
+            raise PsiError(
+                "explanations have a column of this name, or it is kept twice", "keep a copy of it under another name", column=name
+            )
         taken.add(same(name))
-    columns = [name for name in model.columns if name in names] if names is not None else model.columns
     columns = [name for name in columns if name not in unknown]
     if not columns:
         raise PsiError("all columns are unknown", "leave one of them out of unknown=")

@@ -127,9 +127,7 @@ class Plots:
     ) -> Picture:
         return self._picture(kind, _sample(_known(self._e), rows), options, flags, since)
 
-    def _picture(
-        self, kind: str, rows: pa.Table, options: dict[str, Any], flags: Sequence[str], since: pa.Table | None = None
-    ) -> Picture:
+    def _picture(self, kind: str, rows: pa.Table, options: dict[str, Any], flags: Sequence[str], since: pa.Table | None = None) -> Picture:
         e = self._e
         options = {"z": e.z, **options}
         given = [*flags, "--z", str(options.pop("z"))]
@@ -188,7 +186,9 @@ def _known(e: Explanation) -> pa.Table:
     rows = e._rows
     for name in e.unknown:
         if name in e._models[0].manifest["missing_as_level"]:
-            raise ValueError(f"in {name!r} a missing cell is a value, so that pictures cannot take it for unknown: explain without unknown=")
+            raise ValueError(
+                f"in {name!r} a missing cell is a value, so that pictures cannot take it for unknown: explain without unknown="
+            )
         if name in rows.column_names:
             rows = rows.drop_columns([name])
         rows = rows.append_column(name, pa.nulls(rows.num_rows, pa.float64()))

@@ -18,9 +18,7 @@ class PsiError(ValueError):
     """
 
     def __init__(self, message: str, remedy: str | None = None, row: int | None = None, column: str | None = None):
-        place = ", ".join(
-            word for word in (f"row {row}" if row is not None else "", f"column {column!r}" if column else "") if word
-        )
+        place = ", ".join(word for word in (f"row {row}" if row is not None else "", f"column {column!r}" if column else "") if word)
         super().__init__((f"{place}: " if place else "") + message + (f" ({remedy})" if remedy else ""))
         self.message, self.remedy, self.row, self.column = message, remedy, row, column
 
@@ -71,9 +69,7 @@ def failure(document: str | bytes, otherwise: str) -> PsiError:
 
 def run(*arguments: str) -> dict[str, Any]:
     """Runs a command of the program with --json and returns the document that it prints."""
-    done = subprocess.run(
-        [program(), *arguments, "--json"], capture_output=True, text=True, env=environment(), stdin=subprocess.DEVNULL
-    )
+    done = subprocess.run([program(), *arguments, "--json"], capture_output=True, text=True, env=environment(), stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise failure(done.stdout, done.stderr)
     return json.loads(done.stdout)

@@ -81,7 +81,14 @@ def _watch(process: subprocess.Popen[bytes], stderr: IO[bytes], bar: _Bar) -> bo
             bar.tell("stopping: the best model so far is kept; Ctrl-C again gives it up")
 
 
-_STAGES = {"read": "reading", "fit": "learning", "refit": "refining", "polish": "refining", "spread": "learning the spread", "audit": "auditing"}
+_STAGES = {
+    "read": "reading",
+    "fit": "learning",
+    "refit": "refining",
+    "polish": "refining",
+    "spread": "learning the spread",
+    "audit": "auditing",
+}
 
 
 class _Bar:

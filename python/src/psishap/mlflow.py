@@ -6,6 +6,8 @@
         info = psishap.mlflow.log_model(model, X=test, y=outcomes)
     mlflow.pyfunc.load_model(info.model_uri).predict(test)
     psishap.mlflow.load_model(info.model_uri).explain(test)
+
+What is logged is model.psi itself, so that both explain as the model did before.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import mlflow
 import yaml
 from mlflow import pyfunc
-from mlflow.models import ModelSignature
 from mlflow.models import Model as MLmodel
+from mlflow.models import ModelSignature
 from mlflow.models.model import MLMODEL_FILE_NAME
 from mlflow.models.utils import _save_example
 from mlflow.tracking.artifact_utils import _download_artifact_from_uri
@@ -125,9 +127,7 @@ def save_model(
         _save_example(about, example, str(directory))
     model.save(directory / _FILE)
     version = importlib.metadata.version("psishap")
-    pyfunc.add_to_model(
-        about, loader_module=__name__, data=_FILE, conda_env="conda.yaml", python_env="python_env.yaml"
-    )
+    pyfunc.add_to_model(about, loader_module=__name__, data=_FILE, conda_env="conda.yaml", python_env="python_env.yaml")
     about.add_flavor(FLAVOR_NAME, data=_FILE, psishap_version=version, digest=model.digest)
     about.model_size_bytes = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     about.save(str(directory / MLMODEL_FILE_NAME))
