@@ -244,17 +244,9 @@ class Child:
             answer = answer.set_column(at, "row", rows)
         return answer
 
-    def explain(
-        self,
-        table: pa.Table,
-        *,
-        unknown: Sequence[str] = (),
-        output: str | None = None,
-        against: str | None = None,
-        layout: str = "wide",
-    ) -> pa.Table:
-        """Explains the rows of a table: the columns of ``psi explain -o x.arrow``, wide or long."""
-        return self._all("/explain", table, unknown=list(unknown), output=output, against=against, layout=layout)
+    def explain(self, table: pa.Table, *, unknown: Sequence[str] = (), output: str | None = None) -> pa.Table:
+        """Explains the rows of a table: the columns of ``psi explain -o x.arrow``, wide."""
+        return self._all("/explain", table, unknown=list(unknown), output=output, layout="wide")
 
     def predict(self, table: pa.Table, *, unknown: Sequence[str] = ()) -> pa.Table:
         """Predicts the rows of a table: the columns of ``psi predict``."""

@@ -97,7 +97,7 @@ class _Bar:
     def __init__(self, verbose: bool | None):
         self._notes = bool(verbose)
         self._display: Any = None
-        self._terminal = False
+        self._terminal = self._notebook = False
         self._width = 0
         self._begun = time.monotonic()
         self.words = ""
@@ -133,7 +133,7 @@ class _Bar:
             sys.stderr.write("\r" + line.ljust(self._width))
             sys.stderr.flush()
             self._width = len(line)
-        elif getattr(self, "_notebook", False):
+        elif self._notebook:
             self._show(f'<progress value="{done:.4f}" max="1"></progress> {text}', text)
 
     def _show(self, html: str, text: str) -> None:
