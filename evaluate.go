@@ -19,28 +19,21 @@ type Outcome struct {
 
 // Outcomes predicts the rows of a source, some at a time, beside their targets.
 func (m *Model) Outcomes(ctx context.Context, rows Source) iter.Seq2[*Outcome, error] {
-	return func(yield func(*Outcome, error) bool) {
-		for c, err := range m.chunks(ctx, rows, span{}, nil) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			o := &Outcome{Weight: make([]float64, c.batch.Rows)}
-			if c.table.Column(m.manifest.Target) != nil {
-				o.Truth, err = m.truth(c.table)
-			}
-			if err == nil {
-				o.Prediction, err = m.predict(ctx, c.batch, c.first)
-			}
-			weight := m.weights(c.table)
-			for i := range o.Weight {
-				o.Weight[i] = weight(i)
-			}
-			if !yield(o, err) || err != nil {
-				return
+	return eachChunk(ctx, m, m.chunks(ctx, rows, span{}, nil), func(ctx context.Context, m *Model, c *chunk) (*Outcome, error) {
+		o := &Outcome{Weight: make([]float64, c.batch.Rows)}
+		weight := m.weights(c.table)
+		for i := range o.Weight {
+			o.Weight[i] = weight(i)
+		}
+		var err error
+		if c.table.Column(m.manifest.Target) != nil {
+			if o.Truth, err = m.truth(c.table); err != nil {
+				return nil, err
 			}
 		}
-	}
+		o.Prediction, err = m.predict(ctx, c.batch, c.first)
+		return o, err
+	})
 }
 
 // Evaluate measures the predictions of rows whose target is known. Rows without a target

@@ -44,19 +44,14 @@ func (m *Model) Explanations(ctx context.Context, rows Source, o Explain) iter.S
 			yield(nil, err)
 			return
 		}
-		for c, err := range m.chunks(ctx, rows, span{o.From, o.To}, o.Unknown) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+		chunks := m.chunks(ctx, rows, span{o.From, o.To}, o.Unknown)
+		eachChunk(ctx, m, chunks, func(ctx context.Context, m *Model, c *chunk) (*explain.Explanation, error) {
 			e, err := m.explain(ctx, c, o)
-			if err == nil {
-				e, err = chosen(e, o)
+			if err != nil {
+				return nil, err
 			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
+			return chosen(e, o)
+		})(yield)
 	}
 }
 

@@ -24,6 +24,18 @@ import (
 
 // Model is a trained model. It is safe for concurrent use.
 type Model struct {
+	*learned
+
+	mu          sync.Mutex // one pass at a time
+	own         *view      // of the players that the model was trained with
+	other       *view      // of otherGroups, those last asked for
+	otherGroups []Group
+
+	crew crew // for many rows
+}
+
+// learned is what a model has in common with its copies.
+type learned struct {
 	manifest Manifest
 	members  []network.Member
 	audit    *Audit
@@ -34,11 +46,6 @@ type Model struct {
 	net     *network.Network
 	places  []int // the encoder's place of each column
 	backend *engine.Backend
-
-	mu          sync.Mutex // one pass at a time
-	own         *view      // of the players that the model was trained with
-	other       *view      // of otherGroups, those last asked for
-	otherGroups []Group
 
 	digest atomic.Pointer[string] // of the file, if it was saved or opened
 }
@@ -94,7 +101,7 @@ func decode(file *artifact.File) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{manifest: *manifest, history: file.Parts[historyPart]}
+	m := &Model{learned: &learned{manifest: *manifest, history: file.Parts[historyPart]}}
 	tensors, err := artifact.DecodeTensors(file.Parts[weightsPart])
 	if err != nil {
 		return nil, err
@@ -189,8 +196,13 @@ func (m *Model) WeightCount() int {
 func (m *Model) prepare(b *engine.Backend) error {
 	m.places = places(m.manifest.Columns, m.manifest.Encoder)
 	m.backend = b
-	var err error
+	return m.begin()
+}
+
+// begin makes what passes are done with.
+func (m *Model) begin() (err error) {
 	m.own, err = m.newView(m.manifest.Groups)
+	m.crew.begin(m)
 	return err
 }
 
@@ -209,6 +221,7 @@ func places(columns []table.Field, e *encode.Encoder) []int {
 
 // Close frees the memory outside Go's heap. The model is of no use after it.
 func (m *Model) Close() {
+	m.crew.close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.own.Close()

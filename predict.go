@@ -27,18 +27,9 @@ type Prediction struct {
 
 // Predictions predicts the rows of a source, some at a time, without explaining them.
 func (m *Model) Predictions(ctx context.Context, rows Source) iter.Seq2[*Prediction, error] {
-	return func(yield func(*Prediction, error) bool) {
-		for c, err := range m.chunks(ctx, rows, span{}, nil) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			p, err := m.predict(ctx, c.batch, c.first)
-			if !yield(p, err) || err != nil {
-				return
-			}
-		}
-	}
+	return eachChunk(ctx, m, m.chunks(ctx, rows, span{}, nil), func(ctx context.Context, m *Model, c *chunk) (*Prediction, error) {
+		return m.predict(ctx, c.batch, c.first)
+	})
 }
 
 // Predict predicts all rows of a source.

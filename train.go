@@ -185,7 +185,7 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	for _, note := range in.Notes {
 		t.note(note)
 	}
-	m := &Model{manifest: t.manifest(schema)}
+	m := &Model{learned: &learned{manifest: t.manifest(schema)}}
 	config := m.manifest.network()
 	players, err := grouped(m.Columns(), t.Groups)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,7 @@ back; killed, its unit goes to another worker after half a minute.`,
 }
 
 func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a worker is one core: others have workers of their own
 	at, err := f.needed(p, "psi batch worker")
 	if err != nil {
 		return err

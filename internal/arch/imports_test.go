@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"cmd/psi": {".", "batch", "explain", "eval", "plot", "report", "serve", "table", "internal/artifact", "internal/engine", "internal/pipeline", "internal/store", "internal/synth"},
 	".": {
 		"explain", "eval", "shapley", "table", "internal/artifact", "internal/encode", "internal/engine",
-		"internal/intake", "internal/link", "internal/network", "internal/objective", "internal/onnx", "internal/train",
+		"internal/intake", "internal/link", "internal/network", "internal/objective", "internal/onnx", "internal/pipeline", "internal/train",
 	},
 	"batch":                {".", "explain", "eval", "table", "batch/internal/queue", "internal/pipeline", "internal/store"},
 	"explain":              {"table"},

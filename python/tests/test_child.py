@@ -198,7 +198,6 @@ script = """
     import os, sys, time
     import psishap
     from conftest import table_of, target_of
-from jupyter_client.manager import start_new_kernel
     model = psishap.load(sys.argv[1])
     model.predict(table_of(5))
     print(model._child.pid, model._child._process.directory, flush=True)

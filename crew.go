@@ -1,0 +1,77 @@
+package psi
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+
+	"github.com/psi-shapley/psi/internal/pipeline"
+)
+
+// crew is a model and copies of it that pass at once, as many as cores are kept busy by. Copies are made when they are needed.
+type crew struct {
+	free chan *Model // those that nobody uses; its capacity is how many there may be
+
+	mu     sync.Mutex
+	copies []*Model
+}
+
+func (c *crew) begin(m *Model) {
+	c.free = make(chan *Model, max(1, runtime.GOMAXPROCS(0)/m.Cores()))
+	c.free <- m
+}
+
+// take waits for the model or a copy of it.
+func (c *crew) take(ctx context.Context, m *Model) (*Model, error) {
+	select {
+	case free := <-c.free:
+		return free, nil
+	default:
+	}
+	if made, err := c.another(m); made != nil || err != nil {
+		return made, err
+	}
+	select {
+	case free := <-c.free:
+		return free, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// another is a new copy, or nil if there are enough.
+func (c *crew) another(m *Model) (*Model, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if 1+len(c.copies) == cap(c.free) {
+		return nil, nil
+	}
+	made := &Model{learned: m.learned}
+	if err := made.begin(); err != nil {
+		return nil, err
+	}
+	c.copies = append(c.copies, made)
+	return made, nil
+}
+
+func (c *crew) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, made := range c.copies {
+		made.Close()
+	}
+	c.copies = nil
+}
+
+// eachChunk computes f of every chunk, with as many cores as there are, and hands the results out in order.
+func eachChunk[T any](ctx context.Context, m *Model, chunks iter.Seq2[*chunk, error], f func(context.Context, *Model, *chunk) (T, error)) iter.Seq2[T, error] {
+	return pipeline.InOrder(ctx, cap(m.crew.free), chunks, func(ctx context.Context, c *chunk) (result T, err error) {
+		free, err := m.crew.take(ctx, m)
+		if err != nil {
+			return result, err
+		}
+		defer func() { m.crew.free <- free }()
+		return f(ctx, free, c)
+	})
+}
