@@ -66,10 +66,12 @@ class _Psi(BaseEstimator):
 
     def _checked(self, X: Frame, *, fitting: bool) -> Frame:
         """X as scikit-learn wants it to be: of the right names and number of columns; an array of finite numbers or texts."""
-        if _frames.kind(X) != "numpy":
+        of = _frames.kind(X)
+        if of != "numpy":
             if hasattr(X, "collect"):  # a lazy frame of polars
                 X = X.collect()
-            validate_data(self, X, reset=fitting, skip_check_array=True)
+            named = X.head(0).to_arrow() if of == "polars" else X  # not all of scikit-learn's versions find polars' names
+            validate_data(self, named, reset=fitting, skip_check_array=True)
             if fitting and X.shape[0] < 2:
                 raise PsiError(f"there is {X.shape[0]} sample", "a minimum of 2 is required")
             if fitting and X.shape[1] < 1:
