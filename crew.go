@@ -17,8 +17,20 @@ type crew struct {
 	copies []*Model
 }
 
+// AtOnce is how many copies of the model, itself among them, keep all cores busy.
+func (m *Model) AtOnce() int { return cap(m.crew.free) }
+
+// Copy is a model that answers as this one does, at the same time. Both share what was learned; each is closed by itself.
+func (m *Model) Copy() (*Model, error) {
+	made := &Model{learned: m.learned}
+	if err := made.begin(); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
 func (c *crew) begin(m *Model) {
-	c.free = make(chan *Model, max(1, runtime.GOMAXPROCS(0)/m.Cores()))
+	c.free = make(chan *Model, max(1, runtime.GOMAXPROCS(0)/m.backend.Cores()))
 	c.free <- m
 }
 
@@ -47,8 +59,8 @@ func (c *crew) another(m *Model) (*Model, error) {
 	if 1+len(c.copies) == cap(c.free) {
 		return nil, nil
 	}
-	made := &Model{learned: m.learned}
-	if err := made.begin(); err != nil {
+	made, err := m.Copy()
+	if err != nil {
 		return nil, err
 	}
 	c.copies = append(c.copies, made)
@@ -66,7 +78,7 @@ func (c *crew) close() {
 
 // eachChunk computes f of every chunk, with as many cores as there are, and hands the results out in order.
 func eachChunk[T any](ctx context.Context, m *Model, chunks iter.Seq2[*chunk, error], f func(context.Context, *Model, *chunk) (T, error)) iter.Seq2[T, error] {
-	return pipeline.InOrder(ctx, cap(m.crew.free), chunks, func(ctx context.Context, c *chunk) (result T, err error) {
+	return pipeline.InOrder(ctx, m.AtOnce(), chunks, func(ctx context.Context, c *chunk) (result T, err error) {
 		free, err := m.crew.take(ctx, m)
 		if err != nil {
 			return result, err

@@ -259,9 +259,6 @@ func (m *Model) Digest() string {
 // Backend is the name of the backend that the model runs on.
 func (m *Model) Backend() string { return m.backend.Name() }
 
-// Cores is how many cores a pass keeps busy: with copies of the model for the others, all are.
-func (m *Model) Cores() int { return m.backend.Cores() }
-
 // Head is "exact" or "learned".
 func (m *Model) Head() string { return m.manifest.Settings.Head }
 

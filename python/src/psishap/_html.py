@@ -29,8 +29,8 @@ def page(e: Explanation) -> str:
             document = pathlib.Path(path).read_text(encoding="utf-8")
     except ValueError as err:  # the words are better than nothing in the cell
         return f"<p>{words}</p><p>{html.escape(str(err))}</p>"
-    note = "" if len(e) == len(shown) else f" The page below is of {len(shown)} of them, chosen at random."
-    note += "" if len(e._models) == 1 else f" It is of the output {html.escape(shown.outputs[0])!s}."
+    note = "" if len(e) == len(shown) else f"<br>The page below is of {len(shown)} of them, chosen at random."
+    note += "" if len(e._models) == 1 else f"<br>The page below is of the output {html.escape(shown.outputs[0])}."
     return (
         f'<p>{words}{note}</p><iframe title="Explanation" sandbox="allow-scripts" loading="lazy" '
         f'style="width:100%;height:42rem;border:1px solid #8884" srcdoc="{html.escape(document)}"></iframe>'

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"time"
 
@@ -36,19 +35,22 @@ func (f *Fleet) load(ctx context.Context, file found) (_ *Version, err error) {
 			v.free()
 		}
 	}()
-	for n := 1; len(v.copies) < n; {
-		// One thread for a pass: threads that share one wait for each other, which costs more than it gains.
-		m, err := psi.Decode(file.object.Key, content, f.options.Backend, 1)
-		if err != nil {
-			return nil, err
-		}
+	// One thread for a pass: threads that share one wait for each other, which costs more than it gains.
+	if v.Model, err = psi.Decode(file.object.Key, content, f.options.Backend, 1); err != nil {
+		return nil, err
+	}
+	for m := v.Model; ; {
 		v.copies = append(v.copies, m)
 		if err := m.Warm(ctx); err != nil {
 			return nil, err
 		}
-		n = max(1, runtime.GOMAXPROCS(0)/m.Cores())
+		if len(v.copies) == v.Model.AtOnce() {
+			break
+		}
+		if m, err = v.Model.Copy(); err != nil {
+			return nil, err
+		}
 	}
-	v.Model = v.copies[0]
 	if v.Tag, err = f.options.Observer.Prepare(v); err != nil {
 		return nil, err
 	}
