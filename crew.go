@@ -76,8 +76,9 @@ func (c *crew) close() {
 	c.copies = nil
 }
 
-// eachChunk computes f of every chunk, with as many cores as there are, and hands the results out in order.
-func eachChunk[T any](ctx context.Context, m *Model, chunks iter.Seq2[*chunk, error], f func(context.Context, *Model, *chunk) (T, error)) iter.Seq2[T, error] {
+// eachChunk computes f for every chunk of the rows, on all cores, and yields the results in order.
+func eachChunk[T any](ctx context.Context, m *Model, rows Source, within span, unknown []string, f func(context.Context, *Model, *chunk) (T, error)) iter.Seq2[T, error] {
+	chunks := func(ctx context.Context) iter.Seq2[*chunk, error] { return m.chunks(ctx, rows, within, unknown) }
 	return pipeline.InOrder(ctx, m.AtOnce(), chunks, func(ctx context.Context, c *chunk) (result T, err error) {
 		free, err := m.crew.take(ctx, m)
 		if err != nil {

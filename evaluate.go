@@ -19,7 +19,7 @@ type Outcome struct {
 
 // Outcomes predicts the rows of a source, some at a time, beside their targets.
 func (m *Model) Outcomes(ctx context.Context, rows Source) iter.Seq2[*Outcome, error] {
-	return eachChunk(ctx, m, m.chunks(ctx, rows, span{}, nil), func(ctx context.Context, m *Model, c *chunk) (*Outcome, error) {
+	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, m *Model, c *chunk) (*Outcome, error) {
 		o := &Outcome{Weight: make([]float64, c.batch.Rows)}
 		weight := m.weights(c.table)
 		for i := range o.Weight {

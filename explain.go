@@ -44,8 +44,7 @@ func (m *Model) Explanations(ctx context.Context, rows Source, o Explain) iter.S
 			yield(nil, err)
 			return
 		}
-		chunks := m.chunks(ctx, rows, span{o.From, o.To}, o.Unknown)
-		eachChunk(ctx, m, chunks, func(ctx context.Context, m *Model, c *chunk) (*explain.Explanation, error) {
+		eachChunk(ctx, m, rows, span{o.From, o.To}, o.Unknown, func(ctx context.Context, m *Model, c *chunk) (*explain.Explanation, error) {
 			e, err := m.explain(ctx, c, o)
 			if err != nil {
 				return nil, err

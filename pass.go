@@ -48,8 +48,12 @@ type Answer struct {
 	answer *network.Answer
 }
 
-// Pass asks the network about rows of several askers together. A row's answer does not depend on its neighbours.
+// Pass evaluates the rows of several requests together and returns one answer for each. A row's answer does not depend on its
+// neighbours.
 func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answer, error) {
+	if len(askers) == 0 {
+		return nil, nil
+	}
 	joined := askers[0].batch
 	if len(askers) > 1 {
 		joined = joined.Like(0)

@@ -27,7 +27,7 @@ type Prediction struct {
 
 // Predictions predicts the rows of a source, some at a time, without explaining them.
 func (m *Model) Predictions(ctx context.Context, rows Source) iter.Seq2[*Prediction, error] {
-	return eachChunk(ctx, m, m.chunks(ctx, rows, span{}, nil), func(ctx context.Context, m *Model, c *chunk) (*Prediction, error) {
+	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, m *Model, c *chunk) (*Prediction, error) {
 		return m.predict(ctx, c.batch, c.first)
 	})
 }

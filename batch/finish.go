@@ -85,7 +85,8 @@ func (t *task) sweep(ctx context.Context) error {
 func (t *task) merge(ctx context.Context, s *Summary) error {
 	var lost []Unit
 	every := max(1, t.Units/auditUnits)
-	for p, err := range pipeline.InOrder(ctx, footers, t.settled(ctx, s), t.readPart) {
+	settled := func(ctx context.Context) iter.Seq2[Unit, error] { return t.settled(ctx, s) }
+	for p, err := range pipeline.InOrder(ctx, footers, settled, t.readPart) {
 		if err != nil {
 			return err
 		}

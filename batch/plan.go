@@ -123,7 +123,8 @@ type planner struct {
 }
 
 func (p *planner) plan(ctx context.Context, pattern string) error {
-	for units, err := range pipeline.InOrder(ctx, footers, p.tables(ctx, pattern), p.cut) {
+	tables := func(ctx context.Context) iter.Seq2[store.Object, error] { return p.tables(ctx, pattern) }
+	for units, err := range pipeline.InOrder(ctx, footers, tables, p.cut) {
 		if err != nil {
 			return err
 		}

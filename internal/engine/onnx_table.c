@@ -22,9 +22,11 @@ static status (*real_create)(void **options);
 static status (*set_threads)(void *options, int threads);
 static __thread int wanted;
 
-// run_at_once lets others run meanwhile: the caller holds a lock of all sessions of the process.
+// run_at_once lets others run meanwhile: the caller holds a lock of all sessions of the process. Runs of other users of the library,
+// who hold no such lock, pass through: psi's own are the ones that want a number of threads.
 static status run_at_once(void *session, const void *options, const char *const *input_names, const void *const *inputs, size_t input_count,
 		const char *const *output_names, size_t output_count, void **outputs) {
+	if (!wanted) return real_run(session, options, input_names, inputs, input_count, output_names, output_count, outputs);
 	psiUnlockRuns();
 	status failed = real_run(session, options, input_names, inputs, input_count, output_names, output_count, outputs);
 	psiLockRuns();

@@ -9,15 +9,17 @@ import (
 	"time"
 )
 
-func upTo(n int, end error) iter.Seq2[int, error] {
-	return func(yield func(int, error) bool) {
-		for i := range n {
-			if !yield(i, nil) {
-				return
+func upTo(n int, end error) func(context.Context) iter.Seq2[int, error] {
+	return func(context.Context) iter.Seq2[int, error] {
+		return func(yield func(int, error) bool) {
+			for i := range n {
+				if !yield(i, nil) {
+					return
+				}
 			}
-		}
-		if end != nil {
-			yield(0, end)
+			if end != nil {
+				yield(0, end)
+			}
 		}
 	}
 }
@@ -57,7 +59,7 @@ func TestInOrderEnds(t *testing.T) {
 		return i, nil
 	}
 	for name, c := range map[string]struct {
-		in   iter.Seq2[int, error]
+		in   func(context.Context) iter.Seq2[int, error]
 		f    func(context.Context, int) (int, error)
 		want error
 	}{

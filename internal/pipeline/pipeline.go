@@ -99,8 +99,9 @@ func WriteBehind[T any](ctx context.Context, compute func(context.Context) iter.
 	return failure
 }
 
-// InOrder computes f of each of in, some at a time, and hands the results out in order. The first failure is the last result.
-func InOrder[A, B any](ctx context.Context, atOnce int, in iter.Seq2[A, error], f func(context.Context, A) (B, error)) iter.Seq2[B, error] {
+// InOrder computes f for each item of in, up to atOnce of them concurrently, and yields the results in order. The first failure is
+// the last result. The context of in and f ends when the caller stops ranging.
+func InOrder[A, B any](ctx context.Context, atOnce int, in func(context.Context) iter.Seq2[A, error], f func(context.Context, A) (B, error)) iter.Seq2[B, error] {
 	type result struct {
 		value B
 		err   error
@@ -116,7 +117,7 @@ func InOrder[A, B any](ctx context.Context, atOnce int, in iter.Seq2[A, error], 
 		}()
 		go func() {
 			defer close(results)
-			for a, err := range in {
+			for a, err := range in(ctx) {
 				r := make(chan result, 1)
 				if err != nil {
 					r <- result{err: err}
