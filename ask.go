@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -180,10 +181,11 @@ func (m *Model) nearest(ctx context.Context, b *encode.Batch, i int, reference *
 		}
 	}
 	all.Append(b.Slice(i, i+1))
-	f, err := m.own.Attributions(ctx, all)
+	x, err := m.own.Pass(ctx, all, form.Attributions)
 	if err != nil {
 		return nil, err
 	}
+	f := x.Attributions
 	width := len(f) / all.Rows
 	row := f[reference.Rows*width:]
 	distance := make([]float64, reference.Rows)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/psi-shapley/psi/eval"
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/shapley"
 	"github.com/psi-shapley/psi/table"
 )
@@ -165,7 +165,7 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 	if p.pairs > 0 {
 		a.Method = "permutation"
 	}
-	x, err := m.own.Explain(ctx, sample)
+	x, err := m.own.Pass(ctx, sample, form.Attributions)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 }
 
 // auditSums checks what needs the attributions alone.
-func (m *Model) auditSums(a *Audit, x *network.Answer, sample *encode.Batch) {
+func (m *Model) auditSums(a *Audit, x *form.Answer, sample *encode.Batch) {
 	d := len(m.own.players)
 	a.Players = make([]PlayerAudit, d)
 	worst, largest := 0.0, 0.0
@@ -268,7 +268,7 @@ func (g *agreement) add(c int, present []int, f []float64, phi *shapley.Values) 
 
 // auditGames compares attributions with Shapley values.
 func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p plan, fit *priorFit) error {
-	x, err := m.own.Explain(ctx, rows)
+	x, err := m.own.Pass(ctx, rows, form.Attributions)
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p 
 }
 
 // attributionsOf are those of the present players, of line i of [rows, C].
-func attributionsOf(x *network.Answer, line, players int, present []int) []float64 {
+func attributionsOf(x *form.Answer, line, players int, present []int) []float64 {
 	f := make([]float64, len(present))
 	for k, j := range present {
 		f[k] = float64(x.Attributions[line*players+j])
@@ -344,7 +344,7 @@ func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch
 			}
 		}
 	}
-	x, err := m.own.Explain(ctx, rows)
+	x, err := m.own.Pass(ctx, rows, form.Attributions)
 	if err != nil {
 		return err
 	}

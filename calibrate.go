@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 )
 
@@ -22,7 +22,7 @@ type Calibration struct {
 }
 
 // uncalibrated is what training found.
-func uncalibrated(e *network.Ensemble) Calibration {
+func uncalibrated(e *form.Ensemble) Calibration {
 	return Calibration{Noise: e.NoiseVariance()[0], Temperature: 1}
 }
 
@@ -33,7 +33,7 @@ func (m *Model) calibrate(ctx context.Context, d train.Data) error {
 	if err != nil {
 		return err
 	}
-	x, err := m.own.Predict(ctx, d.Rows)
+	x, err := m.own.Pass(ctx, d.Rows, form.Spread)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ const mostNoise = 1e12
 
 // noiseFor is the σ_0² with which the central intervals hold a share of the targets, or 0 if
 // they hold more without any.
-func noiseFor(share float64, x *network.Answer, now float64, d train.Data) float64 {
+func noiseFor(share float64, x *form.Answer, now float64, d train.Data) float64 {
 	z := distuv.UnitNormal.Quantile((1 + share) / 2)
 	covered := func(noise float64) float64 {
 		inside, total := 0.0, 0.0
@@ -88,7 +88,7 @@ func noiseFor(share float64, x *network.Answer, now float64, d train.Data) float
 const temperatureDoubt = 0.5
 
 // temperature is the T that makes the log loss of the rows least.
-func (m *Model) temperature(x *network.Answer, d train.Data) float64 {
+func (m *Model) temperature(x *form.Answer, d train.Data) float64 {
 	loss := func(logT float64) float64 {
 		m.manifest.Calibration.Temperature = math.Exp(logT)
 		p := m.probabilities(m.means(x.Value), x)

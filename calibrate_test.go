@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/psi-shapley/psi/explain"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
 
 // draws are rows whose targets lie about the predictions with a standard deviation, and
 // whose variances say something else.
-func draws(rng *rand.Rand, n int, std, claimed float64) (*network.Answer, train.Data) {
-	x, d := &network.Answer{}, train.Data{}
+func draws(rng *rand.Rand, n int, std, claimed float64) (*form.Answer, train.Data) {
+	x, d := &form.Answer{}, train.Data{}
 	for range n {
 		v := rng.NormFloat64()
 		x.Value = append(x.Value, float32(v))
@@ -30,7 +30,7 @@ func draws(rng *rand.Rand, n int, std, claimed float64) (*network.Answer, train.
 
 // covered is the weighed share of targets in central 90 % intervals if σ_0² is noise in place
 // of now.
-func covered(x *network.Answer, d train.Data, now, noise float64) float64 {
+func covered(x *form.Answer, d train.Data, now, noise float64) float64 {
 	z := distuv.UnitNormal.Quantile(0.95)
 	inside, total := 0.0, 0.0
 	for i, y := range d.Target {
@@ -159,7 +159,7 @@ func TestTemperatureIsTheBestOfAGrid(t *testing.T) {
 		for i, v := range y {
 			d.Target, d.Weight = append(d.Target, float32(v)), append(d.Weight, float32(1+i%3)/2)
 		}
-		x, err := m.own.Predict(t.Context(), d.Rows)
+		x, err := m.own.Pass(t.Context(), d.Rows, form.Spread)
 		if err != nil {
 			t.Fatal(err)
 		}

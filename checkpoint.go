@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/internal/artifact"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 )
 
@@ -25,12 +25,12 @@ type checkpoint struct {
 
 // trained is a member that is done.
 type trained struct {
-	network.Member
+	form.Member
 	History []train.Point
 }
 
-func (c *checkpoint) members() []network.Member {
-	all := make([]network.Member, len(c.Members))
+func (c *checkpoint) members() []form.Member {
+	all := make([]form.Member, len(c.Members))
 	for i, m := range c.Members {
 		all[i] = m.Member
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi/internal/artifact"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 )
 
@@ -144,7 +144,7 @@ func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
 	}
 	for i, m := range state.Members {
 		c.Members = append(c.Members, trained{
-			Member:  network.Member{Nodes: m.Nodes, Weights: take(memberPrefix + strconv.Itoa(i) + "/")},
+			Member:  form.Member{Nodes: m.Nodes, Weights: take(memberPrefix + strconv.Itoa(i) + "/")},
 			History: pointsOf(m.History),
 		})
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/shapley"
 	"github.com/psi-shapley/psi/table"
 )
@@ -181,7 +181,7 @@ func (m *Model) checkOutputs(o Explain) error {
 	return nil
 }
 
-func (m *Model) exact() bool { return m.Head() == string(network.Exact) }
+func (m *Model) exact() bool { return m.Head() == string(form.Exact) }
 
 func (m *Model) insteadOfExact() string {
 	if m.exact() {
@@ -197,7 +197,7 @@ func (m *Model) explain(ctx context.Context, c *chunk, o Explain) (*explain.Expl
 	if err != nil {
 		return nil, err
 	}
-	x, err := v.Explain(ctx, c.batch)
+	x, err := v.Pass(ctx, c.batch, form.Everything)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (v *view) restricted(b *encode.Batch, i int) *shapley.Subgame {
 
 // enumerate replaces the attributions by Shapley values from all coalitions of the
 // observed columns.
-func (v *view) enumerate(ctx context.Context, c *chunk, x *network.Answer) error {
+func (v *view) enumerate(ctx context.Context, c *chunk, x *form.Answer) error {
 	outputs, d := len(x.Value)/c.batch.Rows, len(v.players)
 	for i := range c.batch.Rows {
 		game := v.restricted(c.batch, i)
@@ -252,7 +252,7 @@ func (v *view) enumerate(ctx context.Context, c *chunk, x *network.Answer) error
 }
 
 // result puts a pass into the model's units and the order of the players.
-func (m *Model) result(v *view, c *chunk, x *network.Answer, o Explain) *explain.Explanation {
+func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Explanation {
 	n, d, outputs, unit := c.batch.Rows, len(v.players), m.outputs(), m.unit()
 	lines := n * outputs
 	e := m.heading(o, v.players)

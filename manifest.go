@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -47,8 +47,8 @@ type Manifest struct {
 func (m *Manifest) Classes() []string { return m.Scale.Classes }
 
 // network is that of the settings for the table's inputs and target.
-func (m *Manifest) network() network.Config {
-	c := m.Settings.network(network.Inputs{
+func (m *Manifest) network() form.Config {
+	c := m.Settings.network(form.Inputs{
 		Numeric: m.Encoder.Numeric(), Times: m.Encoder.Times(), Bins: m.Encoder.Bins, Gaps: m.Encoder.Gaps(), Levels: m.Encoder.EmbeddingRows(),
 	})
 	c.Outputs, c.Classes = m.Scale.Outputs(), m.Task != Regression
@@ -142,7 +142,7 @@ func readManifest(content []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("nodes of %d members, but there are %d", len(m.Nodes), m.Settings.Members)
 	}
 	for _, n := range m.Nodes {
-		if n < 1 || n > network.ExactNodes(len(m.Encoder.Players)) {
+		if n < 1 || n > form.ExactNodes(len(m.Encoder.Players)) {
 			return nil, fmt.Errorf("%d quadrature nodes", n)
 		}
 	}

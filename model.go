@@ -17,6 +17,7 @@ import (
 	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
@@ -37,7 +38,7 @@ type Model struct {
 // learned is what a model has in common with its copies.
 type learned struct {
 	manifest Manifest
-	members  []network.Member
+	members  []form.Member
 	audit    *Audit
 	history  []byte // CSV
 
@@ -114,7 +115,7 @@ func decode(file *artifact.File) (*Model, error) {
 		return nil, fmt.Errorf("%d weights, but %d are needed", len(tensors), len(weights)*len(manifest.Nodes))
 	}
 	for i, nodes := range manifest.Nodes {
-		member := network.Member{Nodes: nodes, Weights: map[string][]float32{}}
+		member := form.Member{Nodes: nodes, Weights: map[string][]float32{}}
 		for _, w := range weights {
 			t, ok := tensors[weightName(i, w.Name)]
 			if !ok || t.Floats == nil || !slices.Equal(t.Dims, w.Dims) {

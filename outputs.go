@@ -3,8 +3,8 @@ package psi
 import (
 	"math"
 
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/link"
-	"github.com/psi-shapley/psi/internal/network"
 )
 
 // A network's outputs are in units of its own: standard deviations of a numeric target, or
@@ -57,7 +57,7 @@ func (m *Model) means(values []float32) []float64 {
 
 // variances of the predictions [rows, C] in the model's units. Of a number, σ_0² is what
 // calibration made it.
-func (m *Model) variances(x *network.Answer) []float64 {
+func (m *Model) variances(x *form.Answer) []float64 {
 	unit := m.unit()
 	recalibrated := 0.0
 	if !m.classes() {
@@ -73,7 +73,7 @@ func (m *Model) variances(x *network.Answer) []float64 {
 // probabilities of classes from scores [rows, C]: of the positive class [rows], or of all
 // [rows, C]; nil for a number. Over what a row lacks they are averaged already, so that its h
 // is left out.
-func (m *Model) probabilities(scores []float64, x *network.Answer) []float64 {
+func (m *Model) probabilities(scores []float64, x *form.Answer) []float64 {
 	variances := m.variances(x)
 	for i, h := range x.HiddenVariance {
 		variances[i] -= m.unit() * m.unit() * float64(h)

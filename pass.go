@@ -5,6 +5,7 @@ import (
 
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
@@ -45,7 +46,7 @@ type Answer struct {
 
 	model  *Model
 	rows   *Rows
-	answer *network.Answer
+	answer *form.Answer
 }
 
 // Pass evaluates the rows of several requests together and returns one answer for each. A row's answer does not depend on its
@@ -74,16 +75,10 @@ func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answ
 	return answers, nil
 }
 
-func (m *Model) pass(ctx context.Context, depth Depth, b *encode.Batch) (*network.Answer, error) {
+func (m *Model) pass(ctx context.Context, depth Depth, b *encode.Batch) (*form.Answer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch depth {
-	case Values:
-		return m.own.Values(ctx, b)
-	case Spread:
-		return m.own.Predict(ctx, b)
-	}
-	return m.own.Explain(ctx, b)
+	return m.own.Pass(ctx, b, [...]form.Want{0, form.Spread, form.Everything}[depth])
 }
 
 // Rows is their number.

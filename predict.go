@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -54,7 +54,7 @@ func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Predi
 
 // predictRows is predict with m.mu held.
 func (m *Model) predictRows(ctx context.Context, b *encode.Batch, first int) (*Prediction, error) {
-	x, err := m.own.Predict(ctx, b)
+	x, err := m.own.Pass(ctx, b, form.Spread)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (m *Model) predictRows(ctx context.Context, b *encode.Batch, first int) (*P
 }
 
 // prediction puts a pass into the model's units; one of values alone has means alone.
-func (m *Model) prediction(x *network.Answer, first int) *Prediction {
+func (m *Model) prediction(x *form.Answer, first int) *Prediction {
 	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.means(x.Value)}
 	if x.Variance == nil {
 		return p

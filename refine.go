@@ -7,7 +7,7 @@ import (
 
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/shapley"
 	"github.com/psi-shapley/psi/table"
 )
@@ -18,7 +18,7 @@ type rowGames struct {
 	v       *view
 	rows    *encode.Batch
 	outputs int
-	games   []*network.RowGame
+	games   []*form.RowGame
 	present [][]int // the network's players of each row
 }
 
@@ -50,7 +50,7 @@ func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Questio
 				g.games[q.Game].Enter(mask, g.present[q.Game][member])
 			}
 		}
-		f, err := g.v.Attributions(ctx, asked)
+		x, err := g.v.Pass(ctx, asked, form.Attributions)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Questio
 			answer := make([]float64, 0, g.outputs*len(present))
 			for c := range g.outputs {
 				for _, j := range present {
-					answer = append(answer, float64(f[(i*g.outputs+c)*players+j]))
+					answer = append(answer, float64(x.Attributions[(i*g.outputs+c)*players+j]))
 				}
 			}
 			answers = append(answers, answer)
@@ -80,7 +80,7 @@ type refinement struct {
 }
 
 // refine replaces the attributions of a chunk by refined ones.
-func (m *Model) refine(ctx context.Context, v *view, c *chunk, x *network.Answer, o Explain) (*refinement, error) {
+func (m *Model) refine(ctx context.Context, v *view, c *chunk, x *form.Answer, o Explain) (*refinement, error) {
 	outputs, d := m.outputs(), len(v.players)
 	games := v.rowGames(c.batch, outputs)
 	found, err := shapley.Refine(ctx, games, shapley.Refining{

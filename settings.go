@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/objective"
 	"github.com/psi-shapley/psi/internal/train"
 )
@@ -64,14 +64,14 @@ type Setting struct {
 }
 
 // Size is what default settings depend on.
-type Size = network.Size
+type Size = form.Size
 
 // TypicalSize is that of the table that the default of a Setting is given for.
 func TypicalSize() Size { return Size{Rows: 20_000, Columns: 20} }
 
 // ListSettings describes all settings, in a fixed order.
 func ListSettings() []Setting {
-	defaults := reflect.ValueOf(DefaultSettings(string(network.Exact), TypicalSize()))
+	defaults := reflect.ValueOf(DefaultSettings(string(form.Exact), TypicalSize()))
 	list := make([]Setting, defaults.NumField())
 	for i := range list {
 		f := defaults.Type().Field(i)
@@ -123,8 +123,8 @@ func nearest(key string) string {
 
 // DefaultSettings are what we stand behind for a head and a table of a size.
 func DefaultSettings(head string, size Size) Settings {
-	h := network.Head(head)
-	n, c := network.Default(network.Inputs{}, h, size), train.Default(h, size)
+	h := form.Head(head)
+	n, c := form.Default(form.Inputs{}, h, size), train.Default(h, size)
 	return Settings{
 		Head: head, Form: string(n.Form), Channels: n.Channels, Rank: n.Rank, Net: string(n.Net), Width: n.Width, Layers: n.Layers, Members: 1,
 		Bins: n.Inputs.Bins, Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
@@ -160,7 +160,7 @@ func (s Settings) Validate() error {
 	if s.Bins < 1 {
 		return fmt.Errorf("setting bins is %d: at least 1", s.Bins)
 	}
-	if err := s.network(network.Inputs{Numeric: 1, Bins: s.Bins}).Validate(); err != nil {
+	if err := s.network(form.Inputs{Numeric: 1, Bins: s.Bins}).Validate(); err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
 	if err := s.recipe(0).Validate(); err != nil {
@@ -170,11 +170,11 @@ func (s Settings) Validate() error {
 }
 
 // network is the network of the settings for a table's inputs and one number to predict.
-func (s Settings) network(in network.Inputs) network.Config {
-	return network.Config{
-		Inputs: in, Outputs: 1, Head: network.Head(s.Head), Form: network.Form(s.Form),
+func (s Settings) network(in form.Inputs) form.Config {
+	return form.Config{
+		Inputs: in, Outputs: 1, Head: form.Head(s.Head), Form: form.Form(s.Form),
 		Frequencies: s.Frequencies, Embedding: s.Embedding, Hidden: s.Hidden,
-		Channels: s.Channels, Rank: s.Rank, Net: network.Net(s.Net), Width: s.Width, Layers: s.Layers,
+		Channels: s.Channels, Rank: s.Rank, Net: form.Net(s.Net), Width: s.Width, Layers: s.Layers,
 		SigmaWidth: s.SigmaWidth, HiddenWidth: s.HiddenWidth,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/intake"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/train"
@@ -36,7 +37,7 @@ const threadedRows = 256
 func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	start := time.Now()
 	if c.Head == "" {
-		c.Head = string(network.Exact)
+		c.Head = string(form.Exact)
 	}
 	if c.ValidationFraction == 0 {
 		c.ValidationFraction = usualFraction
@@ -282,7 +283,7 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	if err != nil {
 		return nil, err
 	}
-	return &trained{Member: network.Member{Weights: weights, Nodes: run.Nodes()}, History: run.History()}, nil
+	return &trained{Member: form.Member{Weights: weights, Nodes: run.Nodes()}, History: run.History()}, nil
 }
 
 // stopped says whether it is enough.
@@ -340,7 +341,7 @@ func (t *training) audited() int {
 		return t.steps / s.Members
 	}
 	switch {
-	case s.Head != string(network.Exact):
+	case s.Head != string(form.Exact):
 	case t.in.Target.Task == Regression:
 		return s.Steps + s.RefitSteps + 2*s.SpreadSteps
 	default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
@@ -67,7 +68,7 @@ func grouped(columns []string, groups []Group) ([]player, error) {
 
 // view is a model seen through players: the same weights, with some columns grouped.
 type view struct {
-	*network.Ensemble
+	*form.Ensemble
 	players []player
 	places  []int // the network's player of each
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 )
 
 // The value of no players is 0: exactly, not up to rounding.
@@ -13,7 +14,7 @@ func TestNobodyIsWorthNothing(t *testing.T) {
 	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
 		rng := newRand(t)
 		s := newSubject(t, b, k.small(7, 2), rng)
-		rows := randomRows(rng, s.Inputs, 5, 1)
+		rows := formtest.Rows(rng, s.Inputs, 5, 1)
 		x := explain(t, s.evaluator(t, s.exactNodes()), rows)
 		wantZeros(t, "value", x.Value)
 		wantZeros(t, "attributions", x.Attributions)
@@ -31,7 +32,7 @@ func TestAbsentPlayersGetNothing(t *testing.T) {
 		rng := newRand(t)
 		const outputs = 2
 		s := newSubject(t, b, k.small(7, outputs), rng)
-		rows := randomRows(rng, s.Inputs, 20, 0.5)
+		rows := formtest.Rows(rng, s.Inputs, 20, 0.5)
 		e := s.evaluator(t, s.exactNodes())
 		x := explain(t, e, rows)
 		d := rows.Players()
@@ -63,9 +64,9 @@ func TestContentsOfMissingCellsAreNotSeen(t *testing.T) {
 		rng := newRand(t)
 		s := newSubject(t, b, k.small(7, 2), rng)
 		e := s.evaluator(t, s.exactNodes())
-		rows := randomRows(rng, s.Inputs, 20, 0.5)
+		rows := formtest.Rows(rng, s.Inputs, 20, 0.5)
 		before := explain(t, e, rows)
-		randomCells(rng, s.Inputs, rows, func(row, d int) bool { return rows.Observed[row*rows.Players()+d] == 0 })
+		formtest.Cells(rng, s.Inputs, rows, func(row, d int) bool { return rows.Observed[row*rows.Players()+d] == 0 })
 		wantSame(t, explain(t, e, rows), before)
 	})
 }
@@ -77,7 +78,7 @@ func TestHiddenVarianceNeedsSomethingHidden(t *testing.T) {
 		rng := newRand(t)
 		s := newSubject(t, b, k.small(7, 2), rng)
 		e := s.evaluator(t, 1)
-		rows := randomRows(rng, s.Inputs, 7, 0)
+		rows := formtest.Rows(rng, s.Inputs, 7, 0)
 		wantZeros(t, "h²", explain(t, e, rows).HiddenVariance)
 		hideOneEach(rows)
 		for i, h := range explain(t, e, rows).HiddenVariance {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -31,7 +32,7 @@ func TestBackendsAgree(t *testing.T) {
 					}
 					got := newSubject(t, backend, want.Config, rng)
 					got.put(t, weights)
-					rows := randomRows(rng, want.Inputs, 40, 0.2)
+					rows := formtest.Rows(rng, want.Inputs, 40, 0.2)
 					agree := func(what string, got, want []float32) {
 						e := relativeError(got, want)
 						t.Logf("%s: relative difference %.1e", what, e)

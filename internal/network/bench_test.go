@@ -6,6 +6,8 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -36,19 +38,19 @@ func BenchmarkExplain(b *testing.B) {
 				config.SigmaWidth, config.HiddenWidth = 16, 32
 				s := newSubject(b, open(b, name), config, rng)
 				e := s.fullEvaluator(b, engine.Final, nodes)
-				batch := randomRows(rng, s.Inputs, rows, 0)
+				batch := formtest.Rows(rng, s.Inputs, rows, 0)
 				b.Run("values", func(b *testing.B) {
-					rowsPerSecond(b, batch, func() error { _, err := e.Values(b.Context(), batch); return err })
+					rowsPerSecond(b, batch, func() error { _, err := e.Pass(b.Context(), batch, 0); return err })
 				})
 				b.Run("predict", func(b *testing.B) {
-					rowsPerSecond(b, batch, func() error { _, err := e.Predict(b.Context(), batch); return err })
+					rowsPerSecond(b, batch, func() error { _, err := e.Pass(b.Context(), batch, form.Spread); return err })
 				})
 				b.Run("explain", func(b *testing.B) {
-					rowsPerSecond(b, batch, func() error { _, err := e.Explain(b.Context(), batch); return err })
+					rowsPerSecond(b, batch, func() error { _, err := e.Pass(b.Context(), batch, form.Everything); return err })
 				})
 				one := batch.Head(1)
 				b.Run("explain one row", func(b *testing.B) {
-					rowsPerSecond(b, one, func() error { _, err := e.Explain(b.Context(), one); return err })
+					rowsPerSecond(b, one, func() error { _, err := e.Pass(b.Context(), one, form.Everything); return err })
 				})
 			})
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -33,14 +35,14 @@ func TestCyclesBelongToTheirTime(t *testing.T) {
 		rng := newRand(t)
 		s := newSubject(t, b, product.small(7, 1), rng)
 		in := s.Inputs
-		rows := randomRows(rng, in, 4, 0)
+		rows := formtest.Rows(rng, in, 4, 0)
 		noGaps(rows)
 		before := embedded(t, s, rows)
 		for k := range in.Times {
 			player := in.Numeric - in.Times + k
 			for row := range rows.Rows {
-				for i := range cyclesOf(rows, row, k) {
-					cyclesOf(rows, row, k)[i] *= -1 // half a period later
+				for i := range formtest.Cycles(rows, row, k) {
+					formtest.Cycles(rows, row, k)[i] *= -1 // half a period later
 				}
 			}
 			after := embedded(t, s, rows)
@@ -62,7 +64,7 @@ func TestGapsAreOneLevel(t *testing.T) {
 		rng := newRand(t)
 		s := newSubject(t, b, k.small(7, 2), rng)
 		e := s.evaluator(t, s.exactNodes())
-		rows := randomRows(rng, s.Inputs, 6, 0)
+		rows := formtest.Rows(rng, s.Inputs, 6, 0)
 		noGaps(rows)
 		whole := explain(t, e, rows)
 		const player = 1
@@ -113,7 +115,7 @@ func TestGradientsOfTimesAndGaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slope := newSlope(t, s, values, network.Mean, rng)
+		slope := newSlope(t, s, values, form.Mean, rng)
 		for i := range slope.masks {
 			slope.masks[i] = 1
 		}

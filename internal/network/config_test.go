@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -11,37 +12,37 @@ func TestValidate(t *testing.T) {
 	cases := []struct {
 		name   string
 		kind   kind
-		change func(c *network.Config)
+		change func(c *form.Config)
 		want   string // part of the error; "" if there is none
 	}{
-		{"product", product, func(*network.Config) {}, ""},
-		{"tensor-train", tensorTrain, func(*network.Config) {}, ""},
-		{"learned", learned, func(*network.Config) {}, ""},
-		{"numbers only", product, func(c *network.Config) { c.Inputs.Levels = nil }, ""},
-		{"categories only need no bins", product, func(c *network.Config) { c.Inputs.Numeric, c.Inputs.Times, c.Inputs.Bins = 0, 0, 0 }, ""},
-		{"no hidden layer, no waves", product, func(c *network.Config) { c.Hidden, c.Frequencies = 0, 0 }, ""},
-		{"the product form has no rank", product, func(c *network.Config) { c.Rank = 0 }, ""},
-		{"the learned head has no channels", learned, func(c *network.Config) { c.Channels, c.Rank = 0, 0 }, ""},
-		{"order", tensorTrain, func(c *network.Config) { c.Order = []int{2, 0, 3, 1} }, ""},
+		{"product", product, func(*form.Config) {}, ""},
+		{"tensor-train", tensorTrain, func(*form.Config) {}, ""},
+		{"learned", learned, func(*form.Config) {}, ""},
+		{"numbers only", product, func(c *form.Config) { c.Inputs.Levels = nil }, ""},
+		{"categories only need no bins", product, func(c *form.Config) { c.Inputs.Numeric, c.Inputs.Times, c.Inputs.Bins = 0, 0, 0 }, ""},
+		{"no hidden layer, no waves", product, func(c *form.Config) { c.Hidden, c.Frequencies = 0, 0 }, ""},
+		{"the product form has no rank", product, func(c *form.Config) { c.Rank = 0 }, ""},
+		{"the learned head has no channels", learned, func(c *form.Config) { c.Channels, c.Rank = 0, 0 }, ""},
+		{"order", tensorTrain, func(c *form.Config) { c.Order = []int{2, 0, 3, 1} }, ""},
 
-		{"no players", product, func(c *network.Config) { c.Inputs = network.Inputs{Bins: 5} }, "no players"},
-		{"no bins", product, func(c *network.Config) { c.Inputs.Bins = 0 }, "bins"},
-		{"no outputs", product, func(c *network.Config) { c.Outputs = 0 }, "outputs"},
-		{"no embedding", product, func(c *network.Config) { c.Embedding = 0 }, "embedding"},
-		{"negative hidden", product, func(c *network.Config) { c.Hidden = -1 }, "hidden"},
-		{"negative frequencies", product, func(c *network.Config) { c.Frequencies = -1 }, "frequencies"},
-		{"no σ network", product, func(c *network.Config) { c.SigmaWidth = 0 }, "σ"},
-		{"no h network", product, func(c *network.Config) { c.HiddenWidth = 0 }, "h networks"},
-		{"no channels", product, func(c *network.Config) { c.Channels = 0 }, "channels"},
-		{"no rank", tensorTrain, func(c *network.Config) { c.Rank = 0 }, "rank"},
-		{"order too short", tensorTrain, func(c *network.Config) { c.Order = []int{0, 1} }, "order"},
-		{"order names a player twice", tensorTrain, func(c *network.Config) { c.Order = []int{0, 1, 1, 3} }, "order"},
-		{"order names nobody", tensorTrain, func(c *network.Config) { c.Order = []int{0, 1, 2, 4} }, "order"},
-		{"no form", product, func(c *network.Config) { c.Form = "" }, "form"},
-		{"no width", learned, func(c *network.Config) { c.Width = 0 }, "width"},
-		{"no layers", learned, func(c *network.Config) { c.Layers = 0 }, "layers"},
-		{"unknown head", product, func(c *network.Config) { c.Head = "two" }, `unknown head "two"`},
-		{"every fault is named", product, func(c *network.Config) { c.Outputs, c.Channels = 0, 0 }, "channels"},
+		{"no players", product, func(c *form.Config) { c.Inputs = form.Inputs{Bins: 5} }, "no players"},
+		{"no bins", product, func(c *form.Config) { c.Inputs.Bins = 0 }, "bins"},
+		{"no outputs", product, func(c *form.Config) { c.Outputs = 0 }, "outputs"},
+		{"no embedding", product, func(c *form.Config) { c.Embedding = 0 }, "embedding"},
+		{"negative hidden", product, func(c *form.Config) { c.Hidden = -1 }, "hidden"},
+		{"negative frequencies", product, func(c *form.Config) { c.Frequencies = -1 }, "frequencies"},
+		{"no σ network", product, func(c *form.Config) { c.SigmaWidth = 0 }, "σ"},
+		{"no h network", product, func(c *form.Config) { c.HiddenWidth = 0 }, "h networks"},
+		{"no channels", product, func(c *form.Config) { c.Channels = 0 }, "channels"},
+		{"no rank", tensorTrain, func(c *form.Config) { c.Rank = 0 }, "rank"},
+		{"order too short", tensorTrain, func(c *form.Config) { c.Order = []int{0, 1} }, "order"},
+		{"order names a player twice", tensorTrain, func(c *form.Config) { c.Order = []int{0, 1, 1, 3} }, "order"},
+		{"order names nobody", tensorTrain, func(c *form.Config) { c.Order = []int{0, 1, 2, 4} }, "order"},
+		{"no form", product, func(c *form.Config) { c.Form = "" }, "form"},
+		{"no width", learned, func(c *form.Config) { c.Width = 0 }, "width"},
+		{"no layers", learned, func(c *form.Config) { c.Layers = 0 }, "layers"},
+		{"unknown head", product, func(c *form.Config) { c.Head = "two" }, `unknown head "two"`},
+		{"every fault is named", product, func(c *form.Config) { c.Outputs, c.Channels = 0, 0 }, "channels"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,14 +63,14 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDefaultIsValid(t *testing.T) {
-	for _, in := range []network.Inputs{
+	for _, in := range []form.Inputs{
 		{Numeric: 3}, {Levels: []int{4, 2}}, {Numeric: 3, Levels: []int{4, 2}}, {Numeric: 1000},
 	} {
-		for _, head := range []network.Head{network.Exact, network.Learned} {
+		for _, head := range []form.Head{form.Exact, form.Learned} {
 			for _, rows := range []int{100, 5000, 1_000_000} {
 				for _, classes := range []bool{false, true} {
-					size := network.Size{Rows: rows, Columns: in.Columns(), Classes: classes}
-					if err := network.Default(in, head, size).Validate(); err != nil {
+					size := form.Size{Rows: rows, Columns: in.Columns(), Classes: classes}
+					if err := form.Default(in, head, size).Validate(); err != nil {
 						t.Errorf("%+v, %s head, %+v: %v", in, head, size, err)
 					}
 				}

@@ -1,79 +1,22 @@
 package network
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
 )
-
-// periodicScale is the spread of the first frequencies, in cycles per standard
-// deviation of the column.
-const periodicScale = 1.0
 
 // steepest is where the straight line through a column ends, in standard deviations.
 const steepest = 4
 
-// binsScale is the scale of the first weights of all bins together.
-const binsScale = 0.35
-
-func embeddingWeights(c Config) []Weight {
-	in, z := c.Inputs, c.Embedding
-	var ws []Weight
-	if in.Numeric > 0 {
-		ws = append(ws,
-			// The steps of a piecewise-linear code add up to a random walk: small ones
-			// start every player as a smooth function of its column, and it stays smooth
-			// where the data do not ask for more.
-			Weight{"bins", []int{in.Numeric, in.Bins, z}, Mean, uniform(binsScale * perRoot(in.Bins))},
-			Weight{"bins_bias", []int{in.Numeric, 1, z}, Mean, uniform(perRoot(in.Bins))},
-		)
-		if c.Frequencies > 0 {
-			ws = append(ws,
-				Weight{"frequency", []int{in.Numeric, 1, c.Frequencies}, Mean, normal(periodicScale)},
-				Weight{"periodic", []int{in.Numeric, 2 * c.Frequencies, z}, Mean, uniform(perRoot(2 * c.Frequencies))},
-			)
-		} else {
-			ws = append(ws, Weight{"slope", []int{in.Numeric, 1, z}, Mean, uniform(1)})
-		}
-	}
-	if in.Times > 0 {
-		ws = append(ws, Weight{"cycles", []int{in.Times, encode.CyclicParts, z}, Mean, uniform(perRoot(encode.CyclicParts))})
-	}
-	if in.Gaps {
-		ws = append(ws, Weight{"gap", []int{in.Numeric, 1, z}, Mean, uniform(1)})
-	}
-	if len(in.Levels) > 0 {
-		rows := 0
-		for _, n := range in.Levels {
-			rows += n
-		}
-		ws = append(ws, Weight{"levels", []int{rows, z}, Mean, uniform(1)})
-	}
-	for _, name := range hiddenLayers(c) {
-		ws = append(ws,
-			Weight{name, []int{in.Columns(), z, z}, Mean, uniform(perRoot(z))},
-			Weight{name + "_bias", []int{in.Columns(), 1, z}, Mean, uniform(perRoot(z))})
-	}
-	return ws
-}
-
-func hiddenLayers(c Config) []string {
-	names := make([]string, c.Hidden)
-	for i := range names {
-		names[i] = fmt.Sprintf("player%d", i+1)
-	}
-	return names
-}
-
 // embed is MENN₁: an independent network per player, z_d = E_d(x_d), all players at
 // once as batched blocks [D, in, out]. The paper writes it as dense layers under
 // block masks, which is the same function with D times the weights.
-func embed(c Config, w Lookup, rows Rows) *Node {
+func embed(c form.Config, w Lookup, rows Rows) *Node {
 	var parts []*Node
 	if rows.Numbers != nil {
 		parts = append(parts, embedNumbers(c, w, rows))
@@ -86,18 +29,18 @@ func embed(c Config, w Lookup, rows Rows) *Node {
 	if len(parts) > 1 {
 		h = Concatenate(parts, 0)
 	}
-	if c.Head == Learned && c.Net == FFNN { // a linear map, which the trunk's first layer takes in
+	if c.Head == form.Learned && c.Net == form.FFNN { // a linear map, which the trunk's first layer takes in
 		return h
 	}
 	h = relu(h)
-	for _, name := range hiddenLayers(c) {
+	for _, name := range c.HiddenLayers() {
 		h = relu(playerLayer(w, name, h))
 	}
 	return h
 }
 
 // embedNumbers maps [B, N, 2] to the first layer of the numeric columns [N, B, Z].
-func embedNumbers(c Config, w Lookup, rows Rows) *Node {
+func embedNumbers(c form.Config, w Lookup, rows Rows) *Node {
 	x := TransposeAllAxes(rows.Numbers, 1, 0, 2)
 	position := Slice(x, AxisRange(), AxisRange(), AxisRange(0, 1)) // [N, B, 1]
 	bin := Iota(x.Graph(), shapes.Make(dtypes.Float32, 1, 1, c.Inputs.Bins), -1)

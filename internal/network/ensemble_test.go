@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/engine"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/shapley"
 )
 
@@ -15,17 +16,17 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
 		rng := newRand(t)
 		s := newSubject(t, b, k.small(5, 1), rng)
-		rows := randomRows(rng, s.Inputs, 4, 0.2)
+		rows := formtest.Rows(rng, s.Inputs, 4, 0.2)
 		nodes := s.exactNodes()
-		var members []network.Member
-		var answers []*network.Explained
+		var members []form.Member
+		var answers []*form.Explained
 		noise := 0.0
 		for range 3 {
-			m := network.Member{Weights: wildWeights(rng, s.Network), Nodes: nodes}
+			m := form.Member{Weights: formtest.Weights(rng, s.Config), Nodes: nodes}
 			members = append(members, m)
 			s.put(t, m.Weights)
 			answers = append(answers, explain(t, s.evaluator(t, nodes), rows))
-			sigma0 := float64(network.NoiseStd(m.Weights)[0])
+			sigma0 := float64(form.NoiseStd(m.Weights)[0])
 			noise += sigma0 * sigma0 / 3
 		}
 		e, err := s.NewEnsemble(b, members)
@@ -33,19 +34,19 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		got, err := e.Explain(t.Context(), rows)
+		got, err := e.Pass(t.Context(), rows, form.Everything)
 		if err != nil {
 			t.Fatal(err)
 		}
-		predicted, err := e.Predict(t.Context(), rows)
+		predicted, err := e.Pass(t.Context(), rows, form.Spread)
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := e.Attributions(t.Context(), rows)
+		alone, err := e.Pass(t.Context(), rows, form.Attributions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		moments := func(of func(x *network.Explained) float64) (mean, variance float64) {
+		moments := func(of func(x *form.Explained) float64) (mean, variance float64) {
 			for _, x := range answers {
 				mean += of(x) / 3
 			}
@@ -56,16 +57,16 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 		}
 		d := rows.Players()
 		for i := range rows.Rows {
-			value, ofValues := moments(func(x *network.Explained) float64 { return float64(x.Value[i]) })
-			hidden, _ := moments(func(x *network.Explained) float64 { return float64(x.HiddenVariance[i]) })
+			value, ofValues := moments(func(x *form.Explained) float64 { return float64(x.Value[i]) })
+			hidden, _ := moments(func(x *form.Explained) float64 { return float64(x.HiddenVariance[i]) })
 			total := noise + hidden + ofValues
 			for j := range d {
 				at := i*d + j
-				phi, ofPhi := moments(func(x *network.Explained) float64 { return float64(x.Attributions[at]) })
-				sigma, _ := moments(func(x *network.Explained) float64 { return float64(x.Std[at]) * float64(x.Std[at]) })
+				phi, ofPhi := moments(func(x *form.Explained) float64 { return float64(x.Attributions[at]) })
+				sigma, _ := moments(func(x *form.Explained) float64 { return float64(x.Std[at]) * float64(x.Std[at]) })
 				total += sigma
 				near(t, "attribution", float64(got.Attributions[at]), phi)
-				near(t, "attribution alone", float64(alone[at]), phi)
+				near(t, "attribution alone", float64(alone.Attributions[at]), phi)
 				near(t, "σ", float64(got.Std[at]), math.Sqrt(sigma))
 				near(t, "spread over members", float64(got.ModelStd[at]), math.Sqrt(ofPhi))
 			}
@@ -74,7 +75,7 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 			near(t, "variance", got.Variance[i], total)
 			near(t, "predicted variance", predicted.Variance[i], total)
 		}
-		if k.head == network.Learned {
+		if k.head == form.Learned {
 			return
 		}
 		for i := range rows.Rows {

@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // Evaluator runs a copy of a network forward. Passes are padded to one of three fixed
@@ -24,10 +26,9 @@ type Evaluator struct {
 	rows     int // per pass
 	nodes    int
 
+	mu       sync.Mutex // one pass at a time
+	passes   map[form.Want]*engine.Function
 	values   map[int]*engine.Function // by coalitions per row
-	shares   *engine.Function
-	explain  *engine.Function
-	predict  *engine.Function
 	interact *engine.Function
 }
 
@@ -40,86 +41,77 @@ const PassRows = 60
 func (n *Network) NewEvaluator(b *engine.Backend, p *Params, copyName string, mode engine.Mode, nodes int) *Evaluator {
 	return &Evaluator{
 		net: n, backend: b, params: p, copyName: copyName, mode: mode, rows: PassRows, nodes: nodes,
-		values: map[int]*engine.Function{},
+		passes: map[form.Want]*engine.Function{}, values: map[int]*engine.Function{},
 	}
 }
 
 // Close frees the compiled graphs.
 func (e *Evaluator) Close() {
+	for _, f := range e.passes {
+		f.Close()
+	}
 	for _, f := range e.values {
 		f.Close()
 	}
-	for _, f := range []*engine.Function{e.shares, e.explain, e.predict, e.interact} {
-		if f != nil {
-			f.Close()
-		}
+	if e.interact != nil {
+		e.interact.Close()
 	}
-}
-
-// Explained is what one pass says of rows, in standard deviations of the target.
-type Explained struct {
-	Value          []float32 // [rows, C] f(x_S), of the coalition S of the observed cells
-	Attributions   []float32 // [rows, C, players] f_d(x_S)
-	Std            []float32 // [rows, C, players] σ_d(x_S)
-	HiddenVariance []float32 // [rows, C] h²(x_S)
-}
-
-// Values is f(x_S) [rows, C] of the coalitions of observed cells.
-func (e *Evaluator) Values(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	return e.Coalitions(ctx, b, b.Observed, 1)
 }
 
 // Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
 func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
-	if e.values[per] == nil {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	padded := per
+	if per > 1 { // a graph for every number of coalitions would be too many
+		padded = (per + coalitionsPerPass - 1) / coalitionsPerPass * coalitionsPerPass
+	}
+	if e.values[padded] == nil {
 		f, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
 			return []*graph.Node{f.Value(mask)}
 		})
 		if err != nil {
 			return nil, err
 		}
-		e.values[per] = f
+		e.values[padded] = f
 	}
-	out, err := e.run(ctx, e.values[per], b, masks, per)
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
-}
-
-// Attributions are f_d(x_S) [rows, C, players] alone.
-func (e *Evaluator) Attributions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	if e.shares == nil {
-		f, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
-			return []*graph.Node{f.Attributions(mask, e.nodes)}
-		})
+	d, c := b.Players(), e.net.Outputs
+	if padded == per {
+		out, err := e.run(ctx, e.values[padded], b, masks, per)
 		if err != nil {
 			return nil, err
 		}
-		e.shares = f
+		return out[0], nil
 	}
-	out, err := e.run(ctx, e.shares, b, b.Observed, 1)
+	wide := make([]float32, b.Rows*padded*d)
+	for i := range b.Rows {
+		copy(wide[i*padded*d:], masks[i*per*d:(i+1)*per*d])
+	}
+	out, err := e.run(ctx, e.values[padded], b, wide, padded)
 	if err != nil {
 		return nil, err
 	}
-	return out[0], nil
+	values := make([]float32, 0, b.Rows*per*c)
+	for i := range b.Rows {
+		values = append(values, out[0][i*padded*c:][:per*c]...)
+	}
+	return values, nil
 }
 
-// Predict is Explain without the attributions.
-func (e *Evaluator) Predict(ctx context.Context, b *encode.Batch) (*Explained, error) {
-	return e.all(ctx, b, &e.predict, false)
-}
+// coalitionsPerPass is what the number of coalitions of a row is made a multiple of.
+const coalitionsPerPass = 512
 
-// Explain gives the values, attributions and their spread of rows in one pass.
-func (e *Evaluator) Explain(ctx context.Context, b *encode.Batch) (*Explained, error) {
-	return e.all(ctx, b, &e.explain, true)
-}
-
-func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Function, attributions bool) (*Explained, error) {
-	if *f == nil {
-		compiled, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
-			out := []*graph.Node{f.Value(mask), e.net.Inputs.playerStd(f.Std(mask)), f.HiddenVariance(mask)}
-			if attributions {
+// Pass evaluates rows: their values, and what else is wanted.
+func (e *Evaluator) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.Explained, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.passes[want] == nil {
+		f, err := e.compile(func(f *Forward, mask *graph.Node) []*graph.Node {
+			out := []*graph.Node{f.Value(mask)}
+			if want&form.Spread != 0 {
+				out = append(out, playerStd(e.net.Inputs, f.Std(mask)), f.HiddenVariance(mask))
+			}
+			if want&form.Attributions != 0 {
 				out = append(out, f.Attributions(mask, e.nodes))
 			}
 			return out
@@ -127,15 +119,18 @@ func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Functio
 		if err != nil {
 			return nil, err
 		}
-		*f = compiled
+		e.passes[want] = f
 	}
-	out, err := e.run(ctx, *f, b, b.Observed, 1)
+	out, err := e.run(ctx, e.passes[want], b, b.Observed, 1)
 	if err != nil {
 		return nil, err
 	}
-	x := &Explained{Value: out[0], Std: out[1], HiddenVariance: out[2]}
-	if attributions {
-		x.Attributions = out[3]
+	x := &form.Explained{Value: out[0]}
+	if want&form.Spread != 0 {
+		x.Std, x.HiddenVariance = out[1], out[2]
+	}
+	if want&form.Attributions != 0 {
+		x.Attributions = out[len(out)-1]
 	}
 	return x, nil
 }
@@ -143,13 +138,15 @@ func (e *Evaluator) all(ctx context.Context, b *encode.Batch, f **engine.Functio
 // Interactions are the pairwise Shapley interaction indices [rows, C, players, players] of the
 // coalitions of observed cells. Only the exact head has them.
 func (e *Evaluator) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	if e.net.Head != Exact {
+	if e.net.Head != form.Exact {
 		return nil, fmt.Errorf("network: the %s head has no exact interactions", e.net.Head)
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	d, c := e.net.Inputs.Players(), e.net.Outputs
 	if e.interact == nil {
 		f, err := e.backend.Compile(e.params.Store, e.mode, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			rows, rest := e.net.Inputs.Split(in)
+			rows, rest := RowsOf(e.net.Inputs, in)
 			f := e.net.Forward(e.params.Lookup(e.copyName, in[0]), rows)
 			return []*graph.Node{f.Game.(Interacting).Interactions(rest[0], rest[1], e.nodes)}
 		})
@@ -175,7 +172,7 @@ func (e *Evaluator) Interactions(ctx context.Context, b *encode.Batch) ([]float3
 
 func (e *Evaluator) compile(build func(f *Forward, mask *graph.Node) []*graph.Node) (*engine.Function, error) {
 	return e.backend.Compile(e.params.Store, e.mode, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-		rows, rest := e.net.Inputs.Split(in)
+		rows, rest := RowsOf(e.net.Inputs, in)
 		return build(e.net.Forward(e.params.Lookup(e.copyName, in[0]), rows), rest[0])
 	})
 }
@@ -249,8 +246,8 @@ func RowTensors(b *encode.Batch) []*tensors.Tensor {
 	return in
 }
 
-// Split undoes RowTensors inside a graph and returns what follows the rows.
-func (in Inputs) Split(nodes []*graph.Node) (Rows, []*graph.Node) {
+// RowsOf undoes RowTensors inside a graph and returns what follows the rows.
+func RowsOf(in form.Inputs, nodes []*graph.Node) (Rows, []*graph.Node) {
 	var rows Rows
 	if in.Numeric > 0 {
 		rows.Numbers, nodes = nodes[0], nodes[1:]
@@ -262,4 +259,15 @@ func (in Inputs) Split(nodes []*graph.Node) (Rows, []*graph.Node) {
 		rows.Codes, nodes = nodes[0], nodes[1:]
 	}
 	return rows, nodes
+}
+
+// NewEnsemble prepares networks for passes on a backend.
+func (n *Network) NewEnsemble(b *engine.Backend, members []form.Member) (*form.Ensemble, error) {
+	return n.Config.NewEnsemble(members, func(m form.Member) (form.Evaluator, error) {
+		p := n.NewParams()
+		if err := p.Put("final", m.Weights); err != nil {
+			return nil, err
+		}
+		return n.NewEvaluator(b, p, "final", engine.Final, m.Nodes), nil
+	})
 }

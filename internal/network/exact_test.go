@@ -7,6 +7,8 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/shapley"
 )
@@ -41,7 +43,7 @@ func TestExactHeadIsTheShapleyValue(t *testing.T) {
 					config := c.kind.small(c.players, c.outputs)
 					config.Order = c.order
 					s := newSubject(t, b, config, rng)
-					wantShapley(t, s, randomRows(rng, s.Inputs, c.rows, missing))
+					wantShapley(t, s, formtest.Rows(rng, s.Inputs, c.rows, missing))
 				})
 			}
 		}
@@ -51,7 +53,7 @@ func TestExactHeadIsTheShapleyValue(t *testing.T) {
 // So they are for tables of numbers alone and of categories alone.
 func TestExactHeadOnOneKindOfColumn(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
-		for name, in := range map[string]network.Inputs{
+		for name, in := range map[string]form.Inputs{
 			"numbers":    {Numeric: 4, Bins: 3},
 			"categories": {Levels: []int{2, 3, 5, 2}},
 		} {
@@ -60,7 +62,7 @@ func TestExactHeadOnOneKindOfColumn(t *testing.T) {
 					rng := newRand(t)
 					config := k.small(4, 1)
 					config.Inputs = in
-					wantShapley(t, newSubject(t, b, config, rng), randomRows(rng, in, 3, 0.2))
+					wantShapley(t, newSubject(t, b, config, rng), formtest.Rows(rng, in, 3, 0.2))
 				})
 			}
 		}

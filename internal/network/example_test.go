@@ -8,15 +8,16 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
 // A network of two numbers and a category explains two rows; the second has no
 // category. Attributions add up to the value, and an absent player has none.
 func Example() {
-	net, err := network.New(network.Config{
-		Inputs:  network.Inputs{Numeric: 2, Bins: 4, Levels: []int{3}},
-		Outputs: 1, Head: network.Exact, Form: network.Product,
+	net, err := network.New(form.Config{
+		Inputs:  form.Inputs{Numeric: 2, Bins: 4, Levels: []int{3}},
+		Outputs: 1, Head: form.Exact, Form: form.Product,
 		Embedding: 4, Channels: 8, SigmaWidth: 2, HiddenWidth: 2,
 	})
 	if err != nil {
@@ -41,8 +42,8 @@ func Example() {
 	copy(rows.Codes, []int32{2, 0})
 	copy(rows.Observed, []float32{1, 1, 1, 1, 1, 0})
 
-	e := net.NewEvaluator(backend, params, "model", engine.Final, network.ExactNodes(3))
-	x, err := e.Explain(context.Background(), rows)
+	e := net.NewEvaluator(backend, params, "model", engine.Final, form.ExactNodes(3))
+	x, err := e.Pass(context.Background(), rows, form.Everything)
 	e.Close()
 	if err != nil {
 		log.Fatal(err)

@@ -1,12 +1,17 @@
 package network
 
-import "github.com/gomlx/gomlx/core/graph"
+import (
+	"github.com/gomlx/gomlx/core/graph"
 
-// GaussLegendre is the rule that attributions are integrated by.
-var GaussLegendre = gaussLegendre
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
+)
 
 // Embeddings are z_d [D, B, Z].
 func (f *Forward) Embeddings() *graph.Node { return f.z }
 
 // SetPassRows makes passes smaller than PassRows, for tests that look at few rows.
 func (e *Evaluator) SetPassRows(rows int) { e.rows = rows }
+
+// RowGame is the game of row i of b.
+func (e *Evaluator) RowGame(b *encode.Batch, i int) *form.RowGame { return e.net.RowGame(e, b, i) }

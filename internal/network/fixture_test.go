@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -63,14 +64,14 @@ func open(t testing.TB, name string) *engine.Backend {
 // learned head.
 type kind struct {
 	name string
-	head network.Head
-	form network.Form
+	head form.Head
+	form form.Form
 }
 
 var (
-	product     = kind{"product", network.Exact, network.Product}
-	tensorTrain = kind{"tensor-train", network.Exact, network.TensorTrain}
-	learned     = kind{"learned", network.Learned, ""}
+	product     = kind{"product", form.Exact, form.Product}
+	tensorTrain = kind{"tensor-train", form.Exact, form.TensorTrain}
+	learned     = kind{"learned", form.Learned, ""}
 
 	kinds      = []kind{product, tensorTrain, learned}
 	exactKinds = []kind{product, tensorTrain}
@@ -88,12 +89,12 @@ func onEachKind(t *testing.T, f func(t *testing.T, b *engine.Backend, k kind)) {
 
 // small is a network of few weights that has everything a network can have. Every
 // third player is a category, about every third a time, and missing numbers may be levels.
-func (k kind) small(players, outputs int) network.Config {
-	c := network.Config{
-		Inputs: network.Inputs{Bins: 5}, Outputs: outputs, Head: k.head, Form: k.form,
+func (k kind) small(players, outputs int) form.Config {
+	c := form.Config{
+		Inputs: form.Inputs{Bins: 5}, Outputs: outputs, Head: k.head, Form: k.form,
 		Frequencies: 2, Embedding: 8, Hidden: 1,
 		Channels: 4, Rank: 3,
-		Net: network.MENN, Width: 24, Layers: 2,
+		Net: form.MENN, Width: 24, Layers: 2,
 		SigmaWidth: 4, HiddenWidth: 6,
 	}
 	for d := range players {
@@ -107,85 +108,6 @@ func (k kind) small(players, outputs int) network.Config {
 	return c
 }
 
-// randomRows draws rows in which a cell is missing with the given probability. Missing
-// cells hold numbers too, which nothing may depend on.
-func randomRows(rng *rand.Rand, in network.Inputs, rows int, missing float64) *encode.Batch {
-	b := encode.NewTimedBatch(rows, in.Numeric, in.Times, len(in.Levels))
-	for i := range b.Observed {
-		if rng.Float64() >= missing {
-			b.Observed[i] = 1
-		}
-	}
-	randomCells(rng, in, b, func(int, int) bool { return true })
-	return b
-}
-
-// randomCells draws the contents of the cells that change allows, by row and player. One
-// number in five is a gap, if gaps are levels.
-func randomCells(rng *rand.Rand, in network.Inputs, b *encode.Batch, change func(row, player int) bool) {
-	for row := range b.Rows {
-		for d := range in.Numeric {
-			if at := 2 * (row*in.Numeric + d); change(row, d) {
-				b.Numbers[at] = rng.Float32() * float32(in.Bins)
-				b.Numbers[at+1] = float32(rng.NormFloat64())
-				if in.Gaps && rng.IntN(5) == 0 {
-					b.Numbers[at] = encode.GapPosition
-				}
-			}
-		}
-		for k := range in.Times {
-			if parts := cyclesOf(b, row, k); change(row, in.Numeric-in.Times+k) {
-				for p := 0; p < encode.CyclicParts; p += 2 {
-					sin, cos := math.Sincos(2 * math.Pi * rng.Float64())
-					parts[p], parts[p+1] = float32(sin), float32(cos)
-				}
-			}
-		}
-		offset := 0
-		for k, levels := range in.Levels {
-			if change(row, in.Numeric+k) {
-				b.Codes[row*len(in.Levels)+k] = int32(offset + rng.IntN(levels))
-			}
-			offset += levels
-		}
-	}
-}
-
-// cyclesOf are the cyclic parts of a row's time k.
-func cyclesOf(b *encode.Batch, row, k int) []float32 {
-	return b.Cycles[(row*b.Times+k)*encode.CyclicParts:][:encode.CyclicParts]
-}
-
-// randomMasks draws masks [rows, per, D], each player present with probability ½.
-func randomMasks(rng *rand.Rand, rows, per, players int) []float32 {
-	masks := make([]float32, rows*per*players)
-	for i := range masks {
-		masks[i] = float32(rng.IntN(2))
-	}
-	return masks
-}
-
-// wildWeights draws weights far from where training starts: factors are large and no
-// bias or baseline is 0, so that players interact strongly. Factors are the smaller the
-// more players there are, lest their products be all noise.
-func wildWeights(rng *rand.Rand, n *network.Network) map[string][]float32 {
-	values := n.Start(rng.Uint64())
-	calm := 1 / math.Sqrt(max(1, float64(n.Inputs.Players())/4))
-	for _, w := range n.Weights() {
-		if w.Group == network.Fixed {
-			continue
-		}
-		grow, shift := 1.0, 0.3
-		if strings.HasPrefix(w.Name, "factor") {
-			grow, shift = 2, 0.3*calm
-		}
-		for i, v := range values[w.Name] {
-			values[w.Name][i] = float32(grow*float64(v) + shift*rng.NormFloat64())
-		}
-	}
-	return values
-}
-
 // weightsCopy names the copy of the weights that tests look at.
 const weightsCopy = "weights"
 
@@ -197,14 +119,14 @@ type subject struct {
 }
 
 // newSubject makes a network with wild weights.
-func newSubject(t testing.TB, b *engine.Backend, c network.Config, rng *rand.Rand) *subject {
+func newSubject(t testing.TB, b *engine.Backend, c form.Config, rng *rand.Rand) *subject {
 	t.Helper()
 	n, err := network.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &subject{n, n.NewParams(), b}
-	s.put(t, wildWeights(rng, n))
+	s.put(t, formtest.Weights(rng, n.Config))
 	return s
 }
 
@@ -231,7 +153,7 @@ func (s *subject) fullEvaluator(t testing.TB, mode engine.Mode, nodes int) *netw
 }
 
 // exactNodes is the number of nodes that makes the subject's attributions exact.
-func (s *subject) exactNodes() int { return network.ExactNodes(s.Inputs.Players()) }
+func (s *subject) exactNodes() int { return form.ExactNodes(s.Inputs.Players()) }
 
 // call runs a graph that build makes of the subject's rows and further inputs.
 func (s *subject) call(
@@ -240,7 +162,7 @@ func (s *subject) call(
 ) [][]float32 {
 	t.Helper()
 	f, err := s.backend.Compile(s.Store, engine.Live, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-		split, rest := s.Inputs.Split(in)
+		split, rest := network.RowsOf(s.Inputs, in)
 		return build(s.Forward(s.Lookup(weightsCopy, in[0]), split), rest)
 	})
 	if err != nil {
@@ -254,9 +176,9 @@ func (s *subject) call(
 	return out
 }
 
-func explain(t testing.TB, e *network.Evaluator, b *encode.Batch) *network.Explained {
+func explain(t testing.TB, e *network.Evaluator, b *encode.Batch) *form.Explained {
 	t.Helper()
-	x, err := e.Explain(t.Context(), b)
+	x, err := e.Pass(t.Context(), b, form.Everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +229,7 @@ func atMost(t testing.TB, what string, x, limit float64) {
 }
 
 // wantSame fails the test unless every number is the same to the last bit.
-func wantSame(t testing.TB, got, want *network.Explained) {
+func wantSame(t testing.TB, got, want *form.Explained) {
 	t.Helper()
 	for _, c := range []struct {
 		what      string

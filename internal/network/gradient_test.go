@@ -12,6 +12,8 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -38,12 +40,12 @@ func TestGradients(t *testing.T) {
 	cases := []struct {
 		name  string
 		of    output
-		group network.Group
+		group form.Group
 	}{
-		{"value", values, network.Mean},
-		{"attributions", attributions, network.Mean},
-		{"std", spread, network.Sigma},
-		{"hidden variance", hiddenVariance, network.Hidden},
+		{"value", values, form.Mean},
+		{"attributions", attributions, form.Mean},
+		{"std", spread, form.Sigma},
+		{"hidden variance", hiddenVariance, form.Hidden},
 	}
 	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
 		for _, c := range cases {
@@ -81,7 +83,7 @@ func awayFromKinks(t *testing.T, s *subject) map[string][]float32 {
 	for _, w := range s.Weights() {
 		for i, v := range weights[w.Name] {
 			switch {
-			case w.Group == network.Fixed:
+			case w.Group == form.Fixed:
 			case w.Name == "levels", w.Name == "gap", w.Name != "factor_bias" && strings.HasSuffix(w.Name, "_bias"):
 				weights[w.Name][i] = float32(1 - 2*(i%2))
 			default:
@@ -102,7 +104,7 @@ func TestSpreadDoesNotMoveTheMean(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, of := range map[string]output{"σ": spread, "h²": hiddenVariance} {
-			_, gradient := newSlope(t, s, of, network.Mean, rng).at(t, weights)
+			_, gradient := newSlope(t, s, of, form.Mean, rng).at(t, weights)
 			for weight, g := range gradient {
 				wantZeros(t, "gradient of "+name+" by "+weight, g)
 			}
@@ -123,10 +125,10 @@ type slope struct {
 
 const coalitionsPerRow = 2
 
-func newSlope(t *testing.T, s *subject, of output, group network.Group, rng *rand.Rand) *slope {
+func newSlope(t *testing.T, s *subject, of output, group form.Group, rng *rand.Rand) *slope {
 	t.Helper()
-	p := &slope{s: s, rows: randomRows(rng, s.Inputs, 6, 0)}
-	p.masks = randomMasks(rng, p.rows.Rows, coalitionsPerRow, p.rows.Players())
+	p := &slope{s: s, rows: formtest.Rows(rng, s.Inputs, 6, 0)}
+	p.masks = formtest.Masks(rng, p.rows.Rows, coalitionsPerRow, p.rows.Players())
 	for _, w := range s.Weights() {
 		if w.Group == group {
 			p.names = append(p.names, w.Name)
@@ -134,7 +136,7 @@ func newSlope(t *testing.T, s *subject, of output, group network.Group, rng *ran
 	}
 	var err error
 	p.f, err = s.backend.Compile(s.Store, engine.Live, func(_ *model.Scope, in []*Node) []*Node {
-		rows, rest := s.Inputs.Split(in)
+		rows, rest := network.RowsOf(s.Inputs, in)
 		weight := s.Lookup(weightsCopy, in[0])
 		out := of(s.Forward(weight, rows), rest[0])
 		p.coefficient = make([]float64, out.Shape().Size())
@@ -175,7 +177,7 @@ func (p *slope) at(t *testing.T, weights map[string][]float32) (loss float64, gr
 }
 
 // randomDirection draws how far each weight of a group moves.
-func randomDirection(rng *rand.Rand, n *network.Network, group network.Group) map[string][]float32 {
+func randomDirection(rng *rand.Rand, n *network.Network, group form.Group) map[string][]float32 {
 	u := map[string][]float32{}
 	for _, w := range n.Weights() {
 		if w.Group != group {

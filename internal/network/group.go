@@ -2,10 +2,12 @@ package network
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // membership is [D, players]: 1 where the column belongs to the player.
-func (in Inputs) membership(like *Node) *Node {
+func membership(in form.Inputs, like *Node) *Node {
 	rows := make([][]float32, in.Columns())
 	for j := range rows {
 		rows[j] = make([]float32, len(in.Groups))
@@ -19,30 +21,30 @@ func (in Inputs) membership(like *Node) *Node {
 }
 
 // PerPlayer adds what is said of columns, on the last axis, up to what is said of players.
-func (in Inputs) PerPlayer(x *Node) *Node {
+func PerPlayer(in form.Inputs, x *Node) *Node {
 	if in.Groups == nil {
 		return x
 	}
 	axes := "abc"[:x.Rank()-1]
-	return Einsum(axes+"j,jp->"+axes+"p", x, in.membership(x))
+	return Einsum(axes+"j,jp->"+axes+"p", x, membership(in, x))
 }
 
 // ColumnsOf are masks of columns [B, P, D] for masks of players [B, P, players] and
 // the cells that rows have [B, D]. A player is present with all the cells it has.
-func (in Inputs) ColumnsOf(players, observed *Node) *Node {
+func ColumnsOf(in form.Inputs, players, observed *Node) *Node {
 	if in.Groups == nil {
 		return players
 	}
 	b, p := players.Shape().Dim(0), players.Shape().Dim(1)
-	spread := Dot(Reshape(players, b*p, in.Players()), Transpose(in.membership(players), 0, 1)).Product()
+	spread := Dot(Reshape(players, b*p, in.Players()), Transpose(membership(in, players), 0, 1)).Product()
 	return Mul(Reshape(spread, b, p, in.Columns()), InsertAxes(observed, 1))
 }
 
 // playerStd is σ [B, C, players] of σ [B, C, D]: the columns of a group are independent, so
 // their variances add up.
-func (in Inputs) playerStd(std *Node) *Node {
+func playerStd(in form.Inputs, std *Node) *Node {
 	if in.Groups == nil {
 		return std
 	}
-	return Sqrt(in.PerPlayer(Square(std)))
+	return Sqrt(PerPlayer(in, Square(std)))
 }

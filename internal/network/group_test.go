@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/shapley"
 )
@@ -16,8 +17,8 @@ func TestGroupsArePlayers(t *testing.T) {
 		rng := newRand(t)
 		config := product.small(6, 2)
 		s := newSubject(t, b, config, rng)
-		rows := randomRows(rng, config.Inputs, 5, 0.3)
-		weights := wildWeights(rng, s.Network)
+		rows := formtest.Rows(rng, config.Inputs, 5, 0.3)
+		weights := formtest.Weights(rng, s.Config)
 		s.put(t, weights)
 		alone := explain(t, s.evaluator(t, s.exactNodes()), rows)
 
@@ -63,8 +64,8 @@ func TestLearnedGroupsAreSums(t *testing.T) {
 		rng := newRand(t)
 		config := learned.small(5, 1)
 		s := newSubject(t, b, config, rng)
-		rows := randomRows(rng, config.Inputs, 4, 0.2)
-		weights := wildWeights(rng, s.Network)
+		rows := formtest.Rows(rng, config.Inputs, 4, 0.2)
+		weights := formtest.Weights(rng, s.Config)
 		s.put(t, weights)
 		alone := explain(t, s.evaluator(t, 1), rows)
 		config.Inputs.Groups = [][]int{{0, 1}, {2}, {4, 3}}
@@ -90,8 +91,8 @@ func TestScoresOfClassesAreCentred(t *testing.T) {
 		config := k.small(5, 3)
 		config.Classes = true
 		s := newSubject(t, b, config, rng)
-		s.put(t, wildWeights(rng, s.Network))
-		rows := randomRows(rng, config.Inputs, 4, 0.2)
+		s.put(t, formtest.Weights(rng, s.Config))
+		rows := formtest.Rows(rng, config.Inputs, 4, 0.2)
 		x := explain(t, s.evaluator(t, s.exactNodes()), rows)
 		for i := range rows.Rows {
 			sum := 0.0

@@ -1,10 +1,10 @@
 package network
 
 import (
-	"fmt"
-
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // learned is the paper's head (§3.4, Fig. 2): absent players' embeddings are
@@ -13,26 +13,7 @@ import (
 //
 // W is linear, so W·concat(z') = Σ_d R_d (u_d − a_d) + Σ_d a_d with u_d = W_d z_d
 // and a_d = W_d b_d: a further coalition of a row costs D·H, not D·Z·H.
-type learned struct{ Config }
-
-func (h learned) weights() []Weight {
-	d, z := h.Inputs.Columns(), h.Embedding
-	ws := []Weight{
-		{"mix", []int{d, z, h.Width}, Mean, uniform(perRoot(d * z))},
-		{"mix_bias", []int{1, 1, h.Width}, Mean, constant(0)},
-		{"baseline", []int{d, 1, z}, Mean, uniform(1)},
-	}
-	for i := range h.Layers {
-		ws = append(ws,
-			Weight{trunkLayer(i), []int{h.Width, h.Width}, Mean, uniform(1.7 * perRoot(h.Width))},
-			Weight{trunkLayer(i) + "_bias", []int{h.Width}, Mean, constant(0)})
-	}
-	return append(ws,
-		Weight{"out", []int{h.Width, h.Outputs * d}, Mean, uniform(perRoot(h.Width))},
-		Weight{"out_bias", []int{h.Outputs * d}, Mean, constant(0)})
-}
-
-func trunkLayer(i int) string { return fmt.Sprintf("trunk%d", i+1) }
+type learned struct{ form.Config }
 
 func (h learned) game(w Lookup, z *Node) Game {
 	absent := Einsum("dbi,dij->dbj", w("baseline"), w("mix"))       // a [D, 1, H]
@@ -42,14 +23,14 @@ func (h learned) game(w Lookup, z *Node) Game {
 }
 
 type learnedGame struct {
-	Config
+	form.Config
 	w          Lookup
 	gain, rest *Node
 }
 
 // Attributions of a group are those of its columns together.
 func (g learnedGame) Attributions(mask *Node, _ int) *Node {
-	return g.Inputs.PerPlayer(g.columns(mask))
+	return PerPlayer(g.Inputs, g.columns(mask))
 }
 
 // columns is f_d [B, P, C, D] of the columns.
@@ -58,7 +39,7 @@ func (g learnedGame) columns(mask *Node) *Node {
 	h := silu(Add(Einsum("bpd,dbh->bph", mask, g.gain), g.rest))
 	h = Reshape(h, b*p, g.Width)
 	for i := range g.Layers {
-		h = silu(dense(g.w, trunkLayer(i), h))
+		h = silu(dense(g.w, form.TrunkLayer(i), h))
 	}
 	out := Reshape(dense(g.w, "out", h), b, p, g.Outputs, g.Inputs.Columns())
 	if g.Classes && g.Outputs > 1 { // see centre

@@ -9,6 +9,8 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -20,8 +22,8 @@ func TestMixIsTheConcatenation(t *testing.T) {
 		rng := newRand(t)
 		const per, outputs = 4, 3
 		s := newSubject(t, b, learned.small(7, outputs), rng)
-		rows := randomRows(rng, s.Inputs, 5, 0)
-		masks := randomMasks(rng, rows.Rows, per, rows.Players())
+		rows := formtest.Rows(rng, s.Inputs, 5, 0)
+		masks := formtest.Masks(rng, rows.Rows, per, rows.Players())
 		out := s.call(t, func(f *network.Forward, in []*Node) []*Node {
 			mask := in[0]
 			return []*Node{f.Attributions(mask, 0), concatenated(s, f, mask), f.Value(mask)}
@@ -61,16 +63,16 @@ func TestFFNNReadsNumbersAndMask(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
 		rng := newRand(t)
 		const players, per = 3, 8
-		s := newSubject(t, b, network.Config{
-			Inputs: network.Inputs{Numeric: players, Bins: 1}, Outputs: 1, Head: network.Learned,
-			Net: network.FFNN, Embedding: 2, Width: 5, Layers: 1, SigmaWidth: 1, HiddenWidth: 1,
+		s := newSubject(t, b, form.Config{
+			Inputs: form.Inputs{Numeric: players, Bins: 1}, Outputs: 1, Head: form.Learned,
+			Net: form.FFNN, Embedding: 2, Width: 5, Layers: 1, SigmaWidth: 1, HiddenWidth: 1,
 		}, rng)
 		rows := encode.NewBatch(6, players, 0)
 		for i := range rows.Rows * players {
 			x := rng.Float32() // the column's place in its only bin, and its standardised value
 			rows.Numbers[2*i], rows.Numbers[2*i+1], rows.Observed[i] = x, 4*x-2, 1
 		}
-		masks := randomMasks(rng, rows.Rows, per, players)
+		masks := formtest.Masks(rng, rows.Rows, per, players)
 		got := s.call(t, func(f *network.Forward, in []*Node) []*Node {
 			return []*Node{f.Attributions(in[0], 0)}
 		}, rows, engine.Tensor(masks, rows.Rows, per, players))[0]
@@ -96,7 +98,7 @@ func TestFFNNReadsNumbersAndMask(t *testing.T) {
 }
 
 // ffnn is f_d of a row of numbers x under a mask.
-func ffnn(c network.Config, w map[string][]float32, x []float64, mask []float32) []float64 {
+func ffnn(c form.Config, w map[string][]float32, x []float64, mask []float32) []float64 {
 	at := func(name string, i int) float64 { return float64(w[name][i]) }
 	h := make([]float64, c.Width)
 	for k := range h {
@@ -136,7 +138,7 @@ func ffnn(c network.Config, w map[string][]float32, x []float64, mask []float32)
 func TestLearnedHeadRefusesInteractions(t *testing.T) {
 	rng := newRand(t)
 	s := newSubject(t, open(t, "go"), learned.small(4, 1), rng)
-	if _, err := s.evaluator(t, 1).Interactions(t.Context(), randomRows(rng, s.Inputs, 1, 0)); err == nil {
+	if _, err := s.evaluator(t, 1).Interactions(t.Context(), formtest.Rows(rng, s.Inputs, 1, 0)); err == nil {
 		t.Error("no error")
 	}
 }

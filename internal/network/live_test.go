@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 )
 
 // A Live evaluator that has run sees weights that change later, whether they are put
@@ -18,12 +19,12 @@ func TestLiveEvaluatorSeesWeightsChange(t *testing.T) {
 	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
 		rng := newRand(t)
 		s := newSubject(t, b, k.small(5, 1), rng)
-		rows := randomRows(rng, s.Inputs, 3, 0)
+		rows := formtest.Rows(rng, s.Inputs, 3, 0)
 		hideOneEach(rows)
 		e := s.evaluator(t, s.exactNodes())
 		first := explain(t, e, rows)
 
-		s.put(t, wildWeights(rng, s.Network))
+		s.put(t, formtest.Weights(rng, s.Config))
 		second := explain(t, e, rows)
 		wantSame(t, second, explain(t, s.evaluator(t, s.exactNodes()), rows))
 		wantOther(t, "value after Put", second.Value, first.Value)
@@ -42,7 +43,7 @@ func TestFinalEvaluatorAgrees(t *testing.T) {
 	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
 		rng := newRand(t)
 		s := newSubject(t, b, k.small(5, 2), rng)
-		rows := randomRows(rng, s.Inputs, 3, 0.2)
+		rows := formtest.Rows(rng, s.Inputs, 3, 0.2)
 		live := explain(t, s.fullEvaluator(t, engine.Live, 2), rows)
 		final := explain(t, s.fullEvaluator(t, engine.Final, 2), rows)
 		atMost(t, "value", relativeError(final.Value, live.Value), 1e-6)
@@ -60,7 +61,7 @@ func TestCopiesAreApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put("other", wildWeights(rng, s.Network)); err != nil {
+	if err := s.Put("other", formtest.Weights(rng, s.Config)); err != nil {
 		t.Fatal(err)
 	}
 	after, err := s.Get(weightsCopy)

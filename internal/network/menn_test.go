@@ -13,6 +13,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -99,9 +100,9 @@ func TestBlocksAreTheMaskedNetwork(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
 		rng := newRand(t)
 		dense := menn.random(rng)
-		s := newSubject(t, b, network.Config{
-			Inputs:  network.Inputs{Numeric: menn.features, Bins: 1}, // one bin: the code of a number in [0, 1] is itself
-			Outputs: 1, Head: network.Exact, Form: network.Product, Channels: 1,
+		s := newSubject(t, b, form.Config{
+			Inputs:  form.Inputs{Numeric: menn.features, Bins: 1}, // one bin: the code of a number in [0, 1] is itself
+			Outputs: 1, Head: form.Exact, Form: form.Product, Channels: 1,
 			Embedding: block, Hidden: len(menn.widths) - 1, SigmaWidth: 1, HiddenWidth: 1,
 		}, rng)
 		weights, err := s.Get(weightsCopy)

@@ -1,27 +1,24 @@
-// Package network builds the graphs: the encoders, the players' networks (MENN), the
-// two heads, σ_d and h. docs/equations.md says which function is which equation.
-//
-// Axes, wherever a comment names them: B rows, P coalitions of each row, D columns (which
-// are the players, unless some are grouped), C outputs, Z the width of an embedding, K channels, M trains of rank r, H the
-// width of a hidden layer. Tensors of players put D first: slices of players are
-// contiguous.
+// Package network builds the graphs of a tensor engine: the encoders, the players' networks (MENN), the
+// two heads, σ_d and h. docs/equations.md says which function is which equation. Axes are named as in package form; tensors of
+// players put D first: slices of players are contiguous.
 package network
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // Network is the definition of a network: what weights it has and how its graphs
 // are built from them. It holds no weights itself.
 type Network struct {
-	Config
-	weights []Weight
+	form.Config
+	weights []form.Weight
 	head    head
 }
 
 // head is what the two heads have in common.
 type head interface {
-	weights() []Weight
 	// game prepares, from the players' embeddings z [D, B, Z], what all coalitions
 	// of a row share.
 	game(w Lookup, z *Node) Game
@@ -50,38 +47,31 @@ type Interacting interface {
 }
 
 // New checks the configuration and lists the weights.
-func New(c Config) (*Network, error) {
+func New(c form.Config) (*Network, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Network{Config: c}
+	n := &Network{Config: c, weights: c.Weights()}
 	switch {
-	case c.Head == Learned:
+	case c.Head == form.Learned:
 		n.head = learned{c}
-	case c.Form == TensorTrain:
+	case c.Form == form.TensorTrain:
 		n.head = tensorTrain{c}
 	default:
 		n.head = product{c}
 	}
-	n.weights = append(n.weights, embeddingWeights(c)...)
-	n.weights = append(n.weights, n.head.weights()...)
-	n.weights = append(n.weights, sigmaWeights(c)...)
-	n.weights = append(n.weights, hiddenWeights(c)...)
 	return n, nil
 }
 
 // centre takes the mean over classes from scores, whose last axis they are: what all
 // classes have in common changes no probability, and C explanations would not be
 // determined by the data.
-func (c Config) centre(scores *Node) *Node {
+func centre(c form.Config, scores *Node) *Node {
 	if c.Outputs == 1 || !c.Classes {
 		return scores
 	}
 	return Sub(scores, ReduceAndKeep(scores, ReduceMean, -1))
 }
-
-// Weights lists the weights in a fixed order.
-func (n *Network) Weights() []Weight { return n.weights }
 
 // Rows are the inputs of a batch of rows, as package encode writes them.
 type Rows struct {
@@ -126,7 +116,7 @@ func (f *Forward) Value(mask *Node) *Node {
 // exact head it sees f(x_S): a prediction and its spread then need no integral.
 func (f *Forward) Std(mask *Node) *Node {
 	var context *Node
-	if f.n.Head == Learned {
+	if f.n.Head == form.Learned {
 		context = TransposeAllAxes(Squeeze(f.Game.(learnedGame).columns(mask), 1), 2, 0, 1) // [D, B, C]
 	} else {
 		context = TransposeAllAxes(f.Value(mask), 1, 0, 2) // [1, B, C]
@@ -135,13 +125,13 @@ func (f *Forward) Std(mask *Node) *Node {
 }
 
 // NoiseStd is σ_0 [C]. Classes have none: their labels are noise enough.
-func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(noiseScale)) }
+func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(form.NoiseScale)) }
 
 // NoiseScale is the unit of σ [C].
-func (f *Forward) NoiseScale() *Node { return f.w(noiseScale) }
+func (f *Forward) NoiseScale() *Node { return f.w(form.NoiseScale) }
 
 // NoiseGrowth is the ratio [C] of the squared errors of new rows to those of training rows.
-func (f *Forward) NoiseGrowth() *Node { return f.w(noiseGrowth) }
+func (f *Forward) NoiseGrowth() *Node { return f.w(form.NoiseGrowth) }
 
 // HiddenVariance is h²(x_S) [B, P, C] for masks [B, P, D].
 func (f *Forward) HiddenVariance(mask *Node) *Node {

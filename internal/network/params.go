@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // Params hold named copies of a network's weights in the engine's store: the one
@@ -55,7 +57,7 @@ func (p *Params) Get(copyName string) (map[string][]float32, error) {
 
 // SetTrainable makes the weights of the given groups of a copy trainable, and all
 // other weights of all copies not.
-func (p *Params) SetTrainable(copyName string, groups ...Group) {
+func (p *Params) SetTrainable(copyName string, groups ...form.Group) {
 	for v := range p.Store.IterVariables() {
 		v.SetTrainable(false)
 	}
@@ -87,12 +89,12 @@ func path(copyName, name string) string { return "/" + copyName + "/" + name }
 
 // TrainableGroups are the groups of the trainable weights that the graph of in uses, in
 // the order in which the engine lists their gradients.
-func (p *Params) TrainableGroups(scope *model.Scope, in graph.GraphProvider) []Group {
-	of := map[string]Group{}
+func (p *Params) TrainableGroups(scope *model.Scope, in graph.GraphProvider) []form.Group {
+	of := map[string]form.Group{}
 	for _, w := range p.net.weights {
 		of[w.Name] = w.Group
 	}
-	var groups []Group
+	var groups []form.Group
 	for v := range scope.IterVariables() {
 		if v.Trainable && v.InUseByGraph(in.Graph()) {
 			groups = append(groups, of[v.Name()])

@@ -8,6 +8,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -90,7 +92,7 @@ func TestSetTrainable(t *testing.T) {
 	if err := s.Put("other", s.Start(1)); err != nil {
 		t.Fatal(err)
 	}
-	for _, groups := range [][]network.Group{{network.Mean}, {network.Sigma, network.Hidden}, nil} {
+	for _, groups := range [][]form.Group{{form.Mean}, {form.Sigma, form.Hidden}, nil} {
 		s.SetTrainable(weightsCopy, groups...)
 		for _, copyName := range []string{weightsCopy, "other"} {
 			for _, w := range s.Weights() {
@@ -113,11 +115,11 @@ func TestNoiseStd(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, raw := range weights["sigma0"] {
-			got, want := float64(network.NoiseStd(weights)[i]), math.Log(1+math.Exp(float64(raw)))
+			got, want := float64(form.NoiseStd(weights)[i]), math.Log(1+math.Exp(float64(raw)))
 			atMost(t, "distance from softplus", math.Abs(got-want), 1e-6)
 		}
 		for _, w := range s.Weights() {
-			if w.Group == network.Fixed {
+			if w.Group == form.Fixed {
 				for i := range weights[w.Name] {
 					weights[w.Name][i] = 0.5 + rng.Float32()
 				}
@@ -128,8 +130,8 @@ func TestNoiseStd(t *testing.T) {
 			s.put(t, weights)
 			got := s.call(t, func(f *network.Forward, _ []*graph.Node) []*graph.Node {
 				return []*graph.Node{f.NoiseStd()}
-			}, randomRows(rng, s.Inputs, 1, 0))[0]
-			for i, want := range network.NoiseStd(weights) {
+			}, formtest.Rows(rng, s.Inputs, 1, 0))[0]
+			for i, want := range form.NoiseStd(weights) {
 				atMost(t, "relative difference", relativeError(got[i:][:1], []float32{want}), 1e-5)
 			}
 		}

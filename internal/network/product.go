@@ -1,9 +1,9 @@
 package network
 
 import (
-	"math"
-
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // product is the exact head's product form. With factors g_d(x_d) ∈ R^K and
@@ -15,20 +15,7 @@ import (
 // which is multilinear in R, so by Owen (1972)
 //
 //	φ_d(x_S) = ∫₀¹ ∂v/∂R_d (tR) dt.
-type product struct{ Config }
-
-func (h product) weights() []Weight {
-	d, z, k := h.Inputs.Columns(), h.Embedding, h.Channels
-	return []Weight{
-		{"factor", []int{d, z, k}, Mean, uniform(perRoot(z) * calm(d))},
-		{"factor_bias", []int{d, 1, k}, Mean, constant(0)},
-		{"factor_absent", []int{d, 1, k}, Mean, constant(0)},
-		{"channel", []int{k, h.Outputs}, Mean, normal(perRoot(k))},
-	}
-}
-
-// calm shrinks the first factors of many players, so that long products stay finite.
-func calm(players int) float64 { return 1 / math.Sqrt(max(1, float64(players)/4)) }
+type product struct{ form.Config }
 
 func (h product) game(w Lookup, z *Node) Game {
 	absent := Tanh(w("factor_absent"))           // c [D, 1, K]
@@ -36,7 +23,7 @@ func (h product) game(w Lookup, z *Node) Game {
 	return productGame{
 		gain: InsertAxes(Sub(present, absent), 2), // [D, B, 1, K]
 		base: InsertAxes(OnePlus(absent), 2),      // [D, 1, 1, K]
-		out:  h.centre(w("channel")),              // [K, C]
+		out:  centre(h.Config, w("channel")),      // [K, C]
 
 		groups: h.Inputs.Groups,
 	}
@@ -117,7 +104,7 @@ func (g productGame) integrate(base, slope *Node, nodes int) *Node {
 	either := Add(onlyI, onlyJ)
 
 	var m0, m1 *Node // [D/2, B, P, K]
-	t, omega := gaussLegendre(nodes)
+	t, omega := form.GaussLegendre(nodes)
 	for q := range t {
 		pairs := Add(only, MulScalar(Add(either, MulScalar(both, t[q])), t[q]))
 		rest := MulScalar(productOfOthers(pairs), omega[q])

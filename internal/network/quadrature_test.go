@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/engine"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 )
 
 // The derivative of a multilinear game of n players along the diagonal is a
 // polynomial of degree n−1: ExactNodes(n) nodes integrate it, one node less does not.
 func TestExactNodesIntegrateDegreeNMinusOne(t *testing.T) {
 	worst := func(nodes, degree int) float64 {
-		x, omega := network.GaussLegendre(nodes)
+		x, omega := form.GaussLegendre(nodes)
 		most := 0.0
 		for k := range degree + 1 {
 			sum := 0.0
@@ -24,7 +25,7 @@ func TestExactNodesIntegrateDegreeNMinusOne(t *testing.T) {
 		return most
 	}
 	for n := 1; n <= 20; n++ {
-		nodes := network.ExactNodes(n)
+		nodes := form.ExactNodes(n)
 		if e := worst(nodes, n-1); e > 1e-14 {
 			t.Errorf("%d players: %d nodes err by %.1e at degree ≤ %d", n, nodes, e, n-1)
 		}
@@ -49,7 +50,7 @@ func TestResidualShrinksWithNodes(t *testing.T) {
 			t.Run(k.name, func(t *testing.T) {
 				rng := newRand(t)
 				s := newSubject(t, b, k.small(players, 2), rng)
-				rows := randomRows(rng, s.Inputs, 24, 0.1)
+				rows := formtest.Rows(rng, s.Inputs, 24, 0.1)
 				enough := s.exactNodes()
 				last := math.Inf(1)
 				for _, nodes := range []int{1, 2, 3, enough, 2 * enough, 20} {
@@ -83,8 +84,10 @@ func TestFewestNodes(t *testing.T) {
 			t.Run(k.name, func(t *testing.T) {
 				rng := newRand(t)
 				s := newSubject(t, b, k.small(12, 1), rng)
-				rows := randomRows(rng, s.Inputs, 30, 0.1)
-				nodes, err := s.FewestNodes(t.Context(), b, s.Params, weightsCopy, rows)
+				rows := formtest.Rows(rng, s.Inputs, 30, 0.1)
+				nodes, err := s.FewestNodes(t.Context(), rows, func(nodes int) (form.Evaluator, error) {
+					return s.NewEvaluator(b, s.Params, weightsCopy, engine.Live, nodes), nil
+				})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/shapley"
 )
 
@@ -39,7 +40,7 @@ func TestExactHeadAgreesWithSampling(t *testing.T) {
 				config.Rank = 2
 				config.Channels = 16 // with few, the errors of a row go together: 99 of 100 is then missed by chance
 				s := newSubject(t, backend, config, rng)
-				rows := randomRows(rng, s.Inputs, c.rows, 0)
+				rows := formtest.Rows(rng, s.Inputs, c.rows, 0)
 				e := s.evaluator(t, s.exactNodes())
 				exact := explain(t, e, rows).Attributions
 				floor := rounding * rootMeanSquare(exact)

@@ -2,6 +2,8 @@ package network
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // tensorTrain is the exact head with a matrix per player in place of a factor:
@@ -15,25 +17,14 @@ import (
 // The M trains lie on the innermost axis and matrices are multiplied by vectors as
 // broadcast products and sums: r is small, and the engines are slow at many tiny
 // matrix products.
-type tensorTrain struct{ Config }
-
-func (h tensorTrain) weights() []Weight {
-	d, z, m, r := h.Inputs.Columns(), h.Embedding, h.Channels, h.Rank
-	return []Weight{
-		{"factor", []int{d, z, r * r * m}, Mean, uniform(perRoot(z) * calm(d) * perRoot(r))},
-		{"factor_bias", []int{d, 1, r * r * m}, Mean, constant(0)},
-		{"factor_absent", []int{d, 1, r * r * m}, Mean, normal(.02)},
-		{"left", []int{r, m}, Mean, normal(1)},
-		{"right", []int{r, m, h.Outputs}, Mean, normal(perRoot(m * r))},
-	}
-}
+type tensorTrain struct{ form.Config }
 
 func (h tensorTrain) game(w Lookup, z *Node) Game {
 	d, b, m, r := h.Inputs.Columns(), z.Shape().Dim(1), h.Channels, h.Rank
 	absent := Tanh(w("factor_absent"))
 	gain := Sub(Tanh(playerLayer(w, "factor", z)), absent)
 	bases, gains := separate(absent), separate(gain)
-	g := trainGame{Config: h.Config, left: w("left"), right: h.centre(w("right"))}
+	g := trainGame{Config: h.Config, left: w("left"), right: centre(h.Config, w("right"))}
 	for i := range d {
 		player := i
 		if h.Order != nil {
@@ -68,7 +59,7 @@ type car struct {
 // trainGame pushes vectors through the train. X stands for the coalitions of a row,
 // times the quadrature nodes and outputs.
 type trainGame struct {
-	Config
+	form.Config
 	cars        []car
 	left, right *Node // a [r, M], b [r, M, C]
 }
@@ -115,7 +106,7 @@ func (g trainGame) Interactions(mask, pivot *Node, nodes int) *Node {
 func (g trainGame) integrate(mask, pivot *Node, nodes int) *Node {
 	b, p, d := mask.Shape().Dim(0), mask.Shape().Dim(1), g.Inputs.Columns()
 	c, r, m := g.Outputs, g.Rank, g.Channels
-	t, omega := gaussLegendre(nodes)
+	t, omega := form.GaussLegendre(nodes)
 	// perNode is the mask times v_q, as [B, P·Q, D].
 	perNode := func(v []float64) *Node {
 		return Reshape(Mul(InsertAxes(mask, 2), Reshape(ConstAs(mask, v), 1, 1, nodes, 1)), b, p*nodes, d)

@@ -23,7 +23,7 @@ type answer struct {
 	mean, std               *Node // [n, C, players]
 }
 
-// ask joins what the members say of rows as network.Ensemble does.
+// ask joins what the members say of rows as form.Ensemble does.
 func (m *Model) ask(members []*network.Forward, observed *Node) answer {
 	mask := InsertAxes(observed, 1)
 	n := len(members)

@@ -11,14 +11,15 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
 // Model is what a graph is made of.
 type Model struct {
-	Network network.Config // with the groups of columns that are one player
-	Members []network.Member
+	Network form.Config // with the groups of columns that are one player
+	Members []form.Member
 	Units   Units
 
 	Encoder *encode.Encoder

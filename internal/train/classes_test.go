@@ -8,6 +8,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
@@ -74,9 +75,9 @@ func TestClassesAreLearned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := network.New(network.Config{
-			Inputs:  network.Inputs{Numeric: encoder.Numeric(), Bins: encoder.Bins, Levels: encoder.EmbeddingRows()},
-			Outputs: target.Outputs(), Classes: true, Head: network.Exact, Form: network.Product,
+		n, err := network.New(form.Config{
+			Inputs:  form.Inputs{Numeric: encoder.Numeric(), Bins: encoder.Bins, Levels: encoder.EmbeddingRows()},
+			Outputs: target.Outputs(), Classes: true, Head: form.Exact, Form: form.Product,
 			Embedding: 8, Hidden: 1, Channels: 8, SigmaWidth: 4, HiddenWidth: 8,
 		})
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/objective"
 )
 
@@ -73,7 +73,7 @@ func (c Config) Validate() error {
 // Default is the recipe of a head for a table of a size. The measurements behind it are in
 // docs/adr: 0003 estimator, 0005 masked copies, 0006 refit and spread, 0010 steps and decay,
 // 0011 classes.
-func Default(head network.Head, size network.Size) Config {
+func Default(head form.Head, size form.Size) Config {
 	c := Config{
 		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
 		Sampler: Kernel, MaskedExponent: 0.5, Likelihood: Marginal,
@@ -101,7 +101,7 @@ func Default(head network.Head, size network.Size) Config {
 	default:
 		c.Rate = 6e-3
 	}
-	if head == network.Learned { // measured with these
+	if head == form.Learned { // measured with these
 		c.Rate, c.Dropout = min(c.Rate, 2e-3), 0
 		if !size.Classes {
 			c.Steps += c.RefitSteps // it has no refit

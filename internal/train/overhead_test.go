@@ -11,16 +11,17 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
 // randomRun is a run of the default sizes on random rows of d numeric columns.
-func randomRun(t testing.TB, b *engine.Backend, head network.Head, d int, change func(*network.Config, *Config)) *Run {
+func randomRun(t testing.TB, b *engine.Backend, head form.Head, d int, change func(*form.Config, *Config)) *Run {
 	t.Helper()
 	const rows, seed = 4096, 5
 	rng := rand.New(rand.NewPCG(seed, 0))
-	size := network.Size{Rows: 20_000, Columns: d}
-	n, c := network.Default(network.Inputs{Numeric: d}, head, size), Default(head, size)
+	size := form.Size{Rows: 20_000, Columns: d}
+	n, c := form.Default(form.Inputs{Numeric: d}, head, size), Default(head, size)
 	data := Unweighted(encode.NewBatch(rows, d, 0), make([]float32, rows))
 	for i := range rows {
 		for j := range d {
@@ -58,7 +59,7 @@ func TestStepCostsLittleMoreThanItsGraph(t *testing.T) {
 			t.Logf("without %s: %v", name, err)
 			continue
 		}
-		for _, head := range []network.Head{network.Exact, network.Learned} {
+		for _, head := range []form.Head{form.Exact, form.Learned} {
 			t.Run(fmt.Sprint(name, "/", head), func(t *testing.T) {
 				r := randomRun(t, b, head, 12, nil)
 				for range 3 { // compiles

@@ -7,6 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/objective"
 )
@@ -20,7 +21,7 @@ type phase struct {
 	cost   float64 // of a step, beside one of the mean's, about
 	decay  float64 // of the weights
 	drop   float64 // share of the embeddings' elements that a step leaves out
-	groups []network.Group
+	groups []form.Group
 	copies int  // coalitions per row
 	picks  bool // whether the loss needs a random player per row
 	taught bool // whether the loss needs the network as it was before the phase
@@ -75,16 +76,16 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 func (r *Run) fit() phase {
 	p := phase{
 		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay, drop: r.Dropout,
-		groups: []network.Group{network.Mean, network.Hidden}, copies: 2, score: r.target.score,
+		groups: []form.Group{form.Mean, form.Hidden}, copies: 2, score: r.target.score,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
 		loss: func(in lossInputs) *Node { return r.target.fit(in, in.Value(in.mask), nil) },
 	}
 	if r.target.fitsSigma() {
-		p.groups = append(p.groups, network.Sigma)
+		p.groups = append(p.groups, form.Sigma)
 	}
-	if r.net.Head == network.Learned {
+	if r.net.Head == form.Learned {
 		p.copies = r.Estimator.Copies()
 		p.picks = true
 		p.draw = r.drawForEstimator
@@ -163,7 +164,7 @@ const polishWeight = 3
 func (r *Run) polish() phase {
 	return phase{
 		name: "polish", steps: r.PolishSteps, rate: r.PolishRate, cost: 1, decay: r.Decay,
-		groups: []network.Group{network.Mean}, copies: objective.LeastSquares.Copies(), picks: true, taught: true,
+		groups: []form.Group{form.Mean}, copies: objective.LeastSquares.Copies(), picks: true, taught: true,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			if rng.Uint32()&1 == 0 {
 				recombine(rng, b.Rows, row, b.window.Rows)
@@ -201,7 +202,7 @@ const spreadDecay = 1e-3
 func (r *Run) spread() phase {
 	return phase{
 		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
-		groups: []network.Group{network.Sigma, network.Hidden}, copies: 2, spread: true, score: r.target.spreadScore,
+		groups: []form.Group{form.Sigma, form.Hidden}, copies: 2, spread: true, score: r.target.spreadScore,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},

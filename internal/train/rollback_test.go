@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/psi-shapley/psi/internal/engine"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // shortRun is a run of a few steps on random rows.
@@ -21,7 +21,7 @@ func shortRun(t *testing.T, change func(c *Config)) *Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := randomRun(t, b, network.Exact, 3, func(n *network.Config, c *Config) {
+	r := randomRun(t, b, form.Exact, 3, func(n *form.Config, c *Config) {
 		n.Channels, n.Embedding, n.Frequencies = 8, 8, 2
 		c.Batch, c.Steps, c.RefitSteps, c.SpreadSteps = 32, 200, 10, 10
 		if change != nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
@@ -74,16 +75,16 @@ func New(net *network.Network, backend *engine.Backend, c Config, data Store, va
 			return nil, err
 		}
 	}
-	r.setNodes(min(startNodes, network.ExactNodes(net.Inputs.Players())))
+	r.setNodes(min(startNodes, form.ExactNodes(net.Inputs.Players())))
 	r.target = r.newTarget()
 	r.naive = r.scoreOf(make([]float32, validation.Len()*net.Outputs), validation)
 	r.phases = []phase{r.fit()}
-	if net.Head == network.Learned && c.PolishSteps > 0 {
+	if net.Head == form.Learned && c.PolishSteps > 0 {
 		r.phases = append(r.phases, r.polish())
 	}
 	if c.SpreadSteps > 0 && !r.target.fitsSigma() {
 		r.phases = append(r.phases, r.spread())
-		if net.Head == network.Exact && c.RefitSteps > 0 && r.target.refits() {
+		if net.Head == form.Exact && c.RefitSteps > 0 && r.target.refits() {
 			r.phases = append(r.phases, r.refit(), r.spread())
 		}
 	}
@@ -171,13 +172,11 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	if p.score == nil {
 		return math.NaN(), nil
 	}
-	x := &network.Explained{}
-	var err error
+	var want form.Want
 	if p.spread {
-		x, err = r.evaluator.Predict(ctx, r.validation.Rows)
-	} else {
-		x.Value, err = r.evaluator.Values(ctx, r.validation.Rows)
+		want = form.Spread
 	}
+	x, err := r.evaluator.Pass(ctx, r.validation.Rows, want)
 	if err != nil {
 		return 0, err
 	}
@@ -185,7 +184,7 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	score := p.score(&validated{x, r.validation, network.NoiseStd(weights), r.Base})
+	score := p.score(&validated{x, r.validation, form.NoiseStd(weights), r.Base})
 	if score < r.best {
 		r.best, r.kept = score, weights
 	}
@@ -204,7 +203,7 @@ func (r *Run) endPhase(ctx context.Context) error {
 	if err := r.putAll(kept); err != nil {
 		return err
 	}
-	trainedMean := slices.Contains(r.phases[r.phase].groups, network.Mean)
+	trainedMean := slices.Contains(r.phases[r.phase].groups, form.Mean)
 	r.stepper.close()
 	r.stepper, r.kept, r.best = nil, nil, math.Inf(1)
 	r.phase, r.step, r.taken = r.phase+1, 0, 0
@@ -234,7 +233,9 @@ const measureRows = 4096
 // measureMean settles what depends on the mean: the nodes of its integrals, and the
 // errors that σ starts from.
 func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) error {
-	nodes, err := r.net.FewestNodes(ctx, r.backend, r.params, average, r.validation.Rows)
+	nodes, err := r.net.FewestNodes(ctx, r.validation.Rows, func(nodes int) (form.Evaluator, error) {
+		return r.net.NewEvaluator(r.backend, r.params, average, engine.Live, nodes), nil
+	})
 	if err != nil {
 		return err
 	}
@@ -246,15 +247,15 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 	if err != nil {
 		return err
 	}
-	seen, err := r.evaluator.Values(ctx, sample.Rows)
+	seen, err := r.evaluator.Pass(ctx, sample.Rows, 0)
 	if err != nil {
 		return err
 	}
-	unseen, err := r.evaluator.Values(ctx, r.validation.Rows)
+	unseen, err := r.evaluator.Pass(ctx, r.validation.Rows, 0)
 	if err != nil {
 		return err
 	}
-	network.SetNoise(weights, r.scoreOf(unseen, r.validation), r.scoreOf(seen, sample))
+	form.SetNoise(weights, r.scoreOf(unseen.Value, r.validation), r.scoreOf(seen.Value, sample))
 	return r.putAll(weights)
 }
 

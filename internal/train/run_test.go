@@ -7,6 +7,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/objective"
 	"github.com/psi-shapley/psi/internal/synth"
@@ -62,12 +63,12 @@ func newSmall(t testing.TB) small {
 	return small{encoder, part(0, 500), part(500, 600)}
 }
 
-func (s small) network(t testing.TB, head network.Head, form network.Form) *network.Network {
+func (s small) network(t testing.TB, head form.Head, shape form.Form) *network.Network {
 	t.Helper()
-	n, err := network.New(network.Config{
-		Inputs:  network.Inputs{Numeric: s.encoder.Numeric(), Bins: s.encoder.Bins, Levels: s.encoder.EmbeddingRows()},
-		Outputs: 1, Head: head, Form: form, Frequencies: 4, Embedding: 8, Hidden: 1, Channels: 8, Rank: 2,
-		Net: network.MENN, Width: 16, Layers: 2, SigmaWidth: 4, HiddenWidth: 8,
+	n, err := network.New(form.Config{
+		Inputs:  form.Inputs{Numeric: s.encoder.Numeric(), Bins: s.encoder.Bins, Levels: s.encoder.EmbeddingRows()},
+		Outputs: 1, Head: head, Form: shape, Frequencies: 4, Embedding: 8, Hidden: 1, Channels: 8, Rank: 2,
+		Net: form.MENN, Width: 16, Layers: 2, SigmaWidth: 4, HiddenWidth: 8,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func (s small) network(t testing.TB, head network.Head, form network.Form) *netw
 }
 
 func shortRecipe() train.Config {
-	c := train.Default(network.Exact, network.Size{Rows: 20_000, Columns: 3})
+	c := train.Default(form.Exact, form.Size{Rows: 20_000, Columns: 3})
 	c.Seed, c.Batch, c.Steps, c.PolishSteps, c.RefitSteps, c.SpreadSteps = 3, 64, 40, 15, 15, 15
 	c.Dropout = 0.1
 	return c
@@ -117,12 +118,12 @@ func onBackends(t *testing.T, test func(t *testing.T, b *engine.Backend)) {
 
 var kinds = []struct {
 	name string
-	head network.Head
-	form network.Form
+	head form.Head
+	form form.Form
 }{
-	{"product", network.Exact, network.Product},
-	{"tensor-train", network.Exact, network.TensorTrain},
-	{"learned", network.Learned, ""},
+	{"product", form.Exact, form.Product},
+	{"tensor-train", form.Exact, form.TensorTrain},
+	{"learned", form.Learned, ""},
 }
 
 func sameBits(t *testing.T, a, b map[string][]float32) {
@@ -181,15 +182,15 @@ func TestRestoreRefusesAnotherNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := s.run(t, b, s.network(t, network.Exact, network.Product), shortRecipe()).State()
+	state, err := s.run(t, b, s.network(t, form.Exact, form.Product), shortRecipe()).State()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.run(t, b, s.network(t, network.Exact, network.TensorTrain), shortRecipe()).Restore(state); err == nil {
+	if err := s.run(t, b, s.network(t, form.Exact, form.TensorTrain), shortRecipe()).Restore(state); err == nil {
 		t.Error("the state of a product form was restored into a tensor-train")
 	}
 	state.Phase = 9
-	if err := s.run(t, b, s.network(t, network.Exact, network.Product), shortRecipe()).Restore(state); err == nil {
+	if err := s.run(t, b, s.network(t, form.Exact, form.Product), shortRecipe()).Restore(state); err == nil {
 		t.Error("a state of a phase that does not exist was restored")
 	}
 }
@@ -247,7 +248,7 @@ func TestEstimatorsTrain(t *testing.T) {
 	for _, e := range []objective.Estimator{objective.LeastSquares, objective.TwoDraws, objective.Stopped, objective.Absolute} {
 		recipe := shortRecipe()
 		recipe.Estimator, recipe.Steps, recipe.PolishSteps, recipe.SpreadSteps = e, 120, 0, 0
-		r := s.run(t, b, s.network(t, network.Learned, ""), recipe)
+		r := s.run(t, b, s.network(t, form.Learned, ""), recipe)
 		var first, last train.Progress
 		if err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
 			if !math.IsNaN(p.Score) {

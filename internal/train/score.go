@@ -1,10 +1,10 @@
 package train
 
-import "github.com/psi-shapley/psi/internal/network"
+import "github.com/psi-shapley/psi/internal/form"
 
 // validated is what a validation has to judge by.
 type validated struct {
-	*network.Explained
+	*form.Explained
 	data   Data
 	sigma0 []float32 // [C]
 	base   []float64 // [C], of classes
@@ -32,5 +32,5 @@ func (v *validated) variance(i int) float64 {
 
 // scoreOf is the score of values [rows, C] alone.
 func (r *Run) scoreOf(values []float32, data Data) float64 {
-	return r.target.score(&validated{Explained: &network.Explained{Value: values}, data: data, base: r.Base})
+	return r.target.score(&validated{Explained: &form.Explained{Value: values}, data: data, base: r.Base})
 }

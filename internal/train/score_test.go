@@ -6,13 +6,13 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // threeRows have one output and two players, and weigh 1, 2 and 0.
 func threeRows() *validated {
 	return &validated{
-		Explained: &network.Explained{
+		Explained: &form.Explained{
 			Value: []float32{0.5, -1, 2}, Std: []float32{0.1, 0.2, 0, 3, 0, 0}, HiddenVariance: []float32{0, 0.25, 1},
 		},
 		data:   Data{Target: []float32{1, 0, 1}, Weight: []float32{1, 2, 0}},
@@ -64,7 +64,7 @@ func TestMarginalLogLossAveragesTheProbability(t *testing.T) {
 
 func TestLogLossOfThreeClasses(t *testing.T) {
 	v := &validated{
-		Explained: &network.Explained{Value: []float32{1, 0, -1, 0, 0, 0}},
+		Explained: &form.Explained{Value: []float32{1, 0, -1, 0, 0, 0}},
 		data:      Data{Target: []float32{0, 2}, Weight: []float32{1, 1}},
 		base:      []float64{0.5, 0, -0.5},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/objective"
 )
@@ -171,9 +172,9 @@ func (s *stepper) forgetLabels(rng *rand.Rand, row int) {
 // stepGraph is one step: loss, gradients clipped by their global norm, AdamW, and the
 // moving average.
 func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
-	rows, rest := r.net.Inputs.Split(in)
+	rows, rest := network.RowsOf(r.net.Inputs, in)
 	y, weight, observed, players, rate, keep := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
-	mask := r.net.Inputs.ColumnsOf(players, observed)
+	mask := network.ColumnsOf(r.net.Inputs, players, observed)
 	x := lossInputs{y: y, weight: weight, mask: mask, players: players}
 	rest = rest[6:]
 	if p.picks {
@@ -207,7 +208,7 @@ func (r *Run) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
 // averaged ones of earlier phases elsewhere.
 func (r *Run) trained(p *phase, in *Node) network.Lookup {
 	moving, frozen := r.params.Lookup(current, in), r.params.Lookup(average, in)
-	groups := map[string]network.Weight{}
+	groups := map[string]form.Weight{}
 	for _, w := range r.net.Weights() {
 		groups[w.Name] = w
 	}
@@ -219,14 +220,14 @@ func (r *Run) trained(p *phase, in *Node) network.Lookup {
 	}
 }
 
-func (p *phase) trains(w network.Weight) bool {
+func (p *phase) trains(w form.Weight) bool {
 	return slices.Contains(p.groups, w.Group)
 }
 
 // clip scales the gradients to a norm of at most top: those of the mean by their
 // global norm, those of each other group by theirs, so that none drowns another.
-func clip(grads []*Node, groups []network.Group, top float64) {
-	square := map[network.Group]*Node{}
+func clip(grads []*Node, groups []form.Group, top float64) {
+	square := map[form.Group]*Node{}
 	for i, g := range grads {
 		s := ReduceAllSum(Square(g))
 		if sum, ok := square[groups[i]]; ok {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/internal/engine"
-	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/form"
 )
 
 // Products of many factors must neither vanish nor blow up. A tensor-train has a car for
@@ -23,9 +23,9 @@ func TestManyPlayersStayFinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for form, players := range map[network.Form]int{network.Product: 1000, network.TensorTrain: trains} {
-		r := randomRun(t, b, network.Exact, players, func(n *network.Config, c *Config) {
-			n.Inputs.Bins, n.Frequencies, n.Form = 16, 4, form
+	for shape, players := range map[form.Form]int{form.Product: 1000, form.TensorTrain: trains} {
+		r := randomRun(t, b, form.Exact, players, func(n *form.Config, c *Config) {
+			n.Inputs.Bins, n.Frequencies, n.Form = 16, 4, shape
 			n.Channels, n.Rank, n.Embedding = 32, 2, 16
 			c.Batch, c.Steps = 64, 1000
 		})
@@ -38,13 +38,13 @@ func TestManyPlayersStayFinite(t *testing.T) {
 				t.Fatal(err)
 			}
 			if math.IsNaN(p.Loss) || math.IsInf(p.Loss, 0) {
-				t.Fatalf("%s: the loss of step %d is %v", form, i, p.Loss)
+				t.Fatalf("%s: the loss of step %d is %v", shape, i, p.Loss)
 			}
 			if i == 0 {
-				t.Logf("%s, %d players: first step, with compiling, %v, loss %.3f", form, players, time.Since(start).Round(time.Millisecond), p.Loss)
+				t.Logf("%s, %d players: first step, with compiling, %v, loss %.3f", shape, players, time.Since(start).Round(time.Millisecond), p.Loss)
 				start = time.Now()
 			} else if i == steps-1 {
-				t.Logf("%s, %d players: loss %.3f after %d steps, %v a step of 64 rows, %d MiB in memory at most", form, players, p.Loss, steps,
+				t.Logf("%s, %d players: loss %.3f after %d steps, %v a step of 64 rows, %d MiB in memory at most", shape, players, p.Loss, steps,
 					(time.Since(start) / time.Duration(steps-1)).Round(time.Millisecond), peakMemory(t)>>20)
 			}
 		}
@@ -55,16 +55,16 @@ func TestManyPlayersStayFinite(t *testing.T) {
 		for name, w := range weights {
 			for _, v := range w {
 				if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-					t.Fatalf("%s: %s holds %v", form, name, v)
+					t.Fatalf("%s: %s holds %v", shape, name, v)
 				}
 			}
 		}
-		x, err := r.evaluator.Explain(context.Background(), r.validation.Rows)
+		x, err := r.evaluator.Pass(context.Background(), r.validation.Rows, form.Attributions)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if res := x.Residual(); !(res < 1e-4) {
-			t.Errorf("%s: Σφ misses v by %.1e of it with %d nodes", form, res, r.nodes)
+			t.Errorf("%s: Σφ misses v by %.1e of it with %d nodes", shape, res, r.nodes)
 		}
 	}
 }

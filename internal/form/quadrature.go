@@ -1,10 +1,10 @@
-package network
+package form
 
 import "gonum.org/v1/gonum/integrate/quad"
 
-// gaussLegendre returns q nodes and weights on [0, 1], exact for polynomials of
+// GaussLegendre returns q nodes and weights on [0, 1], exact for polynomials of
 // degree 2q−1.
-func gaussLegendre(q int) (nodes, weights []float64) {
+func GaussLegendre(q int) (nodes, weights []float64) {
 	nodes, weights = make([]float64, q), make([]float64, q)
 	quad.Legendre{}.FixedLocations(nodes, weights, 0, 1)
 	return nodes, weights

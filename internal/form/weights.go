@@ -1,4 +1,4 @@
-package network
+package form
 
 import (
 	"math"
@@ -52,11 +52,12 @@ func constant(v float64) start {
 // perRoot is 1/√n, the usual scale of weights that add up n inputs.
 func perRoot(n int) float64 { return 1 / math.Sqrt(float64(n)) }
 
-// Start draws the weights on the host, so that every backend starts from the same numbers.
-func (n *Network) Start(seed uint64) map[string][]float32 {
+// Start draws the first weights from a seed.
+func (c Config) Start(seed uint64) map[string][]float32 {
 	rng := rand.New(rand.NewPCG(seed, 0x7073692077656967)) // a stream of its own
-	values := make(map[string][]float32, len(n.weights))
-	for _, w := range n.weights {
+	weights := c.Weights()
+	values := make(map[string][]float32, len(weights))
+	for _, w := range weights {
 		v := make([]float32, w.Size())
 		for i := range v {
 			v[i] = float32(w.start(rng))

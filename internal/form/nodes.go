@@ -1,11 +1,10 @@
-package network
+package form
 
 import (
 	"context"
 	"math"
 
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/engine"
 )
 
 // residualGoal is how near Σ_d φ_d must come to v, root mean square, relative to that of
@@ -20,16 +19,19 @@ const stalled = 0.9
 
 // FewestNodes is the least number of quadrature nodes, tried in growing steps, for which the
 // attributions of rows of b add up to their values, which are computed without any integral.
-// An untrained network does with fewer than a trained one.
-func (n *Network) FewestNodes(ctx context.Context, backend *engine.Backend, p *Params, copyName string, b *encode.Batch) (int, error) {
-	if n.Head != Exact {
+// An untrained network does with fewer than a trained one. with makes the evaluator that integrates with a number of nodes.
+func (c Config) FewestNodes(ctx context.Context, b *encode.Batch, with func(nodes int) (Evaluator, error)) (int, error) {
+	if c.Head != Exact {
 		return 1, nil
 	}
 	rows := b.Head(min(b.Rows, residualRows))
-	return fewestNodes(ExactNodes(n.Inputs.Players()), func(nodes int) (float64, error) {
-		e := n.NewEvaluator(backend, p, copyName, engine.Live, nodes)
+	return fewestNodes(ExactNodes(c.Inputs.Players()), func(nodes int) (float64, error) {
+		e, err := with(nodes)
+		if err != nil {
+			return 0, err
+		}
 		defer e.Close()
-		x, err := e.Explain(ctx, rows)
+		x, err := e.Pass(ctx, rows, Attributions)
 		if err != nil {
 			return 0, err
 		}
@@ -60,21 +62,3 @@ func fewestNodes(most int, residual func(nodes int) (float64, error)) (int, erro
 // roundingResidual is above what rounding alone leaves: a residual that stalls higher up is
 // one of wild factors, which need more nodes yet.
 const roundingResidual = 1e-4
-
-// Residual is the root mean square of v − Σ_d f_d over that of v.
-func (x *Explained) Residual() float64 {
-	d := len(x.Attributions) / len(x.Value)
-	var gap, size float64
-	for i, v := range x.Value {
-		sum := float64(v)
-		for _, phi := range x.Attributions[i*d : (i+1)*d] {
-			sum -= float64(phi)
-		}
-		gap += sum * sum
-		size += float64(v) * float64(v)
-	}
-	if size == 0 {
-		return 0
-	}
-	return math.Sqrt(gap / size)
-}

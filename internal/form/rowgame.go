@@ -1,4 +1,4 @@
-package network
+package form
 
 import (
 	"context"
@@ -15,27 +15,29 @@ const coalitionsPerPass = 512
 // sample. Its players are all of them; a row with missing cells is audited on
 // shapley.Restrict of it.
 type RowGame struct {
-	f interface {
-		Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error)
-	}
-	net *Network
-	row *encode.Batch
+	config Config
+	of     coalitions
+	row    *encode.Batch
 }
 
-// RowGame is the game of row i of b.
-func (e *Evaluator) RowGame(b *encode.Batch, i int) *RowGame {
-	return &RowGame{e, e.net, b.Slice(i, i+1)}
+type coalitions interface {
+	Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error)
+}
+
+// RowGame is the game that an evaluator, or an ensemble of them, plays with row i of b.
+func (c Config) RowGame(of coalitions, b *encode.Batch, i int) *RowGame {
+	return &RowGame{c, of, b.Slice(i, i+1)}
 }
 
 // Players is D.
-func (g *RowGame) Players() int { return g.net.Inputs.Players() }
+func (g *RowGame) Players() int { return g.config.Inputs.Players() }
 
 // Outputs is C.
-func (g *RowGame) Outputs() int { return g.net.Outputs }
+func (g *RowGame) Outputs() int { return g.config.Outputs }
 
 // Values is f(x_S) of each coalition.
 func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64, error) {
-	d, c := g.net.Inputs.Columns(), g.Outputs()
+	d, c := g.config.Inputs.Columns(), g.Outputs()
 	values := make([]float64, 0, s.Len()*c)
 	mask := make([]float32, coalitionsPerPass*d)
 	for from := 0; from < s.Len(); from += coalitionsPerPass {
@@ -46,11 +48,11 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 				g.Enter(mask[i*d:(i+1)*d], player)
 			}
 		}
-		out, err := g.f.Coalitions(ctx, g.row, mask, coalitionsPerPass)
+		out, err := g.of.Coalitions(ctx, g.row, mask[:k*d], k)
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range out[:k*c] {
+		for _, v := range out {
 			values = append(values, float64(v))
 		}
 	}
@@ -60,11 +62,11 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 // Enter puts a player into the mask of a coalition: its column, or those of its group that
 // the row has.
 func (g *RowGame) Enter(mask []float32, player int) {
-	if g.net.Inputs.Groups == nil {
+	if g.config.Inputs.Groups == nil {
 		mask[player] = 1
 		return
 	}
-	for _, j := range g.net.Inputs.Groups[player] {
+	for _, j := range g.config.Inputs.Groups[player] {
 		mask[j] = g.row.Observed[j]
 	}
 }
@@ -74,8 +76,8 @@ func (g *RowGame) Present() []int {
 	var present []int
 	for player := range g.Players() {
 		columns := []int{player}
-		if g.net.Inputs.Groups != nil {
-			columns = g.net.Inputs.Groups[player]
+		if g.config.Inputs.Groups != nil {
+			columns = g.config.Inputs.Groups[player]
 		}
 		if slices.ContainsFunc(columns, func(j int) bool { return g.row.Observed[j] != 0 }) {
 			present = append(present, player)

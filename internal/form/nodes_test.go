@@ -1,4 +1,4 @@
-package network
+package form
 
 import (
 	"errors"

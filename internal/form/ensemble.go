@@ -1,0 +1,183 @@
+package form
+
+import (
+	"context"
+	"math"
+
+	"github.com/psi-shapley/psi/internal/encode"
+)
+
+// Member is one network of an ensemble: trained weights and the number of quadrature
+// nodes that its attributions need.
+type Member struct {
+	Weights map[string][]float32
+	Nodes   int
+}
+
+// Ensemble is the mean of networks of one shape. The Shapley values of a mean of games
+// are the mean of their Shapley values, so an ensemble of exact heads is exact too. σ_d² is
+// the mean of the members'; how far their f_d lie apart, which more rows would lessen, is
+// kept apart from it.
+type Ensemble struct {
+	config  Config
+	members []Evaluator
+	noise   []float64 // σ_0² [C]
+}
+
+// NewEnsemble joins networks; evaluator prepares one of them for passes.
+func (c Config) NewEnsemble(members []Member, evaluator func(Member) (Evaluator, error)) (*Ensemble, error) {
+	e := &Ensemble{config: c, noise: make([]float64, c.Outputs)}
+	for _, m := range members {
+		prepared, err := evaluator(m)
+		if err != nil {
+			e.Close()
+			return nil, err
+		}
+		e.members = append(e.members, prepared)
+		for o, s := range NoiseStd(m.Weights) {
+			e.noise[o] += float64(s) * float64(s) / float64(len(members))
+		}
+	}
+	return e, nil
+}
+
+// NoiseVariance is σ_0² [C].
+func (e *Ensemble) NoiseVariance() []float64 { return e.noise }
+
+// Close frees the memory outside Go's heap.
+func (e *Ensemble) Close() {
+	for _, m := range e.members {
+		m.Close()
+	}
+}
+
+// Answer is what an ensemble says of rows, in standard deviations of the target or units of
+// scores.
+type Answer struct {
+	Explained
+	Variance []float64 // [rows, C] of the target about Value: σ_0² + Σ_d σ_d² + h², and that of the members' values
+	ModelStd []float32 // [rows, C, players] of the members' attributions; nil if there is one
+}
+
+// Slice is the answer of rows [from, to) of all, sharing its memory.
+func (a *Answer) Slice(from, to, all int) *Answer {
+	return &Answer{
+		Explained: Explained{
+			Value: share(a.Value, from, to, all), Attributions: share(a.Attributions, from, to, all),
+			Std: share(a.Std, from, to, all), HiddenVariance: share(a.HiddenVariance, from, to, all),
+		},
+		Variance: share(a.Variance, from, to, all), ModelStd: share(a.ModelStd, from, to, all),
+	}
+}
+
+// share is what belongs to rows [from, to) of a list that has equally much for all; nil of nil.
+func share[T any](list []T, from, to, all int) []T {
+	width := len(list) / all
+	return list[from*width : to*width : to*width]
+}
+
+// Pass evaluates rows: their values, and what else is wanted.
+func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answer, error) {
+	all := make([]*Explained, len(e.members))
+	for i, m := range e.members {
+		var err error
+		if all[i], err = m.Pass(ctx, b, want); err != nil {
+			return nil, err
+		}
+	}
+	a := &Answer{}
+	var ofValues, ofAttributions []float32
+	a.Value, ofValues = moments(all, func(x *Explained) []float32 { return x.Value })
+	if want&Attributions != 0 {
+		a.Attributions, ofAttributions = moments(all, func(x *Explained) []float32 { return x.Attributions })
+		if ofAttributions != nil {
+			a.ModelStd = ofAttributions
+			roots(a.ModelStd)
+		}
+	}
+	if want&Spread != 0 {
+		e.spread(a, all, ofValues)
+	}
+	return a, nil
+}
+
+// spread joins what the members say of σ and h².
+func (e *Ensemble) spread(a *Answer, all []*Explained, ofValues []float32) {
+	for _, x := range all {
+		for i, s := range x.Std {
+			x.Std[i] = s * s
+		}
+	}
+	a.Std, _ = moments(all, func(x *Explained) []float32 { return x.Std })
+	a.HiddenVariance, _ = moments(all, func(x *Explained) []float32 { return x.HiddenVariance })
+	a.Variance = make([]float64, len(a.Value))
+	d := len(a.Std) / max(1, len(a.Value))
+	for i := range a.Value {
+		v := e.noise[i%len(e.noise)] + float64(a.HiddenVariance[i])
+		for _, s := range a.Std[i*d : (i+1)*d] {
+			v += float64(s)
+		}
+		if ofValues != nil {
+			v += float64(ofValues[i])
+		}
+		a.Variance[i] = v
+	}
+	roots(a.Std)
+}
+
+// Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
+func (e *Ensemble) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
+	return e.mean(func(m Evaluator) ([]float32, error) { return m.Coalitions(ctx, b, masks, per) })
+}
+
+// Interactions are the pairwise Shapley interaction indices [rows, C, D, D].
+func (e *Ensemble) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
+	return e.mean(func(m Evaluator) ([]float32, error) { return m.Interactions(ctx, b) })
+}
+
+// mean of what the members answer.
+func (e *Ensemble) mean(of func(Evaluator) ([]float32, error)) ([]float32, error) {
+	all := make([][]float32, len(e.members))
+	for i, m := range e.members {
+		var err error
+		if all[i], err = of(m); err != nil {
+			return nil, err
+		}
+	}
+	mean, _ := moments(all, func(list []float32) []float32 { return list })
+	return mean, nil
+}
+
+// RowGame is the game of row i of b.
+func (e *Ensemble) RowGame(b *encode.Batch, i int) *RowGame {
+	return e.config.RowGame(e, b, i)
+}
+
+// roots takes the square root of each element.
+func roots(v []float32) {
+	for i := range v {
+		v[i] = float32(math.Sqrt(float64(v[i])))
+	}
+}
+
+// moments are the mean and the variance of lists, element by element. One list has no
+// variance.
+func moments[T any](all []T, list func(T) []float32) (mean, variance []float32) {
+	if len(all) == 1 {
+		return list(all[0]), nil
+	}
+	n := float64(len(all))
+	mean, variance = make([]float32, len(list(all[0]))), make([]float32, len(list(all[0])))
+	for i := range mean {
+		var sum, squares float64
+		for _, x := range all {
+			sum += float64(list(x)[i])
+		}
+		m := sum / n
+		for _, x := range all {
+			squares += (float64(list(x)[i]) - m) * (float64(list(x)[i]) - m)
+		}
+		mean[i], variance[i] = float32(m), float32(squares/(n-1))
+	}
+	return mean, variance
+}

@@ -1,0 +1,58 @@
+package form
+
+import "math"
+
+// ContextWidth is the width of MENN₂, which lifts what the σ network sees beside z_d.
+const ContextWidth = 8
+
+// softplus⁻¹ of the first guesses of σ_0 and σ_d, in units of noise_scale: all noise is
+// σ_0's until a column shows that it varies with it.
+const (
+	sigma0Start = 0.54 // softplus: 1
+	sigmaStart  = -3   // softplus: 0.05
+)
+
+func sigmaWeights(c Config) []Weight {
+	d, z, s := c.Inputs.Columns(), c.Embedding, c.SigmaWidth
+	ws := []Weight{
+		{"sigma_in", []int{d, z, s}, Sigma, uniform(perRoot(z))},
+		{"sigma_in_bias", []int{d, 1, s}, Sigma, uniform(perRoot(z))},
+		{"sigma_context", []int{d, c.Outputs, ContextWidth}, Sigma, uniform(1)},
+		{"sigma_context_bias", []int{d, 1, ContextWidth}, Sigma, uniform(1)},
+		{"sigma_lifted", []int{d, ContextWidth, s}, Sigma, uniform(perRoot(ContextWidth))},
+		{"sigma_out", []int{d, s, c.Outputs}, Sigma, uniform(perRoot(s))},
+		{"sigma_out_bias", []int{d, 1, c.Outputs}, Sigma, constant(sigmaStart)},
+		// The unit of σ: about the error of the mean, so that the networks above start
+		// near the answer. Set once, not trained.
+		{NoiseScale, []int{c.Outputs}, Fixed, constant(1)},
+		// How much larger the squared errors of new rows are than those of training
+		// rows, from which σ is learned. Set once, not trained.
+		{NoiseGrowth, []int{c.Outputs}, Fixed, constant(1)},
+	}
+	if !c.Classes {
+		ws = append(ws, Weight{"sigma0", []int{c.Outputs}, Sigma, constant(sigma0Start)})
+	}
+	return ws
+}
+
+// Names of the weights that are set on the host.
+const (
+	NoiseScale  = "noise_scale"
+	NoiseGrowth = "noise_growth"
+)
+
+// SetNoise puts the mean squared errors of validation and of training rows into weights on
+// the host: the unit of σ, and how much more new rows err.
+func SetNoise(weights map[string][]float32, validation, training float64) {
+	weights[NoiseScale][0] = float32(math.Sqrt(max(validation, 1e-12)))
+	weights[NoiseGrowth][0] = float32(max(1, validation/max(training, 1e-12)))
+}
+
+// NoiseStd is σ_0 [C] of weights on the host; 0 for classes.
+func NoiseStd(weights map[string][]float32) []float32 {
+	s := make([]float32, len(weights[NoiseScale]))
+	for i, v := range weights["sigma0"] {
+		s[i] = float32(math.Log1p(math.Exp(float64(v)))) * weights[NoiseScale][i]
+	}
+	return s
+}

@@ -1,0 +1,84 @@
+package kernel
+
+import "math"
+
+// cellCache keeps the records of a column's cells during a call. Records are the same bits whether they were kept or computed
+// anew, so the cache only saves time.
+type cellCache struct {
+	records []float32 // [capacity, record]
+	used    int       // records that are there
+
+	slots      []slot // a hash table, open addressing; nil if nothing is kept from one tile to the next
+	seen, hits int    // since the cache was last emptied
+}
+
+// slot is a place of the hash table.
+type slot struct {
+	key uint64
+	at  int // 1 + place among the records; 0 is free
+}
+
+// cacheBytes bounds the caches of a call.
+const cacheBytes = 4 << 20
+
+// newCaches makes caches for the columns whose cells have to be computed. Fewer rows need less.
+func newCaches(n *Net, rows, tile int) []cellCache {
+	computed := 0
+	for i := range n.columns {
+		if n.columns[i].table == nil {
+			computed++
+		}
+	}
+	caches := make([]cellCache, len(n.columns))
+	capacity := min(rows, cacheBytes/max(1, 4*computed*n.record())/tile*tile)
+	for i := range caches {
+		c := &n.columns[i]
+		switch {
+		case c.table != nil:
+		case capacity < 2*tile || c.number != nil && c.number.cycles != nil:
+			caches[i].records = floats(tile * n.record())
+		default:
+			caches[i].records = floats(capacity * n.record())
+			caches[i].slots = make([]slot, 1<<int(math.Ceil(math.Log2(float64(2*capacity)))))
+		}
+	}
+	return caches
+}
+
+// begin makes room for a tile.
+func (c *cellCache) begin(tile, record int) {
+	if c.slots != nil && c.used+tile <= len(c.records)/record {
+		return
+	}
+	if c.seen > 0 && 4*c.hits < c.seen {
+		c.slots = nil // cells hardly repeat: looking them up costs more than it saves
+	}
+	c.used, c.seen, c.hits = 0, 0, 0
+	clear(c.slots)
+}
+
+// find is the place of a cell's record, and whether it is there already or is still to be computed.
+func (c *cellCache) find(key uint64) (at int, there bool) {
+	if c.slots == nil {
+		c.used++
+		return c.used - 1, false
+	}
+	c.seen++
+	mask := uint64(len(c.slots) - 1)
+	for i := key * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		s := &c.slots[i&mask]
+		if s.at == 0 {
+			c.used++
+			*s = slot{key, c.used}
+			return c.used - 1, false
+		}
+		if s.key == key {
+			c.hits++
+			return s.at - 1, true
+		}
+	}
+}
+
+func numberKey(position, value float32) uint64 {
+	return uint64(math.Float32bits(position))<<32 | uint64(math.Float32bits(value))
+}

@@ -1,0 +1,144 @@
+package kernel
+
+import (
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
+)
+
+// column is the network of one column: from a cell to its record.
+type column struct {
+	width  int       // of the embedding, padded
+	number *number   // first layer of a number; nil of a category
+	levels []float32 // [rows, width] first layer of a category's levels
+	first  int32     // row of the embedding table that is its first level
+
+	layers []layer   // hidden layers
+	mix    layer     // the last, linear one, to the record
+	absent []float32 // [channels] c
+
+	table []float32 // [rows, record] records of all levels; nil if there are too many
+}
+
+// number is the first layer of a number x at a position p among the bins:
+//
+//	bias + Σ_i bin_i clip(p − i, 0, 1) + waves or slope of x + cycles of a time
+//
+// before its activation. All bins below p are full, so their sum is a table.
+type number struct {
+	bins  int
+	below []float32 // [bins + 1, width] bias and the sum of the bins below
+	bin   []float32 // [bins, width]
+
+	slope     []float32 // [width]; nil with waves
+	frequency []float32 // [frequencies, padded]; nil without waves
+	periodic  []float32 // [2 · padded frequencies, width]
+	cycles    []float32 // [encode.CyclicParts, width] of a time
+	gap       []float32 // [width] in place of all that, where a missing cell is a level
+}
+
+// steepest is where the straight line through a number ends, in standard deviations.
+const steepest = 4
+
+func newNumber(c form.Config, w source, d, width int) *number {
+	in := c.Inputs
+	x := &number{bins: in.Bins, bin: w.matrix("bins", d, in.Bins, c.Embedding, width), below: floats((in.Bins + 1) * width)}
+	sum := make([]float64, width)
+	for j, v := range w.matrix("bins_bias", d, 1, c.Embedding, width) {
+		sum[j] = float64(v)
+	}
+	for i := range in.Bins + 1 {
+		for j, v := range sum {
+			x.below[i*width+j] = float32(v)
+			if i < in.Bins {
+				sum[j] += float64(x.bin[i*width+j])
+			}
+		}
+	}
+	if f := c.Frequencies; f > 0 {
+		x.frequency = w.matrix("frequency", d, 1, f, padded(f))
+		x.periodic = floats(2 * padded(f) * width)
+		both := w.matrix("periodic", d, 2*f, c.Embedding, width)
+		copy(x.periodic, both[:f*width])
+		copy(x.periodic[padded(f)*width:], both[f*width:])
+	} else {
+		x.slope = w.matrix("slope", d, 1, c.Embedding, width)
+	}
+	if k := d - (in.Numeric - in.Times); k >= 0 {
+		x.cycles = w.matrix("cycles", k, encode.CyclicParts, c.Embedding, width)
+	}
+	if in.Gaps {
+		x.gap = w.matrix("gap", d, 1, c.Embedding, width)
+	}
+	return x
+}
+
+// embed writes the first layer of cells, before its activation, to rows of z. The cells are pairs of position and value; those of
+// a time have cyclic parts too.
+func (x *number) embed(o *ops, s *scratch, z []float32, cells [][2]float32, cycles []float32) {
+	width := len(x.bin) / x.bins
+	for i, cell := range cells {
+		row := z[i*width:][:width]
+		position, value := cell[0], cell[1]
+		bin := min(max(int(position), 0), x.bins-1)
+		copy(row, x.below[bin*width:])
+		o.addScaled(row, min(max(position-float32(bin), 0), 1), x.bin[bin*width:][:width])
+		if x.slope != nil {
+			o.addScaled(row, min(max(value, -steepest), steepest), x.slope)
+		} else {
+			o.waves(s.waves[i*2*len(x.frequency):], value, x.frequency)
+		}
+	}
+	if x.slope == nil {
+		o.gemm(&product{
+			y: z, yStride: width, start: z, startStride: width, rows: len(cells), out: width,
+			x: s.waves, xStride: 2 * len(x.frequency), in: 2 * len(x.frequency), w: x.periodic, wStride: width,
+		})
+	}
+	if x.cycles != nil {
+		o.gemm(&product{
+			y: z, yStride: width, start: z, startStride: width, rows: len(cells), out: width,
+			x: cycles, xStride: encode.CyclicParts, in: encode.CyclicParts, w: x.cycles, wStride: width,
+		})
+	}
+	if x.gap == nil {
+		return
+	}
+	for i, cell := range cells {
+		if cell[0] < 0 {
+			copy(z[i*width:], x.gap)
+		}
+	}
+}
+
+// finish turns the first layer of cells, in rows of s.z, into their records, or as much of each as out says.
+func (c *column) finish(n *Net, s *scratch, cells int, records []float32, out int) {
+	n.ops.positive(s.z[:cells*c.width])
+	from, to := s.z, s.layer
+	for _, l := range c.layers {
+		n.ops.gemm(&product{
+			y: to, yStride: c.width, start: l.bias, rows: cells, out: c.width, positive: true,
+			x: from, xStride: c.width, in: l.in, w: l.weights, wStride: c.width,
+		})
+		from, to = to, from
+	}
+	n.ops.gemm(&product{
+		y: records, yStride: n.record(), start: c.mix.bias, rows: cells, out: out,
+		x: from, xStride: c.width, in: c.mix.in, w: c.mix.weights, wStride: n.record(),
+	})
+	n.ops.gains(records, n.record(), cells, c.absent)
+}
+
+// tableBytes is how much the records of a category may take to be computed beforehand.
+const tableBytes = 1 << 20
+
+// tabulate computes the records of all levels, unless they are too many.
+func (c *column) tabulate(n *Net) {
+	rows := len(c.levels) / c.width
+	if c.number != nil || 4*rows*n.record() > tableBytes {
+		return
+	}
+	c.table = floats(rows * n.record())
+	s := &scratch{z: floats(rows * c.width), layer: floats(rows * c.width)}
+	copy(s.z, c.levels)
+	c.finish(n, s, rows, c.table, n.record())
+}

@@ -1,0 +1,76 @@
+package kernel_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
+	"github.com/psi-shapley/psi/internal/kernel"
+	"github.com/psi-shapley/psi/internal/network"
+)
+
+// cases are networks that have everything a product form can have.
+func cases() map[string]form.Config {
+	small := form.Config{
+		Inputs: form.Inputs{Numeric: 5, Times: 2, Bins: 5, Gaps: true, Levels: []int{3, 40}}, Outputs: 1, Head: form.Exact, Form: form.Product,
+		Frequencies: 3, Embedding: 9, Hidden: 1, Channels: 20, SigmaWidth: 5, HiddenWidth: 7,
+	}
+	all := map[string]form.Config{"small": small}
+	add := func(name string, change func(c *form.Config)) {
+		c := small
+		change(&c)
+		all[name] = c
+	}
+	add("no hidden layer, no waves", func(c *form.Config) { c.Hidden, c.Frequencies = 0, 0 })
+	add("three hidden layers", func(c *form.Config) { c.Hidden = 3 })
+	add("classes", func(c *form.Config) { c.Outputs, c.Classes = 7, true })
+	add("numbers only", func(c *form.Config) { c.Inputs.Levels, c.Inputs.Gaps = nil, false })
+	add("categories only", func(c *form.Config) { c.Inputs = form.Inputs{Levels: []int{2, 3, 4, 5}} })
+	add("one column", func(c *form.Config) { c.Inputs = form.Inputs{Numeric: 1, Bins: 3} })
+	add("groups", func(c *form.Config) { c.Inputs.Groups = [][]int{{3}, {0, 4, 6}, {5, 1}, {2}} })
+	add("default", func(c *form.Config) {
+		*c = form.Default(form.Inputs{Numeric: 8, Bins: 128}, form.Exact, form.Size{Rows: 20_000, Columns: 8})
+	})
+	add("many columns", func(c *form.Config) { c.Inputs.Numeric = 60 })
+	return all
+}
+
+// Everything the kernel says of random networks and rows with gaps is what the engine's graph says.
+func TestAgreesWithTheEngine(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	b, _, err := engine.Open("auto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range cases() {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			weights := formtest.Weights(rng, c)
+			nodes := form.ExactNodes(c.Inputs.Players())
+			rows := formtest.Rows(rng, c.Inputs, 70, .2)
+			n, err := kernel.New(c, weights, nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			graph, err := network.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			params := graph.NewParams()
+			if err := params.Put("", weights); err != nil {
+				t.Fatal(err)
+			}
+			oracle := graph.NewEvaluator(b, params, "", engine.Final, nodes)
+			defer oracle.Close()
+			got, want := answers(t, n, c, rows), answers(t, oracle, c, rows)
+			for what := range want {
+				if far := relativeError(got[what], want[what]); !(far < 1e-5) {
+					t.Errorf("%s differs by %.1e", what, far)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package kernel
+
+import (
+	"github.com/psi-shapley/psi/internal/form"
+)
+
+// spread is the networks of σ_d: for a column with embedding z and the value v of the row,
+//
+//	σ_d = R_d · unit · softplus(out·relu(in·z + lifted·relu(context·v + b) + b') + b”).
+//
+// in·z + b' is part of a cell's record.
+type spread struct {
+	columns []spreadColumn
+	bias    []float32 // [outputs, columns] of the last layer
+	unit    []float32 // [outputs]
+}
+
+type spreadColumn struct {
+	context layer       // outputs → context
+	lifted  []float32   // [context, sigma]
+	out     [][]float32 // [outputs][sigma]
+}
+
+func newSpread(c form.Config, w source) spread {
+	columns, sigma := c.Inputs.Columns(), padded(c.SigmaWidth)
+	s := spread{bias: make([]float32, c.Outputs*columns), unit: w.of("noise_scale")}
+	for d := range columns {
+		col := spreadColumn{
+			context: layer{
+				weights: w.matrix("sigma_context", d, c.Outputs, form.ContextWidth, padded(form.ContextWidth)),
+				bias:    w.matrix("sigma_context_bias", d, 1, form.ContextWidth, padded(form.ContextWidth)), in: c.Outputs,
+			},
+			lifted: w.matrix("sigma_lifted", d, form.ContextWidth, c.SigmaWidth, sigma),
+		}
+		for o := range c.Outputs {
+			column := floats(sigma)
+			for i := range c.SigmaWidth {
+				column[i] = w.of("sigma_out")[(d*c.SigmaWidth+i)*c.Outputs+o]
+			}
+			col.out = append(col.out, column)
+			s.bias[o*columns+d] = w.of("sigma_out_bias")[d*c.Outputs+o]
+		}
+		s.columns = append(s.columns, col)
+	}
+	return s
+}
+
+// std writes σ_d of the rows of a tile, whose values are given, to s.std [rows, outputs, columns].
+func (n *Net) std(s *scratch, values []float32, rows int) {
+	columns := len(n.columns)
+	std := s.std[:rows*n.outputs*columns]
+	for d := range n.spread.columns {
+		c := &n.spread.columns[d]
+		n.ops.gemm(&product{
+			y: s.lift, yStride: c.context.width(), start: c.context.bias, rows: rows, out: c.context.width(), positive: true,
+			x: values, xStride: n.outputs, in: n.outputs, w: c.context.weights, wStride: c.context.width(),
+		})
+		for r := range rows {
+			copy(s.inner[r*n.sigma:], s.at[r*columns+d][n.channels:][:n.sigma])
+		}
+		n.ops.gemm(&product{
+			y: s.inner, yStride: n.sigma, start: s.inner, startStride: n.sigma, rows: rows, out: n.sigma, positive: true,
+			x: s.lift, xStride: c.context.width(), in: form.ContextWidth, w: c.lifted, wStride: n.sigma,
+		})
+		for o, w := range c.out {
+			n.ops.dots(std[o*columns+d:], n.outputs*columns, s.inner, rows, w)
+		}
+	}
+	for i := range std {
+		std[i] += n.spread.bias[i%len(n.spread.bias)]
+	}
+	n.ops.softplus(s.std[:padded(len(std))])
+}
+
+// hide is the network of h, the spread due to what is absent. It reads a linear mix of the cells, which is the sum of a part of
+// their records.
+type hide struct {
+	rest  []float32 // [hidden] of all columns absent
+	inner layer     // hidden → hidden
+	out   [][]float32
+	bias  []float32 // [outputs]
+}
+
+func newHide(c form.Config, w source) hide {
+	width := padded(c.HiddenWidth)
+	h := hide{
+		rest:  w.matrix("hidden_mix_bias", 0, 1, c.HiddenWidth, width),
+		inner: layer{weights: w.matrix("hidden_layer", 0, c.HiddenWidth, c.HiddenWidth, width), bias: w.matrix("hidden_layer_bias", 0, 1, c.HiddenWidth, width), in: c.HiddenWidth},
+		bias:  w.of("hidden_out_bias"),
+	}
+	for d := range c.Inputs.Columns() {
+		for j, v := range w.of("hidden_absent")[d*c.HiddenWidth:][:c.HiddenWidth] {
+			h.rest[j] += v
+		}
+	}
+	for o := range c.Outputs {
+		column := floats(width)
+		for i := range c.HiddenWidth {
+			column[i] = w.of("hidden_out")[i*c.Outputs+o]
+		}
+		h.out = append(h.out, column)
+	}
+	return h
+}
+
+// hiddenVariance writes h² of one row [outputs], some of whose cells are absent.
+func (n *Net) hiddenVariance(s *scratch, cells [][]float32, variance []float32) {
+	x, y := s.mixed, s.mixed[n.hidden:]
+	copy(x, n.hide.rest)
+	for _, record := range cells {
+		n.ops.addScaled(x[:n.hidden], 1, record[n.channels+n.sigma:])
+	}
+	n.ops.silu(x[:n.hidden])
+	n.ops.gemm(&product{
+		y: y, yStride: n.hidden, start: n.hide.inner.bias, rows: 1, out: n.hidden,
+		x: x, xStride: n.hidden, in: n.hide.inner.in, w: n.hide.inner.weights, wStride: n.hidden,
+	})
+	n.ops.silu(y[:n.hidden])
+	for o, w := range n.hide.out {
+		n.ops.dots(s.outs[o:], 1, y, 1, w)
+		s.outs[o] += n.hide.bias[o]
+	}
+	n.ops.softplus(s.outs)
+	copy(variance, s.outs[:n.outputs])
+}
