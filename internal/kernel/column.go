@@ -74,7 +74,7 @@ func newNumber(c form.Config, w source, d, width int) *number {
 
 // embed writes the first layer of cells, before its activation, to rows of z. The cells are pairs of position and value; those of
 // a time have cyclic parts too.
-func (x *number) embed(o *ops, s *scratch, z []float32, cells [][2]float32, cycles []float32) {
+func (x *number) embed(o instructions, s *scratch, z []float32, cells [][2]float32, cycles []float32) {
 	width := len(x.bin) / x.bins
 	for i, cell := range cells {
 		row := z[i*width:][:width]

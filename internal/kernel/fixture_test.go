@@ -9,7 +9,7 @@ import (
 )
 
 // answers is everything an evaluator says of rows.
-func answers(t testing.TB, e form.Evaluator, c form.Config, rows *encode.Batch) map[string][]float32 {
+func answers(t testing.TB, e form.Evaluator, rows *encode.Batch) map[string][]float32 {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()

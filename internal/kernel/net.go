@@ -10,14 +10,14 @@ import (
 
 // Net is a network of the product form with its weights. It is immutable, and so safe for concurrent use.
 type Net struct {
-	ops     *ops
+	ops     instructions
 	columns []column
 	outputs int
 	players []player
 	factors [][]float32 // [players, made even][channels] 1 + c of the players
 
 	channels, sigma, hidden int // widths of the parts of a record, padded
-	rule                    []node
+	rule                    rule
 
 	base    [][]float32 // [columns][channels] 1 + c
 	rest    []float32   // [channels] Π_d base_d
@@ -46,8 +46,17 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 	if c.Head != form.Exact || c.Form != form.Product {
 		return nil, fmt.Errorf("kernel: the %s head has no product form", c.Head)
 	}
+	o, err := best()
+	if err != nil {
+		return nil, err
+	}
+	return newNet(c, weights, nodes, o), nil
+}
+
+// newNet is New with loops of choice.
+func newNet(c form.Config, weights map[string][]float32, nodes int, o instructions) *Net {
 	n := &Net{
-		ops: best(), outputs: c.Outputs, rule: rule(nodes),
+		ops: o, outputs: c.Outputs, rule: newRule(nodes),
 		channels: padded(c.Channels), sigma: padded(c.SigmaWidth), hidden: padded(c.HiddenWidth),
 	}
 	w := source{weights}
@@ -60,7 +69,7 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 		n.columns[i].tabulate(n)
 	}
 	n.layOutPlayers(c.Inputs.Groups)
-	return n, nil
+	return n
 }
 
 // player is a column, or a group of them that comes and goes as one.
@@ -219,12 +228,24 @@ func ones(n int) []float32 {
 	return v
 }
 
-// rule is the Gauss–Legendre rule of so many nodes on [0, 1].
-func rule(nodes int) []node {
-	list := make([]node, nodes)
+// newRule is the Gauss–Legendre rule of some nodes. A single node gets a second one without weight: nodes are done together in twos,
+// threes and fours.
+func newRule(nodes int) rule {
+	r := rule{nodes: make([]node, max(2, nodes))}
 	t, weights := form.GaussLegendre(nodes)
-	for q := range list {
-		list[q] = node{float32(t[q]), float32(weights[q])}
+	for q := range t {
+		r.nodes[q] = node{float32(t[q]), float32(weights[q])}
 	}
-	return list
+	left := len(r.nodes)
+	for ; left > 5 || left == 4; left -= 4 {
+		r.blocks = append(r.blocks, 4)
+	}
+	switch left {
+	case 5:
+		r.blocks = append(r.blocks, 3, 2)
+	case 3, 2:
+		r.blocks = append(r.blocks, byte(left))
+	}
+	r.blocks = append(r.blocks, 0)
+	return r
 }

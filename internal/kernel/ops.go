@@ -2,41 +2,22 @@ package kernel
 
 import "math"
 
-// ops are the inner loops of a pass. The portable ones below are their definition; those for vector instructions compute the same
-// up to rounding and are tested against them.
+// The inner loops of a pass. The portable ones below are their definition; those of vector instructions compute the same up to
+// rounding and are tested against them.
 //
 // Lengths of vectors are multiples of [lanes]. Whatever the shape of a batch, an element is computed by the same operations in the
 // same order, so a row's numbers do not depend on its neighbours.
-type ops struct {
-	name string
 
-	// gemm is a small matrix product: y = start + x·w for rows of x, or its positive part.
-	gemm func(g *product)
+// instructions is a set of instructions that the loops are written in.
+type instructions int
 
-	// dots is y[r·stride] = Σ_i x[r, i] w[i] for the rows of x, each as long as w.
-	dots func(y []float32, stride int, x []float32, rows int, w []float32)
+const (
+	portable instructions = iota
+	avx2
+	avx512
+)
 
-	// addScaled is y += a·x.
-	addScaled func(y []float32, a float32, x []float32)
-
-	// waves is y = sin(2π t), cos(2π t) for t = x·frequency: first all sines, then all cosines.
-	waves func(y []float32, x float32, frequency []float32)
-
-	// gains is y = tanh(y) − absent for the first len(absent) elements of rows that are stride apart.
-	gains func(y []float32, stride, rows int, absent []float32)
-
-	// positive is y = max(y, 0).
-	positive func(y []float32)
-
-	// softplus is y = log(1 + eʸ), silu is y = y / (1 + e⁻ʸ).
-	softplus, silu func(y []float32)
-
-	// value is y_k = Π_j (base_jk + gain_jk) − rest_k.
-	value func(y []float32, base, gain [][]float32, rest []float32)
-
-	// shares are the attributions of each channel; see shares.
-	shares func(y []float32, base, gain [][]float32, rule []node, scratch []float32)
-}
+func (i instructions) String() string { return [...]string{"portable", "avx2", "avx512"}[i] }
 
 // lanes is what all lengths of vectors are a multiple of: the floats of the longest vector register.
 const lanes = 16
@@ -53,10 +34,18 @@ type product struct {
 // node is a node of the quadrature on [0, 1] and its weight.
 type node struct{ t, weight float32 }
 
-func portable() *ops {
-	return &ops{
-		name: "portable", gemm: (*product).compute, dots: dots, addScaled: addScaled, waves: waves, gains: gains,
-		positive: positive, softplus: softplus, silu: silu, value: value, shares: shares,
+// rule is a quadrature rule on [0, 1].
+type rule struct {
+	nodes  []node
+	blocks []byte // how many nodes are done together; 0 is the end
+}
+
+// gemm computes a matrix product.
+func (i instructions) gemm(g *product) {
+	if i == portable {
+		g.compute()
+	} else {
+		i.vectorGemm(g)
 	}
 }
 
@@ -73,6 +62,15 @@ func (g *product) compute() {
 	}
 }
 
+// dots is y[r·stride] = Σ_i x[r, i] w[i] for the rows of x, each as long as w.
+func (i instructions) dots(y []float32, stride int, x []float32, rows int, w []float32) {
+	if i == portable {
+		dots(y, stride, x, rows, w)
+	} else {
+		i.vectorDots(y, stride, x, rows, w)
+	}
+}
+
 func dots(y []float32, stride int, x []float32, rows int, w []float32) {
 	for r := range rows {
 		var even, odd float32 // two sums, so that an addition need not wait for the one before
@@ -85,9 +83,27 @@ func dots(y []float32, stride int, x []float32, rows int, w []float32) {
 	}
 }
 
+// addScaled is y += a·x.
+func (i instructions) addScaled(y []float32, a float32, x []float32) {
+	if i == portable {
+		addScaled(y, a, x)
+	} else {
+		i.vectorAddScaled(y, a, x)
+	}
+}
+
 func addScaled(y []float32, a float32, x []float32) {
 	for i, v := range x[:len(y)] {
 		y[i] += a * v
+	}
+}
+
+// waves is y = sin(2πt), cos(2πt) for t = x·frequency: first all sines, then all cosines.
+func (i instructions) waves(y []float32, x float32, frequency []float32) {
+	if i == portable {
+		waves(y, x, frequency)
+	} else {
+		i.vectorWaves(y, x, frequency)
 	}
 }
 
@@ -97,6 +113,15 @@ func waves(y []float32, x float32, frequency []float32) {
 		turns := float64(x * f)
 		sin, cos := math.Sincos(2 * math.Pi * (turns - math.Round(turns)))
 		y[i], cosines[i] = float32(sin), float32(cos)
+	}
+}
+
+// gains is y = tanh(y) − absent for the first elements of rows that are stride apart.
+func (i instructions) gains(y []float32, stride, rows int, absent []float32) {
+	if i == portable {
+		gains(y, stride, rows, absent)
+	} else {
+		i.vectorGains(y, stride, rows, absent)
 	}
 }
 
@@ -118,9 +143,27 @@ func tanh(x float32) float32 {
 	return x * p / d
 }
 
+// positive is y = max(y, 0).
+func (i instructions) positive(y []float32) {
+	if i == portable {
+		positive(y)
+	} else {
+		i.vectorPositive(y)
+	}
+}
+
 func positive(y []float32) {
 	for i, v := range y {
 		y[i] = max(v, 0)
+	}
+}
+
+// softplus is y = log(1 + eʸ).
+func (i instructions) softplus(y []float32) {
+	if i == portable {
+		softplus(y)
+	} else {
+		i.vectorSoftplus(y)
 	}
 }
 
@@ -130,9 +173,27 @@ func softplus(y []float32) {
 	}
 }
 
+// silu is y = y / (1 + e⁻ʸ).
+func (i instructions) silu(y []float32) {
+	if i == portable {
+		silu(y)
+	} else {
+		i.vectorSilu(y)
+	}
+}
+
 func silu(y []float32) {
 	for i, x := range y {
 		y[i] = x / (1 + float32(math.Exp(-float64(x))))
+	}
+}
+
+// value is y_k = Π_j (base_jk + gain_jk) − rest_k.
+func (i instructions) value(y []float32, base, gain [][]float32, rest []float32) {
+	if i == portable {
+		value(y, base, gain, rest)
+	} else {
+		i.vectorValue(y, base, gain, rest)
 	}
 }
 
@@ -146,7 +207,7 @@ func value(y []float32, base, gain [][]float32, rest []float32) {
 	}
 }
 
-// shares is, for every player j and channel k,
+// shares are the attributions of each channel: for every player j and channel k,
 //
 //	y_jk = gain_jk ∫₀¹ Π_{i≠j} (base_ik + t gain_ik) dt.
 //
@@ -159,12 +220,20 @@ func value(y []float32, base, gain [][]float32, rest []float32) {
 // times those of the factors behind, so nothing is divided.
 //
 // The scratch has room for polyFloats of each factor.
-func shares(y []float32, base, gain [][]float32, rule []node, scratch []float32) {
+func (i instructions) shares(y []float32, base, gain [][]float32, by rule, scratch []float32) {
+	if i == portable {
+		shares(y, base, gain, by.nodes, scratch)
+	} else {
+		i.vectorShares(y, base, gain, by, scratch)
+	}
+}
+
+func shares(y []float32, base, gain [][]float32, nodes []node, scratch []float32) {
 	factors, channels := len(gain)/2, len(y)/len(gain)
 	before, of, m0, m1 := scratch[:factors], scratch[factors:2*factors], scratch[2*factors:3*factors], scratch[3*factors:4*factors]
 	for k := range channels {
 		clear(scratch[2*factors : 4*factors])
-		for _, q := range rule {
+		for _, q := range nodes {
 			p := q.weight
 			for f := range factors {
 				a, r, b, s := base[2*f][k], gain[2*f][k], base[2*f+1][k], gain[2*f+1][k]

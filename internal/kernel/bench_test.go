@@ -1,0 +1,70 @@
+package kernel_test
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/form/formtest"
+	"github.com/psi-shapley/psi/internal/kernel"
+)
+
+// tables are of the shapes of known ones. Of adult's numbers most values come many times; california's are all different.
+func tables() map[string]form.Config {
+	adult := form.Default(form.Inputs{Numeric: 5, Bins: 128, Levels: []int{9, 8, 16, 7, 6, 3, 43}}, form.Exact, form.Size{Rows: 48_000, Columns: 12, Classes: true})
+	adult.Classes = true
+	return map[string]form.Config{
+		"adult":      adult,
+		"california": form.Default(form.Inputs{Numeric: 8, Bins: 128}, form.Exact, form.Size{Rows: 20_000, Columns: 8}),
+		"100":        form.Default(form.Inputs{Numeric: 100}, form.Exact, form.Size{Rows: 20_000, Columns: 100}),
+		"1000":       form.Default(form.Inputs{Numeric: 1000}, form.Exact, form.Size{Rows: 20_000, Columns: 1000}),
+	}
+}
+
+// repeat lets the numbers of rows come again and again.
+func repeat(b *encode.Batch, values int) {
+	for i := range b.Rows {
+		for d := range b.Numeric {
+			copy(b.Numbers[(i*b.Numeric+d)*2:][:2], b.Numbers[(i*7%values*b.Numeric+d)*2:][:2])
+		}
+	}
+}
+
+func BenchmarkPass(b *testing.B) {
+	for _, name := range []string{"adult", "california", "100", "1000"} {
+		c := tables()[name]
+		rng := rand.New(rand.NewPCG(1, 1))
+		n, err := kernel.New(c, formtest.Weights(rng, c), 4)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows := formtest.Rows(rng, c.Inputs, 2048, 0)
+		if name == "adult" {
+			repeat(rows, 70)
+		}
+		for what, want := range map[string]form.Want{"values": 0, "predict": form.Spread, "explain": form.Everything} {
+			b.Run(name+"/"+what, func(b *testing.B) {
+				start := cpuTime(b)
+				for b.Loop() {
+					if _, err := n.Pass(b.Context(), rows, want); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N*rows.Rows), "cpu-ns/row")
+			})
+		}
+	}
+}
+
+// cpuTime is the CPU time of the process so far: on a busy machine it tells more than the clock.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
