@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
 
 // cellCache keeps the records of a column's cells during a call. Records are the same bits whether they were kept or computed
 // anew, so the cache only saves time.
@@ -36,9 +40,9 @@ func newCaches(n *Net, rows, tile int) []cellCache {
 		switch {
 		case c.table != nil:
 		case capacity < 2*tile || c.number != nil && c.number.cycles != nil:
-			caches[i].records = floats(tile * n.record())
+			caches[i].records = vector.Floats(tile * n.record())
 		default:
-			caches[i].records = floats(capacity * n.record())
+			caches[i].records = vector.Floats(capacity * n.record())
 			caches[i].slots = make([]slot, 1<<int(math.Ceil(math.Log2(float64(2*capacity)))))
 		}
 	}

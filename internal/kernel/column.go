@@ -3,6 +3,7 @@ package kernel
 import (
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
 // column is the network of one column: from a cell to its record.
@@ -41,7 +42,7 @@ const steepest = 4
 
 func newNumber(c form.Config, w source, d, width int) *number {
 	in := c.Inputs
-	x := &number{bins: in.Bins, bin: w.matrix("bins", d, in.Bins, c.Embedding, width), below: floats((in.Bins + 1) * width)}
+	x := &number{bins: in.Bins, bin: w.matrix("bins", d, in.Bins, c.Embedding, width), below: vector.Floats((in.Bins + 1) * width)}
 	sum := make([]float64, width)
 	for j, v := range w.matrix("bins_bias", d, 1, c.Embedding, width) {
 		sum[j] = float64(v)
@@ -55,11 +56,11 @@ func newNumber(c form.Config, w source, d, width int) *number {
 		}
 	}
 	if f := c.Frequencies; f > 0 {
-		x.frequency = w.matrix("frequency", d, 1, f, padded(f))
-		x.periodic = floats(2 * padded(f) * width)
+		x.frequency = w.matrix("frequency", d, 1, f, vector.Padded(f))
+		x.periodic = vector.Floats(2 * vector.Padded(f) * width)
 		both := w.matrix("periodic", d, 2*f, c.Embedding, width)
 		copy(x.periodic, both[:f*width])
-		copy(x.periodic[padded(f)*width:], both[f*width:])
+		copy(x.periodic[vector.Padded(f)*width:], both[f*width:])
 	} else {
 		x.slope = w.matrix("slope", d, 1, c.Embedding, width)
 	}
@@ -74,30 +75,30 @@ func newNumber(c form.Config, w source, d, width int) *number {
 
 // embed writes the first layer of cells, before its activation, to rows of z. The cells are pairs of position and value; those of
 // a time have cyclic parts too.
-func (x *number) embed(o instructions, s *scratch, z []float32, cells [][2]float32, cycles []float32) {
+func (x *number) embed(o vector.Set, s *scratch, z []float32, cells [][2]float32, cycles []float32) {
 	width := len(x.bin) / x.bins
 	for i, cell := range cells {
 		row := z[i*width:][:width]
 		position, value := cell[0], cell[1]
 		bin := min(max(int(position), 0), x.bins-1)
 		copy(row, x.below[bin*width:])
-		o.addScaled(row, min(max(position-float32(bin), 0), 1), x.bin[bin*width:][:width])
+		o.AddScaled(row, min(max(position-float32(bin), 0), 1), x.bin[bin*width:][:width])
 		if x.slope != nil {
-			o.addScaled(row, min(max(value, -steepest), steepest), x.slope)
+			o.AddScaled(row, min(max(value, -steepest), steepest), x.slope)
 		} else {
-			o.waves(s.waves[i*2*len(x.frequency):], value, x.frequency)
+			o.Waves(s.waves[i*2*len(x.frequency):], value, x.frequency)
 		}
 	}
 	if x.slope == nil {
-		o.gemm(&product{
-			y: z, yStride: width, start: z, startStride: width, rows: len(cells), out: width,
-			x: s.waves, xStride: 2 * len(x.frequency), in: 2 * len(x.frequency), w: x.periodic, wStride: width,
+		o.MatMul(&vector.MatMul{
+			Y: z, YStride: width, Start: z, StartStride: width, Rows: len(cells), Out: width,
+			X: s.waves, XStride: 2 * len(x.frequency), In: 2 * len(x.frequency), W: x.periodic, WStride: width,
 		})
 	}
 	if x.cycles != nil {
-		o.gemm(&product{
-			y: z, yStride: width, start: z, startStride: width, rows: len(cells), out: width,
-			x: cycles, xStride: encode.CyclicParts, in: encode.CyclicParts, w: x.cycles, wStride: width,
+		o.MatMul(&vector.MatMul{
+			Y: z, YStride: width, Start: z, StartStride: width, Rows: len(cells), Out: width,
+			X: cycles, XStride: encode.CyclicParts, In: encode.CyclicParts, W: x.cycles, WStride: width,
 		})
 	}
 	if x.gap == nil {
@@ -112,20 +113,20 @@ func (x *number) embed(o instructions, s *scratch, z []float32, cells [][2]float
 
 // finish turns the first layer of cells, in rows of s.z, into their records, or as much of each as out says.
 func (c *column) finish(n *Net, s *scratch, cells int, records []float32, out int) {
-	n.ops.positive(s.z[:cells*c.width])
+	n.ops.Positive(s.z[:cells*c.width])
 	from, to := s.z, s.layer
 	for _, l := range c.layers {
-		n.ops.gemm(&product{
-			y: to, yStride: c.width, start: l.bias, rows: cells, out: c.width, positive: true,
-			x: from, xStride: c.width, in: l.in, w: l.weights, wStride: c.width,
+		n.ops.MatMul(&vector.MatMul{
+			Y: to, YStride: c.width, Start: l.bias, Rows: cells, Out: c.width, Positive: true,
+			X: from, XStride: c.width, In: l.in, W: l.weights, WStride: c.width,
 		})
 		from, to = to, from
 	}
-	n.ops.gemm(&product{
-		y: records, yStride: n.record(), start: c.mix.bias, rows: cells, out: out,
-		x: from, xStride: c.width, in: c.mix.in, w: c.mix.weights, wStride: n.record(),
+	n.ops.MatMul(&vector.MatMul{
+		Y: records, YStride: n.record(), Start: c.mix.bias, Rows: cells, Out: out,
+		X: from, XStride: c.width, In: c.mix.in, W: c.mix.weights, WStride: n.record(),
 	})
-	n.ops.gains(records, n.record(), cells, c.absent)
+	n.ops.Gains(records, n.record(), cells, c.absent)
 }
 
 // tableBytes is how much the records of a category may take to be computed beforehand.
@@ -137,8 +138,8 @@ func (c *column) tabulate(n *Net) {
 	if c.number != nil || 4*rows*n.record() > tableBytes {
 		return
 	}
-	c.table = floats(rows * n.record())
-	s := &scratch{z: floats(rows * c.width), layer: floats(rows * c.width)}
+	c.table = vector.Floats(rows * n.record())
+	s := &scratch{z: vector.Floats(rows * c.width), layer: vector.Floats(rows * c.width)}
 	copy(s.z, c.levels)
 	c.finish(n, s, rows, c.table, n.record())
 }

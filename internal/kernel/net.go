@@ -3,21 +3,21 @@ package kernel
 import (
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
 // Net is a network of the product form with its weights. It is immutable, and so safe for concurrent use.
 type Net struct {
-	ops     instructions
+	ops     vector.Set
 	columns []column
 	outputs int
 	players []player
 	factors [][]float32 // [players, made even][channels] 1 + c of the players
 
 	channels, sigma, hidden int // widths of the parts of a record, padded
-	rule                    rule
+	rule                    vector.Rule
 
 	base    [][]float32 // [columns][channels] 1 + c
 	rest    []float32   // [channels] Π_d base_d
@@ -46,7 +46,7 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 	if c.Head != form.Exact || c.Form != form.Product {
 		return nil, fmt.Errorf("kernel: the %s head has no product form", c.Head)
 	}
-	o, err := best()
+	o, err := vector.Best()
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +54,13 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 }
 
 // newNet is New with loops of choice.
-func newNet(c form.Config, weights map[string][]float32, nodes int, o instructions) *Net {
+func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) *Net {
 	n := &Net{
-		ops: o, outputs: c.Outputs, rule: newRule(nodes),
-		channels: padded(c.Channels), sigma: padded(c.SigmaWidth), hidden: padded(c.HiddenWidth),
+		ops: o, outputs: c.Outputs, rule: vector.NewRule(form.GaussLegendre(nodes)),
+		channels: vector.Padded(c.Channels), sigma: vector.Padded(c.SigmaWidth), hidden: vector.Padded(c.HiddenWidth),
 	}
 	w := source{weights}
-	n.none = floats(n.record())
+	n.none = vector.Floats(n.record())
 	n.layOutProducts(c, w)
 	n.layOutColumns(c, w)
 	n.spread = newSpread(c, w)
@@ -87,7 +87,7 @@ func (n *Net) layOutPlayers(groups [][]int) {
 		}
 	}
 	for _, columns := range groups {
-		p := player{columns: columns, rest: ones(n.channels)}
+		p := player{columns: columns, rest: vector.Ones(n.channels)}
 		for _, d := range columns {
 			p.base = append(p.base, n.base[d])
 			for k, b := range n.base[d] {
@@ -98,7 +98,7 @@ func (n *Net) layOutPlayers(groups [][]int) {
 		n.factors = append(n.factors, p.rest)
 	}
 	if len(n.factors)%2 == 1 { // a partner without effect
-		n.factors = append(n.factors, ones(n.channels))
+		n.factors = append(n.factors, vector.Ones(n.channels))
 	}
 }
 
@@ -106,7 +106,7 @@ func (n *Net) layOutPlayers(groups [][]int) {
 func (n *Net) layOutProducts(c form.Config, w source) {
 	columns := c.Inputs.Columns()
 	absent := w.rows("factor_absent", columns, c.Channels, n.channels)
-	n.rest = ones(n.channels)
+	n.rest = vector.Ones(n.channels)
 	for d := range columns {
 		base := absent[d]
 		for k, v := range base {
@@ -117,7 +117,7 @@ func (n *Net) layOutProducts(c form.Config, w source) {
 	}
 	n.channel = make([][]float32, c.Outputs)
 	for o := range n.channel {
-		n.channel[o] = floats(n.channels)
+		n.channel[o] = vector.Floats(n.channels)
 	}
 	for k := range c.Channels {
 		row := w.of("channel")[k*c.Outputs:][:c.Outputs]
@@ -136,10 +136,10 @@ func (n *Net) layOutProducts(c form.Config, w source) {
 // layOutColumns prepares the columns' networks.
 func (n *Net) layOutColumns(c form.Config, w source) {
 	in, columns := c.Inputs, c.Inputs.Columns()
-	width := padded(c.Embedding)
+	width := vector.Padded(c.Embedding)
 	mix := make([]layer, columns)
 	for d := range mix {
-		mix[d] = layer{weights: floats(c.Embedding * n.record()), bias: floats(n.record()), in: c.Embedding}
+		mix[d] = layer{weights: vector.Floats(c.Embedding * n.record()), bias: vector.Floats(n.record()), in: c.Embedding}
 	}
 	for _, part := range []struct {
 		weights, bias string
@@ -161,7 +161,7 @@ func (n *Net) layOutColumns(c form.Config, w source) {
 	}
 	first := 0 // row of the embedding table
 	for d := range columns {
-		col := column{width: width, mix: mix[d], absent: floats(n.channels)}
+		col := column{width: width, mix: mix[d], absent: vector.Floats(n.channels)}
 		for k, b := range n.base[d] {
 			col.absent[k] = b - 1
 		}
@@ -189,7 +189,7 @@ func (s source) of(name string) []float32 { return s.weights[name] }
 
 // matrix is block number d [rows, width] of a weight, its rows padded to a width.
 func (s source) matrix(name string, d, rows, width, to int) []float32 {
-	m := floats(rows * to)
+	m := vector.Floats(rows * to)
 	from := s.of(name)[d*rows*width:]
 	for i := range rows {
 		copy(m[i*to:], from[i*width:][:width])
@@ -204,48 +204,4 @@ func (s source) rows(name string, rows, width, to int) [][]float32 {
 		list[d] = s.matrix(name, d, 1, width, to)
 	}
 	return list
-}
-
-// padded is the next multiple of lanes.
-func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
-
-// floats are zeros that begin at a multiple of a cache line, so that no vector lies across two.
-func floats(n int) []float32 {
-	const line = 64 / 4
-	all := make([]float32, n+line)
-	skip := 0
-	for uintptr(unsafe.Pointer(&all[skip]))%64 != 0 {
-		skip++
-	}
-	return all[skip : skip+n : skip+n]
-}
-
-func ones(n int) []float32 {
-	v := floats(n)
-	for i := range v {
-		v[i] = 1
-	}
-	return v
-}
-
-// newRule is the Gauss–Legendre rule of some nodes. A single node gets a second one without weight: nodes are done together in twos,
-// threes and fours.
-func newRule(nodes int) rule {
-	r := rule{nodes: make([]node, max(2, nodes))}
-	t, weights := form.GaussLegendre(nodes)
-	for q := range t {
-		r.nodes[q] = node{float32(t[q]), float32(weights[q])}
-	}
-	left := len(r.nodes)
-	for ; left > 5 || left == 4; left -= 4 {
-		r.blocks = append(r.blocks, 4)
-	}
-	switch left {
-	case 5:
-		r.blocks = append(r.blocks, 3, 2)
-	case 3, 2:
-		r.blocks = append(r.blocks, byte(left))
-	}
-	r.blocks = append(r.blocks, 0)
-	return r
 }

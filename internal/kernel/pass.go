@@ -6,6 +6,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
 // tileRows are embedded together, so that a column's weights are read once for all of them.
@@ -41,11 +42,11 @@ func (n *Net) scratch(rows int) *scratch {
 	return &scratch{
 		tile: tile, caches: newCaches(n, rows, tile), at: make([][]float32, tile*columns),
 		cells: make([][2]float32, tile), cycles: make([]float32, tile*encode.CyclicParts),
-		z: floats(tile * width), layer: floats(tile * width), waves: floats(tile * waves),
-		gain: make([][]float32, even), grouped: floats(len(n.players) * n.channels), values: floats(tile * n.channels),
-		share: floats(even * n.channels), poly: floats(polyFloats * even / 2),
-		std: floats(padded(tile * n.outputs * columns)), lift: floats(tile * padded(form.ContextWidth)), inner: floats(tile * n.sigma),
-		mixed: floats(2 * n.hidden), outs: floats(padded(n.outputs)),
+		z: vector.Floats(tile * width), layer: vector.Floats(tile * width), waves: vector.Floats(tile * waves),
+		gain: make([][]float32, even), grouped: vector.Floats(len(n.players) * n.channels), values: vector.Floats(tile * n.channels),
+		share: vector.Floats(even * n.channels), poly: vector.Floats(vector.ShareFloats * even / 2),
+		std: vector.Floats(vector.Padded(tile * n.outputs * columns)), lift: vector.Floats(tile * vector.Padded(form.ContextWidth)), inner: vector.Floats(tile * n.sigma),
+		mixed: vector.Floats(2 * n.hidden), outs: vector.Floats(vector.Padded(n.outputs)),
 	}
 }
 
@@ -143,10 +144,10 @@ func (n *Net) embed(s *scratch, b *encode.Batch, from, rows int, want form.Want)
 // valuesOf writes v of the rows of a tile.
 func (n *Net) valuesOf(s *scratch, rows int, v []float32) {
 	for r := range rows {
-		n.ops.value(s.values[r*n.channels:][:n.channels], n.base, s.row(n, r), n.rest)
+		n.ops.Value(s.values[r*n.channels:][:n.channels], n.base, s.row(n, r), n.rest)
 	}
 	for o, w := range n.channel {
-		n.ops.dots(v[o:], n.outputs, s.values, rows, w)
+		n.ops.Dots(v[o:], n.outputs, s.values, rows, w)
 	}
 }
 
@@ -195,7 +196,7 @@ func (n *Net) gains(s *scratch, cells [][]float32) {
 			of[j] = cells[d]
 		}
 		s.gain[i] = s.grouped[i*n.channels:][:n.channels]
-		n.ops.value(s.gain[i], p.base, of, p.rest)
+		n.ops.Value(s.gain[i], p.base, of, p.rest)
 	}
 	if len(s.gain) > len(n.players) {
 		s.gain[len(n.players)] = n.none
@@ -205,9 +206,9 @@ func (n *Net) gains(s *scratch, cells [][]float32) {
 // attribute writes the attributions [outputs, players] of a row.
 func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
 	n.gains(s, cells)
-	n.ops.shares(s.share, n.factors, s.gain, n.rule, s.poly)
+	n.ops.Shares(s.share, n.factors, s.gain, n.rule, s.poly)
 	for o, w := range n.channel {
-		n.ops.dots(phi[o*len(n.players):], 1, s.share, len(n.players), w)
+		n.ops.Dots(phi[o*len(n.players):], 1, s.share, len(n.players), w)
 	}
 }
 
@@ -232,9 +233,9 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 						coalition[d] = n.none
 					}
 				}
-				n.ops.value(s.values[:n.channels], n.base, coalition, n.rest)
+				n.ops.Value(s.values[:n.channels], n.base, coalition, n.rest)
 				for o, w := range n.channel {
-					n.ops.dots(all[i*n.outputs+o:], 1, s.values, 1, w)
+					n.ops.Dots(all[i*n.outputs+o:], 1, s.values, 1, w)
 				}
 			}
 		}
@@ -265,10 +266,10 @@ func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, err
 			for i := range d {
 				gain := s.gain[i]
 				base[i], s.gain[i] = gain[:n.channels], n.none
-				n.ops.shares(s.share, base, s.gain, n.rule, s.poly)
+				n.ops.Shares(s.share, base, s.gain, n.rule, s.poly)
 				base[i], s.gain[i] = n.factors[i], gain
 				for o, w := range n.channel {
-					n.ops.dots(all[(((from+r)*n.outputs+o)*d+i)*d:], 1, s.share, d, w)
+					n.ops.Dots(all[(((from+r)*n.outputs+o)*d+i)*d:], 1, s.share, d, w)
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
 // spread is the networks of σ_d: for a column with embedding z and the value v of the row,
@@ -22,18 +23,18 @@ type spreadColumn struct {
 }
 
 func newSpread(c form.Config, w source) spread {
-	columns, sigma := c.Inputs.Columns(), padded(c.SigmaWidth)
+	columns, sigma := c.Inputs.Columns(), vector.Padded(c.SigmaWidth)
 	s := spread{bias: make([]float32, c.Outputs*columns), unit: w.of("noise_scale")}
 	for d := range columns {
 		col := spreadColumn{
 			context: layer{
-				weights: w.matrix("sigma_context", d, c.Outputs, form.ContextWidth, padded(form.ContextWidth)),
-				bias:    w.matrix("sigma_context_bias", d, 1, form.ContextWidth, padded(form.ContextWidth)), in: c.Outputs,
+				weights: w.matrix("sigma_context", d, c.Outputs, form.ContextWidth, vector.Padded(form.ContextWidth)),
+				bias:    w.matrix("sigma_context_bias", d, 1, form.ContextWidth, vector.Padded(form.ContextWidth)), in: c.Outputs,
 			},
 			lifted: w.matrix("sigma_lifted", d, form.ContextWidth, c.SigmaWidth, sigma),
 		}
 		for o := range c.Outputs {
-			column := floats(sigma)
+			column := vector.Floats(sigma)
 			for i := range c.SigmaWidth {
 				column[i] = w.of("sigma_out")[(d*c.SigmaWidth+i)*c.Outputs+o]
 			}
@@ -51,25 +52,25 @@ func (n *Net) std(s *scratch, values []float32, rows int) {
 	std := s.std[:rows*n.outputs*columns]
 	for d := range n.spread.columns {
 		c := &n.spread.columns[d]
-		n.ops.gemm(&product{
-			y: s.lift, yStride: c.context.width(), start: c.context.bias, rows: rows, out: c.context.width(), positive: true,
-			x: values, xStride: n.outputs, in: n.outputs, w: c.context.weights, wStride: c.context.width(),
+		n.ops.MatMul(&vector.MatMul{
+			Y: s.lift, YStride: c.context.width(), Start: c.context.bias, Rows: rows, Out: c.context.width(), Positive: true,
+			X: values, XStride: n.outputs, In: n.outputs, W: c.context.weights, WStride: c.context.width(),
 		})
 		for r := range rows {
 			copy(s.inner[r*n.sigma:], s.at[r*columns+d][n.channels:][:n.sigma])
 		}
-		n.ops.gemm(&product{
-			y: s.inner, yStride: n.sigma, start: s.inner, startStride: n.sigma, rows: rows, out: n.sigma, positive: true,
-			x: s.lift, xStride: c.context.width(), in: form.ContextWidth, w: c.lifted, wStride: n.sigma,
+		n.ops.MatMul(&vector.MatMul{
+			Y: s.inner, YStride: n.sigma, Start: s.inner, StartStride: n.sigma, Rows: rows, Out: n.sigma, Positive: true,
+			X: s.lift, XStride: c.context.width(), In: form.ContextWidth, W: c.lifted, WStride: n.sigma,
 		})
 		for o, w := range c.out {
-			n.ops.dots(std[o*columns+d:], n.outputs*columns, s.inner, rows, w)
+			n.ops.Dots(std[o*columns+d:], n.outputs*columns, s.inner, rows, w)
 		}
 	}
 	for i := range std {
 		std[i] += n.spread.bias[i%len(n.spread.bias)]
 	}
-	n.ops.softplus(s.std[:padded(len(std))])
+	n.ops.Softplus(s.std[:vector.Padded(len(std))])
 }
 
 // hide is the network of h, the spread due to what is absent. It reads a linear mix of the cells, which is the sum of a part of
@@ -82,7 +83,7 @@ type hide struct {
 }
 
 func newHide(c form.Config, w source) hide {
-	width := padded(c.HiddenWidth)
+	width := vector.Padded(c.HiddenWidth)
 	h := hide{
 		rest:  w.matrix("hidden_mix_bias", 0, 1, c.HiddenWidth, width),
 		inner: layer{weights: w.matrix("hidden_layer", 0, c.HiddenWidth, c.HiddenWidth, width), bias: w.matrix("hidden_layer_bias", 0, 1, c.HiddenWidth, width), in: c.HiddenWidth},
@@ -94,7 +95,7 @@ func newHide(c form.Config, w source) hide {
 		}
 	}
 	for o := range c.Outputs {
-		column := floats(width)
+		column := vector.Floats(width)
 		for i := range c.HiddenWidth {
 			column[i] = w.of("hidden_out")[i*c.Outputs+o]
 		}
@@ -108,18 +109,18 @@ func (n *Net) hiddenVariance(s *scratch, cells [][]float32, variance []float32) 
 	x, y := s.mixed, s.mixed[n.hidden:]
 	copy(x, n.hide.rest)
 	for _, record := range cells {
-		n.ops.addScaled(x[:n.hidden], 1, record[n.channels+n.sigma:])
+		n.ops.AddScaled(x[:n.hidden], 1, record[n.channels+n.sigma:])
 	}
-	n.ops.silu(x[:n.hidden])
-	n.ops.gemm(&product{
-		y: y, yStride: n.hidden, start: n.hide.inner.bias, rows: 1, out: n.hidden,
-		x: x, xStride: n.hidden, in: n.hide.inner.in, w: n.hide.inner.weights, wStride: n.hidden,
+	n.ops.Silu(x[:n.hidden])
+	n.ops.MatMul(&vector.MatMul{
+		Y: y, YStride: n.hidden, Start: n.hide.inner.bias, Rows: 1, Out: n.hidden,
+		X: x, XStride: n.hidden, In: n.hide.inner.in, W: n.hide.inner.weights, WStride: n.hidden,
 	})
-	n.ops.silu(y[:n.hidden])
+	n.ops.Silu(y[:n.hidden])
 	for o, w := range n.hide.out {
-		n.ops.dots(s.outs[o:], 1, y, 1, w)
+		n.ops.Dots(s.outs[o:], 1, y, 1, w)
 		s.outs[o] += n.hide.bias[o]
 	}
-	n.ops.softplus(s.outs)
+	n.ops.Softplus(s.outs)
 	copy(variance, s.outs[:n.outputs])
 }

@@ -1,73 +1,61 @@
-package kernel
+// Package vector has the inner loops of package kernel, over vectors of floats. The portable loops are their definition; those of
+// vector instructions, which asm writes, compute the same up to rounding and are tested against them.
+//
+// Lengths of vectors are multiples of [Lanes]. Whatever the shape of a batch, an element is computed by the same operations in the
+// same order, so a row's numbers do not depend on its neighbours.
+package vector
 
 import "math"
 
-// The inner loops of a pass. The portable ones below are their definition; those of vector instructions compute the same up to
-// rounding and are tested against them.
-//
-// Lengths of vectors are multiples of [lanes]. Whatever the shape of a batch, an element is computed by the same operations in the
-// same order, so a row's numbers do not depend on its neighbours.
+// Set is a set of instructions that the loops are written in.
+type Set int
 
-// instructions is a set of instructions that the loops are written in.
-type instructions int
-
+// The sets. Which of them a CPU has, Available tells.
 const (
-	portable instructions = iota
-	avx2
-	avx512
+	Portable Set = iota
+	AVX2
+	AVX512
 )
 
-func (i instructions) String() string { return [...]string{"portable", "avx2", "avx512"}[i] }
+func (s Set) String() string { return [...]string{"portable", "avx2", "avx512"}[s] }
 
-// lanes is what all lengths of vectors are a multiple of: the floats of the longest vector register.
-const lanes = 16
-
-// product is a matrix product y = start + x·w, or its positive part, of matrices whose rows are a stride apart.
-type product struct {
-	y, x, w, start       []float32
-	rows, in, out        int
-	yStride, xStride     int
-	wStride, startStride int // startStride 0 repeats one row of start
-	positive             bool
+// MatMul is a matrix product Y = Start + X·W, or its positive part, of matrices whose rows are a stride apart.
+type MatMul struct {
+	Y, X, W, Start       []float32
+	Rows, In, Out        int
+	YStride, XStride     int
+	WStride, StartStride int // StartStride 0 repeats one row of Start
+	Positive             bool
 }
 
-// node is a node of the quadrature on [0, 1] and its weight.
-type node struct{ t, weight float32 }
-
-// rule is a quadrature rule on [0, 1].
-type rule struct {
-	nodes  []node
-	blocks []byte // how many nodes are done together; 0 is the end
-}
-
-// gemm computes a matrix product.
-func (i instructions) gemm(g *product) {
-	if i == portable {
-		g.compute()
+// MatMul computes a matrix product.
+func (s Set) MatMul(m *MatMul) {
+	if s == Portable {
+		m.compute()
 	} else {
-		i.vectorGemm(g)
+		s.matMul(m)
 	}
 }
 
-func (g *product) compute() {
-	for r := range g.rows {
-		y := g.y[r*g.yStride:][:g.out]
-		copy(y, g.start[r*g.startStride:])
-		for i, x := range g.x[r*g.xStride:][:g.in] {
-			addScaled(y, x, g.w[i*g.wStride:][:g.out])
+func (m *MatMul) compute() {
+	for r := range m.Rows {
+		y := m.Y[r*m.YStride:][:m.Out]
+		copy(y, m.Start[r*m.StartStride:])
+		for i, x := range m.X[r*m.XStride:][:m.In] {
+			addScaled(y, x, m.W[i*m.WStride:][:m.Out])
 		}
-		if g.positive {
+		if m.Positive {
 			positive(y)
 		}
 	}
 }
 
-// dots is y[r·stride] = Σ_i x[r, i] w[i] for the rows of x, each as long as w.
-func (i instructions) dots(y []float32, stride int, x []float32, rows int, w []float32) {
-	if i == portable {
+// Dots is y[r·stride] = Σ_i x[r, i] w[i] for the rows of x, each as long as w.
+func (s Set) Dots(y []float32, stride int, x []float32, rows int, w []float32) {
+	if s == Portable {
 		dots(y, stride, x, rows, w)
 	} else {
-		i.vectorDots(y, stride, x, rows, w)
+		s.dots(y, stride, x, rows, w)
 	}
 }
 
@@ -83,12 +71,12 @@ func dots(y []float32, stride int, x []float32, rows int, w []float32) {
 	}
 }
 
-// addScaled is y += a·x.
-func (i instructions) addScaled(y []float32, a float32, x []float32) {
-	if i == portable {
+// AddScaled is y += a·x.
+func (s Set) AddScaled(y []float32, a float32, x []float32) {
+	if s == Portable {
 		addScaled(y, a, x)
 	} else {
-		i.vectorAddScaled(y, a, x)
+		s.addScaled(y, a, x)
 	}
 }
 
@@ -98,12 +86,12 @@ func addScaled(y []float32, a float32, x []float32) {
 	}
 }
 
-// waves is y = sin(2πt), cos(2πt) for t = x·frequency: first all sines, then all cosines.
-func (i instructions) waves(y []float32, x float32, frequency []float32) {
-	if i == portable {
+// Waves is y = sin(2πt), cos(2πt) for t = x·frequency: first all sines, then all cosines.
+func (s Set) Waves(y []float32, x float32, frequency []float32) {
+	if s == Portable {
 		waves(y, x, frequency)
 	} else {
-		i.vectorWaves(y, x, frequency)
+		s.waves(y, x, frequency)
 	}
 }
 
@@ -116,12 +104,12 @@ func waves(y []float32, x float32, frequency []float32) {
 	}
 }
 
-// gains is y = tanh(y) − absent for the first elements of rows that are stride apart.
-func (i instructions) gains(y []float32, stride, rows int, absent []float32) {
-	if i == portable {
+// Gains is y = tanh(y) − absent for the first elements of rows that are stride apart.
+func (s Set) Gains(y []float32, stride, rows int, absent []float32) {
+	if s == Portable {
 		gains(y, stride, rows, absent)
 	} else {
-		i.vectorGains(y, stride, rows, absent)
+		s.gains(y, stride, rows, absent)
 	}
 }
 
@@ -143,12 +131,12 @@ func tanh(x float32) float32 {
 	return x * p / d
 }
 
-// positive is y = max(y, 0).
-func (i instructions) positive(y []float32) {
-	if i == portable {
+// Positive is y = max(y, 0).
+func (s Set) Positive(y []float32) {
+	if s == Portable {
 		positive(y)
 	} else {
-		i.vectorPositive(y)
+		s.positive(y)
 	}
 }
 
@@ -158,12 +146,12 @@ func positive(y []float32) {
 	}
 }
 
-// softplus is y = log(1 + eʸ).
-func (i instructions) softplus(y []float32) {
-	if i == portable {
+// Softplus is y = log(1 + eʸ).
+func (s Set) Softplus(y []float32) {
+	if s == Portable {
 		softplus(y)
 	} else {
-		i.vectorSoftplus(y)
+		s.softplus(y)
 	}
 }
 
@@ -173,12 +161,12 @@ func softplus(y []float32) {
 	}
 }
 
-// silu is y = y / (1 + e⁻ʸ).
-func (i instructions) silu(y []float32) {
-	if i == portable {
+// Silu is y = y / (1 + e⁻ʸ).
+func (s Set) Silu(y []float32) {
+	if s == Portable {
 		silu(y)
 	} else {
-		i.vectorSilu(y)
+		s.silu(y)
 	}
 }
 
@@ -188,12 +176,12 @@ func silu(y []float32) {
 	}
 }
 
-// value is y_k = Π_j (base_jk + gain_jk) − rest_k.
-func (i instructions) value(y []float32, base, gain [][]float32, rest []float32) {
-	if i == portable {
+// Value is y_k = Π_j (base_jk + gain_jk) − rest_k.
+func (s Set) Value(y []float32, base, gain [][]float32, rest []float32) {
+	if s == Portable {
 		value(y, base, gain, rest)
 	} else {
-		i.vectorValue(y, base, gain, rest)
+		s.value(y, base, gain, rest)
 	}
 }
 
@@ -207,7 +195,7 @@ func value(y []float32, base, gain [][]float32, rest []float32) {
 	}
 }
 
-// shares are the attributions of each channel: for every player j and channel k,
+// Shares are the attributions of each channel: for every player j and channel k,
 //
 //	y_jk = gain_jk ∫₀¹ Π_{i≠j} (base_ik + t gain_ik) dt.
 //
@@ -219,12 +207,12 @@ func value(y []float32, base, gain [][]float32, rest []float32) {
 // integrals are r (b M_0 + s M_1) and s (a M_0 + r M_1). The products of the other factors are those of the factors before
 // times those of the factors behind, so nothing is divided.
 //
-// The scratch has room for polyFloats of each factor.
-func (i instructions) shares(y []float32, base, gain [][]float32, by rule, scratch []float32) {
-	if i == portable {
+// The scratch has room for ShareFloats of each factor.
+func (s Set) Shares(y []float32, base, gain [][]float32, by Rule, scratch []float32) {
+	if s == Portable {
 		shares(y, base, gain, by.nodes, scratch)
 	} else {
-		i.vectorShares(y, base, gain, by, scratch)
+		s.shares(y, base, gain, by, scratch)
 	}
 }
 
@@ -255,7 +243,3 @@ func shares(y []float32, base, gain [][]float32, nodes []node, scratch []float32
 		}
 	}
 }
-
-// polyFloats is what shares needs of scratch for each factor: products before it and its value at several nodes, M_0 and M_1, each
-// as vectors.
-const polyFloats = 10 * lanes

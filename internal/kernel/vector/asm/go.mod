@@ -1,4 +1,4 @@
-module github.com/psi-shapley/psi/internal/kernel/asm
+module github.com/psi-shapley/psi/internal/kernel/vector/asm
 
 go 1.26
 

@@ -1,4 +1,4 @@
-// Command asm writes the vector loops of package kernel: one file of Go assembly for AVX-512 and one for AVX2, from the same
+// Command asm writes the vector loops of package vector: one file of Go assembly for AVX-512 and one for AVX2, from the same
 // description. Run it by go generate in the directory above.
 //
 // What each function computes is defined by the portable loop of the same name there. Arguments come in a structure, whose
@@ -26,7 +26,7 @@ func main() {
 		{"AVX2", "avx2", 8, 4},
 	} {
 		a := &assembler{Context: build.NewContext(), set: set, constants: map[uint32]operand.Mem{}}
-		a.Package("github.com/psi-shapley/psi/internal/kernel/asm") // any: no types of the package are needed
+		a.Package("github.com/psi-shapley/psi/internal/kernel/vector/asm") // any: no types of the package are needed
 		a.ConstraintExpr("amd64")
 		a.gemm()
 		a.dots()
@@ -35,7 +35,7 @@ func main() {
 		functions = a.functions
 		exitOn(a.write("../" + set.file + "_amd64.s"))
 	}
-	exitOn(writeDeclarations("../loops_amd64.go", functions))
+	exitOn(writeDeclarations("../declarations_amd64.go", functions))
 }
 
 func exitOn(err error) {
@@ -69,7 +69,7 @@ func (a *assembler) write(path string) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
-	text, err := printer.NewGoAsm(printer.Config{Argv: []string{"go generate"}, Name: "internal/kernel/asm"}).Print(file)
+	text, err := printer.NewGoAsm(printer.Config{Argv: []string{"go generate"}, Name: "internal/kernel/vector/asm"}).Print(file)
 	if err != nil {
 		return err
 	}

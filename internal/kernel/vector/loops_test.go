@@ -1,4 +1,4 @@
-package kernel
+package vector
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/integrate/quad"
 )
 
 // draw are random numbers, most of them around 1.
 func draw(rng *rand.Rand, n int) []float32 {
-	v := floats(n)
+	v := Floats(n)
 	for i := range v {
 		v[i] = float32(rng.NormFloat64())
 		if rng.IntN(50) == 0 {
@@ -36,13 +38,13 @@ func far(got, want []float32) float64 {
 func TestVectorLoops(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for _, o := range available() {
+	for _, o := range Available() {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		same := func(what string, tolerance float64, f func(o instructions, rng *rand.Rand) []float32) {
+		same := func(what string, tolerance float64, f func(o Set, rng *rand.Rand) []float32) {
 			t.Helper()
 			same := rng.Uint64() // both get the same numbers
 			got := f(o, rand.New(rand.NewPCG(same, 2)))
-			want := f(portable, rand.New(rand.NewPCG(same, 2)))
+			want := f(Portable, rand.New(rand.NewPCG(same, 2)))
 			if d := far(got, want); !(d <= tolerance) {
 				t.Errorf("%s, %s: off by %.1e", o, what, d)
 			}
@@ -51,49 +53,49 @@ func TestVectorLoops(t *testing.T) {
 			for _, rows := range []int{1, 2, 3, 4, 5, 7, 8, 9, 17, 32} {
 				for _, in := range []int{1, 3, 8, 32} {
 					for _, positive := range []bool{false, true} {
-						same(fmt.Sprintf("gemm %d × %d × %d", rows, in, n), 3e-5, func(o instructions, rng *rand.Rand) []float32 {
+						same(fmt.Sprintf("gemm %d × %d × %d", rows, in, n), 3e-5, func(o Set, rng *rand.Rand) []float32 {
 							y := draw(rng, rows*n)
-							o.gemm(&product{
-								y: y, x: draw(rng, rows*(in+3)), w: draw(rng, in*(n+16)), start: draw(rng, n),
-								rows: rows, in: in, out: n, yStride: n, xStride: in + 3, wStride: n + 16, positive: positive,
+							o.MatMul(&MatMul{
+								Y: y, X: draw(rng, rows*(in+3)), W: draw(rng, in*(n+16)), Start: draw(rng, n),
+								Rows: rows, In: in, Out: n, YStride: n, XStride: in + 3, WStride: n + 16, Positive: positive,
 							})
 							return y
 						})
 					}
 				}
-				same(fmt.Sprintf("dots %d × %d", rows, n), 1e-4, func(o instructions, rng *rand.Rand) []float32 {
+				same(fmt.Sprintf("dots %d × %d", rows, n), 1e-4, func(o Set, rng *rand.Rand) []float32 {
 					y := make([]float32, rows*3)
-					o.dots(y, 3, draw(rng, rows*n), rows, draw(rng, n))
+					o.Dots(y, 3, draw(rng, rows*n), rows, draw(rng, n))
 					return y
 				})
-				same(fmt.Sprintf("gains %d × %d", rows, n), 1e-6, func(o instructions, rng *rand.Rand) []float32 {
+				same(fmt.Sprintf("gains %d × %d", rows, n), 1e-6, func(o Set, rng *rand.Rand) []float32 {
 					y := draw(rng, rows*(n+16))
-					o.gains(y, n+16, rows, draw(rng, n))
+					o.Gains(y, n+16, rows, draw(rng, n))
 					return y
 				})
 			}
-			for name, f := range map[string]func(o instructions, rng *rand.Rand, y []float32){
-				"addScaled": func(o instructions, rng *rand.Rand, y []float32) { o.addScaled(y, 1.7, draw(rng, n)) },
-				"positive":  func(o instructions, rng *rand.Rand, y []float32) { o.positive(y) },
-				"softplus":  func(o instructions, rng *rand.Rand, y []float32) { o.softplus(y) },
-				"silu":      func(o instructions, rng *rand.Rand, y []float32) { o.silu(y) },
+			for name, f := range map[string]func(o Set, rng *rand.Rand, y []float32){
+				"addScaled": func(o Set, rng *rand.Rand, y []float32) { o.AddScaled(y, 1.7, draw(rng, n)) },
+				"positive":  func(o Set, rng *rand.Rand, y []float32) { o.Positive(y) },
+				"softplus":  func(o Set, rng *rand.Rand, y []float32) { o.Softplus(y) },
+				"silu":      func(o Set, rng *rand.Rand, y []float32) { o.Silu(y) },
 			} {
-				same(name, 1e-6, func(o instructions, rng *rand.Rand) []float32 {
+				same(name, 1e-6, func(o Set, rng *rand.Rand) []float32 {
 					y := draw(rng, n)
 					f(o, rng, y)
 					return y
 				})
 			}
-			same("waves", 4e-6, func(o instructions, rng *rand.Rand) []float32 {
-				y := floats(2 * n)
-				o.waves(y, rng.Float32()*3, draw(rng, n))
+			same("waves", 4e-6, func(o Set, rng *rand.Rand) []float32 {
+				y := Floats(2 * n)
+				o.Waves(y, rng.Float32()*3, draw(rng, n))
 				return y
 			})
 			for _, columns := range []int{2, 4, 6, 12, 40} {
 				scale := float32(1 / math.Sqrt(float64(columns)))
 				factors := func(rng *rand.Rand) (base, gain [][]float32) {
 					for range columns {
-						b, g := ones(n), draw(rng, n+16)
+						b, g := Ones(n), draw(rng, n+16)
 						addScaled(b, scale/3, draw(rng, n))
 						for i := range g {
 							g[i] = tanh(g[i]) * scale
@@ -102,17 +104,17 @@ func TestVectorLoops(t *testing.T) {
 					}
 					return base, gain
 				}
-				same(fmt.Sprintf("value of %d × %d", columns, n), 1e-5, func(o instructions, rng *rand.Rand) []float32 {
+				same(fmt.Sprintf("value of %d × %d", columns, n), 1e-5, func(o Set, rng *rand.Rand) []float32 {
 					base, gain := factors(rng)
-					y := floats(n)
-					o.value(y, base, gain, draw(rng, n))
+					y := Floats(n)
+					o.Value(y, base, gain, draw(rng, n))
 					return y
 				})
 				for nodes := 1; nodes <= 9; nodes++ {
-					same(fmt.Sprintf("shares of %d × %d, %d nodes", columns, n, nodes), 1e-5, func(o instructions, rng *rand.Rand) []float32 {
+					same(fmt.Sprintf("shares of %d × %d, %d nodes", columns, n, nodes), 1e-5, func(o Set, rng *rand.Rand) []float32 {
 						base, gain := factors(rng)
-						y := floats(columns * n)
-						o.shares(y, base, gain, newRule(nodes), floats(columns/2*polyFloats))
+						y := Floats(columns * n)
+						o.Shares(y, base, gain, NewRule(gauss(nodes)), Floats(columns/2*ShareFloats))
 						return y
 					})
 				}
@@ -121,14 +123,20 @@ func TestVectorLoops(t *testing.T) {
 	}
 }
 
+func gauss(nodes int) (t, weights []float64) {
+	t, weights = make([]float64, nodes), make([]float64, nodes)
+	quad.Legendre{}.FixedLocations(t, weights, 0, 1)
+	return t, weights
+}
+
 // Elementary functions are right over all arguments that occur.
 func TestElementaryFunctions(t *testing.T) {
 	const n = 4096
-	x := floats(n)
+	x := Floats(n)
 	for i := range x {
 		x[i] = float32(i-n/2) / 40 // from −51 to 51
 	}
-	for _, o := range available() {
+	for _, o := range Available() {
 		check := func(name string, tolerance float64, f func(y []float32), want func(x float64) float64) {
 			t.Helper()
 			y := slices.Clone(x)
@@ -143,12 +151,12 @@ func TestElementaryFunctions(t *testing.T) {
 				t.Errorf("%s %s: off by %.1e", o, name, worst)
 			}
 		}
-		none := floats(n)
-		check("tanh", 5e-7, func(y []float32) { o.gains(y, n, 1, none) }, math.Tanh)
-		check("softplus", 5e-7, o.softplus, func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) })
-		check("silu", 5e-7, o.silu, func(x float64) float64 { return x / (1 + math.Exp(-x)) })
-		waves := floats(2 * n)
-		o.waves(waves, 1, x)
+		none := Floats(n)
+		check("tanh", 5e-7, func(y []float32) { o.Gains(y, n, 1, none) }, math.Tanh)
+		check("softplus", 5e-7, o.Softplus, func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) })
+		check("silu", 5e-7, o.Silu, func(x float64) float64 { return x / (1 + math.Exp(-x)) })
+		waves := Floats(2 * n)
+		o.Waves(waves, 1, x)
 		worst := 0.0
 		for i, v := range x {
 			sin, cos := math.Sincos(2 * math.Pi * float64(v))

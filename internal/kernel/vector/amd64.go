@@ -1,0 +1,147 @@
+package vector
+
+import (
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate sh -c "cd asm && go run ."
+
+// Arguments of the vector loops, whose fields asm knows by their places. Strides and lengths are in bytes.
+type (
+	gemmArgs struct {
+		y, x, w, start                         *float32
+		rows, in                               int
+		yStride, xStride, wStride, startStride int
+		positive                               int
+	}
+	dotsArgs struct {
+		y           *float32
+		yStride     int
+		x, w        *float32
+		rows, bytes int
+	}
+	vectorArgs struct {
+		y, x         *float32
+		bytes        int
+		scale        float32
+		rows, stride int
+	}
+	productArgs struct {
+		y                       *float32
+		base, gain              *[]float32
+		rest                    *float32
+		columns, bytes, channel int
+		nodes                   *node
+		blocks                  *byte
+		scratch                 *float32
+	}
+)
+
+// Available are the sets that this CPU has, the fastest first.
+func Available() []Set {
+	var list []Set
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasFMA {
+		list = append(list, AVX512)
+	}
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		list = append(list, AVX2)
+	}
+	return append(list, Portable)
+}
+
+// width is the number of floats of a register, and rows that of the rows which a matrix product computes together.
+func (s Set) width() (lanes, rows int) {
+	if s == AVX512 {
+		return 16, 8
+	}
+	return 8, 4
+}
+
+func (s Set) addScaled(y []float32, a float32, x []float32) {
+	s.addScaledLoop(&vectorArgs{y: &y[0], x: &x[:len(y)][0], bytes: 4 * len(y), scale: a})
+}
+
+func (s Set) waves(y []float32, x float32, frequency []float32) {
+	s.wavesLoop(&vectorArgs{y: &y[:2*len(frequency)][0], x: &frequency[0], bytes: 4 * len(frequency), scale: x})
+}
+
+func (s Set) gains(y []float32, stride, rows int, absent []float32) {
+	_ = y[(rows-1)*stride+len(absent)-1]
+	s.gainsLoop(&vectorArgs{y: &y[0], x: &absent[0], bytes: 4 * len(absent), rows: rows, stride: 4 * stride})
+}
+
+func (s Set) positive(y []float32) {
+	s.positiveLoop(&vectorArgs{y: &y[0], bytes: 4 * len(y)})
+}
+func (s Set) softplus(y []float32) {
+	s.softplusLoop(&vectorArgs{y: &y[0], bytes: 4 * len(y)})
+}
+func (s Set) silu(y []float32) { s.siluLoop(&vectorArgs{y: &y[0], bytes: 4 * len(y)}) }
+
+// matMul computes panels of columns, as many rows together as the instruction set does and the rest one by one.
+func (s Set) matMul(m *MatMul) {
+	lanes, together := s.width()
+	if m.Rows == 0 {
+		return
+	}
+	_, _ = m.Y[(m.Rows-1)*m.YStride+m.Out-1], m.X[(m.Rows-1)*m.XStride+m.In-1]
+	_, _ = m.W[(m.In-1)*m.WStride+m.Out-1], m.Start[(m.Rows-1)*m.StartStride+m.Out-1]
+	a := gemmArgs{in: m.In, yStride: 4 * m.YStride, xStride: 4 * m.XStride, wStride: 4 * m.WStride, startStride: 4 * m.StartStride}
+	if m.Positive {
+		a.positive = 1
+	}
+	many := m.Rows / together * together
+	for c := 0; c < m.Out; {
+		wide := m.Out-c >= 3*lanes
+		a.w = &m.W[c]
+		if many > 0 {
+			a.y, a.x, a.start, a.rows = &m.Y[c], &m.X[0], &m.Start[c], many
+			if wide {
+				s.gemmManyx3Loop(&a)
+			} else {
+				s.gemmManyx1Loop(&a)
+			}
+		}
+		if many < m.Rows {
+			a.y, a.x, a.start, a.rows = &m.Y[many*m.YStride+c], &m.X[many*m.XStride], &m.Start[many*m.StartStride+c], m.Rows-many
+			if wide {
+				s.gemm1x3Loop(&a)
+			} else {
+				s.gemm1x1Loop(&a)
+			}
+		}
+		c += lanes
+		if wide {
+			c += 2 * lanes
+		}
+	}
+}
+
+func (s Set) dots(y []float32, stride int, x []float32, rows int, w []float32) {
+	_, _ = y[(rows-1)*stride], x[rows*len(w)-1]
+	const together = 4
+	a := dotsArgs{y: &y[0], yStride: 4 * stride, x: &x[0], w: &w[0], rows: rows / together * together, bytes: 4 * len(w)}
+	if a.rows > 0 {
+		s.dotsManyLoop(&a)
+	}
+	if done := a.rows; done < rows {
+		a.y, a.x, a.rows = &y[done*stride], &x[done*len(w)], rows-done
+		s.dots1Loop(&a)
+	}
+}
+
+func (s Set) value(y []float32, base, gain [][]float32, rest []float32) {
+	a := productArgs{y: &y[0], base: &base[0], gain: &gain[0], rest: &rest[:len(y)][0], columns: len(gain), bytes: 4 * len(y)}
+	s.valueManyLoop(&a)
+	if a.channel < a.bytes {
+		s.value1Loop(&a)
+	}
+}
+
+func (s Set) shares(y []float32, base, gain [][]float32, by Rule, scratch []float32) {
+	_ = scratch[len(gain)/2*ShareFloats-1]
+	s.sharesLoop(&productArgs{
+		y: &y[0], base: &base[0], gain: &gain[0], columns: len(gain), bytes: 4 * len(y) / len(gain),
+		nodes: &by.nodes[0], blocks: &by.blocks[0], scratch: &scratch[0],
+	})
+}

@@ -1,0 +1,26 @@
+package vector
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Best is the fastest set of this CPU, or the one that the environment variable PSI_CPU names.
+var Best = sync.OnceValues(func() (Set, error) {
+	list := Available()
+	name := os.Getenv("PSI_CPU")
+	if name == "" {
+		return list[0], nil
+	}
+	if i := slices.IndexFunc(list, func(s Set) bool { return s.String() == name }); i >= 0 {
+		return list[i], nil
+	}
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = s.String()
+	}
+	return Portable, fmt.Errorf("PSI_CPU is %q: this machine can run %s", name, strings.Join(names, ", "))
+})

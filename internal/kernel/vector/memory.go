@@ -1,0 +1,29 @@
+package vector
+
+import "unsafe"
+
+// Lanes is what all lengths of vectors are a multiple of: the floats of the longest vector register.
+const Lanes = 16
+
+// Padded is the next multiple of Lanes.
+func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
+
+// Floats are zeros that begin at a multiple of a cache line, so that no vector lies across two.
+func Floats(n int) []float32 {
+	const line = 64 / 4
+	all := make([]float32, n+line)
+	skip := 0
+	for uintptr(unsafe.Pointer(&all[skip]))%64 != 0 {
+		skip++
+	}
+	return all[skip : skip+n : skip+n]
+}
+
+// Ones are as many ones.
+func Ones(n int) []float32 {
+	v := Floats(n)
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}

@@ -1,0 +1,18 @@
+//go:build !amd64
+
+package vector
+
+// Available are the sets that this CPU has.
+func Available() []Set { return []Set{Portable} }
+
+// There are vector loops for amd64 alone; elsewhere nothing asks for them.
+func (Set) matMul(*MatMul)                                              {}
+func (Set) dots([]float32, int, []float32, int, []float32)              {}
+func (Set) addScaled([]float32, float32, []float32)                     {}
+func (Set) waves([]float32, float32, []float32)                         {}
+func (Set) gains([]float32, int, int, []float32)                        {}
+func (Set) positive([]float32)                                          {}
+func (Set) softplus([]float32)                                          {}
+func (Set) silu([]float32)                                              {}
+func (Set) value([]float32, [][]float32, [][]float32, []float32)        {}
+func (Set) shares([]float32, [][]float32, [][]float32, Rule, []float32) {}

@@ -1,0 +1,34 @@
+package vector
+
+// Rule is a quadrature rule on [0, 1].
+type Rule struct {
+	nodes  []node
+	blocks []byte // how many nodes are done together: four, three or two; 0 is the end
+}
+
+type node struct{ t, weight float32 }
+
+// NewRule is the rule of nodes t and their weights. A single node gets a second one without weight, as no fewer than two are done
+// together.
+func NewRule(t, weights []float64) Rule {
+	r := Rule{nodes: make([]node, max(2, len(t)))}
+	for q := range t {
+		r.nodes[q] = node{float32(t[q]), float32(weights[q])}
+	}
+	left := len(r.nodes)
+	for ; left > 5 || left == 4; left -= 4 {
+		r.blocks = append(r.blocks, 4)
+	}
+	switch left {
+	case 5:
+		r.blocks = append(r.blocks, 3, 2)
+	case 3, 2:
+		r.blocks = append(r.blocks, byte(left))
+	}
+	r.blocks = append(r.blocks, 0)
+	return r
+}
+
+// ShareFloats is the scratch that Shares needs for each factor: the products before it and its value at four nodes, M_0 and M_1,
+// each as a vector.
+const ShareFloats = 10 * Lanes
