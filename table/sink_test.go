@@ -153,7 +153,11 @@ func TestDeviceIsNotReplaced(t *testing.T) {
 	if _, err := Create(link); err == nil {
 		t.Error("a sink was made for a device")
 	}
-	if _, err := Create(t.TempDir() + "/"); err == nil {
+	directory := filepath.Join(t.TempDir(), "d.csv")
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(directory); err == nil {
 		t.Error("a sink was made for a directory")
 	}
 }
