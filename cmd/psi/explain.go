@@ -107,6 +107,9 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return err
 	}
+	if err := p.checkFiles(ctx, f.force, []output{to.output()}, path, argument); err != nil {
+		return err
+	}
 	rows, err := f.input(ctx, p, argument)
 	if err != nil {
 		return err
@@ -134,7 +137,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if rows.pattern {
 		none.File = rows.name // so that a table of no rows has the column too
 	}
-	out, err := p.explanationSink(to, f, rows.pattern, none)
+	out, err := p.explanationSink(ctx, to, f, rows.pattern, none)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	if err != nil {
 		return err
 	}
+	if err := p.checkFiles(ctx, result.force, []output{to.output()}, path, argument); err != nil {
+		return err
+	}
 	rows, err := result.input(ctx, p, argument)
 	if err != nil {
 		return err
@@ -52,7 +55,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 		return err
 	}
 	defer model.Close()
-	out, err := p.predictionSink(to, model, rows.pattern)
+	out, err := p.predictionSink(ctx, to, model, rows.pattern)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type trainFlags struct {
 	onInterrupt        choice
 	progress           choice
 	resume             bool
+	force              bool
 	format             string
 	out                string
 	helpConfig         bool
@@ -110,23 +111,30 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.Var(&f.progress, "progress", "how progress is told: auto is for people; json, for programs, is an object in a line, at least every second")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint of an interrupted training")
 	addInputFormat(flags, &f.format)
+	addForce(flags, &f.force)
 	flags.BoolVar(&f.helpConfig, "help-config", false, "list the settings of --config and --set")
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.helpConfig {
 			return p.listSettings(f.json)
 		}
-		change, err := f.settings(cmd.Flags())
-		if err != nil {
-			return err
-		}
 		if err := f.check(cmd.Flags().Changed); err != nil {
 			return err
 		}
+		var err error
 		if f.groups, err = parseGroups(f.group); err != nil {
 			return err
 		}
 		if err := f.checkRoles(); err != nil {
+			return err
+		}
+		if !f.finished() {
+			if err := p.checkFiles(cmd.Context(), f.force, f.outputs(), args[0], f.validation, f.config); err != nil {
+				return err
+			}
+		}
+		change, err := f.settings(cmd.Context(), cmd.Flags())
+		if err != nil {
 			return err
 		}
 		return p.train(cmd.Context(), args[0], &f, change)
@@ -188,13 +196,25 @@ func (f *trainFlags) checkRoles() error {
 // checkpointOf lies beside a model until it is done.
 func checkpointOf(model string) string { return model + ".checkpoint" }
 
+// finished tells that there is nothing to resume: the model is there, and nothing will be written.
+func (f *trainFlags) finished() bool {
+	return f.resume && !exists(checkpointOf(f.out)) && exists(f.out)
+}
+
+// outputs are the model, its checkpoint, and what either is called until it is whole.
+func (f *trainFlags) outputs() []output {
+	const draft = ".tmp" // as package artifact names it
+	checkpoint, drafts := checkpointOf(f.out), []content{aModel, aCheckpoint}
+	return []output{
+		{path: f.out, holds: aModel}, {path: checkpoint, holds: aCheckpoint},
+		{path: f.out + draft, holds: aDraft, stands: drafts}, {path: checkpoint + draft, holds: aDraft, stands: drafts},
+	}
+}
+
 func (p *program) train(ctx context.Context, argument string, f *trainFlags, change func(*psi.Settings)) error {
 	checkpoint := checkpointOf(f.out)
-	if f.resume && !exists(checkpoint) && exists(f.out) {
+	if f.finished() {
 		return p.finishedBefore(argument, f)
-	}
-	if err := checkPlace(f.out); err != nil {
-		return err
 	}
 	if !f.resume && exists(checkpoint) {
 		p.note("%s of an earlier training is there: this one starts anew and replaces it (--resume would go on from it)", checkpoint)
