@@ -223,8 +223,8 @@ func words(path string) string {
 	return path
 }
 
-// checkPlace sees that the file can be created. A device or a pipe is written to, unless psi reads
-// the file back: that is so with models and checkpoints.
+// checkPlace sees that the file can be created. A device or a pipe is written to, but cannot hold a
+// model or a checkpoint: these are read in any order, and replaced as a whole.
 func (o output) checkPlace() error {
 	if store.IsURL(o.path) {
 		return &usageError{"results cannot be written to a URL", "name a file, and copy it there"}
