@@ -262,3 +262,27 @@ func TestPipesCarryTables(t *testing.T) {
 	}
 	p.leftNothing(t)
 }
+
+// A batch reads files more than once, so pipes among them fail at once, and the other files are explained.
+func TestBatchWithPipes(t *testing.T) {
+	p := newProcess(t, "batch run MODEL in out --workers 1 --backend go")
+	in := filepath.Join(p.dir, "in")
+	if err := os.Mkdir(in, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"p.csv", "p.parquet"} {
+		if err := os.Rename(filepath.Join(p.dir, name), filepath.Join(in, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(in, "a.csv"), someRows)
+	p.start(t)
+	p.wait(t, 60*time.Second)
+	if code := p.ProcessState.ExitCode(); code != failed {
+		t.Errorf("exit %d, %s", code, p.stderr.String())
+	}
+	wantText(t, p.stderr.String(), "p.csv: this is not a regular file", "p.parquet: this is not a regular file", "2 of 3 units failed")
+	if parts, err := filepath.Glob(filepath.Join(p.dir, "out", "part-*.parquet")); err != nil || len(parts) != 1 {
+		t.Errorf("parts %v, %v", parts, err)
+	}
+}
