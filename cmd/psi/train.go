@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/artifact"
 )
 
 // trainFlags are what train is asked for.
@@ -248,13 +250,13 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	watch.end()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return stoppedTraining(checkpoint, before, f.resume)
+			return stoppedTraining(err, checkpoint, f.keptSince(before))
 		}
 		return inFile(err, rows.underWay())
 	}
 	defer model.Close()
 	if err := model.Save(f.out); err != nil {
-		return err
+		return unsavedModel(err, f.out, f.keptSince(before))
 	}
 	if err := os.Remove(checkpoint); err != nil && !errors.Is(err, os.ErrNotExist) {
 		p.note("%s is of no use any more, but cannot be removed: %v", checkpoint, err)
@@ -262,14 +264,41 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	return p.reportTraining(argument, f, model, watch)
 }
 
-// stoppedTraining says what an interruption left behind: before is the checkpoint as it
-// was at the start.
-func stoppedTraining(checkpoint string, before os.FileInfo, resumed bool) error {
-	now, err := os.Stat(checkpoint)
-	if err != nil || !resumed && before != nil && os.SameFile(before, now) {
+// keptSince is the checkpoint of this training; nil if there is none. What lies there may be that of
+// an earlier one, which was there before and is not resumed.
+func (f *trainFlags) keptSince(before os.FileInfo) os.FileInfo {
+	now, err := os.Stat(checkpointOf(f.out))
+	if err != nil || !f.resume && before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime()) {
+		return nil
+	}
+	return now
+}
+
+// stoppedTraining says what an interruption left behind. If the last checkpoint could not be
+// written, err says why.
+func stoppedTraining(err error, checkpoint string, kept os.FileInfo) error {
+	lost, unwritten := errors.AsType[*artifact.Error](err)
+	switch {
+	case unwritten && kept == nil:
+		return &plainError{"", "stopped; nothing is kept, for the checkpoint cannot be written: " + lost.Error(), "make room or choose another place, and run it again"}
+	case unwritten:
+		return &plainError{
+			"", fmt.Sprintf("stopped; the last checkpoint cannot be written (%v), so only the one of %s is kept: %s", lost, kept.ModTime().Format(time.TimeOnly), checkpoint),
+			"add --resume to go on from it",
+		}
+	case kept == nil:
 		return &plainError{"", "stopped; there was nothing to keep yet", "run it again"}
 	}
 	return &plainError{"", "stopped; the checkpoint " + checkpoint + " is kept", "add --resume to go on from it"}
+}
+
+// unsavedModel says what is left of a training whose model could not be written.
+func unsavedModel(err error, model string, kept os.FileInfo) error {
+	remedy := "make room or choose another place, and run it again"
+	if kept != nil {
+		remedy = "make room, and add --resume: the checkpoint of " + kept.ModTime().Format(time.TimeOnly) + " is kept"
+	}
+	return &plainError{model, "the model cannot be written: " + strings.TrimPrefix(err.Error(), model+": "), remedy}
 }
 
 func exists(path string) bool {
