@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"image"
 	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,9 +80,7 @@ func TestFilesOfOtherKindsAreKept(t *testing.T) {
 		}
 		all[string(kind)] = path
 	}
-	for name, path := range foreign {
-		all[name] = path
-	}
+	maps.Copy(all, foreign)
 	for _, c := range []struct {
 		line  string // @ is the file
 		holds content

@@ -59,7 +59,7 @@ func (p *program) checkFiles(ctx context.Context, force bool, outputs []output, 
 
 // checkDistinct sees that no output is an input or another output.
 func (p *program) checkDistinct(ctx context.Context, outputs []output, inputs []string) error {
-	var read []input
+	read := make([]input, 0, len(inputs))
 	for _, argument := range inputs {
 		read = append(read, p.inputFiles(ctx, argument)...)
 	}

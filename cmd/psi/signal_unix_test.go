@@ -132,7 +132,7 @@ func TestSignalEndsWaitingForAPipe(t *testing.T) {
 		"plot bar MODEL p.csv -o r.svg",
 	} {
 		name := "p.csv"
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			if strings.HasPrefix(word, "p.") {
 				name = word
 			}

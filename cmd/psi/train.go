@@ -65,7 +65,8 @@ Columns of text are categories, and missing cells (empty, NA, NaN, null, ?) need
 imputation. Columns that belong together, such as height and weight, can be one player
 with one attribution: --group body=height,weight. A tenth of the rows validates, unless you say otherwise. The state of the
 training is kept in MODEL.checkpoint until it ends: after an interruption, the same
-command with --resume goes on from there and ends in the same model.
+command with --resume goes on from there and ends in the same model. If a checkpoint cannot
+be written, as on a full disk, the training warns, goes on and tries again.
 
 DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 'part-*.csv' whose files are one table, the URL of either or of a prefix in a bucket
@@ -205,11 +206,13 @@ func (f *trainFlags) finished() bool {
 
 // outputs are the model, its checkpoint, and what either is called until it is whole.
 func (f *trainFlags) outputs() []output {
-	const draft = ".tmp" // as package artifact names it
+	const draft = ".tmp" // what WriteFile ends names with until a file is whole
 	checkpoint, drafts := checkpointOf(f.out), []content{aModel, aCheckpoint}
 	return []output{
-		{path: f.out, holds: aModel}, {path: checkpoint, holds: aCheckpoint},
-		{path: f.out + draft, holds: aDraft, stands: drafts}, {path: checkpoint + draft, holds: aDraft, stands: drafts},
+		{path: f.out, holds: aModel},
+		{path: checkpoint, holds: aCheckpoint},
+		{path: f.out + draft, holds: aDraft, stands: drafts},
+		{path: checkpoint + draft, holds: aDraft, stands: drafts},
 	}
 }
 
