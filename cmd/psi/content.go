@@ -16,12 +16,12 @@ import (
 // content is what a file holds, in the words of a message.
 type content string
 
-// What psi writes, and knows again. CSV and TSV carry no mark: they are any text that is not
-// evidently something else.
+// Kinds of content that psi writes and recognises. CSV and TSV carry no mark, so any text that is
+// not evidently something else counts as such.
 const (
 	aModel      content = "a psi model"
 	aCheckpoint content = "a psi checkpoint"
-	aDraft      content = "a zip archive that is no complete psi file"
+	aDraft      content = "a zip archive, not a complete psi file"
 	aReport     content = "a psi report"
 	anSVG       content = "an SVG picture of psi's"
 	aPNG        content = "a PNG picture of psi's"
@@ -32,10 +32,10 @@ const (
 	aParquet    content = "a Parquet table"
 	anArrow     content = "an Arrow table"
 
-	nothing content = "" // no file, or one that has nothing to lose: empty, a device, a pipe
+	nothing content = "" // no file, an empty one, a device or a pipe: nothing can be lost
 )
 
-// contentOf looks at the first and last kilobytes of a file.
+// contentOf returns what a file holds, by its first and last kilobytes.
 func contentOf(path string) (content, error) {
 	found, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && (found.Size() == 0 || !found.Mode().IsRegular()) {
@@ -64,7 +64,7 @@ func contentOf(path string) (content, error) {
 	return contentOfBytes(gunzipped(start), end), nil
 }
 
-// contentOfZip tells models and checkpoints from a draft: a zip that has no directory yet.
+// contentOfZip names a zip. One that was cut short has no directory, so its kind is unknown.
 func contentOfZip(kind artifact.Kind) content {
 	switch kind {
 	case artifact.Model:
@@ -75,7 +75,7 @@ func contentOfZip(kind artifact.Kind) content {
 	return aDraft
 }
 
-// gunzipped is the start of what gzip has packed, or of what it has not.
+// gunzipped unpacks the start of a gzip file, and returns any other as it is.
 func gunzipped(start []byte) []byte {
 	packed, err := gzip.NewReader(bytes.NewReader(start))
 	if err != nil {
@@ -119,10 +119,10 @@ func contentOfBytes(start, end []byte) content {
 	return aText
 }
 
-// unprintable finds what no text has, in whatever encoding.
+// unprintable finds control characters that no text has, whatever its encoding.
 func unprintable(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", r) }
 
-// isJSON goes by the first two marks, so that a CSV header such as [a],[b] is not JSON.
+// isJSON looks at the first two characters, so that a CSV header such as [a],[b] is not JSON.
 func isJSON(text string) bool {
 	if text == "" {
 		return false

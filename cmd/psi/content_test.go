@@ -174,7 +174,7 @@ func TestEmptyFilesAreReplaced(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if o := run(t, "predict", fixtures.model, fixtures.table, "-o", path); o.code != failed || !strings.Contains(o.stderr, "cannot be looked into") {
+	if o := run(t, "predict", fixtures.model, fixtures.table, "-o", path); o.code != failed || !strings.Contains(o.stderr, "the file exists and cannot be read") {
 		t.Errorf("exit %d, %s", o.code, o.stderr)
 	}
 }

@@ -142,7 +142,7 @@ func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*
 	return rows, nil
 }
 
-// checkTableName sees that the end of a name tells the format of a table.
+// checkTableName refuses a name whose suffix is not that of a table format.
 func checkTableName(path string) error {
 	if found, err := os.Stat(path); store.IsURL(path) || err == nil && found.IsDir() {
 		return nil // checkFiles says what is wrong with that
@@ -187,7 +187,7 @@ func (p *program) tableSink(ctx context.Context, d destination) (tableSink, erro
 	return &streamSink{sink, packed, out, to}, err
 }
 
-// isStream tells that a path is a device or a pipe, which is written to as it is and not replaced.
+// isStream tells whether a path is a device or a pipe, which is written to and not replaced.
 func isStream(path string) bool {
 	found, err := os.Stat(path)
 	return err == nil && !found.Mode().IsRegular()
@@ -211,7 +211,7 @@ func (p *program) openOutput(ctx context.Context, path string) (*outStream, erro
 	return &outStream{newStreamWriter(ctx, file), file.Close}, nil
 }
 
-// cannotOpen is the failure to open a file, unless the program was stopped meanwhile.
+// cannotOpen reports that a file cannot be opened, unless the program was stopped meanwhile.
 func cannotOpen(path string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

@@ -14,22 +14,21 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// What psi overwrites. Each command that writes files says which, and what it reads, to
-// checkFiles before it reads or writes anything. The rules are the same for all:
+// The rules for overwriting files are the same for all commands. Each passes its inputs and
+// outputs to checkFiles before it reads or writes anything.
 //
-//   - An output is never an input, by whatever name, link or pattern, and no two outputs are one
-//     file. --force does not change that.
+//   - An output is never an input, through links and patterns too, and no two outputs are the
+//     same file. --force does not change that.
 //   - A file is replaced only by content of its own kind: a model by a model, a report by a
-//     report, a picture by a picture of its format, an ONNX graph by an ONNX graph, each as
-//     psi's own mark tells; a table by a table of its format, JSON by JSON. --force replaces
-//     files of any kind.
-//   - Empty files may be replaced, and devices and pipes are written to.
+//     report, a picture by a picture of its format, an ONNX graph by an ONNX graph, all known by
+//     psi's mark; a table by a table of its format, JSON by JSON. --force replaces any file.
+//   - Empty files may be replaced. Devices and pipes are written to.
 
 // output is a file that a command writes.
 type output struct {
-	path   string // standardOutput is that
-	holds  content
-	stands []content // that may be replaced beside what it holds
+	path  string    // or standardOutput
+	holds content   // what the command writes
+	also  []content // what it may replace besides
 }
 
 // addForce adds the flag of all commands that write files.
@@ -57,7 +56,7 @@ func (p *program) checkFiles(ctx context.Context, force bool, outputs []output, 
 	return nil
 }
 
-// checkDistinct sees that no output is an input or another output.
+// checkDistinct refuses an output that is also an input, or another output.
 func (p *program) checkDistinct(ctx context.Context, outputs []output, inputs []string) error {
 	read := make([]input, 0, len(inputs))
 	for _, argument := range inputs {
@@ -68,18 +67,18 @@ func (p *program) checkDistinct(ctx context.Context, outputs []output, inputs []
 		at := p.locate(out.path)
 		for _, in := range read {
 			if at.is(location{file: in.file}) {
-				return &plainError{words(out.path), "the output is also an input" + in.as(out.path), "choose another name for the output"}
+				return &plainError{outputName(out.path), "the output is also an input" + in.as(out.path), "choose another name for the output"}
 			}
 		}
 		if i := slices.IndexFunc(written, at.is); i >= 0 {
-			return &plainError{words(out.path), "two outputs are the same file: this is also " + words(outputs[i].path), "give each a name of its own"}
+			return &plainError{outputName(out.path), "two outputs are the same file: this is also " + outputName(outputs[i].path), "give each a name of its own"}
 		}
 		written = append(written, at)
 	}
 	return nil
 }
 
-// checkContent sees that the file, if there is one, may be replaced.
+// checkContent refuses to replace a file of another kind.
 func (o output) checkContent(force bool) error {
 	if force {
 		return nil
@@ -87,22 +86,24 @@ func (o output) checkContent(force bool) error {
 	const remedy = "choose another name, or add --force"
 	held, err := contentOf(o.path)
 	if err != nil {
-		return &plainError{o.path, "there is a file that cannot be looked into: " + err.Error(), remedy}
+		return &plainError{o.path, "the file exists and cannot be read: " + err.Error(), remedy}
 	}
-	if held == nothing || held == o.holds || slices.Contains(o.stands, held) {
+	if held == nothing || held == o.holds || slices.Contains(o.also, held) {
 		return nil
 	}
 	return &plainError{o.path, fmt.Sprintf("the file exists and is of another kind: it is %s, not %s", held, o.holds), remedy}
 }
 
-// location is a file, or where one will be made. Two names of one file have one location.
+// location identifies a file by more than its name. A file that does not exist yet is identified by
+// its directory and its name there.
 type location struct {
-	file os.FileInfo // nil if there is none
-	in   os.FileInfo // else its directory
-	base string
+	file os.FileInfo // nil if it does not exist
+	in   os.FileInfo // then its directory
+	base string      // and its name
 }
 
-// is compares regular files only: many may read and write a device, such as a terminal.
+// is tells whether both are the same regular file. Devices do not count: a terminal is input and
+// output at once.
 func (l location) is(other location) bool {
 	switch {
 	case l.file != nil && other.file != nil:
@@ -113,10 +114,10 @@ func (l location) is(other location) bool {
 	return false
 }
 
-// locate follows links, those too that lead to no file yet.
+// locate follows links, also those whose target does not exist yet.
 func (p *program) locate(path string) location {
 	if path == standardOutput {
-		return location{file: status(p.stdout)}
+		return location{file: statOf(p.stdout)}
 	}
 	const mostLinks = 40 // as Linux has it
 	for range mostLinks {
@@ -145,7 +146,7 @@ type input struct {
 	file os.FileInfo
 }
 
-// as names an input unless the output has the same name.
+// as names the input, unless the output has the same name.
 func (i input) as(output string) string {
 	if i.name == output {
 		return ""
@@ -153,14 +154,14 @@ func (i input) as(output string) string {
 	return ": it is the same file as " + i.name
 }
 
-// inputFiles are those that an argument names and that are there. What is not there is found out
-// by whoever reads it.
+// inputFiles returns the existing files that an argument names. Whoever reads them reports those
+// that do not exist.
 func (p *program) inputFiles(ctx context.Context, argument string) []input {
 	var names []string
 	switch {
 	case argument == "":
 	case argument == standardInput:
-		if found := status(p.stdin); found != nil {
+		if found := statOf(p.stdin); found != nil {
 			return []input{{"standard input", found}}
 		}
 	case strings.HasPrefix(argument, "file://"):
@@ -177,7 +178,7 @@ func (p *program) inputFiles(ctx context.Context, argument string) []input {
 	return files
 }
 
-// localFiles are those of a path or, if there is no such file, of a pattern.
+// localFiles returns a path, or the files that match it if it is a pattern.
 func localFiles(argument string) []string {
 	if exists(argument) || !strings.ContainsAny(argument, "*?[") {
 		return []string{argument}
@@ -186,7 +187,7 @@ func localFiles(argument string) []string {
 	return names
 }
 
-// filesBehind are those of a file:// URL. What is wrong with it comes up again when they are read.
+// filesBehind returns the files of a file:// URL. Whoever reads them reports what is wrong with it.
 func filesBehind(ctx context.Context, where string) (names []string) {
 	place, pattern, err := store.Open(ctx, where)
 	if err != nil {
@@ -202,8 +203,8 @@ func filesBehind(ctx context.Context, where string) (names []string) {
 	return names
 }
 
-// status is that of a stream which is a file; nil of any other.
-func status(stream any) os.FileInfo {
+// statOf returns the status of a stream that is a file, and nil for any other.
+func statOf(stream any) os.FileInfo {
 	file, is := stream.(interface{ Stat() (os.FileInfo, error) })
 	if !is {
 		return nil
@@ -215,15 +216,15 @@ func status(stream any) os.FileInfo {
 	return found
 }
 
-// words is what a message calls an output.
-func words(path string) string {
+// outputName is what messages call an output.
+func outputName(path string) string {
 	if path == standardOutput {
 		return "standard output"
 	}
 	return path
 }
 
-// checkPlace sees that the file can be created. A device or a pipe is written to, but cannot hold a
+// checkPlace refuses a file that cannot be created. A device or a pipe is written to, but cannot hold a
 // model or a checkpoint: these are read in any order, and replaced as a whole.
 func (o output) checkPlace() error {
 	if store.IsURL(o.path) {

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// A pipe, a terminal or a device may never answer: opening a pipe waits for its other end, and
-// reading and writing wait for somebody there. Such calls are left to a goroutine, so that for
-// whoever made them they end with the context. The goroutine stays behind until the program
-// ends or the other end moves.
+// Opening a pipe waits until its other end is opened, and reading and writing pipes, terminals and
+// devices may wait for ever. Goroutines do it here, so that the caller's wait ends with its
+// context. A goroutine that is left behind ends with the program, or when the call returns.
 
-// openFile opens a file for reading. One that is not regular is a stream.
+// openFile opens a file for reading. A file that is not regular is opened as a stream.
 func openFile(ctx context.Context, path string) (io.ReadCloser, error) {
 	if found, err := os.Stat(path); err != nil || found.Mode().IsRegular() {
 		return os.Open(path)
@@ -27,7 +26,7 @@ func openFile(ctx context.Context, path string) (io.ReadCloser, error) {
 	return newStream(ctx, file), nil
 }
 
-// openWaiting opens a file that may be a pipe without another end.
+// openWaiting opens a pipe or a device. It waits for the other end no longer than the context lasts.
 func openWaiting(ctx context.Context, path string, flag int) (*os.File, error) {
 	type result struct {
 		file *os.File
@@ -65,7 +64,7 @@ func newStream(ctx context.Context, from io.Reader) *stream {
 	return s
 }
 
-// until ends reading when a context ends, unless it is released before.
+// until ends reading when a context ends, unless release is called before.
 func (s *stream) until(ctx context.Context) (release func() bool) {
 	return context.AfterFunc(ctx, func() { s.end(ctx.Err()) })
 }
@@ -79,7 +78,7 @@ func (s *stream) Close() error {
 	return err
 }
 
-// readFile reads a file, or what a pipe gives, of at most that many bytes.
+// readFile reads a file or pipe of at most most bytes.
 func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
 	file, err := openFile(ctx, path)
 	if err != nil {
@@ -97,15 +96,15 @@ func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
 type streamWriter struct {
 	to   io.Writer
 	done <-chan struct{} // of the context
-	lost bool            // a write was left behind: what it wrote is not known
+	lost bool            // a write was left behind
 }
 
 func newStreamWriter(ctx context.Context, to io.Writer) *streamWriter {
 	return &streamWriter{to: to, done: ctx.Done()}
 }
 
-// Write hands over a copy: the caller may use content again while a write that was left behind
-// still reads it.
+// Write writes a copy, because a write that is left behind may still read it when the caller uses
+// content again.
 func (w *streamWriter) Write(content []byte) (int, error) {
 	if w.lost {
 		return 0, context.Canceled

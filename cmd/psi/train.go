@@ -204,15 +204,15 @@ func (f *trainFlags) finished() bool {
 	return f.resume && !exists(checkpointOf(f.out)) && exists(f.out)
 }
 
-// outputs are the model, its checkpoint, and what either is called until it is whole.
+// outputs are the model, its checkpoint, and the temporary files of both.
 func (f *trainFlags) outputs() []output {
-	const draft = ".tmp" // what WriteFile ends names with until a file is whole
+	const draft = ".tmp" // what names end in until their files are complete
 	checkpoint, drafts := checkpointOf(f.out), []content{aModel, aCheckpoint}
 	return []output{
 		{path: f.out, holds: aModel},
 		{path: checkpoint, holds: aCheckpoint},
-		{path: f.out + draft, holds: aDraft, stands: drafts},
-		{path: checkpoint + draft, holds: aDraft, stands: drafts},
+		{path: f.out + draft, holds: aDraft, also: drafts},
+		{path: checkpoint + draft, holds: aDraft, also: drafts},
 	}
 }
 
