@@ -21,6 +21,7 @@ type checkpoint struct {
 	State   *train.State
 	path    string // "" keeps nothing
 	mark    string // of what is trained on what
+	unsaved bool   // it is ahead of what its file holds
 }
 
 // trained is a member that is done.
@@ -92,19 +93,44 @@ func fingerprint(m Manifest) (string, error) {
 
 const (
 	usualSaveEvery = 2 * time.Second
-	saveShare      = 20 // saving takes at most a twentieth of the time
+	saveShare      = 20              // saving takes at most a twentieth of the time
+	maxSavePause   = 5 * time.Minute // between tries while checkpoints cannot be written
 )
 
-// save writes the checkpoint, unless the last one is fresh.
-func (t *training) save(point *checkpoint, s *train.State) error {
-	if point.State = s; time.Now().Before(t.nextSave) {
-		return nil
+// advance notes a state and saves it, unless the last checkpoint is fresh.
+func (t *training) advance(point *checkpoint, s *train.State) {
+	point.State, point.unsaved = s, true
+	if !time.Now().Before(t.nextSave) {
+		t.tryToSave(point)
 	}
-	return t.saveNow(point)
 }
 
-func (t *training) saveNow(point *checkpoint) error {
-	if point.path == "" {
+// tryToSave writes the checkpoint. If that fails, as on a full disk, the training goes on: it says so
+// once, and tries again after pauses that double up to maxSavePause.
+func (t *training) tryToSave(point *checkpoint) {
+	start := time.Now()
+	err := t.save(point)
+	if err == nil {
+		t.failedSaves = 0
+		return
+	}
+	pause := maxSavePause
+	if doubled := t.SaveEvery << t.failedSaves; doubled > 0 && doubled < pause {
+		pause = doubled
+		t.failedSaves++
+	}
+	t.nextSave = time.Now().Add(max(pause, saveShare*time.Since(start)))
+	if !t.warned {
+		t.warned = true
+		warning := t.last
+		warning.Note = fmt.Sprintf("no checkpoint is kept for now: %v; training goes on, and tries again", err)
+		t.say(warning)
+	}
+}
+
+// save writes the checkpoint.
+func (t *training) save(point *checkpoint) error {
+	if point.path == "" || !point.unsaved {
 		return nil
 	}
 	start := time.Now()
@@ -115,6 +141,7 @@ func (t *training) saveNow(point *checkpoint) error {
 	if err := artifact.WriteFile(point.path, file); err != nil {
 		return err
 	}
+	point.unsaved = false
 	t.nextSave = time.Now().Add(max(t.SaveEvery, saveShare*time.Since(start)))
 	return nil
 }

@@ -82,11 +82,16 @@ type training struct {
 	start    time.Time
 	net      *network.Network
 	in       *intake.Intake
-	nextSave time.Time // of a checkpoint
-	steps    int       // taken
+	steps    int // taken
+	last     Progress
+
+	nextSave    time.Time // of a checkpoint
+	failedSaves int       // since the last one that was written
+	warned      bool      // that checkpoints cannot be written
 }
 
 func (t *training) say(p Progress) {
+	t.last = p
 	if t.Progress != nil {
 		t.Progress(p)
 	}
@@ -204,13 +209,24 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	if err != nil {
 		return nil, err
 	}
+	if err := t.complete(ctx, m, point); err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(err, t.save(point)) // what the last checkpoint is too old for
+		}
+		return nil, err
+	}
+	return m, nil
+}
+
+// complete trains the members that point lacks and makes them a model.
+func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) error {
 	for i := range t.settings.Members {
 		if i < len(point.Members) {
 			continue // finished before the interruption
 		}
 		member, err := t.member(ctx, i, point)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if i > 0 && t.stopped() {
 			t.settings.Members, m.manifest.Settings.Members = i, i
@@ -218,10 +234,8 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 			break
 		}
 		point.Members = append(point.Members, *member)
-		point.State = nil
-		if err := t.saveNow(point); err != nil {
-			return nil, err
-		}
+		point.State, point.unsaved = nil, true
+		t.tryToSave(point)
 	}
 	m.members = point.members()
 	m.history = historyCSV(point.histories())
@@ -229,13 +243,13 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 		m.manifest.Nodes = append(m.manifest.Nodes, member.Nodes)
 	}
 	if err := m.prepare(t.backend); err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.conclude(ctx, m); err != nil {
 		m.Close()
-		return nil, err
+		return err
 	}
-	return m, nil
+	return nil
 }
 
 // member trains one network, or trains it on from point.
@@ -271,12 +285,12 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 				Error: now, Metric: metric, Note: p.Note,
 			})
 		},
-		Save: func(s *train.State) error { return t.save(point, s) },
+		Save: func(s *train.State) error {
+			t.advance(point, s)
+			return nil
+		},
 	})
 	if err != nil {
-		if ctx.Err() != nil {
-			err = errors.Join(err, t.saveNow(point)) // what the last checkpoint is too old for
-		}
 		return nil, err
 	}
 	weights, err := run.Weights()

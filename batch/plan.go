@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"iter"
 	"strings"
 	"time"
@@ -39,9 +40,24 @@ type Request struct {
 	In       string
 	Out      string
 	Options  Options
+	Force    bool                   // write to a place that holds the results of another program
 	Progress func(files, units int) // nil if nobody wants to know
 
 	unitRows int64 // 0: by unitCells
+}
+
+// Errors of places that cannot be written to without harm.
+var (
+	ErrOverlap = errors.New("the results would lie among the tables that are read")
+	ErrForeign = errors.New("the results of another program are here")
+)
+
+// CheckPlaces sees, without reading anything, that In and Out do not overlap.
+func (r *Request) CheckPlaces() error {
+	if store.Overlap(r.In, r.Out) {
+		return fmt.Errorf("%s: %w: IN is %s", r.Out, ErrOverlap, r.In)
+	}
+	return nil
 }
 
 // ErrOtherBatch is a place that holds another job already.
@@ -49,6 +65,9 @@ var ErrOtherBatch = errors.New("another batch was planned here, of other files, 
 
 // Plan cuts a job into units and writes them down. If the place holds the same job already, that is the plan, and old is true.
 func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
+	if err := r.CheckPlaces(); err != nil {
+		return nil, false, err
+	}
 	columns, err := r.check()
 	if err != nil {
 		return nil, false, err
@@ -75,6 +94,9 @@ func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
 	before, err := Read(ctx, out)
 	switch {
 	case errors.Is(err, ErrNoBatch):
+		if err := r.checkForeign(ctx, out); err != nil {
+			return nil, false, err
+		}
 	case err != nil:
 		return nil, false, err
 	default:
@@ -93,6 +115,31 @@ func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
 		return nil, false, err
 	}
 	return p.job, false, writeJSON(ctx, out, jobKey, p.job)
+}
+
+// checkForeign keeps the marks of another program's results, such as Spark's, from being taken for
+// this job's or deleted: a place without a job has no success and no summary, unless they are left
+// of a batch of psi's.
+func (r *Request) checkForeign(ctx context.Context, out *store.Place) error {
+	if r.Force {
+		return nil
+	}
+	_, err := ReadSummary(ctx, out, SummaryKey)
+	if err == nil {
+		return nil
+	}
+	key := SummaryKey
+	if errors.Is(err, store.ErrNotFound) {
+		key = successKey
+		_, err = out.Stat(ctx, key)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case store.Passing(err) || errors.Is(err, context.Canceled) || errors.Is(err, fs.ErrPermission):
+		return err
+	}
+	return fmt.Errorf("%s: %w", out.Name(key), ErrForeign)
 }
 
 // check sees that the model is one and can do what is asked; columns is how many it reads.

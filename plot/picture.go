@@ -48,29 +48,34 @@ const (
 	margin      = vg.Length(10)
 )
 
-// Write draws the picture in a format.
+// Write draws the picture in a format. The same picture is the same bytes.
 func (p *Picture) Write(w io.Writer, format string) error {
+	var file bytes.Buffer
+	var err error
+	mark := func(file []byte) []byte { return file }
 	page := p.page()
 	switch format {
 	case "svg":
 		canvas := vgsvg.New(p.width, page.height)
 		p.draw(draw.New(canvas), page)
-		var file bytes.Buffer
-		if _, err := canvas.WriteTo(&file); err != nil {
-			return err
-		}
-		_, err := w.Write(fitText(file.Bytes(), page.small))
-		return err
+		_, err = canvas.WriteTo(&file)
+		mark = func(file []byte) []byte { return markSVG(fitText(file, page.small)) }
 	case "png":
-		_, err := vgimg.PngCanvas{Canvas: p.raster(dotsPerInch)}.WriteTo(w)
-		return err
+		_, err = vgimg.PngCanvas{Canvas: p.raster(dotsPerInch)}.WriteTo(&file)
+		mark = markPNG
 	case "pdf":
 		canvas := vgpdf.New(p.width, page.height)
 		p.draw(draw.New(canvas), page)
-		_, err := canvas.WriteTo(w)
+		_, err = canvas.WriteTo(&file)
+		mark = markPDF
+	default:
+		err = fmt.Errorf("plot: unknown format %q", format)
+	}
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("plot: unknown format %q", format)
+	_, err = w.Write(mark(file.Bytes()))
+	return err
 }
 
 // raster is the picture in dots.

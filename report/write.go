@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"regexp"
+
+	"github.com/psi-shapley/psi"
 )
 
 // The viewer, built from web/.
@@ -24,6 +27,7 @@ const page = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="generator" content="psi %s">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
@@ -51,8 +55,18 @@ func writePage(w io.Writer, kind, title string, content any) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, page, digest(script), digest(style), html.EscapeString(title), style, kind, document, script)
+	_, err = fmt.Fprintf(w, page, psi.Version, digest(script), digest(style), html.EscapeString(title), style, kind, document, script)
 	return err
+}
+
+// Written tells whether a file is a report that psi wrote, of a table or of a batch, by its
+// first kilobytes: by the name of its generator or, in reports from before they carried it, by
+// its security policy, which is like no other page's.
+func Written(start []byte) bool {
+	mark := regexp.MustCompile(`^<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n` +
+		`(<meta name="generator" content="psi [^"]*">|<meta http-equiv="Content-Security-Policy" content="default-src 'none'; ` +
+		`script-src 'sha256-[^']*'; style-src 'sha256-[^']*'; base-uri 'none'; form-action 'none'">)`)
+	return mark.Match(start)
 }
 
 // digest names a script or a style in a content security policy.

@@ -60,3 +60,27 @@ func TestHostileNames(t *testing.T) {
 		t.Errorf("%v: read back as %+v", err, read)
 	}
 }
+
+// A report names its generator, and is known by it. Reports from before that are known too, other pages are not.
+func TestGenerator(t *testing.T) {
+	_, _, _, _, whole := pageOf(t, &Report{Schema: Schema})
+	generator := regexp.MustCompile(`<meta name="generator" content="psi [^"]+">\n`)
+	if !generator.MatchString(whole) || !Written([]byte(whole)) {
+		t.Error("the page does not say that psi made it")
+	}
+	var batch strings.Builder
+	if err := WriteBatch(&batch, &Batch{}); err != nil || !Written([]byte(batch.String())) {
+		t.Errorf("the page of a batch does not say that psi made it: %v", err)
+	}
+	if !Written([]byte(generator.ReplaceAllString(whole, ""))) {
+		t.Error("a report without the name of its generator is not known")
+	}
+	for _, other := range []string{
+		"", "a,b\n1,2\n", "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>My page</title>",
+		"<!DOCTYPE html>\n<html>\n<meta name=\"generator\" content=\"Hugo 0.1\">", "text before " + whole,
+	} {
+		if Written([]byte(other)) {
+			t.Errorf("%.60q is taken for a report", other)
+		}
+	}
+}

@@ -5,6 +5,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // csvEncoder writes CSV that this package reads back: a header, numbers with the
@@ -12,18 +16,19 @@ import (
 type csvEncoder struct {
 	out       *bufio.Writer
 	delimiter byte
+	safe      bool // text never begins as a formula does
 	record    []byte
 	cell      []byte
 }
 
-func newCSVEncoder(w io.Writer, delimiter byte) *csvEncoder {
-	return &csvEncoder{out: bufio.NewWriter(w), delimiter: delimiter}
+func newCSVEncoder(w io.Writer, delimiter byte, options sinkOptions) *csvEncoder {
+	return &csvEncoder{out: bufio.NewWriter(w), delimiter: delimiter, safe: options.spreadsheetSafe}
 }
 
 func (e *csvEncoder) start(t *Table) error {
 	for _, c := range t.Columns {
 		e.cell = append(e.cell[:0], c.Name...)
-		e.appendCell()
+		e.appendText()
 	}
 	return e.endRecord()
 }
@@ -35,7 +40,12 @@ func (e *csvEncoder) write(ctx context.Context, t *Table) error {
 		}
 		for _, c := range t.Columns {
 			e.cell = c.appendText(e.cell[:0], row)
-			e.appendCell()
+			switch c.Kind {
+			case Number, Time:
+				e.appendCell()
+			default:
+				e.appendText()
+			}
 		}
 		if err := e.endRecord(); err != nil {
 			return err
@@ -45,6 +55,28 @@ func (e *csvEncoder) write(ctx context.Context, t *Table) error {
 }
 
 func (e *csvEncoder) finish() error { return e.out.Flush() }
+
+// appendText adds a cell of text, which a spreadsheet must not run if that was asked for.
+func (e *csvEncoder) appendText() {
+	if e.safe && isFormula(e.cell) {
+		e.cell = slices.Insert(e.cell, 0, '\'')
+	}
+	e.appendCell()
+}
+
+// isFormula tells whether a spreadsheet may take text for a formula: by its first character
+// other than white space, in the ASCII or the full-width form. A plain number is none.
+//
+// https://owasp.org/www-community/attacks/CSV_Injection
+func isFormula(cell []byte) bool {
+	start := bytes.TrimLeftFunc(cell, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' || r == 0 })
+	first, _ := utf8.DecodeRune(start)
+	if !strings.ContainsRune("=+-@＝＋－＠", first) {
+		return false
+	}
+	_, number := parseNumber(cell)
+	return !number
+}
 
 // appendCell adds the cell and a delimiter to the record.
 func (e *csvEncoder) appendCell() {

@@ -30,15 +30,34 @@ type encoder interface {
 	finish() error
 }
 
-// NewSink writes a table to w. Close does not close w.
-func NewSink(w io.Writer, format Format) (Sink, error) { return newSink(w, format) }
+// SinkOption changes how a sink writes.
+type SinkOption func(*sinkOptions)
 
-func newSink(w io.Writer, format Format) (*encoderSink, error) {
+type sinkOptions struct{ spreadsheetSafe bool }
+
+// SpreadsheetSafe puts an apostrophe before text in CSV and TSV that a spreadsheet would run
+// as a formula: labels and column names that begin with =, +, - or @, also after spaces, tabs
+// and line ends. Numbers and times stay as they are, and so do labels that are numbers, such
+// as -1. Other formats ignore the option: their cells are typed.
+//
+// What is written so reads back with the apostrophe.
+func SpreadsheetSafe() SinkOption { return func(o *sinkOptions) { o.spreadsheetSafe = true } }
+
+// NewSink writes a table to w. Close does not close w.
+func NewSink(w io.Writer, format Format, options ...SinkOption) (Sink, error) {
+	return newSink(w, format, options)
+}
+
+func newSink(w io.Writer, format Format, options []SinkOption) (*encoderSink, error) {
+	var chosen sinkOptions
+	for _, option := range options {
+		option(&chosen)
+	}
 	switch format {
 	case CSV:
-		return &encoderSink{encoder: newCSVEncoder(w, ',')}, nil
+		return &encoderSink{encoder: newCSVEncoder(w, ',', chosen)}, nil
 	case TSV:
-		return &encoderSink{encoder: newCSVEncoder(w, '\t')}, nil
+		return &encoderSink{encoder: newCSVEncoder(w, '\t', chosen)}, nil
 	case Parquet:
 		return &encoderSink{encoder: &parquetEncoder{out: w}}, nil
 	case Arrow, ArrowFile:
@@ -100,11 +119,15 @@ type FileSink struct {
 }
 
 // Create makes a sink for a file, its format told by the end of its name as in
-// Open. A file of that name stays as it is until Close replaces it.
-func Create(path string) (*FileSink, error) {
+// Open. A file of that name stays as it is until Close replaces it. A directory, device or
+// pipe is refused, for it cannot be replaced: write to a pipe by NewSink.
+func Create(path string, options ...SinkOption) (*FileSink, error) {
 	format, err := FormatOf(path)
 	if err != nil {
 		return nil, err
+	}
+	if found, err := os.Stat(path); err == nil && !found.Mode().IsRegular() {
+		return nil, &Error{File: path, Row: noRow, Message: "cannot be replaced: it is not a regular file", Remedy: "give the path of a file"}
 	}
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8]+".tmp")
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -117,7 +140,7 @@ func Create(path string) (*FileSink, error) {
 		s.packed = gzip.NewWriter(file)
 		out = s.packed
 	}
-	if s.encoderSink, err = newSink(out, format); err != nil {
+	if s.encoderSink, err = newSink(out, format, options); err != nil {
 		return nil, errors.Join(err, s.Abort())
 	}
 	return s, nil

@@ -143,3 +143,21 @@ func TestWriteErrorsAreReported(t *testing.T) {
 		}
 	}
 }
+
+// A device is not replaced by a file, as it would be if the sink could rename over it.
+func TestDeviceIsNotReplaced(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "null.csv")
+	if err := os.Symlink(os.DevNull, link); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Create(link); err == nil {
+		t.Error("a sink was made for a device")
+	}
+	directory := filepath.Join(t.TempDir(), "d.csv")
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(directory); err == nil {
+		t.Error("a sink was made for a directory")
+	}
+}

@@ -27,7 +27,7 @@ func badUsage() []trial {
 		{"sample of too many rows", nil, "sample bike --rows 20000 -o @t.csv", 2, "bike has no more than 17,379 rows"},
 		{"truth of a real table", nil, "sample bike --truth @t.csv -o @b.csv", 2, "nobody knows"},
 		{"sample as JSON", nil, "sample synth1 -o - --format json", 2, "not written as JSON"},
-		{"sample to an unknown suffix", nil, "sample synth1 -o @t.xlsx", 2, "tells no format"},
+		{"sample to an unknown suffix", nil, "sample synth1 -o @t.xlsx", 2, "cannot infer the format"},
 
 		{"no --target", sound, "train @t.csv -o @m.psi", 2, "psi train needs --target"},
 		{"no -o", sound, "train @t.csv --target y", 2, "psi train needs -o"},
@@ -78,7 +78,7 @@ func badUsage() []trial {
 		{"standard input as JSON", nil, "predict MODEL - --format json", 2, "JSON cannot be read"},
 		{"unknown format", nil, "predict MODEL DATA --format xml", 2, `"xml" is no format that can be written`},
 		{"unknown input format", nil, "evaluate MODEL - --format xml", 2, `"xml" is no format that can be read`},
-		{"result to an unknown suffix", nil, "predict MODEL DATA -o @r.xlsx", 2, "tells no format"},
+		{"result to an unknown suffix", nil, "predict MODEL DATA -o @r.xlsx", 2, "cannot infer the format"},
 		{"result into no directory", nil, "predict MODEL DATA -o @no/r.csv", 1, "its directory does not exist"},
 		{"result is a directory", map[string]string{"t.csv": "a"}, "predict MODEL DATA -o @.", 1, "this is a directory"},
 		{"model is a directory", sound, "train @t.csv --target y -o @.", 1, "this is a directory"},

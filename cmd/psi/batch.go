@@ -59,6 +59,7 @@ type jobFlags struct {
 	z            float64
 	top          int
 	interactions bool
+	force        bool
 	json         bool
 }
 
@@ -69,6 +70,7 @@ func (f *jobFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
 	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too, a column A__x__B for each pair")
+	flags.BoolVar(&f.force, "force", false, "write to an OUT that holds the results of another program; IN and OUT never overlap")
 	addJSON(flags, &f.json)
 }
 
@@ -123,12 +125,14 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	if err != nil {
 		return err
 	}
-	content, err := batch.ReadModel(ctx, args[0])
-	if err != nil {
+	request := &batch.Request{Name: args[0], In: args[1], Out: args[2], Options: options, Force: f.force}
+	if err := request.CheckPlaces(); err != nil {
+		return &plainError{args[2], fmt.Sprintf("IN and OUT overlap: %v (%s)", batch.ErrOverlap, args[1]), "choose an OUT outside IN, and that holds no part of it"}
+	}
+	if request.Model, err = batch.ReadModel(ctx, args[0]); err != nil {
 		return err
 	}
 	last := time.Now()
-	request := &batch.Request{Model: content, Name: args[0], In: args[1], Out: args[2], Options: options}
 	request.Progress = func(files, units int) {
 		if time.Since(last) > plainPause {
 			last = time.Now()
@@ -136,6 +140,9 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 		}
 	}
 	job, old, err := batch.Plan(ctx, request)
+	if errors.Is(err, batch.ErrForeign) {
+		return &plainError{"", err.Error(), "choose another OUT, or add --force"}
+	}
 	if errors.Is(err, batch.ErrOtherBatch) {
 		return &plainError{args[2], batch.ErrOtherBatch.Error(), "choose another OUT, or go on with what is here: psi batch resume " + args[2]}
 	}

@@ -26,7 +26,7 @@ its own, each a process with one thread. Ctrl-C, a crash or a power cut lose at 
 run the same command again, or psi batch resume OUT.
 
 IN is a file, a directory, a quoted pattern, or a URL of those (s3://, gs://, azblob://); OUT a directory or
-the URL of a bucket and a prefix.`,
+the URL of a bucket and a prefix. They must not overlap: no table of IN may lie in OUT, and no part in OUT may be found by IN.`,
 		Example: `  psi batch run model.psi 'tables/*.parquet' explained/
   psi batch run model.psi s3://tables/2026/ s3://explained/2026/ --workers 16`,
 		Args: arguments(modelArgument, inArgument, outArgument),

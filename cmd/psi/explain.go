@@ -57,7 +57,11 @@ computes them from all coalitions, whatever the head, for at most 16 columns.
 
 DATA is a file, a quoted pattern such as 'part-*.csv' (the first column then names the
 file), the URL of either or of a prefix in a bucket (s3://, gs://, azblob:// or file://;
-what is to be said of the store follows a ?), or - with --format.`,
+what is to be said of the store follows a ?), or - with --format.
+
+A spreadsheet runs text that begins with =, +, - or @ as a formula. If labels, or the names of
+columns or files, come from people you do not trust, add --spreadsheet-safe to CSV that a
+spreadsheet will open.`,
 		Example: `  psi explain model.psi new.csv
   psi explain model.psi new.csv --rows 40:41 --interactions
   psi explain model.psi new.csv --rows 40:41 --reasons 3
@@ -107,6 +111,9 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return err
 	}
+	if err := p.checkFiles(ctx, f.force, []output{to.output()}, path, argument); err != nil {
+		return err
+	}
 	rows, err := f.input(ctx, p, argument)
 	if err != nil {
 		return err
@@ -134,7 +141,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if rows.pattern {
 		none.File = rows.name // so that a table of no rows has the column too
 	}
-	out, err := p.explanationSink(to, f, rows.pattern, none)
+	out, err := p.explanationSink(ctx, to, f, rows.pattern, none)
 	if err != nil {
 		return err
 	}

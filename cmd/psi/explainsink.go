@@ -23,18 +23,18 @@ type explanationSink struct {
 	empty    *explain.Explanation
 }
 
-func (p *program) explanationSink(to destination, f *explainFlags, withFile bool, none *explain.Explanation) (*explanationSink, error) {
+func (p *program) explanationSink(ctx context.Context, to destination, f *explainFlags, withFile bool, none *explain.Explanation) (*explanationSink, error) {
 	s := &explanationSink{long: f.layout.word == "long", withFile: withFile, empty: none}
 	var err error
 	switch {
 	case to.json:
-		if s.stage, err = p.stage(to); err == nil {
+		if s.stage, err = p.stage(ctx, to); err == nil {
 			s.json = explain.NewJSONWriter(s.stage)
 		}
 	case to.format == textFormat:
 		s.text = &textSink{program: p, withFile: withFile, reasons: f.reasons}
 	default:
-		s.table, err = p.tableSink(to)
+		s.table, err = p.tableSink(ctx, to)
 	}
 	return s, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -33,7 +34,7 @@ type exported struct {
 }
 
 func (p *program) exportONNXCommand() *cobra.Command {
-	out, asJSON := "", false
+	out, force, asJSON := "", false, false
 	c := &cobra.Command{
 		Use:   "onnx MODEL -o FILE.onnx",
 		Short: "Write a model as one ONNX graph, from cells to attributions",
@@ -49,19 +50,22 @@ The export needs the backend onnx: psi doctor tells whether it works here.`,
 		Args:    arguments(modelArgument),
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "`FILE` for the graph, ending in .onnx")
+	addForce(c.Flags(), &force)
 	addJSON(c.Flags(), &asJSON)
-	c.RunE = func(_ *cobra.Command, args []string) error { return p.exportONNX(args[0], out, asJSON) }
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.exportONNX(cmd.Context(), args[0], out, force, asJSON)
+	}
 	return c
 }
 
-func (p *program) exportONNX(path, out string, asJSON bool) error {
+func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSON bool) error {
 	switch {
 	case out == "":
 		return &usageError{"no file for the graph is named", "add -o FILE.onnx"}
 	case !strings.HasSuffix(strings.ToLower(out), ".onnx"):
 		return &usageError{fmt.Sprintf("the graph is ONNX, and %q does not end so", out), "use .onnx"}
 	}
-	if err := checkPlace(out); err != nil {
+	if err := p.checkFiles(ctx, force, []output{{path: out, holds: anExport}}, path); err != nil {
 		return err
 	}
 	model, err := psi.OpenOn(path, "go") // nothing is computed here
@@ -69,7 +73,7 @@ func (p *program) exportONNX(path, out string, asJSON bool) error {
 		return err
 	}
 	defer model.Close()
-	place, err := p.stage(destination{path: out})
+	place, err := p.stage(ctx, destination{path: out})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ type data struct {
 	objects []store.Object // behind a URL, of each file
 	pattern bool           // the files are those of a pattern
 	stdin   io.Reader
-	format  string // from --format, for standard input and names that tell none
+	stream  *stream // that stdin reads from
+	format  string  // from --format, for standard input and names that tell none
 }
 
 // data finds what DATA names, without opening it.
@@ -42,7 +43,8 @@ func (p *program) data(ctx context.Context, argument, format string) (*data, err
 		if format == "" {
 			return nil, &usageError{"the format of standard input is not known", "add --format csv, tsv, parquet or arrow"}
 		}
-		d.name, d.stdin = "standard input", p.stdin
+		d.name, d.stream = "standard input", newStream(ctx, p.stdin)
+		d.stdin = d.stream
 		return d, nil
 	}
 	if store.IsURL(argument) {
@@ -111,7 +113,7 @@ func (d *data) open(ctx context.Context, i int, options table.Options) (table.So
 			return nil, err
 		}
 		options.Name = d.name
-		return table.OpenReader(d.stdin, format, options)
+		return openTable(d.stdin, d.stream, format, options)
 	}
 	path := d.files[i]
 	format, err := table.FormatOf(path)
@@ -124,14 +126,19 @@ func (d *data) open(ctx context.Context, i int, options table.Options) (table.So
 	if d.place != nil {
 		return d.openObject(ctx, i, format, options)
 	}
-	file, err := os.Open(path)
+	file, err := openFile(ctx, path)
 	if err != nil {
-		return nil, &plainError{path, "cannot be opened: " + err.Error(), "check its permissions"}
+		return nil, cannotOpen(path, err)
 	}
 	options.Name = path
-	source, err := table.OpenReader(file, format, options)
+	return openTable(file, file, format, options)
+}
+
+// openTable reads a table from r. The source closes the file it comes from.
+func openTable(r io.Reader, file io.Closer, format table.Format, options table.Options) (table.Source, error) {
+	source, err := table.OpenReader(r, format, options)
 	if err != nil {
-		_ = file.Close() // nothing was written to it
+		_ = file.Close() // it was only read
 		return nil, err
 	}
 	return &fileSource{source, file}, nil
@@ -141,6 +148,16 @@ func (d *data) open(ctx context.Context, i int, options table.Options) (table.So
 type fileSource struct {
 	table.Source
 	file io.Closer
+}
+
+// Next returns the next rows, or ends with the context even if the file is a pipe that nobody
+// writes to.
+func (s *fileSource) Next(ctx context.Context) (*table.Table, error) {
+	if pipe, is := s.file.(*stream); is {
+		release := pipe.until(ctx)
+		defer release()
+	}
+	return s.Source.Next(ctx)
 }
 
 func (s *fileSource) Close() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -26,15 +27,23 @@ const (
 
 // resultFlags say where results go.
 type resultFlags struct {
-	out    string
-	format string
-	json   bool
+	out         string
+	format      string
+	json        bool
+	force       bool
+	spreadsheet bool // CSV is made safe for spreadsheets
 }
 
 func (r *resultFlags) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&r.out, "out", "o", "", "`FILE` for the result, its format told by its end: .csv, .tsv (either with .gz), .parquet, .arrow or .json; - is standard output")
 	flags.StringVar(&r.format, "format", "", "`FORMAT` of standard input and output, where DATA or -o is -: csv, tsv, parquet, arrow or json")
+	addSpreadsheetSafe(flags, &r.spreadsheet)
+	addForce(flags, &r.force)
 	addJSON(flags, &r.json)
+}
+
+func addSpreadsheetSafe(flags *pflag.FlagSet, to *bool) {
+	flags.BoolVar(to, "spreadsheet-safe", false, "in CSV and TSV, put ' before text that a spreadsheet would run as a formula: text that begins with =, +, - or @")
 }
 
 // destination is where results go and how.
@@ -43,10 +52,21 @@ type destination struct {
 	format string // of standard output
 	json   bool   // the content is JSON
 	staged bool   // standard output gets all or nothing
+
+	spreadsheet bool // a table in CSV or TSV is made safe for spreadsheets
 }
 
 // destination settles the flags; usual is the format of standard output if none is named.
 func (r *resultFlags) destination(usual string) (destination, error) {
+	d, err := r.formatted(usual)
+	if err == nil && r.spreadsheet && !d.isText() {
+		err = &usageError{"--spreadsheet-safe is for tables in CSV and TSV", "leave it out, or write to a file that ends in .csv or .tsv"}
+	}
+	d.spreadsheet = r.spreadsheet
+	return d, err
+}
+
+func (r *resultFlags) formatted(usual string) (destination, error) {
 	if r.out == "" || r.out == standardOutput {
 		d := destination{format: usual}
 		if r.format != "" {
@@ -65,9 +85,41 @@ func (r *resultFlags) destination(usual string) (destination, error) {
 	}
 	d := destination{path: r.out, json: strings.HasSuffix(strings.ToLower(r.out), ".json")}
 	if d.json {
-		return d, checkPlace(d.path)
+		return d, nil
 	}
-	return d, checkTablePath(d.path)
+	return d, checkTableName(d.path)
+}
+
+// tableFormat is the format of a table that goes there.
+func (d destination) tableFormat() (table.Format, error) {
+	if d.path != "" {
+		return table.FormatOf(d.path)
+	}
+	return table.ParseFormat(d.format)
+}
+
+// isText tells that a table goes there in CSV or TSV.
+func (d destination) isText() bool {
+	format, err := d.tableFormat()
+	return !d.json && err == nil && (format == table.CSV || format == table.TSV)
+}
+
+// output is the file that is written, or standard output.
+func (d destination) output() output {
+	o := output{path: d.path, holds: aText}
+	if d.path == "" {
+		o.path = standardOutput
+	}
+	format, err := d.tableFormat()
+	switch {
+	case d.json:
+		o.holds = aJSON
+	case err == nil && format == table.Parquet:
+		o.holds = aParquet
+	case err == nil && (format == table.Arrow || format == table.ArrowFile):
+		o.holds = anArrow
+	}
+	return o
 }
 
 // input is DATA. --format is that of standard input too, unless it can only be written; one
@@ -90,38 +142,13 @@ func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*
 	return rows, nil
 }
 
-// checkTablePath sees, before any work, that a table can be written there.
-func checkTablePath(path string) error {
-	if err := checkNoDirectory(path); err != nil {
-		return err
+// checkTableName refuses a name whose suffix is not that of a table format.
+func checkTableName(path string) error {
+	if found, err := os.Stat(path); store.IsURL(path) || err == nil && found.IsDir() {
+		return nil // checkFiles says what is wrong with that
 	}
 	if _, err := table.FormatOf(path); err != nil {
-		return &usageError{fmt.Sprintf("the end of %q tells no format", path), "use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or - with --format"}
-	}
-	return checkPlace(path)
-}
-
-// checkPlace sees, before any work, that a file can be made there.
-func checkPlace(path string) error {
-	if err := checkNoDirectory(path); err != nil {
-		return err
-	}
-	trial, err := os.CreateTemp(filepath.Dir(path), ".psi-*.tmp")
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return &plainError{path, "its directory does not exist", "make it first: mkdir -p " + filepath.Dir(path)}
-		}
-		return &plainError{path, "cannot be created: " + err.Error(), "check the directory and its permissions"}
-	}
-	return errors.Join(trial.Close(), os.Remove(trial.Name()))
-}
-
-func checkNoDirectory(path string) error {
-	if store.IsURL(path) {
-		return &usageError{"results cannot be written to a URL", "name a file, and copy it there"}
-	}
-	if found, err := os.Stat(path); err == nil && found.IsDir() {
-		return &plainError{path, "this is a directory", "give the path of a file"}
+		return &usageError{fmt.Sprintf("cannot infer the format of %q", path), "use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or - with --format"}
 	}
 	return nil
 }
@@ -133,23 +160,71 @@ type tableSink interface {
 	Abort() error
 }
 
-func (p *program) tableSink(d destination) (tableSink, error) {
-	if d.path != "" {
-		return table.Create(d.path)
+func (p *program) tableSink(ctx context.Context, d destination) (tableSink, error) {
+	var options []table.SinkOption
+	if d.spreadsheet {
+		options = append(options, table.SpreadsheetSafe())
 	}
-	format, err := table.ParseFormat(d.format)
+	if d.path != "" && !isStream(d.path) {
+		return table.Create(d.path, options...)
+	}
+	format, err := d.tableFormat()
 	if err != nil {
 		return nil, err
 	}
-	out := bufio.NewWriterSize(p.stdout, 1<<16)
-	sink, err := table.NewSink(out, format)
-	return &streamSink{sink, out}, err
+	to, err := p.openOutput(ctx, d.path)
+	if err != nil {
+		return nil, err
+	}
+	out := bufio.NewWriterSize(to, 1<<16)
+	var packed *gzip.Writer
+	var content io.Writer = out
+	if strings.HasSuffix(strings.ToLower(d.path), ".gz") {
+		packed = gzip.NewWriter(out)
+		content = packed
+	}
+	sink, err := table.NewSink(content, format, options...)
+	return &streamSink{sink, packed, out, to}, err
+}
+
+// isStream tells whether a path is a device or a pipe, which is written to and not replaced.
+func isStream(path string) bool {
+	found, err := os.Stat(path)
+	return err == nil && !found.Mode().IsRegular()
+}
+
+// outStream is standard output, a device or a pipe. Writing to it ends with a context.
+type outStream struct {
+	io.Writer
+	close func() error
+}
+
+// openOutput opens a device or a pipe; "" is standard output.
+func (p *program) openOutput(ctx context.Context, path string) (*outStream, error) {
+	if path == "" {
+		return &outStream{newStreamWriter(ctx, p.stdout), func() error { return nil }}, nil
+	}
+	file, err := openWaiting(ctx, path, os.O_WRONLY)
+	if err != nil {
+		return nil, cannotOpen(path, err)
+	}
+	return &outStream{newStreamWriter(ctx, file), file.Close}, nil
+}
+
+// cannotOpen reports that a file cannot be opened, unless the program was stopped meanwhile.
+func cannotOpen(path string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &plainError{path, "cannot be opened: " + err.Error(), "check its permissions"}
 }
 
 // streamSink sends each chunk on as soon as it is there: a program may wait for it.
 type streamSink struct {
 	table.Sink
-	out *bufio.Writer
+	packed *gzip.Writer // nil if nothing is packed
+	out    *bufio.Writer
+	to     *outStream
 }
 
 func (s *streamSink) Write(ctx context.Context, t *table.Table) error {
@@ -160,31 +235,39 @@ func (s *streamSink) Write(ctx context.Context, t *table.Table) error {
 }
 
 func (s *streamSink) Close() error {
-	if err := s.Sink.Close(); err != nil {
-		return err
+	err := s.Sink.Close()
+	if err == nil && s.packed != nil {
+		err = s.packed.Close()
 	}
-	return s.out.Flush()
+	if err == nil {
+		err = s.out.Flush()
+	}
+	return errors.Join(err, s.to.close())
 }
 
-func (*streamSink) Abort() error { return nil }
+func (s *streamSink) Abort() error { return nil }
 
-// stage is text on its way out.
+// stage is a document on its way out.
 type stage struct {
 	*bufio.Writer
-	file    *os.File // nil: the text goes out as it comes
+	file    *os.File // nil: the document goes out as it comes
 	publish func() error
 }
 
-// stage gives a place to write JSON to.
-func (p *program) stage(d destination) (*stage, error) {
-	if d.path == "" && !d.staged {
-		return &stage{Writer: bufio.NewWriterSize(p.stdout, 1<<16)}, nil
+// stage gives a place to write JSON, a page or a picture to.
+func (p *program) stage(ctx context.Context, d destination) (*stage, error) {
+	if !d.staged && (d.path == "" || isStream(d.path)) {
+		to, err := p.openOutput(ctx, d.path)
+		if err != nil {
+			return nil, err
+		}
+		return &stage{Writer: bufio.NewWriterSize(to, 1<<16), publish: to.close}, nil
 	}
 	s := &stage{}
 	var err error
 	if d.path == "" {
 		s.file, err = os.CreateTemp("", "psi-*.json")
-		s.publish = s.copyTo(p.stdout)
+		s.publish = s.copyTo(newStreamWriter(ctx, p.stdout))
 	} else {
 		temporary := filepath.Join(filepath.Dir(d.path), "."+filepath.Base(d.path)+"."+rand.Text()[:8]+".tmp")
 		s.file, err = os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -218,8 +301,7 @@ func (s *stage) renameTo(path string) func() error {
 
 // Close completes the output.
 func (s *stage) Close() error {
-	err := s.Flush()
-	if s.file == nil || err != nil {
+	if err := s.Flush(); err != nil {
 		return err
 	}
 	if err := s.publish(); err != nil {

@@ -26,6 +26,8 @@ type plotFlags struct {
 	z                 float64
 	interactions      bool
 	dark, json        bool
+	force             bool
+	spreadsheet       bool
 }
 
 // plotted is what plot says of a picture.
@@ -112,8 +114,10 @@ happen if somebody changed a value.`,
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.BoolVar(&f.interactions, "interactions", false, "split a waterfall into what columns do alone and what pairs do together")
 	flags.BoolVar(&f.dark, "dark", false, "light on dark")
+	addSpreadsheetSafe(flags, &f.spreadsheet)
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
+	addForce(flags, &f.force)
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.plot(cmd.Context(), args[0], args[1], args[2], &f)
@@ -143,6 +147,9 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	if err != nil {
 		return err
 	}
+	if err := p.checkFiles(ctx, f.force, f.outputs(format), path, argument, f.since); err != nil {
+		return err
+	}
 	d, err := p.open(ctx, path, argument, f.format, f.backend)
 	if err != nil {
 		return err
@@ -159,11 +166,11 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	if err != nil {
 		return m.blame(err, d.name)
 	}
-	if err := p.writePicture(drawn, f.out, format); err != nil {
+	if err := p.writePicture(ctx, drawn, f.out, format); err != nil {
 		return err
 	}
 	if f.data != "" {
-		if err := p.writeTable(ctx, destination{path: f.data}, drawn.Data); err != nil {
+		if err := p.writeTable(ctx, f.table(), drawn.Data); err != nil {
 			return err
 		}
 	}
@@ -194,11 +201,26 @@ func (f *plotFlags) check(kind string) (format string, err error) {
 		return "", &usageError{fmt.Sprintf("the end of %q tells no format of a picture", f.out), "use .svg, .png or .pdf"}
 	}
 	if f.data != "" {
-		if err := checkTablePath(f.data); err != nil {
-			return "", err
-		}
+		err = checkTableName(f.data)
 	}
-	return format, checkPlace(f.out)
+	if err == nil && f.spreadsheet && !f.table().isText() {
+		err = &usageError{"--spreadsheet-safe is for tables in CSV and TSV", "leave it out, or add --data FILE.csv"}
+	}
+	return format, err
+}
+
+// table is where what was drawn goes.
+func (f *plotFlags) table() destination {
+	return destination{path: f.data, spreadsheet: f.spreadsheet}
+}
+
+// outputs are the picture and, if it was asked for, its data.
+func (f *plotFlags) outputs(format string) []output {
+	all := []output{{path: f.out, holds: map[string]content{"svg": anSVG, "png": aPNG, "pdf": aPDF}[format]}}
+	if f.data != "" {
+		all = append(all, f.table().output())
+	}
+	return all
 }
 
 // picture draws.
@@ -309,8 +331,8 @@ func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 }
 
 // writePicture makes a file that appears whole or not at all.
-func (p *program) writePicture(drawn *plot.Picture, path, format string) error {
-	out, err := p.stage(destination{path: path})
+func (p *program) writePicture(ctx context.Context, drawn *plot.Picture, path, format string) error {
+	out, err := p.stage(ctx, destination{path: path})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,11 @@ its score (log odds) and the score's standard deviation; of more, the probabilit
 
 Columns are matched by name, in any order; a missing cell needs no imputation. DATA is a file, a quoted pattern such as
 'part-*.csv' (the first column then names the file), the URL of either or of a prefix in a bucket (s3://, gs://, azblob://
-or file://), or - with --format.`,
+or file://), or - with --format.
+
+A spreadsheet runs text that begins with =, +, - or @ as a formula. If labels, or the names of
+columns or files, come from people you do not trust, add --spreadsheet-safe to CSV that a
+spreadsheet will open.`,
 		Example: `  psi predict model.psi new.csv
   psi predict model.psi new.parquet -o predictions.parquet
   cat new.csv | psi predict model.psi - --format csv > predictions.csv`,
@@ -43,6 +47,9 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	if err != nil {
 		return err
 	}
+	if err := p.checkFiles(ctx, result.force, []output{to.output()}, path, argument); err != nil {
+		return err
+	}
 	rows, err := result.input(ctx, p, argument)
 	if err != nil {
 		return err
@@ -52,7 +59,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 		return err
 	}
 	defer model.Close()
-	out, err := p.predictionSink(to, model, rows.pattern)
+	out, err := p.predictionSink(ctx, to, model, rows.pattern)
 	if err != nil {
 		return err
 	}

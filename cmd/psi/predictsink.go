@@ -21,18 +21,18 @@ type predictionSink struct {
 	labels   [][]byte // classes as JSON
 }
 
-func (p *program) predictionSink(to destination, m *psi.Model, withFile bool) (*predictionSink, error) {
+func (p *program) predictionSink(ctx context.Context, to destination, m *psi.Model, withFile bool) (*predictionSink, error) {
 	manifest := m.Manifest()
 	s := &predictionSink{withFile: withFile, classes: manifest.Classes()}
 	var err error
 	if !to.json {
-		s.table, err = p.tableSink(to)
+		s.table, err = p.tableSink(ctx, to)
 		return s, err
 	}
 	for _, class := range s.classes {
 		s.labels = append(s.labels, jsonText(class))
 	}
-	if s.json, err = p.stage(to); err != nil {
+	if s.json, err = p.stage(ctx, to); err != nil {
 		return nil, err
 	}
 	s.text = append(s.text, `{"schema":"psi.prediction/v1","model":"`+m.Digest()+`","rows":[`...)

@@ -111,7 +111,16 @@ var fixtures struct {
 	binary  string // model of it
 }
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+// asProgram is the environment variable that makes this test the program itself, so that tests can
+// start it as a process of its own.
+const asProgram = "PSI_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(start())
+	}
+	os.Exit(testMain(m))
+}
 
 func testMain(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "psi-test-*")

@@ -71,10 +71,5 @@ func (d *data) openObject(ctx context.Context, i int, format table.Format, optio
 		return nil, d.unreachable(err)
 	}
 	options.Name = d.files[i]
-	source, err := table.OpenReader(object, format, options)
-	if err != nil {
-		_ = object.Close() // it was only read
-		return nil, err
-	}
-	return &fileSource{source, object}, nil
+	return openTable(object, object, format, options)
 }

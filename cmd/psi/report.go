@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/psi-shapley/psi/batch"
 	"github.com/psi-shapley/psi/internal/pipeline"
+	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/report"
 )
 
@@ -19,7 +21,7 @@ type reportFlags struct {
 	out, by, format string
 	backend         choice
 	z               float64
-	json            bool
+	force, json     bool
 	given           func(flag string) bool
 }
 
@@ -65,6 +67,7 @@ report tells what came of all its files, from the summary alone. No row is read.
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
+	addForce(flags, &f.force)
 	addJSON(flags, &f.json)
 	f.given = flags.Changed
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -83,11 +86,18 @@ func (f *reportFlags) check() error {
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
 	}
-	return checkPlace(f.out)
+	return nil
 }
 
 func (p *program) makeReport(ctx context.Context, path, argument string, f *reportFlags) error {
 	if err := f.check(); err != nil {
+		return err
+	}
+	inputs := []string{path, argument}
+	if !store.IsURL(argument) {
+		inputs = append(inputs, filepath.Join(argument, batch.SummaryKey)) // if it is the OUT of a batch
+	}
+	if err := p.checkFiles(ctx, f.force, []output{{path: f.out, holds: aReport}}, inputs...); err != nil {
 		return err
 	}
 	summary, err := p.findSummary(ctx, argument)
@@ -116,7 +126,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if err != nil {
 		return d.blame(err, d.name)
 	}
-	written, err := p.writePage(f.out, func(to *counter) error { return report.Write(to, r) })
+	written, err := p.writePage(ctx, f.out, func(to *counter) error { return report.Write(to, r) })
 	if err != nil {
 		return err
 	}
@@ -138,8 +148,8 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 }
 
 // writePage makes a file that appears whole or not at all, and tells its size.
-func (p *program) writePage(path string, write func(to *counter) error) (size int, err error) {
-	out, err := p.stage(destination{path: path})
+func (p *program) writePage(ctx context.Context, path string, write func(to *counter) error) (size int, err error) {
+	out, err := p.stage(ctx, destination{path: path})
 	if err != nil {
 		return 0, err
 	}

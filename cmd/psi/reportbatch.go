@@ -87,7 +87,7 @@ func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, f
 	if err != nil {
 		return inFile(err, at.name())
 	}
-	written, err := p.writePage(f.out, func(to *counter) error { return report.WriteBatch(to, b) })
+	written, err := p.writePage(ctx, f.out, func(to *counter) error { return report.WriteBatch(to, b) })
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,11 @@ func (p *program) rootCommand() *cobra.Command {
 uncertainty, and for every column a distribution of its Shapley attribution: what the
 column added to this prediction or took from it, and how sure that is.
 
+What psi never overwrites: a file that it reads, by whatever name or link. Other files are
+replaced only by their own kind, unless you add --force: a model by a model, a report by a
+report, a picture by a picture, a table by a table of the same format. psi marks its
+models, reports and pictures, and knows them by that.
+
 Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		Example: `  psi sample bike -o bike.csv
   psi train bike.csv --target cnt -o bike.psi

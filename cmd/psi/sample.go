@@ -19,6 +19,7 @@ type sampleFlags struct {
 	out    string
 	truth  string
 	format string
+	force  bool
 	json   bool
 }
 
@@ -51,6 +52,7 @@ perfect model would attribute. Of bike and adult, --rows draws some, in their or
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the table: .csv, .tsv (either with .gz), .parquet or .arrow; - is standard output")
 	flags.StringVar(&f.truth, "truth", "", "`FILE` for the true attributions of a synthetic table")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of standard output: csv, tsv, parquet or arrow (default csv)")
+	addForce(flags, &f.force)
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := f.check(args[0], cmd.Flags().Changed("rows")); err != nil {
@@ -75,12 +77,12 @@ func (f *sampleFlags) check(name string, rowsGiven bool) error {
 	case f.truth != "" && slices.Contains(shippedNames(), name):
 		return &usageError{name + " is a real table, whose true attributions nobody knows", "leave --truth out, or choose a synthetic table"}
 	case f.out != standardOutput:
-		if err := checkTablePath(f.out); err != nil {
+		if err := checkTableName(f.out); err != nil {
 			return err
 		}
 	}
 	if f.truth != "" {
-		return checkTablePath(f.truth)
+		return checkTableName(f.truth)
 	}
 	return nil
 }
@@ -93,6 +95,13 @@ func (p *program) sample(ctx context.Context, name string, f *sampleFlags) error
 	}
 	if to.path == "" && to.json {
 		return &usageError{"a table is not written as JSON", "use --format csv, tsv, parquet or arrow"}
+	}
+	outputs := []output{to.output()}
+	if f.truth != "" {
+		outputs = append(outputs, destination{path: f.truth}.output())
+	}
+	if err := p.checkFiles(ctx, f.force, outputs); err != nil {
+		return err
 	}
 	rows, truth, citation, err := drawSample(ctx, name, f)
 	if err != nil {
@@ -140,7 +149,7 @@ func drawSample(ctx context.Context, name string, f *sampleFlags) (rows, truth *
 }
 
 func (p *program) writeTable(ctx context.Context, to destination, t *table.Table) error {
-	sink, err := p.tableSink(to)
+	sink, err := p.tableSink(ctx, to)
 	if err != nil {
 		return err
 	}

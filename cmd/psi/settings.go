@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -18,10 +18,10 @@ type setting struct{ key, value, where string }
 
 // settings gathers those of --config, and of --set and the flags that stand for one,
 // which come after it, and checks them.
-func (f *trainFlags) settings(flags *pflag.FlagSet) (change func(*psi.Settings), err error) {
+func (f *trainFlags) settings(ctx context.Context, flags *pflag.FlagSet) (change func(*psi.Settings), err error) {
 	var list []setting
 	if f.config != "" {
-		if list, err = readConfig(f.config); err != nil {
+		if list, err = readConfig(ctx, f.config); err != nil {
 			return nil, err
 		}
 	}
@@ -94,9 +94,15 @@ func settingError(text string) error {
 	return &usageError{message, help + rest}
 }
 
+// mostConfig is how long a file of settings may be, in bytes.
+const mostConfig = 1 << 20
+
 // readConfig reads a YAML file of settings: a key and a value in each line.
-func readConfig(path string) ([]setting, error) {
-	text, err := os.ReadFile(path)
+func readConfig(ctx context.Context, path string) ([]setting, error) {
+	text, err := readFile(ctx, path, mostConfig)
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &plainError{path, "cannot be read: " + err.Error(), "check the path and its permissions"}
 	}

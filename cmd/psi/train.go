@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/artifact"
 )
 
 // trainFlags are what train is asked for.
@@ -39,6 +41,7 @@ type trainFlags struct {
 	onInterrupt        choice
 	progress           choice
 	resume             bool
+	force              bool
 	format             string
 	out                string
 	helpConfig         bool
@@ -62,7 +65,8 @@ Columns of text are categories, and missing cells (empty, NA, NaN, null, ?) need
 imputation. Columns that belong together, such as height and weight, can be one player
 with one attribution: --group body=height,weight. A tenth of the rows validates, unless you say otherwise. The state of the
 training is kept in MODEL.checkpoint until it ends: after an interruption, the same
-command with --resume goes on from there and ends in the same model.
+command with --resume goes on from there and ends in the same model. If a checkpoint cannot
+be written, as on a full disk, the training warns, goes on and tries again.
 
 DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 'part-*.csv' whose files are one table, the URL of either or of a prefix in a bucket
@@ -110,23 +114,30 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.Var(&f.progress, "progress", "how progress is told: auto is for people; json, for programs, is an object in a line, at least every second")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint of an interrupted training")
 	addInputFormat(flags, &f.format)
+	addForce(flags, &f.force)
 	flags.BoolVar(&f.helpConfig, "help-config", false, "list the settings of --config and --set")
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.helpConfig {
 			return p.listSettings(f.json)
 		}
-		change, err := f.settings(cmd.Flags())
-		if err != nil {
-			return err
-		}
 		if err := f.check(cmd.Flags().Changed); err != nil {
 			return err
 		}
+		var err error
 		if f.groups, err = parseGroups(f.group); err != nil {
 			return err
 		}
 		if err := f.checkRoles(); err != nil {
+			return err
+		}
+		if !f.finished() {
+			if err := p.checkFiles(cmd.Context(), f.force, f.outputs(), args[0], f.validation, f.config); err != nil {
+				return err
+			}
+		}
+		change, err := f.settings(cmd.Context(), cmd.Flags())
+		if err != nil {
 			return err
 		}
 		return p.train(cmd.Context(), args[0], &f, change)
@@ -188,13 +199,27 @@ func (f *trainFlags) checkRoles() error {
 // checkpointOf lies beside a model until it is done.
 func checkpointOf(model string) string { return model + ".checkpoint" }
 
+// finished tells that there is nothing to resume: the model is there, and nothing will be written.
+func (f *trainFlags) finished() bool {
+	return f.resume && !exists(checkpointOf(f.out)) && exists(f.out)
+}
+
+// outputs are the model, its checkpoint, and the temporary files of both.
+func (f *trainFlags) outputs() []output {
+	const draft = ".tmp" // what names end in until their files are complete
+	checkpoint, drafts := checkpointOf(f.out), []content{aModel, aCheckpoint}
+	return []output{
+		{path: f.out, holds: aModel},
+		{path: checkpoint, holds: aCheckpoint},
+		{path: f.out + draft, holds: aDraft, also: drafts},
+		{path: checkpoint + draft, holds: aDraft, also: drafts},
+	}
+}
+
 func (p *program) train(ctx context.Context, argument string, f *trainFlags, change func(*psi.Settings)) error {
 	checkpoint := checkpointOf(f.out)
-	if f.resume && !exists(checkpoint) && exists(f.out) {
+	if f.finished() {
 		return p.finishedBefore(argument, f)
-	}
-	if err := checkPlace(f.out); err != nil {
-		return err
 	}
 	if !f.resume && exists(checkpoint) {
 		p.note("%s of an earlier training is there: this one starts anew and replaces it (--resume would go on from it)", checkpoint)
@@ -228,13 +253,13 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	watch.end()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return stoppedTraining(checkpoint, before, f.resume)
+			return stoppedTraining(err, checkpoint, f.keptSince(before))
 		}
 		return inFile(err, rows.underWay())
 	}
 	defer model.Close()
 	if err := model.Save(f.out); err != nil {
-		return err
+		return unsavedModel(err, f.out, f.keptSince(before))
 	}
 	if err := os.Remove(checkpoint); err != nil && !errors.Is(err, os.ErrNotExist) {
 		p.note("%s is of no use any more, but cannot be removed: %v", checkpoint, err)
@@ -242,14 +267,41 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	return p.reportTraining(argument, f, model, watch)
 }
 
-// stoppedTraining says what an interruption left behind: before is the checkpoint as it
-// was at the start.
-func stoppedTraining(checkpoint string, before os.FileInfo, resumed bool) error {
-	now, err := os.Stat(checkpoint)
-	if err != nil || !resumed && before != nil && os.SameFile(before, now) {
+// keptSince is the checkpoint of this training; nil if there is none. What lies there may be that of
+// an earlier one, which was there before and is not resumed.
+func (f *trainFlags) keptSince(before os.FileInfo) os.FileInfo {
+	now, err := os.Stat(checkpointOf(f.out))
+	if err != nil || !f.resume && before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime()) {
+		return nil
+	}
+	return now
+}
+
+// stoppedTraining says what an interruption left behind. If the last checkpoint could not be
+// written, err says why.
+func stoppedTraining(err error, checkpoint string, kept os.FileInfo) error {
+	lost, unwritten := errors.AsType[*artifact.Error](err)
+	switch {
+	case unwritten && kept == nil:
+		return &plainError{"", "stopped; nothing is kept, for the checkpoint cannot be written: " + lost.Error(), "make room or choose another place, and run it again"}
+	case unwritten:
+		return &plainError{
+			"", fmt.Sprintf("stopped; the last checkpoint cannot be written (%v), so only the one of %s is kept: %s", lost, kept.ModTime().Format(time.TimeOnly), checkpoint),
+			"add --resume to go on from it",
+		}
+	case kept == nil:
 		return &plainError{"", "stopped; there was nothing to keep yet", "run it again"}
 	}
 	return &plainError{"", "stopped; the checkpoint " + checkpoint + " is kept", "add --resume to go on from it"}
+}
+
+// unsavedModel says what is left of a training whose model could not be written.
+func unsavedModel(err error, model string, kept os.FileInfo) error {
+	remedy := "make room or choose another place, and run it again"
+	if kept != nil {
+		remedy = "make room, and add --resume: the checkpoint of " + kept.ModTime().Format(time.TimeOnly) + " is kept"
+	}
+	return &plainError{model, "the model cannot be written: " + strings.TrimPrefix(err.Error(), model+": "), remedy}
 }
 
 func exists(path string) bool {

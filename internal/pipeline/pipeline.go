@@ -3,7 +3,9 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"time"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -17,6 +19,7 @@ type Ahead struct {
 	table.Source
 	chunks chan read
 	stop   context.CancelFunc
+	ended  chan struct{} // closed when the source is no longer used
 }
 
 type read struct {
@@ -28,8 +31,9 @@ type read struct {
 // used directly from then on.
 func ReadAhead(ctx context.Context, source table.Source) *Ahead {
 	ctx, stop := context.WithCancel(ctx)
-	a := &Ahead{Source: source, chunks: make(chan read, depth), stop: stop}
+	a := &Ahead{Source: source, chunks: make(chan read, depth), stop: stop, ended: make(chan struct{})}
 	go func() {
+		defer close(a.ended)
 		defer close(a.chunks)
 		for {
 			chunk, err := source.Next(ctx)
@@ -59,13 +63,23 @@ func (a *Ahead) Next(ctx context.Context) (*table.Table, error) {
 	}
 }
 
-// Close stops reading and closes the source.
+// maxCloseWait is how long Close waits for a source that does not end with its context.
+const maxCloseWait = 5 * time.Second
+
+// Close stops reading and closes the source. If Next of the source does not return within
+// maxCloseWait, Close returns an error and the source is closed when it does.
 func (a *Ahead) Close() error {
 	a.stop()
-	for range a.chunks { // until the reader has let go of the source
-		continue
+	select {
+	case <-a.ended:
+		return a.Source.Close()
+	case <-time.After(maxCloseWait):
+		go func() {
+			<-a.ended
+			_ = a.Source.Close() // it was only read, and nobody waits any more
+		}()
+		return fmt.Errorf("reading did not end within %v", maxCloseWait)
 	}
-	return a.Source.Close()
 }
 
 // WriteBehind computes results and writes them in the background, in order.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"iter"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -38,6 +40,49 @@ func TestReadAheadCloses(t *testing.T) {
 	if err := rows.Close(); err != nil || !source.closed {
 		t.Errorf("closed %t: %v", source.closed, err)
 	}
+}
+
+// stuck is a source that waits for something else than its context.
+type stuck struct {
+	table.Source
+	free, closed chan struct{}
+}
+
+func (s *stuck) Next(context.Context) (*table.Table, error) {
+	<-s.free
+	return nil, io.EOF
+}
+
+func (s *stuck) Close() error {
+	close(s.closed)
+	return nil
+}
+
+// Close does not wait for ever for a source that is stuck, and does not close it while it is in use.
+func TestReadAheadOfASourceThatIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &stuck{free: make(chan struct{}), closed: make(chan struct{})}
+		rows := ReadAhead(t.Context(), source)
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- rows.Close() }()
+		select {
+		case err := <-closed:
+			if err == nil {
+				t.Error("Close did not say that reading goes on")
+			}
+		case <-time.After(time.Hour):
+			t.Error("Close waited for an hour")
+		}
+		synctest.Wait()
+		select {
+		case <-source.closed:
+			t.Error("the source was closed while it was in use")
+		default:
+		}
+		close(source.free)
+		<-source.closed
+	})
 }
 
 func TestReadAheadPassesTheEnd(t *testing.T) {

@@ -128,6 +128,9 @@ func (d disk) open(_ context.Context, o Object) (access, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe waits for its other end
+		return nil, fault(path, errors.New("this is not a regular file"))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fault(path, err)

@@ -41,7 +41,7 @@ class Picture:
     def _draw(self, path: str | os.PathLike[str]) -> dict[str, Any]:
         with _files(self._model, self._rows, self._since) as (model, rows, since):
             earlier = ["--since", since] if since else []
-            return _psi.run("plot", self._kind, model, rows, "-o", os.fspath(path), *earlier, *self._flags)
+            return _psi.run("plot", self._kind, model, rows, "-o", os.fspath(path), "--force", *earlier, *self._flags)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the picture to a file that ends in .svg, .png or .pdf."""
@@ -171,7 +171,7 @@ def report(e: Explanation, path: str | os.PathLike[str], *, y: Any = None, by: s
 
         rows = rows.append_column(by, to_arrow(e.data).column(by))
     with _files(model, rows) as (file, data, _):
-        _psi.run("report", file, data, "-o", path, "--z", str(e.z), *(["--by", by] if by is not None else []))
+        _psi.run("report", file, data, "-o", path, "--force", "--z", str(e.z), *(["--by", by] if by is not None else []))
     return path
 
 

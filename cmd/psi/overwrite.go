@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/psi-shapley/psi/internal/store"
+)
+
+// The rules for overwriting files are the same for all commands. Each passes its inputs and
+// outputs to checkFiles before it reads or writes anything.
+//
+//   - An output is never an input, through links and patterns too, and no two outputs are the
+//     same file. --force does not change that.
+//   - A file is replaced only by content of its own kind: a model by a model, a report by a
+//     report, a picture by a picture of its format, an ONNX graph by an ONNX graph, all known by
+//     psi's mark; a table by a table of its format, JSON by JSON. --force replaces any file.
+//   - Empty files may be replaced. Devices and pipes are written to.
+
+// output is a file that a command writes.
+type output struct {
+	path  string    // or standardOutput
+	holds content   // what the command writes
+	also  []content // what it may replace besides
+}
+
+// addForce adds the flag of all commands that write files.
+func addForce(flags *pflag.FlagSet, to *bool) {
+	flags.BoolVar(to, "force", false, "replace a file of another kind; inputs are never replaced")
+}
+
+// checkFiles refuses outputs that would destroy something, or that cannot be created. Inputs are
+// arguments: paths, patterns, URLs, or standardInput; "" is none.
+func (p *program) checkFiles(ctx context.Context, force bool, outputs []output, inputs ...string) error {
+	if err := p.checkDistinct(ctx, outputs, inputs); err != nil {
+		return err
+	}
+	for _, out := range outputs {
+		if out.path == standardOutput {
+			continue
+		}
+		if err := out.checkPlace(); err != nil {
+			return err
+		}
+		if err := out.checkContent(force); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDistinct refuses an output that is also an input, or another output.
+func (p *program) checkDistinct(ctx context.Context, outputs []output, inputs []string) error {
+	read := make([]input, 0, len(inputs))
+	for _, argument := range inputs {
+		read = append(read, p.inputFiles(ctx, argument)...)
+	}
+	var written []location
+	for _, out := range outputs {
+		at := p.locate(out.path)
+		for _, in := range read {
+			if at.is(location{file: in.file}) {
+				return &plainError{outputName(out.path), "the output is also an input" + in.as(out.path), "choose another name for the output"}
+			}
+		}
+		if i := slices.IndexFunc(written, at.is); i >= 0 {
+			return &plainError{outputName(out.path), "two outputs are the same file: this is also " + outputName(outputs[i].path), "give each a name of its own"}
+		}
+		written = append(written, at)
+	}
+	return nil
+}
+
+// checkContent refuses to replace a file of another kind.
+func (o output) checkContent(force bool) error {
+	if force {
+		return nil
+	}
+	const remedy = "choose another name, or add --force"
+	held, err := contentOf(o.path)
+	if err != nil {
+		return &plainError{o.path, "the file exists and cannot be read: " + err.Error(), remedy}
+	}
+	if held == nothing || held == o.holds || slices.Contains(o.also, held) {
+		return nil
+	}
+	return &plainError{o.path, fmt.Sprintf("the file exists and is of another kind: it is %s, not %s", held, o.holds), remedy}
+}
+
+// location identifies a file by more than its name. A file that does not exist yet is identified by
+// its directory and its name there.
+type location struct {
+	file os.FileInfo // nil if it does not exist
+	in   os.FileInfo // then its directory
+	base string      // and its name
+}
+
+// is tells whether both are the same regular file. Devices do not count: a terminal is input and
+// output at once.
+func (l location) is(other location) bool {
+	switch {
+	case l.file != nil && other.file != nil:
+		return l.file.Mode().IsRegular() && os.SameFile(l.file, other.file)
+	case l.in != nil && other.in != nil:
+		return l.base == other.base && os.SameFile(l.in, other.in)
+	}
+	return false
+}
+
+// locate follows links, also those whose target does not exist yet.
+func (p *program) locate(path string) location {
+	if path == standardOutput {
+		return location{file: statOf(p.stdout)}
+	}
+	const mostLinks = 40 // as Linux has it
+	for range mostLinks {
+		if found, err := os.Stat(path); err == nil {
+			return location{file: found}
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	directory, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return location{} // checkPlace says so
+	}
+	return location{in: directory, base: filepath.Base(path)}
+}
+
+// input is a file that a command reads.
+type input struct {
+	name string
+	file os.FileInfo
+}
+
+// as names the input, unless the output has the same name.
+func (i input) as(output string) string {
+	if i.name == output {
+		return ""
+	}
+	return ": it is the same file as " + i.name
+}
+
+// inputFiles returns the existing files that an argument names. Whoever reads them reports those
+// that do not exist.
+func (p *program) inputFiles(ctx context.Context, argument string) []input {
+	var names []string
+	switch {
+	case argument == "":
+	case argument == standardInput:
+		if found := statOf(p.stdin); found != nil {
+			return []input{{"standard input", found}}
+		}
+	case strings.HasPrefix(argument, "file://"):
+		names = filesBehind(ctx, argument)
+	case !store.IsURL(argument):
+		names = localFiles(argument)
+	}
+	var files []input
+	for _, name := range names {
+		if found, err := os.Stat(name); err == nil {
+			files = append(files, input{name, found})
+		}
+	}
+	return files
+}
+
+// localFiles returns a path, or the files that match it if it is a pattern.
+func localFiles(argument string) []string {
+	if exists(argument) || !strings.ContainsAny(argument, "*?[") {
+		return []string{argument}
+	}
+	names, _ := filepath.Glob(argument) // a broken pattern matches nothing
+	return names
+}
+
+// filesBehind returns the files of a file:// URL. Whoever reads them reports what is wrong with it.
+func filesBehind(ctx context.Context, where string) (names []string) {
+	place, pattern, err := store.Open(ctx, where)
+	if err != nil {
+		return nil
+	}
+	defer place.Close()
+	for object, err := range place.List(ctx, pattern) {
+		if err != nil {
+			break
+		}
+		names = append(names, place.Name(object.Key))
+	}
+	return names
+}
+
+// statOf returns the status of a stream that is a file, and nil for any other.
+func statOf(stream any) os.FileInfo {
+	file, is := stream.(interface{ Stat() (os.FileInfo, error) })
+	if !is {
+		return nil
+	}
+	found, err := file.Stat()
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// outputName is what messages call an output.
+func outputName(path string) string {
+	if path == standardOutput {
+		return "standard output"
+	}
+	return path
+}
+
+// checkPlace refuses a file that cannot be created. A device or a pipe is written to, but cannot hold a
+// model or a checkpoint: these are read in any order, and replaced as a whole.
+func (o output) checkPlace() error {
+	if store.IsURL(o.path) {
+		return &usageError{"results cannot be written to a URL", "name a file, and copy it there"}
+	}
+	switch found, err := os.Stat(o.path); {
+	case err == nil && found.IsDir():
+		return &plainError{o.path, "this is a directory", "give the path of a file"}
+	case err == nil && !found.Mode().IsRegular() && slices.Contains([]content{aModel, aCheckpoint, aDraft}, o.holds):
+		return &plainError{o.path, "this is not a regular file, so it cannot hold " + string(o.holds), "give the path of a file"}
+	case err == nil && !found.Mode().IsRegular():
+		return nil
+	}
+	trial, err := os.CreateTemp(filepath.Dir(o.path), ".psi-*.tmp")
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return &plainError{o.path, "its directory does not exist", "make it first: mkdir -p " + filepath.Dir(o.path)}
+		}
+		return &plainError{o.path, "cannot be created: " + err.Error(), "check the directory and its permissions"}
+	}
+	return errors.Join(trial.Close(), os.Remove(trial.Name()))
+}

@@ -1,0 +1,42 @@
+package artifact
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"errors"
+	"io"
+	"regexp"
+)
+
+// KindOf returns what a file of size bytes is for, by the start of its manifest: it reads some
+// kilobytes and checks nothing else. It is "" for a file that psi did not write or that is cut
+// short.
+func KindOf(r io.ReaderAt, size int64) Kind {
+	const (
+		endLength     = 22     // of a zip's last record, without a comment
+		mostDirectory = 60_000 // bytes of the list of parts that psi writes
+		mostKind      = 256    // bytes up to the end of the kind, which is the first field
+	)
+	end := make([]byte, endLength)
+	if _, err := r.ReadAt(end, size-endLength); err != nil && !errors.Is(err, io.EOF) || binary.LittleEndian.Uint32(end[12:]) > mostDirectory {
+		return ""
+	}
+	directory, err := zip.NewReader(r, size)
+	if err != nil {
+		return ""
+	}
+	manifest, err := directory.Open(manifestName)
+	if err != nil {
+		return ""
+	}
+	defer manifest.Close()
+	start, err := io.ReadAll(io.LimitReader(manifest, mostKind))
+	if err != nil {
+		return ""
+	}
+	found := regexp.MustCompile(`^\{"kind":"(psi\.[a-z]+)",`).FindSubmatch(start)
+	if found == nil {
+		return ""
+	}
+	return Kind(found[1])
+}
