@@ -16,7 +16,7 @@ from pathlib import Path
 from .attacks import attacks
 from .confined import MemoryGroup
 from .faults import faults
-from .page import page
+from .page import page, size
 from .scene import Scene
 from .trial import Case, Line
 
@@ -61,7 +61,8 @@ def tried(scene: Scene, case: Case) -> Line:
     verdict = {True: "ok", False: "NO", None: "--"}[line.well]
     print(f"{verdict}  {time.perf_counter() - start:5.1f} s  {case.name}", flush=True)
     if line.others:
-        print(f"             idle {line.idle}, peak {line.peak}, after {line.after} MiB; others {line.others.words()}", flush=True)
+        memory = f"{size(line.sent) or 'nothing'} sent; idle {line.idle}, peak {line.peak}, after {line.after} MiB"
+        print(f"             {memory}; others {line.others.words()}", flush=True)
     print(f"             {line.outcome()}", flush=True)
     return line
 

@@ -13,6 +13,8 @@ from .trial import Case, Outcome, Served
 
 TYPE = {"Content-Type": "application/vnd.apache.arrow.stream"}
 PATH = f"/predict?model={MODEL}"
+SOON = ("--timeout", "8s")  # so that a request that keeps the server busy until then does not take the default's 30 s here
+BROKEN = "connection closed"  # an answer that is half sent can only be broken off
 MARK = 1_234_567  # rows, a number that is found again in the stream's metadata
 
 
@@ -76,8 +78,8 @@ def attacks() -> list[Case]:
         Served("Arrow: a batch that zstd unpacks to 4.5 GB", sent(zeros("zstd"), 1)),
         Served("Arrow: a batch that lz4 unpacks to 4.5 GB", sent(zeros("lz4"), 1)),
         Served("Arrow: dictionaries that zstd unpacks to 1.9 GB", sent(dictionaries, 1)),
-        Served("Arrow: four batches at once that claim 2⁴⁰ rows of nulls", sent(nulls, 4)),
-        Served("Arrow: four times a million honest rows at once", sent(honest, 4, accepted=("200", "413", "429"))),
+        Served("Arrow: four batches at once that claim 2⁴⁰ rows of nulls", sent(nulls, 4), flags=SOON),
+        Served("Arrow: four times a million honest rows at once", sent(honest, 4, accepted=("200", "413", "429", BROKEN)), flags=SOON),
         Served(
             "Arrow: four times a million honest rows at once for `/invocations`, which `--max-rows` bounds",
             sent(honest, 4, f"/invocations?model={MODEL}", ("413", "429")),

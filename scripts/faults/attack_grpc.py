@@ -1,5 +1,6 @@
 """Calls over gRPC that hold memory or streams, or that grow when they are decoded."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,12 @@ SECONDS = 8  # that calls are held
 
 def ends(found: dict[str, Any]) -> str:
     """How calls ended, in words."""
-    counts = sorted(found["ends"].items(), key=lambda pair: -pair[1])
-    text = ", ".join(f"{count:,} {end[:50]}" for end, count in counts[:4])
-    first = found.get("first_end") or found.get("message") or ""
-    return f"{text} ({first[:100]})" if first else text
+    counts: Counter[str] = Counter()
+    for end, count in found["ends"].items():
+        counts["broken off" if end.startswith("broken") else end] += count
+    text = ", ".join(f"{count:,} {end[:50]}" for end, count in counts.most_common(4))
+    first = (found.get("first_end") or found.get("message") or "").removeprefix("rpc error: ")
+    return f"{text} ({first[:100]})" if first and set(counts) - {"broken off"} else text
 
 
 def held(method: str, token: str | None, calls: int, sent: int, piece: int = 16 << 10, connections: int = 1) -> Callable[[Server], Outcome]:

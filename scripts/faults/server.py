@@ -14,7 +14,6 @@ from .scene import MODEL, Scene
 
 MAX_HELD = 512  # MiB, the default of --max-held
 DRAIN = 5  # seconds, --drain of these servers
-STARTS = 120  # seconds that a server has to listen
 
 
 class Server:
@@ -60,7 +59,7 @@ class Server:
         return None
 
     def stop(self) -> None:
-        self.process.end(DRAIN + 30)
+        self.process.end(DRAIN + 5)
         self.process.close()
 
     def __enter__(self) -> "Server":
@@ -109,12 +108,15 @@ class Server:
         while time.perf_counter() - start < seconds and self.process.alive():
             with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
                 found = self.index().get(name)
-                if found and wanted in found[0].split():
-                    return found
-                if found and not wanted:
+                if found and wanted in ["", found[0]]:
                     return found
             time.sleep(0.1)
         return "", ""
+
+    def logged(self, word: str) -> str:
+        """The error of the last line in the server's log that has the word."""
+        found = [line for line in self.log.read_text().splitlines() if word in line and "error=" in line]
+        return found[-1].split("error=", 1)[1].strip('"').replace(str(self.models), "…")[:160] if found else ""
 
     def metric(self, name: str) -> float:
         _, answer = self.ask("GET", "/metrics", token="operator")
