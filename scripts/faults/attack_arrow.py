@@ -69,7 +69,9 @@ def honest(server: Server) -> bytes:
     return stream([batch] * 100, "zstd")
 
 
-def sent(body: Callable[[Server], bytes], calls: int, path: str = PATH, accepted: tuple[str, ...] = ("4", "503", "504")) -> Callable[[Server], Outcome]:
+def sent(
+    body: Callable[[Server], bytes], calls: int, path: str = PATH, accepted: tuple[str, ...] = ("4", "503", "504")
+) -> Callable[[Server], Outcome]:
     return posted(path, body, headers=TYPE, calls=calls, accepted=accepted)
 
 

@@ -5,7 +5,7 @@ import http.client
 import time
 from pathlib import Path
 
-from .bucket import Bucket
+from .bucket import ENVIRONMENT, Bucket
 from .scene import MODEL, Scene
 from .server import DRAIN, Server
 from .trial import Alone, Case, Outcome
@@ -26,7 +26,7 @@ def recovers(scene: Scene, directory: Path) -> Outcome:
     """Reads fail with 503 when the server starts, and later succeed."""
     bucket = Bucket({f"{MODEL}.psi": scene.model.read_bytes()})
     bucket.failing = True
-    server = Server(scene, directory, places=[bucket.url], environment=Bucket.environment)
+    server = Server(scene, directory, places=[bucket.url], environment=ENVIRONMENT)
     server.launch()
     try:
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def stalls(scene: Scene, directory: Path) -> Outcome:
     content = scene.model.read_bytes()
     bucket = Bucket({"a-stalled.psi": content, f"{MODEL}.psi": content})
     bucket.stalled = {"a-stalled.psi"}
-    server = Server(scene, directory, places=[bucket.url], environment=Bucket.environment)
+    server = Server(scene, directory, places=[bucket.url], environment=ENVIRONMENT)
     server.launch()
     try:
         state, _ = server.state(MODEL, LOADS, "READY")
@@ -69,7 +69,7 @@ def later(scene: Scene, directory: Path) -> Outcome:
     """The bucket works at the start; then a new object stalls, and one after it appears."""
     content = scene.model.read_bytes()
     bucket = Bucket({f"{MODEL}.psi": content})
-    server = Server(scene, directory, places=[bucket.url], environment=Bucket.environment)
+    server = Server(scene, directory, places=[bucket.url], environment=ENVIRONMENT)
     server.start()
     try:
         bucket.stalled = {"a-stalled.psi"}

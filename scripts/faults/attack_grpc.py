@@ -58,7 +58,10 @@ def attacks() -> list[Case]:
         ),
         Served("gRPC: 32 calls in frames of one byte", held("ModelInfer", "attacker", 32, 2 * MIB, piece=1, connections=4)),
         Served("gRPC without a token: 32 streams in frames of one byte", held("ModelStreamInfer", None, 32, 2 * MIB, 1, 4), "nobody"),
-        Served("gRPC without a token: 1,150 idle streams on 5 connections", held("ModelStreamInfer", None, 1150, 0, connections=5), "nobody"),
+        Served(
+            "gRPC without a token: 1,150 idle streams on 5 connections",
+            held("ModelStreamInfer", None, 1150, 0, connections=5), "nobody",
+        ),
         Served("gRPC: 1,150 idle streams on 5 connections", held("ModelStreamInfer", "attacker", 1150, 0, connections=5)),
         Served("gRPC: 64 messages at once that gzip unpacks to 64 MiB each", grown("bomb", MAX_BODY - 100, 64)),
         Served("gRPC: 30 million empty inputs in 60 MiB", grown("inputs", 60 * MIB, 1)),

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.sax.saxutils import escape
 
 BUCKET = "models"
+ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true"}  # of its callers
 
 
 class Bucket:
@@ -37,8 +38,6 @@ class Bucket:
     def url(self) -> str:
         port = self.server.server_address[1]
         return f"s3://{BUCKET}?endpoint=http://127.0.0.1:{port}&use_path_style=true&region=us-east-1"
-
-    environment = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true"}
 
     def close(self) -> None:
         self.released.set()

@@ -53,7 +53,8 @@ def killed(scene: Scene, directory: Path) -> Outcome:
             thread.join(30)
         server.stop()
     lost = sum(thread.is_alive() for thread in threads)
-    told = f"started again three times, within {max(gaps):.1f} s each; {answered[0]:,} requests of four callers were answered after {again[0]:,} repeats, {lost} lost"
+    told = f"started again three times, within {max(gaps):.1f} s each; "
+    told += f"{answered[0]:,} requests of four callers were answered after {again[0]:,} repeats, {lost} lost"
     return Outcome(told, lost == 0 and answered[0] > 0 and again[0] > 0)
 
 
@@ -78,7 +79,10 @@ def corrupt(server: Server) -> Outcome:
     refused = server.log.read_text().count("cannot be loaded")
     replace(good)
     time.sleep(3)
-    told = f"{refused} of {len(kinds)} bad files ({', '.join(kinds)}) were refused and logged, the index says {' and '.join(sorted(during))}; the good model went on answering; a good file after them was loaded"
+    told = (
+        f"{refused} of {len(kinds)} bad files ({', '.join(kinds)}) were refused and logged, the index says {' and '.join(sorted(during))}"
+    )
+    told += "; the good model went on answering; a good file after them was loaded"
     return Outcome(told, refused == len(kinds) and states() == {"READY"})
 
 
@@ -101,7 +105,10 @@ def full_disk(scene: Scene, directory: Path) -> Line | Outcome:
         logged = server.log.read_text().count("no space left")
         told = ", ".join(f"{count:.0f} {name}" for name, count in counts.items())
         well = failed == 0 and counts["dropped"] + counts["failed"] > 0 and 0 < logged < 10
-        return Outcome(f"all requests answered ({failed} failed); rows of the log: {told}; {logged} line{'s' * (logged != 1)} in the server's log", well)
+        return Outcome(
+            f"all requests answered ({failed} failed); rows of the log: {told}; {logged} line{'s' * (logged != 1)} in the server's log",
+            well,
+        )
 
     try:
         server = Server(scene, directory, "--log-dir", str(disk), "--log-sample", "1")
@@ -114,7 +121,10 @@ def collector_down(server: Server) -> Outcome:
     statuses = {server.post("/explain", server.scene.body(100))[0] for _ in range(50)}
     time.sleep(12)  # batches are sent every few seconds
     logged = server.log.read_text().count("background")
-    return Outcome(f"50 requests answered {statuses}; traces are dropped, {logged} line{'s' * (logged != 1)} in the server's log", statuses == {200} and logged < 20)
+    return Outcome(
+        f"50 requests answered {statuses}; traces are dropped, {logged} line{'s' * (logged != 1)} in the server's log",
+        statuses == {200} and logged < 20,
+    )
 
 
 def clock(scene: Scene, directory: Path) -> Outcome:

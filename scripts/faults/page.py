@@ -8,12 +8,13 @@ VERDICTS = {True: "yes", False: "**no**", None: "not tried"}
 
 START = f"""# What the server does when things go wrong
 
-Written by `.ci/attacks`, which does each of these to a real process in {{place}}, with `GOMEMLIMIT={GO_LIMIT}`:
-the limits of the Helm chart. Meanwhile another caller, who has a token, asks for one row's attributions every 100 ms over HTTP and as often over
-gRPC, and for the server's health without a token. The machine's two cores are shared by all programs of the test.
+Written by `.ci/attacks`, which does each of these to a real process in {{place}}, with
+`GOMEMLIMIT={GO_LIMIT}`: the limits of the Helm chart. Meanwhile another caller, who has a token, asks for one row's attributions every
+100 ms over HTTP and as often over gRPC, and for the server's health without a token. The machine's two cores are shared by all
+programs of the test.
 
-- *others*: requests of that caller that were answered, of all; then the median and the 99th percentile of their times, of the slower protocol. Every
-  answer is compared with the model's own prediction.
+- *others*: how many requests of that caller were answered, then the median and the 99th percentile of their times, for the
+  slower protocol. Every answer is compared with the model's own prediction.
 - *memory*: resident memory of the server's process in MiB. *Idle* is its peak while the other caller asks alone.
 
 ## Faults
@@ -25,10 +26,12 @@ gRPC, and for the server's health without a token. The machine's two cores are s
 ATTACKS = f"""
 ## Attacks
 
-An attack is survived if all of these hold. The process is never killed and never restarts. `/v2/health/ready` answers 200 within {READY} s of the
-attack's end. Every request of the other caller is answered, half of them within {MEDIAN} ms. A caller without a token costs at most
-{MEMORY["nobody"]} MiB over idle, one with a token at most `--max-held` + 128 MiB ({MAX_HELD} + 128), and so does a model file.
-Bars that were missed are in bold.
+An attack is survived if all of these hold; what was missed is in bold.
+
+- The process is never killed and never restarts, and `/v2/health/ready` answers 200 within {READY} s of the attack's end.
+- Every request of the other caller is answered, half of them within {MEDIAN} ms.
+- A caller without a token costs at most {MEMORY["nobody"]} MiB over idle. One with a token costs at most `--max-held` + 128 MiB, here
+  {MAX_HELD} + 128, and so does a model file.
 
 | attack | bytes sent | peak over idle, MiB | others' p50 and p99 | outcome | survived |
 | --- | --- | --- | --- | --- | --- |

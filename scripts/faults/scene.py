@@ -22,9 +22,7 @@ class Scene:
     def __post_init__(self) -> None:
         lines = []
         for name, rights in [("caller", "infer"), ("attacker", "infer"), ("operator", "infer,admin,metrics")]:
-            done = subprocess.run(
-                [self.psi, "token", name, "--allow", rights, "--json"], capture_output=True, text=True, check=True
-            )
+            done = subprocess.run([self.psi, "token", name, "--allow", rights, "--json"], capture_output=True, text=True, check=True)
             drawn = json.loads(done.stdout)
             self.token_file(name).write_text(drawn["token"])
             lines.append(drawn["line"] + "\n")

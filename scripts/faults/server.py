@@ -32,7 +32,16 @@ class Server:
         self.ports = [free_port() for _ in range(3)]
         names = zip(["http", "grpc", "metrics"], self.ports, strict=True)
         addresses = [word for name, port in names for word in [f"--{name}", f"127.0.0.1:{port}"]]
-        self.command = [scene.psi, "serve", "--json", "--drain", f"{DRAIN}s", *addresses, *flags, *(places or [str(self.models)])]
+        self.command: list[str | Path] = [
+            scene.psi,
+            "serve",
+            "--json",
+            "--drain",
+            f"{DRAIN}s",
+            *addresses,
+            *flags,
+            *(places or [str(self.models)]),
+        ]
         if user is None:  # the token file is its owner's alone
             self.command += ["--token-file", str(scene.tokens)]
 

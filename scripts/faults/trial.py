@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from .confined import LIMIT, MIB
 from .probe import Probe, Seen
@@ -46,12 +45,6 @@ class Line:
         return "; ".join(part for part in [self.told, *(f"**{harm}**" for harm in self.harm)] if part)
 
 
-class Case(Protocol):
-    name: str
-
-    def run(self, scene: Scene, directory: Path) -> Line: ...
-
-
 @dataclass(frozen=True)
 class Served:
     """Something done to a server while another caller asks."""
@@ -75,6 +68,9 @@ class Alone:
     def run(self, scene: Scene, directory: Path) -> Line:
         found = self.do(scene, directory)
         return found if isinstance(found, Line) else Line(self.name, found.told, found.well, found.sent)
+
+
+Case = Served | Alone
 
 
 def beside(server: Server, case: Served) -> Line:
