@@ -161,5 +161,16 @@ func outcomeOf(err error) outcome {
 	case code != codes.Unknown:
 		return outcome("gRPC " + code.String())
 	}
-	return outcome(fmt.Sprintf("broken: %.100v", err))
+	return outcome(fmt.Sprintf("broken: %.100v", root(err)))
+}
+
+// root is what an error comes from, without the addresses and names that its wrappers add.
+func root(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
 }

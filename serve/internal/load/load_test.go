@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -243,7 +245,7 @@ func TestWrongAnswers(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	for want, err := range map[outcome]error{
 		answered: nil, refused: &statusError{429, ""}, "HTTP 500": &statusError{500, ""}, cancelled: context.Canceled, late: status.Error(codes.DeadlineExceeded, ""),
-		"gRPC Internal": status.Error(codes.Internal, ""), "broken: EOF": fmt.Errorf("EOF"),
+		"gRPC Internal": status.Error(codes.Internal, ""), "broken: EOF": &url.Error{Op: "Post", URL: "http://127.0.0.1:40001", Err: io.EOF},
 	} {
 		if got := outcomeOf(err); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
