@@ -29,14 +29,15 @@ class MemoryGroup:
         name = f"psi-faults-{os.getpid()}-{next(numbers)}"
         for kind, parent, key in [("v1", CGROUPS / "memory", "memory.limit_in_bytes"), ("v2", CGROUPS, "memory.max")]:
             self.kind, self.path = kind, parent / name
-            try:
-                self.path.mkdir()
-            except OSError:
+            if not (parent / "cgroup.procs").exists():
                 continue
-            try:
-                (self.path / key).write_text(str(limit))
+            with contextlib.suppress(OSError):
+                self.path.mkdir()
+            with contextlib.suppress(OSError):  # v2 without the memory controller has no such file
+                with (self.path / key).open("r+") as file:
+                    file.write(str(limit))
                 return
-            except OSError:  # v2 without the memory controller
+            with contextlib.suppress(OSError):
                 self.path.rmdir()
         self.kind = ""
 
