@@ -106,9 +106,10 @@ def many(scene: Scene, directory: Path) -> Outcome:
             return Outcome(f"does not listen after {6 * LISTENS} s (at most {LISTENS})", False)
         ready = server.wait("/v2/health/ready", ALL_READY)
         took = time.perf_counter() - start
-        if ready is None:
-            return Outcome(f"listens after {listens:.1f} s, but is not ready within {ALL_READY} s", False)
         answer = sum(state == "READY" for state, _ in server.index().values())
+        if ready is None:
+            told = f"listens after {listens:.1f} s, but is not ready within {ALL_READY} s"
+            return Outcome(f"{told}: {answer} models answer; peak {server.process.peak} MiB", False)
         told = f"listens after {listens:.1f} s (at most {LISTENS}), ready after {took:.1f} s; then {answer} models answer"
         return Outcome(f"{told}; peak {server.process.peak} MiB", listens <= LISTENS and answer == MODELS)
     finally:

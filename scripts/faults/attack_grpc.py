@@ -18,7 +18,7 @@ def ends(found: dict[str, Any]) -> str:
     for end, count in found["ends"].items():
         counts["broken off" if end.startswith("broken") else end] += count
     text = ", ".join(f"{count:,} {end[:50]}" for end, count in counts.most_common(4))
-    first = (found.get("first_end") or found.get("message") or "").removeprefix("rpc error: ")
+    first = (found.get("first_end") or found.get("message") or "").rpartition("desc = ")[2]
     return f"{text} ({first[:100]})" if first and set(counts) - {"broken off"} else text
 
 

@@ -125,7 +125,7 @@ class Server:
     def logged(self, word: str) -> str:
         """The error of the last line in the server's log that has the word."""
         found = [line for line in self.log.read_text().splitlines() if word in line and "error=" in line]
-        return found[-1].split("error=", 1)[1].strip('"').replace(str(self.models), "…")[:160] if found else ""
+        return found[-1].split("error=", 1)[1].strip('"').partition('" ')[0].replace(str(self.models), "…")[:160] if found else ""
 
     def metric(self, name: str) -> float:
         _, answer = self.ask("GET", "/metrics", token="operator")

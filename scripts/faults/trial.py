@@ -13,7 +13,7 @@ from .server import MAX_HELD, Server
 # Bars. Memory is what the peak may lie above the peak of the same server before the attack, which the other caller kept busy.
 MEMORY = {"nobody": 64, "token": MAX_HELD + 128, "operator": MAX_HELD + 128}  # MiB, by who attacks
 READY = 5  # seconds after the attack
-MEDIAN = 100  # ms that others may wait, in the median
+MEDIAN = 250  # ms that others may wait, in the median
 
 SETTLE = 1.5  # seconds before the attack, in which the other caller asks alone
 

@@ -51,7 +51,7 @@ func hold(ctx context.Context, s *settings, methods []string) (any, error) {
 			defer mu.Unlock()
 			found.Ends[end]++
 			if err != nil && found.First == "" {
-				found.First = firstBytes(err.Error())
+				found.First = firstBytes(root(err).Error())
 			}
 		})
 	}
