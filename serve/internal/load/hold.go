@@ -24,8 +24,8 @@ const stillHeld outcome = "held"
 
 // hold starts calls whose messages claim more bytes than they send, and keeps them open.
 func hold(ctx context.Context, s *settings, methods []string) (any, error) {
-	if s.grpc == "" || s.calls < 1 || s.piece < 1 || s.bytes < 0 {
-		return nil, errors.New("hold needs --grpc, and --calls and --piece above 0")
+	if s.grpc == "" || s.calls < 1 || s.bytes < 0 {
+		return nil, errors.New("hold needs --grpc, and --calls above 0")
 	}
 	calls := newRawCalls(s)
 	defer calls.Close()
@@ -38,7 +38,7 @@ func hold(ctx context.Context, s *settings, methods []string) (any, error) {
 	var under sync.WaitGroup
 	for i := range s.calls {
 		under.Go(func() {
-			m := &unfinished{done: ctx.Done(), piece: s.piece, left: s.bytes, sent: &sent}
+			m := &unfinished{done: ctx.Done(), left: s.bytes, sent: &sent}
 			if s.claim > 0 {
 				m.head = frame(false, s.claim)
 			}
@@ -60,14 +60,12 @@ func hold(ctx context.Context, s *settings, methods []string) (any, error) {
 	return found, nil
 }
 
-// unfinished is the body of a call that sends some bytes and then waits. Each Read gives at most a piece, which the HTTP/2
-// transport sends as a frame of its own.
+// unfinished is the body of a call that sends some bytes and then waits.
 type unfinished struct {
-	head  []byte
-	done  <-chan struct{}
-	piece int
-	left  int64
-	sent  *atomic.Int64
+	head []byte
+	done <-chan struct{}
+	left int64
+	sent *atomic.Int64
 }
 
 func (u *unfinished) Read(p []byte) (n int, err error) {
@@ -76,7 +74,7 @@ func (u *unfinished) Read(p []byte) (n int, err error) {
 		n = copy(p, u.head)
 		u.head = u.head[n:]
 	case u.left > 0:
-		n = int(min(int64(len(p)), int64(u.piece), u.left))
+		n = int(min(int64(len(p)), u.left))
 		copy(p, bytes.Repeat([]byte{'a'}, n))
 		u.left -= int64(n)
 	default:

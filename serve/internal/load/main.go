@@ -49,7 +49,7 @@ type settings struct {
 
 	in           io.Reader // of a probe
 	token        string
-	calls, piece int
+	calls        int
 	bytes, claim int64
 }
 
@@ -98,7 +98,6 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	flags.Int64Var(&s.bytes, "bytes", 1<<30, "of a hostile message; for columns, their number; of a held call, those that are sent")
 	flags.StringVar(&tokenFile, "token-file", "", "file with the bearer token that requests send")
 	flags.IntVar(&s.calls, "calls", 1, "hostile or held calls at once")
-	flags.IntVar(&s.piece, "piece", 16<<10, "bytes of a held call that are sent in one frame")
 	flags.Int64Var(&s.claim, "claim", 0, "length that the message of a held call claims; 0 sends nothing at all")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err

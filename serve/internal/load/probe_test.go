@@ -57,7 +57,7 @@ func TestProbe(t *testing.T) {
 func TestHold(t *testing.T) {
 	s := start(t)
 	for _, method := range []string{"ModelInfer", "ModelStreamInfer"} {
-		args := slices.Concat([]string{"hold", "-calls", "6", "-connections", "2", "-claim", "1000000", "-bytes", "1000", "-piece", "100", "-for", "500ms"}, s.flags, []string{method})
+		args := slices.Concat([]string{"hold", "-calls", "6", "-connections", "2", "-claim", "1000000", "-bytes", "1000", "-for", "500ms"}, s.flags, []string{method})
 		found := ran[held](t, args...)
 		if found.Calls != 6 || found.Ends[stillHeld] != 6 || found.Sent != 6*1005 || found.Seconds > 5 {
 			t.Errorf("%s: %+v", method, found)
