@@ -51,10 +51,11 @@ class Server:
             self.process = Confined(self.command, log, self.environment, self.user)
 
     def start(self) -> "Server":
+        """Starts the process and waits until it is ready."""
         self.launch()
         assert self.process.process.stdout is not None
-        if not self.process.process.stdout.readline():
-            raise RuntimeError(self.log.read_text()[-2000:])
+        if not self.process.process.stdout.readline() or self.wait("/v2/health/ready", 60) is None:
+            raise RuntimeError(f"the server did not become ready: {self.log.read_text()[-2000:]}")
         return self
 
     def wait(self, path: str, seconds: float) -> float | None:
