@@ -31,7 +31,8 @@ An attack is survived if all of these hold; what was missed is in bold.
 - The process is never killed and never restarts, and `/v2/health/ready` answers 200 within {READY} s of the attack's end.
 - Every request of the other caller is answered, half of them within {MEDIAN} ms.
 - A caller without a token costs at most {MEMORY["nobody"]} MiB over idle. One with a token costs at most `--max-held` + 128 MiB, here
-  {MAX_HELD} + 128, and so does a model file. A command (`psi train`, `psi predict`) must stay within the cgroup; its figure is its whole peak.
+  {MAX_HELD} + 128, and so does a model file.
+- A command (`psi train`, `psi predict`) stays within the cgroup. Its figure is its whole peak.
 
 | attack | bytes sent | peak over idle, MiB | others' p50 and p99 | outcome | survived |
 | --- | --- | --- | --- | --- | --- |
