@@ -4,6 +4,7 @@
 serving.py load      what rows cost the server, beside the bare forward pass of the same model
 serving.py capacity  the highest rate with a p99 within a limit, beside LightGBM behind FastAPI (serving/peer.py)
 serving.py soak      long, with models replaced, slow and vanishing callers and bursts, every answer checked
+serving.py soak --attacks   half the load, beside the attacks of scripts/faults in turn; needs its requirements.txt
 
 Each keeps its figures in bench/serving and writes SERVING.md anew. Without --model, the default model of adult is trained first.
 """
@@ -17,9 +18,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,8 +33,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 KEPT = HERE / "serving"
+ATTACKED = KEPT / "attacked.json"
 CACHE = HERE / ".cache" / "serving"
 ENVIRONMENT = os.environ | {"GOEXPERIMENT": "simd", "GOMLX_NO_AUTO_INSTALL": "1"}
+
+CALIBRATES = 10  # seconds that a soak takes to make its requests and to find out what the server carries
 
 FORMS = ["grpc", "json", "binary"]
 DEPTHS = ["values", "spread", "attributions"]
@@ -51,6 +57,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=100, help="of capacity: p99, in ms (default 100)")
     parser.add_argument("--connections", type=int, default=8, help="requests under way in closed loops (default 8)")
     parser.add_argument("--every", type=float, default=10, help="of soak: seconds between new model files (default 10)")
+    parser.add_argument("--attacks", action="store_true", help="of soak: attack the server meanwhile, in a memory cgroup")
     parser.add_argument("--model", type=Path, help="model of adult, called adult.psi (default: one is trained)")
     parser.add_argument("--other", type=Path, help="another model of adult, for soak (default: one is trained)")
     parser.add_argument("--venv", type=Path, default=KEPT / ".venv", help="of Python's packages (default bench/serving/.venv)")
@@ -62,17 +69,21 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     args = arguments()
-    python = packages(args.venv)
+    python = Path(sys.executable) if args.attacks else packages(args.venv)
     if args.what != "page":
         tools = prepare(args, python)
         with tempfile.TemporaryDirectory() as directory:
-            {"load": load, "capacity": capacity, "soak": soak}[args.what](args, tools, Path(directory))
-    if (KEPT / "soak.csv").exists():
+            {"load": load, "capacity": capacity, "soak": attacked_soak if args.attacks else soak}[args.what](args, tools, Path(directory))
+    if (KEPT / "soak.csv").exists() and not args.attacks:
         subprocess.run([python, KEPT / "plots.py", KEPT / "soak.csv", KEPT / "soak.svg"], check=True)
     text = page()
     (HERE / "SERVING.md").write_text(text)
-    print(text)
-    return 0
+    if not args.attacks:
+        print(text)
+        return 0
+    found = json.loads(ATTACKED.read_text())
+    print(attacked_section(ATTACKED))
+    return int(found["outcomes"].get("wrong", 0) > 0 or bool(found["restarts"]))
 
 
 def packages(venv: Path) -> Path:
@@ -247,14 +258,40 @@ def capacity(args: argparse.Namespace, tools: Tools, directory: Path) -> None:
 
 def soak(args: argparse.Namespace, tools: Tools, directory: Path) -> None:
     with psi_service(tools, directory) as service:
-        done = subprocess.run(
-            [tools.load, "soak", *service.flags(), "-for", f"{args.seconds}s", "-every", f"{args.every}s",
-             "-connections", "2048", "-timeout", "30s", "-replace", directory / "models" / "adult.psi",
-             "-samples", KEPT / "soak.csv", tools.model, tools.other, tools.rows],
-            env=ENVIRONMENT, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr + (directory / "psi.log").read_text()[-2000:])
-    (KEPT / "soak.json").write_text(json.dumps(json.loads(done.stdout), indent=1) + "\n")
+        found = soaked(args, tools, service, directory / "models" / "adult.psi", KEPT / "soak.csv")
+    if found["silent"]:
+        raise RuntimeError(f"the server told no metrics for {found['silent']} s: " + (directory / "psi.log").read_text()[-2000:])
+    (KEPT / "soak.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+def soaked(args: argparse.Namespace, tools: Tools, service: Service, model: Path, samples: Path, *flags: str | Path) -> Figures:
+    """Runs a soak of a service that serves the model file."""
+    done = subprocess.run(
+        [tools.load, "soak", *service.flags(), "-for", f"{args.seconds}s", "-every", f"{args.every}s",
+         "-connections", "2048", "-timeout", "30s", "-replace", model, "-samples", samples, *flags,
+         tools.model, tools.other, tools.rows],
+        env=ENVIRONMENT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+def attacked_soak(args: argparse.Namespace, tools: Tools, directory: Path) -> None:
+    """Half the load that the server carries, while the attacks of scripts/faults take turns."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    from faults.scene import Scene
+    from faults.soak import UnderAttack
+
+    os.environ.update(ENVIRONMENT)
+    scene = Scene(tools.psi, tools.load, tools.model, tools.rows, directory)
+    with UnderAttack(scene, directory) as attacked:
+        server = attacked.server
+        service = Service(server.process.pid, *(f"127.0.0.1:{port}" for port in server.ports))
+        threading.Timer(CALIBRATES, attacked.begin).start()
+        flags = ["-share", "0.5", "-bursts", "0", "-token-file", scene.token_file("operator")]
+        found = soaked(args, tools, service, server.models / "adult.psi", directory / "samples.csv", *flags)
+    found |= {"restarts": attacked.restarts, "attacks": dict(attacked.runs)}
+    ATTACKED.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def write_csv(to: Path, lines: list[Figures]) -> None:
@@ -273,7 +310,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def page() -> str:
     text = "# Serving\n\nWritten by `bench/serving.py` from the figures in `bench/serving`; the default model of adult, 12 columns.\n"
     text += "The server, the services beside it and the generator of requests share this machine's two cores.\n"
-    for name, section in [("load.csv", load_section), ("capacity.csv", capacity_section), ("soak.json", soak_section)]:
+    for name, section in [("load.csv", load_section), ("capacity.csv", capacity_section), ("soak.json", soak_section),
+                          ("attacked.json", attacked_section)]:
         if (KEPT / name).exists():
             text += section(KEPT / name)
     return text
@@ -403,6 +441,21 @@ of bursts the p50 was {found["p50_ms"]:.1f} ms, the p99 {found["p99_ms"]:.0f} ms
 """ + table(["outcome", "count"], lines) + table(["median", "second quarter", "last quarter", "change"], flat) + """
 ![Memory, goroutines and requests over time](serving/soak.svg)
 """
+
+
+def attacked_section(path: Path) -> str:
+    found = json.loads(path.read_text())
+    outcomes, restarts = found["outcomes"], found["restarts"]
+    during = "".join(f" ({count} during: {name})" for name, count in Counter(restarts).items())
+    lines = [[key, f"{count:,}"] for key, count in sorted(outcomes.items(), key=lambda pair: -pair[1])]
+    return f"""
+## Whether it lasts under attack
+
+`.ci/attacks soak`. {found["seconds"]:.0f} s of requests as above at {found["rate"]:.0f} a second, {found["rate"] / found["capacity_requests_per_second"]:.0%} of what the server
+answered when asked without pause, in a memory cgroup of 2 GiB. Meanwhile {len(found["attacks"])} attacks of [docs/faults.md](../docs/faults.md) took
+turns, {sum(found["attacks"].values())} in all. Wrong answers: {outcomes.get("wrong", 0)} (bar: 0). Restarts: {len(restarts)} (bar: 0){during}.
+The p50 was {found["p50_ms"]:.1f} ms, the p99 {found["p99_ms"]:.0f} ms.
+""" + table(["outcome", "count"], lines)
 
 
 if __name__ == "__main__":

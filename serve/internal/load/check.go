@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,23 @@ import (
 
 // tolerance of a prediction: passes of other sizes add in another order.
 const tolerance = 1e-4
+
+// wrongError is an answer that is not right.
+type wrongError struct{ cause error }
+
+func (w *wrongError) Error() string { return w.cause.Error() }
+
+// asked sends a request, checks the answer and returns which model gave it.
+func (c *client) asked(ctx context.Context, r *request) (model int, err error) {
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	if model, err = r.check(a); err != nil {
+		return 0, &wrongError{fmt.Errorf("%s, %d rows: %w", r.form, r.rows, err)}
+	}
+	return model, nil
+}
 
 // check sees that an answer is right: its predictions are those of one model, whose place it returns, and its attributions
 // sum to them.

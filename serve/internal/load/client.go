@@ -38,28 +38,29 @@ type answer struct {
 type client struct {
 	web   *http.Client
 	base  string
+	token string // of HTTP requests, "Bearer …"; "" sends none
 	calls []*grpc.ClientConn
 	turn  atomic.Uint64
 }
 
 const (
 	headerLength = "Inference-Header-Content-Length"
-	inferMethod  = "/inference.GRPCInferenceService/ModelInfer"
-	mostAnswer   = 64 << 20
-	mostCalls    = 16 // connections of gRPC, which carry many requests each
+	service      = "/inference.GRPCInferenceService/"
+	maxAnswer    = 64 << 20
+	maxCalls     = 16 // connections of gRPC, which carry many requests each
 )
 
 func dial(s *settings) (*client, error) {
-	c := &client{base: "http://" + s.http, web: &http.Client{Transport: &http.Transport{
+	c := &client{base: "http://" + s.http, token: s.authorization(), web: &http.Client{Transport: &http.Transport{
 		MaxConnsPerHost: s.connections, MaxIdleConnsPerHost: s.connections, DisableCompression: true,
 		IdleConnTimeout: 5 * time.Second, // those of a burst are not kept
 	}}}
-	for range min(s.connections, mostCalls) {
+	for range min(s.connections, maxCalls) {
 		if s.grpc == "" {
 			break
 		}
-		call, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{}), grpc.MaxCallRecvMsgSize(mostAnswer), grpc.MaxCallSendMsgSize(1<<31-1)))
+		call, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer(c.token)),
+			grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{}), grpc.MaxCallRecvMsgSize(maxAnswer), grpc.MaxCallSendMsgSize(1<<31-1)))
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -84,6 +85,18 @@ func (bytesCodec) Name() string                       { return "proto" }
 func (bytesCodec) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
 func (bytesCodec) Unmarshal(data []byte, v any) error { *v.(*[]byte) = bytes.Clone(data); return nil }
 
+// bearer sends a token with each call; the empty one sends nothing.
+type bearer string
+
+func (b bearer) RequireTransportSecurity() bool { return false }
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	if b == "" {
+		return nil, nil
+	}
+	return map[string]string{"authorization": string(b)}, nil
+}
+
 // statusError is an answer of HTTP that is not 200.
 type statusError struct {
 	code int
@@ -96,13 +109,16 @@ func (c *client) send(ctx context.Context, r *request) (*answer, error) {
 	if r.form == gRPC {
 		a := &answer{head: -1}
 		call := c.calls[c.turn.Add(1)%uint64(len(c.calls))]
-		return a, call.Invoke(ctx, inferMethod, &r.body, &a.body)
+		return a, call.Invoke(ctx, service+"ModelInfer", &r.body, &a.body)
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
 	q.Header.Set("Content-Type", "application/json")
+	if c.token != "" {
+		q.Header.Set("Authorization", c.token)
+	}
 	if r.form == binaryForm {
 		q.Header.Set("Content-Type", "application/octet-stream")
 		q.Header.Set(headerLength, strconv.Itoa(r.head))
@@ -113,7 +129,7 @@ func (c *client) send(ctx context.Context, r *request) (*answer, error) {
 	}
 	defer got.Body.Close()
 	a := &answer{head: -1}
-	if a.body, err = io.ReadAll(io.LimitReader(got.Body, mostAnswer)); err != nil {
+	if a.body, err = io.ReadAll(io.LimitReader(got.Body, maxAnswer)); err != nil {
 		return nil, err
 	}
 	if got.StatusCode != http.StatusOK {
@@ -145,5 +161,16 @@ func outcomeOf(err error) outcome {
 	case code != codes.Unknown:
 		return outcome("gRPC " + code.String())
 	}
-	return outcome(fmt.Sprintf("broken: %.100v", err))
+	return outcome(fmt.Sprintf("broken: %.100v", root(err)))
+}
+
+// root is what an error comes from, without the addresses and names that its wrappers add.
+func root(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
 }

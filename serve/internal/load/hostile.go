@@ -2,15 +2,15 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
+	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-	_ "google.golang.org/grpc/encoding/gzip" // so that messages may be packed
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -18,38 +18,64 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 )
 
-// refusal is what the server said to a hostile message.
+// refusal is what the server said to a hostile message, sent once or many times at once.
 type refusal struct {
-	Sent    int     `json:"sent_bytes"`
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Seconds float64 `json:"seconds"`
+	Sent    int             `json:"sent_bytes"` // by all calls
+	Code    string          `json:"code"`       // of the first answer
+	Message string          `json:"message"`
+	Ends    map[outcome]int `json:"ends"`
+	Seconds float64         `json:"seconds"`
 }
 
-// hostile sends one message that no honest client sends.
+// hostile sends a message that no honest client sends.
 func hostile(ctx context.Context, s *settings, kinds []string) (any, error) {
 	body, err := hostileMessage(kinds[0], int(s.bytes))
 	if err != nil {
 		return nil, err
 	}
-	s.connections = 1
-	c, err := dial(s)
-	if err != nil {
-		return nil, err
+	encoding := ""
+	if kinds[0] == "bomb" {
+		encoding = "gzip"
+		if body, err = zipped(body); err != nil {
+			return nil, err
+		}
 	}
-	defer c.Close()
+	body = append(frame(encoding != "", int64(len(body))), body...)
+	calls := newRawCalls(s)
+	defer calls.Close()
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	start := time.Now()
-	var reply []byte
-	var options []grpc.CallOption
-	if kinds[0] == "bomb" {
-		options = append(options, grpc.UseCompressor("gzip"))
+	found := &refusal{Sent: s.calls * len(body), Ends: map[outcome]int{}}
+	var mu sync.Mutex
+	var under sync.WaitGroup
+	for i := range s.calls {
+		under.Go(func() {
+			err := calls.send(ctx, i, "ModelInfer", encoding, bytes.NewReader(body))
+			mu.Lock()
+			defer mu.Unlock()
+			if found.Code == "" {
+				told := status.Convert(err)
+				found.Code, found.Message = told.Code().String(), firstBytes(told.Message())
+			}
+			found.Ends[outcomeOf(err)]++
+		})
 	}
-	err = c.calls[0].Invoke(ctx, inferMethod, &body, &reply, options...)
-	told := status.Convert(err)
-	message := told.Message()
-	return &refusal{len(body), told.Code().String(), message[:min(len(message), 300)], time.Since(start).Seconds()}, nil
+	under.Wait()
+	found.Seconds = time.Since(start).Seconds()
+	return found, nil
+}
+
+func zipped(message []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(message); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 func hostileMessage(kind string, n int) ([]byte, error) {
@@ -63,11 +89,10 @@ func hostileMessage(kind string, n int) ([]byte, error) {
 			RawInputContents: [][]byte{binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))},
 		}
 	}
+	// Numbers of the fields that follow are those of grpc_service.proto.
 	switch kind {
-	case "bytes", "bomb": // one tensor of zeros
-		b := protowire.AppendTag(nil, 7, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(n))
-		return append(b, make([]byte, n)...), nil
+	case "bytes", "bomb": // one raw tensor of zeros
+		return field(7, make([]byte, n)), nil
 	case "columns":
 		m := &inference.ModelInferRequest{ModelName: "adult"}
 		for i := range n {
@@ -75,6 +100,12 @@ func hostileMessage(kind string, n int) ([]byte, error) {
 			m.RawInputContents = append(m.RawInputContents, make([]byte, 8))
 		}
 		return proto.Marshal(m)
+	case "inputs": // two bytes each, a tensor's description in memory
+		return append(field(1, []byte("adult")), bytes.Repeat(field(5, nil), n/2)...), nil
+	case "texts": // two bytes each, a slice in memory
+		return tensor(bytes.Repeat(field(8, nil), n/2)), nil
+	case "varints": // a byte each, eight in memory
+		return tensor(field(3, make([]byte, n))), nil
 	case "utf8":
 		m, err := proto.Marshal(number(1))
 		return bytes.ReplaceAll(m, []byte("age"), []byte("\xff\xfe\xfd")), err
@@ -83,5 +114,17 @@ func hostileMessage(kind string, n int) ([]byte, error) {
 	case "nan": // not hostile: a missing cell
 		return proto.Marshal(number(math.NaN()))
 	}
-	return nil, fmt.Errorf("%q is none of bytes, bomb, columns, utf8, infinite and nan", kind)
+	return nil, fmt.Errorf("%q is none of bytes, bomb, columns, inputs, texts, varints, utf8, infinite and nan", kind)
+}
+
+// tensor is a request of one column with the given contents.
+func tensor(contents []byte) []byte {
+	input := append(field(1, []byte("age")), field(2, []byte("FP64"))...)
+	return append(field(1, []byte("adult")), field(5, append(input, field(5, contents)...))...)
+}
+
+// field of a message whose content is bytes.
+func field(number protowire.Number, content []byte) []byte {
+	b := protowire.AppendTag(nil, number, protowire.BytesType)
+	return protowire.AppendBytes(b, content)
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +72,7 @@ var trained = sync.OnceValues(func() (models [2][]byte, err error) {
 // scene is a server and the files of a test.
 type scene struct {
 	dir, first, second, rows string
+	token                    string
 	flags                    []string
 }
 
@@ -86,9 +89,12 @@ func start(t *testing.T) *scene {
 	}
 	s.first, s.second, s.rows = write("shop.psi", models[0]), write("second.psi", models[1]), write("rows.csv", []byte(shop()))
 	served := write("served/shop.psi", models[0])
+	secret, line, err := serve.NewToken("tester", "infer,metrics")
+	check(t, err)
+	token, tokens := write("token", []byte(secret+"\n")), write("tokens", []byte(line+"\n"))
 	server, err := serve.New(t.Context(), serve.Config{
 		Models: []string{filepath.Dir(served)}, Backend: "go", Look: 50 * time.Millisecond,
-		HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0",
+		HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0", TokenFile: tokens,
 	})
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,7 +105,8 @@ func start(t *testing.T) *scene {
 		check(t, <-ended)
 	})
 	web, calls, metrics := server.Addresses()
-	s.flags = []string{"-http", web, "-grpc", calls, "-metrics", metrics, "-replace", served, "-samples", filepath.Join(s.dir, "samples.csv")}
+	s.token = secret
+	s.flags = []string{"-http", web, "-grpc", calls, "-metrics", metrics, "-replace", served, "-samples", filepath.Join(s.dir, "samples.csv"), "-token-file", token}
 	return s
 }
 
@@ -114,7 +121,7 @@ func check(t *testing.T, err error) {
 func ran[T any](t *testing.T, args ...string) *T {
 	t.Helper()
 	var out bytes.Buffer
-	check(t, run(t.Context(), args, &out))
+	check(t, run(t.Context(), args, nil, &out))
 	var v T
 	check(t, json.Unmarshal(out.Bytes(), &v))
 	return &v
@@ -188,7 +195,7 @@ func TestSoak(t *testing.T) {
 			t.Errorf("outcome %s: %+v", o, found)
 		}
 	}
-	if found.Answers[0] == 0 || found.Answers[1] == 0 || found.Swaps < 4 || found.Aborted == 0 {
+	if found.Silent > 0 || found.Answers[0] == 0 || found.Answers[1] == 0 || found.Swaps < 4 || found.Aborted == 0 {
 		t.Errorf("%+v", found)
 	}
 	samples, err := os.ReadFile(filepath.Join(s.dir, "samples.csv"))
@@ -203,7 +210,7 @@ func TestSoak(t *testing.T) {
 func TestWrongAnswers(t *testing.T) {
 	s := start(t)
 	set := &settings{place: s.first, seed: 1, connections: 1}
-	set.http, set.grpc = s.flags[1], s.flags[3]
+	set.http, set.grpc, set.token = s.flags[1], s.flags[3], s.token
 	pool, err := mixture(t.Context(), set, []string{s.first, s.second, s.rows})
 	check(t, err)
 	c, err := dial(set)
@@ -238,7 +245,7 @@ func TestWrongAnswers(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	for want, err := range map[outcome]error{
 		answered: nil, refused: &statusError{429, ""}, "HTTP 500": &statusError{500, ""}, cancelled: context.Canceled, late: status.Error(codes.DeadlineExceeded, ""),
-		"gRPC Internal": status.Error(codes.Internal, ""), "broken: EOF": fmt.Errorf("EOF"),
+		"gRPC Internal": status.Error(codes.Internal, ""), "broken: EOF": &url.Error{Op: "Post", URL: "http://127.0.0.1:40001", Err: io.EOF},
 	} {
 		if got := outcomeOf(err); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
@@ -281,7 +288,7 @@ func TestRefuses(t *testing.T) {
 		"usage": {}, "takes 2": {"closed", "m.psi"}, "none of grpc": {"closed", "-form", "xml", "m", "r"}, "above 0": {"open", "-rows", "0", "m", "r"},
 		"--rate": {"open", "-grpc", "x", "m", "r"}, "address": {"closed", "m", "r"}, "--samples": {"soak", "a", "b", "r"}, "none of bytes": {"hostile", "kind"},
 	} {
-		if err := run(t.Context(), args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), args, nil, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one that says %s", args, err, want)
 		}
 	}

@@ -29,6 +29,7 @@ type result struct {
 	P50         float64         `json:"p50_ms"` // of answered requests, from when they were to start
 	P99         float64         `json:"p99_ms"`
 	P999        float64         `json:"p999_ms"`
+	Max         float64         `json:"max_ms"`
 	Server      float64         `json:"server_cpu_us_per_row"`
 	Generator   float64         `json:"generator_cpu_us_per_row"`
 }
@@ -198,7 +199,7 @@ func (l *log) result(from, to time.Duration, rows int) *result {
 	r.Requests = float64(r.Outcomes[answered]) / r.Seconds
 	r.Rows = r.Requests * float64(rows)
 	slices.Sort(took)
-	r.P50, r.P99, r.P999 = quantile(took, .5), quantile(took, .99), quantile(took, .999)
+	r.P50, r.P99, r.P999, r.Max = quantile(took, .5), quantile(took, .99), quantile(took, .999), quantile(took, 1)
 	return r
 }
 

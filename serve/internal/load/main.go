@@ -4,7 +4,9 @@
 //	load closed MODEL ROWS.csv          so many requests are always under way
 //	load open MODEL ROWS.csv            requests come at a rate, whether the last are answered or not
 //	load soak MODEL OTHER ROWS.csv      mixed requests for long, while MODEL's file is replaced by OTHER and back
-//	load hostile KIND                   one message over gRPC that is to be refused
+//	load probe MODEL ROWS.csv           one row every -every over HTTP and gRPC, until the standard input ends
+//	load hostile KIND                   a message over gRPC that is to be refused, -calls times at once
+//	load hold METHOD                    calls over gRPC whose messages never end
 //
 // Each prints one line of JSON. Requests are made of random rows before the clock starts. Times count from when a request
 // was to start, so that a server which falls behind cannot hide it. bench/serving.py runs it.
@@ -18,11 +20,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1) //nolint:forbidigo // a command, if not in cmd
 	}
@@ -43,21 +46,34 @@ type settings struct {
 	every          time.Duration
 	share, aborted float64
 	bursts, slow   int
-	bytes          int64
+
+	in           io.Reader // of a probe
+	token        string
+	calls        int
+	bytes, claim int64
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
+// authorization is the header of requests; "" if there is no token.
+func (s *settings) authorization() string {
+	if s.token == "" {
+		return ""
+	}
+	return "Bearer " + s.token
+}
+
+func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	commands := map[string]struct {
 		files int
 		do    func(ctx context.Context, s *settings, files []string) (any, error)
 	}{
-		"bare": {2, bare}, "closed": {2, closed}, "open": {2, open}, "soak": {3, soak}, "hostile": {1, hostile},
+		"bare": {2, bare}, "closed": {2, closed}, "open": {2, open}, "soak": {3, soak}, "probe": {2, probe}, "hostile": {1, hostile}, "hold": {1, hold},
 	}
 	if len(args) == 0 || commands[args[0]].do == nil {
-		return errors.New("usage: load bare|closed|open|soak|hostile …")
+		return errors.New("usage: load bare|closed|open|soak|probe|hostile|hold …")
 	}
 	command := commands[args[0]]
-	var s settings
+	s := settings{in: in}
+	tokenFile := ""
 	flags := flag.NewFlagSet("load "+args[0], flag.ContinueOnError)
 	flags.StringVar(&s.http, "http", "", "the server's address for HTTP")
 	flags.StringVar(&s.grpc, "grpc", "", "the server's address for gRPC")
@@ -74,12 +90,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.Uint64Var(&s.seed, "seed", 1, "of the rows")
 	flags.StringVar(&s.place, "replace", "", "model file that a soak replaces; the server serves it")
 	flags.StringVar(&s.csv, "samples", "", "file for what a soak sees each second")
-	flags.DurationVar(&s.every, "every", 10*time.Second, "time between a soak's replacements of the model file")
+	flags.DurationVar(&s.every, "every", 10*time.Second, "time between a soak's replacements of the model file, or between a probe's requests")
 	flags.Float64Var(&s.share, "share", .7, "of what the server can do: the rate of a soak")
 	flags.Float64Var(&s.aborted, "aborted", .02, "share of a soak's requests that are broken off by the caller")
 	flags.IntVar(&s.bursts, "bursts", 2, "of a soak: for 3 s, ten times the rate")
 	flags.IntVar(&s.slow, "slow", 20, "connections of a soak that send a byte a second")
-	flags.Int64Var(&s.bytes, "bytes", 1<<30, "of a hostile message; for columns, their number")
+	flags.Int64Var(&s.bytes, "bytes", 1<<30, "of a hostile message; for columns, their number; of a held call, those that are sent")
+	flags.StringVar(&tokenFile, "token-file", "", "file with the bearer token that requests send")
+	flags.IntVar(&s.calls, "calls", 1, "hostile or held calls at once")
+	flags.Int64Var(&s.claim, "claim", 0, "length that the message of a held call claims; 0 sends nothing at all")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -88,6 +107,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if s.rows < 1 || s.connections < 1 || s.length <= 0 {
 		return errors.New("rows, connections and the time to measure must be above 0")
+	}
+	if tokenFile != "" {
+		token, err := os.ReadFile(tokenFile)
+		if err != nil {
+			return err
+		}
+		s.token = strings.TrimSpace(string(token))
 	}
 	answer, err := command.do(ctx, &s, flags.Args())
 	if err != nil {

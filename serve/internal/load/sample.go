@@ -26,11 +26,12 @@ func watched() [][2]string {
 	}
 }
 
-// sample writes down each second what the server is like and how requests of that second ended.
-func (k *soaking) sample(ctx context.Context) error {
+// sample writes down each second what the server is like and how requests of that second ended. It returns in how many
+// seconds the server's metrics could not be read; their cells are empty.
+func (k *soaking) sample(ctx context.Context) (silent int, err error) {
 	file, err := os.Create(k.s.csv)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer file.Close()
 	w := csv.NewWriter(file)
@@ -39,7 +40,7 @@ func (k *soaking) sample(ctx context.Context) error {
 		head = append(head, m[1])
 	}
 	if err := w.Write(head); err != nil {
-		return err
+		return 0, err
 	}
 	seen := 0
 	for tick := time.NewTicker(time.Second); ; {
@@ -47,7 +48,7 @@ func (k *soaking) sample(ctx context.Context) error {
 		case <-ctx.Done():
 			tick.Stop()
 			w.Flush()
-			return w.Error()
+			return silent, w.Error()
 		case <-tick.C:
 		}
 		second := time.Since(k.start)
@@ -69,36 +70,46 @@ func (k *soaking) sample(ctx context.Context) error {
 			total -= counts[o]
 		}
 		line = append(line, strconv.Itoa(total), fmt.Sprintf("%.1f", quantile(took, .99)))
-		values, err := scrape(ctx, k.s.metrics)
+		values, err := k.s.scrape(ctx)
 		if ctx.Err() != nil {
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("the server's metrics after %.0f s: %w", second.Seconds(), err)
+		if err != nil { // a server that is gone may come back
+			silent++
 		}
 		for _, m := range watched() {
-			line = append(line, strconv.FormatFloat(values[m[0]], 'f', -1, 64))
+			cell := ""
+			if err == nil {
+				cell = strconv.FormatFloat(values[m[0]], 'f', -1, 64)
+			}
+			line = append(line, cell)
 		}
 		if err := w.Write(line); err != nil {
-			return err
+			return silent, err
 		}
 		w.Flush()
 	}
 }
 
 // scrape reads the server's metrics, summed over labels.
-func scrape(ctx context.Context, address string) (map[string]float64, error) {
+func (s *settings) scrape(ctx context.Context) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.metrics+"/metrics", http.NoBody)
 	if err != nil {
 		return nil, err
+	}
+	if s.token != "" {
+		q.Header.Set("Authorization", s.authorization())
 	}
 	got, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return nil, err
 	}
 	defer got.Body.Close()
+	if got.StatusCode != http.StatusOK {
+		return nil, &statusError{got.StatusCode, ""}
+	}
 	values := map[string]float64{}
 	lines := bufio.NewScanner(got.Body)
 	for lines.Scan() {

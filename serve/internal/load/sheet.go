@@ -131,9 +131,30 @@ func (s *sheet) request(f form, depth psi.Depth, picked []int) (*request, error)
 				list[i][c.Name] = cell(c, row)
 			}
 		}
-		r.body, err = json.Marshal(map[string]any{"rows": list})
+		r.body, err = json.Marshal(map[string]any{"model": s.model, "rows": list})
 	}
 	return r, err
+}
+
+// checked draws rows for a request and notes what each of some models predicts for them.
+func (s *sheet) checked(ctx context.Context, f form, depth psi.Depth, rows int, models ...*psi.Model) (*request, error) {
+	picked := s.draw(rows)
+	r, err := s.request(f, depth, picked)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.table(picked)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range models {
+		p, err := m.Predict(ctx, t.Source())
+		if err != nil {
+			return nil, err
+		}
+		r.right = append(r.right, p.Mean)
+	}
+	return r, nil
 }
 
 // cell as JSON has it.

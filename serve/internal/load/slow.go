@@ -17,6 +17,9 @@ type crawlers struct {
 	ends       map[string]int
 }
 
+// notLetIn is the end of a connection that could not be made.
+const notLetIn = "not let in"
+
 // crawl opens one such connection after another.
 func (c *crawlers) crawl(ctx context.Context, i int) {
 	kinds := []struct{ name, address, at, slowly string }{
@@ -33,6 +36,9 @@ func (c *crawlers) crawl(ctx context.Context, i int) {
 		c.mu.Lock()
 		c.ends[kind.name+": "+end]++
 		c.mu.Unlock()
+		if end == notLetIn {
+			time.Sleep(100 * time.Millisecond) // a server that is gone may come back
+		}
 	}
 }
 
@@ -41,7 +47,7 @@ func crawlOnce(ctx context.Context, address, at, slowly string) string {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return "not let in"
+		return notLetIn
 	}
 	defer conn.Close()
 	start := time.Now()

@@ -24,6 +24,7 @@ type soaked struct {
 	First     string          `json:"first_failure"`
 	Aborted   int             `json:"aborted"` // requests that were to be broken off
 	Slow      map[string]int  `json:"slow"`    // ends of the slow connections
+	Silent    int             `json:"silent"`  // seconds in which the server did not tell its metrics
 	P50       float64         `json:"p50_ms"`  // outside of bursts
 	P99       float64         `json:"p99_ms"`
 	Answers   [2]int          `json:"answers"` // of each model
@@ -64,7 +65,7 @@ func soak(ctx context.Context, s *settings, files []string) (any, error) {
 	var others sync.WaitGroup
 	others.Go(func() { found.Swaps, err = k.swap(beside, files[:2]) })
 	var sampled error
-	others.Go(func() { sampled = k.sample(beside) })
+	others.Go(func() { found.Silent, sampled = k.sample(beside) })
 	crawl := crawlers{http: s.http, grpc: s.grpc, ends: map[string]int{}}
 	for i := range s.slow {
 		others.Go(func() { crawl.crawl(beside, i) })
@@ -120,21 +121,9 @@ func mixture(ctx context.Context, s *settings, files []string) ([]*request, erro
 				depth = psi.Attributions
 			}
 			for _, rows := range []int{1, 1, 1, 8, 64} {
-				picked := sheet.draw(rows)
-				r, err := sheet.request(f, depth, picked)
+				r, err := sheet.checked(ctx, f, depth, rows, first, second)
 				if err != nil {
 					return nil, err
-				}
-				t, err := sheet.table(picked)
-				if err != nil {
-					return nil, err
-				}
-				for _, m := range []*psi.Model{first, second} {
-					p, err := m.Predict(ctx, t.Source())
-					if err != nil {
-						return nil, err
-					}
-					r.right = append(r.right, p.Mean)
 				}
 				if near(r.right[0], r.right[1]) {
 					return nil, errors.New("the two models predict the same: nobody could tell which of them answers")
@@ -205,19 +194,10 @@ func (k *soaking) ask(ctx context.Context, meant time.Time) {
 	k.log.add(meant, k.once(ctx, k.draw()))
 }
 
-// wrongError is an answer that is not right.
-type wrongError struct{ cause error }
-
-func (w *wrongError) Error() string { return w.cause.Error() }
-
 func (k *soaking) once(ctx context.Context, r *request) error {
-	a, err := k.client.send(ctx, r)
+	which, err := k.client.asked(ctx, r)
 	if err != nil {
 		return err
-	}
-	which, err := r.check(a)
-	if err != nil {
-		return &wrongError{fmt.Errorf("%s, %d rows: %w", r.form, r.rows, err)}
 	}
 	k.drawing.Lock()
 	defer k.drawing.Unlock()
