@@ -73,6 +73,7 @@ func (s Set) gains(y []float32, stride, rows int, absent []float32) {
 func (s Set) positive(y []float32) {
 	s.positiveLoop(&vectorArgs{y: &y[0], bytes: 4 * len(y)})
 }
+
 func (s Set) softplus(y []float32) {
 	s.softplusLoop(&vectorArgs{y: &y[0], bytes: 4 * len(y)})
 }
