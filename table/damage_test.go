@@ -76,15 +76,6 @@ func TestHostileClaimsAreRefused(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, claim)
 		}
 	}
-	for _, ask := range []func(){
-		func() { new(boundedAllocator).Allocate(mostBodyBytes + 1) },
-		func() { new(boundedAllocator).Reallocate(mostBodyBytes+1, nil) },
-	} {
-		err := guard(func() error { ask(); return nil })
-		if want := "2147483649 bytes are claimed at once"; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
 }
 
 func TestPanicsOfTheLibraryAreErrors(t *testing.T) {

@@ -163,7 +163,7 @@ func TestContradictionAfterTheSample(t *testing.T) {
 }
 
 func TestLabelBound(t *testing.T) {
-	set := newLevelSet()
+	set := newLevelSet(nil)
 	set.labels = make([]string, mostLevels)
 	_, err := set.code([]byte("one more"))
 	want := "the column has more than 1,048,576 distinct labels, or more than 256 MiB of them; drop the column: it seems to identify rows rather than to describe them"

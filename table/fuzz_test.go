@@ -73,7 +73,7 @@ func FuzzSchema(f *testing.F) {
 		if found.reason == "" {
 			t.Fatal("no reason")
 		}
-		whole, err := newDecoder("c", found, "", missing).decode(column, 0)
+		whole, err := newDecoder("c", found, "", missing, nil).decode(column, 0)
 		if err != nil {
 			if e, is := errors.AsType[*Error](err); !is || e.Row < 0 || e.Column != "c" || !excusable(found.kind, lines[e.Row]) {
 				t.Fatalf("%s cannot be read as inferred: %v", found.kind, err)
@@ -89,7 +89,7 @@ func FuzzSchema(f *testing.F) {
 
 		sample := column
 		sample.rows = max(1, min(sampled, len(lines)))
-		streamed, err := newDecoder("c", infer(sample, missing, ""), "", missing).decode(column, 0)
+		streamed, err := newDecoder("c", infer(sample, missing, ""), "", missing, nil).decode(column, 0)
 		if err == nil && streamed.Kind == whole.Kind {
 			if d := difference(&Table{Columns: []*Column{whole}}, &Table{Columns: []*Column{streamed}}); d != "" {
 				t.Fatal("a stream differs:", d)

@@ -73,7 +73,9 @@ func (o Options) chosenGroups(of *metadata.FileMetaData) (chosenGroups, error) {
 	row := 0
 	for i := range all {
 		all[i] = chosenGroup{i, row, int(of.RowGroup(i).NumRows())}
-		row += all[i].rows
+		if row += all[i].rows; all[i].rows < 0 || row < 0 {
+			return nil, damaged(fmt.Errorf("a row group of %d rows", all[i].rows))
+		}
 	}
 	if o.RowGroups == nil {
 		return all, nil

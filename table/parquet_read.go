@@ -7,35 +7,55 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
+// parquetReader reads row groups of a Parquet file. Of each wanted column it holds one page
+// and one dictionary.
+type parquetReader struct {
+	in       *rangeReader
+	file     *file.Reader
+	groups   chosenGroups
+	columns  []*parquetCells
+	window   int64 // bytes of a column to read at a time
+	unpacker unpacker
+	packed   []byte  // a page before it is unpacked
+	held     account // of it
+	levels   []int16 // of the values that are decoded together
+	budget   *budget
+	rows     int64 // of all groups that are read
+	taken    int64
+}
+
 // openParquet opens a Parquet file. Only the wanted columns are read, a chunk of
-// rows of one row group at a time.
-func openParquet(r io.Reader, resource io.Closer, options Options) (*batchSource, error) {
+// rows at a time.
+func openParquet(r io.Reader, resource io.Closer, options Options, b *budget) (*typedSource, error) {
 	if access, ok := seekable(r); ok {
-		return newParquetSource(access, resource, options)
+		return newParquetSource(access, resource, options, b)
 	}
 	copied, err := spool(r, resource)
 	if err != nil {
 		return nil, err
 	}
-	source, err := newParquetSource(copied, copied, options)
+	source, err := newParquetSource(copied, copied, options, b)
 	if err != nil {
 		return nil, errors.Join(err, copied.remove())
 	}
 	return source, nil
 }
 
-func newParquetSource(access randomAccess, resource io.Closer, options Options) (source *batchSource, err error) {
+func newParquetSource(access randomAccess, resource io.Closer, options Options, b *budget) (source *typedSource, err error) {
 	var in *rangeReader
 	err = guard(func() error {
 		if in, err = newRangeReader(access); err != nil {
 			return err
 		}
-		source, err = readFooter(in, resource, options)
+		reader, err := openFooter(in, b)
+		if err != nil {
+			return err
+		}
+		source, err = reader.source(resource, options)
 		return err
 	})
 	if err != nil {
@@ -44,57 +64,79 @@ func newParquetSource(access randomAccess, resource io.Closer, options Options) 
 	return source, nil
 }
 
-// readFooter makes the source from what the footer says of columns and row groups.
-func readFooter(in *rangeReader, resource io.Closer, options Options) (*batchSource, error) {
-	properties := parquet.NewReaderProperties(&boundedAllocator{})
-	properties.BufferedStreamEnabled = true // else a whole column of a row group is read at once
-	reader, err := file.NewParquetReader(in, file.WithReadProps(properties))
-	if err != nil {
+// openFooter reads the footer, which the library decodes.
+func openFooter(in *rangeReader, b *budget) (*parquetReader, error) {
+	r := &parquetReader{in: in, budget: b, held: account{budget: b}, levels: make([]int16, decodeBatch)}
+	var err error
+	if r.file, err = file.NewParquetReader(in); err != nil {
 		return nil, damaged(err)
 	}
-	arrowReader, err := pqarrow.NewFileReader(reader, pqarrow.ArrowReadProperties{}, &boundedAllocator{})
-	if err != nil {
-		return nil, damaged(err)
-	}
+	return r, nil
+}
 
+// source makes the source from what the footer says of columns and row groups.
+func (r *parquetReader) source(resource io.Closer, options Options) (*typedSource, error) {
+	schema, err := pqarrow.NewFileReader(r.file, pqarrow.ArrowReadProperties{}, nil)
+	if err != nil {
+		return nil, damaged(err)
+	}
 	var fields []arrow.Field
-	for _, field := range arrowReader.Manifest.Fields {
+	for _, field := range schema.Manifest.Fields {
 		fields = append(fields, *field.Field)
 	}
-	source, err := newBatchSource(fields, nil, resource, options)
+	source, err := newTypedSource(fields, resource, options, r.budget)
 	if err != nil {
 		return nil, err
 	}
 	leaves := make([]int, len(source.columns))
 	for i, column := range source.columns {
-		leaves[i] = arrowReader.Manifest.Fields[column.index].ColIndex
-		column.index = i // batches will hold the wanted columns only
+		leaves[i] = schema.Manifest.Fields[column.index].ColIndex
+		cells, err := newParquetCells(r, leaves[i], fields[column.index].Type, column.declared != nil)
+		if err != nil {
+			return nil, at(err, noRow, column.name)
+		}
+		r.columns = append(r.columns, cells)
+		column.cells = cells
 	}
-	groups, err := options.chosenGroups(reader.MetaData())
-	if err != nil {
+	if r.groups, err = options.chosenGroups(r.file.MetaData()); err != nil {
 		return nil, err
 	}
-	if properties.BufferSize, err = in.plan(reader.MetaData(), groups.indices(), leaves); err != nil {
+	if r.window, err = r.in.plan(r.file.MetaData(), r.groups.indices(), leaves); err != nil {
 		return nil, damaged(err)
 	}
-	// Columns are read one after the other: a panic on a damaged file can be caught
-	// here, but not in a goroutine of the library's.
-	arrowReader.Props = pqarrow.ArrowReadProperties{Parallel: false, BatchSize: int64(source.chunk)}
-	batches, err := arrowReader.GetRecordReader(context.Background(), leaves, groups.indices())
-	if err != nil {
-		return nil, damaged(err)
+	r.rows = r.groups.rows()
+	source.reader, source.rowInFile, source.why = r, r.groups.rowInFile, r.in.why
+	if all := r.file.NumRows(); options.RowGroups == nil && r.rows != all {
+		return nil, damaged(fmt.Errorf("only %d of %d rows are there", r.rows, all))
 	}
-	want := groups.rows()
-	if options.RowGroups == nil {
-		want = reader.NumRows()
-	}
-	source.read = func() (arrow.RecordBatch, error) {
-		batch, err := batches.Read()
-		if errors.Is(err, io.EOF) && int64(source.converted) != want {
-			return nil, fmt.Errorf("only %d of %d rows are there", source.converted, want)
-		}
-		return batch, err
-	}
-	source.rowInFile, source.why = groups.rowInFile, in.why
 	return source, nil
+}
+
+// ready says how many rows are left.
+func (r *parquetReader) ready(context.Context) (int, error) {
+	if r.taken == r.rows {
+		return 0, io.EOF
+	}
+	return int(r.rows - r.taken), nil
+}
+
+func (r *parquetReader) took(rows int) { r.taken += int64(rows) }
+
+func (r *parquetReader) close() {
+	for _, c := range r.columns {
+		c.close()
+	}
+}
+
+// scratch is memory for a page before it is unpacked. No page is larger than its column is
+// in the file.
+func (r *parquetReader) scratch(bytes int64) ([]byte, error) {
+	if bytes > int64(len(r.packed)) {
+		r.held.release()
+		if err := r.held.takeUnpacked(bytes, bytes); err != nil {
+			return nil, err
+		}
+		r.packed = make([]byte, bytes)
+	}
+	return r.packed[:bytes], nil
 }
