@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -23,6 +24,10 @@ type arrowCells struct {
 	text     *ipcBuffer   // that they refer to
 	texts    [][]byte     // that views refer to
 	integers arrow.Array  // just read; nil if they are none
+	places   []float64    // in the dictionary
+	codes    []int32      // of labels that are entries; unknown before they are asked for
+	version  int          // of the dictionary that has them
+	coded    account      // of codes
 	buffers  []*ipcBuffer // all of them
 }
 
@@ -32,7 +37,7 @@ func (c *arrowCells) open(batch *ipcBatch, u *unpacker) error {
 	if length != batch.rows {
 		return fmt.Errorf("it has %d rows in a batch of %d", length, batch.rows)
 	}
-	*c = arrowCells{of: c.of, dictionary: c.dictionary, held: c.held}
+	c.close()
 	for i := range batch.bufferCount(c.of) {
 		buffer, err := batch.buffer(u, c.held)
 		if err != nil {
@@ -101,7 +106,7 @@ func (c *arrowCells) close() {
 	for _, buffer := range c.buffers {
 		_ = buffer.close() // it was only read
 	}
-	*c = arrowCells{of: c.of, dictionary: c.dictionary, held: c.held}
+	*c = arrowCells{of: c.of, dictionary: c.dictionary, held: c.held, codes: c.codes, version: c.version, coded: c.coded}
 }
 
 func (c *arrowCells) read(column *Column, label func(row int, text []byte) error) error {
@@ -186,7 +191,11 @@ func (c *arrowCells) readTexts(column *Column, from, to int64, label func(row in
 		if !observed {
 			continue
 		}
-		text, err := c.text.bytes(end(row), end(row+1))
+		start, end := end(row), end(row+1)
+		if end-start > mostCellBytes && end <= c.text.size {
+			end = start + mostCellBytes + 1 // which is too long already
+		}
+		text, err := c.text.bytes(start, end)
 		if err == nil {
 			err = label(row, text)
 		}
@@ -214,7 +223,7 @@ func (c *arrowCells) readViews(column *Column, from, to int64, label func(row in
 		if length > inline {
 			text = c.texts[binary.LittleEndian.Uint32(view[8:])][binary.LittleEndian.Uint32(view[12:]):]
 		}
-		if err := label(row, text[:length]); err != nil {
+		if err := label(row, text[:min(length, mostCellBytes+1)]); err != nil {
 			return err
 		}
 	}
@@ -227,15 +236,20 @@ func (c *arrowCells) readEntries(of *arrow.DictionaryType, column *Column, from,
 	if err != nil {
 		return err
 	}
-	places := make([]float64, to-from)
-	if !copyPlain(places, window) {
+	if more := int(to-from) - len(c.places); more > 0 {
+		if err := c.held.take(8 * int64(more)); err != nil {
+			return err
+		}
+		c.places = make([]float64, to-from)
+	}
+	if !copyPlain(c.places, window) {
 		return unreadable(c.of)
 	}
 	for row, observed := range column.Observed {
 		if !observed {
 			continue
 		}
-		place := int(places[row])
+		place := int(c.places[row])
 		if place < 0 || place >= c.dictionary.entries.Len() {
 			return damaged(fmt.Errorf("entry %d of a dictionary of %d is referred to", place, c.dictionary.entries.Len()))
 		}
@@ -243,7 +257,7 @@ func (c *arrowCells) readEntries(of *arrow.DictionaryType, column *Column, from,
 		case !c.dictionary.entries.Observed[place]:
 			column.Observed[row] = false
 		case column.Kind == Category:
-			err = label(row, c.dictionary.label(place))
+			err = c.readLabel(column, row, place, label)
 		default:
 			column.Numbers[row] = c.dictionary.entries.Numbers[place]
 		}
@@ -251,5 +265,28 @@ func (c *arrowCells) readEntries(of *arrow.DictionaryType, column *Column, from,
 			return err
 		}
 	}
+	return nil
+}
+
+const unknown = -2 // code
+
+// readLabel looks an entry of a dictionary up once.
+func (c *arrowCells) readLabel(column *Column, row, place int, label func(row int, text []byte) error) error {
+	if c.version != c.dictionary.version {
+		n := c.dictionary.entries.Len()
+		c.coded.release()
+		if err := c.coded.take(4 * int64(n)); err != nil {
+			return err
+		}
+		c.codes, c.version = slices.Repeat([]int32{unknown}, n), c.dictionary.version
+	}
+	if code := c.codes[place]; code != unknown {
+		column.Codes[row], column.Observed[row] = code, code >= 0
+		return nil
+	}
+	if err := label(row, c.dictionary.label(place)); err != nil {
+		return err
+	}
+	c.codes[place] = column.Codes[row]
 	return nil
 }

@@ -13,6 +13,7 @@ type arrowDictionary struct {
 	text    []byte // of all labels
 	ends    []int  // of each in it
 	held    account
+	version int // grows with each change
 }
 
 func (d *arrowDictionary) label(place int) []byte {
@@ -41,8 +42,9 @@ func (r *arrowReader) readDictionary(message arrowMessage) error {
 	}
 	if message.header.byte(delta) == 0 {
 		dictionary.held.release()
-		*dictionary = arrowDictionary{of: dictionary.of, held: dictionary.held}
+		*dictionary = arrowDictionary{of: dictionary.of, held: dictionary.held, version: dictionary.version}
 	}
+	dictionary.version++
 	cells := &arrowCells{of: dictionary.of, held: &r.batch}
 	defer cells.close()
 	if err := cells.open(batch, &r.unpacker); err != nil {

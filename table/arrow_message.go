@@ -42,6 +42,7 @@ type messageReader struct {
 	in   io.Reader
 	file bool   // a file marks its last message; a stream may just end
 	last []byte // metadata of the message that Message returned
+	held account
 }
 
 // next reads a message up to its body: a marker, the metadata's length, metadata.
@@ -75,6 +76,11 @@ func (r *messageReader) next() (m arrowMessage, err error) {
 func (r *messageReader) Message() (*ipc.Message, error) {
 	m, err := r.next()
 	if err != nil {
+		return nil, err
+	}
+	const decoded = 8 // times the bytes of metadata, at most
+	length := int64(len(m.metadata))
+	if err := r.held.takeUnpacked(decoded*length+m.bodyBytes, length); err != nil {
 		return nil, err
 	}
 	body, err := r.bytes(m.bodyBytes, &account{})

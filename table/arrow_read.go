@@ -45,7 +45,7 @@ func openArrow(r io.Reader, resource io.Closer, options Options, b *budget) (sou
 	}
 	err = guard(func() error {
 		reader := &arrowReader{
-			messages: &messageReader{in: in, file: file}, dictionaries: map[int64]*arrowDictionary{}, budget: b, batch: account{budget: b},
+			messages: &messageReader{in: in, file: file, held: account{budget: b}}, dictionaries: map[int64]*arrowDictionary{}, budget: b, batch: account{budget: b},
 		}
 		source, err = reader.schema(resource, options)
 		return err
@@ -78,7 +78,7 @@ func (r *arrowReader) schema(resource io.Closer, options Options) (*typedSource,
 	}
 	r.wanted = make([]*arrowCells, len(r.fields))
 	for _, column := range source.columns {
-		cells := &arrowCells{of: storageOf(r.fields[column.index].Type), held: &r.batch}
+		cells := &arrowCells{of: storageOf(r.fields[column.index].Type), held: &r.batch, coded: account{budget: r.budget}}
 		if of, is := cells.of.(*arrow.DictionaryType); is {
 			cells.dictionary = r.dictionaryOf(declared[column.index], storageOf(of.ValueType))
 		}

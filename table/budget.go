@@ -22,11 +22,14 @@ const (
 type budget struct {
 	reserve func(bytes int64) error // Options.Reserve
 	limit   int64                   // if reserve is nil
+	sample  int                     // bytes of a sample of all rows of CSV
 	held    int64
 	refused error // the first refusal, whatever a library makes of it later
 }
 
-func newBudget(o Options) *budget { return &budget{reserve: o.Reserve, limit: mostHeldBytes} }
+func newBudget(o Options) *budget {
+	return &budget{reserve: o.Reserve, limit: mostHeldBytes, sample: mostSampleBytes}
+}
 
 // take counts bytes that are unpacked from a number of stored ones, and returns what give
 // takes back.

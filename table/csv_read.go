@@ -128,8 +128,8 @@ func (s *csvSource) header() ([]string, error) {
 func (s *csvSource) readSample(ctx context.Context, names []string) error {
 	most := mostBufferBytes
 	if s.options.sampleRows() == everyRow {
-		most = mostSampleBytes
-		s.budget.limit += mostSampleBytes
+		most = s.budget.sample
+		s.budget.limit += int64(most)
 	}
 	missing := newMissingTokens(s.options.Missing)
 	evidence := make([]evidence, len(s.columns))

@@ -3,7 +3,6 @@ package table
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -23,8 +22,8 @@ type parquetCells struct {
 	column *schema.Column
 	leaf   int  // its number in the file
 	null   bool // it holds nothing but missing cells
-	next   int // row group
-	left   int // rows of the row group under way
+	next   int  // row group
+	left   int  // rows of the row group under way
 	pages  *pageReader
 	values file.ColumnChunkReader
 	fill   func(column *Column, first, n int) error // reads n values of a page
@@ -32,11 +31,12 @@ type parquetCells struct {
 	label    func(row int, text []byte) error
 	integers []int64 // just read, if their text will be asked for
 	unsigned bool    // they are unsigned
+	held     account // of them
 }
 
 // newParquetCells reads a column as the type it is said to have.
 func newParquetCells(r *parquetReader, leaf int, of arrow.DataType, texts bool) (*parquetCells, error) {
-	c := &parquetCells{reader: r, leaf: leaf, column: r.file.MetaData().Schema.Column(leaf)}
+	c := &parquetCells{reader: r, leaf: leaf, column: r.file.MetaData().Schema.Column(leaf), held: account{budget: r.budget}}
 	if c.column.MaxRepetitionLevel() > 0 || c.column.MaxDefinitionLevel() > 1 {
 		return nil, unreadable(of)
 	}
@@ -88,7 +88,7 @@ func (c *parquetCells) filler(of arrow.DataType) func(column *Column, first, n i
 		}
 	case parquet.Types.ByteArray:
 		if of.ID() == arrow.STRING || of.ID() == arrow.LARGE_STRING {
-			return filler(c, func(_ *Column, row int, v parquet.ByteArray) error { return c.label(row, v) })
+			return filler(c, c.setLabel)
 		}
 		if number := decimals(of); number != nil {
 			return filler(c, func(column *Column, row int, v parquet.ByteArray) error { return number(column, row, v) })
@@ -141,6 +141,23 @@ func (c *parquetCells) fillInt64(of arrow.DataType) func(column *Column, first, 
 	return nil
 }
 
+// setLabel looks an entry of a dictionary up once: it is at the same place for all its rows.
+func (c *parquetCells) setLabel(column *Column, row int, text parquet.ByteArray) error {
+	if !c.pages.entries || len(text) == 0 {
+		return c.label(row, text)
+	}
+	place := &text[0]
+	if code, known := c.pages.codes[place]; known {
+		column.Codes[row], column.Observed[row] = code, code >= 0
+		return nil
+	}
+	if err := c.label(row, text); err != nil {
+		return err
+	}
+	c.pages.codes[place] = column.Codes[row]
+	return nil
+}
+
 // filler reads values that are stored as T, and sets the cells of a column by them.
 func filler[T any](c *parquetCells, set func(column *Column, row int, value T) error) func(column *Column, first, n int) error {
 	var values []T
@@ -154,9 +171,9 @@ func filler[T any](c *parquetCells, set func(column *Column, row int, value T) e
 			levels = c.reader.levels[:n]
 		}
 		reader := c.values.(interface {
-			ReadBatch(n int64, values []T, levels, _ []int16) (total int64, read int, err error)
+			ReadBatchInPage(n int64, values []T, levels, _ []int16) (total int64, read int, err error)
 		})
-		total, read, err := reader.ReadBatch(int64(n), values, levels, nil)
+		total, read, err := reader.ReadBatchInPage(int64(n), values, levels, nil) // texts lie in the page or its dictionary
 		if err == nil && total != int64(n) {
 			err = fmt.Errorf("a page ends after %d of %d values", total, n)
 		}
@@ -241,8 +258,11 @@ func decimals(of arrow.DataType) func(column *Column, row int, bytes []byte) err
 func (c *parquetCells) read(column *Column, label func(row int, text []byte) error) error {
 	n := column.Len()
 	c.label = label
-	if c.integers != nil {
-		c.integers = slices.Grow(c.integers[:0], n)[:n]
+	if more := n - len(c.integers); c.integers != nil && more > 0 {
+		if err := c.held.take(8 * int64(more)); err != nil {
+			return err
+		}
+		c.integers = make([]int64, n)
 	}
 	for row := 0; row < n && !c.null; {
 		if c.left == 0 {

@@ -219,4 +219,3 @@ func (t *thriftReader) discard(n uint64) {
 		t.fail(noEOF(err))
 	}
 }
-

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 )
 
@@ -25,12 +24,12 @@ func Layout(r interface {
 		if in, err = newRangeReader(r); err != nil {
 			return err
 		}
-		reader, err := file.NewParquetReader(in)
+		reader, err := openFooter(in, newBudget(Options{}))
 		if err != nil {
-			return damaged(err)
+			return err
 		}
-		for i := range reader.NumRowGroups() {
-			group, err := layoutOf(reader.MetaData().RowGroup(i))
+		for i := range reader.file.NumRowGroups() {
+			group, err := layoutOf(reader.file.MetaData().RowGroup(i))
 			if err != nil {
 				return err
 			}

@@ -19,16 +19,18 @@ import (
 // library's own reader takes memory as headers and packed bytes claim it; this one counts
 // and checks all they claim first. It is a file.PageReader.
 type pageReader struct {
-	in       *bufio.Reader
-	left     int64 // bytes of the chunk
-	rows     int64 // that pages to come may hold
-	column   *schema.Column
-	codec    compress.Compression
-	reader   *parquetReader
+	in     *bufio.Reader
+	left   int64 // bytes of the chunk
+	rows   int64 // that pages to come may hold
+	column *schema.Column
+	codec  compress.Compression
+	reader *parquetReader
 
 	page       file.Page
-	inPage     int64 // values of it that are left to read
-	most       int64 // values to decode at a time
+	inPage     int64           // values of it that are left to read
+	most       int64           // values to decode at a time
+	entries    bool            // the page holds entries of the dictionary
+	codes      map[*byte]int32 // of labels that are entries, by where they lie
 	data       []byte
 	pageHeld   account // of data
 	decodeHeld account // of what the page is decoded to
@@ -89,13 +91,13 @@ func (p *pageReader) next() error {
 }
 
 func (p *pageReader) readDictionary(header pageHeader) error {
-	// Values take some bytes each, and the decoder keeps a value or a slice for each.
+	// Values take some bytes each, and the decoder keeps a value, or a slice and its code.
 	width, decoded := int64(p.column.PhysicalType().ByteSize()), int64(p.column.PhysicalType().ByteSize())
 	switch p.column.PhysicalType() {
 	case parquet.Types.Boolean:
 		return errors.New("a column of booleans has a dictionary")
 	case parquet.Types.ByteArray:
-		width, decoded = 4, 24
+		width, decoded = 4, 48
 	case parquet.Types.FixedLenByteArray:
 		width, decoded = int64(p.column.TypeLength()), 24
 	}
@@ -106,6 +108,7 @@ func (p *pageReader) readDictionary(header pageHeader) error {
 	if err := p.dictHeld.takeUnpacked(header.unpacked+2*decoded*header.values, header.stored); err != nil {
 		return err
 	}
+	p.codes = map[*byte]int32{}
 	content := make([]byte, header.unpacked)
 	if err := p.unpack(p.codec, content, header.stored); err != nil {
 		return err
@@ -148,6 +151,8 @@ func (p *pageReader) readData(header pageHeader) error {
 	if err := p.checkEncoding(header, levels); err != nil {
 		return err
 	}
+	encoding := parquet.Encoding(header.encoding)
+	p.entries = p.codes != nil && (encoding == parquet.Encodings.RLEDict || encoding == parquet.Encodings.PlainDict)
 	p.rows -= header.values
 	p.inPage = header.values
 	p.page = p.pageOf(header)

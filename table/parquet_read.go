@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +68,18 @@ func newParquetSource(access randomAccess, resource io.Closer, options Options, 
 // openFooter reads the footer, which the library decodes.
 func openFooter(in *rangeReader, b *budget) (*parquetReader, error) {
 	r := &parquetReader{in: in, budget: b, held: account{budget: b}, levels: make([]int16, decodeBatch)}
-	var err error
+	const end, decoded = 8, 16 // bytes of its length and the magic word; times its bytes, at most
+	if len(in.tail) < end {
+		return nil, damaged(io.ErrUnexpectedEOF)
+	}
+	length := int64(binary.LittleEndian.Uint32(in.tail[len(in.tail)-end:]))
+	if length > in.size {
+		return nil, damaged(fmt.Errorf("a file of %d bytes claims a footer of %d", in.size, length))
+	}
+	_, err := b.take(decoded*length, length)
+	if err != nil {
+		return nil, err
+	}
 	if r.file, err = file.NewParquetReader(in); err != nil {
 		return nil, damaged(err)
 	}

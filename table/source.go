@@ -37,8 +37,8 @@ type Options struct {
 	// Reserve is asked before memory is taken for what is unpacked or decoded: text, pages,
 	// dictionaries, labels and the chunk that Next returns, which counts until the next call.
 	// A negative number gives bytes back; Close gives back all. An error ends the reading, and
-	// is wrapped in the *Error that says so. Readers may exceed what they reserved by some
-	// 32 MiB. If Reserve is nil, a reader holds at most 512 MiB more than eight times the
+	// is wrapped in the *Error that says so. Readers may exceed what they reserved by up to
+	// 64 MiB. If Reserve is nil, a reader holds at most 512 MiB more than eight times the
 	// stored bytes it is unpacking, and another 512 MiB if all rows of a CSV file decide on
 	// the kinds.
 	Reserve func(bytes int64) error
