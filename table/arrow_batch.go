@@ -128,7 +128,8 @@ func openPacked(by codec, stored []byte, size int64, u *unpacker, held *account)
 	if _, err := io.ReadFull(buffer.stream, buffer.window); err != nil {
 		return nil, noEOF(err)
 	}
-	return buffer, buffer.close()
+	err = buffer.close()
+	return buffer, err
 }
 
 // ipcBuffer is the bytes of a buffer, to be read in order.

@@ -124,11 +124,11 @@ type ledger struct {
 
 func newLedger(limit int64) *ledger { return &ledger{limit: limit, refusal: errors.New("no more")} }
 
-func (l *ledger) reserve(bytes int64) error {
-	if l.held+bytes > l.limit {
+func (l *ledger) reserve(n int64) error {
+	if l.held+n > l.limit {
 		return l.refusal
 	}
-	l.held += bytes
+	l.held += n
 	l.lowest, l.highest = min(l.lowest, l.held), max(l.highest, l.held)
 	return nil
 }
@@ -223,7 +223,7 @@ func TestRepeatedLabelsAreThereOnce(t *testing.T) {
 	labels := array.NewDictionaryArray(of.(*arrow.DictionaryType), places.NewArray(), text.NewArray())
 	batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "c", Type: of}}, nil), []arrow.Array{labels}, rows)
 	for format, content := range map[Format][]byte{
-		Parquet: parquetWith(t, batch, parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryPageSizeLimit(4<<20)),
+		Parquet: parquetOf(t, batch, pqarrow.DefaultWriterProps(), parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryPageSizeLimit(4<<20)),
 		Arrow:   packedStream(t, ipc.WithZstd(), batch),
 	} {
 		var read int

@@ -182,7 +182,7 @@ func filler[T any](c *parquetCells, set func(column *Column, row int, value T) e
 		}
 		next := 0
 		for i := range n {
-			if levels != nil && levels[i] == 0 {
+			if len(levels) > 0 && levels[i] == 0 {
 				continue
 			}
 			if next == read {

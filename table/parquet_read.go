@@ -1,14 +1,18 @@
 package table
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
@@ -88,12 +92,16 @@ func openFooter(in *rangeReader, b *budget) (*parquetReader, error) {
 
 // source makes the source from what the footer says of columns and row groups.
 func (r *parquetReader) source(resource io.Closer, options Options) (*typedSource, error) {
-	schema, err := pqarrow.NewFileReader(r.file, pqarrow.ArrowReadProperties{}, nil)
+	notes := r.file.MetaData().KeyValueMetadata()
+	if err := checkArrowSchema(notes); err != nil {
+		return nil, damaged(err)
+	}
+	schema, err := pqarrow.NewSchemaManifest(r.file.MetaData().Schema, notes, nil)
 	if err != nil {
 		return nil, damaged(err)
 	}
 	var fields []arrow.Field
-	for _, field := range schema.Manifest.Fields {
+	for _, field := range schema.Fields {
 		fields = append(fields, *field.Field)
 	}
 	source, err := newTypedSource(fields, resource, options, r.budget)
@@ -102,7 +110,7 @@ func (r *parquetReader) source(resource io.Closer, options Options) (*typedSourc
 	}
 	leaves := make([]int, len(source.columns))
 	for i, column := range source.columns {
-		leaves[i] = schema.Manifest.Fields[column.index].ColIndex
+		leaves[i] = schema.Fields[column.index].ColIndex
 		cells, err := newParquetCells(r, leaves[i], fields[column.index].Type, column.declared != nil)
 		if err != nil {
 			return nil, at(err, noRow, column.name)
@@ -124,6 +132,24 @@ func (r *parquetReader) source(resource io.Closer, options Options) (*typedSourc
 	return source, nil
 }
 
+// checkArrowSchema checks the schema that writers of Arrow leave in a footer, which the
+// library decodes to know types that Parquet does not have.
+func checkArrowSchema(notes metadata.KeyValueMetadata) error {
+	encoded := notes.FindValue("ARROW:schema")
+	if encoded == nil {
+		return nil
+	}
+	message, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(*encoded, "="))
+	if err != nil {
+		return err
+	}
+	m, err := (&messageReader{in: bytes.NewReader(message)}).next()
+	if err == nil && m.bodyBytes > 0 {
+		err = fmt.Errorf("the schema of Arrow claims a body of %d bytes", m.bodyBytes)
+	}
+	return noEOF(err)
+}
+
 // ready says how many rows are left.
 func (r *parquetReader) ready(context.Context) (int, error) {
 	if r.taken == r.rows {
@@ -142,13 +168,13 @@ func (r *parquetReader) close() {
 
 // scratch is memory for a page before it is unpacked. No page is larger than its column is
 // in the file.
-func (r *parquetReader) scratch(bytes int64) ([]byte, error) {
-	if bytes > int64(len(r.packed)) {
+func (r *parquetReader) scratch(length int64) ([]byte, error) {
+	if length > int64(len(r.packed)) {
 		r.held.release()
-		if err := r.held.takeUnpacked(bytes, bytes); err != nil {
+		if err := r.held.takeUnpacked(length, length); err != nil {
 			return nil, err
 		}
-		r.packed = make([]byte, bytes)
+		r.packed = make([]byte, length)
 	}
-	return r.packed[:bytes], nil
+	return r.packed[:length], nil
 }

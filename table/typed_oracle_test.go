@@ -81,20 +81,20 @@ func inMemory(t testing.TB, batch arrow.RecordBatch) *Table {
 			observed[row] = cells.IsValid(row)
 		}
 		column := &Column{Observed: observed, Numbers: numbers}
-		switch cells := cells.(type) {
+		switch typed := cells.(type) {
 		case interface{ Value(int) string }:
 			for row := range labels {
-				labels[row] = cells.Value(row)
+				labels[row] = typed.Value(row)
 			}
 		case *array.Dictionary:
-			texts := cells.Dictionary().(*array.String)
+			texts := typed.Dictionary().(*array.String)
 			for row := range labels {
 				if observed[row] {
-					labels[row] = texts.Value(cells.GetValueIndex(row))
+					labels[row] = texts.Value(typed.GetValueIndex(row))
 				}
 			}
 		default:
-			if err := readNumbers(column, cells.(arrow.Array)); err != nil {
+			if err := readNumbers(column, cells); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -336,8 +336,13 @@ func TestParquetCells(t *testing.T) {
 
 func parquetWith(t testing.TB, batch arrow.RecordBatch, props ...parquet.WriterProperty) []byte {
 	t.Helper()
+	return parquetOf(t, batch, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()), props...)
+}
+
+func parquetOf(t testing.TB, batch arrow.RecordBatch, arrowProps pqarrow.ArrowWriterProperties, props ...parquet.WriterProperty) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	w, err := pqarrow.NewFileWriter(batch.Schema(), &out, parquet.NewWriterProperties(props...), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	w, err := pqarrow.NewFileWriter(batch.Schema(), &out, parquet.NewWriterProperties(props...), arrowProps)
 	if err != nil {
 		t.Fatal(err)
 	}
