@@ -2,14 +2,9 @@ package intake
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"math"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
@@ -25,7 +20,7 @@ type gathered struct {
 	weightless int
 	heaviest   float64        // weight
 	units      map[uint64]int // labelled rows by the hash of their unit; nil if they are too many to count
-	digests    []hash.Hash    // of each column
+	digests    []*columnDigest
 
 	chunks []*table.Table // nil once spilt
 	cells  int
@@ -107,13 +102,11 @@ func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) e
 func (g *gathered) digest(chunk *table.Table) {
 	if g.digests == nil {
 		for _, c := range chunk.Columns {
-			h := sha256.New()
-			_, _ = fmt.Fprintf(h, "%q %v\n", c.Name, c.Kind)
-			g.digests = append(g.digests, h)
+			g.digests = append(g.digests, newColumnDigest(c))
 		}
 	}
 	for i, c := range chunk.Columns {
-		writeCells(g.digests[i], c)
+		g.digests[i].add(c)
 	}
 }
 
@@ -124,39 +117,6 @@ func inSource(err error, first int) error {
 		e.Row += first
 	}
 	return err
-}
-
-// writeCells digests the cells of a column so that different columns give different bytes.
-func writeCells(to hash.Hash, c *table.Column) {
-	const part = 64 << 10
-	b := make([]byte, 0, part)
-	for i, observed := range c.Observed {
-		if len(b) > part/2 {
-			_, _ = to.Write(b) // a hash never fails
-			b = b[:0]
-		}
-		switch {
-		case !observed:
-			b = append(b, 0)
-		case c.Kind == table.Category:
-			label := c.Levels[c.Codes[i]]
-			b = append(binary.AppendUvarint(append(b, 1), uint64(len(label))), label...)
-		default:
-			b = binary.LittleEndian.AppendUint64(append(b, 1), math.Float64bits(c.Numbers[i]))
-		}
-	}
-	_, _ = to.Write(b)
-}
-
-// digestOf is the digest of all cells of tables, in order.
-func digestOf(all ...*gathered) string {
-	whole := sha256.New()
-	for _, g := range all {
-		for _, h := range g.digests {
-			_, _ = whole.Write(h.Sum(nil))
-		}
-	}
-	return "sha256:" + hex.EncodeToString(whole.Sum(nil))
 }
 
 // keep holds on to a chunk.
