@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -77,12 +78,15 @@ func (b *budget) give(counted int64) {
 // close gives back all that is held.
 func (b *budget) close() { b.give(b.held) }
 
-// why is the refusal behind an error, if there was one.
+// why is the refusal behind an error, if there was one, at the place that the error names.
 func (b *budget) why(err error) error {
-	if err != nil && b != nil && b.refused != nil {
-		return b.refused
+	if err == nil || b.refused == nil {
+		return err
 	}
-	return err
+	if e, ok := errors.AsType[*Error](err); ok {
+		return at(b.refused, e.Row, e.Column)
+	}
+	return b.refused
 }
 
 // account is the part of a budget that is given back together.

@@ -92,6 +92,9 @@ func openFooter(in *rangeReader, b *budget) (*parquetReader, error) {
 
 // source makes the source from what the footer says of columns and row groups.
 func (r *parquetReader) source(resource io.Closer, options Options) (*typedSource, error) {
+	if err := checkColumns(r.file.MetaData().Schema.Root().NumFields()); err != nil {
+		return nil, err
+	}
 	notes := r.file.MetaData().KeyValueMetadata()
 	if err := checkArrowSchema(notes); err != nil {
 		return nil, damaged(err)

@@ -93,8 +93,8 @@ func (o Options) declaredKind(name string) (Kind, bool) {
 
 // checkNames checks a file's column names against each other and the options.
 func (o Options) checkNames(names []string) error {
-	if len(names) > mostColumns {
-		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", thousands(mostColumns)), Remedy: "split the table"}
+	if err := checkColumns(len(names)); err != nil {
+		return err
 	}
 	position := make(map[string]int, len(names))
 	kept := 0
@@ -117,6 +117,13 @@ func (o Options) checkNames(names []string) error {
 	}
 	if kept == 0 {
 		return &Error{Row: noRow, Message: "none of the table's columns is wanted", Remedy: "check the names of the columns to read"}
+	}
+	return nil
+}
+
+func checkColumns(n int) error {
+	if n > mostColumns {
+		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", thousands(mostColumns)), Remedy: "split the table"}
 	}
 	return nil
 }
