@@ -16,92 +16,112 @@ import (
 const (
 	mostMetadataBytes = 16 << 20
 	mostBodyBytes     = 2 << 30
-	mostListed        = 1 << 20 // fields and key-value pairs in one message
+	mostListed        = 1 << 18 // fields and key-value pairs in one message
 )
 
-// boundedAllocator refuses what only a damaged file would ask for. Running out of
-// memory cannot be caught; this panic is, by guard.
-type boundedAllocator struct{ memory.GoAllocator }
+// The kinds of messages that tables are made of.
+const (
+	schemaMessage     = 1
+	dictionaryMessage = 2
+	batchMessage      = 3
+)
 
-func (a *boundedAllocator) Allocate(size int) []byte {
-	if size > mostBodyBytes {
-		panic(fmt.Sprintf("%d bytes are claimed at once", size))
-	}
-	return a.GoAllocator.Allocate(size)
+// arrowMessage is what stands before a body.
+type arrowMessage struct {
+	metadata  []byte
+	version   int16
+	kind      byte
+	header    flatTable // of that kind
+	bodyBytes int64
 }
 
-func (a *boundedAllocator) Reallocate(size int, old []byte) []byte {
-	if size > mostBodyBytes {
-		panic(fmt.Sprintf("%d bytes are claimed at once", size))
-	}
-	return a.GoAllocator.Reallocate(size, old)
-}
-
-// messageReader cuts a stream into Arrow messages and checks them before the
-// library decodes them. The library's own reader allocates what lengths in a
-// message claim, so a damaged one of a hundred bytes can end the process.
+// messageReader cuts a stream into Arrow messages and checks them before they are
+// decoded. The library's own reader allocates what lengths in a message claim, so a
+// damaged one of a hundred bytes can end the process.
 type messageReader struct {
 	in   io.Reader
-	file bool // a file marks its last message; a stream may just end
+	file bool   // a file marks its last message; a stream may just end
+	last []byte // metadata of the message that Message returned
+	held account
 }
 
-// Message reads the next message: a marker, the metadata's length, metadata, body.
-func (r messageReader) Message() (*ipc.Message, error) {
+// next reads a message up to its body: a marker, the metadata's length, metadata.
+func (r *messageReader) next() (m arrowMessage, err error) {
 	length, err := r.uint32()
 	if r.file {
 		err = noEOF(err)
 	}
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	if length == 0xffffffff { // the marker, which old writers left out
 		if length, err = r.uint32(); err != nil {
-			return nil, noEOF(err)
+			return m, noEOF(err)
 		}
 	}
 	if length == 0 {
-		return nil, io.EOF
+		return m, io.EOF
 	}
 	if length > mostMetadataBytes {
-		return nil, fmt.Errorf("a message claims %d bytes of metadata", length)
+		return m, fmt.Errorf("a message claims %d bytes of metadata", length)
 	}
-	metadata, err := r.bytes(int64(length))
+	metadata, err := r.bytes(int64(length), &account{})
+	if err != nil {
+		return m, err
+	}
+	return checkMessage(metadata)
+}
+
+// Message reads a message for the library, which decodes the schema.
+func (r *messageReader) Message() (*ipc.Message, error) {
+	m, err := r.next()
 	if err != nil {
 		return nil, err
 	}
-	bodyLength, err := checkMessage(metadata)
+	const decoded = 8 // times the bytes of metadata, at most
+	length := int64(len(m.metadata))
+	if err := r.held.takeUnpacked(decoded*length+m.bodyBytes, length); err != nil {
+		return nil, err
+	}
+	body, err := r.bytes(m.bodyBytes, &account{})
 	if err != nil {
 		return nil, err
 	}
-	body, err := r.bytes(bodyLength)
-	if err != nil {
-		return nil, err
-	}
-	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(body)), nil
+	r.last = m.metadata
+	return ipc.NewMessage(memory.NewBufferBytes(m.metadata), memory.NewBufferBytes(body)), nil
 }
 
 // Retain and Release have nothing to count: the collector frees messages.
-func (messageReader) Retain()  {}
-func (messageReader) Release() {}
+func (*messageReader) Retain()  {}
+func (*messageReader) Release() {}
 
-func (r messageReader) uint32() (uint32, error) {
+func (r *messageReader) uint32() (uint32, error) {
 	var word [4]byte
 	_, err := io.ReadFull(r.in, word[:])
 	return binary.LittleEndian.Uint32(word[:]), err
 }
 
 // bytes reads n bytes, growing with what is there and not with what is claimed.
-func (r messageReader) bytes(n int64) ([]byte, error) {
-	const mostAtOnce = 64 << 20
+func (r *messageReader) bytes(n int64, held *account) ([]byte, error) {
+	const least, most = 8 << 20, 64 << 20
 	var data []byte
 	for have := int64(0); have < n; have = int64(len(data)) {
-		step := min(n-have, mostAtOnce)
+		step := min(n-have, max(least, min(have, most)))
+		if err := held.takeUnpacked(step, step); err != nil {
+			return nil, err
+		}
 		data = slices.Grow(data, int(step))[:have+step]
 		if _, err := io.ReadFull(r.in, data[have:]); err != nil {
 			return nil, noEOF(err)
 		}
 	}
 	return data, nil
+}
+
+// skip passes over a body.
+func (r *messageReader) skip(n int64) error {
+	_, err := io.CopyN(io.Discard, r.in, n)
+	return noEOF(err)
 }
 
 // noEOF makes an end of input inside a message an error.
@@ -112,32 +132,30 @@ func noEOF(err error) error {
 	return err
 }
 
-// checkMessage checks the lengths the library allocates by, and returns the body's.
-// Slots are those of Message.fbs and Schema.fbs in the Arrow format. Positions
-// outside the metadata panic here as they would in the library.
-func checkMessage(metadata []byte) (bodyLength int64, err error) {
-	const isSchema = 1
+// checkMessage checks the lengths that memory is taken by. Slots are those of Message.fbs
+// and Schema.fbs in the Arrow format. Positions outside the metadata panic here as they
+// would in the library.
+func checkMessage(metadata []byte) (m arrowMessage, err error) {
 	message := flatTable{metadata, int(binary.LittleEndian.Uint32(metadata))}
 	budget := mostListed
-	if at, ok := message.slot(3); ok {
-		bodyLength = int64(binary.LittleEndian.Uint64(metadata[at:]))
-	}
-	if bodyLength < 0 || bodyLength > mostBodyBytes {
-		return 0, fmt.Errorf("a message claims a body of %d bytes", bodyLength)
+	m.metadata, m.version, m.bodyBytes = metadata, message.int16(0), message.int64(3)
+	if m.bodyBytes < 0 || m.bodyBytes > mostBodyBytes {
+		return m, fmt.Errorf("a message claims a body of %d bytes", m.bodyBytes)
 	}
 	if _, err := message.list(4, &budget); err != nil {
-		return 0, err
+		return m, err
 	}
-	if at, ok := message.slot(1); ok && metadata[at] == isSchema {
-		if at, ok := message.slot(2); ok {
-			schema := message.follow(at)
-			if _, err := schema.list(2, &budget); err != nil {
-				return 0, err
-			}
-			return bodyLength, schema.checkFields(1, &budget)
-		}
+	m.kind = message.byte(1)
+	if at, ok := message.slot(2); ok {
+		m.header = message.follow(at)
 	}
-	return bodyLength, nil
+	if m.kind != schemaMessage || m.header.data == nil {
+		return m, nil
+	}
+	if _, err := m.header.list(2, &budget); err != nil {
+		return m, err
+	}
+	return m, m.header.checkFields(1, &budget)
 }
 
 // flatTable is a FlatBuffers table at a position of a buffer.
@@ -155,6 +173,57 @@ func (t flatTable) slot(number int) (at int, ok bool) {
 	}
 	offset := int(binary.LittleEndian.Uint16(t.data[layout+entry:]))
 	return t.at + offset, offset != 0
+}
+
+// byte, int16 and int64 are fields of the table, 0 if it does not have them.
+func (t flatTable) byte(number int) byte {
+	if at, ok := t.slot(number); ok {
+		return t.data[at]
+	}
+	return 0
+}
+
+func (t flatTable) int16(number int) int16 {
+	if at, ok := t.slot(number); ok {
+		return int16(binary.LittleEndian.Uint16(t.data[at:]))
+	}
+	return 0
+}
+
+func (t flatTable) int64(number int) int64 {
+	if at, ok := t.slot(number); ok {
+		return int64(binary.LittleEndian.Uint64(t.data[at:]))
+	}
+	return 0
+}
+
+// flatVector is a list of entries of some 64-bit integers each.
+type flatVector struct {
+	data   []byte
+	length int
+	words  int // of an entry
+	next   int // entry
+}
+
+func (t flatTable) vector(number, words int) flatVector {
+	at, ok := t.slot(number)
+	if !ok {
+		return flatVector{}
+	}
+	list := t.follow(at).at
+	length := int(binary.LittleEndian.Uint32(t.data[list:]))
+	return flatVector{t.data[list+4:][:8*words*length], length, words, 0}
+}
+
+// take returns the next entry. One that is not there panics.
+func (v *flatVector) take() (first, second int64) {
+	entry := v.data[8*v.words*v.next:][:8*v.words]
+	v.next++
+	first = int64(binary.LittleEndian.Uint64(entry))
+	if v.words > 1 {
+		second = int64(binary.LittleEndian.Uint64(entry[8:]))
+	}
+	return first, second
 }
 
 // follow is the table that the offset at the position points to.

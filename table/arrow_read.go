@@ -9,134 +9,31 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/endian"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// batchSource reads record batches, from Arrow IPC or Parquet alike, into tables.
-type batchSource struct {
-	options   Options
-	schema    *Schema
-	columns   []*arrowColumn
-	read      func() (arrow.RecordBatch, error) // io.EOF after the last batch
-	resource  io.Closer
-	batch     arrow.RecordBatch
-	taken     int // rows of the batch handed out
-	converted int // rows handed out in all
-	chunk     int // rows per chunk
+// mostUnbackedRows bounds the rows of batches none of whose wanted columns has any bytes:
+// a batch of nulls claims any number of rows for free.
+const mostUnbackedRows = 1 << 20
 
-	rowInFile func(row int) int     // of a row counted from the first one read; nil if that is the file's first
-	why       func(err error) error // puts a failure of the input in place of what was made of it
-}
-
-// newBatchSource reads the wanted ones of the fields from the batches.
-func newBatchSource(fields []arrow.Field, read func() (arrow.RecordBatch, error), resource io.Closer, options Options) (*batchSource, error) {
-	names := make([]string, len(fields))
-	for i, field := range fields {
-		names[i] = field.Name
-	}
-	if err := options.checkNames(names); err != nil {
-		return nil, err
-	}
-	s := &batchSource{options: options, schema: &Schema{}, read: read, resource: resource}
-	missing := newMissingTokens(options.Missing)
-	for i, field := range fields {
-		if !options.keeps(field.Name) {
-			continue
-		}
-		column, err := newArrowColumn(i, field, options, missing)
-		if err != nil {
-			return nil, err
-		}
-		s.columns = append(s.columns, column)
-		s.schema.Fields = append(s.schema.Fields, Field{Name: field.Name, Kind: column.kind, Reason: column.reason})
-	}
-	s.chunk = options.chunkRows(len(s.columns))
-	return s, nil
-}
-
-// Schema describes the columns as the file declares them.
-func (s *batchSource) Schema() *Schema { return s.schema }
-
-// Next returns the next chunk of rows. Chunks end where batches end.
-func (s *batchSource) Next(ctx context.Context) (t *Table, err error) {
-	err = guard(func() error {
-		for s.batch == nil || s.taken == int(s.batch.NumRows()) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			s.batch, err = s.read()
-			if errors.Is(err, io.EOF) {
-				return io.EOF
-			}
-			if err != nil {
-				return damaged(err)
-			}
-			s.taken = 0
-		}
-		t, err = s.convert(min(s.chunk, int(s.batch.NumRows())-s.taken))
-		return err
-	})
-	if err != nil {
-		return nil, during("reading", s.options.Name, s.explained(err))
-	}
-	return t, nil
-}
-
-// explained is the error with its row as the file counts it, or the failure of the input behind it.
-func (s *batchSource) explained(err error) error {
-	if s.why != nil && !errors.Is(err, io.EOF) {
-		err = s.why(err)
-	}
-	if e, ok := errors.AsType[*Error](err); ok && e.Row >= 0 && s.rowInFile != nil {
-		e.Row = s.rowInFile(e.Row)
-	}
-	return err
-}
-
-// convert turns the batch's next rows into a table. Batches of other programs may be
-// much longer than a chunk, so they are not converted as a whole.
-func (s *batchSource) convert(rows int) (*Table, error) {
-	t := &Table{Columns: make([]*Column, len(s.columns))}
-	for i, column := range s.columns {
-		part := array.NewSlice(s.batch.Column(column.index), int64(s.taken), int64(s.taken+rows))
-		var err error
-		t.Columns[i], err = column.convert(part, s.converted)
-		part.Release()
-		if err != nil {
-			return nil, err
-		}
-	}
-	s.taken += rows
-	s.converted += rows
-	return t, nil
-}
-
-// Close releases the input.
-func (s *batchSource) Close() error { return s.resource.Close() }
-
-// guard runs f and turns a panic into an error: arrow-go panics on some damaged files.
-func guard(f func() error) (err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = damaged(fmt.Errorf("%v", fault))
-		}
-	}()
-	return f()
-}
-
-// damaged hides an io.EOF inside the cause: the end of a damaged file must not pass
-// for the end of the rows.
-func damaged(cause error) error {
-	if errors.Is(cause, io.EOF) {
-		cause = io.ErrUnexpectedEOF
-	}
-	return &Error{Row: noRow, Message: "the file is damaged or not in its format: " + cause.Error(), Remedy: "write the file anew", Err: cause}
+// arrowReader reads record batches of Arrow IPC. A batch stays packed: its columns are
+// unpacked as rows are asked for, and those that are not wanted never are.
+type arrowReader struct {
+	messages     *messageReader
+	fields       []arrow.Field
+	wanted       []*arrowCells // by field; nil if it is not wanted
+	dictionaries map[int64]*arrowDictionary
+	unpacker     unpacker
+	budget       *budget
+	batch        account // of the batch under way
+	rows, taken  int     // of it
+	unbacked     int64   // rows so far
 }
 
 // openArrow opens Arrow IPC data. The file format is the stream format between a
 // magic word and a footer, so both are read as streams; no random access is needed.
-func openArrow(r io.Reader, resource io.Closer, options Options) (source *batchSource, err error) {
+func openArrow(r io.Reader, resource io.Closer, options Options, b *budget) (source *typedSource, err error) {
 	in := bufio.NewReader(r)
 	start, _ := in.Peek(len(ipc.Magic))
 	file := bytes.Equal(start, ipc.Magic)
@@ -147,12 +44,141 @@ func openArrow(r io.Reader, resource io.Closer, options Options) (source *batchS
 		}
 	}
 	err = guard(func() error {
-		reader, err := ipc.NewReaderFromMessageReader(messageReader{in, file}, ipc.WithAllocator(&boundedAllocator{}))
-		if err != nil {
-			return damaged(err)
+		reader := &arrowReader{
+			messages: &messageReader{in: in, file: file, held: account{budget: b}}, dictionaries: map[int64]*arrowDictionary{}, budget: b, batch: account{budget: b},
 		}
-		source, err = newBatchSource(reader.Schema().Fields(), reader.Read, resource, options)
+		source, err = reader.schema(resource, options)
 		return err
 	})
 	return source, err
+}
+
+// schema reads the first message, which the library decodes.
+func (r *arrowReader) schema(resource io.Closer, options Options) (*typedSource, error) {
+	first, err := ipc.NewReaderFromMessageReader(r.messages, ipc.WithEnsureNativeEndian(false))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	if first.Schema().Endianness() != endian.LittleEndian {
+		return nil, &Error{Row: noRow, Message: "the file has its numbers in big-endian order", Remedy: "write it in little-endian order"}
+	}
+	r.fields = first.Schema().Fields()
+	source, err := newTypedSource(r.fields, resource, options, r.budget)
+	if err != nil {
+		return nil, err
+	}
+	message, err := checkMessage(r.messages.last)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	limit := mostListed
+	declared, err := message.header.list(1, &limit)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	r.wanted = make([]*arrowCells, len(r.fields))
+	for _, column := range source.columns {
+		cells := &arrowCells{of: storageOf(r.fields[column.index].Type), held: &r.batch, coded: account{budget: r.budget}}
+		if of, is := cells.of.(*arrow.DictionaryType); is {
+			cells.dictionary = r.dictionaryOf(declared[column.index], storageOf(of.ValueType))
+		}
+		r.wanted[column.index], column.cells = cells, cells
+	}
+	source.reader = r
+	return source, nil
+}
+
+// storageOf is how an extension type is stored; other types are stored as they are.
+func storageOf(of arrow.DataType) arrow.DataType {
+	if extension, is := of.(arrow.ExtensionType); is {
+		return storageOf(extension.StorageType())
+	}
+	return of
+}
+
+// dictionaryOf is the dictionary that a field of the schema refers to; fields may share one.
+func (r *arrowReader) dictionaryOf(field flatTable, values arrow.DataType) *arrowDictionary {
+	const dictionary = 4 // slot
+	id := int64(0)
+	if at, ok := field.slot(dictionary); ok {
+		id = field.follow(at).int64(0)
+	}
+	if r.dictionaries[id] == nil {
+		r.dictionaries[id] = &arrowDictionary{of: values, held: account{budget: r.budget}}
+	}
+	return r.dictionaries[id]
+}
+
+// ready reads messages up to the next batch that has rows.
+func (r *arrowReader) ready(ctx context.Context) (int, error) {
+	for r.taken == r.rows {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		r.close()
+		message, err := r.messages.next()
+		if errors.Is(err, io.EOF) {
+			return 0, io.EOF
+		}
+		if err == nil {
+			switch message.kind {
+			case dictionaryMessage:
+				err = r.readDictionary(message)
+			case batchMessage:
+				err = r.readBatch(message)
+			default:
+				err = fmt.Errorf("a message of kind %d is no batch of rows", message.kind)
+			}
+		}
+		if err != nil {
+			if _, is := errors.AsType[*Error](err); is {
+				return 0, err
+			}
+			return 0, damaged(err)
+		}
+	}
+	return r.rows - r.taken, nil
+}
+
+func (r *arrowReader) took(rows int) { r.taken += rows }
+
+// close lets go of the batch.
+func (r *arrowReader) close() {
+	for _, cells := range r.wanted {
+		if cells != nil {
+			cells.close()
+		}
+	}
+	r.batch.release()
+}
+
+// readBatch finds the buffers of the wanted columns.
+func (r *arrowReader) readBatch(message arrowMessage) error {
+	body, err := r.messages.bytes(message.bodyBytes, &r.batch)
+	if err != nil {
+		return err
+	}
+	batch, err := newIPCBatch(message.header, message.version, body)
+	if err != nil {
+		return err
+	}
+	backed := false
+	for i, field := range r.fields {
+		cells := r.wanted[i]
+		if cells == nil {
+			batch.skip(field.Type)
+			continue
+		}
+		if err := cells.open(batch, &r.unpacker); err != nil {
+			return fmt.Errorf("column %q: %w", shorten(field.Name), err)
+		}
+		backed = backed || cells.of.ID() != arrow.NULL
+	}
+	if !backed {
+		if r.unbacked += batch.rows; r.unbacked > mostUnbackedRows || r.unbacked < 0 {
+			return fmt.Errorf("%d rows are claimed, for which the file holds nothing", batch.rows)
+		}
+	}
+	r.rows, r.taken = int(batch.rows), 0
+	return nil
 }

@@ -19,8 +19,9 @@ const (
 
 // likelyCodes says whether a column's numbers are probably names of things: few, whole, and
 // either so named or too scattered to measure anything.
-func likelyCodes(c *Column, observed int) bool {
-	values := wholeValues(c)
+func likelyCodes(parts []*Column, observed int) bool {
+	c := parts[0]
+	values := wholeValues(parts)
 	if len(values) < fewestCodes || observed < codeRepeats*len(values) || len(c.remarks) > 0 {
 		return false
 	}
@@ -29,14 +30,16 @@ func likelyCodes(c *Column, observed int) bool {
 
 // wholeValues are the different observed numbers in order; nil if any is not whole, or if
 // they are more than mostCodes.
-func wholeValues(c *Column) []float64 {
+func wholeValues(parts []*Column) []float64 {
 	seen := make(map[float64]struct{})
-	for row, v := range c.Numbers {
-		if !c.Observed[row] {
-			continue
-		}
-		if seen[v] = struct{}{}; v != math.Trunc(v) || len(seen) > mostCodes {
-			return nil
+	for _, c := range parts {
+		for row, v := range c.Numbers {
+			if !c.Observed[row] {
+				continue
+			}
+			if seen[v] = struct{}{}; v != math.Trunc(v) || len(seen) > mostCodes {
+				return nil
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))

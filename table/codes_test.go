@@ -68,7 +68,7 @@ func TestCodesNeedEvidence(t *testing.T) {
 	values := []float64{20, 31, 45, 75, 90, 120, 160, 185}
 	for repeats, want := range map[int]bool{4: false, 5: true} {
 		column := NumberColumn("branch", slices.Repeat(values, repeats), nil)
-		if got := likelyCodes(column, column.Len()); got != want {
+		if got := likelyCodes([]*Column{column}, column.Len()); got != want {
 			t.Errorf("%d times each: %v, want %v", repeats, got, want)
 		}
 	}

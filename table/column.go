@@ -98,6 +98,20 @@ func observedOrAll(observed []bool, n int) []bool {
 	return slices.Repeat([]bool{true}, n)
 }
 
+// Bytes that an observed mark and a number or a code take.
+const (
+	numberBytes = 1 + 8
+	codeBytes   = 1 + 4
+)
+
+// bytes is what a column of the kind takes in memory beside its labels.
+func (k Kind) bytes(rows int) int64 {
+	if k == Category {
+		return codeBytes * int64(rows)
+	}
+	return numberBytes * int64(rows)
+}
+
 // Len is the number of cells.
 func (c *Column) Len() int { return len(c.Observed) }
 

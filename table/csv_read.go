@@ -14,12 +14,14 @@ import (
 type csvSource struct {
 	scanner  *scanner
 	options  Options
+	budget   *budget
 	columns  []csvColumn
 	buffer   cells
 	scanned  int // data rows read so far
 	schema   *Schema
-	sample   *Table // rows decoded for the schema and not handed out yet
-	chunk    int    // rows per chunk
+	sample   []csvChunk // rows decoded for the schema and not handed out yet
+	handed   account    // of the chunk handed out last
+	chunk    int        // rows per chunk
 	resource io.Closer
 }
 
@@ -29,11 +31,21 @@ type csvColumn struct {
 	*decoder
 }
 
-// mostBufferBytes bounds a stream's sample and chunks however wide their rows are.
-const mostBufferBytes = 64 << 20
+// csvChunk is rows that are decoded.
+type csvChunk struct {
+	rows *Table
+	held account
+}
+
+// How much memory a sample takes, as text or decoded, and a chunk as text, however wide
+// their rows are.
+const (
+	mostBufferBytes = 64 << 20
+	mostSampleBytes = 512 << 20 // of a sample of all rows; about 250 MB of text
+)
 
 // openCSV reads the header and the sample. The source closes resource.
-func openCSV(ctx context.Context, r io.Reader, resource io.Closer, options Options) (*csvSource, error) {
+func openCSV(ctx context.Context, r io.Reader, resource io.Closer, options Options, b *budget) (*csvSource, error) {
 	text, err := openText(r)
 	if err != nil {
 		return nil, err
@@ -45,7 +57,9 @@ func openCSV(ctx context.Context, r io.Reader, resource io.Closer, options Optio
 	case '"', '\n', '\r':
 		return nil, &Error{Row: noRow, Message: fmt.Sprintf("%q cannot be a delimiter", delimiter), Remedy: "use a comma, semicolon or tab"}
 	}
-	s := &csvSource{scanner: &scanner{in: text, delimiter: delimiter}, options: options, resource: resource}
+	s := &csvSource{
+		scanner: &scanner{in: text, delimiter: delimiter}, options: options, budget: b, buffer: cells{held: account{budget: b}}, resource: resource,
+	}
 	names, err := s.header()
 	if err != nil {
 		return nil, err
@@ -53,11 +67,15 @@ func openCSV(ctx context.Context, r io.Reader, resource io.Closer, options Optio
 	if err := options.checkNames(names); err != nil {
 		return nil, err
 	}
+	for i, name := range names {
+		if options.keeps(name) {
+			s.columns = append(s.columns, csvColumn{index: i})
+		}
+	}
+	s.chunk = options.chunkRows(len(s.columns))
 	if err := s.readSample(ctx, names); err != nil {
 		return nil, err
 	}
-	s.schema = s.sample.Schema()
-	s.chunk = options.chunkRows(len(s.columns))
 	return s, nil
 }
 
@@ -105,36 +123,75 @@ func (s *csvSource) header() ([]string, error) {
 	return names, nil
 }
 
-// readSample scans and decodes the rows that decide on the kinds.
+// readSample scans the rows that decide on the kinds, and decodes them. Their text is
+// held until all kinds are known, in blocks that are let go one by one.
 func (s *csvSource) readSample(ctx context.Context, names []string) error {
-	where, since := "", "unlike the rest of the column"
-	err := s.scan(ctx, s.options.sampleRows())
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if !errors.Is(err, io.EOF) {
-		first := "the first " + plural(s.buffer.rows(), "row")
-		where = "in " + first + " "
-		since = "unlike " + first + ", from which the column's kind was inferred"
+	most := mostBufferBytes
+	if s.options.sampleRows() == everyRow {
+		most = s.budget.sample
+		s.budget.limit += int64(most)
 	}
 	missing := newMissingTokens(s.options.Missing)
-	for i, name := range names {
-		if !s.options.keeps(name) {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
+	evidence := make([]evidence, len(s.columns))
+	var blocks []cells
+	rows, bytes := 0, 0
+	for rows < s.options.sampleRows() && bytes < most {
+		err := s.scan(ctx, min(s.chunk, s.options.sampleRows()-rows))
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
 			return err
 		}
-		found := infer(s.buffer.column(i), missing, where)
-		d := newDecoder(name, found, since, missing)
+		for i, column := range s.columns {
+			evidence[i].add(s.buffer.column(column.index), missing)
+		}
+		rows += s.buffer.rows()
+		bytes += max(s.buffer.bytes(), s.buffer.rows()*len(s.columns)*numberBytes)
+		blocks = append(blocks, s.buffer)
+		if ended {
+			s.buffer = cells{width: s.buffer.width}
+			s.decideKinds(names, evidence, missing, "", "unlike the rest of the column")
+			return s.decodeSample(ctx, blocks)
+		}
+		if s.buffer, err = s.buffer.another(); err != nil {
+			return err
+		}
+	}
+	first := "the first " + plural(rows, "row")
+	s.decideKinds(names, evidence, missing, "in "+first+" ", "unlike "+first+", from which the column's kind was inferred")
+	return s.decodeSample(ctx, blocks)
+}
+
+// decideKinds makes the decoders. where and since say which rows the evidence is from.
+func (s *csvSource) decideKinds(names []string, evidence []evidence, missing *missingTokens, where, since string) {
+	for i := range s.columns {
+		name, found := names[s.columns[i].index], evidence[i].kind(where)
+		d := newDecoder(name, found, since, missing, s.budget)
 		if kind, declared := s.options.declaredKind(name); declared {
-			d = newDeclaredDecoder(name, kind, missing)
+			d = newDeclaredDecoder(name, kind, missing, s.budget)
 			d.words = found.words // a boolean's own words, if it is written in words
 		}
-		s.columns = append(s.columns, csvColumn{index: i, decoder: d})
+		s.columns[i].decoder = d
 	}
-	s.sample, err = s.decode(ctx)
-	return err
+}
+
+func (s *csvSource) decodeSample(ctx context.Context, blocks []cells) error {
+	parts := make([]*Table, len(blocks))
+	first := 0
+	for i := range blocks {
+		chunk, err := s.decode(ctx, &blocks[i], first)
+		if err != nil {
+			return err
+		}
+		first += blocks[i].rows()
+		blocks[i].held.release()
+		blocks[i] = cells{}
+		parts[i] = chunk.rows
+		if chunk.rows.Rows() > 0 {
+			s.sample = append(s.sample, chunk)
+		}
+	}
+	s.schema = schemaOf(parts...)
+	return nil
 }
 
 // Schema describes the columns as the sample shows them.
@@ -142,18 +199,12 @@ func (s *csvSource) Schema() *Schema { return s.schema }
 
 // Next returns the next chunk of rows.
 func (s *csvSource) Next(ctx context.Context) (*Table, error) {
-	if s.sample != nil {
-		if rows := s.sample.Rows(); rows > s.chunk {
-			head := s.sample.slice(0, s.chunk)
-			s.sample = s.sample.slice(s.chunk, rows)
-			return head, nil
-		}
-		last := s.sample
-		s.sample = nil
-		s.buffer = cells{width: s.buffer.width} // the sample's text may be large
-		if last.Rows() > 0 {
-			return last, nil
-		}
+	s.handed.release()
+	if len(s.sample) > 0 {
+		next := s.sample[0]
+		s.sample[0] = csvChunk{} // others are in the same memory
+		s.sample, s.handed = s.sample[1:], next.held
+		return next.rows, nil
 	}
 	err := s.scan(ctx, s.chunk)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -162,23 +213,28 @@ func (s *csvSource) Next(ctx context.Context) (*Table, error) {
 	if s.buffer.rows() == 0 {
 		return nil, io.EOF
 	}
-	t, err := s.decode(ctx)
-	return t, during("reading", s.options.Name, err)
+	next, err := s.decode(ctx, &s.buffer, s.scanned-s.buffer.rows())
+	if err != nil {
+		return nil, during("reading", s.options.Name, err)
+	}
+	s.buffer.reset()
+	s.handed = next.held
+	return next.rows, nil
 }
 
-// scan reads records until the buffer holds that many rows or, unless everything is
-// wanted, as much text as it may. It returns io.EOF at the end of the input.
+// scan reads records until the buffer holds that many rows, or as much text as it may.
+// It returns io.EOF at the end of the input.
 func (s *csvSource) scan(ctx context.Context, rows int) error {
-	for s.buffer.rows() < rows {
+	for s.buffer.rows() < rows && s.buffer.bytes() <= mostBufferBytes {
 		if s.buffer.rows()%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if rows != everyRow && s.buffer.bytes() > mostBufferBytes {
-			return nil
 		}
 		n, err := s.scanner.record(&s.buffer)
 		if errors.Is(err, io.EOF) {
 			return err
+		}
+		if err == nil {
+			err = s.buffer.charge()
 		}
 		if err != nil {
 			return at(err, s.scanned, "")
@@ -196,25 +252,29 @@ func (s *csvSource) scan(ctx context.Context, rows int) error {
 	return nil
 }
 
-// decode turns the buffered records into a table and empties the buffer.
-func (s *csvSource) decode(ctx context.Context) (*Table, error) {
-	firstRow := s.scanned - s.buffer.rows()
-	t := &Table{Columns: make([]*Column, len(s.columns))}
+// decode turns records into typed columns; first is the row they start at.
+func (s *csvSource) decode(ctx context.Context, records *cells, first int) (csvChunk, error) {
+	chunk := csvChunk{&Table{Columns: make([]*Column, len(s.columns))}, account{budget: s.budget}}
 	for i, column := range s.columns {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return chunk, err
+		}
+		if err := chunk.held.take(column.kind.bytes(records.rows())); err != nil {
+			return chunk, err
 		}
 		var err error
-		if t.Columns[i], err = column.decode(s.buffer.column(column.index), firstRow); err != nil {
-			return nil, err
+		if chunk.rows.Columns[i], err = column.decode(records.column(column.index), first); err != nil {
+			return chunk, err
 		}
 	}
-	s.buffer.reset()
-	return t, nil
+	return chunk, nil
 }
 
 // Close releases the input.
-func (s *csvSource) Close() error { return s.resource.Close() }
+func (s *csvSource) Close() error {
+	s.budget.close()
+	return s.resource.Close()
+}
 
 func plural(n int, noun string) string {
 	if n == 1 {

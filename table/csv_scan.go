@@ -15,13 +15,16 @@ const (
 	mostRecordBytes = 16 << 20
 )
 
-// cells holds records as text, packed without a pointer per cell: a sample of
+// cells holds some records as text, packed without a pointer per cell: a sample of
 // millions of cells then costs the collector nothing.
 type cells struct {
 	width int // cells per record
 	text  []byte
-	ends  []int // where each cell ends in text
+	ends  []uint32 // where each cell ends in text, which is far shorter than 4 GiB
+	held  account
 }
+
+const endBytes = 4 // of one end
 
 func (c *cells) rows() int {
 	if c.width == 0 {
@@ -30,15 +33,30 @@ func (c *cells) rows() int {
 	return len(c.ends) / c.width
 }
 
-// bytes is about what the cells take in memory.
-func (c *cells) bytes() int { return len(c.text) + 8*len(c.ends) }
+// bytes is what the cells take in memory.
+func (c *cells) bytes() int { return len(c.text) + endBytes*len(c.ends) }
+
+// charge counts memory that the cells have grown into.
+func (c *cells) charge() error {
+	return c.held.take(int64(cap(c.text)+endBytes*cap(c.ends)) - c.held.counted)
+}
+
+// another is an empty buffer with room for as much.
+func (c *cells) another() (cells, error) {
+	a := cells{width: c.width, held: account{budget: c.held.budget}}
+	if err := a.held.take(int64(c.bytes())); err != nil {
+		return a, err
+	}
+	a.text, a.ends = make([]byte, 0, len(c.text)), make([]uint32, 0, len(c.ends))
+	return a, nil
+}
 
 func (c *cells) reset() { c.text, c.ends = c.text[:0], c.ends[:0] }
 
 // at is the cell's text, valid until the next reset.
 func (c *cells) at(row, column int) []byte {
 	i := row*c.width + column
-	start := 0
+	start := uint32(0)
 	if i > 0 {
 		start = c.ends[i-1]
 	}
@@ -92,7 +110,7 @@ func (s *scanner) record(into *cells) (int, error) {
 			into.text = append(into.text, s.trimRight(rest[:end])...)
 			rest = rest[end:]
 		}
-		into.ends = append(into.ends, len(into.text))
+		into.ends = append(into.ends, uint32(len(into.text)))
 		switch n := len(into.ends) - first; {
 		case len(into.text)-start > mostCellBytes:
 			return 0, s.fault(fmt.Sprintf("cell %d is longer than %d MiB", n, mostCellBytes>>20), "shorten it, or look for a quote that is never closed")

@@ -22,18 +22,18 @@ type decoder struct {
 const anyPair = -1
 
 // newDecoder makes the decoder of a column whose kind was found in its text.
-func newDecoder(name string, found finding, since string, missing *missingTokens) *decoder {
+func newDecoder(name string, found finding, since string, missing *missingTokens, b *budget) *decoder {
 	return &decoder{
 		name: name, kind: found.kind, reason: found.reason, remarks: found.remarks, since: since,
-		words: found.words, pair: found.pair, levels: newLevelSet(), missing: missing,
+		words: found.words, pair: found.pair, levels: newLevelSet(b), missing: missing,
 	}
 }
 
 // newDeclaredDecoder makes the decoder of a column whose kind the caller chose.
-func newDeclaredDecoder(name string, kind Kind, missing *missingTokens) *decoder {
+func newDeclaredDecoder(name string, kind Kind, missing *missingTokens, b *budget) *decoder {
 	return &decoder{
 		name: name, kind: kind, reason: "declared a " + kind.String(), since: "as it was declared",
-		pair: anyPair, levels: newLevelSet(), missing: missing,
+		pair: anyPair, levels: newLevelSet(b), missing: missing,
 	}
 }
 

@@ -29,4 +29,11 @@
 // Readers return an [*Error], which names the file, the row, the column and what to
 // do. Input is not trusted: sizes are bounded, and a damaged file is an error, never
 // a panic.
+//
+// # Memory
+//
+// A source holds one chunk of rows, the labels it has met, and what it must unpack to
+// read them: not whole files, row groups or record batches. [Options].Reserve limits
+// that; without it a source has a limit of its own, which only files that unpack to far
+// more than they are exceed.
 package table

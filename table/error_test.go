@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -163,7 +164,7 @@ func TestContradictionAfterTheSample(t *testing.T) {
 }
 
 func TestLabelBound(t *testing.T) {
-	set := newLevelSet()
+	set := newLevelSet(nil)
 	set.labels = make([]string, mostLevels)
 	_, err := set.code([]byte("one more"))
 	want := "the column has more than 1,048,576 distinct labels, or more than 256 MiB of them; drop the column: it seems to identify rows rather than to describe them"
@@ -247,5 +248,15 @@ func TestCancelledReadsStop(t *testing.T) {
 	}
 	if _, err := Read(ctx, path, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestNoRoomForACopy(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
+	content := written(t, everyKind(t), Parquet, 2)
+	_, err := readWhole(io.MultiReader(bytes.NewReader(content)), Parquet, Options{Name: "t"})
+	if e, is := errors.AsType[*Error](err); !is || !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(e.Message, "a copy of the input, which is read at random, cannot be written: ") ||
+		!strings.Contains(e.Remedy, "set TMPDIR") {
+		t.Error(err)
 	}
 }

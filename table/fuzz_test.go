@@ -4,9 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
 )
 
 // FuzzCSV: whatever the bytes, reading ends in a valid table or an *Error, and a
@@ -20,6 +26,7 @@ func FuzzCSV(f *testing.F) {
 		f.Add([]byte(text), true)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, noHeader bool) {
+		wantWithinLimits(t, text, CSV, Options{NoHeader: noHeader, SampleRows: -1})
 		first, err := readWhole(bytes.NewReader(text), CSV, Options{Name: "fuzz", NoHeader: noHeader})
 		if err != nil {
 			if e, is := errors.AsType[*Error](err); !is || e.File != "fuzz" {
@@ -73,7 +80,7 @@ func FuzzSchema(f *testing.F) {
 		if found.reason == "" {
 			t.Fatal("no reason")
 		}
-		whole, err := newDecoder("c", found, "", missing).decode(column, 0)
+		whole, err := newDecoder("c", found, "", missing, nil).decode(column, 0)
 		if err != nil {
 			if e, is := errors.AsType[*Error](err); !is || e.Row < 0 || e.Column != "c" || !excusable(found.kind, lines[e.Row]) {
 				t.Fatalf("%s cannot be read as inferred: %v", found.kind, err)
@@ -89,7 +96,7 @@ func FuzzSchema(f *testing.F) {
 
 		sample := column
 		sample.rows = max(1, min(sampled, len(lines)))
-		streamed, err := newDecoder("c", infer(sample, missing, ""), "", missing).decode(column, 0)
+		streamed, err := newDecoder("c", infer(sample, missing, ""), "", missing, nil).decode(column, 0)
 		if err == nil && streamed.Kind == whole.Kind {
 			if d := difference(&Table{Columns: []*Column{whole}}, &Table{Columns: []*Column{streamed}}); d != "" {
 				t.Fatal("a stream differs:", d)
@@ -108,12 +115,48 @@ func excusable(kind Kind, cell string) bool {
 	return kind == Number && is && math.IsInf(v, 0)
 }
 
-// FuzzTyped: damaged Parquet and Arrow bytes are errors, never panics.
+// FuzzTyped: damaged Parquet and Arrow bytes are errors, never panics, and take no more
+// memory than they may.
 func FuzzTyped(f *testing.F) {
 	for _, format := range []Format{Parquet, Arrow, ArrowFile} {
-		f.Add(written(f, everyKind(f), format, 2), uint8(format))
+		f.Add(written(f, everyKind(f), format, 2), uint8(format-Parquet))
 	}
+	rng := rand.New(rand.NewPCG(9, 10))
+	types := append(append(numberTypes(), textTypes()...), arrow.BinaryTypes.StringView)
+	batch := drawnBatch(f, rng, 20, types[:len(types)-1])
+	for _, encoding := range []parquet.Encoding{parquet.Encodings.DeltaByteArray, parquet.Encodings.DeltaLengthByteArray} {
+		texts := drawnBatch(f, rng, 20, []arrow.DataType{arrow.BinaryTypes.String})
+		f.Add(parquetWith(f, texts, parquet.WithDictionaryDefault(false), parquet.WithEncoding(encoding)), uint8(0))
+	}
+	f.Add(parquetWith(f, batch, parquet.WithCompression(compress.Codecs.Zstd)), uint8(0))
+	f.Add(parquetWith(f, batch, parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDataPageVersion(parquet.DataPageV2)), uint8(0))
+	f.Add(packedStream(f, ipc.WithZstd(), drawnBatch(f, rng, 20, types)), uint8(1))
+	f.Add(packedStream(f, ipc.WithLZ4(), drawnBatch(f, rng, 20, types)), uint8(1))
 	f.Fuzz(func(t *testing.T, content []byte, format uint8) {
-		_, _ = readDamaged(t, content, Parquet+Format(format%3))
+		wantWithinLimits(t, content, Parquet+Format(format%3), Options{})
 	})
+}
+
+// wantWithinLimits reads content twice. With a limit on memory it ends in the limit or as
+// without it, and all that was reserved is given back.
+func wantWithinLimits(t *testing.T, content []byte, format Format, options Options) {
+	t.Helper()
+	const small, large = 256 << 10, 64 << 20
+	var rows [2]int
+	var errs [2]error
+	var ledgers [2]*ledger
+	for i, limit := range []int64{large, small} {
+		ledgers[i] = newLedger(limit)
+		options.Reserve = ledgers[i].reserve
+		rows[i], errs[i] = readDamaged(t, content, format, options)
+		if held := ledgers[i].held; held != 0 || ledgers[i].lowest < 0 {
+			t.Fatalf("%d bytes are still reserved, and at least %d were", held, ledgers[i].lowest)
+		}
+	}
+	switch refused := errors.Is(errs[1], ledgers[1].refusal); {
+	case refused && ledgers[0].highest <= small:
+		t.Fatalf("%d bytes are too many for %d", ledgers[0].highest, small)
+	case !refused && (ledgers[0].highest > small || rows[0] != rows[1] || (errs[0] == nil) != (errs[1] == nil)):
+		t.Fatalf("%d rows by %d bytes (%v), and %d by %d (%v)", rows[0], ledgers[0].highest, errs[0], rows[1], ledgers[1].highest, errs[1])
+	}
 }

@@ -20,20 +20,26 @@ type finding struct {
 	pair    int       // Boolean: which pair of words these are
 }
 
-// infer chooses the narrowest kind that every observed cell fits: numbers,
-// booleans, times, else categories. where says which rows were looked at; it is
-// empty when that was all of them.
+// infer chooses the kind of a column from all its cells.
 func infer(column textColumn, missing *missingTokens, where string) finding {
-	e := gather(column, missing)
+	var e evidence
+	e.add(column, missing)
+	return e.kind(where)
+}
+
+// kind chooses the narrowest kind that every observed cell fits: numbers, booleans,
+// times, else categories. where says which rows were looked at; it is empty when that
+// was all of them.
+func (e *evidence) kind(where string) finding {
 	all := fmt.Sprintf("%sall %s observed cells", where, thousands(e.observed))
 	if e.observed == 1 {
 		all = where + "the only observed cell"
 	}
 	switch {
-	case column.rows == 0:
+	case e.rows == 0:
 		return finding{kind: Number, reason: "there are no rows, so it is taken for numbers"}
 	case e.observed == 0:
-		return finding{kind: Number, reason: fmt.Sprintf("%sall %s cells are missing, so it is taken for numbers", where, thousands(column.rows))}
+		return finding{kind: Number, reason: fmt.Sprintf("%sall %s cells are missing, so it is taken for numbers", where, thousands(e.rows))}
 	case e.numbers == e.observed:
 		f := finding{kind: Number, reason: verb(e.observed, all, "parses as a number", "parse as numbers")}
 		if e.zeroLed != "" {
@@ -60,17 +66,20 @@ func verb(n int, subject, one, many string) string {
 
 // evidence counts the observed cells that fit each kind.
 type evidence struct {
+	rows                               int
 	observed, numbers, booleans, times int
 	pair                               int    // the boolean words' pair
 	example                            string // the first observed cell
 	zeroLed                            string // a number written with a leading zero
-	oddRow                             int    // the first cell that is no number
+	oddRow                             int    // the first cell that is no number, if there is one
 	odd                                string
 	commas, unclear                    int // numbers with a decimal comma, dates of unclear order
 }
 
-func gather(column textColumn, missing *missingTokens) evidence {
-	e := evidence{oddRow: noRow}
+// add looks at the next cells of the column.
+func (e *evidence) add(column textColumn, missing *missingTokens) {
+	first := e.rows
+	e.rows += column.rows
 	for row := range column.rows {
 		cell := column.cell(row)
 		if missing.has(cell) {
@@ -86,8 +95,8 @@ func gather(column textColumn, missing *missingTokens) evidence {
 			}
 			continue
 		}
-		if e.oddRow == noRow {
-			e.oddRow, e.odd = row, shorten(string(cell))
+		if e.observed == e.numbers+1 {
+			e.oddRow, e.odd = first+row, shorten(string(cell))
 		}
 		// A kind that an earlier cell ruled out is not tried again.
 		earlier := e.observed - 1
@@ -108,12 +117,11 @@ func gather(column textColumn, missing *missingTokens) evidence {
 			e.commas++
 		}
 	}
-	return e
 }
 
 // category explains why the cells are labels, and what may have gone wrong if they
 // should not be.
-func (e evidence) category(where string) finding {
+func (e *evidence) category(where string) finding {
 	f := finding{kind: Category}
 	f.reason = fmt.Sprintf("%s%q in row %d is neither a number, a date nor true or false", where, e.odd, e.oddRow)
 	if _, _, is := parseBoolean([]byte(e.odd)); is {

@@ -11,6 +11,7 @@ import (
 const (
 	mostLevels     = 1 << 20
 	mostLevelBytes = 256 << 20
+	labelBytes     = 100 // of a label beside its text: in the list, and in the map with its spare room
 )
 
 // levelSet numbers labels in order of first appearance. The list only grows, so
@@ -19,9 +20,12 @@ type levelSet struct {
 	labels []string
 	codes  map[string]int32
 	bytes  int
+	held   account
 }
 
-func newLevelSet() *levelSet { return &levelSet{codes: make(map[string]int32)} }
+func newLevelSet(b *budget) *levelSet {
+	return &levelSet{codes: make(map[string]int32), held: account{budget: b}}
+}
 
 // code is the label's number, a new one if the label is new.
 func (s *levelSet) code(label []byte) (int32, error) {
@@ -37,6 +41,9 @@ func (s *levelSet) code(label []byte) (int32, error) {
 			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", thousands(len(s.labels)), mostLevelBytes>>20),
 			Remedy:  "drop the column: it seems to identify rows rather than to describe them",
 		}
+	}
+	if err := s.held.take(int64(len(label)) + labelBytes); err != nil {
+		return 0, err
 	}
 	code := int32(len(s.labels))
 	text := string(label)

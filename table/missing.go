@@ -58,9 +58,9 @@ func (m *missingTokens) has(cell []byte) bool {
 // hasLabel reports whether the label of a typed file is one of the user's own
 // tokens. The built-in ones do not apply there: such files mark missing cells
 // themselves, and "NA" is then a label like any other.
-func (m *missingTokens) hasLabel(label string) bool {
+func (m *missingTokens) hasLabel(label []byte) bool {
 	for _, token := range m.asked {
-		if strings.EqualFold(label, token) {
+		if strings.EqualFold(string(label), token) {
 			return true
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 )
 
@@ -25,12 +24,12 @@ func Layout(r interface {
 		if in, err = newRangeReader(r); err != nil {
 			return err
 		}
-		reader, err := file.NewParquetReader(in)
+		reader, err := openFooter(in, newBudget(Options{}))
 		if err != nil {
-			return damaged(err)
+			return err
 		}
-		for i := range reader.NumRowGroups() {
-			group, err := layoutOf(reader.MetaData().RowGroup(i))
+		for i := range reader.file.NumRowGroups() {
+			group, err := layoutOf(reader.file.MetaData().RowGroup(i))
 			if err != nil {
 				return err
 			}
@@ -73,7 +72,9 @@ func (o Options) chosenGroups(of *metadata.FileMetaData) (chosenGroups, error) {
 	row := 0
 	for i := range all {
 		all[i] = chosenGroup{i, row, int(of.RowGroup(i).NumRows())}
-		row += all[i].rows
+		if row += all[i].rows; all[i].rows < 0 || row < 0 {
+			return nil, damaged(fmt.Errorf("a row group of %d rows", all[i].rows))
+		}
 	}
 	if o.RowGroups == nil {
 		return all, nil

@@ -3,8 +3,6 @@ package table
 import (
 	"errors"
 	"io"
-
-	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
 // ParquetSink writes Parquet with notes in its footer.
@@ -38,12 +36,12 @@ func Notes(r interface {
 		if in, err = newRangeReader(r); err != nil {
 			return err
 		}
-		reader, err := file.NewParquetReader(in)
+		reader, err := openFooter(in, newBudget(Options{}))
 		if err != nil {
-			return damaged(err)
+			return err
 		}
 		notes = map[string]string{}
-		for _, pair := range reader.MetaData().KeyValueMetadata() {
+		for _, pair := range reader.file.MetaData().KeyValueMetadata() {
 			if pair.Value != nil {
 				notes[pair.Key] = *pair.Value
 			}

@@ -169,23 +169,32 @@ func (r *rangeReader) plan(file *metadata.FileMetaData, groups, leaves []int) (w
 	return window, nil
 }
 
-// chunks is where the wanted columns of a row group lie. What lies nowhere in the file is left to the library to refuse.
+// chunks is where the wanted columns of a row group lie. What lies nowhere in the file is refused when it is read.
 func (r *rangeReader) chunks(group *metadata.RowGroupMetaData, leaves []int) ([]span, error) {
 	var spans []span
+	bytes := int64(0)
 	for _, leaf := range leaves {
 		chunk, err := group.ColumnChunk(leaf)
 		if err != nil {
 			return nil, err
 		}
-		start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
-		if dictionary := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && dictionary > 0 && dictionary < start {
-			start = dictionary
-		}
-		if start >= 0 && length > 0 && start <= r.size && length <= r.size-start {
-			spans = append(spans, span{start, start + length})
+		if at, ok := r.span(chunk); ok {
+			spans = append(spans, at)
+			if bytes += at.end - at.start; bytes > r.size {
+				return nil, errors.New("columns lie in the same place")
+			}
 		}
 	}
 	return merge(spans), nil
+}
+
+// span is where a column of a row group lies, if that is in the file.
+func (r *rangeReader) span(chunk *metadata.ColumnChunkMetaData) (at span, ok bool) {
+	start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
+	if dictionary := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && dictionary > 0 && dictionary < start {
+		start = dictionary
+	}
+	return span{start, start + length}, start >= 0 && length > 0 && start <= r.size && length <= r.size-start
 }
 
 // merge joins stretches that lie close together.

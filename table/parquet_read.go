@@ -1,41 +1,66 @@
 package table
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
+// parquetReader reads row groups of a Parquet file. Of each wanted column it holds one page
+// and one dictionary.
+type parquetReader struct {
+	in       *rangeReader
+	file     *file.Reader
+	groups   chosenGroups
+	columns  []*parquetCells
+	window   int64 // bytes of a column to read at a time
+	unpacker unpacker
+	packed   []byte  // a page before it is unpacked
+	held     account // of it
+	levels   []int16 // of the values that are decoded together
+	budget   *budget
+	rows     int64 // of all groups that are read
+	taken    int64
+}
+
 // openParquet opens a Parquet file. Only the wanted columns are read, a chunk of
-// rows of one row group at a time.
-func openParquet(r io.Reader, resource io.Closer, options Options) (*batchSource, error) {
+// rows at a time.
+func openParquet(r io.Reader, resource io.Closer, options Options, b *budget) (*typedSource, error) {
 	if access, ok := seekable(r); ok {
-		return newParquetSource(access, resource, options)
+		return newParquetSource(access, resource, options, b)
 	}
 	copied, err := spool(r, resource)
 	if err != nil {
 		return nil, err
 	}
-	source, err := newParquetSource(copied, copied, options)
+	source, err := newParquetSource(copied, copied, options, b)
 	if err != nil {
 		return nil, errors.Join(err, copied.remove())
 	}
 	return source, nil
 }
 
-func newParquetSource(access randomAccess, resource io.Closer, options Options) (source *batchSource, err error) {
+func newParquetSource(access randomAccess, resource io.Closer, options Options, b *budget) (source *typedSource, err error) {
 	var in *rangeReader
 	err = guard(func() error {
 		if in, err = newRangeReader(access); err != nil {
 			return err
 		}
-		source, err = readFooter(in, resource, options)
+		reader, err := openFooter(in, b)
+		if err != nil {
+			return err
+		}
+		source, err = reader.source(resource, options)
 		return err
 	})
 	if err != nil {
@@ -44,57 +69,115 @@ func newParquetSource(access randomAccess, resource io.Closer, options Options) 
 	return source, nil
 }
 
-// readFooter makes the source from what the footer says of columns and row groups.
-func readFooter(in *rangeReader, resource io.Closer, options Options) (*batchSource, error) {
-	properties := parquet.NewReaderProperties(&boundedAllocator{})
-	properties.BufferedStreamEnabled = true // else a whole column of a row group is read at once
-	reader, err := file.NewParquetReader(in, file.WithReadProps(properties))
+// openFooter reads the footer, which the library decodes.
+func openFooter(in *rangeReader, b *budget) (*parquetReader, error) {
+	r := &parquetReader{in: in, budget: b, held: account{budget: b}, levels: make([]int16, decodeBatch)}
+	const end, decoded = 8, 16 // bytes of its length and the magic word; times its bytes, at most
+	if len(in.tail) < end {
+		return nil, damaged(io.ErrUnexpectedEOF)
+	}
+	length := int64(binary.LittleEndian.Uint32(in.tail[len(in.tail)-end:]))
+	if length > in.size {
+		return nil, damaged(fmt.Errorf("a file of %d bytes claims a footer of %d", in.size, length))
+	}
+	_, err := b.take(decoded*length, length)
 	if err != nil {
+		return nil, err
+	}
+	if r.file, err = file.NewParquetReader(in); err != nil {
 		return nil, damaged(err)
 	}
-	arrowReader, err := pqarrow.NewFileReader(reader, pqarrow.ArrowReadProperties{}, &boundedAllocator{})
-	if err != nil {
-		return nil, damaged(err)
-	}
+	return r, nil
+}
 
+// source makes the source from what the footer says of columns and row groups.
+func (r *parquetReader) source(resource io.Closer, options Options) (*typedSource, error) {
+	if err := checkColumns(r.file.MetaData().Schema.Root().NumFields()); err != nil {
+		return nil, err
+	}
+	notes := r.file.MetaData().KeyValueMetadata()
+	if err := checkArrowSchema(notes); err != nil {
+		return nil, damaged(err)
+	}
+	schema, err := pqarrow.NewSchemaManifest(r.file.MetaData().Schema, notes, nil)
+	if err != nil {
+		return nil, damaged(err)
+	}
 	var fields []arrow.Field
-	for _, field := range arrowReader.Manifest.Fields {
+	for _, field := range schema.Fields {
 		fields = append(fields, *field.Field)
 	}
-	source, err := newBatchSource(fields, nil, resource, options)
+	source, err := newTypedSource(fields, resource, options, r.budget)
 	if err != nil {
 		return nil, err
 	}
 	leaves := make([]int, len(source.columns))
 	for i, column := range source.columns {
-		leaves[i] = arrowReader.Manifest.Fields[column.index].ColIndex
-		column.index = i // batches will hold the wanted columns only
+		leaves[i] = schema.Fields[column.index].ColIndex
+		cells, err := newParquetCells(r, leaves[i], fields[column.index].Type, column.declared != nil)
+		if err != nil {
+			return nil, at(err, noRow, column.name)
+		}
+		r.columns = append(r.columns, cells)
+		column.cells = cells
 	}
-	groups, err := options.chosenGroups(reader.MetaData())
-	if err != nil {
+	if r.groups, err = options.chosenGroups(r.file.MetaData()); err != nil {
 		return nil, err
 	}
-	if properties.BufferSize, err = in.plan(reader.MetaData(), groups.indices(), leaves); err != nil {
+	if r.window, err = r.in.plan(r.file.MetaData(), r.groups.indices(), leaves); err != nil {
 		return nil, damaged(err)
 	}
-	// Columns are read one after the other: a panic on a damaged file can be caught
-	// here, but not in a goroutine of the library's.
-	arrowReader.Props = pqarrow.ArrowReadProperties{Parallel: false, BatchSize: int64(source.chunk)}
-	batches, err := arrowReader.GetRecordReader(context.Background(), leaves, groups.indices())
-	if err != nil {
-		return nil, damaged(err)
+	r.rows = r.groups.rows()
+	source.reader, source.rowInFile, source.why = r, r.groups.rowInFile, r.in.why
+	if all := r.file.NumRows(); options.RowGroups == nil && r.rows != all {
+		return nil, damaged(fmt.Errorf("only %d of %d rows are there", r.rows, all))
 	}
-	want := groups.rows()
-	if options.RowGroups == nil {
-		want = reader.NumRows()
-	}
-	source.read = func() (arrow.RecordBatch, error) {
-		batch, err := batches.Read()
-		if errors.Is(err, io.EOF) && int64(source.converted) != want {
-			return nil, fmt.Errorf("only %d of %d rows are there", source.converted, want)
-		}
-		return batch, err
-	}
-	source.rowInFile, source.why = groups.rowInFile, in.why
 	return source, nil
+}
+
+// checkArrowSchema checks the schema that writers of Arrow leave in a footer, which the
+// library decodes to know types that Parquet does not have.
+func checkArrowSchema(notes metadata.KeyValueMetadata) error {
+	encoded := notes.FindValue("ARROW:schema")
+	if encoded == nil {
+		return nil
+	}
+	message, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(*encoded, "="))
+	if err != nil {
+		return err
+	}
+	m, err := (&messageReader{in: bytes.NewReader(message)}).next()
+	if err == nil && m.bodyBytes > 0 {
+		err = fmt.Errorf("the schema of Arrow claims a body of %d bytes", m.bodyBytes)
+	}
+	return noEOF(err)
+}
+
+// ready says how many rows are left.
+func (r *parquetReader) ready(context.Context) (int, error) {
+	if r.taken == r.rows {
+		return 0, io.EOF
+	}
+	return int(r.rows - r.taken), nil
+}
+
+func (r *parquetReader) took(rows int) { r.taken += int64(rows) }
+
+func (r *parquetReader) close() {
+	for _, c := range r.columns {
+		c.close()
+	}
+}
+
+// scratch is memory for a page before it is unpacked. No page is larger than its column is
+// in the file.
+func (r *parquetReader) scratch(length int64) ([]byte, error) {
+	if length > int64(len(r.packed)) {
+		r.held.release()
+		if err := r.held.takeUnpacked(length, length); err != nil {
+			return nil, err
+		}
+		r.packed = make([]byte, length)
+	}
+	return r.packed[:length], nil
 }

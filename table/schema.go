@@ -29,10 +29,17 @@ func (s *Schema) Field(name string) *Field {
 }
 
 // Schema describes the table's columns. It looks at every cell.
-func (t *Table) Schema() *Schema {
-	schema := &Schema{Fields: make([]Field, len(t.Columns))}
-	for i, c := range t.Columns {
-		schema.Fields[i] = describe(c)
+func (t *Table) Schema() *Schema { return schemaOf(t) }
+
+// schemaOf describes the columns of a table that is given in parts.
+func schemaOf(parts ...*Table) *Schema {
+	schema := &Schema{Fields: make([]Field, len(parts[0].Columns))}
+	column := make([]*Column, len(parts))
+	for i := range schema.Fields {
+		for k, part := range parts {
+			column[k] = part.Columns[i]
+		}
+		schema.Fields[i] = describe(column...)
 	}
 	return schema
 }
@@ -52,27 +59,32 @@ func (s *Schema) empty() *Table {
 	return t
 }
 
-// describe adds to what the reader knew of a column what its cells show.
-func describe(c *Column) Field {
+// describe adds to what the reader knew of a column what its cells show. The column is
+// given in parts, and the last part has all its levels.
+func describe(parts ...*Column) Field {
+	c := parts[len(parts)-1]
 	field := Field{Name: c.Name, Kind: c.Kind, Reason: c.Reason, Notes: append([]string(nil), c.remarks...)}
 	if field.Reason == "" {
 		field.Reason = "given as " + c.Kind.String()
 	}
-	observed := 0
-	for _, o := range c.Observed {
-		if o {
-			observed++
+	rows, observed := 0, 0
+	for _, part := range parts {
+		rows += part.Len()
+		for _, o := range part.Observed {
+			if o {
+				observed++
+			}
 		}
 	}
 	note := func(text string) { field.Notes = append(field.Notes, text) }
 	if observed == 0 {
-		if c.Len() > 0 {
+		if rows > 0 {
 			note("every cell is missing: the column can say nothing")
 		}
 		return field
 	}
 
-	distinct := distinctCells(c)
+	distinct := distinctCells(parts)
 	what := "values"
 	if c.Kind == Category {
 		what = "labels"
@@ -92,9 +104,9 @@ func describe(c *Column) Field {
 		switch {
 		case c.Kind == Category && distinct == observed:
 			note("every label is different: the column seems to identify rows rather than to describe them")
-		case c.Kind == Number && countsUp(c):
+		case c.Kind == Number && countsUp(parts):
 			note("the numbers count up by one from row to row: the column seems to be a row number")
-		case c.Kind == Number && distinct <= mostCodes && likelyCodes(c, observed):
+		case c.Kind == Number && distinct <= mostCodes && likelyCodes(parts, observed):
 			note(fmt.Sprintf("its %d different whole numbers may be codes: if they name things rather than measure them, --categorical makes them labels", distinct))
 		}
 	}
@@ -106,33 +118,42 @@ func describe(c *Column) Field {
 const mostCounted = 1000
 
 // distinctCells counts the different observed cells, numbers only up to mostCounted+1.
-func distinctCells(c *Column) int {
-	if c.Kind == Category {
-		seen, distinct := make([]bool, len(c.Levels)), 0
-		for row, code := range c.Codes {
-			if c.Observed[row] && !seen[code] {
-				seen[code] = true
-				distinct++
+func distinctCells(parts []*Column) int {
+	last := parts[len(parts)-1]
+	if last.Kind == Category {
+		seen, distinct := make([]bool, len(last.Levels)), 0
+		for _, c := range parts {
+			for row, code := range c.Codes {
+				if c.Observed[row] && !seen[code] {
+					seen[code] = true
+					distinct++
+				}
 			}
 		}
 		return distinct
 	}
 	seen := make(map[float64]struct{})
-	for row, v := range c.Numbers {
-		if !c.Observed[row] {
-			continue
-		}
-		if seen[v] = struct{}{}; len(seen) > mostCounted {
-			break
+	for _, c := range parts {
+		for row, v := range c.Numbers {
+			if !c.Observed[row] {
+				continue
+			}
+			if seen[v] = struct{}{}; len(seen) > mostCounted {
+				return len(seen)
+			}
 		}
 	}
 	return len(seen)
 }
 
-func countsUp(c *Column) bool {
-	for row, v := range c.Numbers {
-		if !c.Observed[row] || row > 0 && v != c.Numbers[row-1]+1 {
-			return false
+func countsUp(parts []*Column) bool {
+	first, before := true, 0.0
+	for _, c := range parts {
+		for row, v := range c.Numbers {
+			if !c.Observed[row] || !first && v != before+1 {
+				return false
+			}
+			first, before = false, v
 		}
 	}
 	return true

@@ -34,6 +34,15 @@ type Options struct {
 	Categorical []string               // columns to read as categories whatever they look like
 	Missing     []string               // texts that mean missing, beside the empty one, NA, N/A, NaN, null and ?
 
+	// Reserve is asked before memory is taken for what is unpacked or decoded: text, pages,
+	// dictionaries, labels and the chunk that Next returns, which counts until the next call.
+	// A negative number gives bytes back; Close gives back all. An error ends the reading, and
+	// is wrapped in the *Error that says so. Readers may exceed what they reserved by up to
+	// 64 MiB. If Reserve is nil, a reader holds at most 512 MiB more than eight times the
+	// stored bytes it is unpacking, and another 512 MiB if all rows of a CSV file decide on
+	// the kinds.
+	Reserve func(bytes int64) error
+
 	RowGroups []int // of a Parquet file, which to read; nil means all. Errors still count rows from the file's first
 
 	// The rest concerns CSV only.
@@ -41,9 +50,9 @@ type Options struct {
 	Delimiter byte // 0 means comma, semicolon or tab, whichever fits
 	NoHeader  bool // the first line is data; columns are named x0, x1, …
 
-	// SampleRows is how many rows of a stream decide on the kinds: 0 means 10,000,
-	// a negative number all of them, which holds the text in memory. Later cells
-	// that contradict the kind are errors.
+	// SampleRows is how many rows decide on the kinds: 0 means 10,000, a negative number
+	// all of them, or as many as 512 MiB of memory hold. Later cells that contradict the
+	// kind are errors.
 	SampleRows int
 }
 
@@ -84,8 +93,8 @@ func (o Options) declaredKind(name string) (Kind, bool) {
 
 // checkNames checks a file's column names against each other and the options.
 func (o Options) checkNames(names []string) error {
-	if len(names) > mostColumns {
-		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", thousands(mostColumns)), Remedy: "split the table"}
+	if err := checkColumns(len(names)); err != nil {
+		return err
 	}
 	position := make(map[string]int, len(names))
 	kept := 0
@@ -108,6 +117,13 @@ func (o Options) checkNames(names []string) error {
 	}
 	if kept == 0 {
 		return &Error{Row: noRow, Message: "none of the table's columns is wanted", Remedy: "check the names of the columns to read"}
+	}
+	return nil
+}
+
+func checkColumns(n int) error {
+	if n > mostColumns {
+		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", thousands(mostColumns)), Remedy: "split the table"}
 	}
 	return nil
 }
@@ -147,6 +163,16 @@ func OpenReader(r io.Reader, format Format, options Options) (Source, error) {
 
 // openReader opens r as the format says. The source it returns closes resource.
 func openReader(ctx context.Context, r io.Reader, resource io.Closer, format Format, options Options) (Source, error) {
+	b := newBudget(options)
+	source, err := openFormat(ctx, r, resource, format, options, b)
+	if err != nil {
+		b.close()
+		return nil, b.why(err)
+	}
+	return source, nil
+}
+
+func openFormat(ctx context.Context, r io.Reader, resource io.Closer, format Format, options Options, b *budget) (Source, error) {
 	if options.RowGroups != nil && format != Parquet {
 		return nil, &Error{Row: noRow, Message: "only Parquet files have row groups", Remedy: "read the file whole"}
 	}
@@ -155,13 +181,13 @@ func openReader(ctx context.Context, r io.Reader, resource io.Closer, format For
 		if options.Delimiter == 0 {
 			options.Delimiter = '\t'
 		}
-		return openCSV(ctx, r, resource, options)
+		return openCSV(ctx, r, resource, options, b)
 	case CSV:
-		return openCSV(ctx, r, resource, options)
+		return openCSV(ctx, r, resource, options, b)
 	case Parquet:
-		return openParquet(r, resource, options)
+		return openParquet(r, resource, options, b)
 	case Arrow, ArrowFile:
-		return openArrow(r, resource, options)
+		return openArrow(r, resource, options, b)
 	}
 	return nil, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %d", format)}
 }
@@ -169,20 +195,12 @@ func openReader(ctx context.Context, r io.Reader, resource io.Closer, format For
 // Read reads a whole file. Kinds of CSV columns are inferred from all rows.
 func Read(ctx context.Context, path string, options Options) (*Table, error) {
 	options.SampleRows = -1
-	if options.ChunkRows == 0 && isText(path) {
-		options.ChunkRows = everyRow // the sample is the table already
-	}
 	source, err := open(ctx, path, options)
 	if err != nil {
 		return nil, err
 	}
 	defer source.Close()
 	return ReadAll(ctx, source)
-}
-
-func isText(path string) bool {
-	format, err := FormatOf(path)
-	return err == nil && (format == CSV || format == TSV)
 }
 
 // ReadAll reads what is left of a source. It does not close it.

@@ -3,6 +3,7 @@ package table
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -30,16 +31,28 @@ type spooled struct {
 	input io.Closer
 }
 
+// spool copies an input to disk, which must have room for all of it.
 func spool(r io.Reader, input io.Closer) (*spooled, error) {
 	file, err := os.CreateTemp("", "psi-table-*")
 	if err != nil {
-		return nil, err
+		return nil, notSpooled(err)
 	}
 	s := &spooled{File: file, input: input}
 	if _, err := io.Copy(file, r); err != nil {
+		if fault, is := errors.AsType[*fs.PathError](err); is && fault.Path == file.Name() {
+			err = notSpooled(err)
+		}
 		return nil, errors.Join(err, s.remove())
 	}
 	return s, nil
+}
+
+// notSpooled says that there is no room for the copy.
+func notSpooled(err error) error {
+	return &Error{
+		Row: noRow, Message: "a copy of the input, which is read at random, cannot be written: " + err.Error(),
+		Remedy: "make room in " + os.TempDir() + ", set TMPDIR to a larger directory, or give a file instead of a pipe", Err: err,
+	}
 }
 
 func (s *spooled) remove() error {

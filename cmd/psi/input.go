@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -165,36 +164,18 @@ func (s *fileSource) Close() error {
 	return s.file.Close()
 }
 
-// mostInferred is the size of the text whose kinds are inferred from all rows, which
-// holds it in memory.
+// mostInferred is the size of stored text that is read with the kinds of its columns decided by
+// all rows, as far as they fit into memory (table.Options.SampleRows).
 const mostInferred = 256 << 20
 
 // sampleRows is how many rows of text decide on the kinds of the columns.
 func (d *data) sampleRows() int {
 	const all, few = -1, 0
-	if d.stdin != nil {
-		if format, err := inputFormat(d.format); err != nil || format != table.CSV && format != table.TSV {
-			return few // other formats know their kinds
-		}
-		var start bytes.Buffer
-		n, err := io.Copy(&start, io.LimitReader(d.stdin, mostInferred))
-		d.stdin = io.MultiReader(&start, d.stdin)
-		if err != nil || n == mostInferred {
-			return few // a failure to read comes up again
-		}
-		return all
-	}
-	const packing = 6 // times that gzip makes a table of numbers and words smaller
 	size := int64(0)
-	for i, path := range d.files {
-		stored := d.size(i)
-		if strings.HasSuffix(strings.ToLower(path), ".gz") {
-			stored *= packing
+	for i := range d.files {
+		if size += d.size(i); size > mostInferred {
+			return few
 		}
-		size += stored
-	}
-	if size > mostInferred {
-		return few
 	}
 	return all
 }

@@ -1,24 +1,17 @@
 package intake
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"math"
-	"os"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
 )
 
 // gathered are the rows of a source, to be read any number of times: in memory while
-// they fit, then in an unlinked Arrow file.
+// they fit, then in an unlinked file.
 type gathered struct {
 	schema     *table.Schema
 	rows       int
@@ -27,13 +20,11 @@ type gathered struct {
 	weightless int
 	heaviest   float64        // weight
 	units      map[uint64]int // labelled rows by the hash of their unit; nil if they are too many to count
-	digests    []hash.Hash    // of each column
+	digests    []*columnDigest
 
 	chunks []*table.Table // nil once spilt
 	cells  int
-	file   *os.File
-	buffer *bufio.Writer
-	sink   table.Sink
+	spilt  *spill
 }
 
 // mostUnits bounds the memory for the values of the column that keeps rows together.
@@ -68,14 +59,14 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, labels *enc
 				Remedy: "name another column in --validation-by",
 			}
 		}
-		if err := g.keep(ctx, chunk, o); err != nil {
+		if err := g.keep(chunk, o); err != nil {
 			return err
 		}
 	}
-	if g.sink == nil {
+	if g.spilt == nil {
 		return nil
 	}
-	return errors.Join(g.sink.Close(), g.buffer.Flush())
+	return g.spilt.flush()
 }
 
 // count keeps the books of a chunk.
@@ -111,13 +102,11 @@ func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) e
 func (g *gathered) digest(chunk *table.Table) {
 	if g.digests == nil {
 		for _, c := range chunk.Columns {
-			h := sha256.New()
-			_, _ = fmt.Fprintf(h, "%q %v\n", c.Name, c.Kind)
-			g.digests = append(g.digests, h)
+			g.digests = append(g.digests, newColumnDigest(c))
 		}
 	}
 	for i, c := range chunk.Columns {
-		_, _ = g.digests[i].Write(cellBytes(c)) // a hash never fails
+		g.digests[i].add(c)
 	}
 }
 
@@ -130,54 +119,21 @@ func inSource(err error, first int) error {
 	return err
 }
 
-// cellBytes writes the cells of a column so that different columns give different bytes.
-func cellBytes(c *table.Column) []byte {
-	b := make([]byte, 0, 9*c.Len())
-	for i, observed := range c.Observed {
-		switch {
-		case !observed:
-			b = append(b, 0)
-		case c.Kind == table.Category:
-			label := c.Levels[c.Codes[i]]
-			b = binary.AppendUvarint(append(b, 1), uint64(len(label)))
-			b = append(b, label...)
-		default:
-			b = binary.LittleEndian.AppendUint64(append(b, 1), math.Float64bits(c.Numbers[i]))
-		}
-	}
-	return b
-}
-
-// digestOf is the digest of all cells of tables, in order.
-func digestOf(all ...*gathered) string {
-	whole := sha256.New()
-	for _, g := range all {
-		for _, h := range g.digests {
-			_, _ = whole.Write(h.Sum(nil))
-		}
-	}
-	return "sha256:" + hex.EncodeToString(whole.Sum(nil))
-}
-
 // keep holds on to a chunk.
-func (g *gathered) keep(ctx context.Context, chunk *table.Table, o Options) error {
-	if g.sink != nil {
-		return g.sink.Write(ctx, chunk)
+func (g *gathered) keep(chunk *table.Table, o Options) error {
+	if g.spilt != nil {
+		return g.spilt.append(chunk)
 	}
 	g.chunks = append(g.chunks, chunk)
 	if g.cells += chunk.Rows() * len(chunk.Columns); g.cells <= o.MemoryCells {
 		return nil
 	}
-	file, err := unlinked(o.Scratch)
-	if err != nil {
-		return err
-	}
-	g.file, g.buffer = file, bufio.NewWriterSize(file, 1<<20)
-	if g.sink, err = table.NewSink(g.buffer, table.Arrow); err != nil {
+	var err error
+	if g.spilt, err = newSpill(o.Scratch); err != nil {
 		return err
 	}
 	for _, held := range g.chunks {
-		if err := g.sink.Write(ctx, held); err != nil {
+		if err := g.spilt.append(held); err != nil {
 			return err
 		}
 	}
@@ -185,55 +141,34 @@ func (g *gathered) keep(ctx context.Context, chunk *table.Table, o Options) erro
 	return nil
 }
 
-// unlinked makes a file without a name: the system frees it when the process ends,
-// however that happens.
-func unlinked(dir string) (*os.File, error) {
-	file, err := os.CreateTemp(dir, "psi-rows-*")
-	if err != nil {
-		return nil, fmt.Errorf("no place for rows that do not fit into memory: %w", err)
-	}
-	return file, os.Remove(file.Name())
-}
-
 // each calls visit with every chunk and the number of its first row.
 func (g *gathered) each(ctx context.Context, visit func(chunk *table.Table, first int) error) error {
 	first := 0
+	next := func(chunk *table.Table) error {
+		if err := visit(chunk, first); err != nil {
+			return inSource(err, first)
+		}
+		first += chunk.Rows()
+		return nil
+	}
+	if g.spilt != nil {
+		return g.spilt.each(ctx, next)
+	}
 	for _, chunk := range g.chunks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := visit(chunk, first); err != nil {
-			return inSource(err, first)
-		}
-		first += chunk.Rows()
-	}
-	if g.file == nil {
-		return nil
-	}
-	source, err := table.OpenReader(bufio.NewReaderSize(io.NewSectionReader(g.file, 0, math.MaxInt64), 1<<20), table.Arrow, table.Options{Name: "rows kept on disk"})
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	for {
-		chunk, err := source.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
+		if err := next(chunk); err != nil {
 			return err
 		}
-		if err := visit(chunk, first); err != nil {
-			return inSource(err, first)
-		}
-		first += chunk.Rows()
 	}
+	return nil
 }
 
 func (g *gathered) close() error {
 	g.chunks = nil
-	if g.file == nil {
+	if g.spilt == nil {
 		return nil
 	}
-	return g.file.Close()
+	return g.spilt.file.Close()
 }

@@ -146,7 +146,7 @@ func TestRowsOnDiskAreTheRowsInMemory(t *testing.T) {
 	inMemory := read(t, tab, o)
 	o.MemoryCells = 5000
 	onDisk := read(t, tab, o)
-	if onDisk.Training.(*store).file == nil {
+	if onDisk.Training.(*store).disk == nil {
 		t.Fatal("nothing went to disk")
 	}
 	if left, err := os.ReadDir(o.Scratch); err != nil || len(left) > 0 {

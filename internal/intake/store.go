@@ -1,10 +1,8 @@
 package intake
 
 import (
-	"bufio"
 	"encoding/binary"
 	"math"
-	"os"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
@@ -30,8 +28,7 @@ type store struct {
 	options Options
 	like    *encode.Batch // of the same players
 	rows    int
-	file    *os.File
-	buffer  *bufio.Writer
+	disk    *scratch // nil while they fit into memory
 }
 
 func newStore(e *encode.Encoder, o Options) *store {
@@ -52,15 +49,14 @@ const numbersPerCell = 3
 
 func (s *store) append(d train.Data) error {
 	s.rows += d.Len()
-	if s.file == nil {
+	if s.disk == nil {
 		if s.rows*s.width() <= s.options.MemoryCells*numbersPerCell {
 			return s.memory.append(d)
 		}
-		file, err := unlinked(s.options.Scratch)
-		if err != nil {
+		var err error
+		if s.disk, err = newScratch(s.options.Scratch); err != nil {
 			return err
 		}
-		s.file, s.buffer = file, bufio.NewWriterSize(file, 1<<20)
 		held := s.Data
 		s.Data = train.Data{}
 		if err := s.write(held); err != nil {
@@ -82,7 +78,7 @@ func (s *store) write(d train.Data) error {
 		b = appendFloats(b, row.Observed)
 		b = appendFloats(b, d.Target[i:i+1])
 		b = appendFloats(b, d.Weight[i:i+1])
-		if _, err := s.buffer.Write(b); err != nil {
+		if err := s.disk.write(b); err != nil {
 			return err
 		}
 	}
@@ -97,26 +93,26 @@ func appendFloats(b []byte, x []float32) []byte {
 }
 
 func (s *store) finish() error {
-	if s.buffer == nil {
+	if s.disk == nil {
 		return nil
 	}
-	return s.buffer.Flush()
+	return s.disk.flush()
 }
 
 // InMemory says whether nothing went to disk.
-func (s *store) InMemory() bool { return s.file == nil }
+func (s *store) InMemory() bool { return s.disk == nil }
 
 // Len is the number of rows.
 func (s *store) Len() int { return s.rows }
 
 // Read is rows [from, to).
 func (s *store) Read(from, to int) (train.Data, error) {
-	if s.file == nil {
+	if s.disk == nil {
 		return s.Data.Read(from, to)
 	}
 	size := 4 * s.width()
 	b := make([]byte, (to-from)*size)
-	if _, err := s.file.ReadAt(b, int64(from)*int64(size)); err != nil {
+	if _, err := s.disk.file.ReadAt(b, int64(from)*int64(size)); err != nil {
 		return train.Data{}, err
 	}
 	d := train.Data{Rows: s.like.Like(to - from), Target: make([]float32, to-from), Weight: make([]float32, to-from)}
@@ -142,8 +138,8 @@ func takeFloats(b []byte, x []float32) []byte {
 }
 
 func (s *store) close() error {
-	if s.file == nil {
+	if s.disk == nil {
 		return nil
 	}
-	return s.file.Close()
+	return s.disk.file.Close()
 }

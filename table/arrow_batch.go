@@ -1,0 +1,196 @@
+package table
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// ipcBatch is the body of a batch and the lists that say what lies where in it. Slots are
+// those of Message.fbs in the Arrow format.
+type ipcBatch struct {
+	rows     int64
+	nodes    flatVector // of each array: its length, its nulls
+	buffers  flatVector // where each lies: offset, length
+	variadic flatVector // of each array of views: its buffers of text
+	codec    codec
+	body     []byte
+	unions   bool // have a bitmap, as before version 5 of the format
+}
+
+// codec is how the buffers of a batch are packed.
+type codec int8
+
+const (
+	packedLZ4  codec = 0
+	packedZstd codec = 1
+	notPacked  codec = -1
+)
+
+func newIPCBatch(header flatTable, version int16, body []byte) (*ipcBatch, error) {
+	const compression, version5 = 3, 4
+	b := &ipcBatch{
+		rows: header.int64(0), nodes: header.vector(1, 2), buffers: header.vector(2, 2), variadic: header.vector(4, 1),
+		codec: notPacked, body: body, unions: version < version5,
+	}
+	if at, ok := header.slot(compression); ok {
+		b.codec = codec(header.follow(at).byte(0))
+	}
+	if b.rows < 0 || b.codec > packedZstd {
+		return nil, fmt.Errorf("a batch of %d rows, packed by method %d", b.rows, b.codec)
+	}
+	return b, nil
+}
+
+// skip passes over an array and its children.
+func (b *ipcBatch) skip(of arrow.DataType) {
+	of = storageOf(of)
+	b.nodes.take()
+	for range b.bufferCount(of) {
+		b.buffers.take()
+	}
+	if nested, is := of.(arrow.NestedType); is {
+		for _, field := range nested.Fields() {
+			b.skip(field.Type)
+		}
+	}
+}
+
+// bufferCount is how many buffers an array has, without its children's.
+func (b *ipcBatch) bufferCount(of arrow.DataType) int {
+	switch of.ID() {
+	case arrow.NULL, arrow.RUN_END_ENCODED:
+		return 0
+	case arrow.STRUCT, arrow.FIXED_SIZE_LIST:
+		return 1
+	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.LIST_VIEW, arrow.LARGE_LIST_VIEW:
+		return 3
+	case arrow.STRING_VIEW, arrow.BINARY_VIEW:
+		texts, _ := b.variadic.take()
+		return 2 + int(texts)
+	case arrow.SPARSE_UNION, arrow.DENSE_UNION:
+		n := 1
+		if of.ID() == arrow.DENSE_UNION {
+			n++
+		}
+		if b.unions {
+			n++
+		}
+		return n
+	}
+	return 2
+}
+
+// buffer opens the next buffer.
+func (b *ipcBatch) buffer(u *unpacker, held *account) (*ipcBuffer, error) {
+	offset, length := b.buffers.take()
+	stored := b.body[offset:][:length]
+	if b.codec == notPacked || length == 0 {
+		return &ipcBuffer{size: length, window: stored}, nil
+	}
+	size := int64(binary.LittleEndian.Uint64(stored))
+	stored = stored[8:]
+	if size == -1 {
+		return &ipcBuffer{size: int64(len(stored)), window: stored}, nil
+	}
+	if size < 0 {
+		return nil, fmt.Errorf("a buffer claims %d bytes", size)
+	}
+	return openPacked(b.codec, stored, size, u, held)
+}
+
+// openPacked opens a packed buffer: unpacked as a whole if that takes less memory than
+// a decompressor, otherwise a part at a time.
+func openPacked(by codec, stored []byte, size int64, u *unpacker, held *account) (*ipcBuffer, error) {
+	open := lz4Stream
+	if by == packedZstd {
+		open = zstandardStream
+	}
+	stream, err := open(stored)
+	if err != nil {
+		return nil, err
+	}
+	whole := size <= stream.memory
+	if err := held.takeUnpacked(min(size, stream.memory), int64(len(stored))); err != nil {
+		return nil, err
+	}
+	buffer := &ipcBuffer{size: size, held: held}
+	if whole && by == packedZstd {
+		buffer.window = make([]byte, size)
+		return buffer, u.zstandard(buffer.window, stored)
+	}
+	if buffer.stream, err = stream.open(); err != nil || !whole {
+		return buffer, err
+	}
+	buffer.window = make([]byte, size)
+	if _, err := io.ReadFull(buffer.stream, buffer.window); err != nil {
+		return nil, noEOF(err)
+	}
+	err = buffer.close()
+	return buffer, err
+}
+
+// ipcBuffer is the bytes of a buffer, to be read in order.
+type ipcBuffer struct {
+	size   int64         // bytes, as claimed
+	start  int64         // of the window
+	window []byte        // what is unpacked
+	stream io.ReadCloser // the bytes after it; nil if they are all there
+	held   *account
+}
+
+// readAhead is how much is unpacked at a time, at least.
+const readAhead = 32 << 10
+
+// bytes are those from one place to another, valid until the next call. Neither place may
+// be before the one where the last call began.
+func (b *ipcBuffer) bytes(from, to int64) ([]byte, error) {
+	if from < b.start || to < from || to > b.size {
+		return nil, fmt.Errorf("bytes %d to %d of a buffer of %d bytes are referred to", from, to, b.size)
+	}
+	if to > b.start+int64(len(b.window)) {
+		if err := b.advance(from, to); err != nil {
+			return nil, err
+		}
+	}
+	return b.window[from-b.start : to-b.start], nil
+}
+
+// advance moves the window.
+func (b *ipcBuffer) advance(from, to int64) error {
+	if b.stream == nil {
+		return io.ErrUnexpectedEOF
+	}
+	end := b.start + int64(len(b.window))
+	if from > end {
+		if _, err := io.CopyN(io.Discard, b.stream, from-end); err != nil {
+			return noEOF(err)
+		}
+		end = from
+	}
+	rest := b.window[len(b.window)-int(end-from):]
+	length := min(max(to-from, readAhead), b.size-from)
+	window := b.window[:cap(b.window)]
+	if length > int64(cap(window)) {
+		if err := b.held.take(length - int64(cap(window))); err != nil {
+			return err
+		}
+		window = make([]byte, length)
+	}
+	window = window[:length]
+	n := copy(window, rest)
+	b.start, b.window = from, window
+	_, err := io.ReadFull(b.stream, window[n:])
+	return noEOF(err)
+}
+
+func (b *ipcBuffer) close() error {
+	if b == nil || b.stream == nil {
+		return nil
+	}
+	stream := b.stream
+	b.stream = nil
+	return stream.Close()
+}

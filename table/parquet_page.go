@@ -1,0 +1,235 @@
+package table
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// pageReader reads the pages of one column of a row group for the library to decode. The
+// library's own reader takes memory as headers and packed bytes claim it; this one counts
+// and checks all they claim first. It is a file.PageReader.
+type pageReader struct {
+	in     *bufio.Reader
+	left   int64 // bytes of the chunk
+	rows   int64 // that pages to come may hold
+	column *schema.Column
+	codec  compress.Compression
+	reader *parquetReader
+
+	page       file.Page
+	inPage     int64           // values of it that are left to read
+	most       int64           // values to decode at a time
+	entries    bool            // the page holds entries of the dictionary
+	codes      map[*byte]int32 // of labels that are entries, by where they lie
+	data       []byte
+	pageHeld   account // of data
+	decodeHeld account // of what the page is decoded to
+	dictHeld   account // of the dictionary
+	bufferHeld account // of in
+	err        error
+}
+
+// newPageReader reads the pages of a column chunk.
+func newPageReader(r *parquetReader, chunk *metadata.ColumnChunkMetaData, column *schema.Column, rows int64) (*pageReader, error) {
+	if chunk.CryptoMetadata() != nil {
+		return nil, &Error{Row: noRow, Column: column.Name(), Message: "the column is encrypted", Remedy: "write it without encryption"}
+	}
+	at, ok := r.in.span(chunk)
+	if !ok {
+		return nil, damaged(fmt.Errorf("column %q lies outside the file", shorten(column.Name())))
+	}
+	// Old writers left the header of the dictionary out of the length.
+	const padding = 100
+	length := min(at.end-at.start+padding, r.in.size-at.start)
+	buffer, held := min(r.window, length), account{budget: r.budget}
+	p := &pageReader{
+		left: length, rows: rows, column: column, codec: chunk.Compression(), reader: r,
+		pageHeld: held, decodeHeld: held, dictHeld: held, bufferHeld: held,
+	}
+	if err := p.bufferHeld.takeUnpacked(buffer, buffer); err != nil {
+		return nil, err
+	}
+	p.in = bufio.NewReaderSize(io.NewSectionReader(r.in, at.start, length), int(buffer))
+	return p, nil
+}
+
+// Next reads the next page that holds values or a dictionary.
+func (p *pageReader) Next() bool {
+	p.page = nil
+	for p.rows > 0 && p.err == nil && p.page == nil {
+		p.err = p.next()
+	}
+	return p.page != nil && p.err == nil
+}
+
+func (p *pageReader) next() error {
+	header, bytes, err := readPageHeader(p.in)
+	if err != nil {
+		return noEOF(err)
+	}
+	if p.left -= bytes + header.stored; p.left < 0 {
+		return fmt.Errorf("a page claims %d bytes more than its column has", -p.left)
+	}
+	switch header.kind {
+	case dictionaryPage:
+		return p.readDictionary(header)
+	case dataPage, dataPage2:
+		return p.readData(header)
+	}
+	_, err = p.in.Discard(int(header.stored)) // others may be passed over
+	return noEOF(err)
+}
+
+func (p *pageReader) readDictionary(header pageHeader) error {
+	// Values take some bytes each, and the decoder keeps a value, or a slice and its code.
+	width, decoded := int64(p.column.PhysicalType().ByteSize()), int64(p.column.PhysicalType().ByteSize())
+	switch p.column.PhysicalType() {
+	case parquet.Types.Boolean:
+		return errors.New("a column of booleans has a dictionary")
+	case parquet.Types.ByteArray:
+		width, decoded = 4, 48
+	case parquet.Types.FixedLenByteArray:
+		width, decoded = int64(p.column.TypeLength()), 24
+	}
+	if header.values > header.unpacked/max(1, width) {
+		return fmt.Errorf("a dictionary claims %d values in %d bytes", header.values, header.unpacked)
+	}
+	p.dictHeld.release()
+	if err := p.dictHeld.takeUnpacked(header.unpacked+2*decoded*header.values, header.stored); err != nil {
+		return err
+	}
+	p.codes = map[*byte]int32{}
+	content := make([]byte, header.unpacked)
+	if err := p.unpack(p.codec, content, header.stored); err != nil {
+		return err
+	}
+	p.page = file.NewDictionaryPage(memory.NewBufferBytes(content), int32(header.values), parquet.Encoding(header.encoding))
+	return nil
+}
+
+func (p *pageReader) readData(header pageHeader) error {
+	if header.values > p.rows {
+		return fmt.Errorf("a page claims %d values where %d are left", header.values, p.rows)
+	}
+	if header.unpacked > int64(cap(p.data)) {
+		p.pageHeld.release()
+		if err := p.pageHeld.takeUnpacked(header.unpacked, header.stored); err != nil {
+			return err
+		}
+		p.data = make([]byte, header.unpacked)
+	}
+	p.data = p.data[:header.unpacked]
+	levels := header.defBytes + header.repBytes // of version 2, which does not pack them
+	if levels > header.stored || levels > header.unpacked {
+		return fmt.Errorf("a page of %d bytes claims %d bytes of levels", header.unpacked, levels)
+	}
+	if header.kind == dataPage2 {
+		if _, err := io.ReadFull(p.in, p.data[:levels]); err != nil {
+			return noEOF(err)
+		}
+	}
+	codec := p.codec
+	if header.notPacked {
+		codec = compress.Codecs.Uncompressed
+	}
+	if err := p.unpack(codec, p.data[levels:], header.stored-levels); err != nil {
+		return err
+	}
+	if header.values == 0 {
+		return nil
+	}
+	if err := p.checkEncoding(header, levels); err != nil {
+		return err
+	}
+	encoding := parquet.Encoding(header.encoding)
+	p.entries = p.codes != nil && (encoding == parquet.Encodings.RLEDict || encoding == parquet.Encodings.PlainDict)
+	p.rows -= header.values
+	p.inPage = header.values
+	p.page = p.pageOf(header)
+	return nil
+}
+
+func (p *pageReader) pageOf(header pageHeader) file.Page {
+	content, encoding := memory.NewBufferBytes(p.data), parquet.Encoding(header.encoding)
+	if header.kind == dataPage {
+		return file.NewDataPageV1(content, int32(header.values), encoding,
+			parquet.Encoding(header.defEncoding), parquet.Encoding(header.repEncoding), int32(header.unpacked))
+	}
+	return file.NewDataPageV2(content, int32(header.values), int32(header.nulls), int32(header.rows), encoding,
+		int32(header.defBytes), int32(header.repBytes), int32(header.unpacked), false)
+}
+
+// unpack reads so many bytes, which unpack to exactly dst.
+func (p *pageReader) unpack(by compress.Compression, dst []byte, stored int64) error {
+	if by == compress.Codecs.Uncompressed {
+		if stored != int64(len(dst)) {
+			return fmt.Errorf("a page that is not packed has %d bytes, and claims %d", stored, len(dst))
+		}
+		_, err := io.ReadFull(p.in, dst)
+		return noEOF(err)
+	}
+	block, err := p.reader.scratch(stored)
+	if err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(p.in, block); err != nil {
+		return noEOF(err)
+	}
+	switch {
+	case len(dst) == 0:
+		return nil // codecs take nothing to fill for a size that is not known
+	case by == compress.Codecs.Zstd:
+		return p.reader.unpacker.zstandard(dst, block)
+	case by == compress.Codecs.Snappy:
+		if claimed, n := binary.Uvarint(block); n <= 0 || claimed != uint64(len(dst)) {
+			return fmt.Errorf("a page claims %d bytes, and %d when packed", len(dst), claimed)
+		}
+	}
+	codec, err := compress.GetCodec(by)
+	if err != nil {
+		return err
+	}
+	got, err := compress.Decode(codec, dst, block)
+	if err != nil {
+		return err
+	}
+	return wantUnpacked(len(got), len(dst))
+}
+
+// Page is the page that Next read.
+func (p *pageReader) Page() file.Page { return p.page }
+
+// Err is why Next read none, if that was not the end.
+func (p *pageReader) Err() error { return p.err }
+
+// Close gives back the memory of pages.
+func (p *pageReader) Close() error {
+	p.page, p.data = nil, nil
+	p.pageHeld.release()
+	p.decodeHeld.release()
+	p.dictHeld.release()
+	p.bufferHeld.release()
+	return nil
+}
+
+// GetDictionaryPage has none: dictionaries come in their order.
+func (*pageReader) GetDictionaryPage() (*file.DictionaryPage, error) { return nil, nil } //nolint:nilnil // the interface says so
+
+// SeekToPageWithRow is not needed: all rows of a row group are read.
+func (*pageReader) SeekToPageWithRow(int64) error { return errors.ErrUnsupported }
+
+// SetMaxPageHeaderSize is not needed: headers are bounded.
+func (*pageReader) SetMaxPageHeaderSize(int) {}
+
+// Reset is not needed: a reader is made for each row group.
+func (*pageReader) Reset(parquet.BufferedReader, int64, compress.Compression, *file.CryptoContext) {}

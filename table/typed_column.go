@@ -1,0 +1,153 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// typedColumn turns the cells of one field into columns, chunk after chunk.
+type typedColumn struct {
+	index          int // of the field in the file
+	name           string
+	kind           Kind // what the columns become
+	stored         Kind // what the file holds
+	reason         string
+	cells          cellReader
+	levels         *levelSet
+	missing        *missingTokens
+	missingNumbers []float64
+	declared       *decoder // reads the stored cells' text when kind differs from stored
+}
+
+func newTypedColumn(index int, field arrow.Field, options Options, missing *missingTokens, b *budget) (*typedColumn, error) {
+	stored, ok := storedKind(field.Type)
+	if !ok {
+		return nil, at(unreadable(field.Type), noRow, field.Name)
+	}
+	c := &typedColumn{
+		index: index, name: field.Name, kind: stored, stored: stored, reason: "stored as " + field.Type.String(),
+		levels: newLevelSet(b), missing: missing, missingNumbers: missing.numbers(),
+	}
+	if kind, declared := options.declaredKind(field.Name); declared && kind != stored {
+		c.kind = kind
+		c.reason = fmt.Sprintf("declared a %s, stored as %s", kind, field.Type)
+		c.declared = newDeclaredDecoder(field.Name, kind, newMissingTokens(nil), b)
+		c.declared.reason = c.reason
+	}
+	return c, nil
+}
+
+// storedKind is the kind of column an Arrow type holds.
+func storedKind(t arrow.DataType) (kind Kind, ok bool) {
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return storedKind(t.ValueType)
+	case arrow.ExtensionType:
+		return storedKind(t.StorageType())
+	case arrow.DecimalType:
+		return Number, true
+	}
+	switch t.ID() {
+	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.NULL:
+		return Number, true
+	case arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW:
+		return Category, true
+	case arrow.BOOL:
+		return Boolean, true
+	case arrow.DATE32, arrow.DATE64, arrow.TIMESTAMP:
+		return Time, true
+	}
+	return 0, false
+}
+
+// next reads the next cells; firstRow is where they start in what is read.
+func (c *typedColumn) next(rows, firstRow int, held *account) (*Column, error) {
+	if err := held.take(c.stored.bytes(rows)); err != nil {
+		return nil, err
+	}
+	column := &Column{Name: c.name, Kind: c.stored, Reason: c.reason, Observed: make([]bool, rows)}
+	if c.stored == Category {
+		column.Codes = slices.Repeat([]int32{-1}, rows)
+	} else {
+		column.Numbers = make([]float64, rows)
+	}
+	err := c.cells.read(column, func(row int, text []byte) error { return c.label(column, row, firstRow+row, text) })
+	if err == nil && c.stored != Category {
+		err = c.checkNumbers(column, firstRow)
+	}
+	if err != nil {
+		return nil, at(err, noRow, c.name)
+	}
+	column.Levels = c.labels()
+	if c.declared == nil {
+		return column, nil
+	}
+	if err := held.take(c.kind.bytes(rows)); err != nil {
+		return nil, err
+	}
+	return c.declared.decode(textColumn{rows: rows, cell: func(row int) []byte {
+		if !column.Observed[row] {
+			return nil
+		}
+		// Beyond 2⁵³ two integers can be one float64, but they stay two labels.
+		if text := c.cells.integer(row); text != nil {
+			return text
+		}
+		return column.appendText(nil, row)
+	}}, firstRow)
+}
+
+// label notes the label of a row. Cells are as long here as they may be in CSV.
+func (c *typedColumn) label(column *Column, row, inFile int, text []byte) error {
+	if len(text) > mostCellBytes {
+		return at(&Error{
+			Row: inFile, Message: fmt.Sprintf("the cell is longer than %d MiB", mostCellBytes>>20),
+			Remedy: "shorten it, or drop the column",
+		}, inFile, c.name)
+	}
+	if c.missing.hasLabel(text) {
+		column.Observed[row] = false
+		return nil
+	}
+	code, err := c.levels.code(text)
+	if err != nil {
+		return at(err, inFile, c.name)
+	}
+	column.Codes[row] = code
+	return nil
+}
+
+func (c *typedColumn) labels() []string {
+	if c.stored == Category {
+		return c.levels.list()
+	}
+	return nil
+}
+
+// checkNumbers marks as missing what stands for a missing number, and refuses what is none.
+func (c *typedColumn) checkNumbers(column *Column, firstRow int) error {
+	for row, v := range column.Numbers {
+		if !column.Observed[row] || c.stored == Number && (math.IsNaN(v) || slices.Contains(c.missingNumbers, v)) {
+			column.Observed[row], column.Numbers[row] = false, 0
+			continue
+		}
+		if c.stored == Number && math.IsInf(v, 0) {
+			return at(infinite(fmt.Sprint(v)), firstRow+row, c.name)
+		}
+		if c.stored == Time && !inCalendar(v) {
+			return &Error{Row: firstRow + row, Column: c.name, Message: "the time lies outside the years 1 to 9999", Remedy: "correct it or leave the cell empty"}
+		}
+	}
+	return nil
+}
+
+func unreadable(of arrow.DataType) error {
+	return &Error{
+		Row: noRow, Message: fmt.Sprintf("cells of type %s cannot be read", of),
+		Remedy: "drop the column, or store it as numbers, text, booleans or times",
+	}
+}
