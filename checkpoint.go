@@ -112,7 +112,7 @@ func (t *training) saveNow(point *checkpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := artifact.WriteFile(point.path, file); err != nil {
+	if _, err := artifact.WriteFile(point.path, file); err != nil {
 		return err
 	}
 	t.nextSave = time.Now().Add(max(t.SaveEvery, saveShare*time.Since(start)))
