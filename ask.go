@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -58,6 +59,7 @@ func (m *Model) Questions(ctx context.Context, rows Source, o Ask) iter.Seq2[[]Q
 			}
 			for i := range c.batch.Rows {
 				list, err := m.questions(ctx, c, i, reference)
+				err = notFinite(network.Renumber(err, func(int) int { return i }), c.first)
 				if err != nil || len(list) > 0 {
 					if !yield(list, err) || err != nil {
 						return

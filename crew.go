@@ -84,6 +84,7 @@ func eachChunk[T any](ctx context.Context, m *Model, chunks iter.Seq2[*chunk, er
 			return result, err
 		}
 		defer func() { m.crew.free <- free }()
-		return f(ctx, free, c)
+		result, err = f(ctx, free, c)
+		return result, notFinite(err, c.first)
 	})
 }

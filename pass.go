@@ -48,7 +48,8 @@ type Answer struct {
 	answer *network.Answer
 }
 
-// Pass asks the network about rows of several askers together. A row's answer does not depend on its neighbours.
+// Pass asks the network about rows of several askers together. A row's answer does not depend on its neighbours. If an
+// answer is not finite, the pass fails with a *table.Error that has the number of the row within its asker's.
 func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answer, error) {
 	joined := askers[0].batch
 	if len(askers) > 1 {
@@ -59,7 +60,15 @@ func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answ
 	}
 	x, err := m.pass(ctx, depth, joined)
 	if err != nil {
-		return nil, err
+		return nil, notFinite(network.Renumber(err, func(row int) int {
+			for _, r := range askers {
+				if row < r.Len() {
+					return row
+				}
+				row -= r.Len()
+			}
+			return row
+		}), 0)
 	}
 	answers := make([]*Answer, len(askers))
 	from := 0
@@ -97,24 +106,17 @@ func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {
 	return chosen(a.model.result(a.model.own, a.rows.chunk, a.answer, o), o)
 }
 
-// Warm compiles what passes need, so that the first asker does not wait for it.
+// Warm compiles what passes need, so that the first request does not wait for it, and sees that attributions are finite
+// where Open has seen that predictions are.
 func (m *Model) Warm(ctx context.Context) error {
+	all, err := m.checkRows(checkColumns)
+	if err != nil {
+		return err
+	}
 	for _, rows := range []int{1, PassRows / 3, PassRows} {
-		blank := make([]*table.Column, 0, len(m.manifest.Columns))
-		for _, f := range m.manifest.Columns {
-			blank = append(blank, missing(f, rows))
-		}
-		t, err := table.New(blank...)
-		if err != nil {
-			return err
-		}
-		r, err := m.Read(t)
-		if err != nil {
-			return err
-		}
 		for _, depth := range []Depth{Values, Spread, Attributions} {
-			if _, err := m.Pass(ctx, depth, r); err != nil {
-				return err
+			if _, err := m.pass(ctx, depth, all.Head(min(rows, all.Rows))); err != nil {
+				return notFinite(err, 0)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Questio
 		}
 		f, err := g.v.Attributions(ctx, asked)
 		if err != nil {
-			return nil, err
+			return nil, network.Renumber(err, func(row int) int { return some[row].Game })
 		}
 		for i, q := range some {
 			present := g.present[q.Game]

@@ -78,37 +78,37 @@ func share[T any](list []T, from, to, all int) []T {
 
 // Values are f(x_S) [rows, C] alone.
 func (e *Ensemble) Values(ctx context.Context, b *encode.Batch) (*Answer, error) {
-	values, err := e.mean(func(m *Evaluator) ([]float32, error) { return m.Values(ctx, b) })
+	values, err := e.mean(b.Rows, func(m *Evaluator) ([]float32, error) { return m.Values(ctx, b) })
 	return &Answer{Explained: Explained{Value: values}}, err
 }
 
 // Predict is Explain without the attributions.
 func (e *Ensemble) Predict(ctx context.Context, b *encode.Batch) (*Answer, error) {
-	return e.ask(func(m *Evaluator) (*Explained, error) { return m.Predict(ctx, b) })
+	return e.ask(b.Rows, func(m *Evaluator) (*Explained, error) { return m.Predict(ctx, b) })
 }
 
 // Explain gives the values, attributions and their spread of rows.
 func (e *Ensemble) Explain(ctx context.Context, b *encode.Batch) (*Answer, error) {
-	return e.ask(func(m *Evaluator) (*Explained, error) { return m.Explain(ctx, b) })
+	return e.ask(b.Rows, func(m *Evaluator) (*Explained, error) { return m.Explain(ctx, b) })
 }
 
 // Attributions are f_d(x_S) [rows, C, players] alone.
 func (e *Ensemble) Attributions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	return e.mean(func(m *Evaluator) ([]float32, error) { return m.Attributions(ctx, b) })
+	return e.mean(b.Rows, func(m *Evaluator) ([]float32, error) { return m.Attributions(ctx, b) })
 }
 
 // Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
 func (e *Ensemble) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
-	return e.mean(func(m *Evaluator) ([]float32, error) { return m.Coalitions(ctx, b, masks, per) })
+	return e.mean(b.Rows, func(m *Evaluator) ([]float32, error) { return m.Coalitions(ctx, b, masks, per) })
 }
 
 // Interactions are the pairwise Shapley interaction indices [rows, C, D, D].
 func (e *Ensemble) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	return e.mean(func(m *Evaluator) ([]float32, error) { return m.Interactions(ctx, b) })
+	return e.mean(b.Rows, func(m *Evaluator) ([]float32, error) { return m.Interactions(ctx, b) })
 }
 
-// mean of what the members answer.
-func (e *Ensemble) mean(of func(*Evaluator) ([]float32, error)) ([]float32, error) {
+// mean of what the members answer. It is finite, or a NotFiniteError.
+func (e *Ensemble) mean(rows int, of func(*Evaluator) ([]float32, error)) ([]float32, error) {
 	all := make([][]float32, len(e.members))
 	for i, m := range e.members {
 		var err error
@@ -117,15 +117,16 @@ func (e *Ensemble) mean(of func(*Evaluator) ([]float32, error)) ([]float32, erro
 		}
 	}
 	mean, _ := moments(all)
-	return mean, nil
+	return mean, finite(rows, mean)
 }
 
 // RowGame is the game of row i of b.
 func (e *Ensemble) RowGame(b *encode.Batch, i int) *RowGame {
-	return &RowGame{e, e.net, b.Slice(i, i+1)}
+	return &RowGame{e, e.net, b.Slice(i, i+1), i}
 }
 
-func (e *Ensemble) ask(member func(*Evaluator) (*Explained, error)) (*Answer, error) {
+// ask joins what the members answer. All of it is finite, or the error is a NotFiniteError.
+func (e *Ensemble) ask(rows int, member func(*Evaluator) (*Explained, error)) (*Answer, error) {
 	var values, attributions, hidden, variances [][]float32
 	for _, m := range e.members {
 		x, err := member(m)
@@ -161,7 +162,10 @@ func (e *Ensemble) ask(member func(*Evaluator) (*Explained, error)) (*Answer, er
 		a.ModelStd = ofAttributions
 		roots(a.ModelStd)
 	}
-	return &a, nil
+	if err := finite(rows, a.Variance); err != nil {
+		return nil, err
+	}
+	return &a, finite(rows, a.Value, a.Attributions, a.Std, a.HiddenVariance, a.ModelStd)
 }
 
 // roots takes the square root of each element.

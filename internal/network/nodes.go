@@ -26,7 +26,7 @@ func (n *Network) FewestNodes(ctx context.Context, backend *engine.Backend, p *P
 		return 1, nil
 	}
 	rows := b.Head(min(b.Rows, residualRows))
-	return fewestNodes(ExactNodes(n.Inputs.Players()), func(nodes int) (float64, error) {
+	return fewestNodes(MostNodes(n.Inputs.Players()), func(nodes int) (float64, error) {
 		e := n.NewEvaluator(backend, p, copyName, engine.Live, nodes)
 		defer e.Close()
 		x, err := e.Explain(ctx, rows)

@@ -20,11 +20,12 @@ type RowGame struct {
 	}
 	net *Network
 	row *encode.Batch
+	at  int // number of the row in its batch
 }
 
 // RowGame is the game of row i of b.
 func (e *Evaluator) RowGame(b *encode.Batch, i int) *RowGame {
-	return &RowGame{e, e.net, b.Slice(i, i+1)}
+	return &RowGame{e, e.net, b.Slice(i, i+1), i}
 }
 
 // Players is D.
@@ -48,7 +49,7 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 		}
 		out, err := g.f.Coalitions(ctx, g.row, mask, coalitionsPerPass)
 		if err != nil {
-			return nil, err
+			return nil, Renumber(err, func(int) int { return g.at })
 		}
 		for _, v := range out[:k*c] {
 			values = append(values, float64(v))
