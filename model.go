@@ -95,12 +95,17 @@ func opened(path string, file *artifact.File, digest, backend string, threads in
 	}
 	if err := m.check(context.Background()); err != nil {
 		m.Close()
-		if _, is := errors.AsType[*network.NotFiniteError](err); is {
-			return nil, invalid(path, errors.New("predictions are NaN or infinite where its columns have values of their own"))
-		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, overflow(path, err)
 	}
 	return m, nil
+}
+
+// overflow says of a file that its model's answers are not finite, if that is the error.
+func overflow(path string, err error) error {
+	if _, is := errors.AsType[*network.NotFiniteError](err); is {
+		return invalid(path, errors.New("its answers are NaN or infinite at ordinary values of its columns"))
+	}
+	return err
 }
 
 // invalid is the error of a file that is whole but holds no model that answers.

@@ -116,7 +116,7 @@ func (m *Model) Warm(ctx context.Context) error {
 	for _, rows := range []int{1, PassRows / 3, PassRows} {
 		for _, depth := range []Depth{Values, Spread, Attributions} {
 			if _, err := m.pass(ctx, depth, all.Head(min(rows, all.Rows))); err != nil {
-				return notFinite(err, 0)
+				return overflow("", err)
 			}
 		}
 	}

@@ -137,7 +137,7 @@ func start(t *testing.T, change func(c *Config)) *running {
 		r.stop()
 		r.model.Close()
 	})
-	for !r.ready() {
+	for r.Server.ready() != nil {
 		time.Sleep(time.Millisecond)
 	}
 	return r
