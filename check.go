@@ -144,22 +144,24 @@ func spread(c *table.Column, from, width, rows int) *table.Column {
 // checkValues are the values that a player's cells are checked at, at most so many, the last one missing.
 func (m *Model) checkValues(d, most int) *table.Column {
 	p := &m.manifest.Encoder.Players[d]
+	var numbers []float64
+	var labels []string
 	if p.Numeric() {
-		values := []float64{-math.MaxFloat64}
-		edges := len(p.Edges)
-		for k := range min(edges, most-3) {
-			values = append(values, p.Edges[k*(edges-1)/max(1, min(edges, most-3)-1)])
+		n := min(len(p.Edges), most-3)
+		numbers = append(numbers, -math.MaxFloat64)
+		for k := range n {
+			numbers = append(numbers, p.Edges[k*(len(p.Edges)-1)/max(1, n-1)])
 		}
-		values = append(values, math.MaxFloat64, 0)
-		c := table.NumberColumn(p.Name, values, nil)
-		c.Kind, c.Observed[len(values)-1] = p.Kind, false
-		return c
+		numbers = append(numbers, math.MaxFloat64, 0)
+	} else {
+		labels = append(m.heaviest(d, most-2), unknownLabel(p.Levels), "")
 	}
-	labels := append(m.heaviest(d, most-2), "", "")
-	labels[len(labels)-2] = unknownLabel(p.Levels)
-	c := table.CategoryColumn(p.Name, labels, nil)
-	c.Observed[len(labels)-1] = false
-	return c
+	observed := slices.Repeat([]bool{true}, max(len(numbers), len(labels)))
+	observed[len(observed)-1] = false
+	if p.Numeric() {
+		return table.NumberColumn(p.Name, numbers, observed) // also for a boolean or a time, which have no such values
+	}
+	return table.CategoryColumn(p.Name, labels, observed)
 }
 
 // heaviest are the labels of a category, at most so many: those that have the largest weights.

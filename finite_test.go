@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -168,5 +169,54 @@ func TestRowsThatOverflowAreErrors(t *testing.T) {
 		if slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
 			t.Error("an explanation is not finite")
 		}
+	}
+}
+
+// The rows that a model is checked with have every edge and level of its columns, what lies beyond them, and gaps.
+func TestCheckRowsHaveEveryValue(t *testing.T) {
+	players := append(numberPlayers(1),
+		encode.Player{Name: "b", Kind: table.Boolean}, encode.Player{Name: "t", Kind: table.Time, Cycles: []bool{true, true, false, false}},
+		categoryPlayer("c", 5), categoryPlayer("many", 1000))
+	players[0].Gap, players[3].Gap = true, true
+	m, err := OpenOn(made{players: players, change: func(s *Settings) { s.Embedding, s.Channels, s.Bins = 2, 2, 6 }}.save(t), "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	rows, err := m.checkRows(checkColumns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows.Rows%PassRows != 0 || rows.Rows > checkRows {
+		t.Errorf("%d rows", rows.Rows)
+	}
+	for d := range 3 {
+		seen, gaps := map[float32]bool{}, 0
+		for i := range rows.Rows {
+			cell := rows.Numbers[(i*rows.Numeric+d)*2:]
+			if rows.Observed[i*rows.Players()+d] == 0 {
+				gaps++
+				continue
+			}
+			seen[cell[0]] = true
+			seen[cell[1]] = seen[cell[1]] || math.Abs(float64(cell[1])) == encode.Farthest
+		}
+		for position := range 7 {
+			if !seen[float32(position)] {
+				t.Errorf("column %d is never at edge %d", d, position)
+			}
+		}
+		if !seen[encode.Farthest] || !seen[-encode.Farthest] || (gaps == 0) == (d != 0) || d == 0 && !seen[encode.GapPosition] {
+			t.Errorf("column %d lacks an extreme or a gap", d)
+		}
+	}
+	codes := []map[int32]bool{{}, {}}
+	for i := range rows.Rows {
+		for k := range codes {
+			codes[k][rows.Codes[i*rows.Categorical+k]] = true
+		}
+	}
+	if len(codes[0]) != 5+2 || len(codes[1]) < 250 {
+		t.Errorf("%d of 7 and %d of 1,001 labels are seen", len(codes[0]), len(codes[1]))
 	}
 }

@@ -99,7 +99,7 @@ func (o observer) Unloaded(v *fleet.Version) {
 	of(v).counts.Unloaded()
 	of(v).drift.Close()
 	o.shadowCounts.drop(v.Name, v.Version)
-	o.config.Log.Info("a model is gone", "model", v.Name, "version", v.Version, "digest", v.Model.Digest())
+	o.config.Log.Info("model unloaded", "model", v.Name, "version", v.Version, "digest", v.Model.Digest())
 }
 
 func (o observer) Failed(name, version string, err error, pause time.Duration) {

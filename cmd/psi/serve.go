@@ -135,7 +135,7 @@ func (s *serving) words(page, secure bool) string {
 	}
 	lines := []string{"serving " + strings.Join(s.Models, ", ")}
 	if len(s.Models) == 0 {
-		lines[0] = "no model is there yet: what appears will be served"
+		lines[0] = "no model answers yet: files that appear or become readable will be served"
 	}
 	if s.HTTP != "" {
 		lines = append(lines, "HTTP     "+scheme+s.HTTP+"  described at /openapi.json")

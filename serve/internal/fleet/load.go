@@ -83,7 +83,7 @@ func (f *Fleet) load(ctx context.Context, a *attempt) (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Cost.File, v.Cost.Took = int64(len(content)), took+time.Since(start)
+	v.Cost = Cost{File: int64(len(content)), Took: took + time.Since(start), Memory: int64(len(v.copies)) * v.Model.Memory()}
 	return v, nil
 }
 

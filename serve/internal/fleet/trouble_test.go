@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -168,4 +170,49 @@ func TestReadiness(t *testing.T) {
 	}
 	put(t, broken, "good.psi", models()[0])
 	eventually(t, "one model answers", func() bool { return g.Ready() == nil })
+}
+
+// builds is an observer that sees how many models are built at once, and holds up those named so until it is told.
+type builds struct {
+	events
+	now, most atomic.Int64
+	held      chan struct{}
+}
+
+func (b *builds) Prepare(v *fleet.Version) (any, error) {
+	now := b.now.Add(1)
+	defer b.now.Add(-1)
+	for most := b.most.Load(); now > most && !b.most.CompareAndSwap(most, now); most = b.most.Load() {
+	}
+	time.Sleep(20 * time.Millisecond)
+	if strings.HasPrefix(v.Name, "held") {
+		<-b.held
+	}
+	return nil, nil //nolint:nilnil // there is nothing to keep
+}
+
+// As many models are built at once as there are cores; one that is asked for does not wait for them.
+func TestModelsAreBuiltAtOnce(t *testing.T) {
+	directory := t.TempDir()
+	cores := runtime.GOMAXPROCS(0)
+	for i := range 4 * cores {
+		put(t, directory, fmt.Sprintf("m%d.psi", i), models()[0])
+	}
+	seen := &builds{held: make(chan struct{})}
+	f, _ := watch(t, func(o *fleet.Options) { o.Observer = seen }, directory)
+	check(t, f.First(t.Context()))
+	if n := seen.most.Load(); n > int64(cores) || n < int64(min(2, cores)) {
+		t.Errorf("%d models were built at once by %d cores", n, cores)
+	}
+	for i := range cores {
+		put(t, directory, fmt.Sprintf("held%d.psi", i), models()[0])
+	}
+	eventually(t, "all cores build", func() bool { return seen.now.Load() == int64(cores) })
+	time.Sleep(50 * time.Millisecond)
+	put(t, directory, "wanted.psi", models()[1])
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	check(t, f.Load(soon, "wanted"))
+	check(t, f.Unload("m0"))
+	close(seen.held)
 }

@@ -140,10 +140,9 @@ func (v *Version) pass(m *psi.Model, jobs []*job) {
 	end := v.observer.Passing(v, p)
 	answers, err := m.Pass(ctx, p.Depth, rows...)
 	end(err)
-	if err != nil && len(jobs) > 1 { // of one request's rows: the others are answered
-		for _, j := range jobs {
-			v.pass(m, []*job{j})
-		}
+	if half := len(jobs) / 2; err != nil && half > 0 { // because of one request's rows: the others are answered
+		v.pass(m, jobs[:half])
+		v.pass(m, jobs[half:])
 		return
 	}
 	if err == nil {
