@@ -57,9 +57,9 @@ func packModel(t *testing.T, path string, content []byte, parts map[string][]byt
 		SHA256 string `json:"sha256"`
 	}
 	list := map[string]part{}
-	for name, bytes := range parts {
-		sum := sha256.Sum256(bytes)
-		list[name] = part{len(bytes), hex.EncodeToString(sum[:])}
+	for name, content := range parts {
+		sum := sha256.Sum256(content)
+		list[name] = part{len(content), hex.EncodeToString(sum[:])}
 	}
 	manifest, err := json.Marshal(map[string]any{"kind": "psi.model", "format": 1, "content": json.RawMessage(content), "parts": list})
 	if err != nil {

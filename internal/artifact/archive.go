@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 )
@@ -119,7 +120,7 @@ func (a *archive) unpack(entry *zip.File) ([]byte, error) {
 	if err == nil { // archive/zip checks size and checksum at the end
 		_, err = content.Read(make([]byte, 1))
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, damaged("part %q cannot be unpacked: %v", name, err)
 	}
 	if uint64(n) != size {

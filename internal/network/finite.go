@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // NotFiniteError is the error of a row whose answer has NaN or infinity in it.
@@ -24,7 +25,7 @@ func Renumber(err error, number func(row int) int) error {
 func finite[T float32 | float64](rows int, lists ...[]T) error {
 	for _, list := range lists {
 		for i, v := range list {
-			if v-v != 0 {
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 				return &NotFiniteError{i / (len(list) / rows)}
 			}
 		}

@@ -83,7 +83,8 @@ func New(o Options) (*Fleet, error) {
 	for _, where := range o.Places {
 		f.places = append(f.places, &place{where: where})
 	}
-	return f, f.readRules()
+	err := f.readRules()
+	return f, err
 }
 
 // readRules takes in the rules if their file is new. Broken ones change nothing.

@@ -46,7 +46,7 @@ type attempt struct {
 }
 
 // begin starts to load a file. It needs the lock.
-func (f *Fleet) begin(r *record) *attempt {
+func (f *Fleet) begin(r *record) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := &attempt{file: r.found, cancel: cancel, urgent: make(chan struct{}), done: make(chan struct{})}
 	r.attempt = a
@@ -55,7 +55,6 @@ func (f *Fleet) begin(r *record) *attempt {
 		v, err := f.load(ctx, a)
 		f.ended(a, v, err)
 	})
-	return a
 }
 
 // load reads a file, sees that the model answers, and starts its workers.
@@ -140,7 +139,7 @@ func (f *Fleet) fail(r *record, file found, err error) (tell func()) {
 	if r.final {
 		pause = 0
 	}
-	if _, single := f.singleOf(file.id()); single && !store.Passing(err) {
+	if f.named(file) && !store.Passing(err) {
 		f.failFirst(err)
 	}
 	return func() { f.options.Observer.Failed(file.name, file.version, err, pause) }

@@ -169,7 +169,7 @@ func (f *Fleet) record(e entry) *record {
 func (f *Fleet) refuse(r *record) (tell func()) {
 	before := r.failed
 	r.ended, r.failed, r.final = true, r.err, false
-	if _, single := f.singleOf(r.id()); single {
+	if f.named(r.found) {
 		f.failFirst(r.err)
 	}
 	if before != nil && before.Error() == r.err.Error() {
@@ -241,14 +241,12 @@ func (f *Fleet) Ready() error {
 	return nil
 }
 
-// singleOf is the place whose only file holds that version.
-func (f *Fleet) singleOf(id string) (*place, bool) {
-	for _, p := range f.places {
-		if name, version, is := p.single(); is && name+"@"+version == id {
-			return p, true
-		}
-	}
-	return nil, false
+// named tells whether a file is a place by itself, not one of a directory or bucket.
+func (f *Fleet) named(file found) bool {
+	return slices.ContainsFunc(f.places, func(p *place) bool {
+		name, version, is := p.single()
+		return is && name == file.name && version == file.version
+	})
 }
 
 func (f *Fleet) retireIf(is func(v *Version) bool) {

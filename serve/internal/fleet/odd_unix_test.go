@@ -72,7 +72,7 @@ func TestUnreadableFileIsTriedAgain(t *testing.T) {
 func asNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534
-	directory, err := os.MkdirTemp("/tmp", "psi-fleet")
+	directory, err := os.MkdirTemp("/tmp", "psi-fleet") //nolint:usetesting // whose directories are for their owner alone
 	check(t, err)
 	t.Cleanup(func() { check(t, os.RemoveAll(directory)) })
 	program, err := os.ReadFile("/proc/self/exe")

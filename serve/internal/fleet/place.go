@@ -54,8 +54,8 @@ func (f found) same(o found) bool { return f.at == o.at && f.object == o.object 
 // id is that of the version that the file holds.
 func (f found) id() string { return f.name + "@" + f.version }
 
-// named reads name and version from the key of a model file.
-func named(key string) (name, version string, is bool) {
+// versionOf reads name and version from the key of a model file.
+func versionOf(key string) (name, version string, is bool) {
 	name, is = strings.CutSuffix(path.Base(key), suffix)
 	version = "1"
 	if n, v, has := strings.Cut(name, "@"); has {
@@ -98,7 +98,7 @@ func (p *place) list(ctx context.Context) ([]entry, error) {
 		if err != nil && (o.Key == "" || ctx.Err() != nil) {
 			return nil, err
 		}
-		if name, version, is := named(o.Key); is {
+		if name, version, is := versionOf(o.Key); is {
 			all = append(all, entry{found{at, o, name, version}, err})
 		}
 	}
@@ -108,7 +108,7 @@ func (p *place) list(ctx context.Context) ([]entry, error) {
 // single is the version that the place's only file holds, if it is a single file.
 func (p *place) single() (name, version string, is bool) {
 	if at := p.opened.Load(); at != nil && at.only != "" {
-		return named(at.only)
+		return versionOf(at.only)
 	}
 	return "", "", false
 }

@@ -62,10 +62,10 @@ func (b *bucket) serve(w http.ResponseWriter, r *http.Request, ended <-chan stru
 	switch {
 	case refused:
 		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprint(w, `<Error><Code>SlowDown</Code><Message>try later</Message></Error>`)
+		_, _ = fmt.Fprint(w, `<Error><Code>SlowDown</Code><Message>try later</Message></Error>`)
 	case list:
 		w.Header().Set("Content-Type", "application/xml")
-		fmt.Fprint(w, listing)
+		_, _ = fmt.Fprint(w, listing)
 	case !has:
 		w.WriteHeader(http.StatusNotFound)
 	case stalls:

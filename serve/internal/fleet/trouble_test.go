@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -175,15 +176,18 @@ func TestReadiness(t *testing.T) {
 // builds is an observer that sees how many models are built at once, and holds up those named so until it is told.
 type builds struct {
 	events
-	now, most atomic.Int64
-	held      chan struct{}
+	now  atomic.Int64
+	held chan struct{}
+
+	counting sync.Mutex
+	most     int64
 }
 
 func (b *builds) Prepare(v *fleet.Version) (any, error) {
-	now := b.now.Add(1)
 	defer b.now.Add(-1)
-	for most := b.most.Load(); now > most && !b.most.CompareAndSwap(most, now); most = b.most.Load() {
-	}
+	b.counting.Lock()
+	b.most = max(b.most, b.now.Add(1))
+	b.counting.Unlock()
 	time.Sleep(20 * time.Millisecond)
 	if strings.HasPrefix(v.Name, "held") {
 		<-b.held
@@ -201,9 +205,11 @@ func TestModelsAreBuiltAtOnce(t *testing.T) {
 	seen := &builds{held: make(chan struct{})}
 	f, _ := watch(t, func(o *fleet.Options) { o.Observer = seen }, directory)
 	check(t, f.First(t.Context()))
-	if n := seen.most.Load(); n > int64(cores) || n < int64(min(2, cores)) {
+	seen.counting.Lock()
+	if n := seen.most; n > int64(cores) || n < int64(min(2, cores)) {
 		t.Errorf("%d models were built at once by %d cores", n, cores)
 	}
+	seen.counting.Unlock()
 	for i := range cores {
 		put(t, directory, fmt.Sprintf("held%d.psi", i), models()[0])
 	}
