@@ -139,7 +139,7 @@ func (f *Fleet) fail(r *record, file found, err error) (tell func()) {
 	if r.final {
 		pause = 0
 	}
-	if f.named(file) && !store.Passing(err) {
+	if f.named(file) && !r.ended && !store.Passing(err) {
 		f.failFirst(err)
 	}
 	return func() { f.options.Observer.Failed(file.name, file.version, err, pause) }

@@ -13,8 +13,9 @@ import (
 
 // record is what the fleet knows of a file that is in a place: how it looks now, and what came of loading it.
 type record struct {
-	entry            // as it was listed last
-	attempt *attempt // the load that is under way; nil
+	entry             // as it was listed last
+	listed  time.Time // when that was, or later
+	attempt *attempt  // the load that is under way; nil
 
 	tried    found // the file that was last tried to load
 	ended    bool  // whether a load ended, or the file cannot be loaded
@@ -62,6 +63,7 @@ func (f *Fleet) repeat(ctx context.Context, do func()) {
 
 // look lists a place and starts what follows from it.
 func (f *Fleet) look(ctx context.Context, p *place) {
+	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, f.options.ReadTimeout)
 	entries, err := p.list(limited)
 	cancel()
@@ -71,12 +73,12 @@ func (f *Fleet) look(ctx context.Context, p *place) {
 	f.mu.Lock()
 	before := p.err
 	if p.err = err; err == nil {
-		p.entries = entries
+		p.entries, p.began = entries, began
 	}
-	if !p.looked {
+	if !p.tried {
 		f.failFirst(p.refusal())
 	}
-	p.looked = p.looked || err == nil
+	p.tried, p.looked = true, p.looked || err == nil
 	f.mu.Unlock()
 	if err != nil && (before == nil || before.Error() != err.Error()) {
 		f.options.Observer.Unlisted(err)
@@ -96,7 +98,8 @@ func (p *place) refusal() error {
 	return nil
 }
 
-// failFirst ends the first look with an error. It needs the lock.
+// failFirst ends the first look with an error. Only what a place or a file shows at first may do so: a server that has been
+// at work for a while does not end because of one of them. It needs the lock.
 func (f *Fleet) failFirst(err error) {
 	if err != nil && f.failure == nil && !f.firstEnded() {
 		f.failure = err
@@ -118,10 +121,13 @@ func (f *Fleet) firstEnded() bool {
 func (f *Fleet) reconcile() {
 	var told []func()
 	f.mu.Lock()
-	complete := true
+	complete, began := true, time.Now() // when the oldest listing did
 	there := map[string]entry{}
 	for _, p := range f.places {
 		complete = complete && p.looked && p.err == nil
+		if p.began.Before(began) {
+			began = p.began
+		}
 		for _, e := range p.entries {
 			if _, has := there[e.id()]; !has {
 				there[e.id()] = e
@@ -138,7 +144,7 @@ func (f *Fleet) reconcile() {
 	}
 	if complete {
 		for id, r := range f.records {
-			if _, is := there[id]; !is {
+			if _, is := there[id]; !is && r.listed.Before(began) { // else Load has found it since
 				r.cancel()
 				delete(f.records, id)
 			}
@@ -149,9 +155,7 @@ func (f *Fleet) reconcile() {
 	for _, tell := range told {
 		tell()
 	}
-	if complete {
-		f.retireIf(func(v *Version) bool { _, is := there[v.file.id()]; return !is })
-	}
+	f.retireIf(func(v *Version) bool { return f.records[v.file.id()] == nil })
 }
 
 // record is that of a file, which may be new. It needs the lock.
@@ -161,17 +165,17 @@ func (f *Fleet) record(e entry) *record {
 		r = &record{}
 		f.records[e.id()] = r
 	}
-	r.entry = e
+	r.entry, r.listed = e, time.Now()
 	return r
 }
 
 // refuse takes note of a file that cannot be a model, and returns what tells so, once. It needs the lock.
 func (f *Fleet) refuse(r *record) (tell func()) {
 	before := r.failed
-	r.ended, r.failed, r.final = true, r.err, false
-	if f.named(r.found) {
+	if f.named(r.found) && !r.ended {
 		f.failFirst(r.err)
 	}
+	r.ended, r.failed, r.final = true, r.err, false
 	if before != nil && before.Error() == r.err.Error() {
 		return func() {}
 	}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/psi-shapley/psi/internal/store"
 )
@@ -23,9 +24,11 @@ type place struct {
 	opened atomic.Pointer[location] // nil until the place has answered once
 
 	// Guarded by the fleet's lock.
-	entries []entry // of the last listing that succeeded
-	looked  bool    // whether one did
-	err     error   // of the last listing
+	entries []entry   // of the last listing that succeeded
+	began   time.Time // when that listing did
+	looked  bool      // whether one succeeded
+	tried   bool      // whether one ended
+	err     error     // of the last listing
 }
 
 // location is a place that was found.
