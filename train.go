@@ -370,7 +370,7 @@ func (t *training) fits(m Manifest) error {
 		return fmt.Errorf("the labels of the columns take %d MB, more than %d: drop columns that identify rows", len(text)>>20, most>>20)
 	}
 	if err := artifact.CheckContent(text, 4*int64(weights)); err != nil {
-		return fmt.Errorf("the model would not fit into its file: %w: drop columns that identify rows", err)
+		return fmt.Errorf("the model would not fit into its file: %w", err)
 	}
 	return nil
 }

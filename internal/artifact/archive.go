@@ -43,7 +43,7 @@ func openArchive(content []byte, kind Kind) (*archive, error) {
 	if err != nil {
 		return nil, damaged("the list of its parts cannot be read: %v", err)
 	}
-	a := &archive{content: content, entries: map[string]*zip.File{}, bytesLeft: uint64(size), left: budgetOf(size)}
+	a := &archive{content: content, entries: map[string]*zip.File{}, bytesLeft: uint64(size), left: budgetOf(size, readRemedy)}
 	for _, entry := range directory.File {
 		if a.entries[entry.Name] != nil {
 			return nil, damaged("part %q is there twice", shorten(entry.Name))

@@ -8,7 +8,10 @@ import "encoding/json"
 // Both grow with the file, so that a small file cannot take much memory. A model keeps
 // to them because its weights, which are stored as they are, grow with its text: a
 // label has a row of the embedding, a bin's edge has a weight for each of its numbers.
-type budget struct{ size, text, memory int64 }
+type budget struct {
+	size, text, memory int64
+	remedy             string // for who exceeds it
+}
 
 const (
 	spareText   = 6 << 20 // of a file without weights
@@ -18,8 +21,14 @@ const (
 	memoryPerByte = 8
 )
 
-func budgetOf(size int64) budget {
-	return budget{size: size, text: textLimit(size), memory: spareMemory + memoryPerByte*size}
+// Remedies of those who read a file, and of those who write one.
+const (
+	readRemedy  = "give a file that psi has written"
+	writeRemedy = "drop columns that identify rows"
+)
+
+func budgetOf(size int64, remedy string) budget {
+	return budget{remedy: remedy, size: size, text: textLimit(size), memory: spareMemory + memoryPerByte*size}
 }
 
 func textLimit(size int64) int64 { return min(MaxTextBytes, spareText+textPerByte*size) }
@@ -27,7 +36,7 @@ func textLimit(size int64) int64 { return min(MaxTextBytes, spareText+textPerByt
 // takeText counts bytes of a deflated part before they are unpacked.
 func (b *budget) takeText(size uint64) error {
 	if size > uint64(b.text) {
-		return tooLarge("the text parts have more than %d bytes, the most for a file of %d bytes", textLimit(b.size), b.size)
+		return b.exceeded("the text parts have more than %d bytes, the most for a file of %d bytes", textLimit(b.size), b.size)
 	}
 	b.text -= int64(size)
 	return nil
@@ -36,9 +45,15 @@ func (b *budget) takeText(size uint64) error {
 // takeJSON counts what decoding a JSON text takes, before it is decoded.
 func (b *budget) takeJSON(name string, text []byte) error {
 	if b.memory -= weigh(text); b.memory < 0 {
-		return tooLarge("%s lists too many values for a file of %d bytes", name, b.size)
+		return b.exceeded("%s lists too many values for a file of %d bytes", name, b.size)
 	}
 	return nil
+}
+
+func (b *budget) exceeded(format string, values ...any) error {
+	err := tooLarge(format, values...)
+	err.Remedy = b.remedy
+	return err
 }
 
 // What decoding takes at most for a JSON value: the largest element of any list, and
@@ -102,7 +117,7 @@ func CheckContent(content json.RawMessage, weights int64) error {
 	if err != nil {
 		return err
 	}
-	left := budgetOf(int64(len(packed)) + weights)
+	left := budgetOf(int64(len(packed))+weights, writeRemedy)
 	if err := left.takeText(uint64(len(content))); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func pack(f *File) ([]packedPart, error) {
 		entries = append(entries, e)
 		size += int64(len(e.bytes))
 	}
-	left := budgetOf(size)
+	left := budgetOf(size, writeRemedy)
 	for _, e := range entries {
 		if e.header.Method == zip.Deflate {
 			if err := left.takeText(e.header.UncompressedSize64); err != nil {

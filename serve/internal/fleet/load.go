@@ -134,7 +134,7 @@ func (f *Fleet) fail(r *record, file found, err error) (tell func()) {
 		r.failures = 0
 	}
 	_, r.final = errors.AsType[*artifact.Error](err)
-	pause := min(longestPause, f.options.Every<<min(r.failures, 20))
+	pause := min(longestPause, f.options.Every<<min(r.failures, 10))
 	r.tried, r.failed, r.failures, r.next = file, err, r.failures+1, time.Now().Add(pause)
 	if r.final {
 		pause = 0

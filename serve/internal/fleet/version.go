@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -36,6 +37,9 @@ type Cost struct {
 func (f *Fleet) build(ctx context.Context, file found, content []byte) (_ *Version, err error) {
 	v := &Version{Name: file.name, Version: file.version, file: file, observer: f.options.Observer}
 	defer func() {
+		if p := recover(); p != nil { // a file must not end the server
+			err = fmt.Errorf("panic while loading a model: %v\n%s", p, debug.Stack())
+		}
 		if err != nil {
 			v.free()
 		}
