@@ -59,6 +59,7 @@ func (m *Model) Questions(ctx context.Context, rows Source, o Ask) iter.Seq2[[]Q
 			}
 			for i := range c.batch.Rows {
 				list, err := m.questions(ctx, c, i, reference)
+				err = notFinite(form.Renumber(err, func(int) int { return i }), c.first)
 				if err != nil || len(list) > 0 {
 					if !yield(list, err) || err != nil {
 						return

@@ -138,7 +138,7 @@ func (t *training) save(point *checkpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := artifact.WriteFile(point.path, file); err != nil {
+	if _, err := artifact.WriteFile(point.path, file); err != nil {
 		return err
 	}
 	point.unsaved = false

@@ -85,6 +85,7 @@ func eachChunk[T any](ctx context.Context, m *Model, rows Source, within span, u
 			return result, err
 		}
 		defer func() { m.crew.free <- free }()
-		return f(ctx, free, c)
+		result, err = f(ctx, free, c)
+		return result, notFinite(err, c.first)
 	})
 }

@@ -118,6 +118,11 @@ func Revision() string {
 	return of["vcs.revision"]
 }
 
+const (
+	mostTemperature = 1e3 // calibrating stays below e²
+	mostMissing     = 1000
+)
+
 // readManifest decodes a manifest and checks all that later code relies on.
 func readManifest(content []byte) (*Manifest, error) {
 	var m Manifest
@@ -142,8 +147,8 @@ func readManifest(content []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("nodes of %d members, but there are %d", len(m.Nodes), m.Settings.Members)
 	}
 	for _, n := range m.Nodes {
-		if n < 1 || n > form.ExactNodes(len(m.Encoder.Players)) {
-			return nil, fmt.Errorf("%d quadrature nodes", n)
+		if most := form.MostNodes(len(m.Encoder.Players)); n < 1 || n > most {
+			return nil, fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), most)
 		}
 	}
 	for name, v := range m.Metrics {
@@ -151,8 +156,11 @@ func readManifest(content []byte) (*Manifest, error) {
 			return nil, fmt.Errorf("metric %s is not a number", name)
 		}
 	}
-	if c := m.Calibration; !(c.Temperature > 0) || math.IsInf(c.Temperature, 0) || !(c.Noise >= 0) || math.IsInf(c.Noise, 0) {
-		return nil, fmt.Errorf("a calibration of temperature %g and noise %g", c.Temperature, c.Noise)
+	if c := m.Calibration; !(c.Temperature >= 1/mostTemperature && c.Temperature <= mostTemperature) || !(c.Noise >= 0 && c.Noise <= 4*mostNoise) {
+		return nil, fmt.Errorf("a calibration of temperature %g and noise %g: calibrating gives neither", c.Temperature, c.Noise)
+	}
+	if len(m.Missing) > mostMissing {
+		return nil, fmt.Errorf("%d words mean missing: at most %d", len(m.Missing), mostMissing)
 	}
 	return &m, m.checkColumns()
 }

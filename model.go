@@ -1,8 +1,7 @@
 package psi
 
 import (
-	"bytes"
-	"crypto/sha256"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -58,7 +57,9 @@ const (
 	historyPart = "history.csv"
 )
 
-// Open reads a model file and prepares it on the fastest backend that works.
+// Open reads a model file and prepares it on the fastest backend that works. A file that is damaged, or whose model gives
+// NaN or infinity, is an error. The file may come from anyone: nothing in it is executed, and opening takes little more
+// memory than the file has bytes.
 func Open(path string) (*Model, error) { return OpenOn(path, "auto") }
 
 // OpenOn is Open on a backend of choice: "auto", "xla", "onnx" or "go".
@@ -73,17 +74,17 @@ func OpenOn(path, backend string) (*Model, error) {
 // Decode is OpenOn of a file's content; name is what errors call it. Passes use that many threads, if the backend lets itself be
 // told, or as many as it likes if that is 0.
 func Decode(name string, content []byte, backend string, threads int) (*Model, error) {
-	file, err := artifact.Read(bytes.NewReader(content), int64(len(content)), artifact.Model)
+	file, err := artifact.Read(content, artifact.Model)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return opened(name, file, fmt.Sprintf("sha256:%x", sha256.Sum256(content)), backend, threads)
+	return opened(name, file, artifact.Digest(content), backend, threads)
 }
 
 func opened(path string, file *artifact.File, digest, backend string, threads int) (*Model, error) {
 	m, err := decode(file)
 	if err != nil {
-		return nil, &artifact.Error{File: path, Message: "the model makes no sense: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
+		return nil, invalid(path, err)
 	}
 	m.digest.Store(&digest)
 	b, err := engine.OpenThreads(backend, threads)
@@ -93,7 +94,24 @@ func opened(path string, file *artifact.File, digest, backend string, threads in
 	if err := m.prepare(b); err != nil {
 		return nil, err
 	}
+	if err := m.check(context.Background()); err != nil {
+		m.Close()
+		return nil, overflow(path, err)
+	}
 	return m, nil
+}
+
+// overflow says of a file that its model's answers are not finite, if that is the error.
+func overflow(path string, err error) error {
+	if _, is := errors.AsType[*form.NotFiniteError](err); is {
+		return invalid(path, errors.New("its answers are NaN or infinite at ordinary values of its columns"))
+	}
+	return err
+}
+
+// invalid is the error of a file that is whole but holds no model that answers.
+func invalid(path string, err error) error {
+	return &artifact.Error{File: path, Message: "invalid model: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
 }
 
 // decode checks what a model file holds.
@@ -122,7 +140,7 @@ func decode(file *artifact.File) (*Model, error) {
 				return nil, fmt.Errorf("weight %s of member %d is not as the settings need it", w.Name, i)
 			}
 			if slices.ContainsFunc(t.Floats, func(v float32) bool { return v-v != 0 }) {
-				return nil, fmt.Errorf("weight %s of member %d holds what is no number", w.Name, i)
+				return nil, fmt.Errorf("weight %s of member %d contains NaN or infinity", w.Name, i)
 			}
 			member.Weights[w.Name] = t.Floats
 		}
@@ -148,6 +166,9 @@ func weightName(member int, weight string) string {
 // Save writes the model to a file, which appears whole or not at all.
 func (m *Model) Save(path string) error {
 	content, err := json.Marshal(m.manifest)
+	if err == nil {
+		_, err = readManifest(content) // what could not be opened is not written
+	}
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
@@ -174,12 +195,12 @@ func (m *Model) Save(path string) error {
 			return fmt.Errorf("save %s: %w", path, err)
 		}
 	}
-	if err := artifact.WriteFile(path, file); err != nil {
+	digest, err := artifact.WriteFile(path, file)
+	if err != nil {
 		return err
 	}
-	_, digest, err := artifact.ReadFile(path, artifact.Model) // also shows that it can be read
 	m.digest.Store(&digest)
-	return err
+	return nil
 }
 
 // WeightCount is the number of numbers that were learned.

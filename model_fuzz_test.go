@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -43,14 +44,22 @@ func smallest(t testing.TB) *artifact.File {
 // saved; it never panics.
 func FuzzModel(f *testing.F) {
 	file := smallest(f)
-	f.Add([]byte(file.Content), file.Parts[weightsPart], file.Parts[auditPart])
-	f.Add([]byte(`{}`), []byte{}, []byte(`null`))
-	f.Add([]byte(`{"task":"regression","target":"y","settings":{"members":64}}`), []byte{8, 0, 0, 0, 0, 0, 0, 0, '{', '}'}, []byte(`[]`))
-	f.Fuzz(func(t *testing.T, content, weights, audit []byte) {
+	rows, err := artifact.EncodeTensors(referenceTensors(encode.NewTimedBatch(2, 1, 0, 1)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(file.Content), file.Parts[weightsPart], file.Parts[auditPart], rows)
+	f.Add([]byte(`{}`), []byte{}, []byte(`null`), []byte{})
+	f.Add([]byte(`{"task":"regression","target":"y","settings":{"members":64}}`), []byte{8, 0, 0, 0, 0, 0, 0, 0, '{', '}'}, []byte(`[]`), rows)
+	f.Fuzz(func(t *testing.T, content, weights, audit, rows []byte) {
 		if !json.Valid(content) {
 			return
 		}
-		m, err := decode(&artifact.File{Kind: artifact.Model, Content: content, Parts: map[string][]byte{weightsPart: weights, auditPart: audit}})
+		parts := map[string][]byte{weightsPart: weights, auditPart: audit, referencePart: rows}
+		if len(rows) == 0 {
+			delete(parts, referencePart)
+		}
+		m, err := decode(&artifact.File{Kind: artifact.Model, Content: content, Parts: parts})
 		if err != nil {
 			return
 		}

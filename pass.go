@@ -50,7 +50,7 @@ type Answer struct {
 }
 
 // Pass evaluates the rows of several requests together and returns one answer for each. A row's answer does not depend on its
-// neighbours.
+// neighbours. If an answer is not finite, the pass fails with a *table.Error that has the number of the row within its request.
 func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answer, error) {
 	if len(askers) == 0 {
 		return nil, nil
@@ -64,7 +64,15 @@ func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answ
 	}
 	x, err := m.pass(ctx, depth, joined)
 	if err != nil {
-		return nil, err
+		return nil, notFinite(form.Renumber(err, func(row int) int {
+			for _, r := range askers {
+				if row < r.Len() {
+					return row
+				}
+				row -= r.Len()
+			}
+			return row
+		}), 0)
 	}
 	answers := make([]*Answer, len(askers))
 	from := 0
@@ -96,26 +104,30 @@ func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {
 	return chosen(a.model.result(a.model.own, a.rows.chunk, a.answer, o), o)
 }
 
-// Warm compiles what passes need, so that the first asker does not wait for it.
+// Warm compiles what passes need, so that the first request does not wait for it, and sees that attributions are finite
+// where Open has seen that predictions are.
 func (m *Model) Warm(ctx context.Context) error {
+	all, err := m.checkRows(checkColumns)
+	if err != nil {
+		return err
+	}
 	for _, rows := range []int{1, PassRows / 3, PassRows} {
-		blank := make([]*table.Column, 0, len(m.manifest.Columns))
-		for _, f := range m.manifest.Columns {
-			blank = append(blank, missing(f, rows))
-		}
-		t, err := table.New(blank...)
-		if err != nil {
-			return err
-		}
-		r, err := m.Read(t)
-		if err != nil {
-			return err
-		}
 		for _, depth := range []Depth{Values, Spread, Attributions} {
-			if _, err := m.Pass(ctx, depth, r); err != nil {
-				return err
+			if _, err := m.pass(ctx, depth, all.Head(min(rows, all.Rows))); err != nil {
+				return overflow("", err)
 			}
 		}
 	}
 	return nil
+}
+
+// Memory is about how many bytes the model takes once it is warm; a copy takes as much. Backends keep the weights, and
+// room for the numbers of a pass, once for each compiled graph. The factors are measured, to half or twice: models of 12
+// to 1,000 columns and of 10⁵ labels.
+func (m *Model) Memory() int64 {
+	weights, numbers := 4*int64(m.WeightCount()), 4*int64(m.numbersPerRow()*len(m.members))
+	if m.Backend() == "go" {
+		return 3*weights + 60*numbers
+	}
+	return 20*weights + 170*numbers
 }

@@ -33,17 +33,25 @@ func someRows(of train.Store, n int) (*encode.Batch, error) {
 	return all, nil
 }
 
+// referenceDims are the dimensions of rows as a file keeps them.
+func referenceDims(b *encode.Batch) map[string][]int {
+	return map[string][]int{
+		"numbers": {b.Rows, b.Numeric, 2}, "cycles": {b.Rows, b.Times, encode.CyclicParts}, "codes": {b.Rows, b.Categorical}, "observed": {b.Rows, b.Players()},
+	}
+}
+
 // referenceTensors are rows as a file keeps them: what the network reads of them, with neither names nor targets.
 func referenceTensors(b *encode.Batch) map[string]artifact.Tensor {
 	codes := make([]int64, len(b.Codes))
 	for i, c := range b.Codes {
 		codes[i] = int64(c)
 	}
+	dims := referenceDims(b)
 	return map[string]artifact.Tensor{
-		"numbers":  {Dims: []int{b.Rows, b.Numeric, 2}, Floats: b.Numbers},
-		"cycles":   {Dims: []int{b.Rows, b.Times, encode.CyclicParts}, Floats: b.Cycles},
-		"codes":    {Dims: []int{b.Rows, b.Categorical}, Ints: codes},
-		"observed": {Dims: []int{b.Rows, b.Players()}, Floats: b.Observed},
+		"numbers":  {Dims: dims["numbers"], Floats: b.Numbers},
+		"cycles":   {Dims: dims["cycles"], Floats: b.Cycles},
+		"codes":    {Dims: dims["codes"], Ints: codes},
+		"observed": {Dims: dims["observed"], Floats: b.Observed},
 	}
 }
 
@@ -58,14 +66,14 @@ func decodeReference(content []byte, e *encode.Encoder) (*encode.Batch, error) {
 		return nil, fmt.Errorf("reference rows: at most %d are kept", mostReference)
 	}
 	levels := e.EmbeddingRows()
-	b := encode.NewTimedBatch(observed.Dims[0], e.Numeric(), e.Times(), len(levels))
-	for name, want := range referenceTensors(b) {
+	b := &encode.Batch{Rows: observed.Dims[0], Numeric: e.Numeric(), Times: e.Times(), Categorical: len(levels)}
+	for name, dims := range referenceDims(b) {
 		t, ok := tensors[name]
-		if !ok || !slices.Equal(t.Dims, want.Dims) || len(t.Floats) != len(want.Floats) || len(t.Ints) != len(want.Ints) {
+		if !ok || !slices.Equal(t.Dims, dims) || (t.Ints != nil) != (name == "codes") {
 			return nil, fmt.Errorf("reference rows: %s are not as the columns need them", name)
 		}
 		if slices.ContainsFunc(t.Floats, func(v float32) bool { return v-v != 0 }) {
-			return nil, fmt.Errorf("reference rows: %s hold what is no number", name)
+			return nil, fmt.Errorf("reference rows: %s contain NaN or infinity", name)
 		}
 	}
 	b.Numbers, b.Cycles, b.Observed = tensors["numbers"].Floats, tensors["cycles"].Floats, observed.Floats
@@ -73,6 +81,7 @@ func decodeReference(content []byte, e *encode.Encoder) (*encode.Batch, error) {
 	for k, rows := range levels {
 		from[k+1] = from[k] + int64(rows)
 	}
+	b.Codes = make([]int32, len(tensors["codes"].Ints))
 	for i, code := range tensors["codes"].Ints {
 		if k := i % len(levels); code < from[k] || code >= from[k+1] {
 			return nil, errors.New("reference rows: a level is not one of its column's")

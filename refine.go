@@ -52,7 +52,7 @@ func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Questio
 		}
 		x, err := g.v.Pass(ctx, asked, form.Attributions)
 		if err != nil {
-			return nil, err
+			return nil, form.Renumber(err, func(row int) int { return some[row].Game })
 		}
 		for i, q := range some {
 			present := g.present[q.Game]

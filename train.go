@@ -384,5 +384,8 @@ func (t *training) fits(m Manifest) error {
 	if most := artifact.MaxManifestBytes / 2; len(text) > most {
 		return fmt.Errorf("the labels of the columns take %d MB, more than %d: drop columns that identify rows", len(text)>>20, most>>20)
 	}
+	if err := artifact.CheckContent(text, 4*int64(weights)); err != nil {
+		return fmt.Errorf("the model would not fit into its file: %w", err)
+	}
 	return nil
 }

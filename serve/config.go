@@ -42,6 +42,8 @@ type Config struct {
 	LogShare  float64 // of the requests that are logged; 0 means 0.01
 	LogValues bool    // with the cells of callers' tables
 
+	Started func() error // called when the first look for models has ended; an error ends the server; nil is none
+
 	OTLP string       // URL that traces are sent to; "" is none
 	Log  *slog.Logger // nil is none
 }
@@ -68,6 +70,9 @@ func (c *Config) fill() {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Started == nil {
+		c.Started = func() error { return nil }
 	}
 }
 

@@ -97,8 +97,18 @@ func (b *lockedBuffer) String() string {
 	return b.Buffer.String()
 }
 
-// start runs a server of one model, "shop", until the test ends.
+// start runs a server of one model, "shop", until the test ends. It is ready.
 func start(t *testing.T, change func(c *Config)) *running {
+	t.Helper()
+	r := begin(t, change)
+	for r.Server.ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	return r
+}
+
+// begin is start of a server that is not ready yet.
+func begin(t *testing.T, change func(c *Config)) *running {
 	t.Helper()
 	content, err := trained()
 	check(t, err)
@@ -137,9 +147,6 @@ func start(t *testing.T, change func(c *Config)) *running {
 		r.stop()
 		r.model.Close()
 	})
-	for !r.ready() {
-		time.Sleep(time.Millisecond)
-	}
 	return r
 }
 

@@ -243,7 +243,7 @@ func (g *service) ServerLive(context.Context, *inference.ServerLiveRequest) (*in
 }
 
 func (g *service) ServerReady(context.Context, *inference.ServerReadyRequest) (*inference.ServerReadyResponse, error) {
-	return &inference.ServerReadyResponse{Ready: g.s.ready()}, nil
+	return &inference.ServerReadyResponse{Ready: g.s.ready() == nil}, nil
 }
 
 func (g *service) ServerMetadata(context.Context, *inference.ServerMetadataRequest) (*inference.ServerMetadataResponse, error) {

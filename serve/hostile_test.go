@@ -249,7 +249,7 @@ func TestDrain(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	r.stop()
 	all.Wait()
-	if r.ready() {
+	if r.Server.ready() == nil {
 		t.Error("it is ready after its end")
 	}
 }

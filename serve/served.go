@@ -91,23 +91,28 @@ func (o observer) Waiting(v *fleet.Version, rows int) {
 }
 
 func (o observer) Loaded(v *fleet.Version) {
-	o.config.Log.Info("a model is ready", "model", v.Name, "version", v.Version, "digest", v.Model.Digest(), "backend", v.Model.Backend())
+	o.config.Log.Info("model loaded", "model", v.Name, "version", v.Version, "digest", v.Model.Digest(), "backend", v.Model.Backend(),
+		"file_bytes", v.Cost.File, "seconds", v.Cost.Took.Seconds(), "memory_bytes", v.Cost.Memory)
 }
 
 func (o observer) Unloaded(v *fleet.Version) {
 	of(v).counts.Unloaded()
 	of(v).drift.Close()
 	o.shadowCounts.drop(v.Name, v.Version)
-	o.config.Log.Info("a model is gone", "model", v.Name, "version", v.Version, "digest", v.Model.Digest())
+	o.config.Log.Info("model unloaded", "model", v.Name, "version", v.Version, "digest", v.Model.Digest())
 }
 
-func (o observer) Failed(name, version string, err error) {
+func (o observer) Failed(name, version string, err error, pause time.Duration) {
 	o.metrics.LoadFailed(name)
-	o.config.Log.Error("a model cannot be loaded; what was served before still is", "model", name, "version", version, "error", err)
+	again := "when the file changes"
+	if pause > 0 {
+		again = "in " + pause.String()
+	}
+	o.config.Log.Error("cannot load a model; the version served before, if any, stays in service", "model", name, "version", version, "error", err, "retry", again)
 }
 
 func (o observer) Unlisted(err error) {
-	o.config.Log.Error("models cannot be looked for; those that are served still are", "error", err)
+	o.config.Log.Error("cannot list the models of a place; models in service stay in service", "error", err)
 }
 
 // took counts a stage of a request until now.

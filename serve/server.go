@@ -48,12 +48,12 @@ type Server struct {
 	refusals   rate.Sometimes // that are logged
 	shadows    chan struct{}
 	background sync.WaitGroup
-	isReady    atomic.Bool
+	isOpen     atomic.Bool // from the start of Run until it drains
 
 	http, grpc, admin net.Listener
 }
 
-// New loads the models and opens the addresses. What it opened is closed by Run, or by itself if it fails.
+// New opens the addresses. What it opened is closed by Run, or by itself if it fails.
 func New(ctx context.Context, c Config) (_ *Server, err error) {
 	c.fill()
 	if err := c.check(); err != nil {
@@ -87,7 +87,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	if err := s.openWatchers(ctx); err != nil {
 		return nil, err
 	}
-	s.fleet, err = fleet.Open(ctx, fleet.Options{
+	s.fleet, err = fleet.New(fleet.Options{
 		Places: c.Models, Rules: c.Rules, Backend: c.Backend, Every: c.Look,
 		Limits: fleet.Limits{Rows: c.MaxWaiting, Wait: c.MaxWait}, Observer: observer{s},
 	})
@@ -159,7 +159,22 @@ func name(l net.Listener) string {
 // Models are the names of those that answer.
 func (s *Server) Models() []string { return s.fleet.Names() }
 
-func (s *Server) ready() bool { return s.isReady.Load() }
+// ready tells why the server is not ready for requests, or nil if it is.
+func (s *Server) ready() error {
+	if !s.isOpen.Load() {
+		return errDraining
+	}
+	if err := s.fleet.Ready(); err != nil {
+		return &notReadyError{err}
+	}
+	return nil
+}
+
+// notReadyError is the answer of a server whose models do not answer yet.
+type notReadyError struct{ reason error }
+
+func (e *notReadyError) Error() string        { return "the server is not ready: " + e.reason.Error() }
+func (e *notReadyError) Is(target error) bool { return target == errDraining }
 
 // abort ends a connection on which half of an answer was sent.
 func (s *Server) abort(x *exchange, err error) {
@@ -193,13 +208,14 @@ func (s *Server) httpServer(routes []*route, address string) *http.Server {
 	}
 }
 
-// Run serves until the context ends, and then lets what is under way come to its end.
+// Run serves until the context ends, and then lets what is under way come to its end. It loads the models once it
+// listens, and fails if a place of models does not exist, or if a single file that was named cannot be loaded for a reason
+// that will not pass.
 func (s *Server) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	s.background.Go(func() { s.fleet.Watch(watching) })
 
-	failed := make(chan error, 3)
+	failed := make(chan error, 4)
 	var servers []*http.Server
 	start := func(l net.Listener, server *http.Server) {
 		servers = append(servers, server)
@@ -228,21 +244,46 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		})
 	}
-	s.isReady.Store(true)
+	s.isOpen.Store(true)
+	web, rpc, admin := s.Addresses()
+	s.config.Log.Info("listening; loading models", "http", web, "grpc", rpc, "metrics", admin)
+	s.background.Go(func() { s.fleet.Watch(watching) })
+	s.background.Go(func() {
+		err := s.fleet.First(watching)
+		if err == nil {
+			err = s.config.Started()
+		}
+		if err != nil && watching.Err() == nil {
+			failed <- err
+		}
+	})
 
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	s.isReady.Store(false)
+	s.isOpen.Store(false)
+	stop() // nothing more is loaded
 	s.config.Log.Info("draining: requests under way have time to end", "limit", s.config.Drain)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
 	defer cancel()
 	err = errors.Join(err, drain(ending, servers, calls))
-	stop()
-	s.background.Wait()
+	within(ending, s.background.Wait)
 	return errors.Join(err, s.close(ending))
+}
+
+// within waits for something to end, as long as the context lasts.
+func within(ctx context.Context, wait func()) {
+	done := make(chan struct{})
+	go func() {
+		wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // drain ends servers once their requests have, or when the time is up.
@@ -283,7 +324,7 @@ func (s *Server) close(ctx context.Context) error {
 		}
 	}
 	if s.fleet != nil {
-		err = errors.Join(err, s.fleet.Close())
+		err = errors.Join(err, s.fleet.Close(ctx))
 	}
 	if s.explanations != nil {
 		err = errors.Join(err, s.explanations.Close(ctx))

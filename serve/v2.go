@@ -34,8 +34,8 @@ func (x *exchange) live() error {
 }
 
 func (x *exchange) ready() error {
-	if !x.s.ready() {
-		return errDraining
+	if err := x.s.ready(); err != nil {
+		return err
 	}
 	return x.json(map[string]bool{"ready": true})
 }

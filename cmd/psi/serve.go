@@ -101,18 +101,18 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 	if f.untilEOF {
 		ctx = p.untilEOF(ctx)
 	}
-	s, err := serve.New(ctx, f.Config)
-	if err != nil {
-		return err
-	}
-	ready := serving{Schema: "psi.serving/v1", Models: s.Models()}
-	ready.HTTP, ready.GRPC, ready.Metrics = s.Addresses()
-	if f.json {
-		if err := p.document(ready); err != nil {
-			return err
+	var s *serve.Server
+	f.Started = func() error {
+		ready := serving{Schema: "psi.serving/v1", Models: s.Models()}
+		ready.HTTP, ready.GRPC, ready.Metrics = s.Addresses()
+		if f.json {
+			return p.document(ready)
 		}
-	} else {
 		p.note("%s", ready.words(f.UI, f.CertFile != ""))
+		return nil
+	}
+	if s, err = serve.New(ctx, f.Config); err != nil {
+		return err
 	}
 	return s.Run(ctx)
 }
@@ -135,7 +135,7 @@ func (s *serving) words(page, secure bool) string {
 	}
 	lines := []string{"serving " + strings.Join(s.Models, ", ")}
 	if len(s.Models) == 0 {
-		lines[0] = "no model is there yet: what appears will be served"
+		lines[0] = "no model answers yet: files that appear or become readable will be served"
 	}
 	if s.HTTP != "" {
 		lines = append(lines, "HTTP     "+scheme+s.HTTP+"  described at /openapi.json")

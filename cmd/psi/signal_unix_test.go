@@ -263,7 +263,7 @@ func TestPipesCarryTables(t *testing.T) {
 	p.leftNothing(t)
 }
 
-// A batch reads files more than once, so pipes among them fail at once, and the other files are explained.
+// A batch reads files more than once, so a pipe among them ends it before anything is computed.
 func TestBatchWithPipes(t *testing.T) {
 	p := newProcess(t, "batch run MODEL in out --workers 1 --backend go")
 	in := filepath.Join(p.dir, "in")
@@ -281,8 +281,8 @@ func TestBatchWithPipes(t *testing.T) {
 	if code := p.ProcessState.ExitCode(); code != failed {
 		t.Errorf("exit %d, %s", code, p.stderr.String())
 	}
-	wantText(t, p.stderr.String(), "p.csv: this is not a regular file", "p.parquet: this is not a regular file", "2 of 3 units failed")
-	if parts, err := filepath.Glob(filepath.Join(p.dir, "out", "part-*.parquet")); err != nil || len(parts) != 1 {
+	wantText(t, p.stderr.String(), "p.csv: this is not a regular file")
+	if parts, err := filepath.Glob(filepath.Join(p.dir, "out", "*")); err != nil || len(parts) != 0 {
 		t.Errorf("parts %v, %v", parts, err)
 	}
 }

@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 		".", "explain", "report", "table", "serve/internal/fleet", "serve/internal/gate", "serve/internal/jsonrows", "serve/internal/oip",
 		"serve/internal/oip/inference", "serve/internal/ui", "serve/internal/watch",
 	},
-	"serve/internal/fleet":      {".", "internal/store", "table"},
+	"serve/internal/fleet":      {".", "internal/artifact", "internal/store", "table"},
 	"serve/internal/jsonrows":   {"table"},
 	"serve/internal/load":       {".", "serve/internal/oip/inference", "table"},
 	"serve/internal/ui":         {".", "table"},

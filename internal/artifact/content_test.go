@@ -60,7 +60,7 @@ func written(t testing.TB, f *File) []byte {
 }
 
 func read(content []byte) (*File, error) {
-	return Read(bytes.NewReader(content), int64(len(content)), Model)
+	return Read(content, Model)
 }
 
 func same(a, b *File) bool {

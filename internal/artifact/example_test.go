@@ -30,7 +30,7 @@ func Example() {
 		return
 	}
 
-	model, err := artifact.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), artifact.Model)
+	model, err := artifact.Read(file.Bytes(), artifact.Model)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,7 +43,7 @@ func Example() {
 	fmt.Printf("%s\n%v %v\n", model.Content, tensors["embedding"].Dims, tensors["nodes"].Ints)
 
 	file.Truncate(file.Len() - 1)
-	_, err = artifact.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), artifact.Model)
+	_, err = artifact.Read(file.Bytes(), artifact.Model)
 	fmt.Println(errors.Is(err, artifact.ErrDamaged))
 	fmt.Println(err)
 	// Output:

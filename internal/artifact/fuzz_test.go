@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"testing"
 )
@@ -51,6 +52,28 @@ func FuzzManifest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		_, _ = readDamaged(t, zipOf(t, entry{name: manifestName, bytes: string(content)}, hello))
+	})
+}
+
+// FuzzObject: cutting an object gives what encoding/json gives, and weighing takes any bytes.
+func FuzzObject(f *testing.F) {
+	for _, text := range []string{
+		`{}`, ` { "a" : [ 1 , { "b" : "]\"}" } ] , "c" : -1.5e3, "d":null } `, `{"a":"\\","b":{}}`, `{"\u0061":1,"a":2}`, `[{},{}]`, `"{"`, `{"a":`, "\\\"", `{"a":true}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if weigh(text) < 0 {
+			t.Error("a negative weight")
+		}
+		fields, err := object(text, 100)
+		var want map[string]json.RawMessage
+		if err != nil || json.Unmarshal(text, &want) != nil {
+			return
+		}
+		if !maps.EqualFunc(fields, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+			t.Errorf("%q was cut into %q, not %q", text, fields, want)
+		}
 	})
 }
 

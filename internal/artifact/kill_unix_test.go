@@ -38,7 +38,7 @@ func TestKilledWritersLeaveAWholeFile(t *testing.T) {
 	if path := os.Getenv(childPath); path != "" {
 		// Long enough to be killed, but not for ever if nobody is left to do it.
 		for i, start := 0, time.Now(); time.Since(start) < 10*time.Second; i++ {
-			if err := WriteFile(path, version(i%100)); err != nil {
+			if _, err := WriteFile(path, version(i%100)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -47,7 +47,7 @@ func TestKilledWritersLeaveAWholeFile(t *testing.T) {
 	rng := newRand(t)
 	directory := t.TempDir()
 	path := filepath.Join(directory, "m.psi")
-	if err := WriteFile(path, version(0)); err != nil {
+	if _, err := WriteFile(path, version(0)); err != nil {
 		t.Fatal(err)
 	}
 	drafts := 0
@@ -74,7 +74,7 @@ func TestKilledWritersLeaveAWholeFile(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 10 writers were killed over a draft", drafts)
-	if err := WriteFile(path, version(0)); err != nil {
+	if _, err := WriteFile(path, version(0)); err != nil {
 		t.Fatal(err)
 	}
 	onlyFiles(t, directory, "m.psi")
@@ -87,7 +87,7 @@ func TestFullDiskLeavesTheOldFile(t *testing.T) {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 16, Max: 1 << 16}); err != nil {
 			t.Skip(err)
 		}
-		err := WriteFile(path, version(1))
+		_, err := WriteFile(path, version(1))
 		if want := path + ": writing failed: "; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v", err)
 		}
@@ -95,7 +95,7 @@ func TestFullDiskLeavesTheOldFile(t *testing.T) {
 	}
 	directory := t.TempDir()
 	path := filepath.Join(directory, "m.psi")
-	if err := WriteFile(path, version(0)); err != nil {
+	if _, err := WriteFile(path, version(0)); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := child(t, path).CombinedOutput(); err != nil {

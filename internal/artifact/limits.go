@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Limits of a file, the same for writing and reading. [MaxTextBytes] bounds what a
-// small file can unfold into; all else in memory has as many bytes in the file.
+// Limits of a file, the same for writing and reading. What a small file can unfold into
+// is bounded by its size too; all else in memory has as many bytes in the file.
 const (
 	MaxFileBytes     = 1<<32 - 1 // what zip can hold without its 64-bit extension
 	MaxManifestBytes = 64 << 20
@@ -46,3 +46,5 @@ func isText(name string) bool {
 	}
 	return false
 }
+
+func isJSON(name string) bool { return strings.HasSuffix(name, ".json") }

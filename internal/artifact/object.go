@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,25 +13,27 @@ import (
 // mostFields of an object are read, to tell which of them is unknown.
 const mostFields = 64
 
-// object cuts a JSON object of at most so many fields into its fields. encoding/json
-// alone would let the last of two equal names win, and take "Kind" for "kind".
+// object cuts a JSON object of at most so many fields into its fields, which share its
+// memory. encoding/json alone would let the last of two equal names win, and take
+// "Kind" for "kind".
 func object(data []byte, most int) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) || !json.Valid(data) {
 		return nil, errors.New("it is not valid JSON")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+	i := skipSpace(data, 0)
+	if data[i] != '{' {
 		return nil, errors.New("it is not a JSON object")
 	}
 	fields := map[string]json.RawMessage{}
-	for decoder.More() {
-		token, err := decoder.Token()
+	for i = skipSpace(data, i+1); data[i] != '}'; i = skipSpace(data, i) {
+		if data[i] == ',' {
+			i++
+			continue
+		}
+		end := endOfString(data, i)
+		name, err := text(data[i:end])
 		if err != nil {
 			return nil, err
-		}
-		name, ok := token.(string)
-		if !ok {
-			return nil, fmt.Errorf("a field has the name %v", token)
 		}
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("field %q is there twice", shorten(name))
@@ -40,13 +41,46 @@ func object(data []byte, most int) (map[string]json.RawMessage, error) {
 		if len(fields) == most {
 			return nil, fmt.Errorf("it has more than %d fields", most)
 		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		fields[name] = value
+		from := skipSpace(data, skipSpace(data, end)+1) // after the colon
+		i = endOfValue(data, from)
+		fields[name] = data[from:i:i]
 	}
 	return fields, nil
+}
+
+// skipSpace is the next place from i on that is no space. Valid JSON has one.
+func skipSpace(data []byte, i int) int {
+	for data[i] == ' ' || data[i] == '\t' || data[i] == '\r' || data[i] == '\n' {
+		i++
+	}
+	return i
+}
+
+// endOfValue is the place after the value of a field that begins at i, in valid JSON.
+func endOfValue(data []byte, i int) int {
+	depth := 0
+	for {
+		switch data[i] {
+		case '"':
+			i = endOfString(data, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		default:
+			for i++; !ends(data[i]); {
+				i++
+			}
+		}
+		for depth > 0 && (data[i] == ',' || data[i] == ':' || data[i] <= ' ') {
+			i++
+		}
+		if depth == 0 {
+			return i
+		}
+	}
 }
 
 // exactly checks that an object has the named fields and no others.

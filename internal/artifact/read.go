@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 	"io/fs"
 	"maps"
@@ -11,10 +12,11 @@ import (
 	"slices"
 )
 
-// Read reads a file of the given kind, of size bytes. Every part has been checked
-// against its digest. Errors are of type [*Error].
-func Read(r io.ReaderAt, size int64, kind Kind) (*File, error) {
-	a, err := openArchive(r, size, kind)
+// Read reads a file of the given kind from its content. Every part has been checked
+// against its digest; those that are not packed share the content's memory. Errors are
+// of type [*Error].
+func Read(content []byte, kind Kind) (*File, error) {
+	a, err := openArchive(content, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +36,11 @@ func Read(r io.ReaderAt, size int64, kind Kind) (*File, error) {
 		if describe(content) != m.Parts[name] {
 			return nil, damaged("part %q does not have the digest that %s gives", name, manifestName)
 		}
+		if isJSON(name) {
+			if err := a.left.takeJSON(name, content); err != nil {
+				return nil, err
+			}
+		}
 		f.Parts[name] = content
 	}
 	return f, nil
@@ -51,7 +58,11 @@ func (a *archive) readManifest(kind Kind) (*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeManifest(data, kind)
+	m, err := decodeManifest(data, kind)
+	if err != nil {
+		return nil, err
+	}
+	return m, a.left.takeJSON(manifestName, m.Content)
 }
 
 // matches checks that manifest and zip speak of the same parts and sizes.
@@ -74,21 +85,62 @@ func (a *archive) matches(m *manifest) error {
 }
 
 // ReadFile reads a file of the given kind, as [Read] does. The digest, "sha256:" and
-// hexadecimal digits, is of the whole file.
+// hexadecimal digits, is of the bytes that the file was read from.
 func ReadFile(path string, kind Kind) (f *File, digest string, err error) {
 	file, size, err := open(path, kind)
 	if err != nil {
 		return nil, "", err
 	}
 	defer file.Close()
-	if f, err = Read(file, size, kind); err != nil {
+	content, err := slurp(file, size, kind)
+	if err != nil {
 		return nil, "", during("reading", path, err)
 	}
-	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, size)); err != nil {
+	if f, err = Read(content, kind); err != nil {
 		return nil, "", during("reading", path, err)
 	}
-	return f, "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
+	return f, Digest(content), nil
+}
+
+// Digest names a file by its bytes: "sha256:" and hexadecimal digits.
+func Digest(content []byte) string {
+	sum := sha256.New()
+	_, _ = sum.Write(content) // never fails
+	return digestOf(sum)
+}
+
+func digestOf(sum hash.Hash) string { return "sha256:" + hex.EncodeToString(sum.Sum(nil)) }
+
+// slurp reads all of a file, once it is seen that it begins and ends like one of psi's.
+func slurp(file io.ReaderAt, size int64, kind Kind) ([]byte, error) {
+	if err := checkSize(size); err != nil {
+		return nil, err
+	}
+	start, err := readAt(file, 0, min(size, int64(len(firstBytes))))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkStart(start, kind); err != nil {
+		return nil, err
+	}
+	end, err := readAt(file, max(0, size-endLength), min(size, endLength))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEnd(end, size); err != nil {
+		return nil, err
+	}
+	return readAt(file, 0, size)
+}
+
+// readAt returns some of a file's bytes, fewer if it has become shorter.
+func readAt(file io.ReaderAt, offset, length int64) ([]byte, error) {
+	p := make([]byte, length)
+	n, err := file.ReadAt(p, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return p[:n], nil
 }
 
 func open(path string, kind Kind) (*os.File, int64, error) {

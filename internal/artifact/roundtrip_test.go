@@ -141,3 +141,23 @@ func TestWriteReportsItsWriter(t *testing.T) {
 		}
 	}
 }
+
+// What a file may hold grows with its weights: the same for writing and reading.
+func TestBudgetsGrowWithTheFile(t *testing.T) {
+	labels := json.RawMessage(`{"levels":["` + strings.Repeat(`0123456789","`, 400_000) + `"]}`)
+	small := &File{Kind: Model, Content: labels, Parts: map[string][]byte{"weights.safetensors": nil}}
+	var out bytes.Buffer
+	if err := Write(&out, small); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "drop columns that identify rows") {
+		t.Errorf("got %v", err)
+	}
+	if err := CheckContent(labels, 0); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	large := &File{Kind: Model, Content: labels, Parts: map[string][]byte{"weights.safetensors": make([]byte, 4*400_000)}}
+	if _, err := read(written(t, large)); err != nil {
+		t.Error(err)
+	}
+	if err := CheckContent(labels, 4*400_000); err != nil {
+		t.Error(err)
+	}
+}

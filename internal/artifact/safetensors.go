@@ -14,9 +14,9 @@ import (
 
 // Limits of tensors, the same for encoding and decoding.
 const (
-	MaxTensors           = 1 << 16
+	MaxTensors           = 1 << 14
 	MaxDims              = 32
-	MaxTensorHeaderBytes = 16 << 20
+	MaxTensorHeaderBytes = 4 << 20
 )
 
 // metadataName is the one key of a header that is no tensor.

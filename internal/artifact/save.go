@@ -1,7 +1,9 @@
 package artifact
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,30 +13,32 @@ import (
 // WriteFile writes a file that appears under its name only when it is whole and on
 // disk; until then a file of that name stays as it is. If anything fails, nothing is
 // left behind. A process that is killed leaves path.tmp, which the next one replaces.
-func WriteFile(path string, f *File) error {
-	manifest, err := encodeManifest(f)
+// The digest is of the bytes that were written, as [ReadFile] gives it.
+func WriteFile(path string, f *File) (digest string, err error) {
+	entries, err := pack(f)
 	if err != nil {
-		return during("writing", path, err)
+		return "", during("writing", path, err)
 	}
 	if found, err := os.Stat(path); err == nil && found.IsDir() {
-		return &Error{File: path, Message: "this is a directory", Remedy: "give the path of a file"}
+		return "", &Error{File: path, Message: "this is a directory", Remedy: "give the path of a file"}
 	}
 	draft, err := newDraft(path + ".tmp")
 	if err != nil {
-		return &Error{File: path, Message: "cannot be created: " + err.Error(), Remedy: "check the directory and its permissions", Err: err}
+		return "", &Error{File: path, Message: "cannot be created: " + err.Error(), Remedy: "check the directory and its permissions", Err: err}
 	}
-	err = write(draft, f, manifest)
+	sum := sha256.New()
+	err = write(io.MultiWriter(draft, sum), entries)
 	if err == nil {
 		err = draft.publish(path)
 	}
 	if err != nil {
 		draft.drop()
-		return during("writing", path, err)
+		return "", during("writing", path, err)
 	}
 	if err := syncDirectory(filepath.Dir(path)); err != nil {
-		return during("writing", path, err)
+		return "", during("writing", path, err)
 	}
-	return nil
+	return digestOf(sum), nil
 }
 
 // draft is a file that has not got its name yet.

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // onlyFiles fails if anything but the named files is in the directory.
@@ -37,7 +39,7 @@ func TestWriteFile(t *testing.T) {
 		}
 		want := sample(t)
 		want.Content = json.RawMessage(fmt.Sprintf(`{"note":%q}`, note))
-		if err := WriteFile(path, want); err != nil {
+		if _, err := WriteFile(path, want); err != nil {
 			t.Fatal(err)
 		}
 		onlyFiles(t, directory, "m.psi")
@@ -54,7 +56,7 @@ func TestWriteFile(t *testing.T) {
 func TestFailedWritesLeaveTheOldFile(t *testing.T) {
 	directory := t.TempDir()
 	path := filepath.Join(directory, "m.psi")
-	if err := WriteFile(path, sample(t)); err != nil {
+	if _, err := WriteFile(path, sample(t)); err != nil {
 		t.Fatal(err)
 	}
 	old, err := os.ReadFile(path)
@@ -68,7 +70,7 @@ func TestFailedWritesLeaveTheOldFile(t *testing.T) {
 		}
 	}
 
-	err = WriteFile(path, &File{Kind: Model, Content: json.RawMessage("{"), Parts: map[string][]byte{"x": nil}})
+	_, err = WriteFile(path, &File{Kind: Model, Content: json.RawMessage("{"), Parts: map[string][]byte{"x": nil}})
 	if want := path + ": the content of the manifest is not a JSON object"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -78,7 +80,7 @@ func TestFailedWritesLeaveTheOldFile(t *testing.T) {
 	if err := os.MkdirAll(path+".tmp/full", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err = WriteFile(path, sample(t))
+	_, err = WriteFile(path, sample(t))
 	if err == nil || !strings.HasPrefix(err.Error(), path+": cannot be created: ") || !strings.HasSuffix(err.Error(), "; check the directory and its permissions") {
 		t.Errorf("got %v", err)
 	}
@@ -91,7 +93,7 @@ func TestFailedWritesLeaveTheOldFile(t *testing.T) {
 		if err := os.Chmod(directory, 0o500); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteFile(path, sample(t)); err == nil {
+		if _, err := WriteFile(path, sample(t)); err == nil {
 			t.Error("a read-only directory was written to")
 		}
 		if err := os.Chmod(directory, 0o700); err != nil {
@@ -104,12 +106,12 @@ func TestFailedWritesLeaveTheOldFile(t *testing.T) {
 
 func TestPathsThatCannotBeWritten(t *testing.T) {
 	directory := t.TempDir()
-	err := WriteFile(directory, sample(t))
+	_, err := WriteFile(directory, sample(t))
 	if want := directory + ": this is a directory; give the path of a file"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	path := filepath.Join(directory, "none", "m.psi")
-	err = WriteFile(path, sample(t))
+	_, err = WriteFile(path, sample(t))
 	if err == nil || !strings.HasPrefix(err.Error(), path+": cannot be created: ") {
 		t.Errorf("got %v", err)
 	}
@@ -126,7 +128,7 @@ func TestDraftFollowsNoLink(t *testing.T) {
 	if err := os.Symlink(other, path+".tmp"); err != nil {
 		t.Skip("no links here:", err)
 	}
-	if err := WriteFile(path, sample(t)); err != nil {
+	if _, err := WriteFile(path, sample(t)); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := os.ReadFile(other); err != nil || string(kept) != "keep" {
@@ -162,4 +164,59 @@ func TestTwoDraftsOfOneFile(t *testing.T) {
 		t.Error(err)
 	}
 	onlyFiles(t, directory, "m.psi")
+}
+
+// The digest of a file is of the bytes that its content was read from, also while another program writes them anew.
+func TestContentAndDigestAreOfOneRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.psi")
+	files := map[string]*File{} // by digest
+	var contents [][]byte
+	for i := 0; len(contents) < 2; i++ {
+		f := sample(t)
+		f.Parts["zip.bin"] = bytes.Repeat([]byte{byte(i)}, 1<<20)
+		if content := written(t, f); len(contents) == 0 || len(content) == len(contents[0]) {
+			contents = append(contents, content)
+			files[Digest(content)] = f
+		}
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Write(contents[0]); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 1; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := file.WriteAt(contents[i%2], 0); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	whole := 0
+	for end := time.Now().Add(20 * time.Second); whole < 200 && time.Now().Before(end); {
+		got, digest, err := ReadFile(path, Model)
+		if err != nil {
+			continue // half of each
+		}
+		whole++
+		if want := files[digest]; want == nil || !same(want, got) {
+			t.Fatalf("read %d has a digest of other bytes", whole)
+		}
+	}
+	close(stop)
+	writing.Wait()
+	if whole == 0 {
+		t.Error("no file was read whole")
+	}
 }

@@ -13,23 +13,70 @@ import (
 // Write writes a file. The same content gives the same bytes: entries are sorted and
 // have one date, and nothing is asked of the clock or the machine.
 func Write(w io.Writer, f *File) error {
-	manifest, err := encodeManifest(f)
+	entries, err := pack(f)
 	if err != nil {
 		return err
 	}
-	return write(w, f, manifest)
+	return write(w, entries)
 }
 
-func write(w io.Writer, f *File, manifest []byte) error {
+// packedPart is a part as it lies in the file.
+type packedPart struct {
+	header *zip.FileHeader
+	bytes  []byte
+}
+
+// pack checks a file against all limits and returns its entries, the manifest among
+// them.
+func pack(f *File) ([]packedPart, error) {
+	manifest, err := encodeManifest(f)
+	if err != nil {
+		return nil, err
+	}
 	names := append(slices.Collect(maps.Keys(f.Parts)), manifestName)
 	slices.Sort(names)
-	archive := zip.NewWriter(w)
+	var entries []packedPart
+	var size int64 // of the file, but for zip's own headers
 	for _, name := range names {
 		content := manifest
 		if name != manifestName {
 			content = f.Parts[name]
 		}
-		if err := add(archive, name, content); err != nil {
+		e, err := newEntry(name, content)
+		if err != nil {
+			return nil, during("writing", "", err)
+		}
+		entries = append(entries, e)
+		size += int64(len(e.bytes))
+	}
+	left := budgetOf(size, writeRemedy)
+	for _, e := range entries {
+		if e.header.Method == zip.Deflate {
+			if err := left.takeText(e.header.UncompressedSize64); err != nil {
+				return nil, err
+			}
+		}
+		if name := e.header.Name; isJSON(name) {
+			content := f.Parts[name]
+			if name == manifestName {
+				content = f.Content
+			}
+			if err := left.takeJSON(name, content); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return entries, nil
+}
+
+func write(w io.Writer, entries []packedPart) error {
+	archive := zip.NewWriter(w)
+	for _, e := range entries {
+		raw, err := archive.CreateRaw(e.header)
+		if err == nil {
+			_, err = raw.Write(e.bytes)
+		}
+		if err != nil {
 			return during("writing", "", err)
 		}
 	}
@@ -39,9 +86,10 @@ func write(w io.Writer, f *File, manifest []byte) error {
 	return nil
 }
 
-// add writes an entry raw, with size and checksum before its content: that is what
-// programs that read a zip front to back need of entries that are not packed.
-func add(archive *zip.Writer, name string, content []byte) error {
+// newEntry makes an entry that is written raw, with size and checksum before its
+// content: that is what programs that read a zip front to back need of entries that are
+// not packed.
+func newEntry(name string, content []byte) (packedPart, error) {
 	const newYear1980 = 1<<5 | 1 // the first day zip knows
 	header := &zip.FileHeader{
 		Name:               name,
@@ -53,19 +101,14 @@ func add(archive *zip.Writer, name string, content []byte) error {
 	}
 	header.SetMode(0o644)
 	if isText(name) {
-		packed, err := deflate(content)
-		if err != nil {
-			return err
+		var err error
+		if content, err = deflate(content); err != nil {
+			return packedPart{}, err
 		}
-		header.Method, content = zip.Deflate, packed
+		header.Method = zip.Deflate
 	}
 	header.CompressedSize64 = uint64(len(content))
-	entry, err := archive.CreateRaw(header)
-	if err != nil {
-		return err
-	}
-	_, err = entry.Write(content)
-	return err
+	return packedPart{header, content}, nil
 }
 
 func deflate(content []byte) ([]byte, error) {

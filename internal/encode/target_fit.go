@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/psi-shapley/psi/table"
@@ -75,7 +76,12 @@ func (f *TargetFitter) Finish() (Target, error) {
 	}
 	t := f.target
 	if t.Task == Regression {
-		t.Mean, t.Std = f.moments.meanAndStd()
+		if t.Mean, t.Std = f.moments.meanAndStd(); t.validateRegression() != nil {
+			return Target{}, &table.Error{
+				Row: noRow, Column: f.name, Message: fmt.Sprintf("the targets have a mean of %g and a standard deviation of %g, which is too far from 0 or too large", t.Mean, t.Std),
+				Remedy: "give the target in other units",
+			}
+		}
 		return t, nil
 	}
 	logs, mean := make([]float64, len(f.weights)), 0.0

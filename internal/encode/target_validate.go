@@ -14,6 +14,13 @@ import (
 // weights differ by a factor below 2^128, stay within it.
 const farthestBase = 200
 
+// A target's mean and standard deviation are bounded, so that whatever finite number a network answers is finite in the
+// target's units, squared too, and what lies within 10^8 standard deviations fits into 32 bits.
+const (
+	farthestMean = 1e37
+	largestStd   = 1e30
+)
+
 // Validate says what is wrong with a target that was read from a file.
 func (t Target) Validate() error {
 	if t.Kind > table.Time {
@@ -40,8 +47,8 @@ func (t Target) validateRegression() error {
 		return fmt.Errorf("a %v has no regression", t.Kind)
 	case len(t.Classes) > 0 || len(t.Base) > 0:
 		return errors.New("a regression has no classes and no base")
-	case !finite(t.Mean) || !finite(t.Std) || !(t.Std > 0):
-		return fmt.Errorf("the mean %v and the standard deviation %v are not finite, or the latter is not positive", t.Mean, t.Std)
+	case !(math.Abs(t.Mean) <= farthestMean) || !(t.Std > 0 && t.Std <= largestStd):
+		return fmt.Errorf("the mean %v is beyond ±%g, or the standard deviation %v is not between 0 and %g", t.Mean, farthestMean, t.Std, largestStd)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func share[T any](list []T, from, to, all int) []T {
 	return list[from*width : to*width : to*width]
 }
 
-// Pass evaluates rows: their values, and what else is wanted.
+// Pass evaluates rows: their values, and what else is wanted. All of it is finite, or the error is a NotFiniteError.
 func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answer, error) {
 	all := make([]*Explained, len(e.members))
 	for i, m := range e.members {
@@ -98,7 +98,10 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	if want&Spread != 0 {
 		e.spread(a, all, ofValues)
 	}
-	return a, nil
+	if err := finite(b.Rows, a.Variance); err != nil {
+		return nil, err
+	}
+	return a, finite(b.Rows, a.Value, a.Attributions, a.Std, a.HiddenVariance, a.ModelStd)
 }
 
 // spread joins what the members say of σ and h².
@@ -127,16 +130,16 @@ func (e *Ensemble) spread(a *Answer, all []*Explained, ofValues []float32) {
 
 // Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
 func (e *Ensemble) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
-	return e.mean(func(m Evaluator) ([]float32, error) { return m.Coalitions(ctx, b, masks, per) })
+	return e.mean(b.Rows, func(m Evaluator) ([]float32, error) { return m.Coalitions(ctx, b, masks, per) })
 }
 
 // Interactions are the pairwise Shapley interaction indices [rows, C, D, D].
 func (e *Ensemble) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	return e.mean(func(m Evaluator) ([]float32, error) { return m.Interactions(ctx, b) })
+	return e.mean(b.Rows, func(m Evaluator) ([]float32, error) { return m.Interactions(ctx, b) })
 }
 
-// mean of what the members answer.
-func (e *Ensemble) mean(of func(Evaluator) ([]float32, error)) ([]float32, error) {
+// mean of what the members answer. It is finite, or the error is a NotFiniteError.
+func (e *Ensemble) mean(rows int, of func(Evaluator) ([]float32, error)) ([]float32, error) {
 	all := make([][]float32, len(e.members))
 	for i, m := range e.members {
 		var err error
@@ -145,7 +148,7 @@ func (e *Ensemble) mean(of func(Evaluator) ([]float32, error)) ([]float32, error
 		}
 	}
 	mean, _ := moments(all, func(list []float32) []float32 { return list })
-	return mean, nil
+	return mean, finite(rows, mean)
 }
 
 // RowGame is the game of row i of b.

@@ -18,6 +18,7 @@ type RowGame struct {
 	config Config
 	of     coalitions
 	row    *encode.Batch
+	at     int // number of the row in its batch
 }
 
 type coalitions interface {
@@ -26,7 +27,7 @@ type coalitions interface {
 
 // RowGame is the game that an evaluator, or an ensemble of them, plays with row i of b.
 func (c Config) RowGame(of coalitions, b *encode.Batch, i int) *RowGame {
-	return &RowGame{c, of, b.Slice(i, i+1)}
+	return &RowGame{c, of, b.Slice(i, i+1), i}
 }
 
 // Players is D.
@@ -50,7 +51,7 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 		}
 		out, err := g.of.Coalitions(ctx, g.row, mask[:k*d], k)
 		if err != nil {
-			return nil, err
+			return nil, Renumber(err, func(int) int { return g.at })
 		}
 		for _, v := range out {
 			values = append(values, float64(v))

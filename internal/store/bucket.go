@@ -171,6 +171,7 @@ func (b *bucket) create(ctx context.Context, key string) (*Writer, error) {
 // open asks nothing of a store that checks the version with every range.
 func (b *bucket) open(ctx context.Context, o Object) (access, error) {
 	options := &blob.ReaderOptions{}
+	var same func() error
 	if b.tags() {
 		options.BeforeRead = func(as func(any) bool) error {
 			var get *s3.GetObjectInput
@@ -179,12 +180,15 @@ func (b *bucket) open(ctx context.Context, o Object) (access, error) {
 			}
 			return nil
 		}
-	} else if err := (&Place{b}).Same(ctx, o); err != nil {
-		return nil, err
+	} else {
+		same = func() error { return (&Place{b}).Same(ctx, o) }
+		if err := same(); err != nil {
+			return nil, err
+		}
 	}
 	start := func(offset, length int64) (*blob.Reader, error) {
 		return b.blobs.NewRangeReader(ctx, b.prefix+o.Key, offset, length, options)
 	}
 	pause := func() error { return rest(ctx) }
-	return &ranges{name: b.name(o.Key), size: o.Size, start: start, pause: pause}, nil
+	return &ranges{name: b.name(o.Key), size: o.Size, start: start, pause: pause, same: same}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // disk is a directory.
@@ -37,8 +38,11 @@ func (d disk) stat(_ context.Context, key string) (Object, error) {
 	if err != nil {
 		return Object{}, fault(path, err)
 	}
-	if info.IsDir() {
-		return Object{}, fmt.Errorf("%s: %w", path, ErrNotFound)
+	switch {
+	case info.IsDir():
+		return Object{}, fmt.Errorf("%s: %w", path, directoryError{})
+	case !info.Mode().IsRegular():
+		return Object{}, fmt.Errorf("%s: %w", path, ErrNotRegular)
 	}
 	return found(key, info), nil
 }
@@ -73,10 +77,11 @@ func (d disk) walk(ctx context.Context, p pattern, at []string, yield func(Objec
 			key = above + "/" + name
 		}
 		o, err := d.stat(ctx, key)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, ErrNotFound) && !isDirectory(err) {
 			continue // it was there when the directory was read
 		}
-		if !yield(o, err) || err != nil {
+		o.Key = key // also of an error
+		if !yield(o, err) {
 			return false
 		}
 	}
@@ -97,10 +102,10 @@ func (d disk) names(ctx context.Context, p pattern, at []string) ([]string, erro
 		entries, err := f.ReadDir(page)
 		for _, entry := range entries {
 			key := append(slices.Clip(at), entry.Name())
-			switch isDirectory := d.isDirectory(entry, key, p.follows()); {
-			case isDirectory && p.enters(key):
+			switch directory := d.isDirectory(entry, key, p.follows()); {
+			case directory && p.enters(key):
 				names = append(names, entry.Name()+"/")
-			case !isDirectory && p.match(key):
+			case p.match(key): // also a directory, of which the listing tells
 				names = append(names, entry.Name())
 			}
 		}
@@ -128,22 +133,30 @@ func (d disk) open(_ context.Context, o Object) (access, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe waits for its other end
-		return nil, fault(path, errors.New("this is not a regular file"))
-	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO that has taken the file's place is not waited for
 	if err != nil {
 		return nil, fault(path, err)
 	}
-	info, err := f.Stat()
-	if err == nil && found(o.Key, info) != o {
-		err = ErrChanged
-	}
-	if err != nil {
+	opened := &diskFile{f, o}
+	if err := opened.unchanged(); err != nil {
 		_ = f.Close() // nothing was read
 		return nil, fault(path, err)
 	}
-	return f, nil
+	return opened, nil
+}
+
+// diskFile is a file that was found as an object.
+type diskFile struct {
+	*os.File
+	object Object
+}
+
+func (f *diskFile) unchanged() error {
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || found(f.object.Key, info) != f.object) {
+		err = ErrChanged
+	}
+	return err
 }
 
 func (d disk) remove(_ context.Context, key string) error {

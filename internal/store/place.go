@@ -38,7 +38,20 @@ type shelf interface {
 var (
 	ErrNotFound = errors.New("there is no such file or object")
 	ErrChanged  = errors.New("the object is not what it was: it has been changed or replaced")
+
+	ErrNotRegular = errors.New("this is not a regular file")
 )
+
+// directoryError is the error of a directory where an object is looked for.
+type directoryError struct{}
+
+func (directoryError) Error() string        { return "this is a directory, not a file" }
+func (directoryError) Is(target error) bool { return target == ErrNotFound || target == ErrNotRegular }
+
+func isDirectory(err error) bool {
+	_, is := errors.AsType[directoryError](err)
+	return is
+}
 
 // Open finds what people name: a file, a directory, or a pattern of either, by path or by URL. The place ends where the
 // first wildcard's directory ends, and the pattern is the rest. An object's own name is a pattern that matches just it,
@@ -78,7 +91,21 @@ func Create(ctx context.Context, where string) (*Place, error) {
 // List is the objects that match a pattern, in the order of their keys' bytes. * stands for any part of a name, ? for one
 // character, [ab] for one of some, and ** for any directories; a backslash makes the next character mean itself. Names
 // that begin with _ or . are left out, and so is what lies below them, unless the pattern's own part begins so.
+//
+// A file that cannot be looked at, or is not a regular one, is an error beside an Object that has its key; the listing can
+// go on past it. An error without a key ends it.
 func (p *Place) List(ctx context.Context, text string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		for o, err := range p.Entries(ctx, text) {
+			if !isDirectory(err) && !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// Entries is List, with an error also for every directory whose name matches.
+func (p *Place) Entries(ctx context.Context, text string) iter.Seq2[Object, error] {
 	parsed, err := parsePattern(text)
 	if err != nil {
 		return func(yield func(Object, error) bool) { yield(Object{}, err) }
@@ -120,14 +147,20 @@ func (p *Place) Open(ctx context.Context, o Object) (*Reader, error) {
 	return &Reader{access: from}, nil
 }
 
-// Read is the content of an object that has at most that many bytes.
+// Read is the content of the object of a key that has at most that many bytes.
 func (p *Place) Read(ctx context.Context, key string, most int64) ([]byte, error) {
 	o, err := p.stat(ctx, key)
 	if err != nil {
 		return nil, err
 	}
+	return p.Content(ctx, o, most)
+}
+
+// Content is the content of an object that has at most that many bytes. It is that of the object as it was found, or an
+// error that wraps ErrChanged.
+func (p *Place) Content(ctx context.Context, o Object, most int64) ([]byte, error) {
 	if o.Size > most {
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", p.name(key), o.Size, most)
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", p.name(o.Key), o.Size, most)
 	}
 	r, err := p.Open(ctx, o)
 	if err != nil {
@@ -136,9 +169,9 @@ func (p *Place) Read(ctx context.Context, key string, most int64) ([]byte, error
 	defer r.Close()
 	content := make([]byte, o.Size)
 	if _, err := io.ReadFull(r, content); err != nil {
-		return nil, fault(p.name(key), err)
+		return nil, fault(p.name(o.Key), err)
 	}
-	return content, nil
+	return content, fault(p.name(o.Key), r.access.unchanged())
 }
 
 // Create writes an object, which is there when the writer has been closed without an error, and not before.

@@ -17,6 +17,7 @@ type access interface {
 	io.ReaderAt
 	io.Seeker
 	io.Closer
+	unchanged() error // ErrChanged if the object is no longer what was opened
 }
 
 // Reader reads an object. ReadAt may be called by several at a time, and is one request of the store.
@@ -52,6 +53,7 @@ type ranges struct {
 	size  int64
 	start func(offset, length int64) (*blob.Reader, error)
 	pause func() error
+	same  func() error // nil if every range is checked
 
 	at     int64 // where Read is
 	window []byte
@@ -152,6 +154,13 @@ func (r *ranges) Seek(offset int64, whence int) (int64, error) {
 	}
 	r.at = offset
 	return offset, nil
+}
+
+func (r *ranges) unchanged() error {
+	if r.same == nil {
+		return nil
+	}
+	return r.same()
 }
 
 func (r *ranges) Close() error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +22,10 @@ type Options struct {
 	Limits   Limits        // of what waits for a model
 	Every    time.Duration // between looks at the places
 	Observer Observer
+
+	// ReadTimeout is how long listing a place, or reading a file of no bytes, may take; a file has a second more for each
+	// megabyte. 0 means 30 s.
+	ReadTimeout time.Duration
 }
 
 // NotFoundError is the error of a model or version that is not there.
@@ -36,21 +41,24 @@ func (n *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no model %q", n.Name)
 }
 
-// Fleet is the models that answer requests.
+// Fleet is the models that answer requests. It is safe for concurrent use.
 type Fleet struct {
-	options Options
-	places  []*place
-
-	scanning sync.Mutex // one look at the places at a time; guards what follows
-	refused  map[string]found
-	rulesAt  time.Time
+	options  Options
+	places   []*place
+	readers  slots
+	builders slots
 
 	mu       sync.RWMutex
-	versions map[string]map[string]*Version // by name and version
-	failures map[string]Status              // of files that could not be loaded, by key
+	versions map[string]map[string]*Version // that answer, by name and version
+	records  map[string]*record             // of the files in the places, by id
 	off      map[string]bool                // names that were unloaded on request
 	rules    Rules
+	rulesAt  time.Time
+	closed   bool
+	failure  error         // why the first look failed, if it cannot succeed
+	first    chan struct{} // closed when the first look has ended
 
+	working  sync.WaitGroup // looks and loads
 	retiring sync.WaitGroup
 }
 
@@ -63,52 +71,20 @@ const (
 	Unavailable = "UNAVAILABLE"
 )
 
-// Open finds the models and loads them. Of a directory or bucket, what can be loaded is; a single file must be.
-func Open(ctx context.Context, o Options) (*Fleet, error) {
+// New is a fleet without models. Watch finds and loads them.
+func New(o Options) (*Fleet, error) {
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = defaultReadTimeout
+	}
 	f := &Fleet{
-		options: o, refused: map[string]found{}, versions: map[string]map[string]*Version{},
-		failures: map[string]Status{}, off: map[string]bool{},
+		options: o, readers: make(slots, maxReads), builders: make(slots, runtime.GOMAXPROCS(0)),
+		versions: map[string]map[string]*Version{}, records: map[string]*record{}, off: map[string]bool{}, first: make(chan struct{}),
 	}
 	for _, where := range o.Places {
-		p, err := openPlace(ctx, where)
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		f.places = append(f.places, p)
+		f.places = append(f.places, &place{where: where})
 	}
-	if err := f.readRules(); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.scan(ctx); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	for _, p := range f.places {
-		for _, s := range f.failures {
-			if p.only != "" && p.only == s.Name+suffix {
-				return nil, errors.Join(errors.New(s.Reason), f.Close())
-			}
-		}
-	}
-	return f, nil
-}
-
-// Watch looks at the places again and again until the context ends.
-func (f *Fleet) Watch(ctx context.Context) {
-	tick := time.NewTicker(f.options.Every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := f.readRules(); err != nil {
-			f.options.Observer.Unlisted(err)
-		}
-		if err := f.scan(ctx); err != nil && ctx.Err() == nil {
-			f.options.Observer.Unlisted(err)
-		}
-	}
+	err := f.readRules()
+	return f, err
 }
 
 // readRules takes in the rules if their file is new. Broken ones change nothing.
@@ -116,13 +92,20 @@ func (f *Fleet) readRules() error {
 	if f.options.Rules == "" {
 		return nil
 	}
-	f.scanning.Lock()
-	defer f.scanning.Unlock()
 	info, err := os.Stat(f.options.Rules)
-	if err != nil || info.ModTime().Equal(f.rulesAt) {
+	if err != nil {
 		return err
 	}
-	f.rulesAt = info.ModTime() // also of a broken file, which is told once
+	f.mu.Lock()
+	same := info.ModTime().Equal(f.rulesAt)
+	f.rulesAt = info.ModTime() // also of a broken file, which is reported once
+	f.mu.Unlock()
+	if same {
+		return nil
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: this is not a regular file", f.options.Rules)
+	}
 	content, err := os.ReadFile(f.options.Rules)
 	if err != nil {
 		return err
@@ -135,103 +118,6 @@ func (f *Fleet) readRules() error {
 	defer f.mu.Unlock()
 	f.rules = *rules
 	return nil
-}
-
-// scan compares what is in the places with what is loaded: new and changed files are loaded, versions whose file is gone
-// are retired. If a place cannot be listed nothing is retired.
-func (f *Fleet) scan(ctx context.Context) error {
-	f.scanning.Lock()
-	defer f.scanning.Unlock()
-	there := map[string]found{}
-	var failed error
-	for _, p := range f.places {
-		list, err := p.list(ctx)
-		failed = errors.Join(failed, err)
-		for _, file := range list {
-			if id := file.name + "@" + file.version; there[id].place == nil {
-				there[id] = file
-			}
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(there)) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		f.consider(ctx, id, there[id])
-	}
-	if failed == nil {
-		f.retireMissing(there)
-	}
-	return failed
-}
-
-// consider loads a file that is new, or not what it was.
-func (f *Fleet) consider(ctx context.Context, id string, file found) {
-	f.mu.RLock()
-	current, off := f.versions[file.name][file.version], f.off[file.name]
-	f.mu.RUnlock()
-	if off || current != nil && current.file.same(file) || f.refused[id].same(file) {
-		return
-	}
-	v, err := f.load(ctx, file)
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
-		f.refused[id] = file
-		f.mu.Lock()
-		f.failures[id] = Status{file.name, file.version, Unavailable, err.Error()}
-		f.mu.Unlock()
-		f.options.Observer.Failed(file.name, file.version, err)
-		return
-	}
-	delete(f.refused, id)
-	f.swap(v)
-}
-
-// swap lets a version answer from now on; the one it replaces is retired.
-func (f *Fleet) swap(v *Version) {
-	f.mu.Lock()
-	old := f.versions[v.Name][v.Version]
-	if f.versions[v.Name] == nil {
-		f.versions[v.Name] = map[string]*Version{}
-	}
-	f.versions[v.Name][v.Version] = v
-	delete(f.failures, v.Name+"@"+v.Version)
-	f.mu.Unlock()
-	if old != nil {
-		f.retiring.Go(old.retire)
-	}
-	f.options.Observer.Loaded(v)
-}
-
-// retireMissing retires versions whose file is gone, and forgets failures of such files.
-func (f *Fleet) retireMissing(there map[string]found) {
-	f.retireIf(func(v *Version) bool { return there[v.Name+"@"+v.Version].place == nil })
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id := range f.failures {
-		if there[id].place == nil {
-			delete(f.failures, id)
-			delete(f.refused, id)
-		}
-	}
-}
-
-func (f *Fleet) retireIf(is func(v *Version) bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for name, versions := range f.versions {
-		for number, v := range versions {
-			if is(v) {
-				delete(versions, number)
-				f.retiring.Go(v.retire)
-			}
-		}
-		if len(versions) == 0 {
-			delete(f.versions, name)
-		}
-	}
 }
 
 // Lease is the version that answers a request; it stays until it is released. A request without a name means the only
@@ -309,7 +195,7 @@ func (f *Fleet) Versions(name string) []string {
 	return slices.SortedFunc(maps.Keys(f.versions[name]), compareVersions)
 }
 
-// Index lists all versions, with why some cannot answer.
+// Index lists all versions, with why some cannot answer. A version of which an older file answers is there twice.
 func (f *Fleet) Index() []Status {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -319,54 +205,43 @@ func (f *Fleet) Index() []Status {
 			all = append(all, Status{name, number, Ready, ""})
 		}
 	}
-	all = slices.AppendSeq(all, maps.Values(f.failures))
+	for _, r := range f.records {
+		if r.failed != nil && !f.off[r.name] {
+			all = append(all, Status{r.name, r.version, Unavailable, r.failed.Error()})
+		}
+	}
 	slices.SortFunc(all, func(a, b Status) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), compareVersions(a.Version, b.Version), cmp.Compare(a.State, b.State))
 	})
 	return all
 }
 
-// Load looks for new versions of a model at once, also if it was unloaded. It fails if one cannot be loaded, or if none is
-// there.
-func (f *Fleet) Load(ctx context.Context, name string) error {
+// Close ends looks and loads, and retires all models once nobody uses them. If something does not end before the context
+// does, it is left behind.
+func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
-	delete(f.off, name)
+	f.closed = true
+	for _, r := range f.records {
+		r.cancel()
+	}
 	f.mu.Unlock()
-	if err := f.scan(ctx); err != nil {
-		return err
-	}
-	for _, s := range f.Index() {
-		if s.Name == name && s.State == Unavailable {
-			return errors.New(s.Reason)
-		}
-	}
-	if len(f.Versions(name)) == 0 {
-		return &NotFoundError{Name: name}
-	}
-	return nil
-}
-
-// Unload retires a model until Load is called.
-func (f *Fleet) Unload(name string) error {
-	f.scanning.Lock() // so that no look that is under way loads it again
-	defer f.scanning.Unlock()
-	if len(f.Versions(name)) == 0 {
-		return &NotFoundError{Name: name}
-	}
-	f.mu.Lock()
-	f.off[name] = true
-	f.mu.Unlock()
-	f.retireIf(func(v *Version) bool { return v.Name == name })
-	return nil
-}
-
-// Close retires all models once nobody uses them.
-func (f *Fleet) Close() error {
 	f.retireIf(func(*Version) bool { return true })
-	f.retiring.Wait()
+	done := make(chan struct{})
+	go func() {
+		f.working.Wait()
+		f.retiring.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return errors.New("shutdown timeout: a model that is being loaded or used was left behind")
+	}
 	var err error
 	for _, p := range f.places {
-		err = errors.Join(err, p.objects.Close())
+		if at := p.opened.Load(); at != nil {
+			err = errors.Join(err, at.objects.Close())
+		}
 	}
 	return err
 }

@@ -65,8 +65,11 @@ var models = sync.OnceValue(func() [2][]byte {
 
 // events counts what an observer is told.
 type events struct {
-	loaded, unloaded, failed, passes, requests atomic.Int64
-	waiting                                    atomic.Int64
+	loaded, unloaded, failed, unlisted, passes, requests atomic.Int64
+	waiting                                              atomic.Int64
+
+	mu       sync.Mutex
+	failures []string
 }
 
 func (e *events) Prepare(*fleet.Version) (any, error) { return nil, nil } //nolint:nilnil // there is nothing to keep
@@ -78,8 +81,20 @@ func (e *events) Passing(_ *fleet.Version, p fleet.Pass) func(error) {
 func (e *events) Waiting(_ *fleet.Version, rows int) { e.waiting.Store(int64(rows)) }
 func (e *events) Loaded(*fleet.Version)              { e.loaded.Add(1) }
 func (e *events) Unloaded(*fleet.Version)            { e.unloaded.Add(1) }
-func (e *events) Failed(string, string, error)       { e.failed.Add(1) }
-func (e *events) Unlisted(error)                     {}
+func (e *events) Unlisted(error)                     { e.unlisted.Add(1) }
+func (e *events) Failed(name, version string, err error, pause time.Duration) {
+	e.failed.Add(1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.failures = append(e.failures, fmt.Sprintf("%s@%s: %v, again %v", name, version, err, pause))
+}
+
+// told is what was reported of files that failed.
+func (e *events) told() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.failures)
+}
 
 func check(t *testing.T, err error) {
 	t.Helper()
@@ -96,15 +111,23 @@ func put(t *testing.T, directory, name string, content []byte) {
 	check(t, os.Rename(draft, filepath.Join(directory, name)))
 }
 
-// open is a fleet of a directory, watched.
+// open is a fleet of a directory, watched, whose first look has ended.
 func open(t *testing.T, directory string, change func(o *fleet.Options)) (*fleet.Fleet, *events) {
 	t.Helper()
+	f, seen := watch(t, change, directory)
+	check(t, f.First(t.Context()))
+	return f, seen
+}
+
+// watch is a fleet of places that is watched until the test ends.
+func watch(t *testing.T, change func(o *fleet.Options), places ...string) (*fleet.Fleet, *events) {
+	t.Helper()
 	seen := &events{}
-	o := fleet.Options{Places: []string{directory}, Backend: "go", Every: 20 * time.Millisecond, Observer: seen, Limits: fleet.Limits{Rows: 10_000, Wait: time.Minute}}
+	o := fleet.Options{Places: places, Backend: "go", Every: 20 * time.Millisecond, Observer: seen, Limits: fleet.Limits{Rows: 10_000, Wait: time.Minute}}
 	if change != nil {
 		change(&o)
 	}
-	f, err := fleet.Open(t.Context(), o)
+	f, err := fleet.New(o)
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
@@ -112,7 +135,9 @@ func open(t *testing.T, directory string, change func(o *fleet.Options)) (*fleet
 	t.Cleanup(func() {
 		cancel()
 		watching.Wait()
-		check(t, f.Close())
+		ending, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		check(t, f.Close(ending))
 	})
 	return f, seen
 }
@@ -334,9 +359,9 @@ func TestSingleFiles(t *testing.T) {
 	}
 	put(t, directory, "broken.psi", []byte("broken"))
 	for _, place := range []string{filepath.Join(directory, "none.psi"), filepath.Join(directory, "broken.psi"), filepath.Join(directory, "none"), "nowhere://bucket"} {
-		if f, err := fleet.Open(t.Context(), fleet.Options{Places: []string{place}, Backend: "go", Every: time.Hour, Observer: &events{}}); err == nil {
+		f, _ := watch(t, nil, place)
+		if err := f.First(t.Context()); err == nil || f.Ready() == nil {
 			t.Errorf("%s is taken", place)
-			check(t, f.Close())
 		}
 	}
 	bucket, _ := open(t, "file://"+directory, nil)

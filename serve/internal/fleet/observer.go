@@ -16,8 +16,9 @@ type Observer interface {
 	Waiting(v *Version, rows int)
 	Loaded(v *Version)
 	Unloaded(v *Version)
-	Failed(name, version string, err error) // a file could not be loaded
-	Unlisted(err error)                     // a place could not be looked at
+	// Failed is called when a file could not be loaded. It is tried again after a pause; 0 means once it has changed.
+	Failed(name, version string, err error, pause time.Duration)
+	Unlisted(err error) // a place could not be looked at
 }
 
 // Pass is rows that are passed through a model together.

@@ -2,9 +2,12 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/psi-shapley/psi/internal/store"
 )
@@ -12,11 +15,24 @@ import (
 // suffix of model files.
 const suffix = ".psi"
 
-// mostBytes is the size of the largest model file that is read: more than ten times what the largest network has.
-const mostBytes = 1 << 30
+// maxBytes is the size of the largest model file that is read: more than ten times what the largest network has.
+const maxBytes = 1 << 30
 
 // place is where model files lie: a bucket or a directory, of which a single file may be all that counts.
 type place struct {
+	where  string
+	opened atomic.Pointer[location] // nil until the place has answered once
+
+	// Guarded by the fleet's lock.
+	entries []entry   // of the last listing that succeeded
+	began   time.Time // when that listing did
+	looked  bool      // whether one succeeded
+	tried   bool      // whether one ended
+	err     error     // of the last listing
+}
+
+// location is a place that was found.
+type location struct {
 	objects *store.Place
 	pattern string
 	only    string // key of the single file; "" is all
@@ -24,53 +40,83 @@ type place struct {
 
 // found is a model file in a place.
 type found struct {
-	place         *place
+	at            *location
 	object        store.Object
 	name, version string
 }
 
-// same tells whether two findings are of one content, as far as a listing shows.
-func (f found) same(o found) bool { return f.place == o.place && f.object == o.object }
+// entry is a model file, or something with the name of one.
+type entry struct {
+	found
+	err error // why it cannot be read, such as a FIFO; nil
+}
 
-// openPlace understands a model file, a directory of them or a URL of either.
-func openPlace(ctx context.Context, where string) (*place, error) {
-	objects, pattern, err := store.Open(ctx, where)
+// same tells whether two findings are of one content, as far as a listing shows.
+func (f found) same(o found) bool { return f.at == o.at && f.object == o.object }
+
+// id is that of the version that the file holds.
+func (f found) id() string { return f.name + "@" + f.version }
+
+// versionOf reads name and version from the key of a model file.
+func versionOf(key string) (name, version string, is bool) {
+	name, is = strings.CutSuffix(path.Base(key), suffix)
+	version = "1"
+	if n, v, has := strings.Cut(name, "@"); has {
+		name, version = n, v
+	}
+	return name, version, is && name != "" && version != ""
+}
+
+// open understands a model file, a directory of them or a URL of either.
+func (p *place) open(ctx context.Context) (*location, error) {
+	if at := p.opened.Load(); at != nil {
+		return at, nil
+	}
+	objects, pattern, err := store.Open(ctx, p.where)
 	if err != nil {
 		return nil, err
 	}
 	only, single := store.Single(pattern)
 	if single && !strings.HasSuffix(only, suffix) {
-		return nil, fmt.Errorf("%s: a model file ends in %s", objects.Name(only), suffix)
+		return nil, errors.Join(fmt.Errorf("%s: a model file ends in %s", objects.Name(only), suffix), objects.Close())
 	}
 	if pattern == "" {
 		pattern = "*" + suffix
 	}
-	return &place{objects, pattern, only}, nil
+	at := &location{objects, pattern, only}
+	if !p.opened.CompareAndSwap(nil, at) { // another look was faster
+		return p.opened.Load(), objects.Close()
+	}
+	return at, nil
 }
 
 // list is the model files that are there now.
-func (p *place) list(ctx context.Context) ([]found, error) {
-	var all []found
-	for o, err := range p.objects.List(ctx, p.pattern) {
-		if err != nil {
+func (p *place) list(ctx context.Context) ([]entry, error) {
+	at, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []entry
+	for o, err := range at.objects.Entries(ctx, at.pattern) {
+		if err != nil && (o.Key == "" || ctx.Err() != nil) {
 			return nil, err
 		}
-		base, is := strings.CutSuffix(path.Base(o.Key), suffix)
-		if !is {
-			continue
-		}
-		f := found{place: p, object: o, name: base, version: "1"}
-		if name, version, has := strings.Cut(base, "@"); has {
-			f.name, f.version = name, version
-		}
-		if f.name != "" && f.version != "" {
-			all = append(all, f)
+		if name, version, is := versionOf(o.Key); is {
+			all = append(all, entry{found{at, o, name, version}, err})
 		}
 	}
 	return all, nil
 }
 
-// read is the content of a file.
+// single is the version that the place's only file holds, if it is a single file.
+func (p *place) single() (name, version string, is bool) {
+	if at := p.opened.Load(); at != nil && at.only != "" {
+		return versionOf(at.only)
+	}
+	return "", "", false
+}
+
+// read is the content of a file as it was found.
 func (f found) read(ctx context.Context) ([]byte, error) {
-	return f.place.objects.Read(ctx, f.object.Key, mostBytes)
+	return f.at.objects.Content(ctx, f.object, maxBytes)
 }

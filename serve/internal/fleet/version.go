@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,6 +16,7 @@ type Version struct {
 	Name, Version string
 	Model         *psi.Model
 	Tag           any // what the observer keeps of it
+	Cost          Cost
 
 	file     found
 	observer Observer
@@ -23,26 +26,33 @@ type Version struct {
 	workers  sync.WaitGroup
 }
 
-// load reads a file, sees that the model answers, and starts its workers.
-func (f *Fleet) load(ctx context.Context, file found) (_ *Version, err error) {
-	content, err := file.read(ctx)
-	if err != nil {
-		return nil, err
-	}
+// Cost is what a version takes.
+type Cost struct {
+	File   int64         // bytes
+	Took   time.Duration // to read, decode and compile
+	Memory int64         // bytes, about
+}
+
+// build makes a version of a file's content.
+func (f *Fleet) build(ctx context.Context, file found, content []byte) (_ *Version, err error) {
 	v := &Version{Name: file.name, Version: file.version, file: file, observer: f.options.Observer}
 	defer func() {
+		if p := recover(); p != nil { // a file must not end the server
+			err = fmt.Errorf("panic while loading a model: %v\n%s", p, debug.Stack())
+		}
 		if err != nil {
 			v.free()
 		}
 	}()
 	// One thread for a pass: threads that share one wait for each other, which costs more than it gains.
-	if v.Model, err = psi.Decode(file.object.Key, content, f.options.Backend, 1); err != nil {
+	name := file.at.objects.Name(file.object.Key)
+	if v.Model, err = psi.Decode(name, content, f.options.Backend, 1); err != nil {
 		return nil, err
 	}
 	for m := v.Model; ; {
 		v.copies = append(v.copies, m)
 		if err := m.Warm(ctx); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if len(v.copies) == v.Model.AtOnce() {
 			break
@@ -134,6 +144,11 @@ func (v *Version) pass(m *psi.Model, jobs []*job) {
 	end := v.observer.Passing(v, p)
 	answers, err := m.Pass(ctx, p.Depth, rows...)
 	end(err)
+	if half := len(jobs) / 2; err != nil && half > 0 { // because of one request's rows: the others are answered
+		v.pass(m, jobs[:half])
+		v.pass(m, jobs[half:])
+		return
+	}
 	if err == nil {
 		v.queue.learn(p.Depth, p.Rows, time.Since(start))
 	}

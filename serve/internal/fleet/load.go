@@ -1,0 +1,269 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/store"
+)
+
+// Bounds of loading.
+const (
+	maxReads           = 16 // files that are read at once; as many are decoded at once as there are cores
+	defaultReadTimeout = 30 * time.Second
+	slowestRead        = 1 << 20 // bytes a second
+	buildTimeout       = 10 * time.Minute
+	longestPause       = time.Minute // between loads of a file that fail
+)
+
+// slots bound how many do something at once.
+type slots chan struct{}
+
+// take waits for a slot, unless it is urgent.
+func (s slots) take(ctx context.Context, urgent <-chan struct{}) (free func(), err error) {
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-urgent:
+		return func() {}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// attempt is a load that is under way.
+type attempt struct {
+	file   found
+	cancel context.CancelFunc
+	urgent chan struct{} // closed if it must not wait for other loads
+	hurry  sync.Once
+	done   chan struct{}
+	err    error // once it is done
+}
+
+// begin starts to load a file. It needs the lock.
+func (f *Fleet) begin(r *record) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &attempt{file: r.found, cancel: cancel, urgent: make(chan struct{}), done: make(chan struct{})}
+	r.attempt = a
+	f.working.Go(func() {
+		defer cancel()
+		v, err := f.load(ctx, a)
+		f.ended(a, v, err)
+	})
+}
+
+// load reads a file, sees that the model answers, and starts its workers.
+func (f *Fleet) load(ctx context.Context, a *attempt) (*Version, error) {
+	free, err := f.readers.take(ctx, a.urgent)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	content, err := f.read(ctx, a.file)
+	took := time.Since(start)
+	var build func()
+	if err == nil {
+		build, err = f.builders.take(ctx, a.urgent)
+	}
+	free() // not before: files that are read and not decoded yet are in memory
+	if err != nil {
+		return nil, err
+	}
+	defer build()
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	start = time.Now()
+	v, err := f.build(ctx, a.file, content)
+	if err != nil {
+		return nil, err
+	}
+	v.Cost = Cost{File: int64(len(content)), Took: took + time.Since(start), Memory: int64(len(v.copies)) * v.Model.Memory()}
+	return v, nil
+}
+
+// read is the content of a file, within the time that its size allows.
+func (f *Fleet) read(ctx context.Context, file found) ([]byte, error) {
+	limit := f.options.ReadTimeout + time.Duration(file.object.Size/slowestRead)*time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	content, err := file.read(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, fmt.Errorf("%s: reading took longer than %v: %w", file.at.objects.Name(file.object.Key), limit, context.DeadlineExceeded)
+	}
+	return content, err
+}
+
+// ended puts a version that was loaded into service, or takes note of why it was not.
+func (f *Fleet) ended(a *attempt, v *Version, err error) {
+	tell := func() {}
+	f.mu.Lock()
+	r := f.records[a.file.id()]
+	switch {
+	case f.closed || f.off[a.file.name] || r == nil || r.attempt != a || errors.Is(err, context.Canceled): // nobody wants it any more
+		a.err = context.Canceled
+		if v != nil {
+			f.retiring.Go(v.retire)
+		}
+	case err != nil:
+		a.err = err
+		tell = f.fail(r, a.file, err)
+	default:
+		tell = f.swap(r, v)
+	}
+	if r != nil && r.attempt == a {
+		r.attempt, r.ended = nil, true
+	}
+	f.endFirst()
+	f.mu.Unlock()
+	tell()
+	close(a.done)
+}
+
+// fail takes note of a load that failed, and returns what tells so. Only what is wrong with the content itself is final:
+// all else is tried again, after longer and longer pauses. It needs the lock.
+func (f *Fleet) fail(r *record, file found, err error) (tell func()) {
+	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound) {
+		return func() {} // the next listing tells what is there now
+	}
+	if !r.tried.same(file) {
+		r.failures = 0
+	}
+	_, r.final = errors.AsType[*artifact.Error](err)
+	pause := min(longestPause, f.options.Every<<min(r.failures, 10))
+	r.tried, r.failed, r.failures, r.next = file, err, r.failures+1, time.Now().Add(pause)
+	if r.final {
+		pause = 0
+	}
+	if f.named(file) && !r.ended && !store.Passing(err) {
+		f.failFirst(err)
+	}
+	return func() { f.options.Observer.Failed(file.name, file.version, err, pause) }
+}
+
+// swap lets a version answer from now on, and returns what tells so; the one it replaces is retired. It needs the lock.
+func (f *Fleet) swap(r *record, v *Version) (tell func()) {
+	old := f.versions[v.Name][v.Version]
+	if f.versions[v.Name] == nil {
+		f.versions[v.Name] = map[string]*Version{}
+	}
+	f.versions[v.Name][v.Version] = v
+	r.tried, r.failed, r.final, r.failures = v.file, nil, false, 0
+	if old != nil {
+		f.retiring.Go(old.retire)
+	}
+	return func() { f.options.Observer.Loaded(v) }
+}
+
+// Load looks for new versions of a model at once, also if it was unloaded, and tries those that failed before. It waits for
+// no other model. It fails if a version cannot be loaded, or if none is there.
+func (f *Fleet) Load(ctx context.Context, name string) error {
+	f.mu.Lock()
+	delete(f.off, name)
+	f.mu.Unlock()
+	entries, err := f.find(ctx, name)
+	if len(entries) == 0 {
+		if err == nil {
+			err = &NotFoundError{Name: name}
+		}
+		return err
+	}
+	var failed error
+	for _, e := range entries {
+		if failed == nil {
+			failed = e.err
+		}
+		for a := f.urge(e); a != nil; {
+			select {
+			case <-a.done:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if a.file.same(e.found) && !errors.Is(a.err, context.Canceled) {
+				failed = errors.Join(failed, a.err)
+				break
+			}
+			a = f.urge(e) // what was under way was another content, or was unloaded
+		}
+	}
+	return failed
+}
+
+// find lists the places for files of a model. A place that does not answer soon is left out.
+func (f *Fleet) find(ctx context.Context, name string) (all []entry, err error) {
+	const soon = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, min(soon, f.options.ReadTimeout))
+	defer cancel()
+	type listing struct {
+		entries []entry
+		err     error
+	}
+	lists := make([]chan listing, len(f.places))
+	for i, p := range f.places {
+		lists[i] = make(chan listing, 1)
+		go func() {
+			entries, err := p.list(ctx)
+			lists[i] <- listing{entries, err}
+		}()
+	}
+	known := map[string]bool{}
+	for i := range lists {
+		var l listing
+		select {
+		case l = <-lists[i]:
+		case <-ctx.Done():
+			l.err = fmt.Errorf("%s: %w", f.places[i].where, ctx.Err())
+		}
+		err = errors.Join(err, l.err)
+		for _, e := range l.entries {
+			if e.name == name && !known[e.id()] {
+				known[e.id()] = true
+				all = append(all, e)
+			}
+		}
+	}
+	return all, err
+}
+
+// urge loads a file at once, whatever came of it before; nil if it answers already or cannot be a model.
+func (f *Fleet) urge(e entry) *attempt {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	current := f.versions[e.name][e.version]
+	if f.closed || e.err != nil || current != nil && current.file.same(e.found) {
+		return nil
+	}
+	r := f.record(e)
+	if r.attempt == nil {
+		f.begin(r)
+	}
+	r.attempt.hurry.Do(func() { close(r.attempt.urgent) })
+	return r.attempt
+}
+
+// Unload retires a model until Load is called.
+func (f *Fleet) Unload(name string) error {
+	f.mu.Lock()
+	known := len(f.versions[name]) > 0
+	for _, r := range f.records {
+		known = known || r.name == name && (r.attempt != nil || r.failed != nil)
+	}
+	if !known || f.off[name] {
+		f.mu.Unlock()
+		return &NotFoundError{Name: name}
+	}
+	f.off[name] = true
+	for _, r := range f.records {
+		if r.name == name {
+			r.cancel()
+			r.failed, r.final = nil, false
+		}
+	}
+	f.mu.Unlock()
+	f.retireIf(func(v *Version) bool { return v.Name == name })
+	return nil
+}

@@ -1,0 +1,236 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/psi-shapley/psi/serve/internal/fleet"
+)
+
+// A bucket that is down for a while leaves no mark: what it could not give is tried again, and until then the fleet is not
+// ready.
+func TestPassingFailuresAreTriedAgain(t *testing.T) {
+	b := newBucket(t)
+	b.change(func(b *bucket) { b.objects["m/m.psi"], b.down = models()[0], true })
+	f, seen := watch(t, func(o *fleet.Options) { o.ReadTimeout = 10 * time.Second }, b.url)
+	eventually(t, "the bucket's failure is reported", func() bool { return seen.unlisted.Load() > 0 })
+	if f.Ready() == nil {
+		t.Error("ready before a place has answered")
+	}
+	b.change(func(b *bucket) { b.down, b.refuses["m/m.psi"] = false, true })
+	check(t, f.First(t.Context()))
+	eventually(t, "a load fails", func() bool { return seen.failed.Load() > 0 })
+	if f.Ready() == nil || len(f.Names()) > 0 {
+		t.Error("ready without the only model there is")
+	}
+	b.change(func(b *bucket) { b.refuses = nil })
+	eventually(t, "the model is loaded in the end", func() bool { return f.Ready() == nil })
+	leased(t, f, "m", "", "")
+	if list := f.Index(); len(list) != 1 || list[0].State != fleet.Ready {
+		t.Errorf("%v", list)
+	}
+	for _, told := range seen.told() {
+		if !strings.Contains(told, "SlowDown") || strings.HasSuffix(told, "again 0s") {
+			t.Error(told)
+		}
+	}
+
+	b.change(func(b *bucket) { b.down = true }) // what is loaded stays, and the fleet is ready
+	time.Sleep(100 * time.Millisecond)
+	leased(t, f, "m", "", "")
+	check(t, f.Ready())
+}
+
+// Pauses between loads that fail grow; content that is damaged is not read again until it changes, unless Load asks.
+func TestPausesGrowAndDamageIsRemembered(t *testing.T) {
+	b := newBucket(t)
+	b.change(func(b *bucket) {
+		b.objects["m/refused.psi"], b.refuses["m/refused.psi"] = models()[0], true
+		b.objects["m/damaged.psi"] = models()[0][:1000]
+		b.objects["m/good.psi"] = models()[0]
+	})
+	f, seen := watch(t, func(o *fleet.Options) { o.Every = 100 * time.Millisecond }, b.url)
+	check(t, f.First(t.Context()))
+	check(t, f.Ready()) // one model answers
+	eventually(t, "three loads fail", func() bool { return seen.failed.Load() >= 4 })
+	var pauses []string
+	for _, told := range seen.told() {
+		if name, pause, _ := strings.Cut(told, ", again "); strings.HasPrefix(name, "refused") {
+			pauses = append(pauses, pause)
+		} else if pause != "0s" {
+			t.Error(told)
+		}
+	}
+	if want := "[100ms 200ms 400ms]"; fmt.Sprint(pauses[:3]) != want {
+		t.Errorf("pauses %v, want %s", pauses, want)
+	}
+	gets := func(key string) (n int) {
+		b.change(func(b *bucket) { n = b.gets[key] })
+		return n
+	}
+	if n := gets("m/damaged.psi"); n != 1 {
+		t.Errorf("a damaged file was read %d times", n)
+	}
+	if err := f.Load(t.Context(), "damaged"); err == nil || gets("m/damaged.psi") != 2 {
+		t.Errorf("Load does not try again: %v", err)
+	}
+	b.change(func(b *bucket) { b.refuses = nil })
+	check(t, f.Load(t.Context(), "refused")) // whatever pause there is
+	b.change(func(b *bucket) { b.objects["m/damaged.psi"] = models()[1] })
+	eventually(t, "the mended file", func() bool { return len(f.Names()) == 3 })
+}
+
+// An object whose content stalls keeps no other from being loaded, unloaded or loaded on request, fails in its time, and
+// does not hold up the end.
+func TestStalledObject(t *testing.T) {
+	b := newBucket(t)
+	b.change(func(b *bucket) {
+		b.objects["m/a.psi"], b.stalls["m/a.psi"] = models()[0], true
+		b.objects["m/b.psi"] = models()[0]
+	})
+	f, seen := watch(t, func(o *fleet.Options) { o.ReadTimeout = 3 * time.Second }, b.url)
+	eventually(t, "the other model", func() bool { return len(f.Names()) == 1 })
+	if seen.failed.Load() > 0 {
+		t.Error("it was waited for the time of the one that stalls")
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	b.change(func(b *bucket) { b.objects["m/c.psi"] = models()[1] })
+	check(t, f.Load(soon, "c"))
+	check(t, f.Unload("b"))
+	check(t, f.Load(soon, "b"))
+	eventually(t, "it fails in its time", func() bool { return seen.failed.Load() > 0 })
+	if told := seen.told()[0]; !strings.Contains(told, "reading took longer than 3s") {
+		t.Error(told)
+	}
+	check(t, f.First(t.Context()))
+	b.change(func(b *bucket) { b.stalls = nil })
+	eventually(t, "it is loaded once it answers", func() bool { return len(f.Names()) == 3 })
+}
+
+// The end does not wait for what is being read.
+func TestCloseDoesNotWaitForReads(t *testing.T) {
+	b := newBucket(t)
+	b.change(func(b *bucket) { b.objects["m/a.psi"], b.stalls["m/a.psi"] = models()[0], true })
+	f, err := fleet.New(fleet.Options{Places: []string{b.url}, Backend: "go", Every: 20 * time.Millisecond, Observer: &events{}})
+	check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go f.Watch(ctx)
+	eventually(t, "it is read", func() (reading bool) {
+		b.change(func(b *bucket) { reading = b.gets["m/a.psi"] > 0 })
+		return reading
+	})
+	cancel()
+	start := time.Now()
+	ending, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	check(t, f.Close(ending))
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// A single file that is named must answer for the fleet to be ready, unless it was unloaded; one that is damaged or missing
+// ends the first look with an error.
+func TestReadiness(t *testing.T) {
+	directory := t.TempDir()
+	put(t, directory, "m.psi", models()[0])
+	path := filepath.Join(directory, "m.psi")
+	empty := t.TempDir()
+	f, _ := watch(t, nil, path, empty)
+	check(t, f.First(t.Context()))
+	check(t, f.Ready())
+	check(t, f.Unload("m"))
+	check(t, f.Ready())
+	check(t, f.Load(t.Context(), "m"))
+	put(t, empty, "other.psi", models()[1])
+	eventually(t, "the other model", func() bool { return len(f.Names()) == 2 })
+	check(t, os.Remove(path))
+	eventually(t, "a file that was named is gone", func() bool { return f.Ready() != nil })
+	put(t, directory, "m.psi", models()[1])
+	eventually(t, "it is back", func() bool { return f.Ready() == nil })
+
+	none, _ := watch(t, nil, t.TempDir())
+	check(t, none.First(t.Context()))
+	check(t, none.Ready()) // there is nothing that should answer
+
+	broken := t.TempDir()
+	put(t, broken, "m.psi", []byte("broken"))
+	g, _ := watch(t, nil, broken)
+	check(t, g.First(t.Context()))
+	if g.Ready() == nil {
+		t.Error("ready though the only file is broken")
+	}
+	put(t, broken, "good.psi", models()[0])
+	eventually(t, "one model answers", func() bool { return g.Ready() == nil })
+}
+
+// builds is an observer that sees how many models are built at once, and holds up those named so until it is told.
+type builds struct {
+	events
+	now  atomic.Int64
+	held chan struct{}
+
+	pair     chan struct{} // closed when two are built at once, which the first waits for
+	counting sync.Mutex
+	met      bool
+	most     int64
+}
+
+func (b *builds) Prepare(v *fleet.Version) (any, error) {
+	defer b.now.Add(-1)
+	b.counting.Lock()
+	b.most = max(b.most, b.now.Add(1))
+	first := !b.met
+	if b.most > 1 && first {
+		b.met = true
+		close(b.pair)
+	}
+	b.counting.Unlock()
+	if first && runtime.GOMAXPROCS(0) > 1 {
+		select {
+		case <-b.pair:
+		case <-time.After(20 * time.Second):
+		}
+	}
+	if strings.HasPrefix(v.Name, "held") {
+		<-b.held
+	}
+	return nil, nil //nolint:nilnil // there is nothing to keep
+}
+
+// As many models are built at once as there are cores; one that is asked for does not wait for them.
+func TestModelsAreBuiltAtOnce(t *testing.T) {
+	directory := t.TempDir()
+	cores := runtime.GOMAXPROCS(0)
+	for i := range 2 * cores {
+		put(t, directory, fmt.Sprintf("m%d.psi", i), models()[0])
+	}
+	seen := &builds{held: make(chan struct{}), pair: make(chan struct{})}
+	f, _ := watch(t, func(o *fleet.Options) { o.Observer = seen }, directory)
+	check(t, f.First(t.Context()))
+	seen.counting.Lock()
+	if n := seen.most; n > int64(cores) || n < int64(min(2, cores)) {
+		t.Errorf("%d models were built at once by %d cores", n, cores)
+	}
+	seen.counting.Unlock()
+	for i := range cores {
+		put(t, directory, fmt.Sprintf("held%d.psi", i), models()[0])
+	}
+	eventually(t, "all cores build", func() bool { return seen.now.Load() == int64(cores) })
+	time.Sleep(50 * time.Millisecond)
+	put(t, directory, "wanted.psi", models()[1])
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	check(t, f.Load(soon, "wanted"))
+	check(t, f.Unload("m0"))
+	close(seen.held)
+}
