@@ -57,7 +57,8 @@ func failure(err error) *Failure {
 		missing  *fleet.NotFoundError
 		busy     *fleet.BusyError
 		often    *gate.TooManyError
-		large    *http.MaxBytesError
+		long     *http.MaxBytesError
+		large    *tooLargeError
 		method   *methodError
 		many     *jsonrows.TooManyError
 	)
@@ -97,11 +98,16 @@ func failure(err error) *Failure {
 		f.status, f.code, f.refusal = http.StatusUnauthorized, codes.Unauthenticated, watch.Denied
 	case errors.Is(err, gate.ErrForbidden):
 		f.status, f.code, f.refusal = http.StatusForbidden, codes.PermissionDenied, watch.Denied
+	case errors.As(err, &long):
+		f.Message, f.Remedy = "the request has too many bytes", "send fewer rows at a time, at most "+strconv.FormatInt(long.Limit, 10)+" bytes"
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
 	case errors.As(err, &large):
-		f.Message, f.Remedy = "the request has too many bytes", "send fewer rows at a time, at most "+strconv.FormatInt(large.Limit, 10)+" bytes"
+		f.Message, f.Remedy = large.Error(), "send fewer rows at a time"
 		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
 	case errors.Is(err, errDraining):
 		f.status, f.code, f.refusal, f.after = http.StatusServiceUnavailable, codes.Unavailable, watch.Draining, time.Second
+	case errors.Is(err, errIdle):
+		f.status, f.code = http.StatusGatewayTimeout, codes.DeadlineExceeded
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Message, f.Remedy = "the request took too long", "send fewer rows at a time, or try again later"
 		f.status, f.code, f.refusal = http.StatusGatewayTimeout, codes.DeadlineExceeded, watch.Deadline

@@ -73,7 +73,7 @@ func asJSON(t *testing.T, v any) []byte {
 func TestMemoryOfAllRequests(t *testing.T) {
 	r := start(t, func(c *Config) { c.MaxHeld = 1 << 20 })
 	r.refused(t, "more than may be held", "/explain", repeat(" ", 1<<21), []int{429})
-	eventually(t, "the memory is given back", func() bool { return r.memory.held.Load() == 0 })
+	eventually(t, "the memory is given back", func() bool { return r.memory.inUse() == 0 })
 	r.asked(t, "/explain", map[string]any{"rows": objects(people(10, 1))})
 }
 

@@ -1,13 +1,17 @@
 package serve
 
 import (
+	"container/list"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
 	"sync"
+
+	"github.com/psi-shapley/psi/serve/internal/gate"
 )
 
 // listen opens an address: HOST:PORT, or unix:PATH for a socket that its owner alone can open.
@@ -53,16 +57,24 @@ func removeStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// limited holds so many connections at a time; the next wait in the system's own queue.
+// mostUnproven connections of one address are held that have not had a request admitted.
+const mostUnproven = 128
+
+// limited holds so many connections at a time; the next wait in the system's own queue. Of each address it holds a few that
+// nobody has proven: when more come, the oldest of them makes room. A stranger thus costs a bounded amount of memory, and
+// cannot keep out callers of other addresses.
 type limited struct {
 	net.Listener
 	held  chan struct{} // full when no more may come
 	once  sync.Once
 	ended chan struct{}
+
+	mu       sync.Mutex
+	unproven map[string]*list.List // of *counted, by address, the oldest in front
 }
 
 func newLimited(l net.Listener, most int) *limited {
-	return &limited{Listener: l, held: make(chan struct{}, most), ended: make(chan struct{})}
+	return &limited{Listener: l, held: make(chan struct{}, most), ended: make(chan struct{}), unproven: map[string]*list.List{}}
 }
 
 func (l *limited) Accept() (net.Conn, error) {
@@ -76,7 +88,30 @@ func (l *limited) Accept() (net.Conn, error) {
 		<-l.held
 		return nil, err
 	}
-	return &counted{Conn: c, end: func() { <-l.held }}, nil
+	counted := &counted{Conn: c, limits: l}
+	if _, local := c.RemoteAddr().(*net.UnixAddr); !local { // whose owner alone can open it
+		l.add(counted, gate.AddressKey(c.RemoteAddr().String()))
+	}
+	return counted, nil
+}
+
+// add holds a connection that nobody has proven, and ends the oldest one of its address if there are too many.
+func (l *limited) add(c *counted, address string) {
+	l.mu.Lock()
+	all := l.unproven[address]
+	if all == nil {
+		all = list.New()
+		l.unproven[address] = all
+	}
+	var oldest *counted
+	if all.Len() >= mostUnproven {
+		oldest = all.Front().Value.(*counted)
+	}
+	c.address, c.place = address, all.PushBack(c)
+	l.mu.Unlock()
+	if oldest != nil {
+		_ = oldest.Close() // it is gone in any case
+	}
 }
 
 func (l *limited) Close() error {
@@ -87,11 +122,49 @@ func (l *limited) Close() error {
 // counted is a connection that makes room for another when it ends.
 type counted struct {
 	net.Conn
-	once sync.Once
-	end  func()
+	once   sync.Once
+	limits *limited
+
+	address string        // that it is unproven of
+	place   *list.Element // among the unproven, nil if it is not; guarded by limits.mu
+}
+
+// prove says that a request of the connection was admitted.
+func (c *counted) prove() {
+	c.limits.mu.Lock()
+	defer c.limits.mu.Unlock()
+	if c.place == nil {
+		return
+	}
+	all := c.limits.unproven[c.address]
+	all.Remove(c.place)
+	if c.place = nil; all.Len() == 0 {
+		delete(c.limits.unproven, c.address)
+	}
 }
 
 func (c *counted) Close() error {
-	c.once.Do(c.end)
+	c.once.Do(func() {
+		c.prove()
+		<-c.limits.held
+	})
 	return c.Conn.Close()
+}
+
+// connectionKey is where the context of an HTTP request has its connection.
+type connectionKey struct{}
+
+// withConnection puts a connection into the context of its requests.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	if secure, is := c.(*tls.Conn); is {
+		c = secure.NetConn()
+	}
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// prove says that a request with this context was admitted.
+func prove(ctx context.Context) {
+	if c, is := ctx.Value(connectionKey{}).(*counted); is {
+		c.prove()
+	}
 }

@@ -106,12 +106,12 @@ func document(routes []*route, secured bool) *huma.OpenAPI {
 		}
 		o.Responses["200"] = &huma.Response{Description: "The answer", Content: forms(schemas, r.operation.answer, r.operation.gives...)}
 		fails := append([]int{405, 500}, r.operation.fails...)
-		if r.permission != gate.Public {
+		if r.permission != gate.Health {
 			fails = append(fails, 429)
-			if secured {
-				fails = append(fails, 401, 403)
-				o.Security = []map[string][]string{{"bearer": {}}}
-			}
+		}
+		if r.permission&(gate.Public|gate.Health) == 0 && secured {
+			fails = append(fails, 401, 403)
+			o.Security = []map[string][]string{{"bearer": {}}}
 		}
 		if r.method == post {
 			fails = append(fails, 403) // a browser's request of another origin

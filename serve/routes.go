@@ -14,11 +14,11 @@ import (
 // routes of the HTTP listener: what is registered, who may, and what the document says.
 func (s *Server) routes() []*route {
 	all := []*route{
-		{get, "/", gate.Public, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
-		{get, "/ping", gate.Public, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
+		{get, "/", gate.Health, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
+		{get, "/ping", gate.Health, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
 		{get, "/version", gate.Public, (*exchange).psiVersion, operation{summary: "The server's version, as clients of MLflow ask", gives: []string{"text/plain"}}, nil},
-		{get, "/v2/health/live", gate.Public, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
-		{get, "/v2/health/ready", gate.Public, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
+		{get, "/v2/health/live", gate.Health, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
+		{get, "/v2/health/ready", gate.Health, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
 		{get, "/v2", gate.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: ServerMetadata{}}, nil},
 		{get, "/openapi.json", gate.Public, (*exchange).openAPI, operation{summary: "This document", answer: map[string]any{}}, nil},
 
@@ -57,7 +57,7 @@ func (s *Server) routes() []*route {
 // adminRoutes are those of the listener for operators.
 func (s *Server) adminRoutes() []*route {
 	all := []*route{ //nolint:prealloc // a list that is written out
-		{get, "/healthz", gate.Public, (*exchange).live, operation{}, nil},
+		{get, "/healthz", gate.Health, (*exchange).live, operation{}, nil},
 		{get, "/metrics", gate.Metrics, handled(s.metrics.Handler().ServeHTTP), operation{}, nil},
 	}
 	for path, do := range map[string]http.HandlerFunc{
