@@ -37,6 +37,8 @@ type Config struct {
 	Timeout        time.Duration // of a request; 0 means 30 s
 	Drain          time.Duration // that requests have to end in when the server does; 0 means 25 s
 
+	streamIdle time.Duration // that a stream may wait for its next message; 0 means 5 min
+
 	UI bool // the live page
 
 	LogDir    string  // of the explanation log; "" is none
@@ -64,6 +66,7 @@ func (c *Config) fill() {
 	or(&c.MaxWait, 2*time.Second)
 	or(&c.Timeout, 30*time.Second)
 	or(&c.Drain, 25*time.Second)
+	or(&c.streamIdle, 5*time.Minute)
 	or(&c.LogShare, .01)
 	if c.Backend == "" {
 		c.Backend = "auto"

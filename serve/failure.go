@@ -61,6 +61,7 @@ func failure(err error) *Failure {
 		large    *tooLargeError
 		method   *methodError
 		many     *jsonrows.TooManyError
+		idle     *idleError
 	)
 	switch {
 	case errors.As(err, &misuse):
@@ -106,7 +107,7 @@ func failure(err error) *Failure {
 		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
 	case errors.Is(err, errDraining):
 		f.status, f.code, f.refusal, f.after = http.StatusServiceUnavailable, codes.Unavailable, watch.Draining, time.Second
-	case errors.Is(err, errIdle):
+	case errors.As(err, &idle):
 		f.status, f.code = http.StatusGatewayTimeout, codes.DeadlineExceeded
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Message, f.Remedy = "the request took too long", "send fewer rows at a time, or try again later"

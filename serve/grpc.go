@@ -135,17 +135,18 @@ type streamIn struct {
 
 func (s *streamIn) Context() context.Context { return s.ctx }
 
-// streamIdle is how long a stream may wait for its next message.
-const streamIdle = 5 * time.Minute
+// idleError ends a stream on which nothing happens.
+type idleError struct{ after time.Duration }
 
-// errIdle ends a stream on which nothing happens.
-var errIdle = errors.New("the stream has sent no message for " + streamIdle.String() + ": open a stream when there is something to ask")
+func (e *idleError) Error() string {
+	return "the stream has sent no message for " + e.after.String() + ": open a stream when there is something to ask"
+}
 
 // RecvMsg waits for the next message, which must have begun before the stream is idle for too long, and then be complete
 // within the time of a request.
 func (s *streamIn) RecvMsg(m any) error {
 	s.k.budget.reset() // the request before is answered
-	idle := time.NewTimer(streamIdle)
+	idle := time.NewTimer(s.s.config.streamIdle)
 	defer idle.Stop()
 	for s.k.waits() {
 		select {
@@ -153,7 +154,7 @@ func (s *streamIn) RecvMsg(m any) error {
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		case <-idle.C:
-			return errIdle
+			return &idleError{s.s.config.streamIdle}
 		}
 	}
 	late := time.AfterFunc(s.s.config.Timeout, s.k.late)
