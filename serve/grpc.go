@@ -397,16 +397,20 @@ func (g *service) RepositoryModelUnload(_ context.Context, r *inference.Reposito
 func (g *service) ModelInfer(ctx context.Context, r *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
 	start := time.Now()
 	id, _ := ctx.Value(requestKey{}).(string)
+	b := callOf(ctx).budget
 	request, err := oip.FromGRPC(r, mostTensors)
 	if err != nil {
 		return nil, err
 	}
-	v, res, err := g.s.inferred(ctx, start, request, r.ModelName, r.ModelVersion, id)
+	v, res, err := g.s.inferred(ctx, start, request, r.ModelName, r.ModelVersion, id, b)
 	if err != nil {
 		return nil, err
 	}
 	defer v.Release()
 	defer of(v).took(watch.Postprocess, time.Now())
+	if err := b.Reserve(request.GRPCBytes(of(v).signature, res.Rows)); err != nil {
+		return nil, err
+	}
 	return request.GRPC(of(v).signature, res)
 }
 

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
+	"github.com/psi-shapley/psi/table"
 )
 
 // refused sends a body that must be answered with one of some statuses, in the usual form.
@@ -55,6 +56,21 @@ func TestBodyLimits(t *testing.T) {
 	r.refused(t, "many rows", "/explain", asJSON(t, map[string]any{"rows": objects(people(101, 1))}), []int{413})
 	r.refused(t, "many instances", "/v1/models/shop:predict", asJSON(t, map[string]any{"instances": objects(people(101, 1))}), []int{413})
 	r.refused(t, "no rows", "/explain", []byte(`{"rows":[]}`), []int{400})
+	for _, rows := range []int{100, 101, 3000} {
+		want := map[bool]int{true: 200, false: 413}[rows <= 100]
+		for contentType, format := range map[string]table.Format{arrowType: table.Arrow, csvType: table.CSV} {
+			for _, path := range []string{"/explain", "/predict", "/invocations"} {
+				if format == table.CSV && path != "/invocations" {
+					continue
+				}
+				var body bytes.Buffer
+				write(t, &body, format, people(rows, 1))
+				if got, answer, _ := r.sent(t, http.MethodPost, path, body.Bytes(), "Content-Type", contentType); got != want {
+					t.Errorf("%d rows of %s at %s: %d %.200s, want %d", rows, contentType, path, got, answer, want)
+				}
+			}
+		}
+	}
 	_, err := r.calls.ModelInfer(t.Context(), &inference.ModelInferRequest{ModelName: "shop", RawInputContents: [][]byte{make([]byte, 2<<20)}})
 	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a large message: %v", err)

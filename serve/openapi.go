@@ -71,6 +71,8 @@ func (Parameters) Schema(huma.Registry) *huma.Schema {
 // RowList is rows in JSON, not looked at yet.
 type RowList struct{ json.RawMessage }
 
+func (r *RowList) keep(text json.RawMessage) { r.RawMessage = text }
+
 // Schema is what the document says of them.
 func (RowList) Schema(huma.Registry) *huma.Schema {
 	cell := &huma.Schema{OneOf: []*huma.Schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}}}

@@ -36,6 +36,8 @@ type Options struct {
 
 	RowGroups []int // of a Parquet file, which to read; nil means all. Errors still count rows from the file's first
 
+	Reserve func(bytes int64) error // asked before memory is taken for what is unpacked or decoded; negative gives back; nil means the reader's own limit
+
 	// The rest concerns CSV only.
 
 	Delimiter byte // 0 means comma, semicolon or tab, whichever fits
