@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/psi-shapley/psi/serve/internal/gate"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 	"github.com/psi-shapley/psi/table"
 )
@@ -268,4 +269,73 @@ func TestDrain(t *testing.T) {
 	if r.ready() {
 		t.Error("it is ready after its end")
 	}
+}
+
+// What a stranger may ask for is made once, and at a limited rate; health is not limited.
+func TestPublicAnswers(t *testing.T) {
+	r := start(t, func(c *Config) { c.UI = true })
+	for _, path := range []string{"/openapi.json", "/ui"} {
+		_, plain, _ := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", "identity")
+		for _, encoding := range []string{gzipped, deflated} {
+			status, answer, header := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", encoding)
+			if status != 200 || header.Get("Content-Encoding") != encoding || header.Get("Vary") == "" {
+				t.Fatalf("%s as %s: %d %v", path, encoding, status, header)
+			}
+			unpacked, err := unpacking(encoding, bytes.NewReader(answer))
+			check(t, err)
+			whole, err := io.ReadAll(unpacked)
+			check(t, err)
+			if !bytes.Equal(whole, plain) {
+				t.Errorf("%s as %s is another", path, encoding)
+			}
+		}
+	}
+	before := allocated()
+	const asked = 20
+	for range asked {
+		r.sent(t, http.MethodGet, "/openapi.json", nil, "Accept-Encoding", gzipped)
+	}
+	if each := (allocated() - before) / asked; each > 200_000 {
+		t.Errorf("%d bytes are allocated for each answer", each)
+	}
+	counts := map[int]int{}
+	for range 4 * gate.DefaultPublicRate {
+		status, _, _ := r.sent(t, http.MethodGet, "/version", nil)
+		counts[status]++
+		if status, _, _ := r.sent(t, http.MethodGet, "/v2/health/live", nil); status != 200 {
+			t.Fatalf("health: %d", status)
+		}
+	}
+	if counts[429] == 0 || counts[200] == 0 || counts[200]+counts[429] != 4*gate.DefaultPublicRate {
+		t.Errorf("%v", counts)
+	}
+}
+
+// A document that is closed has no other field, and none twice: which of two counts would be a guess.
+func TestClosedDocuments(t *testing.T) {
+	r := start(t, nil)
+	const row = `[40,"Bath",true,null]`
+	for _, path := range []string{"/explain", "/predict"} {
+		for _, body := range []string{
+			`{"rows":[` + row + `],"rows":[` + row + `]}`,
+			`{"ROWS":[` + row + `]}`,
+			`{"rows":[` + row + `],"Rows":[]}`,
+			`{"rows":[` + row + `],"z":1,"Z":2}`,
+			`{"rows":[` + row + `],"model":"shop","model":"other"}`,
+			`{"rows":[` + row + `],"\u0072ows":[` + row + `]}`,
+			`{"rows":[` + row + `],"unknown":["day"],"unknown":[]}`,
+			`{"rows":[` + row + `],"unknown":[1]}`,
+			`{"rows":[` + row + `],"unknown":"day"}`,
+			`{"rows":[` + row + `],"top":"many"}`,
+			`{"rows":[` + row + `],"other":1}`,
+			`{"rows":[{"age":40,"town":"Bath","member":true,"day":null,"age":40}]}`,
+		} {
+			r.refused(t, body, path, []byte(body), []int{400})
+		}
+		r.asked(t, path, json.RawMessage(` {"\u0072ows" : [`+row+`], "z": 2, "top": null, "unknown": ["day"], "model": null} `))
+	}
+	// Protocols of others may have more fields; those that count may not be doubled either.
+	r.refused(t, "doubled instances", "/v1/models/shop:predict", []byte(`{"instances":[`+row+`],"instances":[`+row+`]}`), []int{400})
+	r.refused(t, "a doubled column", "/invocations", []byte(`{"inputs":{"age":[1],"age":[2],"town":["a"],"member":[true],"day":[null]}}`), []int{400})
+	r.asked(t, "/v1/models/shop:predict", json.RawMessage(`{"instances":[`+row+`],"INSTANCES":1,"signature_name":"x","parameters":null}`))
 }

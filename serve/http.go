@@ -262,17 +262,28 @@ func requestID(given string) string {
 	return rand.Text()
 }
 
-// answer sends a body.
+// answer sends a body, packed if the caller takes that and it is worth it.
 func (x *exchange) answer(contentType string, body []byte) error {
+	how := ""
+	if len(body) > 1024 && contentType != tensorType { // which hardly shrink
+		x.w.Header().Set("Vary", "Accept-Encoding")
+		if how = packingFor(x.r.Header.Get("Accept-Encoding")); how != "" {
+			if err := x.budget.Reserve(packingBytes + int64(len(body))); err != nil {
+				return err
+			}
+			body = packed(how, body)
+		}
+	}
+	return x.send(contentType, how, body)
+}
+
+// send sends a body in a content encoding; "" is none.
+func (x *exchange) send(contentType, encoding string, body []byte) error {
 	x.status = http.StatusOK
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
-	if len(body) > 1024 && contentType != tensorType { // which hardly shrink
-		h.Set("Vary", "Accept-Encoding")
-		if packing := packingFor(x.r.Header.Get("Accept-Encoding")); packing != "" {
-			h.Set("Content-Encoding", packing)
-			body = packed(packing, body)
-		}
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if x.r.Method == http.MethodHead {

@@ -149,11 +149,3 @@ func operationID(r *route) string {
 	}
 	return id.String()
 }
-
-func (x *exchange) openAPI() error {
-	body, err := json.Marshal(document(x.s.routes(), x.s.gate.Secured()))
-	if err != nil {
-		return err
-	}
-	return x.answer(jsonType, body)
-}
