@@ -158,6 +158,20 @@ func name(l net.Listener) string {
 // Models are the names of those that answer.
 func (s *Server) Models() []string { return s.fleet.Names() }
 
+// Versions lists the model versions that answer, as NAME@VERSION.
+func (s *Server) Versions() []string {
+	var all []string
+	for _, status := range s.fleet.Index() {
+		if status.State == fleet.Ready {
+			all = append(all, status.Name+"@"+status.Version)
+		}
+	}
+	return all
+}
+
+// Held returns the bytes that requests hold at the moment; Config.MaxHeld is their limit.
+func (s *Server) Held() int64 { return s.memory.inUse() }
+
 func (s *Server) ready() bool { return s.isReady.Load() }
 
 // abort ends a connection on which half of an answer was sent.
