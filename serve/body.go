@@ -101,6 +101,7 @@ func (x *exchange) body() ([]byte, error) {
 	over = true
 	reading.Unlock()
 	if full := x.budget.arrived(); full != nil {
+		x.budget.Close() // what was read is not held any more, and others wait for it
 		x.w.Header().Set("Connection", "close")
 		return nil, full
 	}

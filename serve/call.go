@@ -94,13 +94,16 @@ func (k *call) answer(n int64) error {
 	const waiting = 64 << 10
 	c := k.connection
 	c.mu.Lock()
+	n += min(waiting, k.answered)
+	more := n - k.answered
+	c.mu.Unlock()
+	if err := c.budget.Reserve(more); err != nil {
+		return err
+	}
+	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.calls[k.stream] == nil {
-		return nil // nobody waits for it
-	}
-	n += min(waiting, k.answered)
-	if err := c.budget.Reserve(n - k.answered); err != nil {
-		return err
+		return c.budget.Reserve(-more) // nobody waits for it
 	}
 	k.answered = n
 	return nil

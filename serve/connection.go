@@ -151,18 +151,20 @@ func (r *receiving) Begin(f h2.Frame) error {
 func (r *receiving) Data(stream uint32, part []byte) error {
 	c := (*connection)(r)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	k := c.calls[stream]
 	if k == nil {
+		c.mu.Unlock()
 		return nil // gRPC drops what belongs to no call
 	}
-	before := len(k.complete)
+	complete := int64(0)
 	k.messages.Pass(part, func(packed bool) {
 		k.complete = append(k.complete, message{packed, k.partly + messageBytes})
 		k.partly = 0
+		complete++
 	})
+	c.mu.Unlock()
 	k.stir()
-	return c.budget.Reserve(int64(len(k.complete)-before) * messageBytes)
+	return c.budget.Reserve(complete * messageBytes)
 }
 
 // sending sees the frames that the server sends.

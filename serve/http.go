@@ -267,10 +267,11 @@ func (x *exchange) answer(contentType string, body []byte) error {
 	how := ""
 	if len(body) > 1024 && contentType != tensorType { // which hardly shrink
 		x.w.Header().Set("Vary", "Accept-Encoding")
-		if how = packingFor(x.r.Header.Get("Accept-Encoding")); how != "" {
-			if err := x.budget.Reserve(packingBytes + int64(len(body))); err != nil {
-				return err
-			}
+		how = packingFor(x.r.Header.Get("Accept-Encoding"))
+		if how != "" && x.budget.Reserve(packingBytes+int64(len(body))) != nil {
+			how = "" // without memory for it, it is sent as it is
+		}
+		if how != "" {
 			body = packed(how, body)
 		}
 	}

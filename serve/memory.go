@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
@@ -26,10 +27,12 @@ type memory struct {
 	mu       sync.Mutex
 	held     int64
 	arriving map[*budget]func() // budgets of what has not arrived completely, and how to end them
+	ending   int64              // bytes of those that were told to end and have not given them back
+	given    chan struct{}      // closed when one of them does
 }
 
 func newMemory(limit int64, metrics *watch.Metrics) *memory {
-	return &memory{limit: limit, metrics: metrics, arriving: map[*budget]func(){}}
+	return &memory{limit: limit, metrics: metrics, arriving: map[*budget]func(){}, given: make(chan struct{})}
 }
 
 // budget opens a budget of at most limit bytes. It must be closed.
@@ -47,57 +50,86 @@ type budget struct {
 	memory *memory
 	limit  int64
 	held   int64
-	closed bool
+	ended  bool // it was told to end: it gets no more
 }
+
+// endWait is how long a budget waits for others to end that were told to.
+const endWait = 250 * time.Millisecond
 
 // Reserve takes bytes before they are used; a negative number gives bytes back. It returns a *tooLargeError beyond the
 // budget's own limit and errMemory beyond that of the server, and then takes nothing.
 //
 // A server whose memory is full ends what arrives and holds the most, as long as that is more than this budget with what
-// it asks for: whoever holds little never makes room for whoever holds more.
+// it asks for: whoever holds little never makes room for whoever holds more. Reserve then waits a moment for the memory.
 func (b *budget) Reserve(n int64) error {
 	m := b.memory
 	m.mu.Lock()
-	ended, err := b.reserve(n)
-	m.mu.Unlock()
-	for _, end := range ended {
-		end()
-	}
-	return err
-}
-
-func (b *budget) reserve(n int64) (ended []func(), err error) {
-	m := b.memory
-	switch {
-	case b.closed && n > 0:
-		return nil, errMemory
-	case n <= 0:
+	defer m.mu.Unlock()
+	if n <= 0 {
 		b.add(max(n, -b.held))
-		return nil, nil
-	case b.held+n > b.limit:
-		return nil, &tooLargeError{b.limit}
+		return nil
 	}
-	for m.held+n > m.limit {
-		largest := b
-		for other := range m.arriving {
-			if other.held > largest.held {
-				largest = other
-			}
+	var late <-chan time.Time
+	for {
+		switch {
+		case b.ended:
+			return errMemory
+		case b.held+n > b.limit:
+			return &tooLargeError{b.limit}
+		case m.held+n <= m.limit:
+			b.add(n)
+			return nil
 		}
-		if largest.held <= b.held+n {
-			return ended, errMemory
+		if m.held-m.ending+n > m.limit && !m.endLargest(b.held+n) {
+			return errMemory
 		}
-		ended = append(ended, m.arriving[largest])
-		largest.close()
+		if late == nil {
+			late = time.After(endWait)
+		}
+		given := m.given
+		m.mu.Unlock()
+		select {
+		case <-given:
+			m.mu.Lock()
+		case <-late:
+			m.mu.Lock()
+			return errMemory
+		}
 	}
-	b.add(n)
-	return ended, nil
 }
 
+// endLargest tells what arrives and holds the most to end, if that is more than so many bytes.
+func (m *memory) endLargest(than int64) bool {
+	var largest *budget
+	for b := range m.arriving {
+		if b.held > than {
+			largest, than = b, b.held
+		}
+	}
+	if largest == nil {
+		return false
+	}
+	end := m.arriving[largest]
+	delete(m.arriving, largest)
+	largest.ended = true
+	m.ending += largest.held
+	m.mu.Unlock()
+	end()
+	m.mu.Lock()
+	return true
+}
+
+// add counts bytes that are taken or given back.
 func (b *budget) add(n int64) {
+	m := b.memory
 	b.held += n
-	b.memory.held += n
-	b.memory.metrics.HeldBytes(int(n))
+	m.held += n
+	m.metrics.HeldBytes(int(n))
+	if b.ended && n < 0 {
+		m.ending += n
+		close(m.given)
+		m.given = make(chan struct{})
+	}
 }
 
 // allow changes the budget's limit.
@@ -118,7 +150,7 @@ func (b *budget) reset() {
 func (b *budget) arrive(end func()) {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
-	if !b.closed {
+	if !b.ended {
 		b.memory.arriving[b] = end
 	}
 }
@@ -128,21 +160,17 @@ func (b *budget) arrived() error {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
 	delete(b.memory.arriving, b)
-	if b.closed {
+	if b.ended {
 		return errMemory
 	}
 	return nil
 }
 
-// Close gives everything back.
+// Close gives everything back, and takes nothing any more.
 func (b *budget) Close() {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
-	b.close()
-}
-
-func (b *budget) close() {
-	b.add(-b.held)
-	b.closed = true
 	delete(b.memory.arriving, b)
+	b.add(-b.held)
+	b.ended = true
 }

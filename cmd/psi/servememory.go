@@ -12,7 +12,7 @@ import (
 )
 
 // spareBytes is what the collector may leave uncollected beside what is in use.
-const spareBytes = 64 << 20
+const spareBytes = 32 << 20
 
 // limitMemory sets the soft memory limit of the process to what its models use, what requests may hold and a little more;
 // without one, garbage may grow to as much as is in use. It measures again when models come and go, until stop is
