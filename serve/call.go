@@ -32,6 +32,7 @@ type call struct {
 	last     bool      // no message comes any more
 	held     int64     // bytes of the call itself
 	answered int64     // bytes of its answer
+	counted  bool      // among the connection's calls
 	handled  bool
 	sending  *time.Timer // until the answer must be sent
 }
@@ -126,14 +127,11 @@ func (k *call) end() {
 			k.sending = time.AfterFunc(c.timeout, c.drop)
 		}
 		_ = c.budget.Reserve(-n) // which never fails
+		if k.counted {
+			c.unhandled--
+			c.settle()
+		}
 	})
-}
-
-// stop waits no longer for the answer to be sent.
-func (k *call) stop() {
-	if k.sending != nil {
-		k.sending.Stop()
-	}
 }
 
 // untilLate is the context of a stream, whose end is not known when it begins: each of its messages has its own time.

@@ -62,8 +62,10 @@ type connection struct {
 	received, sent h2.Frames
 	last           h2.Frame // HEADERS that were read last
 
-	mu    sync.Mutex
-	calls map[uint32]*call // by stream, until client or server has ended it
+	mu        sync.Mutex
+	calls     map[uint32]*call // by stream, until client or server has ended it
+	unhandled int              // calls that may hold what has arrived
+	closed    bool
 }
 
 // readBytes is how much is read from a connection at a time.
@@ -99,16 +101,23 @@ func (c *connection) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close gives back what the connection holds.
+// Close gives back what the connection holds, but for what calls have received and are still at work on.
 func (c *connection) Close() error {
-	c.budget.Close()
 	c.mu.Lock()
-	for _, k := range c.calls {
-		k.stop()
+	for stream := range c.calls {
+		c.forget(stream)
 	}
-	clear(c.calls)
+	c.closed = true
+	c.settle()
 	c.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// settle closes the budget of a connection that is closed when the last of its calls has ended.
+func (c *connection) settle() {
+	if c.closed && c.unhandled == 0 {
+		c.budget.Close()
+	}
 }
 
 // drop ends the connection without waiting for anything; whoever reads it then closes it.
@@ -125,22 +134,14 @@ func (c *connection) prove() {
 // receiving sees the frames that a client sends.
 type receiving connection
 
-// Begin is of h2.Visitor. The memory of a DATA frame is taken before gRPC does: a buffer of the frame's size or, of frames
-// that are not small, of the next of gRPC's sizes.
+// Begin is of h2.Visitor. The memory of a DATA frame is taken before gRPC does.
 func (r *receiving) Begin(f h2.Frame) error {
 	c := (*connection)(r)
 	switch f.Type {
 	case h2.Headers:
 		c.last = f
 	case h2.Data:
-		size := int64(f.Length)
-		switch {
-		case size > 4<<10:
-			size = 16 << 10
-		case size > 1<<10:
-			size = 4 << 10
-		}
-		return c.take(f, size+frameBytes)
+		return c.take(f, int64(f.Length)+frameBytes)
 	case h2.Reset:
 		c.over(f.Stream)
 	}
@@ -209,6 +210,8 @@ func (c *connection) begin(k *call, header int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls[k.stream] = k
+	c.unhandled++
+	k.counted = true
 	return nil
 }
 
@@ -216,12 +219,18 @@ func (c *connection) begin(k *call, header int64) error {
 func (c *connection) over(stream uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forget(stream)
+}
+
+func (c *connection) forget(stream uint32) {
 	k := c.calls[stream]
 	if k == nil {
 		return
 	}
 	delete(c.calls, stream)
-	k.stop()
+	if k.sending != nil {
+		k.sending.Stop()
+	}
 	n := k.held + k.answered
 	if k.handled {
 		n += k.received()

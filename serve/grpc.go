@@ -16,7 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -70,7 +72,8 @@ func (s *Server) newGRPC(loopback bool) *grpc.Server {
 			return s.arriving(ctx, info, loopback), nil
 		}),
 		grpc.StatsHandler(callEvents{}),
-		grpc.ForceServerCodecV2(newRawCodec()),
+		grpc.ForceServerCodecV2(rawCodec{}),
+		experimental.BufferPool(mem.NopBufferPool{}), // as for rawCodec
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {

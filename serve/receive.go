@@ -2,8 +2,8 @@ package serve
 
 import (
 	"errors"
+	"sync"
 
-	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
@@ -12,45 +12,64 @@ import (
 // rawMessage is a message as it came.
 type rawMessage struct{ data mem.BufferSlice }
 
-// rawCodec is that of protobuf, but hands raw messages over as they came.
-type rawCodec struct{ encoding.CodecV2 }
+// rawCodec is that of protobuf, but hands raw messages over as they came. It takes no buffers from a pool: those that a
+// large message has used would be held until the second collection after it.
+type rawCodec struct{}
 
-func newRawCodec() rawCodec { return rawCodec{encoding.GetCodecV2(protocodec.Name)} }
+// Name is of encoding.CodecV2.
+func (rawCodec) Name() string { return protocodec.Name }
+
+// Marshal is of encoding.CodecV2.
+func (rawCodec) Marshal(m any) (mem.BufferSlice, error) {
+	message, is := m.(proto.Message)
+	if !is {
+		return nil, errNoMessage
+	}
+	data, err := proto.Marshal(message)
+	return mem.BufferSlice{mem.SliceBuffer(data)}, err
+}
 
 // Unmarshal is of encoding.CodecV2.
-func (c rawCodec) Unmarshal(data mem.BufferSlice, into any) error {
+func (rawCodec) Unmarshal(data mem.BufferSlice, into any) error {
 	raw, is := into.(*rawMessage)
 	if !is {
-		return c.CodecV2.Unmarshal(data, into)
+		return errNoMessage
 	}
 	data.Ref()
 	raw.data = data
 	return nil
 }
 
+var errNoMessage = errors.New("a message of gRPC is none of protobuf")
+
 var errPacked = &wrong{"a message is packed, but the call's header grpc-encoding does not say how", "send grpc-encoding, or messages that are not packed"}
 
 // receive reads the call's next message. The memory of each form it has on the way is taken before: packed, as
 // protobuf writes it, and as a message.
 func (k *call) receive(recv func(any) error, into any, maxBody int64) error {
+	m, is := into.(proto.Message)
+	if !is {
+		return errNoMessage
+	}
 	var raw rawMessage
 	if err := recv(&raw); err != nil {
 		return err
 	}
 	arrived := k.next()
-	defer func() {
+	drop := sync.OnceFunc(func() {
 		raw.data.Free()
+		raw.data = nil
 		_ = k.connection.budget.Reserve(-arrived.held) // which never fails
-	}()
+	})
+	defer drop()
 	b := buffer{budget: k.budget}
 	defer b.free()
 	data, err := k.plain(&b, raw.data, arrived.packed, maxBody)
 	if err != nil {
 		return err
 	}
-	m, is := into.(proto.Message)
-	if !is {
-		return errors.New("a message of gRPC is none of protobuf")
+	if b.bytes != nil {
+		drop() // it is copied
 	}
 	n, err := decodedBytes(m.ProtoReflect().Descriptor(), data)
 	if err != nil {
