@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/binary"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -128,7 +130,7 @@ func TestStreamsOfStrangers(t *testing.T) {
 	r := start(t, func(c *Config) { tokens = withTokens(t, c, "ann") })
 	for range 5 {
 		c := r.raw(t)
-		for range 230 {
+		for range 50 {
 			if _, err := c.open("ModelStreamInfer"); err != nil {
 				break
 			}
@@ -215,13 +217,18 @@ func TestTimesOfCalls(t *testing.T) {
 
 // Calls that are refused leave nothing behind, even if their deadline is far.
 func TestRefusedCallsHoldNothing(t *testing.T) {
-	r := start(t, func(c *Config) { withTokens(t, c, "ann") })
+	var tokens []string
+	r := start(t, func(c *Config) { tokens = withTokens(t, c, "ann") })
 	c := r.raw(t)
+	stream, err := c.open("ModelReady", "authorization", tokens[0]) // so that it is read as fast as it may
+	check(t, err)
+	check(t, c.data(stream, make([]byte, 5), 5, true))
+	c.end(t, stream)
 	refuse := func(n int) {
 		for range n {
 			stream, err := c.open("ModelReady", "grpc-timeout", "9999H")
 			check(t, err)
-			if stream%32 == 1 { // a connection that has not had a call admitted holds few at once
+			if stream%64 == 1 {
 				c.end(t, stream)
 			}
 		}
@@ -301,7 +308,8 @@ func TestUnreadAnswers(t *testing.T) {
 	eventually(t, "the memory is given back", func() bool { return r.memory.inUse() == 0 })
 }
 
-// A stranger holds few connections: the oldest makes room for the next. One that had a request admitted stays.
+// A stranger holds few connections: when more come, those that were there for a while make room, and of very many the
+// oldest. One that had a request admitted stays.
 func TestConnectionsOfStrangers(t *testing.T) {
 	var tokens []string
 	r := start(t, func(c *Config) { tokens = withTokens(t, c, "ann") })
@@ -313,11 +321,29 @@ func TestConnectionsOfStrangers(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	var strangers []*rawCalls
-	for range mostUnproven + 10 {
+	for range mostUnproven + 36 {
 		strangers = append(strangers, r.raw(t))
 	}
-	eventually(t, "the oldest are closed", func() bool { return strangers[0].closed() && strangers[9].closed() })
-	if last := strangers[len(strangers)-1]; last.closed() || proven.closed() {
+	time.Sleep(200 * time.Millisecond)
+	if strangers[0].closed() {
+		t.Error("callers who come at once have no time to prove themselves")
+	}
+	time.Sleep(unprovenGrace)
+	last := r.raw(t)
+	eventually(t, "the oldest are closed", func() bool { return strangers[0].closed() && strangers[36].closed() })
+	if strangers[len(strangers)-1].closed() || last.closed() || proven.closed() {
 		t.Error("the newest, or one that was admitted, is closed")
+	}
+	address, _, _ := r.Addresses()
+	var many []net.Conn
+	for range mostNew + 1 {
+		c, err := net.Dial("tcp", address)
+		check(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		many = append(many, c)
+	}
+	check(t, many[0].SetReadDeadline(time.Now().Add(5*time.Second)))
+	if _, err := many[0].Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the oldest of very many is not closed")
 	}
 }

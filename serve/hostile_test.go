@@ -274,6 +274,7 @@ func TestDrain(t *testing.T) {
 // What a stranger may ask for is made once, and at a limited rate; health is not limited.
 func TestPublicAnswers(t *testing.T) {
 	r := start(t, func(c *Config) { c.UI = true })
+	r.asked(t, "/explain", map[string]any{"rows": objects(people(1, 1))}) // so that the connection is read as fast as it may
 	for _, path := range []string{"/openapi.json", "/ui"} {
 		_, plain, _ := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", "identity")
 		for _, encoding := range []string{gzipped, deflated} {

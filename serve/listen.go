@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/psi-shapley/psi/serve/internal/gate"
 )
@@ -57,12 +58,17 @@ func removeStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// mostUnproven connections of one address are held that have not had a request admitted.
-const mostUnproven = 128
+// What the server grants to connections that have not had a request admitted.
+const (
+	mostUnproven  = 64       // of one address that are older than a moment
+	mostNew       = 384      // of one address, however new
+	unprovenGrace = 2 * time.Second
+	unprovenBurst = 16 << 10 // bytes that are read from one at once: more than the header of a request
+	unprovenRate  = 4 << 10  // bytes that are read from one in a second, after that
+)
 
 // limited holds so many connections at a time; the next wait in the system's own queue. Of each address it holds a few that
-// nobody has proven: when more come, the oldest of them makes room. A stranger thus costs a bounded amount of memory, and
-// cannot keep out callers of other addresses.
+// nobody has proven: when more come, the oldest of them make room. A stranger thus costs a bounded amount of memory.
 type limited struct {
 	net.Listener
 	held  chan struct{} // full when no more may come
@@ -88,28 +94,35 @@ func (l *limited) Accept() (net.Conn, error) {
 		<-l.held
 		return nil, err
 	}
-	counted := &counted{Conn: c, limits: l}
+	counted := &counted{Conn: c, limits: l, proven: make(chan struct{}), since: time.Now()}
 	if _, local := c.RemoteAddr().(*net.UnixAddr); !local { // whose owner alone can open it
 		l.add(counted, gate.AddressKey(c.RemoteAddr().String()))
+	} else {
+		close(counted.proven)
 	}
 	return counted, nil
 }
 
-// add holds a connection that nobody has proven, and ends the oldest one of its address if there are too many.
+// add holds a connection that nobody has proven, and ends the oldest ones of its address if there are too many. Callers who
+// come all at once have a moment to prove themselves.
 func (l *limited) add(c *counted, address string) {
+	var old []*counted
 	l.mu.Lock()
 	all := l.unproven[address]
 	if all == nil {
 		all = list.New()
 		l.unproven[address] = all
 	}
-	var oldest *counted
-	if all.Len() >= mostUnproven {
-		oldest = all.Front().Value.(*counted)
+	for at := all.Front(); at != nil && all.Len()-len(old) >= mostUnproven; at = at.Next() {
+		oldest := at.Value.(*counted)
+		if c.since.Sub(oldest.since) < unprovenGrace && all.Len()-len(old) < mostNew {
+			break
+		}
+		old = append(old, oldest)
 	}
 	c.address, c.place = address, all.PushBack(c)
 	l.mu.Unlock()
-	if oldest != nil {
+	for _, oldest := range old {
 		_ = oldest.Close() // it is gone in any case
 	}
 }
@@ -119,14 +132,43 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// counted is a connection that makes room for another when it ends.
+// counted is a connection that makes room for another when it ends. Until a request of it was admitted it is read slowly: a
+// server that holds what it has to say to a client which never listens holds little.
 type counted struct {
 	net.Conn
 	once   sync.Once
 	limits *limited
 
+	proven chan struct{} // closed when a request was admitted, or the connection is
+	since  time.Time     // when it was accepted
+	read   int64         // bytes
+
 	address string        // that it is unproven of
 	place   *list.Element // among the unproven, nil if it is not; guarded by limits.mu
+}
+
+// Read reads as fast as the connection may be read.
+func (c *counted) Read(p []byte) (int, error) {
+	select {
+	case <-c.proven:
+		return c.Conn.Read(p)
+	default:
+	}
+	const least = 1 << 10 // to read at a time
+	granted := unprovenBurst + int64(unprovenRate*time.Since(c.since).Seconds()) - c.read
+	if granted < least {
+		wait := time.NewTimer(time.Duration(least-granted) * time.Second / unprovenRate)
+		defer wait.Stop()
+		select {
+		case <-c.proven:
+			return c.Conn.Read(p)
+		case <-wait.C:
+			granted = least
+		}
+	}
+	n, err := c.Conn.Read(p[:min(int64(len(p)), granted)])
+	c.read += int64(n)
+	return n, err
 }
 
 // prove says that a request of the connection was admitted.
@@ -141,6 +183,7 @@ func (c *counted) prove() {
 	if c.place = nil; all.Len() == 0 {
 		delete(c.limits.unproven, c.address)
 	}
+	close(c.proven)
 }
 
 func (c *counted) Close() error {

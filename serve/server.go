@@ -210,7 +210,10 @@ func (s *Server) httpServer(routes []*route, address string) *http.Server {
 
 // http2Limits are what a connection of HTTP/2 may hold of requests that are not read.
 func http2Limits() *http.HTTP2Config {
-	return &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10}
+	return &http.HTTP2Config{
+		MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10,
+		WriteByteTimeout: 10 * time.Second,
+	}
 }
 
 // requestBytes is what one request may hold: its body, and what is made of it on the way to its answer.

@@ -11,15 +11,24 @@ import (
 	"github.com/psi-shapley/psi/serve"
 )
 
-// spareBytes is what the collector may leave uncollected beside what is in use.
-const spareBytes = 32 << 20
+// How much garbage the process may hold beside what is in use: measured by the memory that requests of strangers, and of
+// callers who send as much as they may, cost it. The collector's work does not show beside that of the models.
+const (
+	spareBytes   = 32 << 20
+	sparePercent = 50
+)
 
-// limitMemory sets the soft memory limit of the process to what its models use, what requests may hold and a little more;
-// without one, garbage may grow to as much as is in use. It measures again when models come and go, until stop is
-// called. A limit that the environment sets stays as it is.
+// limitMemory sets the soft memory limit of the process to what its models use, what requests may hold and a little more, and
+// has garbage collected when it is half of what is in use: else it may grow to as much. It measures again when models come
+// and go, until stop is called. What the environment sets stays as it is.
 func limitMemory(s *serve.Server, held int64) (stop func()) {
+	restore := func() {}
+	if os.Getenv("GOGC") == "" {
+		before := debug.SetGCPercent(sparePercent)
+		restore = func() { debug.SetGCPercent(before) }
+	}
 	if os.Getenv("GOMEMLIMIT") != "" {
-		return func() {}
+		return restore
 	}
 	const look = 2 * time.Second
 	before := debug.SetMemoryLimit(-1)
@@ -28,10 +37,10 @@ func limitMemory(s *serve.Server, held int64) (stop func()) {
 	watching.Go(func() {
 		tick := time.NewTicker(look)
 		defer tick.Stop()
-		var measured []string
+		measured := []string{""} // which is no version
 		for {
-			if versions := s.Versions(); measured == nil || !slices.Equal(versions, measured) {
-				measured = append([]string{}, versions...)
+			if versions := s.Versions(); !slices.Equal(versions, measured) {
+				measured = versions
 				debug.SetMemoryLimit(usedBytes() - s.Held() + held + spareBytes)
 			}
 			select {
@@ -45,6 +54,7 @@ func limitMemory(s *serve.Server, held int64) (stop func()) {
 		close(end)
 		watching.Wait()
 		debug.SetMemoryLimit(before)
+		restore()
 	}
 }
 
