@@ -106,7 +106,7 @@ func write(t *testing.T, w *bytes.Buffer, format table.Format, rows *table.Table
 
 // Arrow goes in and out in chunks, whose rows are numbered through.
 func TestArrowInAndOut(t *testing.T) {
-	r := start(t, nil)
+	r := start(t, func(c *Config) { c.MaxRows = 2500 })
 	rows := people(2500, 3)
 	e := truth(t, r.model, rows)
 	var in bytes.Buffer

@@ -20,6 +20,7 @@ type question struct {
 	unknown []string
 	depth   psi.Depth
 	how     psi.Explain
+	budget  *budget // of the request
 }
 
 // reply is what a version says of a question: a prediction, or at depth Attributions an explanation.
@@ -28,8 +29,28 @@ type reply struct {
 	explanation *explain.Explanation
 }
 
-// ask puts a question to a version and lets the watchers see the answer.
+// What a row holds on its way through a model: measured by TestMemoryOfAnswers.
+const (
+	columnBytes      = 64 // its cell as the network reads it, and beside those of other requests
+	outputBytes      = 96 // predictions, their spread and what they are made of
+	attributionBytes = 48 // a player's attribution to an output, as the network and as the explanation has it
+)
+
+// workBytes is what rows hold from when they are asked about until they are answered.
+func workBytes(sig *oip.Signature, rows int, depth psi.Depth) int64 {
+	row := columnBytes*len(sig.Columns) + outputBytes*len(sig.Outputs)
+	if depth == psi.Attributions {
+		row += attributionBytes * len(sig.Outputs) * len(sig.Players)
+	}
+	return int64(rows) * int64(row)
+}
+
+// ask puts a question to a version and lets the watchers see the answer. It takes the memory of both from the request's
+// budget.
 func (s *Server) ask(ctx context.Context, v *fleet.Version, q question) (*reply, error) {
+	if err := q.budget.Reserve(workBytes(of(v).signature, q.rows.Rows(), q.depth)); err != nil {
+		return nil, err
+	}
 	stage := watch.Predict
 	if q.depth == psi.Attributions {
 		stage = watch.Explain

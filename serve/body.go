@@ -11,93 +11,60 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
-
-	"github.com/psi-shapley/psi/serve/internal/watch"
+	"sync"
+	"time"
 )
 
-// errMemory refuses a request for which there is no memory left.
-var errMemory = errors.New("the server holds too many large requests: try again in a moment")
+// unpackingBytes is what a decompressor of gzip or deflate holds: its window and its tables.
+const unpackingBytes = 64 << 10
 
-// memory is what the bodies of requests may take together.
-type memory struct {
-	limit   int64
-	held    atomic.Int64
-	metrics *watch.Metrics
-}
-
-// hold takes bytes, if there are as many.
-func (m *memory) hold(n int64) error {
-	if m.add(n); m.full() {
-		m.add(-n)
-		return errMemory
+// unpacking is the way out of a content encoding: gzip or deflate.
+func unpacking(encoding string, packed io.Reader) (io.Reader, error) {
+	if encoding == gzipped {
+		return gzip.NewReader(packed)
 	}
-	return nil
-}
-
-// add takes bytes that are held already, or gives them back.
-func (m *memory) add(n int64) {
-	m.held.Add(n)
-	m.metrics.HeldBytes(int(n))
-}
-
-func (m *memory) full() bool { return m.held.Load() > m.limit }
-
-// holdingReader takes memory for what is read through it, as it is read.
-type holdingReader struct {
-	io.Reader
-	memory *memory
-	held   int64
-}
-
-func (h *holdingReader) Read(p []byte) (int, error) {
-	n, err := h.Reader.Read(p)
-	if n > 0 {
-		if err := h.memory.hold(int64(n)); err != nil {
-			return 0, err
-		}
-		h.held += int64(n)
+	// By its definition deflate is zlib's format; some clients send the bare one.
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(packed, head); err != nil {
+		return nil, err
 	}
-	return n, err
+	whole := io.MultiReader(bytes.NewReader(head), packed)
+	if head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
+		return zlib.NewReader(whole)
+	}
+	return flate.NewReader(whole), nil
 }
 
-// unpacked is the body of a request, bounded before and after it is unpacked.
-func (x *exchange) unpacked() (io.Reader, error) {
+// unpacked is the body of a request, bounded before and after it is unpacked, and the length that it is said to have,
+// −1 if it is not said.
+func (x *exchange) unpacked() (io.Reader, int64, error) {
 	limit := x.s.config.MaxBody
 	body := io.Reader(http.MaxBytesReader(x.w, x.r.Body, limit))
 	switch encoding := strings.ToLower(x.r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
-		return body, nil
-	case "gzip":
-		unzipped, err := gzip.NewReader(body)
+		return body, min(x.r.ContentLength, limit), nil
+	case gzipped, deflated:
+		if err := x.budget.Reserve(unpackingBytes); err != nil {
+			return nil, 0, err
+		}
+		r, err := unpacking(encoding, body)
 		if err != nil {
-			return nil, badly(err, "the body is not what gzip packs", "send it as Content-Encoding says, or without that header")
+			return nil, 0, badly(err, "the body is not what "+encoding+" packs", "send it as Content-Encoding says, or without that header")
 		}
-		return &boundedReader{unzipped, limit, limit}, nil
-	case "deflate":
-		// By its definition this is zlib's format; some clients send the bare one.
-		head := make([]byte, 2)
-		n, err := io.ReadFull(body, head)
-		if err != nil {
-			return nil, badly(err, "the body is not what deflate packs", "send it as Content-Encoding says, or without that header")
-		}
-		whole := io.MultiReader(bytes.NewReader(head[:n]), body)
-		if head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
-			inflated, err := zlib.NewReader(whole)
-			if err != nil {
-				return nil, badly(err, "the body is not what deflate packs", "send it as Content-Encoding says, or without that header")
-			}
-			return &boundedReader{inflated, limit, limit}, nil
-		}
-		return &boundedReader{flate.NewReader(whole), limit, limit}, nil
+		return &boundedReader{r, limit, limit}, -1, nil
 	}
-	return nil, &wrong{"the body's Content-Encoding is not known", "send it as gzip or deflate, or without that header"}
+	return nil, 0, &wrong{"the body's Content-Encoding is not known", "send it as gzip or deflate, or without that header"}
 }
 
-// badly is what a damaged body gets, unless it is a body that was cut off or too large.
+// badly is the error of a damaged body, unless err says already what the caller is to be told: that a limit was reached,
+// or what is wrong.
 func badly(err error, message, remedy string) error {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) || errors.Is(err, errMemory) {
+	var (
+		long   *http.MaxBytesError
+		large  *tooLargeError
+		misuse *wrong
+	)
+	if errors.As(err, &long) || errors.As(err, &large) || errors.As(err, &misuse) || errors.Is(err, errMemory) {
 		return err
 	}
 	return &wrong{message, remedy}
@@ -117,25 +84,44 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// body reads all of a request's body. Its memory is held until the exchange ends.
+// body reads all of a request's body, which is held until the exchange ends. While it arrives, the server may end it to
+// make room for requests that hold less.
 func (x *exchange) body() ([]byte, error) {
-	r, err := x.unpacked()
+	var reading sync.Mutex // guards over: nobody may end what has been read
+	over := false
+	x.budget.arrive(func() {
+		reading.Lock()
+		defer reading.Unlock()
+		if !over {
+			_ = http.NewResponseController(x.w).SetReadDeadline(time.Now()) // a connection that has no deadline is closed by its own
+		}
+	})
+	body, err := x.readBody()
+	reading.Lock()
+	over = true
+	reading.Unlock()
+	if full := x.budget.arrived(); full != nil {
+		x.budget.Close() // what was read is not held any more, and others wait for it
+		x.w.Header().Set("Connection", "close")
+		return nil, full
+	}
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.Is(err, os.ErrDeadlineExceeded): // the connection's time is up, which also ends the context as if the caller had gone
+		return nil, context.DeadlineExceeded
+	case x.r.Context().Err() != nil:
+		return nil, x.r.Context().Err()
+	}
+	return nil, badly(err, "the body ends before it is whole, or is damaged", "send it again")
+}
+
+func (x *exchange) readBody() ([]byte, error) {
+	r, length, err := x.unpacked()
 	if err != nil {
 		return nil, err
 	}
-	x.held.Reader, x.held.memory = r, &x.s.memory
-	var b bytes.Buffer
-	if n := x.r.ContentLength; n > 0 && n <= 1<<20 {
-		b.Grow(int(n) + bytes.MinRead) // not more: a length is only a claim
-	}
-	if _, err := b.ReadFrom(&x.held); err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) { // the connection's time is up, which also ends the context as if the caller had gone
-			return nil, context.DeadlineExceeded
-		}
-		if x.r.Context().Err() != nil {
-			return nil, x.r.Context().Err()
-		}
-		return nil, badly(err, "the body ends before it is whole, or is damaged", "send it again")
-	}
-	return b.Bytes(), nil
+	b := buffer{budget: x.budget}
+	err = b.readAll(r, length)
+	return b.bytes, err
 }

@@ -27,14 +27,17 @@ type Config struct {
 	Insecure                        bool     // serve others than this machine without asking who they are
 	Rate                            float64  // requests a second of each caller; 0 is no limit
 
+	MaxCalls       int           // requests of one caller that are under way at once; 0 means 256
 	MaxRows        int           // of a request; 0 means 1,000
 	MaxBody        int64         // bytes of a request, unpacked; 0 means 64 MiB
-	MaxHeld        int64         // bytes of all requests that are held at once; 0 means 512 MiB
+	MaxHeld        int64         // bytes that all requests hold at once; 0 means 512 MiB
 	MaxConnections int           // to a port; 0 means 4,096
 	MaxWaiting     int           // rows that wait for a model; 0 means 16,384
 	MaxWait        time.Duration // that a request is let in for; 0 means 2 s
 	Timeout        time.Duration // of a request; 0 means 30 s
 	Drain          time.Duration // that requests have to end in when the server does; 0 means 25 s
+
+	streamIdle time.Duration // that a stream may wait for its next message; 0 means 5 min
 
 	UI bool // the live page
 
@@ -56,6 +59,7 @@ func NewLogger(w io.Writer, format string) (*slog.Logger, error) {
 // fill puts the defaults in place of what is 0.
 func (c *Config) fill() {
 	or(&c.Look, 2*time.Second)
+	or(&c.MaxCalls, 256)
 	or(&c.MaxRows, 1000)
 	or(&c.MaxBody, 64<<20)
 	or(&c.MaxHeld, 512<<20)
@@ -64,6 +68,7 @@ func (c *Config) fill() {
 	or(&c.MaxWait, 2*time.Second)
 	or(&c.Timeout, 30*time.Second)
 	or(&c.Drain, 25*time.Second)
+	or(&c.streamIdle, 5*time.Minute)
 	or(&c.LogShare, .01)
 	if c.Backend == "" {
 		c.Backend = "auto"
@@ -98,7 +103,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("a share of %g of the requests is to be logged: it must lie between 0 and 1", c.LogShare)
 	}
 	for name, n := range map[string]int64{
-		"rows of a request": int64(c.MaxRows), "bytes of a request": c.MaxBody, "bytes of all requests": c.MaxHeld,
+		"requests of a caller": int64(c.MaxCalls), "rows of a request": int64(c.MaxRows), "bytes of a request": c.MaxBody, "bytes of all requests": c.MaxHeld,
 		"connections": int64(c.MaxConnections), "rows that wait": int64(c.MaxWaiting),
 		"time to wait": int64(c.MaxWait), "time of a request": int64(c.Timeout), "time to drain": int64(c.Drain), "time between looks for models": int64(c.Look),
 	} {
@@ -113,6 +118,6 @@ func (c *Config) check() error {
 func (c *Config) gate(report func(error)) gate.Config {
 	return gate.Config{
 		TokenFile: c.TokenFile, ClientCertificates: c.ClientCAFile != "", Admins: c.Admins,
-		Issuer: c.Issuer, Audience: c.Audience, Rate: c.Rate, Report: report,
+		Issuer: c.Issuer, Audience: c.Audience, Rate: c.Rate, Calls: c.MaxCalls, Report: report,
 	}
 }

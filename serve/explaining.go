@@ -43,19 +43,18 @@ func (x *exchange) plain(explaining bool) error {
 	}
 	defer rows.Close()
 	of(v).took(watch.Preprocess, start)
-	asked := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}}
+	asked := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}, budget: x.budget}
 	if x.wantsArrow() {
 		return x.arrow(v, rows, asked, layout)
 	}
 	var predicted prediction
-	var document text
+	document := buffer{budget: x.budget}
 	writer := explain.NewJSONWriter(&document)
 	err = x.s.streamed(x.r.Context(), v, rows, asked, func(p part) error {
 		if p.explanation != nil {
 			return writer.Write(p.explanation)
 		}
-		predicted.add(p.prediction)
-		return nil
+		return predicted.add(p.prediction, x.budget)
 	})
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func (x *exchange) plain(explaining bool) error {
 	if err := writer.Close(); err != nil {
 		return err
 	}
-	return x.answer(jsonType, document.Bytes())
+	return x.answer(jsonType, document.bytes)
 }
 
 // rowsOf are the rows of a body, in JSON or in Arrow.
@@ -78,7 +77,7 @@ func (x *exchange) rowsOf(v *fleet.Version, q *Query) (table.Source, error) {
 	if len(q.Rows.RawMessage) == 0 {
 		return nil, &wrong{"there are no rows", `send them as "rows"`}
 	}
-	t, err := x.s.shape(v, q.Unknown).Rows(q.Rows.RawMessage)
+	t, err := x.s.shape(v, q.Unknown, x.budget.Reserve).Rows(q.Rows.RawMessage)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +88,18 @@ func (x *exchange) rowsOf(v *fleet.Version, q *Query) (table.Source, error) {
 func (x *exchange) arrow(v *fleet.Version, rows table.Source, q question, layout string) error {
 	out := tableSink{x: x}
 	err := x.s.streamed(x.r.Context(), v, rows, q, func(p part) error {
+		held := p.tableBytes(layout)
+		if err := x.budget.Reserve(held); err != nil {
+			return err
+		}
 		t, err := p.table(layout)
 		if err != nil {
 			return err
 		}
-		return out.write(x.r.Context(), t)
+		if err := out.write(x.r.Context(), t); err != nil {
+			return err
+		}
+		return x.budget.Reserve(-held)
 	})
 	if err == nil {
 		return out.sink.Close()
@@ -102,6 +108,19 @@ func (x *exchange) arrow(v *fleet.Version, rows table.Source, q question, layout
 		x.s.abort(x, err) // half of a table was sent: the caller must not take it for the whole
 	}
 	return err
+}
+
+// tableBytes is what a part of an answer holds as columns, and as Arrow has them.
+func (p part) tableBytes(layout string) int64 {
+	if p.explanation == nil {
+		return int64(p.prediction.Rows()) * int64(64+32*len(p.prediction.Classes))
+	}
+	e := p.explanation
+	cells := int64(e.Rows) * int64(len(e.Outputs)) * int64(len(e.Players)+4)
+	if layout == "long" {
+		return 320 * cells
+	}
+	return 48 * cells
 }
 
 // table is a part of an answer as columns.

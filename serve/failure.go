@@ -57,11 +57,22 @@ func failure(err error) *Failure {
 		missing  *fleet.NotFoundError
 		busy     *fleet.BusyError
 		often    *gate.TooManyError
-		large    *http.MaxBytesError
+		long     *http.MaxBytesError
+		large    *tooLargeError
 		method   *methodError
 		many     *jsonrows.TooManyError
+		idle     *idleError
 	)
 	switch {
+	case errors.Is(err, errMemory): // limits come first: readers of tables wrap them
+		f.Message = errMemory.Error()
+		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.MemoryFull, time.Second
+	case errors.As(err, &long):
+		f.Message, f.Remedy = "the request has too many bytes", "send fewer rows at a time, at most "+strconv.FormatInt(long.Limit, 10)+" bytes"
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
+	case errors.As(err, &large):
+		f.Message, f.Remedy = large.Error(), "send fewer rows at a time"
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
 	case errors.As(err, &misuse):
 		f.Message, f.Remedy = misuse.message, misuse.remedy
 	case errors.As(err, &cell):
@@ -89,19 +100,16 @@ func failure(err error) *Failure {
 		f.status, f.code = http.StatusNotFound, codes.Unimplemented
 	case errors.As(err, &busy):
 		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.QueueFull, busy.RetryAfter
-	case errors.Is(err, errMemory):
-		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.MemoryFull, time.Second
 	case errors.As(err, &often):
 		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.RateLimit, often.RetryAfter
 	case errors.Is(err, gate.ErrUnauthenticated):
 		f.status, f.code, f.refusal = http.StatusUnauthorized, codes.Unauthenticated, watch.Denied
 	case errors.Is(err, gate.ErrForbidden):
 		f.status, f.code, f.refusal = http.StatusForbidden, codes.PermissionDenied, watch.Denied
-	case errors.As(err, &large):
-		f.Message, f.Remedy = "the request has too many bytes", "send fewer rows at a time, at most "+strconv.FormatInt(large.Limit, 10)+" bytes"
-		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
 	case errors.Is(err, errDraining):
 		f.status, f.code, f.refusal, f.after = http.StatusServiceUnavailable, codes.Unavailable, watch.Draining, time.Second
+	case errors.As(err, &idle):
+		f.status, f.code = http.StatusGatewayTimeout, codes.DeadlineExceeded
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Message, f.Remedy = "the request took too long", "send fewer rows at a time, or try again later"
 		f.status, f.code, f.refusal = http.StatusGatewayTimeout, codes.DeadlineExceeded, watch.Deadline

@@ -7,20 +7,23 @@ import (
 	"io"
 	"net"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/psi-shapley/psi/serve/internal/gate"
 	"github.com/psi-shapley/psi/serve/internal/oip"
@@ -38,7 +41,9 @@ type service struct {
 // grpcPermission is what a method needs; one that is not listed needs to administer.
 func grpcPermission(method string) gate.Permission {
 	switch method[strings.LastIndex(method, "/")+1:] {
-	case "ServerLive", "ServerReady", "ServerMetadata":
+	case "ServerLive", "ServerReady":
+		return gate.Health
+	case "ServerMetadata":
 		return gate.Public
 	case "ModelReady", "ModelMetadata", "ModelConfig", "ModelStatistics", "ModelInfer", "ModelStreamInfer":
 		return gate.Infer
@@ -48,108 +53,192 @@ func grpcPermission(method string) gate.Permission {
 
 // newGRPC makes the gRPC server of a listener.
 func (s *Server) newGRPC(loopback bool) *grpc.Server {
-	options := []grpc.ServerOption{
+	secured := insecure.NewCredentials()
+	if s.tls != nil {
+		secured = credentials.NewTLS(s.tls)
+	}
+	trusted := max(s.config.MaxHeld/4, s.config.MaxBody+s.config.MaxBody/8+unprovenBytes)
+	g := grpc.NewServer(
+		grpc.Creds(watched{secured, func(c, raw net.Conn) *connection {
+			return newConnection(c, raw, s.memory, trusted, s.config.Timeout)
+		}}),
+		grpc.ReadBufferSize(0), // a connection has its own
+		grpc.SharedWriteBuffer(true),
 		grpc.MaxRecvMsgSize(int(s.config.MaxBody)),
 		grpc.MaxConcurrentStreams(256),
 		grpc.MaxHeaderListSize(maxHeader),
-		grpc.ConnectionTimeout(10 * time.Second),
+		grpc.ConnectionTimeout(10*time.Second),
 		grpc.InTapHandle(func(ctx context.Context, info *tap.Info) (context.Context, error) {
-			return s.arriving(ctx, info, loopback)
+			return s.arriving(ctx, info, loopback), nil
 		}),
-		grpc.StatsHandler(&s.calls),
+		grpc.StatsHandler(callEvents{}),
+		grpc.ForceServerCodecV2(rawCodec{}),
+		experimental.BufferPool(mem.NopBufferPool{}), // as for rawCodec
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-			var answer any
-			err := s.call(ctx, info.FullMethod, modelName(request), func(ctx context.Context) (err error) {
-				answer, err = handler(ctx, request)
-				return err
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			return s.call(stream.Context(), "none", func(context.Context, *call) (string, error) { return "", errNoMethod })
+		}),
+	)
+	g.RegisterService(s.serviceDesc(loopback), &service{s: s})
+	return g
+}
+
+// serviceDesc is the service as it is generated, with calls that are let in, received within their budget and counted.
+func (s *Server) serviceDesc(loopback bool) *grpc.ServiceDesc {
+	desc := inference.GRPCInferenceService_ServiceDesc
+	desc.Methods, desc.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
+	for i := range desc.Methods {
+		method, handle := "/"+desc.ServiceName+"/"+desc.Methods[i].MethodName, desc.Methods[i].Handler
+		desc.Methods[i].Handler = func(server any, ctx context.Context, recv func(any) error, _ grpc.UnaryServerInterceptor) (answer any, err error) {
+			err = s.call(ctx, method, func(ctx context.Context, k *call) (model string, err error) {
+				answer, err = handle(server, ctx, func(request any) error {
+					err := k.receive(recv, request, s.config.MaxBody)
+					model = modelName(request)
+					return err
+				}, nil)
+				if err == nil {
+					err = k.answer(answerBytes(answer))
+				}
+				return model, err
 			})
 			return answer, err
-		}),
-		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-			return s.call(stream.Context(), info.FullMethod, "", func(ctx context.Context) error {
-				return handler(server, &streamIn{stream, ctx, func() error { return s.admit(ctx, info.FullMethod, loopback) }})
+		}
+	}
+	for i := range desc.Streams {
+		method, handle := "/"+desc.ServiceName+"/"+desc.Streams[i].StreamName, desc.Streams[i].Handler
+		desc.Streams[i].Handler = func(server any, stream grpc.ServerStream) error {
+			return s.call(stream.Context(), method, func(ctx context.Context, k *call) (string, error) {
+				return "", handle(server, &streamIn{stream, ctx, k, s, func() error {
+					_, err := s.admit(ctx, method, loopback)
+					return err
+				}})
 			})
-		}),
+		}
 	}
-	if s.tls != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(s.tls)))
+	return &desc
+}
+
+func answerBytes(answer any) int64 {
+	m, is := answer.(proto.Message)
+	if !is {
+		return 0
 	}
-	g := grpc.NewServer(options...)
-	inference.RegisterGRPCInferenceServiceServer(g, &service{s: s})
-	return g
+	return int64(proto.Size(m))
 }
 
 // streamIn is a stream within the context of its call. Each of its messages is a request, which must be let in.
 type streamIn struct {
 	grpc.ServerStream
 	ctx   context.Context //nolint:containedctx // gRPC hands contexts of streams through them
+	k     *call
+	s     *Server
 	admit func() error
 }
 
 func (s *streamIn) Context() context.Context { return s.ctx }
 
+// idleError ends a stream on which nothing happens.
+type idleError struct{ after time.Duration }
+
+func (e *idleError) Error() string {
+	return "the stream has sent no message for " + e.after.String() + ": open a stream when there is something to ask"
+}
+
+// RecvMsg waits for the next message, which must have begun before the stream is idle for too long, and then be complete
+// within the time of a request.
 func (s *streamIn) RecvMsg(m any) error {
-	if err := s.ServerStream.RecvMsg(m); err != nil {
+	s.k.budget.reset() // the request before is answered
+	idle := time.NewTimer(s.s.config.streamIdle)
+	defer idle.Stop()
+	for s.k.waits() {
+		select {
+		case <-s.k.stirred:
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-idle.C:
+			return &idleError{s.s.config.streamIdle}
+		}
+	}
+	late := time.AfterFunc(s.s.config.Timeout, s.k.late)
+	defer late.Stop()
+	if err := s.k.receive(s.ServerStream.RecvMsg, m, s.s.config.MaxBody); err != nil {
 		return err
 	}
 	return s.admit()
 }
 
-// mostCalls are under way at once.
-const mostCalls = 1024
-
-// arriving lets a call in before its message is read, so that strangers cannot make the server hold theirs.
-func (s *Server) arriving(ctx context.Context, info *tap.Info, loopback bool) (context.Context, error) {
-	var err error
-	if s.calls.underWay.Load() >= mostCalls {
-		err = errMemory
-	} else if !strings.HasSuffix(info.FullMethodName, streamMethod) { // whose messages are let in one by one
-		err = s.admit(metadata.NewIncomingContext(ctx, info.Header), info.FullMethodName, loopback)
+// SendMsg holds an answer until it is sent.
+func (s *streamIn) SendMsg(m any) error {
+	if err := s.k.answer(answerBytes(m)); err != nil {
+		return err
 	}
-	if err != nil {
-		f := failure(err)
-		s.note(ctx, f, err, "", info.FullMethodName)
-		return ctx, f.grpc()
-	}
-	return ctx, nil
+	return s.ServerStream.SendMsg(m)
 }
+
+// mostCalls of all callers are under way at once, beside public ones.
+const mostCalls = 1024
 
 const streamMethod = "/ModelStreamInfer"
 
-// callCounts counts the calls under way and the memory of their messages.
-type callCounts struct {
-	underWay atomic.Int64
-	memory   *memory
-}
+var errNoMethod = status.Error(codes.Unimplemented, "unknown method: see the Open Inference Protocol for those that there are")
 
-type callKey struct{}
-
-// TagRPC is of stats.Handler: a call has a place for the bytes it holds.
-func (c *callCounts) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	return context.WithValue(ctx, callKey{}, new(atomic.Int64))
-}
-
-// HandleRPC is of stats.Handler.
-func (c *callCounts) HandleRPC(ctx context.Context, event stats.RPCStats) {
-	held, _ := ctx.Value(callKey{}).(*atomic.Int64)
-	switch e := event.(type) {
-	case *stats.Begin:
-		c.underWay.Add(1)
-	case *stats.InPayload: // of a stream, the last message counts
-		c.memory.add(int64(e.Length) - held.Swap(int64(e.Length)))
-	case *stats.End:
-		c.underWay.Add(-1)
-		c.memory.add(-held.Load())
+// arriving counts a call when its header has come, and lets it in or not before anything of its message is read. A call
+// that is not let in is told so by its handler: gRPC never ends the context of a call that is refused here, and so holds
+// it until the deadline that the client chose (not reported yet: refuse calls with a grpc-timeout of an hour in a
+// tap.ServerInHandle, and look at the heap).
+func (s *Server) arriving(ctx context.Context, info *tap.Info, loopback bool) context.Context {
+	k := &call{budget: s.memory.budget(s.requestBytes()), stirred: make(chan struct{}, 1)}
+	ctx = context.WithValue(ctx, callKey{}, k)
+	if strings.HasSuffix(info.FullMethodName, streamMethod) {
+		ctx = k.untilLate(ctx)
+	} else {
+		ctx, k.cancel = context.WithTimeout(ctx, s.config.Timeout)
 	}
+	c := connectionOf(ctx)
+	if k.refused = c.begin(k, headerBytes(info.Header)); k.refused != nil {
+		c.drop()
+	} else {
+		k.refused = s.enter(ctx, k, info.FullMethodName, loopback)
+	}
+	k.unbegun = context.AfterFunc(ctx, k.end)
+	return ctx
 }
 
-// TagConn is of stats.Handler.
-func (c *callCounts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+// connectionOf returns the connection of a call.
+func connectionOf(ctx context.Context) *connection {
+	from, _ := peer.FromContext(ctx)
+	return from.AuthInfo.(opened).connection
+}
 
-// HandleConn is of stats.Handler.
-func (c *callCounts) HandleConn(context.Context, stats.ConnStats) {}
+// headerBytes is what the header of a call holds.
+func headerBytes(header metadata.MD) int64 {
+	n := 0
+	for name, values := range header {
+		for _, value := range values {
+			n += len(name) + len(value) + fieldBytes
+		}
+	}
+	return int64(n)
+}
+
+// enter lets a call in. What is public is not counted.
+func (s *Server) enter(ctx context.Context, k *call, method string, loopback bool) error {
+	caller, err := s.admit(ctx, method, loopback)
+	if err != nil || grpcPermission(method)&(gate.Public|gate.Health) != 0 {
+		return err
+	}
+	leave, err := s.gate.Enter(caller, remoteOf(ctx))
+	if err != nil {
+		return err
+	}
+	k.leave = append(k.leave, leave, func() { s.underWay.Add(-1) })
+	if s.underWay.Add(1) > mostCalls {
+		return &gate.TooManyError{RetryAfter: time.Second}
+	}
+	k.connection.prove()
+	return nil
+}
 
 // modelName is the model that a request names; "" if none.
 func modelName(request any) string {
@@ -162,15 +251,15 @@ func modelName(request any) string {
 	return ""
 }
 
-// call lets a call in, and turns what it ends in into a status.
-func (s *Server) call(ctx context.Context, method, model string, do func(context.Context) error) (err error) {
+// call does a call that was let in, and turns what it ends in into a status.
+func (s *Server) call(ctx context.Context, method string, do func(context.Context, *call) (model string, err error)) error {
 	start := time.Now()
 	counts := s.grpcRoute(method)
 	counts.Started()
 	in, _ := metadata.FromIncomingContext(ctx)
 	id := requestID(first(in, "x-request-id"))
 	_ = grpc.SetHeader(ctx, metadata.Pairs("x-request-id", id)) // fails only once headers were sent
-	err = s.answered(ctx, method, id, do)
+	model, err := s.answered(ctx, method, id, do)
 	code := codes.OK
 	if err != nil {
 		f := failure(err)
@@ -190,42 +279,46 @@ func (s *Server) call(ctx context.Context, method, model string, do func(context
 }
 
 // answered does a call in its time.
-func (s *Server) answered(ctx context.Context, method, id string, do func(context.Context) error) (err error) {
+func (s *Server) answered(ctx context.Context, method, id string, do func(context.Context, *call) (string, error)) (model string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if s.memory.full() {
-		return errMemory
-	}
-	if !strings.HasSuffix(method, streamMethod) { // whose requests have each their own
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.config.Timeout)
-		defer cancel()
+	k := callOf(ctx)
+	if k.refused != nil {
+		return "", k.refused
 	}
 	ctx, end := s.traces.call(context.WithValue(ctx, requestKey{}, id), method, id)
 	defer func() { end(err) }()
-	return do(ctx)
+	return do(ctx, k)
 }
 
 // admit asks the gate whether a call may be made.
-func (s *Server) admit(ctx context.Context, method string, loopback bool) error {
+func (s *Server) admit(ctx context.Context, method string, loopback bool) (gate.Caller, error) {
 	in, _ := metadata.FromIncomingContext(ctx)
 	if len(in.Get("authorization")) > 1 {
-		return gate.ErrUnauthenticated // which of them counts would be a guess
+		return gate.Caller{}, gate.ErrUnauthenticated // which of them counts would be a guess
 	}
-	shown := gate.Credentials{Authorization: first(in, "authorization"), Loopback: loopback}
+	shown := gate.Credentials{Authorization: first(in, "authorization"), Loopback: loopback, Remote: remoteOf(ctx)}
 	if from, ok := peer.FromContext(ctx); ok {
-		if _, local := from.Addr.(*net.UnixAddr); !local {
-			shown.Remote = from.Addr.String()
-		}
-		if info, ok := from.AuthInfo.(credentials.TLSInfo); ok {
+		if info, ok := from.AuthInfo.(opened).AuthInfo.(credentials.TLSInfo); ok {
 			shown.TLS = &info.State
 		}
 	}
-	_, err := s.gate.Admit(ctx, shown, grpcPermission(method))
-	return err
+	return s.gate.Admit(ctx, shown, grpcPermission(method))
+}
+
+// remoteOf is the address that a call comes from; "" of a Unix socket.
+func remoteOf(ctx context.Context) string {
+	from, ok := peer.FromContext(ctx)
+	if !ok {
+		return ""
+	}
+	if _, local := from.Addr.(*net.UnixAddr); local {
+		return ""
+	}
+	return from.Addr.String()
 }
 
 // requestKey is where a context has the id of its request.
@@ -307,16 +400,20 @@ func (g *service) RepositoryModelUnload(_ context.Context, r *inference.Reposito
 func (g *service) ModelInfer(ctx context.Context, r *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {
 	start := time.Now()
 	id, _ := ctx.Value(requestKey{}).(string)
+	b := callOf(ctx).budget
 	request, err := oip.FromGRPC(r, mostTensors)
 	if err != nil {
 		return nil, err
 	}
-	v, res, err := g.s.inferred(ctx, start, request, r.ModelName, r.ModelVersion, id)
+	v, res, err := g.s.inferred(ctx, start, request, r.ModelName, r.ModelVersion, id, b)
 	if err != nil {
 		return nil, err
 	}
 	defer v.Release()
 	defer of(v).took(watch.Postprocess, time.Now())
+	if err := b.Reserve(request.GRPCBytes(of(v).signature, res.Rows)); err != nil {
+		return nil, err
+	}
 	return request.GRPC(of(v).signature, res)
 }
 

@@ -21,7 +21,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/psi-shapley/psi/serve/internal/gate"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
+	"github.com/psi-shapley/psi/table"
 )
 
 // refused sends a body that must be answered with one of some statuses, in the usual form.
@@ -55,6 +57,21 @@ func TestBodyLimits(t *testing.T) {
 	r.refused(t, "many rows", "/explain", asJSON(t, map[string]any{"rows": objects(people(101, 1))}), []int{413})
 	r.refused(t, "many instances", "/v1/models/shop:predict", asJSON(t, map[string]any{"instances": objects(people(101, 1))}), []int{413})
 	r.refused(t, "no rows", "/explain", []byte(`{"rows":[]}`), []int{400})
+	for _, rows := range []int{100, 101, 3000} {
+		want := map[bool]int{true: 200, false: 413}[rows <= 100]
+		for contentType, format := range map[string]table.Format{arrowType: table.Arrow, csvType: table.CSV} {
+			for _, path := range []string{"/explain", "/predict", "/invocations"} {
+				if format == table.CSV && path != "/invocations" {
+					continue
+				}
+				var body bytes.Buffer
+				write(t, &body, format, people(rows, 1))
+				if got, answer, _ := r.sent(t, http.MethodPost, path, body.Bytes(), "Content-Type", contentType); got != want {
+					t.Errorf("%d rows of %s at %s: %d %.200s, want %d", rows, contentType, path, got, answer, want)
+				}
+			}
+		}
+	}
 	_, err := r.calls.ModelInfer(t.Context(), &inference.ModelInferRequest{ModelName: "shop", RawInputContents: [][]byte{make([]byte, 2<<20)}})
 	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a large message: %v", err)
@@ -73,7 +90,7 @@ func asJSON(t *testing.T, v any) []byte {
 func TestMemoryOfAllRequests(t *testing.T) {
 	r := start(t, func(c *Config) { c.MaxHeld = 1 << 20 })
 	r.refused(t, "more than may be held", "/explain", repeat(" ", 1<<21), []int{429})
-	eventually(t, "the memory is given back", func() bool { return r.memory.held.Load() == 0 })
+	eventually(t, "the memory is given back", func() bool { return r.memory.inUse() == 0 })
 	r.asked(t, "/explain", map[string]any{"rows": objects(people(10, 1))})
 }
 
@@ -252,4 +269,74 @@ func TestDrain(t *testing.T) {
 	if r.Server.ready() == nil {
 		t.Error("it is ready after its end")
 	}
+}
+
+// What a stranger may ask for is made once, and at a limited rate; health is not limited.
+func TestPublicAnswers(t *testing.T) {
+	r := start(t, func(c *Config) { c.UI = true })
+	r.asked(t, "/explain", map[string]any{"rows": objects(people(1, 1))}) // so that the connection is read as fast as it may
+	for _, path := range []string{"/openapi.json", "/ui"} {
+		_, plain, _ := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", "identity")
+		for _, encoding := range []string{gzipped, deflated} {
+			status, answer, header := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", encoding)
+			if status != 200 || header.Get("Content-Encoding") != encoding || header.Get("Vary") == "" {
+				t.Fatalf("%s as %s: %d %v", path, encoding, status, header)
+			}
+			unpacked, err := unpacking(encoding, bytes.NewReader(answer))
+			check(t, err)
+			whole, err := io.ReadAll(unpacked)
+			check(t, err)
+			if !bytes.Equal(whole, plain) {
+				t.Errorf("%s as %s is another", path, encoding)
+			}
+		}
+	}
+	before := allocated()
+	const asked = 20
+	for range asked {
+		r.sent(t, http.MethodGet, "/openapi.json", nil, "Accept-Encoding", gzipped)
+	}
+	if each := (allocated() - before) / asked; each > 200_000 {
+		t.Errorf("%d bytes are allocated for each answer", each)
+	}
+	counts := map[int]int{}
+	for range 4 * gate.DefaultPublicRate {
+		status, _, _ := r.sent(t, http.MethodGet, "/version", nil)
+		counts[status]++
+		if status, _, _ := r.sent(t, http.MethodGet, "/v2/health/live", nil); status != 200 {
+			t.Fatalf("health: %d", status)
+		}
+	}
+	if counts[429] == 0 || counts[200] == 0 || counts[200]+counts[429] != 4*gate.DefaultPublicRate {
+		t.Errorf("%v", counts)
+	}
+}
+
+// A document that is closed has no other field, and none twice: which of two counts would be a guess.
+func TestClosedDocuments(t *testing.T) {
+	r := start(t, nil)
+	const row = `[40,"Bath",true,null]`
+	for _, path := range []string{"/explain", "/predict"} {
+		for _, body := range []string{
+			`{"rows":[` + row + `],"rows":[` + row + `]}`,
+			`{"ROWS":[` + row + `]}`,
+			`{"rows":[` + row + `],"Rows":[]}`,
+			`{"rows":[` + row + `],"z":1,"Z":2}`,
+			`{"rows":[` + row + `],"model":"shop","model":"other"}`,
+			`{"rows":[` + row + `],"\u0072ows":[` + row + `]}`,
+			`{"rows":[` + row + `],"unknown":["day"],"unknown":[]}`,
+			`{"rows":[` + row + `],"unknown":[1]}`,
+			`{"rows":[` + row + `],"unknown":"day"}`,
+			`{"rows":[` + row + `],"top":"many"}`,
+			`{"rows":[` + row + `],"other":1}`,
+			`{"rows":[{"age":40,"town":"Bath","member":true,"day":null,"age":40}]}`,
+		} {
+			r.refused(t, body, path, []byte(body), []int{400})
+		}
+		r.asked(t, path, json.RawMessage(` {"\u0072ows" : [`+row+`], "z": 2, "top": null, "unknown": ["day"], "model": null} `))
+	}
+	// Protocols of others may have more fields; those that count may not be doubled either.
+	r.refused(t, "doubled instances", "/v1/models/shop:predict", []byte(`{"instances":[`+row+`],"instances":[`+row+`]}`), []int{400})
+	r.refused(t, "a doubled column", "/invocations", []byte(`{"inputs":{"age":[1],"age":[2],"town":["a"],"member":[true],"day":[null]}}`), []int{400})
+	r.asked(t, "/v1/models/shop:predict", json.RawMessage(`{"instances":[`+row+`],"INSTANCES":1,"signature_name":"x","parameters":null}`))
 }

@@ -54,8 +54,9 @@ type exchange struct {
 	caller gate.Caller
 	values map[string]string // parts of the path
 	model  string            // that was asked for; "" if none was
-	held   holdingReader
-	status int // that was answered; 0 if none was yet
+	budget *budget
+	status int    // that was answered; 0 if none was yet
+	leave  func() // ends what it is counted as
 }
 
 // part is the value of a part of the path, such as {model}.
@@ -159,7 +160,15 @@ type door struct {
 
 // ServeHTTP answers a request, come what may.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{s: d.s, w: w, r: r, id: requestID(r.Header.Get("X-Request-Id"))}
+	leave, err := d.s.gate.Knock(r.RemoteAddr)
+	if err != nil {
+		panic(http.ErrAbortHandler) // an answer would have to wait until it is read, as all the others do
+	}
+	x := &exchange{s: d.s, w: w, r: r, id: requestID(r.Header.Get("X-Request-Id")), budget: d.s.memory.budget(d.s.requestBytes()), leave: leave}
+	defer func() {
+		x.leave()
+		x.budget.Close()
+	}()
 	start := time.Now()
 	gate.SetHeaders(w.Header())
 	w.Header().Set("X-Request-Id", x.id)
@@ -175,9 +184,6 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil && x.status == 0 {
 		x.fail(err)
-	}
-	if x.held.held > 0 {
-		d.s.memory.add(-x.held.held)
 	}
 	counts.Ended(x.model, strconv.Itoa(x.status), time.Since(start))
 }
@@ -223,12 +229,29 @@ func (s *Server) handle(x *exchange, loopback bool) (err error) {
 	if x.caller, err = s.gate.Admit(x.r.Context(), shown, x.route.permission); err != nil {
 		return err
 	}
+	if x.route.permission&(gate.Public|gate.Health) == 0 {
+		if err := x.enter(); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(x.r.Context(), s.config.Timeout)
 	defer cancel()
 	ctx, end := s.traces.request(ctx, x.r.Header, x.r.Method+" "+x.route.path, x.id)
 	defer func() { end(err) }()
 	x.r = x.r.WithContext(ctx)
 	return x.route.do(x)
+}
+
+// enter counts a request that was admitted by its caller.
+func (x *exchange) enter() error {
+	leave, err := x.s.gate.Enter(x.caller, x.r.RemoteAddr)
+	if err != nil {
+		return err
+	}
+	x.leave()
+	x.leave = leave
+	prove(x.r.Context())
+	return nil
 }
 
 // requestID is the caller's name of a request if it has a decent one, or a new one.
@@ -239,17 +262,29 @@ func requestID(given string) string {
 	return rand.Text()
 }
 
-// answer sends a body.
+// answer sends a body, packed if the caller takes that and it is worth it.
 func (x *exchange) answer(contentType string, body []byte) error {
+	how := ""
+	if len(body) > 1024 && contentType != tensorType { // which hardly shrink
+		x.w.Header().Set("Vary", "Accept-Encoding")
+		how = packingFor(x.r.Header.Get("Accept-Encoding"))
+		if how != "" && x.budget.Reserve(packingBytes+int64(len(body))) != nil {
+			how = "" // without memory for it, it is sent as it is
+		}
+		if how != "" {
+			body = packed(how, body)
+		}
+	}
+	return x.send(contentType, how, body)
+}
+
+// send sends a body in a content encoding; "" is none.
+func (x *exchange) send(contentType, encoding string, body []byte) error {
 	x.status = http.StatusOK
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
-	if len(body) > 1024 && contentType != tensorType { // which hardly shrink
-		h.Set("Vary", "Accept-Encoding")
-		if packing := packingFor(x.r.Header.Get("Accept-Encoding")); packing != "" {
-			h.Set("Content-Encoding", packing)
-			body = packed(packing, body)
-		}
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if x.r.Method == http.MethodHead {

@@ -13,7 +13,7 @@ import (
 
 // inferred answers a request of the Open Inference Protocol. The version is to be released by the caller, unless there is
 // an error.
-func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, name, version, id string) (_ *fleet.Version, _ *oip.Results, err error) {
+func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, name, version, id string, b *budget) (_ *fleet.Version, _ *oip.Results, err error) {
 	if r.ID != "" {
 		id = r.ID
 	}
@@ -34,12 +34,12 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := r.Table(kept.signature, s.config.MaxRows)
+	rows, err := r.Table(kept.signature, s.config.MaxRows, b.Reserve)
 	if err != nil {
 		return nil, nil, err
 	}
 	kept.took(watch.Preprocess, start)
-	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.Explain{Z: r.Z}})
+	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.Explain{Z: r.Z}, budget: b})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,6 +43,8 @@ type InvocationParams struct {
 // Inputs are rows, or lists of cells by column.
 type Inputs struct{ json.RawMessage }
 
+func (i *Inputs) keep(text json.RawMessage) { i.RawMessage = text }
+
 // Schema is what the document says of them.
 func (Inputs) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{RowList{}.Schema(r), {Type: huma.TypeObject}}}
@@ -65,15 +67,8 @@ func (x *exchange) invocations() error {
 	defer rows.Close()
 	of(v).took(watch.Preprocess, start)
 	var out prediction
-	q := question{id: x.id, unknown: unknown, depth: psi.Spread}
-	count := 0
-	err = x.s.streamed(x.r.Context(), v, rows, q, func(p part) error {
-		if count += p.prediction.Rows(); count > x.s.config.MaxRows {
-			return &jsonrows.TooManyError{Most: x.s.config.MaxRows}
-		}
-		out.add(p.prediction)
-		return nil
-	})
+	q := question{id: x.id, unknown: unknown, depth: psi.Spread, budget: x.budget}
+	err = x.s.streamed(x.r.Context(), v, rows, q, func(p part) error { return out.add(p.prediction, x.budget) })
 	if err != nil {
 		return err
 	}
@@ -95,10 +90,15 @@ func (x *exchange) invoked(v *fleet.Version) (table.Source, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := object(jsonrows.NullForNaN(body), &in, false); err != nil {
+	if bytes.Contains(body, []byte("NaN")) { // the copy that NullForNaN makes, and the room it grows by
+		if err := x.budget.Reserve(2 * int64(len(body))); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := object(jsonrows.NullForNaN(body), &in, false, x.budget.Reserve); err != nil {
 		return nil, nil, err
 	}
-	shape := x.s.shape(v, in.Params.Unknown)
+	shape := x.s.shape(v, in.Params.Unknown, x.budget.Reserve)
 	var t *table.Table
 	switch {
 	case in.Split != nil:

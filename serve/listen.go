@@ -1,13 +1,18 @@
 package serve
 
 import (
+	"container/list"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/psi-shapley/psi/serve/internal/gate"
 )
 
 // listen opens an address: HOST:PORT, or unix:PATH for a socket that its owner alone can open.
@@ -53,16 +58,29 @@ func removeStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// limited holds so many connections at a time; the next wait in the system's own queue.
+// What the server grants to connections that have not had a request admitted.
+const (
+	mostUnproven  = 64  // of one address that are older than a moment
+	mostNew       = 384 // of one address, however new
+	unprovenGrace = 2 * time.Second
+	unprovenBurst = 16 << 10 // bytes that are read from one at once: more than the header of a request
+	unprovenRate  = 4 << 10  // bytes that are read from one in a second, after that
+)
+
+// limited holds so many connections at a time; the next wait in the system's own queue. Of each address it holds a few that
+// nobody has proven: when more come, the oldest of them make room. A stranger thus costs a bounded amount of memory.
 type limited struct {
 	net.Listener
 	held  chan struct{} // full when no more may come
 	once  sync.Once
 	ended chan struct{}
+
+	mu       sync.Mutex
+	unproven map[string]*list.List // of *counted, by address, the oldest in front
 }
 
 func newLimited(l net.Listener, most int) *limited {
-	return &limited{Listener: l, held: make(chan struct{}, most), ended: make(chan struct{})}
+	return &limited{Listener: l, held: make(chan struct{}, most), ended: make(chan struct{}), unproven: map[string]*list.List{}}
 }
 
 func (l *limited) Accept() (net.Conn, error) {
@@ -76,7 +94,37 @@ func (l *limited) Accept() (net.Conn, error) {
 		<-l.held
 		return nil, err
 	}
-	return &counted{Conn: c, end: func() { <-l.held }}, nil
+	counted := &counted{Conn: c, limits: l, proven: make(chan struct{}), since: time.Now()}
+	if _, local := c.RemoteAddr().(*net.UnixAddr); !local { // whose owner alone can open it
+		l.add(counted, gate.AddressKey(c.RemoteAddr().String()))
+	} else {
+		close(counted.proven)
+	}
+	return counted, nil
+}
+
+// add holds a connection that nobody has proven, and ends the oldest ones of its address if there are too many. Callers who
+// come all at once have a moment to prove themselves.
+func (l *limited) add(c *counted, address string) {
+	var old []*counted
+	l.mu.Lock()
+	all := l.unproven[address]
+	if all == nil {
+		all = list.New()
+		l.unproven[address] = all
+	}
+	for at := all.Front(); at != nil && all.Len()-len(old) >= mostUnproven; at = at.Next() {
+		oldest := at.Value.(*counted)
+		if c.since.Sub(oldest.since) < unprovenGrace && all.Len()-len(old) < mostNew {
+			break
+		}
+		old = append(old, oldest)
+	}
+	c.address, c.place = address, all.PushBack(c)
+	l.mu.Unlock()
+	for _, oldest := range old {
+		_ = oldest.Close() // it is gone in any case
+	}
 }
 
 func (l *limited) Close() error {
@@ -84,14 +132,82 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// counted is a connection that makes room for another when it ends.
+// counted is a connection that makes room for another when it ends. Until a request of it was admitted it is read slowly: a
+// server that holds what it has to say to a client which never listens holds little.
 type counted struct {
 	net.Conn
-	once sync.Once
-	end  func()
+	once   sync.Once
+	limits *limited
+
+	proven chan struct{} // closed when a request was admitted, or the connection is
+	since  time.Time     // when it was accepted
+	read   int64         // bytes
+
+	address string        // that it is unproven of
+	place   *list.Element // among the unproven, nil if it is not; guarded by limits.mu
+}
+
+// Read reads as fast as the connection may be read.
+func (c *counted) Read(p []byte) (int, error) {
+	select {
+	case <-c.proven:
+		return c.Conn.Read(p)
+	default:
+	}
+	const least = 1 << 10 // to read at a time
+	granted := unprovenBurst + int64(unprovenRate*time.Since(c.since).Seconds()) - c.read
+	if granted < least {
+		wait := time.NewTimer(time.Duration(least-granted) * time.Second / unprovenRate)
+		defer wait.Stop()
+		select {
+		case <-c.proven:
+			return c.Conn.Read(p)
+		case <-wait.C:
+			granted = least
+		}
+	}
+	n, err := c.Conn.Read(p[:min(int64(len(p)), granted)])
+	c.read += int64(n)
+	return n, err
+}
+
+// prove says that a request of the connection was admitted.
+func (c *counted) prove() {
+	c.limits.mu.Lock()
+	defer c.limits.mu.Unlock()
+	if c.place == nil {
+		return
+	}
+	all := c.limits.unproven[c.address]
+	all.Remove(c.place)
+	if c.place = nil; all.Len() == 0 {
+		delete(c.limits.unproven, c.address)
+	}
+	close(c.proven)
 }
 
 func (c *counted) Close() error {
-	c.once.Do(c.end)
+	c.once.Do(func() {
+		c.prove()
+		<-c.limits.held
+	})
 	return c.Conn.Close()
+}
+
+// connectionKey is where the context of an HTTP request has its connection.
+type connectionKey struct{}
+
+// withConnection puts a connection into the context of its requests.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	if secure, is := c.(*tls.Conn); is {
+		c = secure.NetConn()
+	}
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// prove says that a request with this context was admitted.
+func prove(ctx context.Context) {
+	if c, is := ctx.Value(connectionKey{}).(*counted); is {
+		c.prove()
+	}
 }

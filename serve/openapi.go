@@ -71,6 +71,8 @@ func (Parameters) Schema(huma.Registry) *huma.Schema {
 // RowList is rows in JSON, not looked at yet.
 type RowList struct{ json.RawMessage }
 
+func (r *RowList) keep(text json.RawMessage) { r.RawMessage = text }
+
 // Schema is what the document says of them.
 func (RowList) Schema(huma.Registry) *huma.Schema {
 	cell := &huma.Schema{OneOf: []*huma.Schema{{Type: "number"}, {Type: "string"}, {Type: "boolean"}, {Type: "null"}}}
@@ -106,12 +108,12 @@ func document(routes []*route, secured bool) *huma.OpenAPI {
 		}
 		o.Responses["200"] = &huma.Response{Description: "The answer", Content: forms(schemas, r.operation.answer, r.operation.gives...)}
 		fails := append([]int{405, 500}, r.operation.fails...)
-		if r.permission != gate.Public {
+		if r.permission != gate.Health {
 			fails = append(fails, 429)
-			if secured {
-				fails = append(fails, 401, 403)
-				o.Security = []map[string][]string{{"bearer": {}}}
-			}
+		}
+		if r.permission&(gate.Public|gate.Health) == 0 && secured {
+			fails = append(fails, 401, 403)
+			o.Security = []map[string][]string{{"bearer": {}}}
 		}
 		if r.method == post {
 			fails = append(fails, 403) // a browser's request of another origin
@@ -146,12 +148,4 @@ func operationID(r *route) string {
 		id.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return id.String()
-}
-
-func (x *exchange) openAPI() error {
-	body, err := json.Marshal(document(x.s.routes(), x.s.gate.Secured()))
-	if err != nil {
-		return err
-	}
-	return x.answer(jsonType, body)
 }

@@ -38,6 +38,9 @@ func packingFor(accept string) string {
 	return best
 }
 
+// packingBytes is what a compressor of gzip or deflate holds at its fastest level: its window and its tables.
+const packingBytes = 1 << 20
+
 // packed is a body in one of them. The fastest level: answers are read once, by somebody who waits.
 func packed(how string, body []byte) []byte {
 	var into bytes.Buffer

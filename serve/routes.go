@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 	"strings"
@@ -13,14 +14,16 @@ import (
 
 // routes of the HTTP listener: what is registered, who may, and what the document says.
 func (s *Server) routes() []*route {
-	all := []*route{
-		{get, "/", gate.Public, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
-		{get, "/ping", gate.Public, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
+	var all []*route
+	openAPI := fixedAnswer(jsonType, func() ([]byte, error) { return json.Marshal(document(all, s.gate.Secured())) })
+	all = []*route{
+		{get, "/", gate.Health, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
+		{get, "/ping", gate.Health, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
 		{get, "/version", gate.Public, (*exchange).psiVersion, operation{summary: "The server's version, as clients of MLflow ask", gives: []string{"text/plain"}}, nil},
-		{get, "/v2/health/live", gate.Public, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
-		{get, "/v2/health/ready", gate.Public, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
+		{get, "/v2/health/live", gate.Health, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
+		{get, "/v2/health/ready", gate.Health, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
 		{get, "/v2", gate.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: ServerMetadata{}}, nil},
-		{get, "/openapi.json", gate.Public, (*exchange).openAPI, operation{summary: "This document", answer: map[string]any{}}, nil},
+		{get, "/openapi.json", gate.Public, openAPI, operation{summary: "This document", answer: map[string]any{}}, nil},
 
 		{get, "/v1/models", gate.Infer, (*exchange).v1List, operation{summary: "The models", answer: V1Models{}}, nil},
 		{get, "/v1/models/{model}", gate.Infer, (*exchange).v1Ready, operation{summary: "Does the model answer?", answer: V1Model{}, fails: []int{404}}, nil},
@@ -48,7 +51,7 @@ func (s *Server) routes() []*route {
 	all = append(all, &route{get, "/v2/models/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: ModelStatistics{}}, nil})
 	if s.config.UI {
 		all = append(all,
-			&route{get, "/ui", gate.Public, (*exchange).page, operation{summary: "The live page", gives: []string{"text/html"}}, nil},
+			&route{get, "/ui", gate.Public, page(), operation{summary: "The live page", gives: []string{"text/html"}}, nil},
 			&route{get, "/ui/models", gate.Infer, (*exchange).pageModels, operation{summary: "What the live page knows of the models", answer: ui.Models{}}, nil})
 	}
 	return all
@@ -57,7 +60,7 @@ func (s *Server) routes() []*route {
 // adminRoutes are those of the listener for operators.
 func (s *Server) adminRoutes() []*route {
 	all := []*route{ //nolint:prealloc // a list that is written out
-		{get, "/healthz", gate.Public, (*exchange).live, operation{}, nil},
+		{get, "/healthz", gate.Health, (*exchange).live, operation{}, nil},
 		{get, "/metrics", gate.Metrics, handled(s.metrics.Handler().ServeHTTP), operation{}, nil},
 	}
 	for path, do := range map[string]http.HandlerFunc{
@@ -83,14 +86,18 @@ func handled(do http.HandlerFunc) func(x *exchange) error {
 	}
 }
 
-func (x *exchange) page() error {
-	var page bytes.Buffer
-	if err := report.WriteLive(&page); err != nil {
-		return err
+// page answers with the live page.
+func page() func(x *exchange) error {
+	send := fixedAnswer("text/html; charset=utf-8", func() ([]byte, error) {
+		var page bytes.Buffer
+		err := report.WriteLive(&page)
+		return page.Bytes(), err
+	})
+	return func(x *exchange) error {
+		// The rest of its policy is in the page itself, by the digests of its script and style.
+		x.w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'")
+		return send(x)
 	}
-	// The rest of its policy is in the page itself, by the digests of its script and style.
-	x.w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'")
-	return x.answer("text/html; charset=utf-8", page.Bytes())
 }
 
 func (x *exchange) pageModels() error {

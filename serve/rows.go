@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -31,48 +30,13 @@ type Query struct {
 }
 
 // shape is what rows for a version are like.
-func (s *Server) shape(v *fleet.Version, unknown []string) jsonrows.Shape {
-	shape := jsonrows.Shape{Unknown: unknown, Most: s.config.MaxRows}
+func (s *Server) shape(v *fleet.Version, unknown []string, reserve func(bytes int64) error) jsonrows.Shape {
+	shape := jsonrows.Shape{Unknown: unknown, Most: s.config.MaxRows, Reserve: reserve}
 	missing := v.Model.Manifest().Missing
 	for _, c := range of(v).signature.Columns {
 		shape.Columns = append(shape.Columns, jsonrows.Column{Name: c.Name, Kind: c.Kind, Labels: c.Labels, Missing: missing})
 	}
 	return shape
-}
-
-// object reads a body that is one JSON object. Other fields than those of the struct are refused if it is closed; protocols of
-// others have fields that are not for this server.
-func (x *exchange) object(into any, closed bool) error {
-	body, err := x.body()
-	if err != nil {
-		return err
-	}
-	return object(body, into, closed)
-}
-
-func object(body []byte, into any, closed bool) error {
-	if err := jsonrows.Check(body); err != nil {
-		return err
-	}
-	const remedy = "see /openapi.json for what a request looks like"
-	if first := bytes.TrimLeft(body, " \t\r\n"); first[0] != '{' {
-		return &wrong{"the body is not a JSON object", remedy}
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if closed {
-		d.DisallowUnknownFields()
-	}
-	err := d.Decode(into)
-	if misfit, is := errors.AsType[*json.UnmarshalTypeError](err); is {
-		return &wrong{"the field " + misfit.Field + " cannot be a JSON " + misfit.Value, remedy}
-	}
-	if err != nil {
-		if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown { // it has no type of its own
-			return &wrong{"there is no field " + field, remedy}
-		}
-		return jsonrows.Syntax(err)
-	}
-	return nil
 }
 
 // mediaType of a header's value, without its parameters.
@@ -96,19 +60,63 @@ func (x *exchange) wantsArrow() bool {
 func (x *exchange) sendsArrow() bool { return mediaType(x.r.Header.Get("Content-Type")) == arrowType }
 
 // source is the rows of a body in Arrow or CSV, some at a time. The body is read before the first of them is answered: most
-// clients send all before they look for an answer, and would wait for the server while the server waits for them.
+// clients send all before they look for an answer, and would wait for the server while the server waits for them. Its rows
+// are read and counted before that too, so that what is wrong with any of them is told instead of an answer.
 func (x *exchange) source(v *fleet.Version, format table.Format) (table.Source, error) {
 	body, err := x.body()
 	if err != nil {
 		return nil, err
 	}
 	options := v.Model.ReadOptions()
-	options.Name, options.ChunkRows = "the body", min(x.s.config.MaxRows, 1000)
+	options.Name, options.ChunkRows, options.Reserve = "the body", min(x.s.config.MaxRows, 1000), x.budget.Reserve
+	only, err := countRows(x.r.Context(), body, format, options, x.s.config.MaxRows)
+	if err != nil {
+		return nil, readable(err)
+	}
+	if only != nil {
+		return only.Source(), x.budget.Reserve(cellBytes(only))
+	}
 	source, err := table.OpenReader(bytes.NewReader(body), format, options)
 	if err != nil {
 		return nil, readable(err)
 	}
 	return source, nil
+}
+
+// countRows reads all rows, which must not be more than most, and returns them if they are one chunk.
+func countRows(ctx context.Context, body []byte, format table.Format, options table.Options, most int) (only *table.Table, err error) {
+	source, err := table.OpenReader(bytes.NewReader(body), format, options)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	for rows, chunks := 0, 0; ; chunks++ {
+		t, err := source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return only, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if only = t; chunks > 0 {
+			only = nil
+		}
+		if rows += t.Rows(); rows > most {
+			return nil, &jsonrows.TooManyError{Most: most}
+		}
+	}
+}
+
+// cellBytes is what a table holds.
+func cellBytes(t *table.Table) int64 {
+	n := 0
+	for _, c := range t.Columns {
+		n += 8*len(c.Numbers) + 4*len(c.Codes) + len(c.Observed)
+		for _, level := range c.Levels {
+			n += 16 + len(level)
+		}
+	}
+	return int64(n)
 }
 
 // readable takes the causes from errors of table's readers, which are not for callers to see, unless the cause is a limit.
@@ -154,6 +162,9 @@ func (s *Server) streamed(ctx context.Context, v *fleet.Version, rows table.Sour
 		if err := take(part{first, answer}); err != nil {
 			return err
 		}
+		if err := q.budget.Reserve(-workBytes(of(v).signature, t.Rows(), q.depth)); err != nil {
+			return err
+		}
 		first += t.Rows()
 	}
 }
@@ -186,9 +197,6 @@ func (t *tableSink) write(ctx context.Context, rows *table.Table) error {
 	}
 	return t.sink.Write(ctx, rows)
 }
-
-// text is what a document writer has written, for answers that are sent whole.
-type text struct{ bytes.Buffer }
 
 // depthOf is what a route finds out.
 func depthOf(explaining bool) psi.Depth {

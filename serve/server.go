@@ -33,7 +33,7 @@ type Server struct {
 	gate   *gate.Gate
 	tls    *tls.Config
 	fleet  *fleet.Fleet
-	memory memory
+	memory *memory
 
 	metrics      *watch.Metrics
 	drift        *watch.Drift
@@ -44,7 +44,7 @@ type Server struct {
 	unrouted   *watch.Route
 	grpcRoutes sync.Map // method to *watch.Route
 
-	calls      callCounts     // of gRPC
+	underWay   atomic.Int64   // calls of gRPC that were let in
 	refusals   rate.Sometimes // that are logged
 	shadows    chan struct{}
 	background sync.WaitGroup
@@ -60,8 +60,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s := &Server{config: c, metrics: watch.NewMetrics(), drift: watch.NewDrift(time.Now), shadowCounts: newShadowCounts(), shadows: make(chan struct{}, mostShadows)}
-	s.memory = memory{limit: c.MaxHeld, metrics: s.metrics}
-	s.calls.memory = &s.memory
+	s.memory = newMemory(c.MaxHeld, s.metrics)
 	s.refusals.Interval = time.Second
 	s.metrics.Register(s.drift, s.shadowCounts.rows, s.shadowCounts.distance)
 	s.unrouted = s.metrics.Route("http", "none")
@@ -159,6 +158,20 @@ func name(l net.Listener) string {
 // Models are the names of those that answer.
 func (s *Server) Models() []string { return s.fleet.Names() }
 
+// Versions lists the model versions that answer, as NAME@VERSION.
+func (s *Server) Versions() []string {
+	var all []string
+	for _, status := range s.fleet.Index() {
+		if status.State == fleet.Ready {
+			all = append(all, status.Name+"@"+status.Version)
+		}
+	}
+	return all
+}
+
+// Held returns the bytes that requests hold at the moment; Config.MaxHeld is their limit.
+func (s *Server) Held() int64 { return s.memory.inUse() }
+
 // ready tells why the server is not ready for requests, or nil if it is.
 func (s *Server) ready() error {
 	if !s.isOpen.Load() {
@@ -204,9 +217,22 @@ func (s *Server) httpServer(routes []*route, address string) *http.Server {
 		WriteTimeout:      s.config.Timeout + 5*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeader,
+		ConnContext:       withConnection,
+		HTTP2:             http2Limits(),
 		ErrorLog:          nil,
 	}
 }
+
+// http2Limits are what a connection of HTTP/2 may hold of requests that are not read.
+func http2Limits() *http.HTTP2Config {
+	return &http.HTTP2Config{
+		MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10,
+		WriteByteTimeout: 10 * time.Second,
+	}
+}
+
+// requestBytes is what one request may hold: its body, and what is made of it on the way to its answer.
+func (s *Server) requestBytes() int64 { return 4 * s.config.MaxBody }
 
 // Run serves until the context ends, and then lets what is under way come to its end. It loads the models once it
 // listens, and fails if a place of models does not exist, or if a single file that was named cannot be loaded for a reason

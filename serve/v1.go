@@ -2,10 +2,12 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/serve/internal/jsonrows"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
@@ -17,10 +19,16 @@ type prediction struct {
 	Classes       []string  `json:"classes,omitempty"`
 }
 
-// add takes in the prediction of further rows.
-func (a *prediction) add(p *psi.Prediction) {
-	a.Classes = p.Classes
+// predictedBytes is what the prediction of a row holds, and as much for each class, until it is written.
+const predictedBytes = 128
+
+// add takes in the prediction of further rows, within a budget.
+func (a *prediction) add(p *psi.Prediction, b *budget) error {
 	c := len(p.Classes)
+	if err := b.Reserve(int64(p.Rows()) * int64(1+c) * predictedBytes); err != nil {
+		return err
+	}
+	a.Classes = p.Classes
 	for row := range p.Rows() {
 		switch {
 		case c == 0:
@@ -31,6 +39,7 @@ func (a *prediction) add(p *psi.Prediction) {
 			a.Predictions, a.Probabilities = append(a.Predictions, p.Classes[p.Label(row)]), append(a.Probabilities, p.Probability[row*c:(row+1)*c])
 		}
 	}
+	return nil
 }
 
 // Instances is the body of V1's calls.
@@ -68,13 +77,13 @@ func (x *exchange) v1(explaining bool) error {
 		return err
 	}
 	defer v.Release()
-	rows, err := x.s.shape(v, in.Parameters.Unknown).Rows(in.Instances.RawMessage)
+	rows, err := x.s.shape(v, in.Parameters.Unknown, x.budget.Reserve).Rows(in.Instances.RawMessage)
 	if err != nil {
 		return err
 	}
 	of(v).took(watch.Preprocess, start)
 	answer, err := x.s.ask(x.r.Context(), v, question{
-		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: in.Parameters.Z, Top: in.Parameters.Top},
+		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: in.Parameters.Z, Top: in.Parameters.Top}, budget: x.budget,
 	})
 	if err != nil {
 		return err
@@ -82,28 +91,46 @@ func (x *exchange) v1(explaining bool) error {
 	defer of(v).took(watch.Postprocess, time.Now())
 	var out prediction
 	if !explaining {
-		out.add(answer.prediction)
+		if err := out.add(answer.prediction, x.budget); err != nil {
+			return err
+		}
 		return x.json(out)
 	}
-	var document text
+	if err := out.add(predictionOf(answer.explanation, of(v).page.Classes), x.budget); err != nil {
+		return err
+	}
+	predictions, err := json.Marshal(out.Predictions)
+	if err != nil {
+		return err
+	}
+	document := buffer{budget: x.budget}
 	w := explain.NewJSONWriter(&document)
-	if err := w.Write(answer.explanation); err != nil {
+	if err := errors.Join(w.Write(answer.explanation), w.Close()); err != nil {
 		return err
 	}
-	if err := w.Close(); err != nil {
+	body, err := v1Explanation(document.bytes, predictions, x.budget)
+	if err != nil {
 		return err
 	}
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(document.Bytes(), &fields); err != nil {
-		return err
+	return x.answer(jsonType, body)
+}
+
+// v1Explanation is a document with its rows as "explanations", and the predictions beside them.
+func v1Explanation(document, predictions []byte, b *budget) ([]byte, error) {
+	out := buffer{budget: b}
+	if err := out.grow(len(document)+len(predictions)+minBuffer, maxInt); err != nil {
+		return nil, err
 	}
-	out.add(predictionOf(answer.explanation, of(v).page.Classes))
-	if fields["predictions"], err = json.Marshal(out.Predictions); err != nil {
-		return err
-	}
-	fields["explanations"] = fields["rows"]
-	delete(fields, "rows")
-	return x.json(fields)
+	text := append(out.bytes, `{"predictions":`...)
+	text = append(text, predictions...)
+	err := jsonrows.Fields(document, mostFields, func(name, value []byte) error {
+		if string(name) == "rows" {
+			name = []byte("explanations")
+		}
+		text = append(append(append(append(text, `,"`...), name...), `":`...), value...)
+		return nil
+	})
+	return append(text, '}'), err
 }
 
 // predictionOf is the prediction that an explanation explains.

@@ -154,16 +154,22 @@ func (x *exchange) infer() error {
 	if err != nil {
 		return err
 	}
+	if err := x.budget.Reserve(parsedBytes(body, length)); err != nil {
+		return err
+	}
 	request, err := oip.ParseHTTP(body, length, mostTensors)
 	if err != nil {
 		return err
 	}
-	v, res, err := x.s.inferred(x.r.Context(), start, request, x.part("model"), x.part("version"), x.id)
+	v, res, err := x.s.inferred(x.r.Context(), start, request, x.part("model"), x.part("version"), x.id, x.budget)
 	if err != nil {
 		return err
 	}
 	defer v.Release()
 	defer of(v).took(watch.Postprocess, time.Now())
+	if err := x.budget.Reserve(request.HTTPBytes(of(v).signature, res.Rows)); err != nil {
+		return err
+	}
 	answer, jsonLength, err := request.AppendHTTP(nil, of(v).signature, res)
 	if err != nil {
 		return err
@@ -174,6 +180,16 @@ func (x *exchange) infer() error {
 		contentType = tensorType
 	}
 	return x.answer(contentType, answer)
+}
+
+// parsedBytes is what a parsed request holds beside its body, of which the first so many bytes are JSON: copies of its
+// names and texts, and its tensors, of which there are few enough.
+func parsedBytes(body []byte, length int) int64 {
+	const tensors = 8 // times the JSON that they are written in
+	if length < 0 || length > len(body) {
+		length = len(body)
+	}
+	return int64(length) + tensors*int64(min(length, 1<<20))
 }
 
 // RepositoryIndex lists versions.
@@ -199,7 +215,7 @@ func (x *exchange) repositoryRequest() (*RepositoryRequest, error) {
 	var r RepositoryRequest
 	body, err := x.body()
 	if err == nil && len(body) > 0 {
-		err = object(body, &r, false)
+		err = object(body, &r, false, x.budget.Reserve)
 	}
 	return &r, err
 }

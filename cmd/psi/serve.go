@@ -70,11 +70,12 @@ By default it listens to this machine alone. To serve others, say who may ask: -
 	flags.StringVar(&f.Audience, "oidc-audience", "", "`NAME` that its tokens must be for")
 	flags.BoolVar(&f.Insecure, "insecure", false, "serve other machines without asking who they are")
 	flags.Float64Var(&f.Rate, "rate", 0, "requests a second of each caller, at most; 0 is no limit")
-	flags.IntVar(&f.MaxRows, "max-rows", 1000, "rows of a request, at most")
+	flags.IntVar(&f.MaxCalls, "max-calls", 256, "maximum number of requests and streams of one caller under way at once")
+	flags.IntVar(&f.MaxRows, "max-rows", 1000, "maximum number of rows of a request")
 	f.body = 64 << 20
-	flags.Var(&f.body, "max-body", "bytes of a request, at most, unpacked")
+	flags.Var(&f.body, "max-body", "maximum size of a request's body, unpacked")
 	f.held = 512 << 20
-	flags.Var(&f.held, "max-held", "bytes of all requests that are held at once, at most")
+	flags.Var(&f.held, "max-held", "maximum memory of all requests under way: bodies, what is unpacked and decoded of them, and answers")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "time of a request, at most (default 30s)")
 	flags.DurationVar(&f.Drain, "drain", 0, "time that requests have to end in when the server is told to (default 25s)")
 	flags.StringVar(&f.Rules, "labels", "", "YAML `FILE` of versions' labels, splits and shadows; read again when it changes")
@@ -114,6 +115,7 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 	if s, err = serve.New(ctx, f.Config); err != nil {
 		return err
 	}
+	defer limitMemory(s, f.MaxHeld)()
 	return s.Run(ctx)
 }
 

@@ -30,8 +30,9 @@ var mayImport = map[string][]string{
 	"serve/internal/watch": {"explain", "eval", "table"},
 	"table":                {arrow},
 	"serve/internal/gate":  {},
+	"serve/internal/h2":    {},
 	"serve": {
-		".", "explain", "report", "table", "serve/internal/fleet", "serve/internal/gate", "serve/internal/jsonrows", "serve/internal/oip",
+		".", "explain", "report", "table", "serve/internal/fleet", "serve/internal/gate", "serve/internal/h2", "serve/internal/jsonrows", "serve/internal/oip",
 		"serve/internal/oip/inference", "serve/internal/ui", "serve/internal/watch",
 	},
 	"serve/internal/fleet":      {".", "internal/artifact", "internal/store", "table"},

@@ -16,7 +16,7 @@ import joblib
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import table_of, target_of
+from conftest import slow, table_of, target_of
 from jupyter_client.manager import start_new_kernel
 
 import psishap
@@ -312,3 +312,12 @@ def test_ctrl_c_ends_a_long_call(tmp_path, model):
     process.send_signal(signal.SIGINT)
     assert process.wait(10) != 0
     assert ends(psi, 5)
+
+
+@pytest.mark.parametrize("rows", [20_000, pytest.param(1_000_000, marks=slow)])
+def test_tables_of_many_requests(model, rows):
+    """A table of any size is cut into requests that the server takes: see its --max-rows."""
+    table = table_of(rows)
+    got = model.predict(table)
+    assert got.shape == (rows,)
+    assert np.array_equal(got[-50:], model.predict(table[-50:]))

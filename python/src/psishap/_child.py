@@ -30,6 +30,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 # A request is of so many rows and bytes, at most: enough that its overhead is nothing, and little enough to hold some of them.
 _ROWS = 8192
 _BYTES = 16 << 20
+_LIMITS = ["--timeout", "24h", "--drain", "1s", "--max-rows", str(_ROWS), "--max-body", "1GiB", "--max-held", "4GiB"]  # of the server
 _TOGETHER = 3  # requests of one call under way at once: one is answered while others are packed and unpacked
 _RESTARTS = 2  # of one request
 
@@ -61,10 +62,9 @@ class _Process:
         path = self.directory / "model.psi"
         path.write_bytes(model)
         arguments = ["--http", f"unix:{self.socket}", "--grpc", "", "--metrics", "", "--until-eof", "--json"]
-        limits = ["--timeout", "24h", "--drain", "1s", "--max-rows", "1000", "--max-body", "1GiB", "--max-held", "4GiB"]
         with open(self.directory / "log", "wb") as log:
             self.popen = subprocess.Popen(
-                [_psi.program(), "serve", str(path), *arguments, *limits],
+                [_psi.program(), "serve", str(path), *arguments, *_LIMITS],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -2,7 +2,8 @@
 //
 // A [Gate] is asked once per request: [Gate.Admit] takes what the visitor showed, its [Credentials], and the [Permission]
 // that the route needs, and gives the [Caller] or one of three refusals: [ErrUnauthenticated], [ErrForbidden] and
-// [*TooManyError]. Their texts tell a stranger nothing about what was wrong; [Reason] tells the log.
+// [*TooManyError]. Their texts tell a stranger nothing about what was wrong; [Reason] tells the log. [Gate.Knock] and
+// [Gate.Enter] limit how many requests of an address or a caller are under way at once.
 //
 // There are three ways to be known: a token whose hash stands in a file ([NewToken]), a client certificate that TLS has
 // verified ([TLS]), and a JWT of an OpenID Connect issuer. Who shows a token is who the token says, also over a connection

@@ -19,7 +19,9 @@ type Config struct {
 	Issuer   string // of OpenID Connect, an https URL
 	Audience string // that its tokens are for: this server
 
-	Rate float64 // requests a second of each caller, as many at once; 0 is no limit
+	Rate       float64 // requests a second of each caller, as many at once; 0 is no limit
+	PublicRate float64 // public requests a second of each address; 0 means DefaultPublicRate
+	Calls      int     // requests of each caller that are under way at once; 0 is no limit
 
 	Report func(error) // told of files and issuers that fail later; may be called from any goroutine
 }
@@ -39,12 +41,23 @@ type Caller struct {
 	Allowed Permission
 }
 
+// key is what a caller's requests are counted by: its name, or its address where nobody is asked.
+func (c Caller) key(remote string) string {
+	if c.Kind == "anonymous" {
+		return AddressKey(remote)
+	}
+	return c.Kind + ":" + c.Name
+}
+
 // Gate lets callers in. It is safe for concurrent use.
 type Gate struct {
 	config   Config
 	tokens   *tokenFile // or nil
 	issuer   *issuer    // or nil
 	rates    *rates     // or nil
+	public   *rates
+	inside   *inside // admitted requests, by caller
+	outside  *inside // requests that are not admitted, by address
 	failures *failures
 	origins  *http.CrossOriginProtection
 	now      func() time.Time
@@ -57,7 +70,13 @@ func newGate(ctx context.Context, config Config, now func() time.Time) (*Gate, e
 	if config.Report == nil {
 		config.Report = func(error) {}
 	}
-	g := &Gate{config: config, failures: newFailures(), origins: http.NewCrossOriginProtection(), now: now}
+	if config.PublicRate == 0 {
+		config.PublicRate = DefaultPublicRate
+	}
+	g := &Gate{
+		config: config, failures: newFailures(), origins: http.NewCrossOriginProtection(), now: now,
+		public: newRates(config.PublicRate), inside: newInside(config.Calls), outside: newInside(mostOutside),
+	}
 	var err error
 	if config.TokenFile != "" {
 		if g.tokens, err = openTokens(config.TokenFile, config.Report, now); err != nil {
@@ -78,6 +97,9 @@ func newGate(ctx context.Context, config Config, now func() time.Time) (*Gate, e
 	case config.Rate != 0:
 		return nil, errors.New("the rate of requests must be above 0, or 0 for no limit")
 	}
+	if config.Calls < 0 {
+		return nil, errors.New("the limit of concurrent requests must be above 0, or 0 for none")
+	}
 	if len(config.Admins) > 0 && !config.ClientCertificates {
 		return nil, errors.New("certificates are named as admins, but there is no --client-ca to verify them")
 	}
@@ -89,12 +111,14 @@ func (g *Gate) Secured() bool {
 	return g.config.ClientCertificates || g.tokens != nil || g.issuer != nil
 }
 
-// Admit lets a visitor do what needs a permission, or refuses it, with the caller if that is known. What is [Public] is neither checked nor limited: health
-// checks must always come through.
+// Admit lets a visitor do what needs a permission, or refuses it, with the caller if that is known. What is [Public] is for
+// everybody, at a rate for each address; what is [Health] is neither checked nor limited.
 func (g *Gate) Admit(ctx context.Context, shown Credentials, needed Permission) (Caller, error) {
 	switch needed {
+	case Health:
+		return Caller{Name: "anonymous", Kind: "anonymous", Allowed: Health}, nil
 	case Public:
-		return Caller{Name: "anonymous", Kind: "anonymous", Allowed: Public}, nil
+		return Caller{Name: "anonymous", Kind: "anonymous", Allowed: Public}, g.public.take(AddressKey(shown.Remote), g.now())
 	case 0:
 		return Caller{}, &refusal{ErrForbidden, "nothing says what this route needs"}
 	}
@@ -103,11 +127,7 @@ func (g *Gate) Admit(ctx context.Context, shown Credentials, needed Permission) 
 		return Caller{}, err
 	}
 	if g.rates != nil {
-		key := caller.Kind + ":" + caller.Name
-		if caller.Kind == "anonymous" {
-			key = addressKey(shown.Remote)
-		}
-		if err := g.rates.take(key, g.now()); err != nil {
+		if err := g.rates.take(caller.key(shown.Remote), g.now()); err != nil {
 			return caller, err
 		}
 	}
@@ -115,6 +135,18 @@ func (g *Gate) Admit(ctx context.Context, shown Credentials, needed Permission) 
 		return caller, &refusal{ErrForbidden, caller.Kind + " " + caller.Name + " may " + caller.Allowed.String() + ", not " + needed.String()}
 	}
 	return caller, nil
+}
+
+// Enter counts a request that was admitted as under way until leave is called. It refuses a caller who has as many under
+// way as Config.Calls allows.
+func (g *Gate) Enter(caller Caller, remote string) (leave func(), err error) {
+	return g.inside.enter(caller.key(remote))
+}
+
+// Knock counts a request that is not admitted yet, or never is, as under way until leave is called. It refuses an address
+// that has very many of them: each holds its header until the visitor has read an answer.
+func (g *Gate) Knock(remote string) (leave func(), err error) {
+	return g.outside.enter(AddressKey(remote))
 }
 
 func (g *Gate) authenticate(ctx context.Context, shown Credentials) (Caller, error) {
@@ -137,7 +169,7 @@ func (g *Gate) authenticate(ctx context.Context, shown Credentials) (Caller, err
 // bearer knows a caller by a token. An address with many failures waits; but what was right before, or is cheap to check
 // and cannot be guessed, still passes, so that one client with an old token does not lock out all behind the same proxy.
 func (g *Gate) bearer(ctx context.Context, shown Credentials) (Caller, error) {
-	address, now := addressKey(shown.Remote), g.now()
+	address, now := AddressKey(shown.Remote), g.now()
 	locked := g.failures.locked(address, now)
 	caller, err := g.known(ctx, shown.Authorization, locked)
 	if err != nil && locked == nil && ctx.Err() == nil {

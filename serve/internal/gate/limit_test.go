@@ -32,10 +32,7 @@ func TestRatePerCaller(t *testing.T) {
 		t.Errorf("ann at once, once more: %v of %v, want to wait 200ms", err, caller)
 	}
 	admitted(t, "bob", g, bearer(bob), Infer)
-	_, err = g.Admit(t.Context(), bearer(ann), Public)
-	if err != nil {
-		t.Errorf("what is public is limited: %v", err)
-	}
+	admitted(t, "what is public, which has a limit of its own", g, bearer(ann), Public)
 	passed := 0
 	for range 1000 { // ten seconds of a hundred requests
 		at.move(10 * time.Millisecond)
@@ -173,4 +170,71 @@ func TestGuessesAreLimited(t *testing.T) {
 	}
 	at.move(time.Second)
 	refused(t, "a guess after the wait", guess("192.0.2.1:1"), ErrUnauthenticated)
+}
+
+// What is public has a rate for each address, whatever token comes with it; health has none.
+func TestPublicRate(t *testing.T) {
+	ann, line := newToken(t, "ann", Infer)
+	g, _, at, _ := tokenGate(t, line)
+	here, there := Credentials{Remote: "192.0.2.1:1"}, Credentials{Remote: "192.0.2.2:1"}
+	for range DefaultPublicRate {
+		admitted(t, "at once", g, here, Public)
+	}
+	for _, shown := range []Credentials{here, {Remote: "192.0.2.1:2", Authorization: "Bearer " + ann}} {
+		if _, err := g.Admit(t.Context(), shown, Public); wait(err) != time.Second/DefaultPublicRate {
+			t.Errorf("once more: %v", err)
+		}
+	}
+	for range 10 * DefaultPublicRate {
+		admitted(t, "health", g, here, Health)
+	}
+	admitted(t, "from elsewhere", g, there, Public)
+	admitted(t, "what is not public", g, Credentials{Remote: "192.0.2.1:1", Authorization: "Bearer " + ann}, Infer)
+	at.move(time.Second / DefaultPublicRate)
+	admitted(t, "after a while", g, here, Public)
+}
+
+// A caller has so many requests under way, by its name, or by its address where nobody is asked.
+func TestRequestsUnderWay(t *testing.T) {
+	g, err := New(t.Context(), Config{Calls: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, nobody := Caller{Name: "ann", Kind: "token"}, Caller{Name: "anonymous", Kind: "anonymous"}
+	var leave []func()
+	enter := func(c Caller, remote string, free bool) {
+		t.Helper()
+		l, err := g.Enter(c, remote)
+		if (err == nil) != free || err != nil && wait(err) <= 0 {
+			t.Errorf("%s from %s: %v", c.Name, remote, err)
+		}
+		if err == nil {
+			leave = append(leave, l)
+		}
+	}
+	enter(token, "192.0.2.1:1", true)
+	enter(token, "192.0.2.2:1", true)
+	enter(token, "192.0.2.3:1", false)
+	enter(nobody, "192.0.2.3:1", true)
+	enter(nobody, "192.0.2.3:2", true)
+	enter(nobody, "192.0.2.3:3", false)
+	enter(nobody, "192.0.2.4:1", true)
+	for _, l := range leave {
+		l()
+	}
+	enter(token, "192.0.2.1:1", true)
+	if len(g.inside.count) != 1 {
+		t.Errorf("%v is remembered", g.inside.count)
+	}
+	for range mostOutside {
+		if _, err := g.Knock("192.0.2.5:1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := g.Knock("192.0.2.5:2"); wait(err) <= 0 {
+		t.Errorf("one more at the door: %v", err)
+	}
+	if _, err := g.Knock("192.0.2.6:2"); err != nil {
+		t.Errorf("at the door from elsewhere: %v", err)
+	}
 }

@@ -6,15 +6,16 @@ import (
 )
 
 // Permission is a set of things a caller may do, or the ones that a route needs. A route that needs none at all was
-// forgotten, and nobody may use it; what is for all is Public.
+// forgotten, and nobody may use it; what is for all is Public or Health.
 type Permission uint8
 
 // What a caller may be allowed. None includes another.
 const (
-	Public  Permission = 1 << iota // what anybody may
+	Public  Permission = 1 << iota // what anybody may, at a limited rate
 	Infer                          // ask models, and for what they are
 	Admin                          // load and unload models, see into the process
 	Metrics                        // read the metrics
+	Health                         // ask whether the server is up, which anybody may at any time
 
 	given = Infer | Admin | Metrics // to callers
 )
@@ -36,6 +37,8 @@ func (p Permission) String() string {
 		}
 	}
 	switch {
+	case names == nil && p == Health:
+		return "health"
 	case names == nil && p == Public:
 		return "public"
 	case names == nil:

@@ -2,15 +2,12 @@
 package jsonrows
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -20,6 +17,8 @@ type Shape struct {
 	Columns []Column // in the model's order
 	Unknown []string // columns that rows may lack
 	Most    int      // rows
+
+	Reserve func(bytes int64) error // asked before memory is taken for rows; nil means no limit
 }
 
 // Column is an input of a model.
@@ -46,13 +45,46 @@ type builder struct {
 	rows  int
 }
 
-func (s Shape) builder() *builder {
-	b := &builder{Shape: s, at: map[string]int{}}
-	for i, c := range s.Columns {
-		b.cells = append(b.cells, cells{Column: c})
-		b.at[c.Name] = i
+// What a cell holds, beside the bytes of its text.
+const (
+	numberBytes = 8 + 1
+	labelBytes  = 16 + 1 + 4 + 100 // the text, whether it is observed, its code, and its place among the levels
+)
+
+// builder takes the memory for rows of a text.
+func (s Shape) builder(rows int, text json.RawMessage) (*builder, error) {
+	bytes, labels := 0, 0
+	for _, c := range s.Columns {
+		if c.Kind == table.Category {
+			bytes, labels = bytes+labelBytes, len(text)
+		} else {
+			bytes += numberBytes
+		}
 	}
-	return b
+	if s.Reserve != nil {
+		if err := s.Reserve(int64(rows)*int64(bytes) + int64(labels)); err != nil {
+			return nil, err
+		}
+	}
+	b := &builder{Shape: s, cells: make([]cells, len(s.Columns)), at: s.places()}
+	for i, c := range s.Columns {
+		b.cells[i] = cells{Column: c, observed: make([]bool, 0, rows)}
+		if c.Kind == table.Category {
+			b.cells[i].labels = make([]string, 0, rows)
+		} else {
+			b.cells[i].numbers = make([]float64, 0, rows)
+		}
+	}
+	return b, nil
+}
+
+// places are those of the columns, by name.
+func (s Shape) places() map[string]int {
+	at := make(map[string]int, len(s.Columns))
+	for i, c := range s.Columns {
+		at[c.Name] = i
+	}
+	return at
 }
 
 // wrong is an error of a cell; a row of −1 is that of none, and a column may be "".
@@ -60,17 +92,17 @@ func wrong(row int, column, remedy, format string, values ...any) error {
 	return &table.Error{Row: row, Column: column, Message: fmt.Sprintf(format, values...), Remedy: remedy}
 }
 
-// TooManyError is more rows than a request may have.
-type TooManyError struct{ Most int }
-
-func (e *TooManyError) Error() string {
-	return fmt.Sprintf("the request has more than %d rows: send them in several", e.Most)
-}
-
 // Rows reads a list of rows: each a list of cells in the order of the columns, or an object by their names.
 func (s Shape) Rows(list json.RawMessage) (*table.Table, error) {
-	b := s.builder()
-	err := each(list, "rows", s.Most, func(i int, row json.RawMessage) error {
+	n, err := count(list, "rows", s.Most)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.builder(n, list)
+	if err != nil {
+		return nil, err
+	}
+	err = each(list, "rows", s.Most, func(i int, row json.RawMessage) error {
 		b.rows++
 		switch row[0] {
 		case '[':
@@ -88,8 +120,15 @@ func (s Shape) Rows(list json.RawMessage) (*table.Table, error) {
 
 // Split reads rows that are lists of cells in the order of names, which come with them.
 func (s Shape) Split(names []string, list json.RawMessage) (*table.Table, error) {
-	b := s.builder()
-	places, err := b.places(names)
+	n, err := count(list, "rows", s.Most)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.builder(n, list)
+	if err != nil {
+		return nil, err
+	}
+	places, err := b.find(names)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +153,8 @@ func (s Shape) Split(names []string, list json.RawMessage) (*table.Table, error)
 	return b.table()
 }
 
-// places are those of names among the columns, −1 for what is no input of the model.
-func (b *builder) places(names []string) ([]int, error) {
+// find returns the places of names among the columns, −1 for what is no input of the model.
+func (b *builder) find(names []string) ([]int, error) {
 	places := make([]int, len(names))
 	seen := map[string]bool{}
 	for j, name := range names {
@@ -142,40 +181,42 @@ func (b *builder) absent(row int, column string) error {
 
 // ByColumn reads an object of lists of cells by the names of the columns.
 func (s Shape) ByColumn(object json.RawMessage) (*table.Table, error) {
-	b := s.builder()
-	rows := -1
-	seen := map[string]bool{}
-	err := fields(object, len(s.Columns)+maxExtra, func(name string, list json.RawMessage) error {
-		at, is := b.at[name]
-		if !is {
+	places := s.places()
+	rows := 0
+	err := Fields(object, len(s.Columns)+maxExtra, func(name, cells []byte) error {
+		if _, is := places[string(name)]; !is {
 			return nil
 		}
-		seen[name] = true
-		if len(list) == 0 || list[0] != '[' {
-			list = slices.Concat([]byte{'['}, list, []byte{']'}) // one row
+		n, err := 1, error(nil)
+		if cells[0] == '[' {
+			n, err = count(cells, string(name), s.Most)
 		}
-		n := 0
-		err := each(list, name, s.Most, func(i int, cell json.RawMessage) error {
-			n++
-			if len(cell) > 0 && cell[0] == '[' { // [n, 1]
-				inner, err := only(cell)
-				if err != nil {
-					return wrong(i, name, "send one cell for each row", "there are several cells")
-				}
-				cell = inner
-			}
-			return b.cells[at].add(i, cell)
-		})
-		if err == nil && rows >= 0 && n != rows {
-			err = wrong(-1, name, "send as many cells for each column", "the column has %d cells, others have %d", n, rows)
-		}
-		rows = n
+		rows = max(rows, n)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	b.rows = max(rows, 0)
+	b, err := s.builder(rows, object)
+	if err != nil {
+		return nil, err
+	}
+	b.rows = rows
+	seen := map[string]bool{}
+	err = Fields(object, len(s.Columns)+maxExtra, func(name, cells []byte) error {
+		at, is := b.at[string(name)]
+		if !is {
+			return nil
+		}
+		if seen[string(name)] {
+			return wrong(-1, string(name), "send each column once", "the column is there twice")
+		}
+		seen[string(name)] = true
+		return b.column(&b.cells[at], cells)
+	})
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range s.Columns {
 		if !seen[c.Name] && !slices.Contains(s.Unknown, c.Name) {
 			return nil, b.absent(-1, c.Name)
@@ -184,13 +225,42 @@ func (s Shape) ByColumn(object json.RawMessage) (*table.Table, error) {
 	return b.table()
 }
 
-// only is the single element of a list.
-func only(list json.RawMessage) (json.RawMessage, error) {
-	var one []json.RawMessage
-	if err := json.Unmarshal(list, &one); err != nil || len(one) != 1 {
-		return nil, errors.New("not one")
+// column reads the cells of a column: a list, or the one cell of one row.
+func (b *builder) column(c *cells, list json.RawMessage) error {
+	if list[0] != '[' {
+		if err := c.add(0, list); err != nil {
+			return err
+		}
+	} else if err := each(list, c.Name, b.Most, func(i int, cell json.RawMessage) error {
+		if cell[0] == '[' { // [n, 1]
+			inner, err := only(cell)
+			if err != nil {
+				return wrong(i, c.Name, "send one cell for each row", "there are several cells")
+			}
+			cell = inner
+		}
+		return c.add(i, cell)
+	}); err != nil {
+		return err
 	}
-	return one[0], nil
+	if n := len(c.observed); n != b.rows {
+		return wrong(-1, c.Name, "send as many cells for each column", "the column has %d cells, others have %d", n, b.rows)
+	}
+	return nil
+}
+
+// only is the single element of a list.
+func only(list json.RawMessage) (one json.RawMessage, err error) {
+	n := 0
+	err = each(list, "a cell", 1, func(_ int, element json.RawMessage) error {
+		one = element
+		n++
+		return nil
+	})
+	if err == nil && n == 0 {
+		err = errors.New("there is none")
+	}
+	return one, err
 }
 
 func (b *builder) list(row int, list json.RawMessage) error {
@@ -210,13 +280,13 @@ func (b *builder) list(row int, list json.RawMessage) error {
 const maxExtra = 1000
 
 func (b *builder) object(row int, object json.RawMessage) error {
-	err := fields(object, len(b.cells)+maxExtra, func(name string, cell json.RawMessage) error {
-		at, is := b.at[name]
+	err := Fields(object, len(b.cells)+maxExtra, func(name, cell []byte) error {
+		at, is := b.at[string(name)]
 		if !is {
 			return nil
 		}
 		if len(b.cells[at].observed) == b.rows {
-			return wrong(row, name, "send each column once", "the column is there twice")
+			return wrong(row, string(name), "send each column once", "the column is there twice")
 		}
 		return b.cells[at].add(row, cell)
 	})
@@ -272,11 +342,11 @@ func (c *cells) add(row int, cell json.RawMessage) error {
 	case '[', '{':
 		return wrong(row, c.Name, "send a number, a text, true, false or null", "the cell is a list or an object")
 	case '"':
-		var text string
-		if err := json.Unmarshal(cell, &text); err != nil {
+		t, err := text(cell)
+		if err != nil {
 			return err
 		}
-		return c.text(row, text)
+		return c.text(row, string(t))
 	}
 	text := string(cell) // a number, true or false
 	if c.Kind == table.Category {
@@ -323,79 +393,4 @@ func (c *cells) misfit(row int, text string) error {
 		text = text[:most] + "…"
 	}
 	return wrong(row, c.Name, "send a "+c.Kind.String()+", or null if it is not known", "%q is not a %s", text, c.Kind)
-}
-
-// each calls f with the elements of a list, at most so many.
-func each(list json.RawMessage, what string, most int, f func(i int, element json.RawMessage) error) error {
-	d, err := decoder(list, '[', what+" is not a list")
-	if err != nil {
-		return err
-	}
-	for i := 0; d.More(); i++ {
-		if i == most {
-			return &TooManyError{most}
-		}
-		var element json.RawMessage
-		if err := d.Decode(&element); err != nil {
-			return Syntax(err)
-		}
-		if err := f(i, element); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fields calls f with the fields of an object, at most so many.
-func fields(object json.RawMessage, most int, f func(name string, value json.RawMessage) error) error {
-	d, err := decoder(object, '{', "it is not an object")
-	if err != nil {
-		return err
-	}
-	for i := 0; d.More(); i++ {
-		if i == most {
-			return wrong(-1, "", "send the model's columns alone", "an object has more than %d fields", most)
-		}
-		name, err := d.Token()
-		if err != nil {
-			return Syntax(err)
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return Syntax(err)
-		}
-		if err := f(name.(string), value); err != nil { // a field's name is a string, or Token had failed
-			return err
-		}
-	}
-	return nil
-}
-
-func decoder(of json.RawMessage, opening json.Delim, otherwise string) (*json.Decoder, error) {
-	d := json.NewDecoder(bytes.NewReader(of))
-	first, err := d.Token()
-	if errors.Is(err, io.EOF) || err == nil && first != opening {
-		return nil, wrong(-1, "", "see /openapi.json for what a request looks like", "%s", otherwise)
-	}
-	return d, Syntax(err)
-}
-
-// Syntax turns an error of the JSON reader into one for the caller; nil stays nil.
-func Syntax(err error) error {
-	if err == nil {
-		return nil
-	}
-	return wrong(-1, "", "send JSON in UTF-8; a missing cell is null, for JSON has no NaN", "the body is not JSON: %s", err)
-}
-
-// Check refuses what is not JSON in UTF-8.
-func Check(body []byte) error {
-	if !utf8.Valid(body) {
-		return wrong(-1, "", "send JSON in UTF-8", "the body is not UTF-8")
-	}
-	if !json.Valid(body) {
-		var v json.RawMessage
-		return Syntax(json.Unmarshal(body, &v))
-	}
-	return nil
 }

@@ -105,7 +105,7 @@ func benchTable(b *testing.B, sig *Signature, parse func() (*Request, error)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := r.Table(sig, benchRows); err != nil {
+	if _, err := r.Table(sig, benchRows, nil); err != nil {
 		b.Fatal(err)
 	}
 }

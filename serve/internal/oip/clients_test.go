@@ -100,7 +100,7 @@ func TestRealClients(t *testing.T) {
 			t.Errorf("%s: outputs %q, binary %v", c.file, names, r.BinaryOutputs)
 		}
 		r.Unknown = []string{"city"}
-		rows, err := r.Table(adult(), 3)
+		rows, err := r.Table(adult(), 3, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.file, err)
 			continue

@@ -56,7 +56,7 @@ func hold(t *testing.T, r *Request, err error, size int) {
 					asked.Unknown = append(asked.Unknown, c.Name)
 				}
 			}
-			rows, err := asked.Table(sig, fuzzRows)
+			rows, err := asked.Table(sig, fuzzRows, nil)
 			if err != nil {
 				if _, ok := errors.AsType[*Error](err); !ok {
 					t.Fatalf("%T: %v", err, err)
@@ -188,7 +188,7 @@ func FuzzTable(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, err := r.Table(sig, fuzzRows)
+		got, err := r.Table(sig, fuzzRows, nil)
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatal(err)

@@ -226,7 +226,7 @@ func TestMessagesStayShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Unknown = []string{"b", "t"}
-	if _, err := r.Table(kinds(), 1); err == nil || len(err.Error()) > 400 {
+	if _, err := r.Table(kinds(), 1, nil); err == nil || len(err.Error()) > 400 {
 		t.Errorf("%.1000v", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestShapesCostNothing(t *testing.T) {
 				t.Error("taken")
 			}
 			if r, err := ParseHTTP(zero, -1, 10); err == nil {
-				if _, err := r.Table(kinds(), 1000); err == nil {
+				if _, err := r.Table(kinds(), 1000, nil); err == nil {
 					t.Error("taken")
 				}
 			}
@@ -310,7 +310,7 @@ func TestFewAllocations(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = r.Table(sig, 64)
+			_, err = r.Table(sig, 64, nil)
 			return err
 		}},
 		{"response", 12, func() error {

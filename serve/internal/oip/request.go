@@ -2,6 +2,7 @@ package oip
 
 import (
 	"encoding/csv"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -26,6 +27,9 @@ type Wanted struct {
 }
 
 const defaultZ = 1.96
+
+// mostUnknown columns may be named in the parameter "unknown".
+const mostUnknown = 10_000
 
 // parameter is the value of one of a request's parameters: text, a number or a truth.
 type parameter struct {
@@ -76,6 +80,9 @@ func (r *Request) set(name string, p parameter) error {
 func commaSeparated(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
+	}
+	if strings.Count(text, ",") >= mostUnknown {
+		return nil, errors.New("too many names")
 	}
 	names := csv.NewReader(strings.NewReader(text))
 	names.TrimLeadingSpace = true

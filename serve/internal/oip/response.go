@@ -137,6 +137,37 @@ func (r *Request) plan(sig *Signature, res *Results, room []chosen) (wanted []ch
 	return wanted, all, largest, nil
 }
 
+// answered is the number of numbers in the answer to so many rows, of JSON and of binary data, and of the largest output.
+func (r *Request) answered(sig *Signature, rows int) (text, binary, largest int64) {
+	var room [mostOutputs]chosen
+	wanted, _ := r.choose(sig, room[:0]) // an output that is not there is AppendHTTP's error
+	for _, w := range wanted {
+		n := int64(rows) * int64(len(sig.Outputs))
+		if w.output >= attributionMean {
+			n *= int64(len(sig.Players))
+		}
+		if largest = max(largest, n); w.binary {
+			binary += n
+		} else {
+			text += n
+		}
+	}
+	return text, binary, largest
+}
+
+// HTTPBytes is the memory that AppendHTTP needs for so many rows: a number in JSON has up to 16 bytes, and the body may
+// have as much room again while it grows.
+func (r *Request) HTTPBytes(sig *Signature, rows int) int64 {
+	text, binary, largest := r.answered(sig, rows)
+	return 3*(16*text+4*binary) + 4*largest
+}
+
+// GRPCBytes is the memory that GRPC needs for so many rows.
+func (r *Request) GRPCBytes(sig *Signature, rows int) int64 {
+	text, binary, largest := r.answered(sig, rows)
+	return 4 * (text + binary + largest)
+}
+
 // AppendHTTP appends the body of the response: JSON, and behind it the outputs that are wanted as binary data. jsonLength
 // is the number of bytes of JSON, as the header Inference-Header-Content-Length has it, or −1 if there is no binary data.
 func (r *Request) AppendHTTP(into []byte, sig *Signature, res *Results) (body []byte, jsonLength int, err error) {

@@ -243,7 +243,7 @@ func TestMetadataTellsTheTruth(t *testing.T) {
 				}
 			}
 			r := &Request{Inputs: []Tensor{tensor}}
-			if _, err := r.Table(&Signature{Columns: []Column{{Name: "x", Kind: kind}}}, 1); err != nil {
+			if _, err := r.Table(&Signature{Columns: []Column{{Name: "x", Kind: kind}}}, 1, nil); err != nil {
 				t.Errorf("%s for a %s: %v", name, kind, err)
 			}
 		}

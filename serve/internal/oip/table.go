@@ -10,8 +10,9 @@ import (
 )
 
 // Table is the request's rows as the model's columns, in its order. Columns that are unknown and were not sent are
-// there, without a cell. It takes no more rows than maxRows.
-func (r *Request) Table(sig *Signature, maxRows int) (*table.Table, error) {
+// there, without a cell. It takes no more rows than maxRows, and asks reserve before it takes memory for
+// them; nil means no limit.
+func (r *Request) Table(sig *Signature, maxRows int, reserve func(bytes int64) error) (*table.Table, error) {
 	a, err := r.arrange(sig)
 	if err != nil {
 		return nil, err
@@ -19,7 +20,36 @@ func (r *Request) Table(sig *Signature, maxRows int) (*table.Table, error) {
 	if err := a.measure(maxRows); err != nil {
 		return nil, err
 	}
+	if reserve != nil {
+		if err := reserve(a.bytes()); err != nil {
+			return nil, err
+		}
+	}
 	return a.fill()
+}
+
+// bytes is what fill takes: cells and marks, of labels also their place among the levels, and what is decoded on the way.
+func (a *arrangement) bytes() int64 {
+	const number, label, mark = 8 + 1, 4 + 1 + 100, 8 + 1
+	n, wide := int64(a.n), int64(len(a.sig.Columns))
+	sum := 2 * number * n // of columns that were not sent, which share them
+	for j, c := range a.sig.Columns {
+		if c.Kind == table.Category {
+			sum += label * n
+			if t := a.columns[j]; t != nil {
+				sum += t.size()
+			}
+		} else {
+			sum += number * n
+		}
+	}
+	if a.rows != nil {
+		sum += 8 * n * wide
+	}
+	if a.observed != nil {
+		sum += mark * n * wide
+	}
+	return sum
 }
 
 // arrangement is a request's tensors by what they are for.

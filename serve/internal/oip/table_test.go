@@ -54,7 +54,7 @@ func TestFormsOfOneTable(t *testing.T) {
 		`{"name":"x","datatype":"FP64","shape":[3],"data":[1,-2,Infinity]},{"name":"b","datatype":"FP64","shape":[3],"data":[1,5,0]},` + when +
 			`,{"name":"observed","datatype":"BOOL","shape":[3,3],"data":[[1,1,1],[1,0,1],[0,1,1]]}`,
 	} {
-		got, err := parsed(t, inputs).Table(kinds(), 3)
+		got, err := parsed(t, inputs).Table(kinds(), 3, nil)
 		if err != nil {
 			t.Errorf("%s: %v", inputs, err)
 			continue
@@ -85,7 +85,7 @@ func TestLabels(t *testing.T) {
 	}
 	r := parsed(t, fmt.Sprintf(`{"name":"c","datatype":"BYTES","shape":[%d],"data":[%s]}`, len(data), strings.Join(data, ",")))
 	for range 2 { // the second finds what the first left behind
-		got, err := r.Table(sig, len(data))
+		got, err := r.Table(sig, len(data), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +99,10 @@ func TestLabelsAfterAnError(t *testing.T) {
 	bad := &Request{Inputs: []Tensor{{Name: "c", Datatype: Bytes, Shape: []int64{2}, elements: 2, raw: []byte("\x01\x00\x00\x00b\x01\x00\x00\x00\xff")}}}
 	good := &Request{Inputs: []Tensor{{Name: "c", Datatype: Bytes, Shape: []int64{1}, elements: 1, raw: []byte("\x01\x00\x00\x00b")}}}
 	for range 20 {
-		if _, err := bad.Table(sig, 2); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		if _, err := bad.Table(sig, 2, nil); err == nil || !strings.Contains(err.Error(), "UTF-8") {
 			t.Fatal(err)
 		}
-		got, err := good.Table(sig, 2)
+		got, err := good.Table(sig, 2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestLabelsAfterAnError(t *testing.T) {
 func TestColumnsNamedAsTheProtocolsOwn(t *testing.T) {
 	sig := &Signature{Columns: []Column{{Name: "rows", Kind: table.Number}, {Name: "observed", Kind: table.Boolean}}}
 	r := parsed(t, `{"name":"rows","datatype":"FP32","shape":[1],"data":[2]},{"name":"observed","datatype":"BOOL","shape":[1],"data":[false]}`)
-	got, err := r.Table(sig, 1)
+	got, err := r.Table(sig, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,13 +171,13 @@ func TestWhatTableRefuses(t *testing.T) {
 		if c.unknown != "" {
 			r.Unknown = strings.Split(c.unknown, ",")
 		}
-		_, err := r.Table(kinds(), 3)
+		_, err := r.Table(kinds(), 3, nil)
 		refusedWith(t, c.inputs, err, c.kind, c.want)
 	}
 	sig := &Signature{Columns: []Column{{Name: "x", Kind: table.Number}, {Name: "c", Kind: table.Category}}}
-	_, err := parsed(t, x+`,{"name":"c","datatype":"INT64","shape":[2],"data":[1,2]}`).Table(sig, 3)
+	_, err := parsed(t, x+`,{"name":"c","datatype":"INT64","shape":[2],"data":[1,2]}`).Table(sig, 3, nil)
 	refusedWith(t, "numbers", err, Invalid, `"c" is a category, but the tensor is INT64; send its labels as BYTES`)
-	_, err = parsed(t, `{"name":"rows","datatype":"FP64","shape":[1,2],"data":[1,2]}`).Table(sig, 3)
+	_, err = parsed(t, `{"name":"rows","datatype":"FP64","shape":[1,2],"data":[1,2]}`).Table(sig, 3, nil)
 	refusedWith(t, "rows", err, Invalid, `column "c" is a category`)
 }
 
@@ -192,7 +192,7 @@ func refusedWith(t *testing.T, what string, err error, kind Kind, want string) {
 func TestAllColumnsUnknown(t *testing.T) {
 	r := parsed(t, `{"name":"observed","datatype":"BOOL","shape":[2,3],"data":[0,0,0,0,0,0]}`)
 	r.Unknown = []string{"x", "b", "t"}
-	got, err := r.Table(kinds(), 2)
+	got, err := r.Table(kinds(), 2, nil)
 	if err != nil || got.Rows() != 2 || len(got.Columns) != 3 {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -231,7 +231,7 @@ func TestDatatypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.Table(sig, 2)
+		got, err := r.Table(sig, 2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func checkMessage(t *testing.T, what string, m *inference.ModelInferRequest, sig
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	got, err := r.Table(sig, 2)
+	got, err := r.Table(sig, 2, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

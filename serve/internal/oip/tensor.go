@@ -42,6 +42,15 @@ func (t *Tensor) count() error {
 	return nil
 }
 
+// size is the bytes of the tensor's elements in the form they came in.
+func (t *Tensor) size() int64 {
+	n := len(t.json) + len(t.raw)
+	for _, text := range t.typed.GetBytesContents() {
+		n += len(text)
+	}
+	return int64(n)
+}
+
 // checkRaw holds binary data against the shape.
 func (t *Tensor) checkRaw() error {
 	if size := t.Datatype.size(); size != 0 {

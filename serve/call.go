@@ -1,0 +1,188 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/stats"
+
+	"github.com/psi-shapley/psi/serve/internal/h2"
+)
+
+// call is a call of gRPC under way, from the moment its header was read.
+type call struct {
+	connection *connection
+	stream     uint32
+	refused    error // why it is not answered; nil if it is
+	budget     *budget
+	encoding   string        // that its messages may be packed in
+	cancel     func()        // ends its context
+	late       func()        // ends the context of a stream whose message takes too long
+	leave      []func()      // called at its end
+	unbegun    func() bool   // stops waiting for the end of a call that gRPC never begins
+	stirred    chan struct{} // something has arrived
+	once       sync.Once
+
+	// Guarded by connection.mu.
+	messages h2.Messages
+	partly   int64     // bytes held of a message that is not complete
+	complete []message // that nobody has taken
+	last     bool      // no message comes any more
+	held     int64     // bytes of the call itself
+	answered int64     // bytes of its answer
+	counted  bool      // among the connection's calls
+	handled  bool
+	sending  *time.Timer // until the answer must be sent
+}
+
+// message is a message that has arrived.
+type message struct {
+	packed bool
+	held   int64 // bytes of the connection's budget
+}
+
+type callKey struct{}
+
+// callOf returns the call of a context.
+func callOf(ctx context.Context) *call {
+	k, _ := ctx.Value(callKey{}).(*call)
+	return k
+}
+
+// stir wakes whoever waits for the call's next message.
+func (k *call) stir() {
+	select {
+	case k.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// received returns the bytes that are held of messages that nobody has taken.
+func (k *call) received() int64 {
+	n := k.partly
+	for _, m := range k.complete {
+		n += m.held
+	}
+	return n
+}
+
+// next takes the oldest message that is complete.
+func (k *call) next() message {
+	k.connection.mu.Lock()
+	defer k.connection.mu.Unlock()
+	if len(k.complete) == 0 {
+		return message{}
+	}
+	m := k.complete[0]
+	if k.complete = k.complete[1:]; len(k.complete) == 0 {
+		k.complete = nil
+	}
+	return m
+}
+
+// waits reports whether nothing of a next message has arrived.
+func (k *call) waits() bool {
+	k.connection.mu.Lock()
+	defer k.connection.mu.Unlock()
+	return !k.last && !k.messages.Within() && len(k.complete) == 0
+}
+
+// answer holds the bytes of an answer until they are sent. An answer before it is sent by then, but for the little that
+// gRPC lets wait on a stream.
+func (k *call) answer(n int64) error {
+	const waiting = 64 << 10
+	c := k.connection
+	c.mu.Lock()
+	n += min(waiting, k.answered)
+	more := n - k.answered
+	c.mu.Unlock()
+	if err := c.budget.Reserve(more); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls[k.stream] == nil {
+		return c.budget.Reserve(-more) // nobody waits for it
+	}
+	k.answered = n
+	return nil
+}
+
+// end gives back what the call held but for its answer, which must be sent in time.
+func (k *call) end() {
+	k.once.Do(func() {
+		k.cancel()
+		for _, leave := range k.leave {
+			leave()
+		}
+		k.budget.Close()
+		c := k.connection
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		n := k.received()
+		k.partly, k.complete, k.handled = 0, nil, true
+		if c.calls[k.stream] != nil {
+			k.sending = time.AfterFunc(c.timeout, c.drop)
+		}
+		_ = c.budget.Reserve(-n) // which never fails
+		if k.counted {
+			c.unhandled--
+			c.settle()
+		}
+	})
+}
+
+// untilLate is the context of a stream, whose end is not known when it begins: each of its messages has its own time.
+func (k *call) untilLate(ctx context.Context) context.Context {
+	c := &lateContext{}
+	c.Context, k.cancel = context.WithCancel(ctx)
+	k.late = func() {
+		c.late.Store(true)
+		k.cancel()
+	}
+	return c
+}
+
+// lateContext is a context that may end as if it had had a deadline.
+type lateContext struct {
+	context.Context //nolint:containedctx // it is one
+	late            atomic.Bool
+}
+
+// Err is of context.Context.
+func (c *lateContext) Err() error {
+	err := c.Context.Err()
+	if err != nil && c.late.Load() {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+// callEvents tells calls what gRPC knows of them.
+type callEvents struct{}
+
+// TagRPC is of stats.Handler.
+func (callEvents) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC is of stats.Handler.
+func (callEvents) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	switch e := event.(type) {
+	case *stats.InHeader:
+		if k := callOf(ctx); k != nil {
+			k.unbegun()
+			k.encoding = e.Compression
+		}
+	case *stats.End:
+		if k := callOf(ctx); k != nil {
+			k.end()
+		}
+	}
+}
+
+// TagConn is of stats.Handler.
+func (callEvents) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn is of stats.Handler.
+func (callEvents) HandleConn(context.Context, stats.ConnStats) {}

@@ -1,0 +1,116 @@
+package h2
+
+// Types of frames that carry or end streams (RFC 9113, section 6).
+const (
+	Data    = 0x0
+	Headers = 0x1
+	Reset   = 0x3
+)
+
+// Flags of DATA and HEADERS frames.
+const (
+	EndStream = 0x1
+	padded    = 0x8
+)
+
+// Preface is the number of bytes that a client sends before its first frame.
+const Preface = 24
+
+const headerLength = 9
+
+// Frame is the header of a frame.
+type Frame struct {
+	Length int // of its payload, with padding
+	Type   byte
+	Flags  byte
+	Stream uint32
+}
+
+// Ends reports whether a frame is its sender's last on the stream.
+func (f Frame) Ends() bool {
+	return f.Type == Reset || (f.Type == Data || f.Type == Headers) && f.Flags&EndStream != 0
+}
+
+// Frames follows the frames of one direction of a connection. The zero value starts at a frame; a server's input has a
+// preface before the first.
+type Frames struct {
+	skip   int // bytes of the preface still to pass
+	header [headerLength]byte
+	have   int // bytes of the header that have passed
+	frame  Frame
+	passed int // bytes of its payload that have passed
+	pad    int // bytes at the end of its payload that are padding
+}
+
+// Input follows what a client sends, with the preface.
+func Input() Frames { return Frames{skip: Preface} }
+
+// Visitor is told of frames as they pass.
+type Visitor interface {
+	// Begin is called when the header of a frame has passed and nothing of its payload. An error ends the pass.
+	Begin(Frame) error
+
+	// Data is called with each part of a DATA frame's payload, without padding. The visitor may change it.
+	Data(stream uint32, part []byte) error
+}
+
+// Pass lets the next bytes of the direction pass, in parts of any size.
+func (f *Frames) Pass(p []byte, visit Visitor) error {
+	n := min(f.skip, len(p))
+	f.skip -= n
+	for p = p[n:]; len(p) > 0; p = p[n:] {
+		if f.have < headerLength {
+			n = copy(f.header[f.have:], p)
+			if f.have += n; f.have == headerLength {
+				f.read()
+				if err := visit.Begin(f.frame); err != nil {
+					return err
+				}
+				f.end()
+			}
+			continue
+		}
+		n = min(f.frame.Length-f.passed, len(p))
+		if f.frame.Type == Data {
+			if err := f.data(p[:n], visit); err != nil {
+				return err
+			}
+		}
+		f.passed += n
+		f.end()
+	}
+	return nil
+}
+
+// read decodes the header of a frame.
+func (f *Frames) read() {
+	h := &f.header
+	f.frame = Frame{
+		Length: int(h[0])<<16 | int(h[1])<<8 | int(h[2]), Type: h[3], Flags: h[4],
+		Stream: (uint32(h[5])<<24 | uint32(h[6])<<16 | uint32(h[7])<<8 | uint32(h[8])) &^ (1 << 31),
+	}
+	f.passed, f.pad = 0, 0
+}
+
+// end waits for the next header once a payload has passed.
+func (f *Frames) end() {
+	if f.passed == f.frame.Length {
+		f.have = 0
+	}
+}
+
+// data hands on what is not padding. The first byte of a padded frame is the number of bytes of padding at its end.
+func (f *Frames) data(part []byte, visit Visitor) error {
+	from := f.passed
+	if f.frame.Flags&padded != 0 && from == 0 {
+		f.pad = int(part[0])
+		part, from = part[1:], 1
+	}
+	if most := f.frame.Length - f.pad - from; len(part) > most {
+		part = part[:max(most, 0)]
+	}
+	if len(part) == 0 {
+		return nil
+	}
+	return visit.Data(f.frame.Stream, part)
+}

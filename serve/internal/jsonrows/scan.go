@@ -1,0 +1,231 @@
+package jsonrows
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// walker walks JSON without copying it. It finds where values begin and end; what numbers and words are like is for
+// whoever reads them, or for Check.
+type walker struct {
+	text []byte
+	at   int
+}
+
+var errSyntax = errors.New("a value, a comma or an end is missing")
+
+func (w *walker) space() {
+	for w.at < len(w.text) {
+		switch w.text[w.at] {
+		case ' ', '\t', '\n', '\r':
+			w.at++
+		default:
+			return
+		}
+	}
+}
+
+// take passes over space and then, if it is there, over the byte.
+func (w *walker) take(c byte) bool {
+	w.space()
+	if w.at == len(w.text) || w.text[w.at] != c {
+		return false
+	}
+	w.at++
+	return true
+}
+
+// value passes over a value of any kind and returns it.
+func (w *walker) value() ([]byte, error) {
+	w.space()
+	start, depth := w.at, 0
+	for w.at < len(w.text) {
+		switch w.text[w.at] {
+		case '"':
+			if err := w.quoted(); err != nil {
+				return nil, err
+			}
+		case '[', '{':
+			depth++
+			w.at++
+		case ']', '}':
+			if depth--; depth < 0 {
+				return nil, errSyntax
+			}
+			w.at++
+		default:
+			if depth == 0 {
+				w.word()
+			} else {
+				w.at++
+			}
+		}
+		if depth == 0 {
+			if w.at == start {
+				return nil, errSyntax
+			}
+			return w.text[start:w.at], nil
+		}
+	}
+	return nil, errSyntax
+}
+
+// quoted passes over a text.
+func (w *walker) quoted() error {
+	for w.at++; w.at < len(w.text); w.at++ {
+		switch w.text[w.at] {
+		case '\\':
+			w.at++
+		case '"':
+			w.at++
+			return nil
+		}
+	}
+	w.at = len(w.text)
+	return errSyntax
+}
+
+// word passes over a number, true, false or null.
+func (w *walker) word() {
+	for w.at < len(w.text) {
+		switch w.text[w.at] {
+		case ' ', '\t', '\n', '\r', ',', ':', ']', '}', '[', '{', '"':
+			return
+		}
+		w.at++
+	}
+}
+
+// members walks the members of a list or an object up to its closing byte.
+func (w *walker) members(closing byte, member func(i int) error) error {
+	for i := 0; !w.take(closing); i++ {
+		if i > 0 && !w.take(',') {
+			return Syntax(errSyntax)
+		}
+		if err := member(i); err != nil {
+			return err
+		}
+	}
+	if w.space(); w.at < len(w.text) {
+		return Syntax(errSyntax)
+	}
+	return nil
+}
+
+// each calls f with the elements of a list, at most so many.
+func each(list json.RawMessage, what string, most int, f func(i int, element json.RawMessage) error) error {
+	w := walker{text: list}
+	if !w.take('[') {
+		return wrong(-1, "", "see /openapi.json for what a request looks like", "%s is not a list", what)
+	}
+	return w.members(']', func(i int) error {
+		if i == most {
+			return &TooManyError{most}
+		}
+		element, err := w.value()
+		if err != nil {
+			return Syntax(err)
+		}
+		return f(i, element)
+	})
+}
+
+// count returns the number of a list's elements.
+func count(list json.RawMessage, what string, most int) (n int, err error) {
+	err = each(list, what, most, func(int, json.RawMessage) error {
+		n++
+		return nil
+	})
+	return n, err
+}
+
+// Fields calls f with the fields of an object in their order, at most so many. The names and values are parts of the
+// object, but for names that have escapes.
+func Fields(object json.RawMessage, most int, f func(name, value []byte) error) error {
+	w := walker{text: object}
+	if !w.take('{') {
+		return wrong(-1, "", "see /openapi.json for what a request looks like", "it is not an object")
+	}
+	return w.members('}', func(i int) error {
+		if i == most {
+			return wrong(-1, "", "send the model's columns alone", "an object has more than %d fields", most)
+		}
+		quoted, err := w.value()
+		if err != nil {
+			return Syntax(err)
+		}
+		name, err := text(quoted)
+		if err != nil {
+			return err
+		}
+		if !w.take(':') {
+			return Syntax(errSyntax)
+		}
+		value, err := w.value()
+		if err != nil {
+			return Syntax(err)
+		}
+		return f(name, value)
+	})
+}
+
+// text is what stands in a text.
+func text(quoted []byte) ([]byte, error) {
+	if len(quoted) < 2 || quoted[0] != '"' {
+		return nil, Syntax(errSyntax)
+	}
+	if span := quoted[1 : len(quoted)-1]; !slices.Contains(span, '\\') {
+		return span, nil
+	}
+	var plain string
+	err := json.Unmarshal(quoted, &plain)
+	return []byte(plain), Syntax(err)
+}
+
+// Texts reads a list of texts, at most so many.
+func Texts(list json.RawMessage, what string, most int) ([]string, error) {
+	var all []string
+	err := each(list, what, most, func(_ int, element json.RawMessage) error {
+		t, err := text(element)
+		if err != nil {
+			return wrong(-1, "", "send a list of texts", "%s holds what is not a text", what)
+		}
+		all = append(all, string(t))
+		return nil
+	})
+	var many *TooManyError
+	if errors.As(err, &many) {
+		return nil, wrong(-1, "", "send fewer", "%s has more than %d elements", what, most)
+	}
+	return all, err
+}
+
+// Syntax turns an error of the JSON reader into one for the caller; nil stays nil.
+func Syntax(err error) error {
+	if err == nil {
+		return nil
+	}
+	return wrong(-1, "", "send JSON in UTF-8; a missing cell is null, for JSON has no NaN", "the body is not JSON: %s", err)
+}
+
+// Check refuses what is not JSON in UTF-8.
+func Check(body []byte) error {
+	if !utf8.Valid(body) {
+		return wrong(-1, "", "send JSON in UTF-8", "the body is not UTF-8")
+	}
+	if !json.Valid(body) {
+		var v json.RawMessage
+		return Syntax(json.Unmarshal(body, &v))
+	}
+	return nil
+}
+
+// TooManyError is more rows than a request may have.
+type TooManyError struct{ Most int }
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("the request has more than %d rows: send them in several", e.Most)
+}

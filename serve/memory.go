@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/psi-shapley/psi/serve/internal/watch"
+)
+
+// errMemory refuses a request for which the server has no memory left.
+var errMemory = errors.New("the server holds too many large requests: try again in a moment")
+
+// tooLargeError refuses a request that needs more memory than one request may have.
+type tooLargeError struct{ limit int64 }
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("the request needs more than %d bytes of memory once it is unpacked", e.limit)
+}
+
+// memory bounds the bytes that all requests hold together. It is safe for concurrent use.
+type memory struct {
+	limit   int64
+	metrics *watch.Metrics
+
+	mu       sync.Mutex
+	held     int64
+	arriving map[*budget]func() // budgets of what has not arrived completely, and how to end them
+	ending   int64              // bytes of those that were told to end and have not given them back
+	given    chan struct{}      // closed when one of them does
+}
+
+func newMemory(limit int64, metrics *watch.Metrics) *memory {
+	return &memory{limit: limit, metrics: metrics, arriving: map[*budget]func(){}, given: make(chan struct{})}
+}
+
+// budget opens a budget of at most limit bytes. It must be closed.
+func (m *memory) budget(limit int64) *budget { return &budget{memory: m, limit: limit} }
+
+// inUse returns the bytes that are held.
+func (m *memory) inUse() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.held
+}
+
+// budget is what one request, or one connection, holds of the server's memory. Its fields are guarded by memory.mu.
+type budget struct {
+	memory *memory
+	limit  int64
+	held   int64
+	ended  bool // it was told to end: it gets no more
+}
+
+// endWait is how long a budget waits for others to end that were told to.
+const endWait = 250 * time.Millisecond
+
+// Reserve takes bytes before they are used; a negative number gives bytes back. It returns a *tooLargeError beyond the
+// budget's own limit and errMemory beyond that of the server, and then takes nothing.
+//
+// A server whose memory is full ends what arrives and holds the most, as long as that is more than this budget with what
+// it asks for: whoever holds little never makes room for whoever holds more. Reserve then waits a moment for the memory.
+func (b *budget) Reserve(n int64) error {
+	m := b.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n <= 0 {
+		b.add(max(n, -b.held))
+		return nil
+	}
+	var late <-chan time.Time
+	for {
+		switch {
+		case b.ended:
+			return errMemory
+		case b.held+n > b.limit:
+			return &tooLargeError{b.limit}
+		case m.held+n <= m.limit:
+			b.add(n)
+			return nil
+		}
+		if m.held-m.ending+n > m.limit && !m.endLargest(b.held+n) {
+			return errMemory
+		}
+		if late == nil {
+			late = time.After(endWait)
+		}
+		given := m.given
+		m.mu.Unlock()
+		select {
+		case <-given:
+			m.mu.Lock()
+		case <-late:
+			m.mu.Lock()
+			return errMemory
+		}
+	}
+}
+
+// endLargest tells what arrives and holds the most to end, if that is more than so many bytes.
+func (m *memory) endLargest(than int64) bool {
+	var largest *budget
+	for b := range m.arriving {
+		if b.held > than {
+			largest, than = b, b.held
+		}
+	}
+	if largest == nil {
+		return false
+	}
+	end := m.arriving[largest]
+	delete(m.arriving, largest)
+	largest.ended = true
+	m.ending += largest.held
+	m.mu.Unlock()
+	end()
+	m.mu.Lock()
+	return true
+}
+
+// add counts bytes that are taken or given back.
+func (b *budget) add(n int64) {
+	m := b.memory
+	b.held += n
+	m.held += n
+	m.metrics.HeldBytes(int(n))
+	if b.ended && n < 0 {
+		m.ending += n
+		close(m.given)
+		m.given = make(chan struct{})
+	}
+}
+
+// allow changes the budget's limit.
+func (b *budget) allow(limit int64) {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	b.limit = limit
+}
+
+// reset gives back what is held, for another request of the same call.
+func (b *budget) reset() {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	b.add(-b.held)
+}
+
+// arrive lets the server end what the budget is for, until arrived or Close is called. The function must not block.
+func (b *budget) arrive(end func()) {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	if !b.ended {
+		b.memory.arriving[b] = end
+	}
+}
+
+// arrived keeps the server from ending what the budget is for. It returns errMemory if that has happened.
+func (b *budget) arrived() error {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	delete(b.memory.arriving, b)
+	if b.ended {
+		return errMemory
+	}
+	return nil
+}
+
+// Close gives everything back, and takes nothing any more.
+func (b *budget) Close() {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	delete(b.memory.arriving, b)
+	b.add(-b.held)
+	b.ended = true
+}

@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"errors"
+	"sync"
+
+	protocodec "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+)
+
+// rawMessage is a message as it came.
+type rawMessage struct{ data mem.BufferSlice }
+
+// rawCodec is that of protobuf, but hands raw messages over as they came. It takes no buffers from a pool: those that a
+// large message has used would be held until the second collection after it.
+type rawCodec struct{}
+
+// Name is of encoding.CodecV2.
+func (rawCodec) Name() string { return protocodec.Name }
+
+// Marshal is of encoding.CodecV2.
+func (rawCodec) Marshal(m any) (mem.BufferSlice, error) {
+	message, is := m.(proto.Message)
+	if !is {
+		return nil, errNoMessage
+	}
+	data, err := proto.Marshal(message)
+	return mem.BufferSlice{mem.SliceBuffer(data)}, err
+}
+
+// Unmarshal is of encoding.CodecV2.
+func (rawCodec) Unmarshal(data mem.BufferSlice, into any) error {
+	raw, is := into.(*rawMessage)
+	if !is {
+		return errNoMessage
+	}
+	data.Ref()
+	raw.data = data
+	return nil
+}
+
+var errNoMessage = errors.New("a message of gRPC is none of protobuf")
+
+var errPacked = &wrong{"a message is packed, but the call's header grpc-encoding does not say how", "send grpc-encoding, or messages that are not packed"}
+
+// receive reads the call's next message. The memory of each form it has on the way is taken before: packed, as
+// protobuf writes it, and as a message.
+func (k *call) receive(recv func(any) error, into any, maxBody int64) error {
+	m, is := into.(proto.Message)
+	if !is {
+		return errNoMessage
+	}
+	var raw rawMessage
+	if err := recv(&raw); err != nil {
+		return err
+	}
+	arrived := k.next()
+	drop := sync.OnceFunc(func() {
+		raw.data.Free()
+		raw.data = nil
+		_ = k.connection.budget.Reserve(-arrived.held) // which never fails
+	})
+	defer drop()
+	b := buffer{budget: k.budget}
+	defer b.free()
+	data, err := k.plain(&b, raw.data, arrived.packed, maxBody)
+	if err != nil {
+		return err
+	}
+	if b.bytes != nil {
+		drop() // it is copied
+	}
+	n, err := decodedBytes(m.ProtoReflect().Descriptor(), data)
+	if err != nil {
+		return &wrong{"the message is not what protobuf writes for this call", "check the client's version of the protocol"}
+	}
+	if err := k.budget.Reserve(n); err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(data, m); err != nil {
+		return &wrong{"the message is not what protobuf writes for this call", "encode texts in UTF-8, and check the client's version of the protocol"}
+	}
+	return nil
+}
+
+// plain returns a message as protobuf writes it, in one piece. What it needs for that lies in the buffer.
+func (k *call) plain(b *buffer, data mem.BufferSlice, packed bool, maxBody int64) ([]byte, error) {
+	if !packed {
+		if len(data) == 1 {
+			return data[0].ReadOnlyData(), nil
+		}
+		n := data.Len()
+		if err := b.grow(n, n); err != nil {
+			return nil, err
+		}
+		b.bytes = b.bytes[:n]
+		data.CopyTo(b.bytes)
+		return b.bytes, nil
+	}
+	if k.encoding != gzipped && k.encoding != deflated {
+		return nil, errPacked
+	}
+	if err := k.budget.Reserve(unpackingBytes); err != nil {
+		return nil, err
+	}
+	defer func() { _ = k.budget.Reserve(-unpackingBytes) }() // which never fails
+	r, err := unpacking(k.encoding, data.Reader())
+	if err == nil {
+		err = b.readAll(&boundedReader{r, maxBody, maxBody}, -1)
+	}
+	if err != nil {
+		return nil, badly(err, "a message is not what "+k.encoding+" packs, or is damaged", "send it again, or not packed")
+	}
+	return b.bytes, nil
+}
