@@ -37,10 +37,10 @@ func (c *rawCalls) Close() {
 }
 
 // send makes the i-th call with a body of gRPC frames and returns how it ended, nil for the status OK.
-func (c *rawCalls) send(ctx context.Context, i int, method, encoding string, body io.Reader) error {
+func (c *rawCalls) send(ctx context.Context, i int, method, encoding string, body io.ReadCloser) error {
 	q := (&http.Request{
 		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: c.address, Path: service + method},
-		Header: http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}, Body: io.NopCloser(body), ContentLength: -1,
+		Header: http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}, Body: body, ContentLength: -1,
 	}).WithContext(ctx)
 	if encoding != "" {
 		q.Header.Set("Grpc-Encoding", encoding)

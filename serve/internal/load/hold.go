@@ -38,7 +38,8 @@ func hold(ctx context.Context, s *settings, methods []string) (any, error) {
 	var under sync.WaitGroup
 	for i := range s.calls {
 		under.Go(func() {
-			m := &unfinished{done: ctx.Done(), left: s.bytes, sent: &sent}
+			m := &unfinished{left: s.bytes, sent: &sent}
+			m.over, m.end = context.WithCancel(ctx)
 			if s.claim > 0 {
 				m.head = frame(false, s.claim)
 			}
@@ -63,7 +64,8 @@ func hold(ctx context.Context, s *settings, methods []string) (any, error) {
 // unfinished is the body of a call that sends some bytes and then waits.
 type unfinished struct {
 	head []byte
-	done <-chan struct{}
+	over context.Context //nolint:containedctx // the transport reads and closes without one
+	end  func()
 	left int64
 	sent *atomic.Int64
 }
@@ -78,11 +80,17 @@ func (u *unfinished) Read(p []byte) (n int, err error) {
 		copy(p, bytes.Repeat([]byte{'a'}, n))
 		u.left -= int64(n)
 	default:
-		<-u.done
+		<-u.over.Done()
 		return 0, io.ErrUnexpectedEOF
 	}
 	u.sent.Add(int64(n))
 	return n, nil
+}
+
+// Close ends the wait: the call is over.
+func (u *unfinished) Close() error {
+	u.end()
+	return nil
 }
 
 // firstBytes shortens a message of the server.

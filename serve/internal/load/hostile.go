@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"sync"
@@ -51,7 +52,7 @@ func hostile(ctx context.Context, s *settings, kinds []string) (any, error) {
 	var under sync.WaitGroup
 	for i := range s.calls {
 		under.Go(func() {
-			err := calls.send(ctx, i, "ModelInfer", encoding, bytes.NewReader(body))
+			err := calls.send(ctx, i, "ModelInfer", encoding, io.NopCloser(bytes.NewReader(body)))
 			mu.Lock()
 			defer mu.Unlock()
 			if found.Code == "" {

@@ -92,9 +92,11 @@ func start(t *testing.T) *scene {
 	secret, line, err := serve.NewToken("tester", "infer,metrics")
 	check(t, err)
 	token, tokens := write("token", []byte(secret+"\n")), write("tokens", []byte(line+"\n"))
+	ready := make(chan struct{})
 	server, err := serve.New(t.Context(), serve.Config{
 		Models: []string{filepath.Dir(served)}, Backend: "go", Look: 50 * time.Millisecond,
 		HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0", TokenFile: tokens,
+		Started: func() error { close(ready); return nil },
 	})
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,6 +106,7 @@ func start(t *testing.T) *scene {
 		cancel()
 		check(t, <-ended)
 	})
+	<-ready
 	web, calls, metrics := server.Addresses()
 	s.token = secret
 	s.flags = []string{"-http", web, "-grpc", calls, "-metrics", metrics, "-replace", served, "-samples", filepath.Join(s.dir, "samples.csv"), "-token-file", token}
@@ -258,7 +261,7 @@ func TestOutcomes(t *testing.T) {
 
 func TestHostile(t *testing.T) {
 	s := start(t)
-	for kind, want := range map[string]string{"bytes": "ResourceExhausted", "bomb": "ResourceExhausted", "columns": "ResourceExhausted", "utf8": "Internal"} {
+	for kind, want := range map[string]string{"bytes": "ResourceExhausted", "bomb": "ResourceExhausted", "columns": "ResourceExhausted", "utf8": "InvalidArgument"} {
 		r := ran[refusal](t, slices.Concat([]string{"hostile", "-bytes", map[bool]string{true: "100000", false: "70000000"}[kind == "columns"]}, s.flags, []string{kind})...)
 		if r.Code != want {
 			t.Errorf("%s: %+v, want %s", kind, r, want)
