@@ -63,7 +63,6 @@ func (s *Server) newGRPC(loopback bool) *grpc.Server {
 			return newConnection(c, raw, s.memory, trusted, s.config.Timeout)
 		}}),
 		grpc.ReadBufferSize(0), // a connection has its own
-		grpc.SharedWriteBuffer(true),
 		grpc.MaxRecvMsgSize(int(s.config.MaxBody)),
 		grpc.MaxConcurrentStreams(256),
 		grpc.MaxHeaderListSize(maxHeader),

@@ -170,8 +170,8 @@ func TestCallsOfOneCaller(t *testing.T) {
 	if end := c.end(t, fifth); end.status != "8" {
 		t.Errorf("one call too many ends with %+v", end)
 	}
-	if status, _, _ := r.sent(t, "POST", "/explain", []byte(`{}`), "Authorization", tokens[1]); status != 429 {
-		t.Errorf("a request beside them: %d, want 429", status)
+	if code, _, _ := r.sent(t, "POST", "/explain", []byte(`{}`), "Authorization", tokens[1]); code != 429 {
+		t.Errorf("a request beside them: %d, want 429", code)
 	}
 	if _, err := r.calls.ModelInfer(by(t.Context(), tokens[0]), small()); err != nil {
 		t.Errorf("another caller: %v", err)

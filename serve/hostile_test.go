@@ -278,9 +278,9 @@ func TestPublicAnswers(t *testing.T) {
 	for _, path := range []string{"/openapi.json", "/ui"} {
 		_, plain, _ := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", "identity")
 		for _, encoding := range []string{gzipped, deflated} {
-			status, answer, header := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", encoding)
-			if status != 200 || header.Get("Content-Encoding") != encoding || header.Get("Vary") == "" {
-				t.Fatalf("%s as %s: %d %v", path, encoding, status, header)
+			code, answer, header := r.sent(t, http.MethodGet, path, nil, "Accept-Encoding", encoding)
+			if code != 200 || header.Get("Content-Encoding") != encoding || header.Get("Vary") == "" {
+				t.Fatalf("%s as %s: %d %v", path, encoding, code, header)
 			}
 			unpacked, err := unpacking(encoding, bytes.NewReader(answer))
 			check(t, err)
@@ -301,10 +301,10 @@ func TestPublicAnswers(t *testing.T) {
 	}
 	counts := map[int]int{}
 	for range 4 * gate.DefaultPublicRate {
-		status, _, _ := r.sent(t, http.MethodGet, "/version", nil)
-		counts[status]++
-		if status, _, _ := r.sent(t, http.MethodGet, "/v2/health/live", nil); status != 200 {
-			t.Fatalf("health: %d", status)
+		code, _, _ := r.sent(t, http.MethodGet, "/version", nil)
+		counts[code]++
+		if health, _, _ := r.sent(t, http.MethodGet, "/v2/health/live", nil); health != 200 {
+			t.Fatalf("health: %d", health)
 		}
 	}
 	if counts[429] == 0 || counts[200] == 0 || counts[200]+counts[429] != 4*gate.DefaultPublicRate {

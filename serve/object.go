@@ -33,7 +33,7 @@ func (x *exchange) object(into any, closed bool) error {
 // object reads a document into a struct, of whose raw values it does not make copies. Names of fields are as they are
 // written, and none may be there twice: which of two counts would be a guess. reserve is asked for the memory of what is
 // copied.
-func object(body []byte, into any, closed bool, reserve func(bytes int64) error) error {
+func object(body []byte, into any, closed bool, reserve func(n int64) error) error {
 	if err := jsonrows.Check(body); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (d *reading) object(text []byte, into reflect.Value, path string) error {
 
 // value reads one field.
 func (d *reading) value(text []byte, into reflect.Value, path string) error {
-	if raw, is := into.Addr().Interface().(interface{ keep(text json.RawMessage) }); is {
+	if raw, is := reflect.TypeAssert[interface{ keep(text json.RawMessage) }](into.Addr()); is {
 		raw.keep(text)
 		return nil
 	}
@@ -119,8 +119,7 @@ func (d *reading) value(text []byte, into reflect.Value, path string) error {
 		}
 	}
 	err := json.Unmarshal(text, into.Addr().Interface())
-	var other *json.UnmarshalTypeError
-	if errors.As(err, &other) {
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
 		return misfit
 	}
 	return jsonrows.Syntax(err)

@@ -64,13 +64,13 @@ func (c *rawCalls) read() {
 				c.initial = int64(v)
 			}
 			if !f.IsAck() {
-				go c.write(func() error { return c.framer.WriteSettingsAck() })
+				go func() { _ = c.write(func() error { return c.framer.WriteSettingsAck() }) }() // reading ends if it fails
 			}
 		case *http2.WindowUpdateFrame:
 			c.windows[f.StreamID] += int64(f.Increment)
 		case *http2.PingFrame:
 			if data := f.Data; !f.IsAck() {
-				go c.write(func() error { return c.framer.WritePing(true, data) })
+				go func() { _ = c.write(func() error { return c.framer.WritePing(true, data) }) }()
 			}
 		case *http2.MetaHeadersFrame:
 			if f.StreamEnded() {

@@ -30,7 +30,7 @@ type Query struct {
 }
 
 // shape is what rows for a version are like.
-func (s *Server) shape(v *fleet.Version, unknown []string, reserve func(bytes int64) error) jsonrows.Shape {
+func (s *Server) shape(v *fleet.Version, unknown []string, reserve func(n int64) error) jsonrows.Shape {
 	shape := jsonrows.Shape{Unknown: unknown, Most: s.config.MaxRows, Reserve: reserve}
 	missing := v.Model.Manifest().Missing
 	for _, c := range of(v).signature.Columns {

@@ -121,8 +121,7 @@ func v1Explanation(document, predictions []byte, b *budget) ([]byte, error) {
 	if err := out.grow(len(document)+len(predictions)+minBuffer, maxInt); err != nil {
 		return nil, err
 	}
-	text := append(out.bytes, `{"predictions":`...)
-	text = append(text, predictions...)
+	text := append(append(out.bytes[:0:cap(out.bytes)], `{"predictions":`...), predictions...)
 	err := jsonrows.Fields(document, mostFields, func(name, value []byte) error {
 		if string(name) == "rows" {
 			name = []byte("explanations")

@@ -115,7 +115,8 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 	if s, err = serve.New(ctx, f.Config); err != nil {
 		return err
 	}
-	defer limitMemory(s, f.MaxHeld)()
+	restore := limitMemory(s, f.MaxHeld)
+	defer restore()
 	return s.Run(ctx)
 }
 

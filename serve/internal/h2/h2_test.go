@@ -75,18 +75,18 @@ func written(t *testing.T, random *rand.Rand) []byte {
 	framer := http2.NewFramer(&out, nil)
 	framer.AllowIllegalWrites = true
 	for range random.IntN(30) {
-		stream, bytes := 1+2*random.Uint32N(4), make([]byte, random.IntN(50))
-		for i := range bytes {
-			bytes[i] = byte(random.Uint32())
+		stream, payload := 1+2*random.Uint32N(4), make([]byte, random.IntN(50))
+		for i := range payload {
+			payload[i] = byte(random.Uint32())
 		}
 		var err error
 		switch random.IntN(7) {
 		case 0, 1:
-			err = framer.WriteData(stream, random.IntN(4) == 0, bytes)
+			err = framer.WriteData(stream, random.IntN(4) == 0, payload)
 		case 2:
-			err = framer.WriteDataPadded(stream, random.IntN(4) == 0, bytes, make([]byte, random.IntN(9)))
+			err = framer.WriteDataPadded(stream, random.IntN(4) == 0, payload, make([]byte, random.IntN(9)))
 		case 3:
-			err = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: bytes, EndStream: random.IntN(2) == 0, EndHeaders: true})
+			err = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: payload, EndStream: random.IntN(2) == 0, EndHeaders: true})
 		case 4:
 			err = framer.WriteRSTStream(stream, http2.ErrCodeCancel)
 		case 5:

@@ -196,8 +196,7 @@ func Texts(list json.RawMessage, what string, most int) ([]string, error) {
 		all = append(all, string(t))
 		return nil
 	})
-	var many *TooManyError
-	if errors.As(err, &many) {
+	if _, many := errors.AsType[*TooManyError](err); many {
 		return nil, wrong(-1, "", "send fewer", "%s has more than %d elements", what, most)
 	}
 	return all, err

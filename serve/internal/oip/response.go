@@ -138,7 +138,7 @@ func (r *Request) plan(sig *Signature, res *Results, room []chosen) (wanted []ch
 }
 
 // answered is the number of numbers in the answer to so many rows, of JSON and of binary data, and of the largest output.
-func (r *Request) answered(sig *Signature, rows int) (text, binary, largest int64) {
+func (r *Request) answered(sig *Signature, rows int) (text, raw, largest int64) {
 	var room [mostOutputs]chosen
 	wanted, _ := r.choose(sig, room[:0]) // an output that is not there is AppendHTTP's error
 	for _, w := range wanted {
@@ -147,25 +147,25 @@ func (r *Request) answered(sig *Signature, rows int) (text, binary, largest int6
 			n *= int64(len(sig.Players))
 		}
 		if largest = max(largest, n); w.binary {
-			binary += n
+			raw += n
 		} else {
 			text += n
 		}
 	}
-	return text, binary, largest
+	return text, raw, largest
 }
 
 // HTTPBytes is the memory that AppendHTTP needs for so many rows: a number in JSON has up to 16 bytes, and the body may
 // have as much room again while it grows.
 func (r *Request) HTTPBytes(sig *Signature, rows int) int64 {
-	text, binary, largest := r.answered(sig, rows)
-	return 3*(16*text+4*binary) + 4*largest
+	text, raw, largest := r.answered(sig, rows)
+	return 3*(16*text+4*raw) + 4*largest
 }
 
 // GRPCBytes is the memory that GRPC needs for so many rows.
 func (r *Request) GRPCBytes(sig *Signature, rows int) int64 {
-	text, binary, largest := r.answered(sig, rows)
-	return 4 * (text + binary + largest)
+	text, raw, largest := r.answered(sig, rows)
+	return 4 * (text + raw + largest)
 }
 
 // AppendHTTP appends the body of the response: JSON, and behind it the outputs that are wanted as binary data. jsonLength
