@@ -102,8 +102,6 @@ func (m *Model) questions(ctx context.Context, c *chunk, i int, reference *encod
 	if len(absent) == 0 {
 		return nil, nil
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	near, err := m.nearest(ctx, c.batch, i, reference)
 	if err != nil {
 		return nil, err
@@ -142,9 +140,8 @@ func (m *Model) questions(ctx context.Context, c *chunk, i int, reference *encod
 // outcome is what is expected of rows: the variance of the first, and the variance between their means.
 type outcome struct{ variance, between float64 }
 
-// outcomes needs m.mu held.
 func (m *Model) outcomes(ctx context.Context, b *encode.Batch) (outcome, error) {
-	p, err := m.predictRows(ctx, b, 0)
+	p, err := m.predict(ctx, b, 0)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -170,7 +167,7 @@ func (m *Model) outcomes(ctx context.Context, b *encode.Batch) (outcome, error) 
 	return o, nil
 }
 
-// nearest are the reference rows in the order of how alike they are to row i. It needs m.mu held.
+// nearest are the reference rows in the order of how alike they are to row i.
 func (m *Model) nearest(ctx context.Context, b *encode.Batch, i int, reference *encode.Batch) ([]int, error) {
 	all := reference.Like(reference.Rows)
 	for r := range reference.Rows {

@@ -99,8 +99,6 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 	if sample == nil {
 		return nil, &table.Error{Row: -1, Message: "there are no rows to audit", Remedy: "give a table with rows"}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	return m.auditRows(ctx, sample, y, p)
 }
 
@@ -393,7 +391,7 @@ func (m *Model) coalitionErrors(ctx context.Context, sample *encode.Batch, y []f
 				rows.Observed[i] = seen
 			}
 		}
-		p, err := m.predictRows(ctx, &rows, 0)
+		p, err := m.predict(ctx, &rows, 0)
 		if err != nil {
 			return nil, err
 		}

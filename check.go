@@ -9,7 +9,6 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -48,25 +47,11 @@ func (m *Model) check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = m.passAll(ctx, rows)
+		_, err = m.own.Pass(ctx, rows, form.Everything)
 		if _, is := errors.AsType[*form.NotFiniteError](err); !is || columns == checkColumns {
 			return err
 		}
 	}
-}
-
-// passAll predicts rows for the sake of their errors.
-func (m *Model) passAll(ctx context.Context, rows *encode.Batch) error {
-	step := network.PassRows
-	if few := m.backend.RowsAtATime(); few > 0 && m.numbersPerRow() > checkNumbers {
-		step = few
-	}
-	for from := 0; from < rows.Rows; from += step {
-		if _, err := m.pass(ctx, Spread, rows.Slice(from, min(from+step, rows.Rows))); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkNumbers of a row are the most for full passes: some 64 MiB. Large models are checked by few rows at a time, so that
@@ -76,7 +61,7 @@ const checkNumbers = 1 << 18
 // numbersPerRow is about how many numbers a pass holds for each row: for a layer [D, in, out], D·in and D·out.
 func (m *Model) numbersPerRow() int {
 	n := 0
-	for _, w := range m.net.Weights() {
+	for _, w := range m.config.Weights() {
 		if axes := len(w.Dims); axes > 1 && w.Name != "levels" {
 			n += w.Size()/w.Dims[axes-1] + w.Size()/w.Dims[axes-2]
 		}
@@ -103,14 +88,13 @@ func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	for _, w := range width {
 		total += w
 	}
-	rest := (network.PassRows - total%network.PassRows) % network.PassRows // so that the engine compiles one shape only
 	all := make([]*table.Column, d)
 	for j, c := range columns {
 		from := 2
 		for _, w := range width[:j*blocks/d] {
 			from += w
 		}
-		all[j] = spread(c, from, width[j*blocks/d], total+rest)
+		all[j] = spread(c, from, width[j*blocks/d], total)
 	}
 	t, err := table.New(all...)
 	if err != nil {

@@ -75,7 +75,7 @@ func predicted(t testing.TB, m *psi.Model, rows *table.Table) *psi.Prediction {
 func reopened(t testing.TB, m *psi.Model) *psi.Model {
 	t.Helper()
 	path, first := saved(t, m)
-	again, err := psi.OpenOn(path, "go")
+	again, err := psi.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

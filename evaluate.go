@@ -19,7 +19,7 @@ type Outcome struct {
 
 // Outcomes predicts the rows of a source, some at a time, beside their targets.
 func (m *Model) Outcomes(ctx context.Context, rows Source) iter.Seq2[*Outcome, error] {
-	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, m *Model, c *chunk) (*Outcome, error) {
+	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, c *chunk) (*Outcome, error) {
 		o := &Outcome{Weight: make([]float64, c.batch.Rows)}
 		weight := m.weights(c.table)
 		for i := range o.Weight {
@@ -90,7 +90,7 @@ func (m *Model) truth(t *table.Table) ([]float64, error) {
 
 // measure evaluates encoded rows.
 func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, error) {
-	p, err := m.predictRows(ctx, d.Rows, 0)
+	p, err := m.predict(ctx, d.Rows, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -44,8 +44,14 @@ func (m *Model) Explanations(ctx context.Context, rows Source, o Explain) iter.S
 			yield(nil, err)
 			return
 		}
-		eachChunk(ctx, m, rows, span{o.From, o.To}, o.Unknown, func(ctx context.Context, m *Model, c *chunk) (*explain.Explanation, error) {
-			e, err := m.explain(ctx, c, o)
+		v, done, err := m.viewOf(o.Groups)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer done()
+		eachChunk(ctx, m, rows, span{o.From, o.To}, o.Unknown, func(ctx context.Context, c *chunk) (*explain.Explanation, error) {
+			e, err := m.explain(ctx, v, c, o)
 			if err != nil {
 				return nil, err
 			}
@@ -190,13 +196,7 @@ func (m *Model) insteadOfExact() string {
 	return "use mode refined, which says how far it may be off"
 }
 
-func (m *Model) explain(ctx context.Context, c *chunk, o Explain) (*explain.Explanation, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	v, err := m.viewOf(o.Groups)
-	if err != nil {
-		return nil, err
-	}
+func (m *Model) explain(ctx context.Context, v *view, c *chunk, o Explain) (*explain.Explanation, error) {
 	x, err := v.Pass(ctx, c.batch, form.Everything)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // probability [n, outputs], attribution_mean and attribution_std [n, outputs, players], those of mode fast. It needs the onnx
 // backend, on whatever backend the model runs.
 func (m *Model) ExportONNX(w io.Writer) error {
-	config := m.net.Config
+	config := m.config
 	config.Inputs.Groups = networkGroups(m.own.players, m.places)
 	units := onnx.Units{Unit: m.unit(), Base: m.bases(), Noise: m.own.NoiseVariance(), Probability: m.classes()}
 	if !m.classes() {

@@ -321,7 +321,7 @@ func TestExportedFile(t *testing.T) {
 	rows := people(t, newRand(t, 3), 150, 3)
 	m := trained(t, rows, psi.Config{Change: moment})
 	path, _ := saved(t, m)
-	again, err := psi.OpenOn(path, "go")
+	again, err := psi.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestModelsThatOverflowAreRefused(t *testing.T) {
 		}
 		path := t.TempDir() + "/m.psi"
 		packModel(t, path, file.Content, map[string][]byte{weightsPart: weights}, "", 0)
-		m, err := OpenOn(path, "go")
+		m, err := Open(path)
 		if err == nil {
 			m.Close()
 			t.Errorf("%v: a model that overflows was accepted", names)
@@ -56,7 +56,7 @@ func TestModelsThatOverflowAreRefused(t *testing.T) {
 	} {
 		path := t.TempDir() + "/m.psi"
 		packModel(t, path, content, file.Parts, "", 0)
-		if m, err := OpenOn(path, "go"); err == nil {
+		if m, err := Open(path); err == nil {
 			m.Close()
 			t.Errorf("%s: the model was accepted", name)
 		}
@@ -77,7 +77,7 @@ func TestHeaviestLabelsAreChecked(t *testing.T) {
 			}
 		},
 	}
-	if m, err := OpenOn(c.save(t), "go"); err == nil {
+	if m, err := Open(c.save(t)); err == nil {
 		m.Close()
 		t.Error("a model with a label that overflows was accepted")
 	}
@@ -101,7 +101,7 @@ func overflowing(t *testing.T) (*Model, *table.Table) {
 			w["channel"][0] = 1
 		},
 	}
-	m, err := OpenOn(c.save(t), "go")
+	m, err := Open(c.save(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestCheckRowsHaveEveryValue(t *testing.T) {
 		encode.Player{Name: "b", Kind: table.Boolean}, encode.Player{Name: "t", Kind: table.Time, Cycles: []bool{true, true, false, false}},
 		categoryPlayer("c", 5), categoryPlayer("many", 1000))
 	players[0].Gap, players[3].Gap = true, true
-	m, err := OpenOn(made{players: players, change: func(s *Settings) { s.Embedding, s.Channels, s.Bins = 2, 2, 6 }}.save(t), "go")
+	m, err := Open(made{players: players, change: func(s *Settings) { s.Embedding, s.Channels, s.Bins = 2, 2, 6 }}.save(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestCheckRowsHaveEveryValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows.Rows%PassRows != 0 || rows.Rows > checkRows {
+	if rows.Rows > checkRows {
 		t.Errorf("%d rows", rows.Rows)
 	}
 	for d := range 3 {

@@ -158,7 +158,7 @@ func TestHostileModelsTakeLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		rose := peak(t, func() {
-			m, err := OpenOn(path, "go")
+			m, err := Open(path)
 			if err == nil {
 				m.Close()
 				t.Errorf("%s: the model was accepted", c.name)

@@ -93,7 +93,7 @@ func TestInputsOfKeptRows(t *testing.T) {
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := psi.OpenOn(path, "go")
+	opened, err := psi.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,42 +10,28 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
 
-// Model is a trained model. It is safe for concurrent use.
+// Model is a trained model. It does not change and is safe for concurrent use.
 type Model struct {
-	*learned
-
-	mu          sync.Mutex // one pass at a time
-	own         *view      // of the players that the model was trained with
-	other       *view      // of otherGroups, those last asked for
-	otherGroups []Group
-
-	crew crew // for many rows
-}
-
-// learned is what a model has in common with its copies.
-type learned struct {
 	manifest Manifest
+	config   form.Config // of the members, whose players are the columns
 	members  []form.Member
 	audit    *Audit
 	history  []byte // CSV
 
 	reference *encode.Batch // rows that tell what a missing cell may be; nil if none are kept
 
-	net     *network.Network
-	places  []int // the encoder's place of each column
-	backend *engine.Backend
+	places     []int // the encoder's place of each column
+	evaluators evaluators
+	own        *view // of the players that the model was trained with
 
 	digest atomic.Pointer[string] // of the file, if it was saved or opened
 }
@@ -62,36 +48,31 @@ const (
 // memory than the file has bytes.
 func Open(path string) (*Model, error) { return OpenOn(path, "auto") }
 
-// OpenOn is Open on a backend of choice: "auto", "xla", "onnx" or "go".
+// OpenOn is Open on a backend of choice: "auto", "native", "xla", "onnx" or "go".
 func OpenOn(path, backend string) (*Model, error) {
 	file, digest, err := artifact.ReadFile(path, artifact.Model)
 	if err != nil {
 		return nil, err
 	}
-	return opened(path, file, digest, backend, 1)
+	return opened(path, file, digest, backend)
 }
 
-// Decode is OpenOn of a file's content; name is what errors call it. Passes use that many threads, if the backend lets itself be
-// told, or as many as it likes if that is 0.
-func Decode(name string, content []byte, backend string, threads int) (*Model, error) {
+// Decode is OpenOn of a file's content; name is what errors call it.
+func Decode(name string, content []byte, backend string) (*Model, error) {
 	file, err := artifact.Read(content, artifact.Model)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return opened(name, file, artifact.Digest(content), backend, threads)
+	return opened(name, file, artifact.Digest(content), backend)
 }
 
-func opened(path string, file *artifact.File, digest, backend string, threads int) (*Model, error) {
+func opened(path string, file *artifact.File, digest, backend string) (*Model, error) {
 	m, err := decode(file)
 	if err != nil {
 		return nil, invalid(path, err)
 	}
 	m.digest.Store(&digest)
-	b, err := engine.OpenThreads(backend, threads)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.prepare(b); err != nil {
+	if err := m.prepare(backend); err != nil {
 		return nil, err
 	}
 	if err := m.check(context.Background()); err != nil {
@@ -120,15 +101,15 @@ func decode(file *artifact.File) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{learned: &learned{manifest: *manifest, history: file.Parts[historyPart]}}
+	m := &Model{manifest: *manifest, config: manifest.network(), history: file.Parts[historyPart]}
 	tensors, err := artifact.DecodeTensors(file.Parts[weightsPart])
 	if err != nil {
 		return nil, err
 	}
-	if m.net, err = network.New(manifest.network()); err != nil {
+	if err := m.config.Validate(); err != nil {
 		return nil, err
 	}
-	weights := m.net.Weights()
+	weights := m.config.Weights()
 	if len(tensors) != len(weights)*len(manifest.Nodes) {
 		return nil, fmt.Errorf("%d weights, but %d are needed", len(tensors), len(weights)*len(manifest.Nodes))
 	}
@@ -174,7 +155,7 @@ func (m *Model) Save(path string) error {
 	}
 	tensors := map[string]artifact.Tensor{}
 	for i, member := range m.members {
-		for _, w := range m.net.Weights() {
+		for _, w := range m.config.Weights() {
 			tensors[weightName(i, w.Name)] = artifact.Tensor{Dims: w.Dims, Floats: member.Weights[w.Name]}
 		}
 	}
@@ -215,16 +196,12 @@ func (m *Model) WeightCount() int {
 }
 
 // prepare makes the model ready for passes.
-func (m *Model) prepare(b *engine.Backend) error {
+func (m *Model) prepare(backend string) (err error) {
 	m.places = places(m.manifest.Columns, m.manifest.Encoder)
-	m.backend = b
-	return m.begin()
-}
-
-// begin makes what passes are done with.
-func (m *Model) begin() (err error) {
+	if m.evaluators, err = openEvaluators(backend, m.config); err != nil {
+		return err
+	}
 	m.own, err = m.newView(m.manifest.Groups)
-	m.crew.begin(m)
 	return err
 }
 
@@ -242,16 +219,7 @@ func places(columns []table.Field, e *encode.Encoder) []int {
 }
 
 // Close frees the memory outside Go's heap. The model is of no use after it.
-func (m *Model) Close() {
-	m.crew.close()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.own.Close()
-	if m.other != nil {
-		m.other.Close()
-	}
-	engine.GiveBack()
-}
+func (m *Model) Close() { m.own.Close() }
 
 // Manifest is what the model says of itself.
 func (m *Model) Manifest() Manifest { return m.manifest }
@@ -279,7 +247,7 @@ func (m *Model) Digest() string {
 }
 
 // Backend is the name of the backend that the model runs on.
-func (m *Model) Backend() string { return m.backend.Name() }
+func (m *Model) Backend() string { return m.evaluators.backend }
 
 // Head is "exact" or "learned".
 func (m *Model) Head() string { return m.manifest.Settings.Head }

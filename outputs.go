@@ -32,7 +32,7 @@ func (m *Model) bases() []float64 {
 
 func (m *Model) classes() bool { return m.manifest.Task != Regression }
 
-func (m *Model) outputs() int { return m.net.Outputs }
+func (m *Model) outputs() int { return m.config.Outputs }
 
 // outputNames are the target, the positive class, or all classes.
 func (m *Model) outputNames() []string {

@@ -6,7 +6,6 @@ import (
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -21,9 +20,6 @@ const (
 )
 
 func (d Depth) String() string { return [...]string{"values", "spread", "attributions"}[d] }
-
-// PassRows is the number of rows that fill a pass. Fewer cost almost as much, unless they are very few.
-const PassRows = network.PassRows
 
 // Rows are those of one asker, as a model reads them.
 type Rows struct{ *chunk }
@@ -84,8 +80,6 @@ func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answ
 }
 
 func (m *Model) pass(ctx context.Context, depth Depth, b *encode.Batch) (*form.Answer, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	return m.own.Pass(ctx, b, [...]form.Want{0, form.Spread, form.Everything}[depth])
 }
 
@@ -104,30 +98,16 @@ func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {
 	return chosen(a.model.result(a.model.own, a.rows.chunk, a.answer, o), o)
 }
 
-// Warm compiles what passes need, so that the first request does not wait for it, and sees that attributions are finite
-// where Open has seen that predictions are.
-func (m *Model) Warm(ctx context.Context) error {
-	all, err := m.checkRows(checkColumns)
-	if err != nil {
-		return err
-	}
-	for _, rows := range []int{1, PassRows / 3, PassRows} {
-		for _, depth := range []Depth{Values, Spread, Attributions} {
-			if _, err := m.pass(ctx, depth, all.Head(min(rows, all.Rows))); err != nil {
-				return overflow("", err)
-			}
-		}
-	}
-	return nil
-}
-
-// Memory is about how many bytes the model takes once it is warm; a copy takes as much. Backends keep the weights, and
-// room for the numbers of a pass, once for each compiled graph. The factors are measured, to half or twice: models of 12
-// to 1,000 columns and of 10⁵ labels.
+// Memory is about how many bytes the model takes. The native backend keeps the weights as they are saved and as it reads them, and
+// the factors of labels. An engine keeps the weights, and room for the numbers of a pass, once for each compiled graph. The factors
+// are measured, to half or twice: models of 12 to 1,000 columns and of 10⁵ labels.
 func (m *Model) Memory() int64 {
-	weights, numbers := 4*int64(m.WeightCount()), 4*int64(m.numbersPerRow()*len(m.members))
-	if m.Backend() == "go" {
-		return 3*weights + 60*numbers
+	weights := 4 * int64(m.WeightCount())
+	switch m.Backend() {
+	case Native:
+		return 3 * weights
+	case "go":
+		return 3*weights + 60*4*int64(m.numbersPerRow()*len(m.members))
 	}
-	return 20*weights + 170*numbers
+	return 20*weights + 170*4*int64(m.numbersPerRow()*len(m.members))
 }

@@ -68,7 +68,6 @@ func TestAskersShareAPass(t *testing.T) {
 	if _, err := m.Read(rows, "nobody"); err == nil {
 		t.Error("an unknown column that is none was taken")
 	}
-	check(m.Warm(t.Context()))
 }
 
 // A model may be used by many at once: each gets what it would get alone.

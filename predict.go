@@ -27,7 +27,7 @@ type Prediction struct {
 
 // Predictions predicts the rows of a source, some at a time, without explaining them.
 func (m *Model) Predictions(ctx context.Context, rows Source) iter.Seq2[*Prediction, error] {
-	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, m *Model, c *chunk) (*Prediction, error) {
+	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, c *chunk) (*Prediction, error) {
 		return m.predict(ctx, c.batch, c.first)
 	})
 }
@@ -47,13 +47,6 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 }
 
 func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Prediction, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.predictRows(ctx, b, first)
-}
-
-// predictRows is predict with m.mu held.
-func (m *Model) predictRows(ctx context.Context, b *encode.Batch, first int) (*Prediction, error) {
 	x, err := m.own.Pass(ctx, b, form.Spread)
 	if err != nil {
 		return nil, err

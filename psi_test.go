@@ -95,7 +95,7 @@ func TestModelSaysTheSameAfterItsFile(t *testing.T) {
 				s.Members = members
 			}})
 			path, _ := saved(t, m)
-			again, err := psi.OpenOn(path, "go")
+			again, err := psi.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}

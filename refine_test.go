@@ -104,7 +104,7 @@ func TestRefinedRowsStandAlone(t *testing.T) {
 	rows := wide(t, 300)
 	m := learned(t, rows)
 	path, _ := saved(t, m)
-	again, err := psi.OpenOn(path, "go")
+	again, err := psi.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

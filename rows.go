@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime"
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/pipeline"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -103,4 +105,13 @@ func missing(f table.Field, rows int) *table.Column {
 		c.Numbers = make([]float64, rows)
 	}
 	return c
+}
+
+// eachChunk computes f for every chunk of the rows, on all cores, and yields the results in order.
+func eachChunk[T any](ctx context.Context, m *Model, rows Source, within span, unknown []string, f func(context.Context, *chunk) (T, error)) iter.Seq2[T, error] {
+	chunks := func(ctx context.Context) iter.Seq2[*chunk, error] { return m.chunks(ctx, rows, within, unknown) }
+	return pipeline.InOrder(ctx, runtime.GOMAXPROCS(0), chunks, func(ctx context.Context, c *chunk) (T, error) {
+		result, err := f(ctx, c)
+		return result, notFinite(err, c.first)
+	})
 }

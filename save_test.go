@@ -11,7 +11,7 @@ import (
 
 // A model's digest is of the bytes that it saved, whatever has become of the file since.
 func TestDigestIsOfWhatWasSaved(t *testing.T) {
-	m, err := OpenOn(made{players: numberPlayers(2), change: func(s *Settings) { s.Embedding, s.Channels, s.Bins = 2, 2, 2 }}.save(t), "go")
+	m, err := Open(made{players: numberPlayers(2), change: func(s *Settings) { s.Embedding, s.Channels, s.Bins = 2, 2, 2 }}.save(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -191,8 +191,9 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	for _, note := range in.Notes {
 		t.note(note)
 	}
-	m := &Model{learned: &learned{manifest: t.manifest(schema)}}
-	config := m.manifest.network()
+	m := &Model{manifest: t.manifest(schema)}
+	m.config = m.manifest.network()
+	config := m.config
 	players, err := grouped(m.Columns(), t.Groups)
 	if err != nil {
 		return nil, err
@@ -201,7 +202,6 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	if t.net, err = network.New(config); err != nil {
 		return nil, err
 	}
-	m.net = t.net
 	if err := t.fits(m.manifest); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 	for _, member := range m.members {
 		m.manifest.Nodes = append(m.manifest.Nodes, member.Nodes)
 	}
-	if err := m.prepare(t.backend); err != nil {
+	if err := m.prepare(passesAfter(t.backend, m.config)); err != nil {
 		return err
 	}
 	if err := t.conclude(ctx, m); err != nil {

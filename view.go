@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -97,44 +96,33 @@ func networkGroups(players []player, places []int) [][]int {
 	return groups
 }
 
-// newView prepares the model's weights for players.
+// newView prepares the model's weights for players. The model's own players have a view already.
 func (m *Model) newView(groups []Group) (*view, error) {
 	players, err := grouped(m.Columns(), groups)
 	if err != nil {
 		return nil, err
 	}
 	v := &view{players: players, places: m.places}
-	config := m.net.Config
+	config := m.config
 	if config.Inputs.Groups = networkGroups(players, m.places); config.Inputs.Groups != nil {
 		v.places = make([]int, len(players))
 		for k := range v.places {
 			v.places[k] = k
 		}
 	}
-	net, err := network.New(config)
-	if err != nil {
-		return nil, err
-	}
-	v.Ensemble, err = net.NewEnsemble(m.backend, m.members)
+	v.Ensemble, err = config.NewEnsemble(m.members, func(member form.Member) (form.Evaluator, error) { return m.evaluators.of(config, member) })
 	return v, err
 }
 
-// viewOf is the model's own view, or one of other groups. Call it with m.mu held.
-func (m *Model) viewOf(groups []Group) (*view, error) {
+// viewOf is the model's own view, or a new one of other groups. done must be called when the view is not needed any more.
+func (m *Model) viewOf(groups []Group) (v *view, done func(), err error) {
 	if len(groups) == 0 {
-		return m.own, nil
+		return m.own, func() {}, nil
 	}
-	if m.other == nil || !slices.EqualFunc(m.otherGroups, groups, equalGroups) {
-		v, err := m.newView(groups)
-		if err != nil {
-			return nil, err
-		}
-		if m.other != nil {
-			m.other.Close()
-		}
-		m.other, m.otherGroups = v, groups
+	if v, err = m.newView(groups); err != nil {
+		return nil, nil, err
 	}
-	return m.other, nil
+	return v, v.Close, nil
 }
 
 func equalGroups(a, b Group) bool { return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -39,19 +38,16 @@ func (c made) save(t testing.TB) string {
 			}
 		}
 	}
-	m := &Model{learned: &learned{manifest: Manifest{
+	m := &Model{manifest: Manifest{
 		Task: c.target.Task, Target: "y", Scale: c.target, Encoder: &encode.Encoder{Players: c.players, Bins: s.Bins}, Settings: s,
 		Calibration: Calibration{Temperature: 1, Noise: 1},
-	}}}
+	}}
 	for _, p := range c.players {
 		m.manifest.Columns = append(m.manifest.Columns, table.Field{Name: p.Name, Kind: p.Kind})
 	}
-	var err error
-	if m.net, err = network.New(m.manifest.network()); err != nil {
-		t.Fatal(err)
-	}
+	m.config = m.manifest.network()
 	for i := range s.Members {
-		member := form.Member{Nodes: min(8, form.MostNodes(len(c.players))), Weights: m.net.Start(uint64(i))}
+		member := form.Member{Nodes: min(8, form.MostNodes(len(c.players))), Weights: m.config.Start(uint64(i))}
 		if c.weights != nil {
 			c.weights(member.Weights)
 		}
@@ -107,7 +103,7 @@ func TestLargeModelsOpen(t *testing.T) {
 		}
 		start := time.Now()
 		rose := peak(t, func() {
-			m, err := OpenOn(path, "go")
+			m, err := Open(path)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				return

@@ -71,7 +71,7 @@ func (s *scene) parts() (rows *table.Table, files []string) {
 // wantExplained sees that the result is, to the last bit, what explaining each file alone gives.
 func (s *scene) wantExplained(files ...int) {
 	s.Helper()
-	m, err := psi.Decode("m.psi", s.model, "go", 1)
+	m, err := psi.Decode("m.psi", s.model, "auto")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func wantSummary(s *scene, summary *Summary) {
 func TestUnitWritesTheSameBytes(t *testing.T) {
 	s := newScene(t, 1)
 	job := s.plan()
-	task, err := open(t.Context(), s.out, "go")
+	task, err := open(t.Context(), s.out, "auto")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestFinishLooksForAllParts(t *testing.T) {
 	if err := os.Remove(filepath.Join(s.out, job.partKey(0))); err != nil {
 		t.Fatal(err)
 	}
-	task, err := open(t.Context(), s.out, "go")
+	task, err := open(t.Context(), s.out, "auto")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestModelIsVerified(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t.Context(), s.out, "go"); err == nil || !strings.Contains(err.Error(), "digest") {
+	if _, err := open(t.Context(), s.out, "auto"); err == nil || !strings.Contains(err.Error(), "digest") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func TestUntilEmpty(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		w := &Worker{Queue: s.at(), Backend: "go", Drain: time.Second, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(), UntilEmpty: true}
+		w := &Worker{Queue: s.at(), Backend: "auto", Drain: time.Second, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(), UntilEmpty: true}
 		ended <- w.Run(t.Context())
 	}()
 	for left := 0; left != 2; { // the other's unit, and the word to finish

@@ -128,7 +128,7 @@ func (s *scene) work(workers int) (stop func()) {
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
-			w := &Worker{Queue: s.at(), Backend: "go", Drain: time.Second, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics()}
+			w := &Worker{Queue: s.at(), Backend: "auto", Drain: time.Second, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics()}
 			if err := w.Run(ctx); err != nil {
 				s.Error(err)
 			}

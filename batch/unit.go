@@ -53,7 +53,7 @@ func (t *task) readModel(ctx context.Context, backend string) (*psi.Model, error
 	if got := digestOf(content); got != t.Model {
 		return nil, fmt.Errorf("%s is not the model of the job: its digest is %s, not %s", name, got, t.Model)
 	}
-	return psi.Decode(name, content, backend, 1)
+	return psi.Decode(name, content, backend)
 }
 
 func (t *task) close() {

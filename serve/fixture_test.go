@@ -116,7 +116,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	path := filepath.Join(r.dir, "shop.psi")
 	check(t, os.WriteFile(path, content, 0o600))
 	c := Config{
-		Models: []string{r.dir}, Backend: "go", HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0",
+		Models: []string{r.dir}, HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0",
 		Look: 50 * time.Millisecond, Drain: 5 * time.Second, Log: slog.New(slog.NewTextHandler(r.log, nil)),
 	}
 	if change != nil {
@@ -139,7 +139,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	connection, err := grpc.NewClient(calls, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	check(t, err)
 	r.calls = inference.NewGRPCInferenceServiceClient(connection)
-	r.model, err = psi.Decode("shop.psi", content, "go", 0)
+	r.model, err = psi.Decode("shop.psi", content, "auto")
 	check(t, err)
 	t.Cleanup(func() {
 		check(t, connection.Close())

@@ -173,7 +173,7 @@ func TestSlowClients(t *testing.T) {
 
 // More requests than the model can take soon are refused at once, with a time to try again; the others are answered.
 func TestBackPressure(t *testing.T) {
-	r := start(t, func(c *Config) { c.MaxWaiting = 60 })
+	r := start(t, func(c *Config) { c.MaxWaiting, c.Backend = 60, "go" }) // whose passes take longer than requests
 	body := asJSON(t, map[string]any{"rows": objects(people(50, 1))})
 	var mu sync.Mutex
 	counts := map[int]int{}

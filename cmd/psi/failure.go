@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi/batch"
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
@@ -58,6 +59,8 @@ func failureOf(err error, began bool) failure {
 	}
 	if e, ok := errors.AsType[*usageError](err); ok {
 		f.code, f.text, f.message, f.remedy = wrongUsage, e.Error(), e.message, e.remedy
+	} else if _, ok := errors.AsType[*psi.BackendError](err); ok {
+		f.code = wrongUsage
 	} else if e, ok := errors.AsType[*plainError](err); ok {
 		f.text, f.message, f.file, f.remedy = e.Error(), e.message, e.file, e.remedy
 		if e.file != "" {

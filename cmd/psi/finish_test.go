@@ -66,7 +66,7 @@ func TestInterruptFinishes(t *testing.T) {
 		}
 	}
 	wantText(t, notes, "network 2 was not done and is left out")
-	m, err := psi.OpenOn(model, "go")
+	m, err := psi.Open(model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/psi-shapley/psi"
 )
 
 // choice is a flag that takes one of a few words. The first is its default.
@@ -108,8 +110,14 @@ func addJSON(flags *pflag.FlagSet, to *bool) {
 }
 
 func addBackend(flags *pflag.FlagSet, to *choice) {
+	*to = choose("auto", psi.Native, "xla", "onnx", "go")
+	flags.Var(to, "backend", "what evaluates the model: auto is native, for models of the exact head's product form, or the fastest engine that works")
+}
+
+// addEngine is addBackend of commands that train.
+func addEngine(flags *pflag.FlagSet, to *choice) {
 	*to = choose("auto", "xla", "onnx", "go")
-	flags.Var(to, "backend", "what computes: auto takes the fastest that works (psi doctor lists them)")
+	flags.Var(to, "backend", "what trains: auto takes the fastest that works (psi doctor lists them)")
 }
 
 func addInputFormat(flags *pflag.FlagSet, to *string) {

@@ -56,7 +56,7 @@ func readBatchReport(t *testing.T, path string) batchDocument {
 // summaryOf is what a batch of a table comes to, one unit of two having failed. Rows are explained by the model itself.
 func summaryOf(t *testing.T, path, table string) *batch.Summary {
 	t.Helper()
-	model, err := psi.OpenOn(path, "go")
+	model, err := psi.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestReportOfABatch(t *testing.T) {
 	writeSummary(t, filepath.Join(out, "_summary.json"), s)
 	writeSummary(t, copied, s)
 	rows := filepath.Join(dir, "rows.html")
-	mustRun(t, "report", fixtures.model, fixtures.table, "-o", rows, "--backend", "go")
+	mustRun(t, "report", fixtures.model, fixtures.table, "-o", rows)
 	want := readReport(t, rows)
 	for argument, resume := range map[string]string{
 		out: out, filepath.Join(out, "_summary.json"): out, "file://" + out + "/_summary.json": out, "file://" + out + "/": out, copied: "OUT",

@@ -112,7 +112,7 @@ func TestSettings(t *testing.T) {
 	write(t, config, "# a comment\nsteps: 20\nrefit_steps: 5\nspread_steps: 5\nchannels: 4\nbatch: 16\nlr: 1e-3\n")
 	model := filepath.Join(dir, "m.psi")
 	mustRun(t, "train", fixtures.table, "--target", "y", "--config", config, "--set", "channels=6", "--members", "2", "--backend", "go", "-o", model)
-	m, err := psi.OpenOn(model, "go")
+	m, err := psi.Open(model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTrainingOptions(t *testing.T) {
 	write(t, path, text.String())
 	model := filepath.Join(dir, "m.psi")
 	mustRun(t, quick("train", path, "--target", "y", "--drop", "id", "--categorical", "zone", "--missing", "unknown", "--validation-by", "patient", "-o", model)...)
-	m, err := psi.OpenOn(model, "go")
+	m, err := psi.Open(model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,10 @@ import (
 type column struct {
 	width  int       // of the embedding, padded
 	number *number   // first layer of a number; nil of a category
-	levels []float32 // [rows, width] first layer of a category's levels
+	levels []float32 // [rows, embedding] first layer of a category's levels
 	first  int32     // row of the embedding table that is its first level
+
+	embedding int // width of the embedding, not padded
 
 	layers []layer   // hidden layers
 	mix    layer     // the last, linear one, to the record
@@ -129,17 +131,27 @@ func (c *column) finish(n *Net, s *scratch, cells int, records []float32, out in
 	n.ops.Gains(records, n.record(), cells, c.absent)
 }
 
+// look writes the first layer of a level.
+func (c *column) look(z []float32, level int) {
+	clear(z[copy(z, c.levels[level*c.embedding:][:c.embedding]):c.width])
+}
+
 // tableBytes is how much the records of a category may take to be computed beforehand.
 const tableBytes = 1 << 20
 
 // tabulate computes the records of all levels, unless they are too many.
 func (c *column) tabulate(n *Net) {
-	rows := len(c.levels) / c.width
-	if c.number != nil || 4*rows*n.record() > tableBytes {
+	if c.number != nil {
+		return
+	}
+	rows := len(c.levels) / c.embedding
+	if 4*rows*n.record() > tableBytes {
 		return
 	}
 	c.table = vector.Floats(rows * n.record())
 	s := &scratch{z: vector.Floats(rows * c.width), layer: vector.Floats(rows * c.width)}
-	copy(s.z, c.levels)
+	for level := range rows {
+		c.look(s.z[level*c.width:], level)
+	}
 	c.finish(n, s, rows, c.table, n.record())
 }

@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"fmt"
+	"errors"
 	"math"
 
 	"github.com/psi-shapley/psi/internal/form"
@@ -40,11 +40,14 @@ type layer struct {
 
 func (l *layer) width() int { return len(l.bias) }
 
+// Evaluates reports whether a network has the product form.
+func Evaluates(c form.Config) bool { return c.Head == form.Exact && c.Form == form.Product }
+
 // New lays out the weights of a network for passes. A group of columns in the configuration is one player. nodes is the number of
 // quadrature nodes of attributions.
 func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
-	if c.Head != form.Exact || c.Form != form.Product {
-		return nil, fmt.Errorf("kernel: the %s head has no product form", c.Head)
+	if !Evaluates(c) {
+		return nil, errors.New("kernel: the network has no product form")
 	}
 	o, err := vector.Best()
 	if err != nil {
@@ -175,7 +178,7 @@ func (n *Net) layOutColumns(c form.Config, w source) {
 		} else {
 			rows := in.Levels[d-in.Numeric]
 			col.first = int32(first)
-			col.levels = w.matrix("levels", 0, first+rows, c.Embedding, width)[first*width:]
+			col.levels, col.embedding = w.of("levels")[first*c.Embedding:][:rows*c.Embedding], c.Embedding
 			first += rows
 		}
 		n.columns = append(n.columns, col)
@@ -189,8 +192,12 @@ func (s source) of(name string) []float32 { return s.weights[name] }
 
 // matrix is block number d [rows, width] of a weight, its rows padded to a width.
 func (s source) matrix(name string, d, rows, width, to int) []float32 {
+	return padded(s.of(name)[d*rows*width:], rows, width, to)
+}
+
+// padded is a matrix [rows, width] with its rows padded to a width.
+func padded(from []float32, rows, width, to int) []float32 {
 	m := vector.Floats(rows * to)
-	from := s.of(name)[d*rows*width:]
 	for i := range rows {
 		copy(m[i*to:], from[i*width:][:width])
 	}

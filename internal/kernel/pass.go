@@ -121,7 +121,7 @@ func (n *Net) embed(s *scratch, b *encode.Batch, from, rows int, want form.Want)
 				continue
 			}
 			if c.number == nil {
-				copy(s.z[missed*c.width:], c.levels[level*c.width:][:c.width])
+				c.look(s.z[missed*c.width:], level)
 			} else {
 				s.cells[missed] = cell
 				if c.number.cycles != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/form/formtest"
+	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/shapley"
 )
 
@@ -29,7 +30,7 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 			sigma0 := float64(form.NoiseStd(m.Weights)[0])
 			noise += sigma0 * sigma0 / 3
 		}
-		e, err := s.NewEnsemble(b, members)
+		e, err := s.NewEnsemble(members, func(m form.Member) (form.Evaluator, error) { return network.FinalEvaluator(b, s.Config, m) })
 		if err != nil {
 			t.Fatal(err)
 		}

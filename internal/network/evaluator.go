@@ -261,13 +261,15 @@ func RowsOf(in form.Inputs, nodes []*graph.Node) (Rows, []*graph.Node) {
 	return rows, nodes
 }
 
-// NewEnsemble prepares networks for passes on a backend.
-func (n *Network) NewEnsemble(b *engine.Backend, members []form.Member) (*form.Ensemble, error) {
-	return n.Config.NewEnsemble(members, func(m form.Member) (form.Evaluator, error) {
-		p := n.NewParams()
-		if err := p.Put("final", m.Weights); err != nil {
-			return nil, err
-		}
-		return n.NewEvaluator(b, p, "final", engine.Final, m.Nodes), nil
-	})
+// FinalEvaluator prepares a trained network for passes on a backend.
+func FinalEvaluator(b *engine.Backend, c form.Config, m form.Member) (*Evaluator, error) {
+	n, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	p := n.NewParams()
+	if err := p.Put("final", m.Weights); err != nil {
+		return nil, err
+	}
+	return n.NewEvaluator(b, p, "final", engine.Final, m.Nodes), nil
 }

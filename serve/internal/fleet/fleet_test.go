@@ -123,7 +123,7 @@ func open(t *testing.T, directory string, change func(o *fleet.Options)) (*fleet
 func watch(t *testing.T, change func(o *fleet.Options), places ...string) (*fleet.Fleet, *events) {
 	t.Helper()
 	seen := &events{}
-	o := fleet.Options{Places: places, Backend: "go", Every: 20 * time.Millisecond, Observer: seen, Limits: fleet.Limits{Rows: 10_000, Wait: time.Minute}}
+	o := fleet.Options{Places: places, Backend: "auto", Every: 20 * time.Millisecond, Observer: seen, Limits: fleet.Limits{Rows: 10_000, Wait: time.Minute}}
 	if change != nil {
 		change(&o)
 	}

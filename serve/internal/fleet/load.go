@@ -15,8 +15,7 @@ import (
 const (
 	maxReads           = 16 // files that are read at once; as many are decoded at once as there are cores
 	defaultReadTimeout = 30 * time.Second
-	slowestRead        = 1 << 20 // bytes a second
-	buildTimeout       = 10 * time.Minute
+	slowestRead        = 1 << 20     // bytes a second
 	longestPause       = time.Minute // between loads of a file that fail
 )
 
@@ -75,14 +74,12 @@ func (f *Fleet) load(ctx context.Context, a *attempt) (*Version, error) {
 		return nil, err
 	}
 	defer build()
-	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
-	defer cancel()
 	start = time.Now()
-	v, err := f.build(ctx, a.file, content)
+	v, err := f.build(a.file, content)
 	if err != nil {
 		return nil, err
 	}
-	v.Cost = Cost{File: int64(len(content)), Took: took + time.Since(start), Memory: int64(len(v.copies)) * v.Model.Memory()}
+	v.Cost = Cost{File: int64(len(content)), Took: took + time.Since(start), Memory: v.Model.Memory()}
 	return v, nil
 }
 

@@ -32,7 +32,7 @@ type job struct {
 	done   chan struct{}
 }
 
-// queue is where requests wait for workers, a worker for each copy of a model. A worker takes what has gathered while the last
+// queue is where requests wait for workers, one for each core. A worker takes what has gathered while the last
 // pass ran: with few requests none waits for another, with many they fill its passes, and none waits longer for company
 // than a pass takes.
 type queue struct {
@@ -54,9 +54,9 @@ type Limits struct {
 	Wait time.Duration // that a request is let in for; one that would wait longer is refused at once
 }
 
-// together is how many rows a worker takes at most, beyond those of one request: some passes, so that what does not fill a pass
-// is a small part.
-const together = 4 * psi.PassRows
+// together is how many rows a worker takes at most, beyond those of one request: enough that what a pass costs beside its rows is a
+// small part.
+const together = 256
 
 func newQueue(limits Limits, workers int, watch func(rows int)) *queue {
 	q := &queue{limits: limits, workers: workers, watch: watch}
@@ -164,8 +164,8 @@ func (q *queue) gather(depth int) []*job {
 	return jobs[:n]
 }
 
-// pace is how long rows took of late. It is that of all rows together, not the mean of passes: a pass of one row takes ten times
-// as long for it as a full one does for each of its own.
+// pace is how long rows took of late. It is that of all rows together, not the mean of passes: a pass of one row takes several
+// times as long for it as a full one does for each of its own.
 type pace struct{ seconds, rows float64 }
 
 func (p pace) perRow() float64 { return p.seconds / max(p.rows, 1) }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -21,7 +22,6 @@ type Version struct {
 	file     found
 	observer Observer
 	queue    *queue
-	copies   []*psi.Model // a worker for each; Model is the first
 	leases   sync.WaitGroup
 	workers  sync.WaitGroup
 }
@@ -29,12 +29,12 @@ type Version struct {
 // Cost is what a version takes.
 type Cost struct {
 	File   int64         // bytes
-	Took   time.Duration // to read, decode and compile
+	Took   time.Duration // to read and decode
 	Memory int64         // bytes, about
 }
 
 // build makes a version of a file's content.
-func (f *Fleet) build(ctx context.Context, file found, content []byte) (_ *Version, err error) {
+func (f *Fleet) build(file found, content []byte) (_ *Version, err error) {
 	v := &Version{Name: file.name, Version: file.version, file: file, observer: f.options.Observer}
 	defer func() {
 		if p := recover(); p != nil { // a file must not end the server
@@ -44,29 +44,16 @@ func (f *Fleet) build(ctx context.Context, file found, content []byte) (_ *Versi
 			v.free()
 		}
 	}()
-	// One thread for a pass: threads that share one wait for each other, which costs more than it gains.
-	name := file.at.objects.Name(file.object.Key)
-	if v.Model, err = psi.Decode(name, content, f.options.Backend, 1); err != nil {
+	if v.Model, err = psi.Decode(file.at.objects.Name(file.object.Key), content, f.options.Backend); err != nil {
 		return nil, err
-	}
-	for m := v.Model; ; {
-		v.copies = append(v.copies, m)
-		if err := m.Warm(ctx); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if len(v.copies) == v.Model.AtOnce() {
-			break
-		}
-		if m, err = v.Model.Copy(); err != nil {
-			return nil, err
-		}
 	}
 	if v.Tag, err = f.options.Observer.Prepare(v); err != nil {
 		return nil, err
 	}
-	v.queue = newQueue(f.options.Limits, len(v.copies), func(rows int) { v.observer.Waiting(v, rows) })
-	for _, m := range v.copies {
-		v.workers.Go(func() { v.work(m) })
+	workers := runtime.GOMAXPROCS(0)
+	v.queue = newQueue(f.options.Limits, workers, func(rows int) { v.observer.Waiting(v, rows) })
+	for range workers {
+		v.workers.Go(v.work)
 	}
 	return v, nil
 }
@@ -84,8 +71,8 @@ func (v *Version) retire() {
 }
 
 func (v *Version) free() {
-	for _, m := range v.copies {
-		m.Close()
+	if v.Model != nil {
+		v.Model.Close()
 	}
 }
 
@@ -101,15 +88,15 @@ func (v *Version) Ask(ctx context.Context, t *table.Table, unknown []string, dep
 	return v.queue.ask(ctx, rows, depth)
 }
 
-// work does passes with one copy of the model.
-func (v *Version) work(m *psi.Model) {
+// work does passes until the queue ends.
+func (v *Version) work() {
 	for {
 		jobs := v.queue.take()
 		if jobs == nil {
 			return
 		}
 		if live := stillWanted(jobs); len(live) > 0 {
-			v.pass(m, live)
+			v.pass(live)
 		}
 	}
 }
@@ -127,7 +114,7 @@ func stillWanted(jobs []*job) []*job {
 	return live
 }
 
-func (v *Version) pass(m *psi.Model, jobs []*job) {
+func (v *Version) pass(jobs []*job) {
 	start := time.Now()
 	p := Pass{Depth: jobs[0].depth}
 	rows := make([]*psi.Rows, len(jobs))
@@ -142,11 +129,11 @@ func (v *Version) pass(m *psi.Model, jobs []*job) {
 		ctx = jobs[0].ctx // nobody else would miss the pass
 	}
 	end := v.observer.Passing(v, p)
-	answers, err := m.Pass(ctx, p.Depth, rows...)
+	answers, err := v.Model.Pass(ctx, p.Depth, rows...)
 	end(err)
 	if half := len(jobs) / 2; err != nil && half > 0 { // because of one request's rows: the others are answered
-		v.pass(m, jobs[:half])
-		v.pass(m, jobs[half:])
+		v.pass(jobs[:half])
+		v.pass(jobs[half:])
 		return
 	}
 	if err == nil {

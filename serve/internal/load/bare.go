@@ -38,9 +38,6 @@ func bare(ctx context.Context, s *settings, files []string) (any, error) {
 		}
 		tables = append(tables, rows)
 	}
-	if err := m.Warm(ctx); err != nil {
-		return nil, err
-	}
 	c := &bareCost{Backend: m.Backend(), Rows: s.rows, CPU: map[string]float64{}, Wall: map[string]float64{}}
 	for _, depth := range depths() {
 		pass := func(length time.Duration) (rows int, err error) {
