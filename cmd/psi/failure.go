@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/psi-shapley/psi/batch"
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/batch"
 	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
