@@ -61,7 +61,7 @@ func packModel(t *testing.T, path string, content []byte, parts map[string][]byt
 		sum := sha256.Sum256(content)
 		list[name] = part{len(content), hex.EncodeToString(sum[:])}
 	}
-	manifest, err := json.Marshal(map[string]any{"kind": "psi.model", "format": 1, "content": json.RawMessage(content), "parts": list})
+	manifest, err := json.Marshal(map[string]any{"kind": "psi.model", "format": 2, "requires": []string{}, "content": json.RawMessage(content), "parts": list})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,27 @@ func (m *Manifest) network() form.Config {
 	return c
 }
 
+// Features that a model file may require: the forms of the game.
+const (
+	productFeature     = "product"      // of the exact head
+	tensorTrainFeature = "tensor-train" // of the exact head
+	learnedFeature     = "learned"      // head
+)
+
+// features are those that this program has.
+func features() []string { return []string{productFeature, tensorTrainFeature, learnedFeature} }
+
+// requires are the features that a program needs for the model.
+func (m *Manifest) requires() []string {
+	switch {
+	case m.Settings.Head == string(form.Learned):
+		return []string{learnedFeature}
+	case m.Settings.Form == string(form.TensorTrain):
+		return []string{tensorTrainFeature}
+	}
+	return []string{productFeature}
+}
+
 // Provenance says where a model comes from. Together with the program it is all that is
 // needed to make the same model again.
 type Provenance struct {

@@ -67,6 +67,9 @@ func Decode(name string, content []byte, backend string) (*Model, error) {
 }
 
 func opened(path string, file *artifact.File, digest, backend string) (*Model, error) {
+	if err := file.Lacks(path, features()...); err != nil {
+		return nil, err
+	}
 	m, err := decode(file)
 	if err != nil {
 		return nil, invalid(path, err)
@@ -168,7 +171,7 @@ func (m *Model) Save(path string) error {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
 	file := &artifact.File{
-		Kind: artifact.Model, Content: content,
+		Kind: artifact.Model, Requires: m.manifest.requires(), Content: content,
 		Parts: map[string][]byte{weightsPart: weights, auditPart: audit, historyPart: m.history},
 	}
 	if m.reference != nil {

@@ -54,8 +54,8 @@ func TestWhatUsersGive(t *testing.T) {
 			`the file is a file of kind "psi.forest", not a model; give a model`,
 		},
 		{
-			zipOf(t, manifestOf(`"psi.model"`, `2`, `[]`), entry{name: "new/things"}), ErrNewer,
-			"the file was written by a newer psi (format 2; this program reads up to 1); update psi",
+			zipOf(t, manifestOf(`"psi.model"`, `3`, `[]`), entry{name: "new/things"}), ErrNewer,
+			"the file was written by a newer psi (format 3; this program reads up to 2); update psi",
 		},
 	} {
 		t.Chdir(t.TempDir())

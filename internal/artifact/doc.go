@@ -3,10 +3,11 @@
 // A file is a zip of manifest.json and named parts. The manifest says what the file
 // is, in which format, and the size and SHA-256 of every part:
 //
-//	{"kind":"psi.model","format":1,"content":{…},
+//	{"kind":"psi.model","format":2,"requires":["product"],"content":{…},
 //	 "parts":{"weights.safetensors":{"size":81920,"sha256":"…"}, …}}
 //
-// Content is the caller's. Weights are parts in the safetensors format:
+// Content is the caller's. So are the names of the features that a program must have to read
+// it: new ones are added without another format, and an older program refuses them by name. Weights are parts in the safetensors format:
 // [EncodeTensors], [DecodeTensors].
 //
 // [Write] gives the same bytes for the same [File]. [Read] takes any bytes: nothing

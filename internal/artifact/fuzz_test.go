@@ -47,6 +47,7 @@ func FuzzManifest(f *testing.F) {
 		manifestOf(`"psi.model"`, `2`, `{}`),
 		manifestOf(`null`, `1`, `[]`),
 		{bytes: `{"kind":"psi.model","format":1,"content":{"a":[1,{"b":null}]},"parts":{"x":{"sha256":"","size":1e3}}}`},
+		{bytes: `{"kind":"psi.model","format":2,"requires":["x",1],"content":{},"parts":{}}`},
 	} {
 		f.Add([]byte(c.bytes))
 	}

@@ -13,10 +13,11 @@ import (
 
 // manifest is manifest.json.
 type manifest struct {
-	Kind    Kind            `json:"kind"`
-	Format  int             `json:"format"`
-	Content json.RawMessage `json:"content"`
-	Parts   map[string]part `json:"parts"`
+	Kind     Kind            `json:"kind"`
+	Format   int             `json:"format"`
+	Requires []string        `json:"requires"`
+	Content  json.RawMessage `json:"content"`
+	Parts    map[string]part `json:"parts"`
 }
 
 // part is what the manifest says of a part.
@@ -45,7 +46,10 @@ func encodeManifest(f *File) ([]byte, error) {
 	if len(f.Parts) > MaxParts {
 		return nil, tooLarge("there are %d parts, more than %d", len(f.Parts), MaxParts)
 	}
-	m := manifest{Kind: f.Kind, Format: Version, Content: f.Content, Parts: map[string]part{}}
+	if len(f.Requires) > maxRequires {
+		return nil, tooLarge("%d features are required, more than %d", len(f.Requires), maxRequires)
+	}
+	m := manifest{Kind: f.Kind, Format: Version, Requires: append([]string{}, f.Requires...), Content: f.Content, Parts: map[string]part{}}
 	var total, texts int64
 	for _, name := range slices.Sorted(maps.Keys(f.Parts)) {
 		if err := checkName(name); err != nil {
@@ -111,8 +115,16 @@ func decodeManifest(data []byte, kind Kind) (*manifest, error) {
 			Err:     ErrKind,
 		}
 	}
-	if err := exactly(fields, "kind", "format", "content", "parts"); err != nil {
+	names := []string{"kind", "format", "content", "parts"}
+	if format > 1 {
+		names = append(names, "requires")
+	}
+	if err := exactly(fields, names...); err != nil {
 		return nil, damaged("%s cannot be read: %v", manifestName, err)
+	}
+	requires, err := decodeRequires(fields["requires"])
+	if err != nil {
+		return nil, damaged("the features that %s requires cannot be read: %v", manifestName, err)
 	}
 	if fields["content"][0] != '{' {
 		return nil, damaged("the content of %s is not a JSON object", manifestName)
@@ -121,7 +133,26 @@ func decodeManifest(data []byte, kind Kind) (*manifest, error) {
 	if err != nil {
 		return nil, damaged("the parts in %s cannot be read: %v", manifestName, err)
 	}
-	return &manifest{Kind: kind, Format: int(format), Content: fields["content"], Parts: parts}, nil
+	return &manifest{Kind: kind, Format: int(format), Requires: requires, Content: fields["content"], Parts: parts}, nil
+}
+
+// maxRequires bounds the list of required features.
+const maxRequires = 64
+
+// decodeRequires reads the list of required features; nil of none.
+func decodeRequires(data json.RawMessage) ([]string, error) {
+	const most = 1 << 14
+	if data == nil {
+		return nil, nil
+	}
+	if len(data) > most {
+		return nil, fmt.Errorf("they take %d bytes, more than %d", len(data), most)
+	}
+	var names []string
+	if err := json.Unmarshal(data, &names); err != nil || names == nil || len(names) > maxRequires {
+		return nil, fmt.Errorf("%s is not a list of at most %d names", shorten(string(data)), maxRequires)
+	}
+	return names, nil
 }
 
 func decodeParts(data json.RawMessage) (map[string]part, error) {

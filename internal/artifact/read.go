@@ -27,7 +27,7 @@ func Read(content []byte, kind Kind) (*File, error) {
 	if err := a.matches(m); err != nil {
 		return nil, err
 	}
-	f := &File{Kind: m.Kind, Content: m.Content, Parts: make(map[string][]byte, len(m.Parts))}
+	f := &File{Kind: m.Kind, Requires: m.Requires, Content: m.Content, Parts: make(map[string][]byte, len(m.Parts))}
 	for _, name := range slices.Sorted(maps.Keys(m.Parts)) {
 		content, err := a.unpack(a.entries[name])
 		if err != nil {

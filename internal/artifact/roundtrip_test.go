@@ -61,12 +61,12 @@ func TestWriteIsDeterministic(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
-	f := &File{Kind: Checkpoint, Content: json.RawMessage(" {\n\"a\" : \"<\" }"), Parts: map[string][]byte{"x.txt": []byte("hello\n")}}
+	f := &File{Kind: Checkpoint, Requires: []string{"soup"}, Content: json.RawMessage(" {\n\"a\" : \"<\" }"), Parts: map[string][]byte{"x.txt": []byte("hello\n")}}
 	got, err := encodeManifest(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"kind":"psi.checkpoint","format":1,"content":{"a":"<"},"parts":{"x.txt":{"size":6,"sha256":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"}}}` + "\n"
+	want := `{"kind":"psi.checkpoint","format":2,"requires":["soup"],"content":{"a":"<"},"parts":{"x.txt":{"size":6,"sha256":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"}}}` + "\n"
 	if string(got) != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
