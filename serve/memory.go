@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -29,6 +30,31 @@ type memory struct {
 	arriving map[*budget]func() // budgets of what has not arrived completely, and how to end them
 	ending   int64              // bytes of those that were told to end and have not given them back
 	given    chan struct{}      // closed when one of them does
+	garbage  int64              // bytes that were given back since garbage was last collected for it
+
+	collecting sync.Mutex
+}
+
+// Memory that is given back is free once the collector has found it. Under a burst of large requests that may be too late: those
+// that ask for much then wait for it.
+const (
+	muchMemory  = 1 << 20
+	mostGarbage = 32 << 20
+)
+
+// collect collects garbage if much memory was given back since it last did.
+func (m *memory) collect() {
+	m.collecting.Lock()
+	defer m.collecting.Unlock()
+	m.mu.Lock()
+	due := m.garbage >= mostGarbage
+	if due {
+		m.garbage = 0
+	}
+	m.mu.Unlock()
+	if due {
+		runtime.GC()
+	}
 }
 
 func newMemory(limit int64, metrics *watch.Metrics) *memory {
@@ -63,6 +89,9 @@ const endWait = 250 * time.Millisecond
 // it asks for: whoever holds little never makes room for whoever holds more. Reserve then waits a moment for the memory.
 func (b *budget) Reserve(n int64) error {
 	m := b.memory
+	if n >= muchMemory {
+		m.collect()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n <= 0 {
@@ -124,6 +153,7 @@ func (b *budget) add(n int64) {
 	m := b.memory
 	b.held += n
 	m.held += n
+	m.garbage -= min(n, 0)
 	m.metrics.HeldBytes(int(n))
 	if b.ended && n < 0 {
 		m.ending += n
