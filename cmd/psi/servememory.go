@@ -20,15 +20,12 @@ const (
 
 // limitMemory sets the soft memory limit of the process to what its models use, what requests may hold and a little more, and
 // has garbage collected when it is half of what is in use: else it may grow to as much. It measures again when models come
-// and go, until stop is called. What the environment sets stays as it is.
+// and go, until stop is called. GOGC stays as the environment sets it, and GOMEMLIMIT is an upper bound.
 func limitMemory(s *serve.Server, held int64) (stop func()) {
 	restore := func() {}
 	if os.Getenv("GOGC") == "" {
 		before := debug.SetGCPercent(sparePercent)
 		restore = func() { debug.SetGCPercent(before) }
-	}
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return restore
 	}
 	const look = 2 * time.Second
 	before := debug.SetMemoryLimit(-1)
@@ -41,7 +38,7 @@ func limitMemory(s *serve.Server, held int64) (stop func()) {
 		for {
 			if versions := s.Versions(); !slices.Equal(versions, measured) {
 				measured = versions
-				debug.SetMemoryLimit(usedBytes() - s.Held() + held + spareBytes)
+				debug.SetMemoryLimit(min(before, usedBytes()-s.Held()+held+spareBytes))
 			}
 			select {
 			case <-tick.C:
