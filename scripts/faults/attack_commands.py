@@ -236,8 +236,8 @@ def disk_full(scene: Scene, directory: Path) -> Outcome:
         return Outcome("this user may not mount a small disk", None)
     try:
         (disk / "full").write_bytes(bytes(128 << 10))
-        steps = ["--set", "steps=60", "--set", "refit_steps=5", "--set", "spread_steps=5"]
-        command: list[str | Path] = ["train", scene.rows, "--target", "income", *steps, "-o", disk / "out.psi"]
+        long = ["--set", "steps=100000", "--time-budget", "8s"]  # checkpoints are written every two seconds
+        command: list[str | Path] = ["train", scene.rows, "--target", "income", *long, "-o", disk / "out.psi"]
         with started(scene, directory, *command) as process:
             code = wait(process, 120)
         made = (disk / "out.psi").exists()
