@@ -8,7 +8,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -24,17 +23,6 @@ type Backend struct {
 
 // Name is the name the backend was opened by: "xla", "onnx" or "go".
 func (b *Backend) Name() string { return b.name }
-
-// Cores is how many cores a function keeps busy.
-func (b *Backend) Cores() int {
-	switch {
-	case b.threads > 0:
-		return b.threads
-	case b.name == "go":
-		return 1
-	}
-	return runtime.NumCPU()
-}
 
 // RowsAtATime is how many rows the backend's matrix products take at a time: rows of
 // passes that are multiples of it are all treated alike, to the bit. 0 means not known.
@@ -94,15 +82,6 @@ func Open(name string) (b *Backend, why string, err error) {
 		}
 	}
 	return nil, "", fmt.Errorf("unknown backend %q: choose auto, %s", name, strings.Join(Names(), ", "))
-}
-
-// OpenThreads is Open for functions that are to use that many threads, if the backend lets itself be told.
-func OpenThreads(name string, threads int) (*Backend, error) {
-	b, _, err := Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return b.WithThreads(threads), nil
 }
 
 // WithThreads is the backend for functions that are to use that many threads, if it lets itself be told.
