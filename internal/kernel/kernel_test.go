@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/engine"
@@ -71,5 +72,34 @@ func TestAgreesWithTheEngine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A row's answer is the same bits whatever rows are beside it, and whether its cells were met before.
+func TestRowsDoNotSeeTheirNeighbours(t *testing.T) {
+	for name, c := range cases() {
+		rng := rand.New(rand.NewPCG(7, 0))
+		weights := formtest.Weights(rng, c)
+		rows := formtest.Rows(rng, c.Inputs, 70, .2)
+		twice := rows.Like(0)
+		twice.Append(rows)
+		twice.Append(rows)
+		for set, n := range kernel.OnEach(c, weights, form.ExactNodes(c.Inputs.Players())) {
+			whole := answers(t, n, twice)
+			for _, size := range []int{1, 3, 33} {
+				for from := 0; from < rows.Rows; from += size {
+					to := min(from+size, rows.Rows)
+					for what, got := range answers(t, n, rows.Slice(from, to)) {
+						if what == "interactions" || what == "coalitions" {
+							continue // of the first rows alone
+						}
+						width := len(whole[what]) / twice.Rows
+						if !slices.Equal(got, whole[what][from*width:to*width]) || !slices.Equal(got, whole[what][(rows.Rows+from)*width:(rows.Rows+to)*width]) {
+							t.Fatalf("%s, %s: %s of rows %d to %d depends on the others", name, set, what, from, to)
+						}
+					}
+				}
+			}
+		}
 	}
 }
