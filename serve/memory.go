@@ -105,11 +105,11 @@ func (b *budget) Reserve(n int64) error {
 			return errMemory
 		case b.held+n > b.limit:
 			return &tooLargeError{b.limit}
-		case m.held+n <= m.limit:
+		case m.held+n <= m.limitFor(b.held+n):
 			b.add(n)
 			return nil
 		}
-		if m.held-m.ending+n > m.limit && !m.endLargest(b.held+n) {
+		if m.held-m.ending+n > m.limitFor(b.held+n) && !m.endLargest(b.held+n) {
 			return errMemory
 		}
 		if late == nil {
@@ -125,6 +125,14 @@ func (b *budget) Reserve(n int64) error {
 			return errMemory
 		}
 	}
+}
+
+// limitFor is how much may be held in all for a budget of so many bytes to be granted. What little ones need is kept from large ones.
+func (m *memory) limitFor(bytes int64) int64 {
+	if bytes >= muchMemory {
+		return m.limit - m.limit/32
+	}
+	return m.limit
 }
 
 // endLargest tells what arrives and holds the most to end, if that is more than so many bytes.

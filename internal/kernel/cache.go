@@ -13,20 +13,23 @@ type cellCache struct {
 	used    int       // records that are there
 
 	slots      []slot // a hash table, open addressing; nil if nothing is kept from one tile to the next
+	age        uint32 // of the slots that are taken; others are free
+	off        bool   // cells hardly repeat: looking them up would cost more than it saves
 	seen, hits int    // since the cache was last emptied
 }
 
 // slot is a place of the hash table.
 type slot struct {
 	key uint64
-	at  int // 1 + place among the records; 0 is free
+	at  uint32 // place among the records
+	age uint32
 }
 
 // cacheBytes bounds the caches of a call.
 const cacheBytes = 4 << 20
 
-// newCaches makes caches for the columns whose cells have to be computed. Fewer rows need less.
-func newCaches(n *Net, rows, tile int) []cellCache {
+// newCaches makes caches for the columns whose cells have to be computed. Few rows need room for a tile alone.
+func newCaches(n *Net, many bool, tile int) []cellCache {
 	computed := 0
 	for i := range n.columns {
 		if n.columns[i].table == nil {
@@ -34,36 +37,48 @@ func newCaches(n *Net, rows, tile int) []cellCache {
 		}
 	}
 	caches := make([]cellCache, len(n.columns))
-	capacity := min(rows, cacheBytes/max(1, 4*computed*n.record())/tile*tile)
+	capacity := cacheBytes / max(1, 4*computed*n.record()) / tile * tile
 	for i := range caches {
 		c := &n.columns[i]
 		switch {
 		case c.table != nil:
-		case capacity < 2*tile || c.number != nil && c.number.cycles != nil:
+		case !many || capacity < 2*tile || c.number != nil && c.number.cycles != nil:
 			caches[i].records = vector.Floats(tile * n.record())
 		default:
 			caches[i].records = vector.Floats(capacity * n.record())
 			caches[i].slots = make([]slot, 1<<int(math.Ceil(math.Log2(float64(2*capacity)))))
+			caches[i].age = 1
 		}
 	}
 	return caches
 }
 
+// reset empties the cache for another call.
+func (c *cellCache) reset() {
+	c.off = false
+	c.empty()
+}
+
 // begin makes room for a tile.
 func (c *cellCache) begin(tile, record int) {
-	if c.slots != nil && c.used+tile <= len(c.records)/record {
+	if c.slots != nil && !c.off && c.used+tile <= len(c.records)/record {
 		return
 	}
-	if c.seen > 0 && 4*c.hits < c.seen {
-		c.slots = nil // cells hardly repeat: looking them up costs more than it saves
-	}
+	c.off = c.off || c.seen > 0 && 4*c.hits < c.seen
+	c.empty()
+}
+
+func (c *cellCache) empty() {
 	c.used, c.seen, c.hits = 0, 0, 0
-	clear(c.slots)
+	if c.age++; c.age == 0 {
+		clear(c.slots)
+		c.age = 1
+	}
 }
 
 // find is the place of a cell's record, and whether it is there already or is still to be computed.
 func (c *cellCache) find(key uint64) (at int, there bool) {
-	if c.slots == nil {
+	if c.slots == nil || c.off {
 		c.used++
 		return c.used - 1, false
 	}
@@ -71,14 +86,14 @@ func (c *cellCache) find(key uint64) (at int, there bool) {
 	mask := uint64(len(c.slots) - 1)
 	for i := key * 0x9e3779b97f4a7c15 >> 32; ; i++ {
 		s := &c.slots[i&mask]
-		if s.at == 0 {
+		if s.age != c.age {
+			*s = slot{key, uint32(c.used), c.age}
 			c.used++
-			*s = slot{key, c.used}
 			return c.used - 1, false
 		}
 		if s.key == key {
 			c.hits++
-			return s.at - 1, true
+			return int(s.at), true
 		}
 	}
 }

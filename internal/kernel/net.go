@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"math"
+	"sync"
 
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/kernel/vector"
@@ -26,6 +27,8 @@ type Net struct {
 
 	spread spread
 	hide   hide
+
+	forFew, forMany sync.Pool // of scratch, which calls take up and give back
 }
 
 // record is the number of floats of a cell's record: gains, the input of σ's network, the input of h's network.

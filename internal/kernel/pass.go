@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"math"
+	"sync"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
@@ -12,9 +13,9 @@ import (
 // tileRows are embedded together, so that a column's weights are read once for all of them.
 const tileRows = 32
 
-// scratch is the memory of one call.
+// scratch is the memory of one call. Another call takes it up again, emptied, so that memory need not be cleared and collected for each.
 type scratch struct {
-	tile   int
+	many   bool // it is for many rows
 	caches []cellCache
 	at     [][]float32 // [tile, columns] record of every cell
 
@@ -22,6 +23,7 @@ type scratch struct {
 	cycles           []float32    // of times
 	z, layer, waves  []float32
 	gain             [][]float32 // [players, made even]
+	of               [][]float32 // [columns] gains of a group's columns
 	grouped          []float32   // [players, channels] gains of groups
 	values           []float32   // [tile, channels] products of rows
 	share, poly      []float32
@@ -29,8 +31,32 @@ type scratch struct {
 	mixed, outs      []float32
 }
 
-func (n *Net) scratch(rows int) *scratch {
-	tile := min(rows, tileRows)
+// manyRows is from how many rows on a call caches cells from one tile to the next.
+const manyRows = 2 * tileRows
+
+// scratchFor takes up scratch for so many rows; release gives it back.
+func (n *Net) scratchFor(rows int) *scratch {
+	pool := n.scratchOf(rows >= manyRows)
+	if s, is := pool.Get().(*scratch); is {
+		for i := range s.caches {
+			s.caches[i].reset()
+		}
+		return s
+	}
+	return n.newScratch(rows >= manyRows)
+}
+
+func (n *Net) release(s *scratch) { n.scratchOf(s.many).Put(s) }
+
+func (n *Net) scratchOf(many bool) *sync.Pool {
+	if many {
+		return &n.forMany
+	}
+	return &n.forFew
+}
+
+func (n *Net) newScratch(many bool) *scratch {
+	const tile = tileRows
 	columns, even := len(n.columns), len(n.factors)
 	width, waves := 0, 0
 	for i := range n.columns {
@@ -40,10 +66,10 @@ func (n *Net) scratch(rows int) *scratch {
 		}
 	}
 	return &scratch{
-		tile: tile, caches: newCaches(n, rows, tile), at: make([][]float32, tile*columns),
+		many: many, caches: newCaches(n, many, tile), at: make([][]float32, tile*columns),
 		cells: make([][2]float32, tile), cycles: make([]float32, tile*encode.CyclicParts),
 		z: vector.Floats(tile * width), layer: vector.Floats(tile * width), waves: vector.Floats(tile * waves),
-		gain: make([][]float32, even), grouped: vector.Floats(len(n.players) * n.channels), values: vector.Floats(tile * n.channels),
+		gain: make([][]float32, even), of: make([][]float32, 0, columns), grouped: vector.Floats(len(n.players) * n.channels), values: vector.Floats(tile * n.channels),
 		share: vector.Floats(even * n.channels), poly: vector.Floats(vector.ShareFloats * even / 2),
 		std: vector.Floats(vector.Padded(tile * n.outputs * columns)), lift: vector.Floats(tile * vector.Padded(form.ContextWidth)), inner: vector.Floats(tile * n.sigma),
 		mixed: vector.Floats(2 * n.hidden), outs: vector.Floats(vector.Padded(n.outputs)),
@@ -59,12 +85,13 @@ func (n *Net) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.
 	if want&form.Attributions != 0 {
 		x.Attributions = make([]float32, b.Rows*n.outputs*len(n.players))
 	}
-	s := n.scratch(b.Rows)
-	for from := 0; from < b.Rows; from += s.tile {
+	s := n.scratchFor(b.Rows)
+	defer n.release(s)
+	for from := 0; from < b.Rows; from += tileRows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		rows := min(s.tile, b.Rows-from)
+		rows := min(tileRows, b.Rows-from)
 		n.embed(s, b, from, rows, want)
 		n.valuesOf(s, rows, x.Value[from*n.outputs:])
 		if want&form.Spread != 0 {
@@ -91,7 +118,7 @@ func (n *Net) embed(s *scratch, b *encode.Batch, from, rows int, want form.Want)
 	for d := range n.columns {
 		c, cache := &n.columns[d], &s.caches[d]
 		if c.table == nil {
-			cache.begin(s.tile, n.record())
+			cache.begin(tileRows, n.record())
 		}
 		first, missed := cache.used, 0
 		for r := range rows {
@@ -191,9 +218,9 @@ func (n *Net) gains(s *scratch, cells [][]float32) {
 			s.gain[i] = cells[p.columns[0]]
 			continue
 		}
-		of := make([][]float32, len(p.columns))
-		for j, d := range p.columns {
-			of[j] = cells[d]
+		of := s.of[:0]
+		for _, d := range p.columns {
+			of = append(of, cells[d])
 		}
 		s.gain[i] = s.grouped[i*n.channels:][:n.channels]
 		n.ops.Value(s.gain[i], p.base, of, p.rest)
@@ -216,10 +243,11 @@ func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
 func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	columns := len(n.columns)
 	all := make([]float32, b.Rows*per*n.outputs)
-	s := n.scratch(b.Rows)
+	s := n.scratchFor(b.Rows)
+	defer n.release(s)
 	coalition := make([][]float32, columns)
-	for from := 0; from < b.Rows; from += s.tile {
-		rows := min(s.tile, b.Rows-from)
+	for from := 0; from < b.Rows; from += tileRows {
+		rows := min(tileRows, b.Rows-from)
 		n.embed(s, b, from, rows, 0)
 		for r := range rows {
 			if err := ctx.Err(); err != nil {
@@ -252,10 +280,11 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	d := len(n.players)
 	all := make([]float32, b.Rows*n.outputs*d*d)
-	s := n.scratch(b.Rows)
+	s := n.scratchFor(b.Rows)
+	defer n.release(s)
 	base := make([][]float32, len(n.factors))
-	for from := 0; from < b.Rows; from += s.tile {
-		rows := min(s.tile, b.Rows-from)
+	for from := 0; from < b.Rows; from += tileRows {
+		rows := min(tileRows, b.Rows-from)
 		n.embed(s, b, from, rows, 0)
 		for r := range rows {
 			if err := ctx.Err(); err != nil {

@@ -1206,35 +1206,191 @@ TEXT ·sharesAVX2(SB), NOSPLIT, $0-8
 	XORQ BX, BX
 
 channels:
-	MOVQ   72(AX), SI
-	MOVQ   32(AX), DI
-	VXORPS Y0, Y0, Y0
-
-moments:
-	TESTQ   DI, DI
-	JZ      momentsEnd
-	VMOVUPS Y0, 256(SI)
-	VMOVUPS Y0, 288(SI)
-	ADDQ    $0x00000140, SI
-	SUBQ    $0x00000002, DI
-	JMP     moments
-
-momentsEnd:
 	MOVQ 56(AX), SI
 	MOVQ 64(AX), DI
 
 blocks:
 	MOVBQZX (DI), R8
 	INCQ    DI
-	CMPQ    R8, $0x04
-	JEQ     block4
-	CMPQ    R8, $0x03
-	JEQ     block3
 	CMPQ    R8, $0x02
-	JEQ     block2
-	JMP     blocksEnd
+	JEQ     first2
+	CMPQ    R8, $0x03
+	JEQ     first3
+	CMPQ    R8, $0x04
+	JEQ     first4
+	CMPQ    R8, $0x12
+	JEQ     middle2
+	CMPQ    R8, $0x13
+	JEQ     middle3
+	CMPQ    R8, $0x14
+	JEQ     middle4
+	CMPQ    R8, $0x22
+	JEQ     last2
+	CMPQ    R8, $0x23
+	JEQ     last3
+	CMPQ    R8, $0x24
+	JEQ     last4
+	CMPQ    R8, $0x32
+	JEQ     only2
+	CMPQ    R8, $0x33
+	JEQ     only3
+	CMPQ    R8, $0x34
+	JEQ     only4
 
-block4:
+first2:
+	MOVQ         72(AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+firstForward2:
+	TESTQ       R11, R11
+	JZ          firstForward2End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y4
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Y5
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	VMULPS      Y5, Y7, Y8
+	VMULPS      Y5, Y6, Y5
+	VFMADD231PS Y4, Y7, Y5
+	VMULPS      Y4, Y6, Y4
+	VMOVAPS     Y8, Y6
+	VFMADD213PS Y5, Y0, Y6
+	VFMADD213PS Y4, Y0, Y6
+	VMOVUPS     Y2, (R8)
+	VMOVUPS     Y6, 128(R8)
+	VMULPS      Y6, Y2, Y2
+	VMOVAPS     Y8, Y6
+	VFMADD213PS Y5, Y1, Y6
+	VFMADD213PS Y4, Y1, Y6
+	VMOVUPS     Y3, 32(R8)
+	VMOVUPS     Y6, 160(R8)
+	VMULPS      Y6, Y3, Y3
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000002, R11
+	JMP         firstForward2
+
+firstForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+firstBackward2:
+	TESTQ       R9, R9
+	JZ          firstBackward2End
+	SUBQ        $0x00000140, R8
+	VMULPS      (R8), Y2, Y5
+	VMOVAPS     Y5, Y4
+	VMULPS      Y5, Y0, Y5
+	VMULPS      128(R8), Y2, Y2
+	VMULPS      32(R8), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R8), Y3, Y3
+	VMOVUPS     Y4, 256(R8)
+	VMOVUPS     Y5, 288(R8)
+	SUBQ        $0x00000002, R9
+	JMP         firstBackward2
+
+firstBackward2End:
+	JMP blocks
+
+first3:
+	MOVQ         72(AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+firstForward3:
+	TESTQ       R11, R11
+	JZ          firstForward3End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y7, Y9, Y10
+	VMULPS      Y7, Y8, Y7
+	VFMADD231PS Y6, Y9, Y7
+	VMULPS      Y6, Y8, Y6
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y0, Y8
+	VFMADD213PS Y6, Y0, Y8
+	VMOVUPS     Y3, (R8)
+	VMOVUPS     Y8, 128(R8)
+	VMULPS      Y8, Y3, Y3
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y1, Y8
+	VFMADD213PS Y6, Y1, Y8
+	VMOVUPS     Y4, 32(R8)
+	VMOVUPS     Y8, 160(R8)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y2, Y8
+	VFMADD213PS Y6, Y2, Y8
+	VMOVUPS     Y5, 64(R8)
+	VMOVUPS     Y8, 192(R8)
+	VMULPS      Y8, Y5, Y5
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000002, R11
+	JMP         firstForward3
+
+firstForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+firstBackward3:
+	TESTQ       R9, R9
+	JZ          firstBackward3End
+	SUBQ        $0x00000140, R8
+	VMULPS      (R8), Y3, Y7
+	VMOVAPS     Y7, Y6
+	VMULPS      Y7, Y0, Y7
+	VMULPS      128(R8), Y3, Y3
+	VMULPS      32(R8), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R8), Y4, Y4
+	VMULPS      64(R8), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R8), Y5, Y5
+	VMOVUPS     Y6, 256(R8)
+	VMOVUPS     Y7, 288(R8)
+	SUBQ        $0x00000002, R9
+	JMP         firstBackward3
+
+firstBackward3End:
+	JMP blocks
+
+first4:
 	MOVQ         72(AX), R8
 	MOVQ         8(AX), R9
 	MOVQ         16(AX), R10
@@ -1249,9 +1405,9 @@ block4:
 	VBROADCASTSS 28(SI), Y7
 	ADDQ         $0x00000020, SI
 
-forward4:
+firstForward4:
 	TESTQ       R11, R11
-	JZ          forward4End
+	JZ          firstForward4End
 	MOVQ        (R9), R12
 	VMOVUPS     (R12)(BX*1), Y8
 	MOVQ        (R10), R12
@@ -1292,24 +1448,23 @@ forward4:
 	ADDQ        $0x00000030, R10
 	ADDQ        $0x00000140, R8
 	SUBQ        $0x00000002, R11
-	JMP         forward4
+	JMP         firstForward4
 
-forward4End:
+firstForward4End:
 	VMOVUPS number3f800000<>+0(SB), Y4
 	VMOVUPS number3f800000<>+0(SB), Y5
 	VMOVUPS number3f800000<>+0(SB), Y6
 	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), R9
 
-backward4:
+firstBackward4:
 	TESTQ       R9, R9
-	JZ          backward4End
+	JZ          firstBackward4End
 	SUBQ        $0x00000140, R8
-	VMOVUPS     256(R8), Y8
-	VMOVUPS     288(R8), Y9
-	VMULPS      (R8), Y4, Y10
-	VADDPS      Y10, Y8, Y8
-	VFMADD231PS Y10, Y0, Y9
+	VMULPS      (R8), Y4, Y9
+	VMOVAPS     Y9, Y8
+	VMULPS      Y9, Y0, Y9
 	VMULPS      128(R8), Y4, Y4
 	VMULPS      32(R8), Y5, Y10
 	VADDPS      Y10, Y8, Y8
@@ -1326,12 +1481,84 @@ backward4:
 	VMOVUPS     Y8, 256(R8)
 	VMOVUPS     Y9, 288(R8)
 	SUBQ        $0x00000002, R9
-	JMP         backward4
+	JMP         firstBackward4
 
-backward4End:
+firstBackward4End:
 	JMP blocks
 
-block3:
+middle2:
+	MOVQ         72(AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+middleForward2:
+	TESTQ       R11, R11
+	JZ          middleForward2End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y4
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Y5
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	VMULPS      Y5, Y7, Y8
+	VMULPS      Y5, Y6, Y5
+	VFMADD231PS Y4, Y7, Y5
+	VMULPS      Y4, Y6, Y4
+	VMOVAPS     Y8, Y6
+	VFMADD213PS Y5, Y0, Y6
+	VFMADD213PS Y4, Y0, Y6
+	VMOVUPS     Y2, (R8)
+	VMOVUPS     Y6, 128(R8)
+	VMULPS      Y6, Y2, Y2
+	VMOVAPS     Y8, Y6
+	VFMADD213PS Y5, Y1, Y6
+	VFMADD213PS Y4, Y1, Y6
+	VMOVUPS     Y3, 32(R8)
+	VMOVUPS     Y6, 160(R8)
+	VMULPS      Y6, Y3, Y3
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000002, R11
+	JMP         middleForward2
+
+middleForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+middleBackward2:
+	TESTQ       R9, R9
+	JZ          middleBackward2End
+	SUBQ        $0x00000140, R8
+	VMOVUPS     256(R8), Y4
+	VMOVUPS     288(R8), Y5
+	VMULPS      (R8), Y2, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y0, Y5
+	VMULPS      128(R8), Y2, Y2
+	VMULPS      32(R8), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R8), Y3, Y3
+	VMOVUPS     Y4, 256(R8)
+	VMOVUPS     Y5, 288(R8)
+	SUBQ        $0x00000002, R9
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
 	MOVQ         72(AX), R8
 	MOVQ         8(AX), R9
 	MOVQ         16(AX), R10
@@ -1344,9 +1571,9 @@ block3:
 	VBROADCASTSS 20(SI), Y5
 	ADDQ         $0x00000018, SI
 
-forward3:
+middleForward3:
 	TESTQ       R11, R11
-	JZ          forward3End
+	JZ          middleForward3End
 	MOVQ        (R9), R12
 	VMOVUPS     (R12)(BX*1), Y6
 	MOVQ        (R10), R12
@@ -1381,17 +1608,18 @@ forward3:
 	ADDQ        $0x00000030, R10
 	ADDQ        $0x00000140, R8
 	SUBQ        $0x00000002, R11
-	JMP         forward3
+	JMP         middleForward3
 
-forward3End:
+middleForward3End:
 	VMOVUPS number3f800000<>+0(SB), Y3
 	VMOVUPS number3f800000<>+0(SB), Y4
 	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), R9
 
-backward3:
+middleBackward3:
 	TESTQ       R9, R9
-	JZ          backward3End
+	JZ          middleBackward3End
 	SUBQ        $0x00000140, R8
 	VMOVUPS     256(R8), Y6
 	VMOVUPS     288(R8), Y7
@@ -1410,33 +1638,131 @@ backward3:
 	VMOVUPS     Y6, 256(R8)
 	VMOVUPS     Y7, 288(R8)
 	SUBQ        $0x00000002, R9
-	JMP         backward3
+	JMP         middleBackward3
 
-backward3End:
+middleBackward3End:
 	JMP blocks
 
-block2:
+middle4:
 	MOVQ         72(AX), R8
 	MOVQ         8(AX), R9
 	MOVQ         16(AX), R10
 	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ       R11, R11
+	JZ          middleForward4End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y9, Y11, Y12
+	VMULPS      Y9, Y10, Y9
+	VFMADD231PS Y8, Y11, Y9
+	VMULPS      Y8, Y10, Y8
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y0, Y10
+	VFMADD213PS Y8, Y0, Y10
+	VMOVUPS     Y4, (R8)
+	VMOVUPS     Y10, 128(R8)
+	VMULPS      Y10, Y4, Y4
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y1, Y10
+	VFMADD213PS Y8, Y1, Y10
+	VMOVUPS     Y5, 32(R8)
+	VMOVUPS     Y10, 160(R8)
+	VMULPS      Y10, Y5, Y5
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y2, Y10
+	VFMADD213PS Y8, Y2, Y10
+	VMOVUPS     Y6, 64(R8)
+	VMOVUPS     Y10, 192(R8)
+	VMULPS      Y10, Y6, Y6
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y3, Y10
+	VFMADD213PS Y8, Y3, Y10
+	VMOVUPS     Y7, 96(R8)
+	VMOVUPS     Y10, 224(R8)
+	VMULPS      Y10, Y7, Y7
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000002, R11
+	JMP         middleForward4
+
+middleForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+middleBackward4:
+	TESTQ       R9, R9
+	JZ          middleBackward4End
+	SUBQ        $0x00000140, R8
+	VMOVUPS     256(R8), Y8
+	VMOVUPS     288(R8), Y9
+	VMULPS      (R8), Y4, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y0, Y9
+	VMULPS      128(R8), Y4, Y4
+	VMULPS      32(R8), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R8), Y5, Y5
+	VMULPS      64(R8), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R8), Y6, Y6
+	VMULPS      96(R8), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R8), Y7, Y7
+	VMOVUPS     Y8, 256(R8)
+	VMOVUPS     Y9, 288(R8)
+	SUBQ        $0x00000002, R9
+	JMP         middleBackward4
+
+middleBackward4End:
+	JMP blocks
+
+last2:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y2
 	VBROADCASTSS 8(SI), Y1
 	VBROADCASTSS 12(SI), Y3
 	ADDQ         $0x00000010, SI
 
-forward2:
-	TESTQ       R11, R11
-	JZ          forward2End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y4
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Y5
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y6
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Y7
+lastForward2:
+	TESTQ       R10, R10
+	JZ          lastForward2End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y4
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Y5
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Y7
 	VMULPS      Y5, Y7, Y8
 	VMULPS      Y5, Y6, Y5
 	VFMADD231PS Y4, Y7, Y5
@@ -1444,86 +1770,612 @@ forward2:
 	VMOVAPS     Y8, Y6
 	VFMADD213PS Y5, Y0, Y6
 	VFMADD213PS Y4, Y0, Y6
-	VMOVUPS     Y2, (R8)
-	VMOVUPS     Y6, 128(R8)
+	VMOVUPS     Y2, (DI)
+	VMOVUPS     Y6, 128(DI)
 	VMULPS      Y6, Y2, Y2
 	VMOVAPS     Y8, Y6
 	VFMADD213PS Y5, Y1, Y6
 	VFMADD213PS Y4, Y1, Y6
-	VMOVUPS     Y3, 32(R8)
-	VMOVUPS     Y6, 160(R8)
+	VMOVUPS     Y3, 32(DI)
+	VMOVUPS     Y6, 160(DI)
 	VMULPS      Y6, Y3, Y3
+	ADDQ        $0x00000030, R8
 	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000002, R11
-	JMP         forward2
+	ADDQ        $0x00000140, DI
+	SUBQ        $0x00000002, R10
+	JMP         lastForward2
 
-forward2End:
+lastForward2End:
 	VMOVUPS number3f800000<>+0(SB), Y2
 	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
 
-backward2:
-	TESTQ       R9, R9
-	JZ          backward2End
-	SUBQ        $0x00000140, R8
-	VMOVUPS     256(R8), Y4
-	VMOVUPS     288(R8), Y5
-	VMULPS      (R8), Y2, Y6
+lastBackward2:
+	TESTQ       R11, R11
+	JZ          lastBackward2End
+	SUBQ        $0x00000140, DI
+	VMOVUPS     256(DI), Y4
+	VMOVUPS     288(DI), Y5
+	VMULPS      (DI), Y2, Y6
 	VADDPS      Y6, Y4, Y4
 	VFMADD231PS Y6, Y0, Y5
-	VMULPS      128(R8), Y2, Y2
-	VMULPS      32(R8), Y3, Y6
+	VMULPS      128(DI), Y2, Y2
+	VMULPS      32(DI), Y3, Y6
 	VADDPS      Y6, Y4, Y4
 	VFMADD231PS Y6, Y1, Y5
-	VMULPS      160(R8), Y3, Y3
-	VMOVUPS     Y4, 256(R8)
-	VMOVUPS     Y5, 288(R8)
-	SUBQ        $0x00000002, R9
-	JMP         backward2
-
-backward2End:
-	JMP blocks
-
-blocksEnd:
-	MOVQ 72(AX), SI
-	MOVQ 8(AX), DI
-	MOVQ 16(AX), R8
-	MOVQ 32(AX), R9
-	MOVQ 40(AX), R10
-	LEAQ (CX)(BX*1), R11
-
-end:
-	TESTQ       R9, R9
-	JZ          endEnd
-	MOVQ        (DI), R12
-	VMOVUPS     (R12)(BX*1), Y0
+	VMULPS      160(DI), Y3, Y3
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
 	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Y1
-	MOVQ        24(DI), R12
-	VMOVUPS     (R12)(BX*1), Y2
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y7
 	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Y3
-	VMOVUPS     256(SI), Y4
-	VMOVUPS     288(SI), Y5
-	VMULPS      Y2, Y4, Y2
-	VFMADD231PS Y3, Y5, Y2
-	VMULPS      Y1, Y2, Y2
-	VMOVUPS     Y2, (R11)
-	ADDQ        R10, R11
-	VMULPS      Y0, Y4, Y0
-	VFMADD231PS Y1, Y5, Y0
-	VMULPS      Y3, Y0, Y0
-	VMOVUPS     Y0, (R11)
-	ADDQ        R10, R11
-	ADDQ        $0x00000030, DI
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000140, SI
-	SUBQ        $0x00000002, R9
-	JMP         end
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y6, Y4, Y6
+	VFMADD231PS Y7, Y5, Y6
+	VMULPS      Y9, Y6, Y6
+	SUBQ        R10, SI
+	VMOVUPS     Y6, (SI)
+	VMULPS      Y8, Y4, Y8
+	VFMADD231PS Y9, Y5, Y8
+	VMULPS      Y7, Y8, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         lastBackward2
 
-endEnd:
+lastBackward2End:
+	JMP blocksEnd
+
+last3:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+lastForward3:
+	TESTQ       R10, R10
+	JZ          lastForward3End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	VMULPS      Y7, Y9, Y10
+	VMULPS      Y7, Y8, Y7
+	VFMADD231PS Y6, Y9, Y7
+	VMULPS      Y6, Y8, Y6
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y0, Y8
+	VFMADD213PS Y6, Y0, Y8
+	VMOVUPS     Y3, (DI)
+	VMOVUPS     Y8, 128(DI)
+	VMULPS      Y8, Y3, Y3
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y1, Y8
+	VFMADD213PS Y6, Y1, Y8
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y8, 160(DI)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y2, Y8
+	VFMADD213PS Y6, Y2, Y8
+	VMOVUPS     Y5, 64(DI)
+	VMOVUPS     Y8, 192(DI)
+	VMULPS      Y8, Y5, Y5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, DI
+	SUBQ        $0x00000002, R10
+	JMP         lastForward3
+
+lastForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward3:
+	TESTQ       R11, R11
+	JZ          lastBackward3End
+	SUBQ        $0x00000140, DI
+	VMOVUPS     256(DI), Y6
+	VMOVUPS     288(DI), Y7
+	VMULPS      (DI), Y3, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y0, Y7
+	VMULPS      128(DI), Y3, Y3
+	VMULPS      32(DI), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(DI), Y4, Y4
+	VMULPS      64(DI), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(DI), Y5, Y5
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y8, Y6, Y8
+	VFMADD231PS Y9, Y7, Y8
+	VMULPS      Y11, Y8, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	VMULPS      Y10, Y6, Y10
+	VFMADD231PS Y11, Y7, Y10
+	VMULPS      Y9, Y10, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         lastBackward3
+
+lastBackward3End:
+	JMP blocksEnd
+
+last4:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+lastForward4:
+	TESTQ       R10, R10
+	JZ          lastForward4End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y10
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Y11
+	VMULPS      Y9, Y11, Y12
+	VMULPS      Y9, Y10, Y9
+	VFMADD231PS Y8, Y11, Y9
+	VMULPS      Y8, Y10, Y8
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y0, Y10
+	VFMADD213PS Y8, Y0, Y10
+	VMOVUPS     Y4, (DI)
+	VMOVUPS     Y10, 128(DI)
+	VMULPS      Y10, Y4, Y4
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y1, Y10
+	VFMADD213PS Y8, Y1, Y10
+	VMOVUPS     Y5, 32(DI)
+	VMOVUPS     Y10, 160(DI)
+	VMULPS      Y10, Y5, Y5
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y2, Y10
+	VFMADD213PS Y8, Y2, Y10
+	VMOVUPS     Y6, 64(DI)
+	VMOVUPS     Y10, 192(DI)
+	VMULPS      Y10, Y6, Y6
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y3, Y10
+	VFMADD213PS Y8, Y3, Y10
+	VMOVUPS     Y7, 96(DI)
+	VMOVUPS     Y10, 224(DI)
+	VMULPS      Y10, Y7, Y7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, DI
+	SUBQ        $0x00000002, R10
+	JMP         lastForward4
+
+lastForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward4:
+	TESTQ       R11, R11
+	JZ          lastBackward4End
+	SUBQ        $0x00000140, DI
+	VMOVUPS     256(DI), Y8
+	VMOVUPS     288(DI), Y9
+	VMULPS      (DI), Y4, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y0, Y9
+	VMULPS      128(DI), Y4, Y4
+	VMULPS      32(DI), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(DI), Y5, Y5
+	VMULPS      64(DI), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(DI), Y6, Y6
+	VMULPS      96(DI), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(DI), Y7, Y7
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y12
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y13
+	VMULPS      Y10, Y8, Y10
+	VFMADD231PS Y11, Y9, Y10
+	VMULPS      Y13, Y10, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	VMULPS      Y12, Y8, Y12
+	VFMADD231PS Y13, Y9, Y12
+	VMULPS      Y11, Y12, Y12
+	SUBQ        R10, SI
+	VMOVUPS     Y12, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         lastBackward4
+
+lastBackward4End:
+	JMP blocksEnd
+
+only2:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+onlyForward2:
+	TESTQ       R10, R10
+	JZ          onlyForward2End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y4
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Y5
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	VMULPS      Y5, Y7, Y8
+	VMULPS      Y5, Y6, Y5
+	VFMADD231PS Y4, Y7, Y5
+	VMULPS      Y4, Y6, Y4
+	VMOVAPS     Y8, Y6
+	VFMADD213PS Y5, Y0, Y6
+	VFMADD213PS Y4, Y0, Y6
+	VMOVUPS     Y2, (DI)
+	VMOVUPS     Y6, 128(DI)
+	VMULPS      Y6, Y2, Y2
+	VMOVAPS     Y8, Y6
+	VFMADD213PS Y5, Y1, Y6
+	VFMADD213PS Y4, Y1, Y6
+	VMOVUPS     Y3, 32(DI)
+	VMOVUPS     Y6, 160(DI)
+	VMULPS      Y6, Y3, Y3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, DI
+	SUBQ        $0x00000002, R10
+	JMP         onlyForward2
+
+onlyForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward2:
+	TESTQ       R11, R11
+	JZ          onlyBackward2End
+	SUBQ        $0x00000140, DI
+	VMULPS      (DI), Y2, Y5
+	VMOVAPS     Y5, Y4
+	VMULPS      Y5, Y0, Y5
+	VMULPS      128(DI), Y2, Y2
+	VMULPS      32(DI), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(DI), Y3, Y3
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y6, Y4, Y6
+	VFMADD231PS Y7, Y5, Y6
+	VMULPS      Y9, Y6, Y6
+	SUBQ        R10, SI
+	VMOVUPS     Y6, (SI)
+	VMULPS      Y8, Y4, Y8
+	VFMADD231PS Y9, Y5, Y8
+	VMULPS      Y7, Y8, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         onlyBackward2
+
+onlyBackward2End:
+	JMP blocksEnd
+
+only3:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+onlyForward3:
+	TESTQ       R10, R10
+	JZ          onlyForward3End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	VMULPS      Y7, Y9, Y10
+	VMULPS      Y7, Y8, Y7
+	VFMADD231PS Y6, Y9, Y7
+	VMULPS      Y6, Y8, Y6
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y0, Y8
+	VFMADD213PS Y6, Y0, Y8
+	VMOVUPS     Y3, (DI)
+	VMOVUPS     Y8, 128(DI)
+	VMULPS      Y8, Y3, Y3
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y1, Y8
+	VFMADD213PS Y6, Y1, Y8
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y8, 160(DI)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y10, Y8
+	VFMADD213PS Y7, Y2, Y8
+	VFMADD213PS Y6, Y2, Y8
+	VMOVUPS     Y5, 64(DI)
+	VMOVUPS     Y8, 192(DI)
+	VMULPS      Y8, Y5, Y5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, DI
+	SUBQ        $0x00000002, R10
+	JMP         onlyForward3
+
+onlyForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward3:
+	TESTQ       R11, R11
+	JZ          onlyBackward3End
+	SUBQ        $0x00000140, DI
+	VMULPS      (DI), Y3, Y7
+	VMOVAPS     Y7, Y6
+	VMULPS      Y7, Y0, Y7
+	VMULPS      128(DI), Y3, Y3
+	VMULPS      32(DI), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(DI), Y4, Y4
+	VMULPS      64(DI), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(DI), Y5, Y5
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y8, Y6, Y8
+	VFMADD231PS Y9, Y7, Y8
+	VMULPS      Y11, Y8, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	VMULPS      Y10, Y6, Y10
+	VFMADD231PS Y11, Y7, Y10
+	VMULPS      Y9, Y10, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         onlyBackward3
+
+onlyBackward3End:
+	JMP blocksEnd
+
+only4:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+onlyForward4:
+	TESTQ       R10, R10
+	JZ          onlyForward4End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y10
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Y11
+	VMULPS      Y9, Y11, Y12
+	VMULPS      Y9, Y10, Y9
+	VFMADD231PS Y8, Y11, Y9
+	VMULPS      Y8, Y10, Y8
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y0, Y10
+	VFMADD213PS Y8, Y0, Y10
+	VMOVUPS     Y4, (DI)
+	VMOVUPS     Y10, 128(DI)
+	VMULPS      Y10, Y4, Y4
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y1, Y10
+	VFMADD213PS Y8, Y1, Y10
+	VMOVUPS     Y5, 32(DI)
+	VMOVUPS     Y10, 160(DI)
+	VMULPS      Y10, Y5, Y5
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y2, Y10
+	VFMADD213PS Y8, Y2, Y10
+	VMOVUPS     Y6, 64(DI)
+	VMOVUPS     Y10, 192(DI)
+	VMULPS      Y10, Y6, Y6
+	VMOVAPS     Y12, Y10
+	VFMADD213PS Y9, Y3, Y10
+	VFMADD213PS Y8, Y3, Y10
+	VMOVUPS     Y7, 96(DI)
+	VMOVUPS     Y10, 224(DI)
+	VMULPS      Y10, Y7, Y7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, DI
+	SUBQ        $0x00000002, R10
+	JMP         onlyForward4
+
+onlyForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward4:
+	TESTQ       R11, R11
+	JZ          onlyBackward4End
+	SUBQ        $0x00000140, DI
+	VMULPS      (DI), Y4, Y9
+	VMOVAPS     Y9, Y8
+	VMULPS      Y9, Y0, Y9
+	VMULPS      128(DI), Y4, Y4
+	VMULPS      32(DI), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(DI), Y5, Y5
+	VMULPS      64(DI), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(DI), Y6, Y6
+	VMULPS      96(DI), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(DI), Y7, Y7
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y12
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y13
+	VMULPS      Y10, Y8, Y10
+	VFMADD231PS Y11, Y9, Y10
+	VMULPS      Y13, Y10, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	VMULPS      Y12, Y8, Y12
+	VFMADD231PS Y13, Y9, Y12
+	VMULPS      Y11, Y12, Y12
+	SUBQ        R10, SI
+	VMOVUPS     Y12, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         onlyBackward4
+
+onlyBackward4End:
+blocksEnd:
 	ADDQ $0x00000020, BX
 	CMPQ BX, DX
 	JLT  channels

@@ -1656,324 +1656,1176 @@ TEXT ·sharesAVX512(SB), NOSPLIT, $0-8
 	XORQ BX, BX
 
 channels:
-	MOVQ   72(AX), SI
-	MOVQ   32(AX), DI
-	VPXORD Z0, Z0, Z0
-
-moments:
-	TESTQ   DI, DI
-	JZ      momentsEnd
-	VMOVUPS Z0, 512(SI)
-	VMOVUPS Z0, 576(SI)
-	ADDQ    $0x00000280, SI
-	SUBQ    $0x00000002, DI
-	JMP     moments
-
-momentsEnd:
 	MOVQ 56(AX), SI
 	MOVQ 64(AX), DI
 
 blocks:
 	MOVBQZX (DI), R8
 	INCQ    DI
-	CMPQ    R8, $0x04
-	JEQ     block4
-	CMPQ    R8, $0x03
-	JEQ     block3
 	CMPQ    R8, $0x02
-	JEQ     block2
-	JMP     blocksEnd
+	JEQ     first2
+	CMPQ    R8, $0x03
+	JEQ     first3
+	CMPQ    R8, $0x04
+	JEQ     first4
+	CMPQ    R8, $0x12
+	JEQ     middle2
+	CMPQ    R8, $0x13
+	JEQ     middle3
+	CMPQ    R8, $0x14
+	JEQ     middle4
+	CMPQ    R8, $0x22
+	JEQ     last2
+	CMPQ    R8, $0x23
+	JEQ     last3
+	CMPQ    R8, $0x24
+	JEQ     last4
+	CMPQ    R8, $0x32
+	JEQ     only2
+	CMPQ    R8, $0x33
+	JEQ     only3
+	CMPQ    R8, $0x34
+	JEQ     only4
 
-block4:
+first2:
 	MOVQ         72(AX), R8
 	MOVQ         8(AX), R9
 	MOVQ         16(AX), R10
 	MOVQ         32(AX), R11
-	VBROADCASTSS (SI), Z1
-	VBROADCASTSS 4(SI), Z5
-	VBROADCASTSS 8(SI), Z2
-	VBROADCASTSS 12(SI), Z6
-	VBROADCASTSS 16(SI), Z3
-	VBROADCASTSS 20(SI), Z7
-	VBROADCASTSS 24(SI), Z4
-	VBROADCASTSS 28(SI), Z8
-	ADDQ         $0x00000020, SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
 
-forward4:
+firstForward2:
 	TESTQ       R11, R11
-	JZ          forward4End
+	JZ          firstForward2End
 	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z9
+	VMOVUPS     (R12)(BX*1), Z4
 	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z10
+	VMOVUPS     (R12)(BX*1), Z5
 	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z11
+	VMOVUPS     (R12)(BX*1), Z6
 	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z12
-	VMULPS      Z10, Z12, Z13
-	VMULPS      Z10, Z11, Z10
-	VFMADD231PS Z9, Z12, Z10
-	VMULPS      Z9, Z11, Z9
-	VMOVAPS     Z13, Z11
-	VFMADD213PS Z10, Z1, Z11
-	VFMADD213PS Z9, Z1, Z11
-	VMOVUPS     Z5, (R8)
-	VMOVUPS     Z11, 256(R8)
-	VMULPS      Z11, Z5, Z5
-	VMOVAPS     Z13, Z11
-	VFMADD213PS Z10, Z2, Z11
-	VFMADD213PS Z9, Z2, Z11
-	VMOVUPS     Z6, 64(R8)
-	VMOVUPS     Z11, 320(R8)
-	VMULPS      Z11, Z6, Z6
-	VMOVAPS     Z13, Z11
-	VFMADD213PS Z10, Z3, Z11
-	VFMADD213PS Z9, Z3, Z11
-	VMOVUPS     Z7, 128(R8)
-	VMOVUPS     Z11, 384(R8)
-	VMULPS      Z11, Z7, Z7
-	VMOVAPS     Z13, Z11
-	VFMADD213PS Z10, Z4, Z11
-	VFMADD213PS Z9, Z4, Z11
-	VMOVUPS     Z8, 192(R8)
-	VMOVUPS     Z11, 448(R8)
-	VMULPS      Z11, Z8, Z8
+	VMOVUPS     (R12)(BX*1), Z7
+	VMULPS      Z5, Z7, Z8
+	VMULPS      Z5, Z6, Z5
+	VFMADD231PS Z4, Z7, Z5
+	VMULPS      Z4, Z6, Z4
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z0, Z6
+	VFMADD213PS Z4, Z0, Z6
+	VMOVUPS     Z2, (R8)
+	VMOVUPS     Z6, 256(R8)
+	VMULPS      Z6, Z2, Z2
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z1, Z6
+	VFMADD213PS Z4, Z1, Z6
+	VMOVUPS     Z3, 64(R8)
+	VMOVUPS     Z6, 320(R8)
+	VMULPS      Z6, Z3, Z3
 	ADDQ        $0x00000030, R9
 	ADDQ        $0x00000030, R10
 	ADDQ        $0x00000280, R8
 	SUBQ        $0x00000002, R11
-	JMP         forward4
+	JMP         firstForward2
 
-forward4End:
+firstForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+firstBackward2:
+	TESTQ       R9, R9
+	JZ          firstBackward2End
+	SUBQ        $0x00000280, R8
+	VMULPS      (R8), Z2, Z5
+	VMOVAPS     Z5, Z4
+	VMULPS      Z5, Z0, Z5
+	VMULPS      256(R8), Z2, Z2
+	VMULPS      64(R8), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R8), Z3, Z3
+	VMOVUPS     Z4, 512(R8)
+	VMOVUPS     Z5, 576(R8)
+	SUBQ        $0x00000002, R9
+	JMP         firstBackward2
+
+firstBackward2End:
+	JMP blocks
+
+first3:
+	MOVQ         72(AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+firstForward3:
+	TESTQ       R11, R11
+	JZ          firstForward3End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z7, Z9, Z10
+	VMULPS      Z7, Z8, Z7
+	VFMADD231PS Z6, Z9, Z7
+	VMULPS      Z6, Z8, Z6
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z0, Z8
+	VFMADD213PS Z6, Z0, Z8
+	VMOVUPS     Z3, (R8)
+	VMOVUPS     Z8, 256(R8)
+	VMULPS      Z8, Z3, Z3
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z1, Z8
+	VFMADD213PS Z6, Z1, Z8
+	VMOVUPS     Z4, 64(R8)
+	VMOVUPS     Z8, 320(R8)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z2, Z8
+	VFMADD213PS Z6, Z2, Z8
+	VMOVUPS     Z5, 128(R8)
+	VMOVUPS     Z8, 384(R8)
+	VMULPS      Z8, Z5, Z5
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000002, R11
+	JMP         firstForward3
+
+firstForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+firstBackward3:
+	TESTQ       R9, R9
+	JZ          firstBackward3End
+	SUBQ        $0x00000280, R8
+	VMULPS      (R8), Z3, Z7
+	VMOVAPS     Z7, Z6
+	VMULPS      Z7, Z0, Z7
+	VMULPS      256(R8), Z3, Z3
+	VMULPS      64(R8), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R8), Z4, Z4
+	VMULPS      128(R8), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R8), Z5, Z5
+	VMOVUPS     Z6, 512(R8)
+	VMOVUPS     Z7, 576(R8)
+	SUBQ        $0x00000002, R9
+	JMP         firstBackward3
+
+firstBackward3End:
+	JMP blocks
+
+first4:
+	MOVQ         72(AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+firstForward4:
+	TESTQ       R11, R11
+	JZ          firstForward4End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z9, Z11, Z12
+	VMULPS      Z9, Z10, Z9
+	VFMADD231PS Z8, Z11, Z9
+	VMULPS      Z8, Z10, Z8
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z0, Z10
+	VFMADD213PS Z8, Z0, Z10
+	VMOVUPS     Z4, (R8)
+	VMOVUPS     Z10, 256(R8)
+	VMULPS      Z10, Z4, Z4
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z1, Z10
+	VFMADD213PS Z8, Z1, Z10
+	VMOVUPS     Z5, 64(R8)
+	VMOVUPS     Z10, 320(R8)
+	VMULPS      Z10, Z5, Z5
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z2, Z10
+	VFMADD213PS Z8, Z2, Z10
+	VMOVUPS     Z6, 128(R8)
+	VMOVUPS     Z10, 384(R8)
+	VMULPS      Z10, Z6, Z6
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z3, Z10
+	VFMADD213PS Z8, Z3, Z10
+	VMOVUPS     Z7, 192(R8)
+	VMOVUPS     Z10, 448(R8)
+	VMULPS      Z10, Z7, Z7
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000002, R11
+	JMP         firstForward4
+
+firstForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
 	VMOVUPS number3f800000<>+0(SB), Z5
 	VMOVUPS number3f800000<>+0(SB), Z6
 	VMOVUPS number3f800000<>+0(SB), Z7
-	VMOVUPS number3f800000<>+0(SB), Z8
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), R9
 
-backward4:
+firstBackward4:
 	TESTQ       R9, R9
-	JZ          backward4End
+	JZ          firstBackward4End
 	SUBQ        $0x00000280, R8
-	VMOVUPS     512(R8), Z9
-	VMOVUPS     576(R8), Z10
-	VMULPS      (R8), Z5, Z11
-	VADDPS      Z11, Z9, Z9
-	VFMADD231PS Z11, Z1, Z10
-	VMULPS      256(R8), Z5, Z5
-	VMULPS      64(R8), Z6, Z11
-	VADDPS      Z11, Z9, Z9
-	VFMADD231PS Z11, Z2, Z10
-	VMULPS      320(R8), Z6, Z6
-	VMULPS      128(R8), Z7, Z11
-	VADDPS      Z11, Z9, Z9
-	VFMADD231PS Z11, Z3, Z10
-	VMULPS      384(R8), Z7, Z7
-	VMULPS      192(R8), Z8, Z11
-	VADDPS      Z11, Z9, Z9
-	VFMADD231PS Z11, Z4, Z10
-	VMULPS      448(R8), Z8, Z8
-	VMOVUPS     Z9, 512(R8)
-	VMOVUPS     Z10, 576(R8)
+	VMULPS      (R8), Z4, Z9
+	VMOVAPS     Z9, Z8
+	VMULPS      Z9, Z0, Z9
+	VMULPS      256(R8), Z4, Z4
+	VMULPS      64(R8), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R8), Z5, Z5
+	VMULPS      128(R8), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R8), Z6, Z6
+	VMULPS      192(R8), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R8), Z7, Z7
+	VMOVUPS     Z8, 512(R8)
+	VMOVUPS     Z9, 576(R8)
 	SUBQ        $0x00000002, R9
-	JMP         backward4
+	JMP         firstBackward4
 
-backward4End:
+firstBackward4End:
 	JMP blocks
 
-block3:
+middle2:
 	MOVQ         72(AX), R8
 	MOVQ         8(AX), R9
 	MOVQ         16(AX), R10
 	MOVQ         32(AX), R11
-	VBROADCASTSS (SI), Z1
-	VBROADCASTSS 4(SI), Z4
-	VBROADCASTSS 8(SI), Z2
-	VBROADCASTSS 12(SI), Z5
-	VBROADCASTSS 16(SI), Z3
-	VBROADCASTSS 20(SI), Z6
-	ADDQ         $0x00000018, SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
 
-forward3:
+middleForward2:
 	TESTQ       R11, R11
-	JZ          forward3End
+	JZ          middleForward2End
 	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z7
+	VMOVUPS     (R12)(BX*1), Z4
 	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z8
+	VMOVUPS     (R12)(BX*1), Z5
 	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z9
+	VMOVUPS     (R12)(BX*1), Z6
 	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z10
-	VMULPS      Z8, Z10, Z11
-	VMULPS      Z8, Z9, Z8
-	VFMADD231PS Z7, Z10, Z8
-	VMULPS      Z7, Z9, Z7
-	VMOVAPS     Z11, Z9
-	VFMADD213PS Z8, Z1, Z9
-	VFMADD213PS Z7, Z1, Z9
-	VMOVUPS     Z4, (R8)
-	VMOVUPS     Z9, 256(R8)
-	VMULPS      Z9, Z4, Z4
-	VMOVAPS     Z11, Z9
-	VFMADD213PS Z8, Z2, Z9
-	VFMADD213PS Z7, Z2, Z9
-	VMOVUPS     Z5, 64(R8)
-	VMOVUPS     Z9, 320(R8)
-	VMULPS      Z9, Z5, Z5
-	VMOVAPS     Z11, Z9
-	VFMADD213PS Z8, Z3, Z9
-	VFMADD213PS Z7, Z3, Z9
-	VMOVUPS     Z6, 128(R8)
-	VMOVUPS     Z9, 384(R8)
-	VMULPS      Z9, Z6, Z6
+	VMOVUPS     (R12)(BX*1), Z7
+	VMULPS      Z5, Z7, Z8
+	VMULPS      Z5, Z6, Z5
+	VFMADD231PS Z4, Z7, Z5
+	VMULPS      Z4, Z6, Z4
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z0, Z6
+	VFMADD213PS Z4, Z0, Z6
+	VMOVUPS     Z2, (R8)
+	VMOVUPS     Z6, 256(R8)
+	VMULPS      Z6, Z2, Z2
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z1, Z6
+	VFMADD213PS Z4, Z1, Z6
+	VMOVUPS     Z3, 64(R8)
+	VMOVUPS     Z6, 320(R8)
+	VMULPS      Z6, Z3, Z3
 	ADDQ        $0x00000030, R9
 	ADDQ        $0x00000030, R10
 	ADDQ        $0x00000280, R8
 	SUBQ        $0x00000002, R11
-	JMP         forward3
+	JMP         middleForward2
 
-forward3End:
+middleForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+middleBackward2:
+	TESTQ       R9, R9
+	JZ          middleBackward2End
+	SUBQ        $0x00000280, R8
+	VMOVUPS     512(R8), Z4
+	VMOVUPS     576(R8), Z5
+	VMULPS      (R8), Z2, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z0, Z5
+	VMULPS      256(R8), Z2, Z2
+	VMULPS      64(R8), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R8), Z3, Z3
+	VMOVUPS     Z4, 512(R8)
+	VMOVUPS     Z5, 576(R8)
+	SUBQ        $0x00000002, R9
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
+	MOVQ         72(AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+middleForward3:
+	TESTQ       R11, R11
+	JZ          middleForward3End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z7, Z9, Z10
+	VMULPS      Z7, Z8, Z7
+	VFMADD231PS Z6, Z9, Z7
+	VMULPS      Z6, Z8, Z6
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z0, Z8
+	VFMADD213PS Z6, Z0, Z8
+	VMOVUPS     Z3, (R8)
+	VMOVUPS     Z8, 256(R8)
+	VMULPS      Z8, Z3, Z3
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z1, Z8
+	VFMADD213PS Z6, Z1, Z8
+	VMOVUPS     Z4, 64(R8)
+	VMOVUPS     Z8, 320(R8)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z2, Z8
+	VFMADD213PS Z6, Z2, Z8
+	VMOVUPS     Z5, 128(R8)
+	VMOVUPS     Z8, 384(R8)
+	VMULPS      Z8, Z5, Z5
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000002, R11
+	JMP         middleForward3
+
+middleForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), R9
+
+middleBackward3:
+	TESTQ       R9, R9
+	JZ          middleBackward3End
+	SUBQ        $0x00000280, R8
+	VMOVUPS     512(R8), Z6
+	VMOVUPS     576(R8), Z7
+	VMULPS      (R8), Z3, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z0, Z7
+	VMULPS      256(R8), Z3, Z3
+	VMULPS      64(R8), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R8), Z4, Z4
+	VMULPS      128(R8), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R8), Z5, Z5
+	VMOVUPS     Z6, 512(R8)
+	VMOVUPS     Z7, 576(R8)
+	SUBQ        $0x00000002, R9
+	JMP         middleBackward3
+
+middleBackward3End:
+	JMP blocks
+
+middle4:
+	MOVQ         72(AX), R8
+	MOVQ         8(AX), R9
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ       R11, R11
+	JZ          middleForward4End
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        (R10), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R10), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z9, Z11, Z12
+	VMULPS      Z9, Z10, Z9
+	VFMADD231PS Z8, Z11, Z9
+	VMULPS      Z8, Z10, Z8
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z0, Z10
+	VFMADD213PS Z8, Z0, Z10
+	VMOVUPS     Z4, (R8)
+	VMOVUPS     Z10, 256(R8)
+	VMULPS      Z10, Z4, Z4
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z1, Z10
+	VFMADD213PS Z8, Z1, Z10
+	VMOVUPS     Z5, 64(R8)
+	VMOVUPS     Z10, 320(R8)
+	VMULPS      Z10, Z5, Z5
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z2, Z10
+	VFMADD213PS Z8, Z2, Z10
+	VMOVUPS     Z6, 128(R8)
+	VMOVUPS     Z10, 384(R8)
+	VMULPS      Z10, Z6, Z6
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z3, Z10
+	VFMADD213PS Z8, Z3, Z10
+	VMOVUPS     Z7, 192(R8)
+	VMOVUPS     Z10, 448(R8)
+	VMULPS      Z10, Z7, Z7
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000002, R11
+	JMP         middleForward4
+
+middleForward4End:
 	VMOVUPS number3f800000<>+0(SB), Z4
 	VMOVUPS number3f800000<>+0(SB), Z5
 	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), R9
 
-backward3:
+middleBackward4:
 	TESTQ       R9, R9
-	JZ          backward3End
+	JZ          middleBackward4End
 	SUBQ        $0x00000280, R8
-	VMOVUPS     512(R8), Z7
-	VMOVUPS     576(R8), Z8
-	VMULPS      (R8), Z4, Z9
-	VADDPS      Z9, Z7, Z7
-	VFMADD231PS Z9, Z1, Z8
+	VMOVUPS     512(R8), Z8
+	VMOVUPS     576(R8), Z9
+	VMULPS      (R8), Z4, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z0, Z9
 	VMULPS      256(R8), Z4, Z4
-	VMULPS      64(R8), Z5, Z9
-	VADDPS      Z9, Z7, Z7
-	VFMADD231PS Z9, Z2, Z8
+	VMULPS      64(R8), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
 	VMULPS      320(R8), Z5, Z5
-	VMULPS      128(R8), Z6, Z9
-	VADDPS      Z9, Z7, Z7
-	VFMADD231PS Z9, Z3, Z8
+	VMULPS      128(R8), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
 	VMULPS      384(R8), Z6, Z6
-	VMOVUPS     Z7, 512(R8)
-	VMOVUPS     Z8, 576(R8)
+	VMULPS      192(R8), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R8), Z7, Z7
+	VMOVUPS     Z8, 512(R8)
+	VMOVUPS     Z9, 576(R8)
 	SUBQ        $0x00000002, R9
-	JMP         backward3
+	JMP         middleBackward4
 
-backward3End:
+middleBackward4End:
 	JMP blocks
 
-block2:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
-	VBROADCASTSS (SI), Z1
-	VBROADCASTSS 4(SI), Z3
-	VBROADCASTSS 8(SI), Z2
-	VBROADCASTSS 12(SI), Z4
+last2:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
 	ADDQ         $0x00000010, SI
 
-forward2:
-	TESTQ       R11, R11
-	JZ          forward2End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z5
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z6
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z7
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	VMULPS      Z6, Z8, Z9
-	VMULPS      Z6, Z7, Z6
-	VFMADD231PS Z5, Z8, Z6
-	VMULPS      Z5, Z7, Z5
-	VMOVAPS     Z9, Z7
-	VFMADD213PS Z6, Z1, Z7
-	VFMADD213PS Z5, Z1, Z7
-	VMOVUPS     Z3, (R8)
-	VMOVUPS     Z7, 256(R8)
-	VMULPS      Z7, Z3, Z3
-	VMOVAPS     Z9, Z7
-	VFMADD213PS Z6, Z2, Z7
-	VFMADD213PS Z5, Z2, Z7
-	VMOVUPS     Z4, 64(R8)
-	VMOVUPS     Z7, 320(R8)
-	VMULPS      Z7, Z4, Z4
+lastForward2:
+	TESTQ       R10, R10
+	JZ          lastForward2End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z4
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Z5
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	VMULPS      Z5, Z7, Z8
+	VMULPS      Z5, Z6, Z5
+	VFMADD231PS Z4, Z7, Z5
+	VMULPS      Z4, Z6, Z4
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z0, Z6
+	VFMADD213PS Z4, Z0, Z6
+	VMOVUPS     Z2, (DI)
+	VMOVUPS     Z6, 256(DI)
+	VMULPS      Z6, Z2, Z2
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z1, Z6
+	VFMADD213PS Z4, Z1, Z6
+	VMOVUPS     Z3, 64(DI)
+	VMOVUPS     Z6, 320(DI)
+	VMULPS      Z6, Z3, Z3
+	ADDQ        $0x00000030, R8
 	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000280, R8
-	SUBQ        $0x00000002, R11
-	JMP         forward2
+	ADDQ        $0x00000280, DI
+	SUBQ        $0x00000002, R10
+	JMP         lastForward2
 
-forward2End:
+lastForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward2:
+	TESTQ       R11, R11
+	JZ          lastBackward2End
+	SUBQ        $0x00000280, DI
+	VMOVUPS     512(DI), Z4
+	VMOVUPS     576(DI), Z5
+	VMULPS      (DI), Z2, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z0, Z5
+	VMULPS      256(DI), Z2, Z2
+	VMULPS      64(DI), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(DI), Z3, Z3
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z6, Z4, Z6
+	VFMADD231PS Z7, Z5, Z6
+	VMULPS      Z9, Z6, Z6
+	SUBQ        R10, SI
+	VMOVUPS     Z6, (SI)
+	VMULPS      Z8, Z4, Z8
+	VFMADD231PS Z9, Z5, Z8
+	VMULPS      Z7, Z8, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         lastBackward2
+
+lastBackward2End:
+	JMP blocksEnd
+
+last3:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+lastForward3:
+	TESTQ       R10, R10
+	JZ          lastForward3End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	VMULPS      Z7, Z9, Z10
+	VMULPS      Z7, Z8, Z7
+	VFMADD231PS Z6, Z9, Z7
+	VMULPS      Z6, Z8, Z6
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z0, Z8
+	VFMADD213PS Z6, Z0, Z8
+	VMOVUPS     Z3, (DI)
+	VMOVUPS     Z8, 256(DI)
+	VMULPS      Z8, Z3, Z3
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z1, Z8
+	VFMADD213PS Z6, Z1, Z8
+	VMOVUPS     Z4, 64(DI)
+	VMOVUPS     Z8, 320(DI)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z2, Z8
+	VFMADD213PS Z6, Z2, Z8
+	VMOVUPS     Z5, 128(DI)
+	VMOVUPS     Z8, 384(DI)
+	VMULPS      Z8, Z5, Z5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, DI
+	SUBQ        $0x00000002, R10
+	JMP         lastForward3
+
+lastForward3End:
 	VMOVUPS number3f800000<>+0(SB), Z3
 	VMOVUPS number3f800000<>+0(SB), Z4
-	MOVQ    32(AX), R9
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
 
-backward2:
-	TESTQ       R9, R9
-	JZ          backward2End
-	SUBQ        $0x00000280, R8
-	VMOVUPS     512(R8), Z5
-	VMOVUPS     576(R8), Z6
-	VMULPS      (R8), Z3, Z7
-	VADDPS      Z7, Z5, Z5
-	VFMADD231PS Z7, Z1, Z6
-	VMULPS      256(R8), Z3, Z3
-	VMULPS      64(R8), Z4, Z7
-	VADDPS      Z7, Z5, Z5
-	VFMADD231PS Z7, Z2, Z6
-	VMULPS      320(R8), Z4, Z4
-	VMOVUPS     Z5, 512(R8)
-	VMOVUPS     Z6, 576(R8)
-	SUBQ        $0x00000002, R9
-	JMP         backward2
-
-backward2End:
-	JMP blocks
-
-blocksEnd:
-	MOVQ 72(AX), SI
-	MOVQ 8(AX), DI
-	MOVQ 16(AX), R8
-	MOVQ 32(AX), R9
-	MOVQ 40(AX), R10
-	LEAQ (CX)(BX*1), R11
-
-end:
-	TESTQ       R9, R9
-	JZ          endEnd
-	MOVQ        (DI), R12
-	VMOVUPS     (R12)(BX*1), Z1
+lastBackward3:
+	TESTQ       R11, R11
+	JZ          lastBackward3End
+	SUBQ        $0x00000280, DI
+	VMOVUPS     512(DI), Z6
+	VMOVUPS     576(DI), Z7
+	VMULPS      (DI), Z3, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z0, Z7
+	VMULPS      256(DI), Z3, Z3
+	VMULPS      64(DI), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(DI), Z4, Z4
+	VMULPS      128(DI), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(DI), Z5, Z5
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
 	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Z2
-	MOVQ        24(DI), R12
-	VMOVUPS     (R12)(BX*1), Z3
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z9
 	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Z4
-	VMOVUPS     512(SI), Z5
-	VMOVUPS     576(SI), Z6
-	VMULPS      Z3, Z5, Z3
-	VFMADD231PS Z4, Z6, Z3
-	VMULPS      Z2, Z3, Z3
-	VMOVUPS     Z3, (R11)
-	ADDQ        R10, R11
-	VMULPS      Z1, Z5, Z1
-	VFMADD231PS Z2, Z6, Z1
-	VMULPS      Z4, Z1, Z1
-	VMOVUPS     Z1, (R11)
-	ADDQ        R10, R11
-	ADDQ        $0x00000030, DI
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000280, SI
-	SUBQ        $0x00000002, R9
-	JMP         end
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z8, Z6, Z8
+	VFMADD231PS Z9, Z7, Z8
+	VMULPS      Z11, Z8, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	VMULPS      Z10, Z6, Z10
+	VFMADD231PS Z11, Z7, Z10
+	VMULPS      Z9, Z10, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         lastBackward3
 
-endEnd:
+lastBackward3End:
+	JMP blocksEnd
+
+last4:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+lastForward4:
+	TESTQ       R10, R10
+	JZ          lastForward4End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z10
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Z11
+	VMULPS      Z9, Z11, Z12
+	VMULPS      Z9, Z10, Z9
+	VFMADD231PS Z8, Z11, Z9
+	VMULPS      Z8, Z10, Z8
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z0, Z10
+	VFMADD213PS Z8, Z0, Z10
+	VMOVUPS     Z4, (DI)
+	VMOVUPS     Z10, 256(DI)
+	VMULPS      Z10, Z4, Z4
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z1, Z10
+	VFMADD213PS Z8, Z1, Z10
+	VMOVUPS     Z5, 64(DI)
+	VMOVUPS     Z10, 320(DI)
+	VMULPS      Z10, Z5, Z5
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z2, Z10
+	VFMADD213PS Z8, Z2, Z10
+	VMOVUPS     Z6, 128(DI)
+	VMOVUPS     Z10, 384(DI)
+	VMULPS      Z10, Z6, Z6
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z3, Z10
+	VFMADD213PS Z8, Z3, Z10
+	VMOVUPS     Z7, 192(DI)
+	VMOVUPS     Z10, 448(DI)
+	VMULPS      Z10, Z7, Z7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, DI
+	SUBQ        $0x00000002, R10
+	JMP         lastForward4
+
+lastForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward4:
+	TESTQ       R11, R11
+	JZ          lastBackward4End
+	SUBQ        $0x00000280, DI
+	VMOVUPS     512(DI), Z8
+	VMOVUPS     576(DI), Z9
+	VMULPS      (DI), Z4, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z0, Z9
+	VMULPS      256(DI), Z4, Z4
+	VMULPS      64(DI), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(DI), Z5, Z5
+	VMULPS      128(DI), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(DI), Z6, Z6
+	VMULPS      192(DI), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(DI), Z7, Z7
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z12
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z13
+	VMULPS      Z10, Z8, Z10
+	VFMADD231PS Z11, Z9, Z10
+	VMULPS      Z13, Z10, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	VMULPS      Z12, Z8, Z12
+	VFMADD231PS Z13, Z9, Z12
+	VMULPS      Z11, Z12, Z12
+	SUBQ        R10, SI
+	VMOVUPS     Z12, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         lastBackward4
+
+lastBackward4End:
+	JMP blocksEnd
+
+only2:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+onlyForward2:
+	TESTQ       R10, R10
+	JZ          onlyForward2End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z4
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Z5
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	VMULPS      Z5, Z7, Z8
+	VMULPS      Z5, Z6, Z5
+	VFMADD231PS Z4, Z7, Z5
+	VMULPS      Z4, Z6, Z4
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z0, Z6
+	VFMADD213PS Z4, Z0, Z6
+	VMOVUPS     Z2, (DI)
+	VMOVUPS     Z6, 256(DI)
+	VMULPS      Z6, Z2, Z2
+	VMOVAPS     Z8, Z6
+	VFMADD213PS Z5, Z1, Z6
+	VFMADD213PS Z4, Z1, Z6
+	VMOVUPS     Z3, 64(DI)
+	VMOVUPS     Z6, 320(DI)
+	VMULPS      Z6, Z3, Z3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, DI
+	SUBQ        $0x00000002, R10
+	JMP         onlyForward2
+
+onlyForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward2:
+	TESTQ       R11, R11
+	JZ          onlyBackward2End
+	SUBQ        $0x00000280, DI
+	VMULPS      (DI), Z2, Z5
+	VMOVAPS     Z5, Z4
+	VMULPS      Z5, Z0, Z5
+	VMULPS      256(DI), Z2, Z2
+	VMULPS      64(DI), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(DI), Z3, Z3
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z6, Z4, Z6
+	VFMADD231PS Z7, Z5, Z6
+	VMULPS      Z9, Z6, Z6
+	SUBQ        R10, SI
+	VMOVUPS     Z6, (SI)
+	VMULPS      Z8, Z4, Z8
+	VFMADD231PS Z9, Z5, Z8
+	VMULPS      Z7, Z8, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         onlyBackward2
+
+onlyBackward2End:
+	JMP blocksEnd
+
+only3:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+onlyForward3:
+	TESTQ       R10, R10
+	JZ          onlyForward3End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	VMULPS      Z7, Z9, Z10
+	VMULPS      Z7, Z8, Z7
+	VFMADD231PS Z6, Z9, Z7
+	VMULPS      Z6, Z8, Z6
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z0, Z8
+	VFMADD213PS Z6, Z0, Z8
+	VMOVUPS     Z3, (DI)
+	VMOVUPS     Z8, 256(DI)
+	VMULPS      Z8, Z3, Z3
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z1, Z8
+	VFMADD213PS Z6, Z1, Z8
+	VMOVUPS     Z4, 64(DI)
+	VMOVUPS     Z8, 320(DI)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z10, Z8
+	VFMADD213PS Z7, Z2, Z8
+	VFMADD213PS Z6, Z2, Z8
+	VMOVUPS     Z5, 128(DI)
+	VMOVUPS     Z8, 384(DI)
+	VMULPS      Z8, Z5, Z5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, DI
+	SUBQ        $0x00000002, R10
+	JMP         onlyForward3
+
+onlyForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward3:
+	TESTQ       R11, R11
+	JZ          onlyBackward3End
+	SUBQ        $0x00000280, DI
+	VMULPS      (DI), Z3, Z7
+	VMOVAPS     Z7, Z6
+	VMULPS      Z7, Z0, Z7
+	VMULPS      256(DI), Z3, Z3
+	VMULPS      64(DI), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(DI), Z4, Z4
+	VMULPS      128(DI), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(DI), Z5, Z5
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z8, Z6, Z8
+	VFMADD231PS Z9, Z7, Z8
+	VMULPS      Z11, Z8, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	VMULPS      Z10, Z6, Z10
+	VFMADD231PS Z11, Z7, Z10
+	VMULPS      Z9, Z10, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         onlyBackward3
+
+onlyBackward3End:
+	JMP blocksEnd
+
+only4:
+	MOVQ         72(AX), DI
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+onlyForward4:
+	TESTQ       R10, R10
+	JZ          onlyForward4End
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        (R9), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z10
+	MOVQ        24(R9), SI
+	VMOVUPS     (SI)(BX*1), Z11
+	VMULPS      Z9, Z11, Z12
+	VMULPS      Z9, Z10, Z9
+	VFMADD231PS Z8, Z11, Z9
+	VMULPS      Z8, Z10, Z8
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z0, Z10
+	VFMADD213PS Z8, Z0, Z10
+	VMOVUPS     Z4, (DI)
+	VMOVUPS     Z10, 256(DI)
+	VMULPS      Z10, Z4, Z4
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z1, Z10
+	VFMADD213PS Z8, Z1, Z10
+	VMOVUPS     Z5, 64(DI)
+	VMOVUPS     Z10, 320(DI)
+	VMULPS      Z10, Z5, Z5
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z2, Z10
+	VFMADD213PS Z8, Z2, Z10
+	VMOVUPS     Z6, 128(DI)
+	VMOVUPS     Z10, 384(DI)
+	VMULPS      Z10, Z6, Z6
+	VMOVAPS     Z12, Z10
+	VFMADD213PS Z9, Z3, Z10
+	VFMADD213PS Z8, Z3, Z10
+	VMOVUPS     Z7, 192(DI)
+	VMOVUPS     Z10, 448(DI)
+	VMULPS      Z10, Z7, Z7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, DI
+	SUBQ        $0x00000002, R10
+	JMP         onlyForward4
+
+onlyForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward4:
+	TESTQ       R11, R11
+	JZ          onlyBackward4End
+	SUBQ        $0x00000280, DI
+	VMULPS      (DI), Z4, Z9
+	VMOVAPS     Z9, Z8
+	VMULPS      Z9, Z0, Z9
+	VMULPS      256(DI), Z4, Z4
+	VMULPS      64(DI), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(DI), Z5, Z5
+	VMULPS      128(DI), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(DI), Z6, Z6
+	VMULPS      192(DI), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(DI), Z7, Z7
+	SUBQ        $0x00000030, R8
+	SUBQ        $0x00000030, R9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z12
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z13
+	VMULPS      Z10, Z8, Z10
+	VFMADD231PS Z11, Z9, Z10
+	VMULPS      Z13, Z10, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	VMULPS      Z12, Z8, Z12
+	VFMADD231PS Z13, Z9, Z12
+	VMULPS      Z11, Z12, Z12
+	SUBQ        R10, SI
+	VMOVUPS     Z12, (SI)
+	SUBQ        $0x00000002, R11
+	JMP         onlyBackward4
+
+onlyBackward4End:
+blocksEnd:
 	ADDQ $0x00000040, BX
 	CMPQ BX, DX
 	JLT  channels

@@ -3,7 +3,7 @@ package vector
 // Rule is a quadrature rule on [0, 1].
 type Rule struct {
 	nodes  []node
-	blocks []byte // how many nodes are done together: four, three or two; 0 is the end
+	blocks []byte // how many nodes are done together, four, three or two; and which block it is
 }
 
 type node struct{ t, weight float32 }
@@ -25,9 +25,25 @@ func NewRule(t, weights []float64) Rule {
 	case 3, 2:
 		r.blocks = append(r.blocks, byte(left))
 	}
-	r.blocks = append(r.blocks, 0)
+	for i := range r.blocks {
+		r.blocks[i] |= middleBlock
+	}
+	r.blocks[0] ^= middleBlock ^ firstBlock
+	if end := len(r.blocks) - 1; end > 0 {
+		r.blocks[end] ^= middleBlock ^ lastBlock
+	} else {
+		r.blocks[0] |= onlyBlock
+	}
 	return r
 }
+
+// Which block it is: the first one begins the moments, the last one ends them.
+const (
+	firstBlock  = 0 << 4
+	middleBlock = 1 << 4
+	lastBlock   = 2 << 4
+	onlyBlock   = 3 << 4
+)
 
 // ShareFloats is the scratch that Shares needs for each factor: the products before it and its value at four nodes, M_0 and M_1,
 // each as a vector.

@@ -87,32 +87,30 @@ func (a *assembler) shares() {
 	a.XORQ(channel, channel)
 	a.Label("channels")
 
-	scratch, columns := g.word(productScratch), g.word(productColumns)
-	none := a.zero()
-	a.loop("moments", columns, 2, func() {
-		a.VMOVUPS(none, at(scratch, m0*a.bytes()))
-		a.VMOVUPS(none, at(scratch, m1*a.bytes()))
-		a.ADDQ(operand.U32(uint32(scratchVectors*a.bytes())), scratch)
-	})
-
 	nodes, blocks := g.word(productNodes), g.word(productBlocks)
 	a.Label("blocks")
 	block := a.GP64()
 	a.MOVBQZX(at(blocks, 0), block)
 	a.INCQ(blocks)
-	for _, n := range []int{4, 3, 2} {
-		a.CMPQ(block, operand.Imm(uint64(n)))
-		a.JEQ(operand.LabelRef(fmt.Sprintf("block%d", n)))
+	kinds := []string{"first", "middle", "last", "only"}
+	for code, kind := range kinds {
+		for n := 2; n <= 4; n++ {
+			a.CMPQ(block, operand.Imm(uint64(code<<4|n)))
+			a.JEQ(operand.LabelRef(fmt.Sprintf("%s%d", kind, n)))
+		}
 	}
-	a.JMP(operand.LabelRef("blocksEnd"))
-	for _, n := range []int{4, 3, 2} {
-		a.Label(fmt.Sprintf("block%d", n))
-		a.sharesBlock(g, channel, nodes, n)
-		a.JMP(operand.LabelRef("blocks"))
+	for _, kind := range kinds {
+		for n := 2; n <= 4; n++ {
+			a.Label(fmt.Sprintf("%s%d", kind, n))
+			a.sharesBlock(g, y, channel, nodes, kind, n)
+			if kind == "first" || kind == "middle" {
+				a.JMP(operand.LabelRef("blocks"))
+			} else {
+				a.JMP(operand.LabelRef("blocksEnd"))
+			}
+		}
 	}
 	a.Label("blocksEnd")
-
-	a.sharesEnd(g, y, channel)
 	a.ADDQ(operand.U32(uint32(a.bytes())), channel)
 	a.CMPQ(channel, bytes)
 	a.JLT(operand.LabelRef("channels"))
@@ -130,9 +128,10 @@ func (a *assembler) factor(base, gain, channel reg.Register) (ai, ri, bj, sj reg
 	return load(base, 0), load(gain, 0), load(base, 1), load(gain, 1)
 }
 
-// sharesBlock adds some nodes to M_0 and M_1 of all factors.
-func (a *assembler) sharesBlock(g arguments, channel reg.Register, nodes reg.GPVirtual, n int) {
-	name := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
+// sharesBlock adds some nodes to M_0 and M_1 of all factors. The first block begins them, and the last turns them into the shares of the
+// players; an only one does both.
+func (a *assembler) sharesBlock(g arguments, y, channel reg.Register, nodes reg.GPVirtual, kind string, n int) {
+	name := func(what string) string { return fmt.Sprintf("%s%s%d", kind, what, n) }
 	scratch, base, gain, columns := g.word(productScratch), g.word(productBase), g.word(productGain), g.word(productColumns)
 	t, p := a.vectors(n), a.vectors(n)
 	for q := range n {
@@ -140,7 +139,7 @@ func (a *assembler) sharesBlock(g arguments, channel reg.Register, nodes reg.GPV
 		a.VBROADCASTSS(at(nodes, 8*q+4), p[q])
 	}
 	a.ADDQ(operand.U32(uint32(8*n)), nodes)
-	a.loop(name("forward"), columns, 2, func() {
+	a.loop(name("Forward"), columns, 2, func() {
 		ai, ri, bj, sj := a.factor(base, gain, channel)
 		both, either := a.vector(), a.vector()
 		a.VMULPS(ri, sj, both)
@@ -164,46 +163,52 @@ func (a *assembler) sharesBlock(g arguments, channel reg.Register, nodes reg.GPV
 	for q := range n {
 		a.VMOVUPS(a.number(1), behind[q])
 	}
+	ends := kind == "last" || kind == "only"
+	to, bytes := a.GP64(), g.word(productBytes)
+	if ends { // y behind its last row
+		a.MOVQ(g.word(productColumns), to)
+		a.IMULQ(bytes, to)
+		a.ADDQ(y, to)
+		a.ADDQ(channel, to)
+	}
 	columns = g.word(productColumns)
-	a.loop(name("backward"), columns, 2, func() {
+	a.loop(name("Backward"), columns, 2, func() {
 		a.SUBQ(operand.U32(uint32(scratchVectors*a.bytes())), scratch)
 		zeroth, first := a.vector(), a.vector()
-		a.VMOVUPS(at(scratch, m0*a.bytes()), zeroth)
-		a.VMOVUPS(at(scratch, m1*a.bytes()), first)
+		begins := kind == "first" || kind == "only"
+		if !begins {
+			a.VMOVUPS(at(scratch, m0*a.bytes()), zeroth)
+			a.VMOVUPS(at(scratch, m1*a.bytes()), first)
+		}
 		for q := range n {
 			others := a.vector()
 			a.VMULPS(at(scratch, (before+q)*a.bytes()), behind[q], others)
-			a.VADDPS(others, zeroth, zeroth)
-			a.VFMADD231PS(others, t[q], first)
+			if q == 0 && begins {
+				a.VMOVAPS(others, zeroth)
+				a.VMULPS(others, t[q], first)
+			} else {
+				a.VADDPS(others, zeroth, zeroth)
+				a.VFMADD231PS(others, t[q], first)
+			}
 			a.VMULPS(at(scratch, (of+q)*a.bytes()), behind[q], behind[q])
 		}
-		a.VMOVUPS(zeroth, at(scratch, m0*a.bytes()))
-		a.VMOVUPS(first, at(scratch, m1*a.bytes()))
-	})
-}
-
-// sharesEnd turns M_0 and M_1 of all factors into the shares of their players.
-func (a *assembler) sharesEnd(g arguments, y, channel reg.Register) {
-	scratch, base, gain, columns, bytes := g.word(productScratch), g.word(productBase), g.word(productGain), g.word(productColumns), g.word(productBytes)
-	to := a.GP64()
-	a.LEAQ(operand.Mem{Base: y, Index: channel, Scale: 1}, to)
-	a.loop("end", columns, 2, func() {
+		if !ends {
+			a.VMOVUPS(zeroth, at(scratch, m0*a.bytes()))
+			a.VMOVUPS(first, at(scratch, m1*a.bytes()))
+			return
+		}
+		a.SUBQ(operand.U32(2*header), base)
+		a.SUBQ(operand.U32(2*header), gain)
 		ai, ri, bj, sj := a.factor(base, gain, channel)
-		zeroth, first := a.vector(), a.vector()
-		a.VMOVUPS(at(scratch, m0*a.bytes()), zeroth)
-		a.VMOVUPS(at(scratch, m1*a.bytes()), first)
-		a.VMULPS(bj, zeroth, bj)
-		a.VFMADD231PS(sj, first, bj)
-		a.VMULPS(ri, bj, bj)
-		a.VMOVUPS(bj, at(to, 0))
-		a.ADDQ(bytes, to)
 		a.VMULPS(ai, zeroth, ai)
 		a.VFMADD231PS(ri, first, ai)
 		a.VMULPS(sj, ai, ai)
+		a.SUBQ(bytes, to)
 		a.VMOVUPS(ai, at(to, 0))
-		a.ADDQ(bytes, to)
-		a.ADDQ(operand.U32(2*header), base)
-		a.ADDQ(operand.U32(2*header), gain)
-		a.ADDQ(operand.U32(uint32(scratchVectors*a.bytes())), scratch)
+		a.VMULPS(bj, zeroth, bj)
+		a.VFMADD231PS(sj, first, bj)
+		a.VMULPS(ri, bj, bj)
+		a.SUBQ(bytes, to)
+		a.VMOVUPS(bj, at(to, 0))
 	})
 }
