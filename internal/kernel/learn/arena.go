@@ -122,8 +122,9 @@ func (t *tensor) read(arena []float32) []float32 {
 	return values
 }
 
-// write copies a weight into an arena.
+// write copies a weight into an arena. Padding becomes 0 again where steps with NaN spoiled it.
 func (t *tensor) write(arena, values []float32) {
+	clear(arena[t.offset:][:t.blocks*t.height*t.stride])
 	for i := range t.blocks * t.rows {
 		from := values[i*t.width:][:t.width]
 		if !t.transposed {
