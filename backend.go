@@ -1,16 +1,19 @@
 package psi
 
 import (
+	"fmt"
+
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/kernel"
 	"github.com/psi-shapley/psi/internal/network"
+	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Native is the backend of passes that needs no tensor engine. It evaluates the product form.
+// Native is the backend that needs no tensor engine. It trains and evaluates the product form of the exact head.
 const Native = "native"
 
-// BackendError refuses a backend that cannot evaluate a model.
+// BackendError refuses a backend that cannot train or evaluate a model.
 type BackendError struct{ Message string }
 
 func (e *BackendError) Error() string { return e.Message + "; leave --backend out" }
@@ -21,12 +24,66 @@ type evaluators struct {
 	of      func(form.Config, form.Member) (form.Evaluator, error)
 }
 
-// passesAfter is the backend of a model that was trained on an engine.
-func passesAfter(trained *engine.Backend, c form.Config) string {
+// chosenLater reports whether a backend depends on the network.
+func chosenLater(backend string) bool { return backend == "" || backend == "auto" || backend == Native }
+
+// choose decides what trains, now that the settings and the task are known: Native if it can, else the fastest engine that works.
+func (t *training) choose(task Task) error {
+	if !chosenLater(t.Backend) {
+		return nil
+	}
+	net := t.settings.network(form.Inputs{})
+	if net.Classes = task != Regression; task == Multiclass {
+		net.Outputs = 3 // or more
+	}
+	if (train.Native{}).Trains(net, t.settings.recipe(0)) {
+		var err error
+		t.cpu, err = kernel.CPU()
+		t.note("backend " + Native)
+		return err
+	}
+	if t.Backend == Native {
+		return &BackendError{fmt.Sprintf("the native backend trains the exact head's product form with the %s likelihood, which these settings are not", train.Marginal)}
+	}
+	return t.openEngine()
+}
+
+// openEngine opens the tensor engine that trains.
+func (t *training) openEngine() error {
+	b, why, err := engine.Open(t.Backend)
+	if err != nil {
+		return err
+	}
+	t.engine = b
+	t.note("backend " + b.Name())
+	if t.Backend != "go" && b.Name() == "go" {
+		t.note("that is the slowest: " + why)
+	}
+	return nil
+}
+
+// backend is what trains.
+func (t *training) backend() train.Backend {
+	if t.engine == nil {
+		return train.Native{}
+	}
+	return train.Engine{Backend: t.engine}
+}
+
+// backendName is the name of what trains.
+func (t *training) backendName() string {
+	if t.engine == nil {
+		return Native
+	}
+	return t.engine.Name()
+}
+
+// passes is the backend of the model's passes: Native if it can, else what trains.
+func (t *training) passes(c form.Config) string {
 	if kernel.Evaluates(c) {
 		return Native
 	}
-	return trained.Name()
+	return t.backendName()
 }
 
 // openEvaluators opens a backend for passes of networks like this one. "auto" is Native for those that it evaluates, and the fastest

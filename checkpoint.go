@@ -1,12 +1,14 @@
 package psi
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/psi-shapley/psi/internal/artifact"
@@ -21,6 +23,7 @@ type checkpoint struct {
 	State   *train.State
 	path    string // "" keeps nothing
 	mark    string // of what is trained on what
+	madeBy  maker
 	unsaved bool   // it is ahead of what its file holds
 }
 
@@ -28,6 +31,13 @@ type checkpoint struct {
 type trained struct {
 	form.Member
 	History []train.Point
+}
+
+// maker is what a checkpoint can only be continued by. It is part of the mark too, and says what is wrong if that differs.
+type maker struct {
+	Psi     string `json:"psi"`
+	Backend string `json:"backend"`
+	CPU     string `json:"cpu"` // instruction set of native training
 }
 
 func (c *checkpoint) members() []form.Member {
@@ -52,7 +62,7 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh := &checkpoint{path: t.Checkpoint, mark: mark}
+	fresh := &checkpoint{path: t.Checkpoint, mark: mark, madeBy: maker{m.Provenance.Psi, m.Provenance.Backend, m.Provenance.CPU}}
 	if t.Checkpoint == "" || !t.Resume {
 		return fresh, nil
 	}
@@ -69,10 +79,8 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 		return nil, &artifact.Error{File: t.Checkpoint, Message: "the checkpoint makes no sense: " + err.Error(), Remedy: "remove it", Err: errors.Join(artifact.ErrDamaged, err)}
 	}
 	if point.mark != mark {
-		return nil, &artifact.Error{
-			File: t.Checkpoint, Message: "the checkpoint is of another training: the rows, the settings, the seed, the backend, the number of processors or the program differ",
-			Remedy: "give what it was started with, or train without --resume",
-		}
+		message, remedy := point.madeBy.differsFrom(fresh.madeBy)
+		return nil, &artifact.Error{File: t.Checkpoint, Message: message, Remedy: remedy}
 	}
 	point.path = t.Checkpoint
 	where := fmt.Sprintf("%d networks done", len(point.Members))
@@ -83,9 +91,27 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 	return point, nil
 }
 
-// fingerprint tells trainings apart that end in different models.
+// differsFrom says why a checkpoint cannot be continued, and what to do.
+func (m maker) differsFrom(now maker) (message, remedy string) {
+	const anew = "train without --resume"
+	switch {
+	case m.Psi != now.Psi:
+		return fmt.Sprintf("the checkpoint was written by psi %s, and this is psi %s", cmp.Or(m.Psi, "of an older version"), now.Psi), "resume with the program that wrote it, or " + anew
+	case m.Backend != now.Backend:
+		return fmt.Sprintf("the checkpoint was written by the backend %s, and this training would use %s", m.Backend, now.Backend), fmt.Sprintf("give --backend %s, or %s", m.Backend, anew)
+	case m.CPU != now.CPU:
+		return fmt.Sprintf("the checkpoint was written with %s instructions, and this training would use %s", m.CPU, now.CPU), fmt.Sprintf("set PSI_CPU=%s on a machine that has them, or %s", m.CPU, anew)
+	}
+	return "the checkpoint is of another training: the rows, the settings, the seed, the build of the program or, with a tensor engine, the number of processors differ",
+		"give what it was started with, or " + anew
+}
+
+// fingerprint tells trainings apart that end in different models. The sums of a tensor engine depend on its number of threads.
 func fingerprint(m Manifest) (string, error) {
 	m.Metrics, m.Nodes, m.Provenance.TimeBudget = nil, nil, ""
+	if m.Provenance.Backend != Native {
+		m.Provenance.Threads = runtime.NumCPU()
+	}
 	b, err := json.Marshal(m)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err

@@ -17,6 +17,12 @@ const (
 	tensorsPart = "state.safetensors"
 )
 
+// contentJSON is what tells whether a checkpoint can be continued.
+type contentJSON struct {
+	Fingerprint string `json:"fingerprint"`
+	MadeBy      maker  `json:"made_by"`
+}
+
 // stateJSON is a checkpoint without its tensors.
 type stateJSON struct {
 	Members []memberJSON `json:"members"`
@@ -115,7 +121,7 @@ func (c *checkpoint) encode() (*artifact.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := json.Marshal(map[string]string{"fingerprint": c.mark})
+	content, err := json.Marshal(contentJSON{c.mark, c.madeBy})
 	return &artifact.File{
 		Kind: artifact.Checkpoint, Content: content,
 		Parts: map[string][]byte{statePart: text, tensorsPart: binary},
@@ -123,7 +129,7 @@ func (c *checkpoint) encode() (*artifact.File, error) {
 }
 
 func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
-	var content struct{ Fingerprint string }
+	var content contentJSON
 	var state stateJSON
 	if err := errors.Join(json.Unmarshal(file.Content, &content), json.Unmarshal(file.Parts[statePart], &state)); err != nil {
 		return nil, err
@@ -132,7 +138,7 @@ func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checkpoint{mark: content.Fingerprint}
+	c := &checkpoint{mark: content.Fingerprint, madeBy: content.MadeBy}
 	take := func(prefix string) map[string][]float32 {
 		weights := map[string][]float32{}
 		for name, t := range tensors {

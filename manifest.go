@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -86,9 +85,10 @@ type Provenance struct {
 	ValidationRows int    `json:"validation_rows"`
 	Validation     string `json:"validation"` // how they were chosen
 	Seed           uint64 `json:"seed"`
-	Backend        string `json:"backend"`
-	Threads        int    `json:"threads"`     // of the backend
-	TimeBudget     string `json:"time_budget"` // that the training was cut short to; "" if it was not
+	Backend        string `json:"backend"`           // that trained
+	CPU            string `json:"cpu,omitempty"`     // instruction set of native training, on which the last digits depend
+	Threads        int    `json:"threads,omitempty"` // of the backend, in models of psi 0.1
+	TimeBudget     string `json:"time_budget"`       // that the training was cut short to; "" if it was not
 }
 
 func (t *training) manifest(schema *table.Schema) Manifest {
@@ -98,7 +98,7 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 		Provenance: Provenance{
 			Psi: Version, Revision: Revision(), Data: t.in.Digest,
 			TrainingRows: t.in.Training.Len(), ValidationRows: t.in.Validation.Len(), Validation: t.validation(),
-			Seed: t.Seed, Backend: t.backend.Name(), Threads: runtime.NumCPU(),
+			Seed: t.Seed, Backend: t.backendName(), CPU: t.cpu,
 		},
 	}
 	if t.TimeBudget > 0 {

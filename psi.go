@@ -51,7 +51,7 @@ type Config struct {
 	// worth asking for. Whoever has the file can read them, so that none are kept unless they are asked for.
 	ReferenceRows int
 
-	Backend string // "auto" (also ""), "xla", "onnx" or "go"
+	Backend string // "auto" (also ""), "native", "xla", "onnx" or "go"
 
 	// TimeBudget, if not 0, is what Train may take: phases of training are cut short.
 	TimeBudget time.Duration

@@ -61,7 +61,7 @@ func gappy(t testing.TB, n int) *table.Table {
 
 func trained(t testing.TB, rows *table.Table, c psi.Config) *psi.Model {
 	t.Helper()
-	c.Target, c.Backend = "y", "go"
+	c.Target = "y"
 	if c.Change == nil {
 		c.Change = few
 	}
@@ -252,18 +252,24 @@ func TestUnknownColumnsAndRanges(t *testing.T) {
 
 // A training may be stopped at any step.
 func TestInterruptedTrainingEndsInTheSameBytes(t *testing.T) {
+	for _, backend := range []string{"auto", "go"} {
+		t.Run(backend, func(t *testing.T) { interrupt(t, backend) })
+	}
+}
+
+func interrupt(t *testing.T, backend string) {
 	rows := gappy(t, 400)
 	change := func(s *psi.Settings) {
 		few(s)
 		s.Members = 2
 	}
-	_, want := saved(t, trained(t, rows, psi.Config{Change: change}))
+	_, want := saved(t, trained(t, rows, psi.Config{Backend: backend, Change: change}))
 	for _, stop := range []int{1, 70, 150, 230} {
 		path := filepath.Join(t.TempDir(), "m.checkpoint")
 		ctx, cancel := context.WithCancel(t.Context())
 		steps := 0
 		_, err := psi.Train(ctx, rows.Source(), psi.Config{
-			Target: "y", Backend: "go", Change: change, Checkpoint: path, SaveEvery: 1,
+			Target: "y", Backend: backend, Change: change, Checkpoint: path, SaveEvery: 1,
 			Progress: func(p psi.Progress) {
 				if p.Step > 0 {
 					if steps++; steps == stop {
@@ -275,7 +281,7 @@ func TestInterruptedTrainingEndsInTheSameBytes(t *testing.T) {
 		if err == nil {
 			t.Fatalf("stopped after %d steps, but it went on", stop)
 		}
-		m := trained(t, rows, psi.Config{Change: change, Checkpoint: path, Resume: true})
+		m := trained(t, rows, psi.Config{Backend: backend, Change: change, Checkpoint: path, Resume: true})
 		if _, got := saved(t, m); string(got) != string(want) {
 			t.Errorf("stopped after %d steps and resumed: other bytes", stop)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/intake"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
@@ -45,14 +44,11 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	if c.SaveEvery == 0 {
 		c.SaveEvery = usualSaveEvery
 	}
-	backend, why, err := engine.Open(c.Backend)
-	if err != nil {
-		return nil, err
-	}
-	t := &training{Config: c, backend: backend, start: start}
-	t.note("backend " + backend.Name())
-	if c.Backend != "go" && backend.Name() == "go" {
-		t.note("that is the slowest: " + why)
+	t := &training{Config: c, start: start}
+	if !chosenLater(c.Backend) {
+		if err := t.openEngine(); err != nil {
+			return nil, err
+		}
 	}
 	inputs, err := t.inputs(rows.Schema())
 	if err != nil {
@@ -76,11 +72,12 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 // training is one call of Train.
 type training struct {
 	Config
-	backend  *engine.Backend
+	engine   *engine.Backend // that trains; nil if training is native
+	cpu      string          // instruction set of native training
 	settings Settings
 	columns  int // that are inputs
 	start    time.Time
-	net      *network.Network
+	net      form.Config
 	in       *intake.Intake
 	steps    int // taken
 	last     Progress
@@ -174,13 +171,16 @@ func (t *training) settle(rows int, task Task) (bins int, err error) {
 			t.Change(&t.settings)
 		}
 	}
-	return t.settings.Bins, t.settings.Validate()
+	if err := t.settings.Validate(); err != nil {
+		return 0, err
+	}
+	return t.settings.Bins, t.choose(task)
 }
 
 func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Schema) (*Model, error) {
 	t.in = in
-	if in.Training.Len() < threadedRows {
-		t.backend = t.backend.WithThreads(1)
+	if t.engine != nil && in.Training.Len() < threadedRows {
+		t.engine = t.engine.WithThreads(1)
 	}
 	if in.Unlabelled > 0 {
 		t.note(fmt.Sprintf("%d rows are left out: their target is missing", in.Unlabelled))
@@ -193,13 +193,13 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	}
 	m := &Model{manifest: t.manifest(schema)}
 	m.config = m.manifest.network()
-	config := m.config
+	t.net = m.config
 	players, err := grouped(m.Columns(), t.Groups)
 	if err != nil {
 		return nil, err
 	}
-	config.Inputs.Groups = networkGroups(players, places(m.manifest.Columns, in.Encoder))
-	if t.net, err = network.New(config); err != nil {
+	t.net.Inputs.Groups = networkGroups(players, places(m.manifest.Columns, in.Encoder))
+	if err := t.net.Validate(); err != nil {
 		return nil, err
 	}
 	if err := t.fits(m.manifest); err != nil {
@@ -242,7 +242,7 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 	for _, member := range m.members {
 		m.manifest.Nodes = append(m.manifest.Nodes, member.Nodes)
 	}
-	if err := m.prepare(passesAfter(t.backend, m.config)); err != nil {
+	if err := m.prepare(t.passes(m.config)); err != nil {
 		return err
 	}
 	if err := t.conclude(ctx, m); err != nil {
@@ -256,7 +256,7 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 func (t *training) member(ctx context.Context, i int, point *checkpoint) (*trained, error) {
 	recipe := t.settings.recipe(memberSeed(t.Seed, i))
 	recipe.Base = t.in.Target.Base
-	run, err := train.New(t.net, t.backend, recipe, t.in.Training, t.in.Validation)
+	run, err := train.New(t.net, t.backend(), recipe, t.in.Training, t.in.Validation)
 	if err != nil {
 		return nil, err
 	}

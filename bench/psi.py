@@ -15,7 +15,7 @@ from sets import Fold
 
 AUDITED = ["relative_rmse", "subgame_relative_rmse", "within_3_se", "coalitions_error"]
 AUDIT_ROWS = "20"
-PROVENANCE = ["psi", "revision", "backend", "threads"]
+PROVENANCE = ["psi", "revision", "backend", "cpu"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Model:
 
     def provenance(self) -> dict[str, Any]:
         found = json.loads(_run(self.program, "inspect", self.path, "--json"))["provenance"]
-        return {key: found[key] for key in PROVENANCE}
+        return {key: found.get(key) for key in PROVENANCE}
 
 
 def train(program: str, flags: list[str], fold: Fold, path: Path) -> tuple[Model, dict[str, float]]:

@@ -48,7 +48,7 @@ type diagnosis struct {
 type backendState struct {
 	Name    string   `json:"name"`
 	Works   bool     `json:"works"`
-	Taken   bool     `json:"taken"` // by --backend auto
+	Taken   bool     `json:"taken"` // by --backend auto: native for the product form, one tensor engine for other forms
 	Step    *float64 `json:"step_ms"`
 	Reason  *string  `json:"reason"`
 	Install *string  `json:"install"`
@@ -63,12 +63,15 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 		d.Revision = &r
 	}
 	taken := false
-	for _, name := range engine.Names() {
+	for _, name := range append([]string{psi.Native}, engine.Names()...) {
 		state, err := examine(ctx, name)
 		if err != nil {
 			return err
 		}
-		if state.Works && !taken {
+		switch {
+		case name == psi.Native:
+			state.Taken = state.Works
+		case state.Works && !taken:
 			taken, state.Taken = true, true
 		}
 		d.Backends = append(d.Backends, state)
@@ -83,7 +86,10 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 // examine opens a backend and times it.
 func examine(ctx context.Context, name string) (backendState, error) {
 	state := backendState{Name: name}
-	_, _, err := engine.Open(name)
+	var err error
+	if name != psi.Native {
+		_, _, err = engine.Open(name)
+	}
 	if err == nil {
 		step, failure := timeStep(ctx, name)
 		if ctx.Err() != nil {
@@ -170,7 +176,7 @@ func (d *diagnosis) text() string {
 	if d.Memory != nil {
 		fmt.Fprintf(&text, ", %.1f GB of memory", float64(*d.Memory)/1e9)
 	}
-	text.WriteString("\n\nbackends, fastest first; --backend auto takes the first that works\n")
+	text.WriteString("\n\nbackends, fastest first; --backend auto takes native for the exact head's product form, else the first tensor engine that works\n")
 	var lines [][]string
 	for _, b := range d.Backends {
 		if !b.Works {
@@ -178,8 +184,11 @@ func (d *diagnosis) text() string {
 			continue
 		}
 		speed := fmt.Sprintf("%.1f ms for a small training step", *b.Step)
-		if b.Taken {
-			speed += "; auto takes it"
+		switch {
+		case b.Taken && b.Name == psi.Native:
+			speed += "; auto takes it for the product form"
+		case b.Taken:
+			speed += "; auto takes it for other forms"
 		}
 		lines = append(lines, []string{b.Name, "works", speed})
 	}

@@ -111,13 +111,7 @@ func addJSON(flags *pflag.FlagSet, to *bool) {
 
 func addBackend(flags *pflag.FlagSet, to *choice) {
 	*to = choose("auto", psi.Native, "xla", "onnx", "go")
-	flags.Var(to, "backend", "what evaluates the model: auto is native, for models of the exact head's product form, or the fastest engine that works")
-}
-
-// addEngine is addBackend of commands that train.
-func addEngine(flags *pflag.FlagSet, to *choice) {
-	*to = choose("auto", "xla", "onnx", "go")
-	flags.Var(to, "backend", "what trains: auto takes the fastest that works (psi doctor lists them)")
+	flags.Var(to, "backend", "what computes: auto is native, for the exact head's product form, or the fastest tensor engine that works (psi doctor lists them)")
 }
 
 func addInputFormat(flags *pflag.FlagSet, to *string) {

@@ -195,7 +195,14 @@ func (i *inspection) text() (string, error) {
 			line("kept", i.Kept, "training rows can be read from this file")
 		}
 		line("seed", from.Seed)
-		line("backend", from.Backend, countOf(from.Threads, "thread"))
+		switch {
+		case from.CPU != "":
+			line("backend", from.Backend, from.CPU)
+		case from.Threads > 0:
+			line("backend", from.Backend, countOf(from.Threads, "thread"))
+		default:
+			line("backend", from.Backend)
+		}
 		if len(i.Missing) > 0 {
 			line("missing", strings.Join(i.Missing, ", "))
 		}

@@ -106,7 +106,7 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")
 	flags.IntVar(&f.referenceRows, "reference-rows", 0, "training rows to keep in the model, at most 512, for psi ask; whoever has the file can read them")
-	addEngine(flags, &f.backend)
+	addBackend(flags, &f.backend)
 	flags.DurationVar(&f.timeBudget, "time-budget", 0, "`TIME` that the training may take, such as 10m")
 	f.onInterrupt = choose("stop", "finish")
 	flags.Var(&f.onInterrupt, "on-interrupt", "what Ctrl-C does: stop, for --resume to go on; or finish, in a model of what was learned so far")

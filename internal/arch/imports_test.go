@@ -55,11 +55,12 @@ var mayImport = map[string][]string{
 	"internal/form":             {"internal/encode", "shapley"},
 	"internal/form/formtest":    {"internal/encode", "internal/form"},
 	"internal/kernel":           {"internal/encode", "internal/form", "internal/kernel/vector"},
+	"internal/kernel/learn":     {"internal/encode", "internal/form", "internal/kernel/vector", "internal/link"},
 	"internal/kernel/vector":    {},
 	"internal/network":          {gomlx, "internal/engine", "internal/encode", "internal/form"},
 	"internal/objective":        {gomlx, "internal/link"},
 	"internal/onnx":             {gomlx, "internal/encode", "internal/engine", "internal/form", "internal/link", "internal/network", "table"},
-	"internal/train":            {gomlx, "internal/engine", "internal/form", "internal/network", "internal/objective", "internal/encode", "internal/link"},
+	"internal/train":            {gomlx, "internal/engine", "internal/form", "internal/kernel", "internal/kernel/learn", "internal/network", "internal/objective", "internal/encode", "internal/link"},
 
 	"serve/internal/oip":           {"explain", "table", "serve/internal/oip/inference"},
 	"serve/internal/oip/inference": {},

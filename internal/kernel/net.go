@@ -43,6 +43,12 @@ type layer struct {
 
 func (l *layer) width() int { return len(l.bias) }
 
+// CPU names the instruction set that this machine computes with. The last digits of numbers depend on it.
+func CPU() (string, error) {
+	set, err := vector.Best()
+	return set.String(), err
+}
+
 // Evaluates reports whether a network has the product form.
 func Evaluates(c form.Config) bool { return c.Head == form.Exact && c.Form == form.Product }
 

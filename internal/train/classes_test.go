@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
@@ -60,10 +58,6 @@ func sorted(t *testing.T, rng *rand.Rand, n, classes int) (*encode.Encoder, enco
 
 // Labels are learned, of two classes and of three, and σ does not spoil what was learned.
 func TestClassesAreLearned(t *testing.T) {
-	b, _, err := engine.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, classes := range []int{2, 3} {
 		t.Logf("seed %d", classes)
 		encoder, target, data := sorted(t, rand.New(rand.NewPCG(uint64(classes), 0)), 500, classes)
@@ -75,18 +69,15 @@ func TestClassesAreLearned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := network.New(form.Config{
+		n := form.Config{
 			Inputs:  form.Inputs{Numeric: encoder.Numeric(), Bins: encoder.Bins, Levels: encoder.EmbeddingRows()},
 			Outputs: target.Outputs(), Classes: true, Head: form.Exact, Form: form.Product,
 			Embedding: 8, Hidden: 1, Channels: 8, SigmaWidth: 4, HiddenWidth: 8,
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 		recipe := shortRecipe()
 		recipe.Base, recipe.Steps, recipe.SpreadSteps, recipe.Rate = target.Base, 150, 30, 2e-2
 		recipe.Decay = 0 // which moves weights that nothing teaches
-		run, err := train.New(n, b, recipe, rows, held)
+		run, err := train.New(n, train.Native{}, recipe, rows, held)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,19 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 )
-
-func goBackend(t *testing.T) *engine.Backend {
-	t.Helper()
-	b, _, err := engine.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // A rate that is far too high must cost some steps, not the run.
 func TestDivergenceIsRolledBackAndSaid(t *testing.T) {
@@ -28,7 +18,7 @@ func TestDivergenceIsRolledBackAndSaid(t *testing.T) {
 	recipe.Rate, recipe.Clip = 300, 1e6
 	var notes []string
 	run := func() map[string][]float32 {
-		r := s.run(t, goBackend(t), s.network(t, form.Exact, form.Product), recipe)
+		r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
 		err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
 			if p.Note != "" {
 				notes = append(notes, p.Note)
@@ -57,7 +47,7 @@ func TestDivergenceIsRolledBackAndSaid(t *testing.T) {
 func TestHopelessDivergenceIsAnError(t *testing.T) {
 	s := newSmall(t)
 	s.data.Target[3] = float32(math.NaN())
-	r := s.run(t, goBackend(t), s.network(t, form.Exact, form.Product), shortRecipe())
+	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), shortRecipe())
 	err := r.Train(context.Background(), train.Watch{})
 	if err == nil || !strings.Contains(err.Error(), "diverges") {
 		t.Errorf("a target that is not a number ended in %v", err)
@@ -73,9 +63,9 @@ func TestSavedStatesLeadToTheSameWeights(t *testing.T) {
 		if recipe.Rate = rate; rate > 1 {
 			recipe.Clip = 1e6
 		}
-		n := s.network(t, form.Exact, form.Product)
+		n := s.network(form.Exact, form.Product)
 		var states []*train.State
-		r := s.run(t, goBackend(t), n, recipe)
+		r := s.run(t, train.Native{}, n, recipe)
 		err := r.Train(context.Background(), train.Watch{Save: func(s *train.State) error {
 			states = append(states, s)
 			return nil
@@ -85,7 +75,7 @@ func TestSavedStatesLeadToTheSameWeights(t *testing.T) {
 		}
 		want := finish(t, r)
 		for i := 3; i < len(states); i += 31 {
-			again := s.run(t, goBackend(t), n, recipe)
+			again := s.run(t, train.Native{}, n, recipe)
 			if err := again.Restore(states[i]); err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +91,7 @@ func TestDeadlineCutsEveryPhaseShort(t *testing.T) {
 	s := newSmall(t)
 	recipe := shortRecipe()
 	recipe.Steps, recipe.RefitSteps, recipe.SpreadSteps = 1_000_000, 1_000_000, 1_000_000
-	r := s.run(t, goBackend(t), s.network(t, form.Exact, form.Product), recipe)
+	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
 	start := time.Now()
 	taken := map[string]int{}
 	err := r.Train(context.Background(), train.Watch{
@@ -125,7 +115,7 @@ func TestEnoughCutsEveryPhaseShort(t *testing.T) {
 	s := newSmall(t)
 	recipe := shortRecipe()
 	recipe.Steps, recipe.RefitSteps, recipe.SpreadSteps = 1_000_000, 1_000_000, 1_000_000
-	r := s.run(t, goBackend(t), s.network(t, form.Exact, form.Product), recipe)
+	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
 	enough := make(chan struct{})
 	taken, begun := map[string]int{}, time.Now()
 	var told time.Time
@@ -148,7 +138,7 @@ func TestEnoughCutsEveryPhaseShort(t *testing.T) {
 
 func TestProgressEstimatesTheRest(t *testing.T) {
 	s := newSmall(t)
-	r := s.run(t, goBackend(t), s.network(t, form.Exact, form.Product), shortRecipe())
+	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), shortRecipe())
 	last := 0.0
 	err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
 		if p.Done <= last || p.Done > 1 {

@@ -12,11 +12,10 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 )
 
 // randomRun is a run of the default sizes on random rows of d numeric columns.
-func randomRun(t testing.TB, b *engine.Backend, head form.Head, d int, change func(*form.Config, *Config)) *Run {
+func randomRun(t testing.TB, b Backend, head form.Head, d int, change func(*form.Config, *Config)) *Run {
 	t.Helper()
 	const rows, seed = 4096, 5
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -35,11 +34,7 @@ func randomRun(t testing.TB, b *engine.Backend, head form.Head, d int, change fu
 	if change != nil {
 		change(&n, &c)
 	}
-	net, err := network.New(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := New(net, b, c, data, data)
+	r, err := New(n, b, c, data, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +56,7 @@ func TestStepCostsLittleMoreThanItsGraph(t *testing.T) {
 		}
 		for _, head := range []form.Head{form.Exact, form.Learned} {
 			t.Run(fmt.Sprint(name, "/", head), func(t *testing.T) {
-				r := randomRun(t, b, head, 12, nil)
+				r := randomRun(t, Engine{b}, head, 12, nil)
 				for range 3 { // compiles
 					if _, err := r.Step(context.Background()); err != nil {
 						t.Fatal(err)

@@ -12,6 +12,13 @@ import (
 	"github.com/psi-shapley/psi/internal/objective"
 )
 
+// Names of the phases of the exact head.
+const (
+	fitPhase    = "fit"
+	refitPhase  = "refit"
+	spreadPhase = "spread"
+)
+
 // phase is one stretch of training: what is trained, on which coalitions, by which
 // loss. All phases run in the same loop.
 type phase struct {
@@ -29,7 +36,7 @@ type phase struct {
 	// draw writes the coalitions of a row into masks [copies, D], masks[0] being the
 	// cells it has, and the random player into pick [D]. It may change the row.
 	draw func(rng *rand.Rand, b *minibatch, row int)
-	// loss is a scalar.
+	// loss is a scalar, as an engine's graph. The kernel knows the losses of its phases by their names.
 	loss func(in lossInputs) *Node
 	// score is the validation loss of the averaged weights; the least one is kept.
 	score func(v *validated) float64
@@ -75,7 +82,7 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 // each and, with the learned head, by D_SHAP. h is trained along, to weigh the copies.
 func (r *Run) fit() phase {
 	p := phase{
-		name: "fit", steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay, drop: r.Dropout,
+		name: fitPhase, steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay, drop: r.Dropout,
 		groups: []form.Group{form.Mean, form.Hidden}, copies: 2, score: r.target.score,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
@@ -104,7 +111,7 @@ func (r *Run) fit() phase {
 // only where it helps.
 func (r *Run) refit() phase {
 	p := r.fit()
-	p.name, p.steps, p.rate, p.candidate = "refit", r.RefitSteps, r.RefitRate, true
+	p.name, p.steps, p.rate, p.candidate = refitPhase, r.RefitSteps, r.RefitRate, true
 	p.loss = func(in lossInputs) *Node {
 		whole := in.asObserved()
 		variance := Add(ReduceSum(Square(in.Std(whole)), -1), InsertAxes(Square(in.NoiseStd()), 0))
@@ -201,7 +208,7 @@ const spreadDecay = 1e-3
 // variance of what is hidden, which is h's.
 func (r *Run) spread() phase {
 	return phase{
-		name: "spread", steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
+		name: spreadPhase, steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
 		groups: []form.Group{form.Sigma, form.Hidden}, copies: 2, spread: true, score: r.target.spreadScore,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))

@@ -8,20 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
-	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 )
 
 // shortRun is a run of a few steps on random rows.
 func shortRun(t *testing.T, change func(c *Config)) *Run {
 	t.Helper()
-	b, _, err := engine.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := randomRun(t, b, form.Exact, 3, func(n *form.Config, c *Config) {
+	r := randomRun(t, Native{}, form.Exact, 3, func(n *form.Config, c *Config) {
 		n.Channels, n.Embedding, n.Frequencies = 8, 8, 2
 		c.Batch, c.Steps, c.RefitSteps, c.SpreadSteps = 32, 200, 10, 10
 		if change != nil {
@@ -35,15 +28,17 @@ func shortRun(t *testing.T, change func(c *Config)) *Run {
 // poison makes the weights numbers that are none.
 func poison(t *testing.T, r *Run) {
 	t.Helper()
+	all, err := r.trainer.save()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, w := range r.net.Weights() {
-		v := r.params.Store.GetVariable("/" + current + "/" + w.Name)
-		none := make([]float32, w.Size())
-		for i := range none {
-			none[i] = float32(math.NaN())
+		for i := range all["/"+current+"/"+w.Name].Floats {
+			all["/"+current+"/"+w.Name].Floats[i] = float32(math.NaN())
 		}
-		if err := v.SetValue(tensors.FromFlatDataAndDimensions(none, w.Dims...)); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := r.trainer.restore(all); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -87,7 +82,7 @@ func TestBestWeightsAreKeptWhereEveryRateGetsWorse(t *testing.T) {
 	if r.phase != 1 || r.rollbacks != 0 {
 		t.Errorf("the run is in phase %d after %d rollbacks of it, and not at the start of the next", r.phase, r.rollbacks)
 	}
-	now, err := r.params.Get(average)
+	now, err := r.trainer.get(average)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +102,7 @@ func TestOutliersAreNoDivergence(t *testing.T) {
 	target := make([]float32, len(r.validation.Target))
 	copy(target, r.validation.Target)
 	target[0] = 3e4
-	again, err := New(r.net, r.backend, r.Config, r.store, Unweighted(r.validation.Rows, target))
+	again, err := New(r.net, Native{}, r.Config, r.store, Unweighted(r.validation.Rows, target))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +125,11 @@ func TestAverageFollowsSkippingSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	now, err := r.params.Get(current)
+	now, err := r.trainer.get(current)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, err := r.params.Get(average)
+	mean, err := r.trainer.get(average)
 	if err != nil {
 		t.Fatal(err)
 	}

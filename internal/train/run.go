@@ -7,34 +7,25 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
-	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
-)
-
-// Copies of the weights in the store.
-const (
-	current = "current" // being trained
-	average = "average" // moving average of current; what is validated and kept
-	teacher = "teacher" // the network before its polish
 )
 
 // Run is a training run.
 type Run struct {
 	Config
-	net        *network.Network
-	backend    *engine.Backend
-	params     *network.Params
+	net        form.Config
+	trainer    trainer
 	store      Store
 	validation Data
 	target     target
-	evaluator  *network.Evaluator // of the averaged weights
-	nodes      int                // of the exact head's quadrature
+	evaluator  form.Evaluator // of the averaged weights, as they are when it is called
+	nodes      int            // of the exact head's quadrature
 
 	phases []phase
 	phase  int // under way
@@ -55,25 +46,25 @@ type Run struct {
 // startNodes is the number of quadrature nodes before the fewest that do are known.
 const startNodes = 8
 
-// New prepares a run.
-func New(net *network.Network, backend *engine.Backend, c Config, data Store, validation Data) (*Run, error) {
-	if err := c.Validate(); err != nil {
+// New prepares a run of a network on a backend.
+func New(net form.Config, on Backend, c Config, data Store, validation Data) (*Run, error) {
+	if err := errors.Join(net.Validate(), c.Validate()); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	if data.Len() == 0 || validation.Len() == 0 {
 		return nil, fmt.Errorf("train: %d training rows and %d validation rows: both are needed", data.Len(), validation.Len())
 	}
-	r := &Run{Config: c, net: net, backend: backend, store: data, validation: validation, best: math.Inf(1), slowing: 1}
+	r := &Run{Config: c, net: net, store: data, validation: validation, best: math.Inf(1), slowing: 1}
 	r.Batch = min(r.Batch, data.Len())
-	r.params = net.NewParams()
-	start := net.Start(c.Seed)
 	if net.Classes && len(c.Base) != net.Outputs {
 		return nil, fmt.Errorf("train: φ_0 of %d outputs, but there are %d", len(c.Base), net.Outputs)
 	}
-	for _, name := range []string{current, average, teacher} {
-		if err := r.params.Put(name, start); err != nil {
-			return nil, err
-		}
+	var err error
+	if r.trainer, err = on.open(r); err != nil {
+		return nil, err
+	}
+	if err := r.trainer.put(net.Start(c.Seed)); err != nil {
+		return nil, err
 	}
 	r.setNodes(min(startNodes, form.ExactNodes(net.Inputs.Players())))
 	r.target = r.newTarget()
@@ -180,7 +171,7 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	weights, err := r.params.Get(average)
+	weights, err := r.trainer.get(average)
 	if err != nil {
 		return 0, err
 	}
@@ -196,16 +187,16 @@ func (r *Run) endPhase(ctx context.Context) error {
 	kept := r.kept
 	if kept == nil {
 		var err error
-		if kept, err = r.params.Get(average); err != nil {
+		if kept, err = r.trainer.get(average); err != nil {
 			return err
 		}
 	}
-	if err := r.putAll(kept); err != nil {
+	if err := r.trainer.put(kept); err != nil {
 		return err
 	}
 	trainedMean := slices.Contains(r.phases[r.phase].groups, form.Mean)
-	r.stepper.close()
-	r.stepper, r.kept, r.best = nil, nil, math.Inf(1)
+	r.endSteps()
+	r.kept, r.best = nil, math.Inf(1)
 	r.phase, r.step, r.taken = r.phase+1, 0, 0
 	r.slowing, r.rollbacks = 1, 0
 	if trainedMean {
@@ -218,15 +209,6 @@ func (r *Run) endPhase(ctx context.Context) error {
 	return err
 }
 
-func (r *Run) putAll(weights map[string][]float32) error {
-	for _, name := range []string{current, average, teacher} {
-		if err := r.params.Put(name, weights); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // measureRows bounds the training rows that the training error is measured on.
 const measureRows = 4096
 
@@ -234,7 +216,7 @@ const measureRows = 4096
 // errors that σ starts from.
 func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) error {
 	nodes, err := r.net.FewestNodes(ctx, r.validation.Rows, func(nodes int) (form.Evaluator, error) {
-		return r.net.NewEvaluator(r.backend, r.params, average, engine.Live, nodes), nil
+		return r.trainer.evaluator(nodes), nil
 	})
 	if err != nil {
 		return err
@@ -256,7 +238,7 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 		return err
 	}
 	form.SetNoise(weights, r.scoreOf(unseen.Value, r.validation), r.scoreOf(seen.Value, sample))
-	return r.putAll(weights)
+	return r.trainer.put(weights)
 }
 
 // sample is some of the training rows, at most the given number.
@@ -274,11 +256,18 @@ func (r *Run) sample(most int) (Data, error) {
 	return sample, nil
 }
 
-// Close frees the compiled graphs.
+// Close frees what the backend holds.
 func (r *Run) Close() {
 	r.evaluator.Close()
+	r.endSteps()
+	r.trainer.close()
+}
+
+// endSteps ends the steps of the phase under way.
+func (r *Run) endSteps() {
 	if r.stepper != nil {
-		r.stepper.close()
+		r.stepper.steps.close()
+		r.stepper = nil
 	}
 }
 
@@ -288,14 +277,14 @@ func (r *Run) setNodes(nodes int) {
 		r.evaluator.Close()
 	}
 	r.nodes = nodes
-	r.evaluator = r.net.NewEvaluator(r.backend, r.params, average, engine.Live, nodes)
+	r.evaluator = r.trainer.evaluator(nodes)
 }
 
 // Nodes is the number of quadrature nodes that the exact head's attributions need.
 func (r *Run) Nodes() int { return r.nodes }
 
 // Weights are the averaged weights.
-func (r *Run) Weights() (map[string][]float32, error) { return r.params.Get(average) }
+func (r *Run) Weights() (map[string][]float32, error) { return r.trainer.get(average) }
 
 // rng is the source of all that is random about a step.
 func (r *Run) rng(step int) *rand.Rand {

@@ -8,7 +8,6 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/internal/objective"
 	"github.com/psi-shapley/psi/internal/synth"
 	"github.com/psi-shapley/psi/internal/train"
@@ -63,17 +62,12 @@ func newSmall(t testing.TB) small {
 	return small{encoder, part(0, 500), part(500, 600)}
 }
 
-func (s small) network(t testing.TB, head form.Head, shape form.Form) *network.Network {
-	t.Helper()
-	n, err := network.New(form.Config{
+func (s small) network(head form.Head, shape form.Form) form.Config {
+	return form.Config{
 		Inputs:  form.Inputs{Numeric: s.encoder.Numeric(), Bins: s.encoder.Bins, Levels: s.encoder.EmbeddingRows()},
 		Outputs: 1, Head: head, Form: shape, Frequencies: 4, Embedding: 8, Hidden: 1, Channels: 8, Rank: 2,
 		Net: form.MENN, Width: 16, Layers: 2, SigmaWidth: 4, HiddenWidth: 8,
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return n
 }
 
 func shortRecipe() train.Config {
@@ -83,13 +77,22 @@ func shortRecipe() train.Config {
 	return c
 }
 
-func (s small) run(t testing.TB, b *engine.Backend, n *network.Network, c train.Config) *train.Run {
+func (s small) run(t testing.TB, b train.Backend, n form.Config, c train.Config) *train.Run {
 	t.Helper()
 	r, err := train.New(n, b, c, s.data, s.validation)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func onEngine(t testing.TB, name string) train.Engine {
+	t.Helper()
+	b, _, err := engine.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return train.Engine{Backend: b}
 }
 
 func finish(t testing.TB, r *train.Run) map[string][]float32 {
@@ -104,15 +107,31 @@ func finish(t testing.TB, r *train.Run) map[string][]float32 {
 	return w
 }
 
-// onBackends runs a test on every backend that is compiled in.
-func onBackends(t *testing.T, test func(t *testing.T, b *engine.Backend)) {
+// backends are those that train a network, by name.
+func backends(t *testing.T, n form.Config) map[string]train.Backend {
+	t.Helper()
+	all := map[string]train.Backend{}
+	if (train.Native{}).Trains(n, shortRecipe()) {
+		all["native"] = train.Native{}
+	}
 	for _, name := range engine.Names() {
 		b, _, err := engine.Open(name)
 		if err != nil {
 			t.Logf("without %s: %v", name, err)
 			continue
 		}
-		t.Run(name, func(t *testing.T) { test(t, b) })
+		all[name] = train.Engine{Backend: b}
+	}
+	return all
+}
+
+// onBackends runs a test of each kind of network on every backend that trains it.
+func onBackends(t *testing.T, s small, test func(t *testing.T, n form.Config, b train.Backend)) {
+	for _, k := range kinds {
+		n := s.network(k.head, k.form)
+		for name, b := range backends(t, n) {
+			t.Run(k.name+"/"+name, func(t *testing.T) { test(t, n, b) })
+		}
 	}
 }
 
@@ -139,11 +158,8 @@ func sameBits(t *testing.T, a, b map[string][]float32) {
 
 func TestOneSeedGivesOneRun(t *testing.T) {
 	s := newSmall(t)
-	onBackends(t, func(t *testing.T, b *engine.Backend) {
-		for _, k := range kinds {
-			n := s.network(t, k.head, k.form)
-			sameBits(t, finish(t, s.run(t, b, n, shortRecipe())), finish(t, s.run(t, b, n, shortRecipe())))
-		}
+	onBackends(t, s, func(t *testing.T, n form.Config, b train.Backend) {
+		sameBits(t, finish(t, s.run(t, b, n, shortRecipe())), finish(t, s.run(t, b, n, shortRecipe())))
 	})
 }
 
@@ -151,46 +167,40 @@ func TestOneSeedGivesOneRun(t *testing.T) {
 func TestRestoredRunEndsInTheSameWeights(t *testing.T) {
 	s := newSmall(t)
 	ctx := context.Background()
-	onBackends(t, func(t *testing.T, b *engine.Backend) {
-		for _, k := range kinds {
-			n := s.network(t, k.head, k.form)
-			want := finish(t, s.run(t, b, n, shortRecipe()))
-			r := s.run(t, b, n, shortRecipe())
-			for steps := 0; !r.Done(); steps++ {
-				if steps%23 == 22 {
-					state, err := r.State()
-					if err != nil {
-						t.Fatal(err)
-					}
-					r = s.run(t, b, n, shortRecipe())
-					if err := r.Restore(state); err != nil {
-						t.Fatal(err)
-					}
+	onBackends(t, s, func(t *testing.T, n form.Config, b train.Backend) {
+		want := finish(t, s.run(t, b, n, shortRecipe()))
+		r := s.run(t, b, n, shortRecipe())
+		for steps := 0; !r.Done(); steps++ {
+			if steps%23 == 22 {
+				state, err := r.State()
+				if err != nil {
+					t.Fatal(err)
 				}
-				if _, err := r.Step(ctx); err != nil {
+				r = s.run(t, b, n, shortRecipe())
+				if err := r.Restore(state); err != nil {
 					t.Fatal(err)
 				}
 			}
-			sameBits(t, want, finish(t, r))
+			if _, err := r.Step(ctx); err != nil {
+				t.Fatal(err)
+			}
 		}
+		sameBits(t, want, finish(t, r))
 	})
 }
 
 func TestRestoreRefusesAnotherNetwork(t *testing.T) {
 	s := newSmall(t)
-	b, _, err := engine.Open("go")
+	b := onEngine(t, "go")
+	state, err := s.run(t, b, s.network(form.Exact, form.Product), shortRecipe()).State()
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := s.run(t, b, s.network(t, form.Exact, form.Product), shortRecipe()).State()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.run(t, b, s.network(t, form.Exact, form.TensorTrain), shortRecipe()).Restore(state); err == nil {
+	if err := s.run(t, b, s.network(form.Exact, form.TensorTrain), shortRecipe()).Restore(state); err == nil {
 		t.Error("the state of a product form was restored into a tensor-train")
 	}
 	state.Phase = 9
-	if err := s.run(t, b, s.network(t, form.Exact, form.Product), shortRecipe()).Restore(state); err == nil {
+	if err := s.run(t, b, s.network(form.Exact, form.Product), shortRecipe()).Restore(state); err == nil {
 		t.Error("a state of a phase that does not exist was restored")
 	}
 }
@@ -201,15 +211,10 @@ func TestBackendsAgree(t *testing.T) {
 	recipe := shortRecipe()
 	recipe.Steps, recipe.PolishSteps, recipe.SpreadSteps = 100, 0, 0
 	for _, k := range kinds {
-		n := s.network(t, k.head, k.form)
+		n := s.network(k.head, k.form)
 		var names []string
 		var weights []map[string][]float32
-		for _, name := range engine.Names() {
-			b, _, err := engine.Open(name)
-			if err != nil {
-				t.Logf("without %s: %v", name, err)
-				continue
-			}
+		for name, b := range backends(t, n) {
 			names, weights = append(names, name), append(weights, finish(t, s.run(t, b, n, recipe)))
 		}
 		for i := 1; i < len(names); i++ {
@@ -241,14 +246,11 @@ func distance(a, b map[string][]float32) float64 {
 
 func TestEstimatorsTrain(t *testing.T) {
 	s := newSmall(t)
-	b, _, err := engine.Open("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := onEngine(t, "auto")
 	for _, e := range []objective.Estimator{objective.LeastSquares, objective.TwoDraws, objective.Stopped, objective.Absolute} {
 		recipe := shortRecipe()
 		recipe.Estimator, recipe.Steps, recipe.PolishSteps, recipe.SpreadSteps = e, 120, 0, 0
-		r := s.run(t, b, s.network(t, form.Learned, ""), recipe)
+		r := s.run(t, b, s.network(form.Learned, ""), recipe)
 		var first, last train.Progress
 		if err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
 			if !math.IsNaN(p.Score) {

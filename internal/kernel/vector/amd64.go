@@ -12,7 +12,7 @@ type (
 		y, x, w, start                         *float32
 		rows, in                               int
 		yStride, xStride, wStride, startStride int
-		positive                               int
+		positive, xStep                        int
 	}
 	dotsArgs struct {
 		y           *float32
@@ -85,9 +85,10 @@ func (s Set) matMul(m *MatMul) {
 	if m.Rows == 0 {
 		return
 	}
-	_, _ = m.Y[(m.Rows-1)*m.YStride+m.Out-1], m.X[(m.Rows-1)*m.XStride+m.In-1]
+	step := max(1, m.XStep)
+	_, _ = m.Y[(m.Rows-1)*m.YStride+m.Out-1], m.X[(m.Rows-1)*m.XStride+(m.In-1)*step]
 	_, _ = m.W[(m.In-1)*m.WStride+m.Out-1], m.Start[(m.Rows-1)*m.StartStride+m.Out-1]
-	a := gemmArgs{in: m.In, yStride: 4 * m.YStride, xStride: 4 * m.XStride, wStride: 4 * m.WStride, startStride: 4 * m.StartStride}
+	a := gemmArgs{in: m.In, yStride: 4 * m.YStride, xStride: 4 * m.XStride, wStride: 4 * m.WStride, startStride: 4 * m.StartStride, xStep: 4 * step}
 	if m.Positive {
 		a.positive = 1
 	}

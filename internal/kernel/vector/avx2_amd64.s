@@ -40,6 +40,7 @@ rows:
 	MOVQ    16(AX), R11
 	MOVQ    64(AX), R12
 	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
 
 in:
 	TESTQ        R13, R13
@@ -64,8 +65,8 @@ in:
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
 	ADDQ         R12, R11
-	ADDQ         $0x00000004, R9
-	ADDQ         $0x00000004, R10
+	ADDQ         R14, R9
+	ADDQ         R14, R10
 	SUBQ         $0x00000001, R13
 	JMP          in
 
@@ -141,6 +142,7 @@ rows:
 	MOVQ    16(AX), R11
 	MOVQ    64(AX), R12
 	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
 
 in:
 	TESTQ        R13, R13
@@ -155,8 +157,8 @@ in:
 	VBROADCASTSS (R9)(R8*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         R12, R11
-	ADDQ         $0x00000004, R9
-	ADDQ         $0x00000004, R10
+	ADDQ         R14, R9
+	ADDQ         R14, R10
 	SUBQ         $0x00000001, R13
 	JMP          in
 
@@ -212,6 +214,7 @@ rows:
 	MOVQ    16(AX), R10
 	MOVQ    64(AX), R11
 	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
 
 in:
 	TESTQ        R12, R12
@@ -224,8 +227,8 @@ in:
 	VFMADD231PS  Y4, Y6, Y1
 	VFMADD231PS  Y5, Y6, Y2
 	ADDQ         R11, R10
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
+	ADDQ         R13, R8
+	ADDQ         R13, R9
 	SUBQ         $0x00000001, R12
 	JMP          in
 
@@ -274,6 +277,7 @@ rows:
 	MOVQ    16(AX), R10
 	MOVQ    64(AX), R11
 	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
 
 in:
 	TESTQ        R12, R12
@@ -282,8 +286,8 @@ in:
 	VBROADCASTSS (R8), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         R11, R10
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
+	ADDQ         R13, R8
+	ADDQ         R13, R9
 	SUBQ         $0x00000001, R12
 	JMP          in
 

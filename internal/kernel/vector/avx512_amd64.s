@@ -56,6 +56,7 @@ rows:
 	MOVQ    16(AX), R11
 	MOVQ    64(AX), R12
 	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
 
 in:
 	TESTQ        R13, R13
@@ -96,8 +97,8 @@ in:
 	VFMADD231PS  Z25, Z27, Z22
 	VFMADD231PS  Z26, Z27, Z23
 	ADDQ         R12, R11
-	ADDQ         $0x00000004, R9
-	ADDQ         $0x00000004, R10
+	ADDQ         R14, R9
+	ADDQ         R14, R10
 	SUBQ         $0x00000001, R13
 	JMP          in
 
@@ -209,6 +210,7 @@ rows:
 	MOVQ    16(AX), R11
 	MOVQ    64(AX), R12
 	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
 
 in:
 	TESTQ        R13, R13
@@ -231,8 +233,8 @@ in:
 	VBROADCASTSS (R10)(R8*1), Z9
 	VFMADD231PS  Z8, Z9, Z7
 	ADDQ         R12, R11
-	ADDQ         $0x00000004, R9
-	ADDQ         $0x00000004, R10
+	ADDQ         R14, R9
+	ADDQ         R14, R10
 	SUBQ         $0x00000001, R13
 	JMP          in
 
@@ -300,6 +302,7 @@ rows:
 	MOVQ    16(AX), R10
 	MOVQ    64(AX), R11
 	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
 
 in:
 	TESTQ        R12, R12
@@ -312,8 +315,8 @@ in:
 	VFMADD231PS  Z4, Z6, Z1
 	VFMADD231PS  Z5, Z6, Z2
 	ADDQ         R11, R10
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
+	ADDQ         R13, R8
+	ADDQ         R13, R9
 	SUBQ         $0x00000001, R12
 	JMP          in
 
@@ -362,6 +365,7 @@ rows:
 	MOVQ    16(AX), R10
 	MOVQ    64(AX), R11
 	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
 
 in:
 	TESTQ        R12, R12
@@ -370,8 +374,8 @@ in:
 	VBROADCASTSS (R8), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         R11, R10
-	ADDQ         $0x00000004, R8
-	ADDQ         $0x00000004, R9
+	ADDQ         R13, R8
+	ADDQ         R13, R9
 	SUBQ         $0x00000001, R12
 	JMP          in
 

@@ -25,6 +25,7 @@ type MatMul struct {
 	Rows, In, Out        int
 	YStride, XStride     int
 	WStride, StartStride int // StartStride 0 repeats one row of Start
+	XStep                int // between the elements of a row of X; 0 is 1. XStride 1 with a step reads X transposed
 	Positive             bool
 }
 
@@ -41,8 +42,8 @@ func (m *MatMul) compute() {
 	for r := range m.Rows {
 		y := m.Y[r*m.YStride:][:m.Out]
 		copy(y, m.Start[r*m.StartStride:])
-		for i, x := range m.X[r*m.XStride:][:m.In] {
-			addScaled(y, x, m.W[i*m.WStride:][:m.Out])
+		for i := range m.In {
+			addScaled(y, m.X[r*m.XStride+i*max(1, m.XStep)], m.W[i*m.WStride:][:m.Out])
 		}
 		if m.Positive {
 			positive(y)

@@ -20,6 +20,7 @@ const (
 	gemmWStride
 	gemmStartStride
 	gemmPositive
+	gemmXStep
 )
 
 // gemm is y = start + x·w for some columns of y: as many rows together as there are registers for, or one, times three vectors of
@@ -66,7 +67,7 @@ func (a *assembler) gemmSum(g arguments, x reg.GPVirtual, sums [][]reg.VecVirtua
 	near, far := a.GP64(), a.GP64() // rows 0 to 3, and 4 to 7
 	a.MOVQ(x, near)
 	a.LEAQ(operand.Mem{Base: x, Index: stride, Scale: 4}, far)
-	w, wStride, in := g.word(gemmW), g.word(gemmWStride), g.word(gemmIn)
+	w, wStride, in, step := g.word(gemmW), g.word(gemmWStride), g.word(gemmIn), g.word(gemmXStep)
 	a.loop("in", in, 1, func() {
 		weights := a.vectors(columns)
 		for c, v := range weights {
@@ -85,8 +86,8 @@ func (a *assembler) gemmSum(g arguments, x reg.GPVirtual, sums [][]reg.VecVirtua
 			}
 		}
 		a.ADDQ(wStride, w)
-		a.ADDQ(operand.U32(4), near)
-		a.ADDQ(operand.U32(4), far)
+		a.ADDQ(step, near)
+		a.ADDQ(step, far)
 	})
 	if rows == 8 {
 		a.LEAQ(operand.Mem{Base: x, Index: stride, Scale: 8}, x)

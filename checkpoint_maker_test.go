@@ -1,0 +1,25 @@
+package psi
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheckpointSaysWhatDiffers(t *testing.T) {
+	now := maker{Psi: "0.2", Backend: Native, CPU: "avx512"}
+	for _, c := range []struct {
+		made         maker
+		says, advice string
+	}{
+		{maker{Psi: "0.2", Backend: Native, CPU: "avx2"}, "avx2 instructions", "PSI_CPU=avx2"},
+		{maker{Psi: "0.2", Backend: "onnx"}, "backend onnx", "--backend onnx"},
+		{maker{Psi: "0.1", Backend: Native, CPU: "avx512"}, "psi 0.1", "without --resume"},
+		{maker{}, "older version", "without --resume"}, // written before checkpoints said it
+		{now, "another training", "without --resume"},
+	} {
+		message, remedy := c.made.differsFrom(now)
+		if !strings.Contains(message, c.says) || !strings.Contains(remedy, c.advice) {
+			t.Errorf("%+v: %q; %q", c.made, message, remedy)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package learn
+
+import (
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+// hide is the network of h, the spread due to what is absent:
+//
+//	h² = softplus(out·silu(layer·silu(b + Σ_d mix_d) + b') + b”),
+//
+// mix_d being linear in a present column's embedding, and a weight of its own of an absent column. Copies that lack nothing have
+// h = 0.
+type hide struct {
+	width, outs int // padded
+
+	// Of copies: first all masked ones, then all rows as observed. [2B, width]
+	in, lifted, inner, last []float32
+	out                     []float32 // [2B, outs]
+	lacks                   []bool    // [2B] whether anything is absent
+
+	dout, dlast, din []float32 // of masked copies; [B, outs], [B, width]
+	turned           []float32
+}
+
+func newHide(t *Trainer) hide {
+	width, outs, n := vector.Padded(t.HiddenWidth), vector.Padded(t.Outputs), t.Batch
+	h := hide{
+		width: width, outs: outs, lacks: make([]bool, copies*n), out: vector.Floats(copies * n * outs),
+		dout: vector.Floats(n * outs), dlast: vector.Floats(n * width), din: vector.Floats(n * width), turned: vector.Floats(max(width, outs) * width),
+	}
+	for _, x := range []*[]float32{&h.in, &h.lifted, &h.inner, &h.last} {
+		*x = vector.Floats(copies * n * width)
+	}
+	return h
+}
+
+// copyAt is the place of a row's copy.
+func (h *hide) copyAt(t *Trainer, row, which int) int {
+	if which == observed {
+		return t.Batch + row
+	}
+	return row
+}
+
+// forward finds h² before its softplus, of n rows' copies.
+func (h *hide) forward(t *Trainer, which, from, n int) {
+	columns, w := len(t.columns), h.width
+	first := h.copyAt(t, from, which)
+	for i := range n {
+		x := h.in[(first+i)*w:][:w]
+		copy(x, t.lay.hiddenMixBias.of(t.weights, 0))
+		r := from + i
+		lacks := false
+		for d, present := range t.present[(r*copies+which)*columns:][:columns] {
+			if present {
+				t.ops.AddScaled(x, 1, t.columns[d].mix[int(t.columns[d].cellOf[r])*w:][:w])
+			} else {
+				t.ops.AddScaled(x, 1, t.lay.hiddenAbsent.of(t.weights, d))
+				lacks = true
+			}
+		}
+		h.lacks[first+i] = lacks
+	}
+	span := func(x []float32) []float32 { return x[first*w:][:n*w] }
+	copy(span(h.lifted), span(h.in))
+	t.ops.Silu(span(h.lifted))
+	t.ops.MatMul(&vector.MatMul{
+		Y: span(h.inner), YStride: w, Start: t.lay.hiddenLayerBias.of(t.weights, 0), Rows: n, Out: w,
+		X: span(h.lifted), XStride: w, In: t.HiddenWidth, W: t.lay.hiddenLayer.of(t.weights, 0), WStride: w,
+	})
+	copy(span(h.last), span(h.inner))
+	t.ops.Silu(span(h.last))
+	t.ops.MatMul(&vector.MatMul{
+		Y: h.out[first*h.outs:], YStride: h.outs, Start: t.lay.hiddenOutBias.of(t.weights, 0), Rows: n, Out: h.outs,
+		X: span(h.last), XStride: w, In: t.HiddenWidth, W: t.lay.hiddenOut.of(t.weights, 0), WStride: h.outs,
+	})
+}
+
+// variance is h² of a copy's output, and its slope by the network's output.
+func (h *hide) variance(at, output int) (variance, slope float64) {
+	if !h.lacks[at] {
+		return 0, 0
+	}
+	return softplus(float64(h.out[at*h.outs+output]))
+}
+
+// backward brings the gradient by the outputs of masked copies back to the weights of h, as far as they are no column's own.
+func (h *hide) backward(t *Trainer) {
+	n, w, width := t.Batch, h.width, t.HiddenWidth
+	t.biasGradient(t.lay.hiddenOutBias.of(t.gradient, 0), h.dout, h.outs, h.outs, n)
+	t.weightGradient(t.lay.hiddenOut.of(t.gradient, 0), h.outs, h.last, w, width, h.dout, h.outs, h.outs, n)
+	t.inputGradient(h.dlast, w, h.dout, h.outs, n, t.lay.hiddenOut.of(t.weights, 0), h.outs, width, t.Outputs, h.turned)
+	t.ops.SiluGradient(h.dlast, h.inner)
+	t.biasGradient(t.lay.hiddenLayerBias.of(t.gradient, 0), h.dlast, w, w, n)
+	t.weightGradient(t.lay.hiddenLayer.of(t.gradient, 0), w, h.lifted, w, width, h.dlast, w, w, n)
+	t.inputGradient(h.din, w, h.dlast, w, n, t.lay.hiddenLayer.of(t.weights, 0), w, width, width, h.turned)
+	t.ops.SiluGradient(h.din, h.in)
+	t.biasGradient(t.lay.hiddenMixBias.of(t.gradient, 0), h.din, w, w, n)
+}
+
+// hiddenBackward brings the gradient by h's input back to the column's part of it. The embeddings are taken as given.
+func (c *column) hiddenBackward(t *Trainer) {
+	w, columns := t.hide.width, len(t.columns)
+	absent := t.lay.hiddenAbsent.of(t.gradient, c.d)
+	clear(absent)
+	clear(c.dmix[:c.cells*w])
+	for r, cell := range c.cellOf {
+		to := absent
+		if t.present[(r*copies+masked)*columns+c.d] {
+			to = c.dmix[int(cell)*w:][:w]
+		}
+		t.ops.AddScaled(to, 1, t.hide.din[r*w:][:w])
+	}
+	t.weightGradient(t.lay.hiddenMix.of(t.gradient, c.d), w, c.embedding(), c.width, t.Embedding, c.dmix, w, w, c.cells)
+}

@@ -1,0 +1,322 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/psi-shapley/psi/internal/link"
+)
+
+const (
+	// hiddenFloor keeps the likelihood of h finite, in variances of the target.
+	hiddenFloor = 1e-4
+	// leastVariance of a score keeps the slope of its square root finite.
+	leastVariance = 1e-4
+	// precisions beyond these would leave a step to a few rows.
+	leastPrecision, mostPrecision = 0.1, 10
+)
+
+// losses is the memory of the losses.
+type losses struct {
+	hidden, slope []float64 // [B, C] h² + hiddenFloor of masked copies, and its slope by the network's output
+	sigma         []float64 // [B, C] Σ_d σ_d² of rows as observed
+	precision     []float64 // [B]
+	scores, probs []float64 // [C] of a row
+	z, w          []float64 // quadrature
+}
+
+func newLosses(t *Trainer) losses {
+	n := t.Batch * t.Outputs
+	l := losses{
+		hidden: make([]float64, n), slope: make([]float64, n), sigma: make([]float64, n), precision: make([]float64, t.Batch),
+		scores: make([]float64, t.Outputs), probs: make([]float64, t.Outputs),
+	}
+	l.z, l.w = link.Nodes()
+	return l
+}
+
+// lacks reports whether the loss under way asks what rows as observed lack.
+func (t *Trainer) lacks() bool { return t.current.phase == Spread && !t.Classes }
+
+// softplus is log(1 + eˣ), and its slope.
+func softplus(x float64) (y, slope float64) {
+	e := math.Exp(-math.Abs(x))
+	slope = 1 / (1 + e)
+	if x < 0 {
+		slope = e * slope
+	}
+	return max(x, 0) + math.Log1p(e), slope
+}
+
+// gaussian is −log N for a squared distance and a variance, ½ [log 2πσ² + square/σ²], and its slope by the variance.
+func gaussian(square, variance float64) (loss, slope float64) {
+	return 0.5 * (math.Log(2*math.Pi*variance) + square/variance), 0.5 * (1 - square/variance) / variance
+}
+
+// losses finds the loss and its gradients: by values, by h's outputs, and by variances if the phase trains σ.
+//
+// The loss has two parts: that of the mean or of σ, and that of h. What one part takes from the other has no gradient.
+func (t *Trainer) losses() (loss, hidden float64) {
+	l := &t.loss
+	for i := range l.hidden {
+		variance, slope := t.hide.variance(i/t.Outputs, i%t.Outputs)
+		l.hidden[i], l.slope[i] = variance+hiddenFloor, slope
+	}
+	if t.current.phase != Fit {
+		clear(l.sigma)
+		for d := range t.columns {
+			for i, s := range t.columns[d].std {
+				l.sigma[i] += float64(s) * float64(s)
+			}
+		}
+	}
+	clear(t.dvalue)
+	switch {
+	case t.current.phase == Spread:
+		loss = t.spreadLoss()
+	case t.Classes:
+		loss = t.classesLoss()
+	default:
+		loss = t.numberLoss()
+	}
+	hidden = t.hiddenLoss()
+	last := len(t.dvalue) - t.Outputs // what all copies have taken off: the product of nothing present
+	for i, v := range t.dvalue[:last] {
+		t.dvalue[last+i%t.Outputs] -= v
+	}
+	return loss, hidden
+}
+
+// valueOf is a value of a row's copy.
+func (t *Trainer) valueOf(row, which, output int) float64 {
+	return float64(t.value[(row*copies+which)*t.Outputs+output])
+}
+
+func (t *Trainer) setGradient(row, which, output int, v float64) {
+	t.dvalue[(row*copies+which)*t.Outputs+output] = float32(v)
+}
+
+// hiddenLoss is the mean of −log N(v(x_S); v(x), h²) over rows, by their weights, and outputs. In the phase spread the columns that
+// S hides add their own noise: Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
+func (t *Trainer) hiddenLoss() float64 {
+	share := 1 / float64(t.Batch*t.Outputs)
+	loss := 0.0
+	for r, weight := range t.current.Weight[:t.Batch] {
+		w := float64(weight) * share
+		for o := range t.Outputs {
+			i := r*t.Outputs + o
+			gap := t.valueOf(r, observed, o) - t.valueOf(r, masked, o)
+			square := gap * gap
+			if t.current.phase == Spread {
+				square += t.hiddenNoise(r, o)
+			}
+			nll, slope := gaussian(square, t.loss.hidden[i])
+			loss += w * nll
+			t.hide.dout[r*t.hide.outs+o] = float32(w * slope * t.loss.slope[i])
+		}
+	}
+	return loss
+}
+
+// hiddenNoise is Σσ_d² of the columns that the masked copy of a row hides.
+func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
+	columns := len(t.columns)
+	for d, present := range t.present[(row*copies+masked)*columns:][:columns] {
+		if !present {
+			s := float64(t.columns[d].std[row*t.Outputs+output])
+			noise += s * s
+		}
+	}
+	return noise
+}
+
+// numberLoss is half the mean squared error of rows as observed and of their masked copies. What a copy hides is noise to it, so it
+// is weighed by (τ / (τ + h²))^γ, τ being the error of rows as observed.
+func (t *Trainer) numberLoss() float64 {
+	n := float64(t.Batch)
+	tau := 0.0
+	for r, y := range t.current.Target[:t.Batch] {
+		gap := float64(y) - t.valueOf(r, observed, 0)
+		tau += float64(t.current.Weight[r]) * gap * gap / n
+		t.loss.precision[r] = 1
+	}
+	if t.current.phase == Refit {
+		t.weigh()
+	}
+	loss := 0.0
+	for r, y := range t.current.Target[:t.Batch] {
+		w := float64(t.current.Weight[r]) / n
+		whole, part := t.valueOf(r, observed, 0)-float64(y), t.valueOf(r, masked, 0)-float64(y)
+		precision := t.loss.precision[r]
+		weight := math.Pow(tau/(tau+t.loss.hidden[r]), t.MaskedExponent)
+		loss += 0.5 * w * (precision*whole*whole + weight*part*part)
+		t.setGradient(r, observed, 0, w*precision*whole)
+		t.setGradient(r, masked, 0, w*weight*part)
+	}
+	return loss
+}
+
+// weigh sets the precision of each row, 1/σ² over its mean.
+func (t *Trainer) weigh() {
+	std, _ := t.noise()
+	mean := 0.0
+	for r := range t.loss.precision {
+		t.loss.precision[r] = 1 / (t.loss.sigma[r] + std*std)
+		mean += float64(t.current.Weight[r]) * t.loss.precision[r] / float64(t.Batch)
+	}
+	for r, p := range t.loss.precision {
+		t.loss.precision[r] = min(max(p/mean, leastPrecision), mostPrecision)
+	}
+}
+
+// noise is σ_0, and its slope by the weight it is made of.
+func (t *Trainer) noise() (std, slope float64) {
+	scale := float64(t.lay.noiseScale.of(t.weights, 0)[0])
+	std, slope = softplus(float64(t.lay.sigma0.of(t.weights, 0)[0]))
+	return std * scale, slope * scale
+}
+
+// classesLoss is the mean of −log p(y) of rows as observed plus that of their masked copies.
+func (t *Trainer) classesLoss() float64 {
+	loss := 0.0
+	for r := range t.Batch {
+		w := float64(t.current.Weight[r]) / float64(t.Batch)
+		for which := range copies {
+			loss += w * t.classLoss(r, which, w)
+		}
+	}
+	return loss
+}
+
+// classLoss is −log p(y) of a copy. It sets the gradient times a weight.
+func (t *Trainer) classLoss(r, which int, w float64) float64 {
+	y := t.current.Target[r]
+	if t.Outputs == 1 {
+		side := 2*float64(y) - 1
+		loss, slope := softplus(-side * (t.valueOf(r, which, 0) + t.Base[0]))
+		t.setGradient(r, which, 0, -side*slope*w)
+		return loss
+	}
+	for o := range t.loss.scores {
+		t.loss.scores[o] = t.valueOf(r, which, o) + t.Base[o]
+	}
+	loss := t.softmax(int(y))
+	for o, p := range t.loss.probs {
+		t.setGradient(r, which, o, p*w)
+	}
+	return loss
+}
+
+// softmax is −log softmax(scores)_y. It leaves the slopes by the scores in probs.
+func (t *Trainer) softmax(y int) float64 {
+	scores, probs := t.loss.scores, t.loss.probs
+	top := math.Inf(-1)
+	for _, s := range scores {
+		top = max(top, s)
+	}
+	sum := 0.0
+	for o, s := range scores {
+		probs[o] = math.Exp(s - top)
+		sum += probs[o]
+	}
+	for o := range probs {
+		probs[o] /= sum
+	}
+	probs[y]--
+	return top + math.Log(sum) - scores[y]
+}
+
+// spreadLoss is the mean of −log p(y) with the variances of σ_d, and the penalty λ Σ_d E σ_d².
+func (t *Trainer) spreadLoss() float64 {
+	scale := t.lay.noiseScale.of(t.weights, 0)
+	loss, dnoise := 0.0, 0.0
+	for r := range t.Batch {
+		w := float64(t.current.Weight[r]) / float64(t.Batch)
+		nll := 0.0
+		switch {
+		case !t.Classes:
+			var slope float64
+			nll, slope = t.numberSpread(r)
+			dnoise += w * slope
+			t.spread.dvariance[r] = float32(w * slope)
+		case t.Outputs == 1:
+			var slope float64
+			nll, slope = t.logisticNormal(t.valueOf(r, observed, 0)+t.Base[0], t.loss.sigma[r]+leastVariance, t.current.Target[r] == 1)
+			t.spread.dvariance[r] = float32(w * slope)
+		default:
+			nll = t.softmaxNormal(r, w)
+		}
+		loss += w * nll
+		for o := range t.Outputs {
+			i, unit := r*t.Outputs+o, float64(scale[o])*float64(scale[o])
+			weight := t.SpreadPenalty * w / (float64(t.Outputs) * unit)
+			loss += weight * t.loss.sigma[i]
+			t.spread.dvariance[i] += float32(weight)
+		}
+	}
+	if !t.Classes {
+		std, slope := t.noise()
+		t.lay.sigma0.of(t.gradient, 0)[0] = float32(dnoise * 2 * std * slope)
+	}
+	return loss
+}
+
+// numberSpread is −log N(y; v, σ_0² + Σσ_d² + h²) of a row as observed, and its slope by the variance. h is taken as given.
+func (t *Trainer) numberSpread(r int) (nll, slope float64) {
+	gap := float64(t.current.Target[r]) - t.valueOf(r, observed, 0)
+	growth := float64(t.lay.noiseGrowth.of(t.weights, 0)[0])
+	lacking, _ := t.hide.variance(t.hide.copyAt(t, r, observed), 0)
+	std, _ := t.noise()
+	return gaussian(gap*gap*growth, t.loss.sigma[r]+lacking+std*std)
+}
+
+// logisticNormal is −log ∫ sigmoid(±u) N(u; μ, σ²) du, and its slope by σ².
+func (t *Trainer) logisticNormal(mu, variance float64, positive bool) (nll, slope float64) {
+	std, side := math.Sqrt(variance), 1.0
+	if !positive {
+		side = -1
+	}
+	mu *= side
+	// sigmoid(u) = e^min(u, 0) / (1 + e^−|u|). The largest of the exponents is taken out, so that not all terms are 0.
+	top := min(mu+std*t.loss.z[len(t.loss.z)-1], 0) // the nodes are symmetric
+	shift := math.Exp(top)
+	sum, moment := 0.0, 0.0
+	for q, z := range t.loss.z {
+		u := mu + std*z
+		var s, rest float64 // sigmoid(u) e^−top, and 1 − sigmoid(u)
+		if u < 0 {
+			e := math.Exp(u - top)
+			rest = 1 / (1 + e*shift)
+			s = e * rest
+		} else { // then top is 0
+			e := math.Exp(-u)
+			s = 1 / (1 + e)
+			rest = e * s
+		}
+		term := t.loss.w[q] * s
+		sum += term
+		moment += term * rest * z
+	}
+	return -(math.Log(sum) + top), -moment / sum / (2 * std)
+}
+
+// softmaxNormal is −log softmax(scores)_y of scores shrunk by √(1 + πv/8), v being their mean variance. It sets the gradient by the
+// variances times a weight.
+func (t *Trainer) softmaxNormal(r int, w float64) float64 {
+	mean := 0.0
+	for o := range t.Outputs {
+		mean += t.loss.sigma[r*t.Outputs+o] / float64(t.Outputs)
+	}
+	square := 1 + math.Pi/8*mean
+	for o := range t.loss.scores {
+		t.loss.scores[o] = (t.valueOf(r, observed, o) + t.Base[o]) / math.Sqrt(square)
+	}
+	nll := t.softmax(int(t.current.Target[r]))
+	slope := 0.0
+	for o, p := range t.loss.probs {
+		slope -= p * t.loss.scores[o] * math.Pi / 16 / square
+	}
+	for o := range t.Outputs {
+		t.spread.dvariance[r*t.Outputs+o] = float32(w * slope / float64(t.Outputs))
+	}
+	return nll
+}

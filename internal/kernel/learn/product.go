@@ -1,0 +1,180 @@
+package learn
+
+import (
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+// shared is what columns write for the rows of a minibatch, and what rows write back for the columns.
+type shared struct {
+	channels, stride int       // padded; from one factor to the next
+	factors          []float32 // [columns · B + columns, stride] F = 1 + g of the cells of each column, then 1 + c of all columns
+	dfactors         []float32 // gradient
+	at               []int     // [2B + 1, columns] where the factors of each copy begin; at last those of nothing present
+	present          []bool    // [2B, columns]
+
+	rest    []float32 // [channels] Π_d (1 + c_d)
+	out     []float32 // [C, channels] w, centred over classes
+	product []float32 // [2B, channels] Π_d F_d − rest
+	up      []float32 // [2B + 1, channels] gradient by products
+	value   []float32 // [2B, C]
+	dvalue  []float32 // [2B + 1, C] gradient
+
+	scratch           [][]float32 // of each share of channels
+	zeros, ones, less []float32   // 0, 1, −1
+}
+
+// blockChannels are multiplied as one share, blockRows are summed up as one.
+const (
+	blockChannels = 64
+	blockRows     = 32
+)
+
+func newShared(t *Trainer) shared {
+	rows, columns := t.Batch, t.Inputs.Columns()
+	k := vector.Padded(t.Channels)
+	s := shared{
+		// A stride that is no power of 2 keeps the factors of one channel from meeting in a few sets of the cache.
+		channels: k, stride: k + vector.Lanes,
+		at: make([]int, (copies*rows+1)*columns), present: make([]bool, copies*rows*columns),
+		rest: vector.Floats(k), out: vector.Floats(t.Outputs * k), product: vector.Floats(copies * rows * k), up: vector.Floats((copies*rows + 1) * k),
+		value: vector.Floats(copies * rows * t.Outputs), dvalue: vector.Floats((copies*rows + 1) * t.Outputs),
+	}
+	s.factors, s.dfactors = vector.Floats((rows+1)*columns*s.stride), vector.Floats((rows+1)*columns*s.stride)
+	for d := range columns {
+		s.at[copies*rows*columns+d] = (columns*rows + d) * s.stride
+	}
+	s.scratch = make([][]float32, (k+blockChannels-1)/blockChannels)
+	for i := range s.scratch {
+		s.scratch[i] = vector.Floats(vector.ScratchFloats(columns))
+	}
+	most := max(rows*copies, k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
+	s.zeros, s.ones, s.less = vector.Floats(most), vector.Ones(most), vector.Floats(most)
+	for i := range s.less {
+		s.less[i] = -1
+	}
+	return s
+}
+
+func (t *Trainer) channelShares() int { return len(t.scratch) }
+
+// channelsOf are the channels of a share.
+func (t *Trainer) channelsOf(share int) (from, n int) {
+	from = share * blockChannels
+	return from, min(blockChannels, t.shared.channels-from)
+}
+
+// values multiplies the factors of all copies, for some channels:
+//
+//	product_k = Π_d F_dk − Π_d (1 + c_dk).
+func (t *Trainer) values(share int) {
+	from, n := t.channelsOf(share)
+	columns, rows := len(t.columns), copies*t.Batch
+	t.ops.Products(&vector.Products{
+		Y: t.rest[from:], YStride: t.shared.channels, Factors: t.factors[from:], At: t.at[rows*columns:], Rest: t.zeros,
+		Rows: 1, Columns: columns, Channels: n,
+	})
+	t.ops.Products(&vector.Products{
+		Y: t.product[from:], YStride: t.shared.channels, Factors: t.factors[from:], At: t.at, Rest: t.rest[from:],
+		Rows: rows, Columns: columns, Channels: n,
+	})
+	w := t.lay.channel.of(t.weights, 0)
+	for k := from; k < from+n; k++ {
+		mean := float32(0)
+		if t.Outputs > 1 { // scores of classes add up to 0
+			for c := range t.Outputs {
+				mean += w[c*t.shared.channels+k] / float32(t.Outputs)
+			}
+		}
+		for c := range t.Outputs {
+			t.out[c*t.shared.channels+k] = w[c*t.shared.channels+k] - mean
+		}
+	}
+}
+
+func (t *Trainer) rowShares() int { return (t.Batch + blockRows - 1) / blockRows }
+
+// rows computes the values of some rows' copies, v_c = Σ_k w_kc product_k, and h of them.
+func (t *Trainer) rows(share int) {
+	from, k := share*blockRows, t.shared.channels
+	n := min(blockRows, t.Batch-from)
+	for c := range t.Outputs {
+		t.ops.Dots(t.value[from*copies*t.Outputs+c:], t.Outputs, t.product[from*copies*k:], n*copies, t.out[c*k:][:k])
+	}
+	t.hide.forward(t, masked, from, n)
+	if t.lacks() {
+		t.hide.forward(t, observed, from, n)
+	}
+}
+
+// products brings the gradient by values back to channels and factors, for some channels.
+func (t *Trainer) products(share int) {
+	from, n := t.channelsOf(share)
+	columns, rows, k := len(t.columns), copies*t.Batch, t.shared.channels
+	channel := t.lay.channel.of(t.gradient, 0)
+	t.ops.MatMul(&vector.MatMul{
+		Y: channel[from:], YStride: k, Start: t.zeros, Rows: t.Outputs, Out: n,
+		X: t.dvalue, XStride: 1, XStep: t.Outputs, In: rows, W: t.product[from:], WStride: k,
+	})
+	if t.Outputs > 1 {
+		for i := from; i < from+n; i++ {
+			mean := float32(0)
+			for c := range t.Outputs {
+				mean += channel[c*k+i] / float32(t.Outputs)
+			}
+			for c := range t.Outputs {
+				channel[c*k+i] -= mean
+			}
+		}
+	}
+	t.ops.MatMul(&vector.MatMul{
+		Y: t.up[from:], YStride: k, Start: t.zeros, Rows: rows + 1, Out: n,
+		X: t.dvalue, XStride: t.Outputs, In: t.Outputs, W: t.out[from:], WStride: k,
+	})
+	for d := range t.columns {
+		for p := range t.columns[d].places {
+			clear(t.dfactors[(d*t.Batch+p)*t.stride+from:][:n])
+		}
+		clear(t.dfactors[(columns*t.Batch+d)*t.stride+from:][:n])
+	}
+	t.ops.ProductsGradient(&vector.ProductsGradient{
+		Gradient: t.dfactors[from:], Up: t.up[from:], UpStride: k, Factors: t.factors[from:], At: t.at, Scratch: t.scratch[share],
+		Rows: rows + 1, Columns: columns, Channels: n,
+	})
+}
+
+// matMul is a matrix product, also of matrices without rows.
+func (t *Trainer) matMul(m *vector.MatMul) {
+	if m.In > 0 {
+		t.ops.MatMul(m)
+		return
+	}
+	for r := range m.Rows {
+		copy(m.Y[r*m.YStride:][:m.Out], m.Start[r*m.StartStride:])
+	}
+}
+
+// weightGradient is Σ_n x_ni dy_nj, the gradient by the weights of y = x·w.
+func (t *Trainer) weightGradient(to []float32, toStride int, x []float32, xStride, in int, dy []float32, dyStride, out, n int) {
+	t.matMul(&vector.MatMul{
+		Y: to, YStride: toStride, Start: t.zeros, Rows: in, Out: out,
+		X: x, XStride: 1, XStep: xStride, In: n, W: dy, WStride: dyStride,
+	})
+}
+
+// biasGradient is Σ_n dy_nj.
+func (t *Trainer) biasGradient(to, dy []float32, dyStride, out, n int) {
+	t.matMul(&vector.MatMul{Y: to, YStride: out, Start: t.zeros, Rows: 1, Out: out, X: t.ones, XStride: n, In: n, W: dy, WStride: dyStride})
+}
+
+// inputGradient is dy·wᵀ for w [in, out], whose rows are a stride apart. It writes w transposed to scratch.
+func (t *Trainer) inputGradient(to []float32, toStride int, dy []float32, dyStride, n int, w []float32, wStride, in, out int, scratch []float32) {
+	width := vector.Padded(in)
+	t.ops.Transpose(scratch, width, w, wStride, in, out)
+	for i := range out { // rows that another weight may have left
+		clear(scratch[i*width+in : (i+1)*width])
+	}
+	t.matMul(&vector.MatMul{
+		Y: to, YStride: toStride, Start: t.zeros, Rows: n, Out: width,
+		X: dy, XStride: dyStride, In: out, W: scratch, WStride: width,
+	})
+}

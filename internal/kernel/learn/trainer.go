@@ -1,0 +1,223 @@
+package learn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+// Phase is a stretch of training: what is trained, by which loss.
+type Phase int
+
+// The phases.
+const (
+	Fit    Phase = iota // the mean, and h along with it
+	Refit               // as Fit, each row weighed by the precision that σ gives it
+	Spread              // σ and h, with the mean frozen
+)
+
+// groups are what a phase trains.
+func (p Phase) groups() []form.Group {
+	if p == Spread {
+		return []form.Group{form.Sigma, form.Hidden}
+	}
+	return []form.Group{form.Mean, form.Hidden}
+}
+
+// Recipe is what steps of all phases have in common.
+type Recipe struct {
+	Batch          int       // rows of a step
+	Clip           float64   // largest norm of the gradient of a group of weights
+	MaskedExponent float64   // γ of numbers: a masked copy weighs (τ/(τ+h²))^γ beside its row as observed
+	Base           []float64 // φ_0 [C] of classes
+	SpreadPenalty  float64   // λ of Σ_d E σ_d²
+}
+
+// copies of a row: as observed, and masked.
+const (
+	observed = iota
+	masked
+	copies
+)
+
+// Minibatch is the rows of a step. All slices are read only.
+type Minibatch struct {
+	Rows           *encode.Batch
+	Target, Weight []float32 // [B]
+	Masks          []float32 // [B, 2, players] the players that are present as observed, and in the masked copy
+	Kept           []float32 // [columns, B, embedding] what dropout multiplies the embeddings by; nil without dropout
+}
+
+// Step is what a step depends on beside its rows.
+type Step struct {
+	Rate  float64 // learning rate
+	Decay float64 // of the weights, times the rate
+	Keep  float64 // share of the moving average that is kept
+}
+
+// Trainer has the weights of a network and trains them. It is not safe for concurrent use.
+type Trainer struct {
+	form.Config
+	Recipe
+	ops     vector.Set
+	lay     *layout
+	workers *workers
+
+	weights, average, gradient, first, second []float32 // arenas
+	steps                                     int       // of the optimiser
+
+	columns []column
+	shared
+	hide    hide
+	spread  spread
+	loss    losses
+	player  []int // of each column
+	normOf  []float64
+	current step // under way
+
+	// the shares of work, made once so that steps allocate nothing
+	forwardShare, valueShare, rowShare, sigmaShare, productShare, backShare, normShare, adamShare func(i int)
+}
+
+// step is what the shares of a step read.
+type step struct {
+	*Minibatch
+	phase Phase
+	adam  vector.Adam
+	span  span // of the weights under update
+}
+
+// Trains reports whether a network is one that this package trains.
+func Trains(c form.Config) bool {
+	return c.Head == form.Exact && c.Form == form.Product && (c.Classes || c.Outputs == 1)
+}
+
+// New makes a trainer, whose weights are 0.
+func New(c form.Config, r Recipe) (*Trainer, error) {
+	ops, err := vector.Best()
+	if err != nil {
+		return nil, err
+	}
+	return newTrainer(c, r, ops)
+}
+
+// newTrainer is New with loops of choice.
+func newTrainer(c form.Config, r Recipe, ops vector.Set) (*Trainer, error) {
+	if !Trains(c) {
+		return nil, errors.New("learn: the network has no product form")
+	}
+	if c.Classes && len(r.Base) != c.Outputs {
+		return nil, fmt.Errorf("learn: φ_0 of %d outputs, but there are %d", len(r.Base), c.Outputs)
+	}
+	t := &Trainer{Config: c, Recipe: r, ops: ops, lay: newLayout(c), workers: newWorkers()}
+	for _, arena := range []*[]float32{&t.weights, &t.average, &t.gradient, &t.first, &t.second} {
+		*arena = vector.Floats(t.lay.size)
+	}
+	t.player = make([]int, c.Inputs.Columns())
+	for d := range t.player {
+		t.player[d] = d
+	}
+	for p, columns := range c.Inputs.Groups {
+		for _, d := range columns {
+			t.player[d] = p
+		}
+	}
+	t.shared = newShared(t)
+	t.hide, t.spread, t.loss = newHide(t), newSpread(t), newLosses(t)
+	first := 0
+	for d := range c.Inputs.Columns() {
+		t.columns = append(t.columns, newColumn(t, d, first))
+		if k := d - c.Inputs.Numeric; k >= 0 {
+			first += c.Inputs.Levels[k]
+		}
+	}
+	t.normOf = make([]float64, t.lay.size/updateBlock+len(t.lay.groups))
+	t.forwardShare = func(d int) { t.columns[d].forward(t) }
+	t.valueShare, t.productShare = t.values, t.products
+	t.rowShare = t.rows
+	t.sigmaShare = func(d int) { t.columns[d].sigma(t) }
+	t.backShare = func(d int) { t.columns[d].backward(t) }
+	t.normShare, t.adamShare = t.norm, t.update
+	return t, nil
+}
+
+// Close ends the trainer's goroutines. The weights can still be read.
+func (t *Trainer) Close() { t.workers.close() }
+
+// Copy is one of the copies of the weights.
+type Copy int
+
+// The copies.
+const (
+	Current Copy = iota // being trained
+	Average             // their moving average
+)
+
+func (t *Trainer) arena(c Copy) []float32 {
+	if c == Average {
+		return t.average
+	}
+	return t.weights
+}
+
+// Weights copies weights out.
+func (t *Trainer) Weights(c Copy) map[string][]float32 { return t.lay.read(t.arena(c)) }
+
+// SetWeights overwrites weights.
+func (t *Trainer) SetWeights(c Copy, values map[string][]float32) error {
+	return t.lay.write(t.arena(c), values)
+}
+
+// Moments are the state of the optimiser: how many steps it took, and the moments of the gradients by weight. There are none before
+// the first step.
+type Moments struct {
+	Steps         int
+	First, Second map[string][]float32
+}
+
+// Moments copies the state of the optimiser.
+func (t *Trainer) Moments() Moments {
+	if t.steps == 0 {
+		return Moments{}
+	}
+	return Moments{t.steps, t.lay.read(t.first), t.lay.read(t.second)}
+}
+
+// SetMoments overwrites the state of the optimiser. The zero value is the state before the first step.
+func (t *Trainer) SetMoments(m Moments) error {
+	t.steps = m.Steps
+	if m.Steps == 0 {
+		clear(t.first)
+		clear(t.second)
+		return nil
+	}
+	return errors.Join(t.lay.write(t.first, m.First), t.lay.write(t.second, m.Second))
+}
+
+// Step takes a step and returns the loss before it.
+func (t *Trainer) Step(phase Phase, b *Minibatch, s Step) float64 {
+	loss, hidden := t.gradients(phase, b)
+	t.optimise(phase, s)
+	return loss + hidden
+}
+
+// gradients finds the loss of a minibatch, and its gradient by all weights of the groups that the phase trains.
+func (t *Trainer) gradients(phase Phase, b *Minibatch) (loss, hidden float64) {
+	t.current.Minibatch, t.current.phase = b, phase
+	t.workers.each(len(t.columns), t.forwardShare)
+	t.workers.each(t.channelShares(), t.valueShare)
+	t.workers.each(t.rowShares(), t.rowShare)
+	if phase != Fit {
+		t.workers.each(len(t.columns), t.sigmaShare)
+	}
+	loss, hidden = t.losses()
+	if phase != Spread {
+		t.workers.each(t.channelShares(), t.productShare)
+	}
+	t.hide.backward(t)
+	t.workers.each(len(t.columns), t.backShare)
+	return loss, hidden
+}
