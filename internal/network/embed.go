@@ -48,7 +48,9 @@ func embedNumbers(c form.Config, w Lookup, rows Rows) *Node {
 	h := Add(Einsum("dbi,dij->dbj", code, w("bins")), w("bins_bias"))
 	value := Slice(x, AxisRange(), AxisRange(), AxisRange(1, 2))
 	if c.Frequencies > 0 {
-		angle := MulScalar(Mul(value, w("frequency")), 2*math.Pi)
+		turns := Mul(value, w("frequency"))
+		turns = Sub(turns, StopGradient(Round(turns))) // else there would be nothing left of a large one's fraction
+		angle := MulScalar(turns, 2*math.Pi)
 		waves := Concatenate([]*Node{Sin(angle), Cos(angle)}, -1)
 		h = Add(h, Einsum("dbi,dij->dbj", waves, w("periodic")))
 	} else { // the simplest wave
