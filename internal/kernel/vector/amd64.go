@@ -94,28 +94,31 @@ func (s Set) matMul(m *MatMul) {
 	}
 	many := m.Rows / together * together
 	for c := 0; c < m.Out; {
-		wide := m.Out-c >= 3*lanes
+		panel := min(3, (m.Out-c)/lanes)
 		a.w = &m.W[c]
 		if many > 0 {
 			a.y, a.x, a.start, a.rows = &m.Y[c], &m.X[0], &m.Start[c], many
-			if wide {
+			switch panel {
+			case 3:
 				s.gemmManyx3Loop(&a)
-			} else {
+			case 2:
+				s.gemmManyx2Loop(&a)
+			default:
 				s.gemmManyx1Loop(&a)
 			}
 		}
 		if many < m.Rows {
 			a.y, a.x, a.start, a.rows = &m.Y[many*m.YStride+c], &m.X[many*m.XStride], &m.Start[many*m.StartStride+c], m.Rows-many
-			if wide {
+			switch panel {
+			case 3:
 				s.gemm1x3Loop(&a)
-			} else {
+			case 2:
+				s.gemm1x2Loop(&a)
+			default:
 				s.gemm1x1Loop(&a)
 			}
 		}
-		c += lanes
-		if wide {
-			c += 2 * lanes
-		}
+		c += panel * lanes
 	}
 }
 

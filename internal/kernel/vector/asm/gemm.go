@@ -23,11 +23,11 @@ const (
 	gemmXStep
 )
 
-// gemm is y = start + x·w for some columns of y: as many rows together as there are registers for, or one, times three vectors of
-// columns, or one. Every element is the same sum in the same order in all four.
+// gemm is y = start + x·w for some columns of y: as many rows together as there are registers for, or one, times three or two vectors
+// of columns, or one. Every element is the same sum in the same order in all of them.
 func (a *assembler) gemm() {
 	for _, rows := range []int{a.set.rows, 1} {
-		for _, columns := range []int{3, 1} {
+		for _, columns := range []int{3, 2, 1} {
 			a.gemmTile(rows, columns)
 		}
 	}
