@@ -283,6 +283,219 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
+// func gemmHalfx3AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemmHalfx3AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	VMOVUPS 64(BX), Y2
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y3
+	VMOVUPS 32(BX), Y4
+	VMOVUPS 64(BX), Y5
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Y6
+	VMOVUPS      32(R10), Y7
+	VMOVUPS      64(R10), Y8
+	VBROADCASTSS (R8), Y9
+	VFMADD231PS  Y6, Y9, Y0
+	VFMADD231PS  Y7, Y9, Y1
+	VFMADD231PS  Y8, Y9, Y2
+	VBROADCASTSS (R8)(DI*1), Y9
+	VFMADD231PS  Y6, Y9, Y3
+	VFMADD231PS  Y7, Y9, Y4
+	VFMADD231PS  Y8, Y9, Y5
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*2), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y6, Y6, Y6
+	VMAXPS Y6, Y0, Y0
+	VMAXPS Y6, Y1, Y1
+	VMAXPS Y6, Y2, Y2
+	VMAXPS Y6, Y3, Y3
+	VMAXPS Y6, Y4, Y4
+	VMAXPS Y6, Y5, Y5
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y2, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	VMOVUPS Y5, 64(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000002, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx2AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemmHalfx2AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Y4
+	VMOVUPS      32(R10), Y5
+	VBROADCASTSS (R8), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R8)(DI*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*2), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y4, Y4, Y4
+	VMAXPS Y4, Y0, Y0
+	VMAXPS Y4, Y1, Y1
+	VMAXPS Y4, Y2, Y2
+	VMAXPS Y4, Y3, Y3
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	ADDQ    DI, CX
+	VMOVUPS Y2, (CX)
+	VMOVUPS Y3, 32(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000002, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx1AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemmHalfx1AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y1
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Y2
+	VBROADCASTSS (R8), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (R8)(DI*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*2), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y2, Y0, Y0
+	VMAXPS Y2, Y1, Y1
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Y1, (CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000002, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
 // func gemm1x3AVX2(args uintptr)
 // Requires: AVX, FMA3
 TEXT ·gemm1x3AVX2(SB), NOSPLIT, $0-8
@@ -326,7 +539,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -388,7 +601,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -445,7 +658,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -1717,14 +1930,14 @@ rows:
 	MOVQ    64(AX), SI
 
 columns:
-	TESTQ  SI, SI
-	JZ     columnsEnd
-	MOVQ   (DI), R10
-	ADDQ   $0x00000008, DI
-	VMULPS (BX)(R10*4), Y2, Y2
-	VMULPS 32(BX)(R10*4), Y3, Y3
-	SUBQ   $0x00000001, SI
-	JMP    columns
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Y2, Y2
+	VMULPS  32(BX)(R10*4), Y3, Y3
+	SUBQ    $0x00000001, SI
+	JMP     columns
 
 columnsEnd:
 	VSUBPS  Y0, Y2, Y2
@@ -1772,13 +1985,13 @@ rows:
 	MOVQ    64(AX), SI
 
 columns:
-	TESTQ  SI, SI
-	JZ     columnsEnd
-	MOVQ   (DI), R10
-	ADDQ   $0x00000008, DI
-	VMULPS (BX)(R10*4), Y1, Y1
-	SUBQ   $0x00000001, SI
-	JMP    columns
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Y1, Y1
+	SUBQ    $0x00000001, SI
+	JMP     columns
 
 columnsEnd:
 	VSUBPS  Y0, Y1, Y1
@@ -1827,8 +2040,8 @@ rows:
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVQ    (DI), R12
-	ADDQ    $0x00000008, DI
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
 	VMOVUPS Y0, (R10)
 	VMULPS  (BX)(R12*4), Y0, Y0
 	VMOVUPS Y1, 32(R10)
@@ -1846,17 +2059,17 @@ forthEnd:
 back:
 	TESTQ       R12, R12
 	JZ          backEnd
-	SUBQ        $0x00000008, R11
+	SUBQ        $0x00000004, R11
 	SUBQ        $0x00000040, R10
-	MOVQ        (R11), R13
+	MOVLQSX     (R11), R13
 	VMOVUPS     (SI)(R13*4), Y2
 	VFMADD231PS (R10), Y0, Y2
-	VMOVUPS     Y2, (SI)(R13*4)
 	VMULPS      (BX)(R13*4), Y0, Y0
+	VMOVUPS     Y2, (SI)(R13*4)
 	VMOVUPS     32(SI)(R13*4), Y2
 	VFMADD231PS 32(R10), Y1, Y2
-	VMOVUPS     Y2, 32(SI)(R13*4)
 	VMULPS      32(BX)(R13*4), Y1, Y1
+	VMOVUPS     Y2, 32(SI)(R13*4)
 	SUBQ        $0x00000001, R12
 	JMP         back
 
@@ -1904,8 +2117,8 @@ rows:
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVQ    (DI), R12
-	ADDQ    $0x00000008, DI
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
 	VMOVUPS Y0, (R10)
 	VMULPS  (BX)(R12*4), Y0, Y0
 	ADDQ    $0x00000020, R10
@@ -1920,13 +2133,13 @@ forthEnd:
 back:
 	TESTQ       R12, R12
 	JZ          backEnd
-	SUBQ        $0x00000008, R11
+	SUBQ        $0x00000004, R11
 	SUBQ        $0x00000020, R10
-	MOVQ        (R11), R13
+	MOVLQSX     (R11), R13
 	VMOVUPS     (SI)(R13*4), Y1
 	VFMADD231PS (R10), Y0, Y1
-	VMOVUPS     Y1, (SI)(R13*4)
 	VMULPS      (BX)(R13*4), Y0, Y0
+	VMOVUPS     Y1, (SI)(R13*4)
 	SUBQ        $0x00000001, R12
 	JMP         back
 
@@ -1941,6 +2154,86 @@ rowsEnd:
 
 done:
 	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func gatherAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gatherAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 40(AX), R8
+	SHLQ $0x02, R8
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ AX, AX
+	JZ    rowsEnd
+	XORQ  R9, R9
+
+each:
+	VMOVUPS (CX)(R9*1), Y0
+	LEAQ    (DX)(R9*1), R11
+	XORQ    R10, R10
+
+columns:
+	MOVLQSX      (BX)(R10*1), R12
+	VBROADCASTSS (SI)(R10*1), Y1
+	VFMADD231PS  (R11)(R12*4), Y1, Y0
+	ADDQ         $0x00000004, R10
+	CMPQ         R10, R8
+	JLT          columns
+	VMOVUPS      Y0, (CX)(R9*1)
+	ADDQ         $0x00000020, R9
+	CMPQ         R9, DI
+	JLT          each
+	ADDQ         DI, CX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	SUBQ         $0x00000001, AX
+	JMP          rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func scatterAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·scatterAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ        AX, AX
+	JZ           rowsEnd
+	MOVLQSX      (BX), R8
+	VBROADCASTSS (SI), Y0
+	LEAQ         (CX)(R8*4), R8
+	XORQ         R9, R9
+
+each:
+	VMOVUPS     (R8)(R9*1), Y1
+	VFMADD231PS (DX)(R9*1), Y0, Y1
+	VMOVUPS     Y1, (R8)(R9*1)
+	ADDQ        $0x00000020, R9
+	CMPQ        R9, DI
+	JLT         each
+	ADDQ        DI, DX
+	ADDQ        $0x00000004, BX
+	ADDQ        $0x00000004, SI
+	SUBQ        $0x00000001, AX
+	JMP         rows
+
+rowsEnd:
 	VZEROUPPER
 	RET
 

@@ -415,6 +415,285 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
+// func gemmHalfx3AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemmHalfx3AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS 128(BX), Z2
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z3
+	VMOVUPS 64(BX), Z4
+	VMOVUPS 128(BX), Z5
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	VMOVUPS 128(BX), Z8
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z9
+	VMOVUPS 64(BX), Z10
+	VMOVUPS 128(BX), Z11
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Z12
+	VMOVUPS      64(R11), Z13
+	VMOVUPS      128(R11), Z14
+	VBROADCASTSS (R9), Z15
+	VFMADD231PS  Z12, Z15, Z0
+	VFMADD231PS  Z13, Z15, Z1
+	VFMADD231PS  Z14, Z15, Z2
+	VBROADCASTSS (R9)(DI*1), Z15
+	VFMADD231PS  Z12, Z15, Z3
+	VFMADD231PS  Z13, Z15, Z4
+	VFMADD231PS  Z14, Z15, Z5
+	VBROADCASTSS (R9)(DI*2), Z15
+	VFMADD231PS  Z12, Z15, Z6
+	VFMADD231PS  Z13, Z15, Z7
+	VFMADD231PS  Z14, Z15, Z8
+	VBROADCASTSS (R9)(R8*1), Z15
+	VFMADD231PS  Z12, Z15, Z9
+	VFMADD231PS  Z13, Z15, Z10
+	VFMADD231PS  Z14, Z15, Z11
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*4), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z16, Z16, Z16
+	VMAXPS Z16, Z0, Z0
+	VMAXPS Z16, Z1, Z1
+	VMAXPS Z16, Z2, Z2
+	VMAXPS Z16, Z3, Z3
+	VMAXPS Z16, Z4, Z4
+	VMAXPS Z16, Z5, Z5
+	VMAXPS Z16, Z6, Z6
+	VMAXPS Z16, Z7, Z7
+	VMAXPS Z16, Z8, Z8
+	VMAXPS Z16, Z9, Z9
+	VMAXPS Z16, Z10, Z10
+	VMAXPS Z16, Z11, Z11
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS Z2, 128(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z5, 128(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z7, 64(CX)
+	VMOVUPS Z8, 128(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(CX)
+	VMOVUPS Z11, 128(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000004, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx2AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemmHalfx2AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Z8
+	VMOVUPS      64(R11), Z9
+	VBROADCASTSS (R9), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (R9)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (R9)(DI*2), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (R9)(R8*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*4), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z11, Z0, Z0
+	VMAXPS Z11, Z1, Z1
+	VMAXPS Z11, Z2, Z2
+	VMAXPS Z11, Z3, Z3
+	VMAXPS Z11, Z4, Z4
+	VMAXPS Z11, Z5, Z5
+	VMAXPS Z11, Z6, Z6
+	VMAXPS Z11, Z7, Z7
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z2, (CX)
+	VMOVUPS Z3, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z5, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z7, 64(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000004, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx1AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemmHalfx1AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z3
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Z4
+	VBROADCASTSS (R9), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (R9)(DI*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (R9)(DI*2), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (R9)(R8*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*4), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z6, Z6, Z6
+	VMAXPS Z6, Z0, Z0
+	VMAXPS Z6, Z1, Z1
+	VMAXPS Z6, Z2, Z2
+	VMAXPS Z6, Z3, Z3
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Z1, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Z2, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Z3, (CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000004, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
 // func gemm1x3AVX512(args uintptr)
 // Requires: AVX, AVX512F
 TEXT ·gemm1x3AVX512(SB), NOSPLIT, $0-8
@@ -458,7 +737,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -520,7 +799,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -577,7 +856,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -2211,14 +2490,14 @@ rows:
 	MOVQ    64(AX), SI
 
 columns:
-	TESTQ  SI, SI
-	JZ     columnsEnd
-	MOVQ   (DI), R10
-	ADDQ   $0x00000008, DI
-	VMULPS (BX)(R10*4), Z2, Z2
-	VMULPS 64(BX)(R10*4), Z3, Z3
-	SUBQ   $0x00000001, SI
-	JMP    columns
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Z2, Z2
+	VMULPS  64(BX)(R10*4), Z3, Z3
+	SUBQ    $0x00000001, SI
+	JMP     columns
 
 columnsEnd:
 	VSUBPS  Z0, Z2, Z2
@@ -2266,13 +2545,13 @@ rows:
 	MOVQ    64(AX), SI
 
 columns:
-	TESTQ  SI, SI
-	JZ     columnsEnd
-	MOVQ   (DI), R10
-	ADDQ   $0x00000008, DI
-	VMULPS (BX)(R10*4), Z1, Z1
-	SUBQ   $0x00000001, SI
-	JMP    columns
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Z1, Z1
+	SUBQ    $0x00000001, SI
+	JMP     columns
 
 columnsEnd:
 	VSUBPS  Z0, Z1, Z1
@@ -2321,8 +2600,8 @@ rows:
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVQ    (DI), R12
-	ADDQ    $0x00000008, DI
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
 	VMOVUPS Z0, (R10)
 	VMULPS  (BX)(R12*4), Z0, Z0
 	VMOVUPS Z1, 64(R10)
@@ -2340,17 +2619,17 @@ forthEnd:
 back:
 	TESTQ       R12, R12
 	JZ          backEnd
-	SUBQ        $0x00000008, R11
+	SUBQ        $0x00000004, R11
 	SUBQ        $0x00000080, R10
-	MOVQ        (R11), R13
+	MOVLQSX     (R11), R13
 	VMOVUPS     (SI)(R13*4), Z2
 	VFMADD231PS (R10), Z0, Z2
-	VMOVUPS     Z2, (SI)(R13*4)
 	VMULPS      (BX)(R13*4), Z0, Z0
+	VMOVUPS     Z2, (SI)(R13*4)
 	VMOVUPS     64(SI)(R13*4), Z2
 	VFMADD231PS 64(R10), Z1, Z2
-	VMOVUPS     Z2, 64(SI)(R13*4)
 	VMULPS      64(BX)(R13*4), Z1, Z1
+	VMOVUPS     Z2, 64(SI)(R13*4)
 	SUBQ        $0x00000001, R12
 	JMP         back
 
@@ -2398,8 +2677,8 @@ rows:
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVQ    (DI), R12
-	ADDQ    $0x00000008, DI
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
 	VMOVUPS Z0, (R10)
 	VMULPS  (BX)(R12*4), Z0, Z0
 	ADDQ    $0x00000040, R10
@@ -2414,13 +2693,13 @@ forthEnd:
 back:
 	TESTQ       R12, R12
 	JZ          backEnd
-	SUBQ        $0x00000008, R11
+	SUBQ        $0x00000004, R11
 	SUBQ        $0x00000040, R10
-	MOVQ        (R11), R13
+	MOVLQSX     (R11), R13
 	VMOVUPS     (SI)(R13*4), Z1
 	VFMADD231PS (R10), Z0, Z1
-	VMOVUPS     Z1, (SI)(R13*4)
 	VMULPS      (BX)(R13*4), Z0, Z0
+	VMOVUPS     Z1, (SI)(R13*4)
 	SUBQ        $0x00000001, R12
 	JMP         back
 
@@ -2435,6 +2714,86 @@ rowsEnd:
 
 done:
 	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func gatherAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gatherAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 40(AX), R8
+	SHLQ $0x02, R8
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ AX, AX
+	JZ    rowsEnd
+	XORQ  R9, R9
+
+each:
+	VMOVUPS (CX)(R9*1), Z0
+	LEAQ    (DX)(R9*1), R11
+	XORQ    R10, R10
+
+columns:
+	MOVLQSX      (BX)(R10*1), R12
+	VBROADCASTSS (SI)(R10*1), Z1
+	VFMADD231PS  (R11)(R12*4), Z1, Z0
+	ADDQ         $0x00000004, R10
+	CMPQ         R10, R8
+	JLT          columns
+	VMOVUPS      Z0, (CX)(R9*1)
+	ADDQ         $0x00000040, R9
+	CMPQ         R9, DI
+	JLT          each
+	ADDQ         DI, CX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	SUBQ         $0x00000001, AX
+	JMP          rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func scatterAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·scatterAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ        AX, AX
+	JZ           rowsEnd
+	MOVLQSX      (BX), R8
+	VBROADCASTSS (SI), Z0
+	LEAQ         (CX)(R8*4), R8
+	XORQ         R9, R9
+
+each:
+	VMOVUPS     (R8)(R9*1), Z1
+	VFMADD231PS (DX)(R9*1), Z0, Z1
+	VMOVUPS     Z1, (R8)(R9*1)
+	ADDQ        $0x00000040, R9
+	CMPQ        R9, DI
+	JLT         each
+	ADDQ        DI, DX
+	ADDQ        $0x00000004, BX
+	ADDQ        $0x00000004, SI
+	SUBQ        $0x00000001, AX
+	JMP         rows
+
+rowsEnd:
 	VZEROUPPER
 	RET
 

@@ -45,6 +45,48 @@ func (s Set) gemmManyx1Loop(args *gemmArgs) {
 }
 
 //go:noescape
+func gemmHalfx3AVX512(args *gemmArgs)
+
+//go:noescape
+func gemmHalfx3AVX2(args *gemmArgs)
+
+func (s Set) gemmHalfx3Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemmHalfx3AVX512(args)
+	} else {
+		gemmHalfx3AVX2(args)
+	}
+}
+
+//go:noescape
+func gemmHalfx2AVX512(args *gemmArgs)
+
+//go:noescape
+func gemmHalfx2AVX2(args *gemmArgs)
+
+func (s Set) gemmHalfx2Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemmHalfx2AVX512(args)
+	} else {
+		gemmHalfx2AVX2(args)
+	}
+}
+
+//go:noescape
+func gemmHalfx1AVX512(args *gemmArgs)
+
+//go:noescape
+func gemmHalfx1AVX2(args *gemmArgs)
+
+func (s Set) gemmHalfx1Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemmHalfx1AVX512(args)
+	} else {
+		gemmHalfx1AVX2(args)
+	}
+}
+
+//go:noescape
 func gemm1x3AVX512(args *gemmArgs)
 
 //go:noescape
@@ -293,6 +335,34 @@ func (s Set) productsGradient1Loop(args *placedArgs) {
 		productsGradient1AVX512(args)
 	} else {
 		productsGradient1AVX2(args)
+	}
+}
+
+//go:noescape
+func gatherAVX512(args *movedArgs)
+
+//go:noescape
+func gatherAVX2(args *movedArgs)
+
+func (s Set) gatherLoop(args *movedArgs) {
+	if s == AVX512 {
+		gatherAVX512(args)
+	} else {
+		gatherAVX2(args)
+	}
+}
+
+//go:noescape
+func scatterAVX512(args *movedArgs)
+
+//go:noescape
+func scatterAVX2(args *movedArgs)
+
+func (s Set) scatterLoop(args *movedArgs) {
+	if s == AVX512 {
+		scatterAVX512(args)
+	} else {
+		scatterAVX2(args)
 	}
 }
 

@@ -6,10 +6,16 @@ type (
 		y                 *float32
 		yStride           int
 		factors, gradient *float32
-		at                *int
+		at                *int32
 		rest, scratch     *float32
 		rows, columns     int
 		bytes, channel    int
+	}
+	movedArgs struct {
+		y, x             *float32
+		at               *int32
+		scale            *float32
+		rows, per, bytes int
 	}
 	// wide is a float in the place of a word.
 	wide struct{ value, _ float32 }
@@ -49,6 +55,16 @@ func (s Set) productsGradient(p *ProductsGradient) {
 	if a.channel < a.bytes {
 		s.productsGradient1Loop(&a)
 	}
+}
+
+func (s Set) gather(g *Gather) {
+	n := g.Rows * g.Per
+	s.gatherLoop(&movedArgs{y: &g.Y[:g.Rows*g.Width][0], x: &g.X[0], at: &g.At[:n][0], scale: &g.Scale[:n][0], rows: g.Rows, per: g.Per, bytes: 4 * g.Width})
+}
+
+func (s Set) scatter(y []float32, at []int32, scale, x []float32, width int) {
+	n := len(at)
+	s.scatterLoop(&movedArgs{y: &y[0], x: &x[:n*width][0], at: &at[0], scale: &scale[:n][0], rows: n, bytes: 4 * width})
 }
 
 func (s Set) factorsGradient(dy, y []float32, stride, rows, width int) {

@@ -8,7 +8,7 @@ import "math"
 type Products struct {
 	Y       []float32 // [Rows, YStride]
 	Factors []float32
-	At      []int // [Rows, Columns] where each factor begins
+	At      []int32 // [Rows, Columns] where each factor begins
 	Rest    []float32
 
 	Rows, Columns, Channels, YStride int
@@ -49,7 +49,7 @@ type ProductsGradient struct {
 	Gradient []float32 // like Factors
 	Up       []float32 // [Rows, UpStride]
 	Factors  []float32
-	At       []int // [Rows, Columns]
+	At       []int32 // [Rows, Columns]
 	Scratch  []float32
 
 	Rows, Columns, Channels, UpStride int
@@ -75,13 +75,57 @@ func (p *ProductsGradient) compute() {
 			product := float32(1)
 			for j, a := range at {
 				before[j] = product
-				product *= p.Factors[a+k]
+				product *= p.Factors[int(a)+k]
 			}
 			for j := len(at) - 1; j >= 0; j-- {
-				p.Gradient[at[j]+k] += before[j] * up
-				up *= p.Factors[at[j]+k]
+				p.Gradient[int(at[j])+k] += before[j] * up
+				up *= p.Factors[int(at[j])+k]
 			}
 		}
+	}
+}
+
+// Gather adds rows that lie anywhere in X to the rows of Y, as long as Width: Y_r += Σ_j Scale_rj X[At_rj].
+type Gather struct {
+	Y, X             []float32
+	At               []int32   // [Rows, Per]
+	Scale            []float32 // [Rows, Per]
+	Rows, Per, Width int
+}
+
+// Gather adds rows up.
+func (s Set) Gather(g *Gather) {
+	switch {
+	case g.Rows == 0:
+	case s == Portable:
+		g.compute()
+	default:
+		s.gather(g)
+	}
+}
+
+func (g *Gather) compute() {
+	for r := range g.Rows {
+		for j := r * g.Per; j < (r+1)*g.Per; j++ {
+			addScaled(g.Y[r*g.Width:][:g.Width], g.Scale[j], g.X[g.At[j]:][:g.Width])
+		}
+	}
+}
+
+// Scatter adds the rows of X, as long as width, to rows that lie anywhere in y: y[at_r] += scale_r x_r. at says how many there are.
+func (s Set) Scatter(y []float32, at []int32, scale, x []float32, width int) {
+	switch {
+	case len(at) == 0:
+	case s == Portable:
+		scatter(y, at, scale, x, width)
+	default:
+		s.scatter(y, at, scale, x, width)
+	}
+}
+
+func scatter(y []float32, at []int32, scale, x []float32, width int) {
+	for r, a := range at {
+		addScaled(y[a:][:width], scale[r], x[r*width:][:width])
 	}
 }
 

@@ -35,14 +35,14 @@ func TestVectorLoopsOfTraining(t *testing.T) {
 					})
 				}
 				for _, columns := range []int{1, 2, 5, 12} {
-					p := func(rng *rand.Rand) (factors []float32, places []int) {
+					p := func(rng *rand.Rand) (factors []float32, places []int32) {
 						const cells = 7
 						factors = draw(rng, cells*(n+16))
 						for i, v := range factors {
 							factors[i] = 1 + tanh(v)/2
 						}
 						for range rows * columns {
-							places = append(places, rng.IntN(cells)*(n+16))
+							places = append(places, int32(rng.IntN(cells)*(n+16)))
 						}
 						return factors, places
 					}
@@ -62,6 +62,26 @@ func TestVectorLoopsOfTraining(t *testing.T) {
 						return y
 					})
 				}
+				same(fmt.Sprintf("gather %d × %d", rows, n), 1e-5, func(o Set, rng *rand.Rand) []float32 {
+					const per, from = 3, 11
+					at := make([]int32, rows*per)
+					for i := range at {
+						at[i] = int32(rng.IntN(from) * n)
+					}
+					y := draw(rng, (rows+1)*n)
+					o.Gather(&Gather{Y: y, X: draw(rng, from*n), At: at, Scale: draw(rng, rows*per), Rows: rows, Per: per, Width: n})
+					return y
+				})
+				same(fmt.Sprintf("scatter %d × %d", rows, n), 1e-5, func(o Set, rng *rand.Rand) []float32 {
+					const to = 5
+					at := make([]int32, rows)
+					for i := range at {
+						at[i] = int32(rng.IntN(to) * n)
+					}
+					y := draw(rng, to*n)
+					o.Scatter(y, at, draw(rng, rows+3), draw(rng, rows*n), n)
+					return y
+				})
 				same(fmt.Sprintf("factors gradient %d × %d", rows, n), 1e-6, func(o Set, rng *rand.Rand) []float32 {
 					y := draw(rng, rows*(n+16))
 					o.FactorsGradient(y, draw(rng, rows*(n+16)), n+16, rows, n)

@@ -11,6 +11,8 @@ func (a *assembler) learning() {
 	a.manyProducts("products1", 1)
 	a.productsGradient("productsGradientMany", 2)
 	a.productsGradient("productsGradient1", 1)
+	a.gather()
+	a.scatter()
 	a.factorsGradient()
 	a.positiveGradient()
 	a.siluGradient()
@@ -80,8 +82,8 @@ func (a *assembler) manyProducts(name string, together int) {
 			}
 			a.loop("columns", g.word(placedColumns), 1, func() {
 				place := a.GP64()
-				a.MOVQ(at(places, 0), place)
-				a.ADDQ(operand.U32(8), places)
+				a.MOVLQSX(at(places, 0), place)
+				a.ADDQ(operand.U32(4), places)
 				for i, p := range products {
 					a.VMULPS(placed(factors, place, i*a.bytes()), p, p)
 				}
@@ -110,8 +112,8 @@ func (a *assembler) productsGradient(name string, together int) {
 			}
 			a.loop("forth", g.word(placedColumns), 1, func() {
 				place := a.GP64()
-				a.MOVQ(at(places, 0), place)
-				a.ADDQ(operand.U32(8), places)
+				a.MOVLQSX(at(places, 0), place)
+				a.ADDQ(operand.U32(4), places)
 				for i, p := range before {
 					a.VMOVUPS(p, at(scratch, i*a.bytes()))
 					a.VMULPS(placed(factors, place, i*a.bytes()), p, p)
@@ -125,21 +127,85 @@ func (a *assembler) productsGradient(name string, together int) {
 			back := a.GP64()
 			a.MOVQ(places, back)
 			a.loop("back", g.word(placedColumns), 1, func() {
-				a.SUBQ(operand.U32(8), back)
+				a.SUBQ(operand.U32(4), back)
 				a.SUBQ(size, scratch)
 				place := a.GP64()
-				a.MOVQ(at(back, 0), place)
+				a.MOVLQSX(at(back, 0), place)
 				for i, p := range behind {
 					sum := a.vector()
 					a.VMOVUPS(placed(gradient, place, i*a.bytes()), sum)
 					a.VFMADD231PS(at(scratch, i*a.bytes()), p, sum)
+					a.VMULPS(placed(factors, place, i*a.bytes()), p, p) // before the store, which it may seem to depend on
 					a.VMOVUPS(sum, placed(gradient, place, i*a.bytes()))
-					a.VMULPS(placed(factors, place, i*a.bytes()), p, p)
 				}
 			})
 			a.ADDQ(stride, y)
 		})
 	})
+}
+
+// Places in movedArgs.
+const (
+	movedY = iota
+	movedX
+	movedAt
+	movedScale
+	movedRows
+	movedPer
+	movedBytes // of a row
+)
+
+// gather is y_r += Σ_j scale_rj x[at_rj].
+func (a *assembler) gather() {
+	g := a.begin("gather")
+	y, x, places, scales, bytes := g.word(movedY), g.word(movedX), g.word(movedAt), g.word(movedScale), g.word(movedBytes)
+	size := a.GP64()
+	a.MOVQ(g.word(movedPer), size)
+	a.SHLQ(operand.Imm(2), size) // bytes of the places of a row
+	a.loop("rows", g.word(movedRows), 1, func() {
+		a.each(bytes, 1, func(i reg.GPVirtual) {
+			sum, column := a.vector(), a.GP64()
+			a.VMOVUPS(indexed(y, i, 0), sum)
+			from := a.GP64()
+			a.LEAQ(indexed(x, i, 0), from)
+			a.XORQ(column, column)
+			a.Label("columns")
+			place, scale := a.GP64(), a.vector()
+			a.MOVLQSX(indexed(places, column, 0), place)
+			a.VBROADCASTSS(indexed(scales, column, 0), scale)
+			a.VFMADD231PS(placed(from, place, 0), scale, sum)
+			a.ADDQ(operand.U32(4), column)
+			a.CMPQ(column, size)
+			a.JLT(operand.LabelRef("columns"))
+			a.VMOVUPS(sum, indexed(y, i, 0))
+		})
+		a.ADDQ(bytes, y)
+		a.ADDQ(size, places)
+		a.ADDQ(size, scales)
+	})
+	a.end()
+}
+
+// scatter is y[at_r] += scale_r x_r.
+func (a *assembler) scatter() {
+	g := a.begin("scatter")
+	y, x, places, scales, bytes := g.word(movedY), g.word(movedX), g.word(movedAt), g.word(movedScale), g.word(movedBytes)
+	a.loop("rows", g.word(movedRows), 1, func() {
+		place, scale, to := a.GP64(), a.vector(), a.GP64()
+		a.MOVLQSX(at(places, 0), place)
+		a.VBROADCASTSS(at(scales, 0), scale)
+		a.LEAQ(operand.Mem{Base: y, Index: place, Scale: 4}, to)
+		a.each(bytes, 1, func(i reg.GPVirtual) {
+			sum := a.vector()
+			a.VMOVUPS(indexed(to, i, 0), sum)
+			a.VFMADD231PS(indexed(x, i, 0), scale, sum)
+			a.VMOVUPS(sum, indexed(to, i, 0))
+		})
+		a.ADDQ(bytes, x)
+		a.ADDQ(operand.U32(4), places)
+		a.ADDQ(operand.U32(4), scales)
+	})
+	a.end()
 }
 
 // factorsGradient is y ← y·x(2 − x) for rows of y and x.
