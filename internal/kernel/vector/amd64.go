@@ -94,6 +94,9 @@ func (s Set) matMul(m *MatMul) {
 	}
 	for c := 0; c < m.Out; {
 		panel := min(3, (m.Out-c)/lanes)
+		if m.Out-c == 4*lanes {
+			panel = 2 // two and two are faster than three and one
+		}
 		a.w = &m.W[c]
 		done := 0
 		for _, rows := range [...]int{together, together / 2, 1} {
