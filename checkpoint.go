@@ -24,7 +24,7 @@ type checkpoint struct {
 	path    string // "" keeps nothing
 	mark    string // of what is trained on what
 	madeBy  maker
-	unsaved bool   // it is ahead of what its file holds
+	unsaved bool // it is ahead of what its file holds
 }
 
 // trained is a member that is done.

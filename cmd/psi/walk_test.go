@@ -72,12 +72,13 @@ func TestDoctor(t *testing.T) {
 	wantText(t, mustRun(t, "doctor").stdout, "works", "training step", "CPU")
 	document := wantJSON(t, mustRun(t, "doctor", "--json"), "psi.doctor/v1")
 	backends, _ := document["backends"].([]any)
-	if len(backends) != 3 {
+	if len(backends) != 4 {
 		t.Fatalf("backends %v", backends)
 	}
-	pure, _ := backends[2].(map[string]any)
-	if pure["name"] != "go" || pure["works"] != true {
-		t.Errorf("backend %v", pure)
+	for i, name := range map[int]string{0: "native", 3: "go"} { // they need nothing
+		if b, _ := backends[i].(map[string]any); b["name"] != name || b["works"] != true {
+			t.Errorf("backend %v", b)
+		}
 	}
 	for _, b := range backends {
 		state, _ := b.(map[string]any)

@@ -22,11 +22,11 @@ func trainable() map[string]func(n *form.Config, c *Config) {
 		"five classes, dropout": func(n *form.Config, c *Config) {
 			n.Outputs, n.Classes, c.Base, c.Dropout = 5, true, []float64{0.3, -0.2, 0, 0.1, -0.2}, 0.2
 		},
-		"groups":            func(n *form.Config, _ *Config) { n.Inputs.Groups = [][]int{{3}, {0, 4, 6}, {5, 1}, {2}} },
-		"plain numbers":     func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 4, Bins: 16} },
-		"categories":        func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Levels: []int{3, 9, 30}} },
-		"one column":        func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 1, Bins: 7} },
-		"other recipe": func(_ *form.Config, c *Config) { c.Sampler, c.MaskedExponent, c.Clip = Bernoulli, 1, 0.5 },
+		"groups":        func(n *form.Config, _ *Config) { n.Inputs.Groups = [][]int{{3}, {0, 4, 6}, {5, 1}, {2}} },
+		"plain numbers": func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 4, Bins: 16} },
+		"categories":    func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Levels: []int{3, 9, 30}} },
+		"one column":    func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 1, Bins: 7} },
+		"other recipe":  func(_ *form.Config, c *Config) { c.Sampler, c.MaskedExponent, c.Clip = Bernoulli, 1, 0.5 },
 	}
 }
 

@@ -134,4 +134,3 @@ func (s *stepper) forgetLabels(rng *rand.Rand, row int) {
 		other += int32(levels)
 	}
 }
-

@@ -22,7 +22,8 @@ type column struct {
 	find   finder
 
 	code   []int32   // [cells] of categories
-	bin    []int32   // [cells] of numbers; −1 of a gap that is a level
+	binAt  []int32   // [cells] of numbers: where their bin begins
+	gaps   []int32   // cells that are gaps which are levels
 	part   []float32 // [cells] of the bin that is full
 	value  []float32 // [cells] of numbers
 	cycles []float32 // [cells, encode.CyclicParts]
@@ -34,7 +35,8 @@ type column struct {
 	grad, other   []float32 // [B, width]
 	turned        []float32 // a weight transposed
 
-	mix, dmix []float32 // [cells, hidden]
+	dmix   []float32 // [B + 1, hidden] gradient by what the cells give h, at last by what an absent cell gives
+	dmixAt []int32   // [B] where that of the masked copies begins
 	sigmaColumn
 }
 
@@ -47,7 +49,7 @@ func newColumn(t *Trainer, d, first int) column {
 		d: d, number: d < in.Numeric, time: -1, first: first, width: z, find: newFinder(n),
 		cellOf: make([]int32, n), rowsOf: make([]int32, 0, n),
 		grad: vector.Floats(n * z), other: vector.Floats(n * z), thin: vector.Floats(n * z),
-		mix: vector.Floats(n * t.hide.width), dmix: vector.Floats(n * t.hide.width),
+		dmix: vector.Floats((n + 1) * t.hide.width), dmixAt: make([]int32, n),
 		sigmaColumn: newSigmaColumn(t),
 	}
 	for range t.Hidden + 1 {
@@ -59,7 +61,7 @@ func newColumn(t *Trainer, d, first int) column {
 		c.code = make([]int32, n)
 		return c
 	}
-	c.bin, c.part, c.value = make([]int32, n), make([]float32, n), make([]float32, n)
+	c.binAt, c.gaps, c.part, c.value = make([]int32, n), make([]int32, 0, n), make([]float32, n), make([]float32, n)
 	c.below = vector.Floats((in.Bins + 1) * z)
 	c.waves, c.dwaves = vector.Floats(n*waves), vector.Floats(n*waves)
 	if k := d - (in.Numeric - in.Times); k >= 0 {
@@ -77,6 +79,12 @@ func (c *column) forward(t *Trainer) {
 	absent := t.factors[(len(t.columns)*t.Batch+c.d)*t.stride:][:k]
 	copy(absent, t.lay.factorAbsent.of(t.weights, c.d))
 	t.ops.Gains(absent, k, 1, t.less[:k])
+	h := t.hide.width
+	copy(t.mix[(len(t.columns)*t.Batch+c.d)*h:], t.lay.hiddenAbsent.of(t.weights, c.d))
+	if t.current.phase != Spread {
+		clear(t.dfactors[(len(t.columns)*t.Batch+c.d)*t.stride:][:k])
+		clear(t.dfactors[c.d*t.Batch*t.stride:][:c.places*t.stride])
+	}
 	if c.cells == 0 {
 		return
 	}
@@ -105,8 +113,8 @@ func (c *column) forward(t *Trainer) {
 	})
 	t.ops.Gains(factors, t.stride, c.places, t.less[:k]) // tanh + 1
 	t.ops.MatMul(&vector.MatMul{
-		Y: c.mix, YStride: t.hide.width, Start: t.zeros, Rows: c.cells, Out: t.hide.width,
-		X: z, XStride: c.width, In: t.Embedding, W: t.lay.hiddenMix.of(t.weights, c.d), WStride: t.hide.width,
+		Y: t.mix[c.d*t.Batch*h:], YStride: h, Start: t.zeros, Rows: c.cells, Out: h,
+		X: z, XStride: c.width, In: t.Embedding, W: t.lay.hiddenMix.of(t.weights, c.d), WStride: h,
 	})
 }
 
@@ -125,7 +133,7 @@ func (c *column) game(t *Trainer) []float32 {
 func (c *column) distinguish(t *Trainer) {
 	b := t.current.Rows
 	c.find.begin()
-	c.cells, c.rowsOf = 0, c.rowsOf[:0]
+	c.cells, c.rowsOf, c.gaps = 0, c.rowsOf[:0], c.gaps[:0]
 	for r := range t.Batch {
 		if b.Observed[r*len(t.columns)+c.d] == 0 {
 			c.cellOf[r] = -1
@@ -164,28 +172,35 @@ func (c *column) distinguish(t *Trainer) {
 
 func (c *column) setNumber(t *Trainer, cell int, position, value float32) {
 	bin := min(max(int(position), 0), t.Inputs.Bins-1)
-	c.bin[cell], c.part[cell], c.value[cell] = int32(bin), min(max(position-float32(bin), 0), 1), value
+	c.binAt[cell], c.part[cell], c.value[cell] = int32(bin*c.width), min(max(position-float32(bin), 0), 1), value
 	if t.Inputs.Gaps && position < 0 {
-		c.bin[cell] = -1
+		c.gaps = append(c.gaps, int32(cell))
 	}
 }
 
-// place tells the rows where the factors of their cells are.
+// place tells the rows where the factors of their cells are, and what they give h.
 func (c *column) place(t *Trainer) {
-	columns, players := len(t.columns), t.Inputs.Players()
-	absent, place := (columns*t.Batch+c.d)*t.stride, 0
+	columns, players, h := len(t.columns), t.Inputs.Players(), t.hide.width
+	absent, absentMix, row := int32((columns*t.Batch+c.d)*t.stride), int32((columns*t.Batch+c.d)*h), 0
 	for r, cell := range c.cellOf {
-		if cell >= 0 && t.current.Kept != nil {
-			cell = int32(place)
-			place++
+		at, mixAt, dmixAt := absent, absentMix, int32(t.Batch*h)
+		if cell >= 0 {
+			place := int(cell)
+			if t.current.Kept != nil {
+				place = row
+				row++
+			}
+			at, mixAt, dmixAt = int32((c.d*t.Batch+place)*t.stride), int32((c.d*t.Batch+int(cell))*h), cell*int32(h)
 		}
-		for i := r * copies; i < (r+1)*copies; i++ {
-			at := i*columns + c.d
-			t.present[at] = cell >= 0 && t.current.Masks[i*players+t.player[c.d]] != 0
-			if t.at[at] = absent; t.present[at] {
-				t.at[at] = (c.d*t.Batch + int(cell)) * t.stride
+		for which := range copies {
+			i, j := (r*copies+which)*columns+c.d, (which*t.Batch+r)*columns+c.d
+			if t.current.Masks[(r*copies+which)*players+t.player[c.d]] != 0 {
+				t.at[i], t.mixAt[j] = at, mixAt
+			} else {
+				t.at[i], t.mixAt[j], dmixAt = absent, absentMix, int32(t.Batch*h)
 			}
 		}
+		c.dmixAt[r] = dmixAt // the masked copy is the last
 	}
 }
 
@@ -202,14 +217,14 @@ func (c *column) embedNumbers(t *Trainer) {
 		t.ops.AddScaled(c.below[(i+1)*w:][:w], 1, bins[i*w:][:w])
 	}
 	waves := vector.Padded(t.Frequencies)
-	for i := range c.cells {
-		row, bin := z[i*w:][:w], max(0, int(c.bin[i]))
-		copy(row, c.below[bin*w:])
-		t.ops.AddScaled(row, c.part[i], bins[bin*w:][:w])
+	clear(z[:c.cells*w])
+	t.ops.Gather(&vector.Gather{Y: z, X: c.below, At: c.binAt, Scale: t.ones, Rows: c.cells, Per: 1, Width: w})
+	t.ops.Gather(&vector.Gather{Y: z, X: bins, At: c.binAt, Scale: c.part, Rows: c.cells, Per: 1, Width: w})
+	for i, x := range c.value[:c.cells] {
 		if waves > 0 {
-			t.ops.Waves(c.waves[i*2*waves:], c.value[i], t.lay.frequency.of(t.weights, c.d))
+			t.ops.Waves(c.waves[i*2*waves:], x, t.lay.frequency.of(t.weights, c.d))
 		} else {
-			t.ops.AddScaled(row, min(max(c.value[i], -steepest), steepest), t.lay.slope.of(t.weights, c.d))
+			t.ops.AddScaled(z[i*w:][:w], min(max(x, -steepest), steepest), t.lay.slope.of(t.weights, c.d))
 		}
 	}
 	if waves > 0 {
@@ -224,12 +239,8 @@ func (c *column) embedNumbers(t *Trainer) {
 			X: c.cycles, XStride: encode.CyclicParts, In: encode.CyclicParts, W: t.lay.cycles.of(t.weights, c.time), WStride: w,
 		})
 	}
-	if t.Inputs.Gaps {
-		for i, bin := range c.bin[:c.cells] {
-			if bin < 0 {
-				copy(z[i*w:], t.lay.gap.of(t.weights, c.d))
-			}
-		}
+	for _, i := range c.gaps {
+		copy(z[int(i)*w:], t.lay.gap.of(t.weights, c.d))
 	}
 }
 
@@ -302,11 +313,9 @@ func (c *column) numbersBackward(t *Trainer, grad []float32) {
 	if t.Inputs.Gaps {
 		gap := t.lay.gap.of(t.gradient, c.d)
 		clear(gap)
-		for i, bin := range c.bin[:n] {
-			if bin < 0 {
-				t.ops.AddScaled(gap, 1, grad[i*w:][:w])
-				clear(grad[i*w:][:w])
-			}
+		for _, i := range c.gaps {
+			t.ops.AddScaled(gap, 1, grad[int(i)*w:][:w])
+			clear(grad[int(i)*w:][:w])
 		}
 	}
 	t.biasGradient(t.lay.binsBias.of(t.gradient, c.d), grad, w, w, n)
@@ -314,11 +323,8 @@ func (c *column) numbersBackward(t *Trainer, grad []float32) {
 	bins, full := t.lay.bins.of(t.gradient, c.d), c.below
 	clear(bins)
 	clear(full)
-	for i, bin := range c.bin[:n] {
-		at := max(0, int(bin)) * w
-		t.ops.AddScaled(full[at:][:w], 1, grad[i*w:][:w])
-		t.ops.AddScaled(bins[at:][:w], c.part[i], grad[i*w:][:w])
-	}
+	t.ops.Scatter(full, c.binAt[:n], t.ones, grad, w)
+	t.ops.Scatter(bins, c.binAt[:n], c.part, grad, w)
 	for i := t.Inputs.Bins - 2; i >= 0; i-- {
 		above := full[(i+1)*w:][:w]
 		t.ops.AddScaled(bins[i*w:][:w], 1, above)

@@ -1,6 +1,8 @@
 package learn
 
 import (
+	"slices"
+
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
@@ -46,21 +48,13 @@ func (h *hide) copyAt(t *Trainer, row, which int) int {
 func (h *hide) forward(t *Trainer, which, from, n int) {
 	columns, w := len(t.columns), h.width
 	first := h.copyAt(t, from, which)
+	at := t.mixAt[(which*t.Batch+from)*columns:][:n*columns]
+	absent := int32(columns * t.Batch * w)
 	for i := range n {
-		x := h.in[(first+i)*w:][:w]
-		copy(x, t.lay.hiddenMixBias.of(t.weights, 0))
-		r := from + i
-		lacks := false
-		for d, present := range t.present[(r*copies+which)*columns:][:columns] {
-			if present {
-				t.ops.AddScaled(x, 1, t.columns[d].mix[int(t.columns[d].cellOf[r])*w:][:w])
-			} else {
-				t.ops.AddScaled(x, 1, t.lay.hiddenAbsent.of(t.weights, d))
-				lacks = true
-			}
-		}
-		h.lacks[first+i] = lacks
+		copy(h.in[(first+i)*w:], t.lay.hiddenMixBias.of(t.weights, 0))
+		h.lacks[first+i] = slices.Max(at[i*columns:][:columns]) >= absent
 	}
+	t.ops.Gather(&vector.Gather{Y: h.in[first*w:], X: t.mix, At: at, Scale: t.ones, Rows: n, Per: columns, Width: w})
 	span := func(x []float32) []float32 { return x[first*w:][:n*w] }
 	copy(span(h.lifted), span(h.in))
 	t.ops.Silu(span(h.lifted))
@@ -100,16 +94,11 @@ func (h *hide) backward(t *Trainer) {
 
 // hiddenBackward brings the gradient by h's input back to the column's part of it. The embeddings are taken as given.
 func (c *column) hiddenBackward(t *Trainer) {
-	w, columns := t.hide.width, len(t.columns)
-	absent := t.lay.hiddenAbsent.of(t.gradient, c.d)
+	w := t.hide.width
+	absent := c.dmix[t.Batch*w:]
 	clear(absent)
 	clear(c.dmix[:c.cells*w])
-	for r, cell := range c.cellOf {
-		to := absent
-		if t.present[(r*copies+masked)*columns+c.d] {
-			to = c.dmix[int(cell)*w:][:w]
-		}
-		t.ops.AddScaled(to, 1, t.hide.din[r*w:][:w])
-	}
+	t.ops.Scatter(c.dmix, c.dmixAt, t.ones, t.hide.din, w)
+	copy(t.lay.hiddenAbsent.of(t.gradient, c.d), absent)
 	t.weightGradient(t.lay.hiddenMix.of(t.gradient, c.d), w, c.embedding(), c.width, t.Embedding, c.dmix, w, w, c.cells)
 }

@@ -119,9 +119,8 @@ func (t *Trainer) hiddenLoss() float64 {
 
 // hiddenNoise is Σσ_d² of the columns that the masked copy of a row hides.
 func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
-	columns := len(t.columns)
-	for d, present := range t.present[(row*copies+masked)*columns:][:columns] {
-		if !present {
+	for d := range t.columns {
+		if !t.isPresent(row, masked, d) {
 			s := float64(t.columns[d].std[row*t.Outputs+output])
 			noise += s * s
 		}

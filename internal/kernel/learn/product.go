@@ -9,8 +9,9 @@ type shared struct {
 	channels, stride int       // padded; from one factor to the next
 	factors          []float32 // [columns · B + columns, stride] F = 1 + g of the cells of each column, then 1 + c of all columns
 	dfactors         []float32 // gradient
-	at               []int     // [2B + 1, columns] where the factors of each copy begin; at last those of nothing present
-	present          []bool    // [2B, columns]
+	at               []int32   // [2B + 1, columns] where the factors of each copy begin; at last those of nothing present
+	mix              []float32 // [columns · B + columns, hidden] what each cell of each column gives h, then what absent columns give
+	mixAt            []int32   // [2, B, columns] where that begins for rows as observed, then for masked copies
 
 	rest    []float32 // [channels] Π_d (1 + c_d)
 	out     []float32 // [C, channels] w, centred over classes
@@ -35,24 +36,33 @@ func newShared(t *Trainer) shared {
 	s := shared{
 		// A stride that is no power of 2 keeps the factors of one channel from meeting in a few sets of the cache.
 		channels: k, stride: k + vector.Lanes,
-		at: make([]int, (copies*rows+1)*columns), present: make([]bool, copies*rows*columns),
+		at: make([]int32, (copies*rows+1)*columns), mixAt: make([]int32, copies*rows*columns),
+		mix:  vector.Floats((rows + 1) * columns * vector.Padded(t.HiddenWidth)),
 		rest: vector.Floats(k), out: vector.Floats(t.Outputs * k), product: vector.Floats(copies * rows * k), up: vector.Floats((copies*rows + 1) * k),
 		value: vector.Floats(copies * rows * t.Outputs), dvalue: vector.Floats((copies*rows + 1) * t.Outputs),
 	}
-	s.factors, s.dfactors = vector.Floats((rows+1)*columns*s.stride), vector.Floats((rows+1)*columns*s.stride)
+	// A load that has the last 12 bits of its address from a store before it waits for that: factors and gradients are apart.
+	const apart = 512
+	s.factors, s.dfactors = vector.Floats((rows+1)*columns*s.stride), vector.Floats((rows+1)*columns*s.stride + apart)[apart:]
 	for d := range columns {
-		s.at[copies*rows*columns+d] = (columns*rows + d) * s.stride
+		s.at[copies*rows*columns+d] = int32((columns*rows + d) * s.stride)
 	}
 	s.scratch = make([][]float32, (k+blockChannels-1)/blockChannels)
 	for i := range s.scratch {
 		s.scratch[i] = vector.Floats(vector.ScratchFloats(columns))
 	}
-	most := max(rows*copies, k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
+	most := max(rows*copies, blockRows*columns, k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
 	s.zeros, s.ones, s.less = vector.Floats(most), vector.Ones(most), vector.Floats(most)
 	for i := range s.less {
 		s.less[i] = -1
 	}
 	return s
+}
+
+// isPresent reports whether a column is present in a row's copy.
+func (t *Trainer) isPresent(row, which, d int) bool {
+	columns := len(t.columns)
+	return t.at[(row*copies+which)*columns+d] != t.at[copies*t.Batch*columns+d]
 }
 
 func (t *Trainer) channelShares() int { return len(t.scratch) }
@@ -130,12 +140,6 @@ func (t *Trainer) products(share int) {
 		Y: t.up[from:], YStride: k, Start: t.zeros, Rows: rows + 1, Out: n,
 		X: t.dvalue, XStride: t.Outputs, In: t.Outputs, W: t.out[from:], WStride: k,
 	})
-	for d := range t.columns {
-		for p := range t.columns[d].places {
-			clear(t.dfactors[(d*t.Batch+p)*t.stride+from:][:n])
-		}
-		clear(t.dfactors[(columns*t.Batch+d)*t.stride+from:][:n])
-	}
 	t.ops.ProductsGradient(&vector.ProductsGradient{
 		Gradient: t.dfactors[from:], Up: t.up[from:], UpStride: k, Factors: t.factors[from:], At: t.at, Scratch: t.scratch[share],
 		Rows: rows + 1, Columns: columns, Channels: n,

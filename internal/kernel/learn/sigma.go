@@ -71,7 +71,7 @@ func (c *column) sigma(t *Trainer) {
 		for o := range t.Outputs {
 			at := r*t.Outputs + o
 			c.std[at] = 0
-			if cell >= 0 && t.present[(r*copies+observed)*len(t.columns)+c.d] {
+			if cell >= 0 && t.isPresent(r, observed, c.d) {
 				positive, slope := softplus(float64(c.out[r*s.outs+o]))
 				c.std[at] = float32(positive) * scale[o]
 				c.dout[r*s.outs+o] = float32(slope) * scale[o] // by which the gradient by σ is to be multiplied

@@ -3,6 +3,7 @@ package learn
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
@@ -111,6 +112,9 @@ func newTrainer(c form.Config, r Recipe, ops vector.Set) (*Trainer, error) {
 	}
 	if c.Classes && len(r.Base) != c.Outputs {
 		return nil, fmt.Errorf("learn: φ_0 of %d outputs, but there are %d", len(r.Base), c.Outputs)
+	}
+	if floats := (r.Batch + 1) * c.Inputs.Columns() * (vector.Padded(max(c.Channels, c.HiddenWidth)) + vector.Lanes); floats > math.MaxInt32 {
+		return nil, fmt.Errorf("learn: a step of %d rows would need %d factors: lower the batch or the channels", r.Batch, floats)
 	}
 	t := &Trainer{Config: c, Recipe: r, ops: ops, lay: newLayout(c), workers: newWorkers()}
 	for _, arena := range []*[]float32{&t.weights, &t.average, &t.gradient, &t.first, &t.second} {

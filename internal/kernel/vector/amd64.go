@@ -79,7 +79,7 @@ func (s Set) softplus(y []float32) {
 }
 func (s Set) silu(y []float32) { s.siluLoop(&vectorArgs{y: &y[0], bytes: 4 * len(y)}) }
 
-// matMul computes panels of columns, as many rows together as the instruction set does and the rest one by one.
+// matMul computes panels of columns, as many rows together as the instruction set does, then half as many, then one by one.
 func (s Set) matMul(m *MatMul) {
 	lanes, together := s.width()
 	if m.Rows == 0 {
@@ -92,30 +92,46 @@ func (s Set) matMul(m *MatMul) {
 	if m.Positive {
 		a.positive = 1
 	}
-	many := m.Rows / together * together
 	for c := 0; c < m.Out; {
-		wide := m.Out-c >= 3*lanes
+		panel := min(3, (m.Out-c)/lanes)
+		if m.Out-c == 4*lanes {
+			panel = 2 // two and two are faster than three and one
+		}
 		a.w = &m.W[c]
-		if many > 0 {
-			a.y, a.x, a.start, a.rows = &m.Y[c], &m.X[0], &m.Start[c], many
-			if wide {
-				s.gemmManyx3Loop(&a)
-			} else {
-				s.gemmManyx1Loop(&a)
+		done := 0
+		for _, rows := range [...]int{together, together / 2, 1} {
+			if a.rows = (m.Rows - done) / rows * rows; a.rows > 0 {
+				a.y, a.x, a.start = &m.Y[done*m.YStride+c], &m.X[done*m.XStride], &m.Start[done*m.StartStride+c]
+				done += a.rows
+				s.gemm(&a, rows, panel)
 			}
 		}
-		if many < m.Rows {
-			a.y, a.x, a.start, a.rows = &m.Y[many*m.YStride+c], &m.X[many*m.XStride], &m.Start[many*m.StartStride+c], m.Rows-many
-			if wide {
-				s.gemm1x3Loop(&a)
-			} else {
-				s.gemm1x1Loop(&a)
-			}
-		}
-		c += lanes
-		if wide {
-			c += 2 * lanes
-		}
+		c += panel * lanes
+	}
+}
+
+// gemm computes a panel of columns, some rows together.
+func (s Set) gemm(a *gemmArgs, rows, panel int) {
+	_, many := s.width()
+	switch {
+	case rows == many && panel == 3:
+		s.gemmManyx3Loop(a)
+	case rows == many && panel == 2:
+		s.gemmManyx2Loop(a)
+	case rows == many:
+		s.gemmManyx1Loop(a)
+	case rows > 1 && panel == 3:
+		s.gemmHalfx3Loop(a)
+	case rows > 1 && panel == 2:
+		s.gemmHalfx2Loop(a)
+	case rows > 1:
+		s.gemmHalfx1Loop(a)
+	case panel == 3:
+		s.gemm1x3Loop(a)
+	case panel == 2:
+		s.gemm1x2Loop(a)
+	default:
+		s.gemm1x1Loop(a)
 	}
 }
 

@@ -114,6 +114,99 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
+// func gemmManyx2AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemmManyx2AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y4
+	VMOVUPS 32(BX), Y5
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y6
+	VMOVUPS 32(BX), Y7
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
+	VBROADCASTSS (R9), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R9)(DI*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R9)(DI*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (R9)(R8*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*4), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y8, Y8, Y8
+	VMAXPS Y8, Y0, Y0
+	VMAXPS Y8, Y1, Y1
+	VMAXPS Y8, Y2, Y2
+	VMAXPS Y8, Y3, Y3
+	VMAXPS Y8, Y4, Y4
+	VMAXPS Y8, Y5, Y5
+	VMAXPS Y8, Y6, Y6
+	VMAXPS Y8, Y7, Y7
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	ADDQ    DI, CX
+	VMOVUPS Y2, (CX)
+	VMOVUPS Y3, 32(CX)
+	ADDQ    DI, CX
+	VMOVUPS Y4, (CX)
+	VMOVUPS Y5, 32(CX)
+	ADDQ    DI, CX
+	VMOVUPS Y6, (CX)
+	VMOVUPS Y7, 32(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000004, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
 // func gemmManyx1AVX2(args uintptr)
 // Requires: AVX, FMA3
 TEXT ·gemmManyx1AVX2(SB), NOSPLIT, $0-8
@@ -190,6 +283,219 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
+// func gemmHalfx3AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemmHalfx3AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	VMOVUPS 64(BX), Y2
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y3
+	VMOVUPS 32(BX), Y4
+	VMOVUPS 64(BX), Y5
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Y6
+	VMOVUPS      32(R10), Y7
+	VMOVUPS      64(R10), Y8
+	VBROADCASTSS (R8), Y9
+	VFMADD231PS  Y6, Y9, Y0
+	VFMADD231PS  Y7, Y9, Y1
+	VFMADD231PS  Y8, Y9, Y2
+	VBROADCASTSS (R8)(DI*1), Y9
+	VFMADD231PS  Y6, Y9, Y3
+	VFMADD231PS  Y7, Y9, Y4
+	VFMADD231PS  Y8, Y9, Y5
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*2), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y6, Y6, Y6
+	VMAXPS Y6, Y0, Y0
+	VMAXPS Y6, Y1, Y1
+	VMAXPS Y6, Y2, Y2
+	VMAXPS Y6, Y3, Y3
+	VMAXPS Y6, Y4, Y4
+	VMAXPS Y6, Y5, Y5
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y2, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	VMOVUPS Y5, 64(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000002, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx2AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemmHalfx2AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Y4
+	VMOVUPS      32(R10), Y5
+	VBROADCASTSS (R8), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R8)(DI*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*2), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y4, Y4, Y4
+	VMAXPS Y4, Y0, Y0
+	VMAXPS Y4, Y1, Y1
+	VMAXPS Y4, Y2, Y2
+	VMAXPS Y4, Y3, Y3
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	ADDQ    DI, CX
+	VMOVUPS Y2, (CX)
+	VMOVUPS Y3, 32(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000002, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx1AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemmHalfx1AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	ADDQ    DI, BX
+	VMOVUPS (BX), Y1
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Y2
+	VBROADCASTSS (R8), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (R8)(DI*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*2), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y2, Y0, Y0
+	VMAXPS Y2, Y1, Y1
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Y1, (CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000002, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
 // func gemm1x3AVX2(args uintptr)
 // Requires: AVX, FMA3
 TEXT ·gemm1x3AVX2(SB), NOSPLIT, $0-8
@@ -233,7 +539,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -247,6 +553,66 @@ store:
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS Y2, 64(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000001, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemm1x2AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gemm1x2AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Y2
+	VMOVUPS      32(R10), Y3
+	VBROADCASTSS (R8), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*1), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y2, Y0, Y0
+	VMAXPS Y2, Y1, Y1
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
 	ADDQ    DI, CX
 	SUBQ    $0x00000001, SI
 	JMP     rows
@@ -292,7 +658,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -2383,5 +2749,607 @@ blocksEnd:
 	ADDQ $0x00000020, BX
 	CMPQ BX, DX
 	JLT  channels
+	VZEROUPPER
+	RET
+
+// func productsManyAVX2(args uintptr)
+// Requires: AVX
+TEXT ·productsManyAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    64(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Y2, Y2
+	VMULPS  32(BX)(R10*4), Y3, Y3
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Y0, Y2, Y2
+	VMOVUPS Y2, (DX)
+	VSUBPS  Y1, Y3, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000040, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func products1AVX2(args uintptr)
+// Requires: AVX
+TEXT ·products1AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    32(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Y0
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Y1
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Y1, Y1
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Y0, Y1, Y1
+	VMOVUPS Y1, (DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000020, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func productsGradientManyAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·productsGradientManyAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ 64(CX), DX
+	CMPQ DX, 72(AX)
+	JGT  done
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), BX
+	ADDQ CX, BX
+	MOVQ 24(AX), SI
+	ADDQ CX, SI
+	MOVQ 32(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 48(AX), R10
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Y0
+	VMOVUPS number3f800000<>+0(SB), Y1
+	MOVQ    64(AX), R11
+
+forth:
+	TESTQ   R11, R11
+	JZ      forthEnd
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
+	VMOVUPS Y0, (R10)
+	VMULPS  (BX)(R12*4), Y0, Y0
+	VMOVUPS Y1, 32(R10)
+	VMULPS  32(BX)(R12*4), Y1, Y1
+	ADDQ    $0x00000040, R10
+	SUBQ    $0x00000001, R11
+	JMP     forth
+
+forthEnd:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	MOVQ    DI, R11
+	MOVQ    64(AX), R12
+
+back:
+	TESTQ       R12, R12
+	JZ          backEnd
+	SUBQ        $0x00000004, R11
+	SUBQ        $0x00000040, R10
+	MOVLQSX     (R11), R13
+	VMOVUPS     (SI)(R13*4), Y2
+	VFMADD231PS (R10), Y0, Y2
+	VMULPS      (BX)(R13*4), Y0, Y0
+	VMOVUPS     Y2, (SI)(R13*4)
+	VMOVUPS     32(SI)(R13*4), Y2
+	VFMADD231PS 32(R10), Y1, Y2
+	VMULPS      32(BX)(R13*4), Y1, Y1
+	VMOVUPS     Y2, 32(SI)(R13*4)
+	SUBQ        $0x00000001, R12
+	JMP         back
+
+backEnd:
+	ADDQ R9, DX
+	SUBQ $0x00000001, R8
+	JMP  rows
+
+rowsEnd:
+	ADDQ $0x00000040, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func productsGradient1AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·productsGradient1AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ 32(CX), DX
+	CMPQ DX, 72(AX)
+	JGT  done
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), BX
+	ADDQ CX, BX
+	MOVQ 24(AX), SI
+	ADDQ CX, SI
+	MOVQ 32(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 48(AX), R10
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Y0
+	MOVQ    64(AX), R11
+
+forth:
+	TESTQ   R11, R11
+	JZ      forthEnd
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
+	VMOVUPS Y0, (R10)
+	VMULPS  (BX)(R12*4), Y0, Y0
+	ADDQ    $0x00000020, R10
+	SUBQ    $0x00000001, R11
+	JMP     forth
+
+forthEnd:
+	VMOVUPS (DX), Y0
+	MOVQ    DI, R11
+	MOVQ    64(AX), R12
+
+back:
+	TESTQ       R12, R12
+	JZ          backEnd
+	SUBQ        $0x00000004, R11
+	SUBQ        $0x00000020, R10
+	MOVLQSX     (R11), R13
+	VMOVUPS     (SI)(R13*4), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMULPS      (BX)(R13*4), Y0, Y0
+	VMOVUPS     Y1, (SI)(R13*4)
+	SUBQ        $0x00000001, R12
+	JMP         back
+
+backEnd:
+	ADDQ R9, DX
+	SUBQ $0x00000001, R8
+	JMP  rows
+
+rowsEnd:
+	ADDQ $0x00000020, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func gatherAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·gatherAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 40(AX), R8
+	SHLQ $0x02, R8
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ AX, AX
+	JZ    rowsEnd
+	XORQ  R9, R9
+
+each:
+	VMOVUPS (CX)(R9*1), Y0
+	LEAQ    (DX)(R9*1), R11
+	XORQ    R10, R10
+
+columns:
+	MOVLQSX      (BX)(R10*1), R12
+	VBROADCASTSS (SI)(R10*1), Y1
+	VFMADD231PS  (R11)(R12*4), Y1, Y0
+	ADDQ         $0x00000004, R10
+	CMPQ         R10, R8
+	JLT          columns
+	VMOVUPS      Y0, (CX)(R9*1)
+	ADDQ         $0x00000020, R9
+	CMPQ         R9, DI
+	JLT          each
+	ADDQ         DI, CX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	SUBQ         $0x00000001, AX
+	JMP          rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func scatterAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·scatterAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ        AX, AX
+	JZ           rowsEnd
+	MOVLQSX      (BX), R8
+	VBROADCASTSS (SI), Y0
+	LEAQ         (CX)(R8*4), R8
+	XORQ         R9, R9
+
+each:
+	VMOVUPS     (R8)(R9*1), Y1
+	VFMADD231PS (DX)(R9*1), Y0, Y1
+	VMOVUPS     Y1, (R8)(R9*1)
+	ADDQ        $0x00000020, R9
+	CMPQ        R9, DI
+	JLT         each
+	ADDQ        DI, DX
+	ADDQ        $0x00000004, BX
+	ADDQ        $0x00000004, SI
+	SUBQ        $0x00000001, AX
+	JMP         rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func factorsGradientAVX2(args uintptr)
+// Requires: AVX
+TEXT ·factorsGradientAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), AX
+
+rows:
+	TESTQ SI, SI
+	JZ    rowsEnd
+	XORQ  DI, DI
+
+each:
+	VMOVUPS number40000000<>+0(SB), Y1
+	VMOVUPS (DX)(DI*1), Y0
+	VSUBPS  Y0, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMULPS  (CX)(DI*1), Y1, Y1
+	VMOVUPS Y1, (CX)(DI*1)
+	ADDQ    $0x00000020, DI
+	CMPQ    DI, BX
+	JLT     each
+	ADDQ    AX, CX
+	ADDQ    AX, DX
+	SUBQ    $0x00000001, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func positiveGradientAVX2(args uintptr)
+// Requires: AVX
+TEXT ·positiveGradientAVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), AX
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	VXORPS Y0, Y0, Y0
+	MOVQ   16(AX), AX
+	XORQ   BX, BX
+
+each:
+	VCMPPS  $0x01, (DX)(BX*1), Y0, Y1
+	VANDPS  (CX)(BX*1), Y1, Y1
+	VMOVUPS Y1, (CX)(BX*1)
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, AX
+	JLT     each
+	VZEROUPPER
+	RET
+
+// func siluGradientAVX2(args uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·siluGradientAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), AX
+	XORQ BX, BX
+
+each:
+	VXORPS      Y1, Y1, Y1
+	VMOVUPS     number3f800000<>+0(SB), Y2
+	VMOVUPS     number3f800000<>+0(SB), Y3
+	VMOVUPS     (DX)(BX*1), Y0
+	VSUBPS      Y0, Y1, Y1
+	VMINPS      number42b00000<>+0(SB), Y1, Y1
+	VMAXPS      numberc2ae0000<>+0(SB), Y1, Y1
+	VMULPS      number3fb8aa3b<>+0(SB), Y1, Y4
+	VROUNDPS    $0x00, Y4, Y4
+	VFMADD231PS numberbf318000<>+0(SB), Y4, Y1
+	VFMADD231PS number395e8083<>+0(SB), Y4, Y1
+	VMOVUPS     number39506967<>+0(SB), Y5
+	VFMADD213PS number3ab743ce<>+0(SB), Y1, Y5
+	VFMADD213PS number3c088908<>+0(SB), Y1, Y5
+	VFMADD213PS number3d2aa9c1<>+0(SB), Y1, Y5
+	VFMADD213PS number3e2aaaaa<>+0(SB), Y1, Y5
+	VFMADD213PS number3f000000<>+0(SB), Y1, Y5
+	VMULPS      Y1, Y1, Y6
+	VFMADD213PS Y1, Y6, Y5
+	VADDPS      number3f800000<>+0(SB), Y5, Y5
+	VCVTPS2DQ   Y4, Y4
+	VPSLLD      $0x17, Y4, Y4
+	VPADDD      Y4, Y5, Y5
+	VADDPS      number3f800000<>+0(SB), Y5, Y5
+	VDIVPS      Y5, Y2, Y2
+	VSUBPS      Y2, Y3, Y3
+	VFMADD213PS number3f800000<>+0(SB), Y0, Y3
+	VMULPS      Y2, Y3, Y3
+	VMULPS      (CX)(BX*1), Y3, Y3
+	VMOVUPS     Y3, (CX)(BX*1)
+	ADDQ        $0x00000020, BX
+	CMPQ        BX, AX
+	JLT         each
+	VZEROUPPER
+	RET
+
+// func squaredSumAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·squaredSumAVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), AX
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	VXORPS Y0, Y0, Y0
+	MOVQ   16(AX), AX
+	XORQ   BX, BX
+
+each:
+	VMOVUPS      (DX)(BX*1), Y1
+	VFMADD231PS  Y1, Y1, Y0
+	ADDQ         $0x00000020, BX
+	CMPQ         BX, AX
+	JLT          each
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, (CX)
+	VZEROUPPER
+	RET
+
+// func adamAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·adamAVX2(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         32(AX), DI
+	VBROADCASTSS 48(AX), Y0
+	VBROADCASTSS 56(AX), Y1
+	VBROADCASTSS 64(AX), Y2
+	VBROADCASTSS 88(AX), Y3
+	VBROADCASTSS 72(AX), Y4
+	VBROADCASTSS 80(AX), Y5
+	MOVQ         40(AX), R8
+	XORQ         R9, R9
+
+each:
+	VMULPS       (DX)(R9*1), Y0, Y6
+	VBROADCASTSS 104(AX), Y7
+	VMULPS       Y6, Y7, Y7
+	VMULPS       Y6, Y6, Y6
+	VBROADCASTSS 96(AX), Y8
+	VFMADD132PS  (BX)(R9*1), Y7, Y8
+	VMOVUPS      Y8, (BX)(R9*1)
+	VBROADCASTSS 120(AX), Y7
+	VMULPS       Y6, Y7, Y7
+	VBROADCASTSS 112(AX), Y6
+	VFMADD132PS  (SI)(R9*1), Y7, Y6
+	VMOVUPS      Y6, (SI)(R9*1)
+	VMULPS       Y4, Y8, Y8
+	VMULPS       Y1, Y8, Y8
+	VMULPS       Y5, Y6, Y6
+	VSQRTPS      Y6, Y6
+	VADDPS       number322bcc77<>+0(SB), Y6, Y6
+	VDIVPS       Y6, Y8, Y8
+	VMOVUPS      (CX)(R9*1), Y6
+	VFMADD231PS  Y2, Y6, Y8
+	VSUBPS       Y8, Y6, Y6
+	VMOVUPS      Y6, (CX)(R9*1)
+	VMOVUPS      (DI)(R9*1), Y7
+	VSUBPS       Y6, Y7, Y7
+	VFMADD213PS  Y6, Y3, Y7
+	VMOVUPS      Y7, (DI)(R9*1)
+	ADDQ         $0x00000020, R9
+	CMPQ         R9, R8
+	JLT          each
+	VZEROUPPER
+	RET
+
+DATA number322bcc77<>+0(SB)/4, $0x322bcc77
+DATA number322bcc77<>+4(SB)/4, $0x322bcc77
+DATA number322bcc77<>+8(SB)/4, $0x322bcc77
+DATA number322bcc77<>+12(SB)/4, $0x322bcc77
+DATA number322bcc77<>+16(SB)/4, $0x322bcc77
+DATA number322bcc77<>+20(SB)/4, $0x322bcc77
+DATA number322bcc77<>+24(SB)/4, $0x322bcc77
+DATA number322bcc77<>+28(SB)/4, $0x322bcc77
+GLOBL number322bcc77<>(SB), RODATA|NOPTR, $32
+
+// func transposeAVX2(args uintptr)
+// Requires: AVX
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), AX
+
+blocks:
+	TESTQ      AX, AX
+	JZ         blocksEnd
+	MOVQ       DX, DI
+	VMOVUPS    (DI), Y0
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y1
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y2
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y3
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y4
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y5
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y6
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y7
+	ADDQ       SI, DI
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y9
+	VUNPCKLPS  Y3, Y2, Y10
+	VUNPCKHPS  Y3, Y2, Y11
+	VUNPCKLPS  Y5, Y4, Y12
+	VUNPCKHPS  Y5, Y4, Y13
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y7
+	VSHUFPS    $0x44, Y10, Y8, Y0
+	VSHUFPS    $0xee, Y10, Y8, Y1
+	VSHUFPS    $0x44, Y11, Y9, Y2
+	VSHUFPS    $0xee, Y11, Y9, Y3
+	VSHUFPS    $0x44, Y5, Y12, Y4
+	VSHUFPS    $0xee, Y5, Y12, Y5
+	VSHUFPS    $0x44, Y7, Y13, Y6
+	VSHUFPS    $0xee, Y7, Y13, Y7
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x20, Y7, Y3, Y11
+	VPERM2F128 $0x31, Y4, Y0, Y12
+	VPERM2F128 $0x31, Y5, Y1, Y13
+	VPERM2F128 $0x31, Y6, Y2, Y5
+	VPERM2F128 $0x31, Y7, Y3, Y7
+	VMOVUPS    Y8, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y9, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y10, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y11, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y12, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y13, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	ADDQ       BX, CX
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000001, AX
+	JMP        blocks
+
+blocksEnd:
 	VZEROUPPER
 	RET

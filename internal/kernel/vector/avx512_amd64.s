@@ -174,6 +174,143 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
+// func gemmManyx2AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemmManyx2AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z10
+	VMOVUPS 64(BX), Z11
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z14
+	VMOVUPS 64(BX), Z15
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Z16
+	VMOVUPS      64(R11), Z17
+	VBROADCASTSS (R9), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS (R9)(DI*1), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS (R9)(DI*2), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (R9)(R8*1), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS (R10), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS (R10)(DI*1), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (R10)(DI*2), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS (R10)(R8*1), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*8), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z19, Z19, Z19
+	VMAXPS Z19, Z0, Z0
+	VMAXPS Z19, Z1, Z1
+	VMAXPS Z19, Z2, Z2
+	VMAXPS Z19, Z3, Z3
+	VMAXPS Z19, Z4, Z4
+	VMAXPS Z19, Z5, Z5
+	VMAXPS Z19, Z6, Z6
+	VMAXPS Z19, Z7, Z7
+	VMAXPS Z19, Z8, Z8
+	VMAXPS Z19, Z9, Z9
+	VMAXPS Z19, Z10, Z10
+	VMAXPS Z19, Z11, Z11
+	VMAXPS Z19, Z12, Z12
+	VMAXPS Z19, Z13, Z13
+	VMAXPS Z19, Z14, Z14
+	VMAXPS Z19, Z15, Z15
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z2, (CX)
+	VMOVUPS Z3, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z5, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z7, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z8, (CX)
+	VMOVUPS Z9, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z10, (CX)
+	VMOVUPS Z11, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z12, (CX)
+	VMOVUPS Z13, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z14, (CX)
+	VMOVUPS Z15, 64(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000008, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
 // func gemmManyx1AVX512(args uintptr)
 // Requires: AVX, AVX512F
 TEXT ·gemmManyx1AVX512(SB), NOSPLIT, $0-8
@@ -278,6 +415,285 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
+// func gemmHalfx3AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemmHalfx3AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS 128(BX), Z2
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z3
+	VMOVUPS 64(BX), Z4
+	VMOVUPS 128(BX), Z5
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	VMOVUPS 128(BX), Z8
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z9
+	VMOVUPS 64(BX), Z10
+	VMOVUPS 128(BX), Z11
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Z12
+	VMOVUPS      64(R11), Z13
+	VMOVUPS      128(R11), Z14
+	VBROADCASTSS (R9), Z15
+	VFMADD231PS  Z12, Z15, Z0
+	VFMADD231PS  Z13, Z15, Z1
+	VFMADD231PS  Z14, Z15, Z2
+	VBROADCASTSS (R9)(DI*1), Z15
+	VFMADD231PS  Z12, Z15, Z3
+	VFMADD231PS  Z13, Z15, Z4
+	VFMADD231PS  Z14, Z15, Z5
+	VBROADCASTSS (R9)(DI*2), Z15
+	VFMADD231PS  Z12, Z15, Z6
+	VFMADD231PS  Z13, Z15, Z7
+	VFMADD231PS  Z14, Z15, Z8
+	VBROADCASTSS (R9)(R8*1), Z15
+	VFMADD231PS  Z12, Z15, Z9
+	VFMADD231PS  Z13, Z15, Z10
+	VFMADD231PS  Z14, Z15, Z11
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*4), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z16, Z16, Z16
+	VMAXPS Z16, Z0, Z0
+	VMAXPS Z16, Z1, Z1
+	VMAXPS Z16, Z2, Z2
+	VMAXPS Z16, Z3, Z3
+	VMAXPS Z16, Z4, Z4
+	VMAXPS Z16, Z5, Z5
+	VMAXPS Z16, Z6, Z6
+	VMAXPS Z16, Z7, Z7
+	VMAXPS Z16, Z8, Z8
+	VMAXPS Z16, Z9, Z9
+	VMAXPS Z16, Z10, Z10
+	VMAXPS Z16, Z11, Z11
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS Z2, 128(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z5, 128(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z7, 64(CX)
+	VMOVUPS Z8, 128(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(CX)
+	VMOVUPS Z11, 128(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000004, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx2AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemmHalfx2AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z4
+	VMOVUPS 64(BX), Z5
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z7
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Z8
+	VMOVUPS      64(R11), Z9
+	VBROADCASTSS (R9), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (R9)(DI*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (R9)(DI*2), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (R9)(R8*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*4), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z11, Z0, Z0
+	VMAXPS Z11, Z1, Z1
+	VMAXPS Z11, Z2, Z2
+	VMAXPS Z11, Z3, Z3
+	VMAXPS Z11, Z4, Z4
+	VMAXPS Z11, Z5, Z5
+	VMAXPS Z11, Z6, Z6
+	VMAXPS Z11, Z7, Z7
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z2, (CX)
+	VMOVUPS Z3, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z5, 64(CX)
+	ADDQ    DI, CX
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z7, 64(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000004, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemmHalfx1AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemmHalfx1AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z1
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z2
+	ADDQ    DI, BX
+	VMOVUPS (BX), Z3
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R9
+	LEAQ    (DX)(DI*4), R10
+	MOVQ    16(AX), R11
+	MOVQ    64(AX), R12
+	MOVQ    40(AX), R13
+	MOVQ    88(AX), R14
+
+in:
+	TESTQ        R13, R13
+	JZ           inEnd
+	VMOVUPS      (R11), Z4
+	VBROADCASTSS (R9), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (R9)(DI*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (R9)(DI*2), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (R9)(R8*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         R12, R11
+	ADDQ         R14, R9
+	ADDQ         R14, R10
+	SUBQ         $0x00000001, R13
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*4), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z6, Z6, Z6
+	VMAXPS Z6, Z0, Z0
+	VMAXPS Z6, Z1, Z1
+	VMAXPS Z6, Z2, Z2
+	VMAXPS Z6, Z3, Z3
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Z1, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Z2, (CX)
+	ADDQ    DI, CX
+	VMOVUPS Z3, (CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000004, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
 // func gemm1x3AVX512(args uintptr)
 // Requires: AVX, AVX512F
 TEXT ·gemm1x3AVX512(SB), NOSPLIT, $0-8
@@ -321,7 +737,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -335,6 +751,66 @@ store:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
+	ADDQ    DI, CX
+	SUBQ    $0x00000001, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func gemm1x2AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gemm1x2AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 24(AX), BX
+	MOVQ 32(AX), SI
+
+rows:
+	TESTQ   SI, SI
+	JZ      rowsEnd
+	MOVQ    72(AX), DI
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	ADDQ    DI, BX
+	MOVQ    56(AX), DI
+	LEAQ    (DI)(DI*2), R8
+	MOVQ    DX, R8
+	LEAQ    (DX)(DI*4), R9
+	MOVQ    16(AX), R10
+	MOVQ    64(AX), R11
+	MOVQ    40(AX), R12
+	MOVQ    88(AX), R13
+
+in:
+	TESTQ        R12, R12
+	JZ           inEnd
+	VMOVUPS      (R10), Z2
+	VMOVUPS      64(R10), Z3
+	VBROADCASTSS (R8), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         R11, R10
+	ADDQ         R13, R8
+	ADDQ         R13, R9
+	SUBQ         $0x00000001, R12
+	JMP          in
+
+inEnd:
+	LEAQ   (DX)(DI*1), DX
+	MOVQ   80(AX), DI
+	TESTQ  DI, DI
+	JZ     store
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z5, Z0, Z0
+	VMAXPS Z5, Z1, Z1
+
+store:
+	MOVQ    48(AX), DI
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
 	ADDQ    DI, CX
 	SUBQ    $0x00000001, SI
 	JMP     rows
@@ -380,7 +856,7 @@ in:
 	JMP          in
 
 inEnd:
-	ADDQ   DI, DX
+	LEAQ   (DX)(DI*1), DX
 	MOVQ   80(AX), DI
 	TESTQ  DI, DI
 	JZ     store
@@ -2833,5 +3309,617 @@ blocksEnd:
 	ADDQ $0x00000040, BX
 	CMPQ BX, DX
 	JLT  channels
+	VZEROUPPER
+	RET
+
+// func productsManyAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·productsManyAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    128(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Z2, Z2
+	VMULPS  64(BX)(R10*4), Z3, Z3
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Z0, Z2, Z2
+	VMOVUPS Z2, (DX)
+	VSUBPS  Z1, Z3, Z3
+	VMOVUPS Z3, 64(DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000080, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func products1AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·products1AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    64(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Z0
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Z1
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Z1, Z1
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000040, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func productsGradientManyAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·productsGradientManyAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ 128(CX), DX
+	CMPQ DX, 72(AX)
+	JGT  done
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), BX
+	ADDQ CX, BX
+	MOVQ 24(AX), SI
+	ADDQ CX, SI
+	MOVQ 32(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 48(AX), R10
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Z0
+	VMOVUPS number3f800000<>+0(SB), Z1
+	MOVQ    64(AX), R11
+
+forth:
+	TESTQ   R11, R11
+	JZ      forthEnd
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
+	VMOVUPS Z0, (R10)
+	VMULPS  (BX)(R12*4), Z0, Z0
+	VMOVUPS Z1, 64(R10)
+	VMULPS  64(BX)(R12*4), Z1, Z1
+	ADDQ    $0x00000080, R10
+	SUBQ    $0x00000001, R11
+	JMP     forth
+
+forthEnd:
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	MOVQ    DI, R11
+	MOVQ    64(AX), R12
+
+back:
+	TESTQ       R12, R12
+	JZ          backEnd
+	SUBQ        $0x00000004, R11
+	SUBQ        $0x00000080, R10
+	MOVLQSX     (R11), R13
+	VMOVUPS     (SI)(R13*4), Z2
+	VFMADD231PS (R10), Z0, Z2
+	VMULPS      (BX)(R13*4), Z0, Z0
+	VMOVUPS     Z2, (SI)(R13*4)
+	VMOVUPS     64(SI)(R13*4), Z2
+	VFMADD231PS 64(R10), Z1, Z2
+	VMULPS      64(BX)(R13*4), Z1, Z1
+	VMOVUPS     Z2, 64(SI)(R13*4)
+	SUBQ        $0x00000001, R12
+	JMP         back
+
+backEnd:
+	ADDQ R9, DX
+	SUBQ $0x00000001, R8
+	JMP  rows
+
+rowsEnd:
+	ADDQ $0x00000080, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func productsGradient1AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·productsGradient1AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ 64(CX), DX
+	CMPQ DX, 72(AX)
+	JGT  done
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), BX
+	ADDQ CX, BX
+	MOVQ 24(AX), SI
+	ADDQ CX, SI
+	MOVQ 32(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 48(AX), R10
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Z0
+	MOVQ    64(AX), R11
+
+forth:
+	TESTQ   R11, R11
+	JZ      forthEnd
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
+	VMOVUPS Z0, (R10)
+	VMULPS  (BX)(R12*4), Z0, Z0
+	ADDQ    $0x00000040, R10
+	SUBQ    $0x00000001, R11
+	JMP     forth
+
+forthEnd:
+	VMOVUPS (DX), Z0
+	MOVQ    DI, R11
+	MOVQ    64(AX), R12
+
+back:
+	TESTQ       R12, R12
+	JZ          backEnd
+	SUBQ        $0x00000004, R11
+	SUBQ        $0x00000040, R10
+	MOVLQSX     (R11), R13
+	VMOVUPS     (SI)(R13*4), Z1
+	VFMADD231PS (R10), Z0, Z1
+	VMULPS      (BX)(R13*4), Z0, Z0
+	VMOVUPS     Z1, (SI)(R13*4)
+	SUBQ        $0x00000001, R12
+	JMP         back
+
+backEnd:
+	ADDQ R9, DX
+	SUBQ $0x00000001, R8
+	JMP  rows
+
+rowsEnd:
+	ADDQ $0x00000040, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func gatherAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gatherAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 40(AX), R8
+	SHLQ $0x02, R8
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ AX, AX
+	JZ    rowsEnd
+	XORQ  R9, R9
+
+each:
+	VMOVUPS (CX)(R9*1), Z0
+	LEAQ    (DX)(R9*1), R11
+	XORQ    R10, R10
+
+columns:
+	MOVLQSX      (BX)(R10*1), R12
+	VBROADCASTSS (SI)(R10*1), Z1
+	VFMADD231PS  (R11)(R12*4), Z1, Z0
+	ADDQ         $0x00000004, R10
+	CMPQ         R10, R8
+	JLT          columns
+	VMOVUPS      Z0, (CX)(R9*1)
+	ADDQ         $0x00000040, R9
+	CMPQ         R9, DI
+	JLT          each
+	ADDQ         DI, CX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	SUBQ         $0x00000001, AX
+	JMP          rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func scatterAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·scatterAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 48(AX), DI
+	MOVQ 32(AX), AX
+
+rows:
+	TESTQ        AX, AX
+	JZ           rowsEnd
+	MOVLQSX      (BX), R8
+	VBROADCASTSS (SI), Z0
+	LEAQ         (CX)(R8*4), R8
+	XORQ         R9, R9
+
+each:
+	VMOVUPS     (R8)(R9*1), Z1
+	VFMADD231PS (DX)(R9*1), Z0, Z1
+	VMOVUPS     Z1, (R8)(R9*1)
+	ADDQ        $0x00000040, R9
+	CMPQ        R9, DI
+	JLT         each
+	ADDQ        DI, DX
+	ADDQ        $0x00000004, BX
+	ADDQ        $0x00000004, SI
+	SUBQ        $0x00000001, AX
+	JMP         rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func factorsGradientAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·factorsGradientAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), AX
+
+rows:
+	TESTQ SI, SI
+	JZ    rowsEnd
+	XORQ  DI, DI
+
+each:
+	VMOVUPS number40000000<>+0(SB), Z1
+	VMOVUPS (DX)(DI*1), Z0
+	VSUBPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
+	VMULPS  (CX)(DI*1), Z1, Z1
+	VMOVUPS Z1, (CX)(DI*1)
+	ADDQ    $0x00000040, DI
+	CMPQ    DI, BX
+	JLT     each
+	ADDQ    AX, CX
+	ADDQ    AX, DX
+	SUBQ    $0x00000001, SI
+	JMP     rows
+
+rowsEnd:
+	VZEROUPPER
+	RET
+
+// func positiveGradientAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·positiveGradientAVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), AX
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	VPXORD Z0, Z0, Z0
+	MOVQ   16(AX), AX
+	XORQ   BX, BX
+
+each:
+	VCMPPS    $0x01, (DX)(BX*1), Z0, K1
+	VMOVUPS.Z (CX)(BX*1), K1, Z1
+	VMOVUPS   Z1, (CX)(BX*1)
+	ADDQ      $0x00000040, BX
+	CMPQ      BX, AX
+	JLT       each
+	VZEROUPPER
+	RET
+
+// func siluGradientAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·siluGradientAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), AX
+	XORQ BX, BX
+
+each:
+	VPXORD      Z1, Z1, Z1
+	VMOVUPS     number3f800000<>+0(SB), Z2
+	VMOVUPS     number3f800000<>+0(SB), Z3
+	VMOVUPS     (DX)(BX*1), Z0
+	VSUBPS      Z0, Z1, Z1
+	VMINPS      number42b00000<>+0(SB), Z1, Z1
+	VMAXPS      numberc2ae0000<>+0(SB), Z1, Z1
+	VMULPS      number3fb8aa3b<>+0(SB), Z1, Z4
+	VRNDSCALEPS $0x00, Z4, Z4
+	VFMADD231PS numberbf318000<>+0(SB), Z4, Z1
+	VFMADD231PS number395e8083<>+0(SB), Z4, Z1
+	VMOVUPS     number39506967<>+0(SB), Z5
+	VFMADD213PS number3ab743ce<>+0(SB), Z1, Z5
+	VFMADD213PS number3c088908<>+0(SB), Z1, Z5
+	VFMADD213PS number3d2aa9c1<>+0(SB), Z1, Z5
+	VFMADD213PS number3e2aaaaa<>+0(SB), Z1, Z5
+	VFMADD213PS number3f000000<>+0(SB), Z1, Z5
+	VMULPS      Z1, Z1, Z6
+	VFMADD213PS Z1, Z6, Z5
+	VADDPS      number3f800000<>+0(SB), Z5, Z5
+	VCVTPS2DQ   Z4, Z4
+	VPSLLD      $0x17, Z4, Z4
+	VPADDD      Z4, Z5, Z5
+	VADDPS      number3f800000<>+0(SB), Z5, Z5
+	VDIVPS      Z5, Z2, Z2
+	VSUBPS      Z2, Z3, Z3
+	VFMADD213PS number3f800000<>+0(SB), Z0, Z3
+	VMULPS      Z2, Z3, Z3
+	VMULPS      (CX)(BX*1), Z3, Z3
+	VMOVUPS     Z3, (CX)(BX*1)
+	ADDQ        $0x00000040, BX
+	CMPQ        BX, AX
+	JLT         each
+	VZEROUPPER
+	RET
+
+// func squaredSumAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·squaredSumAVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), AX
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	VPXORD Z0, Z0, Z0
+	MOVQ   16(AX), AX
+	XORQ   BX, BX
+
+each:
+	VMOVUPS       (DX)(BX*1), Z1
+	VFMADD231PS   Z1, Z1, Z0
+	ADDQ          $0x00000040, BX
+	CMPQ          BX, AX
+	JLT           each
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (CX)
+	VZEROUPPER
+	RET
+
+// func adamAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·adamAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         32(AX), DI
+	VBROADCASTSS 48(AX), Z0
+	VBROADCASTSS 56(AX), Z1
+	VBROADCASTSS 64(AX), Z2
+	VBROADCASTSS 88(AX), Z3
+	VBROADCASTSS 72(AX), Z4
+	VBROADCASTSS 80(AX), Z5
+	MOVQ         40(AX), R8
+	XORQ         R9, R9
+
+each:
+	VMULPS       (DX)(R9*1), Z0, Z6
+	VBROADCASTSS 104(AX), Z7
+	VMULPS       Z6, Z7, Z7
+	VMULPS       Z6, Z6, Z6
+	VBROADCASTSS 96(AX), Z8
+	VFMADD132PS  (BX)(R9*1), Z7, Z8
+	VMOVUPS      Z8, (BX)(R9*1)
+	VBROADCASTSS 120(AX), Z7
+	VMULPS       Z6, Z7, Z7
+	VBROADCASTSS 112(AX), Z6
+	VFMADD132PS  (SI)(R9*1), Z7, Z6
+	VMOVUPS      Z6, (SI)(R9*1)
+	VMULPS       Z4, Z8, Z8
+	VMULPS       Z1, Z8, Z8
+	VMULPS       Z5, Z6, Z6
+	VSQRTPS      Z6, Z6
+	VADDPS       number322bcc77<>+0(SB), Z6, Z6
+	VDIVPS       Z6, Z8, Z8
+	VMOVUPS      (CX)(R9*1), Z6
+	VFMADD231PS  Z2, Z6, Z8
+	VSUBPS       Z8, Z6, Z6
+	VMOVUPS      Z6, (CX)(R9*1)
+	VMOVUPS      (DI)(R9*1), Z7
+	VSUBPS       Z6, Z7, Z7
+	VFMADD213PS  Z6, Z3, Z7
+	VMOVUPS      Z7, (DI)(R9*1)
+	ADDQ         $0x00000040, R9
+	CMPQ         R9, R8
+	JLT          each
+	VZEROUPPER
+	RET
+
+DATA number322bcc77<>+0(SB)/4, $0x322bcc77
+DATA number322bcc77<>+4(SB)/4, $0x322bcc77
+DATA number322bcc77<>+8(SB)/4, $0x322bcc77
+DATA number322bcc77<>+12(SB)/4, $0x322bcc77
+DATA number322bcc77<>+16(SB)/4, $0x322bcc77
+DATA number322bcc77<>+20(SB)/4, $0x322bcc77
+DATA number322bcc77<>+24(SB)/4, $0x322bcc77
+DATA number322bcc77<>+28(SB)/4, $0x322bcc77
+DATA number322bcc77<>+32(SB)/4, $0x322bcc77
+DATA number322bcc77<>+36(SB)/4, $0x322bcc77
+DATA number322bcc77<>+40(SB)/4, $0x322bcc77
+DATA number322bcc77<>+44(SB)/4, $0x322bcc77
+DATA number322bcc77<>+48(SB)/4, $0x322bcc77
+DATA number322bcc77<>+52(SB)/4, $0x322bcc77
+DATA number322bcc77<>+56(SB)/4, $0x322bcc77
+DATA number322bcc77<>+60(SB)/4, $0x322bcc77
+GLOBL number322bcc77<>(SB), RODATA|NOPTR, $64
+
+// func transposeAVX512(args uintptr)
+// Requires: AVX
+TEXT ·transposeAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), AX
+
+blocks:
+	TESTQ      AX, AX
+	JZ         blocksEnd
+	MOVQ       DX, DI
+	VMOVUPS    (DI), Y0
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y1
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y2
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y3
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y4
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y5
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y6
+	ADDQ       SI, DI
+	VMOVUPS    (DI), Y7
+	ADDQ       SI, DI
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y9
+	VUNPCKLPS  Y3, Y2, Y10
+	VUNPCKHPS  Y3, Y2, Y11
+	VUNPCKLPS  Y5, Y4, Y12
+	VUNPCKHPS  Y5, Y4, Y13
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y7
+	VSHUFPS    $0x44, Y10, Y8, Y0
+	VSHUFPS    $0xee, Y10, Y8, Y1
+	VSHUFPS    $0x44, Y11, Y9, Y2
+	VSHUFPS    $0xee, Y11, Y9, Y3
+	VSHUFPS    $0x44, Y5, Y12, Y4
+	VSHUFPS    $0xee, Y5, Y12, Y5
+	VSHUFPS    $0x44, Y7, Y13, Y6
+	VSHUFPS    $0xee, Y7, Y13, Y7
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x20, Y7, Y3, Y11
+	VPERM2F128 $0x31, Y4, Y0, Y12
+	VPERM2F128 $0x31, Y5, Y1, Y13
+	VPERM2F128 $0x31, Y6, Y2, Y5
+	VPERM2F128 $0x31, Y7, Y3, Y7
+	VMOVUPS    Y8, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y9, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y10, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y11, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y12, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y13, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	ADDQ       BX, CX
+	ADDQ       $0x00000020, DX
+	SUBQ       $0x00000001, AX
+	JMP        blocks
+
+blocksEnd:
 	VZEROUPPER
 	RET

@@ -17,6 +17,20 @@ func (s Set) gemmManyx3Loop(args *gemmArgs) {
 }
 
 //go:noescape
+func gemmManyx2AVX512(args *gemmArgs)
+
+//go:noescape
+func gemmManyx2AVX2(args *gemmArgs)
+
+func (s Set) gemmManyx2Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemmManyx2AVX512(args)
+	} else {
+		gemmManyx2AVX2(args)
+	}
+}
+
+//go:noescape
 func gemmManyx1AVX512(args *gemmArgs)
 
 //go:noescape
@@ -31,6 +45,48 @@ func (s Set) gemmManyx1Loop(args *gemmArgs) {
 }
 
 //go:noescape
+func gemmHalfx3AVX512(args *gemmArgs)
+
+//go:noescape
+func gemmHalfx3AVX2(args *gemmArgs)
+
+func (s Set) gemmHalfx3Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemmHalfx3AVX512(args)
+	} else {
+		gemmHalfx3AVX2(args)
+	}
+}
+
+//go:noescape
+func gemmHalfx2AVX512(args *gemmArgs)
+
+//go:noescape
+func gemmHalfx2AVX2(args *gemmArgs)
+
+func (s Set) gemmHalfx2Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemmHalfx2AVX512(args)
+	} else {
+		gemmHalfx2AVX2(args)
+	}
+}
+
+//go:noescape
+func gemmHalfx1AVX512(args *gemmArgs)
+
+//go:noescape
+func gemmHalfx1AVX2(args *gemmArgs)
+
+func (s Set) gemmHalfx1Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemmHalfx1AVX512(args)
+	} else {
+		gemmHalfx1AVX2(args)
+	}
+}
+
+//go:noescape
 func gemm1x3AVX512(args *gemmArgs)
 
 //go:noescape
@@ -41,6 +97,20 @@ func (s Set) gemm1x3Loop(args *gemmArgs) {
 		gemm1x3AVX512(args)
 	} else {
 		gemm1x3AVX2(args)
+	}
+}
+
+//go:noescape
+func gemm1x2AVX512(args *gemmArgs)
+
+//go:noescape
+func gemm1x2AVX2(args *gemmArgs)
+
+func (s Set) gemm1x2Loop(args *gemmArgs) {
+	if s == AVX512 {
+		gemm1x2AVX512(args)
+	} else {
+		gemm1x2AVX2(args)
 	}
 }
 
@@ -209,5 +279,173 @@ func (s Set) sharesLoop(args *productArgs) {
 		sharesAVX512(args)
 	} else {
 		sharesAVX2(args)
+	}
+}
+
+//go:noescape
+func productsManyAVX512(args *placedArgs)
+
+//go:noescape
+func productsManyAVX2(args *placedArgs)
+
+func (s Set) productsManyLoop(args *placedArgs) {
+	if s == AVX512 {
+		productsManyAVX512(args)
+	} else {
+		productsManyAVX2(args)
+	}
+}
+
+//go:noescape
+func products1AVX512(args *placedArgs)
+
+//go:noescape
+func products1AVX2(args *placedArgs)
+
+func (s Set) products1Loop(args *placedArgs) {
+	if s == AVX512 {
+		products1AVX512(args)
+	} else {
+		products1AVX2(args)
+	}
+}
+
+//go:noescape
+func productsGradientManyAVX512(args *placedArgs)
+
+//go:noescape
+func productsGradientManyAVX2(args *placedArgs)
+
+func (s Set) productsGradientManyLoop(args *placedArgs) {
+	if s == AVX512 {
+		productsGradientManyAVX512(args)
+	} else {
+		productsGradientManyAVX2(args)
+	}
+}
+
+//go:noescape
+func productsGradient1AVX512(args *placedArgs)
+
+//go:noescape
+func productsGradient1AVX2(args *placedArgs)
+
+func (s Set) productsGradient1Loop(args *placedArgs) {
+	if s == AVX512 {
+		productsGradient1AVX512(args)
+	} else {
+		productsGradient1AVX2(args)
+	}
+}
+
+//go:noescape
+func gatherAVX512(args *movedArgs)
+
+//go:noescape
+func gatherAVX2(args *movedArgs)
+
+func (s Set) gatherLoop(args *movedArgs) {
+	if s == AVX512 {
+		gatherAVX512(args)
+	} else {
+		gatherAVX2(args)
+	}
+}
+
+//go:noescape
+func scatterAVX512(args *movedArgs)
+
+//go:noescape
+func scatterAVX2(args *movedArgs)
+
+func (s Set) scatterLoop(args *movedArgs) {
+	if s == AVX512 {
+		scatterAVX512(args)
+	} else {
+		scatterAVX2(args)
+	}
+}
+
+//go:noescape
+func factorsGradientAVX512(args *vectorArgs)
+
+//go:noescape
+func factorsGradientAVX2(args *vectorArgs)
+
+func (s Set) factorsGradientLoop(args *vectorArgs) {
+	if s == AVX512 {
+		factorsGradientAVX512(args)
+	} else {
+		factorsGradientAVX2(args)
+	}
+}
+
+//go:noescape
+func positiveGradientAVX512(args *vectorArgs)
+
+//go:noescape
+func positiveGradientAVX2(args *vectorArgs)
+
+func (s Set) positiveGradientLoop(args *vectorArgs) {
+	if s == AVX512 {
+		positiveGradientAVX512(args)
+	} else {
+		positiveGradientAVX2(args)
+	}
+}
+
+//go:noescape
+func siluGradientAVX512(args *vectorArgs)
+
+//go:noescape
+func siluGradientAVX2(args *vectorArgs)
+
+func (s Set) siluGradientLoop(args *vectorArgs) {
+	if s == AVX512 {
+		siluGradientAVX512(args)
+	} else {
+		siluGradientAVX2(args)
+	}
+}
+
+//go:noescape
+func squaredSumAVX512(args *vectorArgs)
+
+//go:noescape
+func squaredSumAVX2(args *vectorArgs)
+
+func (s Set) squaredSumLoop(args *vectorArgs) {
+	if s == AVX512 {
+		squaredSumAVX512(args)
+	} else {
+		squaredSumAVX2(args)
+	}
+}
+
+//go:noescape
+func adamAVX512(args *adamArgs)
+
+//go:noescape
+func adamAVX2(args *adamArgs)
+
+func (s Set) adamLoop(args *adamArgs) {
+	if s == AVX512 {
+		adamAVX512(args)
+	} else {
+		adamAVX2(args)
+	}
+}
+
+//go:noescape
+func transposeAVX512(args *transposeArgs)
+
+//go:noescape
+func transposeAVX2(args *transposeArgs)
+
+func (s Set) transposeLoop(args *transposeArgs) {
+	if s == AVX512 {
+		transposeAVX512(args)
+	} else {
+		transposeAVX2(args)
 	}
 }

@@ -16,3 +16,14 @@ func (Set) softplus([]float32)                                          {}
 func (Set) silu([]float32)                                              {}
 func (Set) value([]float32, [][]float32, [][]float32, []float32)        {}
 func (Set) shares([]float32, [][]float32, [][]float32, Rule, []float32) {}
+
+func (Set) products(*Products)                                    {}
+func (Set) productsGradient(*ProductsGradient)                    {}
+func (Set) factorsGradient([]float32, []float32, int, int, int)   {}
+func (Set) positiveGradient([]float32, []float32)                 {}
+func (Set) siluGradient([]float32, []float32)                     {}
+func (Set) squaredSum([]float32) float32                          { return 0 }
+func (Set) adam(*Adam)                                            {}
+func (Set) transpose([]float32, int, []float32, int, int, int)    {}
+func (Set) gather(*Gather)                                        {}
+func (Set) scatter([]float32, []int32, []float32, []float32, int) {}

@@ -23,11 +23,12 @@ const (
 	gemmXStep
 )
 
-// gemm is y = start + x·w for some columns of y: as many rows together as there are registers for, or one, times three vectors of
-// columns, or one. Every element is the same sum in the same order in all four.
+// gemm is y = start + x·w for some columns of y: as many rows together as there are registers for, half as
+// many or one, times three or two vectors
+// of columns, or one. Every element is the same sum in the same order in all of them.
 func (a *assembler) gemm() {
-	for _, rows := range []int{a.set.rows, 1} {
-		for _, columns := range []int{3, 1} {
+	for _, rows := range []int{a.set.rows, a.set.rows / 2, 1} {
+		for _, columns := range []int{3, 2, 1} {
 			a.gemmTile(rows, columns)
 		}
 	}
@@ -35,8 +36,11 @@ func (a *assembler) gemm() {
 
 func (a *assembler) gemmTile(rows, columns int) {
 	name := fmt.Sprintf("gemm%dx%d", rows, columns)
-	if rows > 1 {
+	switch rows {
+	case a.set.rows:
 		name = fmt.Sprintf("gemmManyx%d", columns)
+	case a.set.rows / 2:
+		name = fmt.Sprintf("gemmHalfx%d", columns)
 	}
 	g := a.begin(name)
 	y, x, start, left := g.word(gemmY), g.word(gemmX), g.word(gemmStart), g.word(gemmRows)
@@ -89,13 +93,7 @@ func (a *assembler) gemmSum(g arguments, x reg.GPVirtual, sums [][]reg.VecVirtua
 		a.ADDQ(step, near)
 		a.ADDQ(step, far)
 	})
-	if rows == 8 {
-		a.LEAQ(operand.Mem{Base: x, Index: stride, Scale: 8}, x)
-	} else if rows == 4 {
-		a.LEAQ(operand.Mem{Base: x, Index: stride, Scale: 4}, x)
-	} else {
-		a.ADDQ(stride, x)
-	}
+	a.LEAQ(operand.Mem{Base: x, Index: stride, Scale: uint8(rows)}, x)
 }
 
 // gemmStore writes the sums, or their positive parts, and moves y to the next rows.

@@ -32,6 +32,7 @@ func main() {
 		a.dots()
 		a.elementwise()
 		a.products()
+		a.learning()
 		functions = a.functions
 		exitOn(a.write("../" + set.file + "_amd64.s"))
 	}
