@@ -10,19 +10,15 @@ import (
 // However much large requests hold, a small one finds room.
 func TestSmallRequestsFindRoom(t *testing.T) {
 	m := newMemory(64<<20, watch.NewMetrics())
-	for {
-		large := m.budget(32 << 20)
-		defer large.Close()
-		if err := large.Reserve(4 << 20); errors.Is(err, errMemory) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	var err error
+	for err == nil {
+		err = m.budget(32 << 20).Reserve(4 << 20)
+	}
+	if !errors.Is(err, errMemory) {
+		t.Fatal(err)
 	}
 	for range 10 {
-		small := m.budget(1 << 20)
-		defer small.Close()
-		if err := small.Reserve(100 << 10); err != nil {
+		if err := m.budget(1 << 20).Reserve(100 << 10); err != nil {
 			t.Fatal(err)
 		}
 	}
