@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/kernel/vector"
@@ -284,11 +285,11 @@ func (c *column) backward(t *Trainer) {
 		}
 		grad, other = other, grad
 	}
-	for i := len(t.lay.layers) - 1; i >= 0; i-- {
+	for i, l := range slices.Backward(t.lay.layers) {
 		t.ops.PositiveGradient(grad[:n*c.width], c.layers[i+1])
 		t.biasGradient(t.lay.layersBias[i].of(t.gradient, c.d), grad, c.width, c.width, n)
-		t.weightGradient(t.lay.layers[i].of(t.gradient, c.d), c.width, c.layers[i], c.width, z, grad, c.width, c.width, n)
-		t.inputGradient(other, c.width, grad, c.width, n, t.lay.layers[i].of(t.weights, c.d), c.width, z, z, c.turned)
+		t.weightGradient(l.of(t.gradient, c.d), c.width, c.layers[i], c.width, z, grad, c.width, c.width, n)
+		t.inputGradient(other, c.width, grad, c.width, n, l.of(t.weights, c.d), c.width, z, z, c.turned)
 		grad, other = other, grad
 	}
 	t.ops.PositiveGradient(grad[:n*c.width], c.layers[0])

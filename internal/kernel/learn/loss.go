@@ -230,7 +230,7 @@ func (t *Trainer) spreadLoss() float64 {
 	loss, dnoise := 0.0, 0.0
 	for r := range t.Batch {
 		w := float64(t.current.Weight[r]) / float64(t.Batch)
-		nll := 0.0
+		var nll float64
 		switch {
 		case !t.Classes:
 			var slope float64

@@ -1,6 +1,9 @@
 package vector
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Products are those of factors that lie anywhere in one slice: for every row r and channel k,
 //
@@ -77,9 +80,9 @@ func (p *ProductsGradient) compute() {
 				before[j] = product
 				product *= p.Factors[int(a)+k]
 			}
-			for j := len(at) - 1; j >= 0; j-- {
-				p.Gradient[int(at[j])+k] += before[j] * up
-				up *= p.Factors[int(at[j])+k]
+			for j, a := range slices.Backward(at) {
+				p.Gradient[int(a)+k] += before[j] * up
+				up *= p.Factors[int(a)+k]
 			}
 		}
 	}
