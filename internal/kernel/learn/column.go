@@ -285,11 +285,11 @@ func (c *column) backward(t *Trainer) {
 		}
 		grad, other = other, grad
 	}
-	for i, weights := range slices.Backward(t.lay.layers) {
+	for i, l := range slices.Backward(t.lay.layers) {
 		t.ops.PositiveGradient(grad[:n*c.width], c.layers[i+1])
 		t.biasGradient(t.lay.layersBias[i].of(t.gradient, c.d), grad, c.width, c.width, n)
-		t.weightGradient(weights.of(t.gradient, c.d), c.width, c.layers[i], c.width, z, grad, c.width, c.width, n)
-		t.inputGradient(other, c.width, grad, c.width, n, weights.of(t.weights, c.d), c.width, z, z, c.turned)
+		t.weightGradient(l.of(t.gradient, c.d), c.width, c.layers[i], c.width, z, grad, c.width, c.width, n)
+		t.inputGradient(other, c.width, grad, c.width, n, l.of(t.weights, c.d), c.width, z, z, c.turned)
 		grad, other = other, grad
 	}
 	t.ops.PositiveGradient(grad[:n*c.width], c.layers[0])

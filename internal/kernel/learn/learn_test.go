@@ -83,7 +83,7 @@ func TestGradientsAreSlopes(t *testing.T) {
 			for _, dropout := range []bool{false, true}[:2-int(phase)/2] {
 				t.Run(fmt.Sprintf("%s, phase %d, dropout %v", name, phase, dropout), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(seed, 1))
-					l := newTest(t, c, rng, vector.Portable)
+					l := newTest(t, c, rng, vector.Available()[0])
 					b := draw(rng, c, batch, dropout)
 					l.gradients(phase, b)
 					gradient := l.lay.read(l.gradient)
