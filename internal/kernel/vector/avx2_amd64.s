@@ -2752,9 +2752,170 @@ blocksEnd:
 	VZEROUPPER
 	RET
 
-// func productsManyAVX2(args uintptr)
+// func products4AVX2(args uintptr)
 // Requires: AVX
-TEXT ·productsManyAVX2(SB), NOSPLIT, $0-8
+TEXT ·products4AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    128(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Y4, Y4
+	VMULPS  32(BX)(R10*4), Y5, Y5
+	VMULPS  64(BX)(R10*4), Y6, Y6
+	VMULPS  96(BX)(R10*4), Y7, Y7
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Y0, Y4, Y4
+	VMOVUPS Y4, (DX)
+	VSUBPS  Y1, Y5, Y5
+	VMOVUPS Y5, 32(DX)
+	VSUBPS  Y2, Y6, Y6
+	VMOVUPS Y6, 64(DX)
+	VSUBPS  Y3, Y7, Y7
+	VMOVUPS Y7, 96(DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000080, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func productsGradient4AVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·productsGradient4AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ 128(CX), DX
+	CMPQ DX, 72(AX)
+	JGT  done
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), BX
+	ADDQ CX, BX
+	MOVQ 24(AX), SI
+	ADDQ CX, SI
+	MOVQ 32(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 48(AX), R10
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Y0
+	VMOVUPS number3f800000<>+0(SB), Y1
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    64(AX), R11
+
+forth:
+	TESTQ   R11, R11
+	JZ      forthEnd
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
+	VMOVUPS Y0, (R10)
+	VMULPS  (BX)(R12*4), Y0, Y0
+	VMOVUPS Y1, 32(R10)
+	VMULPS  32(BX)(R12*4), Y1, Y1
+	VMOVUPS Y2, 64(R10)
+	VMULPS  64(BX)(R12*4), Y2, Y2
+	VMOVUPS Y3, 96(R10)
+	VMULPS  96(BX)(R12*4), Y3, Y3
+	ADDQ    $0x00000080, R10
+	SUBQ    $0x00000001, R11
+	JMP     forth
+
+forthEnd:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 96(DX), Y3
+	MOVQ    DI, R11
+	MOVQ    64(AX), R12
+
+back:
+	TESTQ       R12, R12
+	JZ          backEnd
+	SUBQ        $0x00000004, R11
+	SUBQ        $0x00000080, R10
+	MOVLQSX     (R11), R13
+	VMOVUPS     (SI)(R13*4), Y4
+	VFMADD231PS (R10), Y0, Y4
+	VMULPS      (BX)(R13*4), Y0, Y0
+	VMOVUPS     Y4, (SI)(R13*4)
+	VMOVUPS     32(SI)(R13*4), Y4
+	VFMADD231PS 32(R10), Y1, Y4
+	VMULPS      32(BX)(R13*4), Y1, Y1
+	VMOVUPS     Y4, 32(SI)(R13*4)
+	VMOVUPS     64(SI)(R13*4), Y4
+	VFMADD231PS 64(R10), Y2, Y4
+	VMULPS      64(BX)(R13*4), Y2, Y2
+	VMOVUPS     Y4, 64(SI)(R13*4)
+	VMOVUPS     96(SI)(R13*4), Y4
+	VFMADD231PS 96(R10), Y3, Y4
+	VMULPS      96(BX)(R13*4), Y3, Y3
+	VMOVUPS     Y4, 96(SI)(R13*4)
+	SUBQ        $0x00000001, R12
+	JMP         back
+
+backEnd:
+	ADDQ R9, DX
+	SUBQ $0x00000001, R8
+	JMP  rows
+
+rowsEnd:
+	ADDQ $0x00000080, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func products2AVX2(args uintptr)
+// Requires: AVX
+TEXT ·products2AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ 80(AX), CX
 
@@ -2809,61 +2970,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func products1AVX2(args uintptr)
-// Requires: AVX
-TEXT ·products1AVX2(SB), NOSPLIT, $0-8
-	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
-
-channels:
-	LEAQ    32(CX), DX
-	CMPQ    DX, 72(AX)
-	JGT     done
-	MOVQ    (AX), DX
-	ADDQ    CX, DX
-	MOVQ    16(AX), BX
-	ADDQ    CX, BX
-	MOVQ    40(AX), SI
-	ADDQ    CX, SI
-	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
-	VMOVUPS (SI), Y0
-
-rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Y1
-	MOVQ    64(AX), SI
-
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Y1, Y1
-	SUBQ    $0x00000001, SI
-	JMP     columns
-
-columnsEnd:
-	VSUBPS  Y0, Y1, Y1
-	VMOVUPS Y1, (DX)
-	ADDQ    R9, DX
-	SUBQ    $0x00000001, R8
-	JMP     rows
-
-rowsEnd:
-	ADDQ $0x00000020, CX
-	JMP  channels
-
-done:
-	MOVQ CX, 80(AX)
-	VZEROUPPER
-	RET
-
-// func productsGradientManyAVX2(args uintptr)
+// func productsGradient2AVX2(args uintptr)
 // Requires: AVX, FMA3
-TEXT ·productsGradientManyAVX2(SB), NOSPLIT, $0-8
+TEXT ·productsGradient2AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ 80(AX), CX
 
@@ -2932,6 +3041,58 @@ backEnd:
 
 rowsEnd:
 	ADDQ $0x00000040, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func products1AVX2(args uintptr)
+// Requires: AVX
+TEXT ·products1AVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    32(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Y0
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Y1
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Y1, Y1
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Y0, Y1, Y1
+	VMOVUPS Y1, (DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000020, CX
 	JMP  channels
 
 done:

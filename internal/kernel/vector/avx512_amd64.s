@@ -3312,9 +3312,170 @@ blocksEnd:
 	VZEROUPPER
 	RET
 
-// func productsManyAVX512(args uintptr)
+// func products4AVX512(args uintptr)
 // Requires: AVX, AVX512F
-TEXT ·productsManyAVX512(SB), NOSPLIT, $0-8
+TEXT ·products4AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    256(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Z4, Z4
+	VMULPS  64(BX)(R10*4), Z5, Z5
+	VMULPS  128(BX)(R10*4), Z6, Z6
+	VMULPS  192(BX)(R10*4), Z7, Z7
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Z0, Z4, Z4
+	VMOVUPS Z4, (DX)
+	VSUBPS  Z1, Z5, Z5
+	VMOVUPS Z5, 64(DX)
+	VSUBPS  Z2, Z6, Z6
+	VMOVUPS Z6, 128(DX)
+	VSUBPS  Z3, Z7, Z7
+	VMOVUPS Z7, 192(DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000100, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func productsGradient4AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·productsGradient4AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ 256(CX), DX
+	CMPQ DX, 72(AX)
+	JGT  done
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), BX
+	ADDQ CX, BX
+	MOVQ 24(AX), SI
+	ADDQ CX, SI
+	MOVQ 32(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 8(AX), R9
+	MOVQ 48(AX), R10
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Z0
+	VMOVUPS number3f800000<>+0(SB), Z1
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    64(AX), R11
+
+forth:
+	TESTQ   R11, R11
+	JZ      forthEnd
+	MOVLQSX (DI), R12
+	ADDQ    $0x00000004, DI
+	VMOVUPS Z0, (R10)
+	VMULPS  (BX)(R12*4), Z0, Z0
+	VMOVUPS Z1, 64(R10)
+	VMULPS  64(BX)(R12*4), Z1, Z1
+	VMOVUPS Z2, 128(R10)
+	VMULPS  128(BX)(R12*4), Z2, Z2
+	VMOVUPS Z3, 192(R10)
+	VMULPS  192(BX)(R12*4), Z3, Z3
+	ADDQ    $0x00000100, R10
+	SUBQ    $0x00000001, R11
+	JMP     forth
+
+forthEnd:
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	MOVQ    DI, R11
+	MOVQ    64(AX), R12
+
+back:
+	TESTQ       R12, R12
+	JZ          backEnd
+	SUBQ        $0x00000004, R11
+	SUBQ        $0x00000100, R10
+	MOVLQSX     (R11), R13
+	VMOVUPS     (SI)(R13*4), Z4
+	VFMADD231PS (R10), Z0, Z4
+	VMULPS      (BX)(R13*4), Z0, Z0
+	VMOVUPS     Z4, (SI)(R13*4)
+	VMOVUPS     64(SI)(R13*4), Z4
+	VFMADD231PS 64(R10), Z1, Z4
+	VMULPS      64(BX)(R13*4), Z1, Z1
+	VMOVUPS     Z4, 64(SI)(R13*4)
+	VMOVUPS     128(SI)(R13*4), Z4
+	VFMADD231PS 128(R10), Z2, Z4
+	VMULPS      128(BX)(R13*4), Z2, Z2
+	VMOVUPS     Z4, 128(SI)(R13*4)
+	VMOVUPS     192(SI)(R13*4), Z4
+	VFMADD231PS 192(R10), Z3, Z4
+	VMULPS      192(BX)(R13*4), Z3, Z3
+	VMOVUPS     Z4, 192(SI)(R13*4)
+	SUBQ        $0x00000001, R12
+	JMP         back
+
+backEnd:
+	ADDQ R9, DX
+	SUBQ $0x00000001, R8
+	JMP  rows
+
+rowsEnd:
+	ADDQ $0x00000100, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func products2AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·products2AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ 80(AX), CX
 
@@ -3369,61 +3530,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func products1AVX512(args uintptr)
+// func productsGradient2AVX512(args uintptr)
 // Requires: AVX, AVX512F
-TEXT ·products1AVX512(SB), NOSPLIT, $0-8
-	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
-
-channels:
-	LEAQ    64(CX), DX
-	CMPQ    DX, 72(AX)
-	JGT     done
-	MOVQ    (AX), DX
-	ADDQ    CX, DX
-	MOVQ    16(AX), BX
-	ADDQ    CX, BX
-	MOVQ    40(AX), SI
-	ADDQ    CX, SI
-	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
-	VMOVUPS (SI), Z0
-
-rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Z1
-	MOVQ    64(AX), SI
-
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Z1, Z1
-	SUBQ    $0x00000001, SI
-	JMP     columns
-
-columnsEnd:
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (DX)
-	ADDQ    R9, DX
-	SUBQ    $0x00000001, R8
-	JMP     rows
-
-rowsEnd:
-	ADDQ $0x00000040, CX
-	JMP  channels
-
-done:
-	MOVQ CX, 80(AX)
-	VZEROUPPER
-	RET
-
-// func productsGradientManyAVX512(args uintptr)
-// Requires: AVX, AVX512F
-TEXT ·productsGradientManyAVX512(SB), NOSPLIT, $0-8
+TEXT ·productsGradient2AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ 80(AX), CX
 
@@ -3492,6 +3601,58 @@ backEnd:
 
 rowsEnd:
 	ADDQ $0x00000080, CX
+	JMP  channels
+
+done:
+	MOVQ CX, 80(AX)
+	VZEROUPPER
+	RET
+
+// func products1AVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·products1AVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 80(AX), CX
+
+channels:
+	LEAQ    64(CX), DX
+	CMPQ    DX, 72(AX)
+	JGT     done
+	MOVQ    (AX), DX
+	ADDQ    CX, DX
+	MOVQ    16(AX), BX
+	ADDQ    CX, BX
+	MOVQ    40(AX), SI
+	ADDQ    CX, SI
+	MOVQ    32(AX), DI
+	MOVQ    56(AX), R8
+	MOVQ    8(AX), R9
+	VMOVUPS (SI), Z0
+
+rows:
+	TESTQ   R8, R8
+	JZ      rowsEnd
+	VMOVUPS number3f800000<>+0(SB), Z1
+	MOVQ    64(AX), SI
+
+columns:
+	TESTQ   SI, SI
+	JZ      columnsEnd
+	MOVLQSX (DI), R10
+	ADDQ    $0x00000004, DI
+	VMULPS  (BX)(R10*4), Z1, Z1
+	SUBQ    $0x00000001, SI
+	JMP     columns
+
+columnsEnd:
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (DX)
+	ADDQ    R9, DX
+	SUBQ    $0x00000001, R8
+	JMP     rows
+
+rowsEnd:
+	ADDQ $0x00000040, CX
 	JMP  channels
 
 done:

@@ -283,16 +283,58 @@ func (s Set) sharesLoop(args *productArgs) {
 }
 
 //go:noescape
-func productsManyAVX512(args *placedArgs)
+func products4AVX512(args *placedArgs)
 
 //go:noescape
-func productsManyAVX2(args *placedArgs)
+func products4AVX2(args *placedArgs)
 
-func (s Set) productsManyLoop(args *placedArgs) {
+func (s Set) products4Loop(args *placedArgs) {
 	if s == AVX512 {
-		productsManyAVX512(args)
+		products4AVX512(args)
 	} else {
-		productsManyAVX2(args)
+		products4AVX2(args)
+	}
+}
+
+//go:noescape
+func productsGradient4AVX512(args *placedArgs)
+
+//go:noescape
+func productsGradient4AVX2(args *placedArgs)
+
+func (s Set) productsGradient4Loop(args *placedArgs) {
+	if s == AVX512 {
+		productsGradient4AVX512(args)
+	} else {
+		productsGradient4AVX2(args)
+	}
+}
+
+//go:noescape
+func products2AVX512(args *placedArgs)
+
+//go:noescape
+func products2AVX2(args *placedArgs)
+
+func (s Set) products2Loop(args *placedArgs) {
+	if s == AVX512 {
+		products2AVX512(args)
+	} else {
+		products2AVX2(args)
+	}
+}
+
+//go:noescape
+func productsGradient2AVX512(args *placedArgs)
+
+//go:noescape
+func productsGradient2AVX2(args *placedArgs)
+
+func (s Set) productsGradient2Loop(args *placedArgs) {
+	if s == AVX512 {
+		productsGradient2AVX512(args)
+	} else {
+		productsGradient2AVX2(args)
 	}
 }
 
@@ -307,20 +349,6 @@ func (s Set) products1Loop(args *placedArgs) {
 		products1AVX512(args)
 	} else {
 		products1AVX2(args)
-	}
-}
-
-//go:noescape
-func productsGradientManyAVX512(args *placedArgs)
-
-//go:noescape
-func productsGradientManyAVX2(args *placedArgs)
-
-func (s Set) productsGradientManyLoop(args *placedArgs) {
-	if s == AVX512 {
-		productsGradientManyAVX512(args)
-	} else {
-		productsGradientManyAVX2(args)
 	}
 }
 

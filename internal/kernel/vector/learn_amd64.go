@@ -39,10 +39,9 @@ func (s Set) products(p *Products) {
 		y: &p.Y[0], yStride: 4 * p.YStride, factors: &p.Factors[0], at: &p.At[:p.Rows*p.Columns][0], rest: &p.Rest[:p.Channels][0],
 		rows: p.Rows, columns: p.Columns, bytes: 4 * p.Channels,
 	}
-	s.productsManyLoop(&a)
-	if a.channel < a.bytes {
-		s.products1Loop(&a)
-	}
+	s.products4Loop(&a) // each goes as far as it comes
+	s.products2Loop(&a)
+	s.products1Loop(&a)
 }
 
 func (s Set) productsGradient(p *ProductsGradient) {
@@ -51,10 +50,9 @@ func (s Set) productsGradient(p *ProductsGradient) {
 		y: &p.Up[0], yStride: 4 * p.UpStride, factors: &p.Factors[0], gradient: &p.Gradient[0], at: &p.At[:p.Rows*p.Columns][0],
 		scratch: &p.Scratch[:ScratchFloats(p.Columns)][0], rows: p.Rows, columns: p.Columns, bytes: 4 * p.Channels,
 	}
-	s.productsGradientManyLoop(&a)
-	if a.channel < a.bytes {
-		s.productsGradient1Loop(&a)
-	}
+	s.productsGradient4Loop(&a) // each goes as far as it comes
+	s.productsGradient2Loop(&a)
+	s.productsGradient1Loop(&a)
 }
 
 func (s Set) gather(g *Gather) {

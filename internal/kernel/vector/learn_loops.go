@@ -59,7 +59,7 @@ type ProductsGradient struct {
 }
 
 // ScratchFloats is the room that a ProductsGradient needs.
-func ScratchFloats(columns int) int { return 2 * columns * Lanes }
+func ScratchFloats(columns int) int { return 4 * columns * Lanes }
 
 // ProductsGradient computes the gradients by factors.
 func (s Set) ProductsGradient(p *ProductsGradient) {

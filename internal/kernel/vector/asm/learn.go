@@ -1,16 +1,18 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // learning are the loops of training.
 func (a *assembler) learning() {
-	a.manyProducts("productsMany", 2)
-	a.manyProducts("products1", 1)
-	a.productsGradient("productsGradientMany", 2)
-	a.productsGradient("productsGradient1", 1)
+	for _, together := range []int{4, 2, 1} { // vectors of channels: a product waits for the one before it, the more the better
+		a.manyProducts(fmt.Sprintf("products%d", together), together)
+		a.productsGradient(fmt.Sprintf("productsGradient%d", together), together)
+	}
 	a.gather()
 	a.scatter()
 	a.factorsGradient()
