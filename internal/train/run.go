@@ -64,6 +64,7 @@ func New(net form.Config, on Backend, c Config, data Store, validation Data) (*R
 		return nil, err
 	}
 	if err := r.trainer.put(net.Start(c.Seed)); err != nil {
+		r.trainer.close()
 		return nil, err
 	}
 	r.setNodes(min(startNodes, form.ExactNodes(net.Inputs.Players())))
