@@ -40,8 +40,10 @@ func (s Set) products(p *Products) {
 		rows: p.Rows, columns: p.Columns, bytes: 4 * p.Channels,
 	}
 	s.products4Loop(&a) // each goes as far as it comes
-	s.products2Loop(&a)
-	s.products1Loop(&a)
+	if a.channel < a.bytes {
+		s.products2Loop(&a)
+		s.products1Loop(&a)
+	}
 }
 
 func (s Set) productsGradient(p *ProductsGradient) {
@@ -51,8 +53,10 @@ func (s Set) productsGradient(p *ProductsGradient) {
 		scratch: &p.Scratch[:ScratchFloats(p.Columns)][0], rows: p.Rows, columns: p.Columns, bytes: 4 * p.Channels,
 	}
 	s.productsGradient4Loop(&a) // each goes as far as it comes
-	s.productsGradient2Loop(&a)
-	s.productsGradient1Loop(&a)
+	if a.channel < a.bytes {
+		s.productsGradient2Loop(&a)
+		s.productsGradient1Loop(&a)
+	}
 }
 
 func (s Set) gather(g *Gather) {
