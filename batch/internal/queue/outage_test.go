@@ -49,6 +49,21 @@ func killLeader(t *testing.T, c *cluster.Cluster, consumer string) *cluster.Node
 	}
 }
 
+// caughtUp waits until all replicas of the work have what its leader has.
+func caughtUp(t *testing.T, q *Queue) {
+	t.Helper()
+	for {
+		info, err := q.work.Info(t.Context())
+		if err == nil && info.Cluster != nil && len(info.Cluster.Replicas) == 2 && info.Cluster.Replicas[0].Current && info.Cluster.Replicas[1].Current {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
 // The leader of the stream is killed while units are put, and comes back; that of the consumer while they are worked on.
 func TestNothingIsLostWithTheLeader(t *testing.T) {
 	t.Parallel()
@@ -78,6 +93,7 @@ func TestNothingIsLostWithTheLeader(t *testing.T) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
+	caughtUp(t, q) // two of three must be there when the next is killed
 	var all sync.WaitGroup
 	all.Go(func() {
 		time.Sleep(time.Second)
