@@ -54,8 +54,8 @@ func (m *Model) check(ctx context.Context) error {
 	}
 }
 
-// checkNumbers of a row are the most for full passes: some 64 MiB. Large models are checked by few rows at a time, so that
-// opening a file takes little more memory than its weights do.
+// checkNumbers of a row are the most that all checkRows are made for. Larger models are checked by fewer rows, so that opening a file
+// takes little more memory and time than reading its weights does.
 const checkNumbers = 1 << 18
 
 // numbersPerRow is about how many numbers a pass holds for each row: for a layer [D, in, out], D·in and D·out.
