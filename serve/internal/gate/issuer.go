@@ -51,9 +51,10 @@ func discover(ctx context.Context, address, audience string, report func(error),
 	if err := checkURL(address); err != nil {
 		return nil, fmt.Errorf("--oidc-issuer: %w", err)
 	}
+	fetch := newFetcher(report, now)
 	client := &http.Client{
 		Timeout:       issuerAnswer,
-		Transport:     newFetcher(report, now),
+		Transport:     fetch,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("an issuer may not redirect") },
 	}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), address)
@@ -70,7 +71,7 @@ func discover(ctx context.Context, address, audience string, report func(error),
 		return nil, fmt.Errorf("OpenID Connect issuer %s, its jwks_uri: %w", address, err)
 	}
 	i := &issuer{now: now, right: newLRU[[sha256.Size]byte, remembered](mostJWTs)}
-	i.verifier = oidc.NewVerifier(address, newKeys(described.Keys, client, now), &oidc.Config{
+	i.verifier = oidc.NewVerifier(address, newKeys(described.Keys, client, fetch.answers.Load, now), &oidc.Config{
 		ClientID:             audience,
 		SupportedSigningAlgs: asymmetric,
 		Now:                  func() time.Time { return now().Add(-clockSkew) }, // for the end; the beginning is checked below

@@ -171,6 +171,25 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
+// Each new key is met while go-oidc may still be ending the fetch of the one before.
+func TestKeysThatFollowAtOnce(t *testing.T) {
+	list := make([]signingKey, 100)
+	for i := range list {
+		list[i] = newKey(t, fmt.Sprint("k", i), "ES256")
+	}
+	p := newProvider(t, list[0])
+	g, at, _ := p.gate(t)
+	shown := make([]string, len(list))
+	for i, key := range list {
+		shown[i] = key.sign(t, p.body(at).with(claims{"exp": at.now().Add(24 * time.Hour).Unix()}))
+	}
+	for i, key := range list {
+		p.set(false, key)
+		at.move(fetchEvery)
+		admitted(t, key.id, g, bearer(shown[i]), Infer)
+	}
+}
+
 func TestIssuerOutOfOrder(t *testing.T) {
 	key, next := newKey(t, "k1", "ES256"), newKey(t, "k2", "ES256")
 	p := newProvider(t, key)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -28,6 +29,7 @@ const (
 type keys struct {
 	address string
 	client  *http.Client
+	fetched func() int64 // how often the issuer has answered
 	now     func() time.Time
 
 	mu      sync.Mutex
@@ -35,8 +37,8 @@ type keys struct {
 	renew   time.Time
 }
 
-func newKeys(address string, client *http.Client, now func() time.Time) *keys {
-	k := &keys{address: address, client: client, now: now, renew: now().Add(keysLife)}
+func newKeys(address string, client *http.Client, fetched func() int64, now func() time.Time) *keys {
+	k := &keys{address: address, client: client, fetched: fetched, now: now, renew: now().Add(keysLife)}
 	k.current = k.fetchedLater()
 	return k
 }
@@ -54,17 +56,24 @@ func (k *keys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) 
 		k.renew = now.Add(keysRetry) // the others go on with the old ones
 	}
 	k.mu.Unlock()
-	if due {
-		fresh := k.fetchedLater()
-		payload, err := fresh.VerifySignature(ctx, jwt)
-		if _, failed := errors.AsType[*fetchError](err); !failed && ctx.Err() == nil {
-			k.mu.Lock()
-			k.current, k.renew = fresh, now.Add(keysLife)
-			k.mu.Unlock()
+	if !due {
+		before := k.fetched()
+		payload, err := current.VerifySignature(ctx, jwt)
+		// go-oidc answers the waiters of a fetch before it notes that the fetch is over: whoever comes in between is
+		// judged by the keys of a fetch that ended before. So a JWT is bad only if the issuer was asked meanwhile.
+		if _, failed := errors.AsType[*fetchError](err); err == nil || failed || ctx.Err() != nil || k.fetched() != before {
 			return payload, err
 		}
 	}
-	return current.VerifySignature(ctx, jwt)
+	fresh := k.fetchedLater()
+	payload, err := fresh.VerifySignature(ctx, jwt)
+	if _, failed := errors.AsType[*fetchError](err); failed || ctx.Err() != nil {
+		return current.VerifySignature(ctx, jwt)
+	}
+	k.mu.Lock()
+	k.current, k.renew = fresh, now.Add(keysLife)
+	k.mu.Unlock()
+	return payload, err
 }
 
 // fetcher asks an issuer. As every bad JWT makes go-oidc ask for keys, it asks seldom; each time brings the keys for all.
@@ -72,6 +81,8 @@ type fetcher struct {
 	limit  *rate.Limiter
 	report func(error)
 	now    func() time.Time
+
+	answers atomic.Int64
 }
 
 func newFetcher(report func(error), now func() time.Time) *fetcher {
@@ -96,6 +107,7 @@ func (f *fetcher) RoundTrip(request *http.Request) (*http.Response, error) {
 		f.report(fmt.Errorf("OpenID Connect issuer, %s: %w; the keys that were fetched before stay in force", request.URL.Redacted(), err))
 		return nil, err
 	}
+	f.answers.Add(1)
 	return response, nil
 }
 
