@@ -2,26 +2,32 @@ package main
 
 import (
 	"context"
+	"math"
+	"runtime"
 	"time"
 
 	"github.com/psi-shapley/psi"
 )
 
-// bareCost is what a row of a pass costs, by depth.
+// bareCost is what opening a model costs, and a row of a pass, by depth.
 type bareCost struct {
 	Backend string             `json:"backend"`
-	Rows    int                `json:"rows"` // of a pass
+	Open    float64            `json:"open_ms"`  // least of a few
+	Kept    float64            `json:"open_mib"` // least that an open model keeps
+	Rows    int                `json:"rows"`     // of a pass
 	CPU     map[string]float64 `json:"cpu_us_per_row"`
 	Wall    map[string]float64 `json:"wall_us_per_row"`
 }
 
 // bare passes rows through the model in this process, over and over: the least that a server can cost.
 func bare(ctx context.Context, s *settings, files []string) (any, error) {
-	m, err := psi.Open(files[0])
+	c := &bareCost{Rows: s.rows, CPU: map[string]float64{}, Wall: map[string]float64{}}
+	m, err := c.open(files[0])
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
+	c.Backend = m.Backend()
 	all, err := readSheet(ctx, m, files[1], s.seed)
 	if err != nil {
 		return nil, err
@@ -38,7 +44,6 @@ func bare(ctx context.Context, s *settings, files []string) (any, error) {
 		}
 		tables = append(tables, rows)
 	}
-	c := &bareCost{Backend: m.Backend(), Rows: s.rows, CPU: map[string]float64{}, Wall: map[string]float64{}}
 	for _, depth := range depths() {
 		pass := func(length time.Duration) (rows int, err error) {
 			for start := time.Now(); time.Since(start) < length && err == nil; rows += s.rows {
@@ -67,6 +72,29 @@ func bare(ctx context.Context, s *settings, files []string) (any, error) {
 		c.Wall[depth.String()] = micro(wall) / float64(rows)
 	}
 	return c, nil
+}
+
+// open opens the model a few times and keeps the last.
+func (c *bareCost) open(path string) (m *psi.Model, err error) {
+	c.Open, c.Kept = math.Inf(1), math.Inf(1)
+	for range 7 {
+		before, start := heap(), time.Now()
+		if m, err = psi.Open(path); err != nil {
+			return nil, err
+		}
+		c.Open = min(c.Open, micro(time.Since(start))/1e3)
+		c.Kept = min(c.Kept, (heap()-before)/(1<<20))
+	}
+	return m, nil
+}
+
+// heap is what lives after pools have been emptied, which takes two collections.
+func heap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return float64(s.HeapAlloc)
 }
 
 func depths() []psi.Depth { return []psi.Depth{psi.Values, psi.Spread, psi.Attributions} }
