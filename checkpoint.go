@@ -19,6 +19,7 @@ import (
 // checkpoint is where a training is: members that are done, and the state of the one
 // under way.
 type checkpoint struct {
+	Trials  []float64 // validation errors of the recipes that effort best has tried
 	Members []trained
 	State   *train.State
 	path    string // "" keeps nothing
@@ -82,7 +83,7 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 		message, remedy := point.madeBy.differsFrom(fresh.madeBy)
 		return nil, &artifact.Error{File: t.Checkpoint, Message: message, Remedy: remedy}
 	}
-	point.path = t.Checkpoint
+	point.path, t.resumed = t.Checkpoint, true
 	where := fmt.Sprintf("%d networks done", len(point.Members))
 	if point.State != nil {
 		where = fmt.Sprintf("step %d of phase %d", point.State.Step, point.State.Phase+1)
@@ -108,7 +109,7 @@ func (m maker) differsFrom(now maker) (message, remedy string) {
 
 // fingerprint tells trainings apart that end in different models. The sums of a tensor engine depend on its number of threads.
 func fingerprint(m Manifest) (string, error) {
-	m.Metrics, m.Nodes, m.Provenance.TimeBudget = nil, nil, ""
+	m.Metrics, m.Nodes, m.Provenance.TimeBudget, m.Provenance.Share = nil, nil, "", 0
 	if m.Provenance.Backend != Native {
 		m.Provenance.Threads = runtime.NumCPU()
 	}

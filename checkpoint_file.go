@@ -25,6 +25,7 @@ type contentJSON struct {
 
 // stateJSON is a checkpoint without its tensors.
 type stateJSON struct {
+	Trials  []exactFloat `json:"trials,omitempty"`
 	Members []memberJSON `json:"members"`
 	State   *runJSON     `json:"state"`
 }
@@ -40,6 +41,8 @@ type runJSON struct {
 	Taken     int         `json:"taken"`
 	Nodes     int         `json:"nodes"`
 	Best      exactFloat  `json:"best"`
+	Sampled   bool        `json:"sampled,omitempty"`
+	Stale     int         `json:"stale,omitempty"`
 	Slowing   exactFloat  `json:"slowing"`
 	Rollbacks int         `json:"rollbacks"`
 	History   []pointJSON `json:"history"`
@@ -99,13 +102,16 @@ func (c *checkpoint) encode() (*artifact.File, error) {
 			tensors[prefix+name] = artifact.Tensor{Dims: []int{len(w)}, Floats: w}
 		}
 	}
+	for _, score := range c.Trials {
+		state.Trials = append(state.Trials, exactFloat(score))
+	}
 	for i, m := range c.Members {
 		state.Members = append(state.Members, memberJSON{m.Nodes, pointsJSON(m.History)})
 		put(memberPrefix+strconv.Itoa(i)+"/", m.Weights)
 	}
 	if s := c.State; s != nil {
 		state.State = &runJSON{
-			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: exactFloat(s.Best), Slowing: exactFloat(s.Slowing),
+			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: exactFloat(s.Best), Sampled: s.Sampled, Stale: s.Stale, Slowing: exactFloat(s.Slowing),
 			Rollbacks: s.Rollbacks, History: pointsJSON(s.History), Kept: s.Kept != nil,
 		}
 		put(keptPrefix, s.Kept)
@@ -148,6 +154,9 @@ func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
 		}
 		return weights
 	}
+	for _, score := range state.Trials {
+		c.Trials = append(c.Trials, float64(score))
+	}
 	for i, m := range state.Members {
 		c.Members = append(c.Members, trained{
 			Member:  form.Member{Nodes: m.Nodes, Weights: take(memberPrefix + strconv.Itoa(i) + "/")},
@@ -156,7 +165,7 @@ func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
 	}
 	if s := state.State; s != nil {
 		c.State = &train.State{
-			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: float64(s.Best), Slowing: float64(s.Slowing),
+			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: float64(s.Best), Sampled: s.Sampled, Stale: s.Stale, Slowing: float64(s.Slowing),
 			Rollbacks: s.Rollbacks, History: pointsOf(s.History), Variables: map[string]train.Variable{},
 		}
 		if s.Kept {

@@ -88,7 +88,11 @@ type Provenance struct {
 	Backend        string `json:"backend"`           // that trained
 	CPU            string `json:"cpu,omitempty"`     // instruction set of native training, on which the last digits depend
 	Threads        int    `json:"threads,omitempty"` // of the backend, in models of psi 0.1
+	Effort         string `json:"effort,omitempty"`  // "" is normal
 	TimeBudget     string `json:"time_budget"`       // that the training was cut short to; "" if it was not
+
+	// Share of the effort's steps that a training which was cut short took; 0 if it is not known.
+	Share float64 `json:"share,omitempty"`
 }
 
 func (t *training) manifest(schema *table.Schema) Manifest {
@@ -98,7 +102,7 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 		Provenance: Provenance{
 			Psi: Version, Revision: Revision(), Data: t.in.Digest,
 			TrainingRows: t.in.Training.Len(), ValidationRows: t.in.Validation.Len(), Validation: t.validation(),
-			Seed: t.Seed, Backend: t.backendName(), CPU: t.cpu,
+			Seed: t.Seed, Backend: t.backendName(), CPU: t.cpu, Effort: t.effort(),
 		},
 	}
 	if t.TimeBudget > 0 {

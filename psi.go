@@ -44,6 +44,7 @@ type Config struct {
 	ValidationBy       string
 
 	Head   string          // "exact" (also "") or "learned"
+	Effort Effort          // "" is normal
 	Change func(*Settings) // alters the default settings; may be nil
 	Seed   uint64
 
@@ -53,7 +54,7 @@ type Config struct {
 
 	Backend string // "auto" (also ""), "native", "xla", "onnx" or "go"
 
-	// TimeBudget, if not 0, is what Train may take: phases of training are cut short.
+	// TimeBudget, if not 0, is what Train may take, reading and audit included: an effort that would take longer is cut to size.
 	TimeBudget time.Duration
 	// Enough, if not nil, ends the training early when it is closed, in a model of what was learned so far; a network
 	// beyond the first that is not done is left out.
@@ -72,7 +73,7 @@ type Config struct {
 
 // Progress tells how far a training is.
 type Progress struct {
-	Stage       string        // "read", "fit", "polish", "refit", "spread", "audit"
+	Stage       string        // "read", "search", "fit", "polish", "refit", "spread", "audit"
 	Member      int           // network under way, from 0
 	Step, Steps int           // of the stage; 0 where there are none
 	Done        float64       // share of the training, 0 to 1

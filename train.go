@@ -44,6 +44,9 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	if c.SaveEvery == 0 {
 		c.SaveEvery = usualSaveEvery
 	}
+	if err := c.Effort.Validate(); err != nil {
+		return nil, err
+	}
 	t := &training{Config: c, start: start}
 	if !chosenLater(c.Backend) {
 		if err := t.openEngine(); err != nil {
@@ -74,12 +77,14 @@ type training struct {
 	Config
 	engine   *engine.Backend // that trains; nil if training is native
 	cpu      string          // instruction set of native training
+	size     Size
 	settings Settings
 	columns  int // that are inputs
 	start    time.Time
 	net      form.Config
 	in       *intake.Intake
-	steps    int // taken
+	steps    int // taken by members, since it was resumed
+	resumed  bool
 	last     Progress
 
 	nextSave    time.Time // of a checkpoint
@@ -162,12 +167,13 @@ func listNames(names []string) string {
 // and returns the bins of numeric columns.
 func (t *training) settle(rows int, task Task) (bins int, err error) {
 	size := Size{Rows: rows, Columns: t.columns, Classes: task != Regression}
-	t.settings = DefaultSettings(t.Head, size)
+	t.size = size
+	t.settings = t.defaults(size)
 	if t.Change != nil {
 		t.Change(&t.settings)
 		if t.settings.Head != t.Head { // the other head has other defaults
 			t.Head = t.settings.Head
-			t.settings = DefaultSettings(t.Head, size)
+			t.settings = t.defaults(size)
 			t.Change(&t.settings)
 		}
 	}
@@ -220,6 +226,12 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 
 // complete trains the members that point lacks and makes them a model.
 func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) error {
+	if t.Effort == Best {
+		if err := t.search(ctx, point); err != nil {
+			return err
+		}
+		m.manifest.Settings = t.settings
+	}
 	for i := range t.settings.Members {
 		if i < len(point.Members) {
 			continue // finished before the interruption
@@ -236,6 +248,9 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 		point.Members = append(point.Members, *member)
 		point.State, point.unsaved = nil, true
 		t.tryToSave(point)
+	}
+	if t.cutShort() && !t.resumed {
+		m.manifest.Provenance.Share = float64(t.steps) / float64(t.planned()*t.settings.Members)
 	}
 	m.members = point.members()
 	m.history = historyCSV(point.histories())
@@ -350,10 +365,18 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 // measured. A training that was cut short has a shorter audit; else it is the same however
 // often it was resumed.
 func (t *training) audited() int {
-	s := t.settings
-	if (t.TimeBudget > 0 || t.stopped()) && t.steps > 0 {
-		return t.steps / s.Members
+	if t.cutShort() && t.steps > 0 {
+		return t.steps / t.settings.Members
 	}
+	return t.planned()
+}
+
+// cutShort says whether steps may have been skipped.
+func (t *training) cutShort() bool { return t.TimeBudget > 0 || t.stopped() }
+
+// planned is the number of steps of one member that is not cut short.
+func (t *training) planned() int {
+	s := t.settings
 	switch {
 	case s.Head != string(form.Exact):
 	case t.in.Target.Task == Regression:

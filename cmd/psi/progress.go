@@ -106,6 +106,8 @@ func stageWords(stage string) string {
 	switch stage {
 	case "read":
 		return "reading"
+	case "search":
+		return "trying recipes"
 	case "fit":
 		return "learning"
 	case "refit", "polish":

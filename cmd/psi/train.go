@@ -30,7 +30,7 @@ type trainFlags struct {
 	validation         string
 	validationFraction float64
 	validationBy       string
-	head               choice
+	head, effort       choice
 	members            int
 	config             string
 	set                []string
@@ -49,7 +49,7 @@ type trainFlags struct {
 }
 
 func (p *program) trainCommand() *cobra.Command {
-	f := trainFlags{task: choose("auto", "regression", "binary", "multiclass"), head: choose("exact", "learned")}
+	f := trainFlags{task: choose("auto", "regression", "binary", "multiclass"), head: choose("exact", "learned"), effort: choice{efforts(), string(psi.Normal)}}
 	c := &cobra.Command{
 		Use:   "train DATA --target COLUMN -o MODEL",
 		Short: "Train a model on a table",
@@ -101,13 +101,14 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
 	flags.StringVar(&f.validationBy, "validation-by", "", "`COLUMN`, such as a patient's number, whose rows stay together; it is no input")
 	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
+	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third of normal's steps; best tries recipes on validation rows and averages four networks")
 	flags.IntVar(&f.members, "members", 1, "networks to train and average")
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")
 	flags.IntVar(&f.referenceRows, "reference-rows", 0, "training rows to keep in the model, at most 512, for psi ask; whoever has the file can read them")
 	addBackend(flags, &f.backend)
-	flags.DurationVar(&f.timeBudget, "time-budget", 0, "`TIME` that the training may take, such as 10m")
+	flags.DurationVar(&f.timeBudget, "time-budget", 0, "`TIME` that the training may take, such as 10m: an effort that would take longer is cut to size")
 	f.onInterrupt = choose("stop", "finish")
 	flags.Var(&f.onInterrupt, "on-interrupt", "what Ctrl-C does: stop, for --resume to go on; or finish, in a model of what was learned so far")
 	f.progress = choose("auto", "json")
@@ -143,6 +144,13 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 		return p.train(cmd.Context(), args[0], &f, change)
 	}
 	return c
+}
+
+func efforts() (words []string) {
+	for _, e := range psi.Efforts() {
+		words = append(words, string(e))
+	}
+	return words
 }
 
 // check finds what is wrong without looking at any data.
@@ -242,7 +250,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
 		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
 		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy,
-		Head: f.head.word, Change: change, Seed: f.seed, ReferenceRows: f.referenceRows, Backend: f.backend.word, TimeBudget: f.timeBudget, Enough: enough,
+		Head: f.head.word, Effort: psi.Effort(f.effort.word), Change: change, Seed: f.seed, ReferenceRows: f.referenceRows, Backend: f.backend.word, TimeBudget: f.timeBudget, Enough: enough,
 		Checkpoint: checkpoint, Resume: f.resume, Scratch: filepath.Dir(f.out),
 		Progress: watch.progress,
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,8 @@ type trainingDocument struct {
 	Audit          *psi.Audit         `json:"audit"`
 	Seconds        *float64           `json:"seconds"`       // null if the training had ended before
 	AuditSeconds   *float64           `json:"audit_seconds"` // of seconds
+	Effort         string             `json:"effort"`
+	Share          float64            `json:"share"` // of the effort's steps that were taken
 }
 
 // reportTraining tells of a model that is done; w is nil if it was done before.
@@ -29,7 +32,7 @@ func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w
 	from := m.Manifest().Provenance
 	doc := trainingDocument{
 		Schema: "psi.training/v1", Model: f.out, Digest: m.Digest(), Rows: from.TrainingRows + from.ValidationRows, ValidationRows: from.ValidationRows,
-		Metrics: m.Manifest().Metrics, Audit: m.StoredAudit(),
+		Metrics: m.Manifest().Metrics, Audit: m.StoredAudit(), Effort: cmp.Or(from.Effort, string(psi.Normal)), Share: cmp.Or(from.Share, 1),
 	}
 	if w != nil {
 		seconds, audit := w.seconds(), w.auditTook().Seconds()
@@ -58,6 +61,9 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 		}
 		text.WriteString(".")
 	}
+	if from.Share > 0 && from.Share < 1 {
+		fmt.Fprintf(&text, " Time allowed %s of the steps of effort %s.", percent(from.Share), cmp.Or(from.Effort, string(psi.Normal)))
+	}
 	return text.String()
 }
 
@@ -82,6 +88,8 @@ func fewClasses(classes []string) string {
 	return strings.Join(classes[:most-1], ", ") + fmt.Sprintf(" or %d others", len(classes)-most+1)
 }
 
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
 // measuredText puts the most telling metrics into words, those that are known.
 func measuredText(task psi.Task, metrics map[string]float64) string {
 	var parts []string
@@ -90,7 +98,6 @@ func measuredText(task psi.Task, metrics map[string]float64) string {
 			parts = append(parts, fmt.Sprintf(format, write(v)))
 		}
 	}
-	percent := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
 	switch task {
 	case psi.Binary:

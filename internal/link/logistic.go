@@ -5,6 +5,9 @@ import "math"
 // LogisticNormal is P(label) = ∫ sigmoid(u) N(u; μ, σ²) du, the probability of the positive class
 // of a score with mean mu and standard deviation std.
 func LogisticNormal(mu, std float64) float64 {
+	if std == 0 {
+		return sigmoid(mu)
+	}
 	sum := 0.0
 	for i, z := range standard.z {
 		sum += standard.w[i] * sigmoid(mu+std*z)
@@ -17,6 +20,9 @@ func LogisticNormal(mu, std float64) float64 {
 func LogLogisticNormal(mu, std float64, positive bool) float64 {
 	if !positive {
 		mu = -mu // 1 − sigmoid(u) = sigmoid(−u), and the nodes are symmetric
+	}
+	if std == 0 {
+		return logSigmoid(mu)
 	}
 	var terms [count]float64
 	largest := math.Inf(-1)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel"
 	"github.com/psi-shapley/psi/internal/train"
 )
 
@@ -151,5 +152,65 @@ func TestProgressEstimatesTheRest(t *testing.T) {
 	}})
 	if err != nil || last != 1 {
 		t.Errorf("ended at %g of the work: %v", last, err)
+	}
+}
+
+// With many validation rows the early validations are by some of them, and the weights that are kept are the best by all.
+func TestLastCandidatesAreScoredByAllRows(t *testing.T) {
+	s := newSmall(t)
+	recipe := shortRecipe()
+	recipe.SpreadSteps, recipe.Steps, recipe.Rate = 0, 20, 3e-2
+	for len(s.validation.Target) < 3000 {
+		s.validation.Rows.Append(s.data.Rows)
+		s.validation.Target = append(s.validation.Target, s.data.Target...)
+		s.validation.Weight = append(s.validation.Weight, s.data.Weight...)
+	}
+	for i := range s.validation.Target { // so that the first weights are the best by some
+		s.validation.Target[i] *= -1
+	}
+	n := s.network(form.Exact, form.Product)
+	r := s.run(t, train.Native{}, n, recipe)
+	best := math.Inf(1)
+	err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
+		if p.Step >= 15 && p.Score < best {
+			best = p.Score
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := kernel.New(n, finish(t, r), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := k.Pass(context.Background(), s.validation.Rows, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for i, v := range x.Value {
+		gap := float64(v) - float64(s.validation.Target[i])
+		sum += gap * gap
+	}
+	if got := sum / float64(len(x.Value)); math.Abs(got-best) > 1e-6*best {
+		t.Errorf("the weights that were kept err by %g, and the best candidate by %g", got, best)
+	}
+}
+
+// What only gets worse is not trained on.
+func TestStalePhaseEnds(t *testing.T) {
+	s := newSmall(t)
+	recipe := shortRecipe()
+	recipe.SpreadSteps, recipe.Steps, recipe.Dropout, recipe.Decay, recipe.Rate = 0, 4000, 0, 0, 3e-2
+	for i := range s.validation.Target { // nothing that is learned holds there
+		s.validation.Target[i] *= -1
+	}
+	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
+	steps := 0
+	if err := r.Train(context.Background(), train.Watch{Progress: func(train.Progress) { steps++ }}); err != nil {
+		t.Fatal(err)
+	}
+	if steps > 2000 {
+		t.Errorf("it took %d steps", steps)
 	}
 }

@@ -23,6 +23,7 @@ type Run struct {
 	trainer    trainer
 	store      Store
 	validation Data
+	check      Data // some of the validation rows, or all, by which most validations are
 	target     target
 	evaluator  form.Evaluator // of the averaged weights, as they are when it is called
 	nodes      int            // of the exact head's quadrature
@@ -35,6 +36,8 @@ type Run struct {
 	stepper *stepper
 	best    float64
 	kept    map[string][]float32
+	sampled bool // best is by checkRows alone
+	stale   int  // validations since the best
 	history []Point
 
 	good      *State  // at the last validation that was sound
@@ -54,7 +57,7 @@ func New(net form.Config, on Backend, c Config, data Store, validation Data) (*R
 	if data.Len() == 0 || validation.Len() == 0 {
 		return nil, fmt.Errorf("train: %d training rows and %d validation rows: both are needed", data.Len(), validation.Len())
 	}
-	r := &Run{Config: c, net: net, store: data, validation: validation, best: math.Inf(1), slowing: 1}
+	r := &Run{Config: c, net: net, store: data, validation: validation, check: validation.some(checkRows), best: math.Inf(1), slowing: 1}
 	r.Batch = min(r.Batch, data.Len())
 	if net.Classes && len(c.Base) != net.Outputs {
 		return nil, fmt.Errorf("train: φ_0 of %d outputs, but there are %d", len(c.Base), net.Outputs)
@@ -86,8 +89,12 @@ func New(net form.Config, on Backend, c Config, data Store, validation Data) (*R
 // Done says whether all phases are finished.
 func (r *Run) Done() bool { return r.phase == len(r.phases) }
 
-// validations is how often a phase is validated.
-const validations = 40
+const (
+	validations = 40   // of a phase
+	checkRows   = 1024 // at most, of validations before finalShare
+	finalShare  = 0.75 // of a phase, from which on validations are by all validation rows
+	patience    = 15   // validations without a new best that end a phase
+)
 
 // Step takes one step of training, and whatever is due after it: a validation, the
 // end of a phase. A step that ends in numbers that make no sense is undone, together
@@ -122,9 +129,10 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	sound := isFinite(loss)
 	due := last || r.step/every != before
 	if sound && due {
-		if done.Score, err = r.validate(ctx, p); err != nil {
+		if done.Score, err = r.validate(ctx, p, float64(r.step) >= finalShare*float64(p.steps)); err != nil {
 			return done, err
 		}
+		last = last || r.stale >= patience
 		if done.Best = r.best; !p.spread {
 			done.Error = r.best
 		}
@@ -149,7 +157,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 // beginPhase remembers where the phase starts from.
 func (r *Run) beginPhase(ctx context.Context, p *phase) (err error) {
 	if p.candidate {
-		if _, err := r.validate(ctx, p); err != nil {
+		if _, err := r.validate(ctx, p, true); err != nil {
 			return err
 		}
 	}
@@ -159,16 +167,21 @@ func (r *Run) beginPhase(ctx context.Context, p *phase) (err error) {
 	return err
 }
 
-// validate scores the averaged weights and keeps them if they are the best so far.
-func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
+// validate scores the averaged weights and keeps them if they are the best so far. Until the last quarter of a phase some of the rows do;
+// what was best by these is given up for what is scored by all.
+func (r *Run) validate(ctx context.Context, p *phase, final bool) (float64, error) {
 	if p.score == nil {
 		return math.NaN(), nil
+	}
+	rows := r.check
+	if final {
+		rows = r.validation
 	}
 	var want form.Want
 	if p.spread {
 		want = form.Spread
 	}
-	x, err := r.evaluator.Pass(ctx, r.validation.Rows, want)
+	x, err := r.evaluator.Pass(ctx, rows.Rows, want)
 	if err != nil {
 		return 0, err
 	}
@@ -176,9 +189,17 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	score := p.score(&validated{x, r.validation, form.NoiseStd(weights), r.Base})
-	if score < r.best {
-		r.best, r.kept = score, weights
+	score := p.score(&validated{x, rows, form.NoiseStd(weights), r.Base})
+	sampled := rows.Len() < r.validation.Len()
+	if r.sampled && !sampled {
+		r.best, r.kept, r.sampled, r.stale = math.Inf(1), nil, false, 0
+	}
+	switch {
+	case sampled && !r.sampled && r.kept != nil: // the start of the phase, by all rows
+	case score < r.best:
+		r.best, r.kept, r.sampled, r.stale = score, weights, sampled, 0
+	default:
+		r.stale++
 	}
 	return score, nil
 }
@@ -197,7 +218,7 @@ func (r *Run) endPhase(ctx context.Context) error {
 	}
 	trainedMean := slices.Contains(r.phases[r.phase].groups, form.Mean)
 	r.endSteps()
-	r.kept, r.best = nil, math.Inf(1)
+	r.kept, r.best, r.sampled, r.stale = nil, math.Inf(1), false, 0
 	r.phase, r.step, r.taken = r.phase+1, 0, 0
 	r.slowing, r.rollbacks = 1, 0
 	if trainedMean {

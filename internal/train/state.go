@@ -13,6 +13,8 @@ type State struct {
 	Taken       int // steps of the phase that were not skipped
 	Nodes       int
 	Best        float64
+	Sampled     bool    // Best is by some of the validation rows
+	Stale       int     // validations since the best
 	Slowing     float64 // of the learning rate, by rollbacks
 	Rollbacks   int
 	History     []Point
@@ -30,7 +32,7 @@ type Variable struct {
 // State copies the run's state.
 func (r *Run) State() (*State, error) {
 	s := &State{
-		Phase: r.phase, Step: r.step, Taken: r.taken, Nodes: r.nodes, Best: r.best, Slowing: r.slowing, Rollbacks: r.rollbacks,
+		Phase: r.phase, Step: r.step, Taken: r.taken, Nodes: r.nodes, Best: r.best, Sampled: r.sampled, Stale: r.stale, Slowing: r.slowing, Rollbacks: r.rollbacks,
 		History: slices.Clone(r.history), Kept: maps.Clone(r.kept),
 	}
 	var err error
@@ -48,6 +50,7 @@ func (r *Run) Restore(s *State) error {
 		return err
 	}
 	r.phase, r.step, r.taken, r.best, r.kept = s.Phase, s.Step, s.Taken, s.Best, maps.Clone(s.Kept)
+	r.sampled, r.stale = s.Sampled, s.Stale
 	r.slowing, r.rollbacks, r.history, r.good = s.Slowing, s.Rollbacks, slices.Clone(s.History), s
 	r.setNodes(s.Nodes)
 	return nil

@@ -56,6 +56,18 @@ func newData(rows int, like Data) Data {
 	}
 }
 
+// some are at most n of the rows, the same each time.
+func (d Data) some(n int) Data {
+	if d.Len() <= n {
+		return d
+	}
+	sample := newData(n, d)
+	for i, j := range rand.New(rand.NewPCG(0, 0)).Perm(d.Len())[:n] {
+		sample.set(i, d, j)
+	}
+	return sample
+}
+
 // A pass over the rows visits them a window at a time: blocks of neighbouring rows, taken
 // from anywhere, whose rows are shuffled together. A table that is in memory, or fits into
 // one window, is shuffled whole. What a step sees is a function of its number, so that a run can start

@@ -30,7 +30,8 @@ class _Psi(BaseEstimator):
         self,
         *,
         head: str = "exact",
-        members: int = 1,
+        effort: str = "normal",
+        members: int | None = None,
         steps: int | None = None,
         validation_fraction: float = 0.1,
         validation_by: str | None = None,
@@ -44,6 +45,7 @@ class _Psi(BaseEstimator):
         verbose: bool | None = None,
     ):
         self.head = head
+        self.effort = effort
         self.members = members
         self.steps = steps
         self.validation_fraction = validation_fraction
@@ -104,7 +106,9 @@ class _Psi(BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
-        flags = ["--seed", str(seed), "--head", self.head, "--members", str(self.members)]
+        flags = ["--seed", str(seed), "--head", self.head, "--effort", self.effort]
+        if self.members is not None:
+            flags += ["--members", str(self.members)]
         flags += ["--validation-fraction", str(self.validation_fraction)]
         if self.validation_by is not None:
             flags += ["--validation-by", self.validation_by]
@@ -148,8 +152,10 @@ _PARAMETERS = """
     ----------
     head : {"exact", "learned"}
         With the exact head attributions are the model's Shapley values; with the learned one they come near them.
-    members : int
-        Networks to train and average.
+    effort : {"normal", "fast", "best"}
+        How much to spend: fast takes a third of normal's steps; best tries recipes on validation rows and averages four networks.
+    members : int, optional
+        Networks to train and average; without it as many as the effort has, one or four.
     steps : int, optional
         Training steps of the mean; without it they depend on the size of the table.
     validation_fraction : float
@@ -157,7 +163,7 @@ _PARAMETERS = """
     validation_by : str, optional
         Column, such as a patient's number, whose rows stay together in training or validation. It is no input.
     time_budget : float, optional
-        Seconds that fit may take.
+        Seconds that fit may take: an effort that would take longer is cut to size.
     categorical : list of str or int, optional
         Columns that are categories though they look like numbers. Texts and pandas' categories always are.
     groups : dict of str to list of str, optional

@@ -1,0 +1,110 @@
+package psi_test
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/psi-shapley/psi"
+)
+
+// small makes networks small and leaves the recipe alone.
+func small(s *psi.Settings) {
+	s.Channels, s.Embedding, s.Bins, s.Frequencies, s.Batch = 8, 8, 12, 4, 16
+}
+
+func TestFastTakesAThird(t *testing.T) {
+	rows := rowsOf(t, "synth1", 120)
+	m := trained(t, rows, psi.Config{Effort: psi.Fast, Change: small})
+	got := m.Manifest()
+	size := psi.Size{Rows: got.Provenance.TrainingRows, Columns: len(got.Columns)}
+	want := psi.DefaultSettings("exact", size)
+	for _, c := range []struct{ fast, normal int }{
+		{got.Settings.Steps, want.Steps}, {got.Settings.RefitSteps, want.RefitSteps}, {got.Settings.SpreadSteps, want.SpreadSteps},
+	} {
+		if c.fast != (c.normal+2)/3 {
+			t.Errorf("fast takes %d steps where normal takes %d", c.fast, c.normal)
+		}
+	}
+	if got.Provenance.Effort != "fast" {
+		t.Errorf("the effort is recorded as %q", got.Provenance.Effort)
+	}
+	if _, err := psi.Train(t.Context(), rows.Source(), psi.Config{Target: "y", Effort: "much"}); err == nil || !strings.Contains(err.Error(), "fast, normal or best") {
+		t.Errorf("an effort that is none: %v", err)
+	}
+}
+
+// Best tries recipes, keeps what it was told to keep, and may be stopped anywhere.
+func TestBestSearches(t *testing.T) {
+	rows := rowsOf(t, "synth1", 200)
+	change := func(s *psi.Settings) {
+		small(s)
+		s.Steps, s.RefitSteps, s.SpreadSteps = 30, 5, 5
+		s.Dropout = 0.1
+	}
+	config := psi.Config{Target: "y", Effort: psi.Best, Change: change, SaveEvery: 1}
+	var notes []string
+	stages := map[string]int{}
+	c := config
+	c.Progress = func(p psi.Progress) {
+		stages[p.Stage]++
+		if p.Note != "" {
+			notes = append(notes, p.Note)
+		}
+	}
+	m := trained(t, rows, c)
+	if s := m.Manifest().Settings; s.Members != 4 || s.Dropout != 0.1 || s.Channels != 8 {
+		t.Errorf("settings %+v", s)
+	}
+	if stages["search"] != 3*10 { // two other rates: that of dropout is set; a third of the steps each
+		t.Errorf("%d steps of search", stages["search"])
+	}
+	if len(notes) == 0 || !strings.Contains(notes[len(notes)-1], "of 3 recipes") {
+		t.Errorf("notes %q", notes)
+	}
+	_, want := saved(t, m)
+	for _, stop := range []int{15, 25, 60, 120} {
+		c := config
+		c.Checkpoint = filepath.Join(t.TempDir(), "m.checkpoint")
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		c.Progress = func(p psi.Progress) {
+			if p.Step > 0 {
+				if steps++; steps == stop {
+					cancel()
+				}
+			}
+		}
+		if _, err := psi.Train(ctx, rows.Source(), c); err == nil {
+			t.Fatalf("stopped after %d steps, but it went on", stop)
+		}
+		c.Progress, c.Resume = nil, true
+		if _, got := saved(t, trained(t, rows, c)); !bytes.Equal(got, want) {
+			t.Errorf("stopped after %d steps and resumed: other bytes", stop)
+		}
+	}
+}
+
+// A budget is kept, the reading and the audit included, and the model says what it was enough for.
+func TestTimeBudget(t *testing.T) {
+	rows := rowsOf(t, "synth1", 3000)
+	change := func(s *psi.Settings) {
+		small(s)
+		s.Steps, s.RefitSteps, s.SpreadSteps = 1e6, 1e5, 1e5
+	}
+	const budget = 3 * time.Second
+	start := time.Now()
+	m := trained(t, rows, psi.Config{TimeBudget: budget, Change: change})
+	if took := time.Since(start); took > budget*14/10 || took < budget/2 { // tests share their cores
+		t.Errorf("it took %v", took)
+	}
+	if share := m.Manifest().Provenance.Share; !(share > 0 && share < 0.1) {
+		t.Errorf("it was enough for %g of the steps", share)
+	}
+	if share := trained(t, rows, psi.Config{Change: few}).Manifest().Provenance.Share; share != 0 {
+		t.Errorf("without a budget the share is %g", share)
+	}
+}
