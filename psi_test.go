@@ -264,7 +264,7 @@ func interrupt(t *testing.T, backend string) {
 		s.Members = 2
 	}
 	_, want := saved(t, trained(t, rows, psi.Config{Backend: backend, Change: change}))
-	for _, stop := range []int{1, 70, 150, 230} {
+	for _, stop := range []int{1, 50, 100, 150} {
 		path := filepath.Join(t.TempDir(), "m.checkpoint")
 		ctx, cancel := context.WithCancel(t.Context())
 		steps := 0

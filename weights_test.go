@@ -160,7 +160,7 @@ func TestInterruptedTrainingOfClasses(t *testing.T) {
 		Target: "y", Backend: "go", Weight: "count", Groups: body(), MissingAsLevel: []string{"age", "town"}, Change: quick, SaveEvery: 1,
 	}
 	_, want := saved(t, trained(t, rows, config))
-	for _, stop := range []int{1, 40, 55} { // two in the fit, one in the spread
+	for _, stop := range []int{1, 15, 35} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, steps := config, 0
 		c.Checkpoint = filepath.Join(t.TempDir(), "m.checkpoint")

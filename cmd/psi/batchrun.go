@@ -47,6 +47,7 @@ the URL of a bucket and a prefix. They must not overlap: no table of IN may lie 
 
 func addWorkers(c *cobra.Command, workers *int, backend *choice) {
 	c.Flags().IntVar(workers, "workers", runtime.NumCPU(), "processes that explain, on this machine")
+	c.Flags().Lookup("workers").DefValue = "one for each processor" // so that help is the same everywhere
 	addBackend(c.Flags(), backend)
 }
 

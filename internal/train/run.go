@@ -93,7 +93,7 @@ const (
 	validations = 40   // of a phase
 	checkRows   = 1024 // at most, of validations before finalShare
 	finalShare  = 0.75 // of a phase, from which on validations are by all validation rows
-	patience    = 15   // validations without a new best that end a phase
+	patience    = 0.5  // of a phase: it ends after so long without a new best
 )
 
 // Step takes one step of training, and whatever is due after it: a validation, the
@@ -132,7 +132,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 		if done.Score, err = r.validate(ctx, p, float64(r.step) >= finalShare*float64(p.steps)); err != nil {
 			return done, err
 		}
-		last = last || r.stale >= patience
+		last = last || float64(r.stale*every) >= patience*float64(p.steps)
 		if done.Best = r.best; !p.spread {
 			done.Error = r.best
 		}

@@ -35,7 +35,7 @@ export interface Model {
   calibration: { noise: number; temperature: number };
   provenance: {
     psi: string; revision: string; data: string; training_rows: number; validation_rows: number; validation: string;
-    seed: number; backend: string; threads: number; time_budget: string;
+    seed: number; backend: string; cpu?: string; threads?: number; effort?: string; time_budget: string; share?: number;
   };
 }
 

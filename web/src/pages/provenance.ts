@@ -31,7 +31,11 @@ export function sources(model: Model, more: Fact[]): Node[] {
     ["Size", `${count(model.weights, "weight")}${model.members > 1 ? `, mean of ${model.members} networks` : ""}`],
     ["Trained on", `${count(from.training_rows, "row")}, ${thousands(from.validation_rows)} more kept aside (${from.validation})`],
     ["Digest of the training data", from.data], ["Seed of the training", String(from.seed)],
-    ["Trained with", `psi ${from.psi}${from.revision ? `, revision ${from.revision}` : ""}, ${from.backend}, ${count(from.threads, "thread")}${from.time_budget ? `, within ${from.time_budget}` : ""}`],
+    ["Trained with", [
+      `psi ${from.psi}`, ...(from.revision ? [`revision ${from.revision}`] : []), from.backend, ...(from.cpu ? [from.cpu] : []),
+      ...(from.threads ? [count(from.threads, "thread")] : []), `effort ${from.effort ?? "normal"}`, ...(from.time_budget ? [`within ${from.time_budget}`] : []),
+      ...(from.share && from.share < 1 ? [`${Math.round(100 * from.share)} % of its steps`] : []),
+    ].join(", ")],
     ...(model.weight ? [["Rows count by", model.weight] as Fact] : []),
     ...more,
   ];
