@@ -16,9 +16,11 @@ import (
 func tables() map[string]form.Config {
 	adult := form.Default(form.Inputs{Numeric: 5, Bins: 128, Levels: []int{9, 8, 16, 7, 6, 3, 43}}, form.Exact, form.Size{Rows: 48_000, Columns: 12, Classes: true})
 	adult.Classes = true
+	california := form.Default(form.Inputs{Numeric: 8, Bins: 128}, form.Exact, form.Size{Rows: 20_000, Columns: 8})
+	california.Channels = 256
 	return map[string]form.Config{
 		"adult":      adult,
-		"california": form.Default(form.Inputs{Numeric: 8, Bins: 128}, form.Exact, form.Size{Rows: 20_000, Columns: 8}),
+		"california": california,
 		"100":        form.Default(form.Inputs{Numeric: 100}, form.Exact, form.Size{Rows: 20_000, Columns: 100}),
 		"1000":       form.Default(form.Inputs{Numeric: 1000}, form.Exact, form.Size{Rows: 20_000, Columns: 1000}),
 	}

@@ -72,7 +72,7 @@ func (c Config) Validate() error {
 
 // Default is the recipe of a head for a table of a size. The measurements behind it are in
 // docs/adr: 0003 estimator, 0005 masked copies, 0006 refit and spread, 0010 steps and decay,
-// 0011 classes.
+// 0011 classes, 0022 what the kernels made cheap.
 func Default(head form.Head, size form.Size) Config {
 	c := Config{
 		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
@@ -80,7 +80,7 @@ func Default(head form.Head, size form.Size) Config {
 		Estimator: objective.LeastSquares, Beta: 0.3,
 		PolishSteps: 1000, PolishRate: 1e-3,
 		RefitSteps: 1000, RefitRate: 1e-3,
-		SpreadSteps: 1500, SpreadRate: 1e-2, SpreadPenalty: 3e-4,
+		SpreadSteps: 500, SpreadRate: 1e-2, SpreadPenalty: 3e-4,
 	}
 	switch {
 	case size.Classes && size.Large():
@@ -93,7 +93,7 @@ func Default(head form.Head, size form.Size) Config {
 	case size.Large() && size.Wide():
 		c.Steps, c.RefitSteps, c.SpreadSteps, c.Decay = 2000, 1000, 500, 0.1
 	case size.Large():
-		c.Steps, c.RefitSteps, c.Decay = 5000, 2000, 0.1
+		c.Steps, c.RefitSteps, c.Rate, c.Decay = 5000, 2000, 4e-3, 0.1
 	case size.Small() && size.Wide():
 		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate = 1000, 500, 500, 750, 128, 4e-3
 	case size.Small():
@@ -101,6 +101,7 @@ func Default(head form.Head, size form.Size) Config {
 	default:
 		c.Rate = 6e-3
 	}
+	c.Steps += moreSteps(size, c.Batch)
 	if head == form.Learned { // measured with these
 		c.Rate, c.Dropout = min(c.Rate, 2e-3), 0
 		if !size.Classes {
@@ -108,4 +109,21 @@ func Default(head form.Head, size form.Size) Config {
 		}
 	}
 	return c
+}
+
+// Rows beyond the first growFrom of a table are worth a step more for each growRows of them if the target is a number, which can be
+// learned in ever more detail. Beyond growTo there are as many more steps as see every row once.
+const (
+	growFrom = 20_000
+	growRows = 8
+	growTo   = 60_000
+)
+
+// moreSteps are those that many rows are worth.
+func moreSteps(size form.Size, batch int) int {
+	steps := max(0, size.Rows-growTo) / batch
+	if !size.Classes {
+		steps += max(0, min(size.Rows, growTo)-growFrom) / growRows
+	}
+	return steps
 }

@@ -22,9 +22,11 @@ type table struct {
 func tables() map[string]table {
 	adult := form.Default(form.Inputs{Numeric: 5, Levels: []int{9, 8, 15, 7, 6, 3, 42}}, form.Exact, form.Size{Rows: 48_000, Columns: 12, Classes: true})
 	adult.Classes = true
+	california := form.Default(form.Inputs{Numeric: 8}, form.Exact, form.Size{Rows: 20_000, Columns: 8})
+	california.Channels = 256
 	return map[string]table{
 		"adult":      {adult, []int{74, 16, 123, 99, 96}},
-		"california": {form.Default(form.Inputs{Numeric: 8}, form.Exact, form.Size{Rows: 20_000, Columns: 8}), []int{0, 52, 0, 0, 0, 0, 862, 844}},
+		"california": {california, []int{0, 52, 0, 0, 0, 0, 862, 844}},
 		"100":        {form.Default(form.Inputs{Numeric: 100}, form.Exact, form.Size{Rows: 20_000, Columns: 100}), make([]int, 100)},
 		"1000":       {form.Default(form.Inputs{Numeric: 1000}, form.Exact, form.Size{Rows: 20_000, Columns: 1000}), make([]int, 1000)},
 	}
