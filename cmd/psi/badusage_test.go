@@ -21,11 +21,13 @@ func badUsage() []trial {
 		{"no argument", nil, "predict", 2, "psi predict needs MODEL and DATA; for example psi predict model.psi new.csv"},
 		{"one argument of two", nil, "explain MODEL", 2, "psi explain needs DATA"},
 		{"one argument too many", nil, "explain MODEL DATA DATA", 2, "quote their pattern"},
+		{"unknown effort", nil, "train @t.csv --target y --effort much -o @m.psi", 2, "choose fast, normal or best"},
 		{"unknown table", nil, "sample moon -o @t.csv", 2, `there is no table "moon"; choose synth1`},
 		{"sample without -o", nil, "sample synth1", 2, "psi sample needs -o; name the file for the table: -o synth1.csv"},
 		{"sample of no rows", nil, "sample synth1 --rows 0 -o @t.csv", 2, "--rows is 0"},
 		{"sample of too many rows", nil, "sample bike --rows 20000 -o @t.csv", 2, "bike has no more than 17,379 rows"},
 		{"truth of a real table", nil, "sample bike --truth @t.csv -o @b.csv", 2, "nobody knows"},
+		{"truth of million", nil, "sample million --truth @t.csv -o @b.csv", 2, "choose synth1"},
 		{"sample as JSON", nil, "sample synth1 -o - --format json", 2, "not written as JSON"},
 		{"sample to an unknown suffix", nil, "sample synth1 -o @t.xlsx", 2, "cannot infer the format"},
 

@@ -170,7 +170,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		return err
 	}
 	if f.data != "" {
-		if err := p.writeTable(ctx, f.table(), drawn.Data); err != nil {
+		if err := p.writeTables(ctx, f.table(), whole(drawn.Data)); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -23,8 +25,10 @@ type sampleFlags struct {
 	json   bool
 }
 
-// usualSampleRows is how many rows of a synthetic table are drawn.
-const usualSampleRows = 8000
+const (
+	usualSampleRows = 8000 // of a synthetic table that are drawn
+	million         = "million"
+)
 
 func (p *program) sampleCommand() *cobra.Command {
 	var f sampleFlags
@@ -36,18 +40,22 @@ func (p *program) sampleCommand() *cobra.Command {
     synth1 … synth5  columns x1, x2, x3 and the target y, whose true attributions are known
     synth5-paper     synth5 as the paper prints it, without its interaction of x2 and x3
     synth1-binary    synth1 with a target of 0 and 1
+    million          columns x1 … x10 and the target y of Friedman's first problem: a large table
     bike             17,379 hours of a bicycle rental, target cnt (UCI, CC BY 4.0)
     adult            48,842 people, target income (UCI, CC BY 4.0)
 
-Synthetic tables have 8,000 rows unless --rows says otherwise, and --truth writes what a
-perfect model would attribute. Of bike and adult, --rows draws some, in their order.`,
+The synth tables have 8,000 rows and million has 1,000,000 unless --rows says otherwise. --truth
+writes what a perfect model of a synth table would attribute. Of bike and adult, --rows draws some, in
+their order. million is y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + ε, of numbers drawn evenly
+from 0 to 1 and noise of standard deviation 1; it needs no more memory for more rows.`,
 		Example: `  psi sample bike -o bike.csv
   psi sample synth1 --rows 2000 --truth truth.csv -o synth1.csv
+  psi sample million --rows 100000000 -o large.parquet
   psi sample synth3 --seed 7 -o - --format arrow | psi train - --format arrow --target y -o synth3.psi`,
 		Args: arguments("NAME"),
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.rows, "rows", 0, "rows to draw (default 8000, or all of bike and adult)")
+	flags.IntVar(&f.rows, "rows", 0, "rows to draw (default 8000, a million of million, or all of bike and adult)")
 	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one table")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the table: .csv, .tsv (either with .gz), .parquet or .arrow; - is standard output")
 	flags.StringVar(&f.truth, "truth", "", "`FILE` for the true attributions of a synthetic table")
@@ -64,7 +72,7 @@ perfect model would attribute. Of bike and adult, --rows draws some, in their or
 }
 
 func (f *sampleFlags) check(name string, rowsGiven bool) error {
-	names := append(synth.Names(), shippedNames()...)
+	names := slices.Concat(synth.Names(), []string{million}, shippedNames())
 	switch {
 	case !slices.Contains(names, name):
 		return &usageError{fmt.Sprintf("there is no table %q", name), "choose " + either(names)}
@@ -76,6 +84,8 @@ func (f *sampleFlags) check(name string, rowsGiven bool) error {
 		return &usageError{fmt.Sprintf("--rows is %d", f.rows), "give a whole number from 1 up"}
 	case f.truth != "" && slices.Contains(shippedNames(), name):
 		return &usageError{name + " is a real table, whose true attributions nobody knows", "leave --truth out, or choose a synthetic table"}
+	case f.truth != "" && name == million:
+		return &usageError{"the true attributions of million are not written", "leave --truth out, or choose " + either(synth.Names())}
 	case f.out != standardOutput:
 		if err := checkTableName(f.out); err != nil {
 			return err
@@ -103,59 +113,81 @@ func (p *program) sample(ctx context.Context, name string, f *sampleFlags) error
 	if err := p.checkFiles(ctx, f.force, outputs); err != nil {
 		return err
 	}
-	rows, truth, citation, err := drawSample(ctx, name, f)
+	drawn, err := drawSample(ctx, name, f)
 	if err != nil {
 		return err
 	}
-	if err := p.writeTable(ctx, to, rows); err != nil {
+	if err := p.writeTables(ctx, to, drawn.parts); err != nil {
 		return err
 	}
 	if f.truth != "" {
-		if err := p.writeTable(ctx, destination{path: f.truth}, truth); err != nil {
+		if err := p.writeTables(ctx, destination{path: f.truth}, whole(drawn.truth)); err != nil {
 			return err
 		}
 	}
-	if citation != "" {
-		p.note("%s", strings.TrimSpace(citation))
+	if drawn.citation != "" {
+		p.note("%s", strings.TrimSpace(drawn.citation))
 	}
 	if f.out != standardOutput {
-		p.note("%s: %s, target %s", f.out, countOf(rows.Rows(), "row"), targetOf(rows))
+		p.note("%s: %s, target %s", f.out, countOf(drawn.rows, "row"), drawn.target)
 	}
 	if !f.json {
 		return nil
 	}
-	return p.document(sampleDocument(name, f, rows, citation))
+	return p.document(sampleDocument(name, f, drawn))
 }
 
-// drawSample makes the table; truth is nil and citation is not empty for real ones.
-func drawSample(ctx context.Context, name string, f *sampleFlags) (rows, truth *table.Table, citation string, err error) {
+// drawnSample is a table that is written, in parts.
+type drawnSample struct {
+	parts    iter.Seq2[*table.Table, error]
+	rows     int
+	target   string
+	truth    *table.Table // of a synthetic table
+	citation string       // of a real one
+}
+
+// whole is a table as its only part.
+func whole(t *table.Table) iter.Seq2[*table.Table, error] {
+	return func(yield func(*table.Table, error) bool) { yield(t, nil) }
+}
+
+func drawSample(ctx context.Context, name string, f *sampleFlags) (*drawnSample, error) {
+	if name == million {
+		rows := cmp.Or(f.rows, 1_000_000)
+		return &drawnSample{parts: synth.Friedman(rows, f.seed), rows: rows, target: "y"}, nil
+	}
 	if slices.Contains(shippedNames(), name) {
-		rows, citation, err = shipped(ctx, name, f.rows, f.seed)
-		return rows, nil, citation, err
+		t, citation, err := shipped(ctx, name, f.rows, f.seed)
+		if err != nil {
+			return nil, err
+		}
+		return &drawnSample{parts: whole(t), rows: t.Rows(), target: targetOf(t), citation: citation}, nil
 	}
-	count := f.rows
-	if count == 0 {
-		count = usualSampleRows
-	}
-	sample, err := synth.Generate(name, count, f.seed)
+	sample, err := synth.Generate(name, cmp.Or(f.rows, usualSampleRows), f.seed)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, err
 	}
-	if rows, err = sample.Table(); err != nil {
-		return nil, nil, "", err
+	t, err := sample.Table()
+	if err != nil {
+		return nil, err
 	}
-	truth, err = sample.TruthTable()
-	return rows, truth, "", err
+	truth, err := sample.TruthTable()
+	return &drawnSample{parts: whole(t), rows: t.Rows(), target: targetOf(t), truth: truth}, err
 }
 
-func (p *program) writeTable(ctx context.Context, to destination, t *table.Table) error {
+func (p *program) writeTables(ctx context.Context, to destination, parts iter.Seq2[*table.Table, error]) error {
 	sink, err := p.tableSink(ctx, to)
 	if err != nil {
 		return err
 	}
 	defer sink.Abort()
-	if err := sink.Write(ctx, t); err != nil {
-		return err
+	for t, err := range parts {
+		if err != nil {
+			return err
+		}
+		if err := sink.Write(ctx, t); err != nil {
+			return err
+		}
 	}
 	return sink.Close()
 }
@@ -163,7 +195,7 @@ func (p *program) writeTable(ctx context.Context, to destination, t *table.Table
 // targetOf is the column that sample tables are made to predict, which is their last.
 func targetOf(t *table.Table) string { return t.Columns[len(t.Columns)-1].Name }
 
-func sampleDocument(name string, f *sampleFlags, rows *table.Table, citation string) any {
+func sampleDocument(name string, f *sampleFlags, drawn *drawnSample) any {
 	known := func(text string) *string {
 		if text = strings.TrimSpace(text); text == "" {
 			return nil
@@ -179,5 +211,5 @@ func sampleDocument(name string, f *sampleFlags, rows *table.Table, citation str
 		Seed     uint64  `json:"seed"`
 		Target   string  `json:"target"`
 		Citation *string `json:"citation"`
-	}{"psi.sample/v1", name, f.out, known(f.truth), rows.Rows(), f.seed, targetOf(rows), known(citation)}
+	}{"psi.sample/v1", name, f.out, known(f.truth), drawn.rows, f.seed, drawn.target, known(drawn.citation)}
 }

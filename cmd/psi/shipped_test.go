@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -51,5 +52,18 @@ func TestShippedSample(t *testing.T) {
 	mustRun(t, "sample", "bike", "--rows", "50", "-o", path)
 	if got := readTable(t, path); got.Rows() != 50 || !slices.IsSorted(got.Column("yr").Numbers) {
 		t.Errorf("%d rows, years %v", got.Rows(), got.Column("yr").Numbers)
+	}
+}
+
+// A large table is written part by part.
+func TestSampleMillion(t *testing.T) {
+	const rows = 70_000
+	path := filepath.Join(t.TempDir(), "m.parquet")
+	o := mustRun(t, "sample", "million", "--rows", fmt.Sprint(rows), "-o", path, "--json")
+	if doc := wantJSON(t, o, "psi.sample/v1"); doc["rows"] != float64(rows) || doc["target"] != "y" || doc["citation"] != nil {
+		t.Errorf("document %v", doc)
+	}
+	if got := readTable(t, path); got.Rows() != rows || len(got.Columns) != 11 {
+		t.Errorf("%d rows of %d columns", got.Rows(), len(got.Columns))
 	}
 }
