@@ -36,17 +36,16 @@ type memberJSON struct {
 }
 
 type runJSON struct {
-	Phase     int         `json:"phase"`
-	Step      int         `json:"step"`
-	Taken     int         `json:"taken"`
-	Nodes     int         `json:"nodes"`
-	Best      exactFloat  `json:"best"`
-	Sampled   bool        `json:"sampled,omitempty"`
-	Stale     int         `json:"stale,omitempty"`
-	Slowing   exactFloat  `json:"slowing"`
-	Rollbacks int         `json:"rollbacks"`
-	History   []pointJSON `json:"history"`
-	Kept      bool        `json:"kept"`
+	Phase     int          `json:"phase"`
+	Step      int          `json:"step"`
+	Taken     int          `json:"taken"`
+	Nodes     int          `json:"nodes"`
+	Best      exactFloat   `json:"best"`
+	Stale     int          `json:"stale,omitempty"`
+	Slowing   exactFloat   `json:"slowing"`
+	Rollbacks int          `json:"rollbacks"`
+	History   []pointJSON  `json:"history"`
+	Kept      []exactFloat `json:"kept"` // scores of the candidates
 }
 
 type pointJSON struct {
@@ -87,7 +86,7 @@ func pointsOf(points []pointJSON) []train.Point {
 	return all
 }
 
-// Names of a checkpoint's tensors: kept/<weight>, member/<i>/<weight>, variable<path>.
+// Names of a checkpoint's tensors: kept/<i>/<weight>, member/<i>/<weight>, variable<path>.
 const (
 	keptPrefix     = "kept/"
 	memberPrefix   = "member/"
@@ -111,10 +110,13 @@ func (c *checkpoint) encode() (*artifact.File, error) {
 	}
 	if s := c.State; s != nil {
 		state.State = &runJSON{
-			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: exactFloat(s.Best), Sampled: s.Sampled, Stale: s.Stale, Slowing: exactFloat(s.Slowing),
-			Rollbacks: s.Rollbacks, History: pointsJSON(s.History), Kept: s.Kept != nil,
+			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: exactFloat(s.Best), Stale: s.Stale, Slowing: exactFloat(s.Slowing),
+			Rollbacks: s.Rollbacks, History: pointsJSON(s.History),
 		}
-		put(keptPrefix, s.Kept)
+		for i, c := range s.Kept {
+			state.State.Kept = append(state.State.Kept, exactFloat(c.Score))
+			put(keptPrefix+strconv.Itoa(i)+"/", c.Weights)
+		}
 		for path, v := range s.Variables {
 			tensors[variablePrefix+path] = artifact.Tensor{Dims: v.Dims, Floats: v.Floats, Ints: v.Ints}
 		}
@@ -165,11 +167,11 @@ func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
 	}
 	if s := state.State; s != nil {
 		c.State = &train.State{
-			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: float64(s.Best), Sampled: s.Sampled, Stale: s.Stale, Slowing: float64(s.Slowing),
+			Phase: s.Phase, Step: s.Step, Taken: s.Taken, Nodes: s.Nodes, Best: float64(s.Best), Stale: s.Stale, Slowing: float64(s.Slowing),
 			Rollbacks: s.Rollbacks, History: pointsOf(s.History), Variables: map[string]train.Variable{},
 		}
-		if s.Kept {
-			c.State.Kept = take(keptPrefix)
+		for i, score := range s.Kept {
+			c.State.Kept = append(c.State.Kept, train.Candidate{Score: float64(score), Weights: take(keptPrefix + strconv.Itoa(i) + "/")})
 		}
 		for name, t := range tensors {
 			if path, ok := strings.CutPrefix(name, variablePrefix); ok {

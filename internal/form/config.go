@@ -117,10 +117,8 @@ func Default(in Inputs, head Head, size Size) Config {
 	}
 	c.Inputs.Bins = 128
 	switch {
-	case size.Large() && size.Classes:
-		c.Channels = 256
 	case size.Large():
-		c.Channels = 128
+		c.Channels = 256
 	case size.Classes:
 		c.Frequencies, c.Embedding, c.Hidden, c.Inputs.Bins = 0, 16, 0, 48
 	case size.Small():

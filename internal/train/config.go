@@ -93,7 +93,7 @@ func Default(head form.Head, size form.Size) Config {
 	case size.Large() && size.Wide():
 		c.Steps, c.RefitSteps, c.SpreadSteps, c.Decay = 2000, 1000, 500, 0.1
 	case size.Large():
-		c.Steps, c.RefitSteps, c.Rate, c.Decay = 5000, 2000, 4e-3, 0.1
+		c.Steps, c.RefitSteps, c.Decay = 5000, 2000, 0.1
 	case size.Small() && size.Wide():
 		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate = 1000, 500, 500, 750, 128, 4e-3
 	case size.Small():

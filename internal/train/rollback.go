@@ -18,7 +18,7 @@ func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // ever sound. Of a few rows, what is learned by heart gets worse at any rate on those that validate.
 func (r *Run) rollBack(ctx context.Context, p *phase) (note string, err error) {
 	at, slowing, rollbacks := r.step, r.slowing*slowerBy, r.rollbacks+1
-	if rollbacks > mostRollbacks && r.kept != nil {
+	if rollbacks > mostRollbacks && len(r.kept) > 0 {
 		return fmt.Sprintf("%s got worse until step %d at any rate: its best weights are kept", p.name, at), r.endPhase(ctx)
 	}
 	if rollbacks > mostRollbacks {

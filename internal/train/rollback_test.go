@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func TestBestWeightsAreKeptWhereEveryRateGetsWorse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	best := maps.Clone(r.kept)
+	best := r.kept[0].Weights
 	r.rollbacks = mostRollbacks
 	poison(t, r)
 	said, err := r.Step(ctx)

@@ -6,6 +6,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,8 @@ type Run struct {
 
 	stepper *stepper
 	best    float64
-	kept    map[string][]float32
-	sampled bool // best is by checkRows alone
-	stale   int  // validations since the best
+	kept    []Candidate // of the phase, the best first
+	stale   int         // validations since the best
 	history []Point
 
 	good      *State  // at the last validation that was sound
@@ -91,8 +91,8 @@ func (r *Run) Done() bool { return r.phase == len(r.phases) }
 
 const (
 	validations = 40   // of a phase
-	checkRows   = 1024 // at most, of validations before finalShare
-	finalShare  = 0.75 // of a phase, from which on validations are by all validation rows
+	checkRows   = 1024 // of a validation, at most
+	finalists   = 3    // candidates that all validation rows decide between at the end of a phase
 	patience    = 0.5  // of a phase: it ends after so long without a new best
 )
 
@@ -129,7 +129,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	sound := isFinite(loss)
 	due := last || r.step/every != before
 	if sound && due {
-		if done.Score, err = r.validate(ctx, p, float64(r.step) >= finalShare*float64(p.steps)); err != nil {
+		if done.Score, err = r.validate(ctx, p); err != nil {
 			return done, err
 		}
 		last = last || float64(r.stale*every) >= patience*float64(p.steps)
@@ -157,7 +157,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 // beginPhase remembers where the phase starts from.
 func (r *Run) beginPhase(ctx context.Context, p *phase) (err error) {
 	if p.candidate {
-		if _, err := r.validate(ctx, p, true); err != nil {
+		if _, err := r.validate(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -167,58 +167,100 @@ func (r *Run) beginPhase(ctx context.Context, p *phase) (err error) {
 	return err
 }
 
-// validate scores the averaged weights and keeps them if they are the best so far. Until the last quarter of a phase some of the rows do;
-// what was best by these is given up for what is scored by all.
-func (r *Run) validate(ctx context.Context, p *phase, final bool) (float64, error) {
+// Candidate is weights that a phase may end in.
+type Candidate struct {
+	Score   float64 // by the rows of a validation
+	Weights map[string][]float32
+}
+
+// validate scores the averaged weights, by some of the validation rows, and keeps them if they are among the best so far.
+func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	if p.score == nil {
 		return math.NaN(), nil
 	}
-	rows := r.check
-	if final {
-		rows = r.validation
+	score, weights, err := r.score(ctx, p, r.check)
+	if err != nil {
+		return 0, err
 	}
+	if !isFinite(score) {
+		return score, nil
+	}
+	if score < r.best {
+		r.best, r.stale = score, 0
+	} else {
+		r.stale++
+	}
+	at, _ := slices.BinarySearchFunc(r.kept, score, func(c Candidate, score float64) int { return cmp.Compare(c.Score, score) })
+	if most := r.finalists(); at < most {
+		kept := slices.Insert(slices.Clone(r.kept), at, Candidate{score, weights}) // states have the old list
+		r.kept = kept[:min(most, len(kept))]
+	}
+	return score, nil
+}
+
+// score is that of the averaged weights on some rows.
+func (r *Run) score(ctx context.Context, p *phase, rows Data) (float64, map[string][]float32, error) {
 	var want form.Want
 	if p.spread {
 		want = form.Spread
 	}
 	x, err := r.evaluator.Pass(ctx, rows.Rows, want)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	weights, err := r.trainer.get(average)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	score := p.score(&validated{x, rows, form.NoiseStd(weights), r.Base})
-	sampled := rows.Len() < r.validation.Len()
-	if r.sampled && !sampled {
-		r.best, r.kept, r.sampled, r.stale = math.Inf(1), nil, false, 0
+	return p.score(&validated{x, rows, form.NoiseStd(weights), r.Base}), weights, nil
+}
+
+// finalists is how many candidates are kept: one if every validation is by all rows.
+func (r *Run) finalists() int {
+	if r.check.Len() == r.validation.Len() {
+		return 1
 	}
-	switch {
-	case sampled && !r.sampled && r.kept != nil: // the start of the phase, by all rows
-	case score < r.best:
-		r.best, r.kept, r.sampled, r.stale = score, weights, sampled, 0
-	default:
-		r.stale++
+	return finalists
+}
+
+// choose puts the best candidate of the phase, by all validation rows, into the trainer and returns it.
+func (r *Run) choose(ctx context.Context, p *phase) (map[string][]float32, error) {
+	if len(r.kept) == 0 { // a phase without a score
+		weights, err := r.trainer.get(average)
+		if err != nil {
+			return nil, err
+		}
+		return weights, r.trainer.put(weights)
 	}
-	return score, nil
+	best := 0
+	least := math.Inf(1)
+	for i, c := range r.kept {
+		if len(r.kept) == 1 {
+			break
+		}
+		if err := r.trainer.put(c.Weights); err != nil {
+			return nil, err
+		}
+		score, _, err := r.score(ctx, p, r.validation)
+		if err != nil {
+			return nil, err
+		}
+		if score < least {
+			best, least = i, score
+		}
+	}
+	return r.kept[best].Weights, r.trainer.put(r.kept[best].Weights)
 }
 
 // endPhase goes back to the best weights and on to the next phase.
 func (r *Run) endPhase(ctx context.Context) error {
-	kept := r.kept
-	if kept == nil {
-		var err error
-		if kept, err = r.trainer.get(average); err != nil {
-			return err
-		}
-	}
-	if err := r.trainer.put(kept); err != nil {
+	kept, err := r.choose(ctx, &r.phases[r.phase])
+	if err != nil {
 		return err
 	}
 	trainedMean := slices.Contains(r.phases[r.phase].groups, form.Mean)
 	r.endSteps()
-	r.kept, r.best, r.sampled, r.stale = nil, math.Inf(1), false, 0
+	r.kept, r.best, r.stale = nil, math.Inf(1), 0
 	r.phase, r.step, r.taken = r.phase+1, 0, 0
 	r.slowing, r.rollbacks = 1, 0
 	if trainedMean {
@@ -226,7 +268,6 @@ func (r *Run) endPhase(ctx context.Context) error {
 			return err
 		}
 	}
-	var err error
 	r.good, err = r.State()
 	return err
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -13,13 +12,12 @@ type State struct {
 	Taken       int // steps of the phase that were not skipped
 	Nodes       int
 	Best        float64
-	Sampled     bool    // Best is by some of the validation rows
 	Stale       int     // validations since the best
 	Slowing     float64 // of the learning rate, by rollbacks
 	Rollbacks   int
 	History     []Point
-	Kept        map[string][]float32 // best weights of the phase so far, if any
-	Variables   map[string]Variable  // weights, moments and counters, by path
+	Kept        []Candidate         // of the phase, the best first
+	Variables   map[string]Variable // weights, moments and counters, by path
 }
 
 // Variable is one tensor of a trainer. One of the two slices is set.
@@ -32,8 +30,8 @@ type Variable struct {
 // State copies the run's state.
 func (r *Run) State() (*State, error) {
 	s := &State{
-		Phase: r.phase, Step: r.step, Taken: r.taken, Nodes: r.nodes, Best: r.best, Sampled: r.sampled, Stale: r.stale, Slowing: r.slowing, Rollbacks: r.rollbacks,
-		History: slices.Clone(r.history), Kept: maps.Clone(r.kept),
+		Phase: r.phase, Step: r.step, Taken: r.taken, Nodes: r.nodes, Best: r.best, Stale: r.stale, Slowing: r.slowing, Rollbacks: r.rollbacks,
+		History: slices.Clone(r.history), Kept: slices.Clone(r.kept),
 	}
 	var err error
 	s.Variables, err = r.trainer.save()
@@ -49,8 +47,8 @@ func (r *Run) Restore(s *State) error {
 	if err := r.trainer.restore(s.Variables); err != nil {
 		return err
 	}
-	r.phase, r.step, r.taken, r.best, r.kept = s.Phase, s.Step, s.Taken, s.Best, maps.Clone(s.Kept)
-	r.sampled, r.stale = s.Sampled, s.Stale
+	r.phase, r.step, r.taken, r.best, r.kept = s.Phase, s.Step, s.Taken, s.Best, slices.Clone(s.Kept)
+	r.stale = s.Stale
 	r.slowing, r.rollbacks, r.history, r.good = s.Slowing, s.Rollbacks, slices.Clone(s.History), s
 	r.setNodes(s.Nodes)
 	return nil
