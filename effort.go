@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Effort is how much a training spends. docs/adr/0022 has what each costs and brings.
+// Effort is how much a training spends. docs/adr/0022 says what each does.
 type Effort string
 
 // The efforts.

@@ -2,7 +2,6 @@ package psi_test
 
 import (
 	"bytes"
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,19 +68,8 @@ func TestBestSearches(t *testing.T) {
 	for _, stop := range []int{15, 25, 60, 120} {
 		c := config
 		c.Checkpoint = filepath.Join(t.TempDir(), "m.checkpoint")
-		ctx, cancel := context.WithCancel(t.Context())
-		steps := 0
-		c.Progress = func(p psi.Progress) {
-			if p.Step > 0 {
-				if steps++; steps == stop {
-					cancel()
-				}
-			}
-		}
-		if _, err := psi.Train(ctx, rows.Source(), c); err == nil {
-			t.Fatalf("stopped after %d steps, but it went on", stop)
-		}
-		c.Progress, c.Resume = nil, true
+		stopAfter(t, rows, c, stop)
+		c.Resume = true
 		if _, got := saved(t, trained(t, rows, c)); !bytes.Equal(got, want) {
 			t.Errorf("stopped after %d steps and resumed: other bytes", stop)
 		}
@@ -103,6 +91,9 @@ func TestTimeBudget(t *testing.T) {
 	}
 	if share := m.Manifest().Provenance.Share; !(share > 0 && share < 0.1) {
 		t.Errorf("it was enough for %g of the steps", share)
+	}
+	if share := trained(t, rows, psi.Config{TimeBudget: time.Minute, Change: few}).Manifest().Provenance.Share; !(share > 0.99 && share <= 1) {
+		t.Errorf("a budget that was enough was enough for %g of the steps", share)
 	}
 	if share := trained(t, rows, psi.Config{Change: few}).Manifest().Provenance.Share; share != 0 {
 		t.Errorf("without a budget the share is %g", share)

@@ -91,7 +91,7 @@ type Provenance struct {
 	Effort         string `json:"effort,omitempty"`  // "" is normal
 	TimeBudget     string `json:"time_budget"`       // that the training was cut short to; "" if it was not
 
-	// Share of the effort's steps that a training which was cut short took; 0 if it is not known.
+	// Share of the effort's steps that there was time for, of a training with a time budget; 0 if it is not known.
 	Share float64 `json:"share,omitempty"`
 }
 

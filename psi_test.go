@@ -19,6 +19,23 @@ func few(s *psi.Settings) {
 	s.Batch, s.Steps, s.RefitSteps, s.PolishSteps, s.SpreadSteps = 64, 60, 20, 20, 20
 }
 
+// stopAfter interrupts a training after so many steps, of which its checkpoint is left.
+func stopAfter(t *testing.T, rows *table.Table, c psi.Config, stop int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	c.Progress = func(p psi.Progress) {
+		if p.Step > 0 {
+			if steps++; steps == stop {
+				cancel()
+			}
+		}
+	}
+	if _, err := psi.Train(ctx, rows.Source(), c); err == nil {
+		t.Fatalf("stopped after %d steps, but it went on", stop)
+	}
+}
+
 // rowsOf are rows of a synthetic set.
 func rowsOf(t testing.TB, name string, n int) *table.Table {
 	t.Helper()
@@ -266,21 +283,7 @@ func interrupt(t *testing.T, backend string) {
 	_, want := saved(t, trained(t, rows, psi.Config{Backend: backend, Change: change}))
 	for _, stop := range []int{1, 50, 100, 150} {
 		path := filepath.Join(t.TempDir(), "m.checkpoint")
-		ctx, cancel := context.WithCancel(t.Context())
-		steps := 0
-		_, err := psi.Train(ctx, rows.Source(), psi.Config{
-			Target: "y", Backend: backend, Change: change, Checkpoint: path, SaveEvery: 1,
-			Progress: func(p psi.Progress) {
-				if p.Step > 0 {
-					if steps++; steps == stop {
-						cancel()
-					}
-				}
-			},
-		})
-		if err == nil {
-			t.Fatalf("stopped after %d steps, but it went on", stop)
-		}
+		stopAfter(t, rows, psi.Config{Target: "y", Backend: backend, Change: change, Checkpoint: path, SaveEvery: 1}, stop)
 		m := trained(t, rows, psi.Config{Backend: backend, Change: change, Checkpoint: path, Resume: true})
 		if _, got := saved(t, m); string(got) != string(want) {
 			t.Errorf("stopped after %d steps and resumed: other bytes", stop)

@@ -64,10 +64,8 @@ func (t *training) search(ctx context.Context, point *checkpoint) error {
 // try is the least validation error of a recipe's mean.
 func (t *training) try(ctx context.Context, s Settings, i, of int) (best float64, err error) {
 	s.shorten()
-	s.SpreadSteps, s.PolishSteps = 0, 0 // the mean alone
-	recipe := s.recipe(memberSeed(t.Seed, t.settings.Members))
-	recipe.Base = t.in.Target.Base
-	run, err := train.New(t.net, t.backend(), recipe, t.in.Training, t.in.Validation)
+	s.SpreadSteps, s.PolishSteps = 0, 0         // the mean alone
+	run, err := t.newRun(s, t.settings.Members) // a seed that no member has
 	if err != nil {
 		return 0, err
 	}

@@ -84,6 +84,7 @@ type training struct {
 	net      form.Config
 	in       *intake.Intake
 	steps    int // taken by members, since it was resumed
+	skipped  int // by members, for want of time
 	resumed  bool
 	last     Progress
 
@@ -166,14 +167,13 @@ func listNames(names []string) string {
 // settle decides the settings, now that the number of training rows and the task are known,
 // and returns the bins of numeric columns.
 func (t *training) settle(rows int, task Task) (bins int, err error) {
-	size := Size{Rows: rows, Columns: t.columns, Classes: task != Regression}
-	t.size = size
-	t.settings = t.defaults(size)
+	t.size = Size{Rows: rows, Columns: t.columns, Classes: task != Regression}
+	t.settings = t.defaults(t.size)
 	if t.Change != nil {
 		t.Change(&t.settings)
 		if t.settings.Head != t.Head { // the other head has other defaults
 			t.Head = t.settings.Head
-			t.settings = t.defaults(size)
+			t.settings = t.defaults(t.size)
 			t.Change(&t.settings)
 		}
 	}
@@ -250,7 +250,7 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 		t.tryToSave(point)
 	}
 	if t.cutShort() && !t.resumed {
-		m.manifest.Provenance.Share = float64(t.steps) / float64(t.planned()*t.settings.Members)
+		m.manifest.Provenance.Share = float64(t.steps) / float64(t.steps+t.skipped)
 	}
 	m.members = point.members()
 	m.history = historyCSV(point.histories())
@@ -267,11 +267,16 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 	return nil
 }
 
+// newRun prepares the training of a network by a recipe.
+func (t *training) newRun(s Settings, member int) (*train.Run, error) {
+	recipe := s.recipe(memberSeed(t.Seed, member))
+	recipe.Base = t.in.Target.Base
+	return train.New(t.net, t.backend(), recipe, t.in.Training, t.in.Validation)
+}
+
 // member trains one network, or trains it on from point.
 func (t *training) member(ctx context.Context, i int, point *checkpoint) (*trained, error) {
-	recipe := t.settings.recipe(memberSeed(t.Seed, i))
-	recipe.Base = t.in.Target.Base
-	run, err := train.New(t.net, t.backend(), recipe, t.in.Training, t.in.Validation)
+	run, err := t.newRun(t.settings, i)
 	if err != nil {
 		return nil, err
 	}
@@ -308,6 +313,7 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	if err != nil {
 		return nil, err
 	}
+	t.skipped += run.Skipped()
 	weights, err := run.Weights()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package psi_test
 
 import (
 	"bytes"
-	"context"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -161,20 +160,10 @@ func TestInterruptedTrainingOfClasses(t *testing.T) {
 	}
 	_, want := saved(t, trained(t, rows, config))
 	for _, stop := range []int{1, 15, 35} {
-		ctx, cancel := context.WithCancel(t.Context())
-		c, steps := config, 0
+		c := config
 		c.Checkpoint = filepath.Join(t.TempDir(), "m.checkpoint")
-		c.Progress = func(p psi.Progress) {
-			if p.Step > 0 {
-				if steps++; steps == stop {
-					cancel()
-				}
-			}
-		}
-		if _, err := psi.Train(ctx, rows.Source(), c); err == nil {
-			t.Fatalf("stopped after %d steps, but it went on", stop)
-		}
-		c.Progress, c.Resume = nil, true
+		stopAfter(t, rows, c, stop)
+		c.Resume = true
 		if _, got := saved(t, trained(t, rows, c)); !bytes.Equal(got, want) {
 			t.Errorf("stopped after %d steps and resumed: other bytes", stop)
 		}

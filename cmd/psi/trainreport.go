@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/psi-shapley/psi"
@@ -20,7 +21,7 @@ type trainingDocument struct {
 	Seconds        *float64           `json:"seconds"`       // null if the training had ended before
 	AuditSeconds   *float64           `json:"audit_seconds"` // of seconds
 	Effort         string             `json:"effort"`
-	Share          float64            `json:"share"` // of the effort's steps that were taken
+	Share          float64            `json:"share"` // of the effort's steps that there was time for
 }
 
 // reportTraining tells of a model that is done; w is nil if it was done before.
@@ -61,8 +62,8 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 		}
 		text.WriteString(".")
 	}
-	if from.Share > 0 && from.Share < 1 {
-		fmt.Fprintf(&text, " Time allowed %s of the steps of effort %s.", percent(from.Share), cmp.Or(from.Effort, string(psi.Normal)))
+	if share := math.Round(100 * from.Share); share > 0 && share < 100 {
+		fmt.Fprintf(&text, " There was time for %.0f %% of the steps of effort %s.", share, cmp.Or(from.Effort, string(psi.Normal)))
 	}
 	return text.String()
 }

@@ -34,6 +34,8 @@ type Run struct {
 	step   int // next, of that phase
 	taken  int // steps of the phase that were not skipped
 
+	skipped int // steps of all phases for which there was no time, since the run was made or restored
+
 	stepper *stepper
 	best    float64
 	kept    []Candidate // of the phase, the best first
@@ -122,7 +124,9 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	}
 	every := max(1, p.steps/validations)
 	before := r.step / every
-	r.step = min(max(r.step+1, atLeast), p.steps)
+	next := r.step + 1
+	r.step = min(max(next, atLeast), p.steps)
+	r.skipped += r.step - next
 	r.taken++
 	done := Progress{Phase: p.name, Step: r.step, Steps: p.steps, Loss: loss, Score: math.NaN(), Best: r.best, Error: math.NaN()}
 	last := r.step == p.steps
@@ -342,6 +346,9 @@ func (r *Run) setNodes(nodes int) {
 	r.nodes = nodes
 	r.evaluator = r.trainer.evaluator(nodes)
 }
+
+// Skipped is the number of steps for which there was no time.
+func (r *Run) Skipped() int { return r.skipped }
 
 // Nodes is the number of quadrature nodes that the exact head's attributions need.
 func (r *Run) Nodes() int { return r.nodes }

@@ -34,7 +34,7 @@ export function sources(model: Model, more: Fact[]): Node[] {
     ["Trained with", [
       `psi ${from.psi}`, ...(from.revision ? [`revision ${from.revision}`] : []), from.backend, ...(from.cpu ? [from.cpu] : []),
       ...(from.threads ? [count(from.threads, "thread")] : []), `effort ${from.effort ?? "normal"}`, ...(from.time_budget ? [`within ${from.time_budget}`] : []),
-      ...(from.share && from.share < 1 ? [`${Math.round(100 * from.share)} % of its steps`] : []),
+      ...(from.share && Math.round(100 * from.share) < 100 ? [`${Math.round(100 * from.share)} % of its steps`] : []),
     ].join(", ")],
     ...(model.weight ? [["Rows count by", model.weight] as Fact] : []),
     ...more,
