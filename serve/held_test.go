@@ -321,11 +321,12 @@ func TestConnectionsOfStrangers(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	var strangers []*rawCalls
+	came := time.Now()
 	for range mostUnproven + 36 {
 		strangers = append(strangers, r.raw(t))
 	}
 	time.Sleep(200 * time.Millisecond)
-	if strangers[0].closed() {
+	if strangers[0].closed() && time.Since(came) < unprovenGrace { // a slow machine may need as long to open them
 		t.Error("callers who come at once have no time to prove themselves")
 	}
 	time.Sleep(unprovenGrace)

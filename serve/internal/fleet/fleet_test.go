@@ -67,6 +67,7 @@ var models = sync.OnceValue(func() [2][]byte {
 type events struct {
 	loaded, unloaded, failed, unlisted, passes, requests atomic.Int64
 	waiting                                              atomic.Int64
+	takes                                                time.Duration // a pass, longer than rows alone would
 
 	mu       sync.Mutex
 	failures []string
@@ -76,7 +77,7 @@ func (e *events) Prepare(*fleet.Version) (any, error) { return nil, nil } //noli
 func (e *events) Passing(_ *fleet.Version, p fleet.Pass) func(error) {
 	e.passes.Add(1)
 	e.requests.Add(int64(len(p.Requests)))
-	return func(error) {}
+	return func(error) { time.Sleep(e.takes) }
 }
 func (e *events) Waiting(_ *fleet.Version, rows int) { e.waiting.Store(int64(rows)) }
 func (e *events) Loaded(*fleet.Version)              { e.loaded.Add(1) }
@@ -375,6 +376,7 @@ func TestRequestsShareAndAreRefused(t *testing.T) {
 	directory := t.TempDir()
 	put(t, directory, "m.psi", models()[0])
 	f, seen := open(t, directory, func(o *fleet.Options) { o.Limits = fleet.Limits{Rows: 50, Wait: time.Minute} })
+	seen.takes = 2 * time.Millisecond // else nobody would have to wait
 	v, err := f.Lease("m", "", "")
 	check(t, err)
 	defer v.Release()
