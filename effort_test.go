@@ -17,16 +17,19 @@ func small(s *psi.Settings) {
 
 func TestFastTakesAThird(t *testing.T) {
 	rows := rowsOf(t, "synth1", 120)
-	m := trained(t, rows, psi.Config{Effort: psi.Fast, Change: small})
+	m := trained(t, rows, psi.Config{Effort: psi.Fast, Change: func(s *psi.Settings) { s.Channels, s.Embedding, s.Bins, s.Frequencies = 8, 8, 12, 4 }})
 	got := m.Manifest()
 	size := psi.Size{Rows: got.Provenance.TrainingRows, Columns: len(got.Columns)}
 	want := psi.DefaultSettings("exact", size)
 	for _, c := range []struct{ fast, normal int }{
 		{got.Settings.Steps, want.Steps}, {got.Settings.RefitSteps, want.RefitSteps}, {got.Settings.SpreadSteps, want.SpreadSteps},
 	} {
-		if c.fast != (c.normal+2)/3 {
+		if c.fast != (2*c.normal+2)/3 {
 			t.Errorf("fast takes %d steps where normal takes %d", c.fast, c.normal)
 		}
+	}
+	if got.Settings.Batch != want.Batch/2 {
+		t.Errorf("fast takes %d rows a step where normal takes %d", got.Settings.Batch, want.Batch)
 	}
 	if got.Provenance.Effort != "fast" {
 		t.Errorf("the effort is recorded as %q", got.Provenance.Effort)

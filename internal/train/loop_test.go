@@ -221,20 +221,30 @@ func squaredError(t *testing.T, n form.Config, weights map[string][]float32, row
 	return sum / float64(len(x.Value))
 }
 
-// What only gets worse is not trained on.
+// What only gets worse is not trained on, if there are validation rows enough to tell.
 func TestStalePhaseEnds(t *testing.T) {
 	s := newSmall(t)
 	recipe := shortRecipe()
-	recipe.SpreadSteps, recipe.Steps, recipe.Dropout, recipe.Decay, recipe.Rate = 0, 4000, 0, 0, 3e-2
+	recipe.SpreadSteps, recipe.Steps, recipe.Dropout, recipe.Decay, recipe.Rate = 0, 1000, 0, 0, 3e-2
 	for i := range s.validation.Target { // nothing that is learned holds there
 		s.validation.Target[i] *= -1
 	}
-	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
-	steps := 0
-	if err := r.Train(context.Background(), train.Watch{Progress: func(train.Progress) { steps++ }}); err != nil {
-		t.Fatal(err)
+	stepsTaken := func() (steps int) {
+		r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
+		if err := r.Train(context.Background(), train.Watch{Progress: func(train.Progress) { steps++ }}); err != nil {
+			t.Fatal(err)
+		}
+		return steps
 	}
-	if steps > 3000 {
-		t.Errorf("it took %d steps", steps)
+	if few := stepsTaken(); few != 1000 {
+		t.Errorf("it took %d steps by few validation rows", few)
+	}
+	all := s.validation.Rows.Like(0)
+	for range 3 {
+		all.Append(s.validation.Rows)
+	}
+	s.validation = train.Unweighted(all, slices.Repeat(s.validation.Target, 3))
+	if many := stepsTaken(); many > 750 {
+		t.Errorf("it took %d steps by many", many)
 	}
 }

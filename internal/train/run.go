@@ -96,6 +96,7 @@ const (
 	checkRows   = 1024 // of a validation, at most
 	finalists   = 3    // candidates that all validation rows decide between at the end of a phase
 	patience    = 0.5  // of a phase: it ends after so long without a new best
+	patientRows = 256  // fewer validation rows do not tell whether a phase has stopped improving
 )
 
 // Step takes one step of training, and whatever is due after it: a validation, the
@@ -136,7 +137,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 		if done.Score, err = r.validate(ctx, p); err != nil {
 			return done, err
 		}
-		last = last || float64(r.stale*every) >= patience*float64(p.steps)
+		last = last || r.check.Len() >= patientRows && float64(r.stale*every) >= patience*float64(p.steps)
 		if done.Best = r.best; !p.spread {
 			done.Error = r.best
 		}
