@@ -1,6 +1,7 @@
 package psi
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/psi-shapley/psi/internal/engine"
@@ -27,12 +28,12 @@ type evaluators struct {
 // chosenLater reports whether a backend depends on the network.
 func chosenLater(backend string) bool { return backend == "" || backend == "auto" || backend == Native }
 
-// choose decides what trains, now that the settings and the task are known: Native if it can, else the fastest engine that works.
+// choose decides what trains, now that the settings and the task are known: Native if it can, else a tensor engine.
 func (t *training) choose(task Task) error {
 	if !chosenLater(t.Backend) {
 		return nil
 	}
-	net := t.settings.network(form.Inputs{})
+	net := t.settings.network(form.Inputs{Numeric: 1})
 	if net.Classes = task != Regression; task == Multiclass {
 		net.Outputs = 3 // or more
 	}
@@ -50,16 +51,22 @@ func (t *training) choose(task Task) error {
 
 // openEngine opens the tensor engine that trains.
 func (t *training) openEngine() error {
-	b, why, err := engine.Open(t.Backend)
+	b, err := openEngine(t.Backend)
 	if err != nil {
 		return err
 	}
 	t.engine = b
 	t.note("backend " + b.Name())
-	if t.Backend != "go" && b.Name() == "go" {
-		t.note("that is the slowest: " + why)
-	}
 	return nil
+}
+
+// openEngine opens a tensor engine. One that is not part of this program is a BackendError.
+func openEngine(backend string) (*engine.Backend, error) {
+	b, _, err := engine.Open(backend)
+	if absent, ok := errors.AsType[*engine.AbsentError](err); ok {
+		return nil, &BackendError{fmt.Sprintf("this program was built without the %s backend: build one that has it (%s)", absent.Name, absent.Build)}
+	}
+	return b, err
 }
 
 // backend is what trains.
@@ -86,8 +93,8 @@ func (t *training) passes(c form.Config) string {
 	return t.backendName()
 }
 
-// openEvaluators opens a backend for passes of networks like this one. "auto" is Native for those that it evaluates, and the fastest
-// engine that works for others.
+// openEvaluators opens a backend for passes of networks like this one. "auto" is Native for those that it evaluates, and the tensor
+// engine in pure Go for others.
 func openEvaluators(backend string, c form.Config) (evaluators, error) {
 	if backend == Native || (backend == "" || backend == "auto") && kernel.Evaluates(c) {
 		if !kernel.Evaluates(c) {
@@ -97,7 +104,7 @@ func openEvaluators(backend string, c form.Config) (evaluators, error) {
 			return kernel.New(c, m.Weights, m.Nodes)
 		}}, nil
 	}
-	b, _, err := engine.Open(backend)
+	b, err := openEngine(backend)
 	if err != nil {
 		return evaluators{}, err
 	}

@@ -11,8 +11,7 @@ import (
 
 // ExportONNX writes the model as one ONNX graph. Its inputs are the model's columns, one tensor [n] each: float64 with NaN for
 // a missing cell, or text with "" for one. Its outputs are what a server's are: prediction, prediction_std, base and, of classes,
-// probability [n, outputs], attribution_mean and attribution_std [n, outputs, players], those of mode fast. It needs the onnx
-// backend, on whatever backend the model runs.
+// probability [n, outputs], attribution_mean and attribution_std [n, outputs, players], those of mode fast.
 func (m *Model) ExportONNX(w io.Writer) error {
 	config := m.config
 	config.Inputs.Groups = networkGroups(m.own.players, m.places)

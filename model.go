@@ -48,7 +48,7 @@ const (
 // memory than the file has bytes.
 func Open(path string) (*Model, error) { return OpenOn(path, "auto") }
 
-// OpenOn is Open on a backend of choice: "auto", "native", "xla", "onnx" or "go".
+// OpenOn is Open on a backend of choice: "auto", "native", "go", "onnx" or "xla".
 func OpenOn(path, backend string) (*Model, error) {
 	file, digest, err := artifact.ReadFile(path, artifact.Model)
 	if err != nil {
@@ -256,12 +256,14 @@ func (m *Model) Backend() string { return m.evaluators.backend }
 func (m *Model) Head() string { return m.manifest.Settings.Head }
 
 // Columns are the model's inputs, in the order of explanations.
-func (m *Model) Columns() []string {
-	names := make([]string, len(m.manifest.Columns))
-	for i, f := range m.manifest.Columns {
-		names[i] = f.Name
+func (m *Model) Columns() []string { return columnNames(m.manifest.Columns) }
+
+func columnNames(columns []table.Field) []string {
+	list := make([]string, len(columns))
+	for i, f := range columns {
+		list[i] = f.Name
 	}
-	return names
+	return list
 }
 
 // Players are what has attributions: the columns, groups of them as one.

@@ -29,9 +29,6 @@ const usualFraction = 0.1
 // auditShare of a time budget is kept for the audit.
 const auditShare = 0.1
 
-// threadedRows is from how many training rows on a step is worth more threads than one: docs/adr/0014.
-const threadedRows = 256
-
 // Train learns from all rows of a source. It does not close it.
 func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	start := time.Now()
@@ -148,11 +145,7 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 }
 
 func listFields(schema *table.Schema) string {
-	names := make([]string, len(schema.Fields))
-	for i, f := range schema.Fields {
-		names[i] = f.Name
-	}
-	return listNames(names)
+	return listNames(columnNames(schema.Fields))
 }
 
 // listNames lists names, but not hundreds of them.
@@ -185,9 +178,6 @@ func (t *training) settle(rows int, task Task) (bins int, err error) {
 
 func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Schema) (*Model, error) {
 	t.in = in
-	if t.engine != nil && in.Training.Len() < threadedRows {
-		t.engine = t.engine.WithThreads(1)
-	}
 	if in.Unlabelled > 0 {
 		t.note(fmt.Sprintf("%d rows are left out: their target is missing", in.Unlabelled))
 	}

@@ -24,7 +24,7 @@ type message struct {
 // Worker explains units of whatever jobs are in a queue, one at a time.
 type Worker struct {
 	Queue   QueueAt
-	Backend string        // of the models: "auto", "native", "onnx", "xla" or "go"
+	Backend string        // of the models: "auto", "native", "go", "onnx" or "xla"
 	Drain   time.Duration // that a unit under way has when the worker is told to stop
 	Log     *slog.Logger
 	Metrics *Metrics

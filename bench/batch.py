@@ -222,7 +222,7 @@ def cost(args: argparse.Namespace, psi: Path, directory: Path) -> Figures:
             "PSI_COST_OUT": str(directory / f"{name}.json"),
         }
         subprocess.run(
-            ["go", "test", "-tags", "onnx", "-count=1", "-run", "TestCostOfAUnit", "-v", "./batch"], cwd=ROOT, env=ENVIRONMENT | wanted, check=True
+            ["go", "test", "-count=1", "-run", "TestCostOfAUnit", "-v", "./batch"], cwd=ROOT, env=ENVIRONMENT | wanted, check=True
         )
         figures[name] = json.loads((directory / f"{name}.json").read_text())
     return figures

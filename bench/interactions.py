@@ -134,15 +134,14 @@ def trained(fold: sets.Fold, program: str, flags: list[str]) -> psi.Model:
 def passes() -> Path:
     """The program that times passes, built as psi is."""
     path = sets.CACHE / "passes"
-    build = ["go", "build", "-tags", "onnx", "-o", str(path), "./internal/benchset/passes"]
-    subprocess.run(build, cwd=sets.ROOT, check=True, env=os.environ | {"GOEXPERIMENT": "simd", "CGO_ENABLED": "1"})
+    build = ["go", "build", "-o", str(path), "./internal/benchset/passes"]
+    subprocess.run(build, cwd=sets.ROOT, check=True, env=os.environ | {"CGO_ENABLED": "0"})
     return path
 
 
 def output(cores: set[int] | None, *command: str | Path) -> str:
-    library = {"ONNXRUNTIME_SHARED_LIBRARY_PATH": str(sets.ROOT / "bin" / "libonnxruntime.so.1")}
     bind = (lambda: os.sched_setaffinity(0, cores)) if cores else None
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=bind, env=library | dict(os.environ))
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=bind)
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]}: {done.stderr[-1000:]}")
     return done.stdout

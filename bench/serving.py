@@ -35,7 +35,7 @@ ROOT = HERE.parent
 KEPT = HERE / "serving"
 ATTACKED = KEPT / "attacked.json"
 CACHE = HERE / ".cache" / "serving"
-ENVIRONMENT = os.environ | {"GOEXPERIMENT": "simd", "GOMLX_NO_AUTO_INSTALL": "1"}
+ENVIRONMENT = os.environ | {"CGO_ENABLED": "0"}
 
 CALIBRATES = 10  # seconds that a soak takes to make its requests and to find out what the server carries
 
@@ -119,12 +119,9 @@ class Tools:
 def prepare(args: argparse.Namespace, python: Path) -> Tools:
     """Builds the programs and trains the models that are missing."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    if "ONNXRUNTIME_SHARED_LIBRARY_PATH" not in ENVIRONMENT:
-        found = subprocess.run([ROOT / "scripts" / "fetch-onnxruntime"], capture_output=True, text=True, check=True)
-        ENVIRONMENT["ONNXRUNTIME_SHARED_LIBRARY_PATH"] = found.stdout.strip()
     psi = args.psi or CACHE / "psi"
     for to, package in [(CACHE / "load", "./serve/internal/load")] + ([] if args.psi else [(psi, "./cmd/psi")]):
-        run("go", "build", "-tags", "onnx", "-o", to, package, cwd=ROOT)
+        run("go", "build", "-o", to, package, cwd=ROOT)
     rows, model, other = CACHE / "adult.csv", args.model or CACHE / "adult.psi", args.other or CACHE / "other.psi"
     if not rows.exists():
         run(psi, "sample", "adult", "-o", rows)

@@ -1,20 +1,29 @@
-"""Names the wheel after what the program inside needs: py3-none-manylinux_2_XX_x86_64."""
+"""Names the wheel after the system that the program inside runs on: py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64."""
 
 import pathlib
-import re
-import subprocess
+import platform
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+PT_INTERP = 3
+
+
+def is_static(program: bytes) -> bool:
+    """No program header of the 64-bit ELF file names a dynamic linker."""
+    start, size, count = (int.from_bytes(program[at : at + n], "little") for at, n in ((32, 8), (54, 2), (56, 2)))
+    return all(int.from_bytes(program[start + i * size :][:4], "little") != PT_INTERP for i in range(count))
+
 
 class Platform(BuildHookInterface):
-    """XX is the newest version of glibc of which the program uses a symbol."""
+    """A static program needs neither glibc nor musl, so the oldest of both will do."""
 
     def initialize(self, version, build_data):
         psi = pathlib.Path(self.root, "src/psishap/bin/psi")
         if not psi.exists():
             raise FileNotFoundError("src/psishap/bin/psi is not there: make wheel builds it and then the wheel")
-        symbols = subprocess.run(["objdump", "-T", psi], check=True, capture_output=True, text=True).stdout
-        minor = max(map(int, re.findall(r"GLIBC_2\.(\d+)", symbols)))
+        with psi.open("rb") as file:
+            if not is_static(file.read(4096)):
+                raise ValueError("src/psishap/bin/psi is not static: make wheel builds it with CGO_ENABLED=0")
+        machine = platform.machine()
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-manylinux_2_{max(minor, 17)}_x86_64"
+        build_data["tag"] = f"py3-none-manylinux_2_17_{machine}.musllinux_1_1_{machine}"

@@ -16,19 +16,16 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 CACHE = HERE.parent / ".cache" / "batch"
-ENVIRONMENT = os.environ | {"GOEXPERIMENT": "simd", "GOMLX_NO_AUTO_INSTALL": "1"}
+ENVIRONMENT = os.environ | {"CGO_ENABLED": "0"}
 KEYS = {"AWS_ACCESS_KEY_ID": "psi", "AWS_SECRET_ACCESS_KEY": "psi-batch-secret"}
 
 
 def build(program: Path | None) -> Path:
-    """The program, built from the source unless one is given, and ONNX Runtime for it."""
-    if "ONNXRUNTIME_SHARED_LIBRARY_PATH" not in ENVIRONMENT:
-        library = subprocess.run([ROOT / "scripts" / "fetch-onnxruntime"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-        ENVIRONMENT["ONNXRUNTIME_SHARED_LIBRARY_PATH"] = library
+    """The program, built from the source unless one is given."""
     if program:
         return program.resolve()
     CACHE.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["go", "build", "-tags", "onnx", "-o", CACHE / "psi", "./cmd/psi"], cwd=ROOT, env=ENVIRONMENT, check=True)
+    subprocess.run(["go", "build", "-o", CACHE / "psi", "./cmd/psi"], cwd=ROOT, env=ENVIRONMENT, check=True)
     return CACHE / "psi"
 
 

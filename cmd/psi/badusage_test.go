@@ -44,7 +44,7 @@ func badUsage() []trial {
 		{"unknown setting in YAML", map[string]string{"t.csv": sound["t.csv"], "c.yaml": "lr: 0.1\nspeed: 3\n"}, training("--config @c.yaml"), 2, "c.yaml, line 2: there is no setting"},
 		{"no such YAML", sound, training("--config @c.yaml"), 1, "c.yaml: cannot be read"},
 		{"--head nonsense", sound, training("--head big"), 2, `--head is "big"; choose exact or learned`},
-		{"--backend nonsense", sound, training("--backend abacus"), 2, `--backend is "abacus"; choose auto, native, xla, onnx or go`},
+		{"--backend nonsense", sound, training("--backend abacus"), 2, `--backend is "abacus"; choose auto, native, go, onnx or xla`},
 		{"--task nonsense", sound, training("--task ranking"), 2, `--task is "ranking"; choose auto, regression, binary or multiclass`},
 		{"--time-budget nonsense", sound, training("--time-budget soon"), 2, "give a time such as 10m"},
 		{"--time-budget negative", sound, training("--time-budget -3s"), 2, "give a time such as 10m"},

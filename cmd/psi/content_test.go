@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/psi-shapley/psi/internal/engine"
 )
 
 // files are one of each kind, by what it is.
@@ -23,16 +21,13 @@ func someFiles(t *testing.T) map[content]string {
 		"plot bar MODEL DATA -o @p.svg", "plot bar MODEL DATA -o @p.png", "plot bar MODEL DATA -o @p.pdf", "report MODEL DATA -o @r.html",
 		"predict MODEL DATA -o @t.csv", "predict MODEL DATA -o @t.tsv", "predict MODEL DATA -o @t.csv.gz", "predict MODEL DATA -o @t.parquet",
 		"predict MODEL DATA -o @t.arrow", "predict MODEL DATA -o @t.json", "sample synth1 --rows 5 -o @s.csv",
+		"export onnx MODEL -o @e.onnx",
 	} {
 		mustRun(t, strings.Fields(strings.NewReplacer("@", dir+string(filepath.Separator), "MODEL", fixtures.model, "DATA", fixtures.table).Replace(line))...)
 	}
 	files := map[content]string{
 		aModel: fixtures.model, aCheckpoint: interrupted(t, at("c.psi")), aReport: at("r.html"), anSVG: at("p.svg"), aPNG: at("p.png"), aPDF: at("p.pdf"),
-		aText: at("t.csv"), aJSON: at("t.json"), aParquet: at("t.parquet"), anArrow: at("t.arrow"),
-	}
-	if _, _, err := engine.Open("onnx"); err == nil {
-		mustRun(t, "export", "onnx", fixtures.model, "-o", at("e.onnx"))
-		files[anExport] = at("e.onnx")
+		aText: at("t.csv"), aJSON: at("t.json"), aParquet: at("t.parquet"), anArrow: at("t.arrow"), anExport: at("e.onnx"),
 	}
 	for _, name := range []string{"t.tsv", "t.csv.gz", "s.csv"} {
 		if got, err := contentOf(at(name)); err != nil || got != aText {

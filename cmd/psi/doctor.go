@@ -48,7 +48,7 @@ type diagnosis struct {
 type backendState struct {
 	Name    string   `json:"name"`
 	Works   bool     `json:"works"`
-	Taken   bool     `json:"taken"` // by --backend auto: native for the product form, one tensor engine for other forms
+	Taken   bool     `json:"taken"` // by --backend auto: native for the product form, go for other forms
 	Step    *float64 `json:"step_ms"`
 	Reason  *string  `json:"reason"`
 	Install *string  `json:"install"`
@@ -62,18 +62,12 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 	if r := psi.Revision(); r != "" {
 		d.Revision = &r
 	}
-	taken := false
 	for _, name := range append([]string{psi.Native}, engine.Names()...) {
 		state, err := examine(ctx, name)
 		if err != nil {
 			return err
 		}
-		switch {
-		case name == psi.Native:
-			state.Taken = state.Works
-		case state.Works && !taken:
-			taken, state.Taken = true, true
-		}
+		state.Taken = state.Works && (name == psi.Native || name == engine.Names()[0])
 		d.Backends = append(d.Backends, state)
 	}
 	if asJSON {
@@ -109,9 +103,9 @@ func examine(ctx context.Context, name string) (backendState, error) {
 func toInstall(name string) string {
 	switch name {
 	case "xla":
-		return "build psi with -tags xla and install a PJRT plugin of XLA for your processor"
+		return "build psi with -tags xla, and install a PJRT plugin of XLA for your processor"
 	case "onnx":
-		return "build psi with make, which puts libonnxruntime.so.1 beside the program, or let ONNXRUNTIME_SHARED_LIBRARY_PATH name that library"
+		return "make psi-onnx builds a program with it and puts libonnxruntime.so.1 beside it; ONNXRUNTIME_SHARED_LIBRARY_PATH can name another library"
 	}
 	return "build psi anew"
 }
@@ -176,7 +170,7 @@ func (d *diagnosis) text() string {
 	if d.Memory != nil {
 		fmt.Fprintf(&text, ", %.1f GB of memory", float64(*d.Memory)/1e9)
 	}
-	text.WriteString("\n\nbackends, fastest first; --backend auto takes native for the exact head's product form, else the first tensor engine that works\n")
+	text.WriteString("\n\nbackends; --backend auto takes native for the exact head's product form, and go for other forms\n")
 	var lines [][]string
 	for _, b := range d.Backends {
 		if !b.Works {

@@ -43,9 +43,7 @@ func (p *program) exportONNXCommand() *cobra.Command {
 It takes one tensor for each column, named as the column, of any number of rows: float64 for
 numbers, booleans (0 or 1) and times (seconds since 1970), with NaN where a cell is missing;
 text for labels, empty where one is missing. It gives prediction, prediction_std, base,
-attribution_mean, attribution_std and, of classes, probability, as psi serve does.
-
-The export needs the backend onnx: psi doctor tells whether it works here.`,
+attribution_mean, attribution_std and, of classes, probability, as psi serve does.`,
 		Example: `  psi export onnx model.psi -o model.onnx`,
 		Args:    arguments(modelArgument),
 	}

@@ -5,22 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/psi-shapley/psi/internal/engine"
 )
 
 func TestExportONNX(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "m.onnx")
-	if _, _, err := engine.Open("onnx"); err != nil {
-		o := run(t, "export", "onnx", fixtures.model, "-o", out)
-		if o.code != 1 || !strings.Contains(o.stderr, "onnx") {
-			t.Errorf("without the backend: exit %d, %s", o.code, o.stderr)
-		}
-		if left, err := os.ReadDir(filepath.Dir(out)); err != nil || len(left) > 0 {
-			t.Errorf("a failed export left %v %v", left, err)
-		}
-		return
-	}
 	document := wantJSON(t, mustRun(t, "export", "onnx", fixtures.model, "-o", out, "--json"), "psi.exported/v1")
 	content, err := os.ReadFile(out)
 	if err != nil || float64(len(content)) != document["bytes"] || len(content) == 0 {

@@ -110,8 +110,8 @@ func addJSON(flags *pflag.FlagSet, to *bool) {
 }
 
 func addBackend(flags *pflag.FlagSet, to *choice) {
-	*to = choose("auto", psi.Native, "xla", "onnx", "go")
-	flags.Var(to, "backend", "what computes: auto is native, for the exact head's product form, or the fastest tensor engine that works (psi doctor lists them)")
+	*to = choose("auto", psi.Native, "go", "onnx", "xla")
+	flags.Var(to, "backend", "what computes: auto is native for the exact head's product form, and go for other forms; onnx and xla need a program that was built with them")
 }
 
 func addInputFormat(flags *pflag.FlagSet, to *string) {

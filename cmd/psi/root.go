@@ -59,7 +59,6 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
   psi train bike.csv --target cnt -o bike.psi
   psi explain bike.psi bike.csv
   psi explain bike.psi bike.csv -o attributions.parquet`,
-		Version:                    version(),
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
@@ -75,16 +74,21 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		}
 		return &usageError{fmt.Sprintf("there is no command %q", args[0]), remedy}
 	}
-	asJSON := false
+	asJSON, asksVersion := false, false
 	root.Flags().BoolVar(&asJSON, "json", false, "")
 	_ = root.Flags().MarkHidden("json") // it is only there so that a mistyped command is told as JSON too
+	// Not cobra's own flag: its template makes the linker keep every method of every type, a sixth of the program.
+	root.Flags().BoolVarP(&asksVersion, "version", "v", false, "version for psi")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if asksVersion {
+			_, err := fmt.Fprintln(p.stdout, "psi", version())
+			return err
+		}
 		if asJSON {
 			return &usageError{"there is no command", "psi --help lists the commands"}
 		}
 		return cmd.Help()
 	}
-	root.SetVersionTemplate("psi {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)

@@ -75,7 +75,7 @@ func TestDoctor(t *testing.T) {
 	if len(backends) != 4 {
 		t.Fatalf("backends %v", backends)
 	}
-	for i, name := range map[int]string{0: "native", 3: "go"} { // they need nothing
+	for i, name := range map[int]string{0: "native", 1: "go"} { // they need nothing
 		if b, _ := backends[i].(map[string]any); b["name"] != name || b["works"] != true {
 			t.Errorf("backend %v", b)
 		}

@@ -134,25 +134,25 @@ func TestDockerfile(t *testing.T) {
 	for _, test := range []struct{ old, changed, want string }{
 		{"USER 65532:65532", "USER 65532:65532", ""},
 		{"USER 65532:65532", "USER root", "runs as"},
-		{"COPY --from=build-static", "COPY --from=build", "a stage that is not there"},
+		{"COPY --from=build ", "COPY --from=built ", "a stage that is not there"},
 		{"\nCOPY . .", "\nCOPPY . .", "unknown instruction: COPPY"},
 		{`ENTRYPOINT ["/opt/psi/psi"]`, "ENTRYPOINT /opt/psi/psi", "JSONArgsRecommended"},
 		{`"--token-file", "/run/secrets/psi/tokens"`, `"--insecure"`, "want a server that asks for tokens"},
 		{"image.revision", "image.commit", "no label org.opencontainers.image.revision"},
-		{" AS static", " as static", "FromAsCasing"},
+		{" AS psi", " as psi", "FromAsCasing"},
 		{"/out/psi /opt/psi/psi", "/out/psi", "COPY requires at least two arguments"},
 	} {
 		name := broken(t, "../container/Dockerfile", test.old, test.changed)
-		t.Run(test.changed, func(t *testing.T) { expect(t, dockerfile([]string{name, "static", "onnx"}, t.Output()), test.want) })
+		t.Run(test.changed, func(t *testing.T) { expect(t, dockerfile([]string{name, "psi"}, t.Output()), test.want) })
 	}
 }
 
 func TestStage(t *testing.T) {
 	var out strings.Builder
-	if err := stage([]string{"../container/Dockerfile", "build-static"}, &out); err != nil {
+	if err := stage([]string{"../container/Dockerfile", "build"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"export GOEXPERIMENT=simd\n", "\nCGO_ENABLED=0 ", "-o /out/psi ./cmd/psi\n"} {
+	for _, want := range []string{"export GOTOOLCHAIN=local\n", "\nCGO_ENABLED=0 ", "-o /out/psi ./cmd/psi\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

@@ -1,12 +1,11 @@
 // Package engine picks and configures a tensor backend, and is the border where
 // the engine's panics become errors.
 //
-// Backends are compiled in by build tag: "go" (pure Go) always, "onnx" with
-// -tags onnx, "xla" with -tags xla. Nothing is ever downloaded at run time.
+// "go", in pure Go, is in every program. "onnx" and "xla" are compiled in by the build
+// tags of those names. Nothing is ever downloaded at run time.
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -17,11 +16,10 @@ import (
 // Backend runs graphs. The zero value is not usable; see Open.
 type Backend struct {
 	compute.Backend
-	name    string
-	threads int // of each function, if that was chosen and can be; else 0
+	name string
 }
 
-// Name is the name the backend was opened by: "xla", "onnx" or "go".
+// Name is the name the backend was opened by: "go", "onnx" or "xla".
 func (b *Backend) Name() string { return b.name }
 
 // RowsAtATime is how many rows the backend's matrix products take at a time: rows of
@@ -38,21 +36,28 @@ func (b *Backend) RowsAtATime() int {
 
 // opener is one way to get a backend. open is nil if it is not compiled in.
 type opener struct {
-	name string
-	open func() (compute.Backend, error)
-	tag  string
+	name  string
+	open  func() (compute.Backend, error)
+	build string // the command that builds a program with the backend
 }
 
-// openers are the known backends, fastest first: the order in which Open tries them.
+// openers are the known backends. The first is the default.
 func openers() []opener {
 	return []opener{
-		{"xla", openXLA, "xla"},
-		{"onnx", openONNX, "onnx"},
 		{"go", openGo, ""},
+		{"onnx", openONNX, "make psi-onnx"},
+		{"xla", openXLA, "go build -tags xla ./cmd/psi"},
 	}
 }
 
-// Names lists the backends that can be asked for, fastest first.
+// AbsentError says that a backend is not part of this program.
+type AbsentError struct{ Name, Build string }
+
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("%s: this program was built without it; build one that has it: %s", e.Name, e.Build)
+}
+
+// Names lists the backends that can be asked for, the default first.
 func Names() []string {
 	all := openers()
 	names := make([]string, len(all))
@@ -62,20 +67,15 @@ func Names() []string {
 	return names
 }
 
-// Open returns the named backend. With "auto" (or "") it is the first of Names
-// that works, and why tells which was taken and what kept the faster ones out.
+// Open returns the named backend. "auto" (or "") is "go". why says how the backend was chosen.
+// The error is an *AbsentError if the backend is not part of this program.
 func Open(name string) (b *Backend, why string, err error) {
+	all := openers()
 	if name == "" || name == "auto" {
-		var refused []string
-		for _, o := range openers() {
-			if b, err = o.try(); err == nil {
-				return b, strings.Join(append(refused, o.name+": taken"), "; "), nil
-			}
-			refused = append(refused, err.Error())
-		}
-		return nil, "", errors.New("no tensor backend works: " + strings.Join(refused, "; "))
+		b, err = all[0].try()
+		return b, all[0].name + ": the default", err
 	}
-	for _, o := range openers() {
+	for _, o := range all {
 		if o.name == name {
 			b, err = o.try()
 			return b, name + ": asked for", err
@@ -84,18 +84,9 @@ func Open(name string) (b *Backend, why string, err error) {
 	return nil, "", fmt.Errorf("unknown backend %q: choose auto, %s", name, strings.Join(Names(), ", "))
 }
 
-// WithThreads is the backend for functions that are to use that many threads, if it lets itself be told.
-func (b *Backend) WithThreads(threads int) *Backend {
-	limited := *b
-	if b.name == "onnx" && limitThreads(onnxLibrary()) {
-		limited.threads = threads
-	}
-	return &limited
-}
-
 func (o opener) try() (*Backend, error) {
 	if o.open == nil {
-		return nil, fmt.Errorf("%s: not compiled in (build with -tags %s)", o.name, o.tag)
+		return nil, &AbsentError{o.name, o.build}
 	}
 	var impl compute.Backend
 	err := Catch(func() (err error) {

@@ -10,8 +10,7 @@ import (
 // for each shape of its inputs. A backend keeps at most 32 of those: callers pad
 // batches to a few sizes.
 type Function struct {
-	exec    *model.Exec
-	threads int // 0 leaves them to the backend
+	exec *model.Exec
 }
 
 // Mode says how a Function sees the store's variables.
@@ -28,7 +27,7 @@ const (
 // Compile makes a Function of build, which returns the outputs for the inputs and
 // may set variables of the store.
 func (b *Backend) Compile(store *model.Store, mode Mode, build func(s *model.Scope, in []*graph.Node) []*graph.Node) (*Function, error) {
-	f := Function{threads: b.threads}
+	var f Function
 	err := Catch(func() (err error) {
 		f.exec, err = model.NewExec(b.Backend, store, func(s *model.Scope, in []*graph.Node) []*graph.Node {
 			store.SetTraining(in[0].Graph(), bool(mode))
@@ -47,7 +46,7 @@ func (f *Function) Call(in ...*tensors.Tensor) (out [][]float32, err error) {
 		args[i] = t
 	}
 	err = Catch(func() error {
-		results, err := f.run(args)
+		results, err := f.exec.Call(args...)
 		if err != nil {
 			return err
 		}
@@ -65,18 +64,6 @@ func (f *Function) Call(in ...*tensors.Tensor) (out [][]float32, err error) {
 		return nil
 	})
 	return out, err
-}
-
-// run calls the graph, and compiles it first for inputs of a new shape.
-func (f *Function) run(args []any) (results []*tensors.Tensor, err error) {
-	if f.threads == 0 {
-		return f.exec.Call(args...)
-	}
-	err = withThreads(f.threads, func() error {
-		results, err = f.exec.Call(args...)
-		return err
-	})
-	return results, err
 }
 
 // Close frees the compiled graphs.

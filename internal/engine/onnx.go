@@ -22,14 +22,6 @@ func openONNX() (compute.Backend, error) {
 	return onnxbackend.New(besideProgram())
 }
 
-// onnxLibrary is the file that ONNX Runtime is loaded from; "" if it is left to the system.
-func onnxLibrary() string {
-	if library := os.Getenv(LibraryEnv); library != "" {
-		return library
-	}
-	return besideProgram()
-}
-
 // besideProgram is the library in the program's own directory; "" if there is none.
 func besideProgram() string {
 	program, err := os.Executable()

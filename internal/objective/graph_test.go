@@ -1,9 +1,9 @@
 package objective_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -18,7 +18,7 @@ func onEveryBackend(t *testing.T, test func(t *testing.T, b *engine.Backend)) {
 	for _, name := range engine.Names() {
 		t.Run(name, func(t *testing.T) {
 			b, _, err := engine.Open(name)
-			if err != nil && strings.Contains(err.Error(), "not compiled in") {
+			if _, absent := errors.AsType[*engine.AbsentError](err); absent {
 				t.Skip(err)
 			}
 			if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Versions of what the file is written in. The engine names newer ones, but makes no use of what is new in them: these are the
-// oldest in which all operators mean what they mean in the engine's (the axes of ReduceMin are an input since 18).
+// Versions of what the file is written in: the oldest that have all operators as operators.go writes them (the axes of ReduceMin are
+// an input since 18).
 const (
 	irVersion    = 8
 	operators    = 18
@@ -28,17 +28,10 @@ const (
 
 // Bytes is the model's file.
 func (m *Model) Bytes() ([]byte, error) {
-	made, err := m.graph()
+	g, err := m.graph()
 	if err != nil {
 		return nil, err
 	}
-	g := made.Graph
-	for _, n := range g.Node {
-		if n.Domain != "" {
-			return nil, fmt.Errorf("the engine made an operator %s of %s, which only some programs know", n.OpType, n.Domain)
-		}
-	}
-	g.Node = withoutRowEinsum(g.Node)
 	inputs := m.inputNames()
 	names := map[string]string{} // by the engine's
 	var labels []*onnx.NodeProto

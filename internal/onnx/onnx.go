@@ -10,7 +10,6 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/network"
 	"github.com/psi-shapley/psi/table"
@@ -35,7 +34,7 @@ type Model struct {
 const rowsAxis = "n"
 
 // graph is the model's without its labels: of a category it takes codes.
-func (m *Model) graph() (*onnx.ModelProto, error) {
+func (m *Model) graph() (*onnx.GraphProto, error) {
 	net, err := network.New(m.Network)
 	if err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func (m *Model) graph() (*onnx.ModelProto, error) {
 		}
 		inputs[i] = shapes.MakeDynamic(dtype, []int{shapes.DynamicDim}, []string{rowsAxis})
 	}
-	made, err := engine.ONNXModel(params.Store, inputs, func(in []*graph.Node) []*graph.Node {
+	made, err := record(params.Store, inputs, func(in []*graph.Node) []*graph.Node {
 		cells := make([]*graph.Node, len(in))
 		for i, d := range m.Columns {
 			cells[d] = in[i]
@@ -69,8 +68,8 @@ func (m *Model) graph() (*onnx.ModelProto, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g := made.Graph; len(g.Input) != len(m.Columns) || len(g.Output) != len(m.Units.outputs()) {
-		return nil, fmt.Errorf("the engine made a graph of %d inputs and %d outputs of %d columns", len(g.Input), len(g.Output), len(m.Columns))
+	if len(made.Input) != len(m.Columns) || len(made.Output) != len(m.Units.outputs()) {
+		return nil, fmt.Errorf("the engine made a graph of %d inputs and %d outputs of %d columns", len(made.Input), len(made.Output), len(m.Columns))
 	}
 	return made, nil
 }

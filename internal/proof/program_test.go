@@ -16,12 +16,11 @@ import (
 	"github.com/psi-shapley/psi/internal/benchset"
 )
 
-// program builds psi with the onnx backend. ONNX Runtime is found by the environment, as
-// in the tests themselves.
+// program builds psi.
 func program(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "psi")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "onnx", "-o", path, "github.com/psi-shapley/psi/cmd/psi")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/psi-shapley/psi/cmd/psi")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

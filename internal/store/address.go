@@ -32,7 +32,11 @@ func parseAddress(where string) (address, error) {
 		}
 		a.path = rest
 		return a, nil
-	case "s3", "gs", "azblob":
+	case "s3":
+	case "gs", "azblob":
+		if !hasCloud {
+			return a, &AddressError{where, "this program was built without " + scheme + "://", "build one that has it (make psi-cloud), or use s3:// or file://"}
+		}
 	default:
 		return a, &AddressError{where, scheme + ":// is no store that is known", "use s3://, gs://, azblob:// or file://"}
 	}

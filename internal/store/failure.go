@@ -12,9 +12,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"gocloud.dev/gcerrors"
-	"google.golang.org/api/googleapi"
 )
 
 // brokenError is an answer that broke off.
@@ -79,13 +77,7 @@ func status(err error) int {
 	}](err); is { // S3
 		return e.HTTPStatusCode()
 	}
-	if e, is := errors.AsType[*googleapi.Error](err); is {
-		return e.Code
-	}
-	if e, is := errors.AsType[*azcore.ResponseError](err); is {
-		return e.StatusCode
-	}
-	return 0
+	return cloudStatus(err)
 }
 
 // passingCalls are failures of the network or of a machine under strain. A full disk is none.

@@ -11,9 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"google.golang.org/api/googleapi"
-
 	"github.com/psi-shapley/psi/internal/store"
 )
 
@@ -34,11 +31,6 @@ func TestPassing(t *testing.T) {
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, true},
 		{&net.DNSError{Err: "server misbehaving", IsTemporary: true}, true},
 		{&net.DNSError{Err: "no such host", IsNotFound: true}, false},
-		{&googleapi.Error{Code: 503}, true},
-		{&googleapi.Error{Code: 429}, true},
-		{&googleapi.Error{Code: 403}, false},
-		{&azcore.ResponseError{StatusCode: 500}, true},
-		{&azcore.ResponseError{StatusCode: 400}, false},
 		{io.ErrUnexpectedEOF, false}, // of a damaged file
 		{errors.New("anything"), false},
 	} {

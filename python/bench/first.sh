@@ -13,7 +13,6 @@ mkdir "$scratch/bin"
 for tool in env rm sed uname; do ln -s "$(command -v "$tool")" "$scratch/bin/"; done
 "$python3" -m venv "$scratch/venv"
 export PATH=$scratch/venv/bin:$scratch/bin
-unset ONNXRUNTIME_SHARED_LIBRARY_PATH
 for absent in go gcc cc; do
 	if command -v "$absent" >/dev/null; then
 		echo "$absent is in the PATH" >&2

@@ -14,4 +14,4 @@ def main() -> None:
         path = _psi.program()
     except _psi.PsiError as err:
         sys.exit(f"psi: {err}")
-    os.execve(path, ["psi", *sys.argv[1:]], _psi.library_environment())
+    os.execve(path, ["psi", *sys.argv[1:]], os.environ)

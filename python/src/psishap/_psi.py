@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import json
 import os
 import pathlib
@@ -34,28 +32,9 @@ def program() -> str:
     return str(path)
 
 
-@functools.cache
-def _library() -> str | None:
-    """libonnxruntime of the package onnxruntime, which is looked up but not imported."""
-    spec = importlib.util.find_spec("onnxruntime")
-    if spec is None or spec.origin is None:
-        return None
-    found = sorted(pathlib.Path(spec.origin).parent.glob("capi/libonnxruntime.so.*"))
-    return str(found[-1]) if found else None
-
-
 def environment() -> dict[str, str]:
     """What the program is run under where its words are read by this package."""
-    return library_environment() | {"NO_COLOR": "1"}
-
-
-def library_environment() -> dict[str, str]:
-    """This process's environment, and where the program's fast backend finds its library: it must not fetch another."""
-    values = dict(os.environ, GOMLX_NO_AUTO_INSTALL="1")
-    library = _library()
-    if library is not None:
-        values.setdefault("ONNXRUNTIME_SHARED_LIBRARY_PATH", library)
-    return values
+    return os.environ | {"NO_COLOR": "1"}
 
 
 def failure(document: str | bytes, otherwise: str) -> PsiError:

@@ -1,0 +1,7 @@
+//go:build !cloud
+
+package store
+
+const hasCloud = false
+
+func cloudStatus(error) int { return 0 }
