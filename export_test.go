@@ -248,6 +248,7 @@ func TestExportONNX(t *testing.T) {
 	two := func(s *psi.Settings) { s.Members = 2 }
 	train := func(s *psi.Settings) { s.Form, s.Rank = "tensor-train", 2 }
 	smooth := func(s *psi.Settings) { s.Frequencies = 0 }
+	pairs := func(s *psi.Settings) { s.Channels, s.Pairs, s.PairRank = 32, 2, 2 }
 	gaps := []string{"age", "town", "visit"}
 	for _, c := range []struct {
 		name    string
@@ -260,6 +261,8 @@ func TestExportONNX(t *testing.T) {
 		{"two classes, gaps are levels, members", 2, psi.Config{MissingAsLevel: gaps, Change: with(two)}},
 		{"four classes", 4, psi.Config{Change: with()}},
 		{"three classes of groups", 3, psi.Config{Groups: body(), Change: with()}},
+		{"three classes of pairs, members", 3, psi.Config{Change: with(pairs, two)}},
+		{"number of pairs of groups", 0, psi.Config{Groups: body(), Change: with(pairs)}},
 		{"three classes of groups, learned head, members", 3, psi.Config{Groups: body(), Head: "learned", Change: with(two)}},
 		{"three classes of tensor-train, members", 3, psi.Config{Change: with(train, two)}},
 	} {

@@ -47,9 +47,14 @@ func (m *Manifest) Classes() []string { return m.Scale.Classes }
 
 // network is that of the settings for the table's inputs and target.
 func (m *Manifest) network() form.Config {
-	c := m.Settings.network(form.Inputs{
+	in := form.Inputs{
 		Numeric: m.Encoder.Numeric(), Times: m.Encoder.Times(), Bins: m.Encoder.Bins, Gaps: m.Encoder.Gaps(), Levels: m.Encoder.EmbeddingRows(),
-	})
+	}
+	if players, err := grouped(columnNames(m.Columns), m.Groups); err == nil { // newView says what is wrong with them
+		in.Groups = networkGroups(players, places(m.Columns, m.Encoder))
+	}
+	c := m.Settings.network(in)
+	c.Inputs.Groups = nil // a view has its own
 	c.Outputs, c.Classes = m.Scale.Outputs(), m.Task != Regression
 	return c
 }
@@ -57,12 +62,15 @@ func (m *Manifest) network() form.Config {
 // Features that a model file may require: the forms of the game.
 const (
 	productFeature     = "product"      // of the exact head
+	pairsFeature       = "pairs"        // of the exact head: products whose factors have two columns
 	tensorTrainFeature = "tensor-train" // of the exact head
 	learnedFeature     = "learned"      // head
 )
 
 // features are those that this program has.
-func features() []string { return []string{productFeature, tensorTrainFeature, learnedFeature} }
+func features() []string {
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature}
+}
 
 // requires are the features that a program needs for the model.
 func (m *Manifest) requires() []string {
@@ -71,6 +79,8 @@ func (m *Manifest) requires() []string {
 		return []string{learnedFeature}
 	case m.Settings.Form == string(form.TensorTrain):
 		return []string{tensorTrainFeature}
+	case m.Settings.Pairs > 0:
+		return []string{pairsFeature}
 	}
 	return []string{productFeature}
 }
@@ -204,10 +214,6 @@ func (m *Manifest) checkColumns() error {
 			return fmt.Errorf("the encoder of column %q fits no column", p.Name)
 		}
 	}
-	names := make([]string, len(m.Columns))
-	for i, f := range m.Columns {
-		names[i] = f.Name
-	}
-	_, err := grouped(names, m.Groups)
+	_, err := grouped(columnNames(m.Columns), m.Groups)
 	return err
 }

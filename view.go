@@ -110,7 +110,12 @@ func (m *Model) newView(groups []Group) (*view, error) {
 			v.places[k] = k
 		}
 	}
-	v.Ensemble, err = config.NewEnsemble(m.members, func(member form.Member) (form.Evaluator, error) { return m.evaluators.of(config, member) })
+	v.Ensemble, err = config.NewEnsemble(m.members, func(member form.Member) (form.Evaluator, error) {
+		if config.Joined() {
+			return config.NewEnumerated(func(c form.Config) (form.Evaluator, error) { return m.evaluators.of(c, member) })
+		}
+		return m.evaluators.of(config, member)
+	})
 	return v, err
 }
 

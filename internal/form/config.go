@@ -69,9 +69,11 @@ type Config struct {
 	Embedding   int // Dz, the width of a player's embedding
 	Hidden      int // hidden layers of a player's network, beyond the first
 
-	Channels int   // exact head: products, or trains, that are added up
-	Rank     int   // tensor-train: rows of a player's matrix
-	Order    []int // tensor-train: players from first to last matrix; nil is 0..D-1
+	Channels int     // exact head: products, or trains, that are added up
+	Pairs    [][]int // product form: orders of the columns, pair by pair, D in place of a partner that lacks; each has as many channels. nil is none
+	PairRank int     // product form with pairs: terms of what two columns say together
+	Rank     int     // tensor-train: rows of a player's matrix
+	Order    []int   // tensor-train: players from first to last matrix; nil is 0..D-1
 
 	Net    Net // learned head
 	Width  int // learned head: width of the trunk
@@ -166,6 +168,17 @@ func (c Config) Validate() error {
 		need(c.Channels > 0, "channels must be positive, not %d", c.Channels)
 		switch c.Form {
 		case Product:
+			need(c.Pairs == nil || c.PairRank > 0, "the rank of pairs must be positive, not %d", c.PairRank)
+			for _, order := range c.Pairs {
+				need(arePairs(order, d), "the pairs %v are not those of %d columns", order, d)
+			}
+			need(c.Pairs == nil || c.Channels%(len(c.Pairs)*PairLanes) == 0, "%d channels cannot be divided among %d orders of pairs by multiples of %d", c.Channels, len(c.Pairs), PairLanes)
+			if len(errs) == 0 {
+				for _, f := range c.Factors() {
+					_, err := c.PlayerFactors(f)
+					errs = append(errs, err)
+				}
+			}
 		case TensorTrain:
 			need(c.Rank > 0, "rank must be positive, not %d", c.Rank)
 			need(c.Order == nil || isPermutation(c.Order, d), "order %v is not a permutation of %d players", c.Order, d)

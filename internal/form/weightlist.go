@@ -82,8 +82,8 @@ func (c Config) HiddenLayers() []string {
 func productWeights(h Config) []Weight {
 	d, z, k := h.Inputs.Columns(), h.Embedding, h.Channels
 	return []Weight{
-		{"factor", []int{d, z, k}, Mean, uniform(perRoot(z) * calm(d))},
-		{"factor_bias", []int{d, 1, k}, Mean, constant(0)},
+		{"factor", []int{d, z, h.Parts() * k}, Mean, uniform(perRoot(z) * calm(d))},
+		{"factor_bias", []int{d, 1, h.Parts() * k}, Mean, constant(0)},
 		{"factor_absent", []int{d, 1, k}, Mean, constant(0)},
 		{"channel", []int{k, h.Outputs}, Mean, normal(perRoot(k))},
 	}

@@ -17,7 +17,7 @@ type column struct {
 
 	layers []layer   // hidden layers
 	mix    layer     // the last, linear one, to the record
-	absent []float32 // [channels] c
+	absent []float32 // [factor] c, and 0 in the further parts
 
 	table []float32 // [rows, record] records of all levels; nil if there are too many
 }

@@ -9,7 +9,11 @@ import (
 func OnEach(c form.Config, weights map[string][]float32, nodes int) map[string]*Net {
 	nets := map[string]*Net{}
 	for _, o := range vector.Available() {
-		nets[o.String()] = newNet(c, weights, nodes, o)
+		n, err := newNet(c, weights, nodes, o)
+		if err != nil {
+			panic(err)
+		}
+		nets[o.String()] = n
 	}
 	return nets
 }

@@ -34,6 +34,17 @@ func cases() map[string]form.Config {
 	add("default", func(c *form.Config) {
 		*c = form.Default(form.Inputs{Numeric: 8, Bins: 128}, form.Exact, form.Size{Rows: 20_000, Columns: 8})
 	})
+	add("pairs", func(c *form.Config) {
+		c.Channels, c.PairRank, c.Pairs = 64, 2, c.Inputs.Matchings(4)
+	})
+	add("pairs of classes, an even number of columns", func(c *form.Config) {
+		c.Inputs.Times, c.Inputs.Numeric, c.Outputs, c.Classes = 1, 4, 3, true
+		c.Channels, c.PairRank, c.Pairs = 48, 1, c.Inputs.Matchings(3)
+	})
+	add("pairs of groups", func(c *form.Config) {
+		c.Inputs.Groups = [][]int{{3}, {0, 4, 6}, {5, 1}, {2}}
+		c.Channels, c.PairRank, c.Pairs = 48, 2, [][]int{{0, 5, 4, 1, 3, 2, 6, 7}, {0, 4, 5, 1, 2, 3, 6, 7}, {6, 3, 0, 4, 2, 1, 5, 7}}
+	})
 	add("many columns", func(c *form.Config) { c.Inputs.Numeric = 60 })
 	return all
 }

@@ -14,16 +14,16 @@ type Net struct {
 	ops     vector.Set
 	columns []column
 	outputs int
-	players []player
-	factors [][]float32 // [players, made even][channels] 1 + c of the players
+	players [][]int // columns of each
 
-	channels, sigma, hidden int // widths of the parts of a record, padded
-	rule                    vector.Rule
+	channels, parts, sigma, hidden int // widths of a record's contents, padded; of its parts there are several
+	rule                           vector.Rule
 
-	base    [][]float32 // [columns][channels] 1 + c
+	base    [][]float32 // [columns + 1][channels] 1 + c, at last of the column that does not exist
 	rest    []float32   // [channels] Π_d base_d
 	channel [][]float32 // [outputs][channels] w
-	none    []float32   // record of an absent cell: no gain
+	sums    []products
+	none    []float32 // record of an absent cell: no gain
 
 	spread spread
 	hide   hide
@@ -31,8 +31,11 @@ type Net struct {
 	forFew, forMany sync.Pool // of scratch, which calls take up and give back
 }
 
-// record is the number of floats of a cell's record: gains, the input of σ's network, the input of h's network.
-func (n *Net) record() int { return n.channels + n.sigma + n.hidden }
+// factor is the number of floats of a record that factors are made of: the gains, and what counts together with a partner.
+func (n *Net) factor() int { return n.parts * n.channels }
+
+// record is the number of floats of a cell's record: its factor, the input of σ's network, the input of h's network.
+func (n *Net) record() int { return n.factor() + n.sigma + n.hidden }
 
 // layer is a dense layer of one column, its width padded with zeros.
 type layer struct {
@@ -62,14 +65,14 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newNet(c, weights, nodes, o), nil
+	return newNet(c, weights, nodes, o)
 }
 
 // newNet is New with loops of choice.
-func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) *Net {
+func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) (*Net, error) {
 	n := &Net{
 		ops: o, outputs: c.Outputs, rule: vector.NewRule(form.GaussLegendre(nodes)),
-		channels: vector.Padded(c.Channels), sigma: vector.Padded(c.SigmaWidth), hidden: vector.Padded(c.HiddenWidth),
+		channels: vector.Padded(c.Channels), parts: c.Parts(), sigma: vector.Padded(c.SigmaWidth), hidden: vector.Padded(c.HiddenWidth),
 	}
 	w := source{weights}
 	n.none = vector.Floats(n.record())
@@ -80,38 +83,20 @@ func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set
 	for i := range n.columns {
 		n.columns[i].tabulate(n)
 	}
-	n.layOutPlayers(c.Inputs.Groups)
-	return n
-}
-
-// player is a column, or a group of them that comes and goes as one.
-type player struct {
-	columns []int
-	base    [][]float32 // of the columns
-	rest    []float32   // their product
-}
-
-// layOutPlayers makes every column a player, or every group.
-func (n *Net) layOutPlayers(groups [][]int) {
-	if groups == nil {
+	n.players = c.Inputs.Groups
+	if n.players == nil {
 		for d := range n.columns {
-			groups = append(groups, []int{d})
+			n.players = append(n.players, []int{d})
 		}
 	}
-	for _, columns := range groups {
-		p := player{columns: columns, rest: vector.Ones(n.channels)}
-		for _, d := range columns {
-			p.base = append(p.base, n.base[d])
-			for k, b := range n.base[d] {
-				p.rest[k] *= b
-			}
+	for _, f := range c.Factors() {
+		p, err := n.newProducts(c, f)
+		if err != nil {
+			return nil, err
 		}
-		n.players = append(n.players, p)
-		n.factors = append(n.factors, p.rest)
+		n.sums = append(n.sums, p)
 	}
-	if len(n.factors)%2 == 1 { // a partner without effect
-		n.factors = append(n.factors, vector.Ones(n.channels))
-	}
+	return n, nil
 }
 
 // layOutProducts prepares what a product over columns needs beside the gains.
@@ -127,6 +112,7 @@ func (n *Net) layOutProducts(c form.Config, w source) {
 		}
 		n.base = append(n.base, base)
 	}
+	n.base = append(n.base, vector.Ones(n.channels))
 	n.channel = make([][]float32, c.Outputs)
 	for o := range n.channel {
 		n.channel[o] = vector.Floats(n.channels)
@@ -158,9 +144,9 @@ func (n *Net) layOutColumns(c form.Config, w source) {
 		sign          float32
 		at, width     int
 	}{
-		{"factor", "factor_bias", 1, 0, c.Channels},
-		{"sigma_in", "sigma_in_bias", 1, n.channels, c.SigmaWidth},
-		{"hidden_mix", "hidden_absent", -1, n.channels + n.sigma, c.HiddenWidth},
+		{"factor", "factor_bias", 1, 0, c.Parts() * c.Channels},
+		{"sigma_in", "sigma_in_bias", 1, n.factor(), c.SigmaWidth},
+		{"hidden_mix", "hidden_absent", -1, n.factor() + n.sigma, c.HiddenWidth},
 	} {
 		for d := range mix {
 			for i := range c.Embedding {
@@ -173,7 +159,7 @@ func (n *Net) layOutColumns(c form.Config, w source) {
 	}
 	first := 0 // row of the embedding table
 	for d := range columns {
-		col := column{width: width, mix: mix[d], absent: vector.Floats(n.channels)}
+		col := column{width: width, mix: mix[d], absent: vector.Floats(n.factor())}
 		for k, b := range n.base[d] {
 			col.absent[k] = b - 1
 		}

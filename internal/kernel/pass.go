@@ -17,16 +17,19 @@ const tileRows = 32
 type scratch struct {
 	many   bool // it is for many rows
 	caches []cellCache
-	at     [][]float32 // [tile, columns] record of every cell
+	at     [][]float32 // [tile, columns + 1] record of every cell, and of the column that does not exist
 
 	cells            [][2]float32 // position and value of numbers that are computed
 	cycles           []float32    // of times
 	z, layer, waves  []float32
-	gain             [][]float32 // [players, made even]
-	of               [][]float32 // [columns] gains of a group's columns
-	grouped          []float32   // [players, channels] gains of groups
+	pairs            vector.Pairs
+	records          [][]float32 // [2 · pairs] of a row, in the order of its pairs
+	coefficients     []float32   // [pairs, 3, channels]
+	factors          [][]float32 // [players' factors, 4] coefficients
+	grouped          []float32   // [players' factors, 4, channels] coefficients of groups
 	values           []float32   // [tile, channels] products of rows
 	share, poly      []float32
+	dots             []float32
 	std, lift, inner []float32
 	mixed, outs      []float32
 }
@@ -57,7 +60,10 @@ func (n *Net) scratchOf(many bool) *sync.Pool {
 
 func (n *Net) newScratch(many bool) *scratch {
 	const tile = tileRows
-	columns, even := len(n.columns), len(n.factors)
+	columns, even, channels := len(n.columns), 0, 0
+	for i := range n.sums {
+		even, channels = max(even, len(n.sums[i].order), 2*len(n.sums[i].factors)), max(channels, n.sums[i].channels)
+	}
 	width, waves := 0, 0
 	for i := range n.columns {
 		width = max(width, n.columns[i].width)
@@ -65,15 +71,23 @@ func (n *Net) newScratch(many bool) *scratch {
 			waves = max(waves, 2*len(x.frequency))
 		}
 	}
-	return &scratch{
-		many: many, caches: newCaches(n, many, tile), at: make([][]float32, tile*columns),
+	s := &scratch{
+		many: many, caches: newCaches(n, many, tile), at: make([][]float32, tile*(columns+1)),
 		cells: make([][2]float32, tile), cycles: make([]float32, tile*encode.CyclicParts),
 		z: vector.Floats(tile * width), layer: vector.Floats(tile * width), waves: vector.Floats(tile * waves),
-		gain: make([][]float32, even), of: make([][]float32, 0, columns), grouped: vector.Floats(len(n.players) * n.channels), values: vector.Floats(tile * n.channels),
-		share: vector.Floats(even * n.channels), poly: vector.Floats(vector.ShareFloats * even / 2),
+		pairs: vector.Pairs{Parts: n.parts, Part: n.channels}, records: make([][]float32, 0, even),
+		coefficients: vector.Floats(3 * even / 2 * channels), factors: make([][]float32, 0, 2*even), values: vector.Floats(tile * n.channels),
+		share: vector.Floats(even * channels), poly: vector.Floats(vector.ShareFloats * even / 2), dots: make([]float32, even),
 		std: vector.Floats(vector.Padded(tile * n.outputs * columns)), lift: vector.Floats(tile * vector.Padded(form.ContextWidth)), inner: vector.Floats(tile * n.sigma),
 		mixed: vector.Floats(2 * n.hidden), outs: vector.Floats(vector.Padded(n.outputs)),
 	}
+	for r := range tile {
+		s.at[r*(columns+1)+columns] = n.none
+	}
+	if len(n.players) < columns {
+		s.grouped = vector.Floats(4 * len(n.players) * channels)
+	}
+	return s
 }
 
 // Pass evaluates rows: their values, and what else is wanted.
@@ -107,11 +121,14 @@ func (n *Net) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.
 }
 
 // row is the records of a row's cells.
-func (s *scratch) row(n *Net, r int) [][]float32 { return s.at[r*len(n.columns):][:len(n.columns)] }
+func (s *scratch) row(n *Net, r int) [][]float32 {
+	wide := len(n.columns) + 1
+	return s.at[r*wide:][:wide]
+}
 
 // embed finds the records of the cells of rows.
 func (n *Net) embed(s *scratch, b *encode.Batch, from, rows int, want form.Want) {
-	out := n.channels
+	out := n.factor()
 	if want&form.Spread != 0 {
 		out = n.record()
 	}
@@ -123,7 +140,7 @@ func (n *Net) embed(s *scratch, b *encode.Batch, from, rows int, want form.Want)
 		first, missed := cache.used, 0
 		for r := range rows {
 			i := from + r
-			at := &s.at[r*len(n.columns)+d]
+			at := &s.row(n, r)[d]
 			if b.Observed[i*len(n.columns)+d] == 0 {
 				*at = n.none
 				continue
@@ -171,7 +188,7 @@ func (n *Net) embed(s *scratch, b *encode.Batch, from, rows int, want form.Want)
 // valuesOf writes v of the rows of a tile.
 func (n *Net) valuesOf(s *scratch, rows int, v []float32) {
 	for r := range rows {
-		n.ops.Value(s.values[r*n.channels:][:n.channels], n.base, s.row(n, r), n.rest)
+		n.value(s, s.row(n, r), s.values[r*n.channels:][:n.channels])
 	}
 	for o, w := range n.channel {
 		n.ops.Dots(v[o:], n.outputs, s.values, rows, w)
@@ -194,14 +211,14 @@ func (n *Net) spreadsOf(s *scratch, b *encode.Batch, from, rows int, x *form.Exp
 		for o := range n.outputs {
 			of := s.std[(r*n.outputs+o)*columns:][:columns]
 			to := x.Std[((from+r)*n.outputs+o)*len(n.players):]
-			for i, p := range n.players {
-				if len(p.columns) == 1 {
-					d := p.columns[0]
+			for i, columns := range n.players {
+				if len(columns) == 1 {
+					d := columns[0]
 					to[i] = of[d] * n.spread.unit[o] * observed[d]
 					continue
 				}
 				sum := 0.0 // the columns of a group are independent: their variances add up
-				for _, d := range p.columns {
+				for _, d := range columns {
 					v := float64(of[d] * n.spread.unit[o] * observed[d])
 					sum += v * v
 				}
@@ -211,31 +228,16 @@ func (n *Net) spreadsOf(s *scratch, b *encode.Batch, from, rows int, x *form.Exp
 	}
 }
 
-// gains puts together the players' gains of a row.
-func (n *Net) gains(s *scratch, cells [][]float32) {
-	for i, p := range n.players {
-		if len(p.columns) == 1 {
-			s.gain[i] = cells[p.columns[0]]
-			continue
-		}
-		of := s.of[:0]
-		for _, d := range p.columns {
-			of = append(of, cells[d])
-		}
-		s.gain[i] = s.grouped[i*n.channels:][:n.channels]
-		n.ops.Value(s.gain[i], p.base, of, p.rest)
-	}
-	if len(s.gain) > len(n.players) {
-		s.gain[len(n.players)] = n.none
-	}
-}
-
-// attribute writes the attributions [outputs, players] of a row.
+// attribute writes the attributions [outputs, players] of a row, which are 0 so far.
 func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
-	n.gains(s, cells)
-	n.ops.Shares(s.share, n.factors, s.gain, n.rule, s.poly)
-	for o, w := range n.channel {
-		n.ops.Dots(phi[o*len(n.players):], 1, s.share, len(n.players), w)
+	for i := range n.sums {
+		p := &n.sums[i]
+		if p.simple {
+			n.ops.SharesOfPairs(s.share[:len(p.order)*p.channels], n.pairs(s, p, cells), n.rule, s.poly)
+		} else {
+			n.shares(s, p, n.coefficients(s, p, cells))
+		}
+		n.attributed(s, p, phi)
 	}
 }
 
@@ -245,7 +247,8 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 	all := make([]float32, b.Rows*per*n.outputs)
 	s := n.scratchFor(b.Rows)
 	defer n.release(s)
-	coalition := make([][]float32, columns)
+	coalition := make([][]float32, columns+1)
+	coalition[columns] = n.none
 	for from := 0; from < b.Rows; from += tileRows {
 		rows := min(tileRows, b.Rows-from)
 		n.embed(s, b, from, rows, 0)
@@ -261,7 +264,7 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 						coalition[d] = n.none
 					}
 				}
-				n.ops.Value(s.values[:n.channels], n.base, coalition, n.rest)
+				n.value(s, coalition, s.values)
 				for o, w := range n.channel {
 					n.ops.Dots(all[i*n.outputs+o:], 1, s.values, 1, w)
 				}
@@ -273,16 +276,15 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 
 // Interactions are the pairwise Shapley interaction indices [rows, outputs, players, players] of the coalitions of observed cells,
 //
-//	I_ij = ∫₀¹ ∂²v/∂R_i∂R_j (tR) dt.
+//	I_ij = ∫₀¹ ∂²v/∂R_i∂R_j (tR) dt,
 //
-// ∂v/∂R_i puts player i's gain, which does not depend on t, in place of its factor; the derivative by R_j is then that of an
-// attribution.
+// the attributions of ∂v/∂R_i. It takes the factor of player i for what is left of it: i + both R_j, or j + both R_i.
 func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	d := len(n.players)
 	all := make([]float32, b.Rows*n.outputs*d*d)
 	s := n.scratchFor(b.Rows)
 	defer n.release(s)
-	base := make([][]float32, len(n.factors))
+	phi := make([]float32, n.outputs*d)
 	for from := 0; from < b.Rows; from += tileRows {
 		rows := min(tileRows, b.Rows-from)
 		n.embed(s, b, from, rows, 0)
@@ -290,15 +292,32 @@ func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, err
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			n.gains(s, s.row(n, r))
-			copy(base, n.factors)
-			for i := range d {
-				gain := s.gain[i]
-				base[i], s.gain[i] = gain[:n.channels], n.none
-				n.ops.Shares(s.share, base, s.gain, n.rule, s.poly)
-				base[i], s.gain[i] = n.factors[i], gain
-				for o, w := range n.channel {
-					n.ops.Dots(all[(((from+r)*n.outputs+o)*d+i)*d:], 1, s.share, d, w)
+			for i := range n.sums {
+				p := &n.sums[i]
+				factors := n.coefficients(s, p, s.row(n, r))
+				for j, f := range p.factors {
+					of := factors[4*j:][:4]
+					none, first, second, both := of[0], of[1], of[2], of[3]
+					for side, player := range f.Players {
+						if player < 0 {
+							continue
+						}
+						if side == 0 {
+							of[0], of[1], of[2], of[3] = first, n.none, both, n.none
+						} else {
+							of[0], of[1], of[2], of[3] = second, both, n.none, n.none
+						}
+						clear(phi)
+						n.shares(s, p, factors)
+						n.attributed(s, p, phi)
+						for o := range n.outputs {
+							to := all[(((from+r)*n.outputs+o)*d+player)*d:][:d]
+							for q, v := range phi[o*d:][:d] {
+								to[q] += v
+							}
+						}
+					}
+					of[0], of[1], of[2], of[3] = none, first, second, both
 				}
 			}
 		}

@@ -57,7 +57,7 @@ func (n *Net) std(s *scratch, values []float32, rows int) {
 			X: values, XStride: n.outputs, In: n.outputs, W: c.context.weights, WStride: c.context.width(),
 		})
 		for r := range rows {
-			copy(s.inner[r*n.sigma:], s.at[r*columns+d][n.channels:][:n.sigma])
+			copy(s.inner[r*n.sigma:], s.row(n, r)[d][n.factor():][:n.sigma])
 		}
 		n.ops.MatMul(&vector.MatMul{
 			Y: s.inner, YStride: n.sigma, Start: s.inner, StartStride: n.sigma, Rows: rows, Out: n.sigma, Positive: true,
@@ -109,7 +109,7 @@ func (n *Net) hiddenVariance(s *scratch, cells [][]float32, variance []float32) 
 	x, y := s.mixed, s.mixed[n.hidden:]
 	copy(x, n.hide.rest)
 	for _, record := range cells {
-		n.ops.AddScaled(x[:n.hidden], 1, record[n.channels+n.sigma:])
+		n.ops.AddScaled(x[:n.hidden], 1, record[n.factor()+n.sigma:])
 	}
 	n.ops.Silu(x[:n.hidden])
 	n.ops.MatMul(&vector.MatMul{

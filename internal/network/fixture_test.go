@@ -60,21 +60,23 @@ func open(t testing.TB, name string) *engine.Backend {
 	return b
 }
 
-// kind is one of the networks there are: the exact head in its two forms, and the
-// learned head.
+// kind is one of the networks there are: the exact head in its two forms, the product also with
+// factors of two columns, and the learned head.
 type kind struct {
-	name string
-	head form.Head
-	form form.Form
+	name  string
+	head  form.Head
+	form  form.Form
+	pairs bool
 }
 
 var (
-	product     = kind{"product", form.Exact, form.Product}
-	tensorTrain = kind{"tensor-train", form.Exact, form.TensorTrain}
-	learned     = kind{"learned", form.Learned, ""}
+	product     = kind{"product", form.Exact, form.Product, false}
+	pairs       = kind{"pairs", form.Exact, form.Product, true}
+	tensorTrain = kind{"tensor-train", form.Exact, form.TensorTrain, false}
+	learned     = kind{"learned", form.Learned, "", false}
 
-	kinds      = []kind{product, tensorTrain, learned}
-	exactKinds = []kind{product, tensorTrain}
+	kinds      = []kind{product, pairs, tensorTrain, learned}
+	exactKinds = []kind{product, pairs, tensorTrain}
 )
 
 // onEachKind runs f as a subtest for every kind of network on every backend.
@@ -105,6 +107,9 @@ func (k kind) small(players, outputs int) form.Config {
 		}
 	}
 	c.Inputs.Times, c.Inputs.Gaps = c.Inputs.Numeric/2, true
+	if k.pairs {
+		c.Pairs, c.PairRank, c.Channels = c.Inputs.Matchings(2), 2, 2*form.PairLanes
+	}
 	return c
 }
 

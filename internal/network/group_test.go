@@ -13,16 +13,25 @@ import (
 // A group of columns that is one player has the Shapley value of the game in which they
 // come and go together, whether declared before training or after: the weights are the same.
 func TestGroupsArePlayers(t *testing.T) {
+	for _, k := range []kind{product, pairs} {
+		t.Run(k.name, func(t *testing.T) { groupsArePlayers(t, k) })
+	}
+}
+
+func groupsArePlayers(t *testing.T, k kind) {
 	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
 		rng := newRand(t)
-		config := product.small(6, 2)
+		config := k.small(7, 2)
+		if k.pairs { // of two groups, of one, of a group and a column
+			config.Pairs = [][]int{{0, 5, 4, 1, 2, 6, 3, 7}, {0, 4, 2, 3, 5, 1, 6, 7}}
+		}
 		s := newSubject(t, b, config, rng)
 		rows := formtest.Rows(rng, config.Inputs, 5, 0.3)
 		weights := formtest.Weights(rng, s.Config)
 		s.put(t, weights)
 		alone := explain(t, s.evaluator(t, s.exactNodes()), rows)
 
-		config.Inputs.Groups = [][]int{{3}, {0, 4, 2}, {5, 1}}
+		config.Inputs.Groups = [][]int{{3}, {0, 4, 2}, {5, 1, 6}}
 		g := newSubject(t, b, config, rng)
 		g.put(t, weights)
 		e := g.evaluator(t, g.exactNodes())
@@ -48,7 +57,7 @@ func TestGroupsArePlayers(t *testing.T) {
 				for player, columns := range config.Inputs.Groups {
 					variance := 0.0
 					for _, j := range columns {
-						sigma := float64(alone.Std[(i*2+k)*6+j])
+						sigma := float64(alone.Std[(i*2+k)*7+j])
 						variance += sigma * sigma
 					}
 					near(t, "σ of a group", float64(got.Std[(i*2+k)*players+player]), math.Sqrt(variance))

@@ -9,118 +9,210 @@ import (
 // product is the exact head's product form. With factors g_d(x_d) ∈ R^K and
 // baselines c_d ∈ R^K,
 //
-//	p_dk = 1 + c_dk + R_d (g_dk − c_dk)
-//	v(x_S) = Σ_k w_k [Π_d p_dk − Π_d (1 + c_dk)]
+//	f_dk = 1 + c_dk + R_d (g_dk − c_dk)
+//	v(x_S) = Σ_k w_k [Π_(i,j) (f_ik f_jk + R_i R_j Σ_m u_imk u_jmk) − Π_d (1 + c_dk)]
 //
-// which is multilinear in R, so by Owen (1972)
+// over the pairs (i, j) of columns, which depend on the channel. Without pairs there is no u. It
+// is multilinear in R, so by Owen (1972)
 //
 //	φ_d(x_S) = ∫₀¹ ∂v/∂R_d (tR) dt.
 type product struct{ form.Config }
 
 func (h product) game(w Lookup, z *Node) Game {
-	absent := Tanh(w("factor_absent"))           // c [D, 1, K]
-	present := Tanh(playerLayer(w, "factor", z)) // g [D, B, K]
-	return productGame{
-		gain: InsertAxes(Sub(present, absent), 2), // [D, B, 1, K]
-		base: InsertAxes(OnePlus(absent), 2),      // [D, 1, 1, K]
-		out:  centre(h.Config, w("channel")),      // [K, C]
-
-		groups: h.Inputs.Groups,
+	absent := Tanh(w("factor_absent"))       // c [D, 1, K]
+	all := Tanh(playerLayer(w, "factor", z)) // g and u [D, B, parts · K]
+	out := centre(h.Config, w("channel"))
+	game := productGame{players: h.Inputs.Players()}
+	for _, f := range h.Factors() {
+		channels := func(x *Node, part int) *Node {
+			at := part*h.Channels + f.From
+			x = Slice(x, AxisRange(), AxisRange(), AxisRange(at, at+f.Channels))
+			return withNone(InsertAxes(x, 2))
+		}
+		c, p := channels(absent, 0), products{out: half(out, f.From, f.From+f.Channels), alone: h.Inputs.Groups == nil}
+		p.factors, _ = h.PlayerFactors(f) // New has seen that there are some
+		for n := range p.sides {
+			s := &p.sides[n]
+			for i := n; i < len(f.Order); i += 2 {
+				s.columns = append(s.columns, f.Order[i])
+			}
+			s.base, s.gain = OnePlus(take(c, s.columns)), take(Sub(channels(all, 0), c), s.columns)
+		}
+		for m := 1; m < h.Parts(); m++ {
+			u := channels(all, m)
+			p.with = append(p.with, Mul(take(u, p.sides[0].columns), take(u, p.sides[1].columns)))
+		}
+		game.sums = append(game.sums, p)
 	}
+	return game
+}
+
+// withNone appends the column that does not exist: it changes no product.
+func withNone(x *Node) *Node { return Concatenate([]*Node{x, ZerosLike(member(x, 0))}, 0) }
+
+// take are some columns of x [D + 1, …].
+func take(x *Node, columns []int32) *Node {
+	return Gather(x, InsertAxes(Const(x.Graph(), columns), -1))
 }
 
 type productGame struct {
-	gain, base, out *Node
-	groups          [][]int
+	sums    []products
+	players int
+}
+
+// products are channels whose columns are multiplied in the same pairs.
+type products struct {
+	sides   [2]side
+	with    []*Node // what the columns of each pair say together, by rank [pairs, B, 1, K]
+	out     *Node   // [K, C]
+	factors []form.PlayerFactor
+	alone   bool // every player is a column
+}
+
+// side is the first columns of all pairs, or the second ones.
+type side struct {
+	columns []int32
+	base    *Node // 1 + c [pairs, 1, 1, K]
+	gain    *Node // g − c [pairs, B, 1, K]
+}
+
+// polynomial are factors of two players that are present by R_i and R_j: none + i R_i + j R_j + both R_i R_j.
+type polynomial struct{ none, i, j, both *Node } // [factors, B, P, K]
+
+// ofColumns are the factors of pairs of columns for masks [D + 1, B, P, 1].
+func (p products) ofColumns(mask *Node) polynomial {
+	inI, inJ := take(mask, p.sides[0].columns), take(mask, p.sides[1].columns)
+	a, b := p.sides[0].base, p.sides[1].base
+	r, s := Mul(inI, p.sides[0].gain), Mul(inJ, p.sides[1].gain)
+	both := Mul(r, s)
+	for _, u := range p.with {
+		both = Add(both, Mul(Mul(inI, inJ), u))
+	}
+	return polynomial{Mul(a, b), Mul(r, b), Mul(a, s), both}
+}
+
+// ofPlayers are the factors of pairs of players. If these are groups, the coefficients follow from what their columns multiply to
+// with each of the two present and absent.
+func (p products) ofPlayers(mask *Node) polynomial {
+	pairs := p.ofColumns(mask)
+	if p.alone {
+		return pairs
+	}
+	var list [4][]*Node
+	for _, f := range p.factors {
+		state := func(first, second bool) *Node {
+			v := OnesLike(member(pairs.both, 0))
+			for _, pair := range f.Pairs {
+				is := func(n int) bool { return pair.Second[n] && second || !pair.Second[n] && first }
+				v = Mul(v, pairs.at(pair.At, is(0), is(1)))
+			}
+			return v
+		}
+		none, i, j, both := state(false, false), state(true, false), state(false, true), state(true, true)
+		for n, x := range []*Node{none, Sub(i, none), Sub(j, none), Sub(Sub(both, j), Sub(i, none))} {
+			list[n] = append(list[n], x)
+		}
+	}
+	return polynomial{Concatenate(list[0], 0), Concatenate(list[1], 0), Concatenate(list[2], 0), Concatenate(list[3], 0)}
+}
+
+// at is the value of a factor with each of its two present or absent.
+func (f polynomial) at(factor int, first, second bool) *Node {
+	v := member(f.none, factor)
+	if first {
+		v = Add(v, member(f.i, factor))
+	}
+	if second {
+		v = Add(v, member(f.j, factor))
+	}
+	if first && second {
+		v = Add(v, member(f.both, factor))
+	}
+	return v
 }
 
 func (g productGame) Value(mask *Node) *Node {
-	factors := Add(g.base, Mul(columnsFirst(mask), g.gain)) // [D, B, P, K]
-	v := Squeeze(Sub(productOf(factors), productOf(g.base)), 0)
-	return Einsum("bpk,kc->bpc", v, g.out)
+	mask = withNone(columnsFirst(mask))
+	var v *Node
+	for _, p := range g.sums {
+		f := p.ofColumns(mask)
+		with := productOf(Add(Add(f.none, f.i), Add(f.j, f.both)))
+		v = sum(v, Einsum("bpk,kc->bpc", Squeeze(Sub(with, productOf(f.none)), 0), p.out))
+	}
+	return v
+}
+
+func sum(a, b *Node) *Node {
+	if a == nil {
+		return b
+	}
+	return Add(a, b)
 }
 
 func (g productGame) Attributions(mask *Node, nodes int) *Node {
-	base, gain := g.grouped(Mul(columnsFirst(mask), g.gain))
-	return g.integrate(base, gain, nodes)
+	return g.integrate(mask, nil, nodes)
 }
 
-// grouped are the base and the gain of the players. A group G of columns is one player
-// whose factor is that of all its members,
-//
-//	p_G = Π_{j∈G} (1 + c_j) + R_G [Π_{j∈G} (1 + c_j + gain_j) − Π_{j∈G} (1 + c_j)],
-//
-// where an absent member has no gain.
-func (g productGame) grouped(gain *Node) (bases, gains *Node) {
-	if g.groups == nil {
-		return g.base, gain
-	}
-	var baseOf, gainOf []*Node
-	for _, columns := range g.groups {
-		base, with := member(g.base, columns[0]), Add(member(g.base, columns[0]), member(gain, columns[0]))
-		for _, j := range columns[1:] {
-			with = Mul(with, Add(member(g.base, j), member(gain, j)))
-			base = Mul(base, member(g.base, j))
+// Interactions: I_ij = ∫₀¹ ∂²v/∂R_i∂R_j (tR) dt, the attributions of ∂v/∂R_i.
+func (g productGame) Interactions(mask, pivot *Node, nodes int) *Node {
+	return g.integrate(mask, pivot, nodes)
+}
+
+// integrate is φ [B, P, C, players] of v, or of its derivative by the presence of a pivot. With M_n = Σ_q ω_q t_qⁿ Π_{other
+// factors}(t_q) the integrals of a factor's players are i M_0 + both M_1 and j M_0 + both M_1. What is done for every node q is
+// done for half as many factors as there are players. Nodes are added up as they come and never get an axis of their own.
+func (g productGame) integrate(mask, pivot *Node, nodes int) *Node {
+	mask = withNone(columnsFirst(mask))
+	phi := make([]*Node, g.players) // [1, B, P, C]
+	for _, p := range g.sums {
+		f := p.ofPlayers(mask)
+		if pivot != nil {
+			f = f.derivative(pivot, p.factors)
 		}
-		baseOf, gainOf = append(baseOf, base), append(gainOf, Sub(with, base))
+		either := Add(f.i, f.j)
+		var m0, m1 *Node // [factors, B, P, K]
+		t, omega := form.GaussLegendre(nodes)
+		for q := range t {
+			rest := MulScalar(productOfOthers(Add(f.none, MulScalar(Add(either, MulScalar(f.both, t[q])), t[q]))), omega[q])
+			m0, m1 = sum(m0, rest), sum(m1, MulScalar(rest, t[q]))
+		}
+		shared := Mul(f.both, m1)
+		for side, alone := range []*Node{f.i, f.j} {
+			x := Einsum("dbpk,kc->dbpc", Add(Mul(alone, m0), shared), p.out)
+			for n, of := range p.factors {
+				if player := of.Players[side]; player >= 0 {
+					phi[player] = sum(phi[player], member(x, n))
+				}
+			}
+		}
 	}
-	return Concatenate(baseOf, 0), Concatenate(gainOf, 0)
+	return TransposeAllAxes(Concatenate(phi, 0), 1, 2, 3, 0)
+}
+
+// derivative is that by the presence of the player whose place in pivot is 1: of its factor, i + both R_j or j + both R_i is left.
+func (f polynomial) derivative(pivot *Node, factors []form.PlayerFactor) polynomial {
+	var is [2]*Node // where the pivot is the first, and where it is the second [factors, 1, 1, 1]
+	for side := range is {
+		var all []*Node
+		for _, of := range factors {
+			if player := of.Players[side]; player >= 0 {
+				all = append(all, half(pivot, player, player+1))
+			} else {
+				all = append(all, ZerosLike(half(pivot, 0, 1)))
+			}
+		}
+		is[side] = Reshape(Concatenate(all, 0), -1, 1, 1, 1)
+	}
+	other := OneMinus(Add(is[0], is[1]))
+	return polynomial{
+		none: Add(Mul(other, f.none), Add(Mul(is[0], f.i), Mul(is[1], f.j))),
+		i:    Add(Mul(other, f.i), Mul(is[1], f.both)),
+		j:    Add(Mul(other, f.j), Mul(is[0], f.both)),
+		both: Mul(other, f.both),
+	}
 }
 
 func member(a *Node, j int) *Node { return half(a, j, j+1) }
-
-// Interactions: I_ij = ∫₀¹ ∂²v/∂R_i∂R_j (tR) dt. ∂v/∂R_i puts player i's gain, which
-// does not depend on t, in place of its factor; the derivative by R_j is then taken as
-// for attributions.
-func (g productGame) Interactions(mask, pivot *Node, nodes int) *Node {
-	base, gain := g.grouped(Mul(columnsFirst(mask), g.gain))
-	at := Reshape(pivot, -1, 1, 1, 1) // [D, 1, 1, 1]
-	base = Add(base, Mul(at, Sub(gain, base)))
-	slope := Mul(gain, OneMinus(at))
-	return g.integrate(base, slope, nodes)
-}
-
-// integrate is ∫₀¹ Σ_k w_kc s_dk Π_{j≠d} (a_jk + t s_jk) dt as [B, P, C, D], for a = base
-// and s = slope.
-//
-// Players are taken in pairs (i, j), whose factors multiply to
-//
-//	(a_i + t s_i)(a_j + t s_j) = a_i a_j + t (s_i a_j + a_i s_j) + t² s_i s_j,
-//
-// so that with M_n = Σ_q ω_q t_qⁿ Π_{other pairs}(t_q) player i's integral is
-// s_i (a_j M_0 + s_j M_1): what is done for every node q is done for half as many
-// factors. Nodes are added up as they come and never get an axis of their own.
-func (g productGame) integrate(base, slope *Node, nodes int) *Node {
-	d := slope.Shape().Dim(0)
-	if d%2 == 1 { // a neutral partner for the last player
-		one := OnesLike(half(base, 0, 1))
-		base = Concatenate([]*Node{base, one}, 0)
-		slope = Concatenate([]*Node{slope, ZerosLike(half(slope, 0, 1))}, 0)
-	}
-	h := slope.Shape().Dim(0) / 2
-	ai, aj := half(base, 0, h), half(base, h, 2*h)
-	si, sj := half(slope, 0, h), half(slope, h, 2*h)
-	only, onlyI, onlyJ, both := Mul(ai, aj), Mul(si, aj), Mul(ai, sj), Mul(si, sj)
-	either := Add(onlyI, onlyJ)
-
-	var m0, m1 *Node // [D/2, B, P, K]
-	t, omega := form.GaussLegendre(nodes)
-	for q := range t {
-		pairs := Add(only, MulScalar(Add(either, MulScalar(both, t[q])), t[q]))
-		rest := MulScalar(productOfOthers(pairs), omega[q])
-		if q == 0 {
-			m0, m1 = rest, MulScalar(rest, t[q])
-		} else {
-			m0, m1 = Add(m0, rest), Add(m1, MulScalar(rest, t[q]))
-		}
-	}
-	shared := Mul(both, m1)
-	phi := func(alone *Node) *Node { // [D/2, B, P, C]
-		return Einsum("dbpk,kc->dbpc", Add(Mul(alone, m0), shared), g.out)
-	}
-	all := Concatenate([]*Node{phi(onlyI), phi(onlyJ)}, 0)
-	return TransposeAllAxes(half(all, 0, d), 1, 2, 3, 0)
-}
 
 func half(a *Node, from, to int) *Node { return Slice(a, AxisRange(from, to)) }
 

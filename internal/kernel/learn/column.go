@@ -57,7 +57,7 @@ func newColumn(t *Trainer, d, first int) column {
 		c.layers = append(c.layers, vector.Floats(n*z))
 	}
 	waves := 2 * vector.Padded(t.Frequencies)
-	c.turned = vector.Floats(max(t.shared.channels, z, waves, t.spread.width, vector.Lanes) * max(z, waves, t.spread.width, vector.Lanes))
+	c.turned = vector.Floats(max(t.parts*t.shared.channels, z, waves, t.spread.width, vector.Lanes) * max(z, waves, t.spread.width, vector.Lanes))
 	if !c.number {
 		c.code = make([]int32, n)
 		return c
@@ -75,16 +75,16 @@ func newColumn(t *Trainer, d, first int) column {
 func (c *column) forward(t *Trainer) {
 	c.distinguish(t)
 	c.place(t)
-	k := t.shared.channels
-	// What an absent cell contributes.
-	absent := t.factors[(len(t.columns)*t.Batch+c.d)*t.stride:][:k]
+	k, width := t.shared.channels, t.parts*t.shared.channels
+	// What an absent cell contributes: nothing together with another.
+	absent := t.records[(len(t.columns)*t.Batch+c.d)*t.stride:][:k]
 	copy(absent, t.lay.factorAbsent.of(t.weights, c.d))
 	t.ops.Gains(absent, k, 1, t.less[:k])
 	h := t.hide.width
 	copy(t.mix[(len(t.columns)*t.Batch+c.d)*h:], t.lay.hiddenAbsent.of(t.weights, c.d))
 	if t.current.phase != Spread {
-		clear(t.dfactors[(len(t.columns)*t.Batch+c.d)*t.stride:][:k])
-		clear(t.dfactors[c.d*t.Batch*t.stride:][:c.places*t.stride])
+		clear(t.drecords[(len(t.columns)*t.Batch+c.d)*t.stride:][:t.stride])
+		clear(t.drecords[c.d*t.Batch*t.stride:][:c.places*t.stride])
 	}
 	if c.cells == 0 {
 		return
@@ -107,12 +107,12 @@ func (c *column) forward(t *Trainer) {
 	if t.current.Kept != nil {
 		c.dropOut(t)
 	}
-	factors := t.factors[c.d*t.Batch*t.stride:]
+	records := t.records[c.d*t.Batch*t.stride:]
 	t.ops.MatMul(&vector.MatMul{
-		Y: factors, YStride: t.stride, Start: t.lay.factorBias.of(t.weights, c.d), Rows: c.places, Out: k,
-		X: c.game(t), XStride: c.width, In: t.Embedding, W: t.lay.factor.of(t.weights, c.d), WStride: k,
+		Y: records, YStride: t.stride, Start: t.lay.factorBias.of(t.weights, c.d), Rows: c.places, Out: width,
+		X: c.game(t), XStride: c.width, In: t.Embedding, W: t.lay.factor.of(t.weights, c.d), WStride: width,
 	})
-	t.ops.Gains(factors, t.stride, c.places, t.less[:k]) // tanh + 1
+	t.ops.Gains(records, t.stride, c.places, t.start) // tanh, the first part + 1
 	t.ops.MatMul(&vector.MatMul{
 		Y: t.mix[c.d*t.Batch*h:], YStride: h, Start: t.zeros, Rows: c.cells, Out: h,
 		X: z, XStride: c.width, In: t.Embedding, W: t.lay.hiddenMix.of(t.weights, c.d), WStride: h,
@@ -194,7 +194,7 @@ func (c *column) place(t *Trainer) {
 			at, mixAt, dmixAt = int32((c.d*t.Batch+place)*t.stride), int32((c.d*t.Batch+int(cell))*h), cell*int32(h)
 		}
 		for which := range copies {
-			i, j := (r*copies+which)*columns+c.d, (which*t.Batch+r)*columns+c.d
+			i, j := (r*copies+which)*(columns+1)+c.d, (which*t.Batch+r)*columns+c.d
 			if t.current.Masks[(r*copies+which)*players+t.player[c.d]] != 0 {
 				t.at[i], t.mixAt[j] = at, mixAt
 			} else {
@@ -263,18 +263,19 @@ func (c *column) backward(t *Trainer) {
 		c.sigmaBackward(t)
 		return
 	}
-	k, z, n := t.shared.channels, t.Embedding, c.cells
+	k, width, z, n := t.shared.channels, t.parts*t.shared.channels, t.Embedding, c.cells
 	absent := (len(t.columns)*t.Batch + c.d) * t.stride
-	t.ops.FactorsGradient(t.dfactors[absent:], t.factors[absent:], t.stride, 1, k)
-	copy(t.lay.factorAbsent.of(t.gradient, c.d), t.dfactors[absent:][:k])
+	t.ops.TanhGradient(t.drecords[absent:], t.records[absent:], t.stride, 1, k, 1)
+	copy(t.lay.factorAbsent.of(t.gradient, c.d), t.drecords[absent:][:k])
 
 	from := c.d * t.Batch * t.stride
-	df := t.dfactors[from:]
-	t.ops.FactorsGradient(df, t.factors[from:], t.stride, c.places, k)
-	t.biasGradient(t.lay.factorBias.of(t.gradient, c.d), df, t.stride, k, c.places)
-	t.weightGradient(t.lay.factor.of(t.gradient, c.d), k, c.game(t), c.width, z, df, t.stride, k, c.places)
+	dr := t.drecords[from:]
+	t.ops.TanhGradient(dr, t.records[from:], t.stride, c.places, k, 1)
+	t.ops.TanhGradient(dr[k:], t.records[from+k:], t.stride, c.places, width-k, 0)
+	t.biasGradient(t.lay.factorBias.of(t.gradient, c.d), dr, t.stride, width, c.places)
+	t.weightGradient(t.lay.factor.of(t.gradient, c.d), width, c.game(t), c.width, z, dr, t.stride, width, c.places)
 	grad, other := c.grad, c.other
-	t.inputGradient(grad, c.width, df, t.stride, c.places, t.lay.factor.of(t.weights, c.d), k, z, t.Channels, c.turned)
+	t.inputGradient(grad, c.width, dr, t.stride, c.places, t.lay.factor.of(t.weights, c.d), width, z, width-k+t.Channels, c.turned)
 	if t.current.Kept != nil {
 		clear(other[:n*c.width])
 		for i, r := range c.rowsOf {

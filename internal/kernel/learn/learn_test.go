@@ -30,6 +30,13 @@ func cases() map[string]form.Config {
 	add("two classes", func(c *form.Config) { c.Classes = true })
 	add("classes", func(c *form.Config) { c.Outputs, c.Classes = 4, true })
 	add("groups", func(c *form.Config) { c.Inputs.Groups = [][]int{{3}, {0, 4}, {5, 1}, {2}} })
+	add("pairs", func(c *form.Config) {
+		c.Channels, c.PairRank, c.Pairs = 48, 2, [][]int{{0, 1, 2, 3, 4, 5}, {5, 0, 1, 3, 2, 4}, {4, 0, 3, 5, 1, 2}}
+	})
+	add("pairs of an odd number of columns", func(c *form.Config) {
+		c.Inputs.Levels = c.Inputs.Levels[:1]
+		c.Channels, c.PairRank, c.Pairs = 32, 1, [][]int{{0, 1, 2, 3, 4, 5}, {3, 0, 1, 4, 2, 5}}
+	})
 	return all
 }
 
@@ -161,6 +168,9 @@ func TestSameBytesOnAnyNumberOfCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for name, c := range cases() {
 		c.Channels = 200 // several shares
+		if c.Pairs != nil {
+			c.Channels = 192
+		}
 		for _, ops := range vector.Available() {
 			var losses []float64
 			var weights []float32

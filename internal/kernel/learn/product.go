@@ -4,14 +4,23 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
+// share is some channels whose records are multiplied in the same order.
+type share struct {
+	from, channels int
+	order          []int32
+	scratch        []float32
+}
+
 // shared is what columns write for the rows of a minibatch, and what rows write back for the columns.
 type shared struct {
-	channels, stride int       // padded; from one factor to the next
-	factors          []float32 // [columns · B + columns, stride] F = 1 + g of the cells of each column, then 1 + c of all columns
-	dfactors         []float32 // gradient
-	at               []int32   // [2B + 1, columns] where the factors of each copy begin; at last those of nothing present
-	mix              []float32 // [columns · B + columns, hidden] what each cell of each column gives h, then what absent columns give
-	mixAt            []int32   // [2, B, columns] where that begins for rows as observed, then for masked copies
+	channels, parts int       // channels padded; parts of a record, of as many floats each
+	stride          int       // from one record to the next
+	records         []float32 // [columns · B + columns + 1, stride] of the cells of each column, then of all columns absent, then of none
+	drecords        []float32 // gradient
+	at              []int32   // [2B + 1, columns + 1] where the records of each copy begin; at last those of nothing present
+	shares          []share   // of the products
+	mix             []float32 // [columns · B + columns, hidden] what each cell of each column gives h, then what absent columns give
+	mixAt           []int32   // [2, B, columns] where that begins for rows as observed, then for masked copies
 
 	rest    []float32 // [channels] Π_d (1 + c_d)
 	out     []float32 // [C, channels] w, centred over classes
@@ -20,8 +29,8 @@ type shared struct {
 	value   []float32 // [2B, C]
 	dvalue  []float32 // [2B + 1, C] gradient
 
-	scratch           [][]float32 // of each share of channels
-	zeros, ones, less []float32   // 0, 1, −1
+	zeros, ones, less []float32 // 0, 1, −1
+	start             []float32 // [parts · channels] −1 in the first part, 0 in the others
 }
 
 // blockChannels are multiplied as one share, blockRows are summed up as one.
@@ -34,59 +43,60 @@ func newShared(t *Trainer) shared {
 	rows, columns := t.Batch, t.Inputs.Columns()
 	k := vector.Padded(t.Channels)
 	s := shared{
-		// A stride that is no power of 2 keeps the factors of one channel from meeting in a few sets of the cache.
-		channels: k, stride: k + vector.Lanes,
-		at: make([]int32, (copies*rows+1)*columns), mixAt: make([]int32, copies*rows*columns),
+		// A stride that is no power of 2 keeps the records of one channel from meeting in a few sets of the cache.
+		channels: k, parts: t.Parts(), stride: t.Parts()*k + vector.Lanes,
+		at: make([]int32, (copies*rows+1)*(columns+1)), mixAt: make([]int32, copies*rows*columns),
 		mix:  vector.Floats((rows + 1) * columns * vector.Padded(t.HiddenWidth)),
 		rest: vector.Floats(k), out: vector.Floats(t.Outputs * k), product: vector.Floats(copies * rows * k), up: vector.Floats((copies*rows + 1) * k),
 		value: vector.Floats(copies * rows * t.Outputs), dvalue: vector.Floats((copies*rows + 1) * t.Outputs),
 	}
-	// A load that has the last 12 bits of its address from a store before it waits for that: factors and gradients are apart.
+	// A load that has the last 12 bits of its address from a store before it waits for that: records and gradients are apart.
 	const apart = 512
-	s.factors, s.dfactors = vector.Floats((rows+1)*columns*s.stride), vector.Floats((rows+1)*columns*s.stride + apart)[apart:]
+	floats := ((rows+1)*columns + 1) * s.stride
+	s.records, s.drecords = vector.Floats(floats), vector.Floats(floats + apart)[apart:]
+	none := (rows + 1) * columns * s.stride
+	copy(s.records[none:], vector.Ones(k))
+	for r := range copies*rows + 1 {
+		s.at[r*(columns+1)+columns] = int32(none)
+	}
 	for d := range columns {
-		s.at[copies*rows*columns+d] = int32((columns*rows + d) * s.stride)
+		s.at[copies*rows*(columns+1)+d] = int32((columns*rows + d) * s.stride)
 	}
-	s.scratch = make([][]float32, (k+blockChannels-1)/blockChannels)
-	for i := range s.scratch {
-		s.scratch[i] = vector.Floats(vector.ScratchFloats(columns))
+	for _, f := range t.Factors() {
+		padded := vector.Padded(f.Channels)
+		for from := 0; from < padded; from += blockChannels {
+			s.shares = append(s.shares, share{f.From + from, min(blockChannels, padded-from), f.Order, vector.Floats(vector.ScratchFloats(len(f.Order)))})
+		}
 	}
-	most := max(rows*copies, blockRows*columns, k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
+	most := max(rows*copies, blockRows*columns, s.parts*k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
 	s.zeros, s.ones, s.less = vector.Floats(most), vector.Ones(most), vector.Floats(most)
 	for i := range s.less {
 		s.less[i] = -1
 	}
+	s.start = vector.Floats(s.parts * k)
+	copy(s.start, s.less[:k])
 	return s
 }
 
 // isPresent reports whether a column is present in a row's copy.
 func (t *Trainer) isPresent(row, which, d int) bool {
-	columns := len(t.columns)
-	return t.at[(row*copies+which)*columns+d] != t.at[copies*t.Batch*columns+d]
+	wide := len(t.columns) + 1
+	return t.at[(row*copies+which)*wide+d] != t.at[copies*t.Batch*wide+d]
 }
 
-func (t *Trainer) channelShares() int { return len(t.scratch) }
-
-// channelsOf are the channels of a share.
-func (t *Trainer) channelsOf(share int) (from, n int) {
-	from = share * blockChannels
-	return from, min(blockChannels, t.shared.channels-from)
-}
-
-// values multiplies the factors of all copies, for some channels:
+// values multiplies the records of all copies, for some channels:
 //
-//	product_k = Π_d F_dk − Π_d (1 + c_dk).
-func (t *Trainer) values(share int) {
-	from, n := t.channelsOf(share)
-	columns, rows := len(t.columns), copies*t.Batch
-	t.ops.Products(&vector.Products{
-		Y: t.rest[from:], YStride: t.shared.channels, Factors: t.factors[from:], At: t.at[rows*columns:], Rest: t.zeros,
-		Rows: 1, Columns: columns, Channels: n,
-	})
-	t.ops.Products(&vector.Products{
-		Y: t.product[from:], YStride: t.shared.channels, Factors: t.factors[from:], At: t.at, Rest: t.rest[from:],
-		Rows: rows, Columns: columns, Channels: n,
-	})
+//	product_k = Π_(i,j) Σ_m F_imk F_jmk − Π_d (1 + c_dk).
+func (t *Trainer) values(i int) {
+	s, wide, rows := &t.shares[i], len(t.columns)+1, copies*t.Batch
+	from, n := s.from, s.channels
+	p := vector.Products{
+		Y: t.rest[from:], YStride: t.shared.channels, Records: t.records[from:], At: t.at[rows*wide:], Order: s.order, Rest: t.zeros,
+		Rows: 1, Columns: wide, Channels: n, Parts: t.parts, Part: t.shared.channels,
+	}
+	t.ops.Products(&p)
+	p.Y, p.At, p.Rest, p.Rows = t.product[from:], t.at, t.rest[from:], rows
+	t.ops.Products(&p)
 	w := t.lay.channel.of(t.weights, 0)
 	for k := from; k < from+n; k++ {
 		mean := float32(0)
@@ -116,10 +126,10 @@ func (t *Trainer) rows(share int) {
 	}
 }
 
-// products brings the gradient by values back to channels and factors, for some channels.
-func (t *Trainer) products(share int) {
-	from, n := t.channelsOf(share)
-	columns, rows, k := len(t.columns), copies*t.Batch, t.shared.channels
+// products brings the gradient by values back to channels and records, for some channels.
+func (t *Trainer) products(i int) {
+	s, rows, k := &t.shares[i], copies*t.Batch, t.shared.channels
+	from, n := s.from, s.channels
 	channel := t.lay.channel.of(t.gradient, 0)
 	t.ops.MatMul(&vector.MatMul{
 		Y: channel[from:], YStride: k, Start: t.zeros, Rows: t.Outputs, Out: n,
@@ -141,8 +151,8 @@ func (t *Trainer) products(share int) {
 		X: t.dvalue, XStride: t.Outputs, In: t.Outputs, W: t.out[from:], WStride: k,
 	})
 	t.ops.ProductsGradient(&vector.ProductsGradient{
-		Gradient: t.dfactors[from:], Up: t.up[from:], UpStride: k, Factors: t.factors[from:], At: t.at, Scratch: t.scratch[share],
-		Rows: rows + 1, Columns: columns, Channels: n,
+		Gradient: t.drecords[from:], Up: t.up[from:], UpStride: k, Records: t.records[from:], At: t.at, Order: s.order, Scratch: s.scratch,
+		Rows: rows + 1, Columns: len(t.columns) + 1, Channels: n, Parts: t.parts, Part: k,
 	})
 }
 

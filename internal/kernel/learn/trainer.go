@@ -113,7 +113,7 @@ func newTrainer(c form.Config, r Recipe, ops vector.Set) (*Trainer, error) {
 	if c.Classes && len(r.Base) != c.Outputs {
 		return nil, fmt.Errorf("learn: φ_0 of %d outputs, but there are %d", len(r.Base), c.Outputs)
 	}
-	if floats := (r.Batch + 1) * c.Inputs.Columns() * (vector.Padded(max(c.Channels, c.HiddenWidth)) + vector.Lanes); floats > math.MaxInt32 {
+	if floats := (r.Batch + 2) * c.Inputs.Columns() * (vector.Padded(max(c.Parts()*c.Channels, c.HiddenWidth)) + vector.Lanes); floats > math.MaxInt32 {
 		return nil, fmt.Errorf("learn: a step of %d rows would need %d factors: lower the batch or the channels", r.Batch, floats)
 	}
 	t := &Trainer{Config: c, Recipe: r, ops: ops, lay: newLayout(c), workers: newWorkers()}
@@ -212,14 +212,14 @@ func (t *Trainer) Step(phase Phase, b *Minibatch, s Step) float64 {
 func (t *Trainer) gradients(phase Phase, b *Minibatch) (loss, hidden float64) {
 	t.current.Minibatch, t.current.phase = b, phase
 	t.workers.each(len(t.columns), t.forwardShare)
-	t.workers.each(t.channelShares(), t.valueShare)
+	t.workers.each(len(t.shares), t.valueShare)
 	t.workers.each(t.rowShares(), t.rowShare)
 	if phase != Fit {
 		t.workers.each(len(t.columns), t.sigmaShare)
 	}
 	loss, hidden = t.losses()
 	if phase != Spread {
-		t.workers.each(t.channelShares(), t.productShare)
+		t.workers.each(len(t.shares), t.productShare)
 	}
 	t.hide.backward(t)
 	t.workers.each(len(t.columns), t.backShare)

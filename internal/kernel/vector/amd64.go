@@ -29,13 +29,14 @@ type (
 		rows, stride int
 	}
 	productArgs struct {
-		y                       *float32
-		base, gain              *[]float32
-		rest                    *float32
-		columns, bytes, channel int
-		nodes                   *node
-		blocks                  *byte
-		scratch                 *float32
+		y                     *float32
+		base, records         *[]float32
+		rest                  *float32
+		pairs, bytes, channel int
+		nodes                 *node
+		blocks                *byte
+		scratch               *float32
+		parts, part           int
 	}
 )
 
@@ -150,18 +151,44 @@ func (s Set) dots(y []float32, stride int, x []float32, rows int, w []float32) {
 	}
 }
 
-func (s Set) value(y []float32, base, gain [][]float32, rest []float32) {
-	a := productArgs{y: &y[0], base: &base[0], gain: &gain[0], rest: &rest[:len(y)][0], columns: len(gain), bytes: 4 * len(y)}
+func (p *Pairs) args(y []float32, channels int) productArgs {
+	return productArgs{
+		y: &y[0], base: &p.Base[0], records: &p.Records[:len(p.Base)][0], pairs: len(p.Base) / 2, bytes: 4 * channels, parts: p.Parts, part: 4 * p.Part,
+	}
+}
+
+func (s Set) value(y []float32, p *Pairs, rest []float32) {
+	a := p.args(y, len(y))
+	a.rest = &rest[:len(y)][0]
 	s.valueManyLoop(&a)
 	if a.channel < a.bytes {
 		s.value1Loop(&a)
 	}
 }
 
-func (s Set) shares(y []float32, base, gain [][]float32, by Rule, scratch []float32) {
-	_ = scratch[len(gain)/2*ShareFloats-1]
+func (s Set) coefficients(y []float32, p *Pairs, channels int) {
+	_ = y[len(p.Base)/2*3*channels-1]
+	a := p.args(y, channels)
+	s.coefficientsLoop(&a)
+}
+
+func (s Set) sharesOfPairs(y []float32, p *Pairs, by Rule, scratch []float32) {
+	n := len(p.Base) / 2
+	_ = scratch[n*ShareFloats-1]
+	a := p.args(y, len(y)/(2*n))
+	a.nodes, a.blocks, a.scratch = &by.nodes[0], &by.blocks[0], &scratch[0]
+	if p.Parts == 1 {
+		s.sharesOfProductsLoop(&a)
+	} else {
+		s.sharesOfPairsLoop(&a)
+	}
+}
+
+func (s Set) shares(y []float32, factors [][]float32, by Rule, scratch []float32) {
+	n := len(factors) / 4
+	_ = scratch[n*ShareFloats-1]
 	s.sharesLoop(&productArgs{
-		y: &y[0], base: &base[0], gain: &gain[0], columns: len(gain), bytes: 4 * len(y) / len(gain),
+		y: &y[0], base: &factors[0], pairs: n, bytes: 4 * len(y) / (2 * n),
 		nodes: &by.nodes[0], blocks: &by.blocks[0], scratch: &scratch[0],
 	})
 }

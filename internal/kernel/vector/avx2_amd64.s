@@ -1466,7 +1466,7 @@ DATA number3ba059dd<>+28(SB)/4, $0x3ba059dd
 GLOBL number3ba059dd<>(SB), RODATA|NOPTR, $32
 
 // func valueManyAVX2(args uintptr)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·valueManyAVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ (AX), CX
@@ -1486,29 +1486,65 @@ channels:
 	MOVQ    16(AX), R8
 	MOVQ    32(AX), R9
 
-columns:
+pairs:
 	TESTQ   R9, R9
-	JZ      columnsEnd
+	JZ      pairsEnd
 	MOVQ    (DI), R10
 	MOVQ    (R8), R11
 	VMOVUPS (R10)(SI*1), Y4
 	VADDPS  (R11)(SI*1), Y4, Y4
-	VMULPS  Y4, Y0, Y0
-	VMOVUPS 32(R10)(SI*1), Y4
-	VADDPS  32(R11)(SI*1), Y4, Y4
-	VMULPS  Y4, Y1, Y1
-	VMOVUPS 64(R10)(SI*1), Y4
-	VADDPS  64(R11)(SI*1), Y4, Y4
-	VMULPS  Y4, Y2, Y2
-	VMOVUPS 96(R10)(SI*1), Y4
-	VADDPS  96(R11)(SI*1), Y4, Y4
-	VMULPS  Y4, Y3, Y3
-	ADDQ    $0x00000018, DI
-	ADDQ    $0x00000018, R8
-	SUBQ    $0x00000001, R9
-	JMP     columns
+	VMOVUPS 32(R10)(SI*1), Y5
+	VADDPS  32(R11)(SI*1), Y5, Y5
+	VMOVUPS 64(R10)(SI*1), Y6
+	VADDPS  64(R11)(SI*1), Y6, Y6
+	VMOVUPS 96(R10)(SI*1), Y7
+	VADDPS  96(R11)(SI*1), Y7, Y7
+	MOVQ    24(DI), R10
+	MOVQ    24(R8), R11
+	VMOVUPS (R10)(SI*1), Y8
+	VADDPS  (R11)(SI*1), Y8, Y8
+	VMULPS  Y8, Y4, Y4
+	VMOVUPS 32(R10)(SI*1), Y8
+	VADDPS  32(R11)(SI*1), Y8, Y8
+	VMULPS  Y8, Y5, Y5
+	VMOVUPS 64(R10)(SI*1), Y8
+	VADDPS  64(R11)(SI*1), Y8, Y8
+	VMULPS  Y8, Y6, Y6
+	VMOVUPS 96(R10)(SI*1), Y8
+	VADDPS  96(R11)(SI*1), Y8, Y8
+	VMULPS  Y8, Y7, Y7
+	MOVQ    80(AX), R12
+	MOVQ    (R8), R10
+	MOVQ    24(R8), R11
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        88(AX), R10
+	ADDQ        88(AX), R11
+	VMOVUPS     (R10)(SI*1), Y8
+	VFMADD231PS (R11)(SI*1), Y8, Y4
+	VMOVUPS     32(R10)(SI*1), Y8
+	VFMADD231PS 32(R11)(SI*1), Y8, Y5
+	VMOVUPS     64(R10)(SI*1), Y8
+	VFMADD231PS 64(R11)(SI*1), Y8, Y6
+	VMOVUPS     96(R10)(SI*1), Y8
+	VFMADD231PS 96(R11)(SI*1), Y8, Y7
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Y4, Y0, Y0
+	VMULPS Y5, Y1, Y1
+	VMULPS Y6, Y2, Y2
+	VMULPS Y7, Y3, Y3
+	ADDQ   $0x00000030, DI
+	ADDQ   $0x00000030, R8
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  (DX)(SI*1), Y0, Y0
 	VMOVUPS Y0, (CX)(SI*1)
 	VSUBPS  32(DX)(SI*1), Y1, Y1
@@ -1526,7 +1562,7 @@ done:
 	RET
 
 // func value1AVX2(args uintptr)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·value1AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ (AX), CX
@@ -1543,20 +1579,41 @@ channels:
 	MOVQ    16(AX), R8
 	MOVQ    32(AX), R9
 
-columns:
+pairs:
 	TESTQ   R9, R9
-	JZ      columnsEnd
+	JZ      pairsEnd
 	MOVQ    (DI), R10
 	MOVQ    (R8), R11
 	VMOVUPS (R10)(SI*1), Y1
 	VADDPS  (R11)(SI*1), Y1, Y1
-	VMULPS  Y1, Y0, Y0
-	ADDQ    $0x00000018, DI
-	ADDQ    $0x00000018, R8
-	SUBQ    $0x00000001, R9
-	JMP     columns
+	MOVQ    24(DI), R10
+	MOVQ    24(R8), R11
+	VMOVUPS (R10)(SI*1), Y2
+	VADDPS  (R11)(SI*1), Y2, Y2
+	VMULPS  Y2, Y1, Y1
+	MOVQ    80(AX), R12
+	MOVQ    (R8), R10
+	MOVQ    24(R8), R11
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        88(AX), R10
+	ADDQ        88(AX), R11
+	VMOVUPS     (R10)(SI*1), Y2
+	VFMADD231PS (R11)(SI*1), Y2, Y1
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Y1, Y0, Y0
+	ADDQ   $0x00000030, DI
+	ADDQ   $0x00000030, R8
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  (DX)(SI*1), Y0, Y0
 	VMOVUPS Y0, (CX)(SI*1)
 	ADDQ    $0x00000020, SI
@@ -1564,6 +1621,2776 @@ columnsEnd:
 
 done:
 	MOVQ SI, 48(AX)
+	VZEROUPPER
+	RET
+
+// func coefficientsAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·coefficientsAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ 16(AX), DX
+	MOVQ 40(AX), BX
+	MOVQ (AX), SI
+	MOVQ 32(AX), DI
+
+pairs:
+	TESTQ DI, DI
+	JZ    pairsEnd
+	XORQ  R8, R8
+
+channels:
+	MOVQ    (CX), R9
+	VMOVUPS (R9)(R8*1), Y0
+	MOVQ    24(CX), R9
+	VMOVUPS (R9)(R8*1), Y1
+	MOVQ    (DX), R9
+	VMOVUPS (R9)(R8*1), Y2
+	MOVQ    24(DX), R9
+	VMOVUPS (R9)(R8*1), Y3
+	VMULPS  Y2, Y3, Y4
+	MOVQ    80(AX), R11
+	MOVQ    (DX), R9
+	MOVQ    24(DX), R10
+	DECQ    R11
+
+parts:
+	TESTQ       R11, R11
+	JZ          partsEnd
+	ADDQ        88(AX), R9
+	ADDQ        88(AX), R10
+	VMOVUPS     (R9)(R8*1), Y5
+	VFMADD231PS (R10)(R8*1), Y5, Y4
+	SUBQ        $0x00000001, R11
+	JMP         parts
+
+partsEnd:
+	VMULPS  Y2, Y1, Y2
+	VMULPS  Y0, Y3, Y3
+	LEAQ    (SI)(R8*1), R9
+	VMOVUPS Y2, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Y3, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Y4, (R9)
+	ADDQ    $0x00000020, R8
+	CMPQ    R8, BX
+	JLT     channels
+	ADDQ    BX, SI
+	ADDQ    BX, SI
+	ADDQ    BX, SI
+	ADDQ    $0x00000030, CX
+	ADDQ    $0x00000030, DX
+	SUBQ    $0x00000001, DI
+	JMP     pairs
+
+pairsEnd:
+	VZEROUPPER
+	RET
+
+// func sharesOfProductsAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·sharesOfProductsAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 40(AX), DX
+	XORQ BX, BX
+
+channels:
+	MOVQ 56(AX), SI
+	MOVQ 64(AX), DI
+
+blocks:
+	MOVBQZX (DI), R8
+	INCQ    DI
+	CMPQ    R8, $0x02
+	JEQ     first2
+	CMPQ    R8, $0x03
+	JEQ     first3
+	CMPQ    R8, $0x04
+	JEQ     first4
+	CMPQ    R8, $0x12
+	JEQ     middle2
+	CMPQ    R8, $0x13
+	JEQ     middle3
+	CMPQ    R8, $0x14
+	JEQ     middle4
+	CMPQ    R8, $0x22
+	JEQ     last2
+	CMPQ    R8, $0x23
+	JEQ     last3
+	CMPQ    R8, $0x24
+	JEQ     last4
+	CMPQ    R8, $0x32
+	JEQ     only2
+	CMPQ    R8, $0x33
+	JEQ     only3
+	CMPQ    R8, $0x34
+	JEQ     only4
+
+first2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+firstForward2:
+	TESTQ       R11, R11
+	JZ          firstForward2End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y4
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y5
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	VMULPS      Y6, Y7, Y9
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R10)
+	VMOVUPS     Y4, 128(R10)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R10)
+	VMOVUPS     Y4, 160(R10)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward2
+
+firstForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward2:
+	TESTQ       R8, R8
+	JZ          firstBackward2End
+	SUBQ        $0x00000140, R10
+	VMULPS      (R10), Y2, Y5
+	VMOVAPS     Y5, Y4
+	VMULPS      Y5, Y0, Y5
+	VMULPS      128(R10), Y2, Y2
+	VMULPS      32(R10), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R10), Y3, Y3
+	VMOVUPS     Y4, 256(R10)
+	VMOVUPS     Y5, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward2
+
+firstBackward2End:
+	JMP blocks
+
+first3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+firstForward3:
+	TESTQ       R11, R11
+	JZ          firstForward3End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R10)
+	VMOVUPS     Y6, 128(R10)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R10)
+	VMOVUPS     Y6, 160(R10)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R10)
+	VMOVUPS     Y6, 192(R10)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward3
+
+firstForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward3:
+	TESTQ       R8, R8
+	JZ          firstBackward3End
+	SUBQ        $0x00000140, R10
+	VMULPS      (R10), Y3, Y7
+	VMOVAPS     Y7, Y6
+	VMULPS      Y7, Y0, Y7
+	VMULPS      128(R10), Y3, Y3
+	VMULPS      32(R10), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R10), Y4, Y4
+	VMULPS      64(R10), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R10), Y5, Y5
+	VMOVUPS     Y6, 256(R10)
+	VMOVUPS     Y7, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward3
+
+firstBackward3End:
+	JMP blocks
+
+first4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+firstForward4:
+	TESTQ       R11, R11
+	JZ          firstForward4End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R10)
+	VMOVUPS     Y8, 128(R10)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R10)
+	VMOVUPS     Y8, 160(R10)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R10)
+	VMOVUPS     Y8, 192(R10)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R10)
+	VMOVUPS     Y8, 224(R10)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward4
+
+firstForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward4:
+	TESTQ       R8, R8
+	JZ          firstBackward4End
+	SUBQ        $0x00000140, R10
+	VMULPS      (R10), Y4, Y9
+	VMOVAPS     Y9, Y8
+	VMULPS      Y9, Y0, Y9
+	VMULPS      128(R10), Y4, Y4
+	VMULPS      32(R10), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R10), Y5, Y5
+	VMULPS      64(R10), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R10), Y6, Y6
+	VMULPS      96(R10), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R10), Y7, Y7
+	VMOVUPS     Y8, 256(R10)
+	VMOVUPS     Y9, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward4
+
+firstBackward4End:
+	JMP blocks
+
+middle2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+middleForward2:
+	TESTQ       R11, R11
+	JZ          middleForward2End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y4
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y5
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	VMULPS      Y6, Y7, Y9
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R10)
+	VMOVUPS     Y4, 128(R10)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R10)
+	VMOVUPS     Y4, 160(R10)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward2
+
+middleForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward2:
+	TESTQ       R8, R8
+	JZ          middleBackward2End
+	SUBQ        $0x00000140, R10
+	VMOVUPS     256(R10), Y4
+	VMOVUPS     288(R10), Y5
+	VMULPS      (R10), Y2, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y0, Y5
+	VMULPS      128(R10), Y2, Y2
+	VMULPS      32(R10), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R10), Y3, Y3
+	VMOVUPS     Y4, 256(R10)
+	VMOVUPS     Y5, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+middleForward3:
+	TESTQ       R11, R11
+	JZ          middleForward3End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R10)
+	VMOVUPS     Y6, 128(R10)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R10)
+	VMOVUPS     Y6, 160(R10)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R10)
+	VMOVUPS     Y6, 192(R10)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward3
+
+middleForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward3:
+	TESTQ       R8, R8
+	JZ          middleBackward3End
+	SUBQ        $0x00000140, R10
+	VMOVUPS     256(R10), Y6
+	VMOVUPS     288(R10), Y7
+	VMULPS      (R10), Y3, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y0, Y7
+	VMULPS      128(R10), Y3, Y3
+	VMULPS      32(R10), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R10), Y4, Y4
+	VMULPS      64(R10), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R10), Y5, Y5
+	VMOVUPS     Y6, 256(R10)
+	VMOVUPS     Y7, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward3
+
+middleBackward3End:
+	JMP blocks
+
+middle4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ       R11, R11
+	JZ          middleForward4End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R10)
+	VMOVUPS     Y8, 128(R10)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R10)
+	VMOVUPS     Y8, 160(R10)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R10)
+	VMOVUPS     Y8, 192(R10)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R10)
+	VMOVUPS     Y8, 224(R10)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward4
+
+middleForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward4:
+	TESTQ       R8, R8
+	JZ          middleBackward4End
+	SUBQ        $0x00000140, R10
+	VMOVUPS     256(R10), Y8
+	VMOVUPS     288(R10), Y9
+	VMULPS      (R10), Y4, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y0, Y9
+	VMULPS      128(R10), Y4, Y4
+	VMULPS      32(R10), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R10), Y5, Y5
+	VMULPS      64(R10), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R10), Y6, Y6
+	VMULPS      96(R10), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R10), Y7, Y7
+	VMOVUPS     Y8, 256(R10)
+	VMOVUPS     Y9, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward4
+
+middleBackward4End:
+	JMP blocks
+
+last2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+lastForward2:
+	TESTQ       R10, R10
+	JZ          lastForward2End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y4
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y5
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	VMULPS      Y6, Y7, Y9
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y4, 128(R9)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R9)
+	VMOVUPS     Y4, 160(R9)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward2
+
+lastForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward2:
+	TESTQ       R11, R11
+	JZ          lastBackward2End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y4
+	VMOVUPS     288(R9), Y5
+	VMULPS      (R9), Y2, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y0, Y5
+	VMULPS      128(R9), Y2, Y2
+	VMULPS      32(R9), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R9), Y3, Y3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VMULPS      Y5, Y11, Y11
+	VFMADD213PS Y11, Y4, Y9
+	SUBQ        R10, SI
+	VMOVUPS     Y9, (SI)
+	VFMADD213PS Y11, Y4, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward2
+
+lastBackward2End:
+	JMP blocksEnd
+
+last3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+lastForward3:
+	TESTQ       R10, R10
+	JZ          lastForward3End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R9)
+	VMOVUPS     Y6, 128(R9)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R9)
+	VMOVUPS     Y6, 160(R9)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R9)
+	VMOVUPS     Y6, 192(R9)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward3
+
+lastForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward3:
+	TESTQ       R11, R11
+	JZ          lastBackward3End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y6
+	VMOVUPS     288(R9), Y7
+	VMULPS      (R9), Y3, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y0, Y7
+	VMULPS      128(R9), Y3, Y3
+	VMULPS      32(R9), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R9), Y4, Y4
+	VMULPS      64(R9), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R9), Y5, Y5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VMULPS      Y7, Y13, Y13
+	VFMADD213PS Y13, Y6, Y11
+	SUBQ        R10, SI
+	VMOVUPS     Y11, (SI)
+	VFMADD213PS Y13, Y6, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward3
+
+lastBackward3End:
+	JMP blocksEnd
+
+last4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+lastForward4:
+	TESTQ       R10, R10
+	JZ          lastForward4End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y10
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     Y8, 128(R9)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R9)
+	VMOVUPS     Y8, 160(R9)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R9)
+	VMOVUPS     Y8, 192(R9)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R9)
+	VMOVUPS     Y8, 224(R9)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward4
+
+lastForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward4:
+	TESTQ       R11, R11
+	JZ          lastBackward4End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y8
+	VMOVUPS     288(R9), Y9
+	VMULPS      (R9), Y4, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y0, Y9
+	VMULPS      128(R9), Y4, Y4
+	VMULPS      32(R9), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R9), Y5, Y5
+	VMULPS      64(R9), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R9), Y6, Y6
+	VMULPS      96(R9), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R9), Y7, Y7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y13
+	VMULPS      Y12, Y13, Y15
+	VMULPS      Y10, Y11, Y14
+	VMULPS      Y11, Y12, Y12
+	VMULPS      Y10, Y13, Y13
+	VMULPS      Y9, Y15, Y15
+	VFMADD213PS Y15, Y8, Y13
+	SUBQ        R10, SI
+	VMOVUPS     Y13, (SI)
+	VFMADD213PS Y15, Y8, Y12
+	SUBQ        R10, SI
+	VMOVUPS     Y12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward4
+
+lastBackward4End:
+	JMP blocksEnd
+
+only2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+onlyForward2:
+	TESTQ       R10, R10
+	JZ          onlyForward2End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y4
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y5
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	VMULPS      Y6, Y7, Y9
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y4, 128(R9)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R9)
+	VMOVUPS     Y4, 160(R9)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward2
+
+onlyForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward2:
+	TESTQ       R11, R11
+	JZ          onlyBackward2End
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y2, Y5
+	VMOVAPS     Y5, Y4
+	VMULPS      Y5, Y0, Y5
+	VMULPS      128(R9), Y2, Y2
+	VMULPS      32(R9), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R9), Y3, Y3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VMULPS      Y5, Y11, Y11
+	VFMADD213PS Y11, Y4, Y9
+	SUBQ        R10, SI
+	VMOVUPS     Y9, (SI)
+	VFMADD213PS Y11, Y4, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward2
+
+onlyBackward2End:
+	JMP blocksEnd
+
+only3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+onlyForward3:
+	TESTQ       R10, R10
+	JZ          onlyForward3End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R9)
+	VMOVUPS     Y6, 128(R9)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R9)
+	VMOVUPS     Y6, 160(R9)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R9)
+	VMOVUPS     Y6, 192(R9)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward3
+
+onlyForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward3:
+	TESTQ       R11, R11
+	JZ          onlyBackward3End
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y3, Y7
+	VMOVAPS     Y7, Y6
+	VMULPS      Y7, Y0, Y7
+	VMULPS      128(R9), Y3, Y3
+	VMULPS      32(R9), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R9), Y4, Y4
+	VMULPS      64(R9), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R9), Y5, Y5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VMULPS      Y7, Y13, Y13
+	VFMADD213PS Y13, Y6, Y11
+	SUBQ        R10, SI
+	VMOVUPS     Y11, (SI)
+	VFMADD213PS Y13, Y6, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward3
+
+onlyBackward3End:
+	JMP blocksEnd
+
+only4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+onlyForward4:
+	TESTQ       R10, R10
+	JZ          onlyForward4End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Y10
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     Y8, 128(R9)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R9)
+	VMOVUPS     Y8, 160(R9)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R9)
+	VMOVUPS     Y8, 192(R9)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R9)
+	VMOVUPS     Y8, 224(R9)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward4
+
+onlyForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward4:
+	TESTQ       R11, R11
+	JZ          onlyBackward4End
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y4, Y9
+	VMOVAPS     Y9, Y8
+	VMULPS      Y9, Y0, Y9
+	VMULPS      128(R9), Y4, Y4
+	VMULPS      32(R9), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R9), Y5, Y5
+	VMULPS      64(R9), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R9), Y6, Y6
+	VMULPS      96(R9), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R9), Y7, Y7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y13
+	VMULPS      Y12, Y13, Y15
+	VMULPS      Y10, Y11, Y14
+	VMULPS      Y11, Y12, Y12
+	VMULPS      Y10, Y13, Y13
+	VMULPS      Y9, Y15, Y15
+	VFMADD213PS Y15, Y8, Y13
+	SUBQ        R10, SI
+	VMOVUPS     Y13, (SI)
+	VFMADD213PS Y15, Y8, Y12
+	SUBQ        R10, SI
+	VMOVUPS     Y12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward4
+
+onlyBackward4End:
+blocksEnd:
+	ADDQ $0x00000020, BX
+	CMPQ BX, DX
+	JLT  channels
+	VZEROUPPER
+	RET
+
+// func sharesOfPairsAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·sharesOfPairsAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 40(AX), DX
+	XORQ BX, BX
+
+channels:
+	MOVQ 56(AX), SI
+	MOVQ 64(AX), DI
+
+blocks:
+	MOVBQZX (DI), R8
+	INCQ    DI
+	CMPQ    R8, $0x02
+	JEQ     first2
+	CMPQ    R8, $0x03
+	JEQ     first3
+	CMPQ    R8, $0x04
+	JEQ     first4
+	CMPQ    R8, $0x12
+	JEQ     middle2
+	CMPQ    R8, $0x13
+	JEQ     middle3
+	CMPQ    R8, $0x14
+	JEQ     middle4
+	CMPQ    R8, $0x22
+	JEQ     last2
+	CMPQ    R8, $0x23
+	JEQ     last3
+	CMPQ    R8, $0x24
+	JEQ     last4
+	CMPQ    R8, $0x32
+	JEQ     only2
+	CMPQ    R8, $0x33
+	JEQ     only3
+	CMPQ    R8, $0x34
+	JEQ     only4
+
+first2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+firstForward2:
+	TESTQ   R11, R11
+	JZ      firstForward2End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Y4
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Y5
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Y6
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Y7
+	VMULPS  Y6, Y7, Y9
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+first2Parts1:
+	TESTQ       R14, R14
+	JZ          first2Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y8
+	VFMADD231PS (R13)(BX*1), Y8, Y9
+	SUBQ        $0x00000001, R14
+	JMP         first2Parts1
+
+first2Parts1End:
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R10)
+	VMOVUPS     Y4, 128(R10)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R10)
+	VMOVUPS     Y4, 160(R10)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward2
+
+firstForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward2:
+	TESTQ       R8, R8
+	JZ          firstBackward2End
+	SUBQ        $0x00000140, R10
+	VMULPS      (R10), Y2, Y5
+	VMOVAPS     Y5, Y4
+	VMULPS      Y5, Y0, Y5
+	VMULPS      128(R10), Y2, Y2
+	VMULPS      32(R10), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R10), Y3, Y3
+	VMOVUPS     Y4, 256(R10)
+	VMOVUPS     Y5, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward2
+
+firstBackward2End:
+	JMP blocks
+
+first3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+firstForward3:
+	TESTQ   R11, R11
+	JZ      firstForward3End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Y6
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Y7
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Y8
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Y9
+	VMULPS  Y8, Y9, Y11
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+first3Parts1:
+	TESTQ       R14, R14
+	JZ          first3Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y10
+	VFMADD231PS (R13)(BX*1), Y10, Y11
+	SUBQ        $0x00000001, R14
+	JMP         first3Parts1
+
+first3Parts1End:
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R10)
+	VMOVUPS     Y6, 128(R10)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R10)
+	VMOVUPS     Y6, 160(R10)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R10)
+	VMOVUPS     Y6, 192(R10)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward3
+
+firstForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward3:
+	TESTQ       R8, R8
+	JZ          firstBackward3End
+	SUBQ        $0x00000140, R10
+	VMULPS      (R10), Y3, Y7
+	VMOVAPS     Y7, Y6
+	VMULPS      Y7, Y0, Y7
+	VMULPS      128(R10), Y3, Y3
+	VMULPS      32(R10), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R10), Y4, Y4
+	VMULPS      64(R10), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R10), Y5, Y5
+	VMOVUPS     Y6, 256(R10)
+	VMOVUPS     Y7, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward3
+
+firstBackward3End:
+	JMP blocks
+
+first4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+firstForward4:
+	TESTQ   R11, R11
+	JZ      firstForward4End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Y8
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Y9
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Y10
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Y11
+	VMULPS  Y10, Y11, Y13
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+first4Parts1:
+	TESTQ       R14, R14
+	JZ          first4Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y12
+	VFMADD231PS (R13)(BX*1), Y12, Y13
+	SUBQ        $0x00000001, R14
+	JMP         first4Parts1
+
+first4Parts1End:
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R10)
+	VMOVUPS     Y8, 128(R10)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R10)
+	VMOVUPS     Y8, 160(R10)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R10)
+	VMOVUPS     Y8, 192(R10)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R10)
+	VMOVUPS     Y8, 224(R10)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward4
+
+firstForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward4:
+	TESTQ       R8, R8
+	JZ          firstBackward4End
+	SUBQ        $0x00000140, R10
+	VMULPS      (R10), Y4, Y9
+	VMOVAPS     Y9, Y8
+	VMULPS      Y9, Y0, Y9
+	VMULPS      128(R10), Y4, Y4
+	VMULPS      32(R10), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R10), Y5, Y5
+	VMULPS      64(R10), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R10), Y6, Y6
+	VMULPS      96(R10), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R10), Y7, Y7
+	VMOVUPS     Y8, 256(R10)
+	VMOVUPS     Y9, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward4
+
+firstBackward4End:
+	JMP blocks
+
+middle2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+middleForward2:
+	TESTQ   R11, R11
+	JZ      middleForward2End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Y4
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Y5
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Y6
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Y7
+	VMULPS  Y6, Y7, Y9
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+middle2Parts1:
+	TESTQ       R14, R14
+	JZ          middle2Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y8
+	VFMADD231PS (R13)(BX*1), Y8, Y9
+	SUBQ        $0x00000001, R14
+	JMP         middle2Parts1
+
+middle2Parts1End:
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R10)
+	VMOVUPS     Y4, 128(R10)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R10)
+	VMOVUPS     Y4, 160(R10)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward2
+
+middleForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward2:
+	TESTQ       R8, R8
+	JZ          middleBackward2End
+	SUBQ        $0x00000140, R10
+	VMOVUPS     256(R10), Y4
+	VMOVUPS     288(R10), Y5
+	VMULPS      (R10), Y2, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y0, Y5
+	VMULPS      128(R10), Y2, Y2
+	VMULPS      32(R10), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R10), Y3, Y3
+	VMOVUPS     Y4, 256(R10)
+	VMOVUPS     Y5, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+middleForward3:
+	TESTQ   R11, R11
+	JZ      middleForward3End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Y6
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Y7
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Y8
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Y9
+	VMULPS  Y8, Y9, Y11
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+middle3Parts1:
+	TESTQ       R14, R14
+	JZ          middle3Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y10
+	VFMADD231PS (R13)(BX*1), Y10, Y11
+	SUBQ        $0x00000001, R14
+	JMP         middle3Parts1
+
+middle3Parts1End:
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R10)
+	VMOVUPS     Y6, 128(R10)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R10)
+	VMOVUPS     Y6, 160(R10)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R10)
+	VMOVUPS     Y6, 192(R10)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward3
+
+middleForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward3:
+	TESTQ       R8, R8
+	JZ          middleBackward3End
+	SUBQ        $0x00000140, R10
+	VMOVUPS     256(R10), Y6
+	VMOVUPS     288(R10), Y7
+	VMULPS      (R10), Y3, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y0, Y7
+	VMULPS      128(R10), Y3, Y3
+	VMULPS      32(R10), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R10), Y4, Y4
+	VMULPS      64(R10), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R10), Y5, Y5
+	VMOVUPS     Y6, 256(R10)
+	VMOVUPS     Y7, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward3
+
+middleBackward3End:
+	JMP blocks
+
+middle4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ   R11, R11
+	JZ      middleForward4End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Y8
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Y9
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Y10
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Y11
+	VMULPS  Y10, Y11, Y13
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+middle4Parts1:
+	TESTQ       R14, R14
+	JZ          middle4Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y12
+	VFMADD231PS (R13)(BX*1), Y12, Y13
+	SUBQ        $0x00000001, R14
+	JMP         middle4Parts1
+
+middle4Parts1End:
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R10)
+	VMOVUPS     Y8, 128(R10)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R10)
+	VMOVUPS     Y8, 160(R10)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R10)
+	VMOVUPS     Y8, 192(R10)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R10)
+	VMOVUPS     Y8, 224(R10)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000140, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward4
+
+middleForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward4:
+	TESTQ       R8, R8
+	JZ          middleBackward4End
+	SUBQ        $0x00000140, R10
+	VMOVUPS     256(R10), Y8
+	VMOVUPS     288(R10), Y9
+	VMULPS      (R10), Y4, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y0, Y9
+	VMULPS      128(R10), Y4, Y4
+	VMULPS      32(R10), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R10), Y5, Y5
+	VMULPS      64(R10), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R10), Y6, Y6
+	VMULPS      96(R10), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R10), Y7, Y7
+	VMOVUPS     Y8, 256(R10)
+	VMOVUPS     Y9, 288(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward4
+
+middleBackward4End:
+	JMP blocks
+
+last2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+lastForward2:
+	TESTQ   R10, R10
+	JZ      lastForward2End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Y4
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Y5
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Y6
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Y7
+	VMULPS  Y6, Y7, Y9
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+last2Parts1:
+	TESTQ       R12, R12
+	JZ          last2Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Y8
+	VFMADD231PS (R11)(BX*1), Y8, Y9
+	SUBQ        $0x00000001, R12
+	JMP         last2Parts1
+
+last2Parts1End:
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y4, 128(R9)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R9)
+	VMOVUPS     Y4, 160(R9)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward2
+
+lastForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward2:
+	TESTQ       R11, R11
+	JZ          lastBackward2End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y4
+	VMOVUPS     288(R9), Y5
+	VMULPS      (R9), Y2, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y0, Y5
+	VMULPS      128(R9), Y2, Y2
+	VMULPS      32(R9), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R9), Y3, Y3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+last2Parts2:
+	TESTQ       R14, R14
+	JZ          last2Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y10
+	VFMADD231PS (R13)(BX*1), Y10, Y11
+	SUBQ        $0x00000001, R14
+	JMP         last2Parts2
+
+last2Parts2End:
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VMULPS      Y5, Y11, Y11
+	VFMADD213PS Y11, Y4, Y9
+	SUBQ        R10, SI
+	VMOVUPS     Y9, (SI)
+	VFMADD213PS Y11, Y4, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward2
+
+lastBackward2End:
+	JMP blocksEnd
+
+last3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+lastForward3:
+	TESTQ   R10, R10
+	JZ      lastForward3End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Y6
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Y7
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Y8
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Y9
+	VMULPS  Y8, Y9, Y11
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+last3Parts1:
+	TESTQ       R12, R12
+	JZ          last3Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Y10
+	VFMADD231PS (R11)(BX*1), Y10, Y11
+	SUBQ        $0x00000001, R12
+	JMP         last3Parts1
+
+last3Parts1End:
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R9)
+	VMOVUPS     Y6, 128(R9)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R9)
+	VMOVUPS     Y6, 160(R9)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R9)
+	VMOVUPS     Y6, 192(R9)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward3
+
+lastForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward3:
+	TESTQ       R11, R11
+	JZ          lastBackward3End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y6
+	VMOVUPS     288(R9), Y7
+	VMULPS      (R9), Y3, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y0, Y7
+	VMULPS      128(R9), Y3, Y3
+	VMULPS      32(R9), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R9), Y4, Y4
+	VMULPS      64(R9), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R9), Y5, Y5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+last3Parts2:
+	TESTQ       R14, R14
+	JZ          last3Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y12
+	VFMADD231PS (R13)(BX*1), Y12, Y13
+	SUBQ        $0x00000001, R14
+	JMP         last3Parts2
+
+last3Parts2End:
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VMULPS      Y7, Y13, Y13
+	VFMADD213PS Y13, Y6, Y11
+	SUBQ        R10, SI
+	VMOVUPS     Y11, (SI)
+	VFMADD213PS Y13, Y6, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward3
+
+lastBackward3End:
+	JMP blocksEnd
+
+last4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+lastForward4:
+	TESTQ   R10, R10
+	JZ      lastForward4End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Y8
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Y9
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Y10
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Y11
+	VMULPS  Y10, Y11, Y13
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+last4Parts1:
+	TESTQ       R12, R12
+	JZ          last4Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Y12
+	VFMADD231PS (R11)(BX*1), Y12, Y13
+	SUBQ        $0x00000001, R12
+	JMP         last4Parts1
+
+last4Parts1End:
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     Y8, 128(R9)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R9)
+	VMOVUPS     Y8, 160(R9)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R9)
+	VMOVUPS     Y8, 192(R9)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R9)
+	VMOVUPS     Y8, 224(R9)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward4
+
+lastForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward4:
+	TESTQ       R11, R11
+	JZ          lastBackward4End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y8
+	VMOVUPS     288(R9), Y9
+	VMULPS      (R9), Y4, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y0, Y9
+	VMULPS      128(R9), Y4, Y4
+	VMULPS      32(R9), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R9), Y5, Y5
+	VMULPS      64(R9), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R9), Y6, Y6
+	VMULPS      96(R9), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R9), Y7, Y7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y13
+	VMULPS      Y12, Y13, Y15
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+last4Parts2:
+	TESTQ       R14, R14
+	JZ          last4Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y14
+	VFMADD231PS (R13)(BX*1), Y14, Y15
+	SUBQ        $0x00000001, R14
+	JMP         last4Parts2
+
+last4Parts2End:
+	VMULPS      Y10, Y11, Y14
+	VMULPS      Y11, Y12, Y12
+	VMULPS      Y10, Y13, Y13
+	VMULPS      Y9, Y15, Y15
+	VFMADD213PS Y15, Y8, Y13
+	SUBQ        R10, SI
+	VMOVUPS     Y13, (SI)
+	VFMADD213PS Y15, Y8, Y12
+	SUBQ        R10, SI
+	VMOVUPS     Y12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward4
+
+lastBackward4End:
+	JMP blocksEnd
+
+only2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+onlyForward2:
+	TESTQ   R10, R10
+	JZ      onlyForward2End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Y4
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Y5
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Y6
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Y7
+	VMULPS  Y6, Y7, Y9
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+only2Parts1:
+	TESTQ       R12, R12
+	JZ          only2Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Y8
+	VFMADD231PS (R11)(BX*1), Y8, Y9
+	SUBQ        $0x00000001, R12
+	JMP         only2Parts1
+
+only2Parts1End:
+	VMULPS      Y4, Y5, Y8
+	VMULPS      Y5, Y6, Y6
+	VMULPS      Y4, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y0, Y4
+	VFMADD213PS Y8, Y0, Y4
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y4, 128(R9)
+	VMULPS      Y4, Y2, Y2
+	VMOVAPS     Y9, Y4
+	VFMADD213PS Y6, Y1, Y4
+	VFMADD213PS Y8, Y1, Y4
+	VMOVUPS     Y3, 32(R9)
+	VMOVUPS     Y4, 160(R9)
+	VMULPS      Y4, Y3, Y3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward2
+
+onlyForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward2:
+	TESTQ       R11, R11
+	JZ          onlyBackward2End
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y2, Y5
+	VMOVAPS     Y5, Y4
+	VMULPS      Y5, Y0, Y5
+	VMULPS      128(R9), Y2, Y2
+	VMULPS      32(R9), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R9), Y3, Y3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	VMULPS      Y8, Y9, Y11
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+only2Parts2:
+	TESTQ       R14, R14
+	JZ          only2Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y10
+	VFMADD231PS (R13)(BX*1), Y10, Y11
+	SUBQ        $0x00000001, R14
+	JMP         only2Parts2
+
+only2Parts2End:
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VMULPS      Y5, Y11, Y11
+	VFMADD213PS Y11, Y4, Y9
+	SUBQ        R10, SI
+	VMOVUPS     Y9, (SI)
+	VFMADD213PS Y11, Y4, Y8
+	SUBQ        R10, SI
+	VMOVUPS     Y8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward2
+
+onlyBackward2End:
+	JMP blocksEnd
+
+only3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+onlyForward3:
+	TESTQ   R10, R10
+	JZ      onlyForward3End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Y6
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Y7
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Y8
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Y9
+	VMULPS  Y8, Y9, Y11
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+only3Parts1:
+	TESTQ       R12, R12
+	JZ          only3Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Y10
+	VFMADD231PS (R11)(BX*1), Y10, Y11
+	SUBQ        $0x00000001, R12
+	JMP         only3Parts1
+
+only3Parts1End:
+	VMULPS      Y6, Y7, Y10
+	VMULPS      Y7, Y8, Y8
+	VMULPS      Y6, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y0, Y6
+	VFMADD213PS Y10, Y0, Y6
+	VMOVUPS     Y3, (R9)
+	VMOVUPS     Y6, 128(R9)
+	VMULPS      Y6, Y3, Y3
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y1, Y6
+	VFMADD213PS Y10, Y1, Y6
+	VMOVUPS     Y4, 32(R9)
+	VMOVUPS     Y6, 160(R9)
+	VMULPS      Y6, Y4, Y4
+	VMOVAPS     Y11, Y6
+	VFMADD213PS Y8, Y2, Y6
+	VFMADD213PS Y10, Y2, Y6
+	VMOVUPS     Y5, 64(R9)
+	VMOVUPS     Y6, 192(R9)
+	VMULPS      Y6, Y5, Y5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward3
+
+onlyForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward3:
+	TESTQ       R11, R11
+	JZ          onlyBackward3End
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y3, Y7
+	VMOVAPS     Y7, Y6
+	VMULPS      Y7, Y0, Y7
+	VMULPS      128(R9), Y3, Y3
+	VMULPS      32(R9), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R9), Y4, Y4
+	VMULPS      64(R9), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R9), Y5, Y5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	VMULPS      Y10, Y11, Y13
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+only3Parts2:
+	TESTQ       R14, R14
+	JZ          only3Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y12
+	VFMADD231PS (R13)(BX*1), Y12, Y13
+	SUBQ        $0x00000001, R14
+	JMP         only3Parts2
+
+only3Parts2End:
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VMULPS      Y7, Y13, Y13
+	VFMADD213PS Y13, Y6, Y11
+	SUBQ        R10, SI
+	VMOVUPS     Y11, (SI)
+	VFMADD213PS Y13, Y6, Y10
+	SUBQ        R10, SI
+	VMOVUPS     Y10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward3
+
+onlyBackward3End:
+	JMP blocksEnd
+
+only4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+onlyForward4:
+	TESTQ   R10, R10
+	JZ      onlyForward4End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Y8
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Y9
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Y10
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Y11
+	VMULPS  Y10, Y11, Y13
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+only4Parts1:
+	TESTQ       R12, R12
+	JZ          only4Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Y12
+	VFMADD231PS (R11)(BX*1), Y12, Y13
+	SUBQ        $0x00000001, R12
+	JMP         only4Parts1
+
+only4Parts1End:
+	VMULPS      Y8, Y9, Y12
+	VMULPS      Y9, Y10, Y10
+	VMULPS      Y8, Y11, Y11
+	VADDPS      Y11, Y10, Y10
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y0, Y8
+	VFMADD213PS Y12, Y0, Y8
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     Y8, 128(R9)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y1, Y8
+	VFMADD213PS Y12, Y1, Y8
+	VMOVUPS     Y5, 32(R9)
+	VMOVUPS     Y8, 160(R9)
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y2, Y8
+	VFMADD213PS Y12, Y2, Y8
+	VMOVUPS     Y6, 64(R9)
+	VMOVUPS     Y8, 192(R9)
+	VMULPS      Y8, Y6, Y6
+	VMOVAPS     Y13, Y8
+	VFMADD213PS Y10, Y3, Y8
+	VFMADD213PS Y12, Y3, Y8
+	VMOVUPS     Y7, 96(R9)
+	VMOVUPS     Y8, 224(R9)
+	VMULPS      Y8, Y7, Y7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward4
+
+onlyForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward4:
+	TESTQ       R11, R11
+	JZ          onlyBackward4End
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y4, Y9
+	VMOVAPS     Y9, Y8
+	VMULPS      Y9, Y0, Y9
+	VMULPS      128(R9), Y4, Y4
+	VMULPS      32(R9), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R9), Y5, Y5
+	VMULPS      64(R9), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R9), Y6, Y6
+	VMULPS      96(R9), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R9), Y7, Y7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Y10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Y11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Y12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Y13
+	VMULPS      Y12, Y13, Y15
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+only4Parts2:
+	TESTQ       R14, R14
+	JZ          only4Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Y14
+	VFMADD231PS (R13)(BX*1), Y14, Y15
+	SUBQ        $0x00000001, R14
+	JMP         only4Parts2
+
+only4Parts2End:
+	VMULPS      Y10, Y11, Y14
+	VMULPS      Y11, Y12, Y12
+	VMULPS      Y10, Y13, Y13
+	VMULPS      Y9, Y15, Y15
+	VFMADD213PS Y15, Y8, Y13
+	SUBQ        R10, SI
+	VMOVUPS     Y13, (SI)
+	VFMADD213PS Y15, Y8, Y12
+	SUBQ        R10, SI
+	VMOVUPS     Y12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward4
+
+onlyBackward4End:
+blocksEnd:
+	ADDQ $0x00000020, BX
+	CMPQ BX, DX
+	JLT  channels
 	VZEROUPPER
 	RET
 
@@ -1608,10 +4435,9 @@ blocks:
 	JEQ     only4
 
 first2:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y2
 	VBROADCASTSS 8(SI), Y1
@@ -1619,69 +4445,64 @@ first2:
 	ADDQ         $0x00000010, SI
 
 firstForward2:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          firstForward2End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y4
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Y5
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y6
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Y7
-	VMULPS      Y5, Y7, Y8
-	VMULPS      Y5, Y6, Y5
-	VFMADD231PS Y4, Y7, Y5
-	VMULPS      Y4, Y6, Y4
-	VMOVAPS     Y8, Y6
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Y4
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Y5
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Y7
+	VADDPS      Y6, Y5, Y5
+	VMOVAPS     Y7, Y6
 	VFMADD213PS Y5, Y0, Y6
 	VFMADD213PS Y4, Y0, Y6
-	VMOVUPS     Y2, (R8)
-	VMOVUPS     Y6, 128(R8)
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y6, 128(R9)
 	VMULPS      Y6, Y2, Y2
-	VMOVAPS     Y8, Y6
+	VMOVAPS     Y7, Y6
 	VFMADD213PS Y5, Y1, Y6
 	VFMADD213PS Y4, Y1, Y6
-	VMOVUPS     Y3, 32(R8)
-	VMOVUPS     Y6, 160(R8)
+	VMOVUPS     Y3, 32(R9)
+	VMOVUPS     Y6, 160(R9)
 	VMULPS      Y6, Y3, Y3
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
 	JMP         firstForward2
 
 firstForward2End:
 	VMOVUPS number3f800000<>+0(SB), Y2
 	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 firstBackward2:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          firstBackward2End
-	SUBQ        $0x00000140, R8
-	VMULPS      (R8), Y2, Y5
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y2, Y5
 	VMOVAPS     Y5, Y4
 	VMULPS      Y5, Y0, Y5
-	VMULPS      128(R8), Y2, Y2
-	VMULPS      32(R8), Y3, Y6
+	VMULPS      128(R9), Y2, Y2
+	VMULPS      32(R9), Y3, Y6
 	VADDPS      Y6, Y4, Y4
 	VFMADD231PS Y6, Y1, Y5
-	VMULPS      160(R8), Y3, Y3
-	VMOVUPS     Y4, 256(R8)
-	VMOVUPS     Y5, 288(R8)
-	SUBQ        $0x00000002, R9
+	VMULPS      160(R9), Y3, Y3
+	VMOVUPS     Y4, 256(R9)
+	VMOVUPS     Y5, 288(R9)
+	SUBQ        $0x00000001, R8
 	JMP         firstBackward2
 
 firstBackward2End:
 	JMP blocks
 
 first3:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y3
 	VBROADCASTSS 8(SI), Y1
@@ -1691,80 +4512,75 @@ first3:
 	ADDQ         $0x00000018, SI
 
 firstForward3:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          firstForward3End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y6
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Y7
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	VMULPS      Y7, Y9, Y10
-	VMULPS      Y7, Y8, Y7
-	VFMADD231PS Y6, Y9, Y7
-	VMULPS      Y6, Y8, Y6
-	VMOVAPS     Y10, Y8
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Y7
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Y9
+	VADDPS      Y8, Y7, Y7
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y0, Y8
 	VFMADD213PS Y6, Y0, Y8
-	VMOVUPS     Y3, (R8)
-	VMOVUPS     Y8, 128(R8)
+	VMOVUPS     Y3, (R9)
+	VMOVUPS     Y8, 128(R9)
 	VMULPS      Y8, Y3, Y3
-	VMOVAPS     Y10, Y8
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y1, Y8
 	VFMADD213PS Y6, Y1, Y8
-	VMOVUPS     Y4, 32(R8)
-	VMOVUPS     Y8, 160(R8)
+	VMOVUPS     Y4, 32(R9)
+	VMOVUPS     Y8, 160(R9)
 	VMULPS      Y8, Y4, Y4
-	VMOVAPS     Y10, Y8
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y2, Y8
 	VFMADD213PS Y6, Y2, Y8
-	VMOVUPS     Y5, 64(R8)
-	VMOVUPS     Y8, 192(R8)
+	VMOVUPS     Y5, 64(R9)
+	VMOVUPS     Y8, 192(R9)
 	VMULPS      Y8, Y5, Y5
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
 	JMP         firstForward3
 
 firstForward3End:
 	VMOVUPS number3f800000<>+0(SB), Y3
 	VMOVUPS number3f800000<>+0(SB), Y4
 	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 firstBackward3:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          firstBackward3End
-	SUBQ        $0x00000140, R8
-	VMULPS      (R8), Y3, Y7
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y3, Y7
 	VMOVAPS     Y7, Y6
 	VMULPS      Y7, Y0, Y7
-	VMULPS      128(R8), Y3, Y3
-	VMULPS      32(R8), Y4, Y8
+	VMULPS      128(R9), Y3, Y3
+	VMULPS      32(R9), Y4, Y8
 	VADDPS      Y8, Y6, Y6
 	VFMADD231PS Y8, Y1, Y7
-	VMULPS      160(R8), Y4, Y4
-	VMULPS      64(R8), Y5, Y8
+	VMULPS      160(R9), Y4, Y4
+	VMULPS      64(R9), Y5, Y8
 	VADDPS      Y8, Y6, Y6
 	VFMADD231PS Y8, Y2, Y7
-	VMULPS      192(R8), Y5, Y5
-	VMOVUPS     Y6, 256(R8)
-	VMOVUPS     Y7, 288(R8)
-	SUBQ        $0x00000002, R9
+	VMULPS      192(R9), Y5, Y5
+	VMOVUPS     Y6, 256(R9)
+	VMOVUPS     Y7, 288(R9)
+	SUBQ        $0x00000001, R8
 	JMP         firstBackward3
 
 firstBackward3End:
 	JMP blocks
 
 first4:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y4
 	VBROADCASTSS 8(SI), Y1
@@ -1776,48 +4592,44 @@ first4:
 	ADDQ         $0x00000020, SI
 
 firstForward4:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          firstForward4End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y10
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Y11
-	VMULPS      Y9, Y11, Y12
-	VMULPS      Y9, Y10, Y9
-	VFMADD231PS Y8, Y11, Y9
-	VMULPS      Y8, Y10, Y8
-	VMOVAPS     Y12, Y10
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Y9
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Y11
+	VADDPS      Y10, Y9, Y9
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y0, Y10
 	VFMADD213PS Y8, Y0, Y10
-	VMOVUPS     Y4, (R8)
-	VMOVUPS     Y10, 128(R8)
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     Y10, 128(R9)
 	VMULPS      Y10, Y4, Y4
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y1, Y10
 	VFMADD213PS Y8, Y1, Y10
-	VMOVUPS     Y5, 32(R8)
-	VMOVUPS     Y10, 160(R8)
+	VMOVUPS     Y5, 32(R9)
+	VMOVUPS     Y10, 160(R9)
 	VMULPS      Y10, Y5, Y5
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y2, Y10
 	VFMADD213PS Y8, Y2, Y10
-	VMOVUPS     Y6, 64(R8)
-	VMOVUPS     Y10, 192(R8)
+	VMOVUPS     Y6, 64(R9)
+	VMOVUPS     Y10, 192(R9)
 	VMULPS      Y10, Y6, Y6
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y3, Y10
 	VFMADD213PS Y8, Y3, Y10
-	VMOVUPS     Y7, 96(R8)
-	VMOVUPS     Y10, 224(R8)
+	VMOVUPS     Y7, 96(R9)
+	VMOVUPS     Y10, 224(R9)
 	VMULPS      Y10, Y7, Y7
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
 	JMP         firstForward4
 
 firstForward4End:
@@ -1825,42 +4637,41 @@ firstForward4End:
 	VMOVUPS number3f800000<>+0(SB), Y5
 	VMOVUPS number3f800000<>+0(SB), Y6
 	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 firstBackward4:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          firstBackward4End
-	SUBQ        $0x00000140, R8
-	VMULPS      (R8), Y4, Y9
+	SUBQ        $0x00000140, R9
+	VMULPS      (R9), Y4, Y9
 	VMOVAPS     Y9, Y8
 	VMULPS      Y9, Y0, Y9
-	VMULPS      128(R8), Y4, Y4
-	VMULPS      32(R8), Y5, Y10
+	VMULPS      128(R9), Y4, Y4
+	VMULPS      32(R9), Y5, Y10
 	VADDPS      Y10, Y8, Y8
 	VFMADD231PS Y10, Y1, Y9
-	VMULPS      160(R8), Y5, Y5
-	VMULPS      64(R8), Y6, Y10
+	VMULPS      160(R9), Y5, Y5
+	VMULPS      64(R9), Y6, Y10
 	VADDPS      Y10, Y8, Y8
 	VFMADD231PS Y10, Y2, Y9
-	VMULPS      192(R8), Y6, Y6
-	VMULPS      96(R8), Y7, Y10
+	VMULPS      192(R9), Y6, Y6
+	VMULPS      96(R9), Y7, Y10
 	VADDPS      Y10, Y8, Y8
 	VFMADD231PS Y10, Y3, Y9
-	VMULPS      224(R8), Y7, Y7
-	VMOVUPS     Y8, 256(R8)
-	VMOVUPS     Y9, 288(R8)
-	SUBQ        $0x00000002, R9
+	VMULPS      224(R9), Y7, Y7
+	VMOVUPS     Y8, 256(R9)
+	VMOVUPS     Y9, 288(R9)
+	SUBQ        $0x00000001, R8
 	JMP         firstBackward4
 
 firstBackward4End:
 	JMP blocks
 
 middle2:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y2
 	VBROADCASTSS 8(SI), Y1
@@ -1868,47 +4679,288 @@ middle2:
 	ADDQ         $0x00000010, SI
 
 middleForward2:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          middleForward2End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y4
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Y5
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y6
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Y7
-	VMULPS      Y5, Y7, Y8
-	VMULPS      Y5, Y6, Y5
-	VFMADD231PS Y4, Y7, Y5
-	VMULPS      Y4, Y6, Y4
-	VMOVAPS     Y8, Y6
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Y4
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Y5
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Y7
+	VADDPS      Y6, Y5, Y5
+	VMOVAPS     Y7, Y6
 	VFMADD213PS Y5, Y0, Y6
 	VFMADD213PS Y4, Y0, Y6
-	VMOVUPS     Y2, (R8)
-	VMOVUPS     Y6, 128(R8)
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y6, 128(R9)
 	VMULPS      Y6, Y2, Y2
-	VMOVAPS     Y8, Y6
+	VMOVAPS     Y7, Y6
 	VFMADD213PS Y5, Y1, Y6
 	VFMADD213PS Y4, Y1, Y6
-	VMOVUPS     Y3, 32(R8)
-	VMOVUPS     Y6, 160(R8)
+	VMOVUPS     Y3, 32(R9)
+	VMOVUPS     Y6, 160(R9)
 	VMULPS      Y6, Y3, Y3
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
 	JMP         middleForward2
 
 middleForward2End:
 	VMOVUPS number3f800000<>+0(SB), Y2
 	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 middleBackward2:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          middleBackward2End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y4
+	VMOVUPS     288(R9), Y5
+	VMULPS      (R9), Y2, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y0, Y5
+	VMULPS      128(R9), Y2, Y2
+	VMULPS      32(R9), Y3, Y6
+	VADDPS      Y6, Y4, Y4
+	VFMADD231PS Y6, Y1, Y5
+	VMULPS      160(R9), Y3, Y3
+	VMOVUPS     Y4, 256(R9)
+	VMOVUPS     Y5, 288(R9)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y3
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y4
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y5
+	ADDQ         $0x00000018, SI
+
+middleForward3:
+	TESTQ       R10, R10
+	JZ          middleForward3End
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Y7
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Y9
+	VADDPS      Y8, Y7, Y7
+	VMOVAPS     Y9, Y8
+	VFMADD213PS Y7, Y0, Y8
+	VFMADD213PS Y6, Y0, Y8
+	VMOVUPS     Y3, (R9)
+	VMOVUPS     Y8, 128(R9)
+	VMULPS      Y8, Y3, Y3
+	VMOVAPS     Y9, Y8
+	VFMADD213PS Y7, Y1, Y8
+	VFMADD213PS Y6, Y1, Y8
+	VMOVUPS     Y4, 32(R9)
+	VMOVUPS     Y8, 160(R9)
+	VMULPS      Y8, Y4, Y4
+	VMOVAPS     Y9, Y8
+	VFMADD213PS Y7, Y2, Y8
+	VFMADD213PS Y6, Y2, Y8
+	VMOVUPS     Y5, 64(R9)
+	VMOVUPS     Y8, 192(R9)
+	VMULPS      Y8, Y5, Y5
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         middleForward3
+
+middleForward3End:
+	VMOVUPS number3f800000<>+0(SB), Y3
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward3:
+	TESTQ       R8, R8
+	JZ          middleBackward3End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y6
+	VMOVUPS     288(R9), Y7
+	VMULPS      (R9), Y3, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y0, Y7
+	VMULPS      128(R9), Y3, Y3
+	VMULPS      32(R9), Y4, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y1, Y7
+	VMULPS      160(R9), Y4, Y4
+	VMULPS      64(R9), Y5, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y2, Y7
+	VMULPS      192(R9), Y5, Y5
+	VMOVUPS     Y6, 256(R9)
+	VMOVUPS     Y7, 288(R9)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward3
+
+middleBackward3End:
+	JMP blocks
+
+middle4:
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y5
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y6
+	VBROADCASTSS 24(SI), Y3
+	VBROADCASTSS 28(SI), Y7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ       R10, R10
+	JZ          middleForward4End
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Y9
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Y11
+	VADDPS      Y10, Y9, Y9
+	VMOVAPS     Y11, Y10
+	VFMADD213PS Y9, Y0, Y10
+	VFMADD213PS Y8, Y0, Y10
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     Y10, 128(R9)
+	VMULPS      Y10, Y4, Y4
+	VMOVAPS     Y11, Y10
+	VFMADD213PS Y9, Y1, Y10
+	VFMADD213PS Y8, Y1, Y10
+	VMOVUPS     Y5, 32(R9)
+	VMOVUPS     Y10, 160(R9)
+	VMULPS      Y10, Y5, Y5
+	VMOVAPS     Y11, Y10
+	VFMADD213PS Y9, Y2, Y10
+	VFMADD213PS Y8, Y2, Y10
+	VMOVUPS     Y6, 64(R9)
+	VMOVUPS     Y10, 192(R9)
+	VMULPS      Y10, Y6, Y6
+	VMOVAPS     Y11, Y10
+	VFMADD213PS Y9, Y3, Y10
+	VFMADD213PS Y8, Y3, Y10
+	VMOVUPS     Y7, 96(R9)
+	VMOVUPS     Y10, 224(R9)
+	VMULPS      Y10, Y7, Y7
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000140, R9
+	SUBQ        $0x00000001, R10
+	JMP         middleForward4
+
+middleForward4End:
+	VMOVUPS number3f800000<>+0(SB), Y4
+	VMOVUPS number3f800000<>+0(SB), Y5
+	VMOVUPS number3f800000<>+0(SB), Y6
+	VMOVUPS number3f800000<>+0(SB), Y7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward4:
+	TESTQ       R8, R8
+	JZ          middleBackward4End
+	SUBQ        $0x00000140, R9
+	VMOVUPS     256(R9), Y8
+	VMOVUPS     288(R9), Y9
+	VMULPS      (R9), Y4, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y0, Y9
+	VMULPS      128(R9), Y4, Y4
+	VMULPS      32(R9), Y5, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y1, Y9
+	VMULPS      160(R9), Y5, Y5
+	VMULPS      64(R9), Y6, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y2, Y9
+	VMULPS      192(R9), Y6, Y6
+	VMULPS      96(R9), Y7, Y10
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y10, Y3, Y9
+	VMULPS      224(R9), Y7, Y7
+	VMOVUPS     Y8, 256(R9)
+	VMOVUPS     Y9, 288(R9)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward4
+
+middleBackward4End:
+	JMP blocks
+
+last2:
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VBROADCASTSS 8(SI), Y1
+	VBROADCASTSS 12(SI), Y3
+	ADDQ         $0x00000010, SI
+
+lastForward2:
+	TESTQ       R9, R9
+	JZ          lastForward2End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y4
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y5
+	MOVQ        48(DI), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        72(DI), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	VADDPS      Y6, Y5, Y5
+	VMOVAPS     Y7, Y6
+	VFMADD213PS Y5, Y0, Y6
+	VFMADD213PS Y4, Y0, Y6
+	VMOVUPS     Y2, (R8)
+	VMOVUPS     Y6, 128(R8)
+	VMULPS      Y6, Y2, Y2
+	VMOVAPS     Y7, Y6
+	VFMADD213PS Y5, Y1, Y6
+	VFMADD213PS Y4, Y1, Y6
+	VMOVUPS     Y3, 32(R8)
+	VMOVUPS     Y6, 160(R8)
+	VMULPS      Y6, Y3, Y3
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000001, R9
+	JMP         lastForward2
+
+lastForward2End:
+	VMOVUPS number3f800000<>+0(SB), Y2
+	VMOVUPS number3f800000<>+0(SB), Y3
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R10
+
+lastBackward2:
+	TESTQ       R10, R10
+	JZ          lastBackward2End
 	SUBQ        $0x00000140, R8
 	VMOVUPS     256(R8), Y4
 	VMOVUPS     288(R8), Y5
@@ -1920,19 +4972,32 @@ middleBackward2:
 	VADDPS      Y6, Y4, Y4
 	VFMADD231PS Y6, Y1, Y5
 	VMULPS      160(R8), Y3, Y3
-	VMOVUPS     Y4, 256(R8)
-	VMOVUPS     Y5, 288(R8)
-	SUBQ        $0x00000002, R9
-	JMP         middleBackward2
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Y7
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	VMULPS      Y5, Y8, Y8
+	VFMADD213PS Y8, Y4, Y7
+	SUBQ        R9, SI
+	VMOVUPS     Y7, (SI)
+	VFMADD213PS Y8, Y4, Y6
+	SUBQ        R9, SI
+	VMOVUPS     Y6, (SI)
+	SUBQ        $0x00000001, R10
+	JMP         lastBackward2
 
-middleBackward2End:
-	JMP blocks
+lastBackward2End:
+	JMP blocksEnd
 
-middle3:
+last3:
+	MOVQ         8(AX), DI
 	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y3
 	VBROADCASTSS 8(SI), Y1
@@ -1941,55 +5006,56 @@ middle3:
 	VBROADCASTSS 20(SI), Y5
 	ADDQ         $0x00000018, SI
 
-middleForward3:
-	TESTQ       R11, R11
-	JZ          middleForward3End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y6
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Y7
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	VMULPS      Y7, Y9, Y10
-	VMULPS      Y7, Y8, Y7
-	VFMADD231PS Y6, Y9, Y7
-	VMULPS      Y6, Y8, Y6
-	VMOVAPS     Y10, Y8
+lastForward3:
+	TESTQ       R9, R9
+	JZ          lastForward3End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y6
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y7
+	MOVQ        48(DI), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        72(DI), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	VADDPS      Y8, Y7, Y7
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y0, Y8
 	VFMADD213PS Y6, Y0, Y8
 	VMOVUPS     Y3, (R8)
 	VMOVUPS     Y8, 128(R8)
 	VMULPS      Y8, Y3, Y3
-	VMOVAPS     Y10, Y8
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y1, Y8
 	VFMADD213PS Y6, Y1, Y8
 	VMOVUPS     Y4, 32(R8)
 	VMOVUPS     Y8, 160(R8)
 	VMULPS      Y8, Y4, Y4
-	VMOVAPS     Y10, Y8
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y2, Y8
 	VFMADD213PS Y6, Y2, Y8
 	VMOVUPS     Y5, 64(R8)
 	VMOVUPS     Y8, 192(R8)
 	VMULPS      Y8, Y5, Y5
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000060, DI
 	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000002, R11
-	JMP         middleForward3
+	SUBQ        $0x00000001, R9
+	JMP         lastForward3
 
-middleForward3End:
+lastForward3End:
 	VMOVUPS number3f800000<>+0(SB), Y3
 	VMOVUPS number3f800000<>+0(SB), Y4
 	VMOVUPS number3f800000<>+0(SB), Y5
 	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R10
 
-middleBackward3:
-	TESTQ       R9, R9
-	JZ          middleBackward3End
+lastBackward3:
+	TESTQ       R10, R10
+	JZ          lastBackward3End
 	SUBQ        $0x00000140, R8
 	VMOVUPS     256(R8), Y6
 	VMOVUPS     288(R8), Y7
@@ -2005,19 +5071,32 @@ middleBackward3:
 	VADDPS      Y8, Y6, Y6
 	VFMADD231PS Y8, Y2, Y7
 	VMULPS      192(R8), Y5, Y5
-	VMOVUPS     Y6, 256(R8)
-	VMOVUPS     Y7, 288(R8)
-	SUBQ        $0x00000002, R9
-	JMP         middleBackward3
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Y9
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	VMULPS      Y7, Y10, Y10
+	VFMADD213PS Y10, Y6, Y9
+	SUBQ        R9, SI
+	VMOVUPS     Y9, (SI)
+	VFMADD213PS Y10, Y6, Y8
+	SUBQ        R9, SI
+	VMOVUPS     Y8, (SI)
+	SUBQ        $0x00000001, R10
+	JMP         lastBackward3
 
-middleBackward3End:
-	JMP blocks
+lastBackward3End:
+	JMP blocksEnd
 
-middle4:
+last4:
+	MOVQ         8(AX), DI
 	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y4
 	VBROADCASTSS 8(SI), Y1
@@ -2028,62 +5107,63 @@ middle4:
 	VBROADCASTSS 28(SI), Y7
 	ADDQ         $0x00000020, SI
 
-middleForward4:
-	TESTQ       R11, R11
-	JZ          middleForward4End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y10
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Y11
-	VMULPS      Y9, Y11, Y12
-	VMULPS      Y9, Y10, Y9
-	VFMADD231PS Y8, Y11, Y9
-	VMULPS      Y8, Y10, Y8
-	VMOVAPS     Y12, Y10
+lastForward4:
+	TESTQ       R9, R9
+	JZ          lastForward4End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Y8
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Y9
+	MOVQ        48(DI), SI
+	VMOVUPS     (SI)(BX*1), Y10
+	MOVQ        72(DI), SI
+	VMOVUPS     (SI)(BX*1), Y11
+	VADDPS      Y10, Y9, Y9
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y0, Y10
 	VFMADD213PS Y8, Y0, Y10
 	VMOVUPS     Y4, (R8)
 	VMOVUPS     Y10, 128(R8)
 	VMULPS      Y10, Y4, Y4
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y1, Y10
 	VFMADD213PS Y8, Y1, Y10
 	VMOVUPS     Y5, 32(R8)
 	VMOVUPS     Y10, 160(R8)
 	VMULPS      Y10, Y5, Y5
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y2, Y10
 	VFMADD213PS Y8, Y2, Y10
 	VMOVUPS     Y6, 64(R8)
 	VMOVUPS     Y10, 192(R8)
 	VMULPS      Y10, Y6, Y6
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y3, Y10
 	VFMADD213PS Y8, Y3, Y10
 	VMOVUPS     Y7, 96(R8)
 	VMOVUPS     Y10, 224(R8)
 	VMULPS      Y10, Y7, Y7
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000060, DI
 	ADDQ        $0x00000140, R8
-	SUBQ        $0x00000002, R11
-	JMP         middleForward4
+	SUBQ        $0x00000001, R9
+	JMP         lastForward4
 
-middleForward4End:
+lastForward4End:
 	VMOVUPS number3f800000<>+0(SB), Y4
 	VMOVUPS number3f800000<>+0(SB), Y5
 	VMOVUPS number3f800000<>+0(SB), Y6
 	VMOVUPS number3f800000<>+0(SB), Y7
 	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R10
 
-middleBackward4:
-	TESTQ       R9, R9
-	JZ          middleBackward4End
+lastBackward4:
+	TESTQ       R10, R10
+	JZ          lastBackward4End
 	SUBQ        $0x00000140, R8
 	VMOVUPS     256(R8), Y8
 	VMOVUPS     288(R8), Y9
@@ -2103,340 +5183,32 @@ middleBackward4:
 	VADDPS      Y10, Y8, Y8
 	VFMADD231PS Y10, Y3, Y9
 	VMULPS      224(R8), Y7, Y7
-	VMOVUPS     Y8, 256(R8)
-	VMOVUPS     Y9, 288(R8)
-	SUBQ        $0x00000002, R9
-	JMP         middleBackward4
-
-middleBackward4End:
-	JMP blocks
-
-last2:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y2
-	VBROADCASTSS 8(SI), Y1
-	VBROADCASTSS 12(SI), Y3
-	ADDQ         $0x00000010, SI
-
-lastForward2:
-	TESTQ       R10, R10
-	JZ          lastForward2End
-	MOVQ        (R8), SI
-	VMOVUPS     (SI)(BX*1), Y4
-	MOVQ        (R9), SI
-	VMOVUPS     (SI)(BX*1), Y5
-	MOVQ        24(R8), SI
-	VMOVUPS     (SI)(BX*1), Y6
-	MOVQ        24(R9), SI
-	VMOVUPS     (SI)(BX*1), Y7
-	VMULPS      Y5, Y7, Y8
-	VMULPS      Y5, Y6, Y5
-	VFMADD231PS Y4, Y7, Y5
-	VMULPS      Y4, Y6, Y4
-	VMOVAPS     Y8, Y6
-	VFMADD213PS Y5, Y0, Y6
-	VFMADD213PS Y4, Y0, Y6
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     Y6, 128(DI)
-	VMULPS      Y6, Y2, Y2
-	VMOVAPS     Y8, Y6
-	VFMADD213PS Y5, Y1, Y6
-	VFMADD213PS Y4, Y1, Y6
-	VMOVUPS     Y3, 32(DI)
-	VMOVUPS     Y6, 160(DI)
-	VMULPS      Y6, Y3, Y3
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000140, DI
-	SUBQ        $0x00000002, R10
-	JMP         lastForward2
-
-lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
-
-lastBackward2:
-	TESTQ       R11, R11
-	JZ          lastBackward2End
-	SUBQ        $0x00000140, DI
-	VMOVUPS     256(DI), Y4
-	VMOVUPS     288(DI), Y5
-	VMULPS      (DI), Y2, Y6
-	VADDPS      Y6, Y4, Y4
-	VFMADD231PS Y6, Y0, Y5
-	VMULPS      128(DI), Y2, Y2
-	VMULPS      32(DI), Y3, Y6
-	VADDPS      Y6, Y4, Y4
-	VFMADD231PS Y6, Y1, Y5
-	VMULPS      160(DI), Y3, Y3
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Y6
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y7
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	VMULPS      Y6, Y4, Y6
-	VFMADD231PS Y7, Y5, Y6
-	VMULPS      Y9, Y6, Y6
-	SUBQ        R10, SI
-	VMOVUPS     Y6, (SI)
-	VMULPS      Y8, Y4, Y8
-	VFMADD231PS Y9, Y5, Y8
-	VMULPS      Y7, Y8, Y8
-	SUBQ        R10, SI
-	VMOVUPS     Y8, (SI)
-	SUBQ        $0x00000002, R11
-	JMP         lastBackward2
-
-lastBackward2End:
-	JMP blocksEnd
-
-last3:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y3
-	VBROADCASTSS 8(SI), Y1
-	VBROADCASTSS 12(SI), Y4
-	VBROADCASTSS 16(SI), Y2
-	VBROADCASTSS 20(SI), Y5
-	ADDQ         $0x00000018, SI
-
-lastForward3:
-	TESTQ       R10, R10
-	JZ          lastForward3End
-	MOVQ        (R8), SI
-	VMOVUPS     (SI)(BX*1), Y6
-	MOVQ        (R9), SI
-	VMOVUPS     (SI)(BX*1), Y7
-	MOVQ        24(R8), SI
-	VMOVUPS     (SI)(BX*1), Y8
-	MOVQ        24(R9), SI
-	VMOVUPS     (SI)(BX*1), Y9
-	VMULPS      Y7, Y9, Y10
-	VMULPS      Y7, Y8, Y7
-	VFMADD231PS Y6, Y9, Y7
-	VMULPS      Y6, Y8, Y6
-	VMOVAPS     Y10, Y8
-	VFMADD213PS Y7, Y0, Y8
-	VFMADD213PS Y6, Y0, Y8
-	VMOVUPS     Y3, (DI)
-	VMOVUPS     Y8, 128(DI)
-	VMULPS      Y8, Y3, Y3
-	VMOVAPS     Y10, Y8
-	VFMADD213PS Y7, Y1, Y8
-	VFMADD213PS Y6, Y1, Y8
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y8, 160(DI)
-	VMULPS      Y8, Y4, Y4
-	VMOVAPS     Y10, Y8
-	VFMADD213PS Y7, Y2, Y8
-	VFMADD213PS Y6, Y2, Y8
-	VMOVUPS     Y5, 64(DI)
-	VMOVUPS     Y8, 192(DI)
-	VMULPS      Y8, Y5, Y5
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000140, DI
-	SUBQ        $0x00000002, R10
-	JMP         lastForward3
-
-lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
-
-lastBackward3:
-	TESTQ       R11, R11
-	JZ          lastBackward3End
-	SUBQ        $0x00000140, DI
-	VMOVUPS     256(DI), Y6
-	VMOVUPS     288(DI), Y7
-	VMULPS      (DI), Y3, Y8
-	VADDPS      Y8, Y6, Y6
-	VFMADD231PS Y8, Y0, Y7
-	VMULPS      128(DI), Y3, Y3
-	VMULPS      32(DI), Y4, Y8
-	VADDPS      Y8, Y6, Y6
-	VFMADD231PS Y8, Y1, Y7
-	VMULPS      160(DI), Y4, Y4
-	VMULPS      64(DI), Y5, Y8
-	VADDPS      Y8, Y6, Y6
-	VFMADD231PS Y8, Y2, Y7
-	VMULPS      192(DI), Y5, Y5
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Y10
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y11
-	VMULPS      Y8, Y6, Y8
-	VFMADD231PS Y9, Y7, Y8
-	VMULPS      Y11, Y8, Y8
-	SUBQ        R10, SI
-	VMOVUPS     Y8, (SI)
-	VMULPS      Y10, Y6, Y10
-	VFMADD231PS Y11, Y7, Y10
-	VMULPS      Y9, Y10, Y10
-	SUBQ        R10, SI
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Y11
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Y12
+	VMULPS      Y9, Y12, Y12
+	VFMADD213PS Y12, Y8, Y11
+	SUBQ        R9, SI
+	VMOVUPS     Y11, (SI)
+	VFMADD213PS Y12, Y8, Y10
+	SUBQ        R9, SI
 	VMOVUPS     Y10, (SI)
-	SUBQ        $0x00000002, R11
-	JMP         lastBackward3
-
-lastBackward3End:
-	JMP blocksEnd
-
-last4:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y4
-	VBROADCASTSS 8(SI), Y1
-	VBROADCASTSS 12(SI), Y5
-	VBROADCASTSS 16(SI), Y2
-	VBROADCASTSS 20(SI), Y6
-	VBROADCASTSS 24(SI), Y3
-	VBROADCASTSS 28(SI), Y7
-	ADDQ         $0x00000020, SI
-
-lastForward4:
-	TESTQ       R10, R10
-	JZ          lastForward4End
-	MOVQ        (R8), SI
-	VMOVUPS     (SI)(BX*1), Y8
-	MOVQ        (R9), SI
-	VMOVUPS     (SI)(BX*1), Y9
-	MOVQ        24(R8), SI
-	VMOVUPS     (SI)(BX*1), Y10
-	MOVQ        24(R9), SI
-	VMOVUPS     (SI)(BX*1), Y11
-	VMULPS      Y9, Y11, Y12
-	VMULPS      Y9, Y10, Y9
-	VFMADD231PS Y8, Y11, Y9
-	VMULPS      Y8, Y10, Y8
-	VMOVAPS     Y12, Y10
-	VFMADD213PS Y9, Y0, Y10
-	VFMADD213PS Y8, Y0, Y10
-	VMOVUPS     Y4, (DI)
-	VMOVUPS     Y10, 128(DI)
-	VMULPS      Y10, Y4, Y4
-	VMOVAPS     Y12, Y10
-	VFMADD213PS Y9, Y1, Y10
-	VFMADD213PS Y8, Y1, Y10
-	VMOVUPS     Y5, 32(DI)
-	VMOVUPS     Y10, 160(DI)
-	VMULPS      Y10, Y5, Y5
-	VMOVAPS     Y12, Y10
-	VFMADD213PS Y9, Y2, Y10
-	VFMADD213PS Y8, Y2, Y10
-	VMOVUPS     Y6, 64(DI)
-	VMOVUPS     Y10, 192(DI)
-	VMULPS      Y10, Y6, Y6
-	VMOVAPS     Y12, Y10
-	VFMADD213PS Y9, Y3, Y10
-	VFMADD213PS Y8, Y3, Y10
-	VMOVUPS     Y7, 96(DI)
-	VMOVUPS     Y10, 224(DI)
-	VMULPS      Y10, Y7, Y7
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000140, DI
-	SUBQ        $0x00000002, R10
-	JMP         lastForward4
-
-lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
-
-lastBackward4:
-	TESTQ       R11, R11
-	JZ          lastBackward4End
-	SUBQ        $0x00000140, DI
-	VMOVUPS     256(DI), Y8
-	VMOVUPS     288(DI), Y9
-	VMULPS      (DI), Y4, Y10
-	VADDPS      Y10, Y8, Y8
-	VFMADD231PS Y10, Y0, Y9
-	VMULPS      128(DI), Y4, Y4
-	VMULPS      32(DI), Y5, Y10
-	VADDPS      Y10, Y8, Y8
-	VFMADD231PS Y10, Y1, Y9
-	VMULPS      160(DI), Y5, Y5
-	VMULPS      64(DI), Y6, Y10
-	VADDPS      Y10, Y8, Y8
-	VFMADD231PS Y10, Y2, Y9
-	VMULPS      192(DI), Y6, Y6
-	VMULPS      96(DI), Y7, Y10
-	VADDPS      Y10, Y8, Y8
-	VFMADD231PS Y10, Y3, Y9
-	VMULPS      224(DI), Y7, Y7
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Y10
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y11
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Y12
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y13
-	VMULPS      Y10, Y8, Y10
-	VFMADD231PS Y11, Y9, Y10
-	VMULPS      Y13, Y10, Y10
-	SUBQ        R10, SI
-	VMOVUPS     Y10, (SI)
-	VMULPS      Y12, Y8, Y12
-	VFMADD231PS Y13, Y9, Y12
-	VMULPS      Y11, Y12, Y12
-	SUBQ        R10, SI
-	VMOVUPS     Y12, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         lastBackward4
 
 lastBackward4End:
 	JMP blocksEnd
 
 only2:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y2
 	VBROADCASTSS 8(SI), Y1
@@ -2444,91 +5216,83 @@ only2:
 	ADDQ         $0x00000010, SI
 
 onlyForward2:
-	TESTQ       R10, R10
+	TESTQ       R9, R9
 	JZ          onlyForward2End
-	MOVQ        (R8), SI
+	MOVQ        (DI), SI
 	VMOVUPS     (SI)(BX*1), Y4
-	MOVQ        (R9), SI
+	MOVQ        24(DI), SI
 	VMOVUPS     (SI)(BX*1), Y5
-	MOVQ        24(R8), SI
+	MOVQ        48(DI), SI
 	VMOVUPS     (SI)(BX*1), Y6
-	MOVQ        24(R9), SI
+	MOVQ        72(DI), SI
 	VMOVUPS     (SI)(BX*1), Y7
-	VMULPS      Y5, Y7, Y8
-	VMULPS      Y5, Y6, Y5
-	VFMADD231PS Y4, Y7, Y5
-	VMULPS      Y4, Y6, Y4
-	VMOVAPS     Y8, Y6
+	VADDPS      Y6, Y5, Y5
+	VMOVAPS     Y7, Y6
 	VFMADD213PS Y5, Y0, Y6
 	VFMADD213PS Y4, Y0, Y6
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     Y6, 128(DI)
+	VMOVUPS     Y2, (R8)
+	VMOVUPS     Y6, 128(R8)
 	VMULPS      Y6, Y2, Y2
-	VMOVAPS     Y8, Y6
+	VMOVAPS     Y7, Y6
 	VFMADD213PS Y5, Y1, Y6
 	VFMADD213PS Y4, Y1, Y6
-	VMOVUPS     Y3, 32(DI)
-	VMOVUPS     Y6, 160(DI)
+	VMOVUPS     Y3, 32(R8)
+	VMOVUPS     Y6, 160(R8)
 	VMULPS      Y6, Y3, Y3
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000140, DI
-	SUBQ        $0x00000002, R10
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000001, R9
 	JMP         onlyForward2
 
 onlyForward2End:
 	VMOVUPS number3f800000<>+0(SB), Y2
 	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R10
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), SI
-	IMULQ   R10, SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
 	ADDQ    CX, SI
 	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	MOVQ    32(AX), R10
 
 onlyBackward2:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          onlyBackward2End
-	SUBQ        $0x00000140, DI
-	VMULPS      (DI), Y2, Y5
+	SUBQ        $0x00000140, R8
+	VMULPS      (R8), Y2, Y5
 	VMOVAPS     Y5, Y4
 	VMULPS      Y5, Y0, Y5
-	VMULPS      128(DI), Y2, Y2
-	VMULPS      32(DI), Y3, Y6
+	VMULPS      128(R8), Y2, Y2
+	VMULPS      32(R8), Y3, Y6
 	VADDPS      Y6, Y4, Y4
 	VFMADD231PS Y6, Y1, Y5
-	VMULPS      160(DI), Y3, Y3
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Y6
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y7
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	VMULPS      Y6, Y4, Y6
-	VFMADD231PS Y7, Y5, Y6
-	VMULPS      Y9, Y6, Y6
-	SUBQ        R10, SI
+	VMULPS      160(R8), Y3, Y3
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Y6
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Y7
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	VMULPS      Y5, Y8, Y8
+	VFMADD213PS Y8, Y4, Y7
+	SUBQ        R9, SI
+	VMOVUPS     Y7, (SI)
+	VFMADD213PS Y8, Y4, Y6
+	SUBQ        R9, SI
 	VMOVUPS     Y6, (SI)
-	VMULPS      Y8, Y4, Y8
-	VFMADD231PS Y9, Y5, Y8
-	VMULPS      Y7, Y8, Y8
-	SUBQ        R10, SI
-	VMOVUPS     Y8, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         onlyBackward2
 
 onlyBackward2End:
 	JMP blocksEnd
 
 only3:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y3
 	VBROADCASTSS 8(SI), Y1
@@ -2538,102 +5302,94 @@ only3:
 	ADDQ         $0x00000018, SI
 
 onlyForward3:
-	TESTQ       R10, R10
+	TESTQ       R9, R9
 	JZ          onlyForward3End
-	MOVQ        (R8), SI
+	MOVQ        (DI), SI
 	VMOVUPS     (SI)(BX*1), Y6
-	MOVQ        (R9), SI
+	MOVQ        24(DI), SI
 	VMOVUPS     (SI)(BX*1), Y7
-	MOVQ        24(R8), SI
+	MOVQ        48(DI), SI
 	VMOVUPS     (SI)(BX*1), Y8
-	MOVQ        24(R9), SI
+	MOVQ        72(DI), SI
 	VMOVUPS     (SI)(BX*1), Y9
-	VMULPS      Y7, Y9, Y10
-	VMULPS      Y7, Y8, Y7
-	VFMADD231PS Y6, Y9, Y7
-	VMULPS      Y6, Y8, Y6
-	VMOVAPS     Y10, Y8
+	VADDPS      Y8, Y7, Y7
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y0, Y8
 	VFMADD213PS Y6, Y0, Y8
-	VMOVUPS     Y3, (DI)
-	VMOVUPS     Y8, 128(DI)
+	VMOVUPS     Y3, (R8)
+	VMOVUPS     Y8, 128(R8)
 	VMULPS      Y8, Y3, Y3
-	VMOVAPS     Y10, Y8
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y1, Y8
 	VFMADD213PS Y6, Y1, Y8
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y8, 160(DI)
+	VMOVUPS     Y4, 32(R8)
+	VMOVUPS     Y8, 160(R8)
 	VMULPS      Y8, Y4, Y4
-	VMOVAPS     Y10, Y8
+	VMOVAPS     Y9, Y8
 	VFMADD213PS Y7, Y2, Y8
 	VFMADD213PS Y6, Y2, Y8
-	VMOVUPS     Y5, 64(DI)
-	VMOVUPS     Y8, 192(DI)
+	VMOVUPS     Y5, 64(R8)
+	VMOVUPS     Y8, 192(R8)
 	VMULPS      Y8, Y5, Y5
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000140, DI
-	SUBQ        $0x00000002, R10
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000001, R9
 	JMP         onlyForward3
 
 onlyForward3End:
 	VMOVUPS number3f800000<>+0(SB), Y3
 	VMOVUPS number3f800000<>+0(SB), Y4
 	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R10
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), SI
-	IMULQ   R10, SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
 	ADDQ    CX, SI
 	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	MOVQ    32(AX), R10
 
 onlyBackward3:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          onlyBackward3End
-	SUBQ        $0x00000140, DI
-	VMULPS      (DI), Y3, Y7
+	SUBQ        $0x00000140, R8
+	VMULPS      (R8), Y3, Y7
 	VMOVAPS     Y7, Y6
 	VMULPS      Y7, Y0, Y7
-	VMULPS      128(DI), Y3, Y3
-	VMULPS      32(DI), Y4, Y8
+	VMULPS      128(R8), Y3, Y3
+	VMULPS      32(R8), Y4, Y8
 	VADDPS      Y8, Y6, Y6
 	VFMADD231PS Y8, Y1, Y7
-	VMULPS      160(DI), Y4, Y4
-	VMULPS      64(DI), Y5, Y8
+	VMULPS      160(R8), Y4, Y4
+	VMULPS      64(R8), Y5, Y8
 	VADDPS      Y8, Y6, Y6
 	VFMADD231PS Y8, Y2, Y7
-	VMULPS      192(DI), Y5, Y5
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Y8
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y9
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Y10
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y11
-	VMULPS      Y8, Y6, Y8
-	VFMADD231PS Y9, Y7, Y8
-	VMULPS      Y11, Y8, Y8
-	SUBQ        R10, SI
+	VMULPS      192(R8), Y5, Y5
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Y8
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Y9
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	VMULPS      Y7, Y10, Y10
+	VFMADD213PS Y10, Y6, Y9
+	SUBQ        R9, SI
+	VMOVUPS     Y9, (SI)
+	VFMADD213PS Y10, Y6, Y8
+	SUBQ        R9, SI
 	VMOVUPS     Y8, (SI)
-	VMULPS      Y10, Y6, Y10
-	VFMADD231PS Y11, Y7, Y10
-	VMULPS      Y9, Y10, Y10
-	SUBQ        R10, SI
-	VMOVUPS     Y10, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         onlyBackward3
 
 onlyBackward3End:
 	JMP blocksEnd
 
 only4:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y4
 	VBROADCASTSS 8(SI), Y1
@@ -2645,48 +5401,44 @@ only4:
 	ADDQ         $0x00000020, SI
 
 onlyForward4:
-	TESTQ       R10, R10
+	TESTQ       R9, R9
 	JZ          onlyForward4End
-	MOVQ        (R8), SI
+	MOVQ        (DI), SI
 	VMOVUPS     (SI)(BX*1), Y8
-	MOVQ        (R9), SI
+	MOVQ        24(DI), SI
 	VMOVUPS     (SI)(BX*1), Y9
-	MOVQ        24(R8), SI
+	MOVQ        48(DI), SI
 	VMOVUPS     (SI)(BX*1), Y10
-	MOVQ        24(R9), SI
+	MOVQ        72(DI), SI
 	VMOVUPS     (SI)(BX*1), Y11
-	VMULPS      Y9, Y11, Y12
-	VMULPS      Y9, Y10, Y9
-	VFMADD231PS Y8, Y11, Y9
-	VMULPS      Y8, Y10, Y8
-	VMOVAPS     Y12, Y10
+	VADDPS      Y10, Y9, Y9
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y0, Y10
 	VFMADD213PS Y8, Y0, Y10
-	VMOVUPS     Y4, (DI)
-	VMOVUPS     Y10, 128(DI)
+	VMOVUPS     Y4, (R8)
+	VMOVUPS     Y10, 128(R8)
 	VMULPS      Y10, Y4, Y4
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y1, Y10
 	VFMADD213PS Y8, Y1, Y10
-	VMOVUPS     Y5, 32(DI)
-	VMOVUPS     Y10, 160(DI)
+	VMOVUPS     Y5, 32(R8)
+	VMOVUPS     Y10, 160(R8)
 	VMULPS      Y10, Y5, Y5
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y2, Y10
 	VFMADD213PS Y8, Y2, Y10
-	VMOVUPS     Y6, 64(DI)
-	VMOVUPS     Y10, 192(DI)
+	VMOVUPS     Y6, 64(R8)
+	VMOVUPS     Y10, 192(R8)
 	VMULPS      Y10, Y6, Y6
-	VMOVAPS     Y12, Y10
+	VMOVAPS     Y11, Y10
 	VFMADD213PS Y9, Y3, Y10
 	VFMADD213PS Y8, Y3, Y10
-	VMOVUPS     Y7, 96(DI)
-	VMOVUPS     Y10, 224(DI)
+	VMOVUPS     Y7, 96(R8)
+	VMOVUPS     Y10, 224(R8)
 	VMULPS      Y10, Y7, Y7
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000140, DI
-	SUBQ        $0x00000002, R10
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000140, R8
+	SUBQ        $0x00000001, R9
 	JMP         onlyForward4
 
 onlyForward4End:
@@ -2694,54 +5446,51 @@ onlyForward4End:
 	VMOVUPS number3f800000<>+0(SB), Y5
 	VMOVUPS number3f800000<>+0(SB), Y6
 	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R10
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), SI
-	IMULQ   R10, SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
 	ADDQ    CX, SI
 	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	MOVQ    32(AX), R10
 
 onlyBackward4:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          onlyBackward4End
-	SUBQ        $0x00000140, DI
-	VMULPS      (DI), Y4, Y9
+	SUBQ        $0x00000140, R8
+	VMULPS      (R8), Y4, Y9
 	VMOVAPS     Y9, Y8
 	VMULPS      Y9, Y0, Y9
-	VMULPS      128(DI), Y4, Y4
-	VMULPS      32(DI), Y5, Y10
+	VMULPS      128(R8), Y4, Y4
+	VMULPS      32(R8), Y5, Y10
 	VADDPS      Y10, Y8, Y8
 	VFMADD231PS Y10, Y1, Y9
-	VMULPS      160(DI), Y5, Y5
-	VMULPS      64(DI), Y6, Y10
+	VMULPS      160(R8), Y5, Y5
+	VMULPS      64(R8), Y6, Y10
 	VADDPS      Y10, Y8, Y8
 	VFMADD231PS Y10, Y2, Y9
-	VMULPS      192(DI), Y6, Y6
-	VMULPS      96(DI), Y7, Y10
+	VMULPS      192(R8), Y6, Y6
+	VMULPS      96(R8), Y7, Y10
 	VADDPS      Y10, Y8, Y8
 	VFMADD231PS Y10, Y3, Y9
-	VMULPS      224(DI), Y7, Y7
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Y10
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Y11
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Y12
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Y13
-	VMULPS      Y10, Y8, Y10
-	VFMADD231PS Y11, Y9, Y10
-	VMULPS      Y13, Y10, Y10
-	SUBQ        R10, SI
+	VMULPS      224(R8), Y7, Y7
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Y10
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Y11
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Y12
+	VMULPS      Y9, Y12, Y12
+	VFMADD213PS Y12, Y8, Y11
+	SUBQ        R9, SI
+	VMOVUPS     Y11, (SI)
+	VFMADD213PS Y12, Y8, Y10
+	SUBQ        R9, SI
 	VMOVUPS     Y10, (SI)
-	VMULPS      Y12, Y8, Y12
-	VFMADD231PS Y13, Y9, Y12
-	VMULPS      Y11, Y12, Y12
-	SUBQ        R10, SI
-	VMOVUPS     Y12, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         onlyBackward4
 
 onlyBackward4End:
@@ -2753,24 +5502,23 @@ blocksEnd:
 	RET
 
 // func products4AVX2(args uintptr)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·products4AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ    128(CX), DX
-	CMPQ    DX, 72(AX)
+	CMPQ    DX, 104(AX)
 	JGT     done
 	MOVQ    (AX), DX
 	ADDQ    CX, DX
 	MOVQ    16(AX), BX
 	ADDQ    CX, BX
-	MOVQ    40(AX), SI
+	MOVQ    48(AX), SI
 	ADDQ    CX, SI
 	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
+	MOVQ    64(AX), R8
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
 	VMOVUPS 64(SI), Y2
@@ -2783,21 +5531,55 @@ rows:
 	VMOVUPS number3f800000<>+0(SB), Y5
 	VMOVUPS number3f800000<>+0(SB), Y6
 	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    64(AX), SI
+	MOVQ    40(AX), SI
+	MOVQ    80(AX), R9
 
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Y4, Y4
-	VMULPS  32(BX)(R10*4), Y5, Y5
-	VMULPS  64(BX)(R10*4), Y6, Y6
-	VMULPS  96(BX)(R10*4), Y7, Y7
-	SUBQ    $0x00000001, SI
-	JMP     columns
+pairs:
+	TESTQ   R9, R9
+	JZ      pairsEnd
+	MOVLQSX (SI), R10
+	MOVLQSX (DI)(R10*4), R10
+	LEAQ    (BX)(R10*4), R10
+	MOVLQSX 4(SI), R11
+	MOVLQSX (DI)(R11*4), R11
+	LEAQ    (BX)(R11*4), R11
+	ADDQ    $0x00000008, SI
+	VMOVUPS (R10), Y8
+	VMULPS  (R11), Y8, Y8
+	VMOVUPS 32(R10), Y9
+	VMULPS  32(R11), Y9, Y9
+	VMOVUPS 64(R10), Y10
+	VMULPS  64(R11), Y10, Y10
+	VMOVUPS 96(R10), Y11
+	VMULPS  96(R11), Y11, Y11
+	MOVQ    88(AX), R12
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        96(AX), R10
+	ADDQ        96(AX), R11
+	VMOVUPS     (R10), Y12
+	VFMADD231PS (R11), Y12, Y8
+	VMOVUPS     32(R10), Y12
+	VFMADD231PS 32(R11), Y12, Y9
+	VMOVUPS     64(R10), Y12
+	VFMADD231PS 64(R11), Y12, Y10
+	VMOVUPS     96(R10), Y12
+	VFMADD231PS 96(R11), Y12, Y11
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Y8, Y4, Y4
+	VMULPS Y9, Y5, Y5
+	VMULPS Y10, Y6, Y6
+	VMULPS Y11, Y7, Y7
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  Y0, Y4, Y4
 	VMOVUPS Y4, (DX)
 	VSUBPS  Y1, Y5, Y5
@@ -2806,7 +5588,8 @@ columnsEnd:
 	VMOVUPS Y6, 64(DX)
 	VSUBPS  Y3, Y7, Y7
 	VMOVUPS Y7, 96(DX)
-	ADDQ    R9, DX
+	ADDQ    8(AX), DX
+	ADDQ    72(AX), DI
 	SUBQ    $0x00000001, R8
 	JMP     rows
 
@@ -2815,7 +5598,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -2823,11 +5606,11 @@ done:
 // Requires: AVX, FMA3
 TEXT ·productsGradient4AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ 128(CX), DX
-	CMPQ DX, 72(AX)
+	CMPQ DX, 104(AX)
 	JGT  done
 	MOVQ (AX), DX
 	ADDQ CX, DX
@@ -2835,10 +5618,10 @@ channels:
 	ADDQ CX, BX
 	MOVQ 24(AX), SI
 	ADDQ CX, SI
+	SUBQ BX, SI
 	MOVQ 32(AX), DI
-	MOVQ 56(AX), R8
-	MOVQ 8(AX), R9
-	MOVQ 48(AX), R10
+	MOVQ 64(AX), R8
+	MOVQ 56(AX), R9
 
 rows:
 	TESTQ   R8, R8
@@ -2847,22 +5630,60 @@ rows:
 	VMOVUPS number3f800000<>+0(SB), Y1
 	VMOVUPS number3f800000<>+0(SB), Y2
 	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    64(AX), R11
+	MOVQ    40(AX), R10
+	MOVQ    80(AX), R11
 
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVLQSX (DI), R12
-	ADDQ    $0x00000004, DI
-	VMOVUPS Y0, (R10)
-	VMULPS  (BX)(R12*4), Y0, Y0
-	VMOVUPS Y1, 32(R10)
-	VMULPS  32(BX)(R12*4), Y1, Y1
-	VMOVUPS Y2, 64(R10)
-	VMULPS  64(BX)(R12*4), Y2, Y2
-	VMOVUPS Y3, 96(R10)
-	VMULPS  96(BX)(R12*4), Y3, Y3
-	ADDQ    $0x00000080, R10
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	ADDQ    $0x00000008, R10
+	VMOVUPS (R12), Y4
+	VMULPS  (R13), Y4, Y4
+	VMOVUPS 32(R12), Y5
+	VMULPS  32(R13), Y5, Y5
+	VMOVUPS 64(R12), Y6
+	VMULPS  64(R13), Y6, Y6
+	VMOVUPS 96(R12), Y7
+	VMULPS  96(R13), Y7, Y7
+	MOVQ    88(AX), R14
+	DECQ    R14
+
+forthParts:
+	TESTQ       R14, R14
+	JZ          forthPartsEnd
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	VMOVUPS     (R12), Y8
+	VFMADD231PS (R13), Y8, Y4
+	VMOVUPS     32(R12), Y8
+	VFMADD231PS 32(R13), Y8, Y5
+	VMOVUPS     64(R12), Y8
+	VFMADD231PS 64(R13), Y8, Y6
+	VMOVUPS     96(R12), Y8
+	VFMADD231PS 96(R13), Y8, Y7
+	SUBQ        $0x00000001, R14
+	JMP         forthParts
+
+forthPartsEnd:
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y4, 128(R9)
+	VMULPS  Y4, Y0, Y0
+	VMOVUPS Y1, 32(R9)
+	VMOVUPS Y5, 160(R9)
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y2, 64(R9)
+	VMOVUPS Y6, 192(R9)
+	VMULPS  Y6, Y2, Y2
+	VMOVUPS Y3, 96(R9)
+	VMOVUPS Y7, 224(R9)
+	VMULPS  Y7, Y3, Y3
+	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000001, R11
 	JMP     forth
 
@@ -2871,36 +5692,68 @@ forthEnd:
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
 	VMOVUPS 96(DX), Y3
-	MOVQ    DI, R11
-	MOVQ    64(AX), R12
+	MOVQ    80(AX), R11
 
 back:
-	TESTQ       R12, R12
-	JZ          backEnd
-	SUBQ        $0x00000004, R11
-	SUBQ        $0x00000080, R10
-	MOVLQSX     (R11), R13
-	VMOVUPS     (SI)(R13*4), Y4
-	VFMADD231PS (R10), Y0, Y4
-	VMULPS      (BX)(R13*4), Y0, Y0
-	VMOVUPS     Y4, (SI)(R13*4)
-	VMOVUPS     32(SI)(R13*4), Y4
-	VFMADD231PS 32(R10), Y1, Y4
-	VMULPS      32(BX)(R13*4), Y1, Y1
-	VMOVUPS     Y4, 32(SI)(R13*4)
-	VMOVUPS     64(SI)(R13*4), Y4
-	VFMADD231PS 64(R10), Y2, Y4
-	VMULPS      64(BX)(R13*4), Y2, Y2
-	VMOVUPS     Y4, 64(SI)(R13*4)
-	VMOVUPS     96(SI)(R13*4), Y4
-	VFMADD231PS 96(R10), Y3, Y4
-	VMULPS      96(BX)(R13*4), Y3, Y3
-	VMOVUPS     Y4, 96(SI)(R13*4)
-	SUBQ        $0x00000001, R12
-	JMP         back
+	TESTQ   R11, R11
+	JZ      backEnd
+	SUBQ    $0x00000008, R10
+	SUBQ    $0x00000100, R9
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	VMULPS  (R9), Y0, Y4
+	VMULPS  128(R9), Y0, Y0
+	VMULPS  32(R9), Y1, Y5
+	VMULPS  160(R9), Y1, Y1
+	VMULPS  64(R9), Y2, Y6
+	VMULPS  192(R9), Y2, Y2
+	VMULPS  96(R9), Y3, Y7
+	VMULPS  224(R9), Y3, Y3
+	MOVQ    88(AX), R14
+
+backParts:
+	TESTQ       R14, R14
+	JZ          backPartsEnd
+	VMOVUPS     (R12)(SI*1), Y8
+	VMOVUPS     (R13)(SI*1), Y9
+	VFMADD231PS (R13), Y4, Y8
+	VFMADD231PS (R12), Y4, Y9
+	VMOVUPS     Y8, (R12)(SI*1)
+	VMOVUPS     Y9, (R13)(SI*1)
+	VMOVUPS     32(R12)(SI*1), Y8
+	VMOVUPS     32(R13)(SI*1), Y9
+	VFMADD231PS 32(R13), Y5, Y8
+	VFMADD231PS 32(R12), Y5, Y9
+	VMOVUPS     Y8, 32(R12)(SI*1)
+	VMOVUPS     Y9, 32(R13)(SI*1)
+	VMOVUPS     64(R12)(SI*1), Y8
+	VMOVUPS     64(R13)(SI*1), Y9
+	VFMADD231PS 64(R13), Y6, Y8
+	VFMADD231PS 64(R12), Y6, Y9
+	VMOVUPS     Y8, 64(R12)(SI*1)
+	VMOVUPS     Y9, 64(R13)(SI*1)
+	VMOVUPS     96(R12)(SI*1), Y8
+	VMOVUPS     96(R13)(SI*1), Y9
+	VFMADD231PS 96(R13), Y7, Y8
+	VFMADD231PS 96(R12), Y7, Y9
+	VMOVUPS     Y8, 96(R12)(SI*1)
+	VMOVUPS     Y9, 96(R13)(SI*1)
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	SUBQ        $0x00000001, R14
+	JMP         backParts
+
+backPartsEnd:
+	SUBQ $0x00000001, R11
+	JMP  back
 
 backEnd:
-	ADDQ R9, DX
+	ADDQ 8(AX), DX
+	ADDQ 72(AX), DI
 	SUBQ $0x00000001, R8
 	JMP  rows
 
@@ -2909,29 +5762,28 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
 // func products2AVX2(args uintptr)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·products2AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ    64(CX), DX
-	CMPQ    DX, 72(AX)
+	CMPQ    DX, 104(AX)
 	JGT     done
 	MOVQ    (AX), DX
 	ADDQ    CX, DX
 	MOVQ    16(AX), BX
 	ADDQ    CX, BX
-	MOVQ    40(AX), SI
+	MOVQ    48(AX), SI
 	ADDQ    CX, SI
 	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
+	MOVQ    64(AX), R8
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
 
@@ -2940,24 +5792,51 @@ rows:
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Y2
 	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    64(AX), SI
+	MOVQ    40(AX), SI
+	MOVQ    80(AX), R9
 
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Y2, Y2
-	VMULPS  32(BX)(R10*4), Y3, Y3
-	SUBQ    $0x00000001, SI
-	JMP     columns
+pairs:
+	TESTQ   R9, R9
+	JZ      pairsEnd
+	MOVLQSX (SI), R10
+	MOVLQSX (DI)(R10*4), R10
+	LEAQ    (BX)(R10*4), R10
+	MOVLQSX 4(SI), R11
+	MOVLQSX (DI)(R11*4), R11
+	LEAQ    (BX)(R11*4), R11
+	ADDQ    $0x00000008, SI
+	VMOVUPS (R10), Y4
+	VMULPS  (R11), Y4, Y4
+	VMOVUPS 32(R10), Y5
+	VMULPS  32(R11), Y5, Y5
+	MOVQ    88(AX), R12
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        96(AX), R10
+	ADDQ        96(AX), R11
+	VMOVUPS     (R10), Y6
+	VFMADD231PS (R11), Y6, Y4
+	VMOVUPS     32(R10), Y6
+	VFMADD231PS 32(R11), Y6, Y5
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Y4, Y2, Y2
+	VMULPS Y5, Y3, Y3
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  Y0, Y2, Y2
 	VMOVUPS Y2, (DX)
 	VSUBPS  Y1, Y3, Y3
 	VMOVUPS Y3, 32(DX)
-	ADDQ    R9, DX
+	ADDQ    8(AX), DX
+	ADDQ    72(AX), DI
 	SUBQ    $0x00000001, R8
 	JMP     rows
 
@@ -2966,7 +5845,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -2974,11 +5853,11 @@ done:
 // Requires: AVX, FMA3
 TEXT ·productsGradient2AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ 64(CX), DX
-	CMPQ DX, 72(AX)
+	CMPQ DX, 104(AX)
 	JGT  done
 	MOVQ (AX), DX
 	ADDQ CX, DX
@@ -2986,56 +5865,108 @@ channels:
 	ADDQ CX, BX
 	MOVQ 24(AX), SI
 	ADDQ CX, SI
+	SUBQ BX, SI
 	MOVQ 32(AX), DI
-	MOVQ 56(AX), R8
-	MOVQ 8(AX), R9
-	MOVQ 48(AX), R10
+	MOVQ 64(AX), R8
+	MOVQ 56(AX), R9
 
 rows:
 	TESTQ   R8, R8
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Y0
 	VMOVUPS number3f800000<>+0(SB), Y1
-	MOVQ    64(AX), R11
+	MOVQ    40(AX), R10
+	MOVQ    80(AX), R11
 
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVLQSX (DI), R12
-	ADDQ    $0x00000004, DI
-	VMOVUPS Y0, (R10)
-	VMULPS  (BX)(R12*4), Y0, Y0
-	VMOVUPS Y1, 32(R10)
-	VMULPS  32(BX)(R12*4), Y1, Y1
-	ADDQ    $0x00000040, R10
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	ADDQ    $0x00000008, R10
+	VMOVUPS (R12), Y2
+	VMULPS  (R13), Y2, Y2
+	VMOVUPS 32(R12), Y3
+	VMULPS  32(R13), Y3, Y3
+	MOVQ    88(AX), R14
+	DECQ    R14
+
+forthParts:
+	TESTQ       R14, R14
+	JZ          forthPartsEnd
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	VMOVUPS     (R12), Y4
+	VFMADD231PS (R13), Y4, Y2
+	VMOVUPS     32(R12), Y4
+	VFMADD231PS 32(R13), Y4, Y3
+	SUBQ        $0x00000001, R14
+	JMP         forthParts
+
+forthPartsEnd:
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y2, 64(R9)
+	VMULPS  Y2, Y0, Y0
+	VMOVUPS Y1, 32(R9)
+	VMOVUPS Y3, 96(R9)
+	VMULPS  Y3, Y1, Y1
+	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000001, R11
 	JMP     forth
 
 forthEnd:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
-	MOVQ    DI, R11
-	MOVQ    64(AX), R12
+	MOVQ    80(AX), R11
 
 back:
-	TESTQ       R12, R12
-	JZ          backEnd
-	SUBQ        $0x00000004, R11
-	SUBQ        $0x00000040, R10
-	MOVLQSX     (R11), R13
-	VMOVUPS     (SI)(R13*4), Y2
-	VFMADD231PS (R10), Y0, Y2
-	VMULPS      (BX)(R13*4), Y0, Y0
-	VMOVUPS     Y2, (SI)(R13*4)
-	VMOVUPS     32(SI)(R13*4), Y2
-	VFMADD231PS 32(R10), Y1, Y2
-	VMULPS      32(BX)(R13*4), Y1, Y1
-	VMOVUPS     Y2, 32(SI)(R13*4)
-	SUBQ        $0x00000001, R12
-	JMP         back
+	TESTQ   R11, R11
+	JZ      backEnd
+	SUBQ    $0x00000008, R10
+	SUBQ    $0x00000080, R9
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	VMULPS  (R9), Y0, Y2
+	VMULPS  64(R9), Y0, Y0
+	VMULPS  32(R9), Y1, Y3
+	VMULPS  96(R9), Y1, Y1
+	MOVQ    88(AX), R14
+
+backParts:
+	TESTQ       R14, R14
+	JZ          backPartsEnd
+	VMOVUPS     (R12)(SI*1), Y4
+	VMOVUPS     (R13)(SI*1), Y5
+	VFMADD231PS (R13), Y2, Y4
+	VFMADD231PS (R12), Y2, Y5
+	VMOVUPS     Y4, (R12)(SI*1)
+	VMOVUPS     Y5, (R13)(SI*1)
+	VMOVUPS     32(R12)(SI*1), Y4
+	VMOVUPS     32(R13)(SI*1), Y5
+	VFMADD231PS 32(R13), Y3, Y4
+	VFMADD231PS 32(R12), Y3, Y5
+	VMOVUPS     Y4, 32(R12)(SI*1)
+	VMOVUPS     Y5, 32(R13)(SI*1)
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	SUBQ        $0x00000001, R14
+	JMP         backParts
+
+backPartsEnd:
+	SUBQ $0x00000001, R11
+	JMP  back
 
 backEnd:
-	ADDQ R9, DX
+	ADDQ 8(AX), DX
+	ADDQ 72(AX), DI
 	SUBQ $0x00000001, R8
 	JMP  rows
 
@@ -3044,50 +5975,72 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
 // func products1AVX2(args uintptr)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·products1AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ    32(CX), DX
-	CMPQ    DX, 72(AX)
+	CMPQ    DX, 104(AX)
 	JGT     done
 	MOVQ    (AX), DX
 	ADDQ    CX, DX
 	MOVQ    16(AX), BX
 	ADDQ    CX, BX
-	MOVQ    40(AX), SI
+	MOVQ    48(AX), SI
 	ADDQ    CX, SI
 	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
+	MOVQ    64(AX), R8
 	VMOVUPS (SI), Y0
 
 rows:
 	TESTQ   R8, R8
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Y1
-	MOVQ    64(AX), SI
+	MOVQ    40(AX), SI
+	MOVQ    80(AX), R9
 
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Y1, Y1
-	SUBQ    $0x00000001, SI
-	JMP     columns
+pairs:
+	TESTQ   R9, R9
+	JZ      pairsEnd
+	MOVLQSX (SI), R10
+	MOVLQSX (DI)(R10*4), R10
+	LEAQ    (BX)(R10*4), R10
+	MOVLQSX 4(SI), R11
+	MOVLQSX (DI)(R11*4), R11
+	LEAQ    (BX)(R11*4), R11
+	ADDQ    $0x00000008, SI
+	VMOVUPS (R10), Y2
+	VMULPS  (R11), Y2, Y2
+	MOVQ    88(AX), R12
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        96(AX), R10
+	ADDQ        96(AX), R11
+	VMOVUPS     (R10), Y3
+	VFMADD231PS (R11), Y3, Y2
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Y2, Y1, Y1
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  Y0, Y1, Y1
 	VMOVUPS Y1, (DX)
-	ADDQ    R9, DX
+	ADDQ    8(AX), DX
+	ADDQ    72(AX), DI
 	SUBQ    $0x00000001, R8
 	JMP     rows
 
@@ -3096,7 +6049,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3104,11 +6057,11 @@ done:
 // Requires: AVX, FMA3
 TEXT ·productsGradient1AVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ 32(CX), DX
-	CMPQ DX, 72(AX)
+	CMPQ DX, 104(AX)
 	JGT  done
 	MOVQ (AX), DX
 	ADDQ CX, DX
@@ -3116,48 +6069,91 @@ channels:
 	ADDQ CX, BX
 	MOVQ 24(AX), SI
 	ADDQ CX, SI
+	SUBQ BX, SI
 	MOVQ 32(AX), DI
-	MOVQ 56(AX), R8
-	MOVQ 8(AX), R9
-	MOVQ 48(AX), R10
+	MOVQ 64(AX), R8
+	MOVQ 56(AX), R9
 
 rows:
 	TESTQ   R8, R8
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Y0
-	MOVQ    64(AX), R11
+	MOVQ    40(AX), R10
+	MOVQ    80(AX), R11
 
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVLQSX (DI), R12
-	ADDQ    $0x00000004, DI
-	VMOVUPS Y0, (R10)
-	VMULPS  (BX)(R12*4), Y0, Y0
-	ADDQ    $0x00000020, R10
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	ADDQ    $0x00000008, R10
+	VMOVUPS (R12), Y1
+	VMULPS  (R13), Y1, Y1
+	MOVQ    88(AX), R14
+	DECQ    R14
+
+forthParts:
+	TESTQ       R14, R14
+	JZ          forthPartsEnd
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	VMOVUPS     (R12), Y2
+	VFMADD231PS (R13), Y2, Y1
+	SUBQ        $0x00000001, R14
+	JMP         forthParts
+
+forthPartsEnd:
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	VMULPS  Y1, Y0, Y0
+	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000001, R11
 	JMP     forth
 
 forthEnd:
 	VMOVUPS (DX), Y0
-	MOVQ    DI, R11
-	MOVQ    64(AX), R12
+	MOVQ    80(AX), R11
 
 back:
-	TESTQ       R12, R12
-	JZ          backEnd
-	SUBQ        $0x00000004, R11
-	SUBQ        $0x00000020, R10
-	MOVLQSX     (R11), R13
-	VMOVUPS     (SI)(R13*4), Y1
-	VFMADD231PS (R10), Y0, Y1
-	VMULPS      (BX)(R13*4), Y0, Y0
-	VMOVUPS     Y1, (SI)(R13*4)
-	SUBQ        $0x00000001, R12
-	JMP         back
+	TESTQ   R11, R11
+	JZ      backEnd
+	SUBQ    $0x00000008, R10
+	SUBQ    $0x00000040, R9
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	VMULPS  (R9), Y0, Y1
+	VMULPS  32(R9), Y0, Y0
+	MOVQ    88(AX), R14
+
+backParts:
+	TESTQ       R14, R14
+	JZ          backPartsEnd
+	VMOVUPS     (R12)(SI*1), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VFMADD231PS (R13), Y1, Y2
+	VFMADD231PS (R12), Y1, Y3
+	VMOVUPS     Y2, (R12)(SI*1)
+	VMOVUPS     Y3, (R13)(SI*1)
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	SUBQ        $0x00000001, R14
+	JMP         backParts
+
+backPartsEnd:
+	SUBQ $0x00000001, R11
+	JMP  back
 
 backEnd:
-	ADDQ R9, DX
+	ADDQ 8(AX), DX
+	ADDQ 72(AX), DI
 	SUBQ $0x00000001, R8
 	JMP  rows
 
@@ -3166,7 +6162,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3250,33 +6246,37 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
-// func factorsGradientAVX2(args uintptr)
+// func tanhGradientAVX2(args uintptr)
 // Requires: AVX
-TEXT ·factorsGradientAVX2(SB), NOSPLIT, $0-8
-	MOVQ args+0(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 32(AX), SI
-	MOVQ 40(AX), AX
+TEXT ·tanhGradientAVX2(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         32(AX), SI
+	MOVQ         40(AX), DI
+	VBROADCASTSS 24(AX), Y0
+	VMOVUPS      number3f800000<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	VADDPS       number3f800000<>+0(SB), Y0, Y0
 
 rows:
 	TESTQ SI, SI
 	JZ    rowsEnd
-	XORQ  DI, DI
+	XORQ  AX, AX
 
 each:
-	VMOVUPS number40000000<>+0(SB), Y1
-	VMOVUPS (DX)(DI*1), Y0
-	VSUBPS  Y0, Y1, Y1
-	VMULPS  Y0, Y1, Y1
-	VMULPS  (CX)(DI*1), Y1, Y1
-	VMOVUPS Y1, (CX)(DI*1)
-	ADDQ    $0x00000020, DI
-	CMPQ    DI, BX
+	VMOVUPS (DX)(AX*1), Y2
+	VSUBPS  Y2, Y0, Y3
+	VADDPS  Y1, Y2, Y2
+	VMULPS  Y2, Y3, Y3
+	VMULPS  (CX)(AX*1), Y3, Y3
+	VMOVUPS Y3, (CX)(AX*1)
+	ADDQ    $0x00000020, AX
+	CMPQ    AX, BX
 	JLT     each
-	ADDQ    AX, CX
-	ADDQ    AX, DX
+	ADDQ    DI, CX
+	ADDQ    DI, DX
 	SUBQ    $0x00000001, SI
 	JMP     rows
 

@@ -2046,29 +2046,65 @@ channels:
 	MOVQ    16(AX), R8
 	MOVQ    32(AX), R9
 
-columns:
+pairs:
 	TESTQ   R9, R9
-	JZ      columnsEnd
+	JZ      pairsEnd
 	MOVQ    (DI), R10
 	MOVQ    (R8), R11
 	VMOVUPS (R10)(SI*1), Z4
 	VADDPS  (R11)(SI*1), Z4, Z4
-	VMULPS  Z4, Z0, Z0
-	VMOVUPS 64(R10)(SI*1), Z4
-	VADDPS  64(R11)(SI*1), Z4, Z4
-	VMULPS  Z4, Z1, Z1
-	VMOVUPS 128(R10)(SI*1), Z4
-	VADDPS  128(R11)(SI*1), Z4, Z4
-	VMULPS  Z4, Z2, Z2
-	VMOVUPS 192(R10)(SI*1), Z4
-	VADDPS  192(R11)(SI*1), Z4, Z4
-	VMULPS  Z4, Z3, Z3
-	ADDQ    $0x00000018, DI
-	ADDQ    $0x00000018, R8
-	SUBQ    $0x00000001, R9
-	JMP     columns
+	VMOVUPS 64(R10)(SI*1), Z5
+	VADDPS  64(R11)(SI*1), Z5, Z5
+	VMOVUPS 128(R10)(SI*1), Z6
+	VADDPS  128(R11)(SI*1), Z6, Z6
+	VMOVUPS 192(R10)(SI*1), Z7
+	VADDPS  192(R11)(SI*1), Z7, Z7
+	MOVQ    24(DI), R10
+	MOVQ    24(R8), R11
+	VMOVUPS (R10)(SI*1), Z8
+	VADDPS  (R11)(SI*1), Z8, Z8
+	VMULPS  Z8, Z4, Z4
+	VMOVUPS 64(R10)(SI*1), Z8
+	VADDPS  64(R11)(SI*1), Z8, Z8
+	VMULPS  Z8, Z5, Z5
+	VMOVUPS 128(R10)(SI*1), Z8
+	VADDPS  128(R11)(SI*1), Z8, Z8
+	VMULPS  Z8, Z6, Z6
+	VMOVUPS 192(R10)(SI*1), Z8
+	VADDPS  192(R11)(SI*1), Z8, Z8
+	VMULPS  Z8, Z7, Z7
+	MOVQ    80(AX), R12
+	MOVQ    (R8), R10
+	MOVQ    24(R8), R11
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        88(AX), R10
+	ADDQ        88(AX), R11
+	VMOVUPS     (R10)(SI*1), Z8
+	VFMADD231PS (R11)(SI*1), Z8, Z4
+	VMOVUPS     64(R10)(SI*1), Z8
+	VFMADD231PS 64(R11)(SI*1), Z8, Z5
+	VMOVUPS     128(R10)(SI*1), Z8
+	VFMADD231PS 128(R11)(SI*1), Z8, Z6
+	VMOVUPS     192(R10)(SI*1), Z8
+	VFMADD231PS 192(R11)(SI*1), Z8, Z7
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Z4, Z0, Z0
+	VMULPS Z5, Z1, Z1
+	VMULPS Z6, Z2, Z2
+	VMULPS Z7, Z3, Z3
+	ADDQ   $0x00000030, DI
+	ADDQ   $0x00000030, R8
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  (DX)(SI*1), Z0, Z0
 	VMOVUPS Z0, (CX)(SI*1)
 	VSUBPS  64(DX)(SI*1), Z1, Z1
@@ -2103,20 +2139,41 @@ channels:
 	MOVQ    16(AX), R8
 	MOVQ    32(AX), R9
 
-columns:
+pairs:
 	TESTQ   R9, R9
-	JZ      columnsEnd
+	JZ      pairsEnd
 	MOVQ    (DI), R10
 	MOVQ    (R8), R11
 	VMOVUPS (R10)(SI*1), Z1
 	VADDPS  (R11)(SI*1), Z1, Z1
-	VMULPS  Z1, Z0, Z0
-	ADDQ    $0x00000018, DI
-	ADDQ    $0x00000018, R8
-	SUBQ    $0x00000001, R9
-	JMP     columns
+	MOVQ    24(DI), R10
+	MOVQ    24(R8), R11
+	VMOVUPS (R10)(SI*1), Z2
+	VADDPS  (R11)(SI*1), Z2, Z2
+	VMULPS  Z2, Z1, Z1
+	MOVQ    80(AX), R12
+	MOVQ    (R8), R10
+	MOVQ    24(R8), R11
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        88(AX), R10
+	ADDQ        88(AX), R11
+	VMOVUPS     (R10)(SI*1), Z2
+	VFMADD231PS (R11)(SI*1), Z2, Z1
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Z1, Z0, Z0
+	ADDQ   $0x00000030, DI
+	ADDQ   $0x00000030, R8
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  (DX)(SI*1), Z0, Z0
 	VMOVUPS Z0, (CX)(SI*1)
 	ADDQ    $0x00000040, SI
@@ -2124,6 +2181,2776 @@ columnsEnd:
 
 done:
 	MOVQ SI, 48(AX)
+	VZEROUPPER
+	RET
+
+// func coefficientsAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·coefficientsAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ 16(AX), DX
+	MOVQ 40(AX), BX
+	MOVQ (AX), SI
+	MOVQ 32(AX), DI
+
+pairs:
+	TESTQ DI, DI
+	JZ    pairsEnd
+	XORQ  R8, R8
+
+channels:
+	MOVQ    (CX), R9
+	VMOVUPS (R9)(R8*1), Z0
+	MOVQ    24(CX), R9
+	VMOVUPS (R9)(R8*1), Z1
+	MOVQ    (DX), R9
+	VMOVUPS (R9)(R8*1), Z2
+	MOVQ    24(DX), R9
+	VMOVUPS (R9)(R8*1), Z3
+	VMULPS  Z2, Z3, Z4
+	MOVQ    80(AX), R11
+	MOVQ    (DX), R9
+	MOVQ    24(DX), R10
+	DECQ    R11
+
+parts:
+	TESTQ       R11, R11
+	JZ          partsEnd
+	ADDQ        88(AX), R9
+	ADDQ        88(AX), R10
+	VMOVUPS     (R9)(R8*1), Z5
+	VFMADD231PS (R10)(R8*1), Z5, Z4
+	SUBQ        $0x00000001, R11
+	JMP         parts
+
+partsEnd:
+	VMULPS  Z2, Z1, Z2
+	VMULPS  Z0, Z3, Z3
+	LEAQ    (SI)(R8*1), R9
+	VMOVUPS Z2, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z3, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z4, (R9)
+	ADDQ    $0x00000040, R8
+	CMPQ    R8, BX
+	JLT     channels
+	ADDQ    BX, SI
+	ADDQ    BX, SI
+	ADDQ    BX, SI
+	ADDQ    $0x00000030, CX
+	ADDQ    $0x00000030, DX
+	SUBQ    $0x00000001, DI
+	JMP     pairs
+
+pairsEnd:
+	VZEROUPPER
+	RET
+
+// func sharesOfProductsAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·sharesOfProductsAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 40(AX), DX
+	XORQ BX, BX
+
+channels:
+	MOVQ 56(AX), SI
+	MOVQ 64(AX), DI
+
+blocks:
+	MOVBQZX (DI), R8
+	INCQ    DI
+	CMPQ    R8, $0x02
+	JEQ     first2
+	CMPQ    R8, $0x03
+	JEQ     first3
+	CMPQ    R8, $0x04
+	JEQ     first4
+	CMPQ    R8, $0x12
+	JEQ     middle2
+	CMPQ    R8, $0x13
+	JEQ     middle3
+	CMPQ    R8, $0x14
+	JEQ     middle4
+	CMPQ    R8, $0x22
+	JEQ     last2
+	CMPQ    R8, $0x23
+	JEQ     last3
+	CMPQ    R8, $0x24
+	JEQ     last4
+	CMPQ    R8, $0x32
+	JEQ     only2
+	CMPQ    R8, $0x33
+	JEQ     only3
+	CMPQ    R8, $0x34
+	JEQ     only4
+
+first2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+firstForward2:
+	TESTQ       R11, R11
+	JZ          firstForward2End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z4
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z5
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	VMULPS      Z6, Z7, Z9
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R10)
+	VMOVUPS     Z4, 256(R10)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R10)
+	VMOVUPS     Z4, 320(R10)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward2
+
+firstForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward2:
+	TESTQ       R8, R8
+	JZ          firstBackward2End
+	SUBQ        $0x00000280, R10
+	VMULPS      (R10), Z2, Z5
+	VMOVAPS     Z5, Z4
+	VMULPS      Z5, Z0, Z5
+	VMULPS      256(R10), Z2, Z2
+	VMULPS      64(R10), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R10), Z3, Z3
+	VMOVUPS     Z4, 512(R10)
+	VMOVUPS     Z5, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward2
+
+firstBackward2End:
+	JMP blocks
+
+first3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+firstForward3:
+	TESTQ       R11, R11
+	JZ          firstForward3End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R10)
+	VMOVUPS     Z6, 256(R10)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R10)
+	VMOVUPS     Z6, 320(R10)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R10)
+	VMOVUPS     Z6, 384(R10)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward3
+
+firstForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward3:
+	TESTQ       R8, R8
+	JZ          firstBackward3End
+	SUBQ        $0x00000280, R10
+	VMULPS      (R10), Z3, Z7
+	VMOVAPS     Z7, Z6
+	VMULPS      Z7, Z0, Z7
+	VMULPS      256(R10), Z3, Z3
+	VMULPS      64(R10), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R10), Z4, Z4
+	VMULPS      128(R10), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R10), Z5, Z5
+	VMOVUPS     Z6, 512(R10)
+	VMOVUPS     Z7, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward3
+
+firstBackward3End:
+	JMP blocks
+
+first4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+firstForward4:
+	TESTQ       R11, R11
+	JZ          firstForward4End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R10)
+	VMOVUPS     Z8, 256(R10)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R10)
+	VMOVUPS     Z8, 320(R10)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R10)
+	VMOVUPS     Z8, 384(R10)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R10)
+	VMOVUPS     Z8, 448(R10)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward4
+
+firstForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward4:
+	TESTQ       R8, R8
+	JZ          firstBackward4End
+	SUBQ        $0x00000280, R10
+	VMULPS      (R10), Z4, Z9
+	VMOVAPS     Z9, Z8
+	VMULPS      Z9, Z0, Z9
+	VMULPS      256(R10), Z4, Z4
+	VMULPS      64(R10), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R10), Z5, Z5
+	VMULPS      128(R10), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R10), Z6, Z6
+	VMULPS      192(R10), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R10), Z7, Z7
+	VMOVUPS     Z8, 512(R10)
+	VMOVUPS     Z9, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward4
+
+firstBackward4End:
+	JMP blocks
+
+middle2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+middleForward2:
+	TESTQ       R11, R11
+	JZ          middleForward2End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z4
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z5
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	VMULPS      Z6, Z7, Z9
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R10)
+	VMOVUPS     Z4, 256(R10)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R10)
+	VMOVUPS     Z4, 320(R10)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward2
+
+middleForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward2:
+	TESTQ       R8, R8
+	JZ          middleBackward2End
+	SUBQ        $0x00000280, R10
+	VMOVUPS     512(R10), Z4
+	VMOVUPS     576(R10), Z5
+	VMULPS      (R10), Z2, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z0, Z5
+	VMULPS      256(R10), Z2, Z2
+	VMULPS      64(R10), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R10), Z3, Z3
+	VMOVUPS     Z4, 512(R10)
+	VMOVUPS     Z5, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+middleForward3:
+	TESTQ       R11, R11
+	JZ          middleForward3End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R10)
+	VMOVUPS     Z6, 256(R10)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R10)
+	VMOVUPS     Z6, 320(R10)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R10)
+	VMOVUPS     Z6, 384(R10)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward3
+
+middleForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward3:
+	TESTQ       R8, R8
+	JZ          middleBackward3End
+	SUBQ        $0x00000280, R10
+	VMOVUPS     512(R10), Z6
+	VMOVUPS     576(R10), Z7
+	VMULPS      (R10), Z3, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z0, Z7
+	VMULPS      256(R10), Z3, Z3
+	VMULPS      64(R10), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R10), Z4, Z4
+	VMULPS      128(R10), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R10), Z5, Z5
+	VMOVUPS     Z6, 512(R10)
+	VMOVUPS     Z7, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward3
+
+middleBackward3End:
+	JMP blocks
+
+middle4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ       R11, R11
+	JZ          middleForward4End
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        (R9), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R9), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R10)
+	VMOVUPS     Z8, 256(R10)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R10)
+	VMOVUPS     Z8, 320(R10)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R10)
+	VMOVUPS     Z8, 384(R10)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R10)
+	VMOVUPS     Z8, 448(R10)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward4
+
+middleForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward4:
+	TESTQ       R8, R8
+	JZ          middleBackward4End
+	SUBQ        $0x00000280, R10
+	VMOVUPS     512(R10), Z8
+	VMOVUPS     576(R10), Z9
+	VMULPS      (R10), Z4, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z0, Z9
+	VMULPS      256(R10), Z4, Z4
+	VMULPS      64(R10), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R10), Z5, Z5
+	VMULPS      128(R10), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R10), Z6, Z6
+	VMULPS      192(R10), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R10), Z7, Z7
+	VMOVUPS     Z8, 512(R10)
+	VMOVUPS     Z9, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward4
+
+middleBackward4End:
+	JMP blocks
+
+last2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+lastForward2:
+	TESTQ       R10, R10
+	JZ          lastForward2End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z4
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z5
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	VMULPS      Z6, Z7, Z9
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R9)
+	VMOVUPS     Z4, 256(R9)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R9)
+	VMOVUPS     Z4, 320(R9)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward2
+
+lastForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward2:
+	TESTQ       R11, R11
+	JZ          lastBackward2End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z4
+	VMOVUPS     576(R9), Z5
+	VMULPS      (R9), Z2, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z0, Z5
+	VMULPS      256(R9), Z2, Z2
+	VMULPS      64(R9), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R9), Z3, Z3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VMULPS      Z5, Z11, Z11
+	VFMADD213PS Z11, Z4, Z9
+	SUBQ        R10, SI
+	VMOVUPS     Z9, (SI)
+	VFMADD213PS Z11, Z4, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward2
+
+lastBackward2End:
+	JMP blocksEnd
+
+last3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+lastForward3:
+	TESTQ       R10, R10
+	JZ          lastForward3End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R9)
+	VMOVUPS     Z6, 256(R9)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R9)
+	VMOVUPS     Z6, 320(R9)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R9)
+	VMOVUPS     Z6, 384(R9)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward3
+
+lastForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward3:
+	TESTQ       R11, R11
+	JZ          lastBackward3End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z6
+	VMOVUPS     576(R9), Z7
+	VMULPS      (R9), Z3, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z0, Z7
+	VMULPS      256(R9), Z3, Z3
+	VMULPS      64(R9), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R9), Z4, Z4
+	VMULPS      128(R9), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R9), Z5, Z5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VMULPS      Z7, Z13, Z13
+	VFMADD213PS Z13, Z6, Z11
+	SUBQ        R10, SI
+	VMOVUPS     Z11, (SI)
+	VFMADD213PS Z13, Z6, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward3
+
+lastBackward3End:
+	JMP blocksEnd
+
+last4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+lastForward4:
+	TESTQ       R10, R10
+	JZ          lastForward4End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z10
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     Z8, 256(R9)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R9)
+	VMOVUPS     Z8, 320(R9)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R9)
+	VMOVUPS     Z8, 384(R9)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R9)
+	VMOVUPS     Z8, 448(R9)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward4
+
+lastForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward4:
+	TESTQ       R11, R11
+	JZ          lastBackward4End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z8
+	VMOVUPS     576(R9), Z9
+	VMULPS      (R9), Z4, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z0, Z9
+	VMULPS      256(R9), Z4, Z4
+	VMULPS      64(R9), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R9), Z5, Z5
+	VMULPS      128(R9), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R9), Z6, Z6
+	VMULPS      192(R9), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R9), Z7, Z7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z13
+	VMULPS      Z12, Z13, Z15
+	VMULPS      Z10, Z11, Z14
+	VMULPS      Z11, Z12, Z12
+	VMULPS      Z10, Z13, Z13
+	VMULPS      Z9, Z15, Z15
+	VFMADD213PS Z15, Z8, Z13
+	SUBQ        R10, SI
+	VMOVUPS     Z13, (SI)
+	VFMADD213PS Z15, Z8, Z12
+	SUBQ        R10, SI
+	VMOVUPS     Z12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward4
+
+lastBackward4End:
+	JMP blocksEnd
+
+only2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+onlyForward2:
+	TESTQ       R10, R10
+	JZ          onlyForward2End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z4
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z5
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	VMULPS      Z6, Z7, Z9
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R9)
+	VMOVUPS     Z4, 256(R9)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R9)
+	VMOVUPS     Z4, 320(R9)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward2
+
+onlyForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward2:
+	TESTQ       R11, R11
+	JZ          onlyBackward2End
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z2, Z5
+	VMOVAPS     Z5, Z4
+	VMULPS      Z5, Z0, Z5
+	VMULPS      256(R9), Z2, Z2
+	VMULPS      64(R9), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R9), Z3, Z3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VMULPS      Z5, Z11, Z11
+	VFMADD213PS Z11, Z4, Z9
+	SUBQ        R10, SI
+	VMOVUPS     Z9, (SI)
+	VFMADD213PS Z11, Z4, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward2
+
+onlyBackward2End:
+	JMP blocksEnd
+
+only3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+onlyForward3:
+	TESTQ       R10, R10
+	JZ          onlyForward3End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R9)
+	VMOVUPS     Z6, 256(R9)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R9)
+	VMOVUPS     Z6, 320(R9)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R9)
+	VMOVUPS     Z6, 384(R9)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward3
+
+onlyForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward3:
+	TESTQ       R11, R11
+	JZ          onlyBackward3End
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z3, Z7
+	VMOVAPS     Z7, Z6
+	VMULPS      Z7, Z0, Z7
+	VMULPS      256(R9), Z3, Z3
+	VMULPS      64(R9), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R9), Z4, Z4
+	VMULPS      128(R9), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R9), Z5, Z5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VMULPS      Z7, Z13, Z13
+	VFMADD213PS Z13, Z6, Z11
+	SUBQ        R10, SI
+	VMOVUPS     Z11, (SI)
+	VFMADD213PS Z13, Z6, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward3
+
+onlyBackward3End:
+	JMP blocksEnd
+
+only4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+onlyForward4:
+	TESTQ       R10, R10
+	JZ          onlyForward4End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	MOVQ        (R8), SI
+	VMOVUPS     (SI)(BX*1), Z10
+	MOVQ        24(R8), SI
+	VMOVUPS     (SI)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     Z8, 256(R9)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R9)
+	VMOVUPS     Z8, 320(R9)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R9)
+	VMOVUPS     Z8, 384(R9)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R9)
+	VMOVUPS     Z8, 448(R9)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward4
+
+onlyForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward4:
+	TESTQ       R11, R11
+	JZ          onlyBackward4End
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z4, Z9
+	VMOVAPS     Z9, Z8
+	VMULPS      Z9, Z0, Z9
+	VMULPS      256(R9), Z4, Z4
+	VMULPS      64(R9), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R9), Z5, Z5
+	VMULPS      128(R9), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R9), Z6, Z6
+	VMULPS      192(R9), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R9), Z7, Z7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z13
+	VMULPS      Z12, Z13, Z15
+	VMULPS      Z10, Z11, Z14
+	VMULPS      Z11, Z12, Z12
+	VMULPS      Z10, Z13, Z13
+	VMULPS      Z9, Z15, Z15
+	VFMADD213PS Z15, Z8, Z13
+	SUBQ        R10, SI
+	VMOVUPS     Z13, (SI)
+	VFMADD213PS Z15, Z8, Z12
+	SUBQ        R10, SI
+	VMOVUPS     Z12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward4
+
+onlyBackward4End:
+blocksEnd:
+	ADDQ $0x00000040, BX
+	CMPQ BX, DX
+	JLT  channels
+	VZEROUPPER
+	RET
+
+// func sharesOfPairsAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·sharesOfPairsAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 40(AX), DX
+	XORQ BX, BX
+
+channels:
+	MOVQ 56(AX), SI
+	MOVQ 64(AX), DI
+
+blocks:
+	MOVBQZX (DI), R8
+	INCQ    DI
+	CMPQ    R8, $0x02
+	JEQ     first2
+	CMPQ    R8, $0x03
+	JEQ     first3
+	CMPQ    R8, $0x04
+	JEQ     first4
+	CMPQ    R8, $0x12
+	JEQ     middle2
+	CMPQ    R8, $0x13
+	JEQ     middle3
+	CMPQ    R8, $0x14
+	JEQ     middle4
+	CMPQ    R8, $0x22
+	JEQ     last2
+	CMPQ    R8, $0x23
+	JEQ     last3
+	CMPQ    R8, $0x24
+	JEQ     last4
+	CMPQ    R8, $0x32
+	JEQ     only2
+	CMPQ    R8, $0x33
+	JEQ     only3
+	CMPQ    R8, $0x34
+	JEQ     only4
+
+first2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+firstForward2:
+	TESTQ   R11, R11
+	JZ      firstForward2End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Z4
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Z5
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Z6
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Z7
+	VMULPS  Z6, Z7, Z9
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+first2Parts1:
+	TESTQ       R14, R14
+	JZ          first2Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z8
+	VFMADD231PS (R13)(BX*1), Z8, Z9
+	SUBQ        $0x00000001, R14
+	JMP         first2Parts1
+
+first2Parts1End:
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R10)
+	VMOVUPS     Z4, 256(R10)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R10)
+	VMOVUPS     Z4, 320(R10)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward2
+
+firstForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward2:
+	TESTQ       R8, R8
+	JZ          firstBackward2End
+	SUBQ        $0x00000280, R10
+	VMULPS      (R10), Z2, Z5
+	VMOVAPS     Z5, Z4
+	VMULPS      Z5, Z0, Z5
+	VMULPS      256(R10), Z2, Z2
+	VMULPS      64(R10), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R10), Z3, Z3
+	VMOVUPS     Z4, 512(R10)
+	VMOVUPS     Z5, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward2
+
+firstBackward2End:
+	JMP blocks
+
+first3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+firstForward3:
+	TESTQ   R11, R11
+	JZ      firstForward3End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Z6
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Z7
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Z8
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Z9
+	VMULPS  Z8, Z9, Z11
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+first3Parts1:
+	TESTQ       R14, R14
+	JZ          first3Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z10
+	VFMADD231PS (R13)(BX*1), Z10, Z11
+	SUBQ        $0x00000001, R14
+	JMP         first3Parts1
+
+first3Parts1End:
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R10)
+	VMOVUPS     Z6, 256(R10)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R10)
+	VMOVUPS     Z6, 320(R10)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R10)
+	VMOVUPS     Z6, 384(R10)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward3
+
+firstForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward3:
+	TESTQ       R8, R8
+	JZ          firstBackward3End
+	SUBQ        $0x00000280, R10
+	VMULPS      (R10), Z3, Z7
+	VMOVAPS     Z7, Z6
+	VMULPS      Z7, Z0, Z7
+	VMULPS      256(R10), Z3, Z3
+	VMULPS      64(R10), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R10), Z4, Z4
+	VMULPS      128(R10), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R10), Z5, Z5
+	VMOVUPS     Z6, 512(R10)
+	VMOVUPS     Z7, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward3
+
+firstBackward3End:
+	JMP blocks
+
+first4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+firstForward4:
+	TESTQ   R11, R11
+	JZ      firstForward4End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Z8
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Z9
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Z10
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Z11
+	VMULPS  Z10, Z11, Z13
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+first4Parts1:
+	TESTQ       R14, R14
+	JZ          first4Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z12
+	VFMADD231PS (R13)(BX*1), Z12, Z13
+	SUBQ        $0x00000001, R14
+	JMP         first4Parts1
+
+first4Parts1End:
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R10)
+	VMOVUPS     Z8, 256(R10)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R10)
+	VMOVUPS     Z8, 320(R10)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R10)
+	VMOVUPS     Z8, 384(R10)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R10)
+	VMOVUPS     Z8, 448(R10)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         firstForward4
+
+firstForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+firstBackward4:
+	TESTQ       R8, R8
+	JZ          firstBackward4End
+	SUBQ        $0x00000280, R10
+	VMULPS      (R10), Z4, Z9
+	VMOVAPS     Z9, Z8
+	VMULPS      Z9, Z0, Z9
+	VMULPS      256(R10), Z4, Z4
+	VMULPS      64(R10), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R10), Z5, Z5
+	VMULPS      128(R10), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R10), Z6, Z6
+	VMULPS      192(R10), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R10), Z7, Z7
+	VMOVUPS     Z8, 512(R10)
+	VMOVUPS     Z9, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         firstBackward4
+
+firstBackward4End:
+	JMP blocks
+
+middle2:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+middleForward2:
+	TESTQ   R11, R11
+	JZ      middleForward2End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Z4
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Z5
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Z6
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Z7
+	VMULPS  Z6, Z7, Z9
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+middle2Parts1:
+	TESTQ       R14, R14
+	JZ          middle2Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z8
+	VFMADD231PS (R13)(BX*1), Z8, Z9
+	SUBQ        $0x00000001, R14
+	JMP         middle2Parts1
+
+middle2Parts1End:
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R10)
+	VMOVUPS     Z4, 256(R10)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R10)
+	VMOVUPS     Z4, 320(R10)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward2
+
+middleForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward2:
+	TESTQ       R8, R8
+	JZ          middleBackward2End
+	SUBQ        $0x00000280, R10
+	VMOVUPS     512(R10), Z4
+	VMOVUPS     576(R10), Z5
+	VMULPS      (R10), Z2, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z0, Z5
+	VMULPS      256(R10), Z2, Z2
+	VMULPS      64(R10), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R10), Z3, Z3
+	VMOVUPS     Z4, 512(R10)
+	VMOVUPS     Z5, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+middleForward3:
+	TESTQ   R11, R11
+	JZ      middleForward3End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Z6
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Z7
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Z8
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Z9
+	VMULPS  Z8, Z9, Z11
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+middle3Parts1:
+	TESTQ       R14, R14
+	JZ          middle3Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z10
+	VFMADD231PS (R13)(BX*1), Z10, Z11
+	SUBQ        $0x00000001, R14
+	JMP         middle3Parts1
+
+middle3Parts1End:
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R10)
+	VMOVUPS     Z6, 256(R10)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R10)
+	VMOVUPS     Z6, 320(R10)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R10)
+	VMOVUPS     Z6, 384(R10)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward3
+
+middleForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward3:
+	TESTQ       R8, R8
+	JZ          middleBackward3End
+	SUBQ        $0x00000280, R10
+	VMOVUPS     512(R10), Z6
+	VMOVUPS     576(R10), Z7
+	VMULPS      (R10), Z3, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z0, Z7
+	VMULPS      256(R10), Z3, Z3
+	VMULPS      64(R10), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R10), Z4, Z4
+	VMULPS      128(R10), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R10), Z5, Z5
+	VMOVUPS     Z6, 512(R10)
+	VMOVUPS     Z7, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward3
+
+middleBackward3End:
+	JMP blocks
+
+middle4:
+	MOVQ         8(AX), R8
+	MOVQ         16(AX), R9
+	MOVQ         72(AX), R10
+	MOVQ         32(AX), R11
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ   R11, R11
+	JZ      middleForward4End
+	MOVQ    (R8), R12
+	VMOVUPS (R12)(BX*1), Z8
+	MOVQ    24(R8), R12
+	VMOVUPS (R12)(BX*1), Z9
+	MOVQ    (R9), R12
+	VMOVUPS (R12)(BX*1), Z10
+	MOVQ    24(R9), R12
+	VMOVUPS (R12)(BX*1), Z11
+	VMULPS  Z10, Z11, Z13
+	MOVQ    80(AX), R14
+	MOVQ    (R9), R12
+	MOVQ    24(R9), R13
+	DECQ    R14
+
+middle4Parts1:
+	TESTQ       R14, R14
+	JZ          middle4Parts1End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z12
+	VFMADD231PS (R13)(BX*1), Z12, Z13
+	SUBQ        $0x00000001, R14
+	JMP         middle4Parts1
+
+middle4Parts1End:
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R10)
+	VMOVUPS     Z8, 256(R10)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R10)
+	VMOVUPS     Z8, 320(R10)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R10)
+	VMOVUPS     Z8, 384(R10)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R10)
+	VMOVUPS     Z8, 448(R10)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000280, R10
+	SUBQ        $0x00000001, R11
+	JMP         middleForward4
+
+middleForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward4:
+	TESTQ       R8, R8
+	JZ          middleBackward4End
+	SUBQ        $0x00000280, R10
+	VMOVUPS     512(R10), Z8
+	VMOVUPS     576(R10), Z9
+	VMULPS      (R10), Z4, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z0, Z9
+	VMULPS      256(R10), Z4, Z4
+	VMULPS      64(R10), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R10), Z5, Z5
+	VMULPS      128(R10), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R10), Z6, Z6
+	VMULPS      192(R10), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R10), Z7, Z7
+	VMOVUPS     Z8, 512(R10)
+	VMOVUPS     Z9, 576(R10)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward4
+
+middleBackward4End:
+	JMP blocks
+
+last2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+lastForward2:
+	TESTQ   R10, R10
+	JZ      lastForward2End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Z4
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Z5
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Z6
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Z7
+	VMULPS  Z6, Z7, Z9
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+last2Parts1:
+	TESTQ       R12, R12
+	JZ          last2Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Z8
+	VFMADD231PS (R11)(BX*1), Z8, Z9
+	SUBQ        $0x00000001, R12
+	JMP         last2Parts1
+
+last2Parts1End:
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R9)
+	VMOVUPS     Z4, 256(R9)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R9)
+	VMOVUPS     Z4, 320(R9)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward2
+
+lastForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward2:
+	TESTQ       R11, R11
+	JZ          lastBackward2End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z4
+	VMOVUPS     576(R9), Z5
+	VMULPS      (R9), Z2, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z0, Z5
+	VMULPS      256(R9), Z2, Z2
+	VMULPS      64(R9), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R9), Z3, Z3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+last2Parts2:
+	TESTQ       R14, R14
+	JZ          last2Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z10
+	VFMADD231PS (R13)(BX*1), Z10, Z11
+	SUBQ        $0x00000001, R14
+	JMP         last2Parts2
+
+last2Parts2End:
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VMULPS      Z5, Z11, Z11
+	VFMADD213PS Z11, Z4, Z9
+	SUBQ        R10, SI
+	VMOVUPS     Z9, (SI)
+	VFMADD213PS Z11, Z4, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward2
+
+lastBackward2End:
+	JMP blocksEnd
+
+last3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+lastForward3:
+	TESTQ   R10, R10
+	JZ      lastForward3End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Z6
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Z7
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Z8
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Z9
+	VMULPS  Z8, Z9, Z11
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+last3Parts1:
+	TESTQ       R12, R12
+	JZ          last3Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Z10
+	VFMADD231PS (R11)(BX*1), Z10, Z11
+	SUBQ        $0x00000001, R12
+	JMP         last3Parts1
+
+last3Parts1End:
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R9)
+	VMOVUPS     Z6, 256(R9)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R9)
+	VMOVUPS     Z6, 320(R9)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R9)
+	VMOVUPS     Z6, 384(R9)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward3
+
+lastForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward3:
+	TESTQ       R11, R11
+	JZ          lastBackward3End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z6
+	VMOVUPS     576(R9), Z7
+	VMULPS      (R9), Z3, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z0, Z7
+	VMULPS      256(R9), Z3, Z3
+	VMULPS      64(R9), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R9), Z4, Z4
+	VMULPS      128(R9), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R9), Z5, Z5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+last3Parts2:
+	TESTQ       R14, R14
+	JZ          last3Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z12
+	VFMADD231PS (R13)(BX*1), Z12, Z13
+	SUBQ        $0x00000001, R14
+	JMP         last3Parts2
+
+last3Parts2End:
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VMULPS      Z7, Z13, Z13
+	VFMADD213PS Z13, Z6, Z11
+	SUBQ        R10, SI
+	VMOVUPS     Z11, (SI)
+	VFMADD213PS Z13, Z6, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward3
+
+lastBackward3End:
+	JMP blocksEnd
+
+last4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+lastForward4:
+	TESTQ   R10, R10
+	JZ      lastForward4End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Z8
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Z9
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Z10
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Z11
+	VMULPS  Z10, Z11, Z13
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+last4Parts1:
+	TESTQ       R12, R12
+	JZ          last4Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Z12
+	VFMADD231PS (R11)(BX*1), Z12, Z13
+	SUBQ        $0x00000001, R12
+	JMP         last4Parts1
+
+last4Parts1End:
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     Z8, 256(R9)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R9)
+	VMOVUPS     Z8, 320(R9)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R9)
+	VMOVUPS     Z8, 384(R9)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R9)
+	VMOVUPS     Z8, 448(R9)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         lastForward4
+
+lastForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+lastBackward4:
+	TESTQ       R11, R11
+	JZ          lastBackward4End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z8
+	VMOVUPS     576(R9), Z9
+	VMULPS      (R9), Z4, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z0, Z9
+	VMULPS      256(R9), Z4, Z4
+	VMULPS      64(R9), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R9), Z5, Z5
+	VMULPS      128(R9), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R9), Z6, Z6
+	VMULPS      192(R9), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R9), Z7, Z7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z13
+	VMULPS      Z12, Z13, Z15
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+last4Parts2:
+	TESTQ       R14, R14
+	JZ          last4Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z14
+	VFMADD231PS (R13)(BX*1), Z14, Z15
+	SUBQ        $0x00000001, R14
+	JMP         last4Parts2
+
+last4Parts2End:
+	VMULPS      Z10, Z11, Z14
+	VMULPS      Z11, Z12, Z12
+	VMULPS      Z10, Z13, Z13
+	VMULPS      Z9, Z15, Z15
+	VFMADD213PS Z15, Z8, Z13
+	SUBQ        R10, SI
+	VMOVUPS     Z13, (SI)
+	VFMADD213PS Z15, Z8, Z12
+	SUBQ        R10, SI
+	VMOVUPS     Z12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         lastBackward4
+
+lastBackward4End:
+	JMP blocksEnd
+
+only2:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+onlyForward2:
+	TESTQ   R10, R10
+	JZ      onlyForward2End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Z4
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Z5
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Z6
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Z7
+	VMULPS  Z6, Z7, Z9
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+only2Parts1:
+	TESTQ       R12, R12
+	JZ          only2Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Z8
+	VFMADD231PS (R11)(BX*1), Z8, Z9
+	SUBQ        $0x00000001, R12
+	JMP         only2Parts1
+
+only2Parts1End:
+	VMULPS      Z4, Z5, Z8
+	VMULPS      Z5, Z6, Z6
+	VMULPS      Z4, Z7, Z7
+	VADDPS      Z7, Z6, Z6
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z0, Z4
+	VFMADD213PS Z8, Z0, Z4
+	VMOVUPS     Z2, (R9)
+	VMOVUPS     Z4, 256(R9)
+	VMULPS      Z4, Z2, Z2
+	VMOVAPS     Z9, Z4
+	VFMADD213PS Z6, Z1, Z4
+	VFMADD213PS Z8, Z1, Z4
+	VMOVUPS     Z3, 64(R9)
+	VMOVUPS     Z4, 320(R9)
+	VMULPS      Z4, Z3, Z3
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward2
+
+onlyForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward2:
+	TESTQ       R11, R11
+	JZ          onlyBackward2End
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z2, Z5
+	VMOVAPS     Z5, Z4
+	VMULPS      Z5, Z0, Z5
+	VMULPS      256(R9), Z2, Z2
+	VMULPS      64(R9), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R9), Z3, Z3
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z6
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z7
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	VMULPS      Z8, Z9, Z11
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+only2Parts2:
+	TESTQ       R14, R14
+	JZ          only2Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z10
+	VFMADD231PS (R13)(BX*1), Z10, Z11
+	SUBQ        $0x00000001, R14
+	JMP         only2Parts2
+
+only2Parts2End:
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VMULPS      Z5, Z11, Z11
+	VFMADD213PS Z11, Z4, Z9
+	SUBQ        R10, SI
+	VMOVUPS     Z9, (SI)
+	VFMADD213PS Z11, Z4, Z8
+	SUBQ        R10, SI
+	VMOVUPS     Z8, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward2
+
+onlyBackward2End:
+	JMP blocksEnd
+
+only3:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+onlyForward3:
+	TESTQ   R10, R10
+	JZ      onlyForward3End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Z6
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Z7
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Z8
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Z9
+	VMULPS  Z8, Z9, Z11
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+only3Parts1:
+	TESTQ       R12, R12
+	JZ          only3Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Z10
+	VFMADD231PS (R11)(BX*1), Z10, Z11
+	SUBQ        $0x00000001, R12
+	JMP         only3Parts1
+
+only3Parts1End:
+	VMULPS      Z6, Z7, Z10
+	VMULPS      Z7, Z8, Z8
+	VMULPS      Z6, Z9, Z9
+	VADDPS      Z9, Z8, Z8
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z0, Z6
+	VFMADD213PS Z10, Z0, Z6
+	VMOVUPS     Z3, (R9)
+	VMOVUPS     Z6, 256(R9)
+	VMULPS      Z6, Z3, Z3
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z1, Z6
+	VFMADD213PS Z10, Z1, Z6
+	VMOVUPS     Z4, 64(R9)
+	VMOVUPS     Z6, 320(R9)
+	VMULPS      Z6, Z4, Z4
+	VMOVAPS     Z11, Z6
+	VFMADD213PS Z8, Z2, Z6
+	VFMADD213PS Z10, Z2, Z6
+	VMOVUPS     Z5, 128(R9)
+	VMOVUPS     Z6, 384(R9)
+	VMULPS      Z6, Z5, Z5
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward3
+
+onlyForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward3:
+	TESTQ       R11, R11
+	JZ          onlyBackward3End
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z3, Z7
+	VMOVAPS     Z7, Z6
+	VMULPS      Z7, Z0, Z7
+	VMULPS      256(R9), Z3, Z3
+	VMULPS      64(R9), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R9), Z4, Z4
+	VMULPS      128(R9), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R9), Z5, Z5
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z8
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z9
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	VMULPS      Z10, Z11, Z13
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+only3Parts2:
+	TESTQ       R14, R14
+	JZ          only3Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z12
+	VFMADD231PS (R13)(BX*1), Z12, Z13
+	SUBQ        $0x00000001, R14
+	JMP         only3Parts2
+
+only3Parts2End:
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VMULPS      Z7, Z13, Z13
+	VFMADD213PS Z13, Z6, Z11
+	SUBQ        R10, SI
+	VMOVUPS     Z11, (SI)
+	VFMADD213PS Z13, Z6, Z10
+	SUBQ        R10, SI
+	VMOVUPS     Z10, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward3
+
+onlyBackward3End:
+	JMP blocksEnd
+
+only4:
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+onlyForward4:
+	TESTQ   R10, R10
+	JZ      onlyForward4End
+	MOVQ    (DI), SI
+	VMOVUPS (SI)(BX*1), Z8
+	MOVQ    24(DI), SI
+	VMOVUPS (SI)(BX*1), Z9
+	MOVQ    (R8), SI
+	VMOVUPS (SI)(BX*1), Z10
+	MOVQ    24(R8), SI
+	VMOVUPS (SI)(BX*1), Z11
+	VMULPS  Z10, Z11, Z13
+	MOVQ    80(AX), R12
+	MOVQ    (R8), SI
+	MOVQ    24(R8), R11
+	DECQ    R12
+
+only4Parts1:
+	TESTQ       R12, R12
+	JZ          only4Parts1End
+	ADDQ        88(AX), SI
+	ADDQ        88(AX), R11
+	VMOVUPS     (SI)(BX*1), Z12
+	VFMADD231PS (R11)(BX*1), Z12, Z13
+	SUBQ        $0x00000001, R12
+	JMP         only4Parts1
+
+only4Parts1End:
+	VMULPS      Z8, Z9, Z12
+	VMULPS      Z9, Z10, Z10
+	VMULPS      Z8, Z11, Z11
+	VADDPS      Z11, Z10, Z10
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z0, Z8
+	VFMADD213PS Z12, Z0, Z8
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     Z8, 256(R9)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z1, Z8
+	VFMADD213PS Z12, Z1, Z8
+	VMOVUPS     Z5, 64(R9)
+	VMOVUPS     Z8, 320(R9)
+	VMULPS      Z8, Z5, Z5
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z2, Z8
+	VFMADD213PS Z12, Z2, Z8
+	VMOVUPS     Z6, 128(R9)
+	VMOVUPS     Z8, 384(R9)
+	VMULPS      Z8, Z6, Z6
+	VMOVAPS     Z13, Z8
+	VFMADD213PS Z10, Z3, Z8
+	VFMADD213PS Z12, Z3, Z8
+	VMOVUPS     Z7, 192(R9)
+	VMOVUPS     Z8, 448(R9)
+	VMULPS      Z8, Z7, Z7
+	ADDQ        $0x00000030, DI
+	ADDQ        $0x00000030, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         onlyForward4
+
+onlyForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R10
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R10, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R11
+
+onlyBackward4:
+	TESTQ       R11, R11
+	JZ          onlyBackward4End
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z4, Z9
+	VMOVAPS     Z9, Z8
+	VMULPS      Z9, Z0, Z9
+	VMULPS      256(R9), Z4, Z4
+	VMULPS      64(R9), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R9), Z5, Z5
+	VMULPS      128(R9), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R9), Z6, Z6
+	VMULPS      192(R9), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R9), Z7, Z7
+	SUBQ        $0x00000030, DI
+	SUBQ        $0x00000030, R8
+	MOVQ        (DI), R12
+	VMOVUPS     (R12)(BX*1), Z10
+	MOVQ        24(DI), R12
+	VMOVUPS     (R12)(BX*1), Z11
+	MOVQ        (R8), R12
+	VMOVUPS     (R12)(BX*1), Z12
+	MOVQ        24(R8), R12
+	VMOVUPS     (R12)(BX*1), Z13
+	VMULPS      Z12, Z13, Z15
+	MOVQ        80(AX), R14
+	MOVQ        (R8), R12
+	MOVQ        24(R8), R13
+	DECQ        R14
+
+only4Parts2:
+	TESTQ       R14, R14
+	JZ          only4Parts2End
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R12)(BX*1), Z14
+	VFMADD231PS (R13)(BX*1), Z14, Z15
+	SUBQ        $0x00000001, R14
+	JMP         only4Parts2
+
+only4Parts2End:
+	VMULPS      Z10, Z11, Z14
+	VMULPS      Z11, Z12, Z12
+	VMULPS      Z10, Z13, Z13
+	VMULPS      Z9, Z15, Z15
+	VFMADD213PS Z15, Z8, Z13
+	SUBQ        R10, SI
+	VMOVUPS     Z13, (SI)
+	VFMADD213PS Z15, Z8, Z12
+	SUBQ        R10, SI
+	VMOVUPS     Z12, (SI)
+	SUBQ        $0x00000001, R11
+	JMP         onlyBackward4
+
+onlyBackward4End:
+blocksEnd:
+	ADDQ $0x00000040, BX
+	CMPQ BX, DX
+	JLT  channels
 	VZEROUPPER
 	RET
 
@@ -2168,10 +4995,9 @@ blocks:
 	JEQ     only4
 
 first2:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z2
 	VBROADCASTSS 8(SI), Z1
@@ -2179,69 +5005,64 @@ first2:
 	ADDQ         $0x00000010, SI
 
 firstForward2:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          firstForward2End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z4
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z5
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z6
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z7
-	VMULPS      Z5, Z7, Z8
-	VMULPS      Z5, Z6, Z5
-	VFMADD231PS Z4, Z7, Z5
-	VMULPS      Z4, Z6, Z4
-	VMOVAPS     Z8, Z6
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Z4
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Z5
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Z7
+	VADDPS      Z6, Z5, Z5
+	VMOVAPS     Z7, Z6
 	VFMADD213PS Z5, Z0, Z6
 	VFMADD213PS Z4, Z0, Z6
-	VMOVUPS     Z2, (R8)
-	VMOVUPS     Z6, 256(R8)
+	VMOVUPS     Z2, (R9)
+	VMOVUPS     Z6, 256(R9)
 	VMULPS      Z6, Z2, Z2
-	VMOVAPS     Z8, Z6
+	VMOVAPS     Z7, Z6
 	VFMADD213PS Z5, Z1, Z6
 	VFMADD213PS Z4, Z1, Z6
-	VMOVUPS     Z3, 64(R8)
-	VMOVUPS     Z6, 320(R8)
+	VMOVUPS     Z3, 64(R9)
+	VMOVUPS     Z6, 320(R9)
 	VMULPS      Z6, Z3, Z3
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000280, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
 	JMP         firstForward2
 
 firstForward2End:
 	VMOVUPS number3f800000<>+0(SB), Z2
 	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 firstBackward2:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          firstBackward2End
-	SUBQ        $0x00000280, R8
-	VMULPS      (R8), Z2, Z5
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z2, Z5
 	VMOVAPS     Z5, Z4
 	VMULPS      Z5, Z0, Z5
-	VMULPS      256(R8), Z2, Z2
-	VMULPS      64(R8), Z3, Z6
+	VMULPS      256(R9), Z2, Z2
+	VMULPS      64(R9), Z3, Z6
 	VADDPS      Z6, Z4, Z4
 	VFMADD231PS Z6, Z1, Z5
-	VMULPS      320(R8), Z3, Z3
-	VMOVUPS     Z4, 512(R8)
-	VMOVUPS     Z5, 576(R8)
-	SUBQ        $0x00000002, R9
+	VMULPS      320(R9), Z3, Z3
+	VMOVUPS     Z4, 512(R9)
+	VMOVUPS     Z5, 576(R9)
+	SUBQ        $0x00000001, R8
 	JMP         firstBackward2
 
 firstBackward2End:
 	JMP blocks
 
 first3:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z3
 	VBROADCASTSS 8(SI), Z1
@@ -2251,80 +5072,75 @@ first3:
 	ADDQ         $0x00000018, SI
 
 firstForward3:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          firstForward3End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z6
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z7
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	VMULPS      Z7, Z9, Z10
-	VMULPS      Z7, Z8, Z7
-	VFMADD231PS Z6, Z9, Z7
-	VMULPS      Z6, Z8, Z6
-	VMOVAPS     Z10, Z8
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Z7
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Z9
+	VADDPS      Z8, Z7, Z7
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z0, Z8
 	VFMADD213PS Z6, Z0, Z8
-	VMOVUPS     Z3, (R8)
-	VMOVUPS     Z8, 256(R8)
+	VMOVUPS     Z3, (R9)
+	VMOVUPS     Z8, 256(R9)
 	VMULPS      Z8, Z3, Z3
-	VMOVAPS     Z10, Z8
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z1, Z8
 	VFMADD213PS Z6, Z1, Z8
-	VMOVUPS     Z4, 64(R8)
-	VMOVUPS     Z8, 320(R8)
+	VMOVUPS     Z4, 64(R9)
+	VMOVUPS     Z8, 320(R9)
 	VMULPS      Z8, Z4, Z4
-	VMOVAPS     Z10, Z8
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z2, Z8
 	VFMADD213PS Z6, Z2, Z8
-	VMOVUPS     Z5, 128(R8)
-	VMOVUPS     Z8, 384(R8)
+	VMOVUPS     Z5, 128(R9)
+	VMOVUPS     Z8, 384(R9)
 	VMULPS      Z8, Z5, Z5
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000280, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
 	JMP         firstForward3
 
 firstForward3End:
 	VMOVUPS number3f800000<>+0(SB), Z3
 	VMOVUPS number3f800000<>+0(SB), Z4
 	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 firstBackward3:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          firstBackward3End
-	SUBQ        $0x00000280, R8
-	VMULPS      (R8), Z3, Z7
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z3, Z7
 	VMOVAPS     Z7, Z6
 	VMULPS      Z7, Z0, Z7
-	VMULPS      256(R8), Z3, Z3
-	VMULPS      64(R8), Z4, Z8
+	VMULPS      256(R9), Z3, Z3
+	VMULPS      64(R9), Z4, Z8
 	VADDPS      Z8, Z6, Z6
 	VFMADD231PS Z8, Z1, Z7
-	VMULPS      320(R8), Z4, Z4
-	VMULPS      128(R8), Z5, Z8
+	VMULPS      320(R9), Z4, Z4
+	VMULPS      128(R9), Z5, Z8
 	VADDPS      Z8, Z6, Z6
 	VFMADD231PS Z8, Z2, Z7
-	VMULPS      384(R8), Z5, Z5
-	VMOVUPS     Z6, 512(R8)
-	VMOVUPS     Z7, 576(R8)
-	SUBQ        $0x00000002, R9
+	VMULPS      384(R9), Z5, Z5
+	VMOVUPS     Z6, 512(R9)
+	VMOVUPS     Z7, 576(R9)
+	SUBQ        $0x00000001, R8
 	JMP         firstBackward3
 
 firstBackward3End:
 	JMP blocks
 
 first4:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z4
 	VBROADCASTSS 8(SI), Z1
@@ -2336,48 +5152,44 @@ first4:
 	ADDQ         $0x00000020, SI
 
 firstForward4:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          firstForward4End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z10
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z11
-	VMULPS      Z9, Z11, Z12
-	VMULPS      Z9, Z10, Z9
-	VFMADD231PS Z8, Z11, Z9
-	VMULPS      Z8, Z10, Z8
-	VMOVAPS     Z12, Z10
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Z9
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Z11
+	VADDPS      Z10, Z9, Z9
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z0, Z10
 	VFMADD213PS Z8, Z0, Z10
-	VMOVUPS     Z4, (R8)
-	VMOVUPS     Z10, 256(R8)
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     Z10, 256(R9)
 	VMULPS      Z10, Z4, Z4
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z1, Z10
 	VFMADD213PS Z8, Z1, Z10
-	VMOVUPS     Z5, 64(R8)
-	VMOVUPS     Z10, 320(R8)
+	VMOVUPS     Z5, 64(R9)
+	VMOVUPS     Z10, 320(R9)
 	VMULPS      Z10, Z5, Z5
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z2, Z10
 	VFMADD213PS Z8, Z2, Z10
-	VMOVUPS     Z6, 128(R8)
-	VMOVUPS     Z10, 384(R8)
+	VMOVUPS     Z6, 128(R9)
+	VMOVUPS     Z10, 384(R9)
 	VMULPS      Z10, Z6, Z6
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z3, Z10
 	VFMADD213PS Z8, Z3, Z10
-	VMOVUPS     Z7, 192(R8)
-	VMOVUPS     Z10, 448(R8)
+	VMOVUPS     Z7, 192(R9)
+	VMOVUPS     Z10, 448(R9)
 	VMULPS      Z10, Z7, Z7
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000280, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
 	JMP         firstForward4
 
 firstForward4End:
@@ -2385,42 +5197,41 @@ firstForward4End:
 	VMOVUPS number3f800000<>+0(SB), Z5
 	VMOVUPS number3f800000<>+0(SB), Z6
 	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 firstBackward4:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          firstBackward4End
-	SUBQ        $0x00000280, R8
-	VMULPS      (R8), Z4, Z9
+	SUBQ        $0x00000280, R9
+	VMULPS      (R9), Z4, Z9
 	VMOVAPS     Z9, Z8
 	VMULPS      Z9, Z0, Z9
-	VMULPS      256(R8), Z4, Z4
-	VMULPS      64(R8), Z5, Z10
+	VMULPS      256(R9), Z4, Z4
+	VMULPS      64(R9), Z5, Z10
 	VADDPS      Z10, Z8, Z8
 	VFMADD231PS Z10, Z1, Z9
-	VMULPS      320(R8), Z5, Z5
-	VMULPS      128(R8), Z6, Z10
+	VMULPS      320(R9), Z5, Z5
+	VMULPS      128(R9), Z6, Z10
 	VADDPS      Z10, Z8, Z8
 	VFMADD231PS Z10, Z2, Z9
-	VMULPS      384(R8), Z6, Z6
-	VMULPS      192(R8), Z7, Z10
+	VMULPS      384(R9), Z6, Z6
+	VMULPS      192(R9), Z7, Z10
 	VADDPS      Z10, Z8, Z8
 	VFMADD231PS Z10, Z3, Z9
-	VMULPS      448(R8), Z7, Z7
-	VMOVUPS     Z8, 512(R8)
-	VMOVUPS     Z9, 576(R8)
-	SUBQ        $0x00000002, R9
+	VMULPS      448(R9), Z7, Z7
+	VMOVUPS     Z8, 512(R9)
+	VMOVUPS     Z9, 576(R9)
+	SUBQ        $0x00000001, R8
 	JMP         firstBackward4
 
 firstBackward4End:
 	JMP blocks
 
 middle2:
-	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z2
 	VBROADCASTSS 8(SI), Z1
@@ -2428,47 +5239,288 @@ middle2:
 	ADDQ         $0x00000010, SI
 
 middleForward2:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          middleForward2End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z4
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z5
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z6
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z7
-	VMULPS      Z5, Z7, Z8
-	VMULPS      Z5, Z6, Z5
-	VFMADD231PS Z4, Z7, Z5
-	VMULPS      Z4, Z6, Z4
-	VMOVAPS     Z8, Z6
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Z4
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Z5
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Z7
+	VADDPS      Z6, Z5, Z5
+	VMOVAPS     Z7, Z6
 	VFMADD213PS Z5, Z0, Z6
 	VFMADD213PS Z4, Z0, Z6
-	VMOVUPS     Z2, (R8)
-	VMOVUPS     Z6, 256(R8)
+	VMOVUPS     Z2, (R9)
+	VMOVUPS     Z6, 256(R9)
 	VMULPS      Z6, Z2, Z2
-	VMOVAPS     Z8, Z6
+	VMOVAPS     Z7, Z6
 	VFMADD213PS Z5, Z1, Z6
 	VFMADD213PS Z4, Z1, Z6
-	VMOVUPS     Z3, 64(R8)
-	VMOVUPS     Z6, 320(R8)
+	VMOVUPS     Z3, 64(R9)
+	VMOVUPS     Z6, 320(R9)
 	VMULPS      Z6, Z3, Z3
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
-	ADDQ        $0x00000280, R8
-	SUBQ        $0x00000002, R11
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
 	JMP         middleForward2
 
 middleForward2End:
 	VMOVUPS number3f800000<>+0(SB), Z2
 	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
 
 middleBackward2:
-	TESTQ       R9, R9
+	TESTQ       R8, R8
 	JZ          middleBackward2End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z4
+	VMOVUPS     576(R9), Z5
+	VMULPS      (R9), Z2, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z0, Z5
+	VMULPS      256(R9), Z2, Z2
+	VMULPS      64(R9), Z3, Z6
+	VADDPS      Z6, Z4, Z4
+	VFMADD231PS Z6, Z1, Z5
+	VMULPS      320(R9), Z3, Z3
+	VMOVUPS     Z4, 512(R9)
+	VMOVUPS     Z5, 576(R9)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward2
+
+middleBackward2End:
+	JMP blocks
+
+middle3:
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z4
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z5
+	ADDQ         $0x00000018, SI
+
+middleForward3:
+	TESTQ       R10, R10
+	JZ          middleForward3End
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Z7
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Z9
+	VADDPS      Z8, Z7, Z7
+	VMOVAPS     Z9, Z8
+	VFMADD213PS Z7, Z0, Z8
+	VFMADD213PS Z6, Z0, Z8
+	VMOVUPS     Z3, (R9)
+	VMOVUPS     Z8, 256(R9)
+	VMULPS      Z8, Z3, Z3
+	VMOVAPS     Z9, Z8
+	VFMADD213PS Z7, Z1, Z8
+	VFMADD213PS Z6, Z1, Z8
+	VMOVUPS     Z4, 64(R9)
+	VMOVUPS     Z8, 320(R9)
+	VMULPS      Z8, Z4, Z4
+	VMOVAPS     Z9, Z8
+	VFMADD213PS Z7, Z2, Z8
+	VFMADD213PS Z6, Z2, Z8
+	VMOVUPS     Z5, 128(R9)
+	VMOVUPS     Z8, 384(R9)
+	VMULPS      Z8, Z5, Z5
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         middleForward3
+
+middleForward3End:
+	VMOVUPS number3f800000<>+0(SB), Z3
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward3:
+	TESTQ       R8, R8
+	JZ          middleBackward3End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z6
+	VMOVUPS     576(R9), Z7
+	VMULPS      (R9), Z3, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z0, Z7
+	VMULPS      256(R9), Z3, Z3
+	VMULPS      64(R9), Z4, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z1, Z7
+	VMULPS      320(R9), Z4, Z4
+	VMULPS      128(R9), Z5, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z2, Z7
+	VMULPS      384(R9), Z5, Z5
+	VMOVUPS     Z6, 512(R9)
+	VMOVUPS     Z7, 576(R9)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward3
+
+middleBackward3End:
+	JMP blocks
+
+middle4:
+	MOVQ         8(AX), R8
+	MOVQ         72(AX), R9
+	MOVQ         32(AX), R10
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z4
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z5
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z6
+	VBROADCASTSS 24(SI), Z3
+	VBROADCASTSS 28(SI), Z7
+	ADDQ         $0x00000020, SI
+
+middleForward4:
+	TESTQ       R10, R10
+	JZ          middleForward4End
+	MOVQ        (R8), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        24(R8), R11
+	VMOVUPS     (R11)(BX*1), Z9
+	MOVQ        48(R8), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	MOVQ        72(R8), R11
+	VMOVUPS     (R11)(BX*1), Z11
+	VADDPS      Z10, Z9, Z9
+	VMOVAPS     Z11, Z10
+	VFMADD213PS Z9, Z0, Z10
+	VFMADD213PS Z8, Z0, Z10
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     Z10, 256(R9)
+	VMULPS      Z10, Z4, Z4
+	VMOVAPS     Z11, Z10
+	VFMADD213PS Z9, Z1, Z10
+	VFMADD213PS Z8, Z1, Z10
+	VMOVUPS     Z5, 64(R9)
+	VMOVUPS     Z10, 320(R9)
+	VMULPS      Z10, Z5, Z5
+	VMOVAPS     Z11, Z10
+	VFMADD213PS Z9, Z2, Z10
+	VFMADD213PS Z8, Z2, Z10
+	VMOVUPS     Z6, 128(R9)
+	VMOVUPS     Z10, 384(R9)
+	VMULPS      Z10, Z6, Z6
+	VMOVAPS     Z11, Z10
+	VFMADD213PS Z9, Z3, Z10
+	VFMADD213PS Z8, Z3, Z10
+	VMOVUPS     Z7, 192(R9)
+	VMOVUPS     Z10, 448(R9)
+	VMULPS      Z10, Z7, Z7
+	ADDQ        $0x00000060, R8
+	ADDQ        $0x00000280, R9
+	SUBQ        $0x00000001, R10
+	JMP         middleForward4
+
+middleForward4End:
+	VMOVUPS number3f800000<>+0(SB), Z4
+	VMOVUPS number3f800000<>+0(SB), Z5
+	VMOVUPS number3f800000<>+0(SB), Z6
+	VMOVUPS number3f800000<>+0(SB), Z7
+	MOVQ    40(AX), R8
+	MOVQ    32(AX), R8
+
+middleBackward4:
+	TESTQ       R8, R8
+	JZ          middleBackward4End
+	SUBQ        $0x00000280, R9
+	VMOVUPS     512(R9), Z8
+	VMOVUPS     576(R9), Z9
+	VMULPS      (R9), Z4, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z0, Z9
+	VMULPS      256(R9), Z4, Z4
+	VMULPS      64(R9), Z5, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z1, Z9
+	VMULPS      320(R9), Z5, Z5
+	VMULPS      128(R9), Z6, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z2, Z9
+	VMULPS      384(R9), Z6, Z6
+	VMULPS      192(R9), Z7, Z10
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z10, Z3, Z9
+	VMULPS      448(R9), Z7, Z7
+	VMOVUPS     Z8, 512(R9)
+	VMOVUPS     Z9, 576(R9)
+	SUBQ        $0x00000001, R8
+	JMP         middleBackward4
+
+middleBackward4End:
+	JMP blocks
+
+last2:
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 8(SI), Z1
+	VBROADCASTSS 12(SI), Z3
+	ADDQ         $0x00000010, SI
+
+lastForward2:
+	TESTQ       R9, R9
+	JZ          lastForward2End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z4
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z5
+	MOVQ        48(DI), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        72(DI), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	VADDPS      Z6, Z5, Z5
+	VMOVAPS     Z7, Z6
+	VFMADD213PS Z5, Z0, Z6
+	VFMADD213PS Z4, Z0, Z6
+	VMOVUPS     Z2, (R8)
+	VMOVUPS     Z6, 256(R8)
+	VMULPS      Z6, Z2, Z2
+	VMOVAPS     Z7, Z6
+	VFMADD213PS Z5, Z1, Z6
+	VFMADD213PS Z4, Z1, Z6
+	VMOVUPS     Z3, 64(R8)
+	VMOVUPS     Z6, 320(R8)
+	VMULPS      Z6, Z3, Z3
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000001, R9
+	JMP         lastForward2
+
+lastForward2End:
+	VMOVUPS number3f800000<>+0(SB), Z2
+	VMOVUPS number3f800000<>+0(SB), Z3
+	MOVQ    40(AX), R9
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R10
+
+lastBackward2:
+	TESTQ       R10, R10
+	JZ          lastBackward2End
 	SUBQ        $0x00000280, R8
 	VMOVUPS     512(R8), Z4
 	VMOVUPS     576(R8), Z5
@@ -2480,19 +5532,32 @@ middleBackward2:
 	VADDPS      Z6, Z4, Z4
 	VFMADD231PS Z6, Z1, Z5
 	VMULPS      320(R8), Z3, Z3
-	VMOVUPS     Z4, 512(R8)
-	VMOVUPS     Z5, 576(R8)
-	SUBQ        $0x00000002, R9
-	JMP         middleBackward2
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Z7
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	VMULPS      Z5, Z8, Z8
+	VFMADD213PS Z8, Z4, Z7
+	SUBQ        R9, SI
+	VMOVUPS     Z7, (SI)
+	VFMADD213PS Z8, Z4, Z6
+	SUBQ        R9, SI
+	VMOVUPS     Z6, (SI)
+	SUBQ        $0x00000001, R10
+	JMP         lastBackward2
 
-middleBackward2End:
-	JMP blocks
+lastBackward2End:
+	JMP blocksEnd
 
-middle3:
+last3:
+	MOVQ         8(AX), DI
 	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z3
 	VBROADCASTSS 8(SI), Z1
@@ -2501,55 +5566,56 @@ middle3:
 	VBROADCASTSS 20(SI), Z5
 	ADDQ         $0x00000018, SI
 
-middleForward3:
-	TESTQ       R11, R11
-	JZ          middleForward3End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z6
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z7
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	VMULPS      Z7, Z9, Z10
-	VMULPS      Z7, Z8, Z7
-	VFMADD231PS Z6, Z9, Z7
-	VMULPS      Z6, Z8, Z6
-	VMOVAPS     Z10, Z8
+lastForward3:
+	TESTQ       R9, R9
+	JZ          lastForward3End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z6
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z7
+	MOVQ        48(DI), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        72(DI), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	VADDPS      Z8, Z7, Z7
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z0, Z8
 	VFMADD213PS Z6, Z0, Z8
 	VMOVUPS     Z3, (R8)
 	VMOVUPS     Z8, 256(R8)
 	VMULPS      Z8, Z3, Z3
-	VMOVAPS     Z10, Z8
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z1, Z8
 	VFMADD213PS Z6, Z1, Z8
 	VMOVUPS     Z4, 64(R8)
 	VMOVUPS     Z8, 320(R8)
 	VMULPS      Z8, Z4, Z4
-	VMOVAPS     Z10, Z8
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z2, Z8
 	VFMADD213PS Z6, Z2, Z8
 	VMOVUPS     Z5, 128(R8)
 	VMOVUPS     Z8, 384(R8)
 	VMULPS      Z8, Z5, Z5
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000060, DI
 	ADDQ        $0x00000280, R8
-	SUBQ        $0x00000002, R11
-	JMP         middleForward3
+	SUBQ        $0x00000001, R9
+	JMP         lastForward3
 
-middleForward3End:
+lastForward3End:
 	VMOVUPS number3f800000<>+0(SB), Z3
 	VMOVUPS number3f800000<>+0(SB), Z4
 	VMOVUPS number3f800000<>+0(SB), Z5
 	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R10
 
-middleBackward3:
-	TESTQ       R9, R9
-	JZ          middleBackward3End
+lastBackward3:
+	TESTQ       R10, R10
+	JZ          lastBackward3End
 	SUBQ        $0x00000280, R8
 	VMOVUPS     512(R8), Z6
 	VMOVUPS     576(R8), Z7
@@ -2565,19 +5631,32 @@ middleBackward3:
 	VADDPS      Z8, Z6, Z6
 	VFMADD231PS Z8, Z2, Z7
 	VMULPS      384(R8), Z5, Z5
-	VMOVUPS     Z6, 512(R8)
-	VMOVUPS     Z7, 576(R8)
-	SUBQ        $0x00000002, R9
-	JMP         middleBackward3
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Z9
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	VMULPS      Z7, Z10, Z10
+	VFMADD213PS Z10, Z6, Z9
+	SUBQ        R9, SI
+	VMOVUPS     Z9, (SI)
+	VFMADD213PS Z10, Z6, Z8
+	SUBQ        R9, SI
+	VMOVUPS     Z8, (SI)
+	SUBQ        $0x00000001, R10
+	JMP         lastBackward3
 
-middleBackward3End:
-	JMP blocks
+lastBackward3End:
+	JMP blocksEnd
 
-middle4:
+last4:
+	MOVQ         8(AX), DI
 	MOVQ         72(AX), R8
-	MOVQ         8(AX), R9
-	MOVQ         16(AX), R10
-	MOVQ         32(AX), R11
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z4
 	VBROADCASTSS 8(SI), Z1
@@ -2588,62 +5667,63 @@ middle4:
 	VBROADCASTSS 28(SI), Z7
 	ADDQ         $0x00000020, SI
 
-middleForward4:
-	TESTQ       R11, R11
-	JZ          middleForward4End
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        (R10), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z10
-	MOVQ        24(R10), R12
-	VMOVUPS     (R12)(BX*1), Z11
-	VMULPS      Z9, Z11, Z12
-	VMULPS      Z9, Z10, Z9
-	VFMADD231PS Z8, Z11, Z9
-	VMULPS      Z8, Z10, Z8
-	VMOVAPS     Z12, Z10
+lastForward4:
+	TESTQ       R9, R9
+	JZ          lastForward4End
+	MOVQ        (DI), SI
+	VMOVUPS     (SI)(BX*1), Z8
+	MOVQ        24(DI), SI
+	VMOVUPS     (SI)(BX*1), Z9
+	MOVQ        48(DI), SI
+	VMOVUPS     (SI)(BX*1), Z10
+	MOVQ        72(DI), SI
+	VMOVUPS     (SI)(BX*1), Z11
+	VADDPS      Z10, Z9, Z9
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z0, Z10
 	VFMADD213PS Z8, Z0, Z10
 	VMOVUPS     Z4, (R8)
 	VMOVUPS     Z10, 256(R8)
 	VMULPS      Z10, Z4, Z4
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z1, Z10
 	VFMADD213PS Z8, Z1, Z10
 	VMOVUPS     Z5, 64(R8)
 	VMOVUPS     Z10, 320(R8)
 	VMULPS      Z10, Z5, Z5
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z2, Z10
 	VFMADD213PS Z8, Z2, Z10
 	VMOVUPS     Z6, 128(R8)
 	VMOVUPS     Z10, 384(R8)
 	VMULPS      Z10, Z6, Z6
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z3, Z10
 	VFMADD213PS Z8, Z3, Z10
 	VMOVUPS     Z7, 192(R8)
 	VMOVUPS     Z10, 448(R8)
 	VMULPS      Z10, Z7, Z7
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000030, R10
+	ADDQ        $0x00000060, DI
 	ADDQ        $0x00000280, R8
-	SUBQ        $0x00000002, R11
-	JMP         middleForward4
+	SUBQ        $0x00000001, R9
+	JMP         lastForward4
 
-middleForward4End:
+lastForward4End:
 	VMOVUPS number3f800000<>+0(SB), Z4
 	VMOVUPS number3f800000<>+0(SB), Z5
 	VMOVUPS number3f800000<>+0(SB), Z6
 	VMOVUPS number3f800000<>+0(SB), Z7
 	MOVQ    40(AX), R9
-	MOVQ    32(AX), R9
+	MOVQ    32(AX), SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
+	ADDQ    CX, SI
+	ADDQ    BX, SI
+	MOVQ    32(AX), R10
 
-middleBackward4:
-	TESTQ       R9, R9
-	JZ          middleBackward4End
+lastBackward4:
+	TESTQ       R10, R10
+	JZ          lastBackward4End
 	SUBQ        $0x00000280, R8
 	VMOVUPS     512(R8), Z8
 	VMOVUPS     576(R8), Z9
@@ -2663,340 +5743,32 @@ middleBackward4:
 	VADDPS      Z10, Z8, Z8
 	VFMADD231PS Z10, Z3, Z9
 	VMULPS      448(R8), Z7, Z7
-	VMOVUPS     Z8, 512(R8)
-	VMOVUPS     Z9, 576(R8)
-	SUBQ        $0x00000002, R9
-	JMP         middleBackward4
-
-middleBackward4End:
-	JMP blocks
-
-last2:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z2
-	VBROADCASTSS 8(SI), Z1
-	VBROADCASTSS 12(SI), Z3
-	ADDQ         $0x00000010, SI
-
-lastForward2:
-	TESTQ       R10, R10
-	JZ          lastForward2End
-	MOVQ        (R8), SI
-	VMOVUPS     (SI)(BX*1), Z4
-	MOVQ        (R9), SI
-	VMOVUPS     (SI)(BX*1), Z5
-	MOVQ        24(R8), SI
-	VMOVUPS     (SI)(BX*1), Z6
-	MOVQ        24(R9), SI
-	VMOVUPS     (SI)(BX*1), Z7
-	VMULPS      Z5, Z7, Z8
-	VMULPS      Z5, Z6, Z5
-	VFMADD231PS Z4, Z7, Z5
-	VMULPS      Z4, Z6, Z4
-	VMOVAPS     Z8, Z6
-	VFMADD213PS Z5, Z0, Z6
-	VFMADD213PS Z4, Z0, Z6
-	VMOVUPS     Z2, (DI)
-	VMOVUPS     Z6, 256(DI)
-	VMULPS      Z6, Z2, Z2
-	VMOVAPS     Z8, Z6
-	VFMADD213PS Z5, Z1, Z6
-	VFMADD213PS Z4, Z1, Z6
-	VMOVUPS     Z3, 64(DI)
-	VMOVUPS     Z6, 320(DI)
-	VMULPS      Z6, Z3, Z3
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000280, DI
-	SUBQ        $0x00000002, R10
-	JMP         lastForward2
-
-lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
-
-lastBackward2:
-	TESTQ       R11, R11
-	JZ          lastBackward2End
-	SUBQ        $0x00000280, DI
-	VMOVUPS     512(DI), Z4
-	VMOVUPS     576(DI), Z5
-	VMULPS      (DI), Z2, Z6
-	VADDPS      Z6, Z4, Z4
-	VFMADD231PS Z6, Z0, Z5
-	VMULPS      256(DI), Z2, Z2
-	VMULPS      64(DI), Z3, Z6
-	VADDPS      Z6, Z4, Z4
-	VFMADD231PS Z6, Z1, Z5
-	VMULPS      320(DI), Z3, Z3
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Z6
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z7
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	VMULPS      Z6, Z4, Z6
-	VFMADD231PS Z7, Z5, Z6
-	VMULPS      Z9, Z6, Z6
-	SUBQ        R10, SI
-	VMOVUPS     Z6, (SI)
-	VMULPS      Z8, Z4, Z8
-	VFMADD231PS Z9, Z5, Z8
-	VMULPS      Z7, Z8, Z8
-	SUBQ        R10, SI
-	VMOVUPS     Z8, (SI)
-	SUBQ        $0x00000002, R11
-	JMP         lastBackward2
-
-lastBackward2End:
-	JMP blocksEnd
-
-last3:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z3
-	VBROADCASTSS 8(SI), Z1
-	VBROADCASTSS 12(SI), Z4
-	VBROADCASTSS 16(SI), Z2
-	VBROADCASTSS 20(SI), Z5
-	ADDQ         $0x00000018, SI
-
-lastForward3:
-	TESTQ       R10, R10
-	JZ          lastForward3End
-	MOVQ        (R8), SI
-	VMOVUPS     (SI)(BX*1), Z6
-	MOVQ        (R9), SI
-	VMOVUPS     (SI)(BX*1), Z7
-	MOVQ        24(R8), SI
-	VMOVUPS     (SI)(BX*1), Z8
-	MOVQ        24(R9), SI
-	VMOVUPS     (SI)(BX*1), Z9
-	VMULPS      Z7, Z9, Z10
-	VMULPS      Z7, Z8, Z7
-	VFMADD231PS Z6, Z9, Z7
-	VMULPS      Z6, Z8, Z6
-	VMOVAPS     Z10, Z8
-	VFMADD213PS Z7, Z0, Z8
-	VFMADD213PS Z6, Z0, Z8
-	VMOVUPS     Z3, (DI)
-	VMOVUPS     Z8, 256(DI)
-	VMULPS      Z8, Z3, Z3
-	VMOVAPS     Z10, Z8
-	VFMADD213PS Z7, Z1, Z8
-	VFMADD213PS Z6, Z1, Z8
-	VMOVUPS     Z4, 64(DI)
-	VMOVUPS     Z8, 320(DI)
-	VMULPS      Z8, Z4, Z4
-	VMOVAPS     Z10, Z8
-	VFMADD213PS Z7, Z2, Z8
-	VFMADD213PS Z6, Z2, Z8
-	VMOVUPS     Z5, 128(DI)
-	VMOVUPS     Z8, 384(DI)
-	VMULPS      Z8, Z5, Z5
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000280, DI
-	SUBQ        $0x00000002, R10
-	JMP         lastForward3
-
-lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
-
-lastBackward3:
-	TESTQ       R11, R11
-	JZ          lastBackward3End
-	SUBQ        $0x00000280, DI
-	VMOVUPS     512(DI), Z6
-	VMOVUPS     576(DI), Z7
-	VMULPS      (DI), Z3, Z8
-	VADDPS      Z8, Z6, Z6
-	VFMADD231PS Z8, Z0, Z7
-	VMULPS      256(DI), Z3, Z3
-	VMULPS      64(DI), Z4, Z8
-	VADDPS      Z8, Z6, Z6
-	VFMADD231PS Z8, Z1, Z7
-	VMULPS      320(DI), Z4, Z4
-	VMULPS      128(DI), Z5, Z8
-	VADDPS      Z8, Z6, Z6
-	VFMADD231PS Z8, Z2, Z7
-	VMULPS      384(DI), Z5, Z5
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Z10
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z11
-	VMULPS      Z8, Z6, Z8
-	VFMADD231PS Z9, Z7, Z8
-	VMULPS      Z11, Z8, Z8
-	SUBQ        R10, SI
-	VMOVUPS     Z8, (SI)
-	VMULPS      Z10, Z6, Z10
-	VFMADD231PS Z11, Z7, Z10
-	VMULPS      Z9, Z10, Z10
-	SUBQ        R10, SI
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Z11
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Z12
+	VMULPS      Z9, Z12, Z12
+	VFMADD213PS Z12, Z8, Z11
+	SUBQ        R9, SI
+	VMOVUPS     Z11, (SI)
+	VFMADD213PS Z12, Z8, Z10
+	SUBQ        R9, SI
 	VMOVUPS     Z10, (SI)
-	SUBQ        $0x00000002, R11
-	JMP         lastBackward3
-
-lastBackward3End:
-	JMP blocksEnd
-
-last4:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z4
-	VBROADCASTSS 8(SI), Z1
-	VBROADCASTSS 12(SI), Z5
-	VBROADCASTSS 16(SI), Z2
-	VBROADCASTSS 20(SI), Z6
-	VBROADCASTSS 24(SI), Z3
-	VBROADCASTSS 28(SI), Z7
-	ADDQ         $0x00000020, SI
-
-lastForward4:
-	TESTQ       R10, R10
-	JZ          lastForward4End
-	MOVQ        (R8), SI
-	VMOVUPS     (SI)(BX*1), Z8
-	MOVQ        (R9), SI
-	VMOVUPS     (SI)(BX*1), Z9
-	MOVQ        24(R8), SI
-	VMOVUPS     (SI)(BX*1), Z10
-	MOVQ        24(R9), SI
-	VMOVUPS     (SI)(BX*1), Z11
-	VMULPS      Z9, Z11, Z12
-	VMULPS      Z9, Z10, Z9
-	VFMADD231PS Z8, Z11, Z9
-	VMULPS      Z8, Z10, Z8
-	VMOVAPS     Z12, Z10
-	VFMADD213PS Z9, Z0, Z10
-	VFMADD213PS Z8, Z0, Z10
-	VMOVUPS     Z4, (DI)
-	VMOVUPS     Z10, 256(DI)
-	VMULPS      Z10, Z4, Z4
-	VMOVAPS     Z12, Z10
-	VFMADD213PS Z9, Z1, Z10
-	VFMADD213PS Z8, Z1, Z10
-	VMOVUPS     Z5, 64(DI)
-	VMOVUPS     Z10, 320(DI)
-	VMULPS      Z10, Z5, Z5
-	VMOVAPS     Z12, Z10
-	VFMADD213PS Z9, Z2, Z10
-	VFMADD213PS Z8, Z2, Z10
-	VMOVUPS     Z6, 128(DI)
-	VMOVUPS     Z10, 384(DI)
-	VMULPS      Z10, Z6, Z6
-	VMOVAPS     Z12, Z10
-	VFMADD213PS Z9, Z3, Z10
-	VFMADD213PS Z8, Z3, Z10
-	VMOVUPS     Z7, 192(DI)
-	VMOVUPS     Z10, 448(DI)
-	VMULPS      Z10, Z7, Z7
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000280, DI
-	SUBQ        $0x00000002, R10
-	JMP         lastForward4
-
-lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
-
-lastBackward4:
-	TESTQ       R11, R11
-	JZ          lastBackward4End
-	SUBQ        $0x00000280, DI
-	VMOVUPS     512(DI), Z8
-	VMOVUPS     576(DI), Z9
-	VMULPS      (DI), Z4, Z10
-	VADDPS      Z10, Z8, Z8
-	VFMADD231PS Z10, Z0, Z9
-	VMULPS      256(DI), Z4, Z4
-	VMULPS      64(DI), Z5, Z10
-	VADDPS      Z10, Z8, Z8
-	VFMADD231PS Z10, Z1, Z9
-	VMULPS      320(DI), Z5, Z5
-	VMULPS      128(DI), Z6, Z10
-	VADDPS      Z10, Z8, Z8
-	VFMADD231PS Z10, Z2, Z9
-	VMULPS      384(DI), Z6, Z6
-	VMULPS      192(DI), Z7, Z10
-	VADDPS      Z10, Z8, Z8
-	VFMADD231PS Z10, Z3, Z9
-	VMULPS      448(DI), Z7, Z7
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Z10
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z11
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Z12
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z13
-	VMULPS      Z10, Z8, Z10
-	VFMADD231PS Z11, Z9, Z10
-	VMULPS      Z13, Z10, Z10
-	SUBQ        R10, SI
-	VMOVUPS     Z10, (SI)
-	VMULPS      Z12, Z8, Z12
-	VFMADD231PS Z13, Z9, Z12
-	VMULPS      Z11, Z12, Z12
-	SUBQ        R10, SI
-	VMOVUPS     Z12, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         lastBackward4
 
 lastBackward4End:
 	JMP blocksEnd
 
 only2:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z2
 	VBROADCASTSS 8(SI), Z1
@@ -3004,91 +5776,83 @@ only2:
 	ADDQ         $0x00000010, SI
 
 onlyForward2:
-	TESTQ       R10, R10
+	TESTQ       R9, R9
 	JZ          onlyForward2End
-	MOVQ        (R8), SI
+	MOVQ        (DI), SI
 	VMOVUPS     (SI)(BX*1), Z4
-	MOVQ        (R9), SI
+	MOVQ        24(DI), SI
 	VMOVUPS     (SI)(BX*1), Z5
-	MOVQ        24(R8), SI
+	MOVQ        48(DI), SI
 	VMOVUPS     (SI)(BX*1), Z6
-	MOVQ        24(R9), SI
+	MOVQ        72(DI), SI
 	VMOVUPS     (SI)(BX*1), Z7
-	VMULPS      Z5, Z7, Z8
-	VMULPS      Z5, Z6, Z5
-	VFMADD231PS Z4, Z7, Z5
-	VMULPS      Z4, Z6, Z4
-	VMOVAPS     Z8, Z6
+	VADDPS      Z6, Z5, Z5
+	VMOVAPS     Z7, Z6
 	VFMADD213PS Z5, Z0, Z6
 	VFMADD213PS Z4, Z0, Z6
-	VMOVUPS     Z2, (DI)
-	VMOVUPS     Z6, 256(DI)
+	VMOVUPS     Z2, (R8)
+	VMOVUPS     Z6, 256(R8)
 	VMULPS      Z6, Z2, Z2
-	VMOVAPS     Z8, Z6
+	VMOVAPS     Z7, Z6
 	VFMADD213PS Z5, Z1, Z6
 	VFMADD213PS Z4, Z1, Z6
-	VMOVUPS     Z3, 64(DI)
-	VMOVUPS     Z6, 320(DI)
+	VMOVUPS     Z3, 64(R8)
+	VMOVUPS     Z6, 320(R8)
 	VMULPS      Z6, Z3, Z3
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000280, DI
-	SUBQ        $0x00000002, R10
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000001, R9
 	JMP         onlyForward2
 
 onlyForward2End:
 	VMOVUPS number3f800000<>+0(SB), Z2
 	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R10
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), SI
-	IMULQ   R10, SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
 	ADDQ    CX, SI
 	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	MOVQ    32(AX), R10
 
 onlyBackward2:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          onlyBackward2End
-	SUBQ        $0x00000280, DI
-	VMULPS      (DI), Z2, Z5
+	SUBQ        $0x00000280, R8
+	VMULPS      (R8), Z2, Z5
 	VMOVAPS     Z5, Z4
 	VMULPS      Z5, Z0, Z5
-	VMULPS      256(DI), Z2, Z2
-	VMULPS      64(DI), Z3, Z6
+	VMULPS      256(R8), Z2, Z2
+	VMULPS      64(R8), Z3, Z6
 	VADDPS      Z6, Z4, Z4
 	VFMADD231PS Z6, Z1, Z5
-	VMULPS      320(DI), Z3, Z3
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Z6
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z7
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	VMULPS      Z6, Z4, Z6
-	VFMADD231PS Z7, Z5, Z6
-	VMULPS      Z9, Z6, Z6
-	SUBQ        R10, SI
+	VMULPS      320(R8), Z3, Z3
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Z6
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Z7
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	VMULPS      Z5, Z8, Z8
+	VFMADD213PS Z8, Z4, Z7
+	SUBQ        R9, SI
+	VMOVUPS     Z7, (SI)
+	VFMADD213PS Z8, Z4, Z6
+	SUBQ        R9, SI
 	VMOVUPS     Z6, (SI)
-	VMULPS      Z8, Z4, Z8
-	VFMADD231PS Z9, Z5, Z8
-	VMULPS      Z7, Z8, Z8
-	SUBQ        R10, SI
-	VMOVUPS     Z8, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         onlyBackward2
 
 onlyBackward2End:
 	JMP blocksEnd
 
 only3:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z3
 	VBROADCASTSS 8(SI), Z1
@@ -3098,102 +5862,94 @@ only3:
 	ADDQ         $0x00000018, SI
 
 onlyForward3:
-	TESTQ       R10, R10
+	TESTQ       R9, R9
 	JZ          onlyForward3End
-	MOVQ        (R8), SI
+	MOVQ        (DI), SI
 	VMOVUPS     (SI)(BX*1), Z6
-	MOVQ        (R9), SI
+	MOVQ        24(DI), SI
 	VMOVUPS     (SI)(BX*1), Z7
-	MOVQ        24(R8), SI
+	MOVQ        48(DI), SI
 	VMOVUPS     (SI)(BX*1), Z8
-	MOVQ        24(R9), SI
+	MOVQ        72(DI), SI
 	VMOVUPS     (SI)(BX*1), Z9
-	VMULPS      Z7, Z9, Z10
-	VMULPS      Z7, Z8, Z7
-	VFMADD231PS Z6, Z9, Z7
-	VMULPS      Z6, Z8, Z6
-	VMOVAPS     Z10, Z8
+	VADDPS      Z8, Z7, Z7
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z0, Z8
 	VFMADD213PS Z6, Z0, Z8
-	VMOVUPS     Z3, (DI)
-	VMOVUPS     Z8, 256(DI)
+	VMOVUPS     Z3, (R8)
+	VMOVUPS     Z8, 256(R8)
 	VMULPS      Z8, Z3, Z3
-	VMOVAPS     Z10, Z8
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z1, Z8
 	VFMADD213PS Z6, Z1, Z8
-	VMOVUPS     Z4, 64(DI)
-	VMOVUPS     Z8, 320(DI)
+	VMOVUPS     Z4, 64(R8)
+	VMOVUPS     Z8, 320(R8)
 	VMULPS      Z8, Z4, Z4
-	VMOVAPS     Z10, Z8
+	VMOVAPS     Z9, Z8
 	VFMADD213PS Z7, Z2, Z8
 	VFMADD213PS Z6, Z2, Z8
-	VMOVUPS     Z5, 128(DI)
-	VMOVUPS     Z8, 384(DI)
+	VMOVUPS     Z5, 128(R8)
+	VMOVUPS     Z8, 384(R8)
 	VMULPS      Z8, Z5, Z5
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000280, DI
-	SUBQ        $0x00000002, R10
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000001, R9
 	JMP         onlyForward3
 
 onlyForward3End:
 	VMOVUPS number3f800000<>+0(SB), Z3
 	VMOVUPS number3f800000<>+0(SB), Z4
 	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R10
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), SI
-	IMULQ   R10, SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
 	ADDQ    CX, SI
 	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	MOVQ    32(AX), R10
 
 onlyBackward3:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          onlyBackward3End
-	SUBQ        $0x00000280, DI
-	VMULPS      (DI), Z3, Z7
+	SUBQ        $0x00000280, R8
+	VMULPS      (R8), Z3, Z7
 	VMOVAPS     Z7, Z6
 	VMULPS      Z7, Z0, Z7
-	VMULPS      256(DI), Z3, Z3
-	VMULPS      64(DI), Z4, Z8
+	VMULPS      256(R8), Z3, Z3
+	VMULPS      64(R8), Z4, Z8
 	VADDPS      Z8, Z6, Z6
 	VFMADD231PS Z8, Z1, Z7
-	VMULPS      320(DI), Z4, Z4
-	VMULPS      128(DI), Z5, Z8
+	VMULPS      320(R8), Z4, Z4
+	VMULPS      128(R8), Z5, Z8
 	VADDPS      Z8, Z6, Z6
 	VFMADD231PS Z8, Z2, Z7
-	VMULPS      384(DI), Z5, Z5
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Z8
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z9
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Z10
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z11
-	VMULPS      Z8, Z6, Z8
-	VFMADD231PS Z9, Z7, Z8
-	VMULPS      Z11, Z8, Z8
-	SUBQ        R10, SI
+	VMULPS      384(R8), Z5, Z5
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Z8
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Z9
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	VMULPS      Z7, Z10, Z10
+	VFMADD213PS Z10, Z6, Z9
+	SUBQ        R9, SI
+	VMOVUPS     Z9, (SI)
+	VFMADD213PS Z10, Z6, Z8
+	SUBQ        R9, SI
 	VMOVUPS     Z8, (SI)
-	VMULPS      Z10, Z6, Z10
-	VFMADD231PS Z11, Z7, Z10
-	VMULPS      Z9, Z10, Z10
-	SUBQ        R10, SI
-	VMOVUPS     Z10, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         onlyBackward3
 
 onlyBackward3End:
 	JMP blocksEnd
 
 only4:
-	MOVQ         72(AX), DI
-	MOVQ         8(AX), R8
-	MOVQ         16(AX), R9
-	MOVQ         32(AX), R10
+	MOVQ         8(AX), DI
+	MOVQ         72(AX), R8
+	MOVQ         32(AX), R9
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z4
 	VBROADCASTSS 8(SI), Z1
@@ -3205,48 +5961,44 @@ only4:
 	ADDQ         $0x00000020, SI
 
 onlyForward4:
-	TESTQ       R10, R10
+	TESTQ       R9, R9
 	JZ          onlyForward4End
-	MOVQ        (R8), SI
+	MOVQ        (DI), SI
 	VMOVUPS     (SI)(BX*1), Z8
-	MOVQ        (R9), SI
+	MOVQ        24(DI), SI
 	VMOVUPS     (SI)(BX*1), Z9
-	MOVQ        24(R8), SI
+	MOVQ        48(DI), SI
 	VMOVUPS     (SI)(BX*1), Z10
-	MOVQ        24(R9), SI
+	MOVQ        72(DI), SI
 	VMOVUPS     (SI)(BX*1), Z11
-	VMULPS      Z9, Z11, Z12
-	VMULPS      Z9, Z10, Z9
-	VFMADD231PS Z8, Z11, Z9
-	VMULPS      Z8, Z10, Z8
-	VMOVAPS     Z12, Z10
+	VADDPS      Z10, Z9, Z9
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z0, Z10
 	VFMADD213PS Z8, Z0, Z10
-	VMOVUPS     Z4, (DI)
-	VMOVUPS     Z10, 256(DI)
+	VMOVUPS     Z4, (R8)
+	VMOVUPS     Z10, 256(R8)
 	VMULPS      Z10, Z4, Z4
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z1, Z10
 	VFMADD213PS Z8, Z1, Z10
-	VMOVUPS     Z5, 64(DI)
-	VMOVUPS     Z10, 320(DI)
+	VMOVUPS     Z5, 64(R8)
+	VMOVUPS     Z10, 320(R8)
 	VMULPS      Z10, Z5, Z5
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z2, Z10
 	VFMADD213PS Z8, Z2, Z10
-	VMOVUPS     Z6, 128(DI)
-	VMOVUPS     Z10, 384(DI)
+	VMOVUPS     Z6, 128(R8)
+	VMOVUPS     Z10, 384(R8)
 	VMULPS      Z10, Z6, Z6
-	VMOVAPS     Z12, Z10
+	VMOVAPS     Z11, Z10
 	VFMADD213PS Z9, Z3, Z10
 	VFMADD213PS Z8, Z3, Z10
-	VMOVUPS     Z7, 192(DI)
-	VMOVUPS     Z10, 448(DI)
+	VMOVUPS     Z7, 192(R8)
+	VMOVUPS     Z10, 448(R8)
 	VMULPS      Z10, Z7, Z7
-	ADDQ        $0x00000030, R8
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000280, DI
-	SUBQ        $0x00000002, R10
+	ADDQ        $0x00000060, DI
+	ADDQ        $0x00000280, R8
+	SUBQ        $0x00000001, R9
 	JMP         onlyForward4
 
 onlyForward4End:
@@ -3254,54 +6006,51 @@ onlyForward4End:
 	VMOVUPS number3f800000<>+0(SB), Z5
 	VMOVUPS number3f800000<>+0(SB), Z6
 	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R10
+	MOVQ    40(AX), R9
 	MOVQ    32(AX), SI
-	IMULQ   R10, SI
+	ADDQ    SI, SI
+	IMULQ   R9, SI
 	ADDQ    CX, SI
 	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	MOVQ    32(AX), R10
 
 onlyBackward4:
-	TESTQ       R11, R11
+	TESTQ       R10, R10
 	JZ          onlyBackward4End
-	SUBQ        $0x00000280, DI
-	VMULPS      (DI), Z4, Z9
+	SUBQ        $0x00000280, R8
+	VMULPS      (R8), Z4, Z9
 	VMOVAPS     Z9, Z8
 	VMULPS      Z9, Z0, Z9
-	VMULPS      256(DI), Z4, Z4
-	VMULPS      64(DI), Z5, Z10
+	VMULPS      256(R8), Z4, Z4
+	VMULPS      64(R8), Z5, Z10
 	VADDPS      Z10, Z8, Z8
 	VFMADD231PS Z10, Z1, Z9
-	VMULPS      320(DI), Z5, Z5
-	VMULPS      128(DI), Z6, Z10
+	VMULPS      320(R8), Z5, Z5
+	VMULPS      128(R8), Z6, Z10
 	VADDPS      Z10, Z8, Z8
 	VFMADD231PS Z10, Z2, Z9
-	VMULPS      384(DI), Z6, Z6
-	VMULPS      192(DI), Z7, Z10
+	VMULPS      384(R8), Z6, Z6
+	VMULPS      192(R8), Z7, Z10
 	VADDPS      Z10, Z8, Z8
 	VFMADD231PS Z10, Z3, Z9
-	VMULPS      448(DI), Z7, Z7
-	SUBQ        $0x00000030, R8
-	SUBQ        $0x00000030, R9
-	MOVQ        (R8), R12
-	VMOVUPS     (R12)(BX*1), Z10
-	MOVQ        (R9), R12
-	VMOVUPS     (R12)(BX*1), Z11
-	MOVQ        24(R8), R12
-	VMOVUPS     (R12)(BX*1), Z12
-	MOVQ        24(R9), R12
-	VMOVUPS     (R12)(BX*1), Z13
-	VMULPS      Z10, Z8, Z10
-	VFMADD231PS Z11, Z9, Z10
-	VMULPS      Z13, Z10, Z10
-	SUBQ        R10, SI
+	VMULPS      448(R8), Z7, Z7
+	SUBQ        $0x00000060, DI
+	MOVQ        (DI), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	MOVQ        24(DI), R11
+	VMOVUPS     (R11)(BX*1), Z10
+	MOVQ        48(DI), R11
+	VMOVUPS     (R11)(BX*1), Z11
+	MOVQ        72(DI), R11
+	VMOVUPS     (R11)(BX*1), Z12
+	VMULPS      Z9, Z12, Z12
+	VFMADD213PS Z12, Z8, Z11
+	SUBQ        R9, SI
+	VMOVUPS     Z11, (SI)
+	VFMADD213PS Z12, Z8, Z10
+	SUBQ        R9, SI
 	VMOVUPS     Z10, (SI)
-	VMULPS      Z12, Z8, Z12
-	VFMADD231PS Z13, Z9, Z12
-	VMULPS      Z11, Z12, Z12
-	SUBQ        R10, SI
-	VMOVUPS     Z12, (SI)
-	SUBQ        $0x00000002, R11
+	SUBQ        $0x00000001, R10
 	JMP         onlyBackward4
 
 onlyBackward4End:
@@ -3316,21 +6065,20 @@ blocksEnd:
 // Requires: AVX, AVX512F
 TEXT ·products4AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ    256(CX), DX
-	CMPQ    DX, 72(AX)
+	CMPQ    DX, 104(AX)
 	JGT     done
 	MOVQ    (AX), DX
 	ADDQ    CX, DX
 	MOVQ    16(AX), BX
 	ADDQ    CX, BX
-	MOVQ    40(AX), SI
+	MOVQ    48(AX), SI
 	ADDQ    CX, SI
 	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
+	MOVQ    64(AX), R8
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	VMOVUPS 128(SI), Z2
@@ -3343,21 +6091,55 @@ rows:
 	VMOVUPS number3f800000<>+0(SB), Z5
 	VMOVUPS number3f800000<>+0(SB), Z6
 	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    64(AX), SI
+	MOVQ    40(AX), SI
+	MOVQ    80(AX), R9
 
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Z4, Z4
-	VMULPS  64(BX)(R10*4), Z5, Z5
-	VMULPS  128(BX)(R10*4), Z6, Z6
-	VMULPS  192(BX)(R10*4), Z7, Z7
-	SUBQ    $0x00000001, SI
-	JMP     columns
+pairs:
+	TESTQ   R9, R9
+	JZ      pairsEnd
+	MOVLQSX (SI), R10
+	MOVLQSX (DI)(R10*4), R10
+	LEAQ    (BX)(R10*4), R10
+	MOVLQSX 4(SI), R11
+	MOVLQSX (DI)(R11*4), R11
+	LEAQ    (BX)(R11*4), R11
+	ADDQ    $0x00000008, SI
+	VMOVUPS (R10), Z8
+	VMULPS  (R11), Z8, Z8
+	VMOVUPS 64(R10), Z9
+	VMULPS  64(R11), Z9, Z9
+	VMOVUPS 128(R10), Z10
+	VMULPS  128(R11), Z10, Z10
+	VMOVUPS 192(R10), Z11
+	VMULPS  192(R11), Z11, Z11
+	MOVQ    88(AX), R12
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        96(AX), R10
+	ADDQ        96(AX), R11
+	VMOVUPS     (R10), Z12
+	VFMADD231PS (R11), Z12, Z8
+	VMOVUPS     64(R10), Z12
+	VFMADD231PS 64(R11), Z12, Z9
+	VMOVUPS     128(R10), Z12
+	VFMADD231PS 128(R11), Z12, Z10
+	VMOVUPS     192(R10), Z12
+	VFMADD231PS 192(R11), Z12, Z11
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Z8, Z4, Z4
+	VMULPS Z9, Z5, Z5
+	VMULPS Z10, Z6, Z6
+	VMULPS Z11, Z7, Z7
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  Z0, Z4, Z4
 	VMOVUPS Z4, (DX)
 	VSUBPS  Z1, Z5, Z5
@@ -3366,7 +6148,8 @@ columnsEnd:
 	VMOVUPS Z6, 128(DX)
 	VSUBPS  Z3, Z7, Z7
 	VMOVUPS Z7, 192(DX)
-	ADDQ    R9, DX
+	ADDQ    8(AX), DX
+	ADDQ    72(AX), DI
 	SUBQ    $0x00000001, R8
 	JMP     rows
 
@@ -3375,7 +6158,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3383,11 +6166,11 @@ done:
 // Requires: AVX, AVX512F
 TEXT ·productsGradient4AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ 256(CX), DX
-	CMPQ DX, 72(AX)
+	CMPQ DX, 104(AX)
 	JGT  done
 	MOVQ (AX), DX
 	ADDQ CX, DX
@@ -3395,10 +6178,10 @@ channels:
 	ADDQ CX, BX
 	MOVQ 24(AX), SI
 	ADDQ CX, SI
+	SUBQ BX, SI
 	MOVQ 32(AX), DI
-	MOVQ 56(AX), R8
-	MOVQ 8(AX), R9
-	MOVQ 48(AX), R10
+	MOVQ 64(AX), R8
+	MOVQ 56(AX), R9
 
 rows:
 	TESTQ   R8, R8
@@ -3407,22 +6190,60 @@ rows:
 	VMOVUPS number3f800000<>+0(SB), Z1
 	VMOVUPS number3f800000<>+0(SB), Z2
 	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    64(AX), R11
+	MOVQ    40(AX), R10
+	MOVQ    80(AX), R11
 
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVLQSX (DI), R12
-	ADDQ    $0x00000004, DI
-	VMOVUPS Z0, (R10)
-	VMULPS  (BX)(R12*4), Z0, Z0
-	VMOVUPS Z1, 64(R10)
-	VMULPS  64(BX)(R12*4), Z1, Z1
-	VMOVUPS Z2, 128(R10)
-	VMULPS  128(BX)(R12*4), Z2, Z2
-	VMOVUPS Z3, 192(R10)
-	VMULPS  192(BX)(R12*4), Z3, Z3
-	ADDQ    $0x00000100, R10
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	ADDQ    $0x00000008, R10
+	VMOVUPS (R12), Z4
+	VMULPS  (R13), Z4, Z4
+	VMOVUPS 64(R12), Z5
+	VMULPS  64(R13), Z5, Z5
+	VMOVUPS 128(R12), Z6
+	VMULPS  128(R13), Z6, Z6
+	VMOVUPS 192(R12), Z7
+	VMULPS  192(R13), Z7, Z7
+	MOVQ    88(AX), R14
+	DECQ    R14
+
+forthParts:
+	TESTQ       R14, R14
+	JZ          forthPartsEnd
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	VMOVUPS     (R12), Z8
+	VFMADD231PS (R13), Z8, Z4
+	VMOVUPS     64(R12), Z8
+	VFMADD231PS 64(R13), Z8, Z5
+	VMOVUPS     128(R12), Z8
+	VFMADD231PS 128(R13), Z8, Z6
+	VMOVUPS     192(R12), Z8
+	VFMADD231PS 192(R13), Z8, Z7
+	SUBQ        $0x00000001, R14
+	JMP         forthParts
+
+forthPartsEnd:
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z4, 256(R9)
+	VMULPS  Z4, Z0, Z0
+	VMOVUPS Z1, 64(R9)
+	VMOVUPS Z5, 320(R9)
+	VMULPS  Z5, Z1, Z1
+	VMOVUPS Z2, 128(R9)
+	VMOVUPS Z6, 384(R9)
+	VMULPS  Z6, Z2, Z2
+	VMOVUPS Z3, 192(R9)
+	VMOVUPS Z7, 448(R9)
+	VMULPS  Z7, Z3, Z3
+	ADDQ    $0x00000200, R9
 	SUBQ    $0x00000001, R11
 	JMP     forth
 
@@ -3431,36 +6252,68 @@ forthEnd:
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
 	VMOVUPS 192(DX), Z3
-	MOVQ    DI, R11
-	MOVQ    64(AX), R12
+	MOVQ    80(AX), R11
 
 back:
-	TESTQ       R12, R12
-	JZ          backEnd
-	SUBQ        $0x00000004, R11
-	SUBQ        $0x00000100, R10
-	MOVLQSX     (R11), R13
-	VMOVUPS     (SI)(R13*4), Z4
-	VFMADD231PS (R10), Z0, Z4
-	VMULPS      (BX)(R13*4), Z0, Z0
-	VMOVUPS     Z4, (SI)(R13*4)
-	VMOVUPS     64(SI)(R13*4), Z4
-	VFMADD231PS 64(R10), Z1, Z4
-	VMULPS      64(BX)(R13*4), Z1, Z1
-	VMOVUPS     Z4, 64(SI)(R13*4)
-	VMOVUPS     128(SI)(R13*4), Z4
-	VFMADD231PS 128(R10), Z2, Z4
-	VMULPS      128(BX)(R13*4), Z2, Z2
-	VMOVUPS     Z4, 128(SI)(R13*4)
-	VMOVUPS     192(SI)(R13*4), Z4
-	VFMADD231PS 192(R10), Z3, Z4
-	VMULPS      192(BX)(R13*4), Z3, Z3
-	VMOVUPS     Z4, 192(SI)(R13*4)
-	SUBQ        $0x00000001, R12
-	JMP         back
+	TESTQ   R11, R11
+	JZ      backEnd
+	SUBQ    $0x00000008, R10
+	SUBQ    $0x00000200, R9
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	VMULPS  (R9), Z0, Z4
+	VMULPS  256(R9), Z0, Z0
+	VMULPS  64(R9), Z1, Z5
+	VMULPS  320(R9), Z1, Z1
+	VMULPS  128(R9), Z2, Z6
+	VMULPS  384(R9), Z2, Z2
+	VMULPS  192(R9), Z3, Z7
+	VMULPS  448(R9), Z3, Z3
+	MOVQ    88(AX), R14
+
+backParts:
+	TESTQ       R14, R14
+	JZ          backPartsEnd
+	VMOVUPS     (R12)(SI*1), Z8
+	VMOVUPS     (R13)(SI*1), Z9
+	VFMADD231PS (R13), Z4, Z8
+	VFMADD231PS (R12), Z4, Z9
+	VMOVUPS     Z8, (R12)(SI*1)
+	VMOVUPS     Z9, (R13)(SI*1)
+	VMOVUPS     64(R12)(SI*1), Z8
+	VMOVUPS     64(R13)(SI*1), Z9
+	VFMADD231PS 64(R13), Z5, Z8
+	VFMADD231PS 64(R12), Z5, Z9
+	VMOVUPS     Z8, 64(R12)(SI*1)
+	VMOVUPS     Z9, 64(R13)(SI*1)
+	VMOVUPS     128(R12)(SI*1), Z8
+	VMOVUPS     128(R13)(SI*1), Z9
+	VFMADD231PS 128(R13), Z6, Z8
+	VFMADD231PS 128(R12), Z6, Z9
+	VMOVUPS     Z8, 128(R12)(SI*1)
+	VMOVUPS     Z9, 128(R13)(SI*1)
+	VMOVUPS     192(R12)(SI*1), Z8
+	VMOVUPS     192(R13)(SI*1), Z9
+	VFMADD231PS 192(R13), Z7, Z8
+	VFMADD231PS 192(R12), Z7, Z9
+	VMOVUPS     Z8, 192(R12)(SI*1)
+	VMOVUPS     Z9, 192(R13)(SI*1)
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	SUBQ        $0x00000001, R14
+	JMP         backParts
+
+backPartsEnd:
+	SUBQ $0x00000001, R11
+	JMP  back
 
 backEnd:
-	ADDQ R9, DX
+	ADDQ 8(AX), DX
+	ADDQ 72(AX), DI
 	SUBQ $0x00000001, R8
 	JMP  rows
 
@@ -3469,7 +6322,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3477,21 +6330,20 @@ done:
 // Requires: AVX, AVX512F
 TEXT ·products2AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ    128(CX), DX
-	CMPQ    DX, 72(AX)
+	CMPQ    DX, 104(AX)
 	JGT     done
 	MOVQ    (AX), DX
 	ADDQ    CX, DX
 	MOVQ    16(AX), BX
 	ADDQ    CX, BX
-	MOVQ    40(AX), SI
+	MOVQ    48(AX), SI
 	ADDQ    CX, SI
 	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
+	MOVQ    64(AX), R8
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 
@@ -3500,24 +6352,51 @@ rows:
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Z2
 	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    64(AX), SI
+	MOVQ    40(AX), SI
+	MOVQ    80(AX), R9
 
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Z2, Z2
-	VMULPS  64(BX)(R10*4), Z3, Z3
-	SUBQ    $0x00000001, SI
-	JMP     columns
+pairs:
+	TESTQ   R9, R9
+	JZ      pairsEnd
+	MOVLQSX (SI), R10
+	MOVLQSX (DI)(R10*4), R10
+	LEAQ    (BX)(R10*4), R10
+	MOVLQSX 4(SI), R11
+	MOVLQSX (DI)(R11*4), R11
+	LEAQ    (BX)(R11*4), R11
+	ADDQ    $0x00000008, SI
+	VMOVUPS (R10), Z4
+	VMULPS  (R11), Z4, Z4
+	VMOVUPS 64(R10), Z5
+	VMULPS  64(R11), Z5, Z5
+	MOVQ    88(AX), R12
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        96(AX), R10
+	ADDQ        96(AX), R11
+	VMOVUPS     (R10), Z6
+	VFMADD231PS (R11), Z6, Z4
+	VMOVUPS     64(R10), Z6
+	VFMADD231PS 64(R11), Z6, Z5
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Z4, Z2, Z2
+	VMULPS Z5, Z3, Z3
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  Z0, Z2, Z2
 	VMOVUPS Z2, (DX)
 	VSUBPS  Z1, Z3, Z3
 	VMOVUPS Z3, 64(DX)
-	ADDQ    R9, DX
+	ADDQ    8(AX), DX
+	ADDQ    72(AX), DI
 	SUBQ    $0x00000001, R8
 	JMP     rows
 
@@ -3526,7 +6405,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3534,11 +6413,11 @@ done:
 // Requires: AVX, AVX512F
 TEXT ·productsGradient2AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ 128(CX), DX
-	CMPQ DX, 72(AX)
+	CMPQ DX, 104(AX)
 	JGT  done
 	MOVQ (AX), DX
 	ADDQ CX, DX
@@ -3546,56 +6425,108 @@ channels:
 	ADDQ CX, BX
 	MOVQ 24(AX), SI
 	ADDQ CX, SI
+	SUBQ BX, SI
 	MOVQ 32(AX), DI
-	MOVQ 56(AX), R8
-	MOVQ 8(AX), R9
-	MOVQ 48(AX), R10
+	MOVQ 64(AX), R8
+	MOVQ 56(AX), R9
 
 rows:
 	TESTQ   R8, R8
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Z0
 	VMOVUPS number3f800000<>+0(SB), Z1
-	MOVQ    64(AX), R11
+	MOVQ    40(AX), R10
+	MOVQ    80(AX), R11
 
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVLQSX (DI), R12
-	ADDQ    $0x00000004, DI
-	VMOVUPS Z0, (R10)
-	VMULPS  (BX)(R12*4), Z0, Z0
-	VMOVUPS Z1, 64(R10)
-	VMULPS  64(BX)(R12*4), Z1, Z1
-	ADDQ    $0x00000080, R10
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	ADDQ    $0x00000008, R10
+	VMOVUPS (R12), Z2
+	VMULPS  (R13), Z2, Z2
+	VMOVUPS 64(R12), Z3
+	VMULPS  64(R13), Z3, Z3
+	MOVQ    88(AX), R14
+	DECQ    R14
+
+forthParts:
+	TESTQ       R14, R14
+	JZ          forthPartsEnd
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	VMOVUPS     (R12), Z4
+	VFMADD231PS (R13), Z4, Z2
+	VMOVUPS     64(R12), Z4
+	VFMADD231PS 64(R13), Z4, Z3
+	SUBQ        $0x00000001, R14
+	JMP         forthParts
+
+forthPartsEnd:
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z2, 128(R9)
+	VMULPS  Z2, Z0, Z0
+	VMOVUPS Z1, 64(R9)
+	VMOVUPS Z3, 192(R9)
+	VMULPS  Z3, Z1, Z1
+	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000001, R11
 	JMP     forth
 
 forthEnd:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
-	MOVQ    DI, R11
-	MOVQ    64(AX), R12
+	MOVQ    80(AX), R11
 
 back:
-	TESTQ       R12, R12
-	JZ          backEnd
-	SUBQ        $0x00000004, R11
-	SUBQ        $0x00000080, R10
-	MOVLQSX     (R11), R13
-	VMOVUPS     (SI)(R13*4), Z2
-	VFMADD231PS (R10), Z0, Z2
-	VMULPS      (BX)(R13*4), Z0, Z0
-	VMOVUPS     Z2, (SI)(R13*4)
-	VMOVUPS     64(SI)(R13*4), Z2
-	VFMADD231PS 64(R10), Z1, Z2
-	VMULPS      64(BX)(R13*4), Z1, Z1
-	VMOVUPS     Z2, 64(SI)(R13*4)
-	SUBQ        $0x00000001, R12
-	JMP         back
+	TESTQ   R11, R11
+	JZ      backEnd
+	SUBQ    $0x00000008, R10
+	SUBQ    $0x00000100, R9
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	VMULPS  (R9), Z0, Z2
+	VMULPS  128(R9), Z0, Z0
+	VMULPS  64(R9), Z1, Z3
+	VMULPS  192(R9), Z1, Z1
+	MOVQ    88(AX), R14
+
+backParts:
+	TESTQ       R14, R14
+	JZ          backPartsEnd
+	VMOVUPS     (R12)(SI*1), Z4
+	VMOVUPS     (R13)(SI*1), Z5
+	VFMADD231PS (R13), Z2, Z4
+	VFMADD231PS (R12), Z2, Z5
+	VMOVUPS     Z4, (R12)(SI*1)
+	VMOVUPS     Z5, (R13)(SI*1)
+	VMOVUPS     64(R12)(SI*1), Z4
+	VMOVUPS     64(R13)(SI*1), Z5
+	VFMADD231PS 64(R13), Z3, Z4
+	VFMADD231PS 64(R12), Z3, Z5
+	VMOVUPS     Z4, 64(R12)(SI*1)
+	VMOVUPS     Z5, 64(R13)(SI*1)
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	SUBQ        $0x00000001, R14
+	JMP         backParts
+
+backPartsEnd:
+	SUBQ $0x00000001, R11
+	JMP  back
 
 backEnd:
-	ADDQ R9, DX
+	ADDQ 8(AX), DX
+	ADDQ 72(AX), DI
 	SUBQ $0x00000001, R8
 	JMP  rows
 
@@ -3604,7 +6535,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3612,42 +6543,64 @@ done:
 // Requires: AVX, AVX512F
 TEXT ·products1AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ    64(CX), DX
-	CMPQ    DX, 72(AX)
+	CMPQ    DX, 104(AX)
 	JGT     done
 	MOVQ    (AX), DX
 	ADDQ    CX, DX
 	MOVQ    16(AX), BX
 	ADDQ    CX, BX
-	MOVQ    40(AX), SI
+	MOVQ    48(AX), SI
 	ADDQ    CX, SI
 	MOVQ    32(AX), DI
-	MOVQ    56(AX), R8
-	MOVQ    8(AX), R9
+	MOVQ    64(AX), R8
 	VMOVUPS (SI), Z0
 
 rows:
 	TESTQ   R8, R8
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Z1
-	MOVQ    64(AX), SI
+	MOVQ    40(AX), SI
+	MOVQ    80(AX), R9
 
-columns:
-	TESTQ   SI, SI
-	JZ      columnsEnd
-	MOVLQSX (DI), R10
-	ADDQ    $0x00000004, DI
-	VMULPS  (BX)(R10*4), Z1, Z1
-	SUBQ    $0x00000001, SI
-	JMP     columns
+pairs:
+	TESTQ   R9, R9
+	JZ      pairsEnd
+	MOVLQSX (SI), R10
+	MOVLQSX (DI)(R10*4), R10
+	LEAQ    (BX)(R10*4), R10
+	MOVLQSX 4(SI), R11
+	MOVLQSX (DI)(R11*4), R11
+	LEAQ    (BX)(R11*4), R11
+	ADDQ    $0x00000008, SI
+	VMOVUPS (R10), Z2
+	VMULPS  (R11), Z2, Z2
+	MOVQ    88(AX), R12
+	DECQ    R12
 
-columnsEnd:
+parts:
+	TESTQ       R12, R12
+	JZ          partsEnd
+	ADDQ        96(AX), R10
+	ADDQ        96(AX), R11
+	VMOVUPS     (R10), Z3
+	VFMADD231PS (R11), Z3, Z2
+	SUBQ        $0x00000001, R12
+	JMP         parts
+
+partsEnd:
+	VMULPS Z2, Z1, Z1
+	SUBQ   $0x00000001, R9
+	JMP    pairs
+
+pairsEnd:
 	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (DX)
-	ADDQ    R9, DX
+	ADDQ    8(AX), DX
+	ADDQ    72(AX), DI
 	SUBQ    $0x00000001, R8
 	JMP     rows
 
@@ -3656,7 +6609,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3664,11 +6617,11 @@ done:
 // Requires: AVX, AVX512F
 TEXT ·productsGradient1AVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
-	MOVQ 80(AX), CX
+	MOVQ 112(AX), CX
 
 channels:
 	LEAQ 64(CX), DX
-	CMPQ DX, 72(AX)
+	CMPQ DX, 104(AX)
 	JGT  done
 	MOVQ (AX), DX
 	ADDQ CX, DX
@@ -3676,48 +6629,91 @@ channels:
 	ADDQ CX, BX
 	MOVQ 24(AX), SI
 	ADDQ CX, SI
+	SUBQ BX, SI
 	MOVQ 32(AX), DI
-	MOVQ 56(AX), R8
-	MOVQ 8(AX), R9
-	MOVQ 48(AX), R10
+	MOVQ 64(AX), R8
+	MOVQ 56(AX), R9
 
 rows:
 	TESTQ   R8, R8
 	JZ      rowsEnd
 	VMOVUPS number3f800000<>+0(SB), Z0
-	MOVQ    64(AX), R11
+	MOVQ    40(AX), R10
+	MOVQ    80(AX), R11
 
 forth:
 	TESTQ   R11, R11
 	JZ      forthEnd
-	MOVLQSX (DI), R12
-	ADDQ    $0x00000004, DI
-	VMOVUPS Z0, (R10)
-	VMULPS  (BX)(R12*4), Z0, Z0
-	ADDQ    $0x00000040, R10
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	ADDQ    $0x00000008, R10
+	VMOVUPS (R12), Z1
+	VMULPS  (R13), Z1, Z1
+	MOVQ    88(AX), R14
+	DECQ    R14
+
+forthParts:
+	TESTQ       R14, R14
+	JZ          forthPartsEnd
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	VMOVUPS     (R12), Z2
+	VFMADD231PS (R13), Z2, Z1
+	SUBQ        $0x00000001, R14
+	JMP         forthParts
+
+forthPartsEnd:
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, 64(R9)
+	VMULPS  Z1, Z0, Z0
+	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000001, R11
 	JMP     forth
 
 forthEnd:
 	VMOVUPS (DX), Z0
-	MOVQ    DI, R11
-	MOVQ    64(AX), R12
+	MOVQ    80(AX), R11
 
 back:
-	TESTQ       R12, R12
-	JZ          backEnd
-	SUBQ        $0x00000004, R11
-	SUBQ        $0x00000040, R10
-	MOVLQSX     (R11), R13
-	VMOVUPS     (SI)(R13*4), Z1
-	VFMADD231PS (R10), Z0, Z1
-	VMULPS      (BX)(R13*4), Z0, Z0
-	VMOVUPS     Z1, (SI)(R13*4)
-	SUBQ        $0x00000001, R12
-	JMP         back
+	TESTQ   R11, R11
+	JZ      backEnd
+	SUBQ    $0x00000008, R10
+	SUBQ    $0x00000080, R9
+	MOVLQSX (R10), R12
+	MOVLQSX (DI)(R12*4), R12
+	LEAQ    (BX)(R12*4), R12
+	MOVLQSX 4(R10), R13
+	MOVLQSX (DI)(R13*4), R13
+	LEAQ    (BX)(R13*4), R13
+	VMULPS  (R9), Z0, Z1
+	VMULPS  64(R9), Z0, Z0
+	MOVQ    88(AX), R14
+
+backParts:
+	TESTQ       R14, R14
+	JZ          backPartsEnd
+	VMOVUPS     (R12)(SI*1), Z2
+	VMOVUPS     (R13)(SI*1), Z3
+	VFMADD231PS (R13), Z1, Z2
+	VFMADD231PS (R12), Z1, Z3
+	VMOVUPS     Z2, (R12)(SI*1)
+	VMOVUPS     Z3, (R13)(SI*1)
+	ADDQ        96(AX), R12
+	ADDQ        96(AX), R13
+	SUBQ        $0x00000001, R14
+	JMP         backParts
+
+backPartsEnd:
+	SUBQ $0x00000001, R11
+	JMP  back
 
 backEnd:
-	ADDQ R9, DX
+	ADDQ 8(AX), DX
+	ADDQ 72(AX), DI
 	SUBQ $0x00000001, R8
 	JMP  rows
 
@@ -3726,7 +6722,7 @@ rowsEnd:
 	JMP  channels
 
 done:
-	MOVQ CX, 80(AX)
+	MOVQ CX, 112(AX)
 	VZEROUPPER
 	RET
 
@@ -3810,33 +6806,37 @@ rowsEnd:
 	VZEROUPPER
 	RET
 
-// func factorsGradientAVX512(args uintptr)
+// func tanhGradientAVX512(args uintptr)
 // Requires: AVX, AVX512F
-TEXT ·factorsGradientAVX512(SB), NOSPLIT, $0-8
-	MOVQ args+0(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 32(AX), SI
-	MOVQ 40(AX), AX
+TEXT ·tanhGradientAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         32(AX), SI
+	MOVQ         40(AX), DI
+	VBROADCASTSS 24(AX), Z0
+	VMOVUPS      number3f800000<>+0(SB), Z1
+	VSUBPS       Z0, Z1, Z1
+	VADDPS       number3f800000<>+0(SB), Z0, Z0
 
 rows:
 	TESTQ SI, SI
 	JZ    rowsEnd
-	XORQ  DI, DI
+	XORQ  AX, AX
 
 each:
-	VMOVUPS number40000000<>+0(SB), Z1
-	VMOVUPS (DX)(DI*1), Z0
-	VSUBPS  Z0, Z1, Z1
-	VMULPS  Z0, Z1, Z1
-	VMULPS  (CX)(DI*1), Z1, Z1
-	VMOVUPS Z1, (CX)(DI*1)
-	ADDQ    $0x00000040, DI
-	CMPQ    DI, BX
+	VMOVUPS (DX)(AX*1), Z2
+	VSUBPS  Z2, Z0, Z3
+	VADDPS  Z1, Z2, Z2
+	VMULPS  Z2, Z3, Z3
+	VMULPS  (CX)(AX*1), Z3, Z3
+	VMOVUPS Z3, (CX)(AX*1)
+	ADDQ    $0x00000040, AX
+	CMPQ    AX, BX
 	JLT     each
-	ADDQ    AX, CX
-	ADDQ    AX, DX
+	ADDQ    DI, CX
+	ADDQ    DI, DX
 	SUBQ    $0x00000001, SI
 	JMP     rows
 

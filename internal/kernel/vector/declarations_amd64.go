@@ -269,6 +269,48 @@ func (s Set) value1Loop(args *productArgs) {
 }
 
 //go:noescape
+func coefficientsAVX512(args *productArgs)
+
+//go:noescape
+func coefficientsAVX2(args *productArgs)
+
+func (s Set) coefficientsLoop(args *productArgs) {
+	if s == AVX512 {
+		coefficientsAVX512(args)
+	} else {
+		coefficientsAVX2(args)
+	}
+}
+
+//go:noescape
+func sharesOfProductsAVX512(args *productArgs)
+
+//go:noescape
+func sharesOfProductsAVX2(args *productArgs)
+
+func (s Set) sharesOfProductsLoop(args *productArgs) {
+	if s == AVX512 {
+		sharesOfProductsAVX512(args)
+	} else {
+		sharesOfProductsAVX2(args)
+	}
+}
+
+//go:noescape
+func sharesOfPairsAVX512(args *productArgs)
+
+//go:noescape
+func sharesOfPairsAVX2(args *productArgs)
+
+func (s Set) sharesOfPairsLoop(args *productArgs) {
+	if s == AVX512 {
+		sharesOfPairsAVX512(args)
+	} else {
+		sharesOfPairsAVX2(args)
+	}
+}
+
+//go:noescape
 func sharesAVX512(args *productArgs)
 
 //go:noescape
@@ -395,16 +437,16 @@ func (s Set) scatterLoop(args *movedArgs) {
 }
 
 //go:noescape
-func factorsGradientAVX512(args *vectorArgs)
+func tanhGradientAVX512(args *vectorArgs)
 
 //go:noescape
-func factorsGradientAVX2(args *vectorArgs)
+func tanhGradientAVX2(args *vectorArgs)
 
-func (s Set) factorsGradientLoop(args *vectorArgs) {
+func (s Set) tanhGradientLoop(args *vectorArgs) {
 	if s == AVX512 {
-		factorsGradientAVX512(args)
+		tanhGradientAVX512(args)
 	} else {
-		factorsGradientAVX2(args)
+		tanhGradientAVX2(args)
 	}
 }
 

@@ -5,10 +5,12 @@ type (
 	placedArgs struct {
 		y                 *float32
 		yStride           int
-		factors, gradient *float32
-		at                *int32
+		records, gradient *float32
+		at, order         *int32
 		rest, scratch     *float32
-		rows, columns     int
+		rows, atStride    int
+		pairs             int
+		parts, part       int
 		bytes, channel    int
 	}
 	movedArgs struct {
@@ -36,8 +38,8 @@ type (
 func (s Set) products(p *Products) {
 	_ = p.Y[(p.Rows-1)*p.YStride+p.Channels-1]
 	a := placedArgs{
-		y: &p.Y[0], yStride: 4 * p.YStride, factors: &p.Factors[0], at: &p.At[:p.Rows*p.Columns][0], rest: &p.Rest[:p.Channels][0],
-		rows: p.Rows, columns: p.Columns, bytes: 4 * p.Channels,
+		y: &p.Y[0], yStride: 4 * p.YStride, records: &p.Records[0], at: &p.At[:p.Rows*p.Columns][0], order: &p.Order[0], rest: &p.Rest[:p.Channels][0],
+		rows: p.Rows, atStride: 4 * p.Columns, pairs: len(p.Order) / 2, parts: p.Parts, part: 4 * p.Part, bytes: 4 * p.Channels,
 	}
 	s.products4Loop(&a) // each goes as far as it comes
 	if a.channel < a.bytes {
@@ -49,8 +51,9 @@ func (s Set) products(p *Products) {
 func (s Set) productsGradient(p *ProductsGradient) {
 	_ = p.Up[(p.Rows-1)*p.UpStride+p.Channels-1]
 	a := placedArgs{
-		y: &p.Up[0], yStride: 4 * p.UpStride, factors: &p.Factors[0], gradient: &p.Gradient[0], at: &p.At[:p.Rows*p.Columns][0],
-		scratch: &p.Scratch[:ScratchFloats(p.Columns)][0], rows: p.Rows, columns: p.Columns, bytes: 4 * p.Channels,
+		y: &p.Up[0], yStride: 4 * p.UpStride, records: &p.Records[0], gradient: &p.Gradient[0], at: &p.At[:p.Rows*p.Columns][0], order: &p.Order[0],
+		scratch: &p.Scratch[:ScratchFloats(len(p.Order))][0],
+		rows:    p.Rows, atStride: 4 * p.Columns, pairs: len(p.Order) / 2, parts: p.Parts, part: 4 * p.Part, bytes: 4 * p.Channels,
 	}
 	s.productsGradient4Loop(&a) // each goes as far as it comes
 	if a.channel < a.bytes {
@@ -69,9 +72,9 @@ func (s Set) scatter(y []float32, at []int32, scale, x []float32, width int) {
 	s.scatterLoop(&movedArgs{y: &y[0], x: &x[:n*width][0], at: &at[0], scale: &scale[:n][0], rows: n, bytes: 4 * width})
 }
 
-func (s Set) factorsGradient(dy, y []float32, stride, rows, width int) {
+func (s Set) tanhGradient(dy, y []float32, stride, rows, width int, start float32) {
 	_, _ = dy[(rows-1)*stride+width-1], y[(rows-1)*stride+width-1]
-	s.factorsGradientLoop(&vectorArgs{y: &dy[0], x: &y[0], bytes: 4 * width, rows: rows, stride: 4 * stride})
+	s.tanhGradientLoop(&vectorArgs{y: &dy[0], x: &y[0], bytes: 4 * width, scale: start, rows: rows, stride: 4 * stride})
 }
 
 func (s Set) positiveGradient(dy, y []float32) {

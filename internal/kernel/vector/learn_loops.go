@@ -1,23 +1,25 @@
 package vector
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// Products are those of factors that lie anywhere in one slice: for every row r and channel k,
+// Products are those of records that lie anywhere in one slice and are multiplied two by two. A record has parts, each of as many
+// floats as there are channels. For every row r and channel k,
 //
-//	Y_rk = Π_j Factors[At_rj + k] − Rest_k.
+//	Y_rk = Π_(i,j) Σ_m Records[At_ri + m·Part + k] Records[At_rj + m·Part + k] − Rest_k,
+//
+// over the pairs (i, j) of Order. With one part that is the product of all records.
 type Products struct {
 	Y       []float32 // [Rows, YStride]
-	Factors []float32
-	At      []int32 // [Rows, Columns] where each factor begins
+	Records []float32
+	At      []int32 // [Rows, Columns] where each record begins
+	Order   []int32 // [2 · pairs] the columns, pair by pair
 	Rest    []float32
 
 	Rows, Columns, Channels, YStride int
+	Parts, Part                      int // how many there are, and floats from one to the next
 }
 
-// Products computes products of factors.
+// Products computes products of records.
 func (s Set) Products(p *Products) {
 	if s == Portable {
 		p.compute()
@@ -30,38 +32,44 @@ func (p *Products) compute() {
 	for r := range p.Rows {
 		y, at := p.Y[r*p.YStride:][:p.Channels], p.At[r*p.Columns:][:p.Columns]
 		for k := range y {
-			y[k] = 1
-		}
-		for _, a := range at {
-			for k, f := range p.Factors[a:][:p.Channels] {
-				y[k] *= f
+			product := float32(1)
+			for f := 0; f < len(p.Order); f += 2 {
+				product *= together(p.Records[k:], at[p.Order[f]], at[p.Order[f+1]], p.Parts, p.Part)
 			}
-		}
-		for k, v := range p.Rest[:p.Channels] {
-			y[k] -= v
+			y[k] = product - p.Rest[k]
 		}
 	}
 }
 
-// ProductsGradient adds to the gradients by factors what Products passes back:
+// together is what two records multiply to in a channel.
+func together(records []float32, i, j int32, parts, part int) (sum float32) {
+	for m := range parts {
+		sum += records[int(i)+m*part] * records[int(j)+m*part]
+	}
+	return sum
+}
+
+// ProductsGradient adds to the gradients by records what Products passes back: for the record i of the pair (i, j)
 //
-//	Gradient[At_rj + k] += Up_rk Π_{i≠j} Factors[At_ri + k].
+//	Gradient[At_ri + m·Part + k] += Up_rk · Π_{other pairs} · Records[At_rj + m·Part + k].
 //
-// The products of the other factors are those of the factors before times those of the factors behind, so nothing is divided.
+// The products of the other pairs are those of the pairs before times those of the pairs behind, so nothing is divided.
 type ProductsGradient struct {
-	Gradient []float32 // like Factors
+	Gradient []float32 // like Records
 	Up       []float32 // [Rows, UpStride]
-	Factors  []float32
+	Records  []float32
 	At       []int32 // [Rows, Columns]
+	Order    []int32 // [2 · pairs]
 	Scratch  []float32
 
 	Rows, Columns, Channels, UpStride int
+	Parts, Part                       int
 }
 
 // ScratchFloats is the room that a ProductsGradient needs.
 func ScratchFloats(columns int) int { return 4 * columns * Lanes }
 
-// ProductsGradient computes the gradients by factors.
+// ProductsGradient computes the gradients by records.
 func (s Set) ProductsGradient(p *ProductsGradient) {
 	if s == Portable {
 		p.compute()
@@ -71,18 +79,25 @@ func (s Set) ProductsGradient(p *ProductsGradient) {
 }
 
 func (p *ProductsGradient) compute() {
-	before := p.Scratch[:p.Columns]
+	pairs := len(p.Order) / 2
+	before, of := p.Scratch[:pairs], p.Scratch[pairs:2*pairs]
 	for r := range p.Rows {
 		at := p.At[r*p.Columns:][:p.Columns]
 		for k, up := range p.Up[r*p.UpStride:][:p.Channels] {
 			product := float32(1)
-			for j, a := range at {
-				before[j] = product
-				product *= p.Factors[int(a)+k]
+			for f := range pairs {
+				before[f], of[f] = product, together(p.Records[k:], at[p.Order[2*f]], at[p.Order[2*f+1]], p.Parts, p.Part)
+				product *= of[f]
 			}
-			for j, a := range slices.Backward(at) {
-				p.Gradient[int(a)+k] += before[j] * up
-				up *= p.Factors[int(a)+k]
+			for f := pairs - 1; f >= 0; f-- {
+				others := before[f] * up
+				i, j := int(at[p.Order[2*f]])+k, int(at[p.Order[2*f+1]])+k
+				for range p.Parts {
+					p.Gradient[i] += others * p.Records[j]
+					p.Gradient[j] += others * p.Records[i]
+					i, j = i+p.Part, j+p.Part
+				}
+				up *= of[f]
 			}
 		}
 	}
@@ -132,22 +147,22 @@ func scatter(y []float32, at []int32, scale, x []float32, width int) {
 	}
 }
 
-// FactorsGradient is dy ← dy·y(2 − y), the way back through y = 1 + tanh, for the first elements of rows that are stride apart.
-func (s Set) FactorsGradient(dy, y []float32, stride, rows, width int) {
+// TanhGradient is dy ← dy (1 + start − y)(1 − start + y), the way back through y = start + tanh, for the first elements of rows that are stride apart.
+func (s Set) TanhGradient(dy, y []float32, stride, rows, width int, start float32) {
 	switch {
-	case rows == 0:
+	case rows == 0 || width == 0:
 	case s == Portable:
-		factorsGradient(dy, y, stride, rows, width)
+		tanhGradient(dy, y, stride, rows, width, start)
 	default:
-		s.factorsGradient(dy, y, stride, rows, width)
+		s.tanhGradient(dy, y, stride, rows, width, start)
 	}
 }
 
-func factorsGradient(dy, y []float32, stride, rows, width int) {
+func tanhGradient(dy, y []float32, stride, rows, width int, start float32) {
 	for r := range rows {
 		d := dy[r*stride:][:width]
 		for k, v := range y[r*stride:][:width] {
-			d[k] *= v * (2 - v)
+			d[k] *= (1 + start - v) * (1 - start + v)
 		}
 	}
 }

@@ -34,33 +34,46 @@ func TestVectorLoopsOfTraining(t *testing.T) {
 						return y
 					})
 				}
-				for _, columns := range []int{1, 2, 5, 12} {
-					p := func(rng *rand.Rand) (factors []float32, places []int32) {
-						const cells = 7
-						factors = draw(rng, cells*(n+16))
-						for i, v := range factors {
-							factors[i] = 1 + tanh(v)/2
+				for _, columns := range []int{2, 4, 12} {
+					for _, parts := range []int{1, 2, 3} {
+						part, record := n+16, parts*(n+16)
+						draws := func(rng *rand.Rand) (records []float32, places, order []int32) {
+							const cells = 3 // of each column
+							records = draw(rng, columns*cells*record)
+							for i, v := range records {
+								records[i] = tanh(v) / 2
+								if i%record < part {
+									records[i]++
+								}
+							}
+							for i := range rows * columns {
+								places = append(places, int32((i%columns*cells+rng.IntN(cells))*record))
+							}
+							for _, d := range rng.Perm(columns) {
+								order = append(order, int32(d))
+							}
+							return records, places, order
 						}
-						for range rows * columns {
-							places = append(places, int32(rng.IntN(cells)*(n+16)))
-						}
-						return factors, places
-					}
-					same(fmt.Sprintf("products of %d × %d × %d", rows, columns, n), 1e-5, func(o Set, rng *rand.Rand) []float32 {
-						factors, places := p(rng)
-						y := draw(rng, rows*(n+32))
-						o.Products(&Products{Y: y, YStride: n + 32, Factors: factors, At: places, Rest: draw(rng, n), Rows: rows, Columns: columns, Channels: n})
-						return y
-					})
-					same(fmt.Sprintf("products gradient of %d × %d × %d", rows, columns, n), 1e-4, func(o Set, rng *rand.Rand) []float32 {
-						factors, places := p(rng)
-						y := draw(rng, len(factors))
-						o.ProductsGradient(&ProductsGradient{
-							Gradient: y, Up: draw(rng, rows*(n+32)), UpStride: n + 32, Factors: factors, At: places,
-							Scratch: Floats(ScratchFloats(columns)), Rows: rows, Columns: columns, Channels: n,
+						of := fmt.Sprintf("of %d × %d × %d, %d parts", rows, columns, n, parts)
+						same("products "+of, 1e-5, func(o Set, rng *rand.Rand) []float32 {
+							records, places, order := draws(rng)
+							y := draw(rng, rows*(n+32))
+							o.Products(&Products{
+								Y: y, YStride: n + 32, Records: records, At: places, Order: order, Rest: draw(rng, n),
+								Rows: rows, Columns: columns, Channels: n, Parts: parts, Part: part,
+							})
+							return y
 						})
-						return y
-					})
+						same("products gradient "+of, 2e-4, func(o Set, rng *rand.Rand) []float32 {
+							records, places, order := draws(rng)
+							y := draw(rng, len(records))
+							o.ProductsGradient(&ProductsGradient{
+								Gradient: y, Up: draw(rng, rows*(n+32)), UpStride: n + 32, Records: records, At: places, Order: order,
+								Scratch: Floats(ScratchFloats(columns)), Rows: rows, Columns: columns, Channels: n, Parts: parts, Part: part,
+							})
+							return y
+						})
+					}
 				}
 				same(fmt.Sprintf("gather %d × %d", rows, n), 1e-5, func(o Set, rng *rand.Rand) []float32 {
 					const per, from = 3, 11
@@ -82,9 +95,12 @@ func TestVectorLoopsOfTraining(t *testing.T) {
 					o.Scatter(y, at, draw(rng, rows+3), draw(rng, rows*n), n)
 					return y
 				})
-				same(fmt.Sprintf("factors gradient %d × %d", rows, n), 1e-6, func(o Set, rng *rand.Rand) []float32 {
-					y := draw(rng, rows*(n+16))
-					o.FactorsGradient(y, draw(rng, rows*(n+16)), n+16, rows, n)
+				same(fmt.Sprintf("tanh gradient %d × %d", rows, n), 1e-6, func(o Set, rng *rand.Rand) []float32 {
+					y, x := draw(rng, rows*(n+16)), draw(rng, rows*(n+16))
+					for i, v := range x {
+						x[i] = .3 + tanh(v)
+					}
+					o.TanhGradient(y, x, n+16, rows, n, .3)
 					return y
 				})
 				for _, width := range []int{1, 5, 8, 20, n} {

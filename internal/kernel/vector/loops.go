@@ -177,56 +177,108 @@ func silu(y []float32) {
 	}
 }
 
-// Value is y_k = Π_j (base_jk + gain_jk) − rest_k.
-func (s Set) Value(y []float32, base, gain [][]float32, rest []float32) {
+// Pairs are the factors of pairs of records. Records 2p and 2p+1 are a pair; each has a base of its own and parts, of which the first is
+// the gain over the base. With base a, gain r and further parts u_m of the one, and b, s and w_m of the other, a pair is, by the
+// presence R of the one and Q of the other,
+//
+//	(a + R r)(b + Q s) + R Q Σ_m u_m w_m.
+type Pairs struct {
+	Base    [][]float32 // [2 · pairs][channels]
+	Records [][]float32 // [2 · pairs][parts, Part]
+	Parts   int
+	Part    int // floats from one part to the next
+}
+
+// Value is y_k = Π_p − rest_k over the pairs with both present.
+func (s Set) Value(y []float32, p *Pairs, rest []float32) {
 	if s == Portable {
-		value(y, base, gain, rest)
+		p.value(y, rest)
 	} else {
-		s.value(y, base, gain, rest)
+		s.value(y, p, rest)
 	}
 }
 
-func value(y []float32, base, gain [][]float32, rest []float32) {
+func (p *Pairs) value(y, rest []float32) {
 	for k := range y {
-		p := float32(1)
-		for j := range gain {
-			p *= base[j][k] + gain[j][k]
+		product := float32(1)
+		for i := 0; i < len(p.Base); i += 2 {
+			product *= (p.Base[i][k]+p.Records[i][k])*(p.Base[i+1][k]+p.Records[i+1][k]) + p.with(i, k)
 		}
-		y[k] = p - rest[k]
+		y[k] = product - rest[k]
 	}
 }
 
-// Shares are the attributions of each channel: for every player j and channel k,
+// with is Σ_m u_m w_m of a pair in a channel.
+func (p *Pairs) with(i, k int) (sum float32) {
+	for m := 1; m < p.Parts; m++ {
+		sum += p.Records[i][m*p.Part+k] * p.Records[i+1][m*p.Part+k]
+	}
+	return sum
+}
+
+// Coefficients are those of a pair as a polynomial in R and Q, but for the constant, which is ab: rb of R, as of Q, and
+// rs + Σ_m u_m w_m of RQ. y has room for three of them for each pair.
+func (s Set) Coefficients(y []float32, p *Pairs, channels int) {
+	if s == Portable {
+		p.coefficients(y, channels)
+	} else {
+		s.coefficients(y, p, channels)
+	}
+}
+
+func (p *Pairs) coefficients(y []float32, channels int) {
+	for i := 0; i < len(p.Base); i += 2 {
+		of := y[i/2*3*channels:][:3*channels]
+		for k := range channels {
+			r, s := p.Records[i][k], p.Records[i+1][k]
+			of[k], of[channels+k], of[2*channels+k] = r*p.Base[i+1][k], p.Base[i][k]*s, r*s+p.with(i, k)
+		}
+	}
+}
+
+// Shares are the attributions of each channel. A factor p has two players, and is a polynomial in their presence whose coefficients
+// are factors 4p (the constant), 4p+1 (of the first player), 4p+2 (of the second), 4p+3 (of both). For every factor p and channel k
 //
-//	y_jk = gain_jk ∫₀¹ Π_{i≠j} (base_ik + t gain_ik) dt.
+//	y_2p,k = ∫₀¹ (first + t both) Π_{others} dt,  y_2p+1,k = ∫₀¹ (second + t both) Π_{others} dt,
 //
-// Players 2p and 2p+1 form the factor p. It is a quadratic polynomial in t,
-//
-//	(a + t r)(b + t s) = ab + t (rb + as) + t² rs   for a, r of player 2p and b, s of player 2p+1,
-//
-// so what is done for every node is done for half as many factors: with M_n = Σ_q ω_q t_qⁿ Π_{other factors}(t_q), the
-// integrals are r (b M_0 + s M_1) and s (a M_0 + r M_1). The products of the other factors are those of the factors before
-// times those of the factors behind, so nothing is divided.
+// the other factors with all players present by t. With M_n = Σ_q ω_q t_qⁿ Π_{others}(t_q) the integrals are first M_0 + both M_1
+// and second M_0 + both M_1. The products of the other factors are those of the factors before times those of the factors
+// behind, so nothing is divided.
 //
 // The scratch has room for ShareFloats of each factor.
-func (s Set) Shares(y []float32, base, gain [][]float32, by Rule, scratch []float32) {
+func (s Set) Shares(y []float32, factors [][]float32, by Rule, scratch []float32) {
 	if s == Portable {
-		shares(y, base, gain, by.nodes, scratch)
+		shares(y, len(factors)/4, func(f, k int) (none, first, second, both float32) {
+			return factors[4*f][k], factors[4*f+1][k], factors[4*f+2][k], factors[4*f+3][k]
+		}, by.nodes, scratch)
 	} else {
-		s.shares(y, base, gain, by, scratch)
+		s.shares(y, factors, by, scratch)
 	}
 }
 
-func shares(y []float32, base, gain [][]float32, nodes []node, scratch []float32) {
-	factors, channels := len(gain)/2, len(y)/len(gain)
+// SharesOfPairs are Shares of pairs, whose coefficients are nowhere written down.
+func (s Set) SharesOfPairs(y []float32, p *Pairs, by Rule, scratch []float32) {
+	if s == Portable {
+		shares(y, len(p.Base)/2, func(f, k int) (none, first, second, both float32) {
+			i, j := 2*f, 2*f+1
+			a, b, r, s := p.Base[i][k], p.Base[j][k], p.Records[i][k], p.Records[j][k]
+			return a * b, r * b, a * s, r*s + p.with(i, k)
+		}, by.nodes, scratch)
+	} else {
+		s.sharesOfPairs(y, p, by, scratch)
+	}
+}
+
+func shares(y []float32, factors int, factor func(f, k int) (none, first, second, both float32), nodes []node, scratch []float32) {
+	channels := len(y) / (2 * factors)
 	before, of, m0, m1 := scratch[:factors], scratch[factors:2*factors], scratch[2*factors:3*factors], scratch[3*factors:4*factors]
 	for k := range channels {
 		clear(scratch[2*factors : 4*factors])
 		for _, q := range nodes {
 			p := q.weight
 			for f := range factors {
-				a, r, b, s := base[2*f][k], gain[2*f][k], base[2*f+1][k], gain[2*f+1][k]
-				before[f], of[f] = p, a*b+q.t*(r*b+a*s+q.t*(r*s))
+				none, first, second, both := factor(f, k)
+				before[f], of[f] = p, none+q.t*(first+second+q.t*both)
 				p *= of[f]
 			}
 			behind := float32(1)
@@ -238,9 +290,9 @@ func shares(y []float32, base, gain [][]float32, nodes []node, scratch []float32
 			}
 		}
 		for f := range factors {
-			a, r, b, s := base[2*f][k], gain[2*f][k], base[2*f+1][k], gain[2*f+1][k]
-			y[2*f*channels+k] = r * (b*m0[f] + s*m1[f])
-			y[(2*f+1)*channels+k] = s * (a*m0[f] + r*m1[f])
+			_, first, second, both := factor(f, k)
+			y[2*f*channels+k] = first*m0[f] + both*m1[f]
+			y[(2*f+1)*channels+k] = second*m0[f] + both*m1[f]
 		}
 	}
 }

@@ -93,28 +93,52 @@ func TestVectorLoops(t *testing.T) {
 			})
 			for _, columns := range []int{2, 4, 6, 12, 40} {
 				scale := float32(1 / math.Sqrt(float64(columns)))
-				factors := func(rng *rand.Rand) (base, gain [][]float32) {
+				pairs := func(rng *rand.Rand, parts int) *Pairs {
+					p := &Pairs{Parts: parts, Part: n + 16}
 					for range columns {
-						b, g := Ones(n), draw(rng, n+16)
+						b, g := Ones(n), draw(rng, parts*p.Part)
 						addScaled(b, scale/3, draw(rng, n))
 						for i := range g {
 							g[i] = tanh(g[i]) * scale
 						}
-						base, gain = append(base, b), append(gain, g)
+						p.Base, p.Records = append(p.Base, b), append(p.Records, g)
 					}
-					return base, gain
+					return p
 				}
-				same(fmt.Sprintf("value of %d × %d", columns, n), 1e-5, func(o Set, rng *rand.Rand) []float32 {
-					base, gain := factors(rng)
-					y := Floats(n)
-					o.Value(y, base, gain, draw(rng, n))
-					return y
-				})
+				for parts := 1; parts <= 3; parts++ {
+					same(fmt.Sprintf("value of %d × %d, %d parts", columns, n, parts), 1e-5, func(o Set, rng *rand.Rand) []float32 {
+						y := Floats(n)
+						o.Value(y, pairs(rng, parts), draw(rng, n))
+						return y
+					})
+					same(fmt.Sprintf("coefficients of %d × %d, %d parts", columns, n, parts), 1e-6, func(o Set, rng *rand.Rand) []float32 {
+						y := Floats(3 * columns / 2 * n)
+						o.Coefficients(y, pairs(rng, parts), n)
+						return y
+					})
+				}
 				for nodes := 1; nodes <= 9; nodes++ {
-					same(fmt.Sprintf("shares of %d × %d, %d nodes", columns, n, nodes), 1e-5, func(o Set, rng *rand.Rand) []float32 {
-						base, gain := factors(rng)
+					same(fmt.Sprintf("shares of pairs of %d × %d, %d nodes", columns, n, nodes), 1e-5, func(o Set, rng *rand.Rand) []float32 {
 						y := Floats(columns * n)
-						o.Shares(y, base, gain, NewRule(gauss(nodes)), Floats(columns/2*ShareFloats))
+						o.SharesOfPairs(y, pairs(rng, 1+nodes%3), NewRule(gauss(nodes)), Floats(columns/2*ShareFloats))
+						return y
+					})
+					same(fmt.Sprintf("shares of %d × %d, %d nodes", columns, n, nodes), 1e-5, func(o Set, rng *rand.Rand) []float32 {
+						var factors [][]float32
+						for range columns / 2 {
+							one := Ones(n)
+							addScaled(one, scale/3, draw(rng, n))
+							factors = append(factors, one)
+							for range 3 {
+								c := draw(rng, n+16)
+								for i := range c {
+									c[i] = tanh(c[i]) * scale
+								}
+								factors = append(factors, c)
+							}
+						}
+						y := Floats(columns * n)
+						o.Shares(y, factors, NewRule(gauss(nodes)), Floats(columns/2*ShareFloats))
 						return y
 					})
 				}

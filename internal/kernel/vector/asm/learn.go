@@ -15,7 +15,7 @@ func (a *assembler) learning() {
 	}
 	a.gather()
 	a.scatter()
-	a.factorsGradient()
+	a.tanhGradient()
 	a.positiveGradient()
 	a.siluGradient()
 	a.squaredSum()
@@ -27,13 +27,17 @@ func (a *assembler) learning() {
 const (
 	placedY = iota // also what comes from above
 	placedYStride
-	placedFactors
+	placedRecords
 	placedGradient
 	placedAt
+	placedOrder
 	placedRest
 	placedScratch
 	placedRows
-	placedColumns
+	placedAtStride
+	placedPairs
+	placedParts
+	placedPart
 	placedBytes   // of the channels
 	placedChannel // bytes of those that are done
 )
@@ -62,17 +66,52 @@ func (g arguments) shifted(place int, channel reg.Register) reg.GPVirtual {
 	return r
 }
 
-// placed is a vector of the factor whose place in floats a register holds.
+// argument is one that is read where it is used, for want of registers.
+func (g arguments) argument(place int) operand.Mem { return operand.Mem{Base: g.at, Disp: 8 * place} }
+
+// placed is a vector of the record whose place in floats a register holds.
 func placed(base, place reg.Register, bytes int) operand.Mem {
 	return operand.Mem{Base: base, Index: place, Scale: 4, Disp: bytes}
 }
 
-// manyProducts is y_rk = Π_j factors[at_rj + k] − rest_k.
+// pair finds the records of the pair that order points to.
+func (a *assembler) pair(records, places, order reg.Register) (i, j reg.GPVirtual) {
+	i, j = a.GP64(), a.GP64()
+	for n, r := range []reg.GPVirtual{i, j} {
+		a.MOVLQSX(at(order, 4*n), r)
+		a.MOVLQSX(placed(places, r, 0), r)
+		a.LEAQ(placed(records, r, 0), r)
+	}
+	return i, j
+}
+
+// multiplied is what the records at i and j multiply to: the sum over their parts.
+func (a *assembler) multiplied(name string, g arguments, i, j reg.Register, together int) []reg.VecVirtual {
+	sums := a.vectors(together)
+	for n, s := range sums {
+		a.VMOVUPS(at(i, n*a.bytes()), s)
+		a.VMULPS(at(j, n*a.bytes()), s, s)
+	}
+	left := g.word(placedParts)
+	a.DECQ(left)
+	a.loop(name, left, 1, func() {
+		a.ADDQ(g.argument(placedPart), i)
+		a.ADDQ(g.argument(placedPart), j)
+		for n, s := range sums {
+			v := a.vector()
+			a.VMOVUPS(at(i, n*a.bytes()), v)
+			a.VFMADD231PS(at(j, n*a.bytes()), v, s)
+		}
+	})
+	return sums
+}
+
+// manyProducts is y_rk = Π_(i,j) Σ_m records[at_ri + m·part + k] records[at_rj + m·part + k] − rest_k.
 func (a *assembler) manyProducts(name string, together int) {
 	g := a.begin(name)
 	a.channels(g, together, func(channel reg.GPVirtual) {
-		y, factors, rest := g.shifted(placedY, channel), g.shifted(placedFactors, channel), g.shifted(placedRest, channel)
-		places, rows, stride := g.word(placedAt), g.word(placedRows), g.word(placedYStride)
+		y, records, rest := g.shifted(placedY, channel), g.shifted(placedRecords, channel), g.shifted(placedRest, channel)
+		places, rows := g.word(placedAt), g.word(placedRows)
 		less := a.vectors(together)
 		for i, v := range less {
 			a.VMOVUPS(at(rest, i*a.bytes()), v)
@@ -82,43 +121,47 @@ func (a *assembler) manyProducts(name string, together int) {
 			for _, p := range products {
 				a.VMOVUPS(a.number(1), p)
 			}
-			a.loop("columns", g.word(placedColumns), 1, func() {
-				place := a.GP64()
-				a.MOVLQSX(at(places, 0), place)
-				a.ADDQ(operand.U32(4), places)
-				for i, p := range products {
-					a.VMULPS(placed(factors, place, i*a.bytes()), p, p)
+			order := g.word(placedOrder)
+			a.loop("pairs", g.word(placedPairs), 1, func() {
+				i, j := a.pair(records, places, order)
+				a.ADDQ(operand.U32(8), order)
+				for n, v := range a.multiplied("parts", g, i, j, together) {
+					a.VMULPS(v, products[n], products[n])
 				}
 			})
 			for i, p := range products {
 				a.VSUBPS(less[i], p, p)
 				a.VMOVUPS(p, at(y, i*a.bytes()))
 			}
-			a.ADDQ(stride, y)
+			a.ADDQ(g.argument(placedYStride), y)
+			a.ADDQ(g.argument(placedAtStride), places)
 		})
 	})
 }
 
-// productsGradient is gradient[at_rj + k] += y_rk Π_{i≠j} factors[at_ri + k]: the products before each factor on the way forth, then
-// y times the products behind it on the way back.
+// productsGradient adds y_rk times the products of the other pairs times the partner to the gradient of each record: the products
+// before each pair on the way forth, then y times the products behind it on the way back.
 func (a *assembler) productsGradient(name string, together int) {
 	g := a.begin(name)
 	a.channels(g, together, func(channel reg.GPVirtual) {
-		y, factors, gradient := g.shifted(placedY, channel), g.shifted(placedFactors, channel), g.shifted(placedGradient, channel)
-		places, rows, stride, scratch := g.word(placedAt), g.word(placedRows), g.word(placedYStride), g.word(placedScratch)
-		size := operand.U32(uint32(together * a.bytes()))
+		y, records, gradient := g.shifted(placedY, channel), g.shifted(placedRecords, channel), g.shifted(placedGradient, channel)
+		a.SUBQ(records, gradient) // from a record to its gradient
+		places, rows, scratch := g.word(placedAt), g.word(placedRows), g.word(placedScratch)
+		size := operand.U32(uint32(2 * together * a.bytes()))
+		of := together * a.bytes()
 		a.loop("rows", rows, 1, func() {
 			before := a.vectors(together)
 			for _, p := range before {
 				a.VMOVUPS(a.number(1), p)
 			}
-			a.loop("forth", g.word(placedColumns), 1, func() {
-				place := a.GP64()
-				a.MOVLQSX(at(places, 0), place)
-				a.ADDQ(operand.U32(4), places)
-				for i, p := range before {
-					a.VMOVUPS(p, at(scratch, i*a.bytes()))
-					a.VMULPS(placed(factors, place, i*a.bytes()), p, p)
+			order := g.word(placedOrder)
+			a.loop("forth", g.word(placedPairs), 1, func() {
+				i, j := a.pair(records, places, order)
+				a.ADDQ(operand.U32(8), order)
+				for n, v := range a.multiplied("forthParts", g, i, j, together) {
+					a.VMOVUPS(before[n], at(scratch, n*a.bytes()))
+					a.VMOVUPS(v, at(scratch, of+n*a.bytes()))
+					a.VMULPS(v, before[n], before[n])
 				}
 				a.ADDQ(size, scratch)
 			})
@@ -126,22 +169,31 @@ func (a *assembler) productsGradient(name string, together int) {
 			for i, p := range behind {
 				a.VMOVUPS(at(y, i*a.bytes()), p)
 			}
-			back := a.GP64()
-			a.MOVQ(places, back)
-			a.loop("back", g.word(placedColumns), 1, func() {
-				a.SUBQ(operand.U32(4), back)
+			a.loop("back", g.word(placedPairs), 1, func() {
+				a.SUBQ(operand.U32(8), order)
 				a.SUBQ(size, scratch)
-				place := a.GP64()
-				a.MOVLQSX(at(back, 0), place)
-				for i, p := range behind {
-					sum := a.vector()
-					a.VMOVUPS(placed(gradient, place, i*a.bytes()), sum)
-					a.VFMADD231PS(at(scratch, i*a.bytes()), p, sum)
-					a.VMULPS(placed(factors, place, i*a.bytes()), p, p) // before the store, which it may seem to depend on
-					a.VMOVUPS(sum, placed(gradient, place, i*a.bytes()))
+				i, j := a.pair(records, places, order)
+				others := a.vectors(together)
+				for n, v := range others {
+					a.VMULPS(at(scratch, n*a.bytes()), behind[n], v)
+					a.VMULPS(at(scratch, of+n*a.bytes()), behind[n], behind[n])
 				}
+				a.loop("backParts", g.word(placedParts), 1, func() {
+					for n, v := range others { // all loads before the stores, which they may seem to depend on
+						ofI, ofJ := a.vector(), a.vector()
+						a.VMOVUPS(indexed(i, gradient, n*a.bytes()), ofI)
+						a.VMOVUPS(indexed(j, gradient, n*a.bytes()), ofJ)
+						a.VFMADD231PS(at(j, n*a.bytes()), v, ofI)
+						a.VFMADD231PS(at(i, n*a.bytes()), v, ofJ)
+						a.VMOVUPS(ofI, indexed(i, gradient, n*a.bytes()))
+						a.VMOVUPS(ofJ, indexed(j, gradient, n*a.bytes()))
+					}
+					a.ADDQ(g.argument(placedPart), i)
+					a.ADDQ(g.argument(placedPart), j)
+				})
 			})
-			a.ADDQ(stride, y)
+			a.ADDQ(g.argument(placedYStride), y)
+			a.ADDQ(g.argument(placedAtStride), places)
 		})
 	})
 }
@@ -210,18 +262,22 @@ func (a *assembler) scatter() {
 	a.end()
 }
 
-// factorsGradient is y ← y·x(2 − x) for rows of y and x.
-func (a *assembler) factorsGradient() {
-	g := a.begin("factorsGradient")
+// tanhGradient is y ← y (1 + scale − x)(1 − scale + x) for rows of y and x.
+func (a *assembler) tanhGradient() {
+	g := a.begin("tanhGradient")
 	y, x, bytes, rows, stride := g.word(vectorY), g.word(vectorX), g.word(vectorBytes), g.word(vectorRows), g.word(vectorStride)
+	high, low := g.float(vectorScale), a.loaded(1)
+	a.VSUBPS(high, low, low)
+	a.VADDPS(a.number(1), high, high)
 	a.loop("rows", rows, 1, func() {
 		a.each(bytes, 1, func(i reg.GPVirtual) {
-			v, rest := a.vector(), a.loaded(2)
+			v, slope := a.vector(), a.vector()
 			a.VMOVUPS(indexed(x, i, 0), v)
-			a.VSUBPS(v, rest, rest)
-			a.VMULPS(v, rest, rest)
-			a.VMULPS(indexed(y, i, 0), rest, rest)
-			a.VMOVUPS(rest, indexed(y, i, 0))
+			a.VSUBPS(v, high, slope)
+			a.VADDPS(low, v, v)
+			a.VMULPS(v, slope, slope)
+			a.VMULPS(indexed(y, i, 0), slope, slope)
+			a.VMOVUPS(slope, indexed(y, i, 0))
 		})
 		a.ADDQ(stride, y)
 		a.ADDQ(stride, x)

@@ -12,26 +12,114 @@ const header = 24
 
 // Places in productArgs.
 const (
-	productY = iota
-	productBase
-	productGain
+	productY    = iota
+	productBase // or coefficients
+	productRecords
 	productRest
-	productColumns
+	productPairs
 	productBytes   // of the channels
 	productChannel // bytes of those that are done
 	productNodes
 	productBlocks
 	productScratch
+	productParts
+	productPart // bytes from one part to the next
 )
 
 func (a *assembler) products() {
 	a.value("valueMany", 4)
 	a.value("value1", 1)
-	a.shares()
+	a.coefficients()
+	a.shares("sharesOfProducts", a.productFactor)
+	a.shares("sharesOfPairs", a.pairFactor)
+	a.shares("shares", a.givenFactor)
 }
 
-// value is y_k = Π_j (base_jk + gain_jk) − rest_k, for some vectors of channels together. It does as many as there are that many
-// of, and leaves in the arguments how far it came.
+// load is a vector of the slice at a place of a list.
+func (a *assembler) load(list reg.Register, place int, channel reg.Register, vector int) reg.VecVirtual {
+	p, v := a.GP64(), a.vector()
+	a.MOVQ(at(list, place*header), p)
+	a.VMOVUPS(indexed(p, channel, vector*a.bytes()), v)
+	return v
+}
+
+// factor is a factor of two players, as coefficients of its polynomial: a constant, of the first, of the second, of both.
+type factor struct{ none, first, second, both reg.VecVirtual }
+
+// factorLoader loads factors from lists, which step goes through. The name is for labels.
+type factorLoader func(name string, g arguments, channel reg.Register) (load func() factor, step func(by int))
+
+// givenFactor loads coefficients.
+func (a *assembler) givenFactor(_ string, g arguments, channel reg.Register) (load func() factor, step func(by int)) {
+	list := g.word(productBase)
+	load = func() factor {
+		return factor{a.load(list, 0, channel, 0), a.load(list, 1, channel, 0), a.load(list, 2, channel, 0), a.load(list, 3, channel, 0)}
+	}
+	return load, func(by int) { a.move(list, 4*by*header) }
+}
+
+// productFactor computes the coefficients of pairs of records of one part.
+func (a *assembler) productFactor(_ string, g arguments, channel reg.Register) (load func() factor, step func(by int)) {
+	return a.recordFactor(g, channel, func(reg.Register, reg.VecVirtual) {})
+}
+
+// pairFactor computes the coefficients of pairs of records.
+func (a *assembler) pairFactor(name string, g arguments, channel reg.Register) (load func() factor, step func(by int)) {
+	times := 0
+	return a.recordFactor(g, channel, func(records reg.Register, both reg.VecVirtual) {
+		times++
+		a.with(fmt.Sprintf("%sParts%d", name, times), g, records, channel, []reg.VecVirtual{both})
+	})
+}
+
+// recordFactor computes coefficients from records, to which with adds what the two say together.
+func (a *assembler) recordFactor(g arguments, channel reg.Register, with func(records reg.Register, both reg.VecVirtual)) (load func() factor, step func(by int)) {
+	base, records := g.word(productBase), g.word(productRecords)
+	load = func() factor {
+		ai, bj := a.load(base, 0, channel, 0), a.load(base, 1, channel, 0)
+		ri, sj := a.load(records, 0, channel, 0), a.load(records, 1, channel, 0)
+		f := factor{none: a.vector(), first: ri, second: sj, both: a.vector()}
+		a.VMULPS(ri, sj, f.both)
+		with(records, f.both)
+		a.VMULPS(ai, bj, f.none)
+		a.VMULPS(bj, ri, f.first)
+		a.VMULPS(ai, sj, f.second)
+		return f
+	}
+	return load, func(by int) {
+		a.move(base, 2*by*header)
+		a.move(records, 2*by*header)
+	}
+}
+
+// move adds bytes to a register.
+func (a *assembler) move(r reg.Register, bytes int) {
+	if bytes < 0 {
+		a.SUBQ(operand.U32(uint32(-bytes)), r)
+	} else {
+		a.ADDQ(operand.U32(uint32(bytes)), r)
+	}
+}
+
+// with adds to sums what the further parts of the records of a pair multiply to.
+func (a *assembler) with(name string, g arguments, records, channel reg.Register, sums []reg.VecVirtual) {
+	i, j, left := a.GP64(), a.GP64(), g.word(productParts)
+	a.MOVQ(at(records, 0), i)
+	a.MOVQ(at(records, header), j)
+	a.DECQ(left)
+	a.loop(name, left, 1, func() {
+		a.ADDQ(g.argument(productPart), i)
+		a.ADDQ(g.argument(productPart), j)
+		for n, s := range sums {
+			v := a.vector()
+			a.VMOVUPS(indexed(i, channel, n*a.bytes()), v)
+			a.VFMADD231PS(indexed(j, channel, n*a.bytes()), v, s)
+		}
+	})
+}
+
+// value is y_k = Π − rest_k over pairs, for some vectors of channels together. It does as many as there are that many of, and
+// leaves in the arguments how far it came.
 func (a *assembler) value(name string, together int) {
 	g := a.begin(name)
 	y, rest, bytes := g.word(productY), g.word(productRest), g.word(productBytes)
@@ -45,19 +133,31 @@ func (a *assembler) value(name string, together int) {
 	for _, p := range products {
 		a.VMOVUPS(a.number(1), p)
 	}
-	base, gain, columns := g.word(productBase), g.word(productGain), g.word(productColumns)
-	a.loop("columns", columns, 1, func() {
-		b, s := a.GP64(), a.GP64()
-		a.MOVQ(at(base, 0), b)
-		a.MOVQ(at(gain, 0), s)
-		for i, p := range products {
-			factor := a.vector()
-			a.VMOVUPS(indexed(b, channel, i*a.bytes()), factor)
-			a.VADDPS(indexed(s, channel, i*a.bytes()), factor, factor)
-			a.VMULPS(factor, p, p)
+	base, records, pairs := g.word(productBase), g.word(productRecords), g.word(productPairs)
+	a.loop("pairs", pairs, 1, func() {
+		factors := a.vectors(together)
+		for side := range 2 {
+			b, s := a.GP64(), a.GP64()
+			a.MOVQ(at(base, side*header), b)
+			a.MOVQ(at(records, side*header), s)
+			for i, f := range factors {
+				one := f
+				if side == 1 {
+					one = a.vector()
+				}
+				a.VMOVUPS(indexed(b, channel, i*a.bytes()), one)
+				a.VADDPS(indexed(s, channel, i*a.bytes()), one, one)
+				if side == 1 {
+					a.VMULPS(one, f, f)
+				}
+			}
 		}
-		a.ADDQ(operand.U32(header), base)
-		a.ADDQ(operand.U32(header), gain)
+		a.with("parts", g, records, channel, factors)
+		for i, p := range products {
+			a.VMULPS(factors[i], p, p)
+		}
+		a.ADDQ(operand.U32(2*header), base)
+		a.ADDQ(operand.U32(2*header), records)
 	})
 	for i, p := range products {
 		a.VSUBPS(indexed(rest, channel, i*a.bytes()), p, p)
@@ -67,6 +167,41 @@ func (a *assembler) value(name string, together int) {
 	a.JMP(operand.LabelRef("channels"))
 	a.Label("done")
 	a.MOVQ(channel, operand.Mem{Base: g.at, Disp: 8 * productChannel})
+	a.end()
+}
+
+// coefficients are those of the first, of the second and of both of each pair.
+func (a *assembler) coefficients() {
+	g := a.begin("coefficients")
+	base, records, bytes, y := g.word(productBase), g.word(productRecords), g.word(productBytes), g.word(productY)
+	a.loop("pairs", g.word(productPairs), 1, func() {
+		channel := a.GP64()
+		a.XORQ(channel, channel)
+		a.Label("channels")
+		ai, bj := a.load(base, 0, channel, 0), a.load(base, 1, channel, 0)
+		ri, sj := a.load(records, 0, channel, 0), a.load(records, 1, channel, 0)
+		both := a.vector()
+		a.VMULPS(ri, sj, both)
+		a.with("parts", g, records, channel, []reg.VecVirtual{both})
+		a.VMULPS(ri, bj, ri)
+		a.VMULPS(ai, sj, sj)
+		to := a.GP64()
+		a.LEAQ(indexed(y, channel, 0), to)
+		for i, v := range []reg.VecVirtual{ri, sj, both} {
+			if i > 0 {
+				a.ADDQ(bytes, to)
+			}
+			a.VMOVUPS(v, at(to, 0))
+		}
+		a.ADDQ(operand.U32(uint32(a.bytes())), channel)
+		a.CMPQ(channel, bytes)
+		a.JLT(operand.LabelRef("channels"))
+		for range 3 {
+			a.ADDQ(bytes, y)
+		}
+		a.ADDQ(operand.U32(2*header), base)
+		a.ADDQ(operand.U32(2*header), records)
+	})
 	a.end()
 }
 
@@ -80,8 +215,8 @@ const (
 )
 
 // shares are the attributions of each channel; a vector of channels goes through all nodes, some nodes together.
-func (a *assembler) shares() {
-	g := a.begin("shares")
+func (a *assembler) shares(name string, factors factorLoader) {
+	g := a.begin(name)
 	y, bytes := g.word(productY), g.word(productBytes)
 	channel := a.GP64()
 	a.XORQ(channel, channel)
@@ -102,7 +237,7 @@ func (a *assembler) shares() {
 	for _, kind := range kinds {
 		for n := 2; n <= 4; n++ {
 			a.Label(fmt.Sprintf("%s%d", kind, n))
-			a.sharesBlock(g, y, channel, nodes, kind, n)
+			a.sharesBlock(g, y, channel, nodes, kind, n, factors)
 			if kind == "first" || kind == "middle" {
 				a.JMP(operand.LabelRef("blocks"))
 			} else {
@@ -117,46 +252,32 @@ func (a *assembler) shares() {
 	a.end()
 }
 
-// factor loads base and gain of both players of a factor.
-func (a *assembler) factor(base, gain, channel reg.Register) (ai, ri, bj, sj reg.VecVirtual) {
-	load := func(list reg.Register, place int) reg.VecVirtual {
-		p, v := a.GP64(), a.vector()
-		a.MOVQ(at(list, place*header), p)
-		a.VMOVUPS(indexed(p, channel, 0), v)
-		return v
-	}
-	return load(base, 0), load(gain, 0), load(base, 1), load(gain, 1)
-}
-
 // sharesBlock adds some nodes to M_0 and M_1 of all factors. The first block begins them, and the last turns them into the shares of the
 // players; an only one does both.
-func (a *assembler) sharesBlock(g arguments, y, channel reg.Register, nodes reg.GPVirtual, kind string, n int) {
+func (a *assembler) sharesBlock(g arguments, y, channel reg.Register, nodes reg.GPVirtual, kind string, n int, loader factorLoader) {
 	name := func(what string) string { return fmt.Sprintf("%s%s%d", kind, what, n) }
-	scratch, base, gain, columns := g.word(productScratch), g.word(productBase), g.word(productGain), g.word(productColumns)
+	load, step := loader(name(""), g, channel)
+	scratch, factors := g.word(productScratch), g.word(productPairs)
 	t, p := a.vectors(n), a.vectors(n)
 	for q := range n {
 		a.VBROADCASTSS(at(nodes, 8*q), t[q])
 		a.VBROADCASTSS(at(nodes, 8*q+4), p[q])
 	}
 	a.ADDQ(operand.U32(uint32(8*n)), nodes)
-	a.loop(name("Forward"), columns, 2, func() {
-		ai, ri, bj, sj := a.factor(base, gain, channel)
-		both, either := a.vector(), a.vector()
-		a.VMULPS(ri, sj, both)
-		a.VMULPS(ri, bj, either)
-		a.VFMADD231PS(ai, sj, either)
-		a.VMULPS(ai, bj, ai)
+	a.loop(name("Forward"), factors, 1, func() {
+		f := load()
+		either := f.first
+		a.VADDPS(f.second, either, either)
 		for q := range n {
 			value := a.vector()
-			a.VMOVAPS(both, value)
+			a.VMOVAPS(f.both, value)
 			a.VFMADD213PS(either, t[q], value)
-			a.VFMADD213PS(ai, t[q], value)
+			a.VFMADD213PS(f.none, t[q], value)
 			a.VMOVUPS(p[q], at(scratch, (before+q)*a.bytes()))
 			a.VMOVUPS(value, at(scratch, (of+q)*a.bytes()))
 			a.VMULPS(value, p[q], p[q])
 		}
-		a.ADDQ(operand.U32(2*header), base)
-		a.ADDQ(operand.U32(2*header), gain)
+		step(1)
 		a.ADDQ(operand.U32(uint32(scratchVectors*a.bytes())), scratch)
 	})
 	behind := p
@@ -166,13 +287,14 @@ func (a *assembler) sharesBlock(g arguments, y, channel reg.Register, nodes reg.
 	ends := kind == "last" || kind == "only"
 	to, bytes := a.GP64(), g.word(productBytes)
 	if ends { // y behind its last row
-		a.MOVQ(g.word(productColumns), to)
+		a.MOVQ(g.word(productPairs), to)
+		a.ADDQ(to, to)
 		a.IMULQ(bytes, to)
 		a.ADDQ(y, to)
 		a.ADDQ(channel, to)
 	}
-	columns = g.word(productColumns)
-	a.loop(name("Backward"), columns, 2, func() {
+	factors = g.word(productPairs)
+	a.loop(name("Backward"), factors, 1, func() {
 		a.SUBQ(operand.U32(uint32(scratchVectors*a.bytes())), scratch)
 		zeroth, first := a.vector(), a.vector()
 		begins := kind == "first" || kind == "only"
@@ -197,18 +319,13 @@ func (a *assembler) sharesBlock(g arguments, y, channel reg.Register, nodes reg.
 			a.VMOVUPS(first, at(scratch, m1*a.bytes()))
 			return
 		}
-		a.SUBQ(operand.U32(2*header), base)
-		a.SUBQ(operand.U32(2*header), gain)
-		ai, ri, bj, sj := a.factor(base, gain, channel)
-		a.VMULPS(ai, zeroth, ai)
-		a.VFMADD231PS(ri, first, ai)
-		a.VMULPS(sj, ai, ai)
-		a.SUBQ(bytes, to)
-		a.VMOVUPS(ai, at(to, 0))
-		a.VMULPS(bj, zeroth, bj)
-		a.VFMADD231PS(sj, first, bj)
-		a.VMULPS(ri, bj, bj)
-		a.SUBQ(bytes, to)
-		a.VMOVUPS(bj, at(to, 0))
+		step(-1)
+		f := load()
+		a.VMULPS(first, f.both, f.both)
+		for _, share := range []reg.VecVirtual{f.second, f.first} {
+			a.VFMADD213PS(f.both, zeroth, share)
+			a.SUBQ(bytes, to)
+			a.VMOVUPS(share, at(to, 0))
+		}
 	})
 }

@@ -1,0 +1,159 @@
+package kernel
+
+import (
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+// products are channels whose columns are multiplied in the same pairs.
+type products struct {
+	from, channels int
+	order          []int32      // columns, pair by pair
+	base           [][]float32  // [2 · pairs][channels] 1 + c
+	apart          [][]float32  // [pairs][channels] their products
+	weights        [][]float32  // [outputs][channels] w
+	factors        []playerPair // of players
+	simple         bool         // every factor of players is a pair of columns
+	straight       bool         // the order is that of the columns, and all channels have it
+}
+
+// playerPair is the factor of two players: one pair of columns or, if players are groups, several.
+type playerPair struct {
+	form.PlayerFactor
+	simple bool // its only pair has a column of each
+}
+
+func (n *Net) newProducts(c form.Config, f form.Factors) (products, error) {
+	p := products{from: f.From, channels: vector.Padded(f.Channels), order: f.Order, simple: c.Inputs.Groups == nil}
+	p.straight = len(f.Order) >= len(n.columns) && p.channels == n.channels
+	for i, d := range f.Order {
+		p.straight = p.straight && int(d) == i
+	}
+	factors, err := c.PlayerFactors(f)
+	if err != nil {
+		return p, err
+	}
+	for _, of := range factors {
+		first := of.Pairs[0]
+		p.factors = append(p.factors, playerPair{of, len(of.Pairs) == 1 && !first.Second[0] && (first.Second[1] || int(f.Order[2*first.At+1]) == len(n.columns))})
+	}
+	for i, d := range f.Order {
+		p.base = append(p.base, n.base[d][p.from:][:p.channels])
+		if i%2 == 1 {
+			both := vector.Floats(p.channels)
+			for k := range both {
+				both[k] = p.base[i-1][k] * p.base[i][k]
+			}
+			p.apart = append(p.apart, both)
+		}
+	}
+	for _, w := range n.channel {
+		p.weights = append(p.weights, w[p.from:][:p.channels])
+	}
+	return p, nil
+}
+
+// pairs are the pairs of a row's records.
+func (n *Net) pairs(s *scratch, p *products, cells [][]float32) *vector.Pairs {
+	s.pairs.Base = p.base
+	if p.straight {
+		s.pairs.Records = cells[:len(p.order)]
+		return &s.pairs
+	}
+	s.records = s.records[:0]
+	for _, d := range p.order {
+		s.records = append(s.records, cells[d][p.from:])
+	}
+	s.pairs.Records = s.records
+	return &s.pairs
+}
+
+// value writes the products of a row's records [channels].
+func (n *Net) value(s *scratch, cells [][]float32, y []float32) {
+	for i := range n.sums {
+		p := &n.sums[i]
+		n.ops.Value(y[p.from:][:p.channels], n.pairs(s, p, cells), n.rest[p.from:])
+	}
+}
+
+// coefficients are those of the players' factors of a row, four of each.
+func (n *Net) coefficients(s *scratch, p *products, cells [][]float32) [][]float32 {
+	n.ops.Coefficients(s.coefficients, n.pairs(s, p, cells), p.channels)
+	list := s.factors[:0]
+	for i := range p.factors {
+		var c [4][]float32
+		if f := &p.factors[i]; f.simple {
+			c = p.ofPair(s, f.Pairs[0].At)
+		} else {
+			c = p.ofGroups(s, f, s.grouped[4*i*p.channels:][:4*p.channels])
+		}
+		list = append(list, c[0], c[1], c[2], c[3])
+	}
+	return list
+}
+
+// ofPair are the coefficients of a pair of columns.
+func (p *products) ofPair(s *scratch, at int) [4][]float32 {
+	of := s.coefficients[3*at*p.channels:][:3*p.channels]
+	return [4][]float32{p.apart[at], of[:p.channels], of[p.channels:][:p.channels], of[2*p.channels:]}
+}
+
+// ofGroups are the coefficients of a factor of groups. They follow from what the pairs multiply to in four states: the first player is
+// present in 1 and 3, the second in 2 and 3.
+func (p *products) ofGroups(s *scratch, f *playerPair, to []float32) (list [4][]float32) {
+	for state := range list {
+		list[state] = to[state*p.channels:][:p.channels]
+		for k := range list[state] {
+			list[state][k] = 1
+		}
+		for _, pair := range f.Pairs {
+			is := func(column int) bool {
+				if pair.Second[column] {
+					return state&2 != 0
+				}
+				return state&1 != 0
+			}
+			c := p.ofPair(s, pair.At)
+			for k := range list[state] {
+				v := c[0][k]
+				if is(0) {
+					v += c[1][k]
+				}
+				if is(1) {
+					v += c[2][k]
+				}
+				if is(0) && is(1) {
+					v += c[3][k]
+				}
+				list[state][k] *= v
+			}
+		}
+	}
+	for k, none := range list[0] { // in an order that leaves exactly 0 to who is absent
+		list[3][k] -= list[2][k]
+		list[1][k] -= none
+		list[2][k] -= none
+		list[3][k] -= list[1][k]
+	}
+	return list
+}
+
+// shares writes what each channel gives the players of all factors.
+func (n *Net) shares(s *scratch, p *products, factors [][]float32) {
+	n.ops.Shares(s.share[:2*len(p.factors)*p.channels], factors, n.rule, s.poly)
+}
+
+// attributed adds those shares up, to the attributions of the players [outputs, players].
+func (n *Net) attributed(s *scratch, p *products, phi []float32) {
+	rows := 2 * len(p.factors)
+	for o, w := range p.weights {
+		n.ops.Dots(s.dots, 1, s.share, rows, w)
+		for i, f := range p.factors {
+			for side, player := range f.Players {
+				if player >= 0 {
+					phi[o*len(n.players)+player] += s.dots[2*i+side]
+				}
+			}
+		}
+	}
+}
