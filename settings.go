@@ -19,6 +19,7 @@ type Settings struct {
 	Channels int    `json:"channels" doc:"exact head: products, or trains, that are added up" measured:"docs/adr/0002"`
 	Pairs    int    `json:"pairs" doc:"product form: ways in which columns are paired, each with its share of the channels; 0 for none" measured:"docs/adr/0023"`
 	PairRank int    `json:"pair_rank" doc:"product form: terms of what two columns say together" measured:"docs/adr/0023"`
+	Learners int    `json:"learners" doc:"product form: parts of the channels that learn the target each by itself, and are averaged" measured:"docs/adr/0023"`
 	Rank     int    `json:"rank" doc:"tensor-train: rows of a player's matrix" measured:"docs/adr/0002"`
 	Net      string `json:"net" doc:"learned head: menn, or ffnn (the paper's comparison: numbers as they are)" measured:"docs/adr/0002"`
 	Width    int    `json:"width" doc:"learned head: width of the trunk" measured:"docs/adr/0002"`
@@ -128,7 +129,7 @@ func DefaultSettings(head string, size Size) Settings {
 	h := form.Head(head)
 	n, c := form.Default(form.Inputs{}, h, size), train.Default(h, size)
 	return Settings{
-		Head: head, Form: string(n.Form), Channels: n.Channels, Pairs: len(n.Pairs), PairRank: n.PairRank, Rank: n.Rank, Net: string(n.Net), Width: n.Width, Layers: n.Layers, Members: 1,
+		Head: head, Form: string(n.Form), Channels: n.Channels, Pairs: len(n.Pairs), PairRank: n.PairRank, Learners: max(1, n.Learners), Rank: n.Rank, Net: string(n.Net), Width: n.Width, Layers: n.Layers, Members: 1,
 		Bins: n.Inputs.Bins, Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
 		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average, Dropout: c.Dropout,
 		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent, Likelihood: string(c.Likelihood),
@@ -142,7 +143,7 @@ func DefaultSettings(head string, size Size) Settings {
 // most bounds the settings: a model file is hostile until checked, and so is a typing
 // error.
 var most = map[string]int{
-	"channels": 1 << 14, "pairs": 1 << 10, "pair_rank": 16, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bins": 4096,
+	"channels": 1 << 14, "pairs": 1 << 10, "pair_rank": 16, "learners": 64, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bins": 4096,
 	"frequencies": 1024, "embedding": 1024, "hidden": 8, "sigma_width": 1024, "hidden_width": 4096,
 	"steps": 1 << 24, "batch": 1 << 16, "polish_steps": 1 << 24, "refit_steps": 1 << 24, "spread_steps": 1 << 24,
 }
@@ -176,7 +177,7 @@ func (s Settings) network(in form.Inputs) form.Config {
 	c := form.Config{
 		Inputs: in, Outputs: 1, Head: form.Head(s.Head), Form: form.Form(s.Form),
 		Frequencies: s.Frequencies, Embedding: s.Embedding, Hidden: s.Hidden,
-		Channels: s.Channels, PairRank: s.PairRank, Rank: s.Rank, Net: form.Net(s.Net), Width: s.Width, Layers: s.Layers,
+		Channels: s.Channels, PairRank: s.PairRank, Learners: s.Learners, Rank: s.Rank, Net: form.Net(s.Net), Width: s.Width, Layers: s.Layers,
 		SigmaWidth: s.SigmaWidth, HiddenWidth: s.HiddenWidth,
 	}
 	if s.Pairs > 0 {

@@ -72,6 +72,7 @@ type Config struct {
 	Channels int     // exact head: products, or trains, that are added up
 	Pairs    [][]int // product form: orders of the columns, pair by pair, D in place of a partner that lacks; each has as many channels. nil is none
 	PairRank int     // product form with pairs: terms of what two columns say together
+	Learners int     // product form: parts of the channels, each of which learns the target by itself; the value is their mean. 0 is one
 	Rank     int     // tensor-train: rows of a player's matrix
 	Order    []int   // tensor-train: players from first to last matrix; nil is 0..D-1
 
@@ -162,6 +163,7 @@ func (c Config) Validate() error {
 	need(c.Outputs > 0, "outputs must be positive, not %d", c.Outputs)
 	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)
 	need(c.Hidden >= 0 && c.Frequencies >= 0, "hidden and frequencies must not be negative")
+	need(c.learners() == 1 || c.Head == Exact && c.Form == Product, "%d learners need the product form", c.Learners)
 	need(c.SigmaWidth > 0 && c.HiddenWidth > 0, "the widths of the σ and h networks must be positive")
 	switch c.Head {
 	case Exact:
@@ -173,6 +175,8 @@ func (c Config) Validate() error {
 				need(arePairs(order, d), "the pairs %v are not those of %d columns", order, d)
 			}
 			need(c.Pairs == nil || c.Channels%(len(c.Pairs)*PairLanes) == 0, "%d channels cannot be divided among %d orders of pairs by multiples of %d", c.Channels, len(c.Pairs), PairLanes)
+			need(c.learners() == 1 || c.Channels%(c.Learners*PairLanes) == 0 && len(c.Pairs)%c.Learners == 0,
+				"%d channels, %d orders of pairs cannot be divided among %d learners, the channels by multiples of %d", c.Channels, len(c.Pairs), c.Learners, PairLanes)
 			if len(errs) == 0 {
 				for _, f := range c.Factors() {
 					_, err := c.PlayerFactors(f)

@@ -5,6 +5,7 @@ import "errors"
 // Factors are channels whose products have the same factors, each of two columns.
 type Factors struct {
 	From, Channels int
+	Learner        int     // whose channels they are
 	Order          []int32 // the columns, pair by pair. A column without a partner has that of number [Inputs.Columns], which does nothing
 }
 
@@ -19,15 +20,22 @@ func (c Config) Parts() int {
 	return 1 + c.PairRank
 }
 
+// learners is the number of learners.
+func (c Config) learners() int { return max(1, c.Learners) }
+
 // Factors lists how the columns are multiplied. Without pairs it is two by two as well, which is no restriction.
 func (c Config) Factors() []Factors {
-	if c.Pairs == nil {
-		return []Factors{{0, c.Channels, c.apart()}}
-	}
 	var list []Factors
+	if c.Pairs == nil {
+		channels := c.Channels / c.learners()
+		for l := range c.learners() {
+			list = append(list, Factors{l * channels, channels, l, c.apart()})
+		}
+		return list
+	}
 	channels := c.Channels / len(c.Pairs)
 	for i, order := range c.Pairs {
-		f := Factors{From: i * channels, Channels: channels}
+		f := Factors{From: i * channels, Channels: channels, Learner: i * c.learners() / len(c.Pairs)}
 		for _, d := range order {
 			f.Order = append(f.Order, int32(d))
 		}

@@ -111,6 +111,19 @@ func (f *Forward) Value(mask *Node) *Node {
 	return f.values[mask]
 }
 
+// Learners is what each learner says of f(x_S): f(x_S) is their mean.
+func (f *Forward) Learners(mask *Node) []*Node {
+	game, is := f.Game.(productGame)
+	if !is || game.learners == 1 {
+		return []*Node{f.Value(mask)}
+	}
+	list := game.parts(mask)
+	for i, part := range list {
+		list[i] = MulScalar(part, game.learners)
+	}
+	return list
+}
+
 // Std is σ_d [B, C, D] of the columns of rows with masks [B, 1, D]. Beside z_d the σ network of a column
 // sees f_d, as the paper has it, with the learned head, which has it at no cost. With the
 // exact head it sees f(x_S): a prediction and its spread then need no integral.

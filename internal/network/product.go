@@ -22,14 +22,14 @@ func (h product) game(w Lookup, z *Node) Game {
 	absent := Tanh(w("factor_absent"))       // c [D, 1, K]
 	all := Tanh(playerLayer(w, "factor", z)) // g and u [D, B, parts · K]
 	out := centre(h.Config, w("channel"))
-	game := productGame{players: h.Inputs.Players()}
+	game := productGame{players: h.Inputs.Players(), learners: max(1, h.Learners)}
 	for _, f := range h.Factors() {
 		channels := func(x *Node, part int) *Node {
 			at := part*h.Channels + f.From
 			x = Slice(x, AxisRange(), AxisRange(), AxisRange(at, at+f.Channels))
 			return withNone(InsertAxes(x, 2))
 		}
-		c, p := channels(absent, 0), products{out: half(out, f.From, f.From+f.Channels), alone: h.Inputs.Groups == nil}
+		c, p := channels(absent, 0), products{learner: f.Learner, out: half(out, f.From, f.From+f.Channels), alone: h.Inputs.Groups == nil}
 		p.factors, _ = h.PlayerFactors(f) // New has seen that there are some
 		for n := range p.sides {
 			s := &p.sides[n]
@@ -56,12 +56,13 @@ func take(x *Node, columns []int32) *Node {
 }
 
 type productGame struct {
-	sums    []products
-	players int
+	sums              []products
+	players, learners int
 }
 
 // products are channels whose columns are multiplied in the same pairs.
 type products struct {
+	learner int // whose channels they are
 	sides   [2]side
 	with    []*Node // what the columns of each pair say together, by rank [pairs, B, 1, K]
 	out     *Node   // [K, C]
@@ -132,14 +133,23 @@ func (f polynomial) at(factor int, first, second bool) *Node {
 }
 
 func (g productGame) Value(mask *Node) *Node {
-	mask = withNone(columnsFirst(mask))
 	var v *Node
+	for _, part := range g.parts(mask) {
+		v = sum(v, part)
+	}
+	return v
+}
+
+// parts are what the channels of each learner give to the value.
+func (g productGame) parts(mask *Node) []*Node {
+	mask = withNone(columnsFirst(mask))
+	list := make([]*Node, g.learners)
 	for _, p := range g.sums {
 		f := p.ofColumns(mask)
 		with := productOf(Add(Add(f.none, f.i), Add(f.j, f.both)))
-		v = sum(v, Einsum("bpk,kc->bpc", Squeeze(Sub(with, productOf(f.none)), 0), p.out))
+		list[p.learner] = sum(list[p.learner], Einsum("bpk,kc->bpc", Squeeze(Sub(with, productOf(f.none)), 0), p.out))
 	}
-	return v
+	return list
 }
 
 func sum(a, b *Node) *Node {

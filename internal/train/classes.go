@@ -20,10 +20,11 @@ const leastVariance = 1e-4
 // μ(x_S) is the score of P(y | x_S) and φ_0 that of P(y). What a coalition hides is thus averaged
 // over where probabilities are added up; h is how far the score would move if it were known.
 // docs/adr/0011 has what else was tried.
-func (r classes) fit(in lossInputs, v, _ *Node) *Node {
-	observed, masked := r.scores(copyOf(v, objective.Observed)), r.scores(copyOf(v, objective.Masked))
-	label := Add(r.observedNLL(in, observed), r.pointNLL(in.y, masked))
-	gap := StopGradient(objective.SquaredError(observed, masked))
+func (r classes) fit(in lossInputs, v *Node, learners []*Node, _ *Node) *Node {
+	label := meanOf(learners, func(v *Node) *Node {
+		return Add(r.observedNLL(in, r.scores(copyOf(v, objective.Observed))), r.pointNLL(in.y, r.scores(copyOf(v, objective.Masked))))
+	})
+	gap := StopGradient(objective.SquaredError(copyOf(v, objective.Observed), copyOf(v, objective.Masked)))
 	return Add(in.mean(label), in.mean(objective.GaussianNLL(gap, r.hiddenVariance(in))))
 }
 

@@ -26,7 +26,15 @@ func trainable() map[string]func(n *form.Config, c *Config) {
 		"plain numbers": func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 4, Bins: 16} },
 		"categories":    func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Levels: []int{3, 9, 30}} },
 		"one column":    func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 1, Bins: 7} },
-		"other recipe":  func(_ *form.Config, c *Config) { c.Sampler, c.MaskedExponent, c.Clip = Bernoulli, 1, 0.5 },
+		"learners":      func(n *form.Config, _ *Config) { n.Channels, n.Learners = 48, 3 },
+		"two classes, learners of pairs": func(n *form.Config, c *Config) {
+			n.Channels, n.Learners, n.PairRank, n.Pairs = 64, 2, 1, n.Inputs.Matchings(4)
+			n.Classes, c.Base = true, []float64{0.4}
+		},
+		"five classes, learners": func(n *form.Config, c *Config) {
+			n.Channels, n.Learners, n.Outputs, n.Classes, c.Base = 32, 2, 5, true, []float64{0.3, -0.2, 0, 0.1, -0.2}
+		},
+		"other recipe": func(_ *form.Config, c *Config) { c.Sampler, c.MaskedExponent, c.Clip = Bernoulli, 1, 0.5 },
 	}
 }
 

@@ -19,16 +19,18 @@ type number struct{ *Run }
 // (τ / (τ + h²))^γ, τ being the error of rows as observed: γ = 1 is the Gaussian
 // likelihood, which gives up on masked copies of noiseless data, γ = 0 lets their noise
 // drown the rest.
-func (r number) fit(in lossInputs, v, precision *Node) *Node {
+func (r number) fit(in lossInputs, v *Node, learners []*Node, precision *Node) *Node {
 	observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
-	full := objective.SquaredError(in.y, observed)
-	tau := StopGradient(ReduceAndKeep(Mul(in.weight, full), ReduceMean, 0)) // [1, C]
+	tau := StopGradient(ReduceAndKeep(Mul(in.weight, objective.SquaredError(in.y, observed)), ReduceMean, 0)) // [1, C]
 	h := r.hiddenVariance(in)
 	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedExponent))
-	if precision != nil {
-		full = Mul(full, precision)
-	}
-	sum := Add(full, Mul(weight, objective.SquaredError(in.y, masked)))
+	sum := meanOf(learners, func(v *Node) *Node {
+		full := objective.SquaredError(in.y, copyOf(v, objective.Observed))
+		if precision != nil {
+			full = Mul(full, precision)
+		}
+		return Add(full, Mul(weight, objective.SquaredError(in.y, copyOf(v, objective.Masked))))
+	})
 	gap := StopGradient(objective.SquaredError(observed, masked))
 	return Add(MulScalar(in.mean(sum), 0.5), in.mean(objective.GaussianNLL(gap, h)))
 }

@@ -87,7 +87,7 @@ func (r *Run) fit() phase {
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
-		loss: func(in lossInputs) *Node { return r.target.fit(in, in.Value(in.mask), nil) },
+		loss: func(in lossInputs) *Node { return r.target.fit(in, in.Value(in.mask), in.Learners(in.mask), nil) },
 	}
 	if r.target.fitsSigma() {
 		p.groups = append(p.groups, form.Sigma)
@@ -99,7 +99,8 @@ func (r *Run) fit() phase {
 		p.loss = func(in lossInputs) *Node {
 			f := in.Attributions(in.mask, 0)
 			dshap := in.mean(r.Estimator.DSHAP(f, in.players, in.pick))
-			return Add(r.target.fit(in, ReduceSum(f, -1), nil), MulScalar(dshap, r.Beta))
+			v := ReduceSum(f, -1)
+			return Add(r.target.fit(in, v, []*Node{v}, nil), MulScalar(dshap, r.Beta))
 		}
 	}
 	return p
@@ -117,7 +118,7 @@ func (r *Run) refit() phase {
 		variance := Add(ReduceSum(Square(in.Std(whole)), -1), InsertAxes(Square(in.NoiseStd()), 0))
 		precision := Reciprocal(StopGradient(variance))
 		precision = Div(precision, ReduceAndKeep(Mul(in.weight, precision), ReduceMean, 0))
-		return r.target.fit(in, in.Value(in.mask), ClipScalar(precision, 0.1, 10))
+		return r.target.fit(in, in.Value(in.mask), in.Learners(in.mask), ClipScalar(precision, 0.1, 10))
 	}
 	return p
 }

@@ -8,8 +8,8 @@ import (
 // and as numbers to validate by.
 type target interface {
 	// fit is the loss, a scalar, of the mean: of outputs v [B, P, C] of rows as observed and of
-	// their masked copies, and of h. precision [B, C], if given, weighs the rows as observed.
-	fit(in lossInputs, v, precision *Node) *Node
+	// their masked copies, as each learner says them, and of h. precision [B, C], if given, weighs the rows as observed.
+	fit(in lossInputs, v *Node, learners []*Node, precision *Node) *Node
 	// spread is −log p(y) [B, 1] of outputs v [B, C] of rows as observed, with the variances of
 	// σ_d and of what the rows lack.
 	spread(in lossInputs, v, sigma, lacking *Node) *Node
@@ -28,4 +28,13 @@ func (r *Run) newTarget() target {
 		return classes{r}
 	}
 	return number{r}
+}
+
+// meanOf is the mean of a loss over learners.
+func meanOf(learners []*Node, loss func(v *Node) *Node) *Node {
+	sum := loss(learners[0])
+	for _, v := range learners[1:] {
+		sum = Add(sum, loss(v))
+	}
+	return DivScalar(sum, float64(len(learners)))
 }

@@ -30,6 +30,10 @@ func cases() map[string]form.Config {
 	add("two classes", func(c *form.Config) { c.Classes = true })
 	add("classes", func(c *form.Config) { c.Outputs, c.Classes = 4, true })
 	add("groups", func(c *form.Config) { c.Inputs.Groups = [][]int{{3}, {0, 4}, {5, 1}, {2}} })
+	add("learners", func(c *form.Config) { c.Channels, c.Learners = 32, 2 })
+	add("classes, learners of pairs", func(c *form.Config) {
+		c.Outputs, c.Classes, c.Channels, c.Learners, c.PairRank, c.Pairs = 4, true, 64, 2, 1, c.Inputs.Matchings(4)
+	})
 	add("pairs", func(c *form.Config) {
 		c.Channels, c.PairRank, c.Pairs = 48, 2, [][]int{{0, 1, 2, 3, 4, 5}, {5, 0, 1, 3, 2, 4}, {4, 0, 3, 5, 1, 2}}
 	})
@@ -168,7 +172,7 @@ func TestSameBytesOnAnyNumberOfCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for name, c := range cases() {
 		c.Channels = 200 // several shares
-		if c.Pairs != nil {
+		if c.Pairs != nil || c.Learners > 1 {
 			c.Channels = 192
 		}
 		for _, ops := range vector.Available() {

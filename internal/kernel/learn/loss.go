@@ -69,7 +69,7 @@ func (t *Trainer) losses() (loss, hidden float64) {
 			}
 		}
 	}
-	clear(t.dvalue)
+	clear(t.dsaid)
 	switch {
 	case t.current.phase == Spread:
 		loss = t.spreadLoss()
@@ -79,9 +79,12 @@ func (t *Trainer) losses() (loss, hidden float64) {
 		loss = t.numberLoss()
 	}
 	hidden = t.hiddenLoss()
-	last := len(t.dvalue) - t.Outputs // what all copies have taken off: the product of nothing present
-	for i, v := range t.dvalue[:last] {
-		t.dvalue[last+i%t.Outputs] -= v
+	for l := range t.learners {
+		n := copies * t.Batch * t.Outputs
+		dsaid := t.dsaid[l*(n+t.Outputs):]
+		for i, d := range dsaid[:n] {
+			dsaid[n+i%t.Outputs] -= d // what all copies have taken off: the product of nothing present
+		}
 	}
 	return loss, hidden
 }
@@ -91,8 +94,13 @@ func (t *Trainer) valueOf(row, which, output int) float64 {
 	return float64(t.value[(row*copies+which)*t.Outputs+output])
 }
 
-func (t *Trainer) setGradient(row, which, output int, v float64) {
-	t.dvalue[(row*copies+which)*t.Outputs+output] = float32(v)
+// saidOf is what a learner says of a row's copy.
+func (t *Trainer) saidOf(learner, row, which, output int) float64 {
+	return float64(t.said[((learner*t.Batch+row)*copies+which)*t.Outputs+output])
+}
+
+func (t *Trainer) setGradient(learner, row, which, output int, v float64) {
+	t.dsaid[(learner*(copies*t.Batch+1)+row*copies+which)*t.Outputs+output] = float32(v)
 }
 
 // hiddenLoss is the mean of −log N(v(x_S); v(x), h²) over rows, by their weights, and outputs. In the phase spread the columns that
@@ -128,7 +136,7 @@ func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
 	return noise
 }
 
-// numberLoss is half the mean squared error of rows as observed and of their masked copies. What a copy hides is noise to it, so it
+// numberLoss is half the mean squared error of rows as observed and of their masked copies, the mean over learners. What a copy hides is noise to it, so it
 // is weighed by (τ / (τ + h²))^γ, τ being the error of rows as observed.
 func (t *Trainer) numberLoss() float64 {
 	n := float64(t.Batch)
@@ -144,12 +152,14 @@ func (t *Trainer) numberLoss() float64 {
 	loss := 0.0
 	for r, y := range t.current.Target[:t.Batch] {
 		w := float64(t.current.Weight[r]) / n
-		whole, part := t.valueOf(r, observed, 0)-float64(y), t.valueOf(r, masked, 0)-float64(y)
 		precision := t.loss.precision[r]
 		weight := math.Pow(tau/(tau+t.loss.hidden[r]), t.MaskedExponent)
-		loss += 0.5 * w * (precision*whole*whole + weight*part*part)
-		t.setGradient(r, observed, 0, w*precision*whole)
-		t.setGradient(r, masked, 0, w*weight*part)
+		for l := range t.learners {
+			whole, part := t.saidOf(l, r, observed, 0)-float64(y), t.saidOf(l, r, masked, 0)-float64(y)
+			loss += 0.5 * w * (precision*whole*whole + weight*part*part) / float64(t.learners)
+			t.setGradient(l, r, observed, 0, w*precision*whole)
+			t.setGradient(l, r, masked, 0, w*weight*part)
+		}
 	}
 	return loss
 }
@@ -174,33 +184,35 @@ func (t *Trainer) noise() (std, slope float64) {
 	return std * scale, slope * scale
 }
 
-// classesLoss is the mean of −log p(y) of rows as observed plus that of their masked copies.
+// classesLoss is the mean of −log p(y) of rows as observed plus that of their masked copies, the mean over learners.
 func (t *Trainer) classesLoss() float64 {
 	loss := 0.0
 	for r := range t.Batch {
 		w := float64(t.current.Weight[r]) / float64(t.Batch)
-		for which := range copies {
-			loss += w * t.classLoss(r, which, w)
+		for l := range t.learners {
+			for which := range copies {
+				loss += w * t.classLoss(l, r, which, w) / float64(t.learners)
+			}
 		}
 	}
 	return loss
 }
 
-// classLoss is −log p(y) of a copy. It sets the gradient times a weight.
-func (t *Trainer) classLoss(r, which int, w float64) float64 {
+// classLoss is −log p(y) of a copy as a learner sees it. It sets the gradient times a weight.
+func (t *Trainer) classLoss(learner, r, which int, w float64) float64 {
 	y := t.current.Target[r]
 	if t.Outputs == 1 {
 		side := 2*float64(y) - 1
-		loss, slope := softplus(-side * (t.valueOf(r, which, 0) + t.Base[0]))
-		t.setGradient(r, which, 0, -side*slope*w)
+		loss, slope := softplus(-side * (t.saidOf(learner, r, which, 0) + t.Base[0]))
+		t.setGradient(learner, r, which, 0, -side*slope*w)
 		return loss
 	}
 	for o := range t.loss.scores {
-		t.loss.scores[o] = t.valueOf(r, which, o) + t.Base[o]
+		t.loss.scores[o] = t.saidOf(learner, r, which, o) + t.Base[o]
 	}
 	loss := t.softmax(int(y))
 	for o, p := range t.loss.probs {
-		t.setGradient(r, which, o, p*w)
+		t.setGradient(learner, r, which, o, p*w)
 	}
 	return loss
 }

@@ -7,6 +7,7 @@ import (
 // share is some channels whose records are multiplied in the same order.
 type share struct {
 	from, channels int
+	learner        int
 	order          []int32
 	scratch        []float32
 }
@@ -23,11 +24,12 @@ type shared struct {
 	mixAt           []int32   // [2, B, columns] where that begins for rows as observed, then for masked copies
 
 	rest    []float32 // [channels] Π_d (1 + c_d)
-	out     []float32 // [C, channels] w, centred over classes
+	out     []float32 // [learners, C, channels] w, centred over classes; 0 for channels of other learners
 	product []float32 // [2B, channels] Π_d F_d − rest
 	up      []float32 // [2B + 1, channels] gradient by products
 	value   []float32 // [2B, C]
-	dvalue  []float32 // [2B + 1, C] gradient
+	said    []float32 // [learners, 2B, C] what each learner says: value is the mean
+	dsaid   []float32 // [learners, 2B + 1, C] gradient, times learners
 
 	zeros, ones, less []float32 // 0, 1, −1
 	start             []float32 // [parts · channels] −1 in the first part, 0 in the others
@@ -41,14 +43,14 @@ const (
 
 func newShared(t *Trainer) shared {
 	rows, columns := t.Batch, t.Inputs.Columns()
-	k := vector.Padded(t.Channels)
+	k, outputs := vector.Padded(t.Channels), t.learners*t.Outputs
 	s := shared{
 		// A stride that is no power of 2 keeps the records of one channel from meeting in a few sets of the cache.
 		channels: k, parts: t.Parts(), stride: t.Parts()*k + vector.Lanes,
 		at: make([]int32, (copies*rows+1)*(columns+1)), mixAt: make([]int32, copies*rows*columns),
 		mix:  vector.Floats((rows + 1) * columns * vector.Padded(t.HiddenWidth)),
-		rest: vector.Floats(k), out: vector.Floats(t.Outputs * k), product: vector.Floats(copies * rows * k), up: vector.Floats((copies*rows + 1) * k),
-		value: vector.Floats(copies * rows * t.Outputs), dvalue: vector.Floats((copies*rows + 1) * t.Outputs),
+		rest: vector.Floats(k), out: vector.Floats(outputs * k), product: vector.Floats(copies * rows * k), up: vector.Floats((copies*rows + 1) * k),
+		value: vector.Floats(copies * rows * t.Outputs), said: vector.Floats(copies * rows * outputs), dsaid: vector.Floats((copies*rows + 1) * outputs),
 	}
 	// A load that has the last 12 bits of its address from a store before it waits for that: records and gradients are apart.
 	const apart = 512
@@ -65,7 +67,7 @@ func newShared(t *Trainer) shared {
 	for _, f := range t.Factors() {
 		padded := vector.Padded(f.Channels)
 		for from := 0; from < padded; from += blockChannels {
-			s.shares = append(s.shares, share{f.From + from, min(blockChannels, padded-from), f.Order, vector.Floats(vector.ScratchFloats(len(f.Order)))})
+			s.shares = append(s.shares, share{f.From + from, min(blockChannels, padded-from), f.Learner, f.Order, vector.Floats(vector.ScratchFloats(len(f.Order)))})
 		}
 	}
 	most := max(rows*copies, blockRows*columns, s.parts*k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
@@ -106,19 +108,29 @@ func (t *Trainer) values(i int) {
 			}
 		}
 		for c := range t.Outputs {
-			t.out[c*t.shared.channels+k] = w[c*t.shared.channels+k] - mean
+			t.out[(s.learner*t.Outputs+c)*t.shared.channels+k] = w[c*t.shared.channels+k] - mean
 		}
 	}
 }
 
 func (t *Trainer) rowShares() int { return (t.Batch + blockRows - 1) / blockRows }
 
-// rows computes the values of some rows' copies, v_c = Σ_k w_kc product_k, and h of them.
+// rows computes what learners say of some rows' copies, learners · Σ_k w_kc product_k over the channels of each, their mean
+// v_c = Σ_k w_kc product_k over all channels, and h.
 func (t *Trainer) rows(share int) {
 	from, k := share*blockRows, t.shared.channels
 	n := min(blockRows, t.Batch-from)
-	for c := range t.Outputs {
-		t.ops.Dots(t.value[from*copies*t.Outputs+c:], t.Outputs, t.product[from*copies*k:], n*copies, t.out[c*k:][:k])
+	for i := range t.learners * t.Outputs {
+		l, c := i/t.Outputs, i%t.Outputs
+		t.ops.Dots(t.said[(l*t.Batch+from)*copies*t.Outputs+c:], t.Outputs, t.product[from*copies*k:], n*copies, t.out[i*k:][:k])
+	}
+	for i := from * copies * t.Outputs; i < (from+n)*copies*t.Outputs; i++ {
+		t.value[i] = 0
+		for l := range t.learners {
+			said := &t.said[l*t.Batch*copies*t.Outputs+i]
+			t.value[i] += *said
+			*said *= float32(t.learners)
+		}
 	}
 	t.hide.forward(t, masked, from, n)
 	if t.lacks() {
@@ -126,14 +138,14 @@ func (t *Trainer) rows(share int) {
 	}
 }
 
-// products brings the gradient by values back to channels and records, for some channels.
+// products brings the gradient by what learners say back to channels and records, for some channels.
 func (t *Trainer) products(i int) {
 	s, rows, k := &t.shares[i], copies*t.Batch, t.shared.channels
 	from, n := s.from, s.channels
-	channel := t.lay.channel.of(t.gradient, 0)
+	channel, dsaid := t.lay.channel.of(t.gradient, 0), t.dsaid[s.learner*(rows+1)*t.Outputs:]
 	t.ops.MatMul(&vector.MatMul{
 		Y: channel[from:], YStride: k, Start: t.zeros, Rows: t.Outputs, Out: n,
-		X: t.dvalue, XStride: 1, XStep: t.Outputs, In: rows, W: t.product[from:], WStride: k,
+		X: dsaid, XStride: 1, XStep: t.Outputs, In: rows, W: t.product[from:], WStride: k,
 	})
 	if t.Outputs > 1 {
 		for i := from; i < from+n; i++ {
@@ -148,7 +160,7 @@ func (t *Trainer) products(i int) {
 	}
 	t.ops.MatMul(&vector.MatMul{
 		Y: t.up[from:], YStride: k, Start: t.zeros, Rows: rows + 1, Out: n,
-		X: t.dvalue, XStride: t.Outputs, In: t.Outputs, W: t.out[from:], WStride: k,
+		X: dsaid, XStride: t.Outputs, In: t.Outputs, W: t.out[s.learner*t.Outputs*k+from:], WStride: k,
 	})
 	t.ops.ProductsGradient(&vector.ProductsGradient{
 		Gradient: t.drecords[from:], Up: t.up[from:], UpStride: k, Records: t.records[from:], At: t.at, Order: s.order, Scratch: s.scratch,
