@@ -79,7 +79,7 @@ func (m *Manifest) requires() []string {
 		return []string{learnedFeature}
 	case m.Settings.Form == string(form.TensorTrain):
 		return []string{tensorTrainFeature}
-	case m.Settings.Pairs > 0:
+	case m.network().Pairs != nil:
 		return []string{pairsFeature}
 	}
 	return []string{productFeature}

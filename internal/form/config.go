@@ -93,10 +93,14 @@ type Size struct {
 
 // Small tables cannot fill fine bins, and large ones have use for more channels.
 const (
+	tinyTable  = 1000
 	smallTable = 3000
 	largeTable = 10_000
 	wideTable  = 64
 )
+
+// Tiny says whether the table has so few rows that little more than a line for each column can be learned from them.
+func (s Size) Tiny() bool { return s.Rows < tinyTable }
 
 // Small says whether the table has few rows.
 func (s Size) Small() bool { return s.Rows < smallTable }
@@ -109,7 +113,7 @@ func (s Size) Wide() bool { return s.Columns >= wideTable }
 
 // Default is the network of a head for a table of a size, and the number of
 // piecewise-linear bins of its numbers. The measurements behind it are in docs/adr: 0002
-// heads and their sizes, 0004 encoding, 0010 what depends on the table, 0011 classes.
+// heads and their sizes, 0004 encoding, 0010 what depends on the table, 0011 classes, 0023 pairs and learners.
 func Default(in Inputs, head Head, size Size) Config {
 	c := Config{
 		Inputs: in, Outputs: 1, Head: head, Form: Product,
@@ -122,6 +126,8 @@ func Default(in Inputs, head Head, size Size) Config {
 	switch {
 	case size.Large():
 		c.Channels = 256
+	case size.Classes && size.Tiny() && head == Exact:
+		c.Frequencies, c.Embedding, c.Hidden, c.Inputs.Bins = 0, 8, 0, 4
 	case size.Classes:
 		c.Frequencies, c.Embedding, c.Hidden, c.Inputs.Bins = 0, 16, 0, 48
 	case size.Small():
@@ -137,8 +143,11 @@ func Default(in Inputs, head Head, size Size) Config {
 	for c.Inputs.Bins > 16 && c.Inputs.Bins*size.Columns > mostFactors {
 		c.Inputs.Bins /= 2
 	}
-	if head == Learned {
+	switch {
+	case head == Learned:
 		c.Embedding, c.Hidden = 16, 0 // the trunk does the rest
+	case size.Large() && !size.Wide():
+		c.PairUp(16, 1, 4)
 	}
 	return c
 }

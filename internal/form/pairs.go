@@ -20,6 +20,22 @@ func (c Config) Parts() int {
 	return 1 + c.PairRank
 }
 
+// PairUp pairs the columns in so many orders, and divides them among so many learners, or in as many as the channels can be divided
+// by.
+func (c *Config) PairUp(orders, rank, learners int) {
+	for orders > 0 && c.Channels%(orders*PairLanes) != 0 {
+		orders--
+	}
+	c.Pairs, c.PairRank = nil, 0
+	if orders > 0 && c.Inputs.Columns() > 1 {
+		c.Pairs, c.PairRank = c.Inputs.Matchings(orders), rank
+	}
+	c.Learners = max(1, learners)
+	for c.Channels%(c.Learners*PairLanes) != 0 && c.Learners > 1 || len(c.Pairs)%c.Learners != 0 {
+		c.Learners--
+	}
+}
+
 // learners is the number of learners.
 func (c Config) learners() int { return max(1, c.Learners) }
 

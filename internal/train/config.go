@@ -85,6 +85,8 @@ func Default(head form.Head, size form.Size) Config {
 	switch {
 	case size.Classes && size.Large():
 		c.Steps, c.SpreadSteps, c.Decay = 2000, 500, 0.1
+	case size.Classes && size.Tiny() && head == form.Exact: // with less decay its scores would be far too sure
+		c.Steps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 64, 1e-3, 4, 0.5
 	case size.Classes: // labels say little each, and are soon learned by heart
 		c.Steps, c.PolishSteps, c.SpreadSteps, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 1e-3, 0.3, 0.5
 		if size.Wide() {
@@ -94,6 +96,9 @@ func Default(head form.Head, size form.Size) Config {
 		c.Steps, c.RefitSteps, c.SpreadSteps, c.Decay = 2000, 1000, 500, 0.1
 	case size.Large():
 		c.Steps, c.RefitSteps, c.Decay = 5000, 2000, 0.1
+		if head == form.Exact { // of pairs and learners
+			c.Rate, c.Decay = 4e-3, 0.3
+		}
 	case size.Small() && size.Wide():
 		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate = 1000, 500, 500, 750, 128, 4e-3
 	case size.Small():

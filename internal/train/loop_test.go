@@ -161,7 +161,7 @@ func TestProgressEstimatesTheRest(t *testing.T) {
 func TestAllRowsDecideBetweenTheBest(t *testing.T) {
 	s := newSmall(t)
 	recipe := shortRecipe()
-	recipe.SpreadSteps, recipe.Steps, recipe.Rate = 0, 80, 1e-2
+	recipe.SpreadSteps, recipe.Steps, recipe.Rate, recipe.Decay = 0, 80, 1e-2, 0.1
 	for s.validation.Len() < 3000 {
 		s.validation.Rows.Append(s.data.Rows)
 		s.validation.Target = append(s.validation.Target, s.data.Target...)

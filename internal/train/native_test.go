@@ -67,7 +67,7 @@ func newRun(t testing.TB, on Backend, change func(n *form.Config, c *Config), st
 		Frequencies: 3, Embedding: 9, Hidden: 1, Channels: 20, SigmaWidth: 5, HiddenWidth: 7,
 	}
 	c := Default(form.Exact, form.Size{Rows: 20_000, Columns: 7})
-	c.Seed, c.Batch, c.Steps, c.RefitSteps, c.SpreadSteps = 3, 100, steps, steps, steps
+	c.Seed, c.Batch, c.Steps, c.RefitSteps, c.SpreadSteps, c.Rate = 3, 100, steps, steps, steps, 2e-3
 	change(&n, &c)
 	r, err := New(n, on, c, drawn(n, 700, 1), drawn(n, 100, 2))
 	if err != nil {

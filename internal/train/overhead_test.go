@@ -21,6 +21,7 @@ func randomRun(t testing.TB, b Backend, head form.Head, d int, change func(*form
 	rng := rand.New(rand.NewPCG(seed, 0))
 	size := form.Size{Rows: 20_000, Columns: d}
 	n, c := form.Default(form.Inputs{Numeric: d}, head, size), Default(head, size)
+	n.Pairs, n.Learners = nil, 1 // so that any number of channels and any form will do
 	data := Unweighted(encode.NewBatch(rows, d, 0), make([]float32, rows))
 	for i := range rows {
 		for j := range d {
