@@ -120,7 +120,7 @@ func Default(head form.Head, size form.Size) Config {
 // learned in ever more detail. Beyond growTo there are as many more steps as see every row once.
 const (
 	growFrom = 20_000
-	growRows = 8
+	growRows = 4
 	growTo   = 60_000
 )
 
