@@ -111,7 +111,7 @@ func (m *Model) newView(groups []Group) (*view, error) {
 		}
 	}
 	v.Ensemble, err = config.NewEnsemble(m.members, func(member form.Member) (form.Evaluator, error) {
-		if config.Joined() {
+		if config.Joined() > 2 && m.evaluators.backend != Native {
 			return config.NewEnumerated(func(c form.Config) (form.Evaluator, error) { return m.evaluators.of(c, member) })
 		}
 		return m.evaluators.of(config, member)

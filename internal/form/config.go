@@ -186,11 +186,9 @@ func (c Config) Validate() error {
 			need(c.Pairs == nil || c.Channels%(len(c.Pairs)*PairLanes) == 0, "%d channels cannot be divided among %d orders of pairs by multiples of %d", c.Channels, len(c.Pairs), PairLanes)
 			need(c.learners() == 1 || c.Channels%(c.Learners*PairLanes) == 0 && len(c.Pairs)%c.Learners == 0,
 				"%d channels, %d orders of pairs cannot be divided among %d learners, the channels by multiples of %d", c.Channels, len(c.Pairs), c.Learners, PairLanes)
-			if len(errs) == 0 {
-				for _, f := range c.Factors() {
-					_, err := c.PlayerFactors(f)
-					errs = append(errs, err)
-				}
+			if len(errs) == 0 && c.Inputs.Groups != nil {
+				n := c.Joined()
+				need(n <= MostJoined, "these groups are not those the model was trained with, and join %d players by pairs of their columns, more than %d: train with the groups, or with --set pairs=0", n, MostJoined)
 			}
 		case TensorTrain:
 			need(c.Rank > 0, "rank must be positive, not %d", c.Rank)

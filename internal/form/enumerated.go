@@ -12,19 +12,6 @@ import (
 // MostEnumerated is the number of players beyond which coalitions are not enumerated.
 const MostEnumerated = 14
 
-// Joined reports whether pairs of columns join more than two of the players. There is no integral for their attributions then.
-func (c Config) Joined() bool {
-	if c.Head != Exact || c.Form != Product {
-		return false
-	}
-	for _, f := range c.Factors() {
-		if _, err := c.PlayerFactors(f); err != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // Enumerated finds the attributions and interactions of groups by enumerating their coalitions, which is exact however columns are
 // paired. The rest it leaves to an evaluator in which every column is a player.
 type Enumerated struct {

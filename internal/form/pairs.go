@@ -1,6 +1,6 @@
 package form
 
-import "errors"
+import "slices"
 
 // Factors are channels whose products have the same factors, each of two columns.
 type Factors struct {
@@ -88,21 +88,22 @@ func (c Config) apart() (order []int32) {
 	return order
 }
 
-// PlayerFactor is what the columns of two players multiply to.
+// PlayerFactor is what the columns of some players multiply to: of one or two, unless groups were declared after the columns were
+// paired.
 type PlayerFactor struct {
-	Players [2]int // the second is −1 if there is none
+	Players []int
 	Pairs   []Pair
 }
 
 // Pair is a pair of columns.
 type Pair struct {
-	At     int     // its place among the pairs of an order
-	Second [2]bool // whether each of the columns belongs to the second player
+	At int    // its place among the pairs of an order
+	Of [2]int // which of the factor's players each of the columns belongs to, or −1 if there is no such column
 }
 
-// PlayerFactors divides the pairs of columns among pairs of players: no player may be in two of these, or what it contributes would
+// PlayerFactors divides the pairs of columns among factors of players: no player may be in two of these, or what it contributes would
 // not be linear in its presence. Where players are columns, factors are in the order of the pairs.
-func (c Config) PlayerFactors(f Factors) ([]PlayerFactor, error) {
+func (c Config) PlayerFactors(f Factors) []PlayerFactor {
 	none := c.Inputs.Columns()
 	of := make([]int, none+1)
 	for d := range of {
@@ -114,38 +115,65 @@ func (c Config) PlayerFactors(f Factors) ([]PlayerFactor, error) {
 		}
 	}
 	of[none] = -1
-	mate := make([]int, c.Inputs.Players())
-	for p := range mate {
-		mate[p] = -1
+	joined := make([]int, c.Inputs.Players()) // a player of the same factor, or itself
+	for p := range joined {
+		joined[p] = p
+	}
+	first := func(p int) int {
+		for joined[p] != p {
+			p = joined[p]
+		}
+		return p
 	}
 	for i := 0; i < len(f.Order); i += 2 {
-		a, b := of[f.Order[i]], of[f.Order[i+1]]
-		if b < 0 || a == b {
-			continue
+		if a, b := of[f.Order[i]], of[f.Order[i+1]]; b >= 0 {
+			joined[first(b)] = first(a)
 		}
-		if mate[a] >= 0 && mate[a] != b || mate[b] >= 0 && mate[b] != a {
-			return nil, errors.New("form: pairs of columns join more than two players")
-		}
-		mate[a], mate[b] = b, a
 	}
 	var list []PlayerFactor
-	at := map[int]int{} // factor of each player
+	at := map[int]int{} // factor of each first player
 	for i := 0; i < len(f.Order); i += 2 {
-		player := of[f.Order[i]]
+		player := first(of[f.Order[i]])
 		if _, is := at[player]; !is {
 			at[player] = len(list)
-			if mate[player] >= 0 {
-				at[mate[player]] = len(list)
-			}
-			list = append(list, PlayerFactor{Players: [2]int{player, mate[player]}})
+			list = append(list, PlayerFactor{})
 		}
 		pair, factor := Pair{At: i / 2}, &list[at[player]]
-		for n := range pair.Second {
-			pair.Second[n] = of[f.Order[i+n]] == factor.Players[1]
+		for n := range pair.Of {
+			pair.Of[n] = factor.place(of[f.Order[i+n]])
 		}
 		factor.Pairs = append(factor.Pairs, pair)
 	}
-	return list, nil
+	return list
+}
+
+// place is that of a player in the factor, which it becomes part of.
+func (f *PlayerFactor) place(player int) int {
+	if player < 0 {
+		return -1
+	}
+	at := slices.Index(f.Players, player)
+	if at < 0 {
+		at = len(f.Players)
+		f.Players = append(f.Players, player)
+	}
+	return at
+}
+
+// MostJoined is the number of players that a factor may have: what they multiply to is found for each of their coalitions.
+const MostJoined = 12
+
+// Joined is the most players of a factor. With more than two there is no quadratic for it.
+func (c Config) Joined() (most int) {
+	if c.Head != Exact || c.Form != Product {
+		return 0
+	}
+	for _, f := range c.Factors() {
+		for _, of := range c.PlayerFactors(f) {
+			most = max(most, len(of.Players))
+		}
+	}
+	return most
 }
 
 // arePairs says whether an order has every one of n columns once, and pairs of them.

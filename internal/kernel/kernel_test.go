@@ -45,6 +45,10 @@ func cases() map[string]form.Config {
 		c.Inputs.Groups = [][]int{{3}, {0, 4, 6}, {5, 1}, {2}}
 		c.Channels, c.PairRank, c.Pairs = 48, 2, [][]int{{0, 5, 4, 1, 3, 2, 6, 7}, {0, 4, 5, 1, 2, 3, 6, 7}, {6, 3, 0, 4, 2, 1, 5, 7}}
 	})
+	add("pairs that join groups", func(c *form.Config) {
+		c.Channels, c.PairRank, c.Pairs, c.Outputs, c.Classes = 48, 1, c.Inputs.Matchings(3), 3, true
+		c.Inputs.Groups = [][]int{{3}, {0, 4, 6}, {5, 1}, {2}}
+	})
 	add("many columns", func(c *form.Config) { c.Inputs.Numeric = 60 })
 	return all
 }
@@ -63,15 +67,21 @@ func TestAgreesWithTheEngine(t *testing.T) {
 			weights := formtest.Weights(rng, c)
 			nodes := form.ExactNodes(c.Inputs.Players())
 			rows := formtest.Rows(rng, c.Inputs, 70, .2)
-			graph, err := network.New(c)
+			onEngine := func(c form.Config) (form.Evaluator, error) {
+				graph, err := network.New(c)
+				if err != nil {
+					return nil, err
+				}
+				params := graph.NewParams()
+				return graph.NewEvaluator(b, params, "", engine.Final, nodes), params.Put("", weights)
+			}
+			oracle, err := onEngine(c)
+			if c.Joined() > 2 { // there is no graph for that
+				oracle, err = c.NewEnumerated(onEngine)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			params := graph.NewParams()
-			if err := params.Put("", weights); err != nil {
-				t.Fatal(err)
-			}
-			oracle := graph.NewEvaluator(b, params, "", engine.Final, nodes)
 			defer oracle.Close()
 			want := answers(t, oracle, rows)
 			for set, n := range kernel.OnEach(c, weights, nodes) {

@@ -18,6 +18,7 @@ type Net struct {
 
 	channels, parts, sigma, hidden int // widths of a record's contents, padded; of its parts there are several
 	rule                           vector.Rule
+	nodes, weights                 []float64 // of the rule
 
 	base    [][]float32 // [columns + 1][channels] 1 + c, at last of the column that does not exist
 	rest    []float32   // [channels] Π_d base_d
@@ -62,7 +63,7 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 		return nil, errors.New("kernel: the network has no product form")
 	}
 	o, err := vector.Best()
-	if err != nil {
+	if err := errors.Join(err, c.Validate()); err != nil {
 		return nil, err
 	}
 	return newNet(c, weights, nodes, o)
@@ -74,6 +75,7 @@ func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set
 		ops: o, outputs: c.Outputs, rule: vector.NewRule(form.GaussLegendre(nodes)),
 		channels: vector.Padded(c.Channels), parts: c.Parts(), sigma: vector.Padded(c.SigmaWidth), hidden: vector.Padded(c.HiddenWidth),
 	}
+	n.nodes, n.weights = form.GaussLegendre(nodes)
 	w := source{weights}
 	n.none = vector.Floats(n.record())
 	n.layOutProducts(c, w)
@@ -90,11 +92,7 @@ func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set
 		}
 	}
 	for _, f := range c.Factors() {
-		p, err := n.newProducts(c, f)
-		if err != nil {
-			return nil, err
-		}
-		n.sums = append(n.sums, p)
+		n.sums = append(n.sums, n.newProducts(c, f))
 	}
 	return n, nil
 }

@@ -27,7 +27,8 @@ type scratch struct {
 	coefficients     []float32   // [pairs, 3, channels]
 	factors          [][]float32 // [players' factors, 4] coefficients
 	grouped          []float32   // [players' factors, 4, channels] coefficients of groups
-	values           []float32   // [tile, channels] products of rows
+	joined           map[*products]*joined
+	values           []float32 // [tile, channels] products of rows
 	share, poly      []float32
 	dots             []float32
 	std, lift, inner []float32
@@ -72,7 +73,7 @@ func (n *Net) newScratch(many bool) *scratch {
 		}
 	}
 	s := &scratch{
-		many: many, caches: newCaches(n, many, tile), at: make([][]float32, tile*(columns+1)),
+		many: many, joined: map[*products]*joined{}, caches: newCaches(n, many, tile), at: make([][]float32, tile*(columns+1)),
 		cells: make([][2]float32, tile), cycles: make([]float32, tile*encode.CyclicParts),
 		z: vector.Floats(tile * width), layer: vector.Floats(tile * width), waves: vector.Floats(tile * waves),
 		pairs: vector.Pairs{Parts: n.parts, Part: n.channels}, records: make([][]float32, 0, even),
@@ -232,9 +233,13 @@ func (n *Net) spreadsOf(s *scratch, b *encode.Batch, from, rows int, x *form.Exp
 func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
 	for i := range n.sums {
 		p := &n.sums[i]
-		if p.simple {
+		switch {
+		case p.joined:
+			n.integrate(s, p, n.coalitions(s, p, cells), phi)
+			continue
+		case p.simple:
 			n.ops.SharesOfPairs(s.share[:len(p.order)*p.channels], n.pairs(s, p, cells), n.rule, s.poly)
-		} else {
+		default:
 			n.shares(s, p, n.coefficients(s, p, cells))
 		}
 		n.attributed(s, p, phi)
@@ -293,15 +298,16 @@ func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, err
 				return nil, err
 			}
 			for i := range n.sums {
-				p := &n.sums[i]
+				p, all := &n.sums[i], all[(from+r)*n.outputs*d*d:][:n.outputs*d*d]
+				if p.joined {
+					n.interact(s, p, n.coalitions(s, p, s.row(n, r)), phi, all)
+					continue
+				}
 				factors := n.coefficients(s, p, s.row(n, r))
 				for j, f := range p.factors {
 					of := factors[4*j:][:4]
 					none, first, second, both := of[0], of[1], of[2], of[3]
 					for side, player := range f.Players {
-						if player < 0 {
-							continue
-						}
 						if side == 0 {
 							of[0], of[1], of[2], of[3] = first, n.none, both, n.none
 						} else {
@@ -310,12 +316,7 @@ func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, err
 						clear(phi)
 						n.shares(s, p, factors)
 						n.attributed(s, p, phi)
-						for o := range n.outputs {
-							to := all[(((from+r)*n.outputs+o)*d+player)*d:][:d]
-							for q, v := range phi[o*d:][:d] {
-								to[q] += v
-							}
-						}
+						addPivot(all, phi, player, d)
 					}
 					of[0], of[1], of[2], of[3] = none, first, second, both
 				}

@@ -8,34 +8,31 @@ import (
 // products are channels whose columns are multiplied in the same pairs.
 type products struct {
 	from, channels int
-	order          []int32      // columns, pair by pair
-	base           [][]float32  // [2 · pairs][channels] 1 + c
-	apart          [][]float32  // [pairs][channels] their products
-	weights        [][]float32  // [outputs][channels] w
-	factors        []playerPair // of players
-	simple         bool         // every factor of players is a pair of columns
-	straight       bool         // the order is that of the columns, and all channels have it
+	order          []int32     // columns, pair by pair
+	base           [][]float32 // [2 · pairs][channels] 1 + c
+	apart          [][]float32 // [pairs][channels] their products
+	weights        [][]float32 // [outputs][channels] w
+	factors        []playerFactor
+	simple         bool // every factor of players is a pair of columns
+	joined         bool // some factor has more than two players
+	straight       bool // the order is that of the columns, and all channels have it
 }
 
-// playerPair is the factor of two players: one pair of columns or, if players are groups, several.
-type playerPair struct {
+// playerFactor is the factor of two players: one pair of columns or, if players are groups, several, and maybe of more players.
+type playerFactor struct {
 	form.PlayerFactor
 	simple bool // its only pair has a column of each
 }
 
-func (n *Net) newProducts(c form.Config, f form.Factors) (products, error) {
+func (n *Net) newProducts(c form.Config, f form.Factors) products {
 	p := products{from: f.From, channels: vector.Padded(f.Channels), order: f.Order, simple: c.Inputs.Groups == nil}
 	p.straight = len(f.Order) >= len(n.columns) && p.channels == n.channels
 	for i, d := range f.Order {
 		p.straight = p.straight && int(d) == i
 	}
-	factors, err := c.PlayerFactors(f)
-	if err != nil {
-		return p, err
-	}
-	for _, of := range factors {
-		first := of.Pairs[0]
-		p.factors = append(p.factors, playerPair{of, len(of.Pairs) == 1 && !first.Second[0] && (first.Second[1] || int(f.Order[2*first.At+1]) == len(n.columns))})
+	for _, of := range c.PlayerFactors(f) {
+		p.factors = append(p.factors, playerFactor{of, len(of.Pairs) == 1 && of.Pairs[0].Of[1] != 0})
+		p.joined = p.joined || len(of.Players) > 2
 	}
 	for i, d := range f.Order {
 		p.base = append(p.base, n.base[d][p.from:][:p.channels])
@@ -50,7 +47,7 @@ func (n *Net) newProducts(c form.Config, f form.Factors) (products, error) {
 	for _, w := range n.channel {
 		p.weights = append(p.weights, w[p.from:][:p.channels])
 	}
-	return p, nil
+	return p
 }
 
 // pairs are the pairs of a row's records.
@@ -98,36 +95,35 @@ func (p *products) ofPair(s *scratch, at int) [4][]float32 {
 	return [4][]float32{p.apart[at], of[:p.channels], of[p.channels:][:p.channels], of[2*p.channels:]}
 }
 
-// ofGroups are the coefficients of a factor of groups. They follow from what the pairs multiply to in four states: the first player is
-// present in 1 and 3, the second in 2 and 3.
-func (p *products) ofGroups(s *scratch, f *playerPair, to []float32) (list [4][]float32) {
-	for state := range list {
-		list[state] = to[state*p.channels:][:p.channels]
-		for k := range list[state] {
-			list[state][k] = 1
-		}
-		for _, pair := range f.Pairs {
-			is := func(column int) bool {
-				if pair.Second[column] {
-					return state&2 != 0
-				}
-				return state&1 != 0
+// ofCoalition is what a factor's pairs multiply to if some of its players are present: player i if coalition has bit i.
+func (p *products) ofCoalition(s *scratch, f *playerFactor, coalition int, to []float32) {
+	for k := range to {
+		to[k] = 1
+	}
+	for _, pair := range f.Pairs {
+		is := func(column int) bool { return pair.Of[column] >= 0 && coalition>>pair.Of[column]&1 != 0 }
+		c := p.ofPair(s, pair.At)
+		for k := range to {
+			v := c[0][k]
+			if is(0) {
+				v += c[1][k]
 			}
-			c := p.ofPair(s, pair.At)
-			for k := range list[state] {
-				v := c[0][k]
-				if is(0) {
-					v += c[1][k]
-				}
-				if is(1) {
-					v += c[2][k]
-				}
-				if is(0) && is(1) {
-					v += c[3][k]
-				}
-				list[state][k] *= v
+			if is(1) {
+				v += c[2][k]
 			}
+			if is(0) && is(1) {
+				v += c[3][k]
+			}
+			to[k] *= v
 		}
+	}
+}
+
+// ofGroups are the coefficients of a factor of two groups, or of one. They follow from what it is for each coalition.
+func (p *products) ofGroups(s *scratch, f *playerFactor, to []float32) (list [4][]float32) {
+	for coalition := range list {
+		list[coalition] = to[coalition*p.channels:][:p.channels]
+		p.ofCoalition(s, f, coalition, list[coalition])
 	}
 	for k, none := range list[0] { // in an order that leaves exactly 0 to who is absent
 		list[3][k] -= list[2][k]
@@ -150,9 +146,7 @@ func (n *Net) attributed(s *scratch, p *products, phi []float32) {
 		n.ops.Dots(s.dots, 1, s.share, rows, w)
 		for i, f := range p.factors {
 			for side, player := range f.Players {
-				if player >= 0 {
-					phi[o*len(n.players)+player] += s.dots[2*i+side]
-				}
+				phi[o*len(n.players)+player] += s.dots[2*i+side]
 			}
 		}
 	}

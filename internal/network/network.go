@@ -4,6 +4,8 @@
 package network
 
 import (
+	"errors"
+
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/psi-shapley/psi/internal/form"
@@ -50,6 +52,9 @@ type Interacting interface {
 func New(c form.Config) (*Network, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
+	}
+	if c.Joined() > 2 {
+		return nil, errors.New("network: pairs of columns join more than two players")
 	}
 	n := &Network{Config: c, weights: c.Weights()}
 	switch {

@@ -30,7 +30,7 @@ func (h product) game(w Lookup, z *Node) Game {
 			return withNone(InsertAxes(x, 2))
 		}
 		c, p := channels(absent, 0), products{learner: f.Learner, out: half(out, f.From, f.From+f.Channels), alone: h.Inputs.Groups == nil}
-		p.factors, _ = h.PlayerFactors(f) // New has seen that there are some
+		p.factors = h.PlayerFactors(f)
 		for n := range p.sides {
 			s := &p.sides[n]
 			for i := n; i < len(f.Order); i += 2 {
@@ -104,7 +104,7 @@ func (p products) ofPlayers(mask *Node) polynomial {
 		state := func(first, second bool) *Node {
 			v := OnesLike(member(pairs.both, 0))
 			for _, pair := range f.Pairs {
-				is := func(n int) bool { return pair.Second[n] && second || !pair.Second[n] && first }
+				is := func(n int) bool { return pair.Of[n] == 0 && first || pair.Of[n] == 1 && second }
 				v = Mul(v, pairs.at(pair.At, is(0), is(1)))
 			}
 			return v
@@ -190,7 +190,8 @@ func (g productGame) integrate(mask, pivot *Node, nodes int) *Node {
 		for side, alone := range []*Node{f.i, f.j} {
 			x := Einsum("dbpk,kc->dbpc", Add(Mul(alone, m0), shared), p.out)
 			for n, of := range p.factors {
-				if player := of.Players[side]; player >= 0 {
+				if side < len(of.Players) {
+					player := of.Players[side]
 					phi[player] = sum(phi[player], member(x, n))
 				}
 			}
@@ -205,8 +206,8 @@ func (f polynomial) derivative(pivot *Node, factors []form.PlayerFactor) polynom
 	for side := range is {
 		var all []*Node
 		for _, of := range factors {
-			if player := of.Players[side]; player >= 0 {
-				all = append(all, half(pivot, player, player+1))
+			if side < len(of.Players) {
+				all = append(all, half(pivot, of.Players[side], of.Players[side]+1))
 			} else {
 				all = append(all, ZerosLike(half(pivot, 0, 1)))
 			}
