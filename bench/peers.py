@@ -100,6 +100,19 @@ def fit_lightgbm(fold: Fold, configuration: Configuration) -> Fitted:
     return Fitted(predictor(model, fold, code), {"rounds": model.best_iteration_})
 
 
+def fit_lightgbm_of_trials(fold: Fold, configuration: Configuration) -> Fitted:
+    """The best of some random configurations, and of LGBM's own, by the error of the validation rows."""
+    settings = dict(configuration)
+    trials, space = settings.pop("trials"), settings.pop("space")
+    random = np.random.default_rng(settings["random_state"])
+    code = coder(fold)
+    train, validation = [(code(fold.inputs(rows)), fold.target(rows)) for rows in (fold.train, fold.validation)]
+    candidates = [{}] + [{key: random.choice(values).item() for key, values in space.items()} for _ in range(trials - 1)]
+    models = [boost_lightgbm(fold.task, {**settings, **candidate}, train, validation) for candidate in candidates]
+    best = min(models, key=lambda model: min(model.best_score_["valid_0"].values()))
+    return Fitted(predictor(best, fold, code), {"rounds": best.best_iteration_, "trial": models.index(best)})
+
+
 def boost_lightgbm(
     task: str,
     configuration: Configuration,
@@ -149,6 +162,25 @@ PEERS = {
     "EBM": Peer("interpret-core", "interpret.glassbox", {"outer_bags": 14, "random_state": 1}, fit_ebm),
     "RF": Peer("scikit-learn", "sklearn.ensemble", {"n_estimators": 300, "random_state": 1}, fit_forest),
     "LGBM": Peer("lightgbm", "lightgbm", {**BOOSTING, "num_leaves": 31}, fit_lightgbm),
+    "LGBM20": Peer(
+        "lightgbm",
+        "lightgbm",
+        {
+            **BOOSTING,
+            "num_leaves": 31,
+            "subsample_freq": 1,
+            "trials": 20,
+            "space": {
+                "learning_rate": [0.02, 0.03, 0.05, 0.1],
+                "num_leaves": [7, 15, 31, 63, 127, 255],
+                "min_child_samples": [5, 10, 20, 50, 100],
+                "subsample": [0.6, 0.8, 1.0],
+                "colsample_bytree": [0.5, 0.7, 0.85, 1.0],
+                "reg_lambda": [0.0, 1.0, 5.0, 20.0],
+            },
+        },
+        fit_lightgbm_of_trials,
+    ),
     "XGB": Peer("xgboost", "xgboost", {**BOOSTING, "max_depth": 6, "tree_method": "hist"}, fit_xgboost),
     "DNN": Peer(
         "scikit-learn",
