@@ -86,7 +86,7 @@ func Default(head form.Head, size form.Size) Config {
 	case size.Classes && size.Large():
 		c.Steps, c.SpreadSteps, c.Decay = 2000, 500, 0.1
 	case size.Classes && size.Tiny() && head == form.Exact: // with less decay its scores would be far too sure
-		c.Steps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 64, 1e-3, 4, 0.5
+		c.Steps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 64, 1e-3, 2, 0.5
 	case size.Classes: // labels say little each, and are soon learned by heart
 		c.Steps, c.PolishSteps, c.SpreadSteps, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 1e-3, 0.3, 0.5
 		if size.Wide() {
