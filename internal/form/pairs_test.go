@@ -51,3 +51,19 @@ func TestMatchingsOfGroups(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the channels, they are divided among as many orders and learners as they can be.
+func TestPairUp(t *testing.T) {
+	for _, of := range []struct{ channels, orders, learners int }{{256, 16, 4}, {128, 8, 4}, {96, 6, 3}, {48, 3, 3}, {32, 2, 2}, {16, 1, 1}, {20, 0, 1}, {8, 0, 1}} {
+		c := form.Default(form.Inputs{Numeric: 7, Bins: 4}, form.Exact, form.Size{Rows: 20_000, Columns: 7})
+		c.Channels = of.channels
+		c.PairUp(16, 1, 4)
+		if err := c.Validate(); err != nil || len(c.Pairs) != of.orders || c.Learners != of.learners {
+			t.Errorf("%d channels: %d orders, %d learners, want %d and %d: %v", of.channels, len(c.Pairs), c.Learners, of.orders, of.learners, err)
+		}
+	}
+	one := form.Default(form.Inputs{Numeric: 1, Bins: 4}, form.Exact, form.Size{Rows: 20_000, Columns: 1})
+	if err := one.Validate(); err != nil || one.Pairs != nil {
+		t.Errorf("one column is paired: %v, %v", one.Pairs, err)
+	}
+}
