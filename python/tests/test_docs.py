@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import matplotlib.pyplot
+import pandas
 import pytest
 
 from psishap import _estimators, _psi
@@ -43,3 +44,25 @@ def test_snippets(page, table, least, tmp_path, monkeypatch):
         snippet = snippet.replace("BoostingClassifier(random_state=0)", "BoostingClassifier(random_state=0, outer_bags=2, max_rounds=50)")
         exec(compile(snippet, page, "exec"), known)
         matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("pairs", [0, 3])
+def test_prediction_by_hand(pairs, tmp_path, monkeypatch):
+    """What docs/model-file.md tells of a model is enough to predict without psi."""
+    monkeypatch.chdir(tmp_path)
+    settings = ["steps=60", "refit_steps=10", "spread_steps=20", "channels=48", f"pairs={pairs}", "pair_rank=2"]
+    for command in (
+        ["sample", "million", "--rows", "400", "-o", "rows.csv"],
+        ["train", "rows.csv", "--target", "y", "--drop", "x10", *(f"--set={s}" for s in settings), "-o", "model.psi"],
+    ):
+        subprocess.run([_psi.program(), *command], check=True, capture_output=True)
+    known = {}
+    for snippet in re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "model-file.md").read_text(), re.S | re.M):
+        exec(compile(snippet, "model-file.md", "exec"), known)
+    rows = pandas.read_csv("rows.csv").head(20)
+    rows.iloc[::3, 1] = float("nan")
+    cells = [{c: None if v != v else v for c, v in row.items() if c not in ("x10", "y")} for row in rows.to_dict("records")]
+    rows.to_csv("rows.csv", index=False)
+    subprocess.run([_psi.program(), "predict", "model.psi", "rows.csv", "-o", "said.csv"], check=True, capture_output=True)
+    said = pandas.read_csv("said.csv")["prediction"]
+    assert [known["predict"](row) for row in cells] == pytest.approx(list(said), rel=1e-5, abs=1e-5)
