@@ -101,7 +101,7 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
 	flags.StringVar(&f.validationBy, "validation-by", "", "`COLUMN`, such as a patient's number, whose rows stay together; it is no input")
 	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
-	flags.Var(&f.effort, "effort", "how much to spend: fast takes about a third of normal's time; best tries recipes on validation rows and averages four networks")
+	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third to a half of normal's time; best tries recipes on validation rows and averages four networks")
 	flags.IntVar(&f.members, "members", 1, "networks to train and average")
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
