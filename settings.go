@@ -17,9 +17,9 @@ type Settings struct {
 	Head     string `json:"head" doc:"exact: attributions are the model's Shapley values by construction; learned: the paper's, which come near them" measured:"docs/adr/0002"`
 	Form     string `json:"form" doc:"exact head: product, or tensor-train" measured:"docs/adr/0002"`
 	Channels int    `json:"channels" doc:"exact head: products, or trains, that are added up" measured:"docs/adr/0002"`
-	Pairs    int    `json:"pairs" doc:"product form: ways in which columns are paired, each with as many channels, by 16s; 0 for none" measured:"docs/adr/0023"`
+	Pairs    int    `json:"pairs" doc:"product form: ways in which columns are paired; each gets an equal share of the channels, a multiple of 16; 0 for none" measured:"docs/adr/0023"`
 	PairRank int    `json:"pair_rank" doc:"product form: terms of what two columns say together" measured:"docs/adr/0023"`
-	Learners int    `json:"learners" doc:"product form: parts of the channels, by 16s, that learn the target each by itself, and are averaged" measured:"docs/adr/0023"`
+	Learners int    `json:"learners" doc:"product form: equal parts of the channels that each learn the target alone; the prediction is their mean" measured:"docs/adr/0023"`
 	Rank     int    `json:"rank" doc:"tensor-train: rows of a player's matrix" measured:"docs/adr/0002"`
 	Net      string `json:"net" doc:"learned head: menn, or ffnn (the paper's comparison: numbers as they are)" measured:"docs/adr/0002"`
 	Width    int    `json:"width" doc:"learned head: width of the trunk" measured:"docs/adr/0002"`
@@ -129,7 +129,7 @@ func DefaultSettings(head string, size Size) Settings {
 	h := form.Head(head)
 	n, c := form.Default(form.Inputs{Numeric: size.Columns}, h, size), train.Default(h, size)
 	return Settings{
-		Head: head, Form: string(n.Form), Channels: n.Channels, Pairs: len(n.Pairs), PairRank: n.PairRank, Learners: max(1, n.Learners), Rank: n.Rank, Net: string(n.Net), Width: n.Width, Layers: n.Layers, Members: 1,
+		Head: head, Form: string(n.Form), Channels: n.Channels, Pairs: len(n.Pairs), PairRank: n.PairRank, Learners: n.LearnerCount(), Rank: n.Rank, Net: string(n.Net), Width: n.Width, Layers: n.Layers, Members: 1,
 		Bins: n.Inputs.Bins, Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
 		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average, Dropout: c.Dropout,
 		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent, Likelihood: string(c.Likelihood),

@@ -172,7 +172,7 @@ func (c Config) Validate() error {
 	need(c.Outputs > 0, "outputs must be positive, not %d", c.Outputs)
 	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)
 	need(c.Hidden >= 0 && c.Frequencies >= 0, "hidden and frequencies must not be negative")
-	need(c.learners() == 1 || c.Head == Exact && c.Form == Product, "%d learners need the product form", c.Learners)
+	need(c.LearnerCount() == 1 || c.Head == Exact && c.Form == Product, "%d learners need the product form", c.Learners)
 	need(c.SigmaWidth > 0 && c.HiddenWidth > 0, "the widths of the σ and h networks must be positive")
 	switch c.Head {
 	case Exact:
@@ -184,7 +184,7 @@ func (c Config) Validate() error {
 				need(arePairs(order, d), "the pairs %v are not those of %d columns", order, d)
 			}
 			need(c.Pairs == nil || c.Channels%(len(c.Pairs)*PairLanes) == 0, "%d channels cannot be divided among %d orders of pairs by multiples of %d", c.Channels, len(c.Pairs), PairLanes)
-			need(c.learners() == 1 || c.Channels%(c.Learners*PairLanes) == 0 && len(c.Pairs)%c.Learners == 0,
+			need(c.LearnerCount() == 1 || c.Channels%(c.Learners*PairLanes) == 0 && len(c.Pairs)%c.Learners == 0,
 				"%d channels, %d orders of pairs cannot be divided among %d learners, the channels by multiples of %d", c.Channels, len(c.Pairs), c.Learners, PairLanes)
 			if len(errs) == 0 && c.Inputs.Groups != nil {
 				n := c.Joined()

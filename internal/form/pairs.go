@@ -20,8 +20,8 @@ func (c Config) Parts() int {
 	return 1 + c.PairRank
 }
 
-// PairUp pairs the columns in so many orders, and divides them among so many learners, or in as many as the channels can be divided
-// by.
+// PairUp pairs the columns in the given number of orders and divides the channels among the given number of learners. Where the
+// channels cannot be divided evenly, by multiples of PairLanes, it takes fewer orders, and then fewer learners.
 func (c *Config) PairUp(orders, rank, learners int) {
 	for orders > 0 && c.Channels%(orders*PairLanes) != 0 {
 		orders--
@@ -36,22 +36,22 @@ func (c *Config) PairUp(orders, rank, learners int) {
 	}
 }
 
-// learners is the number of learners.
-func (c Config) learners() int { return max(1, c.Learners) }
+// LearnerCount is the number of learners, which is one if Learners is 0.
+func (c Config) LearnerCount() int { return max(1, c.Learners) }
 
 // Factors lists how the columns are multiplied. Without pairs it is two by two as well, which is no restriction.
 func (c Config) Factors() []Factors {
 	var list []Factors
 	if c.Pairs == nil {
-		channels := c.Channels / c.learners()
-		for l := range c.learners() {
+		channels := c.Channels / c.LearnerCount()
+		for l := range c.LearnerCount() {
 			list = append(list, Factors{l * channels, channels, l, c.apart()})
 		}
 		return list
 	}
 	channels := c.Channels / len(c.Pairs)
 	for i, order := range c.Pairs {
-		f := Factors{From: i * channels, Channels: channels, Learner: i * c.learners() / len(c.Pairs)}
+		f := Factors{From: i * channels, Channels: channels, Learner: i * c.LearnerCount() / len(c.Pairs)}
 		for _, d := range order {
 			f.Order = append(f.Order, int32(d))
 		}

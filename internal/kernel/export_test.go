@@ -9,11 +9,7 @@ import (
 func OnEach(c form.Config, weights map[string][]float32, nodes int) map[string]*Net {
 	nets := map[string]*Net{}
 	for _, o := range vector.Available() {
-		n, err := newNet(c, weights, nodes, o)
-		if err != nil {
-			panic(err)
-		}
-		nets[o.String()] = n
+		nets[o.String()] = newNet(c, weights, nodes, o)
 	}
 	return nets
 }

@@ -66,11 +66,11 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 	if err := errors.Join(err, c.Validate()); err != nil {
 		return nil, err
 	}
-	return newNet(c, weights, nodes, o)
+	return newNet(c, weights, nodes, o), nil
 }
 
 // newNet is New with loops of choice.
-func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) (*Net, error) {
+func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) *Net {
 	n := &Net{
 		ops: o, outputs: c.Outputs, rule: vector.NewRule(form.GaussLegendre(nodes)),
 		channels: vector.Padded(c.Channels), parts: c.Parts(), sigma: vector.Padded(c.SigmaWidth), hidden: vector.Padded(c.HiddenWidth),
@@ -94,7 +94,7 @@ func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set
 	for _, f := range c.Factors() {
 		n.sums = append(n.sums, n.newProducts(c, f))
 	}
-	return n, nil
+	return n
 }
 
 // layOutProducts prepares what a product over columns needs beside the gains.

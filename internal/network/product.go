@@ -22,7 +22,7 @@ func (h product) game(w Lookup, z *Node) Game {
 	absent := Tanh(w("factor_absent"))       // c [D, 1, K]
 	all := Tanh(playerLayer(w, "factor", z)) // g and u [D, B, parts · K]
 	out := centre(h.Config, w("channel"))
-	game := productGame{players: h.Inputs.Players(), learners: max(1, h.Learners)}
+	game := productGame{players: h.Inputs.Players(), learners: h.LearnerCount()}
 	for _, f := range h.Factors() {
 		channels := func(x *Node, part int) *Node {
 			at := part*h.Channels + f.From

@@ -117,7 +117,7 @@ func newTrainer(c form.Config, r Recipe, ops vector.Set) (*Trainer, error) {
 	if floats := (r.Batch + 2) * c.Inputs.Columns() * (vector.Padded(max(c.Parts()*c.Channels, c.HiddenWidth)) + vector.Lanes); floats > math.MaxInt32 {
 		return nil, fmt.Errorf("learn: a step of %d rows would need %d factors: lower the batch or the channels", r.Batch, floats)
 	}
-	t := &Trainer{Config: c, Recipe: r, ops: ops, lay: newLayout(c), workers: newWorkers(), learners: max(1, c.Learners)}
+	t := &Trainer{Config: c, Recipe: r, ops: ops, lay: newLayout(c), workers: newWorkers(), learners: c.LearnerCount()}
 	for _, arena := range []*[]float32{&t.weights, &t.average, &t.gradient, &t.first, &t.second} {
 		*arena = vector.Floats(t.lay.size)
 	}
