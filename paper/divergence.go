@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/psi-shapley/psi/internal/synth"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -64,7 +65,7 @@ func measureDivergence(ctx context.Context, f *Fitted) (divergence, error) {
 			out.Full = j
 			again := make([]float64, len(y))
 			for i, row := range f.Test {
-				again[i] = truth.Expected[row] + noiseOf(truth.Std, row, truth.NoiseStd)*rng.NormFloat64()
+				again[i] = truth.Expected[row] + noiseOf(truth, row)*rng.NormFloat64()
 			}
 			out.Floor = jeffreys(y, again, axes, rng)
 			continue
@@ -75,9 +76,9 @@ func measureDivergence(ctx context.Context, f *Fitted) (divergence, error) {
 }
 
 // noiseOf is the standard deviation of y given the whole row.
-func noiseOf(std [3][]float64, row int, rest float64) float64 {
-	variance := rest * rest
-	for _, s := range std {
+func noiseOf(truth *synth.Sample, row int) float64 {
+	variance := truth.NoiseStd[row] * truth.NoiseStd[row]
+	for _, s := range truth.Std {
 		variance += s[row] * s[row]
 	}
 	return math.Sqrt(variance)

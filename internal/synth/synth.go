@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 )
 
 // Sample is a synthetic data set and its truth. Everything indexed by row is in the order of the rows, and the first
-// rows of a larger sample of the same seed are the smaller sample.
+// rows of a larger sample of the same seed are the smaller sample. What is indexed by column is in the order of Columns.
 //
 // y follows App. H.1 with all its constants; the truth is centred. On synth1 this puts the paper's constants 2 and 1,
 // and the mean sin(12)/4 ≈ −0.1341 that the paper leaves in f_3, into Base instead of into attributions.
@@ -21,18 +22,19 @@ import (
 // On synth1-binary Y is a label, 0 or 1, and the truth (Mean, Std, Draw, Pair, Expected, Base) is that of its log-odds
 // y − E y, where y is synth1's.
 type Sample struct {
-	Name string
-	Rows int
-	X    [3][]float64 // inputs, ~ U(−4, 4)
-	Y    []float64
+	Name    string
+	Rows    int
+	Columns []string    // names of the inputs
+	X       [][]float64 // inputs
+	Y       []float64
 
-	Mean     [3][]float64 // φ_d, the Shapley value of S ↦ E[y | x_S]
-	Std      [3][]float64 // σ_d, the standard deviation of Draw about Mean; 0 except on synth1
-	Draw     [3][]float64 // the latent draw, ~ N(φ_d, σ_d²)
-	Pair     [3][]float64 // the Shapley interaction indices of columns 1 and 2, 1 and 3, 2 and 3
-	NoiseStd float64      // σ_0, the standard deviation of y about Base + Σ_d Draw
-	Expected []float64    // E[y | x] = Base + Σ_d Mean
-	Base     float64      // E y
+	Mean     [][]float64 // φ_d, the Shapley value of S ↦ E[y | x_S]
+	Std      [][]float64 // σ_d, the standard deviation of Draw about Mean; 0 except on synth1
+	Draw     [][]float64 // the latent draw, ~ N(φ_d, σ_d²)
+	Pair     [][]float64 // the Shapley interaction indices of columns 1 and 2, 1 and 3, 2 and 3
+	NoiseStd []float64   // σ_0, the standard deviation of y about Base + Σ_d Draw
+	Expected []float64   // E[y | x] = Base + Σ_d Mean
+	Base     float64     // E y
 }
 
 // Names returns the names Generate knows.
@@ -72,8 +74,8 @@ func (p process) sample(rows int, seed uint64) *Sample {
 	noise := rand.New(rand.NewPCG(seed, noiseStream))
 	labels := rand.New(rand.NewPCG(seed, labelStream))
 
-	s := newSample(p.name, rows)
-	s.NoiseStd = p.noiseStd
+	s := newSample(p.name, rows, numbered(columns))
+	s.Std, s.Draw, s.Pair = matrix(columns, rows), matrix(columns, rows), matrix(columns, rows)
 	if !p.labelled {
 		s.Base = g.base
 	}
@@ -83,6 +85,7 @@ func (p process) sample(rows int, seed uint64) *Sample {
 			x[d] = halfWidth * (2*inputs.Float64() - 1)
 			s.X[d][i] = x[d]
 		}
+		s.NoiseStd[i] = p.noiseStd
 		s.Expected[i] = g.expected(x) - g.base + s.Base
 		for k, index := range g.interaction(x) {
 			s.Pair[k][i] = index
@@ -107,15 +110,31 @@ func (p process) sample(rows int, seed uint64) *Sample {
 	return s
 }
 
-func newSample(name string, rows int) *Sample {
-	s := &Sample{Name: name, Rows: rows, Y: make([]float64, rows), Expected: make([]float64, rows)}
-	for d := range columns {
-		s.X[d] = make([]float64, rows)
-		s.Mean[d], s.Pair[d] = make([]float64, rows), make([]float64, rows)
-		s.Std[d] = make([]float64, rows)
-		s.Draw[d] = make([]float64, rows)
+// newSample returns a sample of columns of that many rows, all of them zero, without Std, Draw and Pair.
+func newSample(name string, rows int, columns []string) *Sample {
+	return &Sample{
+		Name: name, Rows: rows, Columns: columns,
+		X: matrix(len(columns), rows), Y: make([]float64, rows),
+		Mean: matrix(len(columns), rows), NoiseStd: make([]float64, rows), Expected: make([]float64, rows),
 	}
-	return s
+}
+
+// matrix returns columns of that many zeros.
+func matrix(columns, rows int) [][]float64 {
+	m := make([][]float64, columns)
+	for d := range m {
+		m[d] = make([]float64, rows)
+	}
+	return m
+}
+
+// numbered returns the names x1, x2, ….
+func numbered(columns int) []string {
+	names := make([]string, columns)
+	for d := range names {
+		names[d] = "x" + strconv.Itoa(d+1)
+	}
+	return names
 }
 
 // bernoulli returns 1 with probability p and 0 otherwise.

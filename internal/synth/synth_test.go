@@ -30,11 +30,10 @@ func TestTruth(t *testing.T) {
 	for _, name := range Names() {
 		s := generate(t, name, 1000, 2)
 		for i := range s.Rows {
-			sum, draws, sigma := s.Base, s.Base, s.NoiseStd
+			sum, draws := s.Base, s.Base
 			for d := range columns {
 				sum += s.Mean[d][i]
 				draws += s.Draw[d][i]
-				sigma += s.Std[d][i]
 				if s.Std[d][i] == 0 && s.Draw[d][i] != s.Mean[d][i] {
 					t.Fatalf("%s row %d: draw_%d = %g without noise, mean %g", name, i, d+1, s.Draw[d][i], s.Mean[d][i])
 				}
@@ -45,7 +44,7 @@ func TestTruth(t *testing.T) {
 			if name == "synth1-binary" {
 				continue
 			}
-			if noise := math.Abs(s.Y[i] - draws); noise > 6*s.NoiseStd+exact {
+			if noise := math.Abs(s.Y[i] - draws); noise > 6*s.NoiseStd[i]+exact {
 				t.Fatalf("%s row %d: y is %g from base + Σ draw", name, i, noise)
 			}
 		}

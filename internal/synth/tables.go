@@ -2,17 +2,16 @@ package synth
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/psi-shapley/psi/table"
 )
 
-// Table returns what a model may see: the columns x1, x2, x3, y.
+// Table returns what a model may see: the inputs and y.
 func (s *Sample) Table() (*table.Table, error) {
-	return table.New(append(perInput("x", s.X), table.NumberColumn("y", s.Y, nil))...)
+	return table.New(append(s.perInput("", s.X), table.NumberColumn("y", s.Y, nil))...)
 }
 
-// TruthTable returns what it may not: row, mean_x1..3, std_x1..3, draw_x1..3, noise_std, expected_y. On synth1-binary
+// TruthTable returns what it may not: row, mean_x1, …, std_x1, …, draw_x1, …, noise_std, expected_y. On synth1-binary
 // expected_y is on the scale of the rest, the log-odds.
 func (s *Sample) TruthTable() (*table.Table, error) {
 	row := make([]float64, s.Rows)
@@ -21,21 +20,21 @@ func (s *Sample) TruthTable() (*table.Table, error) {
 	}
 	return table.New(slices.Concat(
 		[]*table.Column{table.NumberColumn("row", row, nil)},
-		perInput("mean_x", s.Mean),
-		perInput("std_x", s.Std),
-		perInput("draw_x", s.Draw),
+		s.perInput("mean_", s.Mean),
+		s.perInput("std_", s.Std),
+		s.perInput("draw_", s.Draw),
 		[]*table.Column{
-			table.NumberColumn("noise_std", slices.Repeat([]float64{s.NoiseStd}, s.Rows), nil),
+			table.NumberColumn("noise_std", s.NoiseStd, nil),
 			table.NumberColumn("expected_y", s.Expected, nil),
 		},
 	)...)
 }
 
-// perInput returns one column per input, named prefix1, prefix2, prefix3.
-func perInput(prefix string, values [columns][]float64) []*table.Column {
-	cols := make([]*table.Column, columns)
+// perInput returns one column per input, named after it; none where there are no values.
+func (s *Sample) perInput(prefix string, values [][]float64) []*table.Column {
+	cols := make([]*table.Column, len(values))
 	for d := range cols {
-		cols[d] = table.NumberColumn(prefix+strconv.Itoa(d+1), values[d], nil)
+		cols[d] = table.NumberColumn(prefix+s.Columns[d], values[d], nil)
 	}
 	return cols
 }
