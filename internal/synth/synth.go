@@ -1,71 +1,57 @@
-// Package synth draws the synthetic data sets of the paper (App. H.1) together with what a perfect model would say
-// about every row: the Shapley value of each column, the spread of its latent draw, and the noise no column owns.
+// Package synth draws data sets together with what a perfect model would say about every row: the Shapley value of each
+// column, and the noise no column owns. They are the synthetic data sets of the paper (App. H.1), with the spread of each
+// column's latent draw, and sets with what those lack: correlated columns, copies, columns that do not matter, labels,
+// missing cells.
 //
-// The inputs are independent, so the truth is the Shapley value of the game S ↦ E[y | x_S] and needs integrals over one
-// column at a time only; they are done by Gauss–Legendre quadrature to about ten digits.
+// The truth is the Shapley value of the game S ↦ E[y | x_S], of labels of the game S ↦ log-odds of P(y = 1 | x_S). The
+// paper's inputs are independent, so theirs needs integrals over one column at a time only; they are done by
+// Gauss–Legendre quadrature to about ten digits.
 package synth
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 )
 
-// Sample is a synthetic data set and its truth. Everything indexed by row is in the order of the rows, and the first
-// rows of a larger sample of the same seed are the smaller sample. What is indexed by column is in the order of Columns.
-//
-// y follows App. H.1 with all its constants; the truth is centred. On synth1 this puts the paper's constants 2 and 1,
-// and the mean sin(12)/4 ≈ −0.1341 that the paper leaves in f_3, into Base instead of into attributions.
-//
-// On synth1-binary Y is a label, 0 or 1, and the truth (Mean, Std, Draw, Pair, Expected, Base) is that of its log-odds
-// y − E y, where y is synth1's.
-type Sample struct {
-	Name    string
-	Rows    int
-	Columns []string    // names of the inputs
-	X       [][]float64 // inputs
-	Y       []float64
-
-	Mean     [][]float64 // φ_d, the Shapley value of S ↦ E[y | x_S]
-	Std      [][]float64 // σ_d, the standard deviation of Draw about Mean; 0 except on synth1
-	Draw     [][]float64 // the latent draw, ~ N(φ_d, σ_d²)
-	Pair     [][]float64 // the Shapley interaction indices of columns 1 and 2, 1 and 3, 2 and 3
-	NoiseStd []float64   // σ_0, the standard deviation of y about Base + Σ_d Draw
-	Expected []float64   // E[y | x] = Base + Σ_d Mean
-	Base     float64     // E y
-}
-
-// Names returns the names Generate knows.
-func Names() []string {
-	all := processes()
-	names := make([]string, len(all))
-	for i, p := range all {
-		names[i] = p.name
-	}
-	return names
-}
-
-// Second words of the generator's seed: inputs, noise and labels are drawn from streams of their own, so that
-// synth1-binary has the rows and the latent draws of synth1. The words are arbitrary (from SHA-512's initial state).
+// Second words of the generator's seed: inputs, noise, labels, columns that do not matter and missing cells are drawn
+// from streams of their own, so that synth1-binary has the rows and the latent draws of synth1, and null the rows of
+// gauss. The words are arbitrary (from SHA-512's initial state).
 const (
 	inputStream = 0x3c6ef372fe94f82b
 	noiseStream = 0xa54ff53a5f1d36f1
 	labelStream = 0x510e527fade682d1
+	idleStream  = 0x9b05688c2b3e6c1f
+	gapStream   = 0x1f83d9abfb41bd6b
 )
+
+// DefaultRho is the correlation of the columns that Generate draws, if the data set has correlated ones.
+const DefaultRho = 0.5
 
 // Generate draws that many rows of the named data set. The same arguments give the same sample.
 func Generate(name string, rows int, seed uint64) (*Sample, error) {
+	return drawOf(sets(), name, rows, seed, DefaultRho)
+}
+
+// GenerateCorrelated is Generate for a data set of correlated columns, with 0 ≤ rho < 1 for their correlation.
+func GenerateCorrelated(name string, rows int, seed uint64, rho float64) (*Sample, error) {
+	if !(rho >= 0 && rho < 1) {
+		return nil, fmt.Errorf("synth: correlation %g of %s asked for: need 0 or more, less than 1", rho, name)
+	}
+	return drawOf(correlatedSets(), name, rows, seed, rho)
+}
+
+func drawOf(known []set, name string, rows int, seed uint64, rho float64) (*Sample, error) {
 	if rows < 1 {
 		return nil, fmt.Errorf("synth: %d rows of %s asked for: need at least 1", rows, name)
 	}
-	for _, p := range processes() {
-		if p.name == name {
-			return p.sample(rows, seed), nil
+	for _, s := range known {
+		if s.name == name {
+			return s.sample(rows, seed, rho), nil
 		}
 	}
-	return nil, fmt.Errorf("synth: no data set %q: there are %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("synth: no data set %q: there are %s", name, strings.Join(namesOf(known), ", "))
 }
 
 func (p process) sample(rows int, seed uint64) *Sample {
@@ -108,33 +94,6 @@ func (p process) sample(rows int, seed uint64) *Sample {
 		s.Y[i] = y
 	}
 	return s
-}
-
-// newSample returns a sample of columns of that many rows, all of them zero, without Std, Draw and Pair.
-func newSample(name string, rows int, columns []string) *Sample {
-	return &Sample{
-		Name: name, Rows: rows, Columns: columns,
-		X: matrix(len(columns), rows), Y: make([]float64, rows),
-		Mean: matrix(len(columns), rows), NoiseStd: make([]float64, rows), Expected: make([]float64, rows),
-	}
-}
-
-// matrix returns columns of that many zeros.
-func matrix(columns, rows int) [][]float64 {
-	m := make([][]float64, columns)
-	for d := range m {
-		m[d] = make([]float64, rows)
-	}
-	return m
-}
-
-// numbered returns the names x1, x2, ….
-func numbered(columns int) []string {
-	names := make([]string, columns)
-	for d := range names {
-		names[d] = "x" + strconv.Itoa(d+1)
-	}
-	return names
 }
 
 // bernoulli returns 1 with probability p and 0 otherwise.

@@ -11,8 +11,8 @@ func (s *Sample) Table() (*table.Table, error) {
 	return table.New(append(s.perInput("", s.X), table.NumberColumn("y", s.Y, nil))...)
 }
 
-// TruthTable returns what it may not: row, mean_x1, …, std_x1, …, draw_x1, …, noise_std, expected_y. On synth1-binary
-// expected_y is on the scale of the rest, the log-odds.
+// TruthTable returns what it may not: row, mean_x1, …, noise_std, expected_y, and after the means std_x1, …, draw_x1, …
+// of the sets of App. H.1. On synth1-binary and logit expected_y is on the scale of the rest, the log-odds.
 func (s *Sample) TruthTable() (*table.Table, error) {
 	row := make([]float64, s.Rows)
 	for i := range row {

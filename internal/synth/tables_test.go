@@ -9,7 +9,8 @@ import (
 )
 
 func TestTables(t *testing.T) {
-	for _, name := range Names() {
+	for _, p := range processes() {
+		name := p.name
 		s := generate(t, name, 30, 9)
 		data, err := s.Table()
 		if err != nil {
@@ -27,6 +28,30 @@ func TestTables(t *testing.T) {
 		if last := truth.Column("row").Numbers[29]; last != 29 {
 			t.Errorf("%s: row 29 is numbered %g", name, last)
 		}
+	}
+}
+
+func TestTablesWithoutLatentDraws(t *testing.T) {
+	for name, inputs := range map[string]string{
+		"gauss": "x1,x2,x3,x4,x5",
+		"copy":  "x1,x2,x3,x4,x5,x2_copy",
+		"null":  "x1,x2,x3,x4,x5,x6,x7,x8,x9,x10",
+		"logit": "x1,x2,x3,x4,x5",
+	} {
+		s := generate(t, name, 30, 9)
+		data, err := s.Table()
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := len(s.Columns) - 1
+		checkTable(t, data, inputs+",y", map[string][]float64{"x2": s.X[1], s.Columns[last]: s.X[last], "y": s.Y})
+
+		truth, err := s.TruthTable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkTable(t, truth, "row,mean_"+strings.ReplaceAll(inputs, ",", ",mean_")+",noise_std,expected_y",
+			map[string][]float64{"mean_x3": s.Mean[2], "mean_" + s.Columns[last]: s.Mean[last], "noise_std": s.NoiseStd, "expected_y": s.Expected})
 	}
 }
 
