@@ -28,6 +28,12 @@ func badUsage() []trial {
 		{"sample of too many rows", nil, "sample bike --rows 20000 -o @t.csv", 2, "bike has no more than 17,379 rows"},
 		{"truth of a real table", nil, "sample bike --truth @t.csv -o @b.csv", 2, "nobody knows"},
 		{"truth of million", nil, "sample million --truth @t.csv -o @b.csv", 2, "choose synth1"},
+		{"correlation of independent columns", nil, "sample synth1 --rho .5 -o @t.csv", 2, "synth1 has no correlation to choose; leave --rho out, or choose gauss, copy, null or logit"},
+		{"correlation of a real table", nil, "sample bike --rho .5 -o @t.csv", 2, "bike has no correlation to choose"},
+		{"correlation of gaps", nil, "sample gaps --rho .5 -o @t.csv", 2, "gaps has no correlation to choose"},
+		{"correlation of 1", nil, "sample gauss --rho 1 -o @t.csv", 2, "--rho is 1; give a number from 0 up, below 1"},
+		{"correlation below 0", nil, "sample logit --rho -0.1 -o @t.csv", 2, "--rho is -0.1"},
+		{"correlation of no number", nil, "sample null --rho NaN -o @t.csv", 2, "--rho is NaN"},
 		{"sample as JSON", nil, "sample synth1 -o - --format json", 2, "not written as JSON"},
 		{"sample to an unknown suffix", nil, "sample synth1 -o @t.xlsx", 2, "cannot infer the format"},
 

@@ -18,6 +18,7 @@ import (
 type sampleFlags struct {
 	rows   int
 	seed   uint64
+	rho    float64
 	out    string
 	truth  string
 	format string
@@ -40,16 +41,35 @@ func (p *program) sampleCommand() *cobra.Command {
     synth1 … synth5  columns x1, x2, x3 and the target y, whose true attributions are known
     synth5-paper     synth5 as the paper prints it, without its interaction of x2 and x3
     synth1-binary    synth1 with a target of 0 and 1
+    gauss            columns x1 … x5 and y = x1 + .8 x2 + .5 x1 x3 + .5 ε: x1, x2 and x3 are correlated,
+                     x4 and x5 do not matter
+    copy             gauss with x2 a second time, in a further column x2_copy
+    null             columns x1 … x10 and gauss's y: seven columns do not matter
+    logit            gauss's columns and a target of 0 and 1, whose log-odds are x1 + .8 x2 + .5 x1 x3
+    gaps             columns x1 … x5, half of their cells missing, and y = x1 + … + x5 + .3 ε
     million          columns x1 … x10 and the target y of Friedman's first problem: a large table
     bike             17,379 hours of a bicycle rental, target cnt (UCI, CC BY 4.0)
     adult            48,842 people, target income (UCI, CC BY 4.0)
 
-The synth tables have 8,000 rows and million has 1,000,000 unless --rows says otherwise. --truth
-writes what a perfect model of a synth table would attribute. Of bike and adult, --rows draws some, in
-their order. million is y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + ε, of numbers drawn evenly
-from 0 to 1 and noise of standard deviation 1; it needs no more memory for more rows.`,
+The tables from synth1 to gaps have 8,000 rows and million has 1,000,000 unless --rows says otherwise.
+Of bike and adult, --rows draws some, in their order. From gauss to gaps, ε and all columns are standard
+normal, and independent but for x1, x2 and x3: in gauss, copy, null and logit, each two of them have the
+correlation --rho. million is y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + ε, of numbers drawn
+evenly from 0 to 1 and noise of standard deviation 1; it needs no more memory for more rows.
+
+--truth writes what a perfect model of a table from synth1 to gaps would say of each row:
+
+    row              number of the row, from 0
+    mean_COLUMN      attribution of each column: the Shapley value of E[y | known columns], which for
+                     logit is the log-odds of y = 1 given the known columns. Columns that do not
+                     matter and missing cells have 0
+    std_COLUMN       standard deviation of the column's own noise (synth tables only)
+    draw_COLUMN      contribution of the column to this row's y, with that noise (synth tables only)
+    noise_std        standard deviation of the noise of no column; in gaps with that of missing cells
+    expected_y       E[y | observed cells]; log-odds if the target is 0 and 1`,
 		Example: `  psi sample bike -o bike.csv
   psi sample synth1 --rows 2000 --truth truth.csv -o synth1.csv
+  psi sample gauss --rho .9 --truth truth.csv -o gauss.csv
   psi sample million --rows 100000000 -o large.parquet
   psi sample synth3 --seed 7 -o - --format arrow | psi train - --format arrow --target y -o synth3.psi`,
 		Args: arguments("NAME"),
@@ -57,13 +77,14 @@ from 0 to 1 and noise of standard deviation 1; it needs no more memory for more 
 	flags := c.Flags()
 	flags.IntVar(&f.rows, "rows", 0, "rows to draw (default 8000, a million of million, or all of bike and adult)")
 	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one table")
+	flags.Float64Var(&f.rho, "rho", synth.DefaultRho, "correlation of x1, x2 and x3 in "+either(synth.CorrelatedNames())+", from 0 up, below 1")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the table: .csv, .tsv (either with .gz), .parquet or .arrow; - is standard output")
 	flags.StringVar(&f.truth, "truth", "", "`FILE` for the true attributions of a synthetic table")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of standard output: csv, tsv, parquet or arrow (default csv)")
 	addForce(flags, &f.force)
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.check(args[0], cmd.Flags().Changed("rows")); err != nil {
+		if err := f.check(args[0], cmd.Flags().Changed); err != nil {
 			return err
 		}
 		return p.sample(cmd.Context(), args[0], &f)
@@ -71,7 +92,7 @@ from 0 to 1 and noise of standard deviation 1; it needs no more memory for more 
 	return c
 }
 
-func (f *sampleFlags) check(name string, rowsGiven bool) error {
+func (f *sampleFlags) check(name string, given func(flag string) bool) error {
 	names := slices.Concat(synth.Names(), []string{million}, shippedNames())
 	switch {
 	case !slices.Contains(names, name):
@@ -80,8 +101,12 @@ func (f *sampleFlags) check(name string, rowsGiven bool) error {
 		return &usageError{"psi sample needs -o", fmt.Sprintf("name the file for the table: -o %s.csv, or -o - to print it", name)}
 	case f.out == standardOutput && f.json:
 		return &usageError{"--json and -o - would both print on standard output", "name a file: -o " + name + ".csv"}
-	case rowsGiven && f.rows < 1:
+	case given("rows") && f.rows < 1:
 		return &usageError{fmt.Sprintf("--rows is %d", f.rows), "give a whole number from 1 up"}
+	case given("rho") && !slices.Contains(synth.CorrelatedNames(), name):
+		return &usageError{name + " has no correlation to choose", "leave --rho out, or choose " + either(synth.CorrelatedNames())}
+	case !(f.rho >= 0 && f.rho < 1):
+		return &usageError{fmt.Sprintf("--rho is %g", f.rho), "give a number from 0 up, below 1"}
 	case f.truth != "" && slices.Contains(shippedNames(), name):
 		return &usageError{name + " is a real table, whose true attributions nobody knows", "leave --truth out, or choose a synthetic table"}
 	case f.truth != "" && name == million:
@@ -163,7 +188,7 @@ func drawSample(ctx context.Context, name string, f *sampleFlags) (*drawnSample,
 		}
 		return &drawnSample{parts: whole(t), rows: t.Rows(), target: targetOf(t), citation: citation}, nil
 	}
-	sample, err := synth.Generate(name, cmp.Or(f.rows, usualSampleRows), f.seed)
+	sample, err := synthetic(name, cmp.Or(f.rows, usualSampleRows), f)
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +198,13 @@ func drawSample(ctx context.Context, name string, f *sampleFlags) (*drawnSample,
 	}
 	truth, err := sample.TruthTable()
 	return &drawnSample{parts: whole(t), rows: t.Rows(), target: targetOf(t), truth: truth}, err
+}
+
+func synthetic(name string, rows int, f *sampleFlags) (*synth.Sample, error) {
+	if slices.Contains(synth.CorrelatedNames(), name) {
+		return synth.GenerateCorrelated(name, rows, f.seed, f.rho)
+	}
+	return synth.Generate(name, rows, f.seed)
 }
 
 func (p *program) writeTables(ctx context.Context, to destination, parts iter.Seq2[*table.Table, error]) error {
@@ -202,14 +234,19 @@ func sampleDocument(name string, f *sampleFlags, drawn *drawnSample) any {
 		}
 		return &text
 	}
+	var rho *float64 // of a table with correlated columns
+	if slices.Contains(synth.CorrelatedNames(), name) {
+		rho = &f.rho
+	}
 	return struct {
-		Schema   string  `json:"schema"`
-		Name     string  `json:"name"`
-		File     string  `json:"file"`
-		Truth    *string `json:"truth"`
-		Rows     int     `json:"rows"`
-		Seed     uint64  `json:"seed"`
-		Target   string  `json:"target"`
-		Citation *string `json:"citation"`
-	}{"psi.sample/v1", name, f.out, known(f.truth), drawn.rows, f.seed, drawn.target, known(drawn.citation)}
+		Schema   string   `json:"schema"`
+		Name     string   `json:"name"`
+		File     string   `json:"file"`
+		Truth    *string  `json:"truth"`
+		Rows     int      `json:"rows"`
+		Seed     uint64   `json:"seed"`
+		Rho      *float64 `json:"rho"`
+		Target   string   `json:"target"`
+		Citation *string  `json:"citation"`
+	}{"psi.sample/v1", name, f.out, known(f.truth), drawn.rows, f.seed, rho, drawn.target, known(drawn.citation)}
 }

@@ -274,7 +274,7 @@ func TestNormalsShareTheirRows(t *testing.T) {
 // TestLogitLabels: y − P(y = 1 | x) has mean 0, in the lower and the upper half of the score alike, and y has mean
 // sigmoid(Base).
 func TestLogitLabels(t *testing.T) {
-	s := generate(t, "logit", 4000, 7)
+	s := generate(t, "logit", 2000, 7)
 	var residuals [3][]float64
 	for i, y := range s.Y {
 		if y != 0 && y != 1 || s.NoiseStd[i] != 0 {

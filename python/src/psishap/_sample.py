@@ -18,8 +18,8 @@ def sample(name: str, rows: int | None = None, seed: int = 0) -> pandas.DataFram
     ----------
     name
         ``bike`` (hours of a bicycle rental, target ``cnt``), ``adult`` (people, target ``income``), both of UCI under CC BY 4.0;
-        or a simulated table with columns ``x1``, ``x2``, ``x3`` and the target ``y``: ``synth1`` … ``synth5``, ``synth5-paper``,
-        ``synth1-binary``.
+        or a simulated table with columns ``x1``, ``x2``, ``x3``, … and the target ``y``: ``synth1`` … ``synth5``, ``synth5-paper``,
+        ``synth1-binary``, ``gauss``, ``copy``, ``null``, ``logit``, ``gaps``. ``psi sample --help`` says what they are.
     rows
         How many; without it all of a real table, or 8,000 of a simulated one.
     seed
