@@ -16,21 +16,23 @@ type Drift struct {
 	After       float64 // of the second
 	ChangeError float64 // standard error of After − Before, rows taken for independent
 
-	// Distance is how far the two distributions of f_d lie apart: what must be added or taken away on average to turn the
-	// one into the other (Wasserstein's distance), in units of the prediction. Chance is what 19 of 20 pairs of tables of
-	// these sizes from one distribution stay below.
-	Distance, Chance float64
+	// Distance is Wasserstein's distance between the two distributions of f_d, in units of the prediction: what must be
+	// added or taken away on average to turn the one into the other. P is the probability that, if nothing has changed,
+	// any player's distance stands out as much (ADR 0024). Chance is the distance beyond which P ≤ .05; it depends on the
+	// players that are compared and on the numbers of rows.
+	Distance, Chance, P float64
 
 	MissingBefore, MissingAfter float64 // shares of the rows
 }
 
-// Drifted tells whether the distance is more than chance has it.
-func (d Drift) Drifted() bool { return d.Distance > d.Chance }
+// Drifted tells whether the distance is more than chance makes of any player in 19 of 20 pairs of tables.
+func (d Drift) Drifted() bool { return d.P <= alarm }
 
-// relabellings of the rows of both tables tell what chance does: the 95th of 100 distances, give or take two places.
-const relabellings = 100
+// maxCompared bounds the rows of each table whose distributions are compared, drawn at random from more.
+const maxCompared = 5000
 
-// Drifts compares two tables that one model has explained, the largest distance first.
+// Drifts compares two tables that one model has explained, the largest distance first. The same tables give the same
+// answer.
 func Drifts(before, after *Explanation, output int) ([]Drift, error) {
 	if difference := difference(before, after); difference != "" {
 		return nil, fmt.Errorf("explain: the two tables are explained otherwise: %s", difference)
@@ -39,18 +41,37 @@ func Drifts(before, after *Explanation, output int) ([]Drift, error) {
 		return nil, fmt.Errorf("explain: one of the two tables has no rows")
 	}
 	list := make([]Drift, len(before.Players))
-	rng := rand.New(rand.NewPCG(1, 0)) // one answer for one pair of tables
+	rng := rand.New(rand.NewPCG(1, 0))
+	former, latter := someRows(before.Rows, rng), someRows(after.Rows, rng)
+	var first, second [][]float64
 	for d := range list {
-		first, second := before.ofPlayer(output, d), after.ofPlayer(output, d)
-		size, sizeError := meanSize(first)
-		later, laterError := meanSize(second)
-		x := Drift{Player: before.Players[d], Before: size, After: later, ChangeError: math.Hypot(sizeError, laterError)}
-		x.MissingBefore, x.MissingAfter = before.missing(d), after.missing(d)
-		x.Distance, x.Chance = distances(first, second, rng)
-		list[d] = x
+		then, now := before.ofPlayer(output, d), after.ofPlayer(output, d)
+		size, sizeError := meanSize(then)
+		later, laterError := meanSize(now)
+		list[d] = Drift{
+			Player: before.Players[d], Before: size, After: later, ChangeError: math.Hypot(sizeError, laterError),
+			MissingBefore: before.missing(d), MissingAfter: after.missing(d),
+		}
+		first, second = append(first, pick(then, former)), append(second, pick(now, latter))
+	}
+	for d, x := range relabel(first, second, rng) {
+		list[d].Distance, list[d].Chance, list[d].P = x.distance, x.chance, x.p
 	}
 	slices.SortStableFunc(list, func(a, b Drift) int { return cmp.Compare(b.Distance, a.Distance) })
 	return list, nil
+}
+
+// someRows are all of n rows, or maxCompared of them.
+func someRows(n int, rng *rand.Rand) []int {
+	return rng.Perm(n)[:min(n, maxCompared)]
+}
+
+func pick(x []float64, rows []int) []float64 {
+	list := make([]float64, len(rows))
+	for i, row := range rows {
+		list[i] = x[row]
+	}
+	return list
 }
 
 func (e *Explanation) ofPlayer(output, player int) []float64 {
@@ -81,41 +102,4 @@ func meanSize(x []float64) (mean, standardError float64) {
 		standardError += (math.Abs(v) - mean) * (math.Abs(v) - mean)
 	}
 	return mean, math.Sqrt(standardError / max(1, n-1) / n)
-}
-
-// distances are Wasserstein's of two samples, and that which 95 of 100 random divisions of their union stay below.
-func distances(a, b []float64, rng *rand.Rand) (distance, chance float64) {
-	type drawn struct {
-		value float64
-		first bool
-	}
-	all := make([]drawn, 0, len(a)+len(b))
-	for _, v := range a {
-		all = append(all, drawn{v, true})
-	}
-	for _, v := range b {
-		all = append(all, drawn{v, false})
-	}
-	slices.SortFunc(all, func(x, y drawn) int { return cmp.Compare(x.value, y.value) })
-	// ∫ |F_a(x) − F_b(x)| dx, from one value to the next.
-	between := func() float64 {
-		sum, gap := 0.0, 0.0
-		for i, d := range all[:len(all)-1] {
-			if d.first {
-				gap += 1 / float64(len(a))
-			} else {
-				gap -= 1 / float64(len(b))
-			}
-			sum += math.Abs(gap) * (all[i+1].value - d.value)
-		}
-		return sum
-	}
-	distance = between()
-	random := make([]float64, relabellings)
-	for k := range random {
-		rng.Shuffle(len(all), func(i, j int) { all[i].first, all[j].first = all[j].first, all[i].first })
-		random[k] = between()
-	}
-	slices.Sort(random)
-	return distance, random[relabellings*95/100-1]
 }

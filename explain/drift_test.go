@@ -44,6 +44,12 @@ func TestDriftsFindTheColumnThatMoved(t *testing.T) {
 	}
 }
 
+// distances are those of tables of one column: the one observed, and the one beyond which there is an alarm.
+func distances(a, b []float64, rng *rand.Rand) (distance, chance float64) {
+	x := relabel([][]float64{a}, [][]float64{b}, rng)[0]
+	return x.distance, x.chance
+}
+
 // Of tables from one distribution one in twenty is to be called drifted.
 func TestDriftsByChance(t *testing.T) {
 	const trials = 400

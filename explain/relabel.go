@@ -1,0 +1,128 @@
+package explain
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+const (
+	relabellings = 199 // of the rows, each for all columns at once
+	alarm        = .05 // P(an alarm for any column) if nothing has changed
+)
+
+// standing is where the distance of a column stands among those of all columns' relabellings.
+type standing struct{ distance, chance, p float64 }
+
+// relabel compares two tables of n1 and n2 rows, column by column. If both are of one distribution, their rows are as
+// likely to lie in the one as in the other, whatever columns have to do with each other: so each relabelling divides the
+// rows of both anew, for all columns.
+func relabel(first, second [][]float64, rng *rand.Rand) []standing {
+	n1, n2 := len(first[0]), len(second[0])
+	columns := make([]sortedColumn, len(first))
+	for d := range columns {
+		columns[d] = sortColumn(slices.Concat(first[d], second[d]))
+	}
+	// Whole numbers: the sums of labels have no rounding error that would make equal distances differ.
+	labels := slices.Concat(slices.Repeat([]float64{float64(n2)}, n1), slices.Repeat([]float64{-float64(n1)}, n2))
+	scale := 1 / (float64(n1) * float64(n2))
+	distances := func() []float64 {
+		list := make([]float64, len(columns))
+		for d, c := range columns {
+			list[d] = c.area(labels) * scale
+		}
+		return list
+	}
+	observed := distances()
+	random := make([][]float64, relabellings)
+	for b := range random {
+		rng.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
+		random[b] = distances()
+	}
+	return maxT(observed, random)
+}
+
+// sortedColumn is a column of the rows of both tables by ascending value. Step i is the difference of the values of rows
+// order[i+1] and order[i].
+type sortedColumn struct {
+	order []int32
+	steps []float64
+}
+
+func sortColumn(values []float64) sortedColumn {
+	c := sortedColumn{make([]int32, len(values)), make([]float64, len(values)-1)}
+	for i := range c.order {
+		c.order[i] = int32(i)
+	}
+	slices.SortFunc(c.order, func(a, b int32) int { return cmp.Compare(values[a], values[b]) })
+	for i := range c.steps {
+		c.steps[i] = values[c.order[i+1]] - values[c.order[i]]
+	}
+	return c
+}
+
+// area is n1 n2 ∫ |F1(x) − F2(x)| dx, of rows labelled n2 in the first table and −n1 in the second.
+func (c sortedColumn) area(labels []float64) float64 {
+	sum, gap := 0.0, 0.0
+	for i, step := range c.steps {
+		gap += labels[c.order[i]]
+		sum += math.Abs(gap) * step
+	}
+	return sum
+}
+
+// maxT adjusts for the number of columns by Westfall and Young's single-step max-T. With T the distance less its mean
+// over the B relabellings, in units of its deviation over them,
+//
+//	p_d = (1 + #{b : max_j T_j^b ≥ T_d}) / (B + 1).
+//
+// A column whose distance does not vary has T = 0 and p = 1.
+func maxT(observed []float64, random [][]float64) []standing {
+	list, t := make([]standing, len(observed)), make([]float64, len(observed))
+	means, deviations := make([]float64, len(observed)), make([]float64, len(observed))
+	largest := slices.Repeat([]float64{math.Inf(-1)}, len(random))
+	for d := range observed {
+		means[d], deviations[d] = moments(random, d)
+		t[d] = standardised(observed[d], means[d], deviations[d])
+		for b := range random {
+			largest[b] = max(largest[b], standardised(random[b][d], means[d], deviations[d]))
+		}
+	}
+	slices.Sort(largest)
+	// p ≤ alarm if fewer than this many of the largest reach T.
+	reach := int(alarm * float64(len(random)+1))
+	limit := largest[len(largest)-reach]
+	for d := range list {
+		below, _ := slices.BinarySearch(largest, t[d])
+		chance := means[d] + limit*deviations[d]
+		if deviations[d] == 0 {
+			chance = max(means[d], observed[d])
+		}
+		list[d] = standing{observed[d], chance, float64(1+len(largest)-below) / float64(len(random)+1)}
+	}
+	return list
+}
+
+// moments are the mean and the standard deviation of a column's distances over the relabellings; 0 if the deviation is
+// rounding.
+func moments(random [][]float64, d int) (mean, deviation float64) {
+	n := float64(len(random))
+	for _, distances := range random {
+		mean += distances[d] / n
+	}
+	for _, distances := range random {
+		deviation += (distances[d] - mean) * (distances[d] - mean) / (n - 1)
+	}
+	if deviation = math.Sqrt(deviation); deviation <= 1e-12*mean {
+		return mean, 0
+	}
+	return mean, deviation
+}
+
+func standardised(x, mean, deviation float64) float64 {
+	if deviation == 0 {
+		return 0
+	}
+	return (x - mean) / deviation
+}
