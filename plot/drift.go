@@ -49,8 +49,8 @@ func Drift(before, after *explain.Explanation, o Options) (*Picture, error) {
 	return &Picture{
 		Title: p.Title.Text, Exact: after.Exactness(),
 		Read: fmt.Sprintf("%s against %s before. ", rowsWord(after.Rows), rowsWord(before.Rows)) +
-			"A bar is how far attributions of a column have moved on average; the upright line is what 19 of 20 pairs of tables without any change stay below. " +
-			"Coloured bars cross it. It says that the column acts otherwise on these rows, not why." + beyond(len(shown), len(all)),
+			"A bar is how far attributions of a column have moved on average. In 19 of 20 pairs of tables without any change, no bar crosses its upright line; " +
+			"coloured bars do. It says that the column acts otherwise on these rows, not why." + beyond(len(shown), len(all)),
 		Data: data, plot: p, theme: t, width: wide, height: vg.Points(80 + 20*float64(len(shown))),
 	}, err
 }
@@ -66,6 +66,7 @@ func driftTable(list []explain.Drift) (*table.Table, error) {
 	}{
 		{"distance", func(d explain.Drift) float64 { return d.Distance }},
 		{"chance", func(d explain.Drift) float64 { return d.Chance }},
+		{"p", func(d explain.Drift) float64 { return d.P }},
 		{"mean_size_before", func(d explain.Drift) float64 { return d.Before }},
 		{"mean_size_after", func(d explain.Drift) float64 { return d.After }},
 		{"change_error", func(d explain.Drift) float64 { return d.ChangeError }},
