@@ -274,17 +274,31 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 	}
 	then := *m
 	then.modelData = &modelData{data: earlier, program: m.program, path: m.path, model: m.model, told: m.told}
-	before, err := then.explained(ctx, psi.Explain{}, plotRows)
+	before, err := then.sampled(ctx)
 	if err != nil {
 		return nil, then.blame(err, earlier.name)
 	}
 	m.told = then.told // once
-	after, err := m.explained(ctx, psi.Explain{}, plotRows)
+	after, err := m.sampled(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m.tellFirst(after, plotRows)
 	return plot.Drift(before, after, m.options)
+}
+
+// sampled explains rows from all over the table. Its first rows may be those of another time or place than the rest.
+func (m *plotting) sampled(ctx context.Context) (*explain.Explanation, error) {
+	rows, all, err := m.drawn(ctx, plotRows)
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		return m.model.NoRows(psi.Explain{})
+	}
+	if all > plotRows {
+		m.program.note("%s: compared by %d of %d rows, drawn at random", clean(m.name), plotRows, all)
+	}
+	return m.model.Explain(ctx, rows.Source(), psi.Explain{})
 }
 
 // fidelity compares with all coalitions, which are too many beyond 16 columns.
