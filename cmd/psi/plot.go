@@ -91,6 +91,8 @@ KIND is one of
 
 ` + help.String() + `
 Intervals are mean ∓ z standard deviations. A missing cell is drawn as missing, never as 0.
+drift compares at most 5,000 rows of each table, drawn at random, always the same. If nothing has
+changed, it marks any column in one of 20 pairs of tables.
 --data FILE writes what was drawn. Attributions tell what the model does, not what would
 happen if somebody changed a value.`,
 		Example: `  psi plot bar model.psi new.csv -o importance.svg
