@@ -72,47 +72,51 @@ func (c sortedColumn) area(labels []float64) float64 {
 	return sum
 }
 
-// maxT adjusts for the number of columns by Westfall and Young's single-step max-T. With T the distance less its mean
-// over the B relabellings, in units of its deviation over them,
+// maxT adjusts for the number of columns by Westfall and Young's single-step max-T:
 //
 //	p_d = (1 + #{b : max_j T_j^b ≥ T_d}) / (B + 1).
 //
-// A column whose distance does not vary has T = 0 and p = 1.
+// T_j^b is the distance of relabelling b less the mean over the B relabellings, in units of their deviation. T_d is
+// the same with the observed distance counted in, as b is in its own: otherwise it would lie farther out by chance, in the
+// largest of many columns by much. A column whose distance does not vary has T = 0 and p = 1.
 func maxT(observed []float64, random [][]float64) []standing {
 	list, t := make([]standing, len(observed)), make([]float64, len(observed))
 	means, deviations := make([]float64, len(observed)), make([]float64, len(observed))
+	n := float64(len(random))
 	largest := slices.Repeat([]float64{math.Inf(-1)}, len(random))
 	for d := range observed {
 		means[d], deviations[d] = moments(random, d)
-		t[d] = standardised(observed[d], means[d], deviations[d])
 		for b := range random {
 			largest[b] = max(largest[b], standardised(random[b][d], means[d], deviations[d]))
 		}
+		// With u = (x − mean)/deviation, counting x in moves the mean by (x − mean)/(n + 1) and widens the deviation.
+		u := standardised(observed[d], means[d], deviations[d])
+		t[d] = u * math.Sqrt(n/(n+1+u*u))
 	}
 	slices.Sort(largest)
 	// p ≤ alarm if fewer than this many of the largest reach T.
-	reach := int(alarm * float64(len(random)+1))
+	reach := int(alarm * (n + 1))
 	limit := largest[len(largest)-reach]
 	for d := range list {
 		below, _ := slices.BinarySearch(largest, t[d])
-		chance := means[d] + limit*deviations[d]
+		chance := means[d] + deviations[d]*limit*math.Sqrt((n+1)/(n-limit*limit)) // where T = limit; |limit| < √n
 		if deviations[d] == 0 {
 			chance = max(means[d], observed[d])
 		}
-		list[d] = standing{observed[d], chance, float64(1+len(largest)-below) / float64(len(random)+1)}
+		list[d] = standing{observed[d], chance, float64(1+len(largest)-below) / (n + 1)}
 	}
 	return list
 }
 
-// moments are the mean and the standard deviation of a column's distances over the relabellings; 0 if the deviation is
-// rounding.
+// moments are the mean and the standard deviation of a column's distances over the relabellings. A deviation that is
+// rounding is 0.
 func moments(random [][]float64, d int) (mean, deviation float64) {
 	n := float64(len(random))
 	for _, distances := range random {
 		mean += distances[d] / n
 	}
 	for _, distances := range random {
-		deviation += (distances[d] - mean) * (distances[d] - mean) / (n - 1)
+		deviation += (distances[d] - mean) * (distances[d] - mean) / n
 	}
 	if deviation = math.Sqrt(deviation); deviation <= 1e-12*mean {
 		return mean, 0

@@ -51,20 +51,22 @@ func TestRelabelIsTheDefinition(t *testing.T) {
 			random[b][d] = divided(d)
 		}
 	}
-	standard := func(x float64, d int) float64 {
-		sum, squares := 0.0, 0.0
+	// standard is x in units of the deviation of the distances of a column and of extra ones, about their mean.
+	standard := func(x float64, d int, extra ...float64) float64 {
+		n, sum, squares := 0.0, 0.0, 0.0
 		for b := range random {
-			sum += random[b][d]
-			squares += random[b][d] * random[b][d]
+			extra = append(extra, random[b][d])
 		}
-		mean := sum / 199
-		return (x - mean) / math.Sqrt((squares-199*mean*mean)/198)
+		for _, v := range extra {
+			n, sum, squares = n+1, sum+v, squares+v*v
+		}
+		return (x - sum/n) / math.Sqrt(squares/n-sum*sum/n/n)
 	}
 	for d := range columns {
 		above := 0
 		for b := range random {
 			for j := range columns {
-				if standard(random[b][j], j) >= standard(observed[d], d) {
+				if standard(random[b][j], j) >= standard(observed[d], d, observed[d]) {
 					above++
 					break
 				}
@@ -82,16 +84,51 @@ func TestRelabelIsTheDefinition(t *testing.T) {
 	}
 }
 
-// Ten of 199 relabellings at or above the distance are one too many for p ≤ .05.
+// Ten of 199 relabellings at or above T are one too many for p ≤ .05, and a distance of chance is where the tenth is
+// reached: 190 has T = 90/√3300 among 1 … 199, and x among these and itself has it at 100 + 90 √(200/(199 − 90²/3300)).
 func TestAlarmsBeginAtOneInTwenty(t *testing.T) {
 	random := make([][]float64, relabellings)
 	for b := range random {
 		random[b] = []float64{float64(b + 1)}
 	}
-	for distance, p := range map[float64]float64{200: 1. / 200, 190.5: .05, 190: 11. / 200, 189.5: 11. / 200, 0: 1} {
+	chance := 100 + 90*math.Sqrt(200/(199-8100./3300))
+	for distance, p := range map[float64]float64{250: 1. / 200, chance + .01: .05, chance - .01: 11. / 200, 190: 11. / 200, 0: 1} {
 		x := maxT([]float64{distance}, random)[0]
-		if math.Abs(x.p-p) > 1e-15 || (Drift{P: x.p}).Drifted() != (distance > 190) || math.Abs(x.chance-190) > 1e-9 {
-			t.Errorf("distance %v: %+v, want p %v and chance 190", distance, x, p)
+		if math.Abs(x.p-p) > 1e-15 || (Drift{P: x.p}).Drifted() != (distance > chance) || math.Abs(x.chance-chance) > 1e-9 {
+			t.Errorf("distance %v: %+v, want p %v and chance %v", distance, x, p, chance)
+		}
+	}
+}
+
+// If nothing has changed, there is some alarm in one of twenty comparisons, of few columns and of many.
+func TestRateOfAlarmsDoesNotGrowWithColumns(t *testing.T) {
+	rng := fixedRand(t, 22)
+	repeats := 1500
+	if os.Getenv("PSI_SLOW") != "" {
+		repeats = 5000
+	}
+	for _, columns := range []int{1, 100} {
+		draw := func() []float64 {
+			x := make([]float64, columns)
+			for d := range x {
+				x[d] = math.Abs(rng.NormFloat64()) + math.Abs(rng.NormFloat64())
+			}
+			return x
+		}
+		alarms := 0
+		for range repeats {
+			random := make([][]float64, relabellings)
+			for b := range random {
+				random[b] = draw()
+			}
+			if slices.ContainsFunc(maxT(draw(), random), func(x standing) bool { return x.p <= alarm }) {
+				alarms++
+			}
+		}
+		share := float64(alarms) / float64(repeats)
+		t.Logf("%d columns: some alarm in %.2f %% of %d", columns, 100*share, repeats)
+		if sd := math.Sqrt(.05 * .95 / float64(repeats)); math.Abs(share-.05) > 3*sd {
+			t.Errorf("%d columns: some alarm in %.4f", columns, share)
 		}
 	}
 }
