@@ -21,6 +21,7 @@ type gathered struct {
 	heaviest   float64        // weight
 	units      map[uint64]int // labelled rows by the hash of their unit; nil if they are too many to count
 	digests    []*columnDigest
+	identities []identity // of the inputs
 
 	chunks []*table.Table // nil once spilt
 	cells  int
@@ -96,6 +97,9 @@ func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) e
 		g.units = nil
 	}
 	g.digest(chunk)
+	if o.Choose != nil {
+		g.identify(chunk, o)
+	}
 	return nil
 }
 

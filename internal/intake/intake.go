@@ -4,7 +4,8 @@
 // with it.
 //
 // A row passes through gather (counted, digested, kept), split (training or
-// validation), the fit of the encoders (training rows only) and their Encode.
+// validation), a look at what the inputs are like (traits), the fit of the encoders
+// (training rows only) and their Encode.
 package intake
 
 import (
@@ -27,6 +28,7 @@ type Options struct {
 	Weight   string      // column that says how much a row counts, and is no input; may be empty
 
 	Inputs         []string                                              // columns that become players
+	Choose         func([]Trait) []string                                // which inputs, in their order, stay when it is known what they are like; nil keeps all
 	MissingAsLevel []string                                              // of these, those whose missing cells are a level of their own
 	Bins           func(trainingRows int, task encode.Task) (int, error) // of a numeric player
 
@@ -96,6 +98,9 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 		return nil, err
 	}
 	side := rows.split(o)
+	if err := o.narrow(ctx, rows, side); err != nil {
+		return nil, err
+	}
 	if err := in.fit(ctx, rows, side, o); err != nil {
 		return nil, err
 	}
@@ -160,7 +165,7 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 			in.note(fmt.Sprintf("column %q: no training row lacks a value, so a missing cell is no level: it is unknown", p.Name))
 		}
 		if len(p.Levels) == 0 && p.Rare > 0 {
-			in.note(fmt.Sprintf("column %q: every label is so rare that none is told from another: the column says nothing", p.Name))
+			in.note(fmt.Sprintf("column %q: no label is in three rows or more, so none is told from another", p.Name))
 		}
 	}
 	return nil

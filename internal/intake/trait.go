@@ -1,0 +1,143 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Trait is what makes an input a poor one, in a user's words.
+type Trait struct {
+	Column     string
+	Null       string // why nothing can be learned of it; "" if something may be
+	Identifier string // why it seems to tell which row this is, and not what the row is like; "" if it does not
+}
+
+// identity watches, in the order of the file, whether a column identifies rows. A category whose
+// labels are all different does, and so does a number that counts up by one. A time never does, nor does a number with a
+// fraction: measurements are often all different.
+//
+// Codes tell labels apart exactly, and take a bit each. A source holds the labels of a column themselves, and refuses
+// more than a million, so that this needs no bound of its own.
+type identity struct {
+	rows   int  // with a cell
+	ruled  bool // out
+	seen   []uint64
+	before float64
+}
+
+// fewestIdentified is the number of cells below which it means little that they are all different, or count up.
+const fewestIdentified = 20
+
+func (d *identity) add(c *table.Column) {
+	for row, observed := range c.Observed {
+		switch {
+		case d.ruled:
+			d.seen = nil
+			return
+		case c.Kind == table.Category:
+			d.ruled = observed && d.repeats(c.Codes[row])
+		case c.Kind == table.Number:
+			d.ruled = !observed || !d.counts(c.Numbers[row])
+		default:
+			d.ruled = true
+		}
+		if observed {
+			d.rows++
+		}
+	}
+}
+
+// repeats says whether a label was there before.
+func (d *identity) repeats(code int32) bool {
+	word, bit := int(code/64), uint64(1)<<(code%64)
+	if more := word + 1 - len(d.seen); more > 0 {
+		d.seen = append(d.seen, make([]uint64, more)...)
+	}
+	before := d.seen[word]&bit != 0
+	d.seen[word] |= bit
+	return before
+}
+
+// counts says whether v is the whole number after the one before.
+func (d *identity) counts(v float64) bool {
+	const exact = 1 << 53 // beyond it, v + 1 may be v
+	goes := v == math.Trunc(v) && math.Abs(v) < exact && (d.rows == 0 || v == d.before+1)
+	d.before = v
+	return goes
+}
+
+func (d *identity) why(kind table.Kind) string {
+	switch {
+	case d.ruled || d.rows < fewestIdentified:
+		return ""
+	case kind == table.Category:
+		return "every text is different"
+	}
+	return "it counts the rows"
+}
+
+// identify watches the inputs in a chunk.
+func (g *gathered) identify(chunk *table.Table, o Options) {
+	if g.identities == nil {
+		g.identities = make([]identity, len(o.Inputs))
+	}
+	for i, name := range o.Inputs {
+		if c := chunk.Column(name); c != nil { // the fit says which chunk lacks a column
+			g.identities[i].add(c)
+		}
+	}
+}
+
+// errEnough ends a pass over rows that need not be read to the end.
+var errEnough = errors.New("enough is known")
+
+// traits looks at the inputs in the training rows, until something may be learned of each. Most tables need only
+// their first rows for that.
+func (g *gathered) traits(ctx context.Context, side split, o Options) ([]Trait, error) {
+	alike := make([]encode.Alike, len(o.Inputs))
+	err := g.each(ctx, func(chunk *table.Table, first int) error {
+		training := side.to(trainingSide, chunk, first, o.counts(chunk))
+		kept := make([]bool, chunk.Rows())
+		for i := range kept {
+			kept[i] = training(i)
+		}
+		open := false
+		for i, name := range o.Inputs {
+			if c := chunk.Column(name); c != nil && !alike[i].Differ() {
+				alike[i].Add(c, func(row int) bool { return kept[row] })
+			}
+			open = open || !alike[i].Differ()
+		}
+		if !open {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	all := make([]Trait, len(o.Inputs))
+	for i, name := range o.Inputs {
+		all[i] = Trait{Column: name, Null: alike[i].Why(), Identifier: g.identities[i].why(g.schema.Field(name).Kind)}
+	}
+	return all, nil
+}
+
+// narrow asks the caller which inputs to use, now that it is known what they are like.
+func (o *Options) narrow(ctx context.Context, rows *gathered, side split) error {
+	if o.Choose == nil {
+		return nil
+	}
+	traits, err := rows.traits(ctx, side, *o)
+	if err != nil {
+		return err
+	}
+	o.Inputs = o.Choose(traits)
+	o.MissingAsLevel = slices.DeleteFunc(slices.Clone(o.MissingAsLevel), func(name string) bool { return !slices.Contains(o.Inputs, name) })
+	return nil
+}
