@@ -30,6 +30,7 @@ type Manifest struct {
 	Target      string             `json:"target"`
 	Scale       encode.Target      `json:"scale"`   // that the target is learned on
 	Columns     []table.Field      `json:"columns"` // inputs, in the order of the table they were learned from
+	LeftOut     []LeftOut          `json:"left_out,omitempty"`
 	Groups      []Group            `json:"groups"`  // of columns that are one player
 	Weight      string             `json:"weight"`  // column of the rows' weights; "" if there is none
 	Missing     []string           `json:"missing"` // texts that mean missing, beside the usual ones
@@ -107,7 +108,7 @@ type Provenance struct {
 
 func (t *training) manifest(schema *table.Schema) Manifest {
 	m := Manifest{
-		Task: t.in.Target.Task, Target: t.Target, Scale: t.in.Target, Groups: slices.Clone(t.Groups), Weight: t.Weight,
+		Task: t.in.Target.Task, Target: t.Target, Scale: t.in.Target, LeftOut: slices.Clone(t.leftOut), Groups: slices.Clone(t.Groups), Weight: t.Weight,
 		Missing: slices.Clone(t.Missing), Encoder: t.in.Encoder, Settings: t.settings,
 		Provenance: Provenance{
 			Psi: Version, Revision: Revision(), Data: t.in.Digest,
@@ -213,6 +214,9 @@ func (m *Manifest) checkColumns() error {
 		if kind, ok := kinds[p.Name]; !ok || kind != p.Kind {
 			return fmt.Errorf("the encoder of column %q fits no column", p.Name)
 		}
+	}
+	if err := m.checkLeftOut(); err != nil {
+		return err
 	}
 	_, err := grouped(columnNames(m.Columns), m.Groups)
 	return err

@@ -25,8 +25,13 @@ type Config struct {
 	Task     Task     // "" chooses: text, booleans and numbers of two values are classes
 	Positive string   // of two classes the one whose probability is predicted; "" is the last in order
 	Drop     []string // columns that are no inputs
+	Keep     []string // columns that are inputs even if nothing can be learned of them, or they seem to identify rows
 	Weight   string   // column that says how much a row counts; it is no input
 	Groups   []Group  // of columns that are one player
+
+	// LeaveOutIdentifiers leaves out columns that seem to identify rows: texts that are all
+	// different, and whole numbers that count the rows. Without it, a note names them.
+	LeaveOutIdentifiers bool
 
 	// MissingAsLevel are the columns in which a missing cell is a value like others, which
 	// can have an attribution: for gaps that say something by themselves.
@@ -81,4 +86,5 @@ type Progress struct {
 	Error       float64       // of the validation rows, best so far; NaN while not known
 	Metric      string        // what Error is: "rmse", in the target's units, or "log loss"
 	Note        string        // something to tell a person, said once
+	Warning     bool          // the note is about columns that are left out, or had better be
 }

@@ -54,11 +54,10 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.columns = len(inputs)
 	t.say(Progress{Stage: "read", Error: math.NaN()})
 	in, err := intake.Read(ctx, rows, intake.Options{
 		Target: c.Target, Task: c.Task, Positive: c.Positive, Weight: c.Weight,
-		Inputs: inputs, MissingAsLevel: c.MissingAsLevel, Bins: t.settle,
+		Inputs: inputs, Choose: t.narrow, MissingAsLevel: c.MissingAsLevel, Bins: t.settle,
 		Validation: c.Validation, Fraction: c.ValidationFraction, By: c.ValidationBy, Seed: c.Seed,
 		Scratch: c.Scratch,
 	})
@@ -77,6 +76,7 @@ type training struct {
 	size     Size
 	settings Settings
 	columns  int // that are inputs
+	leftOut  []LeftOut
 	start    time.Time
 	net      form.Config
 	in       *intake.Intake
@@ -111,9 +111,14 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	case target == nil:
 		return nil, wrong(t.Target, "the table has no such column to predict", "choose one of "+listFields(schema))
 	}
-	for _, name := range append(slices.Clone(t.Drop), t.ValidationBy, t.Weight) {
+	for _, name := range slices.Concat(t.Drop, t.Keep, []string{t.ValidationBy, t.Weight}) {
 		if name != "" && schema.Field(name) == nil {
 			return nil, wrong(name, "the table has no such column", "choose one of "+listFields(schema))
+		}
+	}
+	for _, name := range t.Keep {
+		if slices.Contains(t.Drop, name) {
+			return nil, wrong(name, "the column is to be both dropped and kept", "name it in Drop (--drop) or in Keep (--keep)")
 		}
 	}
 	if t.ReferenceRows < 0 || t.ReferenceRows > mostReference {
@@ -129,7 +134,11 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 		}
 		inputs = append(inputs, f.Name)
 		for _, note := range f.Notes {
-			t.note(fmt.Sprintf("column %q: %s", f.Name, note))
+			switch note {
+			case table.NoteEmpty, table.NoteConstant, table.NoteIdentifies, table.NoteCounts: // narrow looks at all rows
+			default:
+				t.note(fmt.Sprintf("column %q: %s", f.Name, note))
+			}
 		}
 	}
 	if len(inputs) == 0 {
@@ -187,6 +196,12 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	for _, note := range in.Notes {
 		t.note(note)
 	}
+	for _, p := range in.Encoder.Players {
+		if f := schema.Field(p.Name); slices.Contains(f.Notes, table.NoteConstant) {
+			t.note(fmt.Sprintf("column %q: %s", f.Name, table.NoteConstant))
+		}
+	}
+	t.Groups = t.narrowGroups()
 	m := &Model{manifest: t.manifest(schema)}
 	m.config = m.manifest.network()
 	t.net = m.config

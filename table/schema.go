@@ -13,6 +13,14 @@ type Field struct {
 	Notes  []string `json:"notes,omitempty"` // what a user should know before training on the column
 }
 
+// Notes on what the cells of a column show. A stream has looked at its first rows only.
+const (
+	NoteEmpty      = "every cell is missing: the column can say nothing"
+	NoteConstant   = "every observed cell is the same: the column can say nothing but whether it is missing"
+	NoteIdentifies = "every label is different: the column seems to identify rows rather than to describe them"
+	NoteCounts     = "the numbers count up by one from row to row: the column seems to be a row number"
+)
+
 // Schema describes the columns of a table or source, in order.
 type Schema struct {
 	Fields []Field `json:"fields"`
@@ -79,7 +87,7 @@ func describe(parts ...*Column) Field {
 	note := func(text string) { field.Notes = append(field.Notes, text) }
 	if observed == 0 {
 		if rows > 0 {
-			note("every cell is missing: the column can say nothing")
+			note(NoteEmpty)
 		}
 		return field
 	}
@@ -92,7 +100,7 @@ func describe(parts ...*Column) Field {
 	switch {
 	case distinct == 1:
 		field.Reason += fmt.Sprintf("; 1 distinct %s", what[:len(what)-1])
-		note("every observed cell is the same: the column can say nothing but whether it is missing")
+		note(NoteConstant)
 	case distinct > mostCounted && c.Kind != Category:
 		field.Reason += fmt.Sprintf("; more than %s distinct %s", thousands(mostCounted), what)
 	default:
@@ -103,9 +111,9 @@ func describe(parts ...*Column) Field {
 	if observed >= enough {
 		switch {
 		case c.Kind == Category && distinct == observed:
-			note("every label is different: the column seems to identify rows rather than to describe them")
+			note(NoteIdentifies)
 		case c.Kind == Number && countsUp(parts):
-			note("the numbers count up by one from row to row: the column seems to be a row number")
+			note(NoteCounts)
 		case c.Kind == Number && distinct <= mostCodes && likelyCodes(parts, observed):
 			note(fmt.Sprintf("its %d different whole numbers may be codes: if they name things rather than measure them, --categorical makes them labels", distinct))
 		}

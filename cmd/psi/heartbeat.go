@@ -21,6 +21,7 @@ type trainingBeat struct {
 	Error     *float64 `json:"error"`     // of the validation rows, best so far; null while not known
 	Metric    *string  `json:"metric"`    // that it is in
 	Note      *string  `json:"note"`
+	Warning   bool     `json:"warning"` // the note is about columns that are left out, or had better be
 }
 
 // heartbeat tells a program how far a training is, and that it goes on: a process that writes to a reader who has died is ended by
@@ -73,7 +74,7 @@ func (b *heartbeat) progress(s psi.Progress) {
 		b.last.Error, b.last.Metric = &s.Error, &s.Metric
 	}
 	if s.Note != "" {
-		b.last.Note = &s.Note
+		b.last.Note, b.last.Warning = &s.Note, s.Warning
 	}
 	if begins || s.Note != "" || time.Since(b.told) >= beatPause {
 		b.tell()
@@ -87,7 +88,7 @@ func (b *heartbeat) tell() {
 		panic(err) // numbers and texts alone
 	}
 	b.program.tell(string(line) + "\n")
-	b.told, b.last.Note = time.Now(), nil
+	b.told, b.last.Note, b.last.Warning = time.Now(), nil, false
 }
 
 func (b *heartbeat) end() {

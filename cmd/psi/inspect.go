@@ -41,6 +41,7 @@ type inspection struct {
 	Head       string             `json:"head"`
 	Weights    int                `json:"weights"`
 	Columns    []table.Field      `json:"columns"`
+	LeftOut    []psi.LeftOut      `json:"left_out"` // columns that training did not use
 	Groups     []psi.Group        `json:"groups"`
 	Weight     *string            `json:"weight"`           // column of the rows' weights
 	Levels     []string           `json:"missing_as_level"` // columns in which a missing cell is a value
@@ -62,7 +63,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 	m := model.Manifest()
 	i := inspection{
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Classes: m.Classes(),
-		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
+		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
 		Metrics: m.Metrics, Calibrated: m.Calibration, Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
@@ -151,6 +152,13 @@ func (i *inspection) text() (string, error) {
 			}
 		}
 	})
+	if len(i.LeftOut) > 0 {
+		section("columns that were left out", func(line func(...any)) {
+			for _, l := range i.LeftOut {
+				line(l.Name, l.Reason)
+			}
+		})
+	}
 	if len(i.Groups) > 0 {
 		section("groups, each of them one player", func(line func(...any)) {
 			for _, g := range i.Groups {

@@ -22,6 +22,8 @@ type trainFlags struct {
 	task               choice
 	positive           string
 	drop, categorical  []string
+	keep               []string
+	keepIdentifiers    bool
 	weight             string
 	group              []string
 	groups             []psi.Group // of group
@@ -61,6 +63,11 @@ A target of text, of true and false or of two different numbers is of classes, a
 model gives their probabilities; any other is predicted as a number. --task says it
 otherwise: 1, 2, 3 may be classes too.
 
+A column from which nothing can be learned is not used: one that is the same in every
+training row, or text of which no label is in three rows or more. Nor are columns that
+seem to identify rows: text that is different in every row, and whole numbers that count
+the rows. --keep id uses one of them all the same. Tables to predict may have them or not.
+
 Columns of text are categories, and missing cells (empty, NA, NaN, null, ?) need no
 imputation. Columns that belong together, such as height and weight, can be one player
 with one attribution: --group body=height,weight. A tenth of the rows validates, unless you say otherwise. The state of the
@@ -92,6 +99,8 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.Var(&f.task, "task", "what to predict: a number, which of two classes, or which of more; auto goes by the target's values")
 	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the class, of two, whose probability is predicted (default the last in sorted order)")
 	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
+	flags.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use even if they seem to identify rows, or nothing can be learned from them")
+	flags.BoolVar(&f.keepIdentifiers, "keep-identifiers", false, "use all columns that seem to identify rows, and only warn of them")
 	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` that are categories though they look like numbers")
 	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns that are one player, with one attribution; may be repeated")
 	flags.StringVar(&f.weight, "weight", "", "`COLUMN` that says how much a row counts, from 0 up; it is no input")
@@ -189,8 +198,19 @@ func (f *trainFlags) checkRoles() error {
 	case slices.Contains(f.missingAsLevel, f.target):
 		return wrong("--missing-as-level names the target", "name inputs only: rows without a target are left out")
 	}
+	roles := []struct{ role, name string }{{"the target", f.target}, {"the weight", f.weight}, {"--validation-by", f.validationBy}}
+	for _, name := range f.keep {
+		for _, other := range roles {
+			if other.name == name {
+				return wrong(fmt.Sprintf("%s, %q, is to be kept", other.role, name), "--keep is for inputs: take it out")
+			}
+		}
+		if slices.Contains(f.drop, name) {
+			return wrong(fmt.Sprintf("column %q is both kept and dropped", name), "take it out of --keep or of --drop")
+		}
+	}
 	for _, group := range f.groups {
-		for _, other := range []struct{ role, name string }{{"the target", f.target}, {"the weight", f.weight}, {"--validation-by", f.validationBy}} {
+		for _, other := range roles {
 			if other.name != "" && slices.Contains(group.Columns, other.name) {
 				return wrong(fmt.Sprintf("%s, %q, is in the group %q", other.role, other.name, group.Name), "a group is of inputs: take it out")
 			}
@@ -248,6 +268,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	}
 	config := psi.Config{
 		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
+		Keep: f.keep, LeaveOutIdentifiers: !f.keepIdentifiers,
 		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
 		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy,
 		Head: f.head.word, Effort: psi.Effort(f.effort.word), Change: change, Seed: f.seed, ReferenceRows: f.referenceRows, Backend: f.backend.word, TimeBudget: f.timeBudget, Enough: enough,

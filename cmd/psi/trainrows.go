@@ -57,10 +57,15 @@ func (p *program) trainingRows(ctx context.Context, argument string, f *trainFla
 		return nil, err
 	}
 	r := &trainingRows{name: d.name, training: source}
-	for _, name := range f.drop {
-		if !slices.Contains(names, name) {
-			r.Close()
-			return nil, &table.Error{File: d.name, Row: -1, Column: name, Message: "the table has no such column to drop", Remedy: "choose among " + few(names)}
+	for _, named := range []struct {
+		columns []string
+		purpose string
+	}{{f.drop, "drop"}, {f.keep, "keep"}} {
+		for _, name := range named.columns {
+			if !slices.Contains(names, name) {
+				r.Close()
+				return nil, &table.Error{File: d.name, Row: -1, Column: name, Message: "the table has no such column to " + named.purpose, Remedy: "choose among " + few(names)}
+			}
 		}
 	}
 	if err := checkColumns(d.name, source.Schema(), f); err != nil {

@@ -1,0 +1,104 @@
+package psi
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/psi-shapley/psi/internal/intake"
+)
+
+// LeftOut is a column that training did not use as a feature: nothing can be learned of it, or it seems to identify rows.
+// It is no player. Tables to predict may have it, with any cells, or lack it.
+type LeftOut struct {
+	Name   string `json:"name"`
+	Place  int    `json:"place"` // among the model's columns and those left out, in the order of the table
+	Reason string `json:"reason"`
+}
+
+// narrow returns the inputs that stay, now that it is known what they are like, and says which do not. Those that
+// something can be learned from are never all left out for seeming to identify rows. If there are none, all inputs stay.
+func (t *training) narrow(all []intake.Trait) []string {
+	kept := func(c intake.Trait) bool { return slices.Contains(t.Keep, c.Column) }
+	null := func(c intake.Trait) bool { return c.Null != "" && !kept(c) }
+	identifier := func(c intake.Trait) bool { return c.Identifier != "" && !kept(c) }
+	out := func(c intake.Trait) bool { return null(c) || t.LeaveOutIdentifiers && identifier(c) }
+	if !slices.ContainsFunc(all, not(out)) {
+		out = null
+	}
+	none := !slices.ContainsFunc(all, not(out))
+
+	var inputs, nulls, identifiers, suspects []string
+	for place, c := range all {
+		reason, list := c.Null, &nulls
+		switch {
+		case none || !out(c):
+			inputs = append(inputs, c.Column)
+			if !none && identifier(c) {
+				suspects = append(suspects, because(c, c.Identifier))
+			}
+			continue
+		case t.LeaveOutIdentifiers && identifier(c):
+			reason, list = c.Identifier, &identifiers
+		}
+		*list = append(*list, because(c, reason))
+		t.leftOut = append(t.leftOut, LeftOut{Name: c.Column, Place: place, Reason: reason})
+	}
+	t.columns = len(inputs)
+	if none {
+		t.warn(inputs, "Nothing can be learned from any column, so all predictions will be about the same")
+	}
+	t.warn(nulls, "Not used as features: nothing can be learned from them")
+	t.warn(identifiers, "Not used as features: they seem to identify rows rather than to describe them (--keep uses them)")
+	t.warn(suspects, "Used as features, though they seem to identify rows rather than to describe them")
+	return inputs
+}
+
+func not(f func(intake.Trait) bool) func(intake.Trait) bool {
+	return func(c intake.Trait) bool { return !f(c) }
+}
+
+func because(c intake.Trait, reason string) string {
+	return fmt.Sprintf("column %q: %s", c.Column, reason)
+}
+
+// warn notes something about columns, if there are any.
+func (t *training) warn(columns []string, text string) {
+	const few = 12
+	if more := len(columns) - few; more > 0 {
+		columns = append(columns[:few:few], fmt.Sprintf("%d more", more))
+	}
+	if len(columns) > 0 {
+		t.say(Progress{Stage: "read", Error: math.NaN(), Note: strings.Join(columns, "; ") + ". " + text, Warning: true})
+	}
+}
+
+// narrowGroups are the groups without the columns that are left out.
+func (t *training) narrowGroups() []Group {
+	var groups []Group
+	for _, g := range t.Groups {
+		g.Columns = slices.DeleteFunc(slices.Clone(g.Columns), func(name string) bool {
+			return slices.ContainsFunc(t.leftOut, func(l LeftOut) bool { return l.Name == name })
+		})
+		if len(g.Columns) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// checkLeftOut sees that the columns left out and the model's are those of one table.
+func (m *Manifest) checkLeftOut() error {
+	names, before := map[string]bool{m.Target: true}, -1
+	for _, f := range m.Columns {
+		names[f.Name] = true
+	}
+	for _, l := range m.LeftOut {
+		if l.Name == "" || names[l.Name] || l.Place <= before || l.Place >= len(m.Columns)+len(m.LeftOut) {
+			return fmt.Errorf("the column %.40q that is left out has another's name or place", l.Name)
+		}
+		names[l.Name], before = true, l.Place
+	}
+	return nil
+}
