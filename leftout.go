@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi/internal/intake"
+	"github.com/psi-shapley/psi/table"
 )
 
 // LeftOut is a column that training did not use as a feature: nothing can be learned of it, or it seems to identify rows.
@@ -35,6 +36,9 @@ func (t *training) narrow(all []intake.Trait) []string {
 		switch {
 		case none || !out(c):
 			inputs = append(inputs, c.Column)
+			if none || identifier(c) {
+				t.told = append(t.told, c.Column)
+			}
 			if !none && identifier(c) {
 				suspects = append(suspects, because(c, c.Identifier))
 			}
@@ -71,6 +75,20 @@ func (t *training) warn(columns []string, text string) {
 	}
 	if len(columns) > 0 {
 		t.say(Progress{Stage: "read", Error: math.NaN(), Note: strings.Join(columns, "; ") + ". " + text, Warning: true})
+	}
+}
+
+// noteGaps says which columns can tell nothing but whether a cell is there.
+func (t *training) noteGaps(schema *table.Schema) {
+	for _, p := range t.in.Encoder.Players {
+		rare := len(p.Levels) == 0 && p.Rare > 0
+		switch {
+		case slices.Contains(t.told, p.Name) || slices.Contains(t.Keep, p.Name):
+		case rare:
+			t.note(fmt.Sprintf("column %q: no label is in three rows or more: the column can say nothing but whether it is missing", p.Name))
+		case slices.Contains(schema.Field(p.Name).Notes, table.NoteConstant):
+			t.note(fmt.Sprintf("column %q: %s", p.Name, table.NoteConstant))
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ type training struct {
 	settings Settings
 	columns  int // that are inputs
 	leftOut  []LeftOut
+	told     []string // columns that are used, though it was said that this makes little sense
 	start    time.Time
 	net      form.Config
 	in       *intake.Intake
@@ -196,11 +197,7 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	for _, note := range in.Notes {
 		t.note(note)
 	}
-	for _, p := range in.Encoder.Players {
-		if f := schema.Field(p.Name); slices.Contains(f.Notes, table.NoteConstant) {
-			t.note(fmt.Sprintf("column %q: %s", f.Name, table.NoteConstant))
-		}
-	}
+	t.noteGaps(schema)
 	t.Groups = t.narrowGroups()
 	m := &Model{manifest: t.manifest(schema)}
 	m.config = m.manifest.network()

@@ -164,8 +164,8 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 		if slices.Contains(o.MissingAsLevel, p.Name) && !p.Gap {
 			in.note(fmt.Sprintf("column %q: no training row lacks a value, so a missing cell is no level: it is unknown", p.Name))
 		}
-		if len(p.Levels) == 0 && p.Rare > 0 {
-			in.note(fmt.Sprintf("column %q: no label is in three rows or more, so none is told from another", p.Name))
+		if o.Choose == nil && len(p.Levels) == 0 && p.Rare > 0 { // who chooses says what became of such a column
+			in.note(fmt.Sprintf("column %q: every label is so rare that none is told from another: the column says nothing", p.Name))
 		}
 	}
 	return nil
