@@ -13,6 +13,7 @@ type Signature struct {
 	Versions      []string // all that are served, Version among them
 
 	Columns []Column // inputs, in the model's order
+	Ignored []string // columns that callers may send as well, as training left them out
 	Players []string // the last axis of attributions
 	Outputs []string // the second axis of outputs: classes, or the target
 	Classes bool     // the outputs are scores of classes, so there are probabilities

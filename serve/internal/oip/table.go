@@ -80,7 +80,7 @@ func (r *Request) arrange(sig *Signature) (*arrangement, error) {
 			a.rows = t
 		case t.Name == observedName:
 			a.observed = t
-		default:
+		case !slices.Contains(sig.Ignored, t.Name):
 			extra = append(extra, t.Name)
 		}
 	}

@@ -124,6 +124,24 @@ func TestColumnsNamedAsTheProtocolsOwn(t *testing.T) {
 	}
 }
 
+// Columns that training left out may be sent, as anything.
+func TestIgnoredColumns(t *testing.T) {
+	sig := kinds()
+	sig.Ignored = []string{"id", "name"}
+	const columns = `{"name":"x","datatype":"FP64","shape":[1],"data":[7]},{"name":"b","datatype":"BOOL","shape":[1],"data":[true]},{"name":"t","datatype":"INT64","shape":[1],"data":[0]}`
+	const id = `{"name":"id","datatype":"BYTES","shape":[2],"data":["u","v"]},`
+	got, err := parsed(t, id+columns).Table(sig, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Rows() != 1 || len(got.Columns) != 3 || got.Column("x").Numbers[0] != 7 {
+		t.Errorf("%d rows, %d columns", got.Rows(), len(got.Columns))
+	}
+	if _, err := parsed(t, id+columns).Table(kinds(), 3, nil); err == nil || !strings.Contains(err.Error(), `no column "id"`) {
+		t.Errorf("a model that knows no such column says %v", err)
+	}
+}
+
 func TestWhatTableRefuses(t *testing.T) {
 	const (
 		x    = `{"name":"x","datatype":"FP64","shape":[2],"data":[1,2]}`
