@@ -197,7 +197,11 @@ class PsiRegressor(RegressorMixin, _Psi):
     {_PARAMETERS}"""
 
     def fit(self, X: Frame, y: Any, sample_weight: Any = None) -> PsiRegressor:
-        """Learns to predict y from X. Cells of X may be missing. Ctrl-C ends it with the best model so far."""
+        """Learns to predict y from X. Cells of X may be missing. Ctrl-C ends it with the best model so far.
+
+        A column from which nothing can be learned is not used, such as one that is the same in every row. A warning names it.
+        Another warning names columns that seem to identify rows, which are used: leave them out of X unless they matter.
+        """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         name = _name(y)
@@ -229,7 +233,11 @@ class PsiClassifier(ClassifierMixin, _Psi):
 """
 
     def fit(self, X: Frame, y: Any, sample_weight: Any = None) -> PsiClassifier:
-        """Learns which class rows of X are of. Cells of X may be missing. Ctrl-C ends it with the best model so far."""
+        """Learns which class rows of X are of. Cells of X may be missing. Ctrl-C ends it with the best model so far.
+
+        A column from which nothing can be learned is not used, such as one that is the same in every row. A warning names it.
+        Another warning names columns that seem to identify rows, which are used: leave them out of X unless they matter.
+        """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         name = _name(y)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from . import _psi
 from ._child import Child, asking
 from ._directory import Directory
-from ._frames import Frame, to_arrow
+from ._frames import Frame, kind, to_arrow
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
@@ -65,6 +65,14 @@ class Model:
         return [c["name"] for c in self.manifest["columns"]]
 
     @functools.cached_property
+    def _trained_on(self) -> list[str]:
+        """The columns, and those that training did not use, in the order of its table."""
+        names = self.columns
+        for out in self.manifest["left_out"]:
+            names.insert(out["place"], out["name"])
+        return names
+
+    @functools.cached_property
     def players(self) -> list[str]:
         """Who gets an attribution: columns, and groups of them in the place of their first column."""
         group_of = {name: g["name"] for g in self.manifest["groups"] for name in g["columns"]}
@@ -88,9 +96,14 @@ class Model:
         """Ends the model's process now. The next question starts another."""
         self._child.close()
 
+    def _named(self, X: Frame) -> pa.Table:
+        """X in Arrow. The columns of an array are the model's, or all that it was trained on, in their order."""
+        wide = kind(X) == "numpy" and np.shape(X)[1:] == (len(self._trained_on),)
+        return to_arrow(X, self._trained_on if wide else self.columns)
+
     def _table(self, X: Frame) -> pa.Table:
-        """The columns of X that the model uses; an array's are taken in the model's order."""
-        table = to_arrow(X, self.columns)
+        """The columns of X that the model uses."""
+        table = self._named(X)
         return table.select([name for name in self.columns if name in table.column_names])
 
     def predict_table(self, X: Frame, unknown: str | Sequence[str] | None = None) -> pa.Table:

@@ -25,7 +25,7 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
         with open(said, "wb") as stdout:
             process = subprocess.Popen(
                 [_psi.program(), "train", "-", "--format", "arrow", "-o", str(out), "--json", "--progress", "json",
-                 "--on-interrupt", "finish", *arguments],
+                 "--on-interrupt", "finish", "--keep-identifiers", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=stdout,
                 stderr=subprocess.PIPE,
@@ -52,6 +52,8 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
             raise _psi.failure(said.read_bytes(), bar.words)
         if interrupted:
             warnings.warn("the training was interrupted: the model is the best until then", RuntimeWarning, stacklevel=4)
+        for text in bar.warnings:
+            warnings.warn(text, UserWarning, stacklevel=4)
         return out.read_bytes()
 
 
@@ -93,7 +95,7 @@ _STAGES = {
 
 
 class _Bar:
-    """Progress with the time left, on a terminal or in a notebook. ``words`` are what psi said to people."""
+    """Progress with the time left, on a terminal or in a notebook. ``words`` are what psi said, ``warnings`` what it warned of."""
 
     def __init__(self, verbose: bool | None):
         self._notes = bool(verbose)
@@ -102,6 +104,7 @@ class _Bar:
         self._width = 0
         self._begun = time.monotonic()
         self.words = ""
+        self.warnings: list[str] = []
         if verbose is False:
             return
         self._notebook = _notebook()
@@ -116,7 +119,9 @@ class _Bar:
         said = json.loads(line)
         if said["note"]:
             self.words = (self.words + said["note"] + "\n")[-4000:]
-            if self._notes:
+            if said["warning"]:
+                self.warnings.append(said["note"])
+            elif self._notes:
                 self.tell(said["note"])
         if time.monotonic() - self._begun > 0.5:  # what is over at once needs no bar
             self._draw(said)

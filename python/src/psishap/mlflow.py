@@ -31,7 +31,7 @@ from mlflow.types.schema import AnyType
 from mlflow.utils.environment import _mlflow_conda_env, _PythonEnv
 
 from ._directory import Directory
-from ._frames import Frame, to_arrow
+from ._frames import Frame
 from ._model import Model, load
 from ._parts import model_of
 
@@ -189,7 +189,7 @@ def _pandas(rows: Frame, model: Model) -> pandas.DataFrame:
     """The model's columns of the rows, in pandas as MLflow wants them."""
     import pandas as pd
 
-    frame = rows if isinstance(rows, pd.DataFrame) else to_arrow(rows, model.columns).to_pandas()
+    frame = rows if isinstance(rows, pd.DataFrame) else model._named(rows).to_pandas()
     return frame[[name for name in model.columns if name in frame]]
 
 
