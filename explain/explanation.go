@@ -60,7 +60,8 @@ type Explanation struct {
 	StandardError []float64 // of Mean, for it was sampled; else nil
 	ModelStd      []float64 // how far the attributions of the model's members lie apart; nil with one member
 
-	Evaluations []int // [rows]: coalitions that the model was asked for; nil unless the mode is Refined
+	Slope       []float64 // [rows]: κ; the probability is that of Base + κ·(Prediction − Base). 1 for whole rows; nil if it is 1 for all, and without Probability
+	Evaluations []int     // [rows]: coalitions that the model was asked for; nil unless the mode is Refined
 
 	Observed []bool          // [rows, players]
 	Other    []bool          // [rows, players]: the cell's label is not known from training, and was read as "other"; nil if there is none
@@ -156,6 +157,9 @@ func (e *Explanation) validateLengths() error {
 	}
 	if e.InteractionError != nil && e.Interactions == nil {
 		return errors.New("explain: InteractionError without Interactions")
+	}
+	if e.Slope != nil && len(e.Slope) != e.Rows {
+		return fmt.Errorf("explain: Slope has %d values, not %d", len(e.Slope), e.Rows)
 	}
 	if e.Evaluations != nil && len(e.Evaluations) != e.Rows {
 		return fmt.Errorf("explain: Evaluations has %d values, not %d", len(e.Evaluations), e.Rows)

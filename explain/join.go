@@ -15,7 +15,7 @@ func Join(parts []*Explanation) (*Explanation, error) {
 		return parts[0], nil
 	}
 	whole := *parts[0]
-	whole.Rows, whole.Evaluations = 0, nil
+	whole.Rows, whole.Slope, whole.Evaluations = 0, nil, nil
 	chunks := make([]*table.Table, len(parts))
 	var lists [12][][]float64
 	var observed, other []bool
@@ -28,6 +28,7 @@ func Join(parts []*Explanation) (*Explanation, error) {
 			return nil, errors.New("explain: parts that do not follow each other")
 		}
 		whole.Rows += p.Rows
+		whole.Slope = append(whole.Slope, p.Slope...)
 		whole.Evaluations = append(whole.Evaluations, p.Evaluations...)
 		observed = append(observed, p.Observed...)
 		if p.Other != nil {

@@ -26,6 +26,7 @@ type jsonRow struct {
 	File        string       `json:"file"`
 	Row         int          `json:"row"`
 	Evaluations *int         `json:"evaluations"`
+	Slope       *float64     `json:"probability_slope"`
 	Outputs     []jsonOutput `json:"outputs"`
 }
 
@@ -102,6 +103,9 @@ func (document *jsonDocument) explanation() (*Explanation, error) {
 		}
 		if row.Evaluations != nil {
 			e.Evaluations = append(e.Evaluations, *row.Evaluations)
+		}
+		if row.Slope != nil {
+			e.Slope = append(e.Slope, *row.Slope)
 		}
 		if err := r.row(row); err != nil {
 			return nil, fmt.Errorf("explain: row %d: %w", row.Row, err)

@@ -147,6 +147,9 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 		w.add(`,"evaluations":`)
 		w.text = strconv.AppendInt(w.text, int64(e.Evaluations[row]), 10)
 	}
+	if e.Slope != nil {
+		w.add(`,"probability_slope":`).number(e.Slope[row])
+	}
 	w.add(`,"outputs":[`)
 	for output, name := range e.Outputs {
 		if output > 0 {

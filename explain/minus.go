@@ -19,7 +19,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 		return nil, fmt.Errorf("explain: there is no row %d to compare with", other.FirstRow+row)
 	}
 	c := *e
-	c.Probability, c.Other = nil, nil
+	c.Probability, c.Slope, c.Other = nil, nil, nil
 	c.Against = fmt.Sprintf("row %d", other.FirstRow+row)
 	players := len(e.Players)
 	minus := func(x, y float64) float64 { return x - y }

@@ -45,7 +45,7 @@ func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
 	}
 	minus := join(func(x, y float64) float64 { return x - y })
 	c := e.combine(a+" − "+b, minus)
-	c.Probability = nil
+	c.Probability, c.Slope = nil, nil
 	n := len(e.Players)
 	for _, std := range []struct {
 		to   *[]float64

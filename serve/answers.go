@@ -29,8 +29,9 @@ type ExplanationHead struct {
 
 // ExplainedRow is what is said of a row.
 type ExplainedRow struct {
-	Row     int               `json:"row" doc:"of the request, from 0"`
-	Outputs []ExplainedOutput `json:"outputs" nullable:"false"`
+	Row              int               `json:"row" doc:"of the request, from 0"`
+	ProbabilitySlope float64           `json:"probability_slope,omitempty" doc:"κ of classes: a probability is that of base + κ·(prediction − base); 1 for whole rows"`
+	Outputs          []ExplainedOutput `json:"outputs" nullable:"false"`
 }
 
 // ExplainedOutput is a prediction and what it is made of: base and attributions add up to it.
