@@ -383,15 +383,8 @@ func (m *Model) coalitionErrors(ctx context.Context, sample *encode.Batch, y []f
 	}
 	rng := rand.New(rand.NewPCG(3, auditStream))
 	var list []CoalitionError
-	rows := *sample
-	for _, kept := range []float64{0.25, 0.5, 0.75, 1} {
-		rows.Observed = make([]float32, len(sample.Observed))
-		for i, seen := range sample.Observed {
-			if rng.Float64() < kept {
-				rows.Observed[i] = seen
-			}
-		}
-		p, err := m.predict(ctx, &rows, 0)
+	for _, kept := range keptShares() {
+		p, err := m.predict(ctx, keepCells(rng, sample, kept), 0)
 		if err != nil {
 			return nil, err
 		}

@@ -124,6 +124,17 @@ func doubt(e *explain.Explanation, line int) float64 {
 	return max(0, e.PredictionStd[line]*e.PredictionStd[line]-e.HiddenStd[line]*e.HiddenStd[line])
 }
 
+// slopeOf is κ = exp(b(1 − s)) of a row, s being the share of its columns that are observed, each of them a player.
+func slopeOf(m *psi.Model, e *explain.Explanation, row int) float64 {
+	d, known := len(e.Players), 0.0
+	for _, seen := range e.Observed[row*d : (row+1)*d] {
+		if seen {
+			known++
+		}
+	}
+	return math.Exp(m.Manifest().Calibration.Slope * (1 - known/float64(d)))
+}
+
 func TestTwoClasses(t *testing.T) {
 	rng := newRand(t, 1)
 	rows, held := people(t, rng, 300, 2), people(t, rng, 100, 2)
@@ -163,7 +174,8 @@ func checkTwoClasses(t *testing.T, m *psi.Model, rows *table.Table, e *explain.E
 	y := rows.Column("y")
 	positives, loss, brier, right := 0, 0.0, 0.0, 0.0
 	for i := range e.Rows {
-		want := link.LogisticNormal(e.Prediction[i], math.Sqrt(doubt(e, i)))
+		k := slopeOf(m, e, i)
+		want := link.LogisticNormal(e.Base[i]+k*(e.Prediction[i]-e.Base[i]), k*math.Sqrt(doubt(e, i)))
 		near(t, "probability", e.Probability[i], want)
 		near(t, "predicted probability", p.Probability[i], want)
 		near(t, "score", p.Mean[i], e.Prediction[i])
@@ -185,7 +197,7 @@ func checkTwoClasses(t *testing.T, m *psi.Model, rows *table.Table, e *explain.E
 		}
 	}
 	odds := float64(positives) / float64(e.Rows-positives)
-	near(t, "base", e.Base[0], math.Log(odds)/m.Manifest().Calibration.Temperature)
+	near(t, "base", e.Base[0], math.Log(odds))
 	ev, err := m.Evaluate(t.Context(), rows.Source())
 	if err != nil {
 		t.Fatal(err)
@@ -220,11 +232,11 @@ func TestMoreClasses(t *testing.T) {
 		chances, loss := make([]float64, classes), 0.0
 		for i := range e.Rows {
 			from := i * classes
-			variances := make([]float64, classes)
+			scores, variances, k := make([]float64, classes), make([]float64, classes), slopeOf(m, e, i)
 			for c := range variances {
-				variances[c] = doubt(e, from+c)
+				scores[c], variances[c] = e.Base[from+c]+k*(e.Prediction[from+c]-e.Base[from+c]), k*k*doubt(e, from+c)
 			}
-			link.SoftmaxNormal(e.Prediction[from:from+classes], variances, chances)
+			link.SoftmaxNormal(scores, variances, chances)
 			sum := 0.0
 			for c, want := range chances {
 				near(t, "probability", e.Probability[from+c], want)

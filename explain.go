@@ -265,7 +265,8 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Ex
 		e.ModelStd = make([]float64, lines*d)
 	}
 	base, variances := m.bases(), m.variances(x)
-	e.Probability = m.probabilities(e.Prediction, x)
+	e.Slope = m.slopes(c.batch)
+	e.Probability = m.probabilities(e.Prediction, x, e.Slope)
 	for line := range lines {
 		e.Base[line] = base[line%outputs]
 		e.PredictionStd[line] = math.Sqrt(variances[line])

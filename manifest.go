@@ -60,30 +60,40 @@ func (m *Manifest) network() form.Config {
 	return c
 }
 
-// Features that a model file may require: the forms of the game.
+// Features that a model file may require: the form of the game, and how its values become scores.
 const (
 	productFeature     = "product"      // of the exact head
 	pairsFeature       = "pairs"        // of the exact head: products whose factors have two columns
 	tensorTrainFeature = "tensor-train" // of the exact head
 	learnedFeature     = "learned"      // head
+	scaleFeature       = "scale"        // of classes: calibration that leaves φ_0 as it is
 )
 
 // features are those that this program has.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature}
 }
 
 // requires are the features that a program needs for the model.
 func (m *Manifest) requires() []string {
+	list := []string{m.gameForm()}
+	if m.Calibration.Scale != 0 {
+		list = append(list, scaleFeature)
+	}
+	return list
+}
+
+// gameForm is the feature that the form of the game is.
+func (m *Manifest) gameForm() string {
 	switch {
 	case m.Settings.Head == string(form.Learned):
-		return []string{learnedFeature}
+		return learnedFeature
 	case m.Settings.Form == string(form.TensorTrain):
-		return []string{tensorTrainFeature}
+		return tensorTrainFeature
 	case m.network().Pairs != nil:
-		return []string{pairsFeature}
+		return pairsFeature
 	}
-	return []string{productFeature}
+	return productFeature
 }
 
 // Provenance says where a model comes from. Together with the program it is all that is
@@ -154,10 +164,7 @@ func Revision() string {
 	return of["vcs.revision"]
 }
 
-const (
-	mostTemperature = 1e3 // calibrating stays below e²
-	mostMissing     = 1000
-)
+const mostMissing = 1000
 
 // readManifest decodes a manifest and checks all that later code relies on.
 func readManifest(content []byte) (*Manifest, error) {
@@ -192,8 +199,8 @@ func readManifest(content []byte) (*Manifest, error) {
 			return nil, fmt.Errorf("metric %s is not a number", name)
 		}
 	}
-	if c := m.Calibration; !(c.Temperature >= 1/mostTemperature && c.Temperature <= mostTemperature) || !(c.Noise >= 0 && c.Noise <= 4*mostNoise) {
-		return nil, fmt.Errorf("a calibration of temperature %g and noise %g: calibrating gives neither", c.Temperature, c.Noise)
+	if err := m.Calibration.validate(m.Task); err != nil {
+		return nil, err
 	}
 	if len(m.Missing) > mostMissing {
 		return nil, fmt.Errorf("%d words mean missing: at most %d", len(m.Missing), mostMissing)

@@ -18,7 +18,8 @@ func TestMembersDisagree(t *testing.T) {
 			s.Members = n
 		}
 	}
-	alone := explained(t, trained(t, rows, psi.Config{Change: members(1)}), rows, psi.Explain{})
+	single := trained(t, rows, psi.Config{Change: members(1)})
+	alone := explained(t, single, rows, psi.Explain{})
 	if alone.ModelStd != nil {
 		t.Error("one network disagrees with itself")
 	}
@@ -33,7 +34,7 @@ func TestMembersDisagree(t *testing.T) {
 	}
 	// The first member is the model of one, as it has the training's own seed; of two, each
 	// lies |φ₁ − φ₂|/2 from the mean, and their standard deviation is √2 times that.
-	scale := alone.Base[0] / e.Base[0] // of φ_0/T: their temperatures differ
+	scale := single.Manifest().Calibration.Scale / m.Manifest().Calibration.Scale // they are calibrated apart
 	for i, mean := range e.Mean {
 		near(t, "spread over members", e.ModelStd[i], math.Sqrt2*math.Abs(alone.Mean[i]/scale-mean))
 	}

@@ -2,18 +2,20 @@ package psi
 
 import (
 	"math"
+	"slices"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/link"
 )
 
 // A network's outputs are in units of its own: standard deviations of a numeric target, or
-// scores of classes before their temperature.
+// scores of classes before their calibration.
 
 // unit is what one of the network's units is in the model's.
 func (m *Model) unit() float64 {
 	if m.classes() {
-		return 1 / m.manifest.Calibration.Temperature
+		return m.manifest.Calibration.ofGame()
 	}
 	return m.manifest.Scale.Std
 }
@@ -25,7 +27,7 @@ func (m *Model) bases() []float64 {
 	}
 	base := make([]float64, m.outputs())
 	for c, v := range m.manifest.Scale.Base {
-		base[c] = v * m.unit()
+		base[c] = v * m.manifest.Calibration.ofBase()
 	}
 	return base
 }
@@ -70,28 +72,41 @@ func (m *Model) variances(x *form.Answer) []float64 {
 	return variances
 }
 
+// slopes are κ of the rows; nil if it is 1 for all of them.
+func (m *Model) slopes(b *encode.Batch) []float64 {
+	return m.manifest.Calibration.slopes(observedShares(b))
+}
+
 // probabilities of classes from scores [rows, C]: of the positive class [rows], or of all
-// [rows, C]; nil for a number. Over what a row lacks they are averaged already, so that its h
+// [rows, C]; nil for a number. slopes are κ [rows], or nil. Over what a row lacks scores are averaged already, so that its h
 // is left out.
-func (m *Model) probabilities(scores []float64, x *form.Answer) []float64 {
+func (m *Model) probabilities(scores []float64, x *form.Answer, slopes []float64) []float64 {
+	if !m.classes() {
+		return nil
+	}
 	variances := m.variances(x)
 	for i, h := range x.HiddenVariance {
 		variances[i] -= m.unit() * m.unit() * float64(h)
 	}
-	switch m.manifest.Task {
-	case Binary:
-		p := make([]float64, len(scores))
+	if slopes != nil {
+		scores = slices.Clone(scores)
+		base := m.bases()
+		for i := range scores {
+			kappa, phi0 := slopes[i/len(base)], base[i%len(base)]
+			scores[i] = phi0 + kappa*(scores[i]-phi0)
+			variances[i] *= kappa * kappa
+		}
+	}
+	p := make([]float64, len(scores))
+	if m.manifest.Task == Binary {
 		for i, s := range scores {
 			p[i] = link.LogisticNormal(s, math.Sqrt(max(0, variances[i])))
 		}
 		return p
-	case Multiclass:
-		p := make([]float64, len(scores))
-		c := m.outputs()
-		for i := 0; i < len(scores); i += c {
-			link.SoftmaxNormal(scores[i:i+c], variances[i:i+c], p[i:i+c])
-		}
-		return p
 	}
-	return nil
+	c := m.outputs()
+	for i := 0; i < len(scores); i += c {
+		link.SoftmaxNormal(scores[i:i+c], variances[i:i+c], p[i:i+c])
+	}
+	return p
 }

@@ -46,7 +46,7 @@ func TestPairsAreRequired(t *testing.T) {
 	m := trained(t, people(t, newRand(t, 6), 100, 2), psi.Config{Change: paired})
 	_, content := saved(t, m)
 	file, err := artifact.Read(content, artifact.Model)
-	if err != nil || !slices.Equal(file.Requires, []string{"pairs"}) {
+	if err != nil || !slices.Equal(file.Requires, []string{"pairs", "scale"}) {
 		t.Errorf("requires %q, %v", file.Requires, err)
 	}
 }

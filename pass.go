@@ -87,7 +87,9 @@ func (m *Model) pass(ctx context.Context, depth Depth, b *encode.Batch) (*form.A
 func (a *Answer) Rows() int { return a.rows.Len() }
 
 // Prediction is what the model expects of the rows. At depth Values it has means alone.
-func (a *Answer) Prediction() *Prediction { return a.model.prediction(a.answer, a.rows.first) }
+func (a *Answer) Prediction() *Prediction {
+	return a.model.prediction(a.answer, a.rows.batch, a.rows.first)
+}
 
 // Explanation is that of the fast mode; it needs depth Attributions. Of o only Z, Top, Output and Against count.
 func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {

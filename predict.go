@@ -23,6 +23,10 @@ type Prediction struct {
 	// or that of each of more [rows, classes].
 	Classes     []string
 	Probability []float64
+
+	// Slope is κ of each row: its probability is that of the score base + κ·(Mean − base), with the deviation κ·Std without what
+	// missing cells add. It is 1 for whole rows, and nil for a number and for models without one.
+	Slope []float64
 }
 
 // Predictions predicts the rows of a source, some at a time, without explaining them.
@@ -42,6 +46,7 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 		all.Mean = append(all.Mean, p.Mean...)
 		all.Std = append(all.Std, p.Std...)
 		all.Probability = append(all.Probability, p.Probability...)
+		all.Slope = append(all.Slope, p.Slope...)
 	}
 	return all, nil
 }
@@ -51,16 +56,17 @@ func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Predi
 	if err != nil {
 		return nil, err
 	}
-	return m.prediction(x, first), nil
+	return m.prediction(x, b, first), nil
 }
 
-// prediction puts a pass into the model's units; one of values alone has means alone.
-func (m *Model) prediction(x *form.Answer, first int) *Prediction {
+// prediction puts a pass of rows into the model's units; one of values alone has means alone.
+func (m *Model) prediction(x *form.Answer, b *encode.Batch, first int) *Prediction {
 	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.means(x.Value)}
 	if x.Variance == nil {
 		return p
 	}
-	p.Probability = m.probabilities(p.Mean, x)
+	p.Slope = m.slopes(b)
+	p.Probability = m.probabilities(p.Mean, x, p.Slope)
 	p.Std = m.variances(x)
 	for i, v := range p.Std {
 		p.Std[i] = math.Sqrt(v)

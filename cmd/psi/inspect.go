@@ -100,9 +100,13 @@ func metricsOf(task psi.Task) []eval.Metric {
 // calibrationLines say what calibration changed.
 func (i *inspection) calibrationLines(line func(...any)) {
 	c, changed := i.Calibrated, []string{"log_loss", "ece"}
-	if i.Classes != nil {
+	switch {
+	case i.Classes != nil && c.Scale == 0:
 		line("temperature", short(c.Temperature), "that scores are divided by")
-	} else {
+	case i.Classes != nil:
+		line("scale", short(c.Scale), "factor of attributions and deviations; the base is left as it is")
+		line("slope", short(c.Slope), "exp(slope × share of missing cells) multiplies the score's distance from the base, for probabilities alone")
+	default:
 		line("noise", short(c.Noise), "variance of what no column explains, beside the target's")
 		changed = []string{"nll", "coverage_50", "coverage_90"}
 	}

@@ -90,6 +90,9 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 		add("probability", p.Probability[row])
 		add("score", p.Mean[row])
 		add("score_std", p.Std[row])
+		if p.Slope != nil {
+			add("probability_slope", p.Slope[row])
+		}
 		return
 	}
 	s.text = append(s.text, `,"probabilities":`...)

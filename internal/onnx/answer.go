@@ -15,12 +15,14 @@ type Units struct {
 	Base        []float64 // φ_0 [C]
 	Noise       []float64 // σ_0² [C], in the network's units, as calibrated
 	Probability bool      // outputs are scores of classes
+	Slope       float64   // b of κ = exp(b(1 − s)), by which a probability takes the score of a row that has a share s of its columns
 }
 
 // answer is what members say together, in the network's units and float64.
 type answer struct {
 	value, variance, hidden *Node // [n, C]; variance has σ_0², Σ_d σ_d², h² and that of the members' values
 	mean, std               *Node // [n, C, players]
+	share                   *Node // [n, 1]: of the columns that a row has
 }
 
 // ask joins what the members say of rows as form.Ensemble does.
@@ -34,7 +36,7 @@ func (m *Model) ask(members []*network.Forward, observed *Node) answer {
 		squares[i], means[i] = Square(double(std)), double(Squeeze(mean, 1))
 	}
 	square := meanOf(squares)
-	a := answer{value: meanOf(values), hidden: meanOf(hidden), mean: meanOf(means), std: Sqrt(square)}
+	a := answer{value: meanOf(values), hidden: meanOf(hidden), mean: meanOf(means), std: Sqrt(square), share: shareOf(observed)}
 	a.variance = Add(Add(ReduceSum(square, -1), a.hidden), Const(square.Graph(), [][]float64{m.Units.Noise}))
 	if n > 1 {
 		apart := make([]*Node, n)
@@ -45,6 +47,9 @@ func (m *Model) ask(members []*network.Forward, observed *Node) answer {
 	}
 	return a
 }
+
+// shareOf is the share [n, 1] of the columns that rows have, of a mask [n, D].
+func shareOf(observed *Node) *Node { return ReduceAndKeep(double(observed), ReduceMean, -1) }
 
 func meanOf(list []*Node) *Node {
 	sum := list[0]
@@ -76,12 +81,22 @@ func (u *Units) results(a answer, places []int) []*Node {
 	variance := MulScalar(MaxScalar(a.variance, 0), u.Unit*u.Unit)
 	all := []*Node{score, Sqrt(variance), bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
 	if u.Probability { // over what a row lacks, scores are averaged already
-		all = append(all, probabilities(score, MaxScalar(Sub(variance, MulScalar(a.hidden, u.Unit*u.Unit)), 0)))
+		score, variance = u.sloped(a, score, bases, Sub(variance, MulScalar(a.hidden, u.Unit*u.Unit)))
+		all = append(all, probabilities(score, MaxScalar(variance, 0)))
 	}
 	for i, x := range all {
 		all[i] = float(x)
 	}
 	return all
+}
+
+// sloped are base + κ(score − base) and κ²·variance.
+func (u *Units) sloped(a answer, score, bases, variance *Node) (*Node, *Node) {
+	if u.Slope == 0 {
+		return score, variance
+	}
+	kappa := Exp(MulScalar(AddScalar(Neg(a.share), 1), u.Slope))
+	return Add(bases, Mul(kappa, Sub(score, bases))), Mul(Square(kappa), variance)
 }
 
 // ordered takes players, on the last axis of x [n, C, players], in the order of places.
