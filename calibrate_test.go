@@ -91,7 +91,7 @@ func trainSmall(t *testing.T, rows *table.Table, target, other string, members i
 	m, err := Train(t.Context(), rows.Source(), Config{
 		Target: target, Drop: []string{other}, Backend: "go", ValidationFraction: 0.4,
 		Change: func(s *Settings) {
-			s.Channels, s.Embedding, s.Bins, s.Frequencies, s.Rate, s.Decay = 8, 8, 8, 0, 1e-2, 1e-3
+			s.Bags, s.Channels, s.Embedding, s.Bins, s.Frequencies, s.Rate, s.Decay = 2, 8, 8, 8, 0, 1e-2, 1e-3
 			s.Batch, s.Steps, s.RefitSteps, s.SpreadSteps, s.Members = 32, 60, 10, 15, members
 		},
 	})
@@ -306,7 +306,7 @@ func TestScaleLeavesTheBase(t *testing.T) {
 	wantScaled(t, "base", 1, one.Base, steep.Base)
 	for name, pair := range map[string][2][]float64{
 		"score deviations": {one.PredictionStd, steep.PredictionStd}, "hidden deviations": {one.HiddenStd, steep.HiddenStd},
-		"attributions": {one.Mean, steep.Mean}, "σ": {one.Std, steep.Std}, "spread over members": {one.ModelStd, steep.ModelStd},
+		"attributions": {one.Mean, steep.Mean}, "σ": {one.Std, steep.Std}, "doubt": {one.ModelStd, steep.ModelStd},
 		"residuals": {one.Residual, steep.Residual}, "interactions": {one.Interactions, steep.Interactions},
 	} {
 		wantScaled(t, name, scale, pair[0], pair[1])
@@ -383,7 +383,7 @@ func TestTemperatureOfOlderFiles(t *testing.T) {
 	base := slices.Clone(m.bases())
 	const temperature = 1.25
 	m.manifest.Calibration = Calibration{Temperature: temperature}
-	if got := m.manifest.requires(); !slices.Equal(got, []string{productFeature}) {
+	if got := m.manifest.requires(); !slices.Equal(got, []string{productFeature, bagsFeature}) {
 		t.Errorf("requires %q", got)
 	}
 	path := t.TempDir() + "/m.psi"
@@ -416,7 +416,7 @@ func TestTemperatureDividesAll(t *testing.T) {
 	one, hot := of(1), of(temperature)
 	for name, pair := range map[string][2][]float64{
 		"base": {one.Base, hot.Base}, "scores": {one.Prediction, hot.Prediction}, "their deviations": {one.PredictionStd, hot.PredictionStd},
-		"attributions": {one.Mean, hot.Mean}, "σ": {one.Std, hot.Std}, "spread over members": {one.ModelStd, hot.ModelStd},
+		"attributions": {one.Mean, hot.Mean}, "σ": {one.Std, hot.Std}, "doubt": {one.ModelStd, hot.ModelStd},
 		"residuals": {one.Residual, hot.Residual}, "interactions": {one.Interactions, hot.Interactions},
 	} {
 		wantScaled(t, name, 1/temperature, pair[0], pair[1])

@@ -47,7 +47,7 @@ func (m *Model) check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = m.own.Pass(ctx, rows, form.Everything)
+		_, err = m.own.Pass(ctx, rows, form.Everything|form.Doubt)
 		if _, is := errors.AsType[*form.NotFiniteError](err); !is || columns == checkColumns {
 			return err
 		}

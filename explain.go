@@ -28,6 +28,7 @@ type Explain struct {
 	Against      string       // with Output: why that class and not this one
 	Groups       []Group      // columns that are one player, in place of the model's own groups
 	Interactions bool         // pairwise interactions too
+	NoDoubt      bool         // ModelStd is not asked for, which makes passes quicker
 	From, To     int          // rows to explain, To not included; To = 0 means all
 }
 
@@ -90,6 +91,9 @@ func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
 	if m.classes() {
 		e.Probability = []float64{}
 	}
+	if e.Bags > 0 {
+		e.ModelStd = []float64{}
+	}
 	return chosen(e, o)
 }
 
@@ -97,8 +101,16 @@ func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
 func (m *Model) heading(o Explain, players []player) *explain.Explanation {
 	return &explain.Explanation{
 		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
-		Outputs: m.outputNames(), Scale: m.scale(), Players: names(players),
+		Outputs: m.outputNames(), Scale: m.scale(), Players: names(players), Bags: m.bagsAsked(o),
 	}
+}
+
+// bagsAsked is how many networks tell the doubt of an explanation.
+func (m *Model) bagsAsked(o Explain) int {
+	if o.NoDoubt {
+		return 0
+	}
+	return len(m.bags)
 }
 
 // chosen is the explanation of the output that was asked for.
@@ -197,16 +209,17 @@ func (m *Model) insteadOfExact() string {
 }
 
 func (m *Model) explain(ctx context.Context, v *view, c *chunk, o Explain) (*explain.Explanation, error) {
-	x, err := v.Pass(ctx, c.batch, form.Everything)
+	want := form.Everything
+	if !o.NoDoubt {
+		want |= form.Doubt
+	}
+	x, err := v.Pass(ctx, c.batch, want)
 	if err != nil {
 		return nil, err
 	}
 	if o.Mode == explain.Exact {
 		if err := v.enumerate(ctx, c, x); err != nil {
 			return nil, err
-		}
-		if !m.exact() {
-			x.ModelStd = nil // it is that of the trunks' outputs, which are no longer told
 		}
 	}
 	if o.Mode == explain.Refined {
@@ -256,13 +269,13 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Ex
 	n, d, outputs, unit := c.batch.Rows, len(v.players), m.outputs(), m.unit()
 	lines := n * outputs
 	e := m.heading(o, v.players)
-	e.FirstRow, e.Rows = c.first, n
+	e.FirstRow, e.Rows, e.Bags = c.first, n, len(x.ByBag)
 	e.Base, e.Prediction, e.PredictionStd = make([]float64, lines), m.means(x.Value), make([]float64, lines)
 	e.HiddenStd, e.Residual = make([]float64, lines), make([]float64, lines)
 	e.Mean, e.Std, e.Observed = make([]float64, lines*d), make([]float64, lines*d), make([]bool, n*d)
 	e.Values, e.Other = v.values(c), m.others(v, c)
-	if x.ModelStd != nil {
-		e.ModelStd = make([]float64, lines*d)
+	if len(x.ByBag) > 0 {
+		e.ByBag = make([]float64, lines*d*len(x.ByBag))
 	}
 	base, variances := m.bases(), m.variances(x)
 	e.Slope = m.slopes(c.batch)
@@ -277,12 +290,13 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Ex
 			rest -= phi
 			e.Mean[line*d+k] = unit * phi
 			e.Std[line*d+k] = unit * float64(x.Std[line*d+j])
-			if e.ModelStd != nil {
-				e.ModelStd[line*d+k] = unit * float64(x.ModelStd[line*d+j])
+			for b, bag := range x.ByBag {
+				e.ByBag[(line*d+k)*len(x.ByBag)+b] = unit * float64(bag[line*d+j])
 			}
 		}
 		e.Residual[line] = unit * rest
 	}
+	e.Doubt()
 	for i := range n {
 		for k, p := range v.players {
 			e.Observed[i*d+k] = slices.ContainsFunc(p.columns, func(j int) bool { return c.observed(i, m.places[j]) })

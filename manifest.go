@@ -36,7 +36,8 @@ type Manifest struct {
 	Missing     []string           `json:"missing"` // texts that mean missing, beside the usual ones
 	Encoder     *encode.Encoder    `json:"encoder"`
 	Settings    Settings           `json:"settings"`
-	Nodes       []int              `json:"nodes"` // of each member's quadrature
+	Nodes       []int              `json:"nodes"`               // of each member's quadrature
+	BagNodes    []int              `json:"bag_nodes,omitempty"` // of each bag's
 	Calibration Calibration        `json:"calibration"`
 	Metrics     map[string]float64 `json:"metrics"` // of the validation rows
 	Provenance  Provenance         `json:"provenance"`
@@ -67,11 +68,12 @@ const (
 	tensorTrainFeature = "tensor-train" // of the exact head
 	learnedFeature     = "learned"      // head
 	scaleFeature       = "scale"        // of classes: calibration that leaves φ_0 as it is
+	bagsFeature        = "bags"         // networks that tell the doubt of attributions
 )
 
 // features are those that this program has.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature}
 }
 
 // requires are the features that a program needs for the model.
@@ -79,6 +81,9 @@ func (m *Manifest) requires() []string {
 	list := []string{m.gameForm()}
 	if m.Calibration.Scale != 0 {
 		list = append(list, scaleFeature)
+	}
+	if m.Settings.Bags > 0 {
+		list = append(list, bagsFeature)
 	}
 	return list
 }
@@ -189,7 +194,10 @@ func readManifest(content []byte) (*Manifest, error) {
 	if len(m.Nodes) != m.Settings.Members {
 		return nil, fmt.Errorf("nodes of %d members, but there are %d", len(m.Nodes), m.Settings.Members)
 	}
-	for _, n := range m.Nodes {
+	if len(m.BagNodes) != m.Settings.Bags || m.Settings.Bags > 0 && !m.network().HasBags() {
+		return nil, fmt.Errorf("nodes of %d bags, but there are %d", len(m.BagNodes), m.Settings.Bags)
+	}
+	for _, n := range slices.Concat(m.Nodes, m.BagNodes) {
 		if most := form.MostNodes(len(m.Encoder.Players)); n < 1 || n > most {
 			return nil, fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), most)
 		}

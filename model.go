@@ -24,6 +24,7 @@ type Model struct {
 	manifest Manifest
 	config   form.Config // of the members, whose players are the columns
 	members  []form.Member
+	bags     []form.Member // of m.config.Bag()
 	audit    *Audit
 	history  []byte // CSV
 
@@ -112,23 +113,15 @@ func decode(file *artifact.File) (*Model, error) {
 	if err := m.config.Validate(); err != nil {
 		return nil, err
 	}
-	weights := m.config.Weights()
-	if len(tensors) != len(weights)*len(manifest.Nodes) {
-		return nil, fmt.Errorf("%d weights, but %d are needed", len(tensors), len(weights)*len(manifest.Nodes))
+	bag := m.config.Bag()
+	if want := len(m.config.Weights())*len(manifest.Nodes) + len(bag.Weights())*len(manifest.BagNodes); len(tensors) != want {
+		return nil, fmt.Errorf("%d weights, but %d are needed", len(tensors), want)
 	}
-	for i, nodes := range manifest.Nodes {
-		member := form.Member{Nodes: nodes, Weights: map[string][]float32{}}
-		for _, w := range weights {
-			t, ok := tensors[weightName(i, w.Name)]
-			if !ok || t.Floats == nil || !slices.Equal(t.Dims, w.Dims) {
-				return nil, fmt.Errorf("weight %s of member %d is not as the settings need it", w.Name, i)
-			}
-			if slices.ContainsFunc(t.Floats, func(v float32) bool { return v-v != 0 }) {
-				return nil, fmt.Errorf("weight %s of member %d contains NaN or infinity", w.Name, i)
-			}
-			member.Weights[w.Name] = t.Floats
-		}
-		m.members = append(m.members, member)
+	if m.members, err = takeNetworks(tensors, "", m.config, manifest.Nodes); err != nil {
+		return nil, err
+	}
+	if m.bags, err = takeNetworks(tensors, bagPrefix, bag, manifest.BagNodes); err != nil {
+		return nil, err
 	}
 	if rows, ok := file.Parts[referencePart]; ok {
 		if m.reference, err = decodeReference(rows, manifest.Encoder); err != nil {
@@ -143,8 +136,42 @@ func decode(file *artifact.File) (*Model, error) {
 	return m, nil
 }
 
-func weightName(member int, weight string) string {
-	return strconv.Itoa(member) + "/" + weight
+// bagPrefix is before the names of the weights of bags.
+const bagPrefix = "bag/"
+
+// weightName is that of a weight of network i.
+func weightName(prefix string, i int, weight string) string {
+	return prefix + strconv.Itoa(i) + "/" + weight
+}
+
+// takeNetworks are networks of one shape, whose weights are as their shape needs them.
+func takeNetworks(tensors map[string]artifact.Tensor, prefix string, c form.Config, nodes []int) ([]form.Member, error) {
+	var all []form.Member
+	for i, n := range nodes {
+		member := form.Member{Nodes: n, Weights: map[string][]float32{}}
+		for _, w := range c.Weights() {
+			name := weightName(prefix, i, w.Name)
+			t, ok := tensors[name]
+			if !ok || t.Floats == nil || !slices.Equal(t.Dims, w.Dims) {
+				return nil, fmt.Errorf("weight %s is not as the settings need it", name)
+			}
+			if slices.ContainsFunc(t.Floats, func(v float32) bool { return v-v != 0 }) {
+				return nil, fmt.Errorf("weight %s contains NaN or infinity", name)
+			}
+			member.Weights[w.Name] = t.Floats
+		}
+		all = append(all, member)
+	}
+	return all, nil
+}
+
+// putNetworks is the inverse of takeNetworks.
+func putNetworks(tensors map[string]artifact.Tensor, prefix string, c form.Config, all []form.Member) {
+	for i, member := range all {
+		for _, w := range c.Weights() {
+			tensors[weightName(prefix, i, w.Name)] = artifact.Tensor{Dims: w.Dims, Floats: member.Weights[w.Name]}
+		}
+	}
 }
 
 // Save writes the model to a file, which appears whole or not at all.
@@ -157,11 +184,8 @@ func (m *Model) Save(path string) error {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
 	tensors := map[string]artifact.Tensor{}
-	for i, member := range m.members {
-		for _, w := range m.config.Weights() {
-			tensors[weightName(i, w.Name)] = artifact.Tensor{Dims: w.Dims, Floats: member.Weights[w.Name]}
-		}
-	}
+	putNetworks(tensors, "", m.config, m.members)
+	putNetworks(tensors, bagPrefix, m.config.Bag(), m.bags)
 	weights, err := artifact.EncodeTensors(tensors)
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
@@ -190,7 +214,7 @@ func (m *Model) Save(path string) error {
 // WeightCount is the number of numbers that were learned.
 func (m *Model) WeightCount() int {
 	n := 0
-	for _, member := range m.members {
+	for _, member := range slices.Concat(m.members, m.bags) {
 		for _, w := range member.Weights {
 			n += len(w)
 		}

@@ -17,9 +17,10 @@ const (
 	Values       Depth = iota // predictions
 	Spread                    // their standard deviations, and probabilities of classes
 	Attributions              // and attributions
+	Doubt                     // and how far another sample of rows would have moved them
 )
 
-func (d Depth) String() string { return [...]string{"values", "spread", "attributions"}[d] }
+func (d Depth) String() string { return [...]string{"values", "spread", "attributions", "doubt"}[d] }
 
 // Rows are those of one asker, as a model reads them.
 type Rows struct{ *chunk }
@@ -80,7 +81,7 @@ func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answ
 }
 
 func (m *Model) pass(ctx context.Context, depth Depth, b *encode.Batch) (*form.Answer, error) {
-	return m.own.Pass(ctx, b, [...]form.Want{0, form.Spread, form.Everything}[depth])
+	return m.own.Pass(ctx, b, [...]form.Want{0, form.Spread, form.Everything, form.Everything | form.Doubt}[depth])
 }
 
 // Rows is their number.
@@ -91,7 +92,7 @@ func (a *Answer) Prediction() *Prediction {
 	return a.model.prediction(a.answer, a.rows.batch, a.rows.first)
 }
 
-// Explanation is that of the fast mode; it needs depth Attributions. Of o only Z, Top, Output and Against count.
+// Explanation is that of the fast mode; it needs depth Attributions, or Doubt for ModelStd. Of o only Z, Top, Output and Against count.
 func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {
 	o, err := a.model.settleExplain(Explain{Z: o.Z, Top: o.Top, Output: o.Output, Against: o.Against})
 	if err != nil {

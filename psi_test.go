@@ -15,7 +15,7 @@ import (
 
 // few are settings that train in a moment.
 func few(s *psi.Settings) {
-	s.Channels, s.Embedding, s.Bins, s.Frequencies, s.Width = 8, 8, 12, 4, 16
+	s.Bags, s.Channels, s.Embedding, s.Bins, s.Frequencies, s.Width = 0, 8, 8, 12, 4, 16
 	s.Batch, s.Steps, s.RefitSteps, s.PolishSteps, s.SpreadSteps = 64, 60, 20, 20, 20
 }
 

@@ -110,7 +110,6 @@ func (m *Model) refine(ctx context.Context, v *view, c *chunk, x *form.Answer, o
 			}
 		}
 	}
-	x.ModelStd = nil // it is that of the trunks' outputs, which are no longer told
 	return r, nil
 }
 

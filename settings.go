@@ -26,6 +26,8 @@ type Settings struct {
 	Layers   int    `json:"layers" doc:"learned head: layers of the trunk" measured:"docs/adr/0002"`
 	Members  int    `json:"members" doc:"networks that are averaged" measured:"docs/adr/0010"`
 
+	Bags int `json:"bags" doc:"exact head: networks that learn from other samples of the rows, to tell the doubt of attributions; 0 for none" measured:"docs/adr/0026"`
+
 	Bins        int `json:"bins" doc:"piecewise-linear bins of a numeric column" measured:"docs/adr/0004"`
 	Frequencies int `json:"frequencies" doc:"learned periodic features of a numeric column" measured:"docs/adr/0004"`
 	Embedding   int `json:"embedding" doc:"width of a column's embedding" measured:"docs/adr/0002"`
@@ -128,7 +130,7 @@ func nearest(key string) string {
 func DefaultSettings(head string, size Size) Settings {
 	h := form.Head(head)
 	n, c := form.Default(form.Inputs{Numeric: size.Columns}, h, size), train.Default(h, size)
-	return Settings{
+	s := Settings{
 		Head: head, Form: string(n.Form), Channels: n.Channels, Pairs: len(n.Pairs), PairRank: n.PairRank, Learners: n.LearnerCount(), Rank: n.Rank, Net: string(n.Net), Width: n.Width, Layers: n.Layers, Members: 1,
 		Bins: n.Inputs.Bins, Frequencies: n.Frequencies, Embedding: n.Embedding, Hidden: n.Hidden,
 		Steps: c.Steps, Batch: c.Batch, Rate: c.Rate, Decay: c.Decay, Clip: c.Clip, Average: c.Average, Dropout: c.Dropout,
@@ -138,12 +140,16 @@ func DefaultSettings(head string, size Size) Settings {
 		SpreadSteps: c.SpreadSteps, SpreadRate: c.SpreadRate, SpreadPenalty: c.SpreadPenalty,
 		SigmaWidth: n.SigmaWidth, HiddenWidth: n.HiddenWidth,
 	}
+	if n.HasBags() {
+		s.Bags = usualBags
+	}
+	return s
 }
 
 // most bounds the settings: a model file is hostile until checked, and so is a typing
 // error.
 var most = map[string]int{
-	"channels": 1 << 14, "pairs": 1 << 10, "pair_rank": 16, "learners": 64, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bins": 4096,
+	"channels": 1 << 14, "pairs": 1 << 10, "pair_rank": 16, "learners": 64, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bags": 64, "bins": 4096,
 	"frequencies": 1024, "embedding": 1024, "hidden": 8, "sigma_width": 1024, "hidden_width": 4096,
 	"steps": 1 << 24, "batch": 1 << 16, "polish_steps": 1 << 24, "refit_steps": 1 << 24, "spread_steps": 1 << 24,
 }
@@ -159,6 +165,9 @@ func (s Settings) Validate() error {
 	}
 	if s.Members < 1 {
 		return fmt.Errorf("setting members is %d: at least 1", s.Members)
+	}
+	if s.Bags < 0 || s.Bags == 1 {
+		return fmt.Errorf("setting bags is %d: it takes two to differ, and 0 is none", s.Bags)
 	}
 	if s.Bins < 1 {
 		return fmt.Errorf("setting bins is %d: at least 1", s.Bins)

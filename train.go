@@ -183,6 +183,10 @@ func (t *training) settle(rows int, task Task) (bins int, err error) {
 	if err := t.settings.Validate(); err != nil {
 		return 0, err
 	}
+	if t.settings.Bags > 0 && !t.settings.network(form.Inputs{Numeric: 1}).HasBags() {
+		t.settings.Bags = 0
+		t.note("doubt of attributions is told by the exact head's product form alone")
+	}
 	return t.settings.Bins, t.choose(task)
 }
 
@@ -251,11 +255,14 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 		point.State, point.unsaved = nil, true
 		t.tryToSave(point)
 	}
+	if err := t.bags(ctx, m, point); err != nil {
+		return err
+	}
 	if t.cutShort() && !t.resumed {
 		m.manifest.Provenance.Share = float64(t.steps) / float64(t.steps+t.skipped)
 	}
-	m.members = point.members()
-	m.history = historyCSV(point.histories())
+	m.members = point.members()[:t.settings.Members]
+	m.history = historyCSV(point.histories()[:t.settings.Members])
 	for _, member := range m.members {
 		m.manifest.Nodes = append(m.manifest.Nodes, member.Nodes)
 	}
@@ -283,13 +290,8 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 		return nil, err
 	}
 	defer run.Close()
-	if point.State != nil {
-		if err := run.Restore(point.State); err != nil {
-			return nil, err
-		}
-	}
 	best := math.NaN()
-	err = run.Train(ctx, train.Watch{
+	member, err := t.finish(ctx, run, point, train.Watch{
 		Deadline: t.deadline(i),
 		Enough:   t.Enough,
 		Progress: func(p train.Progress) {
@@ -303,24 +305,13 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 			}
 			t.say(Progress{
 				Stage: p.Phase, Member: i, Step: p.Step, Steps: p.Steps,
-				Done: (float64(i) + p.Done) / float64(t.settings.Members), Remaining: t.remaining(i, p),
+				Done: (float64(i) + p.Done) / float64(t.settings.Members), Remaining: remaining(p, t.settings.Members-1-i),
 				Error: now, Metric: metric, Note: p.Note,
 			})
 		},
-		Save: func(s *train.State) error {
-			t.advance(point, s)
-			return nil
-		},
 	})
-	if err != nil {
-		return nil, err
-	}
 	t.skipped += run.Skipped()
-	weights, err := run.Weights()
-	if err != nil {
-		return nil, err
-	}
-	return &trained{Member: form.Member{Weights: weights, Nodes: run.Nodes()}, History: run.History()}, nil
+	return member, err
 }
 
 // stopped says whether it is enough.
@@ -341,17 +332,20 @@ func (t *training) deadline(i int) time.Time {
 	if t.TimeBudget == 0 {
 		return time.Time{}
 	}
-	end := t.start.Add(time.Duration((1 - auditShare) * float64(t.TimeBudget)))
-	now := time.Now()
-	return now.Add(end.Sub(now) / time.Duration(t.settings.Members-i))
+	share := 1 - auditShare
+	if t.settings.Bags > 0 {
+		share -= bagsShare
+	}
+	return t.sharedUntil(t.start.Add(time.Duration(share*float64(t.TimeBudget))), t.settings.Members-i)
 }
 
-func (t *training) remaining(i int, p train.Progress) time.Duration {
+// remaining is about what a network under way takes, and as many others.
+func remaining(p train.Progress, others int) time.Duration {
 	if p.Done == 0 || p.Remaining == 0 {
 		return 0
 	}
 	whole := time.Duration(float64(p.Remaining) / max(1e-3, 1-p.Done))
-	return p.Remaining + whole*time.Duration(t.settings.Members-1-i)
+	return p.Remaining + whole*time.Duration(others)
 }
 
 // conclude measures the model on its validation rows and audits it.
@@ -404,6 +398,9 @@ func (t *training) fits(m Manifest) error {
 	weights := 0
 	for _, w := range t.net.Weights() {
 		weights += w.Size() * t.settings.Members
+	}
+	for _, w := range t.net.Bag().Weights() {
+		weights += w.Size() * t.settings.Bags
 	}
 	if weights > mostWeights {
 		return fmt.Errorf("the model would have %d weights, more than %d: lower bins, embedding, channels or members, or drop columns of many labels", weights, mostWeights)

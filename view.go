@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -116,7 +117,15 @@ func (m *Model) newView(groups []Group) (*view, error) {
 		}
 		return m.evaluators.of(config, member)
 	})
-	return v, err
+	if err != nil || len(m.bags) == 0 {
+		return v, err
+	}
+	bag := config.Bag()
+	if err := v.AddBags(m.bags, func(b form.Member) (form.Evaluator, error) { return kernel.New(bag, b.Weights, b.Nodes) }); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
 }
 
 // viewOf is the model's own view, or a new one of other groups. done must be called when the view is not needed any more.

@@ -9,16 +9,16 @@ type Attribution struct {
 	Value         string // the cell of the user's table, as text; empty if missing or a group
 	Observed      bool
 	Mean, Std     float64
-	Lower, Upper  float64 // Mean ∓ z·Std
-	PPositive     float64 // P(φ > 0); NaN if not observed
+	Lower, Upper  float64 // an interval about Mean by doubt, or by spread where doubt is not known
+	PPositive     float64 // P(φ > 0), by the same; NaN if not observed
 	PTop          float64 // P(|φ| is among the K largest of the observed players)
 	StandardError float64 // of Mean; NaN unless Mean was sampled
-	ModelStd      float64 // of the members' attributions about Mean; NaN if the model has one member
+	ModelStd      float64 // doubt: how far another sample of rows would have moved Mean; NaN if it is not known
 }
 
 // Attributions are those of all players to one output of one row, in player order.
 func (e *Explanation) Attributions(row, output int) []Attribution {
-	return e.attributions(row, output, newTop(e.Top))
+	return e.attributions(row, output, newTop(e.Top), e.law())
 }
 
 // Attribution is one of Attributions; it costs as much as all of them.
@@ -26,18 +26,22 @@ func (e *Explanation) Attribution(row, output, player int) Attribution {
 	return e.Attributions(row, output)[player]
 }
 
-func (e *Explanation) attributions(row, output int, top *top) []Attribution {
+func (e *Explanation) attributions(row, output int, top *top, law law) []Attribution {
 	list := make([]Attribution, len(e.Players))
 	mean, std, observed := e.means(row, output), e.stds(row, output), e.observed(row)
-	pTop := top.probabilities(mean, std, observed)
+	doubt, wide := e.deviations(row, output), make([]float64, len(list))
+	for d, s := range doubt {
+		wide[d] = law.width * s
+	}
+	pTop := top.probabilities(mean, wide, observed)
 	for d := range list {
 		a := Attribution{
 			Player:        e.Players[d],
 			Observed:      observed[d],
 			Mean:          mean[d],
 			Std:           std[d],
-			Lower:         mean[d] - e.Z*std[d],
-			Upper:         mean[d] + e.Z*std[d],
+			Lower:         mean[d] - law.reach*doubt[d],
+			Upper:         mean[d] + law.reach*doubt[d],
 			PPositive:     math.NaN(),
 			PTop:          pTop[d],
 			StandardError: math.NaN(),
@@ -47,7 +51,7 @@ func (e *Explanation) attributions(row, output int, top *top) []Attribution {
 			a.Value = column.Text(row)
 		}
 		if a.Observed {
-			a.PPositive = Positive(a.Mean, a.Std)
+			a.PPositive = law.positive(a.Mean, doubt[d])
 		}
 		if e.StandardError != nil {
 			a.StandardError = e.of(e.StandardError, row, output, len(e.Players))[d]

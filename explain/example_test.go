@@ -39,8 +39,8 @@ func ExampleText() {
 	// Output:
 	// What each column added to the prediction or took from it, starting from
 	// the base: the prediction where no column is known. ± is 2 standard
-	// deviations, which hold 95.4% of the probability. "raises it" and "lowers
-	// it" are at least 95% sure.
+	// deviations of how contributions of the column scatter among rows like
+	// this one: no measure of how far other rows to learn from would move it.
 	// Exact: these are the Shapley values of the model.
 	//
 	// Row 0: prediction 18940 ± 4600, 5670 above the base of 13270
@@ -65,7 +65,9 @@ func ExampleText_reasons() {
 	// Output:
 	// What is sure to have raised or lowered the prediction, starting from the
 	// base: the prediction where no column is known. Only a column whose
-	// interval of ± 2 standard deviations holds no 0 is named.
+	// interval of 95.4% holds no 0 is named. ± is 2 standard deviations of how
+	// contributions of the column scatter among rows like this one: no measure
+	// of how far other rows to learn from would move it.
 	// Exact: these are the Shapley values of the model.
 	//
 	// Row 0: prediction 18940 ± 4600, 5670 above the base of 13270
@@ -180,9 +182,9 @@ func ExampleJSONWriter() {
 		fmt.Println(err)
 	}
 	// Output:
-	// {"schema":"psi.explanation/v1","model":"sha256:5eb1","head":"product","mode":"fast","exact":true,"z":2,"outputs":["charges"],"players":["smoker"],"rows":[
-	// {"row":0,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":23790,"prediction_std":2300,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"yes","observed":true,"mean":10520,"std":610,"lower":9300,"upper":11740,"p_positive":1,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]},
-	// {"row":1,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":8270,"prediction_std":1400,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"no","observed":true,"mean":-5000,"std":100,"lower":-5200,"upper":-4800,"p_positive":0,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]}
+	// {"schema":"psi.explanation/v1","model":"sha256:5eb1","head":"product","mode":"fast","exact":true,"z":2,"interval":"spread","bags":0,"outputs":["charges"],"players":["smoker"],"rows":[
+	// {"row":0,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":23790,"prediction_std":2300,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"yes","observed":true,"mean":10520,"std":610,"lower":9300,"upper":11740,"spread_lower":9300,"spread_upper":11740,"p_positive":1,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]},
+	// {"row":1,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":8270,"prediction_std":1400,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"no","observed":true,"mean":-5000,"std":100,"lower":-5200,"upper":-4800,"spread_lower":-5200,"spread_upper":-4800,"p_positive":0,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]}
 	// ]}
 }
 

@@ -34,12 +34,13 @@ type Explanation struct {
 	Head  string // of the network
 	Mode  Mode
 	Exact bool    // Mean is the model's Shapley values, to rounding
-	Z     float64 // intervals are mean ∓ Z·std
+	Z     float64 // intervals have as much probability as a normal distribution has within ∓ Z standard deviations
 	Top   int     // K of p_top, at least 1
 
 	Outputs []string
 	Scale   Scale
 	Players []string
+	Bags    int // networks that the doubt of attributions is told by; 0 if it is not told
 
 	File     string // that the rows are of; empty if there is only one
 	FirstRow int    // number of the first row within its file
@@ -58,7 +59,9 @@ type Explanation struct {
 	Mean          []float64
 	Std           []float64
 	StandardError []float64 // of Mean, for it was sampled; else nil
-	ModelStd      []float64 // how far the attributions of the model's members lie apart; nil with one member
+	ModelStd      []float64 // doubt: how far another sample of rows would have moved Mean; nil if it is not known
+
+	ByBag []float64 // [rows, outputs, players, bags] what each bag attributes; nil if it is not known
 
 	Slope       []float64 // [rows]: κ; the probability is that of Base + κ·(Prediction − Base). 1 for whole rows; nil if it is 1 for all, and without Probability
 	Evaluations []int     // [rows]: coalitions that the model was asked for; nil unless the mode is Refined
@@ -97,6 +100,8 @@ func (e *Explanation) validateHeader() error {
 	switch {
 	case !finite(e.Z) || e.Z < 0:
 		return fmt.Errorf("explain: z is %v, not a finite number from 0 up", e.Z)
+	case e.Bags < 0 || e.Bags == 1 || e.Bags == 0 && e.ModelStd != nil:
+		return fmt.Errorf("explain: doubt by %d bags: it takes two to differ", e.Bags)
 	case e.Top < 1:
 		return fmt.Errorf("explain: p_top of the %d largest: at least 1 is needed", e.Top)
 	case e.Rows < 0 || e.FirstRow < 0:
@@ -145,6 +150,7 @@ func (e *Explanation) validateLengths() error {
 		{"Std", e.Std, perPlayer, false},
 		{"StandardError", e.StandardError, perPlayer, true},
 		{"ModelStd", e.ModelStd, perPlayer, true},
+		{"ByBag", e.ByBag, perPlayer * e.Bags, true},
 		{"Interactions", e.Interactions, perPair, true},
 		{"InteractionError", e.InteractionError, perPair, true},
 	} {
@@ -183,7 +189,7 @@ func (e *Explanation) validateLengths() error {
 
 // validateCells holds the cells to what the package promises of them.
 func (e *Explanation) validateCells() error {
-	apart := make([]float64, len(e.Players)) // with one member
+	apart := make([]float64, len(e.Players)) // if doubt is not known
 	for row := range e.Rows {
 		observed := e.observed(row)
 		for output := range e.Outputs {

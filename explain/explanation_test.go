@@ -10,7 +10,7 @@ import (
 
 func TestValidate(t *testing.T) {
 	fresh := func() *Explanation {
-		return randomExplanation(fixedRand(t, 1), shape{rows: 4, outputs: 2, players: 5, probability: true, sampled: true, interactions: true, members: true})
+		return randomExplanation(fixedRand(t, 1), shape{rows: 4, outputs: 2, players: 5, probability: true, sampled: true, interactions: true, doubt: true})
 	}
 	if err := fresh().Validate(); err != nil {
 		t.Fatal(err)

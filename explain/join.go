@@ -17,7 +17,7 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	whole := *parts[0]
 	whole.Rows, whole.Slope, whole.Evaluations = 0, nil, nil
 	chunks := make([]*table.Table, len(parts))
-	var lists [12][][]float64
+	var lists [13][][]float64
 	var observed, other []bool
 	anyOther := false
 	for i, p := range parts {
@@ -71,11 +71,11 @@ func Join(parts []*Explanation) (*Explanation, error) {
 }
 
 // lists are all arrays of numbers: six [rows, outputs], four [rows, outputs, players], two
-// [rows, outputs, players, players].
-func (e *Explanation) lists() [12]*[]float64 {
+// [rows, outputs, players, players], one [rows, outputs, players, bags].
+func (e *Explanation) lists() [13]*[]float64 {
 	return [...]*[]float64{
 		&e.Base, &e.Prediction, &e.PredictionStd, &e.HiddenStd, &e.Probability, &e.Residual,
-		&e.Mean, &e.Std, &e.StandardError, &e.ModelStd, &e.Interactions, &e.InteractionError,
+		&e.Mean, &e.Std, &e.StandardError, &e.ModelStd, &e.Interactions, &e.InteractionError, &e.ByBag,
 	}
 }
 

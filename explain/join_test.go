@@ -23,9 +23,10 @@ func rowsFrom(t *testing.T, from, to int) *explain.Explanation {
 		e.HiddenStd, e.Residual = append(e.HiddenStd, 0), append(e.Residual, 0)
 		e.Mean, e.Std = append(e.Mean, v, -1), append(e.Std, v, 2)
 		e.Observed = append(e.Observed, true, true)
-		e.ModelStd = append(e.ModelStd, v/2, 3)
+		e.ByBag = append(e.ByBag, v, v/2, v/3, 3, 4, 5)
 		numbers, labels = append(numbers, v), append(labels, string(rune('p'+i)))
 	}
+	e.Doubt()
 	e.Values[0] = table.NumberColumn("a", numbers, nil)
 	e.Values[1] = table.CategoryColumn("b", labels, nil)
 	if err := e.Validate(); err != nil {

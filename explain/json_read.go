@@ -17,6 +17,7 @@ type jsonDocument struct {
 	Mode    Mode      `json:"mode"`
 	Exact   bool      `json:"exact"`
 	Z       float64   `json:"z"`
+	Bags    int       `json:"bags"`
 	Outputs []string  `json:"outputs"`
 	Players []string  `json:"players"`
 	Rows    []jsonRow `json:"rows"`
@@ -84,7 +85,7 @@ func ReadJSON(r io.Reader) (*Explanation, error) {
 func (document *jsonDocument) explanation() (*Explanation, error) {
 	e := &Explanation{
 		Head: document.Head, Mode: document.Mode, Exact: document.Exact, Z: document.Z, Top: 1,
-		Outputs: document.Outputs, Scale: Identity, Players: document.Players,
+		Outputs: document.Outputs, Scale: Identity, Players: document.Players, Bags: document.Bags,
 		Rows: len(document.Rows), Values: make([]*table.Column, len(document.Players)),
 	}
 	if document.Model != nil {

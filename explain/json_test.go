@@ -37,19 +37,19 @@ func TestJSONDocument(t *testing.T) {
 	e.Base[0], e.Prediction[0], e.PredictionStd[0], e.HiddenStd[0], e.Residual[0] = 1, 3, 0.75, 0.25, 1e-9
 	e.Observed[1] = false
 	e.Values[0] = table.NumberColumn("x0", []float64{1500}, nil)
-	want := `{"schema":"psi.explanation/v1","model":"sha256:0a","head":"product","mode":"fast","exact":true,"z":2,"outputs":["y"],"players":["x0","x1"],"rows":[` + "\n" +
+	want := `{"schema":"psi.explanation/v1","model":"sha256:0a","head":"product","mode":"fast","exact":true,"z":2,"interval":"spread","bags":0,"outputs":["y"],"players":["x0","x1"],"rows":[` + "\n" +
 		`{"row":7,"outputs":[{"output":"y","scale":"identity","base":1,"prediction":3,"prediction_std":0.75,"hidden_std":0.25,"probability":null,"residual":1e-09,"attributions":[` +
-		`{"player":"x0","value":1500,"observed":true,"mean":2,"std":0.5,"lower":1,"upper":3,"p_positive":0.9999683287581669,"p_top":1,"standard_error":null,"model_std":null},` +
-		`{"player":"x1","value":null,"observed":false,"mean":0,"std":0,"lower":0,"upper":0,"p_positive":null,"p_top":0,"standard_error":null,"model_std":null}],"interactions":null}]}` + "\n]}\n"
+		`{"player":"x0","value":1500,"observed":true,"mean":2,"std":0.5,"lower":1,"upper":3,"spread_lower":1,"spread_upper":3,"p_positive":0.9999683287581669,"p_top":1,"standard_error":null,"model_std":null},` +
+		`{"player":"x1","value":null,"observed":false,"mean":0,"std":0,"lower":0,"upper":0,"spread_lower":0,"spread_upper":0,"p_positive":null,"p_top":0,"standard_error":null,"model_std":null}],"interactions":null}]}` + "\n]}\n"
 	if got := string(writeJSON(t, e)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 
 	e.Interactions, e.Probability = []float64{0, -0.5, -0.5, 0}, []float64{0.875}
-	e.Model, e.Scale, e.StandardError, e.ModelStd = "", Logit, []float64{0.125, 0}, []float64{0.5, 0}
+	e.Model, e.Scale, e.StandardError, e.ModelStd, e.Bags = "", Logit, []float64{0.125, 0}, []float64{0.5, 0}, 2
 	got := string(writeJSON(t, e))
 	for _, part := range []string{
-		`"model":null`, `"scale":"logit"`, `"probability":0.875`, `"standard_error":0.125,"model_std":0.5},`,
+		`"model":null`, `"interval":"doubt","bags":2`, `"scale":"logit"`, `"probability":0.875`, `"standard_error":0.125,"model_std":0.5},`,
 		`"interactions":[{"a":"x0","b":"x1","value":-0.5,"standard_error":null}]`,
 	} {
 		if !strings.Contains(got, part) {
@@ -89,7 +89,7 @@ func shapes() []shape {
 		{rows: 9, outputs: 1, players: 4, probability: true},
 		{rows: 7, outputs: 3, players: 5, probability: true},
 		{rows: 5, outputs: 2, players: 4, probability: true, sampled: true, interactions: true},
-		{rows: 6, outputs: 2, players: 3, probability: true, members: true},
+		{rows: 6, outputs: 2, players: 3, probability: true, doubt: true},
 		{rows: 3, outputs: 1, players: 1, interactions: true},
 		{rows: 4, outputs: 1, players: 8, interactions: true},
 	}

@@ -20,6 +20,7 @@ type JSONWriter struct {
 	out     io.Writer
 	header  *Explanation // the first chunk without its rows; nil before it
 	top     *top
+	law     law
 	text    []byte
 	rows    int
 	failure error
@@ -61,9 +62,10 @@ func (w *JSONWriter) write(e *Explanation) error {
 	if w.header == nil {
 		w.header = &Explanation{ // not all of e, whose rows may go
 			Model: e.Model, Head: e.Head, Mode: e.Mode, Exact: e.Exact, Z: e.Z, Top: e.Top,
-			Outputs: slices.Clone(e.Outputs), Scale: e.Scale, Players: slices.Clone(e.Players),
+			Outputs: slices.Clone(e.Outputs), Scale: e.Scale, Players: slices.Clone(e.Players), Bags: e.Bags,
 		}
-		w.top = newTop(e.Top)
+		w.header.ModelStd = e.ModelStd[:0:0]
+		w.top, w.law = newTop(e.Top), e.law()
 		w.appendHeader()
 	}
 	if what := difference(w.header, e); what != "" {
@@ -109,6 +111,8 @@ func difference(a, b *Explanation) string {
 		return "top"
 	case a.Scale != b.Scale:
 		return "scale"
+	case a.Bags != b.Bags:
+		return "bags"
 	case !slices.Equal(a.Outputs, b.Outputs):
 		return "outputs"
 	case !slices.Equal(a.Players, b.Players):
@@ -130,6 +134,8 @@ func (w *JSONWriter) appendHeader() {
 	w.add(`,"mode":`).str(string(e.Mode))
 	w.add(`,"exact":`).boolean(e.Exact)
 	w.add(`,"z":`).number(e.Z)
+	w.add(`,"interval":`).str(string(e.Interval()))
+	w.add(`,"bags":`).number(float64(e.Bags))
 	w.add(`,"outputs":`).list(e.Outputs)
 	w.add(`,"players":`).list(e.Players)
 	w.add(`,"rows":[`)
@@ -165,7 +171,7 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 		w.add(`,"probability":`).element(e.Probability, at)
 		w.add(`,"residual":`).number(e.Residual[at])
 		w.add(`,"attributions":[`)
-		for d, a := range e.attributions(row, output, w.top) {
+		for d, a := range e.attributions(row, output, w.top, w.law) {
 			if d > 0 {
 				w.add(",")
 			}
@@ -185,6 +191,8 @@ func (w *JSONWriter) attribution(a Attribution, values *table.Column, row int) {
 	w.add(`,"std":`).number(a.Std)
 	w.add(`,"lower":`).number(a.Lower)
 	w.add(`,"upper":`).number(a.Upper)
+	w.add(`,"spread_lower":`).number(a.Mean - w.header.Z*a.Std)
+	w.add(`,"spread_upper":`).number(a.Mean + w.header.Z*a.Std)
 	w.add(`,"p_positive":`).number(a.PPositive)
 	w.add(`,"p_top":`).number(a.PTop)
 	w.add(`,"standard_error":`).number(a.StandardError)

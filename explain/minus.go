@@ -9,8 +9,8 @@ import (
 )
 
 // Minus explains why the rows are predicted as they are and not as one row of another explanation is: the attributions
-// are the differences, which add up to the difference of the predictions, from a base of 0. The rows' doubts are
-// independent, so variances add up, and so do those of sampling. A value reads "39, not 25". There is no probability.
+// are the differences, which add up to the difference of the predictions, from a base of 0. Contributions
+// to different rows scatter independently, so variances add up, and so do those of sampling; doubt is that of the difference, bag by bag. A value reads "39, not 25". There is no probability.
 func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	if difference := difference(e, other); difference != "" {
 		return nil, fmt.Errorf("explain: the row to compare with is explained otherwise: %s", difference)
@@ -23,7 +23,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	c.Against = fmt.Sprintf("row %d", other.FirstRow+row)
 	players := len(e.Players)
 	minus := func(x, y float64) float64 { return x - y }
-	each := [...]func(x, y float64) float64{minus, minus, math.Hypot, math.Hypot, minus, minus, minus, math.Hypot, math.Hypot, math.Hypot, minus, math.Hypot}
+	each := [...]func(x, y float64) float64{minus, minus, math.Hypot, math.Hypot, minus, minus, minus, math.Hypot, math.Hypot, math.Hypot, minus, math.Hypot, minus}
 	of := other.lists()
 	for k, list := range c.lists() {
 		if *list == nil || *of[k] == nil {
@@ -38,6 +38,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 		}
 		*list = result
 	}
+	c.Doubt()
 	c.Outputs = make([]string, len(e.Outputs))
 	for k, name := range e.Outputs {
 		c.Outputs[k] = fmt.Sprintf("%s − that of %s", name, c.Against)

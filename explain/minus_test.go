@@ -8,7 +8,7 @@ import (
 
 func TestMinusIsTheDifferenceOfRows(t *testing.T) {
 	rng := newRand(t)
-	e := randomExplanation(rng, shape{rows: 6, outputs: 2, players: 5, probability: true, sampled: true, interactions: true, members: true})
+	e := randomExplanation(rng, shape{rows: 6, outputs: 2, players: 5, probability: true, sampled: true, interactions: true, doubt: true})
 	const than = 4
 	c, err := e.Minus(e, than)
 	if err != nil {

@@ -18,8 +18,8 @@ func (e *Explanation) Only(output string) (*Explanation, error) {
 
 // Contrast explains why the model scores class a as it does and not class b: one output,
 // "a − b", whose attributions are the differences of those of the classes. By linearity they
-// are the Shapley values of the difference. Attributions of different classes are
-// independent, so their variances add up. It has no probability.
+// are the Shapley values of the difference. Contributions of different classes scatter
+// independently, so their variances add up; doubt is that of the difference, bag by bag. It has no probability.
 func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
 	first, err := e.outputAt(a)
 	if err != nil {
@@ -59,6 +59,7 @@ func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
 	plus := join(func(x, y float64) float64 { return x + y })
 	c.StandardError = plus(e.StandardError, n)
 	c.InteractionError = plus(e.InteractionError, n*n)
+	c.Doubt()
 	return c, nil
 }
 
@@ -89,7 +90,7 @@ func (e *Explanation) combine(name string, of func(values []float64, width int) 
 	c.Outputs = []string{name}
 	n := len(e.Players)
 	for i, list := range c.lists() {
-		*list = of(*list, [...]int{1, 1, 1, 1, 1, 1, n, n, n, n, n * n, n * n}[i])
+		*list = of(*list, [...]int{1, 1, 1, 1, 1, 1, n, n, n, n, n * n, n * n, n * e.Bags}[i])
 	}
 	return &c
 }

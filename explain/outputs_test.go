@@ -10,7 +10,7 @@ import (
 
 func TestOnlyIsThatOutput(t *testing.T) {
 	rng := newRand(t)
-	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true, members: true})
+	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true, doubt: true})
 	for output, name := range e.Outputs {
 		one, err := e.Only(name)
 		if err != nil {
@@ -44,7 +44,7 @@ func TestOnlyIsThatOutput(t *testing.T) {
 
 func TestContrastIsTheDifference(t *testing.T) {
 	rng := newRand(t)
-	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true, members: true})
+	e := randomExplanation(rng, shape{rows: 6, outputs: 3, players: 5, probability: true, sampled: true, interactions: true, doubt: true})
 	c, err := e.Contrast("class 2", "class 0")
 	if err != nil {
 		t.Fatal(err)
@@ -73,9 +73,14 @@ func TestContrastIsTheDifference(t *testing.T) {
 		first, second := e.Attributions(row, 2), e.Attributions(row, 0)
 		for d, got := range c.Attributions(row, 0) {
 			std := math.Sqrt(first[d].Std*first[d].Std + second[d].Std*second[d].Std)
-			apart := math.Sqrt(first[d].ModelStd*first[d].ModelStd + second[d].ModelStd*second[d].ModelStd)
-			if math.Abs(got.ModelStd-apart) > 1e-12*apart {
-				t.Errorf("row %d: members lie %v apart, want %v", row, got.ModelStd, apart)
+			var sum, squares float64
+			for m := range bags {
+				at := func(output int) int { return ((row*3+output)*len(e.Players)+d)*bags + m }
+				gap := e.ByBag[at(2)] - e.ByBag[at(0)]
+				sum, squares = sum+gap, squares+gap*gap
+			}
+			if doubt := math.Sqrt((squares - sum*sum/bags) / (bags - 1)); math.Abs(got.ModelStd-doubt) > 1e-9*doubt {
+				t.Errorf("row %d: the doubt of the difference is %v, want %v", row, got.ModelStd, doubt)
 			}
 			if got.Mean != first[d].Mean-second[d].Mean || math.Abs(got.Std-std) > 1e-12*std || got.StandardError != first[d].StandardError+second[d].StandardError {
 				t.Errorf("row %d: %+v is not %+v − %+v", row, got, first[d], second[d])

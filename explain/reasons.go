@@ -7,12 +7,12 @@ import (
 )
 
 // Reasons are the players of a row that are sure to have raised or lowered an output: those whose interval
-// mean ∓ Z·std does not hold 0, the largest first, at most so many.
+// does not hold 0, the largest first, at most so many.
 func (e *Explanation) Reasons(row, output, most int) []int {
 	var sure []int
-	mean, std, observed := e.means(row, output), e.stds(row, output), e.observed(row)
+	mean, std, observed, reach := e.means(row, output), e.deviations(row, output), e.observed(row), e.Reach()
 	for d := range e.Players {
-		if observed[d] && math.Abs(mean[d]) > e.Z*std[d] {
+		if observed[d] && math.Abs(mean[d]) > reach*std[d] {
 			sure = append(sure, d)
 		}
 	}
@@ -25,7 +25,7 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 	e := t.e
 	sure := e.Reasons(row, output, t.Reasons)
 	for i, d := range sure {
-		mean, reach := e.means(row, output)[d], e.Z*e.stds(row, output)[d]
+		mean, reach := e.means(row, output)[d], e.Reach()*e.deviations(row, output)[d]
 		verb := "raises it by"
 		if mean < 0 {
 			verb = "lowers it by"

@@ -36,7 +36,7 @@ func fixedRand(t testing.TB, seed uint64) *rand.Rand {
 type shape struct {
 	rows, outputs, players             int
 	probability, sampled, interactions bool
-	members                            bool
+	doubt                              bool
 }
 
 // randomExplanation has columns of all kinds, a group, and missing cells.
@@ -93,13 +93,14 @@ func randomExplanation(rng *rand.Rand, s shape) *Explanation {
 			e.Evaluations = append(e.Evaluations, 1+rng.IntN(99))
 		}
 	}
-	if s.members {
-		e.ModelStd = size(draw(perOutput * s.players))
-		for i := range e.ModelStd {
-			if row, d := i/s.players/s.outputs, i%s.players; !e.Observed[row*s.players+d] {
-				e.ModelStd[i] = 0
+	if s.doubt {
+		e.ByBag = draw(perOutput * s.players * bags)
+		for i := range e.ByBag {
+			if row, d := i/bags/s.players/s.outputs, i/bags%s.players; !e.Observed[row*s.players+d] {
+				e.ByBag[i] = 0
 			}
 		}
+		e.Doubt()
 	}
 	if s.interactions {
 		e.Interactions = symmetric(draw(perOutput*s.players*s.players), s.players)
@@ -109,6 +110,9 @@ func randomExplanation(rng *rand.Rand, s shape) *Explanation {
 	}
 	return e
 }
+
+// bags of an explanation that has some.
+const bags = 5
 
 func symmetric(matrices []float64, n int) []float64 {
 	for matrix := range slices.Chunk(matrices, n*n) {
@@ -157,7 +161,7 @@ func (e *Explanation) chunk(from, to int) *Explanation {
 	}
 	for _, array := range []*[]float64{
 		&c.Base, &c.Prediction, &c.PredictionStd, &c.HiddenStd, &c.Probability, &c.Residual,
-		&c.Mean, &c.Std, &c.StandardError, &c.ModelStd, &c.Interactions, &c.InteractionError,
+		&c.Mean, &c.Std, &c.StandardError, &c.ModelStd, &c.Interactions, &c.InteractionError, &c.ByBag,
 	} {
 		*array = cut(*array)
 	}

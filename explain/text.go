@@ -40,7 +40,7 @@ func Text(w io.Writer, e *Explanation, options TextOptions) error {
 	if err := e.Validate(); err != nil {
 		return err
 	}
-	t := &textWriter{TextOptions: options.orDefaults(), out: bufio.NewWriter(w), e: e}
+	t := &textWriter{TextOptions: options.orDefaults(), out: bufio.NewWriter(w), e: e, law: e.law()}
 	t.header()
 	for row := range min(e.Rows, t.Rows) {
 		t.line("")
@@ -71,6 +71,7 @@ type textWriter struct {
 	TextOptions
 	out *bufio.Writer // keeps its first error for Flush
 	e   *Explanation
+	law law
 }
 
 func (t *textWriter) line(text string) {
@@ -126,7 +127,7 @@ func (t *textWriter) header() {
 		t.paragraph(fmt.Sprintf("What each %s added to the difference from %s. %s%s", players, e.Against, scale, t.doubt()))
 	case t.Reasons > 0:
 		t.paragraph(fmt.Sprintf("What is sure to have raised or lowered %s, starting from the base: %s where no column is known. "+
-			"Only a %s whose interval of %s %g standard deviations holds no 0 is named. %s", what, start, players, t.plusMinus(), e.Z, scale))
+			"Only a %s whose interval %sholds no 0 is named. %s%s", what, start, players, t.whose(), scale, t.doubt()))
 	default:
 		t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
 			"%s where no column is known. %s%s", players, what, start, scale, t.doubt()))
@@ -145,12 +146,21 @@ func (t *textWriter) header() {
 	}
 }
 
-// doubt says what a spread is, and what it is not.
+// whose says of what probability an interval is.
+func (t *textWriter) whose() string {
+	return fmt.Sprintf("of %.3g%% ", 100*math.Erf(t.e.Z/math.Sqrt2))
+}
+
+// doubt says what stands behind ±, and what it is not.
 func (t *textWriter) doubt() string {
 	e := t.e
-	if e.Scale == Identity {
-		return fmt.Sprintf("%s is %g standard deviations, which hold %.3g%% of the probability. "+
-			"\"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), e.Z, 100*math.Erf(e.Z/math.Sqrt2))
+	switch {
+	case e.Interval() == ByDoubt:
+		return fmt.Sprintf("%s is the doubt: with another sample of rows to learn from, the number would have been within it in about %.3g%% of cases, "+
+			"as %d trainings on such samples tell.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
+	case e.Scale == Identity:
+		return fmt.Sprintf("%s is %g standard deviations of how contributions of the column scatter among rows like this one: "+
+			"no measure of how far other rows to learn from would move it.", t.plusMinus(), e.Z)
 	}
 	return fmt.Sprintf("%s is %g standard deviations of the doubt that labels show beyond the score: often next to none, "+
 		"and no measure of how far other rows to learn from would move it.", t.plusMinus(), e.Z)
@@ -206,25 +216,8 @@ func (t *textWriter) row(row, output int) {
 			t.note(fmt.Sprintf("standard error of the computation: at most %.2g%s", worst, after))
 		}
 	}
-	if e.ModelStd != nil {
-		t.members(row, output, digits)
-	}
 	if e.Interactions != nil {
 		t.effects(row, output, digits)
-	}
-}
-
-// members names the player on which the networks of an ensemble differ most.
-func (t *textWriter) members(row, output int, digits digits) {
-	apart := t.e.of(t.e.ModelStd, row, output, len(t.e.Players))
-	most := 0
-	for d, v := range apart {
-		if v > apart[most] || math.IsNaN(apart[most]) {
-			most = d
-		}
-	}
-	if v := t.e.Z * apart[most]; digits.shows(v) {
-		t.note(fmt.Sprintf("members disagree by %s %s on %s, less on the rest", t.plusMinus(), digits.plain(v), t.name(t.e.Players[most])))
 	}
 }
 

@@ -25,7 +25,7 @@ const otherMark = " (other)"
 // others. Those beyond the number to be shown are added up in the last line.
 func (t *textWriter) lines(row, output int) (lines []textLine, missing []string) {
 	e := t.e
-	mean, std := e.means(row, output), e.stds(row, output)
+	mean, std := e.means(row, output), e.deviations(row, output)
 	for d, observed := range e.observed(row) {
 		if !observed {
 			missing = append(missing, t.name(e.Players[d]))
@@ -48,7 +48,7 @@ func (t *textWriter) lines(row, output int) (lines []textLine, missing []string)
 	rest, variance := textLine{name: fmt.Sprintf("%d others", len(lines)-t.Players)}, 0.0
 	for _, line := range lines[t.Players:] {
 		rest.mean += line.mean
-		variance += line.std * line.std // players are independent
+		variance += line.std * line.std // as of independent ones
 	}
 	rest.std = math.Sqrt(variance)
 	return append(lines[:t.Players], rest), missing
@@ -87,8 +87,8 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 		values.add(value)
 		means.add(digits.signed(line.mean))
 		if !line.piece {
-			spreads.add(digits.plain(t.e.Z * line.std))
-			words.add(direction(line.mean, line.std))
+			spreads.add(digits.plain(t.law.reach * line.std))
+			words.add(t.direction(line.mean, line.std))
 		}
 	}
 	numbers, forNames := means.width, t.Width/2
@@ -143,7 +143,7 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 
 // interval of a line, as wide as its doubt.
 func (t *textWriter) interval(line textLine) interval {
-	return interval{line.mean, line.mean - t.e.Z*line.std, line.mean + t.e.Z*line.std}
+	return interval{line.mean, line.mean - t.law.reach*line.std, line.mean + t.law.reach*line.std}
 }
 
 // inkOf is the colour of what raises or lowers, dim where it is not sure to.
@@ -171,9 +171,9 @@ func (c *column) add(text string) {
 }
 
 // direction says what p_positive means.
-func direction(mean, std float64) string {
+func (t *textWriter) direction(mean, std float64) string {
 	const sure = 0.95
-	switch p := Positive(mean, std); {
+	switch p := t.law.positive(mean, std); {
 	case math.IsNaN(p):
 		return "unknown"
 	case mean == 0 && std == 0:
@@ -202,7 +202,7 @@ type digits struct {
 func (t *textWriter) digitsFor(lines []textLine) digits {
 	largest := 0.0
 	for _, line := range lines {
-		if v := max(math.Abs(line.mean), t.e.Z*line.std/100); finite(v) {
+		if v := max(math.Abs(line.mean), t.law.reach*line.std/100); finite(v) {
 			largest = max(largest, v)
 		}
 	}

@@ -41,7 +41,7 @@ func blockOf(t *testing.T, e *Explanation, options TextOptions) []string {
 
 func TestTextFitsTheScreen(t *testing.T) {
 	rng := newRand(t)
-	for _, s := range append(shapes(), shape{rows: 3, outputs: 2, players: 40, sampled: true, interactions: true, members: true}) {
+	for _, s := range append(shapes(), shape{rows: 3, outputs: 2, players: 40, sampled: true, interactions: true, doubt: true}) {
 		e := randomExplanation(rng, s)
 		for i := range e.Players {
 			e.Players[i] += []string{"", " of a column that has a long name", "大きな列の名前大きな列の名前", "\x1b[2J\n\u202e"}[rng.IntN(4)]
@@ -187,21 +187,21 @@ func TestTextSaysHowExactItIs(t *testing.T) {
 	}
 }
 
-// One line tells of the networks of an ensemble, if they differ by anything that shows.
-func TestTextSaysWhereMembersDisagree(t *testing.T) {
-	e := onePrediction([]float64{1, 2, 3}, []float64{1, 1, 1}, 1)
-	for line, apart := range map[string][]float64{
-		"  members disagree by ± 0.50 on x1, less on the rest": {0.1, 0.25, 0.2},
-		"": {0.001, 0, 0},
-	} {
-		e.ModelStd = apart
-		lines := blockOf(t, e, TextOptions{})
-		if len(lines) == 3 {
-			lines = append(lines, "")
+// ± is the doubt where it is known, and words go by it.
+func TestTextTellsDoubt(t *testing.T) {
+	e := onePrediction([]float64{3, 2, 1}, []float64{.01, .01, .01}, 1)
+	e.ModelStd, e.Bags = []float64{.5, .2, 1}, 8
+	lines := blockOf(t, e, TextOptions{})
+	for i, want := range []string{"± 1.21", "± 0.49", "± 2.43"} { // ∓ 2 of a normal distribution is ∓ 2.4288 with seven degrees of freedom
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("%q does not say %q", lines[i], want)
 		}
-		if len(lines) != 4 || lines[3] != line {
-			t.Errorf("members %v apart: %q", apart, lines)
-		}
+	}
+	if !strings.Contains(lines[0], "raises it") || !strings.Contains(lines[2], "82% up") {
+		t.Errorf("got %q", lines)
+	}
+	if text := textOf(t, e, TextOptions{}); !strings.Contains(text, "8 trainings on such samples") {
+		t.Errorf("got\n%s", text)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestDirection(t *testing.T) {
 	for want, c := range map[string][2]float64{
 		"raises it": {1, 0.1}, "lowers it": {-1, 0}, "no effect": {0, 0}, "50% up": {0, 1}, "84% up": {1, 1}, "84% down": {-1, 1}, "unknown": {math.NaN(), 1},
 	} {
-		if got := direction(c[0], c[1]); got != want {
+		if got := (&textWriter{}).direction(c[0], c[1]); got != want {
 			t.Errorf("N(%g, %g²): %q, want %q", c[0], c[1], got, want)
 		}
 	}

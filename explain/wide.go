@@ -8,14 +8,14 @@ func reservedNames() []string {
 	return []string{"file", "row", "output", "prediction", "prediction_std", "probability", "base"}
 }
 
-// Wide is a table with a line for each row and output, and two columns for each
+// Wide is a table with a line for each row and output, and two or three columns for each
 // player:
 //
-//	[file,] row, [output,] prediction, prediction_std, [probability,] base, <player>, <player>__std, …, [<a>__x__<b>, …]
+//	[file,] row, [output,] prediction, prediction_std, [probability,] base, <player>, <player>__std, [<player>__model_std,] …, [<a>__x__<b>, …]
 //
-// file is there if the rows have one, output if there are several, probability and interactions (of players a before b) if
+// file is there if the rows have one, output if there are several, probability, doubt and interactions (of players a before b) if
 // there are any. A player that
-// is not observed has 0 in both its columns, so that base and the players add up to
+// is not observed has 0 in all its columns, so that base and the players add up to
 // the prediction in every line. A player whose name is that of another column is
 // written as <player>__mean.
 func (e *Explanation) Wide() (*table.Table, error) {
@@ -28,7 +28,7 @@ func (e *Explanation) Wide() (*table.Table, error) {
 		return numberColumn(name, lines, func(line int) float64 { return values[line] })
 	}
 
-	columns := make([]*table.Column, 0, 6+2*players)
+	columns := make([]*table.Column, 0, 6+3*players)
 	columns = append(columns, numberColumn("row", lines, func(line int) float64 { return float64(e.FirstRow + line/outputs) }))
 	if outputs > 1 {
 		columns = append(columns, levelColumn("output", e.Outputs, lines, func(line int) int { return line % outputs }))
@@ -43,6 +43,9 @@ func (e *Explanation) Wide() (*table.Table, error) {
 		columns = append(columns,
 			numberColumn(means[d], lines, func(line int) float64 { return e.Mean[line*players+d] }),
 			numberColumn(stdName(player), lines, func(line int) float64 { return e.Std[line*players+d] }))
+		if e.ModelStd != nil {
+			columns = append(columns, numberColumn(modelStdName(player), lines, func(line int) float64 { return e.ModelStd[line*players+d] }))
+		}
 	}
 	if e.Interactions != nil {
 		columns = append(columns, e.pairColumns(columns)...)
@@ -75,6 +78,8 @@ func (e *Explanation) pairColumns(others []*table.Column) []*table.Column {
 
 func stdName(player string) string { return player + "__std" }
 
+func modelStdName(player string) string { return player + "__model_std" }
+
 // meanNames are the columns of the players' means: the players' own names, where
 // no other column has them.
 func (e *Explanation) meanNames() []string {
@@ -83,7 +88,7 @@ func (e *Explanation) meanNames() []string {
 		taken[name] = true
 	}
 	for _, player := range e.Players {
-		taken[stdName(player)] = true
+		taken[stdName(player)], taken[modelStdName(player)] = true, true
 	}
 	names := make([]string, len(e.Players))
 	for d, player := range e.Players {

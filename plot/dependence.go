@@ -33,7 +33,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	}
 	t := themeOf(o)
 	p := t.newPlot(fmt.Sprintf("What %s does, %s", v.name(d), rowsWord(v.Rows)), v.name(d), "attribution to "+v.unit)
-	read := fmt.Sprintf("Each dot is a row: the column's value across, what it adds to the prediction up; bars are ± %.3g standard deviations.", v.Z)
+	read := fmt.Sprintf("Each dot is a row: the column's value across, what it adds to the prediction up; bars are %s.", v.bars())
 	colour := func(int) color.NRGBA { return t.down }
 	if len(o.Columns) == 2 {
 		other, by, err := v.column(o, 1)

@@ -23,6 +23,7 @@ type part struct {
 	player    string
 	with      string // the other player of a pair
 	mean, std float64
+	bar       float64 // half its interval
 	missing   bool
 }
 
@@ -70,7 +71,7 @@ func (v view) parts(row, most int) []part {
 	var there []part
 	for d := range v.Players {
 		if v.there(row, d) {
-			there = append(there, part{name: v.cell(row, d), player: v.Players[d], mean: v.mean(row, d), std: v.std(row, d)})
+			there = append(there, part{name: v.cell(row, d), player: v.Players[d], mean: v.mean(row, d), std: v.std(row, d), bar: v.bar(row, d)})
 		}
 	}
 	return v.withMissing(row, most, largest(there, most))
@@ -101,7 +102,7 @@ func largest(parts []part, most int) []part {
 	}
 	rest := part{name: fmt.Sprintf("%d others", len(parts)-most+1), player: "others"}
 	for _, p := range parts[most-1:] {
-		rest.mean, rest.std = rest.mean+p.mean, math.Hypot(rest.std, p.std)
+		rest.mean, rest.std, rest.bar = rest.mean+p.mean, math.Hypot(rest.std, p.std), math.Hypot(rest.bar, p.bar)
 	}
 	return append(parts[:most-1], rest)
 }
@@ -170,7 +171,7 @@ func Waterfall(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	t := themeOf(o)
-	read := fmt.Sprintf("From the base at the top, each column moves the prediction right (orange) or left (blue); thin lines are ± %.3g standard deviations.", v.Z)
+	read := fmt.Sprintf("From the base at the top, each column moves the prediction right (orange) or left (blue); thin lines are %s.", v.bars())
 	var parts []part
 	if o.Pairs {
 		if v.Interactions == nil {
@@ -201,7 +202,7 @@ func Waterfall(e *explain.Explanation, o Options) (*Picture, error) {
 		at += part.mean
 		reach := 0.0
 		if part.doubted() {
-			reach = v.Z * part.std
+			reach = part.bar
 			whisker(p, t.ink, at-reach, at+reach, y)
 		}
 		side, align := at+reach, draw.XLeft
@@ -257,7 +258,7 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 		}
 		box(p, x0, 0, x0+size, 1, t.sign(part.mean))
 		line(p, t.background, 1.5, plotter.XYs{{X: x0, Y: 0}, {X: x0, Y: 1}})
-		y, reach := .2+.2*float64(i%4), v.Z*part.std // neighbours' on different heights
+		y, reach := .2+.2*float64(i%4), part.bar // neighbours' on different heights
 		doubt.add(end-reach, y, end+reach, y)
 		if size > .03*span {
 			labels = append(labels, forceLabel{x0 + size/2, part})
@@ -281,7 +282,7 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 	lanes := t.forceLabels(p, labels, width-2*margin)
 	p.Y.Min, p.Y.Max = -.35-.35*float64(lanes), 2.2
 	read := fmt.Sprintf("Orange columns push the prediction up from the left, blue ones push it down from the right; where they meet is the prediction. "+
-		"Thin lines are ± %.3g standard deviations of the column that ends there.", v.Z)
+		"Thin lines are, of the column that ends there, %s.", v.bars())
 	if len(missing) > 0 {
 		read += missingWords(missing)
 	}

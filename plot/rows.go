@@ -77,6 +77,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 		place := v.place(im.Player)
 		var dots plotter.XYs
 		var styles []draw.GlyphStyle
+		var bars []float64
 		for _, r := range rows {
 			if !v.there(r, im.Player) {
 				continue
@@ -85,7 +86,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 			if share, ok := place(r); ok {
 				c = t.ramp(share)
 			}
-			dots = append(dots, plotter.XY{X: v.mean(r, im.Player), Y: 0})
+			dots, bars = append(dots, plotter.XY{X: v.mean(r, im.Player), Y: 0}), append(bars, v.bar(r, im.Player))
 			styles = append(styles, draw.GlyphStyle{Color: pale(c, 190), Radius: vg.Points(1.7), Shape: draw.CircleGlyph{}})
 			player, row = append(player, v.Players[im.Player]), append(row, float64(v.FirstRow+r))
 			mean, std = append(mean, v.mean(r, im.Player)), append(std, v.std(r, im.Player))
@@ -94,8 +95,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 		if len(dots) > 0 {
 			doubt := &strokes{LineStyle: draw.LineStyle{Color: t.faint, Width: vg.Points(.5)}}
 			for k, d := range dots {
-				spread := v.Z * std[len(std)-len(dots)+k]
-				doubt.add(d.X-spread, d.Y, d.X+spread, d.Y)
+				doubt.add(d.X-bars[k], d.Y, d.X+bars[k], d.Y)
 			}
 			p.Add(doubt)
 			p.Add(&plotter.Scatter{XYs: dots, GlyphStyleFunc: func(k int) draw.GlyphStyle { return styles[k] }})
@@ -106,7 +106,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	return &Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
 		Read: fmt.Sprintf("Each dot is a row: right of 0 the column raises the prediction. Orange is a high value of the column, blue a low one, grey a category; "+
-			"pale lines are ± %.3g standard deviations.", v.Z) + beyond(len(shown), len(all)),
+			"pale lines are %s.", v.bars()) + beyond(len(shown), len(all)),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}, err
 }
@@ -176,7 +176,7 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	return &Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
 		Read: fmt.Sprintf("Each column of cells is a row of the table. Orange raises the prediction, blue lowers it, in full colour from %.3g on; "+
-			"a low cell's ± %.3g standard deviations hold 0; grey is missing.", full, v.Z) + beyond(len(shown), len(all)),
+			"of a low cell %s holds 0; grey is missing.", full, v.bars()) + beyond(len(shown), len(all)),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}, err
 }

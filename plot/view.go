@@ -13,7 +13,8 @@ import (
 // view is one output of an explanation, as rows of players.
 type view struct {
 	*explain.Explanation
-	unit string // of attributions, for an axis
+	unit  string  // of attributions, for an axis
+	reach float64 // of intervals, in deviations
 }
 
 // viewOf takes one output: the one asked for, or the first.
@@ -32,7 +33,7 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 		}
 		e = only
 	}
-	for _, list := range [][]float64{e.Base, e.Prediction, e.Mean, e.Std, e.Interactions} {
+	for _, list := range [][]float64{e.Base, e.Prediction, e.Mean, e.Std, e.ModelStd, e.Interactions} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
 				return view{}, errors.New("plot: the explanation holds a number that is not finite, which cannot be drawn")
@@ -46,15 +47,26 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 	case explain.Score:
 		unit = fmt.Sprintf("the score of %s", shorten(e.Outputs[0], 30))
 	}
-	return view{e, unit}, nil
+	return view{e, unit, e.Reach()}, nil
 }
 
 func (v view) mean(row, player int) float64 { return v.Mean[row*len(v.Players)+player] }
 func (v view) std(row, player int) float64  { return v.Std[row*len(v.Players)+player] }
-func (v view) there(row, player int) bool   { return v.Observed[row*len(v.Players)+player] }
-func (v view) name(player int) string       { return shorten(v.Players[player], 28) }
+func (v view) bar(row, player int) float64 { // half an interval
+	return v.reach * v.Deviations()[row*len(v.Players)+player]
+}
+func (v view) there(row, player int) bool { return v.Observed[row*len(v.Players)+player] }
+func (v view) name(player int) string     { return shorten(v.Players[player], 28) }
 func (v view) interval(row, d int) (lo, hi float64) {
-	return v.mean(row, d) - v.Z*v.std(row, d), v.mean(row, d) + v.Z*v.std(row, d)
+	return v.mean(row, d) - v.bar(row, d), v.mean(row, d) + v.bar(row, d)
+}
+
+// bars says what intervals are.
+func (v view) bars() string {
+	if v.Interval() == explain.ByDoubt {
+		return fmt.Sprintf("the %.3g%% interval of its doubt", 100*math.Erf(v.Z/math.Sqrt2))
+	}
+	return fmt.Sprintf("± %.3g standard deviations", v.Z)
 }
 
 // importances are those of all players, the greatest first.

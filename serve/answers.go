@@ -17,14 +17,16 @@ type V1Explanation struct {
 
 // ExplanationHead is what all rows of an explanation have in common.
 type ExplanationHead struct {
-	Schema  string   `json:"schema" enum:"psi.explanation/v1"`
-	Model   string   `json:"model" doc:"digest of the model file"`
-	Head    string   `json:"head" enum:"exact,learned"`
-	Mode    string   `json:"mode" enum:"fast"`
-	Exact   bool     `json:"exact" doc:"the attributions are the model's Shapley values, to rounding"`
-	Z       float64  `json:"z"`
-	Outputs []string `json:"outputs" nullable:"false"`
-	Players []string `json:"players" nullable:"false" doc:"columns, or groups of them"`
+	Schema   string   `json:"schema" enum:"psi.explanation/v1"`
+	Model    string   `json:"model" doc:"digest of the model file"`
+	Head     string   `json:"head" enum:"exact,learned"`
+	Mode     string   `json:"mode" enum:"fast"`
+	Exact    bool     `json:"exact" doc:"the attributions are the model's Shapley values, to rounding"`
+	Z        float64  `json:"z"`
+	Interval string   `json:"interval" enum:"doubt,spread" doc:"what lower, upper, p_positive and p_top are by: doubt, or spread where doubt is not known"`
+	Bags     int      `json:"bags" doc:"networks that tell the doubt"`
+	Outputs  []string `json:"outputs" nullable:"false"`
+	Players  []string `json:"players" nullable:"false" doc:"columns, or groups of them"`
 }
 
 // ExplainedRow is what is said of a row.
@@ -54,13 +56,15 @@ type Attribution struct {
 	Value         any      `json:"value" doc:"the cell of the request"`
 	Observed      bool     `json:"observed"`
 	Mean          float64  `json:"mean"`
-	Std           float64  `json:"std"`
-	Lower         float64  `json:"lower" doc:"mean − z·std"`
-	Upper         float64  `json:"upper" doc:"mean + z·std"`
+	Std           float64  `json:"std" doc:"spread: how contributions of the column scatter among rows like this one"`
+	Lower         float64  `json:"lower" doc:"of an interval about mean that has the probability of ∓ z standard deviations"`
+	Upper         float64  `json:"upper"`
+	SpreadLower   float64  `json:"spread_lower" doc:"mean − z·std"`
+	SpreadUpper   float64  `json:"spread_upper" doc:"mean + z·std"`
 	PPositive     *float64 `json:"p_positive" doc:"probability that it is above 0"`
 	PTop          *float64 `json:"p_top" doc:"probability that it is among the K largest"`
 	StandardError *float64 `json:"standard_error" doc:"of the computation"`
-	ModelStd      *float64 `json:"model_std" doc:"between members of an ensemble"`
+	ModelStd      *float64 `json:"model_std" doc:"doubt: how far other rows to learn from would have moved mean; null if it is not known"`
 }
 
 // InferResponse is an answer of the Open Inference Protocol.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
@@ -61,7 +63,7 @@ func TestAnswersAreTheModels(t *testing.T) {
 		near(t, what, means, e.Mean)
 		var want []float64
 		for i, mean := range e.Mean {
-			want = append(want, mean-2*e.Std[i])
+			want = append(want, mean-eightBags*e.ModelStd[i])
 		}
 		near(t, what+", lower", lowers, want)
 	}
@@ -167,6 +169,10 @@ func tensors(rows *table.Table) ([]*inference.ModelInferRequest_InferInputTensor
 	return inputs, raw
 }
 
+// eightBags is how many deviations over 8 bags have as much probability as 2 of a normal distribution: the quantile of Student's t with
+// seven degrees of freedom.
+const eightBags = 2.428805130403569
+
 // The Open Inference Protocol: each output by its name, over gRPC and HTTP, at each depth.
 func TestOpenInferenceProtocol(t *testing.T) {
 	r := start(t, nil)
@@ -175,14 +181,14 @@ func TestOpenInferenceProtocol(t *testing.T) {
 	n := len(e.Mean)
 	lower, upper, positive := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range n {
-		lower[i], upper[i] = e.Mean[i]-2*e.Std[i], e.Mean[i]+2*e.Std[i]
-		if positive[i] = explain.Positive(e.Mean[i], e.Std[i]); !e.Observed[i] {
-			positive[i] = 0 // NaN there, which JSON has as null
+		lower[i], upper[i] = e.Mean[i]-eightBags*e.ModelStd[i], e.Mean[i]+eightBags*e.ModelStd[i]
+		if e.Observed[i] { // else it is NaN, which JSON has as null
+			positive[i] = distuv.StudentsT{Sigma: 1, Nu: 7}.CDF(e.Mean[i] / e.ModelStd[i])
 		}
 	}
 	want := map[string][]float64{
 		"prediction": e.Prediction, "prediction_std": e.PredictionStd, "probability": e.Probability, "base": e.Base,
-		"attribution_mean": e.Mean, "attribution_std": e.Std, "attribution_lower": lower, "attribution_upper": upper,
+		"attribution_mean": e.Mean, "attribution_std": e.Std, "attribution_model_std": e.ModelStd, "attribution_lower": lower, "attribution_upper": upper,
 		"p_positive": positive,
 	}
 	inputs, raw := tensors(rows)

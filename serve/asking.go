@@ -31,15 +31,19 @@ type reply struct {
 
 // What a row holds on its way through a model: measured by TestMemoryOfAnswers.
 const (
-	columnBytes      = 64 // its cell as the network reads it, and beside those of other requests
-	outputBytes      = 96 // predictions, their spread and what they are made of
-	attributionBytes = 48 // a player's attribution to an output, as the network and as the explanation has it
+	columnBytes      = 64  // its cell as the network reads it, and beside those of other requests
+	outputBytes      = 96  // predictions, their spread and what they are made of
+	doubtBytes       = 112 // what the bags say of it
+	attributionBytes = 48  // a player's attribution to an output, as the network and as the explanation has it
 )
 
 // workBytes is what rows hold from when they are asked about until they are answered.
 func workBytes(sig *oip.Signature, rows int, depth psi.Depth) int64 {
 	row := columnBytes*len(sig.Columns) + outputBytes*len(sig.Outputs)
-	if depth == psi.Attributions {
+	if depth == psi.Doubt {
+		row += doubtBytes * len(sig.Outputs) * len(sig.Players)
+	}
+	if depth >= psi.Attributions {
 		row += attributionBytes * len(sig.Outputs) * len(sig.Players)
 	}
 	return int64(rows) * int64(row)
@@ -52,7 +56,7 @@ func (s *Server) ask(ctx context.Context, v *fleet.Version, q question) (*reply,
 		return nil, err
 	}
 	stage := watch.Predict
-	if q.depth == psi.Attributions {
+	if q.depth >= psi.Attributions {
 		stage = watch.Explain
 	}
 	start := time.Now()
@@ -114,7 +118,7 @@ func (r *reply) results(v *fleet.Version) *oip.Results {
 	if e := r.explanation; e != nil {
 		return &oip.Results{
 			Rows: e.Rows, Prediction: e.Prediction, PredictionStd: e.PredictionStd, Probability: e.Probability, Base: e.Base,
-			Mean: e.Mean, Std: e.Std, Observed: e.Observed,
+			Mean: e.Mean, Std: e.Std, ModelStd: e.ModelStd, Bags: e.Bags, Observed: e.Observed,
 		}
 	}
 	p := r.prediction

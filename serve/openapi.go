@@ -38,7 +38,7 @@ type InferRequest struct {
 	ID         string        `json:"id,omitempty"`
 	Parameters Parameters    `json:"parameters,omitempty" doc:"z, unknown, binary_data_output"`
 	Inputs     []InferInput  `json:"inputs" nullable:"false" minItems:"1"`
-	Outputs    []InferOutput `json:"outputs,omitempty" doc:"prediction, prediction_std, probability, base, attribution_mean, attribution_std, attribution_lower, attribution_upper, p_positive"`
+	Outputs    []InferOutput `json:"outputs,omitempty" doc:"prediction, prediction_std, probability, base, attribution_mean, attribution_std, attribution_model_std, attribution_lower, attribution_upper, p_positive"`
 }
 
 // InferInput is a tensor of a request.

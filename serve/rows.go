@@ -201,7 +201,7 @@ func (t *tableSink) write(ctx context.Context, rows *table.Table) error {
 // depthOf is what a route finds out.
 func depthOf(explaining bool) psi.Depth {
 	if explaining {
-		return psi.Attributions
+		return psi.Doubt
 	}
 	return psi.Spread
 }

@@ -31,6 +31,7 @@ type explainFlags struct {
 	against      string
 	againstRow   int
 	interactions bool
+	doubt        string
 	reasons      int
 	unknown      []string
 	group        []string
@@ -80,7 +81,8 @@ spreadsheet will open.`,
 	flags.Var(&f.mode, "mode", "how attributions are computed")
 	flags.Float64Var(&f.tolerance, "tolerance", 0, "of mode refined: stop a row when no standard error is above `T`, in units of the prediction or score")
 	flags.IntVar(&f.budget, "budget", 0, "of mode refined: at most `N` evaluations of a row (default 4 for each column, or 64 with --tolerance)")
-	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
+	flags.Float64Var(&f.z, "z", 1.96, "intervals have the probability of ∓ z standard deviations of a normal distribution: 1.96 is 95 %")
+	flags.StringVar(&f.doubt, "doubt", "", "`none`: do not ask how far other rows to learn from would move attributions; intervals are by spread, and rows take a third of the time")
 	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
 	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to explain, of more than two (default all)")
@@ -167,10 +169,15 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	return p.written(f.resultFlags, model.Digest(), out.count)
 }
 
+// noDoubt is what --doubt may be.
+const noDoubt = "none"
+
 // options checks what can be checked without the model.
 func (f *explainFlags) options(to destination) (psi.Explain, error) {
-	o := psi.Explain{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against}
+	o := psi.Explain{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against, NoDoubt: f.doubt == noDoubt}
 	switch {
+	case f.doubt != "" && f.doubt != noDoubt:
+		return o, &usageError{fmt.Sprintf("--doubt is %q", f.doubt), "leave it out, or give --doubt none"}
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
 	case !(f.tolerance >= 0) || math.IsInf(f.tolerance, 0):

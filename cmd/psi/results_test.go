@@ -24,8 +24,8 @@ func TestResultFiles(t *testing.T) {
 	}
 	columns := map[string]string{
 		"predict": "row,prediction,prediction_std",
-		"wide":    "row,prediction,prediction_std,base,x1,x1__std,x2,x2__std,x3,x3__std",
-		"long":    "row,output,player,value,observed,mean,std,lower,upper,p_positive,p_top",
+		"wide":    "row,prediction,prediction_std,base,x1,x1__std,x1__model_std,x2,x2__std,x2__model_std,x3,x3__std,x3__model_std",
+		"long":    "row,output,player,value,observed,mean,std,model_std,lower,upper,p_positive,p_top",
 	}
 	lines := map[string]int{"predict": 120, "wide": 120, "long": 360}
 	for what, args := range commands {

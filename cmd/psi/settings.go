@@ -46,6 +46,9 @@ func (f *trainFlags) settings(ctx context.Context, flags *pflag.FlagSet) (change
 	if flags.Changed("head") {
 		err = errors.Join(err, add("head", f.head.word, "--head"))
 	}
+	if flags.Changed("bags") {
+		err = errors.Join(err, add("bags", strconv.Itoa(f.bags), "--bags"))
+	}
 	if flags.Changed("members") {
 		err = errors.Join(err, add("members", strconv.Itoa(f.members), "--members"))
 	}

@@ -34,6 +34,7 @@ type trainFlags struct {
 	validationBy       string
 	head, effort       choice
 	members            int
+	bags               int
 	config             string
 	set                []string
 	seed               uint64
@@ -112,6 +113,7 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
 	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third to a half of normal's time; best tries recipes on validation rows and averages four networks")
 	flags.IntVar(&f.members, "members", 1, "networks to train and average")
+	flags.IntVar(&f.bags, "bags", 8, "small networks to train on other samples of the rows, which tell the doubt of attributions; 0 for none")
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
 	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")

@@ -3,6 +3,7 @@ package form
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
 )
@@ -16,11 +17,12 @@ type Member struct {
 
 // Ensemble is the mean of networks of one shape. The Shapley values of a mean of games
 // are the mean of their Shapley values, so an ensemble of exact heads is exact too. σ_d² is
-// the mean of the members'; how far their f_d lie apart, which more rows would lessen, is
-// kept apart from it.
+// the mean of the members'. Bags are networks beside them that say nothing of the value: how far
+// their f_d lie apart is the doubt.
 type Ensemble struct {
 	config  Config
 	members []Evaluator
+	bags    []Evaluator
 	noise   []float64 // σ_0² [C]
 }
 
@@ -41,12 +43,24 @@ func (c Config) NewEnsemble(members []Member, evaluator func(Member) (Evaluator,
 	return e, nil
 }
 
+// AddBags gives the ensemble its bags; evaluator prepares one of them for passes. It takes two to differ.
+func (e *Ensemble) AddBags(bags []Member, evaluator func(Member) (Evaluator, error)) error {
+	for _, b := range bags {
+		prepared, err := evaluator(b)
+		if err != nil {
+			return err
+		}
+		e.bags = append(e.bags, prepared)
+	}
+	return nil
+}
+
 // NoiseVariance is σ_0² [C].
 func (e *Ensemble) NoiseVariance() []float64 { return e.noise }
 
 // Close frees the memory outside Go's heap.
 func (e *Ensemble) Close() {
-	for _, m := range e.members {
+	for _, m := range slices.Concat(e.members, e.bags) {
 		m.Close()
 	}
 }
@@ -55,19 +69,23 @@ func (e *Ensemble) Close() {
 // scores.
 type Answer struct {
 	Explained
-	Variance []float64 // [rows, C] of the target about Value: σ_0² + Σ_d σ_d² + h², and that of the members' values
-	ModelStd []float32 // [rows, C, players] of the members' attributions; nil if there is one
+	Variance []float64   // [rows, C] of the target about Value: σ_0² + Σ_d σ_d² + h², and that of the members' values
+	ByBag    [][]float32 // [bags] attributions [rows, C, players] of each; nil if they are not asked for, or there are none
 }
 
 // Slice is the answer of rows [from, to) of all, sharing its memory.
 func (a *Answer) Slice(from, to, all int) *Answer {
-	return &Answer{
+	part := &Answer{
 		Explained: Explained{
 			Value: share(a.Value, from, to, all), Attributions: share(a.Attributions, from, to, all),
 			Std: share(a.Std, from, to, all), HiddenVariance: share(a.HiddenVariance, from, to, all),
 		},
-		Variance: share(a.Variance, from, to, all), ModelStd: share(a.ModelStd, from, to, all),
+		Variance: share(a.Variance, from, to, all),
 	}
+	for _, bag := range a.ByBag {
+		part.ByBag = append(part.ByBag, share(bag, from, to, all))
+	}
+	return part
 }
 
 // share is what belongs to rows [from, to) of a list that has equally much for all; nil of nil.
@@ -81,18 +99,23 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	all := make([]*Explained, len(e.members))
 	for i, m := range e.members {
 		var err error
-		if all[i], err = m.Pass(ctx, b, want); err != nil {
+		if all[i], err = m.Pass(ctx, b, want&^Doubt); err != nil {
 			return nil, err
 		}
 	}
 	a := &Answer{}
-	var ofValues, ofAttributions []float32
+	var ofValues []float32
 	a.Value, ofValues = moments(all, func(x *Explained) []float32 { return x.Value })
 	if want&Attributions != 0 {
-		a.Attributions, ofAttributions = moments(all, func(x *Explained) []float32 { return x.Attributions })
-		if ofAttributions != nil {
-			a.ModelStd = ofAttributions
-			roots(a.ModelStd)
+		a.Attributions, _ = moments(all, func(x *Explained) []float32 { return x.Attributions })
+	}
+	if want&Doubt != 0 {
+		for _, bag := range e.bags {
+			x, err := bag.Pass(ctx, b, Attributions)
+			if err != nil {
+				return nil, err
+			}
+			a.ByBag = append(a.ByBag, x.Attributions)
 		}
 	}
 	if want&Spread != 0 {
@@ -101,7 +124,7 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	if err := finite(b.Rows, a.Variance); err != nil {
 		return nil, err
 	}
-	return a, finite(b.Rows, a.Value, a.Attributions, a.Std, a.HiddenVariance, a.ModelStd)
+	return a, finite(b.Rows, append(a.ByBag[:len(a.ByBag):len(a.ByBag)], a.Value, a.Attributions, a.Std, a.HiddenVariance)...)
 }
 
 // spread joins what the members say of σ and h².

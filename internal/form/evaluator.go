@@ -27,6 +27,7 @@ type Want uint8
 const (
 	Spread       Want = 1 << iota // σ and h²
 	Attributions                  // f_d
+	Doubt                         // of attributions: how far another sample of rows would have moved them
 
 	Everything = Spread | Attributions
 )

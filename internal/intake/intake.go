@@ -53,6 +53,7 @@ type Intake struct {
 	Target     encode.Target
 	Weighted   bool // rows have weights of their own
 	Training   train.Store
+	Units      []uint64   // of the training rows: equal where they are kept together; nil if no column says so
 	Validation train.Data // weights on the scale of the training rows'
 
 	Rows       int      // that count, of all sources
@@ -179,8 +180,16 @@ func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, 
 	side.thin(MostValidationRows)
 	err := rows.each(ctx, func(chunk *table.Table, first int) error {
 		counts := o.counts(chunk)
-		if err := in.add(training, chunk, side.to(trainingSide, chunk, first, counts), o.Target); err != nil {
+		trains := side.to(trainingSide, chunk, first, counts)
+		if err := in.add(training, chunk, trains, o.Target); err != nil {
 			return err
+		}
+		if by := chunk.Column(o.By); by != nil {
+			for i := range chunk.Rows() {
+				if trains(i) {
+					in.Units = append(in.Units, hashCell(o.Seed, by, i))
+				}
+			}
 		}
 		return in.add(validation, chunk, side.to(validationSide, chunk, first, counts), o.Target)
 	})

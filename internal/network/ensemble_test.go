@@ -63,13 +63,12 @@ func TestEnsembleIsTheMeanOfItsMembers(t *testing.T) {
 			total := noise + hidden + ofValues
 			for j := range d {
 				at := i*d + j
-				phi, ofPhi := moments(func(x *form.Explained) float64 { return float64(x.Attributions[at]) })
+				phi, _ := moments(func(x *form.Explained) float64 { return float64(x.Attributions[at]) })
 				sigma, _ := moments(func(x *form.Explained) float64 { return float64(x.Std[at]) * float64(x.Std[at]) })
 				total += sigma
 				near(t, "attribution", float64(got.Attributions[at]), phi)
 				near(t, "attribution alone", float64(alone.Attributions[at]), phi)
 				near(t, "σ", float64(got.Std[at]), math.Sqrt(sigma))
-				near(t, "spread over members", float64(got.ModelStd[at]), math.Sqrt(ofPhi))
 			}
 			near(t, "value", float64(got.Value[i]), value)
 			near(t, "predicted value", float64(predicted.Value[i]), value)

@@ -41,9 +41,9 @@ type queue struct {
 
 	mu      sync.Mutex
 	arrived *sync.Cond
-	waiting [psi.Attributions + 1][]*job // by depth, the oldest first
-	rows    [psi.Attributions + 1]int    // that wait, by depth
-	paces   [psi.Attributions + 1]pace
+	waiting [psi.Doubt + 1][]*job // by depth, the oldest first
+	rows    [psi.Doubt + 1]int    // that wait, by depth
+	paces   [psi.Doubt + 1]pace
 	workers int
 	closed  bool
 }

@@ -29,7 +29,7 @@ func TestWhatJSONRefuses(t *testing.T) {
 		{`{"inputs":[` + fine + `],"id":7}`, "double quotes"},
 		{inputs(fine + `,` + fine), `two inputs are named "x"`},
 		{`{"inputs":[` + fine + `],"outputs":[{"name":"base"},{"name":"base"}]}`, `"base" is asked for twice`},
-		{`{"inputs":[` + fine + `],"outputs":[` + strings.Repeat(`{"name":"a"},`, 20) + `{"name":"b"}]}`, "more than 9 outputs"},
+		{`{"inputs":[` + fine + `],"outputs":[` + strings.Repeat(`{"name":"a"},`, 20) + `{"name":"b"}]}`, "more than 10 outputs"},
 		{`{"inputs":[` + fine + `],"outputs":[{"name":"base","parameters":{"binary_data":1}}]}`, "true or false"},
 		{`{"inputs":[` + fine + `],"outputs":[{"name":"base","parameters":{"classification":2}}]}`, "not offered"},
 		{inputs(fine + `,` + fine + `,` + fine + `,` + fine + `,` + fine), "more than 4 inputs"},
@@ -205,7 +205,7 @@ func TestWhatMessagesRefuse(t *testing.T) {
 		{&message{Inputs: []*input{{Name: "x", Datatype: "TYPE_FP32"}}, RawInputContents: eight}, Invalid, "not known"},
 		{&message{Inputs: []*input{{Name: "x", Datatype: "FP64", Shape: []int64{1}, Parameters: text("shared_memory_region")}}, RawInputContents: eight}, Invalid, "not offered"},
 		{&message{Inputs: one, RawInputContents: eight, Parameters: text("z")}, Invalid, `"z" is not a number`},
-		{&message{Inputs: one, RawInputContents: eight, Outputs: make([]*output, 10)}, TooLarge, "more than 9 outputs"},
+		{&message{Inputs: one, RawInputContents: eight, Outputs: make([]*output, 11)}, TooLarge, "more than 10 outputs"},
 		{&message{Inputs: one, RawInputContents: eight, Outputs: []*output{{Name: "base", Parameters: text("classification")}}}, Invalid, "not offered"},
 		{&message{Inputs: one, RawInputContents: eight, Outputs: []*output{{Name: "base"}, {Name: "base"}}}, Invalid, "twice"},
 	} {

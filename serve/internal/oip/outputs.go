@@ -10,6 +10,7 @@ const (
 	Values       Depth = iota // predictions and bases
 	Spread                    // their standard deviations, and probabilities
 	Attributions              // means and standard deviations of the players' contributions
+	Doubt                     // how far other rows to learn from would have moved them, and intervals by it
 )
 
 // output is one that a request may name.
@@ -22,27 +23,31 @@ const (
 	base
 	attributionMean
 	attributionStd
+	attributionModelStd
 	attributionLower
 	attributionUpper
 	pPositive
 )
 
 var outputNames = [...]string{
-	prediction:       "prediction",
-	predictionStd:    "prediction_std",
-	probability:      "probability",
-	base:             "base",
-	attributionMean:  "attribution_mean",
-	attributionStd:   "attribution_std",
-	attributionLower: "attribution_lower",
-	attributionUpper: "attribution_upper",
-	pPositive:        "p_positive",
+	prediction:          "prediction",
+	predictionStd:       "prediction_std",
+	probability:         "probability",
+	base:                "base",
+	attributionMean:     "attribution_mean",
+	attributionStd:      "attribution_std",
+	attributionModelStd: "attribution_model_std",
+	attributionLower:    "attribution_lower",
+	attributionUpper:    "attribution_upper",
+	pPositive:           "p_positive",
 }
 
 const mostOutputs = len(outputNames)
 
 func (o output) depth() Depth {
 	switch {
+	case o >= attributionModelStd:
+		return Doubt
 	case o >= attributionMean:
 		return Attributions
 	case o == predictionStd || o == probability:

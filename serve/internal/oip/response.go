@@ -19,6 +19,8 @@ type Results struct {
 
 	Prediction, PredictionStd, Probability, Base []float64 // [rows, outputs]
 	Mean, Std                                    []float64 // [rows, outputs, players]
+	ModelStd                                     []float64 // [rows, outputs, players]; nil if doubt is not known
+	Bags                                         int       // that ModelStd was told by
 	Observed                                     []bool    // [rows, players]; nil if all are
 }
 
@@ -65,25 +67,35 @@ func (res *Results) numbers(o output, sig *Signature, z float64, into []float32)
 		return narrow(into, res.Mean)
 	case attributionStd:
 		return narrow(into, res.Std)
-	case attributionLower:
-		for i, mean := range res.Mean {
-			into = append(into, float32(mean-z*res.Std[i]))
+	case attributionModelStd:
+		if res.ModelStd == nil {
+			return append(into, slices.Repeat([]float32{float32(math.NaN())}, len(res.Mean))...)
 		}
-	case attributionUpper:
-		for i, mean := range res.Mean {
-			into = append(into, float32(mean+z*res.Std[i]))
+		return narrow(into, res.ModelStd)
+	case attributionLower, attributionUpper:
+		e := res.explained(z)
+		reach := e.Reach()
+		if o == attributionLower {
+			reach = -reach
+		}
+		for i, s := range e.Deviations() {
+			into = append(into, float32(res.Mean[i]+reach*s))
 		}
 	case pPositive:
 		players, outputs := len(sig.Players), len(sig.Outputs)
-		for i, mean := range res.Mean {
-			p := math.NaN()
-			if len(res.Observed) == 0 || res.Observed[i/(players*outputs)*players+i%players] {
-				p = explain.Positive(mean, res.Std[i])
+		for i, p := range res.explained(z).Positives() {
+			if len(res.Observed) > 0 && !res.Observed[i/(players*outputs)*players+i%players] {
+				p = math.NaN()
 			}
 			into = append(into, float32(p))
 		}
 	}
 	return into
+}
+
+// explained is as much of an explanation as its intervals need.
+func (res *Results) explained(z float64) *explain.Explanation {
+	return &explain.Explanation{Z: z, Mean: res.Mean, Std: res.Std, ModelStd: res.ModelStd, Bags: res.Bags}
 }
 
 func narrow(into []float32, from []float64) []float32 {

@@ -85,6 +85,7 @@ func TestResponseMessage(t *testing.T) {
 		"attribution_mean": res.Mean, "attribution_std": res.Std,
 		"attribution_lower": {-0.5, -5, -0.25, -6, 0, 0, -2, 0}, "attribution_upper": {2.5, 1, 1.25, 6, 6, 0, 1, 0},
 	}
+	want["attribution_model_std"] = slices.Repeat([]float64{math.NaN()}, 8) // it is not known
 	phi := distuv.UnitNormal.CDF
 	want["p_positive"] = []float64{phi(2), phi(-2), phi(2), 0.5, phi(3), math.NaN(), phi(-1), math.NaN()}
 	for i, name := range outputNames {
@@ -123,7 +124,8 @@ func TestDepth(t *testing.T) {
 		{two(), "base prediction_std", Spread, ""},
 		{two(), "probability", Spread, ""},
 		{two(), "prediction attribution_mean", Attributions, ""},
-		{two(), "p_positive base", Attributions, ""},
+		{two(), "p_positive base", Doubt, ""},
+		{two(), "attribution_std", Attributions, ""},
 		{two(), "", Spread, ""},
 		{regression, "", Spread, ""},
 		{regression, "probability", 0, "predicts numbers"},
@@ -198,7 +200,7 @@ func TestMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := document.Parameters
-	if len(document.Outputs) != 9 || !slices.Equal(p.Players, []string{"x", "when"}) || !slices.Equal(p.Outputs, []string{"no", "yes"}) || p.Head != "exact" ||
+	if len(document.Outputs) != 10 || !slices.Equal(p.Players, []string{"x", "when"}) || !slices.Equal(p.Outputs, []string{"no", "yes"}) || p.Head != "exact" ||
 		!slices.Equal(p.Rows.Shape, []int{-1, 2}) || !slices.Equal(p.Observed.Shape, []int{-1, 2}) || p.Columns[1].Kind != "time" {
 		t.Errorf("%s", text)
 	}
@@ -210,7 +212,7 @@ func TestMetadata(t *testing.T) {
 	if got := m.GetProperties(); got["players"] != `["x","when"]` || got["outputs"] != `["no","yes"]` || got["head"] != "exact" {
 		t.Errorf("%v", got)
 	}
-	if len(m.GetOutputs()) != 9 || !slices.Equal(m.GetOutputs()[8].GetShape(), []int64{-1, 2, 2}) || m.GetInputs()[1].GetDatatype() != "INT64" {
+	if len(m.GetOutputs()) != 10 || !slices.Equal(m.GetOutputs()[9].GetShape(), []int64{-1, 2, 2}) || m.GetInputs()[1].GetDatatype() != "INT64" {
 		t.Errorf("%v", m)
 	}
 
