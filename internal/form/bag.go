@@ -3,7 +3,7 @@ package form
 // Sizes of a bag's network, at most. With these the deviation of attributions over bags was that over trainings (docs/adr/0026).
 const (
 	bagChannels    = 32
-	bagEmbedding   = 8
+	bagEmbedding   = 16
 	bagHiddenWidth = 16
 )
 
