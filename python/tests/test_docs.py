@@ -46,14 +46,17 @@ def test_snippets(page, table, least, tmp_path, monkeypatch):
         matplotlib.pyplot.close("all")
 
 
-@pytest.mark.parametrize(("pairs", "sample", "said"), [(0, "million", "prediction"), (3, "million", "prediction"), (0, "synth1-binary", "score")])
+@pytest.mark.parametrize(
+    ("pairs", "sample", "said"), [(0, "million", "prediction"), (3, "million", "prediction"), (0, "synth1-binary", "score")]
+)
 def test_prediction_by_hand(pairs, sample, said, tmp_path, monkeypatch):
     """What docs/model-file.md tells of a model is enough to predict without psi."""
     monkeypatch.chdir(tmp_path)
     settings = ["steps=60", "refit_steps=10", "spread_steps=20", "channels=48", f"pairs={pairs}", "pair_rank=2"]
+    dropped = ["--drop", "x10"] if sample == "million" else []
     for command in (
         ["sample", sample, "--rows", "400", "-o", "rows.csv"],
-        ["train", "rows.csv", "--target", "y", *(["--drop", "x10"] if sample == "million" else []), *(f"--set={s}" for s in settings), "-o", "model.psi"],
+        ["train", "rows.csv", "--target", "y", *dropped, *(f"--set={s}" for s in settings), "-o", "model.psi"],
     ):
         subprocess.run([_psi.program(), *command], check=True, capture_output=True)
     known = {}

@@ -155,13 +155,15 @@ def test_weights_count():
 def test_parameters_reach_the_program():
     table = table_of(100).assign(zone=np.arange(100) % 3, patient=np.arange(100) // 4)
     model = PsiRegressor(
-        effort="fast", members=2, steps=4, validation_fraction=0.3, validation_by="patient", categorical=["zone"],
-        groups={"place, all": ["town", "zone"]}, missing=["Ur"], missing_as_level=["town"], settings={"channels": 8}, random_state=3,
+        effort="fast", members=2, bags=3, steps=4, validation_fraction=0.3, validation_by="patient",
+        categorical=["zone"], groups={"place, all": ["town", "zone"]}, missing=["Ur"], missing_as_level=["town"], settings={"channels": 8},
+        random_state=3,
     )  # fmt: skip
     model = clone(model).fit(table, target_of(table))
     said = model.model_.manifest
     assert said["provenance"]["effort"] == "fast"
-    assert said["settings"]["members"] == 2 and said["settings"]["steps"] == 4 and said["settings"]["channels"] == 8
+    assert said["settings"]["members"] == 2 and said["settings"]["bags"] == model.explain(table).bags == 3
+    assert said["settings"]["steps"] == 4 and said["settings"]["channels"] == 8
     assert {c["name"]: c["kind"] for c in said["columns"]} == {"a": "number", "b": "number", "town": "category", "zone": "category"}
     assert model.model_.players == ["a", "b", "place, all"]
     assert said["missing"] == ["Ur"] and said["missing_as_level"] == ["town"]

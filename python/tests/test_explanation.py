@@ -1,6 +1,7 @@
 """What an explanation holds, and what it turns into."""
 
 import itertools
+import math
 import pathlib
 import pickle
 import re
@@ -11,8 +12,11 @@ import polars
 import pyarrow as pa
 import pytest
 from explaining import random_table, target, trained
+from scipy.integrate import quad
 
-from psishap import PsiClassifier
+from psishap import Explanation, PsiClassifier
+from psishap._explanation import _mean_names
+from psishap._law import Law
 from psishap._reasons import p_larger
 
 
@@ -54,6 +58,7 @@ def test_some_rows(model, rows):
     for key, want in ((3, [3]), (-1, [29]), (slice(2, 9, 3), [2, 5, 8]), ([4, 1], [4, 1]), (np.arange(30) % 7 == 0, range(0, 30, 7))):
         part = e[key]
         assert part.row.tolist() == list(want) and np.array_equal(part.mean, e.mean[list(want)])
+        assert np.array_equal(part.model_std, e.model_std[list(want)]) and np.array_equal(part.lower, e.lower[list(want)])
         assert part.data.index.tolist() == [f"id{i}" for i in want]
         assert part.frame.index.unique().tolist() == part.data.index.tolist()
     assert [len(r) for r in e][:2] == [1, 1]
@@ -61,6 +66,7 @@ def test_some_rows(model, rows):
     last = e[:, e.outputs[-1]]
     assert last.outputs == e.outputs[-1:] and np.array_equal(last.mean[:, 0], e.mean[:, -1])
     assert np.array_equal(e[:, -1].prediction, last.prediction)
+    assert np.array_equal(last.model_std[:, 0], e.model_std[:, -1]) and last.bags == e.bags == 8
     with pytest.raises(IndexError):
         e[30]
     with pytest.raises(ValueError, match="outputs"):
@@ -84,7 +90,9 @@ def test_kind_of_frame(model, rows, kind):
     else:
         e = model.explain(x[kind](), unknown=unknown)
         assert type(e.frame).__module__.startswith(kind)
-        assert list(e.frame.columns if kind != "pyarrow" else e.frame.column_names)[-2:] == ["row__mean", "row__std"]
+        assert list(e.frame.columns if kind != "pyarrow" else e.frame.column_names)[-3:] == [
+            "row__mean", "row__std", "row__model_std",
+        ]  # fmt: skip
     assert np.array_equal(e[[5, 2]].mean, e.mean[[5, 2]]) and len(e[[5, 2]].data) == 2
 
 
@@ -133,6 +141,47 @@ def test_p_larger(seed):
     assert p_larger(2, 0, -1, 0) == 1 and p_larger(1, 0, -1, 0) == 0.5
 
 
+def test_join(rows, tmp_path):
+    """Doubt is known if it is of all; of the fewest bags, it is the widest."""
+    eight, five, none = (trained(tmp_path, "regression", 5, f"--bags={bags}", "--force")[0].explain(rows) for bags in (8, 5, 0))
+    both = Explanation.join([eight, five], ["a", "b"], "score")
+    assert np.array_equal(both.model_std[:, 0], eight.model_std[:, 0]) and np.array_equal(both.model_std[:, 1], five.model_std[:, 0])
+    assert (both.bags, both.interval) == (5, "doubt") and np.array_equal(both.lower[:, 1], five.lower[:, 0])
+    assert (both.lower[:, 0] <= eight.lower[:, 0]).all()
+    assert both[3, "b"].bags == 5 and np.array_equal(both[3, "b"].model_std[0, 0], five.model_std[3, 0])
+    part = Explanation.join([eight, none], ["a", "b"], "score")
+    assert (part.model_std, part.bags, part.interval) == (None, 0, "spread") and np.array_equal(part.upper, part.spread_upper)
+    assert part[0].model_std is None and "intervals by spread" in repr(part)
+
+
+@pytest.mark.parametrize("bags", [0, 2, 4, 8, 30])
+def test_law(bags):
+    """Student's t, by its density; its deviation, where there is one; and the normal distribution without bags."""
+    law, z = Law(bags), 1.5
+    freedom = bags - 1 if bags else 1e9
+
+    def density(x):
+        scale = (
+            math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
+            if bags
+            else 0.3989422804014327
+        )
+        return scale * (1 + x * x / freedom) ** (-(freedom + 1) / 2)
+
+    def below(x):
+        return 0.5 + quad(density, 0, x)[0]
+
+    assert math.isclose(2 * below(law.reach(z)) - 1, math.erf(z / math.sqrt(2)), abs_tol=1e-7)
+    assert np.allclose(law.above(np.array([-2, 0, 0.7])), [below(-2), 0.5, below(0.7)], atol=1e-7)
+    if bags == 0 or bags > 3:
+        assert math.isclose(law.width**2, 2 * quad(lambda x: x * x * density(x), 0, np.inf if bags else 20)[0], rel_tol=1e-5)
+
+
+def test_names():
+    """Names of deviations are taken, whether they are known or not."""
+    assert _mean_names(["a", "a__model_std", "b__std", "b", "base"]) == ["a", "a__model_std__mean", "b__std__mean", "b", "base__mean"]
+
+
 def test_reasons(model, rows):
     e = model.explain(rows)
     for i, row in enumerate(e.reasons(2)):
@@ -153,6 +202,7 @@ def test_pickle(model, rows):
 def test_words(model, rows):
     first, second = repr(model.explain(rows)).splitlines()
     assert "30 rows, 6 players, exact Shapley values" in first and second.startswith("mean sizes: ")
+    assert first.endswith("intervals by doubt")
 
 
 def test_notebook(model, rows):

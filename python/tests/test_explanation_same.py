@@ -46,8 +46,8 @@ def of_document(document):
         return np.array([[[np.nan if a[name] is None else a[name] for a in o["attributions"]] for o in row] for row in outputs])
 
     found = {name: number(name) for name in ("prediction", "prediction_std", "base", "probability")}
-    found |= {name: attribution(name) for name in ("mean", "std", "lower", "upper", "p_positive", "observed")}
-    return found
+    of_players = ("mean", "std", "model_std", "lower", "upper", "spread_lower", "spread_upper", "p_positive", "observed")
+    return found | {name: attribution(name) for name in of_players}
 
 
 def by_program(path, file, unknown):
@@ -86,6 +86,7 @@ def test_same_numbers(served, tmp_path, draw, unknown):
         assert (document["outputs"], document["players"], document["head"], document["exact"], document["z"]) == (
             e.outputs, e.players, e.head, e.exact, e.z,
         )  # fmt: skip
+        assert (document["interval"], document["bags"]) == (e.interval, e.bags) == ("doubt", 8)
         assert document["rows"][0]["outputs"][0]["scale"] == e.scale
         for array, want in of_document(document).items():
             for kind, explanation in asked.items():
@@ -98,6 +99,31 @@ def test_same_numbers(served, tmp_path, draw, unknown):
                     assert (got == want).all(), (name, kind)
                     continue
                 assert np.allclose(got, want, rtol=1e-6, atol=1e-6, equal_nan=True), (name, kind, array)
+
+
+@pytest.mark.parametrize("z", [0.5, 1.96, 4])
+@pytest.mark.parametrize("bags", [0, 2, 3, 5])
+def test_same_intervals(tmp_path_factory, bags, z):
+    """By doubt of few bags, and by spread without any."""
+    model, path = of_bags(tmp_path_factory, bags)
+    x, _ = random_table(50 + bags, ROWS)
+    file = written(tmp_path_factory.mktemp("rows") / "rows.arrow", x)
+    e, document = model.explain(x, z=z), _psi.run("explain", path, file, "--z", str(z))
+    assert (document["interval"], document["bags"]) == (e.interval, e.bags) == ("doubt" if bags else "spread", bags)
+    want = of_document(document)
+    assert np.isnan(want.pop("model_std")).all() if not bags else (e.model_std > 0).any()
+    assert bags or e.model_std is None
+    for array in ("lower", "upper", "p_positive", *(("model_std",) if bags else ())):
+        assert np.allclose(getattr(e, array), want[array], rtol=1e-6, atol=1e-6, equal_nan=True), array
+
+
+models = {}  # by the number of bags
+
+
+def of_bags(tmp_path_factory, bags):
+    if bags not in models:
+        models[bags] = trained(tmp_path_factory.mktemp(f"bags{bags}"), "binary", 4, f"--bags={bags}")
+    return models[bags]
 
 
 def written(path, x):
@@ -115,12 +141,22 @@ def test_same_table(served, tmp_path):
     csv, out = tmp_path / "rows.csv", tmp_path / "out.arrow"
     x.to_csv(csv, index=False)
     _psi.run("explain", path, str(csv), "-o", str(out))
-    want = pa.ipc.open_file(str(out)).read_all() if out.read_bytes()[:6] == b"ARROW1" else pa.ipc.open_stream(str(out)).read_all()
-    got = model.explain(x).to_arrow()
+    want = read(out)
+    e = model.explain(x)
+    got = e.to_arrow()
     assert got.column_names == want.column_names
     for name in want.column_names:
         a, b = got.column(name).to_pylist(), want.column(name).to_pylist()
         assert a == b if name == "output" else np.allclose(a, b, rtol=1e-6, atol=1e-6), name
+    _psi.run("explain", path, str(csv), "-o", str(out), "--layout", "long", "--force")
+    want, long = read(out).drop_columns(["p_top"]), e.to_pandas("long")
+    assert list(long.columns) == want.column_names
+    for name in ("mean", "std", "model_std", "lower", "upper", "p_positive"):
+        assert np.allclose(long[name], want.column(name).to_pandas(), rtol=1e-6, atol=1e-6, equal_nan=True), name
+
+
+def read(path):
+    return pa.ipc.open_file(str(path)).read_all() if path.read_bytes()[:6] == b"ARROW1" else pa.ipc.open_stream(str(path)).read_all()
 
 
 def test_same_interactions(served, tmp_path):

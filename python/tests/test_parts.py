@@ -80,7 +80,7 @@ def test_asking_for_the_schema_leaves_nothing(model):
     asked = _parts.plan(model, model.columns, (), "town", None)
     assert model._child.pid is None
     assert asked.columns == [name for name in model.columns if name != "town"]
-    assert asked.schema.names[-4:] == ["sold", "sold__std", "row__mean", "row__std"]
+    assert asked.schema.names[-6:] == ["sold", "sold__std", "sold__model_std", "row__mean", "row__std", "row__model_std"]
 
 
 def test_says_beforehand(model):

@@ -102,5 +102,5 @@ def test_waterfall_of_shap_has_error_bars(explained):
     bars = [c for c in plt.gcf().axes[0].containers if isinstance(c, matplotlib.container.ErrorbarContainer)]
     assert len(bars) == 6
     widths = sorted(np.ptp(c.lines[2][0].get_segments()[0][:, 0]) for c in bars)
-    assert np.allclose(widths, np.sort(2 * 1.96 * explained.std[0, 0]), atol=1e-9)
+    assert np.allclose(widths, np.sort(2 * 2.36468149 * explained.model_std[0, 0]), rtol=1e-6, atol=1e-9)  # t₇⁻¹(Φ(1.96))
     plt.close("all")

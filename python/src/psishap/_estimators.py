@@ -32,6 +32,7 @@ class _Psi(BaseEstimator):
         head: str = "exact",
         effort: str = "normal",
         members: int | None = None,
+        bags: int | None = None,
         steps: int | None = None,
         validation_fraction: float = 0.1,
         validation_by: str | None = None,
@@ -47,6 +48,7 @@ class _Psi(BaseEstimator):
         self.head = head
         self.effort = effort
         self.members = members
+        self.bags = bags
         self.steps = steps
         self.validation_fraction = validation_fraction
         self.validation_by = validation_by
@@ -109,6 +111,8 @@ class _Psi(BaseEstimator):
         flags = ["--seed", str(seed), "--head", self.head, "--effort", self.effort]
         if self.members is not None:
             flags += ["--members", str(self.members)]
+        if self.bags is not None:
+            flags += ["--bags", str(self.bags)]
         flags += ["--validation-fraction", str(self.validation_fraction)]
         if self.validation_by is not None:
             flags += ["--validation-by", self.validation_by]
@@ -156,6 +160,8 @@ _PARAMETERS = """
         How much to spend: fast takes a third to a half of normal's time; best tries recipes on validation rows and averages four networks.
     members : int, optional
         Networks to train and average; without it as many as the effort has, one or four.
+    bags : int, optional
+        Small networks to train on other samples of the rows, which tell the doubt of attributions; without it 8, and 0 for none.
     steps : int, optional
         Training steps of the mean; without it they depend on the size of the table.
     validation_fraction : float

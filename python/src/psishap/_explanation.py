@@ -12,6 +12,7 @@ import pyarrow as pa
 from . import _html, _plots
 from ._cells import Floats, floats, missing, numeric
 from ._frames import from_arrow, kind
+from ._law import Law
 from ._reasons import Reason, digits, reasons
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Explanation:
     """Attributions of rows: arrays of rows × outputs × players, and what to do with them.
 
     In every row, ``base`` and the sum of ``mean`` over players make the ``prediction``. A player that is not observed,
-    for its cell is missing, has mean 0 and std 0.
+    for its cell is missing, has mean 0, std 0 and model_std 0.
 
     Parameters are what :meth:`psishap.Model.explain` knows; explanations are not made by hand.
 
@@ -39,8 +40,15 @@ class Explanation:
         The number that is predicted; or the positive class of two; or each class of more.
     players : list of str
         Columns, or groups of them, that have attributions.
-    mean, std : array of float, shape (rows, outputs, players)
-        Each attribution's mean and standard deviation.
+    mean : array of float, shape (rows, outputs, players)
+        The attributions.
+    std : array of float, shape (rows, outputs, players)
+        Their spread: how contributions of the column scatter among rows like this one.
+    model_std : array of float, shape (rows, outputs, players), or None
+        Their doubt (epistemic uncertainty): how far another sample of rows to learn from would have moved the mean. None if it is
+        not known: of models without bags, such as those of the learned head and of older files.
+    bags : int
+        Networks, trained on other samples of the rows, that tell the doubt; 0 if it is not known.
     prediction, prediction_std, base : array of float, shape (rows, outputs)
         On ``scale``.
     probability : array of float, shape (rows, outputs), or None
@@ -53,7 +61,7 @@ class Explanation:
     exact : bool
         Whether ``mean`` is the model's Shapley values, to rounding.
     z : float
-        Intervals are mean ∓ z·std.
+        Intervals have as much probability as a normal distribution has within ∓ z standard deviations: 1.96 is 95 %.
     data
         The rows that were explained, as they were given.
     """
@@ -73,6 +81,8 @@ class Explanation:
         probability: Floats | None,
         mean: Floats,
         std: Floats,
+        model_std: Floats | None = None,
+        bags: int = 0,
         unknown: Sequence[str] = (),
         row: npt.NDArray[np.int64] | None = None,
         z: float = 1.96,
@@ -82,7 +92,7 @@ class Explanation:
         self.data = data
         self.outputs, self.players, self.scale = list(outputs), list(players), scale
         self.base, self.prediction, self.prediction_std, self.probability = base, prediction, prediction_std, probability
-        self.mean, self.std = mean, std
+        self.mean, self.std, self.model_std, self.bags = mean, std, model_std, bags
         self.unknown = list(unknown)
         self.row = np.arange(len(mean)) if row is None else row
         self.z = z
@@ -109,9 +119,11 @@ class Explanation:
         def numbers(at: int) -> Floats:
             return floats(answer.column(at)).reshape(lines, len(outputs))
 
-        mean, std = (np.empty((lines, len(outputs), len(players))) for _ in range(2))
-        for d in range(len(players)):
-            mean[:, :, d], std[:, :, d] = numbers(start + 2 * d), numbers(start + 2 * d + 1)
+        each = (len(names) - start) // len(players)  # mean, std and, where doubt is known, model_std
+        arrays = [np.empty((lines, len(outputs), len(players))) for _ in range(each)]
+        for at in range(each * len(players)):
+            arrays[at % each][:, :, at // each] = numbers(start + at)
+        mean, std, model_std = *arrays[:2], arrays[2] if each == 3 else None
         return cls(
             models=[model],
             rows=rows,
@@ -125,18 +137,24 @@ class Explanation:
             probability=numbers(names.index("probability")) if "probability" in names[:start] else None,
             mean=mean,
             std=std,
+            model_std=model_std,
+            bags=0 if model_std is None else model.manifest["settings"]["bags"],
             unknown=unknown,
             z=z,
         )
 
     @classmethod
     def join(cls, parts: Sequence[Explanation], outputs: Sequence[str], scale: str) -> Explanation:
-        """Explanations of the same rows by one model for each output, side by side."""
+        """Explanations of the same rows by one model for each output, side by side.
+
+        Doubt is known if it is of all of them. Models whose training was cut short may have fewer bags: intervals of all outputs
+        are those of the fewest, which are the widest.
+        """
 
         def beside(name: str) -> Floats:
             return np.concatenate([getattr(p, name) for p in parts], axis=1)
 
-        first = parts[0]
+        first, known = parts[0], all(p.model_std is not None for p in parts)
         return cls(
             models=[p._models[0] for p in parts],
             rows=first._rows,
@@ -150,6 +168,8 @@ class Explanation:
             probability=None,
             mean=beside("mean"),
             std=beside("std"),
+            model_std=beside("model_std") if known else None,
+            bags=min(p.bags for p in parts) if known else 0,
             unknown=first.unknown,
             row=first.row,
             z=first.z,
@@ -171,28 +191,58 @@ class Explanation:
         return self.mean.shape
 
     @property
+    def interval(self) -> str:
+        """What ``lower``, ``upper`` and ``p_positive`` are by: ``doubt``, or ``spread`` where doubt is not known."""
+        return "spread" if self.model_std is None else "doubt"
+
+    @property
     def lower(self) -> Floats:
-        """mean − z·std."""
-        return self.mean - self.z * self.std
+        """Lower end of the interval about each mean.
+
+        By doubt it is mean − t·model_std, where t is the quantile of Student's t with bags − 1 degrees of freedom that has the
+        probability of z; by spread mean − z·std.
+        """
+        return self.mean - self._law.reach(self.z) * self._deviations
 
     @property
     def upper(self) -> Floats:
-        """mean + z·std."""
+        """Upper end of the interval about each mean, as far from it as ``lower``."""
+        return self.mean + self._law.reach(self.z) * self._deviations
+
+    @property
+    def spread_lower(self) -> Floats:
+        """mean − z·std, whatever ``interval`` is."""
+        return self.mean - self.z * self.std
+
+    @property
+    def spread_upper(self) -> Floats:
+        """mean + z·std, whatever ``interval`` is."""
         return self.mean + self.z * self.std
 
     @property
     def p_positive(self) -> Floats:
-        """Probability that an attribution is above 0, Φ(mean/std); NaN where there is none."""
-        from scipy.special import ndtr
+        """Probability that an attribution is above 0; NaN where there is none.
 
+        By doubt it is T(mean/model_std), Student's t with bags − 1 degrees of freedom; by spread Φ(mean/std).
+        """
+        std = self._deviations
         with np.errstate(divide="ignore", invalid="ignore"):
-            p = ndtr(self.mean / self.std)
-        return np.where(self.std > 0, p, np.where(self.observed[:, None], (1 + np.sign(self.mean)) / 2, np.nan))
+            p = self._law.above(self.mean / std)
+        return np.where(std > 0, p, np.where(self.observed[:, None], (1 + np.sign(self.mean)) / 2, np.nan))
+
+    @property
+    def _law(self) -> Law:
+        return Law(self.bags)
+
+    @property
+    def _deviations(self) -> Floats:
+        """What intervals are made of: doubt or, where it is not known, spread."""
+        return self.std if self.model_std is None else self.model_std
 
     @property
     def observed(self) -> Bools:
         """Whether a player of a row is known, of shape (rows, players): what is not has neither a mean nor a deviation."""
-        return ((self.mean != 0) | (self.std != 0)).any(axis=1)
+        return ((self.mean != 0) | (self.std != 0) | (self._deviations != 0)).any(axis=1)
 
     @property
     def values(self) -> npt.NDArray[np.object_]:
@@ -229,9 +279,10 @@ class Explanation:
             probability=None if self.probability is None else self.probability[places][:, output],
             mean=self.mean[places][:, output],
             std=self.std[places][:, output],
+            model_std=None if self.model_std is None else self.model_std[places][:, output],
             row=self.row[places],
         )
-        return Explanation(players=self.players, scale=self.scale, unknown=self.unknown, z=self.z, **cut)
+        return Explanation(players=self.players, scale=self.scale, bags=self.bags, unknown=self.unknown, z=self.z, **cut)
 
     def _output(self, output: str | None) -> int:
         if output is None:
@@ -255,6 +306,8 @@ class Explanation:
         for d, name in enumerate(_mean_names(self.players)):
             columns[name] = self.mean[:, :, d].ravel()
             columns[f"{self.players[d]}__std"] = self.std[:, :, d].ravel()
+            if self.model_std is not None:
+                columns[f"{self.players[d]}__model_std"] = self.model_std[:, :, d].ravel()
         return pa.table({name: pa.array(column) for name, column in columns.items()})
 
     @property
@@ -292,6 +345,7 @@ class Explanation:
                     "observed": each(self.observed),
                     "mean": self.mean.ravel(),
                     "std": self.std.ravel(),
+                    **({} if self.model_std is None else {"model_std": self.model_std.ravel()}),
                     "lower": self.lower.ravel(),
                     "upper": self.upper.ravel(),
                     "p_positive": self.p_positive.ravel(),
@@ -311,9 +365,9 @@ class Explanation:
     def to_shap(self) -> shap.Explanation:
         """The same as a :class:`shap.Explanation`, for all of shap's plots.
 
-        Of one output, ``values`` is [rows, players] and ``base_values`` [rows]; of several, a last axis has the outputs. ``error_std``,
-        ``lower_bounds`` and ``upper_bounds`` hold the uncertainty; ``shap.plots.waterfall`` draws it. Of labels, ``data`` has the place
-        in sorted order, and ``display_data`` the label. Times are years, for shap draws numbers.
+        Of one output, ``values`` is [rows, players] and ``base_values`` [rows]; of several, a last axis has the outputs. ``error_std``
+        is ``std``; ``lower_bounds`` and ``upper_bounds`` are ``lower`` and ``upper``, which ``shap.plots.waterfall`` draws. Of labels,
+        ``data`` has the place in sorted order, and ``display_data`` the label. Times are years, for shap draws numbers.
         """
         import shap
 
@@ -343,7 +397,7 @@ class Explanation:
         count = len(self.players)
         out = np.zeros((*self.shape, count))
         for at, model in enumerate(self._models):
-            table = _plots.explain(model, self._rows, self.unknown, "--interactions")
+            table = _plots.explain(model, self._rows, self.unknown, "--interactions", "--doubt=none")
             known = _outputs(model)
             here = [known.index(name) for name in self.outputs] if len(self._models) == 1 else [0]
             column = table.column_names.index("base") + 1 + 2 * count
@@ -368,7 +422,8 @@ class Explanation:
 
         def of(i: int) -> list[Reason]:
             cells = {name: column[i].as_py() for name, column in columns.items()}
-            return reasons(self.players, self.mean[i, chosen[i]], self.std[i, chosen[i]], observed[i], cells, k, self.z)
+            mean, std = self.mean[i, chosen[i]], self._deviations[i, chosen[i]]
+            return reasons(self.players, mean, std, observed[i], cells, k, self.z, self._law)
 
         return [of(i) for i in range(len(self))]
 
@@ -389,7 +444,7 @@ class Explanation:
         rows, outputs, _ = self.shape
         of = repr(self.outputs[0]) if outputs == 1 else f"{outputs} classes"
         how = "exact Shapley values" if self.exact else "near Shapley values (learned head)"
-        first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} players, {how}, scale {self.scale}"
+        first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} players, {how}, scale {self.scale}, intervals by {self.interval}"
         top = list(self.importance().items())[:5]
         write = digits(np.array([size for _, size in top]))
         return first + "\nmean sizes: " + ", ".join(f"{name} {write(size)}" for name, size in top)
@@ -408,7 +463,8 @@ def _outputs(model: Model) -> list[str]:
 
 def _mean_names(players: Sequence[str]) -> list[str]:
     """Columns of the players' means: their own names, where no other column has them."""
-    taken = {"file", "row", "output", "prediction", "prediction_std", "probability", "base"} | {f"{p}__std" for p in players}
+    taken = {"file", "row", "output", "prediction", "prediction_std", "probability", "base"}
+    taken |= {f"{p}__{deviation}" for p in players for deviation in ("std", "model_std")}
     names = {p: p for p in players if p not in taken}
     taken |= set(names)
     for p in players:

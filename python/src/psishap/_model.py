@@ -143,7 +143,7 @@ class Model:
         """Predictions of the rows of X and every column's part in them, as a distribution.
 
         ``unknown`` are columns to take for missing: X may lack them. ``output`` is the one class to explain; without it all
-        are. ``z`` is how many standard deviations an interval reaches to each side.
+        are. Intervals have the probability of ∓ ``z`` standard deviations of a normal distribution: 1.96 is 95 %.
         """
         from ._explanation import Explanation
 

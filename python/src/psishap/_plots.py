@@ -57,8 +57,9 @@ class Picture:
 class Plots:
     """Pictures of an explanation, as ``psi plot`` draws them.
 
-    All take ``z`` (intervals are mean ∓ z·std), ``dark`` (light on dark), ``most`` (players shown at most) and, of several
-    classes, ``output``. Pictures of many rows are drawn of 5,000 of them, at most, chosen at random and always the same.
+    All take ``z`` (intervals have the probability of ∓ z standard deviations of a normal distribution), ``dark`` (light on dark),
+    ``most`` (players shown at most) and, of several classes, ``output``. Pictures of many rows are drawn of 5,000 of them, at
+    most, chosen at random and always the same.
     """
 
     def __init__(self, explanation: Explanation):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._cells import Floats, missing, text
+from ._law import Law
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,18 +31,19 @@ class Reason:
 
 
 def reasons(
-    players: Sequence[str], mean: Floats, std: Floats, observed: npt.NDArray[np.bool_], cells: Mapping[str, Any], k: int, z: float
+    players: Sequence[str], mean: Floats, std: Floats, observed: npt.NDArray[np.bool_], cells: Mapping[str, Any], k: int, z: float, law: Law
 ) -> list[Reason]:
     """The at most k most important players of one row and output whose interval holds no 0, the largest first.
 
-    ``cells`` has what the row holds of the players that are columns.
+    ``std`` is what ``law`` measures in: doubt, or spread. ``cells`` has what the row holds of the players that are columns.
     """
-    sure = np.flatnonzero(observed & (np.abs(mean) > z * std))
+    half, wide = law.reach(z) * std, law.width * std
+    sure = np.flatnonzero(observed & (np.abs(mean) > half))
     sure = sure[np.argsort(-np.abs(mean[sure]), kind="stable")][:k]
-    write = digits(np.maximum(np.abs(mean), z * std / 100))
+    write = digits(np.maximum(np.abs(mean), half / 100))
     out = []
     for place, d in enumerate(sure.tolist()):
-        name, size, reach = players[d], abs(mean[d]), z * std[d]
+        name, size, reach = players[d], abs(mean[d]), half[d]
         value = cells.get(name)
         said = name
         if name in cells:
@@ -50,7 +52,7 @@ def reasons(
         p = None
         if place + 1 < len(sure):
             after = sure[place + 1]
-            p = p_larger(mean[d], std[d], mean[after], std[after])
+            p = p_larger(mean[d], wide[d], mean[after], wide[after])
             if p < 0.95:  # what is said to be so is at least so sure
                 words += f"; {100 * p:.0f}% sure to outweigh the next"
         out.append(Reason(name, value, float(mean[d]), float(mean[d] - reach), float(mean[d] + reach), p, words))

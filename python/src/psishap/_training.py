@@ -90,6 +90,7 @@ _STAGES = {
     "refit": "refining",
     "polish": "refining",
     "spread": "learning the spread",
+    "doubt": "learning the doubt",
     "audit": "auditing",
 }
 

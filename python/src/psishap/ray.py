@@ -37,8 +37,9 @@ def explain(
     """Predictions of the rows of a dataset and every column's part in them, as a dataset.
 
     Nothing is computed before Ray is asked for it, and nothing is collected. The columns are those of ``psi explain``:
-    ``prediction``, ``prediction_std``, ``probability`` (of classes), ``base``, and of each player its name and
-    ``<player>__std``. Of more than two classes there is a line for each, which ``output`` names.
+    ``prediction``, ``prediction_std``, ``probability`` (of classes), ``base``, and of each player its name,
+    ``<player>__std`` and, where doubt is known, ``<player>__model_std``. Of more than two classes there is a line for each,
+    which ``output`` names.
 
     Parameters
     ----------
