@@ -23,7 +23,7 @@ url = "http://" + http
 
 OUTPUTS = [
     "prediction", "prediction_std", "probability", "base",
-    "attribution_mean", "attribution_std", "attribution_lower", "attribution_upper", "p_positive",
+    "attribution_mean", "attribution_std", "attribution_model_std", "attribution_lower", "attribution_upper", "p_positive",
 ]
 TABLES = {"adult": "adult.csv", "relationship": "adult.csv", "synth3": "synth3.csv"}
 MODELS = list(TABLES)

@@ -129,6 +129,7 @@ def test_json_of_arrow_and_back(tables, connect):
     for j, player in enumerate(document["players"]):
         scene.same(wide[player].to_numpy(), want["attribution_mean"][:, 0, j], player)
         scene.same(wide[player + "__std"].to_numpy(), want["attribution_std"][:, 0, j], player)
+        scene.same(wide[player + "__model_std"].to_numpy(), want["attribution_model_std"][:, 0, j], player)
 
 
 def test_from_pandas(tables):
