@@ -82,7 +82,7 @@ spreadsheet will open.`,
 	flags.Float64Var(&f.tolerance, "tolerance", 0, "of mode refined: stop a row when no standard error is above `T`, in units of the prediction or score")
 	flags.IntVar(&f.budget, "budget", 0, "of mode refined: at most `N` evaluations of a row (default 4 for each column, or 64 with --tolerance)")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals have the probability of ∓ z standard deviations of a normal distribution: 1.96 is 95 %")
-	flags.StringVar(&f.doubt, "doubt", "", "`none`: do not ask how far other rows to learn from would move attributions; intervals are by spread, and rows take a third of the time")
+	flags.StringVar(&f.doubt, "doubt", "", "`none`: do not ask how far other rows to learn from would move attributions; intervals are by spread, and a row takes about two thirds of the time")
 	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
 	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to explain, of more than two (default all)")

@@ -114,6 +114,8 @@ func stageWords(stage string) string {
 		return "refining"
 	case "spread":
 		return "learning the spread"
+	case "doubt":
+		return "learning the doubt"
 	case "audit":
 		return "auditing"
 	}

@@ -124,7 +124,7 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	if err := finite(b.Rows, a.Variance); err != nil {
 		return nil, err
 	}
-	return a, finite(b.Rows, append(a.ByBag[:len(a.ByBag):len(a.ByBag)], a.Value, a.Attributions, a.Std, a.HiddenVariance)...)
+	return a, finite(b.Rows, append(slices.Clip(a.ByBag), a.Value, a.Attributions, a.Std, a.HiddenVariance)...)
 }
 
 // spread joins what the members say of σ and h².

@@ -25,8 +25,8 @@ func TestDoubt(t *testing.T) {
 			for seed := range uint64(tables) {
 				all = append(all, explainedBy(t, name, rows, seed+1, asked))
 			}
-			real, noise := doubtOf(all, asked, []int{0, 1, 2}), doubtOf(all, asked, []int{3, 4})
-			for what, d := range map[string]doubted{"columns that matter": real, "noise": noise} {
+			mattering, noise := doubtOf(all, asked, []int{0, 1, 2}), doubtOf(all, asked, []int{3, 4})
+			for what, d := range map[string]doubted{"columns that matter": mattering, "noise": noise} {
 				t.Logf("%s, %s: r %.2f; intervals of 90 %% hold the mean over tables in %.1f %%, the truth in %.1f %%; sure at 95 %% in %.1f %%; bias %.2f of the doubt",
 					name, what, d.r, 100*d.holdsMean, 100*d.holdsTruth, 100*d.sure, d.bias)
 				if d.r < .8 || d.r > 1.6 {
