@@ -157,7 +157,7 @@ func (t *textWriter) doubt() string {
 	switch {
 	case e.Interval() == ByDoubt:
 		return fmt.Sprintf("%s is the doubt: with another sample of rows to learn from, the number would have been within it in about %.3g%% of cases, "+
-			"as %d trainings on such samples tell.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
+			"as %d trainings on such samples tell. \"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
 	case e.Scale == Identity:
 		return fmt.Sprintf("%s is %g standard deviations of how contributions of the column scatter among rows like this one: "+
 			"no measure of how far other rows to learn from would move it.", t.plusMinus(), e.Z)
