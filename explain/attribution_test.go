@@ -22,7 +22,7 @@ func TestAttributions(t *testing.T) {
 					a.Mean != e.Mean[at] || a.Std != e.Std[at] || a.StandardError != e.StandardError[at] || a.ModelStd != e.ModelStd[at] {
 					t.Fatalf("row %d, output %d, player %d: %+v", row, output, d, a)
 				}
-				if reach := (a.Upper - a.Lower) / 2; math.Abs(reach-2.7765*a.ModelStd) > 1e-4*reach || math.Abs((a.Upper+a.Lower)/2-a.Mean) > 1e-12 {
+				if reach := (a.Upper - a.Lower) / 2; math.Abs(reach-2.7765*a.ModelStd) > 1e-4*reach || math.Abs((a.Upper+a.Lower)/2-a.Mean) > 1e-12*(1+reach) {
 					t.Errorf("interval [%v, %v] of %v ∓ 2.7765·%v", a.Lower, a.Upper, a.Mean, a.ModelStd)
 				}
 				if a.Observed && math.Abs(a.PPositive-fourDegrees(a.Mean/a.ModelStd)) > 1e-7 {
