@@ -14,8 +14,9 @@ const BatchSchema = "psi.report.batch/v1"
 
 // Batch is all that the page of a batch shows: what came of its rows, without any of them.
 type Batch struct {
-	Schema  string   `json:"schema"`
-	Model   Model    `json:"model"`
+	Schema string `json:"schema"`
+	Model  Model  `json:"model"`
+	Intervals
 	Scale   Scale    `json:"scale"`
 	Outputs []string `json:"outputs"`
 	Players []string `json:"players"`
@@ -69,7 +70,7 @@ type RunOutput struct {
 type RunPlayer struct {
 	Player  string
 	Size    float64  // mean |f_d|
-	Std     float64  // mean σ_d
+	Std     float64  // mean σ_d: spread
 	Trained *float64 // mean |f_d| in training; nil if that is not known
 }
 
@@ -96,7 +97,7 @@ type Verdict struct {
 type BatchImportance struct {
 	Player  int      `json:"player"`
 	Mean    float64  `json:"mean"`    // size of its attribution
-	Std     float64  `json:"std"`     // mean standard deviation of its attribution
+	Std     float64  `json:"std"`     // mean spread of its attribution
 	Trained *float64 `json:"trained"` // Mean in training; nil if that is not known
 }
 
@@ -112,9 +113,12 @@ func GatherBatch(model *psi.Model, name string, run Run) (*Batch, error) {
 	if err := run.check(e); err != nil {
 		return nil, err
 	}
+	if run.Z > 0 {
+		e.Z = run.Z
+	}
 	run.cut()
 	b := &Batch{
-		Schema: BatchSchema, Model: modelOf(model, name, e.Exact), Scale: e.Scale, Outputs: e.Outputs, Players: e.Players,
+		Schema: BatchSchema, Model: modelOf(model, name, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Outputs: e.Outputs, Players: e.Players,
 		Run: run, Done: run.done(), Trust: run.trust(e), Importances: [][]BatchImportance{}, Drift: []Verdict{},
 	}
 	for i := range run.Outputs {

@@ -35,6 +35,8 @@ func (r *Run) check(e *explain.Explanation) error {
 		return unsound("%d of %d units failed, and %d failures are told", r.Failed, r.Units, len(r.Failures))
 	case !amount(r.Seconds) || !amount(r.ResidualMax):
 		return unsound("it took %g seconds, and its largest residual is %g", r.Seconds, r.ResidualMax)
+	case !amount(r.Z):
+		return unsound("z is %g", r.Z)
 	case len(r.Missing) != len(e.Players):
 		return unsound("it has %d columns, the model %d", len(r.Missing), len(e.Players))
 	case len(r.Outputs) != len(e.Outputs):

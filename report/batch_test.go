@@ -32,6 +32,7 @@ func TestUnsoundSummaries(t *testing.T) {
 		"1 failures are told":       func(r *Run) { r.Failures = make([]RunFailure, 1) },
 		"took -1 seconds":           func(r *Run) { r.Seconds = -1 },
 		"largest residual is NaN":   func(r *Run) { r.ResidualMax = math.NaN() },
+		"z is -2":                   func(r *Run) { r.Z = -2 },
 		"it has 3 columns":          func(r *Run) { r.Missing = append(r.Missing, RunMissing{"x", 0}) },
 		"share of 1.5":              func(r *Run) { r.Missing[0].Ratio = 1.5 },
 		`"<b>" is missing`:          func(r *Run) { r.Missing[1].Player = "<b>" },

@@ -11,10 +11,10 @@ const Schema = "psi.report/v1"
 
 // Report is all that a page shows. What does not apply is nil.
 type Report struct {
-	Schema string    `json:"schema"`
-	Model  Model     `json:"model"`
-	Data   Data      `json:"data"`
-	Z      float64   `json:"z"` // that intervals are drawn with at first
+	Schema string `json:"schema"`
+	Model  Model  `json:"model"`
+	Data   Data   `json:"data"`
+	Intervals
 	Scale  Scale     `json:"scale"`
 	Output []string  `json:"outputs"`
 	Base   []float64 `json:"base"` // of each output
@@ -30,6 +30,22 @@ type Report struct {
 	Associations []Association  `json:"associations"` // the strongest first
 	Warnings     []Warning      `json:"warnings"`
 	Rows         Rows           `json:"rows"`
+}
+
+// Intervals says what the intervals about attributions are made of. They are mean ∓ Reach·model_std by doubt, and mean ∓ Z·std by spread.
+type Intervals struct {
+	Z        float64          `json:"z"`        // their probability is that of a normal distribution within ∓ Z standard deviations
+	Interval explain.Interval `json:"interval"` // doubt, or spread where doubt is not known
+	Bags     int              `json:"bags"`     // trainings on other samples of rows that tell the doubt; 0 if it is not known
+	Reach    float64          `json:"reach"`    // standard deviations on either side
+}
+
+func intervalsOf(e *explain.Explanation) Intervals {
+	i := Intervals{Z: e.Z, Interval: e.Interval(), Reach: e.Reach()}
+	if i.Interval == explain.ByDoubt {
+		i.Bags = e.Bags
+	}
+	return i
 }
 
 // Scale is what predictions and attributions are measured on.
@@ -108,7 +124,7 @@ type Importance struct {
 	Mean     float64 `json:"mean"` // size of its attribution
 	Low      float64 `json:"low"`  // that, with High, holds the middle 80 % of sizes
 	High     float64 `json:"high"`
-	Doubt    float64 `json:"doubt"` // its share of all variance of attributions
+	Spread   float64 `json:"spread"` // its share of Σ_d std_d² over all players
 	Observed int     `json:"observed"`
 }
 

@@ -15,8 +15,11 @@ const fixture = "../web/test/reasons.json"
 
 type reasonsCase struct {
 	Z        float64      `json:"z"`
+	Bags     int          `json:"bags"`
+	Reach    float64      `json:"reach"`
 	Mean     Attributions `json:"mean"`
 	Std      Attributions `json:"std"`
+	ModelStd Attributions `json:"model_std"`
 	Observed Bits         `json:"observed"`
 	Players  int          `json:"players"`
 	Most     int          `json:"most"`
@@ -29,7 +32,7 @@ func TestReasonsFixture(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var cases []reasonsCase
-	for range 40 {
+	for i := range 80 {
 		n := 1 + rng.IntN(9)
 		e := &explain.Explanation{Z: []float64{.5, 1, 1.96, 3}[rng.IntN(4)], Outputs: []string{"y"}, Rows: 1, Players: make([]string, n)}
 		for range n {
@@ -42,7 +45,15 @@ func TestReasonsFixture(t *testing.T) {
 			}
 			e.Mean, e.Std, e.Observed = append(e.Mean, mean), append(e.Std, std), append(e.Observed, there)
 		}
-		c := reasonsCase{e.Z, e.Mean, e.Std, e.Observed, n, 1 + rng.IntN(5), nil}
+		if i >= 40 {
+			e.Bags, e.ModelStd = 2+rng.IntN(11), make([]float64, n)
+			for d, there := range e.Observed {
+				if there {
+					e.ModelStd[d] = float64(rng.IntN(300)) / 256
+				}
+			}
+		}
+		c := reasonsCase{e.Z, e.Bags, e.Reach(), e.Mean, e.Std, e.ModelStd, e.Observed, n, 1 + rng.IntN(5), nil}
 		c.Reasons = append([]int{}, e.Reasons(0, 0, c.Most)...)
 		cases = append(cases, c)
 	}

@@ -15,7 +15,7 @@ type Options struct {
 	Name  string  // of the table, for the reader
 	Model string  // of the model, for the reader
 	By    string  // column between whose values importances are compared; "" is none
-	Z     float64 // intervals are mean ∓ Z·std; 0 means 1.96
+	Z     float64 // intervals have the probability of ∓ Z standard deviations of a normal distribution; 0 means 1.96
 	Seed  uint64  // of the drawing of rows
 
 	Explained int // rows explained at most, drawn at random; 0 means 5,000
@@ -28,7 +28,7 @@ type Options struct {
 // What a report has room for: numbers of attributions in memory, on the page and of interactions.
 const (
 	mostExplained = 40_000_000
-	mostCarried   = 140_000
+	mostCarried   = 93_000
 	mostPaired    = 20_000_000
 	fewestPaired  = 20
 )
@@ -139,7 +139,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{
-		Schema: Schema, Model: modelOf(g.model, g.Model, e.Exact), Z: e.Z, Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
+		Schema: Schema, Model: modelOf(g.model, g.Model, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
 		Data: Data{
 			Name: g.Name, Rows: g.outcomes.rows, Labelled: g.outcomes.labelled, Explained: e.Rows, Carried: len(chosen), Paired: len(paired), Seed: g.Seed,
 		},
@@ -223,7 +223,7 @@ func columnsOf(players []Player, order []int) []int {
 func importances(e *explain.Explanation, output int) []Importance {
 	list := make([]Importance, 0, len(e.Players))
 	for _, im := range e.Importances(output, nil) {
-		list = append(list, Importance(im))
+		list = append(list, Importance{Player: im.Player, Mean: im.Mean, Low: im.Low, High: im.High, Spread: im.Doubt, Observed: im.Observed})
 	}
 	return list
 }

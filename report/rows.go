@@ -21,8 +21,9 @@ type Rows struct {
 	Probability   Floats `json:"probability"` // nil for a number
 
 	// [rows, outputs, players]
-	Mean Attributions `json:"mean"`
-	Std  Attributions `json:"std"`
+	Mean     Attributions `json:"mean"`
+	Std      Attributions `json:"std"`       // spread: how contributions of the player scatter among rows like this one
+	ModelStd Attributions `json:"model_std"` // doubt: how far another sample of rows would have moved Mean; nil if it is not known
 
 	Observed Bits `json:"observed"` // [rows, players]
 	Other    Bits `json:"other"`    // [rows, players] labels that training did not know; nil if there is none
@@ -97,7 +98,7 @@ func rowsOfPage(e *explain.Explanation, columns []*table.Column, numbers []int, 
 		Numbers: some(numbers, rows, 1), Truth: truth,
 		Prediction: some(e.Prediction, rows, outputs), PredictionStd: some(e.PredictionStd, rows, outputs),
 		HiddenStd: some(e.HiddenStd, rows, outputs), Probability: some(e.Probability, rows, outputs),
-		Mean: some(e.Mean, rows, outputs*players), Std: some(e.Std, rows, outputs*players),
+		Mean: some(e.Mean, rows, outputs*players), Std: some(e.Std, rows, outputs*players), ModelStd: some(e.ModelStd, rows, outputs*players),
 		Observed: some(e.Observed, rows, players), Other: some(e.Other, rows, players),
 	}
 	for _, c := range columns {

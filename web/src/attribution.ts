@@ -3,49 +3,52 @@ export interface Attribution {
   player: number;
   observed: boolean;
   mean: number;
-  std: number;
+  spread: number; // standard deviation of the player's contributions among rows like this one
+  doubt: number | null; // standard deviation of mean over trainings on other samples of rows; null if it is not known
   chances?: { positive: number | null; top: number | null }; // of being above 0, and among the largest; a report does not carry them, an unknown cell has none
 }
 
-/** How players are put in order. "sure" is by the size that is left when z standard deviations are taken off,
- * |f| − zσ. "most" is by the most that the player may add, att(z) = f + zσ: the ranking of the paper. */
+/** How wide intervals are: reach deviations of doubt or, where it is not known, of spread; z of spread alone. */
+export interface Widths {
+  z: number;
+  reach: number;
+}
+
+/** How far the interval about an attribution goes to either side: by doubt or, where it is not known, by spread. */
+export function margin(a: Pick<Attribution, "doubt" | "spread">, w: Widths): number {
+  return w.reach * (a.doubt ?? a.spread);
+}
+
+/** How players are put in order. "sure" is by the size that is left when the interval is taken off, |f| − margin. "most" is by
+ * the most that the player may add among rows like this one, att(z) = f + zσ with σ the spread: the ranking of the paper. */
 export type Order = "sure" | "most";
 
-export function att(a: Attribution, z: number, order: Order): number {
-  return order === "sure" ? Math.abs(a.mean) - z * a.std : a.mean + z * a.std;
+export function att(a: Attribution, w: Widths, order: Order): number {
+  return order === "sure" ? Math.abs(a.mean) - margin(a, w) : a.mean + w.z * a.spread;
 }
 
-/** The observed players by att(z), the greatest first; equal ones stay in the order of columns. */
-export function ranked(list: readonly Attribution[], z: number, order: Order): Attribution[] {
-  return list.filter((a) => a.observed).sort((a, b) => att(b, z, order) - att(a, z, order));
+/** The observed players in order, the greatest first; equal ones stay in the order of columns. */
+export function ranked(list: readonly Attribution[], w: Widths, order: Order): Attribution[] {
+  return list.filter((a) => a.observed).sort((a, b) => att(b, w, order) - att(a, w, order));
 }
 
-/** Whether a player is sure to have raised or lowered the prediction: its interval f ∓ zσ does not hold 0. */
-export function sure(a: Attribution, z: number): boolean {
-  return a.observed && Math.abs(a.mean) > z * a.std;
+/** Whether a player is sure to have raised or lowered the prediction: its interval does not hold 0. */
+export function sure(a: Attribution, w: Widths): boolean {
+  return a.observed && Math.abs(a.mean) > margin(a, w);
 }
 
 /** The players that are sure, the largest first, at most so many: as explain.Reasons in Go has them. */
-export function reasons(list: readonly Attribution[], z: number, most: number): Attribution[] {
-  return list.filter((a) => sure(a, z)).sort((a, b) => Math.abs(b.mean) - Math.abs(a.mean)).slice(0, most);
+export function reasons(list: readonly Attribution[], w: Widths, most: number): Attribution[] {
+  return list.filter((a) => sure(a, w)).sort((a, b) => Math.abs(b.mean) - Math.abs(a.mean)).slice(0, most);
 }
 
-/** Attributions beyond the first few, added up as one; independent players' variances add up. */
-export function rest(list: readonly Attribution[]): { mean: number; std: number } {
-  let mean = 0, variance = 0;
-  for (const a of list) {
-    mean += a.mean;
-    variance += a.std * a.std;
-  }
-  return { mean, std: Math.sqrt(variance) };
-}
-
-/** Share of a normal within z standard deviations, erf(z/√2), by Abramowitz and Stegun 7.1.26: off by 1.5e-7 at most. */
-export function within(z: number): number {
-  const x = z / Math.SQRT2;
-  const t = 1 / (1 + 0.3275911 * x);
-  const tail = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-  return 1 - tail * Math.exp(-x * x);
+/** Attributions beyond the first few, added up as one; variances add up as of independent players. */
+export function rest(list: readonly Attribution[]): Pick<Attribution, "mean" | "spread" | "doubt"> {
+  const root = (of: (a: Attribution) => number) => Math.sqrt(list.reduce((sum, a) => sum + of(a) ** 2, 0));
+  return {
+    mean: list.reduce((sum, a) => sum + a.mean, 0), spread: root((a) => a.spread),
+    doubt: list.some((a) => a.doubt === null) ? null : root((a) => a.doubt as number),
+  };
 }
 
 /** A step of the way from the base to the prediction. */

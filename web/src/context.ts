@@ -1,6 +1,7 @@
 import type { Order } from "./attribution.ts";
 import type { Importance, Model, Report } from "./document.ts";
 import type { Explainer, StoredRows } from "./explainer.ts";
+import { reachOf } from "./share.ts";
 import { type Choices, type Scale, type Subject, sum, unit } from "./subject.ts";
 import { count } from "./words.ts";
 
@@ -11,7 +12,7 @@ export abstract class Shown {
   abstract readonly title: string;
   abstract readonly subtitle: string;
 
-  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[]) {}
+  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[], readonly bags: number) {}
 
   choose(output: number): void {
     this.output = output;
@@ -74,11 +75,15 @@ export class Context extends Shown implements Choices {
   readonly subtitle: string;
 
   constructor(readonly report: Report, readonly rows: StoredRows, readonly explainer: Explainer) {
-    super(report.model, report.scale, report.outputs);
+    super(report.model, report.scale, report.outputs, report.bags);
     this.title = `Report on ${report.model.target}`;
     this.subtitle = `${report.model.name}, ${count(report.data.rows, "row")} of ${report.data.name}`;
     this.z = Math.min(3, report.z);
     this.column = this.importances()[0].player;
+  }
+
+  get reach(): number {
+    return reachOf(this.z, this.bags);
   }
 
   override choose(output: number): void {

@@ -4,6 +4,9 @@ export interface Report {
   model: Model;
   data: { name: string; rows: number; labelled: number; explained: number; carried: number; paired: number; seed: number };
   z: number;
+  interval: "doubt" | "spread";
+  bags: number; // trainings that tell the doubt; 0 if it is not known
+  reach: number; // standard deviations on either side of an interval
   scale: "identity" | "logit" | "score";
   outputs: string[];
   base: number[];
@@ -81,7 +84,7 @@ export interface Importance {
   mean: number;
   low: number;
   high: number;
-  doubt: number;
+  spread: number; // share of all
   observed: number;
 }
 
@@ -125,7 +128,8 @@ export interface Rows {
   hidden_std: string;
   probability: string;
   mean: string;
-  std: string;
+  std: string; // spread
+  model_std: string; // doubt; empty if it is not known
   observed: string;
   other: string;
 }

@@ -23,7 +23,8 @@ export interface Explainer {
 export class StoredRows implements Explainer {
   readonly length: number;
   private readonly mean: Float32Array;
-  private readonly std: Float32Array;
+  private readonly spreads: Float32Array;
+  private readonly doubts: Float32Array; // empty if they are not known
   private readonly predictions: Float32Array;
   private readonly predictionStds: Float32Array;
   private readonly hiddenStds: Float32Array;
@@ -36,7 +37,8 @@ export class StoredRows implements Explainer {
     const r = report.rows;
     this.length = r.numbers.length;
     this.mean = attributions(r.mean);
-    this.std = attributions(r.std);
+    this.spreads = attributions(r.std);
+    this.doubts = attributions(r.model_std);
     this.predictions = floats(r.prediction);
     this.predictionStds = floats(r.prediction_std);
     this.hiddenStds = floats(r.hidden_std);
@@ -65,7 +67,7 @@ export class StoredRows implements Explainer {
   attribution(row: number, output: number, player: number): Attribution {
     const n = this.report.players.length;
     const at = this.line(row, output) * n + player;
-    return { player, observed: this.isObserved(row * n + player), mean: this.mean[at], std: this.std[at] };
+    return { player, observed: this.isObserved(row * n + player), mean: this.mean[at], spread: this.spreads[at], doubt: this.doubts.length ? this.doubts[at] : null };
   }
 
   explain(row: number, output: number): Promise<Explained> {

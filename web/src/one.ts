@@ -1,10 +1,12 @@
 import * as Plot from "@observablehq/plot";
-import { type Attribution, type Order, reasons, rest, steps, sure, within } from "./attribution.ts";
+import { type Attribution, margin, type Order, reasons, rest, steps, sure } from "./attribution.ts";
 import { draw, figure, labelRoom, sign } from "./chart.ts";
 import { fresh, h, p, select } from "./dom.ts";
 import type { Explained } from "./explainer.ts";
+import { meaning, measure, ofSpread } from "./interval.ts";
+import { within } from "./share.ts";
 import { type Choices, named, sum, type Told, unit } from "./subject.ts";
-import { count, list, oddsFactor, percent, shorten, signed } from "./words.ts";
+import { count, level, list, oddsFactor, shorten, signed } from "./words.ts";
 
 const mostSteps = 14; // of a waterfall
 const mostReasons = 5;
@@ -12,18 +14,19 @@ const mostReasons = 5;
 /** The slider and the order. */
 export function controls(c: Choices, refresh: () => void): Node {
   const id = fresh("z"), output = h("output", { for: id });
-  const tell = () => { output.textContent = `z = ${c.z.toFixed(2)}${c.z > 0 ? `, intervals of ${percent(within(c.z))}` : ", no doubt granted"}`; };
+  const told = () => `z = ${c.z.toFixed(2)}, ${c.z > 0 ? `intervals of ${level(within(c.z))}` : "no intervals"}`;
+  const tell = () => { output.textContent = told(); };
   const slider = h("input", { id, type: "range", min: 0, max: 3, step: 0.02, value: c.z, class: "z" });
   slider.addEventListener("input", () => {
     c.z = Number(slider.value);
-    slider.setAttribute("aria-valuetext", `${c.z.toFixed(2)} standard deviations`);
+    slider.setAttribute("aria-valuetext", told());
     tell();
     refresh();
   });
   tell();
   return h("div", { class: "controls" },
-    h("div", { class: "control wide" }, h("label", { for: id }, "Doubt granted to each column"), slider, output),
-    select("Order by", [{ value: "sure", text: "size that is sure, |mean| − z·std" }, { value: "most", text: "most it may add, mean + z·std" }], c.order, (value) => {
+    h("div", { class: "control wide" }, h("label", { for: id }, "Width of intervals"), slider, output),
+    select("Order by", [{ value: "sure", text: `size that is sure, less its ${measure(c)}` }, { value: "most", text: "most it may add, mean + z·spread" }], c.order, (value) => {
       c.order = value as Order;
       refresh();
     }));
@@ -31,11 +34,14 @@ export function controls(c: Choices, refresh: () => void): Node {
 
 /** What moving the slider did to the order, for those who hear it. */
 export function changed(c: Choices, t: Told, before: Attribution[], now: Attribution[]): string {
-  const certain = now.filter((a) => sure(a, c.z)).length;
+  const certain = now.filter((a) => sure(a, c)).length;
   const moved = now.filter((a, i) => before[i]?.player !== a.player).length;
   const first = now.slice(0, 3).map((a) => t.name(a.player));
   return `At z = ${c.z.toFixed(2)}, ${certain} of ${count(now.length, "column")} ${certain === 1 ? "is" : "are"} sure to raise or lower it. ${moved ? `${count(moved, "rank")} changed.` : "No rank changed."} First ${first.length > 1 ? "are" : "is"} ${list(first)}.`;
 }
+
+/** The order by z shows the spread that it is made by. */
+const bySpread = (c: Choices) => c.order === "most" || c.bags === 0;
 
 export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[], write: (v: number) => string): Node {
   const some = order.length > mostSteps ? order.slice(0, mostSteps - 1) : order;
@@ -45,7 +51,7 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
   const start = -2, end = -3;
   const domain = [start, ...way.map((s) => s.player), end];
   const room = labelRoom(domain.map(name), c.width);
-  const reach = (s: (typeof way)[number]) => c.z * s.std;
+  const reach = (s: (typeof way)[number]) => (bySpread(c) ? c.z * s.spread : margin(s, c));
   const xs = [e.base, e.prediction, ...way.flatMap((s) => [s.from, s.to - reach(s), s.to + reach(s)])];
   const beside = 12 + 7 * Math.max(...way.map((s) => signed(write(s.mean)).length), write(e.prediction).length); // pixels for a number
   const low = Math.min(...xs), high = Math.max(...xs), pad = ((high - low || 1) * beside) / Math.max(beside, c.width - room.margin - 12 - 2 * beside);
@@ -56,7 +62,7 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
   const missing = e.attributions.filter((a) => !a.observed).map((a) => t.name(a.player));
   return figure({
     title,
-    read: `From the base at the top each column moves ${sum(t)} right (orange, it raises it) or left (blue, it lowers it), down to the prediction. Thin lines are ± ${c.z.toFixed(2)} standard deviations; pale bars could as well go the other way.`,
+    read: `From the base at the top each column moves ${sum(t)} right (orange, it raises it) or left (blue, it lowers it), down to the prediction. ${lines(c)}`,
     not: "It says how the model came to this prediction, not what would have to change in the world for another outcome.",
     picture: h("div", {}, draw({
       width: c.width, height: 46 + 25 * domain.length, marginLeft: room.margin, marginTop: 4, marginRight: 12,
@@ -66,7 +72,7 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
       marks: [Plot.link(links, { x1: "x", x2: "x", y1: "y1", y2: "y2", stroke: "var(--muted)", strokeOpacity: 0.5 }),
         Plot.tickX([{ x: e.base, y: start }, { x: e.prediction, y: end }], { x: "x", y: "y", stroke: "var(--ink)", strokeWidth: 2.5 }),
         Plot.text([{ x: e.base, y: start, t: write(e.base) }, { x: e.prediction, y: end, t: write(e.prediction) }], { x: "x", y: "y", text: "t", textAnchor: "start", dx: 6, fontWeight: "bold" }),
-        Plot.barX(way, { x1: "from", x2: "to", y: "player", fill: (s: (typeof way)[number]) => sign(s.mean), fillOpacity: (s: (typeof way)[number]) => (s.player < 0 || sure(s, c.z) ? 1 : 0.35), insetTop: 4, insetBottom: 4 }),
+        Plot.barX(way, { x1: "from", x2: "to", y: "player", fill: (s: (typeof way)[number]) => sign(s.mean), fillOpacity: (s: (typeof way)[number]) => (s.player < 0 || sure(s, c) ? 1 : 0.35), insetTop: 4, insetBottom: 4 }),
         Plot.ruleY(way.filter((s) => reach(s) > 0), { x1: (s: (typeof way)[number]) => s.to - reach(s), x2: (s: (typeof way)[number]) => s.to + reach(s), y: "player", stroke: "var(--ink)" }),
         Plot.text(up, { x: (s: (typeof way)[number]) => s.to + reach(s), y: "player", text: label, textAnchor: "start", dx: 4, fill: "var(--ink)" }),
         Plot.text(down, { x: (s: (typeof way)[number]) => s.to - reach(s), y: "player", text: label, textAnchor: "end", dx: -4, fill: "var(--ink)" })],
@@ -75,19 +81,27 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
   });
 }
 
+/** What the thin lines and the pale bars of a waterfall are. */
+function lines(c: Choices): string {
+  if (c.z === 0) return "At z = 0 no intervals are drawn.";
+  const pale = `A bar is pale if its ${measure(c)} leaves open whether the column raises or lowers it.`;
+  return bySpread(c) ? `Thin lines are the spread, ± ${c.z.toFixed(2)} standard deviations. ${ofSpread(c.classes)} ${pale}` : `Thin lines are ±. ${meaning(c)} ${pale}`;
+}
+
 /** The sure reasons, as a person would say them. */
 export function inWords(c: Choices, t: Told, e: Explained, write: (v: number) => string): Node {
-  const certain = reasons(e.attributions, c.z, mostReasons);
+  const certain = reasons(e.attributions, c, mostReasons);
   const it = t.classes ? `the chance of ${t.outputName}` : `the predicted ${t.target}`;
   const sentence = (a: Attribution) => {
-    const size = Math.abs(a.mean), reach = c.z * a.std;
+    const size = Math.abs(a.mean), reach = margin(a, c);
     const odds = t.scale === "logit" ? `; ${oddsFactor(a.mean)}` : "";
     return h("li", {}, h("strong", {}, named(t, a)),
       ` ${a.mean < 0 ? "lowers" : "raises"} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)}${odds})`);
   };
+  const brackets = c.z > 0 ? ` In brackets: the interval of ${level(within(c.z))} by ${measure(c)}.` : "";
   const scale = t.scale === "identity" ? "" : t.scale === "logit" ? " Sizes are in log odds." : " Sizes are in units of the score.";
   return h("section", { class: "block" }, h("h4", {}, "In words"),
     certain.length ? h("ol", {}, certain.map(sentence)) : null,
     p(certain.length === 0 ? `No column is sure to raise or to lower ${it} at this z.` :
-      certain.length < mostReasons ? `No other column is sure to raise or to lower it.${scale}` : `These are the ${mostReasons} largest that are sure.${scale}`));
+      certain.length < mostReasons ? `No other column is sure to raise or to lower it.${brackets}${scale}` : `These are the ${mostReasons} largest that are sure.${brackets}${scale}`));
 }

@@ -1,4 +1,5 @@
 import type { Attribution, Order } from "./attribution.ts";
+import type { Intervals } from "./interval.ts";
 import { shorten } from "./words.ts";
 
 export type Scale = "identity" | "logit" | "score";
@@ -36,8 +37,7 @@ export function sum(s: Subject): string {
 }
 
 /** What a reader chose, and the room there is. */
-export interface Choices {
-  z: number;
+export interface Choices extends Intervals {
   order: Order;
   width: number; // of the text, in pixels
 }

@@ -58,6 +58,11 @@ export function percent(share: number): string {
   return `${(100 * share).toFixed(0)}${gap}%`;
 }
 
+/** The share that an interval holds, as 95 % or 99.7 %. */
+export function level(share: number): string {
+  return `${Number((100 * share).toPrecision(3))}${gap}%`;
+}
+
 /** A probability, never said to be 0 or 1. */
 export function chance(p: number): string {
   if (!Number.isFinite(p)) return "?";

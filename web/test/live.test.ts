@@ -112,8 +112,8 @@ test("of many questions the newest is answered, one at a time", async () => {
 });
 
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) => new Response(JSON.stringify(body), { status, headers });
-const explanation = { rows: [{ outputs: [{ output: "yes", base: 1, prediction: 2, prediction_std: 3, hidden_std: 0, probability: 0.5,
-  attributions: ["day", "who", "town"].map((player, i) => ({ player, observed: true, mean: i, std: 1, p_positive: 0.5, p_top: 1 })) }] }] };
+const explanation = { interval: "doubt", bags: 8, rows: [{ probability_slope: 0.5, outputs: [{ output: "yes", base: 1, prediction: 2, prediction_std: 3, hidden_std: 0, probability: 0.5,
+  attributions: ["day", "who", "town"].map((player, i) => ({ player, observed: true, mean: i, std: 1, model_std: 2, p_positive: 0.5, p_top: 1 })) }] }] };
 
 test("the server is asked again when it is busy, told who asks, and not asked twice", async () => {
   const seen: { url: string; init: RequestInit }[] = [], waits: number[] = [];
@@ -124,6 +124,7 @@ test("the server is asked again when it is busy, told who asks, and not asked tw
   rows.rows = ["{}"];
   const e = await rows.explain(0, 0);
   assert.deepEqual(e.attributions.map((a) => [a.player, a.mean]), [[0, 1], [1, 2], [2, 0]]); // in the order of the model's players
+  assert.deepEqual([e.bags, e.slope, e.attributions[0].doubt, e.attributions[0].spread], [8, 0.5, 2, 1]);
   assert.equal(waits.length, 1);
   assert.equal(seen[1].url, "explain?model=m&version=2");
   assert.equal((seen[1].init.headers as Record<string, string>).Authorization, "Bearer secret");

@@ -1,45 +1,79 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { att, type Attribution, ranked, reasons, rest, steps, within } from "../src/attribution.ts";
+import { att, type Attribution, margin, ranked, reasons, rest, steps } from "../src/attribution.ts";
 import { placeAmong, swarm } from "../src/chart.ts";
 import { filter } from "../src/filter.ts";
 import { attributions, bits, floats } from "../src/packed.ts";
 import { means } from "../src/pages/effects.ts";
-import { cell, chance, count, decimalsFor, moment, number, oddsFactor, percent, shorten, signed, thousands } from "../src/words.ts";
+import { meaning } from "../src/interval.ts";
+import { reachOf, within } from "../src/share.ts";
+import { cell, chance, count, decimalsFor, level, moment, number, oddsFactor, percent, shorten, signed, thousands } from "../src/words.ts";
 
-const of = (mean: number, std: number, player: number, observed = true): Attribution => ({ mean, std, player, observed });
+const of = (mean: number, spread: number, player: number, observed = true, doubt: number | null = null): Attribution => ({ mean, spread, doubt, player, observed });
+const spread = (z: number) => ({ z, reach: z });
 
 test("reasons are those of package explain", () => {
-  const cases = JSON.parse(readFileSync("test/reasons.json", "utf8")) as { z: number; mean: string; std: string; observed: string; players: number; most: number; reasons: number[] }[];
-  assert.ok(cases.length >= 40);
+  const cases = JSON.parse(readFileSync("test/reasons.json", "utf8")) as { z: number; bags: number; reach: number; mean: string; std: string; model_std: string; observed: string; players: number; most: number; reasons: number[] }[];
+  assert.ok(cases.length >= 80 && cases.filter((c) => c.bags > 0).length >= 40);
   for (const c of cases) {
-    const mean = attributions(c.mean), std = attributions(c.std), observed = bits(c.observed);
-    const list = [...mean].map((m, d) => of(m, std[d], d, observed(d)));
+    const mean = attributions(c.mean), std = attributions(c.std), doubt = attributions(c.model_std), observed = bits(c.observed);
+    const list = [...mean].map((m, d) => of(m, std[d], d, observed(d), c.bags ? doubt[d] : null));
     assert.equal(list.length, c.players);
-    assert.deepEqual(reasons(list, c.z, c.most).map((a) => a.player), c.reasons);
+    assert.deepEqual(reasons(list, { z: c.z, reach: reachOf(c.z, c.bags) }, c.most).map((a) => a.player), c.reasons);
   }
 });
 
-test("ranks follow att(z), and doubt changes them", () => {
+test("ranks follow att(z), and intervals change them", () => {
   const list = [of(3, 2, 0), of(-2, 0.1, 1), of(1, 0, 2), of(9, 9, 3, false)];
-  assert.deepEqual(ranked(list, 0, "sure").map((a) => a.player), [0, 1, 2]);
-  assert.deepEqual(ranked(list, 1.5, "sure").map((a) => a.player), [1, 2, 0]); // 1.85, 1, 0
-  assert.deepEqual(ranked(list, 0, "most").map((a) => a.player), [0, 2, 1]);
-  assert.equal(att(list[1], 2, "most"), -2 + 2 * 0.1);
-  assert.equal(att(list[1], 2, "sure"), 2 - 2 * 0.1);
+  assert.deepEqual(ranked(list, spread(0), "sure").map((a) => a.player), [0, 1, 2]);
+  assert.deepEqual(ranked(list, spread(1.5), "sure").map((a) => a.player), [1, 2, 0]); // 1.85, 1, 0
+  assert.deepEqual(ranked(list, spread(0), "most").map((a) => a.player), [0, 2, 1]);
+  assert.equal(att(list[1], spread(2), "most"), -2 + 2 * 0.1);
+  assert.equal(att(list[1], spread(2), "sure"), 2 - 2 * 0.1);
+});
+
+test("what is sure goes by doubt, and the ranking of the paper by spread", () => {
+  const list = [of(3, 9, 0, true, 0.5), of(4, 0, 1, true, 2)], w = { z: 1, reach: 3 };
+  assert.deepEqual(list.map((a) => margin(a, w)), [1.5, 6]);
+  assert.deepEqual(ranked(list, w, "sure").map((a) => a.player), [0, 1]); // 1.5, −2
+  assert.deepEqual(reasons(list, w, 5).map((a) => a.player), [0]);
+  assert.deepEqual(list.map((a) => att(a, w, "most")), [12, 4]);
 });
 
 test("steps lead from the base to the prediction", () => {
   const way = steps(10, [of(3, 1, 0), of(-5, 1, 1)]);
   assert.deepEqual(way.map((s) => [s.from, s.to]), [[10, 13], [13, 8]]);
-  assert.deepEqual(rest([of(3, 3, 0), of(-5, 4, 1)]), { mean: -2, std: 5 });
+  assert.deepEqual(rest([of(3, 3, 0), of(-5, 4, 1)]), { mean: -2, spread: 5, doubt: null });
+  assert.deepEqual(rest([of(3, 3, 0, true, 6), of(-5, 4, 1, true, 8)]), { mean: -2, spread: 5, doubt: 10 });
 });
 
 test("intervals hold what they should", () => {
   for (const [z, share] of [[0, 0], [0.6744897501960817, 0.5], [1, 0.6826894921370859], [1.959963984540054, 0.95], [3, 0.9973002039367398]]) {
-    assert.ok(Math.abs(within(z) - share) < 3e-7, `${z}: ${within(z)}`);
+    assert.ok(Math.abs(within(z) - share) < 1e-12, `${z}: ${within(z)}`);
   }
+});
+
+// Quantiles of Student's t at 0.975 and 0.995 from printed tables, by degrees of freedom.
+test("intervals by doubt reach as far as Student's t", () => {
+  for (const [freedom, at975, at995] of [[1, 12.7062, 63.6567], [2, 4.30265, 9.92484], [3, 3.18245, 5.84091], [4, 2.77645, 4.60409], [7, 2.36462, 3.49948], [10, 2.22814, 3.16927], [15, 2.13145, 2.94671], [30, 2.04227, 2.75]]) {
+    for (const [z, want] of [[1.959963984540054, at975], [2.5758293035489004, at995]]) {
+      const got = reachOf(z, freedom + 1);
+      assert.ok(Math.abs(got - want) < 2e-5 * want, `${freedom} degrees of freedom, z = ${z}: ${got}, not ${want}`);
+    }
+  }
+  assert.equal(reachOf(1.96, 0), 1.96);
+  assert.equal(reachOf(0, 8), 0);
+  const cases = JSON.parse(readFileSync("test/reasons.json", "utf8")) as { z: number; bags: number; reach: number }[];
+  for (const c of cases) assert.ok(Math.abs(reachOf(c.z, c.bags) - c.reach) < 1e-8 * c.reach, `${c.bags} bags, z = ${c.z}: ${reachOf(c.z, c.bags)}, not ${c.reach}`);
+});
+
+test("doubt and spread are never mixed", () => {
+  const words = (bags: number) => meaning({ z: 1.959963984540054, reach: 2, bags, classes: false });
+  assert.match(words(8), /the doubt\. With another sample .* in about 95\u00a0% of cases, as 8 trainings/);
+  assert.doesNotMatch(words(8), /spread|scatter/);
+  assert.match(words(0), /the spread, .* scatter among rows like this one/);
+  assert.doesNotMatch(words(0), /doubt/);
 });
 
 test("packed numbers come back", () => {
@@ -87,6 +121,8 @@ test("numbers in words", () => {
   assert.equal(percent(0.00001), "under 0.1\u00a0%");
   assert.equal(percent(1), "100\u00a0%");
   assert.equal(percent(0.756), "76\u00a0%");
+  assert.equal(level(0.9500042), "95\u00a0%");
+  assert.equal(level(0.9973), "99.7\u00a0%");
   assert.equal(chance(0.9999), "over 0.999");
   assert.equal(decimalsFor(1.37)(-0.5), "−0.50");
   assert.equal(decimalsFor(167504)(-25535.4), "−25,535");
@@ -104,6 +140,6 @@ test("places, swarms and means of neighbours", () => {
   assert.deepEqual([1, 2, 3].map(place), [0.125, 0.5, 0.875]);
   assert.equal(placeAmong([4, 4])(4), 0.5);
   assert.deepEqual(swarm([0, 0, 0, 10], 5, 1, 9), [0, -1, 1, 0].map((v) => v + 0));
-  const dots = Array.from({ length: 100 }, (_, i) => ({ x: i % 4, mean: i % 4 === 3 ? 1 : 0, std: 0 }));
+  const dots = Array.from({ length: 100 }, (_, i) => ({ x: i % 4, mean: i % 4 === 3 ? 1 : 0, spread: 0, doubt: null }));
   assert.deepEqual(means(dots), [{ x: 0, mean: 0 }, { x: 1, mean: 0 }, { x: 2, mean: 0 }, { x: 3, mean: 1 }]);
 });

@@ -55,7 +55,8 @@ async function settled(page: Page): Promise<void> {
 }
 
 interface Truth {
-  outputs: { output: string; base: number; prediction: number; prediction_std: number; hidden_std: number; probability: number | null; attributions: Record<string, number | string | boolean | null>[] }[];
+  probability_slope?: number;
+  outputs: { output: string; scale: string; base: number; prediction: number; prediction_std: number; hidden_std: number; probability: number | null; attributions: Record<string, number | string | boolean | null>[] }[];
 }
 
 /** What the program explains of a table. */
@@ -95,6 +96,7 @@ async function compare(page: Page, output: string, now: Truth, other: Truth, wha
     return found;
   };
   const rows = [of(now), of(other)];
+  const slopes = [now, other].map((truth) => truth.probability_slope ?? 1);
   rows.forEach((o, i) => {
     const c = cards[i], label = `${what}: row ${i}`;
     close(c.base, o.base, `${label}, base`);
@@ -108,6 +110,12 @@ async function compare(page: Page, output: string, now: Truth, other: Truth, wha
       agrees(c.big, o.prediction, `${label}, prediction`);
     } else {
       close(c.probability, o.probability, `${label}, probability`);
+      if (o.scale === "logit") {
+        const at = (score: number) => 1 / (1 + Math.exp(-(o.base + slopes[i] * (score - o.base))));
+        assert.ok(Math.abs(at(o.prediction) - o.probability) < 1e-6, `${label}: the slope ${slopes[i]} does not give the probability`);
+        close(c.probabilityLower, at(o.prediction - 1.96 * o.prediction_std), `${label}, lower end as a probability`);
+        close(c.probabilityUpper, at(o.prediction + 1.96 * o.prediction_std), `${label}, upper end as a probability`);
+      }
       if (!/under|over/.test(c.big)) agrees(c.big, o.probability, `${label}, probability`);
     }
   });
@@ -117,7 +125,7 @@ async function compare(page: Page, output: string, now: Truth, other: Truth, wha
     const line = lines.find((l) => l.player === a.player), label = `${what}: ${a.player}`;
     assert.ok(line, `${label} is not in the table`);
     const b = rows[1].attributions.find((one) => one.player === a.player) ?? {};
-    for (const [attribute, key] of [["mean", "mean"], ["std", "std"], ["lower", "lower"], ["upper", "upper"], ["pPositive", "p_positive"], ["pTop", "p_top"]] as const) {
+    for (const [attribute, key] of [["mean", "mean"], ["std", "std"], ["modelStd", "model_std"], ["lower", "lower"], ["upper", "upper"], ["pPositive", "p_positive"], ["pTop", "p_top"]] as const) {
       close(line[attribute], a[key] as number, `${label}, ${key}`);
       close(line[`other${attribute.charAt(0).toUpperCase()}${attribute.slice(1)}`], b[key] as number, `${label}, ${key} of the other row`);
     }

@@ -37,11 +37,11 @@ function bars(c: Batch, all: BatchImportance[]): Node {
   return figure({
     title,
     read: `The longer a bar, the more the column moves ${c.sum}, up or down, on the average of all rows; a row that lacks the column counts as 0. ` +
-      `The thin line reaches the mean standard deviation to either side: how much doubt a single attribution of the column carries.${trained ? " The second bar is the same of the rows kept aside in training." : ""}`,
+      `The thin line goes the mean spread to either side: how contributions of the column scatter among rows like a given one.${trained ? " The second bar is the same of the rows kept aside in training." : ""}`,
     not: notCause,
     legend: [{ colour: "series-0", text: "this batch" }, ...(trained ? [{ colour: "series-1", text: "training" }] : [])],
     picture: beside(c, title, shown, (d) => c.name(d), groups, (d) => of(d).std),
-    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Mean standard deviation", "Mean size in training", "Here ÷ training", "Missing"],
+    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Mean spread", "Mean size in training", "Here ÷ training", "Missing"],
       all.map((i) => [c.name(i.player), number(i.mean, 3), number(i.std, 2), i.trained === null ? "–" : number(i.trained, 3), i.trained ? number(i.mean / i.trained, 3) : "–", percent(c.report.run.missing[i.player].ratio)]),
       [false, true, true, true, true, true]),
   });

@@ -5,6 +5,10 @@ import type { Scale } from "../subject.ts";
 export interface BatchReport {
   schema: string;
   model: Model;
+  z: number;
+  interval: "doubt" | "spread";
+  bags: number; // trainings that tell the doubt; 0 if it is not known
+  reach: number; // standard deviations on either side of an interval
   scale: Scale;
   outputs: string[];
   players: string[];
@@ -57,6 +61,6 @@ export interface Failure {
 export interface BatchImportance {
   player: number;
   mean: number;
-  std: number;
+  std: number; // mean spread
   trained: number | null;
 }

@@ -1,6 +1,7 @@
 import { p } from "../dom.ts";
 import { game, glossary, sources } from "../pages/provenance.ts";
-import { audit, untold, verdict } from "../pages/trust.ts";
+import { formula } from "../interval.ts";
+import { audit, doubted, untold, verdict } from "../pages/trust.ts";
 import type { Page } from "../viewer.ts";
 import { moment } from "../words.ts";
 import { columns } from "./columns.ts";
@@ -20,6 +21,7 @@ function trust(c: Batch): Node[] {
     p("A prediction is split into what each column added or took: the column's attribution. Is the split right, for this model?", t.audit ? " Some rows of the batch were checked the long way, and all rows for their sums." : ""),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
+    ...doubted(c),
     untold(c, "a report of one of the files, psi report MODEL FILE, names such columns."),
   ];
 }
@@ -30,11 +32,11 @@ function provenance(c: Batch): Node[] {
     ...sources(model, [
       ["Summary", run.name], ["Job", run.job], ["Explained", run.in], ["Results", run.out || "not known"],
       ["Begun", moment(Math.floor(Date.parse(run.submitted) / 1000))], ["Units of work", String(run.units)],
-      ["Mode", run.mode], ["Intervals in the results", `mean ∓ ${run.z} standard deviations`],
+      ["Mode", run.mode], ["Intervals in the results", formula(c.report)],
     ]),
     glossary(c, [
       ["Unit of work", "Some row groups of a file, or all of it: what one worker explains at a time, and what fails or succeeds as a whole."],
-      ["Mean standard deviation", "Each attribution comes with a standard deviation; this is its mean over rows."],
+      ["Mean spread", "The mean over rows of each attribution's spread, one standard deviation."],
     ]),
     game(),
   ];

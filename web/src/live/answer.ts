@@ -1,26 +1,28 @@
 import * as Plot from "@observablehq/plot";
-import { type Attribution, probability, ranked, sure, within } from "../attribution.ts";
+import { type Attribution, margin, probability, ranked, sure } from "../attribution.ts";
 import { draw, figure, labelRoom, sign } from "../chart.ts";
 import { h, table } from "../dom.ts";
-import type { Explained } from "../explainer.ts";
+import { meaning, measure } from "../interval.ts";
+import { within } from "../share.ts";
 import { type Choices, named, sum, type Told, unit } from "../subject.ts";
-import { chance, decimalsFor, number, percent, shorten, signed } from "../words.ts";
+import { chance, decimalsFor, level, number, shorten, signed } from "../words.ts";
 import { top } from "./cells.ts";
+import type { Asked } from "./server.ts";
 
 /** A row with its explanation. */
 export interface Answered {
   told: Told;
-  explained: Explained;
+  explained: Asked;
 }
 
-/** Writes the attributions of both rows with the same number of decimals: enough for the largest, and for most of the doubts
- * not to look like 0. */
+/** Writes the attributions of both rows with the same number of decimals: enough for the largest, and for most of the
+ * intervals not to look like 0. */
 export function writer(both: Answered[]): (v: number) => string {
   const all = both.flatMap((b) => b.explained.attributions.filter((a) => a.observed));
   const largest = Math.max(...all.map((a) => Math.abs(a.mean)), 0);
-  const doubts = all.map((a) => 1.96 * a.std).sort((a, b) => a - b);
-  const doubt = doubts[doubts.length >> 1] ?? 0;
-  return decimalsFor(doubt > 0 ? Math.min(largest, Math.max(largest / 1000, 100 * doubt)) : largest);
+  const margins = all.map((a) => 1.96 * (a.doubt ?? a.spread)).sort((a, b) => a - b);
+  const usual = margins[margins.length >> 1] ?? 0;
+  return decimalsFor(usual > 0 ? Math.min(largest, Math.max(largest / 1000, 100 * usual)) : largest);
 }
 
 /** The number that a reader looks at first. */
@@ -50,22 +52,24 @@ export function card(c: Choices, a: Answered, other: Answered | null): HTMLEleme
   const reach = c.z * e.predictionStd;
   const low = e.prediction - reach, high = e.prediction + reach;
   const write = decimalsFor(Math.max(Math.abs(e.prediction), Math.abs(e.base), reach));
-  const share = c.z > 0 ? `${percent(within(c.z))} interval` : "no doubt granted";
+  const chanceAt = (score: number) => probability(e.base + e.slope * (score - e.base));
+  const share = level(within(c.z));
   const lines = told.scale === "identity" ?
-    [`${share}: ${number(low)} to ${number(high)}`, `from a base of ${number(e.base)}`] :
-    [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}, ${share} ${write(low)} to ${write(high)}`,
-      told.scale === "logit" ? `as probabilities ${chance(probability(low))} to ${chance(probability(high))}` : `likeliest class: ${e.likeliest}`,
+    [...(c.z > 0 ? [`${share} of outcomes are expected from ${number(low)} to ${number(high)}`] : []), `from a base of ${number(e.base)}`] :
+    [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}${c.z > 0 ? `, ${share} interval ${write(low)} to ${write(high)}` : ""}`,
+      told.scale === "score" ? `likeliest class: ${e.likeliest}` : c.z > 0 ? `as probabilities ${chance(chanceAt(low))} to ${chance(chanceAt(high))}` : "",
       `from a base of ${write(e.base)}${told.scale === "logit" ? ` (probability ${chance(probability(e.base))})` : ""}`];
   if (e.hiddenStd > 0.05 * e.predictionStd) lines.push("what is unknown makes it less sure");
   const moved = other ? difference(a, other) : null;
   return h("section", {
     class: "card", "data-row": told.what, "data-prediction": e.prediction, "data-prediction-std": e.predictionStd, "data-hidden-std": e.hiddenStd,
     "data-base": e.base, "data-lower": low, "data-upper": high, "data-probability": e.probability ?? "",
+    ...(told.scale === "logit" ? { "data-probability-lower": chanceAt(low), "data-probability-upper": chanceAt(high) } : {}),
   },
     h("h3", {}, told.what.charAt(0).toUpperCase() + told.what.slice(1)),
     h("p", {}, head.what), h("p", { class: "big" }, head.text),
     moved ? h("p", { class: `moved ${moved.way > 0 ? "up" : moved.way < 0 ? "down" : ""}` }, `${moved.way > 0 ? "▲ " : moved.way < 0 ? "▼ " : ""}${moved.words}`) : null,
-    h("ul", { class: "plain" }, lines.map((line) => h("li", {}, line))));
+    h("ul", { class: "plain" }, lines.filter((line) => line).map((line) => h("li", {}, line))));
 }
 
 const most = 16; // players that a picture has room for
@@ -77,13 +81,13 @@ export function sideBySide(c: Choices, now: Answered, other: Answered, write: (v
   const shown = all.slice(0, most);
   const label = (d: number) => named(now.told, now.explained.attributions[d]);
   const room = labelRoom(shown.map((a) => label(a.player)), c.width);
-  const mark = (a: Attribution) => ({ ...a, low: a.mean - c.z * a.std, high: a.mean + c.z * a.std });
+  const mark = (a: Attribution) => ({ ...a, low: a.mean - margin(a, c), high: a.mean + margin(a, c) });
   const mine = shown.filter((a) => a.observed).map(mark);
   const theirs = shown.map((a) => other.explained.attributions[a.player]).filter((a) => a.observed).map(mark);
   const title = "What each column does, in both rows";
   return figure({
     title,
-    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. Lines are ± ${c.z.toFixed(2)} standard deviations: where one crosses 0, the column could as well act the other way, and its dot is pale.`,
+    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. Lines are ±. ${meaning(c)} Where a line crosses 0, it is open whether the column raises or lowers it, and its dot is pale.`,
     not: "It says what the model makes of the two rows, not what would happen if somebody changed the world so. A column that was not changed can act differently, because columns act together.",
     legend: [{ colour: "up", text: `raises, ${now.told.what}` }, { colour: "down", text: `lowers, ${now.told.what}` }, { colour: "ring", text: other.told.what }],
     picture: draw({
@@ -94,40 +98,40 @@ export function sideBySide(c: Choices, now: Answered, other: Answered, write: (v
       marks: [Plot.ruleX([0], { stroke: "var(--muted)" }),
         Plot.ruleY(theirs, { x1: "low", x2: "high", y: "player", stroke: "var(--missing)", dy: 5 }),
         Plot.dot(theirs, { x: "mean", y: "player", r: 4, stroke: "var(--muted)", fill: "var(--bg)", dy: 5 }),
-        Plot.ruleY(mine, { x1: "low", x2: "high", y: "player", stroke: (a: Attribution) => sign(a.mean), strokeWidth: 1.5, strokeOpacity: (a: Attribution) => (sure(a, c.z) ? 1 : 0.5), dy: -4 }),
-        Plot.dot(mine, { x: "mean", y: "player", r: 5, fill: (a: Attribution) => sign(a.mean), fillOpacity: (a: Attribution) => (sure(a, c.z) ? 1 : 0.35), dy: -4 })],
+        Plot.ruleY(mine, { x1: "low", x2: "high", y: "player", stroke: (a: Attribution) => sign(a.mean), strokeWidth: 1.5, strokeOpacity: (a: Attribution) => (sure(a, c) ? 1 : 0.5), dy: -4 }),
+        Plot.dot(mine, { x: "mean", y: "player", r: 5, fill: (a: Attribution) => sign(a.mean), fillOpacity: (a: Attribution) => (sure(a, c) ? 1 : 0.35), dy: -4 })],
     }, `${title}: ${shown.slice(0, 5).map((a) => `${now.told.name(a.player)} ${signed(write(a.mean))}, in ${other.told.what} ${signed(write(other.explained.attributions[a.player].mean))}`).join("; ")}.`),
   });
 }
 
 /** All numbers of both rows. The attributes have all digits. */
 export function numbers(c: Choices, now: Answered, other: Answered, write: (v: number) => string): HTMLElement {
-  const seen = ranked(now.explained.attributions, c.z, c.order);
+  const seen = ranked(now.explained.attributions, c, c.order);
   const order = [...seen, ...now.explained.attributions.filter((a) => !a.observed)];
-  const interval = (a: Attribution) => `${write(a.mean - c.z * a.std)} to ${write(a.mean + c.z * a.std)}`;
-  const so = (a: Attribution) => (sure(a, c.z) ? (a.mean < 0 ? "▼ sure to lower" : "▲ sure to raise") : "may do either");
+  const interval = (a: Attribution) => `${write(a.mean - margin(a, c))} to ${write(a.mean + margin(a, c))}`;
+  const so = (a: Attribution) => (sure(a, c) ? (a.mean < 0 ? "▼ sure to lower" : "▲ sure to raise") : "may do either");
   const brief = (p: number | null | undefined) => chance(p ?? NaN).replace("under", "<").replace("over", ">");
   const there = (a: Attribution) => (a.observed ? signed(write(a.mean)) : "unknown");
   const lines = order.map((a) => {
     const b = other.explained.attributions[a.player];
     return a.observed ?
-      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), there(b), signed(write(a.mean - b.mean))] :
-      [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "does nothing", there(b), signed(write(a.mean - b.mean))];
+      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), write(c.z * a.spread), there(b), signed(write(a.mean - b.mean))] :
+      [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "does nothing", "–", there(b), signed(write(a.mean - b.mean))];
   });
   const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, in ${unit(now.told)}`,
-    ["Column", "Attribution", c.z > 0 ? `${percent(within(c.z))} interval` : "Interval", "P(raises)", `P(top ${top})`, "So it is", "Other row", "Change"],
-    lines, [false, true, true, true, true, false, true, true], true);
+    ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} by ${measure(c)}` : "Interval", "P(raises)", `P(top ${top})`, "So it is", "± spread", "Other row", "Change"],
+    lines, [false, true, true, true, true, false, true, true, true], true);
   shown.querySelectorAll("tbody tr").forEach((line, i) => {
     const a = order[i];
     for (const [of, row] of [["", now], ["other-", other]] as const) {
       const it = row.explained.attributions[a.player];
       for (const [what, v] of Object.entries({
-        mean: it.mean, std: it.std, lower: it.mean - c.z * it.std, upper: it.mean + c.z * it.std, observed: it.observed,
+        mean: it.mean, std: it.spread, "model-std": it.doubt ?? "", lower: it.mean - margin(it, c), upper: it.mean + margin(it, c), observed: it.observed,
         "p-positive": it.chances?.positive ?? "", "p-top": it.chances?.top ?? "",
       })) line.setAttribute(`data-${of}${what}`, String(v));
     }
     line.setAttribute("data-player", now.told.name(a.player));
   });
   return h("section", { class: "block numbers" }, h("h3", {}, "The numbers"), shown,
-    h("p", { class: "note" }, `P(raises): how likely the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): how likely it is among the ${top} largest of the row. The other row is ${other.told.what}.`));
+    h("p", { class: "note" }, `P(raises): how likely the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): how likely it is among the ${top} largest of the row. Both are by ${measure(c)}, whatever z is. Spread: how contributions of the column scatter among rows like this one. The other row is ${other.told.what}.`));
 }

@@ -33,7 +33,10 @@ export interface Column {
 export interface Explanation {
   model: string | null;
   exact: boolean;
+  interval: "doubt" | "spread";
+  bags: number;
   rows: {
+    probability_slope?: number; // κ of classes; 1 for whole rows
     outputs: {
       output: string;
       base: number;
@@ -41,7 +44,7 @@ export interface Explanation {
       prediction_std: number;
       hidden_std: number;
       probability: number | null;
-      attributions: { player: string; observed: boolean; mean: number; std: number; p_positive: number | null; p_top: number | null }[];
+      attributions: { player: string; observed: boolean; mean: number; std: number; model_std: number | null; p_positive: number | null; p_top: number | null }[];
     }[];
   }[];
 }

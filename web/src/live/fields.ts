@@ -1,5 +1,5 @@
-import type { Attribution } from "../attribution.ts";
-import { sure } from "../attribution.ts";
+import type { Attribution, Widths } from "../attribution.ts";
+import { margin, sure } from "../attribution.ts";
 import { fresh, h } from "../dom.ts";
 import { moment, signed } from "../words.ts";
 import { type Cell, remark, type Row, seconds, typicalRow, written } from "./cells.ts";
@@ -33,11 +33,11 @@ export class Fields {
   }
 
   /** Says beside each player what it did. */
-  mark(attributions: readonly Attribution[], z: number, write: (v: number) => string): void {
+  mark(attributions: readonly Attribution[], widths: Widths, write: (v: number) => string): void {
     for (const a of attributions) {
       const badge = this.badges[a.player];
-      badge.className = `badge ${!a.observed ? "" : !sure(a, z) ? "unsure" : a.mean < 0 ? "lowers" : "raises"}`;
-      badge.textContent = a.observed ? `${signed(write(a.mean))} ± ${write(z * a.std)}` : "unknown";
+      badge.className = `badge ${!a.observed ? "" : !sure(a, widths) ? "unsure" : a.mean < 0 ? "lowers" : "raises"}`;
+      badge.textContent = a.observed ? `${signed(write(a.mean))} ± ${write(margin(a, widths))}` : "unknown";
     }
   }
 

@@ -1,7 +1,7 @@
 import { type Order, ranked, sure } from "../attribution.ts";
 import { fresh, h, p, select } from "../dom.ts";
-import type { Explained } from "../explainer.ts";
 import { controls, inWords, waterfall } from "../one.ts";
+import { reachOf } from "../share.ts";
 import type { Choices, Scale, Told } from "../subject.ts";
 import { count, list, thousands } from "../words.ts";
 import { type Answered, card, difference, headline, numbers, sideBySide, writer } from "./answer.ts";
@@ -10,7 +10,7 @@ import { type Sheet, sheet } from "./csv.ts";
 import type { Description } from "./description.ts";
 import { Fields } from "./fields.ts";
 import { Latest } from "./latest.ts";
-import { AskedRows, type Places, Refusal, Server, Stranger } from "./server.ts";
+import { type Asked, AskedRows, type Places, Refusal, Server, Stranger } from "./server.ts";
 
 const mostBytes = 64 << 20; // of a table that is opened
 const untilTold = 900; // milliseconds of quiet before a new prediction is announced
@@ -20,6 +20,18 @@ export class Live implements Choices {
   z = 1.96;
   order: Order = "sure";
   width = 720;
+
+  get bags(): number {
+    return this.answered?.[0].bags ?? 0;
+  }
+
+  get reach(): number {
+    return reachOf(this.z, this.bags);
+  }
+
+  get classes(): boolean {
+    return this.model.classes !== null;
+  }
 
   private readonly server: Server;
   private models: Description[] = [];
@@ -32,7 +44,7 @@ export class Live implements Choices {
   private row: Row = [];
   private fields!: Fields;
   private readonly place = h("div", {}); // of the fields
-  private answered: [Explained, Explained] | null = null;
+  private answered: [Asked, Asked] | null = null;
 
   private readonly header = h("header", {});
   private readonly editor = h("section", { class: "editor", "aria-labelledby": "title-row" });
@@ -41,8 +53,8 @@ export class Live implements Choices {
   private readonly problem = h("div", { class: "problem", role: "alert" });
   private readonly status = h("p", { class: "hidden", role: "status" });
   private readonly strip = h("p", { class: "strip-answer", "aria-hidden": "true" });
-  private readonly latest = new Latest<{ output: number }, [Explained, Explained]>(
-    ({ output }, signal) => Promise.all([this.asked.explain(0, output, signal), this.asked.explain(1, output, signal)]) as Promise<[Explained, Explained]>,
+  private readonly latest = new Latest<{ output: number }, [Asked, Asked]>(
+    ({ output }, signal) => Promise.all([this.asked.explain(0, output, signal), this.asked.explain(1, output, signal)]) as Promise<[Asked, Asked]>,
     (_, answer) => { this.answered = answer; this.trouble(null); this.draw(); },
     (_, error) => this.trouble(error));
 
@@ -79,7 +91,7 @@ export class Live implements Choices {
     this.latest.cancel();
     this.asked = new AskedRows(this.server, model);
     this.output = Math.max(0, before ? model.outputs.indexOf(before.outputs[this.output]) : 0);
-    this.answered = null;
+    this.answered = this.parts = null; // whose words are of the other model
     this.head();
     if (this.opened) this.origin = rowOf(model, this.opened.headers, this.opened.rows[this.at]);
     else this.origin = before ? carried(this.origin, before, model) : typicalRow(model);
@@ -109,7 +121,7 @@ export class Live implements Choices {
       p(this.whence()), this.sources(), h("div", { class: "controls" }, this.picks(),
         h("button", { type: "button", click: () => all((i) => { Object.assign(this.row[i], this.origin[i]); }) }, "Put all cells back"),
         h("button", { type: "button", click: () => all((i) => { this.row[i].unknown = true; }) }, "Mark all unknown")),
-      h("p", { class: "note" }, "Beside a column: what it adds to the prediction or takes from it."), this.place, this.strip);
+      h("p", { class: "note" }, "Beside a column: what it adds to the prediction or takes from it, and its interval, ±. It is pale where the interval holds 0."), this.place, this.strip);
     this.fill();
   }
 
@@ -285,9 +297,9 @@ export class Live implements Choices {
     const now: Answered = { told: this.told(this.row, edited), explained: this.answered[0] };
     const other: Answered = { told: this.told(this.other, this.opened ? `row ${this.against}` : "the row started from"), explained: this.answered[1] };
     const write = writer([now, other]);
-    this.fields.mark(now.explained.attributions, this.z, write);
+    this.fields.mark(now.explained.attributions, this, write);
     this.parts.cards.replaceChildren(card(this, now, other), card(this, other, null));
-    const order = ranked(now.explained.attributions, this.z, this.order);
+    const order = ranked(now.explained.attributions, this, this.order);
     this.parts.pictures.replaceChildren(sideBySide(this, now, other, write), numbers(this, now, other, write),
       inWords(this, now.told, now.explained, write), waterfall(this, now.told, now.explained, order, write));
     const head = headline(now);
@@ -302,7 +314,7 @@ export class Live implements Choices {
   private announce(now: Answered, other: Answered): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
-      const certain = ranked(now.explained.attributions, this.z, "sure").filter((a) => sure(a, this.z)).slice(0, 3);
+      const certain = ranked(now.explained.attributions, this, "sure").filter((a) => sure(a, this)).slice(0, 3);
       const head = headline(now);
       const text = `${head.what}: ${head.text}, ${difference(now, other).words}. ${certain.length ? `Surest: ${list(certain.map((a) => `${now.told.name(a.player)} ${a.mean < 0 ? "lowers" : "raises"} it`))}.` : "No column is sure to raise or lower it."}`;
       if (this.status.textContent !== text) this.status.textContent = text;

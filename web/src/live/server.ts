@@ -88,6 +88,12 @@ function sentence(text: string): string {
 
 const mostKept = 32; // answers
 
+/** What a server says of one output of one row. */
+export interface Asked extends Explained {
+  slope: number; // κ: the probability is that of base + κ·(prediction − base)
+  bags: number; // trainings that tell the doubt of attributions; 0 if it is not known
+}
+
 /** The rows a reader makes up, explained by a server. A row that was asked of before is not asked of again. */
 export class AskedRows implements Explainer {
   private readonly answers = new Map<string, Explanation>();
@@ -95,7 +101,7 @@ export class AskedRows implements Explainer {
 
   constructor(private readonly server: Server, readonly model: Description) {}
 
-  async explain(row: number, output: number, signal: AbortSignal | null = null): Promise<Explained> {
+  async explain(row: number, output: number, signal: AbortSignal | null = null): Promise<Asked> {
     const body = this.rows[row];
     let answer = this.answers.get(body);
     if (!answer) {
@@ -108,11 +114,11 @@ export class AskedRows implements Explainer {
     if (!found) throw new Refusal(`The server does not explain ${name}.`);
     return {
       base: found.base, prediction: found.prediction, predictionStd: found.prediction_std, hiddenStd: found.hidden_std, probability: found.probability,
-      likeliest: likeliest(answer),
+      likeliest: likeliest(answer), slope: answer.rows[0].probability_slope ?? 1, bags: answer.interval === "doubt" ? answer.bags : 0,
       attributions: this.model.players.map((p, player) => {
         const a = found.attributions.find((one) => one.player === p.name);
         if (!a) throw new Refusal(`The server does not explain ${p.name}.`, null);
-        return { player, observed: a.observed, mean: a.mean, std: a.std, chances: { positive: a.p_positive, top: a.p_top } };
+        return { player, observed: a.observed, mean: a.mean, spread: a.std, doubt: a.model_std, chances: { positive: a.p_positive, top: a.p_top } };
       }),
     };
   }

@@ -38,8 +38,8 @@ function bars(c: Context): Node {
         Plot.text(shown, { x: (i: (typeof shown)[number]) => Math.max(i.mean, i.high), y: "player", text: (i: (typeof shown)[number]) => write(i.mean), textAnchor: "start", dx: 6, fill: "var(--ink)" }),
         Plot.ruleX([0])],
     }, `${title}: ${shown.length} bars. ${shown.slice(0, 5).map((i) => `${c.name(i.player)} ${number(i.mean, 3)}`).join(", ")}.`),
-    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Middle 80 % of rows", "Share of the doubt", "Rows that have it"],
-      all.map((i) => [c.name(i.player), number(i.mean, 3), i.observed ? `${number(i.low, 2)} to ${number(i.high, 2)}` : "–", percent(i.doubt), thousands(i.observed)]), [false, true, true, true, true]),
+    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Middle 80 % of rows", "Share of the spread", "Rows that have it"],
+      all.map((i) => [c.name(i.player), number(i.mean, 3), i.observed ? `${number(i.low, 2)} to ${number(i.high, 2)}` : "–", percent(i.spread), thousands(i.observed)]), [false, true, true, true, true]),
   });
 }
 
@@ -97,10 +97,10 @@ function cohorts(c: Context): Node {
   });
 }
 
-/** Mean sizes of players in some groups of rows, the groups beside each other. Of the first group, a thin line reaches as far as doubt says. */
-export function beside(c: Shown, title: string, players: number[], name: (player: number) => string, groups: ((player: number) => number)[], doubt?: (player: number) => number): Node {
+/** Mean sizes of players in some groups of rows, the groups beside each other. Of the first group, a thin line goes so far to either side. */
+export function beside(c: Shown, title: string, players: number[], name: (player: number) => string, groups: ((player: number) => number)[], aside?: (player: number) => number): Node {
   const bars = players.flatMap((player) => groups.map((mean, g) => ({ player, g, mean: mean(player) })));
-  const lines = doubt ? players.map((player) => ({ player, g: 0, low: Math.max(0, groups[0](player) - doubt(player)), high: groups[0](player) + doubt(player) })) : [];
+  const lines = aside ? players.map((player) => ({ player, g: 0, low: Math.max(0, groups[0](player) - aside(player)), high: groups[0](player) + aside(player) })) : [];
   const room = labelRoom(players.map(name), c.width);
   return draw({
     width: c.width, height: 50 + players.length * (14 + 9 * groups.length), marginLeft: room.margin, marginTop: 6,

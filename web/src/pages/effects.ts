@@ -1,8 +1,11 @@
 import * as Plot from "@observablehq/plot";
+import { type Attribution, margin } from "../attribution.ts";
 import { draw, figure, labelRoom, sign, some } from "../chart.ts";
 import type { Context } from "../context.ts";
 import { h, p, select, table } from "../dom.ts";
-import { cell, count, moment, number, shorten, thousands } from "../words.ts";
+import { measure } from "../interval.ts";
+import { within } from "../share.ts";
+import { cell, count, level, moment, number, shorten, thousands } from "../words.ts";
 
 const small = 8; // columns that are shown beside each other
 
@@ -36,24 +39,20 @@ function one(c: Context, player: number): Node {
     title,
     read: labelled ?
       `A dot is a row, placed by what the label adds to ${c.sum} (right) or takes from it (left); the upright line is their mean. Dots of one label differ because the rows differ in other columns.` :
-      `A dot is a row: the value of ${c.name(player)} across, what it adds to ${c.sum} up, what it takes down. Thin lines are ± ${number(c.report.z, 3)} standard deviations; the thick line is the mean of rows with about that value. Dots above each other differ in other columns.`,
+      `A dot is a row: the value of ${c.name(player)} across, what it adds to ${c.sum} up, what it takes down. Thin lines are the ${measure(c)}, intervals of ${level(within(c.report.z))}; the thick line is the mean of rows with about that value. Dots above each other differ in other columns.`,
     not: `It is no promise that changing ${c.name(player)} would move the outcome: the model may use it as a sign of something else.`,
     picture: picture(c, player, c.width, 320, 1000),
     ...(column === null ? {} : { numbers: summary(c, player, column) }),
   });
 }
 
-interface Dot {
-  x: number;
-  mean: number;
-  std: number;
-}
+type Dot = { x: number } & Pick<Attribution, "mean" | "doubt" | "spread">;
 
 function dotsOf(c: Context, player: number, column: number, most: number): Dot[] {
   return some(c.rows.length, most).flatMap((r) => {
     const a = c.rows.attribution(r, c.output, player);
     const x = c.rows.value(r, column);
-    return a.observed && x !== null ? [{ x, mean: a.mean, std: a.std }] : [];
+    return a.observed && x !== null ? [{ x, mean: a.mean, doubt: a.doubt, spread: a.spread }] : [];
   });
 }
 
@@ -76,7 +75,7 @@ function numbers(c: Context, player: number, column: number, dots: Dot[], width:
     x: { label: shorten(c.name(player), 40), ticks: Math.max(3, Math.floor(width / 100)), ...(time ? { type: "utc" as const } : {}) },
     y: { label: `attribution, in ${c.unit}`, ticks: 5 },
     marks: [Plot.ruleY([0], { stroke: "var(--muted)" }),
-      Plot.ruleX(dots, { x, y1: (d: Dot) => d.mean - c.report.z * d.std, y2: (d: Dot) => d.mean + c.report.z * d.std, stroke: "var(--down)", strokeOpacity: 0.18 }),
+      Plot.ruleX(dots, { x, y1: (d: Dot) => d.mean - margin(d, c.report), y2: (d: Dot) => d.mean + margin(d, c.report), stroke: "var(--down)", strokeOpacity: 0.18 }),
       Plot.dot(dots, { x, y: "mean", r: 1.9, fill: (d: Dot) => sign(d.mean), fillOpacity: 0.6 }),
       ...(line.length > 2 ? [Plot.line(line, { x, y: "mean", stroke: "var(--ink)", strokeWidth: 1.8 })] : [])],
     color: { type: "identity" },

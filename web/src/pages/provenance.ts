@@ -1,21 +1,22 @@
 import type { Context, Shown } from "../context.ts";
 import type { Model } from "../document.ts";
 import { details, h, p, table } from "../dom.ts";
+import { formula, measure, ofDoubt, ofSpread } from "../interval.ts";
 import { count, thousands } from "../words.ts";
 
 export type Fact = [name: string, value: string];
 
 /** Where all of it comes from, and what the words mean. */
 export function provenance(c: Context): Node[] {
-  const { model, data, z } = c.report;
+  const { model, data } = c.report;
   return [
     ...sources(model, [
       ["Table of this report", `${data.name}, ${count(data.rows, "row")}`],
       ["Explained", `${count(data.explained, "row")} drawn at random (seed ${data.seed}); ${thousands(data.carried)} of them shown one by one, ${thousands(data.paired)} used for pairs`],
-      ["Intervals", `mean ∓ ${z} standard deviations`],
+      ["Intervals", formula(c.report)],
     ]),
     glossary(c, [
-      ["z", "How many standard deviations of doubt are granted: ± 1.96 hold 95 %."],
+      ["z", "How wide intervals are: as likely as ± z standard deviations of a normal distribution. z = 1.96 gives intervals of 95 %."],
       ["Acting together", "What two columns add by coming together, beyond what each adds alone: their Shapley interaction index."],
     ]),
     game(),
@@ -51,9 +52,10 @@ export function glossary(c: Shown, more: Fact[]): Node {
     ["Attribution", "What a column added to a prediction, or took from it. It is the column's Shapley value: what knowing the column changes, averaged over all orders in which the columns of the row could have become known."],
     ["Base", "Where every prediction starts: what the model says when it knows nothing of a row. Base and attributions add up to the prediction."],
     ["Importance", "The mean size of a column's attributions, whichever way they go."],
-    ["Interval", c.classes ?
-      "An attribution with the doubt that labels show beyond the score. It is often narrow, and says nothing of how far other training rows would have moved it." :
-      "An attribution with the doubt that the data show in it: how much the contribution of this column varies among rows like this one."],
+    ...(c.bags > 0 ? [["Doubt", `How sure the number of an attribution is, written ±. ${ofDoubt(0.95, c.bags)}`] as Fact] : []),
+    ["Spread", ofSpread(c.classes)],
+    ["Interval", `An attribution and its ${measure(c)} to either side.`],
+    ["Sure", `A column is sure to raise or to lower a prediction if its interval, by ${measure(c)}, does not hold 0.`],
     ...(c.scale === "logit" ? [["Log odds", "The logarithm of p / (1 − p). 0 is even odds, and adding 1 multiplies the odds by 2.7."] as Fact] : []),
     ...more,
     ["Missing", "A missing cell is not known, and has no attribution; the model predicts from what is there."],

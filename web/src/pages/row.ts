@@ -1,10 +1,12 @@
-import { att, type Attribution, probability, ranked, sure } from "../attribution.ts";
+import { att, type Attribution, margin, probability, ranked, sure } from "../attribution.ts";
 import type { Context } from "../context.ts";
 import { h, table } from "../dom.ts";
 import type { Explained } from "../explainer.ts";
+import { measure } from "../interval.ts";
 import { changed, controls, inWords, waterfall } from "../one.ts";
+import { within } from "../share.ts";
 import type { Told } from "../subject.ts";
-import { chance, decimalsFor, number, shorten, signed } from "../words.ts";
+import { chance, decimalsFor, level, number, shorten, signed } from "../words.ts";
 
 /** One row in full: its prediction, the slider, the waterfall, reasons in words, and the ranks. */
 export async function detail(c: Context, row: number): Promise<Node> {
@@ -13,9 +15,9 @@ export async function detail(c: Context, row: number): Promise<Node> {
   const told: Told = { ...c.subject, what: `row ${c.report.rows.numbers[row]}`, name: (d) => c.name(d), cell: (d) => c.rows.cell(row, d) };
   const picture = h("div", {}), words = h("div", {}), ranks = h("div", {});
   const live = h("p", { class: "note", role: "status" });
-  let before = ranked(e.attributions, c.z, c.order);
+  let before = ranked(e.attributions, c, c.order);
   const refresh = (tell: boolean) => {
-    const now = ranked(e.attributions, c.z, c.order);
+    const now = ranked(e.attributions, c, c.order);
     picture.replaceChildren(waterfall(c, told, e, now, write));
     words.replaceChildren(inWords(c, told, e, write));
     ranks.replaceChildren(rankTable(c, row, now, write));
@@ -48,13 +50,17 @@ function verdict(c: Context, row: number, e: Explained, write: (v: number) => st
 }
 
 function rankTable(c: Context, row: number, order: Attribution[], write: (v: number) => string): Node {
+  const by = measure(c), share = c.z > 0 ? `intervals of ${level(within(c.z))} by ${by}` : "without intervals";
+  const number = `row ${c.report.rows.numbers[row]}`;
   if (c.width < 500) {
-    return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"), table(`Columns of row ${c.report.rows.numbers[row]}, in order, ± ${c.z.toFixed(2)} std; in brackets what is not sure`, ["Rank", "Column", "Attribution"],
-      order.map((a, i) => [String(i + 1), c.name(a.player), sure(a, c.z) ? `${signed(write(a.mean))} ± ${write(c.z * a.std)}` : `(${signed(write(a.mean))} ± ${write(c.z * a.std)})`]), [true, false, true]));
+    const written = (a: Attribution) => `${signed(write(a.mean))} ± ${write(margin(a, c))}`;
+    return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"), table(`Columns of ${number}, in order, ${share}; in brackets what is not sure`, ["Rank", "Column", "Attribution"],
+      order.map((a, i) => [String(i + 1), c.name(a.player), sure(a, c) ? written(a) : `(${written(a)})`]), [true, false, true]));
   }
+  const doubt = c.bags > 0;
   return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"),
-    table(`Columns of row ${c.report.rows.numbers[row]} by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}`,
-      ["Rank", "Column", "Attribution", `± ${c.z.toFixed(2)} std`, c.order === "sure" ? "Sure size" : "May add", "So it"],
-      order.map((a, i) => [String(i + 1), `${c.name(a.player)} = ${shorten(c.rows.cell(row, a.player), 24)}`, signed(write(a.mean)), write(c.z * a.std),
-        c.order === "sure" && !sure(a, c.z) ? "–" : write(att(a, c.z, c.order)), sure(a, c.z) ? (a.mean < 0 ? "▼ lowers it" : "▲ raises it") : "may do either"]), [true, false, true, true, true]));
+    table(`Columns of ${number} by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, ${share}`,
+      ["Rank", "Column", "Attribution", ...(doubt ? ["± doubt"] : []), "± spread", c.order === "sure" ? "Sure size" : "May add", "So it"],
+      order.map((a, i) => [String(i + 1), `${c.name(a.player)} = ${shorten(c.rows.cell(row, a.player), 24)}`, signed(write(a.mean)), ...(doubt ? [write(margin(a, c))] : []), write(c.z * a.spread),
+        c.order === "sure" && !sure(a, c) ? "–" : write(att(a, c, c.order)), sure(a, c) ? (a.mean < 0 ? "▼ lowers it" : "▲ raises it") : "may do either"]), [true, false, true, ...(doubt ? [true] : []), true, true]));
 }

@@ -3,16 +3,18 @@ import { draw, figure } from "../chart.ts";
 import type { Context, Shown } from "../context.ts";
 import type { Audit } from "../document.ts";
 import { details, h, p, table } from "../dom.ts";
+import { ofDoubt } from "../interval.ts";
 import { count, kept, number, percent, thousands } from "../words.ts";
 
-/** How far to trust the attributions, and the model's own doubt. */
+/** How far to trust the attributions, and what the model promises of its predictions. */
 export function trust(c: Context): Node[] {
   const { trust: t, calibration } = c.report;
   return [
-    p("A prediction is split into what each column added or took: the column's attribution. Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure it is?"),
+    p("A prediction is split into what each column added or took: the column's attribution. Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure its predictions are?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
-    verdict("Does the model know how sure it is?", calibration.level, calibration.verdict, calibration.words),
+    ...doubted(c),
+    verdict("Does the model know how sure its predictions are?", calibration.level, calibration.verdict, calibration.words),
     ...(calibration.promises?.length ? [reliability(c)] : []),
     ...missing(c),
     untold(c, "“What was in the data” names such columns."),
@@ -25,14 +27,17 @@ export function untold(c: Shown, alike: string): Node {
     h("li", {}, "Whether a column is a cause. An attribution says what the column told the model, not what would happen if somebody changed it."),
     h("li", {}, "Whether the model is right. A wrong prediction can have an exact explanation: it then says exactly how the model went wrong."),
     h("li", {}, `Which of two columns that say the same is the real one. They share the credit; ${alike}`),
-    h("li", {}, spread(c))));
+    h("li", {}, c.bags > 0 ?
+      "How far other settings, another kind of model or rows from elsewhere would move an attribution. Doubt tells of other samples of rows like those learned from." :
+      "How far other rows to learn from would move an attribution: this model does not tell its doubt. Its intervals are by spread.")));
 }
 
-/** What the intervals of attributions are. */
-function spread(c: Shown): string {
-  return c.classes ?
-    "How far other rows to learn from would move an attribution. The intervals of classes show doubt that labels reveal beyond the score: often next to none." :
-    "How far other rows to learn from would move an attribution. The intervals show how much a column's contribution varies in the data.";
+/** How sure the numbers are, if the model tells. */
+export function doubted(c: Shown): Node[] {
+  if (c.bags === 0) return [];
+  return [h("section", { class: "block" }, h("h3", {}, "How sure is a single number?"),
+    p(`± beside an attribution is its doubt. ${ofDoubt(0.95, c.bags)}`),
+    p(`Doubt is not spread. Spread is how contributions of the column scatter among rows like this one; more rows to learn from need not make it smaller.`))];
 }
 
 const marks: Record<string, string> = { exact: "✓", good: "✓", close: "✓", fair: "!", rough: "!", poor: "✗", unchecked: "?" };

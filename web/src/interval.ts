@@ -1,0 +1,37 @@
+import { level, number } from "./words.ts";
+import { within } from "./share.ts";
+import type { Widths } from "./attribution.ts";
+
+/** What intervals about attributions are made of. */
+export interface Intervals extends Widths {
+  bags: number; // trainings that tell the doubt; 0 if it is not known, and intervals are by spread
+  classes: boolean; // what is predicted
+}
+
+/** The name of what ± shows: two measures that are never mixed. */
+export function measure(i: Pick<Intervals, "bags">): "doubt" | "spread" {
+  return i.bags > 0 ? "doubt" : "spread";
+}
+
+/** What doubt says, of intervals that hold a share. */
+export function ofDoubt(share: number, bags: number): string {
+  return `With another sample of rows to learn from, the number would have been within it in about ${level(share)} of cases, as ${bags} trainings on such samples tell.`;
+}
+
+/** What spread says. */
+export function ofSpread(classes: boolean): string {
+  return `How contributions of the column scatter among rows like this one${classes ? ", as far as labels show it beyond the score: often next to none" : ""}. It does not say how far other rows to learn from would move the number.`;
+}
+
+/** What the interval about an attribution is, in a sentence or two. */
+export function meaning(i: Intervals): string {
+  if (i.z === 0) return "At z = 0 intervals have no width.";
+  return i.bags > 0 ? `± is the doubt. ${ofDoubt(within(i.z), i.bags)}` : `± is the spread, ${i.z.toFixed(2)} standard deviations. ${ofSpread(i.classes)}`;
+}
+
+/** How intervals are computed, for those who compute with them. */
+export function formula(i: Omit<Intervals, "classes">): string {
+  const share = level(within(i.z));
+  return i.bags > 0 ? `${share}, by doubt: mean ∓ ${number(i.reach, 3)} standard deviations over ${i.bags} trainings on other samples of rows (Student's t)` :
+    `by spread: mean ∓ ${i.z} standard deviations`;
+}
