@@ -3,7 +3,7 @@ import { type Attribution, margin, type Order, reasons, rest, steps, sure } from
 import { draw, figure, labelRoom, sign } from "./chart.ts";
 import { fresh, h, p, select } from "./dom.ts";
 import type { Explained } from "./explainer.ts";
-import { meaning, measure, ofSpread } from "./interval.ts";
+import { meaning, measure } from "./interval.ts";
 import { within } from "./share.ts";
 import { type Choices, named, sum, type Told, unit } from "./subject.ts";
 import { count, level, list, oddsFactor, shorten, signed } from "./words.ts";
@@ -26,7 +26,7 @@ export function controls(c: Choices, refresh: () => void): Node {
   tell();
   return h("div", { class: "controls" },
     h("div", { class: "control wide" }, h("label", { for: id }, "Width of intervals"), slider, output),
-    select("Order by", [{ value: "sure", text: `size that is sure, less its ${measure(c)}` }, { value: "most", text: "most it may add, mean + z·spread" }], c.order, (value) => {
+    select("Order by", [{ value: "sure", text: `size that is sure (size − ${measure(c)})` }, { value: "most", text: "most it may add (mean + z·spread)" }], c.order, (value) => {
       c.order = value as Order;
       refresh();
     }));
@@ -85,7 +85,7 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
 function lines(c: Choices): string {
   if (c.z === 0) return "At z = 0 no intervals are drawn.";
   const pale = `A bar is pale if its ${measure(c)} leaves open whether the column raises or lowers it.`;
-  return bySpread(c) ? `Thin lines are the spread, ± ${c.z.toFixed(2)} standard deviations. ${ofSpread(c.classes)} ${pale}` : `Thin lines are ±. ${meaning(c)} ${pale}`;
+  return `${meaning("The thin line at the end of a bar", bySpread(c) ? { z: c.z, reach: c.z, bags: 0, classes: c.classes } : c)} ${pale}`;
 }
 
 /** The sure reasons, as a person would say them. */

@@ -87,7 +87,7 @@ export function sideBySide(c: Choices, now: Answered, other: Answered, write: (v
   const title = "What each column does, in both rows";
   return figure({
     title,
-    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. Lines are ±. ${meaning(c)} Where a line crosses 0, it is open whether the column raises or lowers it, and its dot is pale.`,
+    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. ${meaning("The line through a dot", c)} Where a line crosses 0, it is open whether the column raises or lowers it, and its dot is pale.`,
     not: "It says what the model makes of the two rows, not what would happen if somebody changed the world so. A column that was not changed can act differently, because columns act together.",
     legend: [{ colour: "up", text: `raises, ${now.told.what}` }, { colour: "down", text: `lowers, ${now.told.what}` }, { colour: "ring", text: other.told.what }],
     picture: draw({

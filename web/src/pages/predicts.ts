@@ -193,9 +193,11 @@ function scales(c: Context): Node {
   if (report.scale === "logit") {
     const [base] = report.base;
     return h("section", { class: "block" }, h("h3", {}, "Two scales: log odds and probability"),
-      p(`The model adds up in log odds, and the sum is turned into a probability. 0 is even, a probability of 50 %; each 1 more multiplies the odds by 2.7. Knowing nothing of a row, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base, how common ${c.outputName} is.`),
+      p(`The model adds up in log odds, and the sum is turned into a probability. 0 is even, a probability of 50 %; each 1 more multiplies the odds by 2.7. Knowing nothing of a row, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base, how common ${c.outputName} is.`), p(gaps),
       table("Log odds as probabilities", ["Log odds", "Probability"], [-4, -3, -2, -1, 0, 1, 2, 3, 4].map((v) => [number(v), chance(probability(v))]), [true, true]));
   }
   return h("section", { class: "block" }, h("h3", {}, "Two scales: scores and probabilities"),
-    p("The model adds up a score for each class, and the scores are turned into probabilities: the higher a score is beside those of the other classes, the likelier the class. One more than another class makes it 2.7 times as likely as that one."));
+    p("The model adds up a score for each class, and the scores are turned into probabilities: the higher a score is beside those of the other classes, the likelier the class. One more than another class makes it 2.7 times as likely as that one."), p(gaps));
 }
+
+const gaps = "In a row with missing cells, the way from the base is first multiplied by a factor that training chose, so that probabilities of such rows mean what they say.";

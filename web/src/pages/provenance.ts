@@ -12,7 +12,7 @@ export function provenance(c: Context): Node[] {
   return [
     ...sources(model, [
       ["Table of this report", `${data.name}, ${count(data.rows, "row")}`],
-      ["Explained", `${count(data.explained, "row")} drawn at random (seed ${data.seed}); ${thousands(data.carried)} of them shown one by one, ${thousands(data.paired)} used for pairs`],
+      ["Explained", `${data.explained < data.rows ? `${count(data.explained, "row")} drawn at random (seed ${data.seed})` : `all ${count(data.rows, "row")}`}; ${thousands(data.carried)} of them shown one by one, ${thousands(data.paired)} used for pairs`],
       ["Intervals", formula(c.report)],
     ]),
     glossary(c, [

@@ -1,4 +1,5 @@
 import * as Plot from "@observablehq/plot";
+import { ranked, sure } from "../attribution.ts";
 import { draw, figure } from "../chart.ts";
 import type { Context, Shown } from "../context.ts";
 import type { Audit } from "../document.ts";
@@ -10,10 +11,12 @@ import { count, kept, number, percent, thousands } from "../words.ts";
 export function trust(c: Context): Node[] {
   const { trust: t, calibration } = c.report;
   return [
-    p("A prediction is split into what each column added or took: the column's attribution. Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure its predictions are?"),
+    p("A prediction is split into what each column added or took: the column's attribution. ", c.bags > 0 ?
+      "Three questions decide how far to trust that. Is the split right, for this model? How far would other rows to learn from have moved it? And does the model know how sure its predictions are?" :
+      "Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure its predictions are?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
-    ...doubted(c),
+    ...doubted(c, held(c)),
     verdict("Does the model know how sure its predictions are?", calibration.level, calibration.verdict, calibration.words),
     ...(calibration.promises?.length ? [reliability(c)] : []),
     ...missing(c),
@@ -32,11 +35,24 @@ export function untold(c: Shown, alike: string): Node {
       "How far other rows to learn from would move an attribution: this model does not tell its doubt. Its intervals are by spread.")));
 }
 
+/** How many of the attributions shown row by row are sure. */
+function held(c: Context): string {
+  let all = 0, certain = 0, first = 0;
+  for (let row = 0; row < c.rows.length; row++) {
+    const list = c.report.players.map((_, d) => c.rows.attribution(row, c.output, d)).filter((a) => a.observed);
+    const largest = ranked(list, { z: 0, reach: 0 }, "sure")[0];
+    all += list.length;
+    certain += list.filter((a) => sure(a, c.report)).length;
+    if (largest && sure(largest, c.report)) first++;
+  }
+  return `Of the ${thousands(all)} attributions that this report shows row by row, ${percent(all ? certain / all : 0)} are sure to raise or to lower ${c.sum}: their interval does not hold 0. The largest attribution of a row is sure in ${percent(first / Math.max(1, c.rows.length))} of rows.`;
+}
+
 /** How sure the numbers are, if the model tells. */
-export function doubted(c: Shown): Node[] {
+export function doubted(c: Shown, ...more: string[]): Node[] {
   if (c.bags === 0) return [];
-  return [h("section", { class: "block" }, h("h3", {}, "How sure is a single number?"),
-    p(`± beside an attribution is its doubt. ${ofDoubt(0.95, c.bags)}`),
+  return [h("section", { class: "block" }, h("h3", {}, "How far would other rows to learn from have moved it?"),
+    p(`± beside an attribution is its doubt. ${ofDoubt(0.95, c.bags)}`), more.map((text) => p(text)),
     p(`Doubt is not spread. Spread is how contributions of the column scatter among rows like this one; more rows to learn from need not make it smaller.`))];
 }
 
