@@ -14,7 +14,7 @@ type Trust struct {
 	Level   string     `json:"level"`   // exact, close, rough, poor or unchecked
 	Verdict string     `json:"verdict"` // in a sentence
 	Words   []string   `json:"words"`   // what it rests on
-	Gap     float64    `json:"gap"`     // largest |prediction − base − Σ attributions| of the rows explained, beside the spread of predictions
+	Gap     float64    `json:"gap"`     // largest |prediction − base − Σ attributions| of the rows explained, beside the root mean square of prediction − base
 	Audit   *psi.Audit `json:"audit"`   // kept in the model
 }
 
@@ -29,9 +29,9 @@ const (
 // trust judges the attributions of a model by its stored audit and by the rows just explained.
 func trust(audit *psi.Audit, e *explain.Explanation) Trust {
 	t := Trust{Audit: audit, Gap: gap(e)}
-	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of the spread of predictions.", rowsOf(e.Rows), part(t.Gap))
+	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of how far predictions usually lie from the base.", rowsOf(e.Rows), part(t.Gap))
 	if t.Gap > exactError {
-		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction but for a gap of up to %.2g of the spread of predictions.", rowsOf(e.Rows), t.Gap)
+		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction but for a gap of up to %.2g of how far predictions usually lie from the base.", rowsOf(e.Rows), t.Gap)
 	}
 	t.settle(e.Exact, "When the model was trained, the attributions of %s", "The model file holds no audit. psi audit makes one.", sums)
 	return t
@@ -106,7 +106,7 @@ func gap(e *explain.Explanation) float64 {
 	return worst / max(math.Sqrt(square), math.SmallestNonzeroFloat64)
 }
 
-// Calibration is whether the model's own doubt can be relied on, with a verdict in words.
+// Calibration is whether what the model promises of its predictions comes true, with a verdict in words.
 type Calibration struct {
 	What     string    `json:"what"`
 	Promises []Promise `json:"promises"` // nil if no row has a target
@@ -122,7 +122,7 @@ type Promise struct {
 	Rows     int     `json:"rows"`
 }
 
-// Up to what gap, beyond what chance leaves, doubt is called so.
+// Up to what gap, beyond what chance leaves, calibration is called so.
 const (
 	goodGap = .02
 	fairGap = .06

@@ -19,8 +19,9 @@ export function margin(a: Pick<Attribution, "doubt" | "spread">, w: Widths): num
   return w.reach * (a.doubt ?? a.spread);
 }
 
-/** How players are put in order. "sure" is by the size that is left when the interval is taken off, |f| − margin. "most" is by
- * the most that the player may add among rows like this one, att(z) = f + zσ with σ the spread: the ranking of the paper. */
+/** How players are put in order. "sure" is by the size that is left when the interval is taken off, |f| − margin; where nothing
+ * is left, by size. "most" is by the most that the player may add among rows like this one, att(z) = f + zσ with σ the spread:
+ * the ranking of the paper. */
 export type Order = "sure" | "most";
 
 export function att(a: Attribution, w: Widths, order: Order): number {
@@ -29,7 +30,8 @@ export function att(a: Attribution, w: Widths, order: Order): number {
 
 /** The observed players in order, the greatest first; equal ones stay in the order of columns. */
 export function ranked(list: readonly Attribution[], w: Widths, order: Order): Attribution[] {
-  return list.filter((a) => a.observed).sort((a, b) => att(b, w, order) - att(a, w, order));
+  const left = (a: Attribution) => (order === "sure" ? Math.max(0, att(a, w, order)) : att(a, w, order));
+  return list.filter((a) => a.observed).sort((a, b) => left(b) - left(a) || (order === "sure" ? Math.abs(b.mean) - Math.abs(a.mean) : 0));
 }
 
 /** Whether a player is sure to have raised or lowered the prediction: its interval does not hold 0. */

@@ -1,7 +1,7 @@
 import type { Order } from "./attribution.ts";
 import type { Importance, Model, Report } from "./document.ts";
 import type { Explainer, StoredRows } from "./explainer.ts";
-import { reachOf } from "./share.ts";
+import { reachOf, within } from "./share.ts";
 import { type Choices, type Scale, type Subject, sum, unit } from "./subject.ts";
 import { count } from "./words.ts";
 
@@ -12,7 +12,13 @@ export abstract class Shown {
   abstract readonly title: string;
   abstract readonly subtitle: string;
 
-  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[], readonly bags: number) {}
+  readonly bags: number; // trainings that tell the doubt of attributions; 0 if it is not known
+  readonly share: number; // of cases, that intervals hold at first
+
+  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[], intervals: { z: number; bags: number }) {
+    this.bags = intervals.bags;
+    this.share = within(intervals.z);
+  }
 
   choose(output: number): void {
     this.output = output;
@@ -75,7 +81,7 @@ export class Context extends Shown implements Choices {
   readonly subtitle: string;
 
   constructor(readonly report: Report, readonly rows: StoredRows, readonly explainer: Explainer) {
-    super(report.model, report.scale, report.outputs, report.bags);
+    super(report.model, report.scale, report.outputs, report);
     this.title = `Report on ${report.model.target}`;
     this.subtitle = `${report.model.name}, ${count(report.data.rows, "row")} of ${report.data.name}`;
     this.z = Math.min(3, report.z);

@@ -37,6 +37,8 @@ test("what is sure goes by doubt, and the ranking of the paper by spread", () =>
   const list = [of(3, 9, 0, true, 0.5), of(4, 0, 1, true, 2)], w = { z: 1, reach: 3 };
   assert.deepEqual(list.map((a) => margin(a, w)), [1.5, 6]);
   assert.deepEqual(ranked(list, w, "sure").map((a) => a.player), [0, 1]); // 1.5, −2
+  const unsure = [of(0.1, 0, 2, true, 0.1), of(-2, 0, 3, true, 3)];
+  assert.deepEqual(ranked([...unsure, ...list], w, "sure").map((a) => a.player), [0, 1, 3, 2]); // those that are not sure by size
   assert.deepEqual(reasons(list, w, 5).map((a) => a.player), [0]);
   assert.deepEqual(list.map((a) => att(a, w, "most")), [12, 4]);
 });

@@ -8,7 +8,7 @@ export class Batch extends Shown {
   readonly subtitle: string;
 
   constructor(readonly report: BatchReport) {
-    super(report.model, report.scale, report.outputs, report.bags);
+    super(report.model, report.scale, report.outputs, report);
     this.title = `Batch report on ${report.model.target}`;
     const { rows, files, units, failed } = report.run;
     this.subtitle = `${report.model.name}, ${count(rows, "row")} ${failed ? `explained, ${failed} of ${count(units, "unit")} failed` : `of ${count(files, "file")}`}`;

@@ -56,10 +56,10 @@ export function card(c: Choices, a: Answered, other: Answered | null): HTMLEleme
   const share = level(within(c.z));
   const lines = told.scale === "identity" ?
     [...(c.z > 0 ? [`${share} of outcomes are expected from ${number(low)} to ${number(high)}`] : []), `from a base of ${number(e.base)}`] :
-    [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}${c.z > 0 ? `, ${share} interval ${write(low)} to ${write(high)}` : ""}`,
+    [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}${c.z > 0 ? `; ${share} by spread: ${write(low)} to ${write(high)}` : ""}`,
       told.scale === "score" ? `likeliest class: ${e.likeliest}` : c.z > 0 ? `as probabilities ${chance(chanceAt(low))} to ${chance(chanceAt(high))}` : "",
       `from a base of ${write(e.base)}${told.scale === "logit" ? ` (probability ${chance(probability(e.base))})` : ""}`];
-  if (e.hiddenStd > 0.05 * e.predictionStd) lines.push("what is unknown makes it less sure");
+  if (e.hiddenStd > 0.05 * e.predictionStd) lines.push("what is unknown makes this range wider");
   const moved = other ? difference(a, other) : null;
   return h("section", {
     class: "card", "data-row": told.what, "data-prediction": e.prediction, "data-prediction-std": e.predictionStd, "data-hidden-std": e.hiddenStd,
@@ -112,15 +112,16 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
   const so = (a: Attribution) => (sure(a, c) ? (a.mean < 0 ? "▼ sure to lower" : "▲ sure to raise") : "may do either");
   const brief = (p: number | null | undefined) => chance(p ?? NaN).replace("under", "<").replace("over", ">");
   const there = (a: Attribution) => (a.observed ? signed(write(a.mean)) : "unknown");
+  const spread = c.order === "most" && c.bags > 0; // which that order is by
   const lines = order.map((a) => {
     const b = other.explained.attributions[a.player];
     return a.observed ?
-      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), write(c.z * a.spread), there(b), signed(write(a.mean - b.mean))] :
-      [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "does nothing", "–", there(b), signed(write(a.mean - b.mean))];
+      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), ...(spread ? [write(c.z * a.spread)] : []), there(b), signed(write(a.mean - b.mean))] :
+      [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "does nothing", ...(spread ? ["–"] : []), there(b), signed(write(a.mean - b.mean))];
   });
   const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, in ${unit(now.told)}`,
-    ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} by ${measure(c)}` : "Interval", "P(raises)", `P(top ${top})`, "So it is", "± spread", "Other row", "Change"],
-    lines, [false, true, true, true, true, false, true, true, true], true);
+    ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} by ${measure(c)}` : "Interval", "P(raises)", `P(top ${top})`, "So it is", ...(spread ? ["± spread"] : []), "Other row", "Change"],
+    lines, [false, true, true, true, true, false, true, true, ...(spread ? [true] : [])], true);
   shown.querySelectorAll("tbody tr").forEach((line, i) => {
     const a = order[i];
     for (const [of, row] of [["", now], ["other-", other]] as const) {
@@ -133,5 +134,5 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
     line.setAttribute("data-player", now.told.name(a.player));
   });
   return h("section", { class: "block numbers" }, h("h3", {}, "The numbers"), shown,
-    h("p", { class: "note" }, `P(raises): how likely the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): how likely it is among the ${top} largest of the row. Both are by ${measure(c)}, whatever z is. Spread: how contributions of the column scatter among rows like this one. The other row is ${other.told.what}.`));
+    h("p", { class: "note" }, `P(raises): how likely the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): how likely it is among the ${top} largest of the row. Both are by ${measure(c)}, whatever z is.${spread ? " Spread: how contributions of the column scatter among rows like this one." : ""} The other row is ${other.told.what}.`));
 }

@@ -121,7 +121,7 @@ export class Live implements Choices {
       p(this.whence()), this.sources(), h("div", { class: "controls" }, this.picks(),
         h("button", { type: "button", click: () => all((i) => { Object.assign(this.row[i], this.origin[i]); }) }, "Put all cells back"),
         h("button", { type: "button", click: () => all((i) => { this.row[i].unknown = true; }) }, "Mark all unknown")),
-      h("p", { class: "note" }, "Beside a column: what it adds to the prediction or takes from it, and its interval, ±. It is pale where the interval holds 0."), this.place, this.strip);
+      h("p", { class: "note" }, "Beside a column: what it adds to the prediction or takes from it, and its interval, ±. Grey: the interval holds 0."), this.place, this.strip);
     this.fill();
   }
 

@@ -83,7 +83,7 @@ function pictures(c: Context): Node[] {
     case "multiclass":
       return c.report.performance.confusion ? [confusion(c)] : [];
     default:
-      return [c.report.data.labelled > 0 ? scatter(c) : spread(c)];
+      return [c.report.data.labelled > 0 ? scatter(c) : distribution(c)];
   }
 }
 
@@ -142,7 +142,7 @@ function scatter(c: Context): Node {
 }
 
 /** Predicted numbers where it is not known what came true. */
-function spread(c: Context): Node {
+function distribution(c: Context): Node {
   const { model } = c.report;
   const said = some(c.rows.length, 1000).map((r) => c.rows.prediction(r, 0));
   const title = `Predicted ${model.target}`;

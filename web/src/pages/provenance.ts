@@ -52,7 +52,7 @@ export function glossary(c: Shown, more: Fact[]): Node {
     ["Attribution", "What a column added to a prediction, or took from it. It is the column's Shapley value: what knowing the column changes, averaged over all orders in which the columns of the row could have become known."],
     ["Base", "Where every prediction starts: what the model says when it knows nothing of a row. Base and attributions add up to the prediction."],
     ["Importance", "The mean size of a column's attributions, whichever way they go."],
-    ...(c.bags > 0 ? [["Doubt", `How sure the number of an attribution is, written ±. ${ofDoubt(0.95, c.bags)}`] as Fact] : []),
+    ...(c.bags > 0 ? [["Doubt", `How sure the number of an attribution is, written ±. ${ofDoubt(c.share, c.bags)}`] as Fact] : []),
     ["Spread", ofSpread(c.classes)],
     ["Interval", `An attribution and its ${measure(c)} to either side.`],
     ["Sure", `A column is sure to raise or to lower a prediction if its interval, by ${measure(c)}, does not hold 0.`],

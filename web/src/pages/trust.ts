@@ -16,7 +16,7 @@ export function trust(c: Context): Node[] {
       "Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure its predictions are?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
-    ...doubted(c, held(c)),
+    ...(c.bags > 0 ? doubted(c, held(c)) : []),
     verdict("Does the model know how sure its predictions are?", calibration.level, calibration.verdict, calibration.words),
     ...(calibration.promises?.length ? [reliability(c)] : []),
     ...missing(c),
@@ -52,8 +52,8 @@ function held(c: Context): string {
 export function doubted(c: Shown, ...more: string[]): Node[] {
   if (c.bags === 0) return [];
   return [h("section", { class: "block" }, h("h3", {}, "How far would other rows to learn from have moved it?"),
-    p(`± beside an attribution is its doubt. ${ofDoubt(0.95, c.bags)}`), more.map((text) => p(text)),
-    p(`Doubt is not spread. Spread is how contributions of the column scatter among rows like this one; more rows to learn from need not make it smaller.`))];
+    p(`± beside an attribution is its doubt. ${ofDoubt(c.share, c.bags)}`), more.map((text) => p(text)),
+    p("Doubt is not spread. Spread is how contributions of the column scatter among rows like this one; more rows to learn from need not make it smaller."))];
 }
 
 const marks: Record<string, string> = { exact: "✓", good: "✓", close: "✓", fair: "!", rough: "!", poor: "✗", unchecked: "?" };
