@@ -18,15 +18,15 @@ export function ofDoubt(share: number, bags: number): string {
   return `With another sample of rows to learn from, the number would have been within it in about ${level(share)} of cases, as ${bags} trainings on such samples tell.`;
 }
 
-/** What spread says. */
+/** What spread says, after a colon. */
 export function ofSpread(classes: boolean): string {
-  return `How contributions of the column scatter among rows like this one${classes ? ", as far as labels show it beyond the score: often next to none" : ""}. It does not say how far other rows to learn from would move the number.`;
+  return `how contributions of the column scatter among rows like this one${classes ? ", as far as labels show it beyond the score: often next to none" : ""}. It does not say how far other rows to learn from would move the number.`;
 }
 
 /** What shows the interval about an attribution, such as ± or a line, and what the interval says. */
 export function meaning(shown: string, i: Intervals): string {
   if (i.z === 0) return "At z = 0 intervals have no width.";
-  return i.bags > 0 ? `${shown} is the doubt. ${ofDoubt(within(i.z), i.bags)}` : `${shown} is the spread, ± ${i.z.toFixed(2)} standard deviations. ${ofSpread(i.classes)}`;
+  return i.bags > 0 ? `${shown} is the doubt. ${ofDoubt(within(i.z), i.bags)}` : `${shown} is the spread, ± ${i.z.toFixed(2)} standard deviations: ${ofSpread(i.classes)}`;
 }
 
 /** How intervals are computed, for those who compute with them. */

@@ -94,7 +94,7 @@ export function inWords(c: Choices, t: Told, e: Explained, write: (v: number) =>
   const it = t.classes ? `the chance of ${t.outputName}` : `the predicted ${t.target}`;
   const sentence = (a: Attribution) => {
     const size = Math.abs(a.mean), reach = margin(a, c);
-    const odds = t.scale === "logit" ? `; ${oddsFactor(a.mean)}` : "";
+    const odds = t.scale === "logit" ? `; ${oddsFactor(a.mean).replaceAll(" ", "\u00a0")}` : "";
     return h("li", {}, h("strong", {}, named(t, a)),
       ` ${a.mean < 0 ? "lowers" : "raises"} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)}${odds})`);
   };

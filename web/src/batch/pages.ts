@@ -21,7 +21,7 @@ function trust(c: Batch): Node[] {
     p("A prediction is split into what each column added or took: the column's attribution. Is the split right, for this model?", t.audit ? " Some rows of the batch were checked the long way, and all rows for their sums." : ""),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
-    ...doubted(c),
+    ...doubted(c, "The interval of an attribution in the results, from lower to upper,"),
     untold(c, "a report of one of the files, psi report MODEL FILE, names such columns."),
   ];
 }

@@ -53,7 +53,7 @@ export function glossary(c: Shown, more: Fact[]): Node {
     ["Base", "Where every prediction starts: what the model says when it knows nothing of a row. Base and attributions add up to the prediction."],
     ["Importance", "The mean size of a column's attributions, whichever way they go."],
     ...(c.bags > 0 ? [["Doubt", `How sure the number of an attribution is, written ±. ${ofDoubt(c.share, c.bags)}`] as Fact] : []),
-    ["Spread", ofSpread(c.classes)],
+    ["Spread", `A standard deviation: ${ofSpread(c.classes)}`],
     ["Interval", `An attribution and its ${measure(c)} to either side.`],
     ["Sure", `A column is sure to raise or to lower a prediction if its interval, by ${measure(c)}, does not hold 0.`],
     ...(c.scale === "logit" ? [["Log odds", "The logarithm of p / (1 − p). 0 is even odds, and adding 1 multiplies the odds by 2.7."] as Fact] : []),

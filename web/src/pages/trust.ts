@@ -16,7 +16,7 @@ export function trust(c: Context): Node[] {
       "Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure its predictions are?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
-    ...(c.bags > 0 ? doubted(c, held(c)) : []),
+    ...(c.bags > 0 ? doubted(c, "± beside an attribution", held(c)) : []),
     verdict("Does the model know how sure its predictions are?", calibration.level, calibration.verdict, calibration.words),
     ...(calibration.promises?.length ? [reliability(c)] : []),
     ...missing(c),
@@ -48,11 +48,11 @@ function held(c: Context): string {
   return `Of the ${thousands(all)} attributions that this report shows row by row, ${percent(all ? certain / all : 0)} are sure to raise or to lower ${c.sum}: their interval does not hold 0. The largest attribution of a row is sure in ${percent(first / Math.max(1, c.rows.length))} of rows.`;
 }
 
-/** How sure the numbers are, if the model tells. */
-export function doubted(c: Shown, ...more: string[]): Node[] {
+/** How sure the numbers are, if the model tells, and what shows it. */
+export function doubted(c: Shown, shown: string, ...more: string[]): Node[] {
   if (c.bags === 0) return [];
   return [h("section", { class: "block" }, h("h3", {}, "How far would other rows to learn from have moved it?"),
-    p(`± beside an attribution is its doubt. ${ofDoubt(c.share, c.bags)}`), more.map((text) => p(text)),
+    p(`${shown} is the doubt. ${ofDoubt(c.share, c.bags)}`), more.map((text) => p(text)),
     p("Doubt is not spread. Spread is how contributions of the column scatter among rows like this one; more rows to learn from need not make it smaller."))];
 }
 
