@@ -4,7 +4,8 @@
 // chunks: [Regression], [Binary] and [Multiclass] compare predictions with the truth and
 // sum themselves up as an [Evaluation], [Calibration] holds probabilities against shares,
 // [Agreement] and [TopOverlap] compare attributions with exact Shapley values; [NDCG]
-// compares two rankings. The accumulators keep a few numbers but for the areas under
+// compares two rankings. [EstimateMean] and [Discoveries] tell which of several means are
+// above 0. The accumulators keep a few numbers but for the areas under
 // curves, which need the order of all rows: they keep each different probability, up to
 // 100 MB of them, and round beyond that.
 //
