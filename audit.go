@@ -34,6 +34,10 @@ type Audit struct {
 	Within3SE           *float64 `json:"within_3_se"`          // share of attributions within three standard errors, if sampled
 
 	CoalitionsError []CoalitionError `json:"coalitions_error"` // nil if no target is known
+
+	// LossImportance has an entry for each player. It is absent if no target is known, and in files of older versions.
+	LossImportance []LossImportance `json:"loss_importance,omitempty"`
+
 	Players         []PlayerAudit    `json:"players"`
 	Outputs         []OutputAudit    `json:"outputs"`
 
@@ -72,9 +76,10 @@ const auditSchema = "psi.audit/v1"
 
 // plan says how much an audit does.
 type plan struct {
-	rows  int
-	pairs int // of permutations; 0 means all coalitions
-	prior bool
+	rows     int
+	pairs    int // of permutations; 0 means all coalitions
+	lossRows int // maximum of those for the importance in loss
+	prior    bool
 }
 
 const (
@@ -85,7 +90,7 @@ const (
 
 // Audit audits some rows of a source, 200 if rows is 0.
 func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, error) {
-	p := plan{rows: rows}
+	p := plan{rows: rows, lossRows: maxLossRows}
 	if rows == 0 {
 		p.rows = usualAuditRows
 	}
@@ -99,7 +104,7 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 	if sample == nil {
 		return nil, &table.Error{Row: -1, Message: "there are no rows to audit", Remedy: "give a table with rows"}
 	}
-	return m.auditRows(ctx, sample, y, p)
+	return m.auditRows(ctx, sample, y, nil, p)
 }
 
 // sample draws rows of a source, with their targets if it has them; rows is nil if there are none.
@@ -146,18 +151,19 @@ func auditPlan(steps, batch, players int) plan {
 	const passes = 6 // of a row in a step: forward and backward, as observed and masked
 	budget := steps * batch * passes / 20
 	subgame := 1 << subgameOf(players)
+	lossRows := min(max(budget/(players+1), minLossRows), maxLossRows)
 	if players <= shapley.MaxExact {
 		if rows := budget / (1<<players + subgame); rows >= 30 {
-			return plan{rows: min(rows, usualAuditRows), prior: true}
+			return plan{rows: min(rows, usualAuditRows), lossRows: lossRows, prior: true}
 		}
 	}
 	const pairs = 100
-	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), usualAuditRows), pairs: pairs, prior: true}
+	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), usualAuditRows), pairs: pairs, lossRows: lossRows, prior: true}
 }
 
 // auditRows audits some rows of a sample, drawn from it; y may hold NaN for targets that are not
-// known.
-func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64, p plan) (*Audit, error) {
+// known. Rows of one of the units may depend on each other; nil means that none do.
+func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64, units []uint64, p plan) (*Audit, error) {
 	p.rows = min(p.rows, sample.Rows)
 	a := &Audit{Schema: auditSchema, Head: m.Head(), Method: "exact", Rows: p.rows}
 	if p.pairs > 0 {
@@ -182,7 +188,10 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 	if a.Prior, err = fit.prior(ctx, m, drawn); err != nil {
 		return nil, err
 	}
-	a.CoalitionsError, err = m.coalitionErrors(ctx, sample, y)
+	if a.CoalitionsError, err = m.coalitionErrors(ctx, sample, y); err != nil {
+		return nil, err
+	}
+	a.LossImportance, err = m.lossImportance(ctx, sample, y, units, p.lossRows)
 	return a, err
 }
 

@@ -36,6 +36,9 @@ func (a *Audit) Text(w io.Writer) error {
 		line(fmt.Sprintf("rmse, %.0f %% of cells", 100*c.Kept), c.RMSE, "%.4g", meaning)
 		line(fmt.Sprintf("log_loss, %.0f %% of cells", 100*c.Kept), c.LogLoss, "%.4g", meaning)
 	}
+	if err := a.writeLossImportance(&text); err != nil {
+		return err
+	}
 	_, err := io.WriteString(w, text.String())
 	return err
 }

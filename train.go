@@ -359,7 +359,8 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 	if m.reference, err = someRows(t.in.Training, t.ReferenceRows); err != nil {
 		return err
 	}
-	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, m.labels(t.in.Validation), auditPlan(t.audited(), t.settings.Batch, t.net.Inputs.Players()))
+	p := auditPlan(t.audited(), t.settings.Batch, t.net.Inputs.Players())
+	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, m.labels(t.in.Validation), t.in.ValidationUnits, p)
 	return err
 }
 

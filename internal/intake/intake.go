@@ -56,6 +56,8 @@ type Intake struct {
 	Units      []uint64   // of the training rows: equal where they are kept together; nil if no column says so
 	Validation train.Data // weights on the scale of the training rows'
 
+	ValidationUnits []uint64 // of the validation rows, as Units
+
 	Rows       int      // that count, of all sources
 	Unlabelled int      // rows left out, because their target is missing
 	Weightless int      // rows left out, because their weight is 0
@@ -184,14 +186,10 @@ func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, 
 		if err := in.add(training, chunk, trains, o.Target); err != nil {
 			return err
 		}
-		if by := chunk.Column(o.By); by != nil {
-			for i := range chunk.Rows() {
-				if trains(i) {
-					in.Units = append(in.Units, hashCell(o.Seed, by, i))
-				}
-			}
-		}
-		return in.add(validation, chunk, side.to(validationSide, chunk, first, counts), o.Target)
+		validates := side.to(validationSide, chunk, first, counts)
+		in.Units = o.appendUnits(in.Units, chunk, trains)
+		in.ValidationUnits = o.appendUnits(in.ValidationUnits, chunk, validates)
+		return in.add(validation, chunk, validates, o.Target)
 	})
 	if err != nil {
 		return err
@@ -199,13 +197,29 @@ func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, 
 	all := split{threshold: math.MaxUint64, seed: o.Seed, candidates: held.labelled, kept: math.MaxUint64}
 	all.thin(MostValidationRows)
 	err = held.each(ctx, func(chunk *table.Table, first int) error {
-		return in.add(validation, chunk, all.to(validationSide, chunk, first, o.counts(chunk)), o.Target)
+		validates := all.to(validationSide, chunk, first, o.counts(chunk))
+		in.ValidationUnits = o.appendUnits(in.ValidationUnits, chunk, validates)
+		return in.add(validation, chunk, validates, o.Target)
 	})
 	if err != nil {
 		return err
 	}
 	in.Validation = validation.Data
 	return training.finish()
+}
+
+// appendUnits appends the units of the chosen rows of a chunk, if a column tells them.
+func (o Options) appendUnits(units []uint64, chunk *table.Table, chosen func(row int) bool) []uint64 {
+	by := chunk.Column(o.By)
+	if by == nil {
+		return units
+	}
+	for i := range chunk.Rows() {
+		if chosen(i) {
+			units = append(units, hashCell(o.Seed, by, i))
+		}
+	}
+	return units
 }
 
 // appender takes encoded rows.

@@ -120,6 +120,39 @@ func TestPatientsStayOnOneSide(t *testing.T) {
 	}
 }
 
+// Rows have one unit if and only if they are of one patient, on both sides and in a table of their own.
+func TestUnitsAreThePatients(t *testing.T) {
+	o := usual(t)
+	check := func(in *Intake, d train.Data, units []uint64) {
+		t.Helper()
+		rows, patient := rowsOf(t, in, d), map[uint64]int{}
+		if len(units) != len(rows) {
+			t.Fatalf("%d units of %d rows", len(units), len(rows))
+		}
+		different := map[int]bool{}
+		for i, row := range rows {
+			different[row/5] = true
+			if of, met := patient[units[i]]; met && of != row/5 {
+				t.Fatalf("patients %d and %d have one unit", of, row/5)
+			}
+			patient[units[i]] = row / 5
+		}
+		if len(patient) != len(different) {
+			t.Errorf("%d units of %d patients", len(patient), len(different))
+		}
+	}
+	if in := read(t, people(t, 500), o); in.Units != nil || in.ValidationUnits != nil {
+		t.Error("rows have units, though no column tells them")
+	}
+	o.By = "patient"
+	in := read(t, people(t, 500), o)
+	check(in, whole(t, in.Training), in.Units)
+	check(in, in.Validation, in.ValidationUnits)
+	o.Validation = people(t, 100).Source()
+	in = read(t, people(t, 500), o)
+	check(in, in.Validation, in.ValidationUnits)
+}
+
 func TestFewUnitsAreStillDivided(t *testing.T) {
 	o := usual(t)
 	o.By = "patient"

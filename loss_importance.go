@@ -1,0 +1,149 @@
+package psi
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/internal/encode"
+)
+
+// LossImportance is how much lower the loss of a row is, on average, once a column (or group) is known: the mean of
+//
+//	δ_id = loss(x_S) − loss(x_{S∪d})
+//
+// over the rows i that have the column d, S the columns that precede it in a random order of those the row has (SAGE: Covert,
+// Lundberg and Lee, 2020). The loss of a number is the squared error, in the square of the target's units; that of classes is the
+// log loss of calibrated probabilities. For each row, Σ_d δ_id = loss(nothing known) − loss(row). Rows count once, whatever their
+// weights. A measure that does not apply is nil.
+type LossImportance struct {
+	Player        string   `json:"player"`
+	Mean          *float64 `json:"mean"`
+	StandardError *float64 `json:"standard_error"` // over rows; over units if the validation rows were divided by a column
+	P             *float64 `json:"p"`              // of the one-sided test that the mean is above 0
+	Found         bool     `json:"found"`          // above 0, with at most 5 % false discoveries among all players (Benjamini and Hochberg)
+	Rows          int      `json:"rows"`           // that have the player
+}
+
+const (
+	falseDiscoveries = 0.05 // expected share of the players found
+
+	maxLossRows = 2000
+	minLossRows = 100 // in training, whatever the budget of the audit
+)
+
+// lossImportance measures the importance in loss on at most so many rows with a known target, drawn from a sample. It is nil if
+// there are none.
+func (m *Model) lossImportance(ctx context.Context, sample *encode.Batch, y []float64, units []uint64, most int) ([]LossImportance, error) {
+	var chosen []int
+	for _, i := range rand.New(rand.NewPCG(5, auditStream)).Perm(sample.Rows) {
+		if !math.IsNaN(y[i]) && len(chosen) < most {
+			chosen = append(chosen, i)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, nil
+	}
+	rows, targets := sample.Like(len(chosen)), make([]float64, len(chosen))
+	for k, i := range chosen {
+		rows.Set(k, sample, i)
+		targets[k] = y[i]
+	}
+	drops, err := m.lossDrops(ctx, rows, targets)
+	if err != nil {
+		return nil, err
+	}
+	d := len(m.own.players)
+	list, p := make([]LossImportance, d), make([]float64, d)
+	for j := range list {
+		var delta []float64
+		var of []uint64 // units of delta
+		for k, i := range chosen {
+			if v := drops[k*d+j]; !math.IsNaN(v) {
+				delta = append(delta, v)
+				if units != nil {
+					of = append(of, units[i])
+				}
+			}
+		}
+		e := eval.EstimateMean(delta, of)
+		p[j] = e.PositiveP()
+		list[j] = LossImportance{Player: m.own.players[j].name, Mean: known(e.Mean), StandardError: known(e.StandardError), P: known(p[j]), Rows: e.Rows}
+	}
+	for j, found := range eval.Discoveries(p, falseDiscoveries) {
+		list[j].Found = found
+	}
+	return list, nil
+}
+
+// lossDrops are δ [rows, players], NaN where a row lacks a player. It takes a pass of the rows for each player and one more.
+func (m *Model) lossDrops(ctx context.Context, b *encode.Batch, y []float64) ([]float64, error) {
+	rng := rand.New(rand.NewPCG(6, auditStream))
+	d := len(m.own.players)
+	orders := make([][]int, b.Rows)
+	for i := range orders {
+		orders[i] = slices.DeleteFunc(rng.Perm(d), func(j int) bool { return !m.has(b, i, j) })
+	}
+	part := *b
+	part.Observed = make([]float32, len(b.Observed))
+	before, err := m.losses(ctx, &part, y)
+	if err != nil {
+		return nil, err
+	}
+	drops := slices.Repeat([]float64{math.NaN()}, b.Rows*d)
+	for k := range d {
+		for i, order := range orders {
+			if k < len(order) {
+				m.reveal(&part, b, i, order[k])
+			}
+		}
+		after, err := m.losses(ctx, &part, y)
+		if err != nil {
+			return nil, err
+		}
+		for i, order := range orders {
+			if k < len(order) {
+				drops[i*d+order[k]] = before[i] - after[i]
+			}
+		}
+		before = after
+	}
+	return drops, nil
+}
+
+// has says whether a row has a cell of a player.
+func (m *Model) has(b *encode.Batch, row, player int) bool {
+	return slices.ContainsFunc(m.own.players[player].columns, func(j int) bool { return b.Observed[row*b.Players()+m.places[j]] != 0 })
+}
+
+// reveal makes the cells of a player known in part, as far as they are in the whole rows.
+func (m *Model) reveal(part, whole *encode.Batch, row, player int) {
+	for _, j := range m.own.players[player].columns {
+		at := row*whole.Players() + m.places[j]
+		part.Observed[at] = whole.Observed[at]
+	}
+}
+
+// losses are the squared error of each row in the square of the target's units, or its log loss.
+func (m *Model) losses(ctx context.Context, b *encode.Batch, y []float64) ([]float64, error) {
+	depth := Values
+	if m.classes() {
+		depth = Spread
+	}
+	x, err := m.pass(ctx, depth, b)
+	if err != nil {
+		return nil, err
+	}
+	p := m.prediction(x, b, 0)
+	losses := make([]float64, b.Rows)
+	for i, v := range y {
+		if m.classes() {
+			losses[i] = -math.Log(max(m.probabilityOf(p.Probability, i, float32(v)), 1e-15))
+		} else {
+			losses[i] = square(p.Mean[i] - v)
+		}
+	}
+	return losses, nil
+}

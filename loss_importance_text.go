@@ -1,0 +1,81 @@
+package psi
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+)
+
+// Loss names what LossImportance is measured in: "squared error" or "log loss".
+func (a *Audit) Loss() string {
+	if len(a.CoalitionsError) > 0 && a.CoalitionsError[0].LogLoss != nil {
+		return "log loss"
+	}
+	return "squared error"
+}
+
+// SortedLossImportance is LossImportance, the largest mean first.
+func (a *Audit) SortedLossImportance() []LossImportance {
+	size := func(x LossImportance) float64 {
+		if x.Mean == nil {
+			return math.Inf(-1)
+		}
+		return *x.Mean
+	}
+	list := slices.Clone(a.LossImportance)
+	slices.SortStableFunc(list, func(x, y LossImportance) int { return cmp.Compare(size(y), size(x)) })
+	return list
+}
+
+// writeLossImportance lists at most 15 players.
+func (a *Audit) writeLossImportance(text *strings.Builder) error {
+	const most = 15
+	list := a.SortedLossImportance()
+	if len(list) == 0 {
+		return nil
+	}
+	fmt.Fprintf(text, "\nimportance in loss: how much a column lowers the %s of a row, ± one standard error\n", a.Loss())
+	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	for _, x := range list[:min(most, len(list))] {
+		fmt.Fprintf(t, "  %s\t", printable(x.Player))
+		switch {
+		case x.Mean == nil:
+			fmt.Fprint(t, "not measured\n")
+		case x.P == nil:
+			fmt.Fprintf(t, "%.3g\ttoo few rows for a standard error\n", *x.Mean)
+		default:
+			fmt.Fprintf(t, "%.3g ± %.2g\tp %.2g\t", *x.Mean, *x.StandardError, *x.P)
+			if x.Found {
+				fmt.Fprint(t, "found")
+			}
+			fmt.Fprint(t, "\n")
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if more := len(list) - most; more > 0 {
+		found := 0
+		for _, x := range list[most:] {
+			if x.Found {
+				found++
+			}
+		}
+		fmt.Fprintf(text, "  and %d more, %d of them found\n", more, found)
+	}
+	return nil
+}
+
+// printable replaces what could steer a terminal: names come from a file.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, name)
+}
