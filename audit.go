@@ -38,8 +38,8 @@ type Audit struct {
 	// LossImportance has an entry for each player. It is absent if no target is known, and in files of older versions.
 	LossImportance []LossImportance `json:"loss_importance,omitempty"`
 
-	Players         []PlayerAudit    `json:"players"`
-	Outputs         []OutputAudit    `json:"outputs"`
+	Players []PlayerAudit `json:"players"`
+	Outputs []OutputAudit `json:"outputs"`
 
 	// Prior is what mode refined starts from: how games and errors of the learned head's
 	// attributions vary. Only the audit of a training measures it.

@@ -75,7 +75,9 @@ func TestLossDrops(t *testing.T) {
 		first := 0
 		for i := range rows.Rows() {
 			a, b := drops[2*i], drops[2*i+1]
-			near := func(got, want float64) bool { return math.Abs(got-want) <= tolerance*max(1, nothing[i]+onlyA[i]+onlyB[i]) }
+			near := func(got, want float64) bool {
+				return math.Abs(got-want) <= tolerance*max(1, nothing[i]+onlyA[i]+onlyB[i])
+			}
 			if !rows.Column("b").Observed[i] {
 				if !math.IsNaN(b) || !near(a, nothing[i]-whole[i]) {
 					t.Fatalf("%s, row %d without b: δ %g and %g, want %g and none", c.target, i, a, b, nothing[i]-whole[i])

@@ -39,21 +39,23 @@ func (a *Audit) writeLossImportance(text *strings.Builder) error {
 		return nil
 	}
 	fmt.Fprintf(text, "\nimportance in loss: how much a column lowers the %s of a row, ± one standard error\n", a.Loss())
-	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	var lines strings.Builder
 	for _, x := range list[:min(most, len(list))] {
-		fmt.Fprintf(t, "  %s\t", printable(x.Player))
+		fmt.Fprintf(&lines, "  %s\t", printable(x.Player))
 		switch {
 		case x.Mean == nil:
-			fmt.Fprint(t, "not measured\n")
-		case x.P == nil:
-			fmt.Fprintf(t, "%.3g\ttoo few rows for a standard error\n", *x.Mean)
+			lines.WriteString("not measured\n")
+		case x.P == nil || x.StandardError == nil:
+			fmt.Fprintf(&lines, "%.3g\ttoo few rows for a standard error\n", *x.Mean)
+		case x.Found:
+			fmt.Fprintf(&lines, "%.3g ± %.2g\tp %.2g\tfound\n", *x.Mean, *x.StandardError, *x.P)
 		default:
-			fmt.Fprintf(t, "%.3g ± %.2g\tp %.2g\t", *x.Mean, *x.StandardError, *x.P)
-			if x.Found {
-				fmt.Fprint(t, "found")
-			}
-			fmt.Fprint(t, "\n")
+			fmt.Fprintf(&lines, "%.3g ± %.2g\tp %.2g\n", *x.Mean, *x.StandardError, *x.P)
 		}
+	}
+	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	if _, err := t.Write([]byte(lines.String())); err != nil {
+		return err
 	}
 	if err := t.Flush(); err != nil {
 		return err

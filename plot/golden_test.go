@@ -116,7 +116,16 @@ func goldens(t *testing.T) map[string]func() (*Picture, error) {
 		return func() (*Picture, error) { return draw(e, o) }
 	}
 	promises := []Share{{.1, .14, 30}, {.3, .27, 60}, {.5, .55, 80}, {.7, .66, 60}, {.9, .93, 30}}
+	drops := []LossDrop{
+		{"area", 812, 90, 1e-9, true, 60},
+		{e.Players[2], 240, 70, .0006, true, 45},
+		{"town", 130, 45, .003, true, 60},
+		{"rooms", 12, 9, .09, false, 53},
+		{"garden", -15, 11, .91, false, 60},
+	}
 	return map[string]func() (*Picture, error){
+		"loss":             func() (*Picture, error) { return LossBar(drops, "squared error", Options{}) },
+		"loss-dark":        func() (*Picture, error) { return LossBar(drops, "squared error", Options{Dark: true, Most: 4}) },
 		"bar":              of(Bar, e, Options{}),
 		"bar-dark":         of(Bar, e, Options{Dark: true, Most: 4}),
 		"beeswarm":         of(Beeswarm, e, Options{}),

@@ -17,7 +17,7 @@ import (
 // plotFlags are what plot is asked for.
 type plotFlags struct {
 	out, data, format string
-	backend, mode     choice
+	backend, mode, by choice
 	since             string
 	row               int
 	columns           []string
@@ -51,6 +51,12 @@ type picture struct {
 	make        func(*plotting, context.Context) (*plot.Picture, error) // in place of draw, from more than an explanation
 }
 
+// What bars measure.
+const (
+	byAttribution = "attribution"
+	byLoss        = "loss"
+)
+
 // Rows that a picture reads, at most: more change nothing that is seen, and pairs are many.
 const (
 	plotRows     = 5000
@@ -78,7 +84,7 @@ func pictures() []picture {
 }
 
 func (p *program) plotCommand() *cobra.Command {
-	f := plotFlags{mode: choose("fast", "refined", "exact")}
+	f := plotFlags{mode: choose("fast", "refined", "exact"), by: choose(byAttribution, byLoss)}
 	help := &strings.Builder{}
 	for _, k := range pictures() {
 		fmt.Fprintf(help, "  %-12s %s\n", k.kind, k.shows)
@@ -91,11 +97,14 @@ KIND is one of
 
 ` + help.String() + `
 Intervals are mean ∓ z standard deviations. A missing cell is drawn as missing, never as 0.
+bar --by loss draws how much each column lowers the squared error or the log loss of a row, as it was
+measured on validation rows when the model was trained; it does not read the rows of DATA.
 drift compares at most 5,000 rows of each table, drawn at random, always the same. If nothing has
 changed, it marks any column in one of 20 pairs of tables.
 --data FILE writes what was drawn. Attributions tell what the model does, not what would
 happen if somebody changed a value.`,
 		Example: `  psi plot bar model.psi new.csv -o importance.svg
+  psi plot bar model.psi new.csv --by loss -o loss.svg
   psi plot waterfall model.psi new.csv --row 17 -o row17.png
   psi plot waterfall model.psi new.csv --row 17 --interactions -o row17.svg
   psi plot dependence model.psi new.csv --column age -o age.svg --data age.csv
@@ -113,6 +122,7 @@ happen if somebody changed a value.`,
 	flags.StringVar(&f.output, "output", "", "`CLASS` to show, of more than two (default the likeliest of a row, or the first)")
 	flags.IntVar(&f.most, "most", 15, "columns shown at most")
 	flags.Var(&f.mode, "mode", "how attributions are computed, as psi explain has it")
+	flags.Var(&f.by, "by", "what a bar measures: the size of attributions, or how much the column lowers the loss")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.BoolVar(&f.interactions, "interactions", false, "split a waterfall into what columns do alone and what pairs do together")
 	flags.BoolVar(&f.dark, "dark", false, "light on dark")
@@ -188,6 +198,8 @@ func (f *plotFlags) check(kind string) (format string, err error) {
 	switch {
 	case f.interactions && kind != "waterfall":
 		return "", &usageError{fmt.Sprintf("--interactions is for a waterfall, not for %s", kind), "psi plot interaction shows pairs over many rows"}
+	case f.by.word == byLoss && kind != "bar":
+		return "", &usageError{fmt.Sprintf("--by loss is for a bar, not for %s", kind), "psi plot bar MODEL DATA --by loss -o FILE"}
 	case (f.since != "") != (kind == "drift"):
 		return "", &usageError{"--since and the picture drift go together", "psi plot drift MODEL DATA --since FILE -o FILE"}
 	case f.out == "":
@@ -229,6 +241,9 @@ func (f *plotFlags) outputs(format string) []output {
 func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	if m.kind.make != nil {
 		return m.kind.make(m, ctx)
+	}
+	if m.flags.by.word == byLoss {
+		return m.lossBar()
 	}
 	o := psi.Explain{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z, Interactions: m.kind.pairs || m.flags.interactions}
 	most := m.kind.rows
@@ -315,6 +330,24 @@ func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
 		return nil, err
 	}
 	return plot.Fidelity(shown, exact, m.options)
+}
+
+// lossBar draws what the model's audit has of the importance in loss.
+func (m *plotting) lossBar() (*plot.Picture, error) {
+	audit := m.model.StoredAudit()
+	if audit == nil || len(audit.LossImportance) == 0 {
+		return nil, &plainError{m.path, "the model file has no importance in loss", "train the model again with this version of psi"}
+	}
+	var drops []plot.LossDrop
+	for _, x := range audit.SortedLossImportance() {
+		if x.Mean != nil && x.StandardError != nil && x.P != nil { // else too few validation rows have the column
+			drops = append(drops, plot.LossDrop{Player: x.Player, Mean: *x.Mean, StandardError: *x.StandardError, P: *x.P, Found: x.Found, Rows: x.Rows})
+		}
+	}
+	if len(drops) == 0 {
+		return nil, &plainError{m.path, "the importance in loss has no standard error: there were too few validation rows, or units of them", "train with more rows"}
+	}
+	return plot.LossBar(drops, audit.Loss(), m.options)
 }
 
 func (m *plotting) history(context.Context) (*plot.Picture, error) {

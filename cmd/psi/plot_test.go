@@ -45,6 +45,41 @@ func TestPlotJSON(t *testing.T) {
 	}
 }
 
+// Bars by loss are those of the model's audit, the largest first.
+func TestPlotByLoss(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ model, data, loss string }{{fixtures.model, fixtures.table, "squared error"}, {fixtures.deep, fixtures.wide, "squared error"}} {
+		data := filepath.Join(dir, "loss.csv")
+		o := mustRun(t, "plot", "bar", c.model, c.data, "--by", "loss", "-o", filepath.Join(dir, "loss.svg"), "--data", data, "--json", "--force")
+		if d := wantJSON(t, o, "psi.plot/v1"); d["exact"] != "" || !strings.Contains(fmt.Sprint(d["read"]), c.loss) {
+			t.Errorf("document %v", d)
+		}
+		audit := wantJSON(t, mustRun(t, "inspect", c.model, "--json"), "psi.model/v1")["audit"].(map[string]any)
+		of := map[string]map[string]any{}
+		for _, x := range audit["loss_importance"].([]any) {
+			entry := x.(map[string]any)
+			of[entry["player"].(string)] = entry
+		}
+		drawn := readTable(t, data)
+		if drawn.Rows() != len(of) || len(of) == 0 {
+			t.Fatalf("%d bars of %d columns", drawn.Rows(), len(of))
+		}
+		for i := range drawn.Rows() {
+			want := of[drawn.Column("player").Text(i)]
+			for _, name := range []string{"mean", "standard_error", "p", "rows"} {
+				if got := drawn.Column(name).Numbers[i]; got != want[name] {
+					t.Errorf("%s of %s: %g, the audit has %v", name, want["player"], got, want[name])
+				}
+			}
+			if i > 0 && drawn.Column("mean").Numbers[i] > drawn.Column("mean").Numbers[i-1] {
+				t.Errorf("%s stands below a smaller one", want["player"])
+			}
+		}
+	}
+	text := mustRun(t, "inspect", fixtures.model).stdout
+	wantText(t, text, "importance in loss", "squared error", " ± ")
+}
+
 // Pictures of a learned head say what their attributions are, and are refined if asked.
 func TestPlotsOfALearnedHead(t *testing.T) {
 	svg := filepath.Join(t.TempDir(), "p.svg")
@@ -114,6 +149,8 @@ func TestPlotsThatCannotBe(t *testing.T) {
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", "p.gif"}, 2, ".svg, .png or .pdf"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--z", "0"}, 2, "--z"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--interactions"}, 2, "for a waterfall"},
+		{[]string{"beeswarm", fixtures.model, fixtures.table, "-o", svg, "--by", "loss"}, 2, "--by loss is for a bar"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--by", "size"}, 2, "attribution or loss"},
 		{[]string{"dependence", fixtures.model, fixtures.table, "-o", svg, "--column", "x1,x2,x3"}, 1, "coloured by another"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--most", "0"}, 2, "--most"},
 		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "-1"}, 2, "--row"},
