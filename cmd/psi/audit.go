@@ -23,7 +23,7 @@ how much worse predictions get when cells are missing.
 If DATA has the target, audit also measures the importance in loss: how much each column lowers the
 squared error, or the log loss, of a row. Each row counts as independent of the others. Columns are
 found if a one-sided test says so, with at most 5 % false discoveries expected. Give rows that the model
-has not learned from: on training rows, columns of noise seem to help. psi inspect shows the importance
+has not learned from: on training rows, columns of noise may seem to help. psi inspect shows the importance
 in loss on the validation rows of the training.`,
 		Example: `  psi audit model.psi test.csv
   psi audit model.psi test.csv --rows 50 --json`,
