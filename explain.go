@@ -21,7 +21,7 @@ type Explain struct {
 	Mode         explain.Mode // Fast (also ""), Refined: some coalitions, with standard errors, or Exact: all of them, for at most 16 columns
 	Tolerance    float64      // of mode Refined: a row is done when no standard error is larger, in the prediction's units
 	Budget       int          // of mode Refined: most evaluations of a row; 0 means 4 for each column, or 64 with a tolerance
-	Z            float64      // intervals are mean ∓ Z·std; 0 means 1.96
+	Z            float64      // intervals have the probability of ∓ Z standard deviations of a normal distribution; 0 means 1.96
 	Top          int          // K of p_top; 0 means 3
 	Unknown      []string     // columns to explain as if their cells were missing
 	Output       string       // the class to explain; "" is all of them
