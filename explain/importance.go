@@ -11,7 +11,7 @@ type Importance struct {
 	Player    int
 	Mean      float64 // of |mean_d| over all rows: where it is missing it does nothing
 	Low, High float64 // that hold the middle 80 % of |mean_d|, where it is observed
-	Doubt     float64 // the player's share of Σ_d std_d²
+	Spread    float64 // the player's share of Σ_d std_d²
 	Observed  int     // rows
 }
 
@@ -31,10 +31,10 @@ func (e *Explanation) Importances(output int, rows []int) []Importance {
 		for _, row := range rows {
 			if e.observed(row)[d] {
 				std := e.stds(row, output)[d]
-				sizes, im.Doubt = append(sizes, math.Abs(e.means(row, output)[d])), im.Doubt+std*std
+				sizes, im.Spread = append(sizes, math.Abs(e.means(row, output)[d])), im.Spread+std*std
 			}
 		}
-		total += im.Doubt
+		total += im.Spread
 		if im.Observed = len(sizes); im.Observed == 0 {
 			continue
 		}
@@ -46,7 +46,7 @@ func (e *Explanation) Importances(output int, rows []int) []Importance {
 	}
 	for d := range list {
 		if total > 0 {
-			list[d].Doubt /= total
+			list[d].Spread /= total
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Importance) int { return cmp.Compare(b.Mean, a.Mean) })

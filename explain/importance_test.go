@@ -49,7 +49,7 @@ func TestImportances(t *testing.T) {
 				if math.Abs(im.Mean-sum/float64(len(chosen))) > 1e-12 || im.Observed != n || im.Low > im.High {
 					t.Errorf("output %d, rows %v: %+v, but the mean is %g and %d are observed", output, some, im, sum/float64(len(chosen)), n)
 				}
-				doubts += im.Doubt
+				doubts += im.Spread
 			}
 			if math.Abs(doubts-1) > 1e-12 {
 				t.Errorf("shares of doubt add up to %g", doubts)

@@ -48,7 +48,7 @@ func importanceTable(v view, all []explain.Importance) (*table.Table, error) {
 	columns := make([][]float64, 5)
 	for i, im := range all {
 		names[i] = v.Players[im.Player]
-		for k, x := range []float64{im.Mean, im.Low, im.High, im.Doubt, float64(im.Observed)} {
+		for k, x := range []float64{im.Mean, im.Low, im.High, im.Spread, float64(im.Observed)} {
 			columns[k] = append(columns[k], x)
 		}
 	}

@@ -223,7 +223,7 @@ func columnsOf(players []Player, order []int) []int {
 func importances(e *explain.Explanation, output int) []Importance {
 	list := make([]Importance, 0, len(e.Players))
 	for _, im := range e.Importances(output, nil) {
-		list = append(list, Importance{Player: im.Player, Mean: im.Mean, Low: im.Low, High: im.High, Spread: im.Doubt, Observed: im.Observed})
+		list = append(list, Importance{Player: im.Player, Mean: im.Mean, Low: im.Low, High: im.High, Spread: im.Spread, Observed: im.Observed})
 	}
 	return list
 }
