@@ -3,10 +3,11 @@ package psi_test
 import (
 	"context"
 	"errors"
-	"math"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
@@ -53,7 +54,7 @@ func TestBagsTellDoubt(t *testing.T) {
 		if there := e.Observed[i/d/3*d+i%d]; (doubt > 0) != there {
 			t.Fatalf("attribution %d, observed %v: its doubt is %v", i, there, doubt)
 		}
-		near(t, "doubt", doubt, standardDeviation(e.ByBag[3*i:3*i+3]))
+		near(t, "doubt", doubt, stat.StdDev(e.ByBag[3*i:3*i+3], nil))
 	}
 	lead := explained(t, m, rows, psi.Explain{Output: "top", Against: "low", Groups: body()})
 	if len(lead.ModelStd) != len(lead.Mean) || len(lead.Players) != 3 || slices.Max(lead.ModelStd) == 0 {
@@ -73,17 +74,6 @@ func TestBagsTellDoubt(t *testing.T) {
 	if e := explained(t, learned, rows, psi.Explain{To: 5}); e.ModelStd != nil {
 		t.Error("the learned head tells a doubt that was not measured")
 	}
-}
-
-func standardDeviation(values []float64) float64 {
-	mean, squares := 0.0, 0.0
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(squares / float64(len(values)-1))
 }
 
 // A model with bags is the same after it was saved, and after its training was interrupted within a bag.
