@@ -20,7 +20,7 @@ import (
 // under way.
 type checkpoint struct {
 	Trials  []float64 // validation errors of the recipes that effort best has tried
-	Members []trained
+	Members []trained // and, when they are done, the bags
 	State   *train.State
 	path    string // "" keeps nothing
 	mark    string // of what is trained on what

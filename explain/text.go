@@ -156,8 +156,8 @@ func (t *textWriter) doubt() string {
 	e := t.e
 	switch {
 	case e.Interval() == ByDoubt:
-		return fmt.Sprintf("%s is the doubt: with another sample of rows to learn from, the number would have been within it in about %.3g%% of cases, "+
-			"as %d trainings on such samples tell. \"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
+		return fmt.Sprintf("%s is the doubt: the mean of trainings on other samples of rows lies within it in about %.3g%% of cases, "+
+			"as %d such trainings tell. \"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
 	case e.Scale == Identity:
 		return fmt.Sprintf("%s is %g standard deviations of how contributions of the column scatter among rows like this one: "+
 			"no measure of how far other rows to learn from would move it.", t.plusMinus(), e.Z)

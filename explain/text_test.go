@@ -200,7 +200,7 @@ func TestTextTellsDoubt(t *testing.T) {
 	if !strings.Contains(lines[0], "raises it") || !strings.Contains(lines[2], "82% up") {
 		t.Errorf("got %q", lines)
 	}
-	if text := textOf(t, e, TextOptions{}); !strings.Contains(text, "8 trainings on such samples") {
+	if text := textOf(t, e, TextOptions{}); !strings.Contains(text, "8 such trainings") {
 		t.Errorf("got\n%s", text)
 	}
 }

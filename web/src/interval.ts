@@ -15,7 +15,7 @@ export function measure(i: Pick<Intervals, "bags">): "doubt" | "spread" {
 
 /** What doubt says, of intervals that hold a share. */
 export function ofDoubt(share: number, bags: number): string {
-  return `With another sample of rows to learn from, the number would have been within it in about ${level(share)} of cases, as ${bags} trainings on such samples tell.`;
+  return `The mean of trainings on other samples of rows lies within it in about ${level(share)} of cases, as ${bags} such trainings tell.`;
 }
 
 /** What spread says, after a colon. */

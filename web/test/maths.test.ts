@@ -72,7 +72,7 @@ test("intervals by doubt reach as far as Student's t", () => {
 
 test("doubt and spread are never mixed", () => {
   const words = (bags: number) => meaning("±", { z: 1.959963984540054, reach: 2, bags, classes: false });
-  assert.match(words(8), /the doubt\. With another sample .* in about 95\u00a0% of cases, as 8 trainings/);
+  assert.match(words(8), /the doubt\. The mean of trainings on other samples .* in about 95\u00a0% of cases, as 8 such trainings/);
   assert.doesNotMatch(words(8), /spread|scatter/);
   assert.match(words(0), /the spread, ± 1\.96 .* scatter among rows like this one/);
   assert.doesNotMatch(words(0), /doubt/);
