@@ -24,6 +24,9 @@ type Evaluation struct {
 	Task    string
 	Rows    int
 	Metrics []Metric
+
+	// Decisions at thresholds of two classes, if some were asked for.
+	Decisions []Decision
 }
 
 // MarshalJSON writes the document psi.evaluation/v1: the metrics in order, null for
@@ -47,22 +50,18 @@ func (e Evaluation) MarshalJSON() ([]byte, error) {
 		fmt.Fprintf(&metrics, "%s:%s", name, value)
 	}
 	return json.Marshal(struct {
-		Schema  string          `json:"schema"`
-		Task    string          `json:"task"`
-		Rows    int             `json:"rows"`
-		Metrics json.RawMessage `json:"metrics"`
-	}{"psi.evaluation/v1", e.Task, e.Rows, json.RawMessage("{" + metrics.String() + "}")})
+		Schema    string          `json:"schema"`
+		Task      string          `json:"task"`
+		Rows      int             `json:"rows"`
+		Metrics   json.RawMessage `json:"metrics"`
+		Decisions []Decision      `json:"decisions,omitempty"`
+	}{"psi.evaluation/v1", e.Task, e.Rows, json.RawMessage("{" + metrics.String() + "}"), e.Decisions})
 }
 
 // Text writes the metrics for people, a line each. The target's name tells which
 // units are meant.
 func (e Evaluation) Text(w io.Writer, target string) error {
-	target = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) { // the name comes from a file, and must not steer a terminal
-			return '?'
-		}
-		return r
-	}, target)
+	target = printable(target)
 	var text strings.Builder
 	what, width := e.Task, 11
 	if e.Task != "regression" {
@@ -85,6 +84,16 @@ func (e Evaluation) Text(w io.Writer, target string) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// printable is a name that comes from a file and must not steer a terminal.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, name)
 }
 
 // number writes v with four digits or more, and without an exponent if that is short.

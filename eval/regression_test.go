@@ -144,3 +144,26 @@ func TestNumbersAreShort(t *testing.T) {
 		}
 	}
 }
+
+// Ranges of their own change the coverage and nothing else.
+func TestRegressionRanges(t *testing.T) {
+	rng := newRand(t)
+	var plain, ranged Regression
+	inside50, inside90 := 0.0, 0.0
+	const n = 400
+	for range n {
+		y, by := rng.NormFloat64(), 0.2+2*rng.Float64()
+		plain.Add(y, 0.1, 1, 1)
+		ranged.AddRange(y, 0.1, 1, by, 1)
+		if math.Abs(y-0.1)/by <= 0.6744897501960817 {
+			inside50++
+		}
+		if math.Abs(y-0.1)/by <= 1.6448536269514722 {
+			inside90++
+		}
+	}
+	near(t, "rmse", ranged.RMSE(), plain.RMSE())
+	near(t, "nll", ranged.NLL(), plain.NLL())
+	near(t, "coverage_50", ranged.Coverage50(), inside50/n)
+	near(t, "coverage_90", ranged.Coverage90(), inside90/n)
+}

@@ -18,7 +18,7 @@ const (
 var mayImport = map[string][]string{
 	"cmd/psi": {".", "batch", "explain", "eval", "plot", "report", "serve", "table", "internal/artifact", "internal/engine", "internal/pipeline", "internal/store", "internal/synth"},
 	".": {
-		"explain", "eval", "shapley", "table", "internal/artifact", "internal/encode", "internal/engine",
+		"explain", "eval", "shapley", "table", "internal/artifact", "internal/baseline", "internal/encode", "internal/engine",
 		"internal/form", "internal/intake", "internal/kernel", "internal/link", "internal/network", "internal/objective", "internal/onnx", "internal/pipeline", "internal/train",
 	},
 	"batch":                {".", "explain", "eval", "table", "batch/internal/queue", "internal/pipeline", "internal/store"},
@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"serve/internal/load":       {".", "serve/internal/oip/inference", "table"},
 	"serve/internal/ui":         {".", "table"},
 	"internal/artifact":         {},
+	"internal/baseline":         {"internal/encode", "internal/train"},
 	"internal/link":             {},
 	"internal/pipeline":         {"table"},
 	"internal/intake":           {"internal/encode", "internal/train", "table"},

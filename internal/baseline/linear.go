@@ -1,0 +1,263 @@
+package baseline
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/psi-shapley/psi/internal/encode"
+)
+
+// linear is a model whose scores are X·b: ridge regression, or penalised logistic regression of two classes or more.
+type linear struct {
+	reading *reading
+	b       []float64 // [features, outputs]
+	penalty float64
+}
+
+func (l *linear) score(rows *encode.Batch) []float64 {
+	d := l.reading.read(rows)
+	scores := make([]float64, d.rows*len(l.b)/d.count)
+	d.times(l.b, scores)
+	return scores
+}
+
+// penalties that are tried, the largest first.
+func penalties() []float64 { return []float64{10, 1, 1e-1, 1e-2, 1e-3, 1e-4} }
+
+const innerRows = 20_000 // that penalties are tried on beside a fold, at most, divided by the number of outputs
+
+// precision is when a fit ends.
+type precision struct {
+	gradient float64 // its norm is at most that
+	steps    int     // of conjugate gradients, all together
+}
+
+var (
+	roughly = precision{1e-3, 60}  // to compare penalties
+	finely  = precision{1e-5, 120} // the last fit
+)
+
+// fitLinear chooses the penalty of the lowest loss of rows held back, and fits all rows with it. It tries no further penalties after two
+// that are worse than the best.
+func fitLinear(ctx context.Context, s *sample, f family, base []float64) (*linear, error) {
+	r := newReading(s)
+	d := r.read(s.rows)
+	folds := newFolds(s, d, f, base)
+	best, least, worse := &linear{reading: r, b: slices.Clone(folds[0].b)}, math.Inf(1), 0
+	for _, penalty := range penalties() {
+		loss := 0.0
+		for _, fold := range folds {
+			fold.penalty = penalty
+			if err := fold.fit(ctx, fold.b, roughly); err != nil {
+				return nil, err
+			}
+			loss += fold.loss()
+		}
+		if loss < least {
+			least, worse = loss, 0
+			best.penalty = penalty
+			copy(best.b, folds[0].b)
+		} else if worse++; worse == 2 {
+			break
+		}
+	}
+	whole := &regression{design: d, family: f, y: s.y, weight: s.weight, penalty: best.penalty}
+	return best, whole.fit(ctx, best.b, finely)
+}
+
+// heldFold is a regression on the rows outside a fold, whose weights are 0 there.
+type heldFold struct {
+	regression
+	b    []float64 // under way
+	held *design
+	y    []float64 // of the fold
+	w    []float64
+}
+
+func newFolds(s *sample, d *design, f family, base []float64) []*heldFold {
+	to := s.len()
+	if s.tried == 1 {
+		to = min(to, s.folds[1]+innerRows/f.outputs())
+	}
+	list := make([]*heldFold, s.tried)
+	for k := range list {
+		from, end := s.folds[k], s.folds[k+1]
+		list[k] = &heldFold{
+			regression: regression{design: d.part(0, to), family: f, y: s.y[:to], weight: s.without(k)[:to]},
+			b:          make([]float64, d.count*f.outputs()), held: d.part(from, end), y: s.y[from:end], w: s.weight[from:end],
+		}
+		copy(list[k].b[(d.count-1)*f.outputs():], base)
+	}
+	return list
+}
+
+// loss is the mean loss of the fold.
+func (h *heldFold) loss() float64 {
+	scores := make([]float64, h.held.rows*h.family.outputs())
+	h.held.times(h.b, scores)
+	return h.family.meanLoss(scores, h.y, h.w)
+}
+
+// regression is the minimum over b of
+//
+//	Σ_i w_i loss(x_i·b, y_i) / Σ_i w_i + penalty/2 · ‖b without the intercepts‖².
+type regression struct {
+	*design
+	family    family
+	y, weight []float64
+	penalty   float64
+}
+
+// fit minimises from b on, by Newton's method, to a precision. Each step is solved by conjugate
+// gradients: the second derivative is never formed, and a step costs some passes over the rows, however many features there are.
+func (r *regression) fit(ctx context.Context, b []float64, until precision) error {
+	n := newton{regression: r, b: b, total: floats.Sum(r.weight), squares: r.squares(r.weight), left: until.steps}
+	n.p = make([]float64, r.rows*r.family.outputs())
+	n.rowwise = make([]float64, len(n.p))
+	n.gradient, n.step = make([]float64, len(b)), make([]float64, len(b))
+	value := n.evaluate(b)
+	for n.left > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n.differentiate()
+		norm := floats.Norm(n.gradient, 2)
+		if norm <= until.gradient {
+			return nil
+		}
+		aim := min(0.1, math.Sqrt(norm)) * norm
+		if r.family.classes == 0 {
+			aim = 0 // the loss is quadratic: one step ends it
+		}
+		if err := n.solve(ctx, max(aim, until.gradient/2)); err != nil {
+			return err
+		}
+		next, ok := n.advance(value)
+		if !ok {
+			return nil // rounding
+		}
+		value = next
+	}
+	return nil
+}
+
+// newton is a minimisation under way.
+type newton struct {
+	*regression
+	b, gradient, step []float64 // [features, outputs]
+	p, rowwise        []float64 // [rows, outputs]
+	total             float64   // of the weights
+	squares           []float64
+	left              int // steps of conjugate gradients
+}
+
+// evaluate is the objective at b, and leaves p there.
+func (n *newton) evaluate(b []float64) float64 {
+	n.times(b, n.p)
+	loss := n.family.meanLoss(n.p, n.y, n.weight)
+	penalised := b[:len(b)-n.family.outputs()]
+	return loss + n.penalty/2*floats.Dot(penalised, penalised)
+}
+
+// addPenalty adds penalty·v to out, but for the intercepts.
+func (n *newton) addPenalty(out, v []float64) {
+	most := len(v) - n.family.outputs()
+	floats.AddScaled(out[:most], n.penalty, v[:most])
+}
+
+// differentiate writes the gradient at p.
+func (n *newton) differentiate() {
+	k := n.family.outputs()
+	copy(n.rowwise, n.p)
+	for i, y := range n.y {
+		g := n.rowwise[i*k : (i+1)*k]
+		n.family.gradient(g, y)
+		floats.Scale(n.weight[i]/n.total, g)
+	}
+	n.transposed(n.rowwise, n.gradient)
+	n.addPenalty(n.gradient, n.b)
+}
+
+// bent writes ∇²·v, at p, to out.
+func (n *newton) bent(v, out []float64) {
+	k := n.family.outputs()
+	n.times(v, n.rowwise)
+	for i, w := range n.weight {
+		row := n.rowwise[i*k : (i+1)*k]
+		n.family.bend(n.p[i*k:(i+1)*k], row)
+		floats.Scale(w/n.total, row)
+	}
+	n.transposed(n.rowwise, out)
+	n.addPenalty(out, v)
+}
+
+// scales are about the diagonal of ∇²: Σ_i w_i x_ij² times the mean curvature of each output, and the penalty.
+func (n *newton) scales() []float64 {
+	k := n.family.outputs()
+	mean := make([]float64, k)
+	for i, w := range n.weight {
+		for c := range mean {
+			mean[c] += w * n.family.curvature(n.p[i*k+c]) / n.total
+		}
+	}
+	scales := make([]float64, len(n.b))
+	for j, square := range n.squares {
+		for c := range mean {
+			scales[j*k+c] = square/n.total*mean[c] + 1e-12
+		}
+	}
+	most := len(scales) - k
+	floats.AddConst(n.penalty, scales[:most])
+	return scales
+}
+
+// solve writes a step with |∇²·step + gradient| ≤ aim, by conjugate gradients preconditioned by the scales.
+func (n *newton) solve(ctx context.Context, aim float64) error {
+	scales := n.scales()
+	residual, along, bent := make([]float64, len(n.b)), make([]float64, len(n.b)), make([]float64, len(n.b))
+	scaled := make([]float64, len(n.b))
+	clear(n.step)
+	floats.AddScaled(residual, -1, n.gradient)
+	floats.DivTo(scaled, residual, scales)
+	copy(along, scaled)
+	product := floats.Dot(residual, scaled)
+	for ; n.left > 0; n.left-- {
+		if floats.Norm(residual, 2) <= aim {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n.bent(along, bent)
+		curvature := floats.Dot(along, bent)
+		if !(curvature > 0) {
+			return nil // flat: rounding
+		}
+		length := product / curvature
+		floats.AddScaled(n.step, length, along)
+		floats.AddScaled(residual, -length, bent)
+		floats.DivTo(scaled, residual, scales)
+		before := product
+		product = floats.Dot(residual, scaled)
+		floats.AddScaledTo(along, scaled, product/before, along)
+	}
+	return nil
+}
+
+// advance goes along the step as far as the objective falls, halving it as often as need be.
+func (n *newton) advance(before float64) (value float64, ok bool) {
+	next := make([]float64, len(n.b))
+	slope := floats.Dot(n.gradient, n.step)
+	for length := 1.0; length > 1e-6; length /= 2 {
+		floats.AddScaledTo(next, n.b, length, n.step)
+		if value := n.evaluate(next); value <= before+1e-4*length*slope {
+			copy(n.b, next)
+			return value, true
+		}
+	}
+	n.evaluate(n.b)
+	return before, false
+}
