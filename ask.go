@@ -84,7 +84,7 @@ func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, 
 		}
 		return m.reference, nil
 	}
-	rows, _, err := m.sample(ctx, from, mostReference)
+	rows, _, _, err := m.sample(ctx, from, mostReference)
 	if err == nil && rows == nil {
 		err = &table.Error{Row: -1, Message: "the reference has no rows", Remedy: "give a table with rows"}
 	}

@@ -19,7 +19,7 @@ func (a *Audit) Text(w io.Writer) error {
 			fmt.Fprintf(&text, "  %-24s %-9s %s\n", name, fmt.Sprintf(format, *value), meaning)
 		}
 	}
-	line("relative_rmse", a.RelativeRMSE, "%.2g", "error of attributions, beside their size (0 is exact)")
+	line("relative_rmse", a.RelativeRMSE, "%.2g", "error of attributions, beside their size (0: exact for the model)")
 	line("subgame_relative_rmse", a.SubgameRelativeRMSE, "%.2g", "the same with cells taken away from the rows")
 	line("correlation", a.Correlation, "%.6f", "of attributions and Shapley values")
 	line("top1", a.Top1, "%.3f", "share of rows that agree on the most important column")

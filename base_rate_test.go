@@ -98,7 +98,7 @@ func weightOf(s, d int) float64 {
 func TestScaleIsRequired(t *testing.T) {
 	_, content := saved(t, trained(t, people(t, newRand(t, 8), 100, 3), psi.Config{Change: moment}))
 	file, err := artifact.Read(content, artifact.Model)
-	if err != nil || !slices.Equal(file.Requires, []string{"product", "scale"}) {
+	if err != nil || !slices.Equal(file.Requires, []string{"product", "scale", "shared-sigma"}) {
 		t.Errorf("requires %q, %v", file.Requires, err)
 	}
 }

@@ -5,20 +5,19 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 )
 
 // Calibration holds what was fitted on the validation rows after training, so that the model's doubt fits rows it did not
-// learn from. Of a number it is σ_0² alone, never σ_d: 90 % intervals hold 90 % of the rows. Of classes it is a factor of
+// learn from. Of a number it is how many standard deviations hold 90 % of the rows. Of classes it is a factor of
 // the game: score(S) = φ_0 + a·v(S) for every coalition S of known cells. Attributions and deviations scale with it and
 // φ_0 does not, so that a row of which nothing is known has the base rate. The probability of a row with gaps is that of
 // φ_0 + κ(s)·a·v(S), κ(s) = exp(b(1 − s)), s the share of its columns that are known: scores of few cells are too cautious.
 type Calibration struct {
-	Noise       float64            `json:"noise"`                 // σ_0², in variances of a numeric target
+	Noise       float64            `json:"noise"`                 // σ_0², in variances of a numeric target; in older files such that 1.645 deviations hold 90 %
+	Ranges      []Range            `json:"ranges,omitempty"`      // of a number, by the share of a row's columns that are known; absent in older files
+	RangeRows   int                `json:"range_rows,omitempty"`  // rows that set the ranges and nothing else; 0 if they chose the weights too
 	Scale       float64            `json:"scale,omitempty"`       // a of classes; 0 (absent) for a number
 	Slope       float64            `json:"slope,omitempty"`       // b of classes
 	Temperature float64            `json:"temperature,omitempty"` // 1 for a number; of classes in older files, in place of Scale: it divides φ_0 too
@@ -36,9 +35,9 @@ func (m *Model) uncalibrated() Calibration {
 
 // validate refuses what calibrating cannot have given.
 func (c *Calibration) validate(task Task) error {
-	const most, mostSlope = 1e3, 7.0 // the priors keep log a and b far below
+	const most, mostSlope, mostNoise = 1e3, 7.0, 4e12 // the priors keep log a and b far below
 	between := func(x float64) bool { return x >= 1/most && x <= most }
-	valid := c.Noise >= 0 && c.Noise <= 4*mostNoise
+	valid := c.Noise >= 0 && c.Noise <= mostNoise
 	if task == Regression || c.Scale == 0 {
 		valid = valid && between(c.Temperature) && c.Scale == 0 && c.Slope == 0
 	} else {
@@ -47,7 +46,7 @@ func (c *Calibration) validate(task Task) error {
 	if !valid {
 		return fmt.Errorf("invalid calibration of a %s: scale %g, slope %g, temperature %g, noise %g", task, c.Scale, c.Slope, c.Temperature, c.Noise)
 	}
-	return nil
+	return c.validateRanges(task)
 }
 
 // ofGame is the factor of v in the scores of classes.
@@ -92,8 +91,8 @@ func observedShares(b *encode.Batch) []float64 {
 	return shares
 }
 
-// calibrate sets the model's calibration by validation rows.
-func (m *Model) calibrate(ctx context.Context, d train.Data) error {
+// calibrate sets the model's calibration by validation rows, of which those of a number that are set aside set its ranges.
+func (m *Model) calibrate(ctx context.Context, d, aside train.Data) error {
 	m.manifest.Calibration = m.uncalibrated()
 	before, err := m.measure(ctx, d)
 	if err != nil {
@@ -103,56 +102,15 @@ func (m *Model) calibrate(ctx context.Context, d train.Data) error {
 	if m.classes() {
 		c.Scale, c.Slope, err = m.fitScale(ctx, d)
 	} else {
-		c.Noise, err = m.fitNoise(ctx, d)
+		c.Ranges, err = m.fitRanges(ctx, aside)
 	}
 	if err != nil {
 		return err
 	}
+	if c.Ranges != nil && aside.Len() < d.Len() {
+		c.RangeRows = aside.Len()
+	}
 	after, err := m.measure(ctx, d)
 	c.Before, c.After = before, after
 	return err
-}
-
-// fitNoise is the σ_0² with which 90 % intervals hold 90 % of the rows.
-func (m *Model) fitNoise(ctx context.Context, d train.Data) (float64, error) {
-	x, err := m.own.Pass(ctx, d.Rows, form.Spread)
-	if err != nil {
-		return 0, err
-	}
-	return noiseFor(0.9, x, m.manifest.Calibration.Noise, d), nil
-}
-
-// mostNoise ends the search for a σ_0² that there is none of.
-const mostNoise = 1e12
-
-// noiseFor is the σ_0² with which the central intervals hold a share of the targets, or 0 if
-// they hold more without any.
-func noiseFor(share float64, x *form.Answer, now float64, d train.Data) float64 {
-	z := distuv.UnitNormal.Quantile((1 + share) / 2)
-	covered := func(noise float64) float64 {
-		inside, total := 0.0, 0.0
-		for i, y := range d.Target {
-			gap := float64(y) - float64(x.Value[i])
-			if gap*gap <= z*z*(x.Variance[i]-now+noise) {
-				inside += float64(d.Weight[i])
-			}
-			total += float64(d.Weight[i])
-		}
-		return inside / total
-	}
-	low, high := 0.0, 1.0
-	for high < mostNoise && covered(high) < share {
-		high *= 4
-	}
-	for range 60 {
-		if middle := (low + high) / 2; covered(middle) < share {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	if low == 0 {
-		return 0
-	}
-	return high
 }

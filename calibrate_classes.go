@@ -28,7 +28,7 @@ func keptShares() []float64 { return []float64{0.25, 0.5, 0.75, 1} }
 // copies least.
 func (m *Model) fitScale(ctx context.Context, d train.Data) (a, b float64, err error) {
 	d = atMost(d, scaleRows)
-	copies, err := m.maskedPasses(ctx, d.Rows)
+	copies, err := m.maskedPasses(ctx, d.Rows, 1)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -42,11 +42,12 @@ type maskedPass struct {
 	shares []float64
 }
 
-// maskedPasses evaluates copies of rows, one pass for each of the kept shares.
-func (m *Model) maskedPasses(ctx context.Context, b *encode.Batch) ([]maskedPass, error) {
+// maskedPasses evaluates copies of rows, some passes for each of the kept shares and one of whole rows.
+func (m *Model) maskedPasses(ctx context.Context, b *encode.Batch, draws int) ([]maskedPass, error) {
 	rng := rand.New(rand.NewPCG(1, scaleStream))
 	var passes []maskedPass
-	for _, kept := range keptShares() {
+	for i := range draws*(len(keptShares())-1) + 1 {
+		kept := keptShares()[i/draws]
 		part := keepCells(rng, b, kept)
 		x, err := m.own.Pass(ctx, part, form.Spread)
 		if err != nil {
@@ -75,13 +76,11 @@ func atMost(d train.Data, n int) train.Data {
 	if d.Len() <= n {
 		return d
 	}
-	some := train.Data{Rows: d.Rows.Like(n)}
-	for k := range n {
-		at := k * d.Len() / n
-		some.Rows.Set(k, d.Rows, at)
-		some.Target, some.Weight = append(some.Target, d.Target[at]), append(some.Weight, d.Weight[at])
+	rows := make([]int, n)
+	for k := range rows {
+		rows[k] = k * d.Len() / n
 	}
-	return some
+	return rowsOf(d, rows)
 }
 
 // bestScale is the a and b that make (log a)²/(2·½²) + b²/2 − Σ w log p(y) least, where the sum is the mean of those of the

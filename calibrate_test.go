@@ -7,64 +7,12 @@ import (
 	"strconv"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/link"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
-
-// draws are rows whose targets lie about the predictions with a standard deviation, and
-// whose variances say something else.
-func draws(rng *rand.Rand, n int, std, claimed float64) (*form.Answer, train.Data) {
-	x, d := &form.Answer{}, train.Data{}
-	for range n {
-		v := rng.NormFloat64()
-		x.Value = append(x.Value, float32(v))
-		x.Variance = append(x.Variance, claimed*(0.5+rng.Float64()))
-		d.Target = append(d.Target, float32(v+std*rng.NormFloat64()))
-		d.Weight = append(d.Weight, 0.5+rng.Float32())
-	}
-	return x, d
-}
-
-// covered is the weighed share of targets in central 90 % intervals if σ_0² is noise in place
-// of now.
-func covered(x *form.Answer, d train.Data, now, noise float64) float64 {
-	z := distuv.UnitNormal.Quantile(0.95)
-	inside, total := 0.0, 0.0
-	for i, y := range d.Target {
-		total += float64(d.Weight[i])
-		if math.Abs(float64(y)-float64(x.Value[i])) <= z*math.Sqrt(max(0, x.Variance[i]-now+noise)) {
-			inside += float64(d.Weight[i])
-		}
-	}
-	return inside / total
-}
-
-// σ_0² becomes the least with which intervals of 90 % hold 90 % of the rows.
-func TestNoiseForCoverage(t *testing.T) {
-	const seed = 1
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
-	const now = 0.1
-	for _, c := range []struct{ std, claimed float64 }{{1, 0.5}, {0.5, 0.3}, {30, 0.2}} {
-		x, d := draws(rng, 500, c.std, c.claimed)
-		noise := noiseFor(0.9, x, now, d)
-		at, below := covered(x, d, now, noise*(1+1e-6)), covered(x, d, now, noise*(1-1e-3))
-		t.Logf("σ_0² %.3g covers %.4f, a little less %.4f", noise, at, below)
-		if at < 0.9 || at > 0.9+2*1.5/500 || below > at || covered(x, d, now, noise*0.9) >= 0.9 {
-			t.Errorf("errors of %g, variances of %g: σ_0² %g covers %g", c.std, c.claimed, noise, at)
-		}
-	}
-	x, d := draws(rng, 500, 0.1, 3)
-	if noise := noiseFor(0.9, x, now, d); noise != 0 {
-		t.Errorf("intervals are too wide without noise, and σ_0² is %g", noise)
-	}
-}
 
 // small is a table of two columns, a target of two classes and one that is a number.
 func small(t *testing.T, n int) *table.Table {
@@ -111,36 +59,6 @@ func explainSmall(t *testing.T, m *Model, rows *table.Table) *explain.Explanatio
 	return e
 }
 
-// The noise of a trained model is that which calibration found, its intervals cover what
-// they should of the validation rows, and no σ_d knows of it.
-func TestCalibratedNumbers(t *testing.T) {
-	rows := small(t, 250)
-	m := trainSmall(t, rows, "number", "label", 1)
-	c := m.manifest.Calibration
-	n := float64(m.manifest.Provenance.ValidationRows)
-	t.Logf("coverage %.3f before, %.3f after, of %g rows; σ_0² %.3f, was %.3f", c.Before["coverage_90"], c.After["coverage_90"], n, c.Noise, m.own.NoiseVariance()[0])
-	// The row on the edge may fall to either side by rounding.
-	if got := c.After["coverage_90"]; got < 0.9-1/n-1e-9 || c.Noise > 0 && got > 0.9+1/n+1e-9 {
-		t.Errorf("90 %% intervals hold %g of the validation rows with σ_0² %g", got, c.Noise)
-	}
-	if c.Temperature != 1 || c.Noise == m.own.NoiseVariance()[0] {
-		t.Errorf("calibration %+v", c)
-	}
-	first := explainSmall(t, m, rows)
-	const more = 0.25
-	m.manifest.Calibration.Noise += more
-	second := explainSmall(t, m, rows)
-	s := m.manifest.Scale.Std
-	if !slices.Equal(first.Std, second.Std) || !slices.Equal(first.Mean, second.Mean) || !slices.Equal(first.Prediction, second.Prediction) {
-		t.Error("σ_0 changes attributions, their spread or predictions")
-	}
-	for i, std := range second.PredictionStd {
-		if want := math.Hypot(first.PredictionStd[i], s*math.Sqrt(more)); math.Abs(std-want) > 1e-9*want {
-			t.Fatalf("row %d: predicted ± %v, want %v", i, std, want)
-		}
-	}
-}
-
 // lossOf is what a and b of a calibration are to make least, from scores and probabilities by their definition: the log loss
 // of copies of rows that keep shares of their cells, a row counting once, and the priors of log a and b.
 func lossOf(m *Model, copies []maskedPass, d train.Data, a, b float64) float64 {
@@ -184,7 +102,7 @@ func TestScaleIsTheBestOfAGrid(t *testing.T) {
 		for i, v := range y {
 			d.Target, d.Weight = append(d.Target, float32(v)), append(d.Weight, float32(1+i%3)/2)
 		}
-		copies, err := m.maskedPasses(t.Context(), d.Rows)
+		copies, err := m.maskedPasses(t.Context(), d.Rows, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +301,7 @@ func TestTemperatureOfOlderFiles(t *testing.T) {
 	base := slices.Clone(m.bases())
 	const temperature = 1.25
 	m.manifest.Calibration = Calibration{Temperature: temperature}
-	if got := m.manifest.requires(); !slices.Equal(got, []string{productFeature, bagsFeature}) {
+	if got := m.manifest.requires(); !slices.Equal(got, []string{productFeature, bagsFeature, sharedSigmaFeature}) {
 		t.Errorf("requires %q", got)
 	}
 	path := t.TempDir() + "/m.psi"

@@ -30,7 +30,7 @@ const bestMembers = 4
 
 // shorten makes a recipe fast: two thirds of the steps, of half as many rows each. Fewer steps of as many rows would err more.
 func (s *Settings) shorten() {
-	for _, steps := range []*int{&s.Steps, &s.PolishSteps, &s.RefitSteps, &s.SpreadSteps} {
+	for _, steps := range []*int{&s.Steps, &s.PolishSteps, &s.RefitSteps, &s.AbsentSteps, &s.SpreadSteps} {
 		*steps = (2**steps + 2) / 3
 	}
 	s.Batch /= 2

@@ -3,7 +3,6 @@ package psi
 import (
 	"context"
 	"iter"
-	"math"
 
 	"github.com/psi-shapley/psi/eval"
 	"github.com/psi-shapley/psi/internal/train"
@@ -40,7 +39,17 @@ func (m *Model) Outcomes(ctx context.Context, rows Source) iter.Seq2[*Outcome, e
 // are left out. If the model was trained with weights and the rows have them, rows count
 // by their weights.
 func (m *Model) Evaluate(ctx context.Context, rows Source) (*eval.Evaluation, error) {
+	return m.EvaluateAt(ctx, rows)
+}
+
+// EvaluateAt is Evaluate with the decisions at thresholds of the positive class's probability. Thresholds need a target of two classes.
+func (m *Model) EvaluateAt(ctx context.Context, rows Source, thresholds ...float64) (*eval.Evaluation, error) {
 	j := m.NewJudge()
+	for _, threshold := range thresholds {
+		if _, err := j.Decide(threshold); err != nil { // before rows are read
+			return nil, err
+		}
+	}
 	for o, err := range m.Outcomes(ctx, rows) {
 		if err != nil {
 			return nil, err
@@ -50,7 +59,18 @@ func (m *Model) Evaluate(ctx context.Context, rows Source) (*eval.Evaluation, er
 		}
 		j.Add(o)
 	}
-	return j.Evaluation()
+	e, err := j.Evaluation()
+	if err != nil {
+		return nil, err
+	}
+	for _, threshold := range thresholds {
+		d, err := j.Decide(threshold)
+		if err != nil {
+			return nil, err
+		}
+		e.Decisions = append(e.Decisions, d)
+	}
+	return e, nil
 }
 
 // weights of the rows of a table: 1, unless the model was trained with weights and the
@@ -98,13 +118,7 @@ func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, 
 	for i, y := range m.labels(d) {
 		all.add(p, i, y, float64(d.Weight[i]))
 	}
-	metrics := map[string]float64{}
-	for _, metric := range all.evaluation().Metrics {
-		if !math.IsNaN(metric.Value) && !math.IsInf(metric.Value, 0) {
-			metrics[metric.Name] = metric.Value
-		}
-	}
-	return metrics, nil
+	return finiteMetrics(all.evaluation()), nil
 }
 
 // labels are the targets of encoded rows: numbers in their own units, or places of classes.

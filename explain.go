@@ -296,6 +296,9 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Ex
 		}
 		e.Residual[line] = unit * rest
 	}
+	if m.manifest.Calibration.Ranges != nil {
+		e.RangeStd = m.rangeStds(e.PredictionStd, c.batch)
+	}
 	e.Doubt()
 	for i := range n {
 		for k, p := range v.players {

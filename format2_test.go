@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestFeaturesThatAreRequired(t *testing.T) {
 		t.Fatal(err)
 	}
 	file, err := artifact.Read(content, artifact.Model)
-	if err != nil || len(file.Requires) != 1 || file.Requires[0] != "product" {
+	if err != nil || !slices.Equal(file.Requires, []string{"product", "ranges"}) {
 		t.Fatalf("requires %q, %v", file.Requires, err)
 	}
 	file.Requires = append(file.Requires, "time travel")

@@ -16,6 +16,8 @@ type Input struct {
 	Gap    bool     // a missing cell is a level of its own, other than an unknown one
 	Labels []string // of a category, those that training knew; they are not to be changed
 
+	Reading *table.Reading // of its text; nil if it must be written plainly
+
 	// Low and High are the least and the greatest cell that training had: of a number, of a boolean, which is 0 or 1, and
 	// of a time, in seconds since 1970. Both are NaN if it had none.
 	Low, High float64
@@ -42,7 +44,7 @@ func (m *Model) Inputs() []Input {
 func (m *Model) input(column int) Input {
 	d := m.places[column]
 	p := &m.manifest.Encoder.Players[d]
-	in := Input{Name: p.Name, Kind: p.Kind, Gap: p.Gap, Labels: p.Levels, Low: math.NaN(), High: math.NaN(), Typical: math.NaN()}
+	in := Input{Name: p.Name, Kind: p.Kind, Gap: p.Gap, Labels: p.Levels, Low: math.NaN(), High: math.NaN(), Typical: math.NaN(), Reading: m.manifest.Columns[column].Reading}
 	if n := len(p.Edges); n > 0 {
 		in.Low, in.High = p.Edges[0], p.Edges[n-1]
 		in.Whole = seemWhole(p.Edges)

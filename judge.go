@@ -1,6 +1,7 @@
 package psi
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/psi-shapley/psi/eval"
@@ -38,7 +39,7 @@ func (j *Judge) add(p *Prediction, row int, y, weight float64) {
 	case Multiclass:
 		j.multiclass.Add(int(y), p.ofRow(row), weight)
 	default:
-		j.regression.Add(y, p.Mean[row], p.Std[row], weight)
+		j.regression.AddRange(y, p.Mean[row], p.Std[row], p.RangeStd[row], weight)
 	}
 }
 
@@ -49,6 +50,20 @@ func (j *Judge) Evaluation() (*eval.Evaluation, error) {
 	}
 	e := j.evaluation()
 	return &e, nil
+}
+
+// Decide counts the rows so far at a threshold of the positive class's probability. It is an error unless the target has two classes.
+func (j *Judge) Decide(threshold float64) (eval.Decision, error) {
+	if j.task != Binary {
+		return eval.Decision{}, &table.Error{
+			Row: -1, Column: j.target, Message: "a threshold needs a target of two classes",
+			Remedy: "leave the threshold out, or train a model that predicts whether the target is one of its classes",
+		}
+	}
+	if !(threshold >= 0 && threshold <= 1) {
+		return eval.Decision{}, fmt.Errorf("the threshold is %g: it is a probability and must lie between 0 and 1", threshold)
+	}
+	return j.binary.Decide(threshold), nil
 }
 
 func (j *Judge) evaluation() eval.Evaluation {

@@ -1,6 +1,7 @@
 package psi
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -24,25 +25,28 @@ func (t *training) narrow(all []intake.Trait) []string {
 	kept := func(c intake.Trait) bool { return slices.Contains(t.Keep, c.Column) }
 	null := func(c intake.Trait) bool { return c.Null != "" && !kept(c) }
 	identifier := func(c intake.Trait) bool { return c.Identifier != "" && !kept(c) }
-	out := func(c intake.Trait) bool { return null(c) || t.LeaveOutIdentifiers && identifier(c) }
+	text := func(c intake.Trait) bool { return c.Text != "" && !kept(c) }
+	out := func(c intake.Trait) bool { return null(c) || t.LeaveOutIdentifiers && (identifier(c) || text(c)) }
 	if !slices.ContainsFunc(all, not(out)) {
 		out = null
 	}
 	none := !slices.ContainsFunc(all, not(out))
 
-	var inputs, nulls, identifiers, suspects []string
+	var inputs, nulls, texts, identifiers, suspects []string
 	for place, c := range all {
 		reason, list := c.Null, &nulls
 		switch {
 		case none || !out(c):
 			inputs = append(inputs, c.Column)
-			if none || identifier(c) {
+			if none || identifier(c) || text(c) {
 				t.told = append(t.told, c.Column)
 			}
-			if !none && identifier(c) {
-				suspects = append(suspects, because(c, c.Identifier))
+			if !none && (identifier(c) || text(c)) {
+				suspects = append(suspects, because(c, cmp.Or(c.Text, c.Identifier)))
 			}
 			continue
+		case text(c):
+			reason, list = c.Text, &texts
 		case t.LeaveOutIdentifiers && identifier(c):
 			reason, list = c.Identifier, &identifiers
 		}
@@ -54,6 +58,7 @@ func (t *training) narrow(all []intake.Trait) []string {
 		t.warn(inputs, "Nothing can be learned from any column, so all predictions will be about the same")
 	}
 	t.warn(nulls, "Not used as features: nothing can be learned from them")
+	t.warn(texts, "Not used as features: psi does not read sentences (--keep uses every text as a label)")
 	t.warn(identifiers, "Not used as features: they seem to identify rows rather than to describe them (--keep uses them)")
 	t.warn(suspects, "Used as features, though they seem to identify rows rather than to describe them")
 	return inputs

@@ -21,10 +21,11 @@ import (
 type LossImportance struct {
 	Player        string   `json:"player"`
 	Mean          *float64 `json:"mean"`
-	StandardError *float64 `json:"standard_error"` // over rows; over units if the validation rows were divided by a column
-	P             *float64 `json:"p"`              // of the one-sided test that the mean is above 0
-	Found         bool     `json:"found"`          // above 0, with at most 5 % false discoveries among all players (Benjamini and Hochberg)
-	Rows          int      `json:"rows"`           // that have the player
+	StandardError *float64 `json:"standard_error"`  // over rows; over units if the validation rows were divided by a column
+	P             *float64 `json:"p"`               // of the one-sided test that the mean is above 0
+	Found         bool     `json:"found"`           // above 0, with at most 5 % false discoveries among all players (Benjamini and Hochberg)
+	Rows          int      `json:"rows"`            // that have the player
+	Units         int      `json:"units,omitempty"` // of these rows, if a column tells which of them belong together
 }
 
 const (
@@ -70,7 +71,10 @@ func (m *Model) lossImportance(ctx context.Context, sample *encode.Batch, y []fl
 		}
 		e := eval.EstimateMean(delta, of)
 		p[j] = e.PositiveP()
-		list[j] = LossImportance{Player: m.own.players[j].name, Mean: known(e.Mean), StandardError: known(e.StandardError), P: known(p[j]), Rows: e.Rows}
+		if units == nil {
+			e.Units = 0
+		}
+		list[j] = LossImportance{Player: m.own.players[j].name, Mean: known(e.Mean), StandardError: known(e.StandardError), P: known(p[j]), Rows: e.Rows, Units: e.Units}
 	}
 	for j, found := range eval.Discoveries(p, falseDiscoveries) {
 		list[j].Found = found

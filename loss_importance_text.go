@@ -38,7 +38,11 @@ func (a *Audit) writeLossImportance(text *strings.Builder) error {
 	if len(list) == 0 {
 		return nil
 	}
-	fmt.Fprintf(text, "\nimportance in loss: how much a column lowers the %s of a row, ± one standard error\n", a.Loss())
+	over := ""
+	if list[0].Units > 0 {
+		over = " over groups of rows"
+	}
+	fmt.Fprintf(text, "\nimportance in loss: how much a column lowers the %s of a row, ± one standard error%s\n", a.Loss(), over)
 	var lines strings.Builder
 	for _, x := range list[:min(most, len(list))] {
 		fmt.Fprintf(&lines, "  %s\t", printable(x.Player))

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
@@ -36,11 +37,19 @@ type Manifest struct {
 	Missing     []string           `json:"missing"` // texts that mean missing, beside the usual ones
 	Encoder     *encode.Encoder    `json:"encoder"`
 	Settings    Settings           `json:"settings"`
-	Nodes       []int              `json:"nodes"`               // of each member's quadrature
-	BagNodes    []int              `json:"bag_nodes,omitempty"` // of each bag's
+	Nodes       []int              `json:"nodes"`                  // of each member's quadrature
+	BagNodes    []int              `json:"bag_nodes,omitempty"`    // of each bag's
+	SharedSigma bool               `json:"shared_sigma,omitempty"` // of more than two classes: a column has one σ in a row, not one for each
 	Calibration Calibration        `json:"calibration"`
 	Metrics     map[string]float64 `json:"metrics"` // of the validation rows
-	Provenance  Provenance         `json:"provenance"`
+
+	// Baselines are the metrics of the same rows of plain models, by name; absent in files of older versions.
+	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
+
+	// Suspects are columns that may leak the target, the most telling first; absent if there are none and in files of older versions.
+	Suspects []Suspect `json:"suspects,omitempty"`
+
+	Provenance Provenance `json:"provenance"`
 }
 
 // Classes are the labels of the classes, the negative one first if they are two; nil for a
@@ -57,7 +66,7 @@ func (m *Manifest) network() form.Config {
 	}
 	c := m.Settings.network(in)
 	c.Inputs.Groups = nil // a view has its own
-	c.Outputs, c.Classes = m.Scale.Outputs(), m.Task != Regression
+	c.Outputs, c.Classes, c.SharedSigma = m.Scale.Outputs(), m.Task != Regression, m.SharedSigma
 	return c
 }
 
@@ -69,11 +78,14 @@ const (
 	learnedFeature     = "learned"      // head
 	scaleFeature       = "scale"        // of classes: calibration that leaves φ_0 as it is
 	bagsFeature        = "bags"         // networks that tell the doubt of attributions
+	sharedSigmaFeature = "shared-sigma" // of more than two classes: one σ for all of them
+	rangesFeature      = "ranges"       // of a number: ranges that are not 1.645 deviations wide
+	readingsFeature    = "readings"     // how text becomes numbers and times
 )
 
 // features are those that this program has.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature}
 }
 
 // requires are the features that a program needs for the model.
@@ -85,7 +97,30 @@ func (m *Manifest) requires() []string {
 	if m.Settings.Bags > 0 {
 		list = append(list, bagsFeature)
 	}
+	if m.SharedSigma {
+		list = append(list, sharedSigmaFeature)
+	}
+	if m.Calibration.Ranges != nil {
+		list = append(list, rangesFeature)
+	}
+	if len(m.readings()) > 0 {
+		list = append(list, readingsFeature)
+	}
 	return list
+}
+
+// readings are those of the columns and the target that have one.
+func (m *Manifest) readings() map[string]*table.Reading {
+	all := map[string]*table.Reading{}
+	for _, f := range m.Columns {
+		if f.Reading != nil {
+			all[f.Name] = f.Reading
+		}
+	}
+	if m.Scale.Reading != nil {
+		all[m.Target] = m.Scale.Reading
+	}
+	return all
 }
 
 // gameForm is the feature that the form of the game is.
@@ -121,10 +156,26 @@ type Provenance struct {
 	Share float64 `json:"share,omitempty"`
 }
 
+// ValidationBy is the column whose equal values stayed together when validation rows were chosen, such as a patient; "" if there is none.
+func (p Provenance) ValidationBy() string {
+	if strings.HasPrefix(p.Validation, validationNewest) {
+		return ""
+	}
+	_, column, _ := strings.Cut(p.Validation, validationBy)
+	return column
+}
+
+// validationBy precedes the name of that column in Provenance.Validation.
+const validationBy = ", by "
+
+// validationNewest begins Provenance.Validation where a column ordered the rows.
+const validationNewest = "the newest "
+
 func (t *training) manifest(schema *table.Schema) Manifest {
 	m := Manifest{
 		Task: t.in.Target.Task, Target: t.Target, Scale: t.in.Target, LeftOut: slices.Clone(t.leftOut), Groups: slices.Clone(t.Groups), Weight: t.Weight,
 		Missing: slices.Clone(t.Missing), Encoder: t.in.Encoder, Settings: t.settings,
+		SharedSigma: t.in.Target.Outputs() > 1,
 		Provenance: Provenance{
 			Psi: Version, Revision: Revision(), Data: t.in.Digest,
 			TrainingRows: t.in.Training.Len(), ValidationRows: t.in.Validation.Len(), Validation: t.validation(),
@@ -134,6 +185,7 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 	if t.TimeBudget > 0 {
 		m.Provenance.TimeBudget = t.TimeBudget.String()
 	}
+	m.Scale.Reading = schema.Field(t.Target).Reading
 	for _, f := range schema.Fields {
 		if slices.ContainsFunc(m.Encoder.Players, func(p encode.Player) bool { return p.Name == f.Name }) {
 			m.Columns = append(m.Columns, f)
@@ -145,12 +197,19 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 // validation says how the validation rows were chosen.
 func (t *training) validation() string {
 	switch {
-	case t.Validation != nil:
-		return "a table of their own"
-	case t.ValidationBy != "":
-		return fmt.Sprintf("a fraction of %g, by %s", t.ValidationFraction, t.ValidationBy)
+	case t.ValidationAfter != "":
+		return fmt.Sprintf("%srows, after %s in %s", validationNewest, t.ValidationAfter, t.OrderBy)
+	case t.OrderBy != "":
+		return fmt.Sprintf("%sfraction of %g in %s", validationNewest, t.ValidationFraction, t.OrderBy)
 	}
-	return fmt.Sprintf("a fraction of %g", t.ValidationFraction)
+	text := fmt.Sprintf("a fraction of %g", t.ValidationFraction)
+	if t.Validation != nil {
+		text = "a table of their own"
+	}
+	if t.ValidationBy != "" {
+		text += validationBy + t.ValidationBy
+	}
+	return text
 }
 
 // Revision is that of the source the program was built from; "" if it is not known.
@@ -202,12 +261,15 @@ func readManifest(content []byte) (*Manifest, error) {
 			return nil, fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), most)
 		}
 	}
+	if m.SharedSigma && m.Scale.Outputs() == 1 {
+		return nil, errors.New("a shared σ, but one output alone")
+	}
 	for name, v := range m.Metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("metric %s is not a number", name)
 		}
 	}
-	if err := m.Calibration.validate(m.Task); err != nil {
+	if err := errors.Join(m.Calibration.validate(m.Task), m.checkBaselines(), m.checkSuspects()); err != nil {
 		return nil, err
 	}
 	if len(m.Missing) > mostMissing {
@@ -224,6 +286,12 @@ func (m *Manifest) checkColumns() error {
 	kinds := map[string]table.Kind{}
 	for _, f := range m.Columns {
 		kinds[f.Name] = f.Kind
+		if err := f.Reading.Validate(f.Kind); err != nil {
+			return err
+		}
+	}
+	if err := m.Scale.Reading.Validate(m.Scale.Kind); err != nil {
+		return err
 	}
 	for _, p := range m.Encoder.Players {
 		if kind, ok := kinds[p.Name]; !ok || kind != p.Kind {

@@ -35,6 +35,8 @@ type Model struct {
 	own        *view // of the players that the model was trained with
 
 	digest atomic.Pointer[string] // of the file, if it was saved or opened
+
+	fitted // zero unless it is of a fold
 }
 
 // Parts of a model file.
@@ -304,10 +306,12 @@ func (m *Model) ReadOptions() table.Options {
 		kinds[f.Name] = f.Kind
 	}
 	return table.Options{
-		Kinds: kinds, Missing: m.manifest.Missing,
+		Kinds: kinds, Readings: m.manifest.readings(), Missing: m.manifest.Missing,
 		Keep: func(name string) bool { _, ok := kinds[name]; return ok },
 	}
 }
+
+func historyColumns() []string { return []string{"member", "phase", "step", "loss", "score"} }
 
 // historyCSV writes the validations of each member.
 func historyCSV(members [][]train.Point) []byte {
@@ -319,7 +323,7 @@ func historyCSV(members [][]train.Point) []byte {
 		}
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
-	_ = w.Write([]string{"member", "phase", "step", "loss", "score"}) // a Builder never fails
+	_ = w.Write(historyColumns()) // a Builder never fails
 	for i, points := range members {
 		for _, p := range points {
 			_ = w.Write([]string{strconv.Itoa(i), p.Phase, strconv.Itoa(p.Step), number(p.Loss), number(p.Score)})

@@ -19,6 +19,11 @@ type Prediction struct {
 	// deviation.
 	Mean, Std []float64
 
+	// RangeStd is what the ranges of a number are by: Mean ∓ 1.645 RangeStd holds 90 % of the outcomes of rows like the validation
+	// rows, whatever the distribution; other levels are scaled as those of a normal distribution. It is Std times what calibration
+	// found, for rows with as many gaps at random; nil for classes.
+	RangeStd []float64
+
 	// Classes are nil for a number. Probability is that of the second of two classes [rows],
 	// or that of each of more [rows, classes].
 	Classes     []string
@@ -45,6 +50,7 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 		}
 		all.Mean = append(all.Mean, p.Mean...)
 		all.Std = append(all.Std, p.Std...)
+		all.RangeStd = append(all.RangeStd, p.RangeStd...)
 		all.Probability = append(all.Probability, p.Probability...)
 		all.Slope = append(all.Slope, p.Slope...)
 	}
@@ -71,6 +77,7 @@ func (m *Model) prediction(x *form.Answer, b *encode.Batch, first int) *Predicti
 	for i, v := range p.Std {
 		p.Std[i] = math.Sqrt(v)
 	}
+	p.RangeStd = m.rangeStds(p.Std, b)
 	return p
 }
 
@@ -100,7 +107,7 @@ func (p *Prediction) ofRow(row int) []float64 {
 	return p.Probability[row*c : (row+1)*c]
 }
 
-// Table is the prediction as columns row, prediction and, of a number, prediction_std; of
+// Table is the prediction as columns row, prediction and, of a number, prediction_std and range_std; of
 // two classes probability, score and score_std; of more, probability_<class> of each.
 func (p *Prediction) Table() (*table.Table, error) {
 	n := p.Rows()
@@ -113,6 +120,7 @@ func (p *Prediction) Table() (*table.Table, error) {
 	if p.Classes == nil {
 		number("prediction", p.Mean)
 		number("prediction_std", p.Std)
+		number("range_std", p.RangeStd)
 		return table.New(columns...)
 	}
 	labels := make([]string, n)

@@ -13,7 +13,11 @@
 // who is absent.
 package psi
 
-import "time"
+import (
+	"time"
+
+	"github.com/psi-shapley/psi/internal/encode"
+)
 
 // Version is the version of this program, as model files record it.
 const Version = "0.1.0"
@@ -30,7 +34,8 @@ type Config struct {
 	Groups   []Group  // of columns that are one player
 
 	// LeaveOutIdentifiers leaves out columns that seem to identify rows: texts that are all
-	// different, and whole numbers that count the rows. Without it, a note names them.
+	// different, and whole numbers that count the rows. It leaves out free text too: several
+	// words that are different in nearly every row. Without it, a note names them.
 	LeaveOutIdentifiers bool
 
 	// MissingAsLevel are the columns in which a missing cell is a value like others, which
@@ -47,6 +52,13 @@ type Config struct {
 	Validation         Source
 	ValidationFraction float64
 	ValidationBy       string
+
+	// OrderBy, if not empty, names a column of numbers or times, and the rows that validate are the newest by it: the
+	// newest fraction or, if ValidationAfter is not empty, all rows whose value is after that one, written as in the
+	// table. A date alone is its midnight, UTC. Rows with equal values stay on one side; rows without a value train. The
+	// column is an input unless Drop names it. OrderBy goes with neither Validation nor ValidationBy.
+	OrderBy         string
+	ValidationAfter string
 
 	Head   string          // "exact" (also "") or "learned"
 	Effort Effort          // "" is normal
@@ -74,11 +86,14 @@ type Config struct {
 	Scratch string
 
 	Progress func(Progress) // called often; may be nil
+
+	fold *encode.Labels // the target's values in all folds, if this is the training of one; else nil
 }
 
 // Progress tells how far a training is.
 type Progress struct {
-	Stage       string        // "read", "search", "fit", "polish", "refit", "spread", "audit"
+	Fold, Folds int           // under way, from 1, and how many there are; 0 unless CrossValidate runs
+	Stage       string        // "read", "search", "fit", "polish", "refit", "absent", "spread", "doubt", "audit"
 	Member      int           // network under way, from 0
 	Step, Steps int           // of the stage; 0 where there are none
 	Done        float64       // share of the training, 0 to 1
@@ -86,5 +101,5 @@ type Progress struct {
 	Error       float64       // of the validation rows, best so far; NaN while not known
 	Metric      string        // what Error is: "rmse", in the target's units, or "log loss"
 	Note        string        // something to tell a person, said once
-	Warning     bool          // the note is about columns that are left out, or had better be
+	Warning     bool          // the note is about columns that are left out or had better be, or about rows that repeat
 }

@@ -3,6 +3,8 @@ package psi
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/artifact"
@@ -12,15 +14,16 @@ import (
 
 const referencePart = "reference.safetensors"
 
-// someRows are n rows of a store, evenly taken; nil if none are wanted.
+// referenceStream is the second word of the seed by which reference rows are drawn.
+const referenceStream = 0x7265666572
+
+// someRows are n rows of a store, drawn at random, always the same; nil if none are wanted.
 func someRows(of train.Store, n int) (*encode.Batch, error) {
 	if n == 0 {
 		return nil, nil //nolint:nilnil // none are wanted
 	}
-	n = min(n, of.Len())
 	var all *encode.Batch
-	for k := range n {
-		at := k * of.Len() / n
+	for _, at := range drawNumbers(of.Len(), min(n, of.Len())) {
 		d, err := of.Read(at, at+1)
 		if err != nil {
 			return nil, err
@@ -31,6 +34,21 @@ func someRows(of train.Store, n int) (*encode.Batch, error) {
 		all.Append(d.Rows)
 	}
 	return all, nil
+}
+
+// drawNumbers draws n numbers below a limit, each set of them as likely as any other, in their order (Floyd's algorithm:
+// memory for n, however large the limit).
+func drawNumbers(limit, n int) []int {
+	rng := rand.New(rand.NewPCG(0, referenceStream))
+	drawn := make(map[int]bool, n)
+	for last := limit - n; last < limit; last++ {
+		at := rng.IntN(last + 1)
+		if drawn[at] {
+			at = last
+		}
+		drawn[at] = true
+	}
+	return slices.Sorted(maps.Keys(drawn))
 }
 
 // referenceDims are the dimensions of rows as a file keeps them.

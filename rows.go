@@ -83,6 +83,7 @@ func (m *Model) checkUnknown(unknown []string) error {
 }
 
 func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, error) {
+	t = m.read(t)
 	c := &chunk{first: first, table: t}
 	for _, f := range m.manifest.Columns {
 		value := t.Column(f.Name)
@@ -94,6 +95,22 @@ func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, erro
 	var err error
 	c.batch, err = m.manifest.Encoder.Encode(t, unknown...)
 	return c, err
+}
+
+// read reads columns that come as text though training read theirs as numbers or times.
+func (m *Model) read(t *table.Table) *table.Table {
+	readings := m.manifest.readings()
+	if len(readings) == 0 {
+		return t
+	}
+	kinds := m.ReadOptions().Kinds
+	read := &table.Table{Columns: slices.Clone(t.Columns)}
+	for i, c := range t.Columns {
+		if r := readings[c.Name]; r != nil {
+			read.Columns[i] = c.Read(kinds[c.Name], r)
+		}
+	}
+	return read
 }
 
 // missing is a column without a single cell.

@@ -64,8 +64,8 @@ func (t *training) search(ctx context.Context, point *checkpoint) error {
 // try is the least validation error of a recipe's mean.
 func (t *training) try(ctx context.Context, s Settings, i, of int) (best float64, err error) {
 	s.Steps, s.RefitSteps = (s.Steps+2)/3, (s.RefitSteps+2)/3
-	s.SpreadSteps, s.PolishSteps = 0, 0         // the mean alone
-	run, err := t.newRun(s, t.settings.Members) // a seed that no member has
+	s.AbsentSteps, s.SpreadSteps, s.PolishSteps = 0, 0, 0 // the mean alone
+	run, err := t.newRun(s, t.settings.Members)           // a seed that no member has
 	if err != nil {
 		return 0, err
 	}

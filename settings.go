@@ -53,6 +53,8 @@ type Settings struct {
 	RefitSteps int     `json:"refit_steps" doc:"exact head: steps of the mean with rows weighed by their precision" measured:"docs/adr/0006"`
 	RefitRate  float64 `json:"refit_lr" doc:"exact head: highest learning rate of these" measured:"docs/adr/0006"`
 
+	AbsentSteps int `json:"absent_steps" doc:"exact head: steps of what stands in for absent columns, no more than steps" measured:"docs/adr/0031"`
+
 	SpreadSteps   int     `json:"spread_steps" doc:"steps of the standard deviations" measured:"docs/adr/0006"`
 	SpreadRate    float64 `json:"spread_lr" doc:"highest learning rate of these" measured:"docs/adr/0006"`
 	SpreadPenalty float64 `json:"spread_penalty" doc:"λ: noise that no column explains belongs to none" measured:"docs/adr/0006"`
@@ -137,6 +139,7 @@ func DefaultSettings(head string, size Size) Settings {
 		Sampler: string(c.Sampler), MaskedExponent: c.MaskedExponent, Likelihood: string(c.Likelihood),
 		Estimator: string(c.Estimator), Beta: c.Beta, PolishSteps: c.PolishSteps, PolishRate: c.PolishRate,
 		RefitSteps: c.RefitSteps, RefitRate: c.RefitRate,
+		AbsentSteps: c.AbsentSteps,
 		SpreadSteps: c.SpreadSteps, SpreadRate: c.SpreadRate, SpreadPenalty: c.SpreadPenalty,
 		SigmaWidth: n.SigmaWidth, HiddenWidth: n.HiddenWidth,
 	}
@@ -151,7 +154,7 @@ func DefaultSettings(head string, size Size) Settings {
 var most = map[string]int{
 	"channels": 1 << 14, "pairs": 1 << 10, "pair_rank": 16, "learners": 64, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bags": 64, "bins": 4096,
 	"frequencies": 1024, "embedding": 1024, "hidden": 8, "sigma_width": 1024, "hidden_width": 4096,
-	"steps": 1 << 24, "batch": 1 << 16, "polish_steps": 1 << 24, "refit_steps": 1 << 24, "spread_steps": 1 << 24,
+	"steps": 1 << 24, "batch": 1 << 16, "polish_steps": 1 << 24, "refit_steps": 1 << 24, "absent_steps": 1 << 24, "spread_steps": 1 << 24,
 }
 
 // Validate says what is wrong with the settings.
@@ -202,6 +205,7 @@ func (s Settings) recipe(seed uint64) train.Config {
 		Sampler: train.Sampler(s.Sampler), MaskedExponent: s.MaskedExponent, Likelihood: train.Likelihood(s.Likelihood),
 		Estimator: objective.Estimator(s.Estimator), Beta: s.Beta, PolishSteps: s.PolishSteps, PolishRate: s.PolishRate,
 		RefitSteps: s.RefitSteps, RefitRate: s.RefitRate,
+		AbsentSteps: s.AbsentSteps,
 		SpreadSteps: s.SpreadSteps, SpreadRate: s.SpreadRate, SpreadPenalty: s.SpreadPenalty,
 	}
 }

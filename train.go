@@ -32,15 +32,7 @@ const auditShare = 0.1
 // Train learns from all rows of a source. It does not close it.
 func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	start := time.Now()
-	if c.Head == "" {
-		c.Head = string(form.Exact)
-	}
-	if c.ValidationFraction == 0 {
-		c.ValidationFraction = usualFraction
-	}
-	if c.SaveEvery == 0 {
-		c.SaveEvery = usualSaveEvery
-	}
+	c.fill()
 	if err := c.Effort.Validate(); err != nil {
 		return nil, err
 	}
@@ -55,17 +47,34 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 		return nil, err
 	}
 	t.say(Progress{Stage: "read", Error: math.NaN()})
+	after, err := t.after(rows.Schema())
+	if err != nil {
+		return nil, err
+	}
 	in, err := intake.Read(ctx, rows, intake.Options{
 		Target: c.Target, Task: c.Task, Positive: c.Positive, Weight: c.Weight,
 		Inputs: inputs, Choose: t.narrow, MissingAsLevel: c.MissingAsLevel, Bins: t.settle,
-		Validation: c.Validation, Fraction: c.ValidationFraction, By: c.ValidationBy, Seed: c.Seed,
-		Scratch: c.Scratch,
+		Validation: c.Validation, Fraction: c.ValidationFraction, By: c.ValidationBy, OrderBy: c.OrderBy, After: after, Seed: c.Seed,
+		Labels: c.fold, Scratch: c.Scratch,
 	})
 	if err != nil {
 		return nil, err
 	}
 	model, err := t.run(ctx, in, rows.Schema())
 	return model, errors.Join(err, in.Close())
+}
+
+// fill sets the defaults that do not depend on the rows.
+func (c *Config) fill() {
+	if c.Head == "" {
+		c.Head = string(form.Exact)
+	}
+	if c.ValidationFraction == 0 {
+		c.ValidationFraction = usualFraction
+	}
+	if c.SaveEvery == 0 {
+		c.SaveEvery = usualSaveEvery
+	}
 }
 
 // training is one call of Train.
@@ -81,8 +90,10 @@ type training struct {
 	start    time.Time
 	net      form.Config
 	in       *intake.Intake
-	steps    int // taken by members, since it was resumed
-	skipped  int // by members, for want of time
+	choosing train.Data // validation rows by which weights are chosen
+	aside    train.Data // validation rows that set the ranges of a number
+	steps    int        // taken by members, since it was resumed
+	skipped  int        // by members, for want of time
 	resumed  bool
 	last     Progress
 
@@ -112,7 +123,7 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	case target == nil:
 		return nil, wrong(t.Target, "the table has no such column to predict", "choose one of "+listFields(schema))
 	}
-	for _, name := range slices.Concat(t.Drop, t.Keep, []string{t.ValidationBy, t.Weight}) {
+	for _, name := range slices.Concat(t.Drop, t.Keep, []string{t.ValidationBy, t.OrderBy, t.Weight}) {
 		if name != "" && schema.Field(name) == nil {
 			return nil, wrong(name, "the table has no such column", "choose one of "+listFields(schema))
 		}
@@ -128,19 +139,19 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	if !(t.ValidationFraction > 0 && t.ValidationFraction < 1) {
 		return nil, fmt.Errorf("the validation fraction is %g: it must lie between 0 and 1", t.ValidationFraction)
 	}
+	if err := t.checkOrder(); err != nil {
+		return nil, err
+	}
 	var inputs []string
 	for _, f := range schema.Fields {
+		if f.Name == t.Target && f.Reading != nil {
+			t.noteColumn(f)
+		}
 		if f.Name == t.Target || f.Name == t.ValidationBy || f.Name == t.Weight || slices.Contains(t.Drop, f.Name) {
 			continue
 		}
 		inputs = append(inputs, f.Name)
-		for _, note := range f.Notes {
-			switch note {
-			case table.NoteEmpty, table.NoteConstant, table.NoteIdentifies, table.NoteCounts: // narrow looks at all rows
-			default:
-				t.note(fmt.Sprintf("column %q: %s", f.Name, note))
-			}
-		}
+		t.noteColumn(f)
 	}
 	if len(inputs) == 0 {
 		return nil, errors.New("no input column is left: the table needs one beside the target")
@@ -152,6 +163,17 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 		t.note(fmt.Sprintf("column %q divides the rows and is no input", t.ValidationBy))
 	}
 	return inputs, nil
+}
+
+// noteColumn says what a reader noted of a column.
+func (t *training) noteColumn(f table.Field) {
+	for _, note := range f.Notes {
+		switch note {
+		case table.NoteEmpty, table.NoteConstant, table.NoteIdentifies, table.NoteCounts: // narrow looks at all rows
+		default:
+			t.note(fmt.Sprintf("column %q: %s", f.Name, note))
+		}
+	}
 }
 
 func listFields(schema *table.Schema) string {
@@ -191,7 +213,10 @@ func (t *training) settle(rows int, task Task) (bins int, err error) {
 }
 
 func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Schema) (*Model, error) {
-	t.in = in
+	t.in, t.choosing, t.aside = in, in.Validation, in.Validation
+	if in.Target.Task == Regression {
+		t.choosing, t.aside = setAside(in.Validation, in.ValidationUnits)
+	}
 	if in.Unlabelled > 0 {
 		t.note(fmt.Sprintf("%d rows are left out: their target is missing", in.Unlabelled))
 	}
@@ -202,6 +227,7 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 		t.note(note)
 	}
 	t.noteGaps(schema)
+	t.warnOfRepeats()
 	t.Groups = t.narrowGroups()
 	m := &Model{manifest: t.manifest(schema)}
 	m.config = m.manifest.network()
@@ -232,6 +258,13 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 
 // complete trains the members that point lacks and makes them a model.
 func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) error {
+	var err error
+	if m.manifest.Baselines, err = t.baselines(ctx, m); err != nil { // first, so that what is left of a time budget is known
+		return err
+	}
+	if m.manifest.Suspects, err = t.suspects(ctx, m); err != nil {
+		return err
+	}
 	if t.Effort == Best {
 		if err := t.search(ctx, point); err != nil {
 			return err
@@ -280,7 +313,7 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 func (t *training) newRun(s Settings, member int) (*train.Run, error) {
 	recipe := s.recipe(memberSeed(t.Seed, member))
 	recipe.Base = t.in.Target.Base
-	return train.New(t.net, t.backend(), recipe, t.in.Training, t.in.Validation)
+	return train.New(t.net, t.backend(), recipe, t.in.Training, t.choosing)
 }
 
 // member trains one network, or trains it on from point.
@@ -351,10 +384,13 @@ func remaining(p train.Progress, others int) time.Duration {
 // conclude measures the model on its validation rows and audits it.
 func (t *training) conclude(ctx context.Context, m *Model) error {
 	t.say(Progress{Stage: "audit", Done: 1, Error: math.NaN()})
-	if err := m.calibrate(ctx, t.in.Validation); err != nil {
+	if err := m.calibrate(ctx, t.in.Validation, t.aside); err != nil {
 		return err
 	}
 	m.manifest.Metrics = m.manifest.Calibration.After
+	if t.fold != nil {
+		return nil // nobody looks at its attributions
+	}
 	var err error
 	if m.reference, err = someRows(t.in.Training, t.ReferenceRows); err != nil {
 		return err
@@ -383,9 +419,9 @@ func (t *training) planned() int {
 	switch {
 	case s.Head != string(form.Exact):
 	case t.in.Target.Task == Regression:
-		return s.Steps + s.RefitSteps + 2*s.SpreadSteps
+		return s.Steps + s.RefitSteps + min(s.AbsentSteps, s.Steps) + 2*s.SpreadSteps
 	default:
-		return s.Steps + s.SpreadSteps
+		return s.Steps + min(s.AbsentSteps, s.Steps) + s.SpreadSteps
 	}
 	return s.Steps + s.PolishSteps + s.SpreadSteps
 }

@@ -57,7 +57,8 @@ type OutputSummary struct {
 type PlayerSummary struct {
 	Player  string   `json:"player"`
 	Size    float64  `json:"mean_abs"`         // mean |f_d|, 0 where it is missing
-	Std     float64  `json:"mean_std"`         // mean σ_d, 0 where it is missing
+	Std     float64  `json:"mean_std"`         // mean σ_d, the spread, 0 where it is missing
+	Doubt   *float64 `json:"mean_model_std"`   // mean doubt of f_d, 0 where it is missing; null if it is not known of all rows
 	Trained *float64 `json:"trained_mean_abs"` // mean |f_d| on the validation rows of the training; null if that is not known
 }
 
@@ -75,13 +76,16 @@ func (s *Summary) settle(m *psi.Model) {
 	for c, output := range s.tally.Outputs {
 		o := &s.Outputs[c]
 		o.Output = output
-		size, std := s.tally.MeanSize(c), s.tally.MeanStd(c)
+		size, std, doubt := s.tally.MeanSize(c), s.tally.MeanStd(c), s.tally.MeanModelStd(c)
 		if size == nil {
 			continue
 		}
 		trained := importance(m, output)
 		for d, player := range s.tally.Players {
 			p := PlayerSummary{Player: player, Size: size[d], Std: std[d]}
+			if doubt != nil {
+				p.Doubt = &doubt[d]
+			}
 			if trained != nil {
 				p.Trained = &trained[d]
 			}

@@ -13,9 +13,9 @@
 // computation may be from the model's Shapley value is another number, the standard
 // error; the two are never mixed.
 //
-// A model may be the mean of several networks. model_std is how far their attributions lie
-// apart: what another seed would change and more rows would lessen. It is kept apart from std
-// too. Of a contrast it is worked out as if the classes' were independent.
+// model_std is the doubt of an attribution: how far another sample of training rows would have moved
+// it, as networks that learned from such samples tell. It is kept apart from std too. Of a contrast it
+// is the doubt of the difference, sample by sample.
 //
 // A player that is not observed in a row has mean 0 and std 0, hence the interval
 // [0, 0]; it is never among the largest, p_top = 0, and it has no direction, so

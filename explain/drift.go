@@ -14,7 +14,7 @@ type Drift struct {
 	Player      string
 	Before      float64 // mean |f_d| of the first table
 	After       float64 // of the second
-	ChangeError float64 // standard error of After − Before, rows taken for independent
+	ChangeError float64 // standard error of After − Before, rows or units of rows taken for independent
 
 	// Distance is Wasserstein's distance between the two distributions of f_d, in units of the prediction: what must be
 	// added or taken away on average to turn the one into the other. P is the probability that, if nothing has changed,
@@ -31,30 +31,49 @@ func (d Drift) Drifted() bool { return d.P <= alarm }
 // maxCompared bounds the rows of each table whose distributions are compared, drawn at random from more.
 const maxCompared = 5000
 
-// Drifts compares two tables that one model has explained, the largest distance first. The same tables give the same
-// answer.
+// Drifts compares two tables that one model has explained, the largest distance first. Rows are taken for independent. The
+// same tables give the same answer.
 func Drifts(before, after *Explanation, output int) ([]Drift, error) {
+	return DriftsBy(before, after, output, Units{})
+}
+
+// DriftsBy is Drifts for rows that depend on each other if they are of one unit.
+func DriftsBy(before, after *Explanation, output int, units Units) ([]Drift, error) {
 	if difference := difference(before, after); difference != "" {
 		return nil, fmt.Errorf("explain: the two tables are explained otherwise: %s", difference)
 	}
 	if before.Rows == 0 || after.Rows == 0 {
 		return nil, fmt.Errorf("explain: one of the two tables has no rows")
 	}
+	if err := units.check(before.Rows, after.Rows); err != nil {
+		return nil, err
+	}
 	list := make([]Drift, len(before.Players))
 	rng := rand.New(rand.NewPCG(1, 0))
 	former, latter := someRows(before.Rows, rng), someRows(after.Rows, rng)
+	all := units.blocks()
 	var first, second [][]float64
 	for d := range list {
 		then, now := before.ofPlayer(output, d), after.ofPlayer(output, d)
 		size, sizeError := meanSize(then)
 		later, laterError := meanSize(now)
+		changeError := math.Hypot(sizeError, laterError)
+		if units.known() {
+			changeError = all.changeError(then, now, size, later)
+		}
 		list[d] = Drift{
-			Player: before.Players[d], Before: size, After: later, ChangeError: math.Hypot(sizeError, laterError),
+			Player: before.Players[d], Before: size, After: later, ChangeError: changeError,
 			MissingBefore: before.missing(d), MissingAfter: after.missing(d),
 		}
 		first, second = append(first, pick(then, former)), append(second, pick(now, latter))
 	}
-	for d, x := range relabel(first, second, rng) {
+	var standings []standing
+	if units.known() {
+		standings = compare(first, second, units.pick(former, latter).blocks().divider(rng))
+	} else {
+		standings = relabel(first, second, rng)
+	}
+	for d, x := range standings {
 		list[d].Distance, list[d].Chance, list[d].P = x.distance, x.chance, x.p
 	}
 	slices.SortStableFunc(list, func(a, b Drift) int { return cmp.Compare(b.Distance, a.Distance) })
@@ -66,8 +85,8 @@ func someRows(n int, rng *rand.Rand) []int {
 	return rng.Perm(n)[:min(n, maxCompared)]
 }
 
-func pick(x []float64, rows []int) []float64 {
-	list := make([]float64, len(rows))
+func pick[T any](x []T, rows []int) []T {
+	list := make([]T, len(rows))
 	for i, row := range rows {
 		list[i] = x[row]
 	}

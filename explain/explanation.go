@@ -51,6 +51,7 @@ type Explanation struct {
 	Base          []float64
 	Prediction    []float64
 	PredictionStd []float64
+	RangeStd      []float64 // of a number: Prediction ∓ 1.645 RangeStd holds 90 % of outcomes; nil for classes, and if it is PredictionStd
 	HiddenStd     []float64 // the part of PredictionStd that is due to missing cells
 	Probability   []float64 // of the class; nil for regression and for contrasts
 	Residual      []float64 // Prediction − Base − Σ Mean
@@ -143,6 +144,7 @@ func (e *Explanation) validateLengths() error {
 		{"Base", e.Base, perOutput, false},
 		{"Prediction", e.Prediction, perOutput, false},
 		{"PredictionStd", e.PredictionStd, perOutput, false},
+		{"RangeStd", e.RangeStd, perOutput, true},
 		{"HiddenStd", e.HiddenStd, perOutput, false},
 		{"Probability", e.Probability, perOutput, true},
 		{"Residual", e.Residual, perOutput, false},
@@ -216,6 +218,15 @@ func (e *Explanation) validateCells() error {
 
 // at is the place of (row, output) in arrays [rows, outputs].
 func (e *Explanation) at(row, output int) int { return row*len(e.Outputs) + output }
+
+// RangeOf is what the range of a prediction is by, for its place in arrays [rows, outputs]: z of it to either side. Of a number it is
+// RangeStd, if that is known, else PredictionStd.
+func (e *Explanation) RangeOf(at int) float64 {
+	if e.RangeStd != nil {
+		return e.RangeStd[at]
+	}
+	return e.PredictionStd[at]
+}
 
 // of cuts (row, output) out of an array [rows, outputs, width].
 func (e *Explanation) of(values []float64, row, output, width int) []float64 {

@@ -17,7 +17,7 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	whole := *parts[0]
 	whole.Rows, whole.Slope, whole.Evaluations = 0, nil, nil
 	chunks := make([]*table.Table, len(parts))
-	var lists [13][][]float64
+	var lists [14][][]float64
 	var observed, other []bool
 	anyOther := false
 	for i, p := range parts {
@@ -70,12 +70,12 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	return &whole, nil
 }
 
-// lists are all arrays of numbers: six [rows, outputs], four [rows, outputs, players], two
+// lists are all arrays of numbers: seven [rows, outputs], four [rows, outputs, players], two
 // [rows, outputs, players, players], one [rows, outputs, players, bags].
-func (e *Explanation) lists() [13]*[]float64 {
+func (e *Explanation) lists() [14]*[]float64 {
 	return [...]*[]float64{
 		&e.Base, &e.Prediction, &e.PredictionStd, &e.HiddenStd, &e.Probability, &e.Residual,
-		&e.Mean, &e.Std, &e.StandardError, &e.ModelStd, &e.Interactions, &e.InteractionError, &e.ByBag,
+		&e.Mean, &e.Std, &e.StandardError, &e.ModelStd, &e.Interactions, &e.InteractionError, &e.ByBag, &e.RangeStd,
 	}
 }
 

@@ -37,6 +37,7 @@ type jsonOutput struct {
 	Base          *float64          `json:"base"`
 	Prediction    *float64          `json:"prediction"`
 	PredictionStd *float64          `json:"prediction_std"`
+	RangeStd      *float64          `json:"range_std"`
 	HiddenStd     *float64          `json:"hidden_std"`
 	Probability   *float64          `json:"probability"`
 	Residual      *float64          `json:"residual"`
@@ -159,6 +160,9 @@ func (r *jsonReader) output(output jsonOutput) error {
 	e.Base = append(e.Base, orNaN(output.Base))
 	e.Prediction = append(e.Prediction, orNaN(output.Prediction))
 	e.PredictionStd = append(e.PredictionStd, orNaN(output.PredictionStd))
+	if output.RangeStd != nil {
+		e.RangeStd = append(e.RangeStd, *output.RangeStd)
+	}
 	e.HiddenStd = append(e.HiddenStd, orNaN(output.HiddenStd))
 	e.Probability = append(e.Probability, orNaN(output.Probability))
 	e.Residual = append(e.Residual, orNaN(output.Residual))

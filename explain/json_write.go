@@ -167,6 +167,9 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 		w.add(`,"base":`).number(e.Base[at])
 		w.add(`,"prediction":`).number(e.Prediction[at])
 		w.add(`,"prediction_std":`).number(e.PredictionStd[at])
+		if e.RangeStd != nil {
+			w.add(`,"range_std":`).number(e.RangeStd[at])
+		}
 		w.add(`,"hidden_std":`).number(e.HiddenStd[at])
 		w.add(`,"probability":`).element(e.Probability, at)
 		w.add(`,"residual":`).number(e.Residual[at])

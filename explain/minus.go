@@ -23,7 +23,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	c.Against = fmt.Sprintf("row %d", other.FirstRow+row)
 	players := len(e.Players)
 	minus := func(x, y float64) float64 { return x - y }
-	each := [...]func(x, y float64) float64{minus, minus, math.Hypot, math.Hypot, minus, minus, minus, math.Hypot, math.Hypot, math.Hypot, minus, math.Hypot, minus}
+	each := [...]func(x, y float64) float64{minus, minus, math.Hypot, math.Hypot, minus, minus, minus, math.Hypot, math.Hypot, math.Hypot, minus, math.Hypot, minus, math.Hypot}
 	of := other.lists()
 	for k, list := range c.lists() {
 		if *list == nil || *of[k] == nil {

@@ -90,7 +90,7 @@ func (e *Explanation) combine(name string, of func(values []float64, width int) 
 	c.Outputs = []string{name}
 	n := len(e.Players)
 	for i, list := range c.lists() {
-		*list = of(*list, [...]int{1, 1, 1, 1, 1, 1, n, n, n, n, n * n, n * n, n * e.Bags}[i])
+		*list = of(*list, [...]int{1, 1, 1, 1, 1, 1, n, n, n, n, n * n, n * n, n * e.Bags, 1}[i])
 	}
 	return &c
 }

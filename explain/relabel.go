@@ -19,15 +19,22 @@ type standing struct{ distance, chance, p float64 }
 // likely to lie in the one as in the other, whatever columns have to do with each other: so each relabelling divides the
 // rows of both anew, for all columns.
 func relabel(first, second [][]float64, rng *rand.Rand) []standing {
-	n1, n2 := len(first[0]), len(second[0])
+	return compare(first, second, func(former []bool) {
+		rng.Shuffle(len(former), func(i, j int) { former[i], former[j] = former[j], former[i] })
+	})
+}
+
+// compare holds the distances of two tables against those of random divisions of their rows. divide decides anew which of the
+// rows, those of the first table before those of the second, belong to the former table.
+func compare(first, second [][]float64, divide func(former []bool)) []standing {
 	columns := make([]sortedColumn, len(first))
 	for d := range columns {
 		columns[d] = sortColumn(slices.Concat(first[d], second[d]))
 	}
-	// Whole numbers: the sums of labels have no rounding error that would make equal distances differ.
-	labels := slices.Concat(slices.Repeat([]float64{float64(n2)}, n1), slices.Repeat([]float64{-float64(n1)}, n2))
-	scale := 1 / (float64(n1) * float64(n2))
+	former := slices.Concat(slices.Repeat([]bool{true}, len(first[0])), make([]bool, len(second[0])))
+	labels := make([]float64, len(former))
 	distances := func() []float64 {
+		scale := label(labels, former)
 		list := make([]float64, len(columns))
 		for d, c := range columns {
 			list[d] = c.area(labels) * scale
@@ -37,10 +44,29 @@ func relabel(first, second [][]float64, rng *rand.Rand) []standing {
 	observed := distances()
 	random := make([][]float64, relabellings)
 	for b := range random {
-		rng.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
+		divide(former)
 		random[b] = distances()
 	}
 	return maxT(observed, random)
+}
+
+// label labels the rows of the former table n2 and those of the latter −n1, and returns 1/(n1 n2). The labels are whole
+// numbers: their sums have no rounding error that would make equal distances differ.
+func label(labels []float64, former []bool) (scale float64) {
+	n1 := 0.0
+	for _, is := range former {
+		if is {
+			n1++
+		}
+	}
+	n2 := float64(len(former)) - n1
+	for i, is := range former {
+		labels[i] = -n1
+		if is {
+			labels[i] = n2
+		}
+	}
+	return 1 / (n1 * n2)
 }
 
 // sortedColumn is a column of the rows of both tables by ascending value. Step i is the difference of the values of rows

@@ -15,6 +15,8 @@ type Tally struct {
 	OutputRows []int     `json:"output_rows"` // [outputs]: explanations may be of some outputs only
 	Size       []float64 `json:"size"`        // [outputs, players]: Σ |f_d|
 	Std        []float64 `json:"std"`         // [outputs, players]: Σ σ_d
+	ModelStd   []float64 `json:"model_std"`   // [outputs, players]: Σ s_d, the doubt, of the rows that have it
+	DoubtRows  []int     `json:"doubt_rows"`  // [outputs]: those rows; none in tallies of older versions
 	Missing    []int     `json:"missing"`     // [players]: rows that lack it
 	Residual   float64   `json:"residual"`    // largest |prediction − base − Σ f_d|
 }
@@ -24,7 +26,8 @@ func NewTally(outputs, players []string) *Tally {
 	lines := len(outputs) * len(players)
 	return &Tally{
 		Outputs: outputs, Players: players,
-		OutputRows: make([]int, len(outputs)), Size: make([]float64, lines), Std: make([]float64, lines), Missing: make([]int, len(players)),
+		OutputRows: make([]int, len(outputs)), Size: make([]float64, lines), Std: make([]float64, lines),
+		ModelStd: make([]float64, lines), DoubtRows: make([]int, len(outputs)), Missing: make([]int, len(players)),
 	}
 }
 
@@ -34,6 +37,8 @@ func (t *Tally) Clear() {
 	clear(t.OutputRows)
 	clear(t.Size)
 	clear(t.Std)
+	clear(t.ModelStd)
+	clear(t.DoubtRows)
 	clear(t.Missing)
 }
 
@@ -43,6 +48,8 @@ func (t *Tally) Merge(o *Tally) {
 	addTo(t.OutputRows, o.OutputRows)
 	addTo(t.Size, o.Size)
 	addTo(t.Std, o.Std)
+	addTo(t.ModelStd, o.ModelStd)
+	addTo(t.DoubtRows, o.DoubtRows)
 	addTo(t.Missing, o.Missing)
 	t.Residual = max(t.Residual, o.Residual)
 }
@@ -92,9 +99,16 @@ func (t *Tally) addOutput(c int, e *Explanation, o int) (sound bool) {
 		}
 		t.Residual = max(t.Residual, math.Abs(e.Residual[e.at(row, o)]))
 	}
+	doubt := t.ModelStd[c*players : (c+1)*players]
+	if e.ModelStd != nil {
+		t.DoubtRows[c] += e.Rows
+		for row := range e.Rows {
+			addTo(doubt, e.ModelStd[e.at(row, o)*players:][:players])
+		}
+	}
 	sound = finite(t.Residual)
 	for d := range players {
-		sound = sound && finite(size[d]+std[d])
+		sound = sound && finite(size[d]+std[d]+doubt[d])
 	}
 	return sound
 }
@@ -104,6 +118,15 @@ func (t *Tally) MeanSize(output int) []float64 { return t.mean(t.Size, output) }
 
 // MeanStd is the mean σ_d of the players to an output, 0 where they are missing; nil if it has no rows.
 func (t *Tally) MeanStd(output int) []float64 { return t.mean(t.Std, output) }
+
+// MeanModelStd is the mean doubt s_d of the players' attributions to an output, 0 where they are missing; nil if it has no rows, or some whose
+// doubt is not known.
+func (t *Tally) MeanModelStd(output int) []float64 {
+	if output >= len(t.DoubtRows) || t.DoubtRows[output] != t.OutputRows[output] {
+		return nil
+	}
+	return t.mean(t.ModelStd, output)
+}
 
 func (t *Tally) mean(sums []float64, output int) []float64 {
 	rows := t.OutputRows[output]

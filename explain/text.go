@@ -235,14 +235,14 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	}
 	if e.Against != "" {
 		t.line(t.ink(ink{bold: true}).paint(fmt.Sprintf("Row %d against %s", e.FirstRow+row, e.Against)) +
-			fmt.Sprintf(": %s %s %s %s", what, digits.signed(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.PredictionStd[at])))
+			fmt.Sprintf(": %s %s %s %s", what, digits.signed(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.RangeOf(at))))
 		return
 	}
 	text := fmt.Sprintf("Row %d: ", e.FirstRow+row)
 	if e.Probability != nil {
 		text += t.probability(row, output) + "; "
 	}
-	text += fmt.Sprintf("%s %s %s %s, ", what, digits.plain(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.PredictionStd[at]))
+	text += fmt.Sprintf("%s %s %s %s, ", what, digits.plain(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.RangeOf(at)))
 	switch gap := e.Prediction[at] - e.Base[at]; {
 	case digits.shows(gap) && gap > 0:
 		text += digits.plain(gap) + " above the base of "

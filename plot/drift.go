@@ -10,8 +10,13 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Drift compares the attributions of two tables by one model: what has changed in how its columns act.
+// Drift compares the attributions of two tables by one model: what has changed in how its columns act. Rows are taken for independent.
 func Drift(before, after *explain.Explanation, o Options) (*Picture, error) {
+	return DriftBy(before, after, "", explain.Units{}, o)
+}
+
+// DriftBy is Drift for rows that depend on each other if they are of one unit, which a column of that name tells.
+func DriftBy(before, after *explain.Explanation, column string, units explain.Units, o Options) (*Picture, error) {
 	first, err := viewOf(before, o)
 	if err != nil {
 		return nil, err
@@ -20,11 +25,15 @@ func Drift(before, after *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := explain.Drifts(first.Explanation, second.Explanation, 0)
+	all, err := explain.DriftsBy(first.Explanation, second.Explanation, 0, units)
 	if err != nil {
 		return nil, err
 	}
-	t, shown := themeOf(o), all[:min(len(all), o.most())]
+	t := themeOf(o)
+	shown, err := asked(all, o, func(d explain.Drift) string { return d.Player })
+	if err != nil {
+		return nil, err
+	}
 	moved := 0
 	for _, d := range all {
 		if d.Drifted() {
@@ -46,13 +55,25 @@ func Drift(before, after *explain.Explanation, o Options) (*Picture, error) {
 	namesDown(p, names)
 	p.X.Min = 0
 	data, err := driftTable(all)
-	return &Picture{
+	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: after.Exactness(),
 		Read: fmt.Sprintf("%s against %s before. ", rowsWord(after.Rows), rowsWord(before.Rows)) +
 			"A bar is how far attributions of a column have moved on average. In 19 of 20 pairs of tables without any change, no bar crosses its upright line; " +
-			"coloured bars do. It says that the column acts otherwise on these rows, not why." + beyond(len(shown), len(all)),
+			"coloured bars do. It says that the column acts otherwise on these rows, not why." + together(column, units) + beyond(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: vg.Points(80 + 20*float64(len(shown))),
-	}, err
+	}), err
+}
+
+// together says which rows chance is told by.
+func together(column string, units explain.Units) string {
+	if column == "" {
+		return ""
+	}
+	text := fmt.Sprintf(" Rows with the same %s may be alike, so chance is told by %d such groups, not by rows.", shorten(column, 28), units.Count())
+	if !units.Enough() {
+		text += " They are too few to mark any column."
+	}
+	return text
 }
 
 func driftTable(list []explain.Drift) (*table.Table, error) {

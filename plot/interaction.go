@@ -3,6 +3,7 @@ package plot
 import (
 	"errors"
 	"fmt"
+	"image/color"
 	"math"
 
 	gonum "gonum.org/v1/plot"
@@ -22,8 +23,12 @@ func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 	if v.Interactions == nil {
 		return nil, errNoPairs
 	}
-	t, all := themeOf(o), v.importances()
-	shown := all[:min(len(all), o.most())]
+	shown, err := v.choose(o)
+	if err != nil {
+		return nil, err
+	}
+	t := themeOf(o)
+	strong := func(share float64) color.NRGBA { return mix(t.background, t.up, share) }
 	p := t.newPlot(fmt.Sprintf("Pairs that act together, %s", rowsWord(v.Rows)), "", "")
 	n, names := len(shown), make([]string, len(shown))
 	size := make([]float64, n*n)
@@ -52,9 +57,9 @@ func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 				continue
 			}
 			share := size[i*n+j] / math.Max(largest, math.SmallestNonzeroFloat64)
-			box(p, x-.48, y-.48, x+.48, y+.48, mix(t.background, t.up, share))
+			box(p, x-.48, y-.48, x+.48, y+.48, strong(share))
 			if n <= 12 {
-				t.text(p, x, y, fmt.Sprintf("%.2g", size[i*n+j]), t.ink, draw.XCenter)
+				t.text(p, x, y, fmt.Sprintf("%.2g", size[i*n+j]), t.on(strong(share)), draw.XCenter)
 			}
 			if i < j {
 				first, second, value = append(first, v.Players[shown[i].Player]), append(second, v.Players[shown[j].Player]), append(value, size[i*n+j])
@@ -65,11 +70,12 @@ func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 	p.X.Tick.Marker, p.X.Tick.Length, p.X.Width = gonum.ConstantTicks(ticks), 0, 0
 	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YTop
 	data, err := table.New(table.CategoryColumn("a", first, nil), table.CategoryColumn("b", second, nil), table.NumberColumn("mean_size", value, nil))
-	return &Picture{
+	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: "The stronger a cell, the more the effect of one column hangs on the other: the mean size of the pair's Shapley interaction index, 0 where either is missing." + beyond(len(shown), len(all)),
-		Data: data, plot: p, theme: t, width: vg.Points(200 + 30*float64(n)), height: vg.Points(150 + 26*float64(n)),
-	}, err
+		Read: "The stronger a cell, the more the effect of one column hangs on the other: the mean size of the pair's Shapley interaction index, 0 where either is missing." + beyond(n, len(v.Players), o.Columns),
+		Data: data, plot: p, theme: t, width: vg.Points(250 + 30*float64(n)), height: vg.Points(150 + 26*float64(n)),
+		side: colourBar{title: "mean size of the index", low: "0", high: digits(largest), colour: strong},
+	}), err
 }
 
 // errNoPairs is for an explanation that was made without interactions.

@@ -228,10 +228,24 @@ func TestContrast(t *testing.T) {
 	}
 	for _, o := range []Options{{}, {Dark: true}} {
 		th := themeOf(o)
+		for i := range 6 {
+			for j := range i {
+				if th.series(i) == th.series(j) {
+					t.Errorf("series %d and %d, dark %v: the same colour", j, i, o.Dark)
+				}
+			}
+		}
 		for what, c := range map[string]color.NRGBA{"ink": th.ink, "small print": th.small} {
 			a, b := light(c)+.05, light(th.background)+.05
 			if ratio := math.Max(a, b) / math.Min(a, b); ratio < 4.5 {
 				t.Errorf("%s, dark %v: contrast %.2f", what, o.Dark, ratio)
+			}
+		}
+		for share := 0.0; share <= 1; share += .05 { // numbers on the cells of pairs
+			cell := mix(th.background, th.up, share)
+			a, b := light(th.on(cell))+.05, light(cell)+.05
+			if ratio := math.Max(a, b) / math.Min(a, b); ratio < 3.5 {
+				t.Errorf("a number on a cell of %.2f, dark %v: contrast %.2f", share, o.Dark, ratio)
 			}
 		}
 		for what, c := range map[string]color.NRGBA{"up": th.up, "down": th.down} {

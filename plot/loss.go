@@ -22,7 +22,11 @@ func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 	if len(all) == 0 {
 		return nil, errors.New("plot: there is no importance in loss to draw")
 	}
-	t, shown := themeOf(o), all[:min(len(all), o.most())]
+	t := themeOf(o)
+	shown, err := asked(all, o, func(d LossDrop) string { return d.Player })
+	if err != nil {
+		return nil, err
+	}
 	found := 0
 	for _, d := range all {
 		if d.Found {
@@ -43,13 +47,13 @@ func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 	namesDown(p, names)
 	p.X.Min = min(p.X.Min, 0)
 	data, err := lossTable(all)
-	return &Picture{
+	return o.settle(&Picture{
 		Title: p.Title.Text,
 		Read: fmt.Sprintf("A bar is how much lower the %s of a validation row is, on average, once the column is known beside those that precede it in a random order. "+
 			"Thin lines are ± one standard error. Pale columns may lower nothing: they fail a one-sided test with at most 5 %% false discoveries. "+
-			"It tells what the model gains from a column, not what would happen if somebody changed it.", loss) + beyond(len(shown), len(all)),
+			"It tells what the model gains from a column, not what would happen if somebody changed it.", loss) + beyond(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
-	}, err
+	}), err
 }
 
 func lossTable(list []LossDrop) (*table.Table, error) {

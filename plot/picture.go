@@ -27,8 +27,11 @@ type Picture struct {
 	Data  *table.Table // what was drawn
 
 	plot          *gonum.Plot
+	below         []*gonum.Plot // further drawings, each with axes of its own
+	side          side          // what the colours mean; nil if the drawing says it
 	theme         theme
 	width, height vg.Length
+	whole         vg.Length // height of the page; 0 is what title, drawing and small print need
 }
 
 // Formats are the endings of files that Write knows.
@@ -59,7 +62,7 @@ func (p *Picture) Write(w io.Writer, format string) error {
 		canvas := vgsvg.New(p.width, page.height)
 		p.draw(draw.New(canvas), page)
 		_, err = canvas.WriteTo(&file)
-		mark = func(file []byte) []byte { return markSVG(fitText(file, page.small)) }
+		mark = func(file []byte) []byte { return markSVG(roundDots(fitText(file, page.small))) }
 	case "png":
 		_, err = vgimg.PngCanvas{Canvas: p.raster(dotsPerInch)}.WriteTo(&file)
 		mark = markPNG
@@ -106,6 +109,9 @@ func (p *Picture) page() page {
 	g.title = fill(p.Title, p.plot.Title.TextStyle, room)
 	g.foot = append(fill(p.Read, g.small, room), fill(p.Exact, g.small, room)...)
 	g.height = p.height + titleLine*vg.Length(len(g.title)-1) + footLine*vg.Length(len(g.foot)) + margin
+	if p.whole > 0 {
+		g.height = p.whole
+	}
 	return g
 }
 
@@ -134,26 +140,93 @@ func (p *Picture) draw(whole draw.Canvas, page page) {
 	for i, line := range page.foot {
 		inner.FillText(page.small, vg.Point{X: inner.Min.X, Y: inner.Min.Y + below - footLine*vg.Length(i+1)}, line)
 	}
+	title := p.plot.Title.TextStyle
+	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
+	for i, line := range page.title {
+		inner.FillText(title, vg.Point{X: inner.Center().X, Y: inner.Max.Y - titleLine*vg.Length(i)}, line)
+	}
+	inner = draw.Crop(inner, 0, 0, below+margin, -titleLine*vg.Length(len(page.title))-p.plot.Title.Padding)
 	drawn := *p.plot
-	drawn.Title.Text = strings.Join(page.title, "\n")
-	drawn.Draw(draw.Crop(inner, 0, 0, below+margin, 0))
+	drawn.Title.Text = "" // it stands above all of the page
+	if p.side == nil {
+		p.stack(&drawn, inner)
+		return
+	}
+	text := p.sideText()
+	left := draw.Crop(inner, 0, -sideGap-p.side.width(text), 0, 0)
+	p.stack(&drawn, left)
+	beside := drawn.DataCanvas(left)
+	beside.Min.X, beside.Max.X = left.Max.X+sideGap, inner.Max.X
+	p.side.drawOn(beside, text)
+}
+
+// stack draws one below the other, with the ends of their x axes at the same place.
+func (p *Picture) stack(first *gonum.Plot, c draw.Canvas) {
+	plots := append(make([][]*gonum.Plot, 0, 1+len(p.below)), []*gonum.Plot{first})
+	for _, next := range p.below {
+		plots = append(plots, []*gonum.Plot{next})
+	}
+	if len(plots) == 1 {
+		first.Draw(c)
+		return
+	}
+	for i, canvas := range gonum.Align(plots, draw.Tiles{Rows: len(plots), Cols: 1, PadY: margin}, c) {
+		plots[i][0].Draw(canvas[0])
+	}
+}
+
+// sideText is how a side is written.
+func (p *Picture) sideText() draw.TextStyle {
+	text := p.plot.X.Tick.Label
+	setFont(&text.Font, 9)
+	text.Rotation = 0
+	return text
 }
 
 // Options say what is to be drawn.
 type Options struct {
-	Row     int      // of the explanation, for a picture of one row
-	Columns []string // the column, or the two, for pictures of columns; nil is the most important
-	Output  string   // class to show of several; "" is the likeliest of a row, or the first
-	Most    int      // players shown at most; 0 means 15
-	Pairs   bool     // a waterfall of main effects and interactions of pairs
-	Dark    bool     // light on dark
+	Row        int      // of the explanation, for a picture of one row
+	RowNumbers []int    // of the explanation's rows in their table, where they are a sample of it; nil counts from FirstRow
+	Columns    []string // the column, or the two, for pictures of columns; the players shown, for others; nil is the most important
+	Output     string   // class to show of several; "" is the likeliest of a row, or the first; bars show all of them
+	Most       int      // players shown at most; 0 means 15
+	Pairs      bool     // a waterfall of main effects and interactions of pairs
+	Dark       bool     // light on dark
+	Title      string   // in place of the picture's own
+	Width      float64  // of the page in inches; 0 is what the kind of picture needs
+	Height     float64  // of the page in inches; 0 is what title, drawing and small print need
 }
 
+// most is the number of players shown: 15, or as many as were asked for, as far as the page has room for their names.
 func (o Options) most() int {
+	const usual, around, name = 15, 130, 12 // points around the names and for each
+	most := usual
 	if o.Most > 0 {
-		return o.Most
+		most = o.Most
 	}
-	return 15
+	if o.Height > 0 {
+		most = min(most, max(1, int((o.Height*vg.Inch.Points()-around)/name)))
+	}
+	return most
+}
+
+// width is the page's, which is a kind's own unless another is asked for.
+func (o Options) width(own vg.Length) vg.Length {
+	if o.Width > 0 {
+		return vg.Length(o.Width) * vg.Inch
+	}
+	return own
+}
+
+// settle gives a picture the title and the size that were asked for.
+func (o Options) settle(p *Picture) *Picture {
+	if o.Title != "" {
+		p.Title = shorten(o.Title, 500)
+		p.plot.Title.Text = p.Title
+	}
+	p.width = o.width(p.width)
+	p.whole = vg.Length(o.Height) * vg.Inch
+	return p
 }
 
 // errNoRows is for a table without rows: there is nothing to draw.

@@ -291,22 +291,43 @@ func TestDataOfGroupsAndPairs(t *testing.T) {
 	}
 }
 
-// A cell's place is the share of values below it, equal ones half.
+// A cell's place is by its value: the lowest is at 0 and the highest at 1, however many rows have them, and extremes leave
+// the middle 90 % of rows apart.
 func TestPlaces(t *testing.T) {
-	e := sample(t, 4)
-	e.Values[0] = table.NumberColumn("age", []float64{1, 2, 2, 9}, nil)
-	v, err := viewOf(e, Options{})
-	if err != nil {
-		t.Fatal(err)
+	hundredth, rare, rarest := make([]float64, 101), make([]float64, 101), make([]float64, 1001)
+	for i := range hundredth {
+		hundredth[i] = float64(i)
 	}
-	place := v.place(0)
-	for row, want := range []float64{.125, .5, .5, .875} {
-		if got, ok := place(row); !ok || got != want {
-			t.Errorf("row %d: place %g, %v, want %g", row, got, ok, want)
+	hundredth[0], hundredth[100] = -1e6, 1e6
+	for i := range 9 {
+		rare[i] = 1
+	}
+	rarest[7] = 5
+	for what, c := range map[string]struct {
+		values []float64
+		want   map[int]float64 // by row
+	}{
+		"extremes":       {hundredth, map[int]float64{0: 0, 4: 0, 5: 0, 50: .5, 86: .9, 95: 1, 99: 1, 100: 1}},
+		"0 and 1":        {rare, map[int]float64{0: 1, 8: 1, 9: 0, 100: 0}},
+		"one of 1001":    {rarest, map[int]float64{0: 0, 7: 1}},
+		"all alike":      {[]float64{3, 3, 3}, map[int]float64{1: .5}},
+		"only one value": {[]float64{3}, map[int]float64{0: .5}},
+	} {
+		e := sample(t, len(c.values))
+		e.Values[0] = table.NumberColumn("age", c.values, nil)
+		v, err := viewOf(e, Options{})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, ok := v.place(2)(0); ok {
-		t.Error("a category has a place")
+		place := v.place(0)
+		for row, want := range c.want {
+			if got, ok := place(row); !ok || math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s, row %d: place %g, %v, want %g", what, row, got, ok, want)
+			}
+		}
+		if _, ok := v.place(2)(0); ok {
+			t.Error("a category has a place")
+		}
 	}
 }
 
@@ -419,9 +440,9 @@ func TestGapThatIsAValue(t *testing.T) {
 			t.Errorf("row %g: value known %v", row, row != 4)
 		}
 	}
-	place, gap := axisOf(p.plot, &area)
-	if place(4) != gap || gap <= slices.Max(area.Numbers) || place(3) != area.Numbers[3] {
-		t.Errorf("row 4 is at %g, the place for gaps at %g", place(4), gap)
+	axis := axisOf(p.plot, &area)
+	if axis.place(4) != axis.gap || axis.gap <= slices.Max(area.Numbers) || axis.place(3) != area.Numbers[3] {
+		t.Errorf("row 4 is at %g, the place for gaps at %g", axis.place(4), axis.gap)
 	}
 }
 

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"bytes"
 	"html"
 	"regexp"
 	"strconv"
@@ -28,5 +29,21 @@ func fitText(file []byte, style draw.TextStyle) []byte {
 		width := style.Width(html.UnescapeString(string(parts[4]))).Points()
 		return []byte(`transform="scale(1, -1)" textLength="` + strconv.FormatFloat(width, 'f', 2, 64) + `" lengthAdjust="spacingAndGlyphs"` +
 			"\n\t" + `style="font-family:` + families + ";" + string(parts[1]) + "font-size:" + string(parts[2]) + "px;" + string(parts[3]) + `">` + string(parts[4]) + "</text>")
+	})
+}
+
+// dotMark is an offset of dashes where there are none. The drawing library cannot round the ends of lines; by this mark
+// roundDots knows the paths whose lines are dots.
+const dotMark = vg.Length(7)
+
+var (
+	svgDots = regexp.MustCompile(`<path d="[^"]*" style="[^"]*;stroke-dashoffset:7" />`)
+	svgDot  = regexp.MustCompile(`(M[^ML"]+)L[^ML"]+`)
+)
+
+// roundDots makes dots of lines without length.
+func roundDots(file []byte) []byte {
+	return svgDots.ReplaceAllFunc(file, func(path []byte) []byte {
+		return bytes.Replace(svgDot.ReplaceAll(path, []byte("${1}h0")), []byte("stroke-dashoffset:7"), []byte("stroke-linecap:round"), 1)
 	})
 }

@@ -53,6 +53,33 @@ func (t theme) diverging(x float64) color.NRGBA {
 	return mix(t.background, t.sign(x), math.Min(1, math.Abs(x)))
 }
 
+// on is the colour of a text on a cell: ink or background, whichever has the greater contrast.
+func (t theme) on(cell color.NRGBA) color.NRGBA {
+	if contrast(cell, t.background) > contrast(cell, t.ink) {
+		return t.background
+	}
+	return t.ink
+}
+
+// contrast of two colours is 1 to 21, as WCAG defines it.
+func contrast(a, b color.NRGBA) float64 {
+	const glare = .05
+	x, y := luminance(a)+glare, luminance(b)+glare
+	return math.Max(x, y) / math.Min(x, y)
+}
+
+// luminance is how bright a colour is, 0 to 1, as WCAG defines it.
+func luminance(c color.NRGBA) float64 {
+	linear := func(v uint8) float64 {
+		x := float64(v) / 255
+		if x <= .04045 {
+			return x / 12.92
+		}
+		return math.Pow((x+.055)/1.055, 2.4)
+	}
+	return .2126*linear(c.R) + .7152*linear(c.G) + .0722*linear(c.B)
+}
+
 func mix(a, b color.NRGBA, share float64) color.NRGBA {
 	at := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + share*(float64(b)-float64(a)))) }
 	return color.NRGBA{at(a.R, b.R), at(a.G, b.G), at(a.B, b.B), 255}
@@ -97,10 +124,8 @@ func box(p *gonum.Plot, x0, y0, x1, y1 float64, c color.Color) {
 }
 
 // line draws a line through points.
-func line(p *gonum.Plot, c color.Color, width float64, xy plotter.XYs, dashes ...vg.Length) *plotter.Line {
-	l := &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: c, Width: vg.Points(width), Dashes: dashes}}
-	p.Add(l)
-	return l
+func line(p *gonum.Plot, c color.Color, width float64, xy plotter.XYs, dashes ...vg.Length) {
+	p.Add(&plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: c, Width: vg.Points(width), Dashes: dashes}})
 }
 
 // whisker is an interval across, with ends.
@@ -182,7 +207,11 @@ func shorten(name string, most int) string {
 
 // series is the colour of a series by its number (Okabe and Ito).
 func (t theme) series(i int) color.NRGBA {
-	return []color.NRGBA{t.down, t.up, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255}}[i%6]
+	last := color.NRGBA{86, 180, 233, 255}
+	if last == t.down {
+		last = color.NRGBA{240, 228, 66, 255}
+	}
+	return []color.NRGBA{t.down, t.up, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, last}[i%6]
 }
 
 // widen gives what is drawn room on both sides.

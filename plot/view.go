@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/explain"
-	"github.com/psi-shapley/psi/table"
 )
 
 // view is one output of an explanation, as rows of players.
 type view struct {
 	*explain.Explanation
-	unit  string  // of attributions, for an axis
-	reach float64 // of intervals, in deviations
+	unit    string  // of attributions, for an axis
+	reach   float64 // of intervals, in deviations
+	numbers []int   // of the rows in their table; nil counts from FirstRow
 }
 
 // viewOf takes one output: the one asked for, or the first.
@@ -47,7 +47,7 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 	case explain.Score:
 		unit = fmt.Sprintf("the score of %s", shorten(e.Outputs[0], 30))
 	}
-	return view{e, unit, e.Reach()}, nil
+	return view{e, unit, e.Reach(), o.RowNumbers}, nil
 }
 
 func (v view) mean(row, player int) float64 { return v.Mean[row*len(v.Players)+player] }
@@ -78,7 +78,7 @@ func (v view) player(name string) (int, error) {
 		if d := slices.Index(v.Players, name); d >= 0 {
 			return d, nil
 		}
-		return 0, fmt.Errorf("plot: there is no column %q in the explanation", name)
+		return 0, noColumn(name)
 	}
 	for _, im := range v.importances() {
 		if v.Values[im.Player] != nil {
@@ -88,54 +88,46 @@ func (v view) player(name string) (int, error) {
 	return 0, errors.New("plot: no player is a column with values: name one with a value")
 }
 
-// mostDots are drawn of a player; more make a file large and the picture no clearer.
-const mostDots = 400
-
-// someRows are at most mostDots rows, evenly taken.
-func someRows(n int) []int {
-	step := max(1, (n+mostDots-1)/mostDots)
-	rows := make([]int, 0, n/step+1)
-	for row := 0; row < n; row += step {
-		rows = append(rows, row)
+// number is that of a row in its table.
+func (v view) number(row int) int {
+	if v.numbers != nil {
+		return v.numbers[row]
 	}
-	return rows
+	return v.FirstRow + row
 }
 
-// place is where a cell lies among the values of its column, 0 to 1; categories have none.
-func (v view) place(player int) func(row int) (share float64, ok bool) {
-	c := v.Values[player]
-	if c == nil || c.Kind == table.Category {
-		return func(int) (float64, bool) { return 0, false }
-	}
-	var sorted []float64
-	for row, x := range c.Numbers {
-		if c.Observed[row] {
-			sorted = append(sorted, x)
-		}
-	}
-	slices.Sort(sorted)
-	return func(row int) (float64, bool) {
-		if !c.Observed[row] || len(sorted) < 2 || sorted[0] == sorted[len(sorted)-1] {
-			return .5, c.Observed[row]
-		}
-		low, _ := slices.BinarySearch(sorted, c.Numbers[row])
-		high, _ := slices.BinarySearchFunc(sorted, c.Numbers[row], func(x, target float64) int {
-			if x <= target {
-				return -1
+// choose finds the players that are shown, the most important first: those that were asked for, or all, as far as there is
+// room.
+func (v view) choose(o Options) ([]explain.Importance, error) {
+	return asked(v.importances(), o, func(im explain.Importance) string { return v.Players[im.Player] })
+}
+
+// asked are the elements of a list whose players were asked for, or all, as far as there is room.
+func asked[T any](all []T, o Options, player func(T) string) ([]T, error) {
+	list := slices.Clone(all)
+	if len(o.Columns) > 0 {
+		for _, name := range o.Columns {
+			if !slices.ContainsFunc(all, func(x T) bool { return player(x) == name }) {
+				return nil, noColumn(name)
 			}
-			return 1
-		})
-		return float64(low+high) / 2 / float64(len(sorted)), true
+		}
+		list = slices.DeleteFunc(list, func(x T) bool { return !slices.Contains(o.Columns, player(x)) })
 	}
+	return list[:min(len(list), o.most())], nil
 }
 
-// everySecond thins rows out.
-func everySecond(rows []int) []int {
-	var kept []int
-	for i := 0; i < len(rows); i += 2 {
-		kept = append(kept, rows[i])
+func noColumn(name string) error {
+	return fmt.Errorf("plot: there is no column %q in the explanation", name)
+}
+
+// check refuses names that are no player's.
+func (v view) check(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(v.Players, name) {
+			return noColumn(name)
+		}
 	}
-	return kept
+	return nil
 }
 
 // named is a player's name, with the number of rows that lack it.
@@ -147,9 +139,12 @@ func (v view) named(im explain.Importance) string {
 }
 
 // beyond says how many players a picture leaves out.
-func beyond(shown, all int) string {
-	if shown == all {
+func beyond(shown, all int, asked []string) string {
+	switch {
+	case shown == all:
 		return ""
+	case len(asked) > 0:
+		return fmt.Sprintf(" Shown are %d of %d columns.", shown, all)
 	}
 	return fmt.Sprintf(" Shown are the %d most important of %d columns.", shown, all)
 }

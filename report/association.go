@@ -15,8 +15,10 @@ const (
 	ratio    = "correlation ratio"
 )
 
-// leastJoint is in how many rows two columns must both be observed to be compared.
-const leastJoint = 30
+const (
+	leastJoint = 30 // rows in which two columns must both be observed to be compared
+	leastLabel = 5  // of these rows that a label must have to be told from other rare ones
+)
 
 // facet is a column made ready to be compared.
 type facet struct {
@@ -77,6 +79,7 @@ func associate(a, b facet) (value float64, measure string) {
 			rows = append(rows, row)
 		}
 	}
+	a, b = a.common(rows), b.common(rows)
 	switch {
 	case a.levels == 0 && b.levels == 0:
 		value, measure = correlation(a, b, rows), spearman
@@ -91,6 +94,26 @@ func associate(a, b facet) (value float64, measure string) {
 		value = math.NaN()
 	}
 	return value, measure
+}
+
+// common takes labels of fewer than leastLabel rows for one: a label that hardly any other row has tells all of that row, and nothing of
+// the column. Labels that are nearly unique thus do not vary.
+func (f facet) common(rows []int) facet {
+	if f.levels == 0 {
+		return f
+	}
+	count := make([]int, f.levels)
+	for _, r := range rows {
+		count[f.codes[r]]++
+	}
+	joined := facet{observed: f.observed, codes: make([]int, len(f.codes)), levels: f.levels + 1}
+	for _, r := range rows {
+		joined.codes[r] = f.codes[r]
+		if count[f.codes[r]] < leastLabel {
+			joined.codes[r] = f.levels
+		}
+	}
+	return joined
 }
 
 // correlation is Pearson's of ranks, Spearman's ρ.

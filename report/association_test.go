@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -105,5 +107,37 @@ func TestAssociationOfLittle(t *testing.T) {
 	few := facetOf(table.NumberColumn("few", x[:leastJoint-1], nil))
 	if got, _ := associate(few, few); !math.IsNaN(got) {
 		t.Errorf("a few rows: %g", got)
+	}
+}
+
+// Labels that hardly two rows share tell nothing of other columns, whatever these are; labels of many rows do, though some are rare.
+func TestAssociationOfNearlyUniqueLabels(t *testing.T) {
+	const seed, n = 7, 1000
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	unique, other, town, region, numbers := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]float64, n)
+	for i := range n {
+		unique[i] = strconv.Itoa(rng.IntN(20 * n))
+		other[i] = "number " + unique[i]
+		at := rng.IntN(20)
+		town[i], region[i], numbers[i] = strconv.Itoa(at), strconv.Itoa(at/5), float64(at)
+		if i%50 == 0 {
+			town[i] = unique[i]
+		}
+	}
+	columns := []*table.Column{
+		table.CategoryColumn("unique", unique, nil), table.CategoryColumn("other", other, nil), table.CategoryColumn("town", town, nil),
+		table.CategoryColumn("region", region, nil), table.NumberColumn("number", numbers, nil),
+	}
+	var got [][2]int
+	for _, a := range associations(columns, []int{0, 1, 2, 3, 4}) {
+		got = append(got, [2]int{a.A, a.B})
+		if a.Value < .9 {
+			t.Errorf("columns %d and %d are associated by %g only", a.A, a.B, a.Value)
+		}
+	}
+	slices.SortFunc(got, func(a, b [2]int) int { return 10*(a[0]-b[0]) + a[1] - b[1] })
+	if want := [][2]int{{2, 3}, {2, 4}, {3, 4}}; !slices.Equal(got, want) {
+		t.Errorf("associated are %v, want %v", got, want)
 	}
 }

@@ -71,6 +71,7 @@ type RunPlayer struct {
 	Player  string
 	Size    float64  // mean |f_d|
 	Std     float64  // mean σ_d: spread
+	Doubt   *float64 // mean doubt; nil if it is not known
 	Trained *float64 // mean |f_d| in training; nil if that is not known
 }
 
@@ -98,6 +99,7 @@ type BatchImportance struct {
 	Player  int      `json:"player"`
 	Mean    float64  `json:"mean"`    // size of its attribution
 	Std     float64  `json:"std"`     // mean spread of its attribution
+	Doubt   *float64 `json:"doubt"`   // mean doubt of it; nil if it is not known
 	Trained *float64 `json:"trained"` // Mean in training; nil if that is not known
 }
 
@@ -135,7 +137,7 @@ func (b *Batch) Title() string { return "Batch report on " + b.Model.Target }
 func (o *RunOutput) importances() []BatchImportance {
 	list := make([]BatchImportance, len(o.Players))
 	for d, p := range o.Players {
-		list[d] = BatchImportance{d, p.Size, p.Std, p.Trained}
+		list[d] = BatchImportance{d, p.Size, p.Std, p.Doubt, p.Trained}
 	}
 	slices.SortStableFunc(list, func(a, b BatchImportance) int { return cmp.Compare(b.Mean, a.Mean) })
 	return list

@@ -68,7 +68,7 @@ func (o *RunOutput) check(name string, players []string, rows int) string {
 		return fmt.Sprintf("output %q has %d columns, the model %d", name, len(o.Players), len(players))
 	}
 	for d, p := range o.Players {
-		if p.Player != players[d] || !amount(p.Size) || !amount(p.Std) || p.Trained != nil && !amount(*p.Trained) {
+		if p.Player != players[d] || !amount(p.Size) || !amount(p.Std) || p.Doubt != nil && !amount(*p.Doubt) || p.Trained != nil && !amount(*p.Trained) {
 			return fmt.Sprintf("%q has a mean size of %g and a mean standard deviation of %g, where the model has %q", shorten(p.Player), p.Size, p.Std, players[d])
 		}
 	}

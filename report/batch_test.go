@@ -14,7 +14,7 @@ import (
 func soundRun() (Run, *explain.Explanation) {
 	r := Run{
 		Job: "0123", Files: 3, Units: 4, Rows: 5000, Seconds: 2, ResidualMax: 3e-6, Mode: explain.Fast, Missing: []RunMissing{{"age", .25}, {"town", 0}},
-		Outputs: []RunOutput{{Output: "yes", NDCG: new(.99), Players: []RunPlayer{{"age", 1, .1, new(1.1)}, {"town", 2, .2, new(1.9)}}}},
+		Outputs: []RunOutput{{Output: "yes", NDCG: new(.99), Players: []RunPlayer{{"age", 1, .1, new(.3), new(1.1)}, {"town", 2, .2, nil, new(1.9)}}}},
 		Audit:   auditOf("exact", "exact", 3e-7, 2e-7),
 	}
 	return r, &explain.Explanation{Head: "exact", Exact: true, Scale: explain.Logit, Outputs: []string{"yes"}, Players: []string{"age", "town"}}
@@ -43,6 +43,7 @@ func TestUnsoundSummaries(t *testing.T) {
 		"mean size of -1":           func(r *Run) { r.Outputs[0].Players[1].Size = -1 },
 		"standard deviation of +In": func(r *Run) { r.Outputs[0].Players[1].Std = math.Inf(1) },
 		`"town" has a mean size`:    func(r *Run) { r.Outputs[0].Players[1].Trained = new(-2.0) },
+		`"age" has a mean size`:     func(r *Run) { r.Outputs[0].Players[0].Doubt = new(-2.0) },
 	} {
 		r, e := soundRun()
 		spoil(&r)
@@ -126,7 +127,7 @@ func TestGapOfBatch(t *testing.T) {
 	if got, want := r.gap(), 3e-6/.75; math.Abs(got-want) > 1e-18 {
 		t.Errorf("%g, want %g", got, want)
 	}
-	if moved := (&RunOutput{Players: []RunPlayer{{"a", 3, 0, new(1.9)}, {"b", 1, 0, new(1.6)}, {"c", 1, 0, new(1.4)}, {"d", .01, 0, new(.1)}, {"e", .5, 0, new(0.0)}}}).moved(); len(moved) != 3 ||
+	if moved := (&RunOutput{Players: []RunPlayer{{"a", 3, 0, nil, new(1.9)}, {"b", 1, 0, nil, new(1.6)}, {"c", 1, 0, nil, new(1.4)}, {"d", .01, 0, nil, new(.1)}, {"e", .5, 0, nil, new(0.0)}}}).moved(); len(moved) != 3 ||
 		!strings.HasPrefix(moved[0], "a matters more (3, then 1.9)") || !strings.HasPrefix(moved[1], "b matters less (1, then 1.6)") || !strings.HasPrefix(moved[2], "e matters more") {
 		t.Errorf("%q", moved)
 	}
@@ -136,7 +137,7 @@ func TestGapOfBatch(t *testing.T) {
 func TestBatchImportances(t *testing.T) {
 	r, _ := soundRun()
 	list := r.Outputs[0].importances()
-	if len(list) != 2 || list[0].Player != 1 || list[0].Mean != 2 || list[0].Std != .2 || *list[0].Trained != 1.9 || list[1].Player != 0 {
+	if len(list) != 2 || list[0].Player != 1 || list[0].Mean != 2 || list[0].Std != .2 || *list[0].Trained != 1.9 || list[1].Player != 0 || list[0].Doubt != nil || *list[1].Doubt != .3 {
 		t.Errorf("%+v", list)
 	}
 }

@@ -48,7 +48,7 @@ func (r *Run) trust(e *explain.Explanation) Trust {
 	if r.Mode != explain.Fast && e.Head != "exact" {
 		t.Words = append(t.Words, fmt.Sprintf("The audit is of what the model says in one pass. The rows of this batch were explained in mode %s, which comes nearer.", r.Mode))
 		if r.Mode == explain.Exact && t.Gap <= exactError {
-			t.Level, t.Verdict = "exact", "Exact: each attribution was worked out from all combinations of known and unknown columns."
+			t.Level, t.Verdict = "exact", "Exact: these are the model's Shapley values, each worked out from all combinations of known and unknown columns."
 		}
 	}
 	return t

@@ -97,10 +97,19 @@ type Metric struct {
 // Performance is how well the model predicts.
 type Performance struct {
 	Metrics    []Metric       `json:"metrics"`
+	Warnings   []psi.Warning  `json:"warnings"`    // reasons to doubt the model, the most important first
+	Baselines  []Plain        `json:"baselines"`   // on the rows kept aside from training; empty for a model of an older version
 	Plain      *float64       `json:"plain"`       // what the plainest guess reaches: share of the commonest class, or standard deviation of a number
 	PlainGuess string         `json:"plain_guess"` // that guess
 	Histogram  []HistogramBar `json:"histogram"`   // of two classes: probabilities of all rows
 	Confusion  *Confusion     `json:"confusion"`   // of more than two
+}
+
+// Plain is a baseline, a plain model that was fitted beside the model on the same rows.
+type Plain struct {
+	Name   string     `json:"name"`
+	Label  string     `json:"label"`  // what people call it
+	Values []*float64 `json:"values"` // of Performance.Metrics, in their order; nil where one is not defined
 }
 
 // HistogramBar is rows whose probability lies in a range.

@@ -110,7 +110,7 @@ func (w watched) Next(ctx context.Context) (*table.Table, error) {
 }
 
 func (g *gathering) see(t *table.Table) {
-	g.sample.add(t)
+	g.sample.Add(t)
 	for _, p := range g.profiles {
 		if c := t.Column(p.Name); c != nil {
 			p.add(c)
@@ -120,7 +120,7 @@ func (g *gathering) see(t *table.Table) {
 
 // report explains the rows drawn and puts all together.
 func (g *gathering) report(ctx context.Context) (*Report, error) {
-	drawn, numbers := g.sample.table()
+	drawn, numbers := g.sample.Rows()
 	g.Progress(fmt.Sprintf("explaining %s", rowsOf(drawn.Rows())))
 	e, err := g.model.Explain(ctx, drawn.Source(), psi.Explain{Z: g.Z})
 	if err != nil {

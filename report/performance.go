@@ -16,6 +16,7 @@ const (
 // outcomes gathers how predictions turn out, over all rows.
 type outcomes struct {
 	manifest            psi.Manifest
+	warnings            []psi.Warning
 	judge               *psi.Judge
 	promises            *psi.Promises
 	rows                int
@@ -27,7 +28,7 @@ type outcomes struct {
 }
 
 func newOutcomes(m *psi.Model) *outcomes {
-	o := &outcomes{manifest: m.Manifest(), judge: m.NewJudge(), promises: m.NewPromises()}
+	o := &outcomes{manifest: m.Manifest(), warnings: m.Warnings(), judge: m.NewJudge(), promises: m.NewPromises()}
 	classes := o.manifest.Classes()
 	o.of = make([]float64, len(classes))
 	o.counts = make([][]int, len(classes))
@@ -83,7 +84,7 @@ func (o *outcomes) count(x *psi.Outcome, i int, y float64) {
 
 // performance sums up. Where no row has a target there are the metrics of the model's own validation rows alone.
 func (o *outcomes) performance() Performance {
-	p := Performance{Metrics: []Metric{}, Histogram: o.bars}
+	p := Performance{Metrics: []Metric{}, Warnings: o.warnings, Baselines: []Plain{}, Histogram: o.bars}
 	named := o.unmeasured()
 	measured, err := o.judge.Evaluation()
 	if err == nil {
@@ -98,6 +99,17 @@ func (o *outcomes) performance() Performance {
 			metric.Validation = &v
 		}
 		p.Metrics = append(p.Metrics, metric)
+	}
+	for _, b := range o.manifest.PlainModels() {
+		plain := Plain{Name: b.Name, Label: b.Label(o.manifest.Task)}
+		for _, m := range named {
+			if v, measured := b.Metrics[m.Name]; measured {
+				plain.Values = append(plain.Values, &v)
+			} else {
+				plain.Values = append(plain.Values, nil)
+			}
+		}
+		p.Baselines = append(p.Baselines, plain)
 	}
 	if o.labelled == 0 || o.weight == 0 {
 		return p

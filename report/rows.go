@@ -17,6 +17,7 @@ type Rows struct {
 	// [rows, outputs]
 	Prediction    Floats `json:"prediction"`
 	PredictionStd Floats `json:"prediction_std"`
+	RangeStd      Floats `json:"range_std"` // what ranges are by, where that is not prediction_std; nil for classes
 	HiddenStd     Floats `json:"hidden_std"`
 	Probability   Floats `json:"probability"` // nil for a number
 
@@ -97,7 +98,7 @@ func rowsOfPage(e *explain.Explanation, columns []*table.Column, numbers []int, 
 	r := Rows{
 		Numbers: some(numbers, rows, 1), Truth: truth,
 		Prediction: some(e.Prediction, rows, outputs), PredictionStd: some(e.PredictionStd, rows, outputs),
-		HiddenStd: some(e.HiddenStd, rows, outputs), Probability: some(e.Probability, rows, outputs),
+		RangeStd: some(e.RangeStd, rows, outputs), HiddenStd: some(e.HiddenStd, rows, outputs), Probability: some(e.Probability, rows, outputs),
 		Mean: some(e.Mean, rows, outputs*players), Std: some(e.Std, rows, outputs*players), ModelStd: some(e.ModelStd, rows, outputs*players),
 		Observed: some(e.Observed, rows, players), Other: some(e.Other, rows, players),
 	}

@@ -146,6 +146,7 @@ func (o *outcomes) calibration() Calibration {
 		c.Level = called(c.probabilityGap())
 		c.Verdict, c.Words = o.probabilityWords(c, o.promises.Gap())
 	}
+	c.Words = o.withSlope(c.Words)
 	c.Words = append(c.Words, "If the model learned from these rows, it keeps its promises here more easily than it will on new ones.")
 	return c
 }
@@ -224,8 +225,21 @@ func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string,
 		[]string{fmt.Sprintf("Of the rows said to have a probability of 0.3, three in ten should turn out so. This was held against %s.", rowsOf(o.labelled))}
 }
 
+// withSlope adds how missing cells change probabilities, if they do.
+func (o *outcomes) withSlope(words []string) []string {
+	if slope := slopeWords(o.manifest.Calibration); slope != "" {
+		words = append(words, slope)
+	}
+	return words
+}
+
 // stored are the words for the model's own validation rows.
 func (o *outcomes) stored() []string {
+	return o.withSlope(o.validated())
+}
+
+// validated says what the model's metrics tell.
+func (o *outcomes) validated() []string {
 	rows := rowsOf(o.manifest.Provenance.ValidationRows)
 	if v, known := o.manifest.Metrics["coverage_90"]; known {
 		return []string{fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", rows, percent(v))}

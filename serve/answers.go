@@ -43,6 +43,7 @@ type ExplainedOutput struct {
 	Base          float64       `json:"base"`
 	Prediction    float64       `json:"prediction"`
 	PredictionStd float64       `json:"prediction_std"`
+	RangeStd      *float64      `json:"range_std,omitempty" doc:"of a number: prediction ∓ 1.645 range_std holds 90 % of outcomes"`
 	HiddenStd     *float64      `json:"hidden_std" doc:"part of prediction_std that is of missing cells"`
 	Probability   *float64      `json:"probability" doc:"of a class"`
 	Residual      *float64      `json:"residual" doc:"what attributions and base lack of the prediction"`

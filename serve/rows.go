@@ -34,7 +34,7 @@ func (s *Server) shape(v *fleet.Version, unknown []string, reserve func(n int64)
 	shape := jsonrows.Shape{Unknown: unknown, Most: s.config.MaxRows, Reserve: reserve}
 	missing := v.Model.Manifest().Missing
 	for _, c := range of(v).signature.Columns {
-		shape.Columns = append(shape.Columns, jsonrows.Column{Name: c.Name, Kind: c.Kind, Labels: c.Labels, Missing: missing})
+		shape.Columns = append(shape.Columns, jsonrows.Column{Name: c.Name, Kind: c.Kind, Labels: c.Labels, Missing: missing, Reading: c.Reading})
 	}
 	return shape
 }

@@ -60,7 +60,7 @@ func (s *served) describe(v *fleet.Version, versions []string) *oip.Signature {
 		},
 	}
 	for _, in := range v.Model.Inputs() {
-		sig.Columns = append(sig.Columns, oip.Column{Name: in.Name, Kind: in.Kind, Labels: in.Labels})
+		sig.Columns = append(sig.Columns, oip.Column{Name: in.Name, Kind: in.Kind, Labels: in.Labels, Reading: in.Reading})
 	}
 	for _, l := range v.Model.Manifest().LeftOut {
 		sig.Ignored = append(sig.Ignored, l.Name)

@@ -15,6 +15,7 @@ import (
 type prediction struct {
 	Predictions   []any     `json:"predictions" doc:"a number or the likeliest class of each row"`
 	PredictionStd []float64 `json:"prediction_std,omitempty" doc:"standard deviations of numbers"`
+	RangeStd      []float64 `json:"range_std,omitempty" doc:"of numbers: prediction ∓ 1.645 range_std holds 90 % of outcomes"`
 	Probabilities []any     `json:"probabilities,omitempty" doc:"of the positive class, or of each class"`
 	Classes       []string  `json:"classes,omitempty"`
 }
@@ -28,7 +29,7 @@ func (a *prediction) add(p *psi.Prediction, b *budget) error {
 	if err := b.Reserve(int64(p.Rows()) * int64(1+c) * predictedBytes); err != nil {
 		return err
 	}
-	a.Classes = p.Classes
+	a.Classes, a.RangeStd = p.Classes, append(a.RangeStd, p.RangeStd...)
 	for row := range p.Rows() {
 		switch {
 		case c == 0:
@@ -134,7 +135,7 @@ func v1Explanation(document, predictions []byte, b *budget) ([]byte, error) {
 
 // predictionOf is the prediction that an explanation explains.
 func predictionOf(e *explain.Explanation, classes []string) *psi.Prediction {
-	return &psi.Prediction{Mean: e.Prediction, Std: e.PredictionStd, Classes: classes, Probability: e.Probability}
+	return &psi.Prediction{Mean: e.Prediction, Std: e.PredictionStd, RangeStd: e.RangeStd, Classes: classes, Probability: e.Probability}
 }
 
 // V1Alive is how a server of KServe says that it is there.

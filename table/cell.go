@@ -34,9 +34,12 @@ func parseNumber(cell []byte) (value float64, ok bool) {
 }
 
 // booleanPairs are the words for false and true, in that order.
-func booleanPairs() [3][2]string {
-	return [3][2]string{{"false", "true"}, {"no", "yes"}, {"f", "t"}}
+func booleanPairs() [4][2]string {
+	return [4][2]string{{"false", "true"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}}
 }
+
+// lettersPair is n and y. Without a Guess they are labels: a column of x, y and z has a y too.
+const lettersPair = 3
 
 // parseBoolean reads one of the words in any case and says which pair it is from.
 func parseBoolean(cell []byte) (value bool, pair int, ok bool) {
@@ -55,7 +58,7 @@ func parseBoolean(cell []byte) (value bool, pair int, ok bool) {
 }
 
 // Truth reads one of the words that stand for false and true in tables: false and true, no
-// and yes, f and t, in any case.
+// and yes, f and t, n and y, in any case.
 func Truth(word string) (value, ok bool) {
 	value, _, ok = parseBoolean([]byte(word))
 	return value, ok

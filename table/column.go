@@ -27,6 +27,7 @@ type Column struct {
 	Reason string
 
 	remarks []string // what the reader saw in the text that the typed cells no longer show
+	reading *Reading // that made the cells
 }
 
 // NumberColumn makes a Number column. A nil observed means every cell but NaN is

@@ -133,6 +133,9 @@ func (s *csvSource) readSample(ctx context.Context, names []string) error {
 	}
 	missing := newMissingTokens(s.options.Missing)
 	evidence := make([]evidence, len(s.columns))
+	for i := range evidence {
+		evidence[i].guesses = s.options.Guess != nil
+	}
 	var blocks []cells
 	rows, bytes := 0, 0
 	for rows < s.options.sampleRows() && bytes < most {
@@ -163,13 +166,24 @@ func (s *csvSource) readSample(ctx context.Context, names []string) error {
 
 // decideKinds makes the decoders. where and since say which rows the evidence is from.
 func (s *csvSource) decideKinds(names []string, evidence []evidence, missing *missingTokens, where, since string) {
+	guess := s.options.Guess
+	var signs decimalSigns
+	if guess != nil {
+		signs = guess.signs(evidence, s.scanner.delimiter)
+	}
 	for i := range s.columns {
-		name, found := names[s.columns[i].index], evidence[i].kind(where)
+		name := names[s.columns[i].index]
+		found := evidence[i].kind(where)
+		if guess.about(name) {
+			found = evidence[i].guess(guess, signs, where)
+		}
 		d := newDecoder(name, found, since, missing, s.budget)
 		if kind, declared := s.options.declaredKind(name); declared {
 			d = newDeclaredDecoder(name, kind, missing, s.budget)
-			d.words = found.words // a boolean's own words, if it is written in words
+			d.words = evidence[i].words(found) // a boolean's own words, if it is written in words
+			d.reading = s.options.Readings[name]
 		}
+		d.unread = s.options.unread(name)
 		s.columns[i].decoder = d
 	}
 }

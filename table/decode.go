@@ -17,6 +17,8 @@ type decoder struct {
 	pair    int // the only words a Boolean takes; anyPair takes all of them, and 0 and 1
 	levels  *levelSet
 	missing *missingTokens
+	reading *Reading                   // nil if cells are written plainly
+	unread  func(row int, text []byte) // is told of cells that do not fit it
 }
 
 const anyPair = -1
@@ -25,7 +27,7 @@ const anyPair = -1
 func newDecoder(name string, found finding, since string, missing *missingTokens, b *budget) *decoder {
 	return &decoder{
 		name: name, kind: found.kind, reason: found.reason, remarks: found.remarks, since: since,
-		words: found.words, pair: found.pair, levels: newLevelSet(b), missing: missing,
+		words: found.words, pair: found.pair, levels: newLevelSet(b), missing: missing, reading: found.reading,
 	}
 }
 
@@ -39,7 +41,7 @@ func newDeclaredDecoder(name string, kind Kind, missing *missingTokens, b *budge
 
 // decode reads the column's cells; firstRow is where they start in the file.
 func (d *decoder) decode(text textColumn, firstRow int) (*Column, error) {
-	c := &Column{Name: d.name, Kind: d.kind, Reason: d.reason, remarks: d.remarks, Observed: make([]bool, text.rows)}
+	c := &Column{Name: d.name, Kind: d.kind, Reason: d.reason, remarks: d.remarks, reading: d.reading, Observed: make([]bool, text.rows)}
 	if d.kind == Category {
 		c.Codes = make([]int32, text.rows)
 	} else {
@@ -50,6 +52,13 @@ func (d *decoder) decode(text textColumn, firstRow int) (*Column, error) {
 		if d.missing.has(cell) {
 			if d.kind == Category {
 				c.Codes[row] = -1
+			}
+			continue
+		}
+		if d.reading != nil && d.kind != Category {
+			if c.Numbers[row], c.Observed[row] = d.reading.Parse(d.kind, cell); !c.Observed[row] {
+				c.Numbers[row] = 0
+				d.unread(firstRow+row, cell)
 			}
 			continue
 		}

@@ -15,6 +15,11 @@
 // empty or look like identifiers. [Options] overrule the choice. A boolean keeps the
 // words it was written in, as far as the format does: Parquet and Arrow keep none.
 //
+// With a [Guess] in the options, text that is not written plainly is read too, also in
+// Parquet and Arrow: $1,234.50 and 48.4% are numbers, 31.12.2024 is a time, and yes, No,
+// y and 1 in one column are booleans. The [Schema] keeps the [Reading] of such a column;
+// [Options.As] reads other tables by it. Text that does not fit is missing.
+//
 // # CSV
 //
 // The first line names the columns. The delimiter is a comma, semicolon or tab,

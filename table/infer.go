@@ -18,6 +18,7 @@ type finding struct {
 	remarks []string
 	words   [2]string // Boolean: the texts of false and true
 	pair    int       // Boolean: which pair of words these are
+	reading *Reading  // nil if the cells are written plainly
 }
 
 // infer chooses the kind of a column from all its cells.
@@ -57,6 +58,14 @@ func (e *evidence) kind(where string) finding {
 	return e.category(where)
 }
 
+// words are the texts of false and true that the column seems to use.
+func (e *evidence) words(found finding) [2]string {
+	if _, pair, is := parseBoolean([]byte(e.example)); is && found.kind != Boolean {
+		return booleanWords(pair, e.example)
+	}
+	return found.words
+}
+
 func verb(n int, subject, one, many string) string {
 	if n == 1 {
 		return subject + " " + one
@@ -74,6 +83,8 @@ type evidence struct {
 	oddRow                             int    // the first cell that is no number, if there is one
 	odd                                string
 	commas, unclear                    int // numbers with a decimal comma, dates of unclear order
+	guesses                            bool
+	clues                              clues // if it guesses
 }
 
 // add looks at the next cells of the column.
@@ -88,7 +99,11 @@ func (e *evidence) add(column textColumn, missing *missingTokens) {
 		if e.observed++; e.observed == 1 {
 			e.example = string(bytes.TrimSpace(cell))
 		}
-		if _, is := parseNumber(cell); is {
+		v, number := parseNumber(cell)
+		if e.guesses {
+			e.clues.add(cell, v, number)
+		}
+		if number {
 			e.numbers++
 			if e.zeroLed == "" && leadingZero(cell) {
 				e.zeroLed = shorten(string(cell))
@@ -101,7 +116,7 @@ func (e *evidence) add(column textColumn, missing *missingTokens) {
 		// A kind that an earlier cell ruled out is not tried again.
 		earlier := e.observed - 1
 		if e.booleans == earlier {
-			if _, pair, is := parseBoolean(cell); is && (earlier == 0 || pair == e.pair) {
+			if _, pair, is := parseBoolean(cell); is && pair != lettersPair && (earlier == 0 || pair == e.pair) {
 				e.booleans, e.pair = e.booleans+1, pair
 			}
 		}
@@ -113,7 +128,7 @@ func (e *evidence) add(column textColumn, missing *missingTokens) {
 		if e.unclear == earlier && unclearDate(cell) {
 			e.unclear++
 		}
-		if e.commas+e.numbers == earlier && decimalComma(cell) {
+		if e.commas+e.numbers == earlier && hasDecimalComma(cell) {
 			e.commas++
 		}
 	}
@@ -147,7 +162,7 @@ func leadingZero(cell []byte) bool {
 	return len(cell) > 1 && cell[0] == '0' && cell[1] >= '0' && cell[1] <= '9'
 }
 
-func decimalComma(cell []byte) bool {
+func hasDecimalComma(cell []byte) bool {
 	if bytes.Count(cell, []byte{','}) != 1 {
 		return false
 	}

@@ -11,6 +11,8 @@ type Field struct {
 	Kind   Kind     `json:"kind"`
 	Reason string   `json:"reason"`          // why the column has this kind, in a user's words
 	Notes  []string `json:"notes,omitempty"` // what a user should know before training on the column
+
+	Reading *Reading `json:"reading,omitempty"` // of text that was not written plainly; nil if it was
 }
 
 // Notes on what the cells of a column show. A stream has looked at its first rows only.
@@ -71,7 +73,7 @@ func (s *Schema) empty() *Table {
 // given in parts, and the last part has all its levels.
 func describe(parts ...*Column) Field {
 	c := parts[len(parts)-1]
-	field := Field{Name: c.Name, Kind: c.Kind, Reason: c.Reason, Notes: append([]string(nil), c.remarks...)}
+	field := Field{Name: c.Name, Kind: c.Kind, Reason: c.Reason, Notes: append([]string(nil), c.remarks...), Reading: c.reading}
 	if field.Reason == "" {
 		field.Reason = "given as " + c.Kind.String()
 	}

@@ -34,6 +34,12 @@ type Options struct {
 	Categorical []string               // columns to read as categories whatever they look like
 	Missing     []string               // texts that mean missing, beside the empty one, NA, N/A, NaN, null and ?
 
+	Check func(names []string) error // called with the names of the table's columns before any row is read; may be nil
+
+	Guess    *Guess                             // finds readings for text that is not written plainly; nil takes it for categories
+	Readings map[string]*Reading                // known beforehand, of columns whose Kinds are
+	Unread   func(row int, column, text string) // called with text that a reading takes for missing; may be nil
+
 	// Reserve is asked before memory is taken for what is unpacked or decoded: text, pages,
 	// dictionaries, labels and the chunk that Next returns, which counts until the next call.
 	// A negative number gives bytes back; Close gives back all. An error ends the reading, and
@@ -91,6 +97,25 @@ func (o Options) declaredKind(name string) (Kind, bool) {
 	return kind, declared
 }
 
+// As reads another table as one with that schema was read, and the same columns of it.
+func (o Options) As(schema *Schema) Options {
+	o.Kinds, o.Readings = map[string]Kind{}, map[string]*Reading{}
+	for _, f := range schema.Fields {
+		o.Kinds[f.Name], o.Readings[f.Name] = f.Kind, f.Reading
+	}
+	o.Keep = func(name string) bool { return schema.Field(name) != nil }
+	o.Categorical = nil // they are among the kinds
+	return o
+}
+
+// unread is who to tell of a column's text that does not fit its reading.
+func (o Options) unread(column string) func(row int, text []byte) {
+	if o.Unread == nil {
+		return func(int, []byte) {}
+	}
+	return func(row int, text []byte) { o.Unread(row, column, string(text)) }
+}
+
 // checkNames checks a file's column names against each other and the options.
 func (o Options) checkNames(names []string) error {
 	if err := checkColumns(len(names)); err != nil {
@@ -108,6 +133,11 @@ func (o Options) checkNames(names []string) error {
 		position[name] = i
 		if o.keeps(name) {
 			kept++
+		}
+	}
+	if o.Check != nil {
+		if err := o.Check(names); err != nil {
+			return err
 		}
 	}
 	for _, name := range o.Categorical {
@@ -176,6 +206,8 @@ func openFormat(ctx context.Context, r io.Reader, resource io.Closer, format For
 	if options.RowGroups != nil && format != Parquet {
 		return nil, &Error{Row: noRow, Message: "only Parquet files have row groups", Remedy: "read the file whole"}
 	}
+	var typed *typedSource
+	var err error
 	switch format {
 	case TSV:
 		if options.Delimiter == 0 {
@@ -185,11 +217,19 @@ func openFormat(ctx context.Context, r io.Reader, resource io.Closer, format For
 	case CSV:
 		return openCSV(ctx, r, resource, options, b)
 	case Parquet:
-		return openParquet(r, resource, options, b)
+		typed, err = openParquet(r, resource, options, b)
 	case Arrow, ArrowFile:
-		return openArrow(r, resource, options, b)
+		typed, err = openArrow(r, resource, options, b)
+	default:
+		err = &Error{Row: noRow, Message: fmt.Sprintf("unknown format %d", format)}
 	}
-	return nil, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %d", format)}
+	switch {
+	case err != nil:
+		return nil, err
+	case options.Guess == nil:
+		return typed, nil
+	}
+	return guessTyped(ctx, typed), nil
 }
 
 // Read reads a whole file. Kinds of CSV columns are inferred from all rows.

@@ -20,6 +20,7 @@ type typedColumn struct {
 	missing        *missingTokens
 	missingNumbers []float64
 	declared       *decoder // reads the stored cells' text when kind differs from stored
+	free           bool     // text of which neither the file nor the caller says what it is
 }
 
 func newTypedColumn(index int, field arrow.Field, options Options, missing *missingTokens, b *budget) (*typedColumn, error) {
@@ -31,11 +32,17 @@ func newTypedColumn(index int, field arrow.Field, options Options, missing *miss
 		index: index, name: field.Name, kind: stored, stored: stored, reason: "stored as " + field.Type.String(),
 		levels: newLevelSet(b), missing: missing, missingNumbers: missing.numbers(),
 	}
-	if kind, declared := options.declaredKind(field.Name); declared && kind != stored {
+	kind, declared := options.declaredKind(field.Name)
+	c.free = !declared && isFree(field.Type) && options.Guess.about(field.Name)
+	if declared && kind != stored {
 		c.kind = kind
 		c.reason = fmt.Sprintf("declared a %s, stored as %s", kind, field.Type)
 		c.declared = newDeclaredDecoder(field.Name, kind, newMissingTokens(nil), b)
 		c.declared.reason = c.reason
+		c.declared.unread = options.unread(field.Name)
+		if stored == Category {
+			c.declared.reading = options.Readings[field.Name]
+		}
 	}
 	return c, nil
 }

@@ -55,7 +55,7 @@ of --reference FILE, or from training rows that the model keeps (psi train --ref
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.reference, "reference", "", "`FILE` of rows, of which 512 are drawn to tell what a missing cell may be (default the rows that the model keeps)")
-	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
+	flags.StringVar(&f.rows, "rows", "", "the first `N` rows alone, or rows A:B, counted from 0, B not included")
 	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
 	flags.IntVar(&f.most, "most", 3, "columns named for each row, at most")
 	addBackend(flags, &f.backend)

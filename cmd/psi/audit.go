@@ -21,9 +21,10 @@ sampled orders of the columns beyond that. It then says how near the attribution
 how much worse predictions get when cells are missing.
 
 If DATA has the target, audit also measures the importance in loss: how much each column lowers the
-squared error, or the log loss, of a row. Each row counts as independent of the others. Columns are
-found if a one-sided test says so, with at most 5 % false discoveries expected. Give rows that the model
-has not learned from: on training rows, columns of noise may seem to help. psi inspect shows the importance
+squared error, or the log loss, of a row. If the model was trained with --validation-by and DATA has that
+column, standard errors are over groups of rows that share its value, else over rows. Columns are found
+if a one-sided test says so, with at most 5 % false discoveries expected. Give rows that the model has
+not learned from: on training rows, columns of noise may seem to help. psi inspect shows the importance
 in loss on the validation rows of the training.`,
 		Example: `  psi audit model.psi test.csv
   psi audit model.psi test.csv --rows 50 --json`,
@@ -35,6 +36,7 @@ in loss on the validation rows of the training.`,
 		if count < 1 {
 			return &usageError{fmt.Sprintf("--rows is %d", count), "give a whole number from 1 up"}
 		}
+		f.units = true
 		return p.measure(cmd.Context(), args[0], args[1], f, func(m *psi.Model, rows psi.Source) error {
 			return p.audit(cmd.Context(), m, rows, count, f.json)
 		})

@@ -31,14 +31,18 @@ func TestReservoir(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer source.Close()
-	drawn, seen, err := reservoir(t.Context(), source, most)
-	if err != nil || drawn.Rows() != most || seen != rows {
-		t.Fatalf("%d of %d rows, %v", drawn.Rows(), seen, err)
+	sample, err := reservoir(t.Context(), source, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, at := sample.Rows()
+	if drawn.Rows() != most || len(at) != most || sample.Seen() != rows {
+		t.Fatalf("%d of %d rows", drawn.Rows(), sample.Seen())
 	}
 	n, tenths := drawn.Column("n").Numbers, make([]float64, 10)
 	for i, x := range n {
 		tenths[int(x)*10/rows]++
-		if i > 0 && x <= n[i-1] || drawn.Column("c").Text(i) != labels[int(x)] {
+		if i > 0 && x <= n[i-1] || drawn.Column("c").Text(i) != labels[int(x)] || at[i] != int(x) {
 			t.Fatalf("row %d is %v with label %s", i, x, drawn.Column("c").Text(i))
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ type measureFlags struct {
 	format  string
 	backend choice
 	json    bool
+	units   bool // the column that keeps rows together is wanted too
 }
 
 func (f *measureFlags) add(c *cobra.Command) {
@@ -24,20 +26,32 @@ func (f *measureFlags) add(c *cobra.Command) {
 
 func (p *program) evaluateCommand() *cobra.Command {
 	var f measureFlags
+	var thresholds []float64
 	c := &cobra.Command{
 		Use:   "evaluate MODEL DATA",
 		Short: "Measure a model's predictions on rows whose outcome is known",
 		Long: `evaluate compares predictions with the target column of DATA. Rows without a target are
 left out. Rows count by the weight column of the training, if there was one and DATA has
-it. Give rows that the model was not trained on: on its own it does better.`,
+it. Give rows that the model was not trained on: on its own it does better.
+
+Of two classes, --threshold says from which probability up a row is called positive, and
+shows what becomes of it: the confusion matrix, precision, recall and lift. Rare classes
+seldom reach a probability of 0.5: try the share of positive rows first.`,
 		Example: `  psi evaluate model.psi test.csv
+  psi evaluate model.psi test.csv --threshold 0.05,0.2
   psi evaluate model.psi test.csv --json`,
 		Args: arguments(modelArgument, dataArgument),
 	}
 	f.add(c)
+	c.Flags().Float64SliceVar(&thresholds, "threshold", nil, "`PROBABILITIES` from which up rows are called positive, such as 0.05,0.2")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, t := range thresholds {
+			if !(t >= 0 && t <= 1) {
+				return &usageError{fmt.Sprintf("--threshold is %g, which is no probability", t), "give one from 0 to 1, such as 0.2"}
+			}
+		}
 		return p.measure(cmd.Context(), args[0], args[1], f, func(m *psi.Model, rows psi.Source) error {
-			return p.evaluate(cmd.Context(), m, rows, f.json)
+			return p.evaluate(cmd.Context(), m, rows, thresholds, f.json)
 		})
 	}
 	return c
@@ -51,23 +65,39 @@ func (p *program) measure(ctx context.Context, path, argument string, f measureF
 	}
 	defer d.model.Close()
 	d.measure = true
+	if f.units {
+		d.also = d.model.Manifest().Provenance.ValidationBy()
+	}
 	rows, err := d.whole(ctx)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	defer p.tellUnread(&d.unread)
 	return inFile(do(d.model, rows), d.name)
 }
 
-func (p *program) evaluate(ctx context.Context, m *psi.Model, rows psi.Source, asJSON bool) error {
-	result, err := m.Evaluate(ctx, rows)
+func (p *program) evaluate(ctx context.Context, m *psi.Model, rows psi.Source, thresholds []float64, asJSON bool) error {
+	result, err := m.EvaluateAt(ctx, rows, thresholds...)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return p.document(result)
 	}
-	return result.Text(p.stdout, targetText(m.Manifest()))
+	manifest := m.Manifest()
+	if err := result.Text(p.stdout, targetText(manifest)); err != nil {
+		return err
+	}
+	for _, d := range result.Decisions {
+		if _, err := io.WriteString(p.stdout, "\n"); err != nil {
+			return err
+		}
+		if err := d.Text(p.stdout, manifest.Classes()[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // targetText is the target with its classes.

@@ -84,7 +84,7 @@ spreadsheet will open.`,
 	flags.Float64Var(&f.z, "z", 1.96, "intervals have the probability of ∓ z standard deviations of a normal distribution: 1.96 is 95 %")
 	flags.StringVar(&f.doubt, "doubt", "", "`none`: do not ask how far other rows to learn from would move attributions; intervals are by spread, and a row takes about two thirds of the time")
 	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
-	flags.StringVar(&f.rows, "rows", "", "rows `A:B` alone, counted from 0, B not included")
+	flags.StringVar(&f.rows, "rows", "", "the first `N` rows alone, or rows A:B, counted from 0, B not included")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to explain, of more than two (default all)")
 	flags.StringVar(&f.against, "against", "", "with --output, the `CLASS` that it is held against: why the one and not the other")
 	flags.IntVar(&f.againstRow, "against-row", noRow, "hold each row against row `N` of DATA: why the one is predicted higher or lower than the other")
@@ -129,6 +129,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 		return err
 	}
 	in := &modelData{data: rows, program: p, path: path, model: model, unknown: f.unknown}
+	in.unread.from, in.unread.to = options.From, options.To
 	none, err := model.NoRows(options)
 	if err != nil {
 		return in.blame(err, rows.name)
@@ -151,9 +152,11 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	most := 0
 	if to.format == textFormat && f.rows == "" {
 		most = shownRows
+		in.unread.to = most
 	}
 	err = pipeline.WriteBehind(ctx, than.all(in.explanations(options, most)), out.write)
 	p.tellOthers(out.others)
+	p.tellUnread(&in.unread)
 	if err != nil {
 		return err
 	}
@@ -231,15 +234,18 @@ func (f *explainFlags) checkOutput(path string, m psi.Manifest) error {
 	return nil
 }
 
-// parseRows reads A:B, where either may be left out.
+// parseRows reads A:B, where either may be left out, or N for the first N rows.
 func parseRows(text string) (from, to int, err error) {
 	if text == "" {
 		return 0, 0, nil
 	}
 	wrong := func(why string) error {
-		return &usageError{fmt.Sprintf("--rows is %q: %s", text, why), "give A:B, the first row and the one after the last, counted from 0"}
+		return &usageError{fmt.Sprintf("--rows is %q: %s", text, why), "give N for the first N rows, or A:B, the first row and the one after the last, counted from 0"}
 	}
 	a, b, colon := strings.Cut(text, ":")
+	if !colon {
+		a, b = "", text
+	}
 	number := func(part string) int {
 		n, failure := 0, error(nil)
 		if part != "" {
@@ -253,8 +259,6 @@ func parseRows(text string) (from, to int, err error) {
 	from, to = number(a), number(b)
 	switch {
 	case err != nil:
-	case !colon:
-		err = wrong("there is no colon")
 	case b != "" && to <= from:
 		err = wrong("it holds no row")
 	}

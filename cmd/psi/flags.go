@@ -3,8 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,6 +22,35 @@ type choice struct {
 }
 
 func choose(words ...string) choice { return choice{words, words[0]} }
+
+// optional is a choice that need not be made.
+func optional(words ...string) choice { return choice{words, ""} }
+
+// seconds is a duration that may be given as a number of seconds.
+type seconds time.Duration
+
+// String writes the duration as package time does; none is empty.
+func (s *seconds) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+
+// Type is that of durations, so that mistakes are told alike.
+func (*seconds) Type() string { return "duration" }
+
+// Set takes 90, 90s or 1m30s.
+func (s *seconds) Set(text string) error {
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		if text = strconv.FormatFloat(n, 'f', -1, 64) + "s"; math.IsNaN(n) || math.IsInf(n, 0) {
+			return errors.New("this is no time")
+		}
+	}
+	d, err := time.ParseDuration(text)
+	*s = seconds(d)
+	return err
+}
 
 // String is the word chosen.
 func (c *choice) String() string { return c.word }
@@ -59,7 +91,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		if e.GetSpecifiedShortnames() != "" {
 			name = "-" + e.GetSpecifiedName()
 		}
-		return &usageError{fmt.Sprintf("%s has no flag %s", cmd.CommandPath(), name), help}
+		var names []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, "--"+flag.Name) })
+		return &usageError{fmt.Sprintf("%s has no flag %s", cmd.CommandPath(), name), meant(name, names, help)}
 	}
 	return &usageError{err.Error(), help}
 }
@@ -74,7 +108,7 @@ func wanted(flag *pflag.Flag, err *pflag.InvalidValueError) string {
 	case "float64":
 		return "give a number"
 	case "duration":
-		return "give a time such as 10m or 1h30m"
+		return "give a time such as 10m or 1h30m, or seconds"
 	case "bool":
 		return "give true, false or nothing"
 	}

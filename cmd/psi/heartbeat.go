@@ -21,7 +21,7 @@ type trainingBeat struct {
 	Error     *float64 `json:"error"`     // of the validation rows, best so far; null while not known
 	Metric    *string  `json:"metric"`    // that it is in
 	Note      *string  `json:"note"`
-	Warning   bool     `json:"warning"` // the note is about columns that are left out, or had better be
+	Warning   bool     `json:"warning"` // the note is about columns that are left out or had better be, or about rows that repeat
 }
 
 // heartbeat tells a program how far a training is, and that it goes on: a process that writes to a reader who has died is ended by

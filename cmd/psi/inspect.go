@@ -19,7 +19,8 @@ func (p *program) inspectCommand() *cobra.Command {
 		Use:   "inspect MODEL",
 		Short: "Show what a model file holds",
 		Long: `inspect shows the columns of a model and why each is read as it is, its errors on
-validation rows, the audit of its attributions, its settings, and where it comes from.`,
+validation rows beside those of plain models, reasons to doubt it, the audit of its
+attributions, its settings, and where it comes from.`,
 		Example: `  psi inspect model.psi
   psi inspect model.psi --json`,
 		Args: arguments(modelArgument),
@@ -49,6 +50,8 @@ type inspection struct {
 	Kept       int                `json:"reference_rows"` // training rows that the file holds
 	Settings   psi.Settings       `json:"settings"`
 	Metrics    map[string]float64 `json:"metrics"`
+	Baselines  []psi.Baseline     `json:"baselines"` // plain models on the same rows
+	Warnings   []psi.Warning      `json:"warnings"`  // reasons to doubt the model
 	Calibrated psi.Calibration    `json:"calibration"`
 	Audit      *psi.Audit         `json:"audit"`
 	Provenance psi.Provenance     `json:"provenance"`
@@ -65,7 +68,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
-		Metrics: m.Metrics, Calibrated: m.Calibration, Audit: model.StoredAudit(), Provenance: m.Provenance,
+		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: model.Warnings(), Calibrated: m.Calibration, Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
 	if m.Weight != "" {
 		i.Weight = &m.Weight
@@ -108,12 +111,37 @@ func (i *inspection) calibrationLines(line func(...any)) {
 		line("slope", short(c.Slope), "exp(slope × share of missing cells) multiplies the score's distance from the base, for probabilities alone")
 	default:
 		line("noise", short(c.Noise), "variance of what no column explains, beside the target's")
-		changed = []string{"nll", "coverage_50", "coverage_90"}
+		for _, r := range c.Ranges {
+			line("range", short(r.Width), "standard deviations to either side hold 90 % of rows with "+short(100*r.From)+" % of their cells or more")
+		}
+		changed = []string{"coverage_50", "coverage_90"}
 	}
 	for _, name := range changed {
 		before, known := c.Before[name]
 		if after, also := c.After[name]; known && also {
 			line(name, short(after), "was "+short(before)+" before")
+		}
+	}
+}
+
+// baselineLines have a column for the model and one for each baseline.
+func (i *inspection) baselineLines(line func(...any)) {
+	heads := append(make([]any, 0, 2+len(i.Baselines)), "", "this model")
+	for _, b := range i.Baselines {
+		heads = append(heads, b.Label(i.Task))
+	}
+	line(heads...)
+	for _, metric := range metricsOf(i.Task) {
+		cells, known := append(make([]any, 0, 2+len(i.Baselines)), metric.Name, short(i.Metrics[metric.Name])), false
+		for _, b := range i.Baselines {
+			cell := ""
+			if v, measured := b.Metrics[metric.Name]; measured {
+				cell, known = short(v), true
+			}
+			cells = append(cells, cell)
+		}
+		if known {
+			line(cells...)
 		}
 	}
 }
@@ -144,6 +172,14 @@ func (i *inspection) text() (string, error) {
 	}
 	if i.Weight != nil {
 		fmt.Fprintf(&text, "rows count by their %s\n", clean(*i.Weight))
+	}
+	if len(i.Warnings) > 0 {
+		section("warnings", func(line func(...any)) {
+			for _, w := range i.Warnings {
+				line(w.Message)
+				line("  " + w.Remedy)
+			}
+		})
 	}
 	section("columns", func(line func(...any)) {
 		for _, f := range i.Columns {
@@ -177,6 +213,9 @@ func (i *inspection) text() (string, error) {
 			}
 		}
 	})
+	if len(i.Baselines) > 0 {
+		section("plain models on the same rows", func(line func(...any)) { i.baselineLines(line) })
+	}
 	section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
 	if i.Audit != nil {
 		text.WriteString("\n")

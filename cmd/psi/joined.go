@@ -27,16 +27,14 @@ func (d *data) join(ctx context.Context, options table.Options) (table.Source, e
 	if err != nil || d.parts() == 1 {
 		return first, err
 	}
-	j := &joined{data: d, options: options, schema: &table.Schema{}, source: first, labels: map[string]*labels{}}
-	j.options.Kinds = map[string]table.Kind{}
+	j := &joined{data: d, schema: &table.Schema{}, source: first, labels: map[string]*labels{}}
 	for _, f := range first.Schema().Fields {
 		f.Reason += fmt.Sprintf("; this is of the first of %d files", d.parts())
 		j.schema.Fields = append(j.schema.Fields, f)
-		j.options.Kinds[f.Name] = f.Kind
 		j.labels[f.Name] = &labels{codes: map[string]int32{}}
 	}
-	j.options.Keep = func(name string) bool { return j.schema.Field(name) != nil }
-	j.options.Categorical = nil // they are among the kinds
+	j.options = options.As(j.schema)
+	j.options.Check = nil
 	return j, nil
 }
 

@@ -20,6 +20,7 @@ type modelData struct {
 	also    string   // column that is wanted beside the model's; "" is none
 	unknown []string // columns to leave out
 	told    []string // columns of which it was said that they are ignored
+	unread  unread
 }
 
 // open opens a model and finds its data. The caller closes the model.
@@ -41,6 +42,7 @@ func (p *program) open(ctx context.Context, path, argument, format string, backe
 // options read the columns that are wanted and note the others.
 func (d *modelData) options(ignored *[]string) table.Options {
 	o := d.model.ReadOptions()
+	o.Unread = d.unread.add
 	wanted, manifest := o.Keep, d.model.Manifest()
 	unknown := d.unknown
 	if len(unknown) >= len(d.model.Columns()) {
@@ -84,6 +86,11 @@ func (d *modelData) whole(ctx context.Context) (table.Source, error) {
 
 // blame names the file of an error: the model's, unless it is about a cell or a column.
 func (d *modelData) blame(err error, part string) error {
+	if e, ok := errors.AsType[*table.Error](err); ok && e.Row < 0 && !slices.Contains(d.model.Columns(), e.Column) && nearest(e.Column, d.model.Columns()) != "" {
+		changed := *e
+		changed.Remedy = meant(e.Column, d.model.Columns(), e.Remedy)
+		err = &changed
+	}
 	if e, ok := errors.AsType[*table.Error](err); ok && e.Row < 0 && e.Column == "" {
 		return inFile(err, d.path)
 	}

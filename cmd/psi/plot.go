@@ -5,13 +5,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/plot"
+	"github.com/psi-shapley/psi/table"
 )
 
 // plotFlags are what plot is asked for.
@@ -23,6 +26,8 @@ type plotFlags struct {
 	columns           []string
 	output            string
 	most              int
+	title, size       string
+	width, height     float64 // of size, in inches
 	z                 float64
 	interactions      bool
 	dark, json        bool
@@ -45,7 +50,8 @@ type plotted struct {
 // picture is a kind of picture and what it takes.
 type picture struct {
 	kind, shows string
-	rows        int  // of the table that it reads, at most; 0 is the one of --row
+	rows        int  // of the table that it draws, at most, as a random sample; 0 is the one of --row
+	whole       bool // it shows no columns, so that none can be chosen
 	pairs       bool // it needs interactions
 	draw        func(*explain.Explanation, plot.Options) (*plot.Picture, error)
 	make        func(*plotting, context.Context) (*plot.Picture, error) // in place of draw, from more than an explanation
@@ -57,7 +63,7 @@ const (
 	byLoss        = "loss"
 )
 
-// Rows that a picture reads, at most: more change nothing that is seen, and pairs are many.
+// Rows that a picture draws, at most: more change nothing that is seen, and pairs are many.
 const (
 	plotRows     = 5000
 	pairRows     = 500
@@ -71,15 +77,15 @@ func pictures() []picture {
 		{kind: "waterfall", shows: "one row, from the base to its prediction", draw: plot.Waterfall},
 		{kind: "force", shows: "one row, what pushes up against what pushes down", draw: plot.Force},
 		{kind: "ranking", shows: "one row, the order of columns as doubt is granted to each", draw: plot.Ranking},
-		{kind: "dependence", shows: "what a column does by its value (--column)", rows: plotRows, draw: plot.Dependence},
+		{kind: "dependence", shows: "what a column does by its value (--columns)", rows: plotRows, draw: plot.Dependence},
 		{kind: "interaction", shows: "which pairs of columns act together", rows: pairRows, pairs: true, draw: plot.Interaction},
 		{kind: "decision", shows: "how rows come to their predictions", rows: plotRows, draw: plot.Decision},
 		{kind: "heatmap", shows: "attributions of many rows at once", rows: plotRows, draw: plot.Heatmap},
-		{kind: "groups", shows: "importance by the values of a column (--column)", rows: plotRows, draw: plot.Groups},
+		{kind: "groups", shows: "importance by the values of a column (--columns)", rows: plotRows, draw: plot.Groups},
 		{kind: "drift", shows: "what acts otherwise than in an earlier table (--since)", rows: plotRows, make: (*plotting).drift},
-		{kind: "calibration", shows: "whether probabilities or intervals hold what they promise", make: (*plotting).calibration},
-		{kind: "fidelity", shows: "attributions against Shapley values from all coalitions", make: (*plotting).fidelity},
-		{kind: "history", shows: "the training", make: (*plotting).history},
+		{kind: "calibration", shows: "whether probabilities or intervals hold what they promise", whole: true, make: (*plotting).calibration},
+		{kind: "fidelity", shows: "attributions against Shapley values from all coalitions", whole: true, make: (*plotting).fidelity},
+		{kind: "history", shows: "the training", whole: true, make: (*plotting).history},
 	}
 }
 
@@ -97,18 +103,24 @@ KIND is one of
 
 ` + help.String() + `
 Intervals are mean ∓ z standard deviations. A missing cell is drawn as missing, never as 0.
+Pictures of many rows show at most 5,000, drawn at random from all of DATA, always the same; those of
+pairs 500, and fidelity 100. bar draws all classes stacked where there are more than two.
+--columns names the columns that are shown. Of dependence these are the column and, if a second one is
+named, the one that colours the dots; of groups, the column that tells the groups and then those shown.
 bar --by loss draws how much each column lowers the squared error or the log loss of a row, as it was
 measured on validation rows when the model was trained; it does not read the rows of DATA.
-drift compares at most 5,000 rows of each table, drawn at random, always the same. If nothing has
-changed, it marks any column in one of 20 pairs of tables.
+If nothing has changed, drift marks any column in one of 20 pairs of tables. If the model was trained
+with --validation-by and both tables have that column, groups of rows that share its value are compared
+in place of rows.
 --data FILE writes what was drawn. Attributions tell what the model does, not what would
 happen if somebody changed a value.`,
 		Example: `  psi plot bar model.psi new.csv -o importance.svg
   psi plot bar model.psi new.csv --by loss -o loss.svg
+  psi plot beeswarm model.psi new.csv --max 8 --title "What moves the price" --size 8x5 -o swarm.png
   psi plot waterfall model.psi new.csv --row 17 -o row17.png
   psi plot waterfall model.psi new.csv --row 17 --interactions -o row17.svg
-  psi plot dependence model.psi new.csv --column age -o age.svg --data age.csv
-  psi plot dependence model.psi new.csv --column age,sex --dark -o age-sex.png
+  psi plot dependence model.psi new.csv --columns age -o age.svg --data age.csv
+  psi plot dependence model.psi new.csv --columns age,sex --dark -o age-sex.png
   psi plot drift model.psi march.csv --since january.csv -o drift.svg
   psi plot calibration model.psi test.csv -o calibration.pdf`,
 		Args: arguments("KIND", modelArgument, dataArgument),
@@ -118,9 +130,12 @@ happen if somebody changed a value.`,
 	flags.StringVar(&f.data, "data", "", "`FILE` for what was drawn, a table by its end")
 	flags.StringVar(&f.since, "since", "", "`FILE` of earlier rows, of the same model, that drift holds DATA against")
 	flags.IntVar(&f.row, "row", 0, "row that a picture of one row shows, counted from 0")
-	flags.StringSliceVar(&f.columns, "column", nil, "`COLUMN` that a picture of a column shows (default the most important); dependence takes a second one, for colour")
+	flags.StringSliceVar(&f.columns, "columns", nil, "`COLUMNS` that are shown (default the most important); dependence takes one, or a second one for colour")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to show, of more than two (default the likeliest of a row, or the first)")
-	flags.IntVar(&f.most, "most", 15, "columns shown at most")
+	flags.IntVar(&f.most, "max", 15, "maximum number of columns shown")
+	flags.StringVar(&f.title, "title", "", "title of the picture (default what it shows)")
+	flags.StringVar(&f.size, "size", "", "width and height of the picture in inches, such as 8x5; PNG has 144 dots per inch (default what the picture needs)")
+	flags.SetNormalizeFunc(formerPlotFlags)
 	flags.Var(&f.mode, "mode", "how attributions are computed, as psi explain has it")
 	flags.Var(&f.by, "by", "what a bar measures: the size of attributions, or how much the column lowers the loss")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
@@ -135,6 +150,17 @@ happen if somebody changed a value.`,
 		return p.plot(cmd.Context(), args[0], args[1], args[2], &f)
 	}
 	return c
+}
+
+// formerPlotFlags takes flags by the names that they had before.
+func formerPlotFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "column":
+		name = "columns"
+	case "most":
+		name = "max"
+	}
+	return pflag.NormalizedName(name)
 }
 
 // plotting is a picture being made.
@@ -153,9 +179,9 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		for i, k := range kinds {
 			names[i] = k.kind
 		}
-		return &usageError{fmt.Sprintf("there is no picture %q", kind), "choose " + either(names)}
+		return &usageError{fmt.Sprintf("there is no picture %q", kind), meant(kind, names, "choose "+either(names))}
 	}
-	format, err := f.check(kind)
+	format, err := f.check(kinds[at])
 	if err != nil {
 		return err
 	}
@@ -172,9 +198,13 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	}
 	m := &plotting{
 		modelData: d, kind: kinds[at], flags: f,
-		options: plot.Options{Columns: f.columns, Output: f.output, Most: f.most, Pairs: f.interactions, Dark: f.dark},
+		options: plot.Options{
+			Columns: f.columns, Output: f.output, Most: f.most, Pairs: f.interactions, Dark: f.dark,
+			Title: f.title, Width: f.width, Height: f.height,
+		},
 	}
 	drawn, err := m.picture(ctx)
+	p.tellUnread(&d.unread)
 	if err != nil {
 		return m.blame(err, d.name)
 	}
@@ -194,8 +224,11 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 }
 
 // check settles what can be settled without the model.
-func (f *plotFlags) check(kind string) (format string, err error) {
+func (f *plotFlags) check(k picture) (format string, err error) {
+	kind := k.kind
 	switch {
+	case k.whole && len(f.columns) > 0:
+		return "", &usageError{fmt.Sprintf("--columns is not for %s, which shows no columns", kind), "leave it out"}
 	case f.interactions && kind != "waterfall":
 		return "", &usageError{fmt.Sprintf("--interactions is for a waterfall, not for %s", kind), "psi plot interaction shows pairs over many rows"}
 	case f.by.word == byLoss && kind != "bar":
@@ -209,7 +242,10 @@ func (f *plotFlags) check(kind string) (format string, err error) {
 	case f.row < 0:
 		return "", &usageError{fmt.Sprintf("--row is %d", f.row), "rows are counted from 0"}
 	case f.most < 1:
-		return "", &usageError{fmt.Sprintf("--most is %d", f.most), "give a whole number from 1 up"}
+		return "", &usageError{fmt.Sprintf("--max is %d", f.most), "give a whole number from 1 up"}
+	}
+	if f.width, f.height, err = parseSize(f.size); err != nil {
+		return "", err
 	}
 	if format, err = plot.FormatOf(f.out); err != nil {
 		return "", &usageError{fmt.Sprintf("the end of %q tells no format of a picture", f.out), "use .svg, .png or .pdf"}
@@ -221,6 +257,21 @@ func (f *plotFlags) check(kind string) (format string, err error) {
 		err = &usageError{"--spreadsheet-safe is for tables in CSV and TSV", "leave it out, or add --data FILE.csv"}
 	}
 	return format, err
+}
+
+// parseSize reads a width and a height, such as 8x5. Nothing is 0 and 0.
+func parseSize(size string) (width, height float64, err error) {
+	const least, most = 3, 40
+	if size == "" {
+		return 0, 0, nil
+	}
+	across, up, _ := strings.Cut(strings.ToLower(size), "x")
+	width, err1 := strconv.ParseFloat(across, 64)
+	height, err2 := strconv.ParseFloat(up, 64)
+	if err1 != nil || err2 != nil || !(width >= least && width <= most && height >= least && height <= most) {
+		return 0, 0, &usageError{fmt.Sprintf("--size is %q", size), fmt.Sprintf("give width and height in inches, from %d to %d, such as 8x5", least, most)}
+	}
+	return width, height, nil
 }
 
 // table is where what was drawn goes.
@@ -245,26 +296,39 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	if m.flags.by.word == byLoss {
 		return m.lossBar()
 	}
-	o := psi.Explain{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z, Interactions: m.kind.pairs || m.flags.interactions}
-	most := m.kind.rows
-	if most == 0 {
-		o.From, o.To = m.flags.row, m.flags.row+1
+	o := m.explaining()
+	o.Interactions = m.kind.pairs || m.flags.interactions
+	if m.kind.rows > 0 {
+		rows, err := m.sampled(ctx, m.kind.rows, "shown by")
+		if err != nil {
+			return nil, err
+		}
+		e, err := m.model.Explain(ctx, rows.Source(), o)
+		if err != nil {
+			return nil, err
+		}
+		return m.kind.draw(e, m.options)
 	}
-	e, err := m.explained(ctx, o, most)
+	o.From, o.To = m.flags.row, m.flags.row+1
+	e, err := m.explained(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if e.Rows == 0 && most == 0 {
+	if e.Rows == 0 {
 		return nil, &plainError{m.name, fmt.Sprintf("it has no row %d", m.flags.row), "rows are counted from 0"}
 	}
-	m.tellFirst(e, most)
 	return m.kind.draw(e, m.options)
 }
 
-// explained are the first rows as one explanation.
-func (m *plotting) explained(ctx context.Context, o psi.Explain, most int) (*explain.Explanation, error) {
+// explaining is how rows are explained.
+func (m *plotting) explaining() psi.Explain {
+	return psi.Explain{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z}
+}
+
+// explained is the row of --row as an explanation.
+func (m *plotting) explained(ctx context.Context, o psi.Explain) (*explain.Explanation, error) {
 	var parts []*explain.Explanation
-	for part, err := range m.explanations(o, most)(ctx) {
+	for part, err := range m.explanations(o, 0)(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -276,11 +340,21 @@ func (m *plotting) explained(ctx context.Context, o psi.Explain, most int) (*exp
 	return explain.Join(parts)
 }
 
-// tellFirst says that there may be rows beyond those that are drawn.
-func (m *plotting) tellFirst(e *explain.Explanation, most int) {
-	if most > 0 && e.Rows == most {
-		m.program.note("drawn from the first %d rows", most)
+// sampled draws rows from all over the table and keeps their numbers. What they are used for is told, such as "compared by".
+func (m *plotting) sampled(ctx context.Context, most int, use string) (*table.Table, error) {
+	sample, err := m.drawn(ctx, most)
+	if err != nil {
+		return nil, err
 	}
+	if sample.Seen() == 0 {
+		return nil, &plainError{m.name, "it has no rows", "give a table with rows"}
+	}
+	if sample.Seen() > most {
+		m.program.note("%s: %s %d of %d rows, drawn at random", clean(m.name), use, most, sample.Seen())
+	}
+	rows, numbers := sample.Rows()
+	m.options.RowNumbers = numbers
+	return rows, nil
 }
 
 // drift compares two tables.
@@ -289,43 +363,54 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	then := *m
-	then.modelData = &modelData{data: earlier, program: m.program, path: m.path, model: m.model, told: m.told}
-	before, err := then.sampled(ctx)
+	then, by := *m, m.model.Manifest().Provenance.ValidationBy()
+	m.also = by
+	then.modelData = &modelData{data: earlier, program: m.program, path: m.path, model: m.model, also: by, told: m.told}
+	before, first, err := then.compared(ctx)
 	if err != nil {
 		return nil, then.blame(err, earlier.name)
 	}
 	m.told = then.told // once
-	after, err := m.sampled(ctx)
+	after, second, err := m.compared(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plot.Drift(before, after, m.options)
+	if first == nil || second == nil {
+		if by != "" {
+			m.program.note("not both tables have %q, by which validation rows were chosen: rows are taken for independent", clean(by))
+		}
+		return plot.Drift(before, after, m.options)
+	}
+	return plot.DriftBy(before, after, by, explain.Units{Before: first, After: second}, m.options)
 }
 
-// sampled explains rows from all over the table. Its first rows may be those of another time or place than the rest.
-func (m *plotting) sampled(ctx context.Context) (*explain.Explanation, error) {
-	rows, all, err := m.drawn(ctx, plotRows)
+// compared explains one of the two tables. The units are the rows' values of m.also; nil if there is no such column.
+func (m *plotting) compared(ctx context.Context) (e *explain.Explanation, units []string, err error) {
+	rows, err := m.sampled(ctx, m.kind.rows, "compared by")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if rows == nil {
-		return m.model.NoRows(psi.Explain{})
+	if c := rows.Column(m.also); m.also != "" && c != nil {
+		units = make([]string, rows.Rows())
+		for i := range units {
+			units[i] = c.Text(i)
+		}
 	}
-	if all > plotRows {
-		m.program.note("%s: compared by %d of %d rows, drawn at random", clean(m.name), plotRows, all)
-	}
-	return m.model.Explain(ctx, rows.Source(), psi.Explain{})
+	e, err = m.model.Explain(ctx, rows.Source(), psi.Explain{})
+	return e, units, err
 }
 
 // fidelity compares with all coalitions, which are too many beyond 16 columns.
 func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
-	shown, err := m.explained(ctx, psi.Explain{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z}, fidelityRows)
+	rows, err := m.sampled(ctx, fidelityRows, "shown by")
 	if err != nil {
 		return nil, err
 	}
-	m.tellFirst(shown, fidelityRows)
-	exact, err := m.explained(ctx, psi.Explain{Mode: explain.Exact}, fidelityRows)
+	shown, err := m.model.Explain(ctx, rows.Source(), m.explaining())
+	if err != nil {
+		return nil, err
+	}
+	exact, err := m.model.Explain(ctx, rows.Source(), psi.Explain{Mode: explain.Exact})
 	if err != nil {
 		return nil, err
 	}

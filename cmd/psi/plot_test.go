@@ -5,8 +5,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/psi-shapley/psi/internal/synth"
 )
 
 // Every kind of picture is drawn and said to be, with the data behind it.
@@ -152,7 +155,13 @@ func TestPlotsThatCannotBe(t *testing.T) {
 		{[]string{"beeswarm", fixtures.model, fixtures.table, "-o", svg, "--by", "loss"}, 2, "--by loss is for a bar"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--by", "size"}, 2, "attribution or loss"},
 		{[]string{"dependence", fixtures.model, fixtures.table, "-o", svg, "--column", "x1,x2,x3"}, 1, "coloured by another"},
-		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--most", "0"}, 2, "--most"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--most", "0"}, 2, "--max"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--max", "0"}, 2, "--max"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--size", "800x600"}, 2, "in inches"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--size", "8"}, 2, "such as 8x5"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--size", "NaNx5"}, 2, "such as 8x5"},
+		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--columns", "height"}, 1, "height"},
+		{[]string{"history", fixtures.model, fixtures.table, "-o", svg, "--columns", "x1"}, 2, "shows no columns"},
 		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "-1"}, 2, "--row"},
 		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "100000"}, 1, "no row 100000"},
 		{[]string{"dependence", fixtures.model, fixtures.table, "-o", svg, "--column", "height"}, 1, "height"},
@@ -165,5 +174,65 @@ func TestPlotsThatCannotBe(t *testing.T) {
 		if _, err := os.Stat(svg); err == nil {
 			t.Errorf("%v left a picture", c.args)
 		}
+	}
+}
+
+// A picture has the columns, the title and the size that were asked for, by the flags' names of today and of before.
+func TestPlotAsAsked(t *testing.T) {
+	dir := t.TempDir()
+	svg, data := filepath.Join(dir, "p.svg"), filepath.Join(dir, "p.csv")
+	o := mustRun(t, "plot", "beeswarm", fixtures.model, fixtures.table, "--columns", "x1,x3", "--title", "Two columns", "--size", "8x5", "-o", svg, "--data", data)
+	file, err := os.ReadFile(svg)
+	if err != nil || !strings.Contains(string(file), `width="576pt" height="360pt"`) || !strings.Contains(string(file), ">Two columns<") {
+		t.Errorf("size and title are not those asked for: %v", err)
+	}
+	wantText(t, o.stderr, "Two columns", "Shown are 2 of 3 columns")
+	for _, name := range readTable(t, data).Column("player").Levels {
+		if name != "x1" && name != "x3" {
+			t.Errorf("%s was not asked for", name)
+		}
+	}
+	for _, flags := range [][]string{{"--max", "1"}, {"--most", "1"}} {
+		o = mustRun(t, append([]string{"plot", "beeswarm", fixtures.model, fixtures.table, "-o", svg, "--data", data, "--force"}, flags...)...)
+		wantText(t, o.stderr, "the 1 most important of 3 columns")
+	}
+}
+
+// Of a long table rows from all over are drawn, always the same, and named by their numbers.
+func TestPlotOfALongTable(t *testing.T) {
+	s, err := synth.Generate("synth1", 3*plotRows, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	long, svg := filepath.Join(dir, "long.csv"), filepath.Join(dir, "p.svg")
+	writeTable(t, rows, long)
+	var first []float64
+	for _, name := range []string{"first.csv", "second.csv"} {
+		data := filepath.Join(dir, name)
+		o := mustRun(t, "plot", "dependence", fixtures.model, long, "--columns", "x1", "-o", svg, "--data", data, "--force")
+		wantText(t, o.stderr, "shown by 5000 of 15000 rows, drawn at random")
+		drawn := readTable(t, data)
+		at, value := drawn.Column("row").Numbers, drawn.Column("value").Numbers
+		late := 0
+		for i, row := range at {
+			if row >= 2*plotRows {
+				late++
+			}
+			if want := rows.Column("x1").Numbers[int(row)]; math.Abs(value[i]-want) > 1e-9 {
+				t.Fatalf("row %g: x1 is %g, not %g", row, value[i], want)
+			}
+		}
+		if len(at) != plotRows || late < plotRows/4 || late > plotRows/2 {
+			t.Errorf("%d rows, %d of them from the last third", len(at), late)
+		}
+		if first != nil && !slices.Equal(first, at) {
+			t.Error("drawn twice, the rows differ")
+		}
+		first = at
 	}
 }

@@ -83,6 +83,7 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 	if p.Classes == nil {
 		s.text = appendNumber(s.text, p.Mean[row])
 		add("prediction_std", p.Std[row])
+		add("range_std", p.RangeStd[row])
 		return
 	}
 	s.text = append(s.text, s.labels[p.Label(row)]...)

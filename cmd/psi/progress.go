@@ -78,6 +78,9 @@ func (w *watch) draw(s psi.Progress) {
 // line is the state in words.
 func (w *watch) line(s psi.Progress) string {
 	text := stageWords(s.Stage)
+	if s.Folds > 0 {
+		text = fmt.Sprintf("fold %d of %d: %s", s.Fold, s.Folds, text)
+	}
 	if s.Stage == "read" || s.Stage == "audit" {
 		return text
 	}
@@ -112,6 +115,8 @@ func stageWords(stage string) string {
 		return "learning"
 	case "refit", "polish":
 		return "refining"
+	case "absent":
+		return "learning to do without"
 	case "spread":
 		return "learning the spread"
 	case "doubt":

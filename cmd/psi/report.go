@@ -36,7 +36,7 @@ type reported struct {
 	Shown       int      `json:"shown"`
 	Trust       string   `json:"trust"`       // verdict on attributions
 	Calibration string   `json:"calibration"` // verdict on doubt
-	Warnings    []string `json:"warnings"`    // about the columns
+	Warnings    []string `json:"warnings"`    // about the model, then about the columns
 }
 
 func (p *program) reportCommand() *cobra.Command {
@@ -123,6 +123,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z,
 		Progress: func(words string) { p.note("%s", words) },
 	})
+	p.tellUnread(&d.unread)
 	if err != nil {
 		return d.blame(err, d.name)
 	}
@@ -136,12 +137,18 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 			r.Trust.Verdict, r.Calibration.Verdict,
 			[]string{},
 		}
+		for _, w := range r.Performance.Warnings {
+			said.Warnings = append(said.Warnings, w.String())
+		}
 		for _, w := range r.Warnings {
 			said.Warnings = append(said.Warnings, w.Words)
 		}
 		return p.document(said)
 	}
 	p.note("%s: %s, %s explained, %s shown one by one, %d kB", f.out, countOf(r.Data.Rows, "row"), thousands(r.Data.Explained), thousands(r.Data.Carried), written/1000)
+	for _, w := range r.Performance.Warnings {
+		p.note("Warning: %s", w)
+	}
 	p.note("%s", r.Trust.Verdict)
 	p.note("%s", r.Calibration.Verdict)
 	return nil

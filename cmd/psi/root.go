@@ -100,7 +100,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand()}},
 		{"Use it:", []*cobra.Command{p.predictCommand(), p.explainCommand(), p.askCommand(), p.plotCommand(), p.reportCommand()}},
 		{"Put it to work:", []*cobra.Command{p.serveCommand(), p.tokenCommand(), p.batchCommand(), p.exportCommand()}},
-		{"Check it:", []*cobra.Command{p.evaluateCommand(), p.auditCommand(), p.inspectCommand()}},
+		{"Check it:", []*cobra.Command{p.evaluateCommand(), p.cvCommand(), p.auditCommand(), p.inspectCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, c := range group.commands {

@@ -96,7 +96,7 @@ func (f *sampleFlags) check(name string, given func(flag string) bool) error {
 	names := slices.Concat(synth.Names(), []string{million}, shippedNames())
 	switch {
 	case !slices.Contains(names, name):
-		return &usageError{fmt.Sprintf("there is no table %q", name), "choose " + either(names)}
+		return &usageError{fmt.Sprintf("there is no table %q", name), meant(name, names, "choose "+either(names))}
 	case f.out == "":
 		return &usageError{"psi sample needs -o", fmt.Sprintf("name the file for the table: -o %s.csv, or -o - to print it", name)}
 	case f.out == standardOutput && f.json:

@@ -124,6 +124,7 @@ func TestSignalEndsWaitingForAPipe(t *testing.T) {
 		"explain MODEL p.csv -o r.json",
 		"explain MODEL p.csv",
 		"evaluate MODEL p.csv",
+		"cv p.csv --target y --backend go",
 		"train p.csv --target y -o m.psi --backend go",
 		"train DATA --target y --validation p.csv -o m.psi --backend go",
 		"train DATA --target y --config p.yaml -o m.psi --backend go",

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/table"
 )
 
 // trainFlags are what train is asked for.
@@ -28,10 +30,13 @@ type trainFlags struct {
 	group              []string
 	groups             []psi.Group // of group
 	missing            []string
+	decimal, dateOrder choice
 	missingAsLevel     []string
 	validation         string
 	validationFraction float64
 	validationBy       string
+	orderBy            string
+	validationAfter    string
 	head, effort       choice
 	members            int
 	bags               int
@@ -52,13 +57,15 @@ type trainFlags struct {
 }
 
 func (p *program) trainCommand() *cobra.Command {
-	f := trainFlags{task: choose("auto", "regression", "binary", "multiclass"), head: choose("exact", "learned"), effort: choice{efforts(), string(psi.Normal)}}
+	var f trainFlags
 	c := &cobra.Command{
 		Use:   "train DATA --target COLUMN -o MODEL",
 		Short: "Train a model on a table",
 		Long: `train learns to predict the target column from all others and writes the model to one
-file, together with its errors on rows kept aside for validation and an audit of its
-attributions against Shapley values.
+file, together with its errors on rows kept aside for validation, those of the mean, a
+linear and an additive model on the same rows, and an audit of its attributions against
+Shapley values. It warns if the model predicts no better than one of these three, if the
+training was cut short, and if the validation error was still falling at its end.
 
 A target of text, of true and false or of two different numbers is of classes, and the
 model gives their probabilities; any other is predicted as a number. --task says it
@@ -67,11 +74,19 @@ otherwise: 1, 2, 3 may be classes too.
 A column from which nothing can be learned is not used: one that is the same in every
 training row, or text of which no label is in three rows or more. Nor are columns that
 seem to identify rows: text that is different in every row, and whole numbers that count
-the rows. --keep id uses one of them all the same. Tables to predict may have them or not.
+the rows; nor is free text, several words that are different in nearly every row. --keep id
+uses one of them all the same. Tables to predict may have them or not.
 
-Columns of text are categories, and missing cells (empty, NA, NaN, null, ?) need no
-imputation. Columns that belong together, such as height and weight, can be one player
-with one attribution: --group body=height,weight. A tenth of the rows validates, unless you say otherwise. The state of the
+Columns of text are categories, unless at least 95 % of the cells are numbers or dates as
+people write them: "$1,234.50", "48.4%", "(1,200)", "12k", "31.12.2024". The rest are then
+missing. Yes, No, y and 1 in one column are true and false. A note says how a column is
+read, and --categorical refuses it. Where 1,234 may be a thousand or a little more than one,
+--decimal says which; where 01/02/2024 may be in January or February, --date-order. The model
+reads later tables alike. Missing cells (empty, NA, NaN, null, ?) need no imputation. Columns that belong together, such as height and weight, can be one player
+with one attribution: --group body=height,weight. A tenth of the rows validates, unless you say otherwise: at
+random, or with --order-by the newest by a column, such as a date, as a model meets them that is
+to predict what comes next. Rows that are equal there stay on one side, and rows without a value there
+train. A date without a time of day means its midnight, UTC. The state of the
 training is kept in MODEL.checkpoint until it ends: after an interruption, the same
 command with --resume goes on from there and ends in the same model. If a checkpoint cannot
 be written, as on a full disk, the training warns, goes on and tries again.
@@ -84,6 +99,7 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
   psi train adult.csv --target income --positive '>50K' -o adult.psi
   psi train flowers.csv --target kind --task multiclass --group petal=petal_length,petal_width -o flowers.psi
   psi train 'visits-*.parquet' --target cost --validation-by patient -o cost.psi
+  psi train sales.csv --target sold --order-by day --validation-after 2024-03-01 -o sales.psi
   psi train houses.csv --target price --time-budget 2m --set members=3 -o houses.psi
   psi train houses.csv --target price --resume -o houses.psi
   psi train --help-config`,
@@ -95,40 +111,21 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.target, "target", "", "`COLUMN` to predict")
+	f.addLearning(flags)
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the model")
-	flags.Var(&f.task, "task", "what to predict: a number, which of two classes, or which of more; auto goes by the target's values")
-	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the class, of two, whose probability is predicted (default the last in sorted order)")
-	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
-	flags.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use even if they seem to identify rows, or nothing can be learned from them")
-	flags.BoolVar(&f.keepIdentifiers, "keep-identifiers", false, "use all columns that seem to identify rows, and only warn of them")
-	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` that are categories though they look like numbers")
-	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns that are one player, with one attribution; may be repeated")
-	flags.StringVar(&f.weight, "weight", "", "`COLUMN` that says how much a row counts, from 0 up; it is no input")
-	flags.StringArrayVar(&f.missing, "missing", nil, "`TEXT` that means that a value is missing, beside the usual ones; may be repeated")
-	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", not an unknown one")
 	flags.StringVar(&f.validation, "validation", "", "`FILE` of rows to validate on")
-	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
 	flags.StringVar(&f.validationBy, "validation-by", "", "`COLUMN`, such as a patient's number, whose rows stay together; it is no input")
-	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
-	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third to a half of normal's time; best tries recipes on validation rows and averages four networks")
-	flags.IntVar(&f.members, "members", 1, "networks to train and average")
+	flags.StringVar(&f.orderBy, "order-by", "", "`COLUMN` of numbers or times by which the newest rows validate; it stays an input, unless --drop names it too")
+	flags.StringVar(&f.validationAfter, "validation-after", "", "`VALUE` of --order-by, such as 2024-03-01: all rows after it validate, whatever the share")
 	flags.IntVar(&f.bags, "bags", 8, "small networks to train on other samples of the rows, which tell the doubt of attributions; 0 for none")
-	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
-	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
-	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")
 	flags.IntVar(&f.referenceRows, "reference-rows", 0, "training rows to keep in the model, at most 512, for psi ask; whoever has the file can read them")
-	addBackend(flags, &f.backend)
-	flags.DurationVar(&f.timeBudget, "time-budget", 0, "`TIME` that the training may take, such as 10m: an effort that would take longer is cut to size")
 	f.onInterrupt = choose("stop", "finish")
 	flags.Var(&f.onInterrupt, "on-interrupt", "what Ctrl-C does: stop, for --resume to go on; or finish, in a model of what was learned so far")
 	f.progress = choose("auto", "json")
 	flags.Var(&f.progress, "progress", "how progress is told: auto is for people; json, for programs, is an object in a line, at least every second")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint of an interrupted training")
-	addInputFormat(flags, &f.format)
 	addForce(flags, &f.force)
 	flags.BoolVar(&f.helpConfig, "help-config", false, "list the settings of --config and --set")
-	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.helpConfig {
 			return p.listSettings(f.json)
@@ -157,6 +154,36 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	return c
 }
 
+// addLearning adds what the commands that train have in common.
+func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
+	f.task, f.head, f.effort = choose("auto", "regression", "binary", "multiclass"), choose("exact", "learned"), choice{efforts(), string(psi.Normal)}
+	flags.StringVar(&f.target, "target", "", "`COLUMN` to predict")
+	flags.Var(&f.task, "task", "what to predict: a number, which of two classes, or which of more; auto goes by the target's values")
+	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the class, of two, whose probability is predicted (default the last in sorted order)")
+	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
+	flags.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use even if they seem to identify rows, are free text, or nothing can be learned from them")
+	flags.BoolVar(&f.keepIdentifiers, "keep-identifiers", false, "use all columns that seem to identify rows or are free text, and only warn of them")
+	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` that are categories though they look like numbers, dates or yes and no")
+	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns that are one player, with one attribution; may be repeated")
+	flags.StringVar(&f.weight, "weight", "", "`COLUMN` that says how much a row counts, from 0 up; it is no input")
+	flags.StringArrayVar(&f.missing, "missing", nil, "`TEXT` that means that a value is missing, beside the usual ones; may be repeated")
+	f.decimal, f.dateOrder = optional(".", ","), optional(string(table.DayFirst), string(table.MonthFirst), string(table.YearFirst))
+	flags.Var(&f.decimal, "decimal", "decimal sign of numbers such as 1,234 in columns that do not show it (default that of other columns)")
+	flags.Var(&f.dateOrder, "date-order", "order of day, month and year in dates such as 01/02/2024 (default what the column shows)")
+	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", not an unknown one")
+	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
+	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
+	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third to a half of normal's time; best tries recipes on validation rows and averages four networks")
+	flags.IntVar(&f.members, "members", 1, "networks to train and average")
+	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
+	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
+	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")
+	addBackend(flags, &f.backend)
+	flags.Var((*seconds)(&f.timeBudget), "time-budget", "`TIME` that the training may take, such as 10m, or seconds: an effort that would take longer is cut to size")
+	addInputFormat(flags, &f.format)
+	addJSON(flags, &f.json)
+}
+
 func efforts() (words []string) {
 	for _, e := range psi.Efforts() {
 		words = append(words, string(e))
@@ -168,15 +195,34 @@ func efforts() (words []string) {
 func (f *trainFlags) check(given func(flag string) bool) error {
 	switch {
 	case f.target == "":
-		return &usageError{"psi train needs --target", "name the column to predict: --target COLUMN"}
+		return errNoTarget("train")
 	case f.out == "":
 		return &usageError{"psi train needs -o", "name the file for the model: -o model.psi"}
 	case f.out == standardOutput:
 		return &usageError{"a model cannot be written to standard output", "name a file: -o model.psi"}
-	case given("validation-fraction") && !(f.validationFraction > 0 && f.validationFraction < 1):
-		return &usageError{fmt.Sprintf("--validation-fraction is %g", f.validationFraction), "give a number between 0 and 1, such as 0.1"}
 	case f.validation != "" && (given("validation-fraction") || f.validationBy != ""):
 		return &usageError{"--validation goes with neither --validation-fraction nor --validation-by", "leave one of them out"}
+	case f.validationAfter != "" && f.orderBy == "":
+		return &usageError{"--validation-after needs --order-by", "name the column: --order-by COLUMN"}
+	case f.validationAfter != "" && given("validation-fraction"):
+		return &usageError{"--validation-after does not go with --validation-fraction", "leave one of them out"}
+	case given("validation-after") && f.validationAfter == "":
+		return &usageError{"--validation-after is empty", "give a value of the --order-by column, such as 2024-03-01"}
+	case f.orderBy != "" && (f.validation != "" || f.validationBy != ""):
+		return &usageError{"--order-by goes with neither --validation nor --validation-by", "leave one of them out"}
+	}
+	return f.checkLearning(given)
+}
+
+func errNoTarget(command string) error {
+	return &usageError{"psi " + command + " needs --target", "name the column to predict: --target COLUMN"}
+}
+
+// checkLearning is the part of check that the commands that train have in common.
+func (f *trainFlags) checkLearning(given func(flag string) bool) error {
+	switch {
+	case given("validation-fraction") && !(f.validationFraction > 0 && f.validationFraction < 1):
+		return &usageError{fmt.Sprintf("--validation-fraction is %g", f.validationFraction), "give a number between 0 and 1, such as 0.1"}
 	case f.timeBudget < 0 || given("time-budget") && f.timeBudget == 0:
 		return &usageError{fmt.Sprintf("--time-budget is %v", f.timeBudget), "give a time such as 10m"}
 	case f.positive != "" && (f.task.word == "regression" || f.task.word == "multiclass"):
@@ -193,6 +239,8 @@ func (f *trainFlags) checkRoles() error {
 		return wrong(fmt.Sprintf("the target %q is dropped", f.target), "take it out of --drop")
 	case f.validationBy == f.target:
 		return wrong("--validation-by is the target", "name another column")
+	case f.orderBy == f.target:
+		return wrong("--order-by is the target", "name another column")
 	case f.weight == f.target:
 		return wrong("--weight is the target", "name another column")
 	case f.weight != "" && slices.Contains(f.drop, f.weight):
@@ -268,15 +316,9 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	if f.onInterrupt.word == "finish" {
 		enough, ctx = ctx.Done(), context.WithoutCancel(ctx)
 	}
-	config := psi.Config{
-		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
-		Keep: f.keep, LeaveOutIdentifiers: !f.keepIdentifiers,
-		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
-		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy,
-		Head: f.head.word, Effort: psi.Effort(f.effort.word), Change: change, Seed: f.seed, ReferenceRows: f.referenceRows, Backend: f.backend.word, TimeBudget: f.timeBudget, Enough: enough,
-		Checkpoint: checkpoint, Resume: f.resume, Scratch: filepath.Dir(f.out),
-		Progress: watch.progress,
-	}
+	config := f.learning(change)
+	config.ReferenceRows, config.Enough, config.Progress = f.referenceRows, enough, watch.progress
+	config.Checkpoint, config.Resume, config.Scratch = checkpoint, f.resume, filepath.Dir(f.out)
 	if rows.validation != nil {
 		config.Validation = rows.validation
 	}
@@ -295,7 +337,19 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	if err := os.Remove(checkpoint); err != nil && !errors.Is(err, os.ErrNotExist) {
 		p.note("%s is of no use any more, but cannot be removed: %v", checkpoint, err)
 	}
+	p.tellUnread(&rows.unread)
 	return p.reportTraining(argument, f, model, watch)
+}
+
+// learning is the part of a training's configuration that the commands that train have in common.
+func (f *trainFlags) learning(change func(*psi.Settings)) psi.Config {
+	return psi.Config{
+		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
+		Drop: f.readOnly(), Keep: f.keep, LeaveOutIdentifiers: !f.keepIdentifiers,
+		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
+		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy, OrderBy: f.orderBy, ValidationAfter: f.validationAfter,
+		Head: f.head.word, Effort: psi.Effort(f.effort.word), Change: change, Seed: f.seed, Backend: f.backend.word, TimeBudget: f.timeBudget,
+	}
 }
 
 // keptSince is the checkpoint of this training; nil if there is none. What lies there may be that of

@@ -156,6 +156,20 @@ func TestTrainingOptions(t *testing.T) {
 	if from, _ := document["provenance"].(map[string]any); from["validation"] != "a table of their own" {
 		t.Errorf("provenance %v", from)
 	}
+	newest := filepath.Join(dir, "newest.psi")
+	told := mustRun(t, quick("train", path, "--target", "y", "--drop", "patient,id", "--missing", "unknown", "--order-by", "id", "--validation-after", "44", "-o", newest)...)
+	wantText(t, told.stderr, "id (orders rows)", "On 15 rows for validation")
+	if got := inOneLine(mustRun(t, "inspect", newest).stdout); !strings.Contains(got, "15 the newest rows, after 44 in id") {
+		t.Errorf("validation rows are not described: %s", got)
+	}
+	n, err := psi.Open(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if got := strings.Join(n.Columns(), ","); got != "zone,size,late" {
+		t.Errorf("columns %s, though the order column is dropped", got)
+	}
 	late := filepath.Join(dir, "late.psi")
 	o := mustRun(t, quick("train", path, "--target", "late", "--drop", "id,patient,size", "--positive", "no", "-o", late)...)
 	wantText(t, inOneLine(o.stderr), "predicts whether late is no from 2 columns")

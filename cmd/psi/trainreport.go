@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/psi-shapley/psi"
@@ -22,10 +21,15 @@ type trainingDocument struct {
 	AuditSeconds   *float64           `json:"audit_seconds"` // of seconds
 	Effort         string             `json:"effort"`
 	Share          float64            `json:"share"` // of the effort's steps that there was time for
+	Baselines      []psi.Baseline     `json:"baselines"`
+	Warnings       []psi.Warning      `json:"warnings"` // reasons to doubt the model
 }
 
 // reportTraining tells of a model that is done; w is nil if it was done before.
 func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w *watch) error {
+	for _, w := range m.Warnings() {
+		p.note("%s", wrap("Warning: "+w.String(), p.stderrWidth()))
+	}
 	p.note("%s\nNext: psi explain %s %s, or psi inspect %s", wrap(trainingText(f, m, w), p.stderrWidth()), quoted(f.out), quoted(argument), quoted(f.out))
 	if !f.json {
 		return nil
@@ -34,6 +38,7 @@ func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w
 	doc := trainingDocument{
 		Schema: "psi.training/v1", Model: f.out, Digest: m.Digest(), Rows: from.TrainingRows + from.ValidationRows, ValidationRows: from.ValidationRows,
 		Metrics: m.Manifest().Metrics, Audit: m.StoredAudit(), Effort: cmp.Or(from.Effort, string(psi.Normal)), Share: cmp.Or(from.Share, 1),
+		Baselines: plainModels(m), Warnings: m.Warnings(),
 	}
 	if w != nil {
 		seconds, audit := w.seconds(), w.auditTook().Seconds()
@@ -54,6 +59,7 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 	}
 	fmt.Fprintf(&text, " learned from %s. ", countOf(from.TrainingRows, "row"))
 	fmt.Fprintf(&text, "On %s for validation %s. ", countOf(from.ValidationRows, "row"), measuredText(manifest.Task, manifest.Metrics))
+	text.WriteString(baselinesText(manifest))
 	text.WriteString(auditText(m.StoredAudit()))
 	if w != nil {
 		fmt.Fprintf(&text, " It took %s", lasting(w.over.Sub(w.start)))
@@ -62,10 +68,28 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 		}
 		text.WriteString(".")
 	}
-	if share := math.Round(100 * from.Share); share > 0 && share < 100 {
-		fmt.Fprintf(&text, " There was time for %.0f %% of the steps of effort %s.", share, cmp.Or(from.Effort, string(psi.Normal)))
-	}
 	return text.String()
+}
+
+// plainModels lists the baselines of a model; it is empty, not nil, for one of an older version.
+func plainModels(m *psi.Model) []psi.Baseline {
+	manifest := m.Manifest()
+	return append([]psi.Baseline{}, manifest.PlainModels()...)
+}
+
+// baselinesText compares a model with its baselines.
+func baselinesText(m psi.Manifest) string {
+	metric := m.LossMetric()
+	var parts []string
+	for _, b := range m.PlainModels() {
+		if v, known := b.Metrics[metric]; known {
+			parts = append(parts, fmt.Sprintf("%s %s", b.Label(m.Task), short(v)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Plain models beside it (%s): %s. ", strings.ReplaceAll(metric, "_", " "), strings.Join(parts, ", "))
 }
 
 // predicted says what a model predicts.

@@ -15,6 +15,7 @@ type trainingRows struct {
 	name       string
 	training   table.Source
 	validation *validation // nil if rows of training validate
+	unread     unread
 }
 
 // underWay is the name of the table that was being read last.
@@ -42,39 +43,30 @@ func (p *program) trainingRows(ctx context.Context, argument string, f *trainFla
 	if err := d.checkFormat(); err != nil {
 		return nil, err
 	}
-	var names []string
+	r := &trainingRows{name: d.name}
 	options := table.Options{
 		Categorical: f.categorical, Missing: f.missing, SampleRows: d.sampleRows(),
-		Keep: func(name string) bool {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-			return !slices.Contains(f.drop, name)
-		},
+		Keep:  func(name string) bool { return name == f.orderBy || !slices.Contains(f.drop, name) },
+		Check: f.checkNames, Guess: &table.Guess{Decimal: f.decimal.word, DateOrder: table.DateOrder(f.dateOrder.word)},
+	}
+	if f.task.word == "binary" || f.task.word == "multiclass" {
+		options.Guess.Except = []string{f.target} // its texts are the names of classes
+	}
+	if options.SampleRows >= 0 || d.parts() > 1 { // otherwise the notes on the columns count all
+		options.Unread = r.unread.add
 	}
 	source, err := d.join(ctx, options)
 	if err != nil {
-		return nil, err
+		return nil, inFile(err, d.name)
 	}
-	r := &trainingRows{name: d.name, training: source}
-	for _, named := range []struct {
-		columns []string
-		purpose string
-	}{{f.drop, "drop"}, {f.keep, "keep"}} {
-		for _, name := range named.columns {
-			if !slices.Contains(names, name) {
-				r.Close()
-				return nil, &table.Error{File: d.name, Row: -1, Column: name, Message: "the table has no such column to " + named.purpose, Remedy: "choose among " + few(names)}
-			}
-		}
-	}
+	r.training = source
 	if err := checkColumns(d.name, source.Schema(), f); err != nil {
 		r.Close()
 		return nil, err
 	}
 	p.tellColumns(source.Schema(), f)
 	if f.validation != "" {
-		if r.validation, err = p.validationRows(ctx, source.Schema(), f); err != nil {
+		if r.validation, err = p.validationRows(ctx, source.Schema(), f, &r.unread); err != nil {
 			r.Close()
 			return nil, err
 		}
@@ -83,19 +75,12 @@ func (p *program) trainingRows(ctx context.Context, argument string, f *trainFla
 }
 
 // validationRows opens the table to validate on, and reads it as the training's.
-func (p *program) validationRows(ctx context.Context, as *table.Schema, f *trainFlags) (*validation, error) {
+func (p *program) validationRows(ctx context.Context, as *table.Schema, f *trainFlags, missed *unread) (*validation, error) {
 	d, err := p.data(ctx, f.validation, "")
 	if err != nil {
 		return nil, err
 	}
-	kinds := map[string]table.Kind{}
-	for _, field := range as.Fields {
-		kinds[field.Name] = field.Kind
-	}
-	source, err := d.join(ctx, table.Options{
-		Kinds: kinds, Missing: f.missing,
-		Keep: func(name string) bool { _, known := kinds[name]; return known },
-	})
+	source, err := d.join(ctx, table.Options{Missing: f.missing, Unread: missed.add}.As(as))
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +91,37 @@ func (p *program) validationRows(ctx context.Context, as *table.Schema, f *train
 		}
 	}
 	return &validation{Source: source, file: d.name, target: f.target}, nil
+}
+
+// readOnly are dropped columns that are read all the same: the one that orders the rows.
+func (f *trainFlags) readOnly() []string {
+	if f.orderBy != "" && slices.Contains(f.drop, f.orderBy) {
+		return []string{f.orderBy}
+	}
+	return nil
+}
+
+// checkNames refuses flags that name columns which the table does not have, before its rows are read.
+func (f *trainFlags) checkNames(names []string) error {
+	for _, flag := range []struct {
+		columns []string
+		missing string
+		remedy  string
+	}{
+		{[]string{f.target}, "the table has no such column to predict", "choose one of "},
+		{f.drop, "the table has no such column to drop", "choose among "},
+		{f.keep, "the table has no such column to keep", "choose among "},
+		{[]string{f.validationBy, f.orderBy, f.weight}, "the table has no such column", "choose one of "},
+		{f.categorical, "the column is declared a category but the table has no such column", "choose among "},
+		{f.missingAsLevel, "missing cells of this column are to be a level, but it is no input", "choose among "},
+	} {
+		for _, name := range flag.columns {
+			if name != "" && !slices.Contains(names, name) {
+				return &table.Error{Row: -1, Column: name, Message: flag.missing, Remedy: meant(name, names, flag.remedy+few(names))}
+			}
+		}
+	}
+	return nil
 }
 
 // checkColumns refuses tables of the target alone, and times unless they are asked for. That
@@ -121,6 +137,7 @@ func checkColumns(file string, schema *table.Schema, f *trainFlags) error {
 			inputs--
 		}
 	}
+	inputs -= len(f.readOnly())
 	switch {
 	case inputs <= 0:
 		return &plainError{file, "no input column is left", "the table needs one beside the target: drop fewer"}
@@ -176,6 +193,8 @@ func (p *program) tellColumns(schema *table.Schema, f *trainFlags) {
 			name += " (keeps rows together)"
 		case f.weight:
 			name += " (weight)"
+		case f.orderBy:
+			name += " (orders rows)"
 		}
 		for _, group := range f.groups {
 			if slices.Contains(group.Columns, field.Name) {

@@ -14,6 +14,8 @@ type Target struct {
 	Task Task       `json:"task"`
 	Kind table.Kind `json:"kind"` // of the column
 
+	Reading *table.Reading `json:"reading,omitempty"` // of the column's text
+
 	// Of a regression: φ_0, the target's mean over the training rows, and its standard
 	// deviation, both weighted.
 	Mean float64 `json:"mean,omitempty"`

@@ -92,7 +92,7 @@ func TestTasks(t *testing.T) {
 		{"a positive text", auto, "a", texts("a", "b"), binary, []string{"b", "a"}, ""},
 		{"the positive text as ever", auto, "b", texts("a", "b"), binary, []string{"a", "b"}, ""},
 		{"a positive number", auto, "1.0", numbers(1, 2), binary, []string{"2", "1"}, ""},
-		{"a positive word", auto, "false", booleans([]string{"N", "Y"}, true, false), "", nil, `choose "N" or "Y"`},
+		{"a positive word", auto, "false", booleans([]string{"nay", "aye"}, true, false), "", nil, `choose "nay" or "aye"`},
 		{"a positive boolean", auto, "false", booleans([]string{"No", "Yes"}, true, false), binary, []string{"Yes", "No"}, ""},
 
 		{"an unknown positive text", auto, "c", texts("a", "b"), "", nil, `choose "a" or "b"`},

@@ -56,6 +56,20 @@ func (in Inputs) Players() int {
 	return in.Columns()
 }
 
+// PlayerOf is the player of each column.
+func (in Inputs) PlayerOf() []int {
+	of := make([]int, in.Columns())
+	for d := range of {
+		of[d] = d
+	}
+	for p, columns := range in.Groups {
+		for _, d := range columns {
+			of[d] = p
+		}
+	}
+	return of
+}
+
 // Config is everything that fixes a network but its weights.
 type Config struct {
 	Inputs  Inputs
@@ -80,8 +94,17 @@ type Config struct {
 	Width  int // learned head: width of the trunk
 	Layers int // learned head: layers of the trunk
 
-	SigmaWidth  int // hidden units of a player's σ network
-	HiddenWidth int // hidden units of the h network
+	SigmaWidth  int  // hidden units of a player's σ network
+	SharedSigma bool // more than two classes: σ_d is the same for all of them; false in files older than that
+	HiddenWidth int  // hidden units of the h network
+}
+
+// Sigmas is the number of σ_d that a column has in a row: one, or one for each output.
+func (c Config) Sigmas() int {
+	if c.SharedSigma {
+		return 1
+	}
+	return c.Outputs
 }
 
 // Size is what defaults depend on.
@@ -173,6 +196,7 @@ func (c Config) Validate() error {
 	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)
 	need(c.Hidden >= 0 && c.Frequencies >= 0, "hidden and frequencies must not be negative")
 	need(c.LearnerCount() == 1 || c.Head == Exact && c.Form == Product, "%d learners need the product form", c.Learners)
+	need(!c.SharedSigma || c.Classes && c.Outputs > 1, "only more than two classes can share σ")
 	need(c.SigmaWidth > 0 && c.HiddenWidth > 0, "the widths of the σ and h networks must be positive")
 	switch c.Head {
 	case Exact:

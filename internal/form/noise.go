@@ -20,14 +20,14 @@ func sigmaWeights(c Config) []Weight {
 		{"sigma_context", []int{d, c.Outputs, ContextWidth}, Sigma, uniform(1)},
 		{"sigma_context_bias", []int{d, 1, ContextWidth}, Sigma, uniform(1)},
 		{"sigma_lifted", []int{d, ContextWidth, s}, Sigma, uniform(perRoot(ContextWidth))},
-		{"sigma_out", []int{d, s, c.Outputs}, Sigma, uniform(perRoot(s))},
-		{"sigma_out_bias", []int{d, 1, c.Outputs}, Sigma, constant(sigmaStart)},
+		{"sigma_out", []int{d, s, c.Sigmas()}, Sigma, uniform(perRoot(s))},
+		{"sigma_out_bias", []int{d, 1, c.Sigmas()}, Sigma, constant(sigmaStart)},
 		// The unit of σ: about the error of the mean, so that the networks above start
 		// near the answer. Set once, not trained.
-		{NoiseScale, []int{c.Outputs}, Fixed, constant(1)},
+		{NoiseScale, []int{c.Sigmas()}, Fixed, constant(1)},
 		// How much larger the squared errors of new rows are than those of training
 		// rows, from which σ is learned. Set once, not trained.
-		{NoiseGrowth, []int{c.Outputs}, Fixed, constant(1)},
+		{NoiseGrowth, []int{c.Sigmas()}, Fixed, constant(1)},
 	}
 	if !c.Classes {
 		ws = append(ws, Weight{"sigma0", []int{c.Outputs}, Sigma, constant(sigma0Start)})
@@ -48,7 +48,7 @@ func SetNoise(weights map[string][]float32, validation, training float64) {
 	weights[NoiseGrowth][0] = float32(max(1, validation/max(training, 1e-12)))
 }
 
-// NoiseStd is σ_0 [C] of weights on the host; 0 for classes.
+// NoiseStd is σ_0 [C] of weights on the host. Of classes it is 0, as often as they have a σ_d.
 func NoiseStd(weights map[string][]float32) []float32 {
 	s := make([]float32, len(weights[NoiseScale]))
 	for i, v := range weights["sigma0"] {

@@ -104,17 +104,7 @@ type Pair struct {
 // PlayerFactors divides the pairs of columns among factors of players: no player may be in two of these, or what it contributes would
 // not be linear in its presence. Where players are columns, factors are in the order of the pairs.
 func (c Config) PlayerFactors(f Factors) []PlayerFactor {
-	none := c.Inputs.Columns()
-	of := make([]int, none+1)
-	for d := range of {
-		of[d] = d
-	}
-	for p, columns := range c.Inputs.Groups {
-		for _, d := range columns {
-			of[d] = p
-		}
-	}
-	of[none] = -1
+	of := append(c.Inputs.PlayerOf(), -1)
 	joined := make([]int, c.Inputs.Players()) // a player of the same factor, or itself
 	for p := range joined {
 		joined[p] = p

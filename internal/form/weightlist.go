@@ -84,7 +84,7 @@ func productWeights(h Config) []Weight {
 	return []Weight{
 		{"factor", []int{d, z, h.Parts() * k}, Mean, uniform(perRoot(z) * calm(d))},
 		{"factor_bias", []int{d, 1, h.Parts() * k}, Mean, constant(0)},
-		{"factor_absent", []int{d, 1, k}, Mean, constant(0)},
+		{"factor_absent", []int{d, 1, k}, Absent, constant(0)},
 		{"channel", []int{k, h.Outputs}, Mean, normal(perRoot(k))},
 	}
 }
@@ -97,7 +97,7 @@ func trainWeights(h Config) []Weight {
 	return []Weight{
 		{"factor", []int{d, z, r * r * m}, Mean, uniform(perRoot(z) * calm(d) * perRoot(r))},
 		{"factor_bias", []int{d, 1, r * r * m}, Mean, constant(0)},
-		{"factor_absent", []int{d, 1, r * r * m}, Mean, normal(.02)},
+		{"factor_absent", []int{d, 1, r * r * m}, Absent, normal(.02)},
 		{"left", []int{r, m}, Mean, normal(1)},
 		{"right", []int{r, m, h.Outputs}, Mean, normal(perRoot(m * r))},
 	}

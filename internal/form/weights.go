@@ -12,6 +12,7 @@ type Group uint8
 // The parts of a network.
 const (
 	Mean   Group = iota // player networks and head: v and φ
+	Absent              // what stands in for players of the exact head that are absent; a row that has every cell does not ask for it
 	Sigma               // σ_d and σ_0
 	Hidden              // h, the spread due to absent players
 	Fixed               // set on the host, never trained

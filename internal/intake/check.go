@@ -34,6 +34,14 @@ func (o Options) suit(schema *table.Schema) error {
 			return wrong(o.Weight, fmt.Sprintf("the weights are a %v, not numbers", kind), "name another column in --weight")
 		}
 	}
+	if o.OrderBy != "" {
+		switch field := schema.Field(o.OrderBy); {
+		case field == nil:
+			return wrong(o.OrderBy, "the table has no such column", "check the spelling, or give a table that has it")
+		case field.Kind != table.Number && field.Kind != table.Time:
+			return wrong(o.OrderBy, fmt.Sprintf("the column is a %v, so it does not order the rows", field.Kind), "name a column of numbers or times in --order-by")
+		}
+	}
 	return o.Task.Check(o.Target, schema.Field(o.Target).Kind)
 }
 

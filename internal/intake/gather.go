@@ -16,6 +16,7 @@ type gathered struct {
 	schema     *table.Schema
 	rows       int
 	labelled   int // rows that count: with a target, and a weight that is not 0
+	ordered    int // of those, with a value in the column that orders rows
 	unlabelled int
 	weightless int
 	heaviest   float64        // weight
@@ -79,12 +80,15 @@ func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) e
 	if err := labels.Add(chunk.Column(o.Target), counts); err != nil {
 		return err
 	}
-	by := chunk.Column(o.By)
+	by, order := chunk.Column(o.By), chunk.Column(o.OrderBy)
 	for i := range chunk.Rows() {
 		if !counts(i) {
 			continue
 		}
 		g.labelled++
+		if order != nil && order.Observed[i] {
+			g.ordered++
+		}
 		switch {
 		case by != nil:
 			g.units[hashCell(o.Seed, by, i)]++

@@ -23,9 +23,10 @@ import (
 // Options say what the rows are for.
 type Options struct {
 	Target   string
-	Task     encode.Task // "" is encode.Auto
-	Positive string      // of two classes; "" is the last one
-	Weight   string      // column that says how much a row counts, and is no input; may be empty
+	Task     encode.Task    // "" is encode.Auto
+	Positive string         // of two classes; "" is the last one
+	Labels   *encode.Labels // values of the target that are known beforehand, to which those of the rows are added; may be nil
+	Weight   string         // column that says how much a row counts, and is no input; may be empty
 
 	Inputs         []string                                              // columns that become players
 	Choose         func([]Trait) []string                                // which inputs, in their order, stay when it is known what they are like; nil keeps all
@@ -35,6 +36,8 @@ type Options struct {
 	Validation table.Source // rows to validate on; nil takes some of the source's
 	Fraction   float64      // of the rows that validate
 	By         string       // column whose equal values stay on one side; may be empty
+	OrderBy    string       // column, of numbers or times, whose newest rows validate; may be empty
+	After      *float64     // rows with more than this in OrderBy validate, whatever the Fraction; may be nil
 	Seed       uint64       // of the choice
 
 	Scratch     string // directory for what does not fit into memory
@@ -61,6 +64,7 @@ type Intake struct {
 	Rows       int      // that count, of all sources
 	Unlabelled int      // rows left out, because their target is missing
 	Weightless int      // rows left out, because their weight is 0
+	Repeats    Repeats  // rows of the source, not of Validation, that are there more than once; zero if By keeps rows together
 	Notes      []string // what a user might not expect
 	Digest     string   // of all cells read
 
@@ -76,15 +80,18 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 	if o.MemoryCells == 0 {
 		o.MemoryCells = usualMemoryCells
 	}
-	var labels encode.Labels
-	rows, err := gather(ctx, source, &labels, o)
+	labels := o.Labels
+	if labels == nil {
+		labels = &encode.Labels{}
+	}
+	rows, err := gather(ctx, source, labels, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.close()) }()
 	held := &gathered{}
 	if o.Validation != nil {
-		if held, err = gather(ctx, o.Validation, &labels, o); err != nil {
+		if held, err = gather(ctx, o.Validation, labels, o); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, held.close()) }()
@@ -97,10 +104,16 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 	if err := check(rows, held, o); err != nil {
 		return nil, err
 	}
-	if err := in.choose(&labels, o); err != nil {
+	if err := in.choose(labels, o); err != nil {
 		return nil, err
 	}
-	side := rows.split(o)
+	side, err := rows.divide(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if missing := rows.labelled - rows.ordered; o.OrderBy != "" && missing > 0 {
+		in.note(fmt.Sprintf("column %q: %d rows have no value there, so none of them validates", o.OrderBy, missing))
+	}
 	if err := o.narrow(ctx, rows, side); err != nil {
 		return nil, err
 	}
@@ -141,9 +154,13 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if err := fitter.MissingAsLevel(o.MissingAsLevel); err != nil {
 		return err
 	}
-	target := encode.NewTargetFitter(in.Target)
+	target, again := encode.NewTargetFitter(in.Target), newRepeats(o)
 	err = rows.each(ctx, func(chunk *table.Table, first int) error {
-		training := side.to(trainingSide, chunk, first, o.counts(chunk))
+		counts := o.counts(chunk)
+		if o.By == "" {
+			again.add(chunk, counts)
+		}
+		training := side.to(trainingSide, chunk, first, counts)
 		weights := in.weights.of(chunk)
 		in.weights.add(weights, training)
 		if err := target.Add(chunk.Column(o.Target), weights, training); err != nil {
@@ -154,6 +171,7 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if err != nil {
 		return err
 	}
+	in.Repeats = again.finish()
 	if in.Target, err = target.Finish(); err != nil {
 		return err
 	}
@@ -194,7 +212,7 @@ func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, 
 	if err != nil {
 		return err
 	}
-	all := split{threshold: math.MaxUint64, seed: o.Seed, candidates: held.labelled, kept: math.MaxUint64}
+	all := split{held: keys{1, math.MaxUint64}, seed: o.Seed, candidates: held.labelled, kept: math.MaxUint64}
 	all.thin(MostValidationRows)
 	err = held.each(ctx, func(chunk *table.Table, first int) error {
 		validates := all.to(validationSide, chunk, first, o.counts(chunk))

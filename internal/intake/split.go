@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -16,28 +17,44 @@ const (
 	validationSide sideOf = true
 )
 
-// split divides rows by a hash of their unit: the row itself, or the value it has in the
-// column that keeps rows together. Units with a hash up to the threshold validate.
+// split divides rows by their keys: the hash of their unit, or their place in the order column. A unit is the row itself,
+// or the value it has in the column that keeps rows together.
 type split struct {
 	by         string
+	order      string
 	seed       uint64
-	threshold  uint64
-	candidates int    // rows that the threshold lets validate
-	kept       uint64 // of those, rows with a hash up to this one do
+	held       keys   // of the rows that validate
+	candidates int    // rows with such a key
+	kept       uint64 // of those, rows with a hash up to this one validate
 }
+
+// keys are those from first to last, inclusive. The zero value holds none but 0, which no hash is and which is no place in an order.
+type keys struct{ first, last uint64 }
+
+func (k keys) hold(key uint64) bool { return k.first <= key && key <= k.last }
 
 // exactUnits is up to how many units the share of validating rows is met exactly. Beyond
 // it, the law of large numbers is exact enough.
 const exactUnits = 1 << 20
 
-// split chooses the threshold: the units with the lowest hashes validate, as many as give
+// divide chooses the rows that validate.
+func (g *gathered) divide(ctx context.Context, o Options) (s split, err error) {
+	if o.OrderBy == "" || o.Validation != nil {
+		return g.split(o), nil
+	}
+	s = split{order: o.OrderBy, seed: o.Seed, kept: math.MaxUint64}
+	s.held, s.candidates, err = g.newest(ctx, o)
+	return s, err
+}
+
+// split chooses by hashes: the units with the lowest ones validate, as many as give
 // the wanted share of rows, but at least one and never all.
 func (g *gathered) split(o Options) split {
-	s := split{by: o.By, seed: o.Seed, kept: math.MaxUint64}
+	s := split{by: o.By, seed: o.Seed, held: keys{first: 1}, kept: math.MaxUint64}
 	if o.Validation != nil {
-		return s // threshold 0: all train
+		return s // all train
 	}
-	s.threshold = uint64(o.Fraction * math.MaxUint64)
+	s.held.last = uint64(o.Fraction * math.MaxUint64)
 	want := max(1, int(math.Round(o.Fraction*float64(g.labelled))))
 	if o.By == "" && g.rows > exactUnits {
 		s.candidates = want
@@ -53,7 +70,7 @@ func (g *gathered) split(o Options) split {
 		if i > 0 && s.candidates+units[hash]/2 >= want {
 			break
 		}
-		s.threshold = hash
+		s.held.last = hash
 		s.candidates += units[hash]
 	}
 	return s
@@ -69,22 +86,29 @@ func (s *split) thin(most int) {
 // to says which of the rows of a chunk that count go to a side. Its first row has the given
 // number.
 func (s *split) to(side sideOf, chunk *table.Table, first int, counts func(row int) bool) func(row int) bool {
-	by := chunk.Column(s.by)
+	key := s.keys(chunk, first)
 	return func(i int) bool {
 		if !counts(i) {
 			return false
 		}
-		row := hashRow(s.seed, first+i)
-		unit := row
-		if by != nil {
-			unit = hashCell(s.seed, by, i)
-		}
-		validates := unit <= s.threshold
-		return validates == bool(side) && (!validates || mix(row) <= s.kept)
+		validates := s.held.hold(key(i))
+		return validates == bool(side) && (!validates || mix(hashRow(s.seed, first+i)) <= s.kept)
 	}
 }
 
-// hashRow and hashCell never give 0, so that a threshold of 0 lets nothing validate.
+// keys gives the keys of the rows of a chunk. Its first row has the given number.
+func (s *split) keys(chunk *table.Table, first int) func(row int) uint64 {
+	by, order := chunk.Column(s.by), chunk.Column(s.order)
+	switch {
+	case order != nil:
+		return func(i int) uint64 { return orderKey(order, i) }
+	case by != nil:
+		return func(i int) uint64 { return hashCell(s.seed, by, i) }
+	}
+	return func(i int) uint64 { return hashRow(s.seed, first+i) }
+}
+
+// hashRow and hashCell never give 0, so that keys up to 0 let nothing validate.
 func hashRow(seed uint64, row int) uint64 { return max(1, mix(mix(seed)+uint64(row))) }
 
 func hashCell(seed uint64, c *table.Column, row int) uint64 {

@@ -3,8 +3,10 @@ package intake
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
@@ -15,11 +17,12 @@ type Trait struct {
 	Column     string
 	Null       string // why nothing can be learned of it; "" if something may be
 	Identifier string // why it seems to tell which row this is, and not what the row is like; "" if it does not
+	Text       string // why it seems to be sentences and not labels; "" if it does not
 }
 
 // identity watches, in the order of the file, whether a column identifies rows. A category whose
 // labels are all different does, and so does a number that counts up by one. A time never does, nor does a number with a
-// fraction: measurements are often all different.
+// fraction: measurements are often all different. Labels that are nearly all different and have several words are text.
 //
 // Codes tell labels apart exactly, and take a bit each. A source holds the labels of a column themselves, and refuses
 // more than a million, so that this needs no bound of its own.
@@ -27,20 +30,28 @@ type identity struct {
 	rows   int  // with a cell
 	ruled  bool // out
 	seen   []uint64
+	labels int // seen
+	words  int // of the labels
 	before float64
 }
 
 // fewestIdentified is the number of cells below which it means little that they are all different, or count up.
 const fewestIdentified = 20
 
+// What text is like: the least share of different labels, and the fewest words of a label in the mean.
+const (
+	differentTexts = 0.8
+	wordsOfText    = 4
+)
+
 func (d *identity) add(c *table.Column) {
 	for row, observed := range c.Observed {
 		switch {
-		case d.ruled:
+		case d.ruled && !d.mayBeText():
 			d.seen = nil
 			return
 		case c.Kind == table.Category:
-			d.ruled = observed && d.repeats(c.Codes[row])
+			d.ruled = observed && d.repeats(c, c.Codes[row]) || d.ruled
 		case c.Kind == table.Number:
 			d.ruled = !observed || !d.counts(c.Numbers[row])
 		default:
@@ -52,15 +63,31 @@ func (d *identity) add(c *table.Column) {
 	}
 }
 
+// mayBeText says whether the labels so far are as different as those of text. The first ones decide nothing.
+func (d *identity) mayBeText() bool {
+	const first = 1000
+	return d.labels > 0 && (d.rows < first || float64(d.labels) >= differentTexts*float64(d.rows))
+}
+
 // repeats says whether a label was there before.
-func (d *identity) repeats(code int32) bool {
+func (d *identity) repeats(c *table.Column, code int32) bool {
 	word, bit := int(code/64), uint64(1)<<(code%64)
 	if more := word + 1 - len(d.seen); more > 0 {
 		d.seen = append(d.seen, make([]uint64, more)...)
 	}
 	before := d.seen[word]&bit != 0
+	if !before {
+		d.labels++
+		d.words += countWords(c.Levels[code])
+	}
 	d.seen[word] |= bit
 	return before
+}
+
+// countWords counts the words of a label, of its start if it is long.
+func countWords(label string) int {
+	const most = 1 << 10
+	return len(strings.Fields(label[:min(len(label), most)]))
 }
 
 // counts says whether v is the whole number after the one before.
@@ -69,6 +96,17 @@ func (d *identity) counts(v float64) bool {
 	goes := v == math.Trunc(v) && math.Abs(v) < exact && (d.rows == 0 || v == d.before+1)
 	d.before = v
 	return goes
+}
+
+// text says why the column is text; "" if it is not.
+func (d *identity) text() string {
+	switch {
+	case d.rows < fewestIdentified || float64(d.labels) < differentTexts*float64(d.rows):
+		return ""
+	case d.words < wordsOfText*d.labels:
+		return ""
+	}
+	return fmt.Sprintf("free text of about %d words", (d.words+d.labels/2)/d.labels)
 }
 
 func (d *identity) why(kind table.Kind) string {
@@ -123,7 +161,11 @@ func (g *gathered) traits(ctx context.Context, side split, o Options) ([]Trait, 
 	}
 	all := make([]Trait, len(o.Inputs))
 	for i, name := range o.Inputs {
-		all[i] = Trait{Column: name, Null: alike[i].Why(), Identifier: g.identities[i].why(g.schema.Field(name).Kind)}
+		d := &g.identities[i]
+		all[i] = Trait{Column: name, Null: alike[i].Why(), Identifier: d.why(g.schema.Field(name).Kind), Text: d.text()}
+		if all[i].Text != "" {
+			all[i].Identifier = ""
+		}
 	}
 	return all, nil
 }

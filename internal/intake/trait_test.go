@@ -106,6 +106,34 @@ func TestIdentifiers(t *testing.T) {
 }
 
 // Only training rows say whether a column does.
+// Sentences are text, even if a few are alike; names, codes and labels that come again are not.
+func TestText(t *testing.T) {
+	const n = 300
+	sentence := func(i int) string { return fmt.Sprintf("customer %d called about the bill", i) }
+	label := func(name string, cell func(i int) string) *table.Column {
+		return table.CategoryColumn(name, each(n, cell), nil)
+	}
+	for _, chunk := range []int{7, n} {
+		found := traitsOf(t, chunk, nil,
+			label("remark", sentence),
+			label("alike", func(i int) string { return sentence(i % 250) }),
+			label("choice", func(i int) string { return sentence(i % 30) }),
+			label("id", func(i int) string { return fmt.Sprint("id", i) }),
+			label("name", func(i int) string { return fmt.Sprint("Ann Bee ", i) }),
+			table.CategoryColumn("few", each(n, sentence), each(n, func(i int) bool { return i < fewestIdentified-1 })),
+			table.NumberColumn("x", each(n, func(i int) float64 { return float64(i) }), nil),
+		)
+		for name, want := range map[string][2]string{
+			"remark": {"free text of about 6 words", ""}, "alike": {"free text of about 6 words", ""}, "choice": {}, "id": {"", "every text is different"},
+			"name": {"", "every text is different"}, "few": {}, "x": {"", "it counts the rows"},
+		} {
+			if got := found[name]; got.Text != want[0] || got.Identifier != want[1] {
+				t.Errorf("chunks of %d: %s is %+v, want %q", chunk, name, got, want)
+			}
+		}
+	}
+}
+
 func TestNullColumns(t *testing.T) {
 	const n = 200
 	side := each(n, func(i int) float64 { return float64(i / 10) })
@@ -130,7 +158,7 @@ func TestNullColumns(t *testing.T) {
 
 	o := usual(t)
 	s := (&gathered{labelled: n, rows: n, units: rowUnits(o.Seed, n)}).split(o)
-	validates := each(n, func(i int) bool { return hashRow(o.Seed, i) <= s.threshold })
+	validates := each(n, func(i int) bool { return hashRow(o.Seed, i) <= s.held.last })
 	if !slices.Contains(validates, true) || !slices.Contains(validates, false) {
 		t.Fatal("all rows are on one side")
 	}

@@ -27,6 +27,10 @@ func cases() map[string]form.Config {
 	add("no hidden layer, no waves", func(c *form.Config) { c.Hidden, c.Frequencies = 0, 0 })
 	add("three hidden layers", func(c *form.Config) { c.Hidden = 3 })
 	add("classes", func(c *form.Config) { c.Outputs, c.Classes = 7, true })
+	add("classes that share σ", func(c *form.Config) { c.Outputs, c.Classes, c.SharedSigma = 7, true, true })
+	add("groups of classes that share σ", func(c *form.Config) {
+		c.Outputs, c.Classes, c.SharedSigma, c.Inputs.Groups = 3, true, true, [][]int{{3}, {0, 4, 6}, {5, 1}, {2}}
+	})
 	add("numbers only", func(c *form.Config) { c.Inputs.Levels, c.Inputs.Gaps = nil, false })
 	add("categories only", func(c *form.Config) { c.Inputs = form.Inputs{Levels: []int{2, 3, 4, 5}} })
 	add("one column", func(c *form.Config) { c.Inputs = form.Inputs{Numeric: 1, Bins: 3} })

@@ -14,6 +14,7 @@ type Net struct {
 	ops     vector.Set
 	columns []column
 	outputs int
+	sigmas  int     // of a cell: 1, or one for each output
 	players [][]int // columns of each
 
 	channels, parts, sigma, hidden int // widths of a record's contents, padded; of its parts there are several
@@ -72,7 +73,7 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 // newNet is New with loops of choice.
 func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) *Net {
 	n := &Net{
-		ops: o, outputs: c.Outputs, rule: vector.NewRule(form.GaussLegendre(nodes)),
+		ops: o, outputs: c.Outputs, sigmas: c.Sigmas(), rule: vector.NewRule(form.GaussLegendre(nodes)),
 		channels: vector.Padded(c.Channels), parts: c.Parts(), sigma: vector.Padded(c.SigmaWidth), hidden: vector.Padded(c.HiddenWidth),
 	}
 	n.nodes, n.weights = form.GaussLegendre(nodes)

@@ -79,7 +79,7 @@ func (n *Net) newScratch(many bool) *scratch {
 		pairs: vector.Pairs{Parts: n.parts, Part: n.channels}, records: make([][]float32, 0, even),
 		coefficients: vector.Floats(3 * even / 2 * channels), factors: make([][]float32, 0, 2*even), values: vector.Floats(tile * n.channels),
 		share: vector.Floats(even * channels), poly: vector.Floats(vector.ShareFloats * even / 2), dots: make([]float32, even),
-		std: vector.Floats(vector.Padded(tile * n.outputs * columns)), lift: vector.Floats(tile * vector.Padded(form.ContextWidth)), inner: vector.Floats(tile * n.sigma),
+		std: vector.Floats(vector.Padded(tile * n.sigmas * columns)), lift: vector.Floats(tile * vector.Padded(form.ContextWidth)), inner: vector.Floats(tile * n.sigma),
 		mixed: vector.Floats(2 * n.hidden), outs: vector.Floats(vector.Padded(n.outputs)),
 	}
 	for r := range tile {
@@ -210,17 +210,18 @@ func (n *Net) spreadsOf(s *scratch, b *encode.Batch, from, rows int, x *form.Exp
 			n.hiddenVariance(s, s.row(n, r), x.HiddenVariance[(from+r)*n.outputs:])
 		}
 		for o := range n.outputs {
-			of := s.std[(r*n.outputs+o)*columns:][:columns]
+			sigma := min(o, n.sigmas-1)
+			of, unit := s.std[(r*n.sigmas+sigma)*columns:][:columns], n.spread.unit[sigma]
 			to := x.Std[((from+r)*n.outputs+o)*len(n.players):]
 			for i, columns := range n.players {
 				if len(columns) == 1 {
 					d := columns[0]
-					to[i] = of[d] * n.spread.unit[o] * observed[d]
+					to[i] = of[d] * unit * observed[d]
 					continue
 				}
 				sum := 0.0 // the columns of a group are independent: their variances add up
 				for _, d := range columns {
-					v := float64(of[d] * n.spread.unit[o] * observed[d])
+					v := float64(of[d] * unit * observed[d])
 					sum += v * v
 				}
 				to[i] = float32(math.Sqrt(sum))

@@ -12,19 +12,19 @@ import (
 // in·z + b' is part of a cell's record.
 type spread struct {
 	columns []spreadColumn
-	bias    []float32 // [outputs, columns] of the last layer
-	unit    []float32 // [outputs]
+	bias    []float32 // [sigmas, columns] of the last layer
+	unit    []float32 // [sigmas]
 }
 
 type spreadColumn struct {
 	context layer       // outputs → context
 	lifted  []float32   // [context, sigma]
-	out     [][]float32 // [outputs][sigma]
+	out     [][]float32 // [sigmas][sigma]
 }
 
 func newSpread(c form.Config, w source) spread {
-	columns, sigma := c.Inputs.Columns(), vector.Padded(c.SigmaWidth)
-	s := spread{bias: make([]float32, c.Outputs*columns), unit: w.of("noise_scale")}
+	columns, sigma, sigmas := c.Inputs.Columns(), vector.Padded(c.SigmaWidth), c.Sigmas()
+	s := spread{bias: make([]float32, sigmas*columns), unit: w.of("noise_scale")}
 	for d := range columns {
 		col := spreadColumn{
 			context: layer{
@@ -33,23 +33,23 @@ func newSpread(c form.Config, w source) spread {
 			},
 			lifted: w.matrix("sigma_lifted", d, form.ContextWidth, c.SigmaWidth, sigma),
 		}
-		for o := range c.Outputs {
+		for o := range sigmas {
 			column := vector.Floats(sigma)
 			for i := range c.SigmaWidth {
-				column[i] = w.of("sigma_out")[(d*c.SigmaWidth+i)*c.Outputs+o]
+				column[i] = w.of("sigma_out")[(d*c.SigmaWidth+i)*sigmas+o]
 			}
 			col.out = append(col.out, column)
-			s.bias[o*columns+d] = w.of("sigma_out_bias")[d*c.Outputs+o]
+			s.bias[o*columns+d] = w.of("sigma_out_bias")[d*sigmas+o]
 		}
 		s.columns = append(s.columns, col)
 	}
 	return s
 }
 
-// std writes σ_d of the rows of a tile, whose values are given, to s.std [rows, outputs, columns].
+// std writes σ_d of the rows of a tile, whose values are given, to s.std [rows, sigmas, columns].
 func (n *Net) std(s *scratch, values []float32, rows int) {
 	columns := len(n.columns)
-	std := s.std[:rows*n.outputs*columns]
+	std := s.std[:rows*n.sigmas*columns]
 	for d := range n.spread.columns {
 		c := &n.spread.columns[d]
 		n.ops.MatMul(&vector.MatMul{
@@ -64,7 +64,7 @@ func (n *Net) std(s *scratch, values []float32, rows int) {
 			X: s.lift, XStride: c.context.width(), In: form.ContextWidth, W: c.lifted, WStride: n.sigma,
 		})
 		for o, w := range c.out {
-			n.ops.Dots(std[o*columns+d:], n.outputs*columns, s.inner, rows, w)
+			n.ops.Dots(std[o*columns+d:], n.sigmas*columns, s.inner, rows, w)
 		}
 	}
 	for i := range std {

@@ -145,7 +145,7 @@ func (f *Forward) Std(mask *Node) *Node {
 // NoiseStd is σ_0 [C]. Classes have none: their labels are noise enough.
 func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(form.NoiseScale)) }
 
-// NoiseScale is the unit of σ [C].
+// NoiseScale is the unit of σ [C], [1] if classes share it.
 func (f *Forward) NoiseScale() *Node { return f.w(form.NoiseScale) }
 
 // NoiseGrowth is the ratio [C] of the squared errors of new rows to those of training rows.

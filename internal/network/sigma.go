@@ -7,13 +7,14 @@ import (
 )
 
 // std is σ_d = R_d softplus(FFNN_d([z_d, MENN₂(context_d)])) as [B, C, D] for z
-// [D, B, Z], masks [B, D] and context [D or 1, B, C]. Every player has its own weights.
+// [D, B, Z], masks [B, D] and context [D or 1, B, C]. Every player has its own weights. Classes
+// that share σ_d all get the same.
 func std(w Lookup, z, mask, context *Node) *Node {
 	d, b, c := z.Shape().Dim(0), context.Shape().Dim(1), context.Shape().Dim(2)
 	lifted := relu(playerLayer(w, "sigma_context", BroadcastToDims(context, d, b, c)))
 	h := Add(playerLayer(w, "sigma_in", z), Einsum("dbi,dij->dbj", lifted, w("sigma_lifted")))
-	s := Mul(positive(playerLayer(w, "sigma_out", relu(h))), InsertAxes(w(form.NoiseScale), 0, 0)) // [D, B, C]
-	return Mul(TransposeAllAxes(s, 1, 2, 0), InsertAxes(mask, 1))
+	s := Mul(positive(playerLayer(w, "sigma_out", relu(h))), InsertAxes(w(form.NoiseScale), 0, 0)) // [D, B, C or 1]
+	return Mul(TransposeAllAxes(BroadcastToDims(s, d, b, c), 1, 2, 0), InsertAxes(mask, 1))
 }
 
 // hiddenVariance is h²(x_S) [B, P, C] for z [D, B, Z] and masks [B, P, D]: the

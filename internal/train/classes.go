@@ -28,6 +28,12 @@ func (r classes) fit(in lossInputs, v *Node, learners []*Node, _ *Node) *Node {
 	return Add(in.mean(label), in.mean(objective.GaussianNLL(gap, r.hiddenVariance(in))))
 }
 
+func (r classes) coalitions(in lossInputs, learners []*Node) *Node {
+	return in.mean(meanOf(learners, func(v *Node) *Node {
+		return Add(r.pointNLL(in.y, r.scores(copyOf(v, objective.Observed))), r.pointNLL(in.y, r.scores(copyOf(v, objective.Masked))))
+	}))
+}
+
 // scores are φ_0 + v for v [B, C].
 func (r classes) scores(v *Node) *Node { return Add(v, InsertAxes(ConstAs(v, r.Base), 0)) }
 
@@ -53,6 +59,14 @@ func (r classes) spread(in lossInputs, v, sigma, _ *Node) *Node {
 		return objective.SoftmaxNormalNLL(in.y, r.scores(v), sigma)
 	}
 	return objective.LogisticNormalNLL(in.y, r.scores(v), AddScalar(sigma, leastVariance))
+}
+
+// hidden is −log N(μ(x_S); μ(x), h²). The columns that S hides add their own noise: Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
+func (r classes) hidden(in lossInputs, v, sigma *Node) *Node {
+	absent := OneMinus(copyOf(in.mask, objective.Masked)) // [B, D]; σ of missing cells is 0
+	noise := ReduceSum(Mul(sigma, InsertAxes(absent, 1)), -1)
+	gap := objective.SquaredError(copyOf(v, objective.Observed), copyOf(v, objective.Masked))
+	return objective.GaussianNLL(StopGradient(Add(gap, noise)), r.hiddenVariance(in))
 }
 
 // score is the log loss of the scores without their spread.

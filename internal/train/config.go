@@ -36,6 +36,8 @@ type Config struct {
 	RefitSteps int     // exact head: of the mean, with rows weighed by their precision
 	RefitRate  float64 // exact head
 
+	AbsentSteps int // exact head: of what stands in for absent players; no more than Steps
+
 	SpreadSteps   int     // of σ and h
 	SpreadRate    float64 // highest learning rate of σ and h
 	SpreadPenalty float64 // λ of Σ_d E σ_d²: noise that no column explains belongs to σ_0
@@ -53,7 +55,7 @@ func (c Config) Validate() error {
 		}
 	}
 	need(c.Steps > 0 && c.Batch > 0, "steps and batch must be positive, not %d and %d", c.Steps, c.Batch)
-	need(c.PolishSteps >= 0 && c.RefitSteps >= 0 && c.SpreadSteps >= 0, "steps must not be negative")
+	need(c.PolishSteps >= 0 && c.RefitSteps >= 0 && c.AbsentSteps >= 0 && c.SpreadSteps >= 0, "steps must not be negative")
 	for _, rate := range []float64{c.Rate, c.PolishRate, c.RefitRate, c.SpreadRate} {
 		need(rate > 0 && rate <= highestRate, "learning rates must be positive and at most %g, not %g", highestRate, rate)
 	}
@@ -72,7 +74,7 @@ func (c Config) Validate() error {
 
 // Default is the recipe of a head for a table of a size. The measurements behind it are in
 // docs/adr: 0003 estimator, 0005 masked copies, 0006 refit and spread, 0010 steps and decay,
-// 0011 classes, 0022 what the kernels made cheap.
+// 0011 classes, 0031 absent players, 0022 what the kernels made cheap.
 func Default(head form.Head, size form.Size) Config {
 	c := Config{
 		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
@@ -80,6 +82,7 @@ func Default(head form.Head, size form.Size) Config {
 		Estimator: objective.LeastSquares, Beta: 0.3,
 		PolishSteps: 1000, PolishRate: 1e-3,
 		RefitSteps: 1000, RefitRate: 1e-3,
+		AbsentSteps: 2000,
 		SpreadSteps: 500, SpreadRate: 1e-2, SpreadPenalty: 3e-4,
 	}
 	switch {
@@ -102,9 +105,15 @@ func Default(head form.Head, size form.Size) Config {
 	case size.Small() && size.Wide():
 		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate = 1000, 500, 500, 750, 128, 4e-3
 	case size.Small():
-		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps, c.Dropout = 1000, 500, 500, 750, 0.5
+		c.Steps, c.RefitSteps, c.PolishSteps, c.SpreadSteps = 1000, 500, 500, 750
+		if head == form.Exact {
+			c.Steps, c.Rate, c.Dropout = 2500, 4e-3, 0.3
+		}
 	default:
-		c.Rate = 6e-3
+		c.Rate, c.SpreadSteps = 6e-3, 1500
+	}
+	if size.Large() {
+		c.AbsentSteps = 1000
 	}
 	c.Steps += moreSteps(size, c.Batch)
 	if head == form.Learned { // measured with these

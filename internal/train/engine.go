@@ -153,6 +153,11 @@ func (p *phase) trains(w form.Weight) bool {
 // clip scales the gradients to a norm of at most top: those of the mean by their
 // global norm, those of each other group by theirs, so that none drowns another.
 func clip(grads []*Node, groups []form.Group, top float64) {
+	for i, g := range groups {
+		if g == form.Absent { // of the mean
+			groups[i] = form.Mean
+		}
+	}
 	square := map[form.Group]*Node{}
 	for i, g := range grads {
 		s := ReduceAllSum(Square(g))

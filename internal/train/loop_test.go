@@ -161,7 +161,7 @@ func TestProgressEstimatesTheRest(t *testing.T) {
 func TestAllRowsDecideBetweenTheBest(t *testing.T) {
 	s := newSmall(t)
 	recipe := shortRecipe()
-	recipe.SpreadSteps, recipe.Steps, recipe.Rate, recipe.Decay = 0, 80, 1e-2, 0.1
+	recipe.AbsentSteps, recipe.SpreadSteps, recipe.Steps, recipe.Rate, recipe.Decay = 0, 0, 80, 1e-2, 0.1
 	for s.validation.Len() < 3000 {
 		s.validation.Rows.Append(s.data.Rows)
 		s.validation.Target = append(s.validation.Target, s.data.Target...)
@@ -225,7 +225,7 @@ func squaredError(t *testing.T, n form.Config, weights map[string][]float32, row
 func TestStalePhaseEnds(t *testing.T) {
 	s := newSmall(t)
 	recipe := shortRecipe()
-	recipe.SpreadSteps, recipe.Steps, recipe.Dropout, recipe.Decay, recipe.Rate = 0, 1000, 0, 0, 3e-2
+	recipe.AbsentSteps, recipe.SpreadSteps, recipe.Steps, recipe.Dropout, recipe.Decay, recipe.Rate = 0, 0, 1000, 0, 0, 3e-2
 	for i := range s.validation.Target { // nothing that is learned holds there
 		s.validation.Target[i] *= -1
 	}

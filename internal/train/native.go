@@ -96,7 +96,7 @@ func (t *kernelTrainer) restore(saved map[string]Variable) error {
 }
 
 func (t *kernelTrainer) begin(p *phase) (steps, error) {
-	of, known := map[string]learn.Phase{fitPhase: learn.Fit, refitPhase: learn.Refit, spreadPhase: learn.Spread}[p.name]
+	of, known := map[string]learn.Phase{fitPhase: learn.Fit, refitPhase: learn.Refit, absentPhase: learn.Absent, spreadPhase: learn.Spread}[p.name]
 	if !known {
 		return nil, fmt.Errorf("train: the phase %s needs a tensor engine", p.name)
 	}

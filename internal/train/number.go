@@ -24,20 +24,41 @@ func (r number) fit(in lossInputs, v *Node, learners []*Node, precision *Node) *
 	tau := StopGradient(ReduceAndKeep(Mul(in.weight, objective.SquaredError(in.y, observed)), ReduceMean, 0)) // [1, C]
 	h := r.hiddenVariance(in)
 	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedExponent))
-	sum := meanOf(learners, func(v *Node) *Node {
-		full := objective.SquaredError(in.y, copyOf(v, objective.Observed))
-		if precision != nil {
-			full = Mul(full, precision)
-		}
-		return Add(full, Mul(weight, objective.SquaredError(in.y, copyOf(v, objective.Masked))))
-	})
 	gap := StopGradient(objective.SquaredError(observed, masked))
-	return Add(MulScalar(in.mean(sum), 0.5), in.mean(objective.GaussianNLL(gap, h)))
+	return Add(squaredErrors(in, learners, precision, weight), in.mean(objective.GaussianNLL(gap, h)))
+}
+
+func (number) coalitions(in lossInputs, learners []*Node) *Node {
+	return squaredErrors(in, learners, nil, nil)
+}
+
+// squaredErrors is half the mean squared error of rows as observed and of their masked copies, by weights [B, C] if they have some.
+func squaredErrors(in lossInputs, learners []*Node, observed, masked *Node) *Node {
+	weighed := func(v *Node, which int, weight *Node) *Node {
+		e := objective.SquaredError(in.y, copyOf(v, which))
+		if weight != nil {
+			e = Mul(e, weight)
+		}
+		return e
+	}
+	return MulScalar(in.mean(meanOf(learners, func(v *Node) *Node {
+		return Add(weighed(v, objective.Observed, observed), weighed(v, objective.Masked, masked))
+	})), 0.5)
 }
 
 func (r number) spread(in lossInputs, v, sigma, lacking *Node) *Node {
 	residual := Mul(objective.SquaredError(in.y, v), InsertAxes(in.NoiseGrowth(), 0))
 	return objective.GaussianNLL(residual, Add(Add(sigma, lacking), InsertAxes(Square(in.NoiseStd()), 0)))
+}
+
+// hidden is −log N(y; μ(x_S), σ_0² + Σσ_d² + h²), all of x_S: h is what y scatters about μ(x_S) beyond σ, whatever it is that x_S lacks. New
+// rows err more than training rows, by as much as rows as observed do.
+func (r number) hidden(in lossInputs, v, _ *Node) *Node {
+	part := in.asMasked()
+	square := objective.SquaredError(in.y, copyOf(v, objective.Masked))
+	growth := Mul(objective.SquaredError(in.y, copyOf(v, objective.Observed)), InsertAxes(AddScalar(in.NoiseGrowth(), -1), 0))
+	noise := Add(ReduceSum(Square(in.Std(part)), -1), InsertAxes(Square(in.NoiseStd()), 0))
+	return objective.GaussianNLL(StopGradient(Add(square, growth)), Add(StopGradient(noise), copyOf(in.HiddenVariance(part), 0)))
 }
 
 // score is the mean squared error of the values.

@@ -3,6 +3,7 @@ package train
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -16,6 +17,7 @@ import (
 const (
 	fitPhase    = "fit"
 	refitPhase  = "refit"
+	absentPhase = "absent"
 	spreadPhase = "spread"
 )
 
@@ -44,14 +46,19 @@ type phase struct {
 	candidate bool
 	// spread says whether score needs Std and HiddenVariance.
 	spread bool
+	// masked says whether score is of masked copies. They are noisy, so that the least of many scores would be one of chance: only the
+	// weights at the start and at the end are scored.
+	masked bool
+}
+
+// scoredAt says whether the weights after a step are scored.
+func (p *phase) scoredAt(step int) bool {
+	return p.score != nil && (!p.masked || step == 0 || step == p.steps)
 }
 
 // sound says whether a score is one that training can go on from. Scores are mean squared
 // errors or log losses, which naive predictions have too, or negative log likelihoods.
 func (p *phase) sound(score, best, naive float64) bool {
-	if p.score == nil {
-		return true
-	}
 	worst := 10 * max(1, naive)
 	if p.spread {
 		worst = best + 10*max(1, math.Abs(best))
@@ -75,6 +82,11 @@ func (in lossInputs) mean(loss *Node) *Node { return ReduceAllMean(Mul(in.weight
 // asObserved is the mask [B, 1, D] of the rows as observed.
 func (in lossInputs) asObserved() *Node { return Slice(in.mask, AxisRange(), AxisRange(0, 1)) }
 
+// asMasked is the mask [B, 1, D] of the rows' first masked copies.
+func (in lossInputs) asMasked() *Node {
+	return Slice(in.mask, AxisRange(), AxisRange(objective.Masked, objective.Masked+1))
+}
+
 // copyOf is the copy of x [B, P, …] at one place of the P axis.
 func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisElem(at)), 1) }
 
@@ -83,7 +95,7 @@ func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisEl
 func (r *Run) fit() phase {
 	p := phase{
 		name: fitPhase, steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay, drop: r.Dropout,
-		groups: []form.Group{form.Mean, form.Hidden}, copies: 2, score: r.target.score,
+		groups: []form.Group{form.Mean, form.Absent, form.Hidden}, copies: 2, score: r.target.score,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
 		},
@@ -123,13 +135,29 @@ func (r *Run) refit() phase {
 	return p
 }
 
+// The absent factors are few, and each is asked for by half of the copies: they learn at a high rate, in units of which decay is small.
+const (
+	absentRate  = 3e-2
+	absentDecay = 1e-3
+)
+
+// absent trains what stands in for absent players, with the rest of the mean frozen. A row that has every cell does not ask for it, so that
+// coalitions are learned without the price that rows as observed would pay in fit, where the noise of what a masked copy hides
+// makes them weigh less. Rows as observed take part for their constant, Σ_k w_k Π_d (1 + c_dk), alone.
+func (r *Run) absent() phase {
+	p := r.fit()
+	p.name, p.steps, p.rate, p.cost, p.decay, p.drop = absentPhase, min(r.AbsentSteps, r.Steps), absentRate, 0.7, absentDecay, 0
+	p.groups, p.candidate, p.masked = []form.Group{form.Absent}, true, true
+	p.loss = func(in lossInputs) *Node { return r.target.coalitions(in, in.Learners(in.mask)) }
+	return p
+}
+
 // hiddenFloor keeps the likelihood of h finite, in variances of the target.
 const hiddenFloor = 1e-4
 
 // hiddenVariance is h² [B, C] of the masked copy. One that hides nothing has h = 0.
 func (r *Run) hiddenVariance(in lossInputs) *Node {
-	masked := Slice(in.mask, AxisRange(), AxisRange(objective.Masked, objective.Masked+1))
-	return AddScalar(copyOf(in.HiddenVariance(masked), 0), hiddenFloor)
+	return AddScalar(copyOf(in.HiddenVariance(in.asMasked()), 0), hiddenFloor)
 }
 
 // drawForEstimator draws the copies that the estimator reads.
@@ -206,32 +234,30 @@ const spreadDecay = 1e-3
 
 // spread trains σ_d, σ_0 on rows as observed, and h on masked copies, with the mean
 // frozen. Trained together with the mean, on masked copies, σ would absorb the
-// variance of what is hidden, which is h's.
+// variance of what is hidden, which is h's. Where a row lacks nothing h is 0, so that σ is what
+// complete rows scatter by.
 func (r *Run) spread() phase {
 	return phase{
 		name: spreadPhase, steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
 		groups: []form.Group{form.Sigma, form.Hidden}, copies: 2, spread: true, score: r.target.spreadScore,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
-			r.Sampler.draw(rng, b.mask(row, objective.Observed), b.mask(row, objective.Masked))
+			whole, part := b.mask(row, objective.Observed), b.mask(row, objective.Masked)
+			if !r.net.Classes && slices.Contains(whole, 0) && rng.Uint32()&1 == 0 {
+				copy(part, whole) // labels tell h what rows lack as observed, too
+				return
+			}
+			r.Sampler.draw(rng, whole, part)
 		},
 		loss: func(in lossInputs) *Node {
 			whole := in.asObserved()
 			v := in.Value(in.mask) // [B, 2, C]
 			sigma := Square(in.Std(whole))
-			observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
-
+			observed := copyOf(v, objective.Observed)
 			lacking := StopGradient(copyOf(in.HiddenVariance(whole), 0))
 			nll := in.mean(r.target.spread(in, observed, ReduceSum(sigma, -1), lacking))
 			unit := InsertAxes(Square(in.NoiseScale()), 0)
 			penalty := MulScalar(in.mean(Div(ReduceSum(sigma, -1), unit)), r.SpreadPenalty)
-
-			// What is hidden adds the variance of the mean, and the hidden players' own noise:
-			// Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
-			absent := OneMinus(copyOf(in.mask, objective.Masked)) // [B, D]; σ of missing cells is 0
-			noise := ReduceSum(Mul(sigma, InsertAxes(absent, 1)), -1)
-			gap := StopGradient(Add(objective.SquaredError(observed, masked), noise))
-			hidden := in.mean(objective.GaussianNLL(gap, r.hiddenVariance(in)))
-			return Add(Add(nll, penalty), hidden)
+			return Add(Add(nll, penalty), in.mean(r.target.hidden(in, v, sigma)))
 		},
 	}
 }

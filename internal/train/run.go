@@ -79,11 +79,15 @@ func New(net form.Config, on Backend, c Config, data Store, validation Data) (*R
 	if net.Head == form.Learned && c.PolishSteps > 0 {
 		r.phases = append(r.phases, r.polish())
 	}
-	if c.SpreadSteps > 0 && !r.target.fitsSigma() {
+	spreads := c.SpreadSteps > 0 && !r.target.fitsSigma()
+	if spreads && net.Head == form.Exact && c.RefitSteps > 0 && r.target.refits() {
+		r.phases = append(r.phases, r.spread(), r.refit())
+	}
+	if net.Head == form.Exact && c.AbsentSteps > 0 {
+		r.phases = append(r.phases, r.absent())
+	}
+	if spreads {
 		r.phases = append(r.phases, r.spread())
-		if net.Head == form.Exact && c.RefitSteps > 0 && r.target.refits() {
-			r.phases = append(r.phases, r.refit(), r.spread())
-		}
 	}
 	return r, nil
 }
@@ -138,10 +142,10 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 			return done, err
 		}
 		last = last || r.check.Len() >= patientRows && float64(r.stale*every) >= patience*float64(p.steps)
-		if done.Best = r.best; !p.spread {
+		if done.Best = r.best; !p.spread && !p.masked {
 			done.Error = r.best
 		}
-		sound = p.sound(done.Score, r.best, r.naive)
+		sound = !p.scoredAt(r.step) || p.sound(done.Score, r.best, r.naive)
 	}
 	if !sound {
 		done.Note, err = r.rollBack(ctx, p)
@@ -180,14 +184,14 @@ type Candidate struct {
 
 // validate scores the averaged weights, by some of the validation rows, and keeps them if they are among the best so far.
 func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
-	if p.score == nil {
+	if !p.scoredAt(r.step) {
 		return math.NaN(), nil
 	}
 	score, weights, err := r.score(ctx, p, r.check)
 	if err != nil {
 		return 0, err
 	}
-	if !isFinite(score) {
+	if !isFinite(score) || r.early(p) {
 		return score, nil
 	}
 	if score < r.best {
@@ -203,13 +207,25 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	return score, nil
 }
 
+// early says whether the phase spread of a number has not come half its way, if most rows have gaps. σ_0 and h part late, and their
+// sum, which is all that such rows see, scores well before.
+func (r *Run) early(p *phase) bool {
+	return p.spread && !r.net.Classes && 2*r.step < p.steps && 2*r.validation.whole() < r.validation.Len()
+}
+
 // score is that of the averaged weights on some rows.
 func (r *Run) score(ctx context.Context, p *phase, rows Data) (float64, map[string][]float32, error) {
 	var want form.Want
 	if p.spread {
 		want = form.Spread
 	}
-	x, err := r.evaluator.Pass(ctx, rows.Rows, want)
+	var x *form.Explained
+	var err error
+	if p.masked {
+		x, rows, err = r.hideSome(ctx, rows)
+	} else {
+		x, err = r.evaluator.Pass(ctx, rows.Rows, want)
+	}
 	if err != nil {
 		return 0, nil, err
 	}
@@ -263,7 +279,7 @@ func (r *Run) endPhase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	trainedMean := slices.Contains(r.phases[r.phase].groups, form.Mean)
+	trainedMean := slices.Contains(r.phases[r.phase].groups, form.Absent)
 	r.endSteps()
 	r.kept, r.best, r.stale = nil, math.Inf(1), 0
 	r.phase, r.step, r.taken = r.phase+1, 0, 0
@@ -276,6 +292,9 @@ func (r *Run) endPhase(ctx context.Context) error {
 	r.good, err = r.State()
 	return err
 }
+
+// leastUnit bounds how much smaller, in squares, σ's unit is than the error of all rows.
+const leastUnit = 1e-4
 
 // measureRows bounds the training rows that the training error is measured on.
 const measureRows = 4096
@@ -305,7 +324,11 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 	if err != nil {
 		return err
 	}
-	form.SetNoise(weights, r.scoreOf(unseen.Value, r.validation), r.scoreOf(seen.Value, sample))
+	training := r.scoreOf(seen.Value, sample)
+	form.SetNoise(weights, r.scoreOf(unseen.Value, r.validation), training)
+	if whole := r.scoreOf(wholest(seen.Value, sample)); whole < training {
+		weights[form.NoiseScale][0] *= float32(math.Sqrt(max(whole/training, leastUnit)))
+	}
 	return r.trainer.put(weights)
 }
 

@@ -52,6 +52,8 @@ export interface Metric {
 
 export interface Performance {
   metrics: Metric[];
+  warnings: { kind: string; message: string; remedy: string }[]; // reasons to doubt the model
+  baselines: { name: string; label: string; values: (number | null)[] }[]; // of metrics, on the rows kept aside in training
   plain: number | null;
   plain_guess: string;
   histogram: { low: number; high: number; negative: number; positive: number; unknown: number }[] | null;
@@ -70,7 +72,19 @@ export interface Audit {
   efficiency_max: number | null;
   standard_error: number | null;
   within_3_se: number | null;
+  loss_importance?: LossImportance[] | null; // absent in models of older versions
   coalitions_error: { kept: number; rmse?: number | null; log_loss?: number | null }[] | null;
+}
+
+/** How much lower the loss of a row is, on average, once a column is known. */
+export interface LossImportance {
+  player: string;
+  mean: number | null;
+  standard_error: number | null;
+  p: number | null; // of the test that the mean is above 0
+  found: boolean; // above 0, with at most 5 % false discoveries among all columns
+  rows: number;
+  units?: number; // of the rows, if a column tells which of them belong together
 }
 
 export interface CalibrationPoint {
@@ -125,6 +139,7 @@ export interface Rows {
   truth: string;
   prediction: string;
   prediction_std: string;
+  range_std: string; // of a number, what ranges are by; empty if that is prediction_std
   hidden_std: string;
   probability: string;
   mean: string;

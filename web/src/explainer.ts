@@ -8,6 +8,7 @@ export interface Explained {
   base: number;
   prediction: number;
   predictionStd: number;
+  rangeStd: number; // what the range of the prediction is by: z of it to either side
   hiddenStd: number; // the part of predictionStd that is due to missing cells
   probability: number | null;
   likeliest: string; // class, or the only output
@@ -27,6 +28,7 @@ export class StoredRows implements Explainer {
   private readonly doubts: Float32Array; // empty if they are not known
   private readonly predictions: Float32Array;
   private readonly predictionStds: Float32Array;
+  private readonly rangeStds: Float32Array; // empty if they are the deviations
   private readonly hiddenStds: Float32Array;
   private readonly probabilities: Float32Array;
   private readonly truths: Float32Array;
@@ -41,6 +43,7 @@ export class StoredRows implements Explainer {
     this.doubts = attributions(r.model_std);
     this.predictions = floats(r.prediction);
     this.predictionStds = floats(r.prediction_std);
+    this.rangeStds = floats(r.range_std);
     this.hiddenStds = floats(r.hidden_std);
     this.probabilities = floats(r.probability);
     this.truths = floats(r.truth);
@@ -75,6 +78,7 @@ export class StoredRows implements Explainer {
       base: this.report.base[output],
       prediction: this.prediction(row, output),
       predictionStd: this.predictionStd(row, output),
+      rangeStd: this.rangeStds.length ? this.rangeStds[this.line(row, output)] : this.predictionStd(row, output),
       hiddenStd: this.hiddenStds[this.line(row, output)],
       probability: this.probability(row, output),
       likeliest: this.report.model.classes?.[this.label(row)] ?? this.report.outputs[output],

@@ -6,6 +6,7 @@ import { placeAmong, swarm } from "../src/chart.ts";
 import { filter } from "../src/filter.ts";
 import { attributions, bits, floats } from "../src/packed.ts";
 import { means } from "../src/pages/effects.ts";
+import { power, told } from "../src/pages/loss.ts";
 import { meaning } from "../src/interval.ts";
 import { reachOf, within } from "../src/share.ts";
 import { cell, chance, count, decimalsFor, level, moment, number, oddsFactor, percent, shorten, signed, thousands } from "../src/words.ts";
@@ -144,4 +145,16 @@ test("places, swarms and means of neighbours", () => {
   assert.deepEqual(swarm([0, 0, 0, 10], 5, 1, 9), [0, -1, 1, 0].map((v) => v + 0));
   const dots = Array.from({ length: 100 }, (_, i) => ({ x: i % 4, mean: i % 4 === 3 ? 1 : 0, spread: 0, doubt: null }));
   assert.deepEqual(means(dots), [{ x: 0, mean: 0 }, { x: 1, mean: 0 }, { x: 2, mean: 0 }, { x: 3, mean: 1 }]);
+});
+
+test("importance in loss names the columns that help beyond chance", () => {
+  const columns = (...found: boolean[]) => found.map((f, i) => ({ player: "abcdefgh"[i], mean: 1, standard_error: 1, p: 0.5, found: f, rows: 9 }));
+  const test = "predictions better beyond chance, by a test that allows for the number of columns.";
+  const rest = (of: string) => ` For the other ${of} this is not shown.`;
+  assert.equal(told(columns(false, false)), "No column is shown to make predictions better beyond chance, by a test that allows for the number of columns.");
+  assert.equal(told(columns(true)), `The column makes ${test}`);
+  assert.equal(told(columns(true, true)), `All 2 columns make ${test}`);
+  assert.equal(told(columns(true, false)), `a makes ${test}${rest("column")}`);
+  assert.equal(told(columns(true, true, true, true, true, false, false)), `5 of 7 columns, led by a, b and c, make ${test}${rest("2 columns")}`);
+  assert.deepEqual([0, 2, 99_999, 4.3e9, 4e-5].map(power), [0, 0, 0, 9, -6]);
 });

@@ -56,7 +56,7 @@ async function settled(page: Page): Promise<void> {
 
 interface Truth {
   probability_slope?: number;
-  outputs: { output: string; scale: string; base: number; prediction: number; prediction_std: number; hidden_std: number; probability: number | null; attributions: Record<string, number | string | boolean | null>[] }[];
+  outputs: { output: string; scale: string; base: number; prediction: number; prediction_std: number; range_std?: number; hidden_std: number; probability: number | null; attributions: Record<string, number | string | boolean | null>[] }[];
 }
 
 /** What the program explains of a table. */
@@ -103,8 +103,8 @@ async function compare(page: Page, output: string, now: Truth, other: Truth, wha
     close(c.prediction, o.prediction, `${label}, prediction`);
     close(c.predictionStd, o.prediction_std, `${label}, prediction_std`);
     close(c.hiddenStd, o.hidden_std, `${label}, hidden_std`);
-    close(c.lower, o.prediction - 1.96 * o.prediction_std, `${label}, lower end`);
-    close(c.upper, o.prediction + 1.96 * o.prediction_std, `${label}, upper end`);
+    close(c.lower, o.prediction - 1.96 * (o.range_std ?? o.prediction_std), `${label}, lower end`);
+    close(c.upper, o.prediction + 1.96 * (o.range_std ?? o.prediction_std), `${label}, upper end`);
     if (o.probability === null) {
       assert.equal(c.probability, "");
       agrees(c.big, o.prediction, `${label}, prediction`);

@@ -42,7 +42,7 @@ func newLayout(c form.Config) *layout {
 	l := &layout{groups: map[form.Group]span{}}
 	byName := map[string]*tensor{}
 	weights := c.Weights()
-	for _, group := range []form.Group{form.Mean, form.Sigma, form.Hidden, form.Fixed} {
+	for _, group := range []form.Group{form.Mean, form.Absent, form.Sigma, form.Hidden, form.Fixed} {
 		from := l.size
 		for _, w := range weights {
 			if w.Group == group {

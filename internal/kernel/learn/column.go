@@ -258,7 +258,9 @@ func (c *column) dropOut(t *Trainer) {
 
 // backward brings the gradients by factors, by h's mix and by σ back to the column's weights.
 func (c *column) backward(t *Trainer) {
-	c.hiddenBackward(t)
+	if t.current.phase != Absent {
+		c.hiddenBackward(t)
+	}
 	if t.current.phase == Spread {
 		c.sigmaBackward(t)
 		return
@@ -267,6 +269,9 @@ func (c *column) backward(t *Trainer) {
 	absent := (len(t.columns)*t.Batch + c.d) * t.stride
 	t.ops.TanhGradient(t.drecords[absent:], t.records[absent:], t.stride, 1, k, 1)
 	copy(t.lay.factorAbsent.of(t.gradient, c.d), t.drecords[absent:][:k])
+	if t.current.phase == Absent {
+		return
+	}
 
 	from := c.d * t.Batch * t.stride
 	dr := t.drecords[from:]

@@ -29,6 +29,7 @@ func cases() map[string]form.Config {
 	add("slope, two hidden layers", func(c *form.Config) { c.Hidden, c.Frequencies = 2, 0 })
 	add("two classes", func(c *form.Config) { c.Classes = true })
 	add("classes", func(c *form.Config) { c.Outputs, c.Classes = 4, true })
+	add("classes that share σ", func(c *form.Config) { c.Outputs, c.Classes, c.SharedSigma = 4, true, true })
 	add("groups", func(c *form.Config) { c.Inputs.Groups = [][]int{{3}, {0, 4}, {5, 1}, {2}} })
 	add("learners", func(c *form.Config) { c.Channels, c.Learners = 32, 2 })
 	add("classes, learners of pairs", func(c *form.Config) {
@@ -90,7 +91,7 @@ func draw(rng *rand.Rand, c form.Config, rows int, dropout bool) *Minibatch {
 func TestGradientsAreSlopes(t *testing.T) {
 	const seed = 5
 	for name, c := range cases() {
-		for _, phase := range []Phase{Fit, Spread} {
+		for _, phase := range []Phase{Fit, Absent, Spread} {
 			for _, dropout := range []bool{false, true}[:2-int(phase)/2] {
 				t.Run(fmt.Sprintf("%s, phase %d, dropout %v", name, phase, dropout), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(seed, 1))
@@ -99,7 +100,7 @@ func TestGradientsAreSlopes(t *testing.T) {
 					l.gradients(phase, b)
 					gradient := l.lay.read(l.gradient)
 					for _, w := range c.Weights() {
-						if slices.Contains(phase.groups(), w.Group) {
+						if slices.Contains(trained(phase), w.Group) {
 							checkSlopes(t, l, phase, b, w, gradient[w.Name], rng)
 						}
 					}
@@ -107,6 +108,13 @@ func TestGradientsAreSlopes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// trained are the groups of weights that a phase trains.
+func trained(p Phase) []form.Group {
+	return map[Phase][]form.Group{
+		Fit: {form.Mean, form.Absent, form.Hidden}, Absent: {form.Absent}, Spread: {form.Sigma, form.Hidden},
+	}[p]
 }
 
 // checkSlopes moves a weight's elements in random directions. Long moves cross the bends of relu, short ones drown in rounding: one
@@ -155,7 +163,7 @@ func checkSlopes(t *testing.T, l *Trainer, phase Phase, b *Minibatch, w form.Wei
 // train takes some steps of all phases and returns the losses and the bits of the weights.
 func train(l *Trainer, c form.Config, seed uint64) (losses []float64, weights []float32) {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	for _, phase := range []Phase{Fit, Spread, Refit} {
+	for _, phase := range []Phase{Fit, Spread, Refit, Absent} {
 		if phase == Refit && c.Classes {
 			continue
 		}
@@ -197,7 +205,7 @@ func TestSameBytesOnAnyNumberOfCores(t *testing.T) {
 // Every instruction set trains the same up to rounding.
 func TestInstructionSetsAgree(t *testing.T) {
 	for name, c := range cases() {
-		for _, phase := range []Phase{Fit, Spread} {
+		for _, phase := range []Phase{Fit, Absent, Spread} {
 			want := newTest(t, c, rand.New(rand.NewPCG(1, 2)), vector.Portable)
 			b := draw(rand.New(rand.NewPCG(4, 2)), c, batch, phase == Fit)
 			wantLoss, _ := want.gradients(phase, b)
@@ -265,7 +273,7 @@ func TestMomentsContinueTraining(t *testing.T) {
 func TestStepsAllocateNothing(t *testing.T) {
 	for name, c := range cases() {
 		l := newTest(t, c, rand.New(rand.NewPCG(1, 2)), vector.Available()[0])
-		for _, phase := range []Phase{Fit, Refit, Spread} {
+		for _, phase := range []Phase{Fit, Refit, Absent, Spread} {
 			if phase == Refit && c.Classes {
 				continue
 			}

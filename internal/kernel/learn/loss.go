@@ -18,7 +18,7 @@ const (
 // losses is the memory of the losses.
 type losses struct {
 	hidden, slope []float64 // [B, C] h² + hiddenFloor of masked copies, and its slope by the network's output
-	sigma         []float64 // [B, C] Σ_d σ_d² of rows as observed
+	sigma         []float64 // [B, sigmas] Σ_d σ_d² of rows as observed
 	precision     []float64 // [B]
 	scores, probs []float64 // [C] of a row
 	z, w          []float64 // quadrature
@@ -27,14 +27,14 @@ type losses struct {
 func newLosses(t *Trainer) losses {
 	n := t.Batch * t.Outputs
 	l := losses{
-		hidden: make([]float64, n), slope: make([]float64, n), sigma: make([]float64, n), precision: make([]float64, t.Batch),
+		hidden: make([]float64, n), slope: make([]float64, n), sigma: make([]float64, t.Batch*t.Sigmas()), precision: make([]float64, t.Batch),
 		scores: make([]float64, t.Outputs), probs: make([]float64, t.Outputs),
 	}
 	l.z, l.w = link.Nodes()
 	return l
 }
 
-// lacks reports whether the loss under way asks what rows as observed lack.
+// lacks reports whether the loss under way is one of labels, in which h is what a row lacks.
 func (t *Trainer) lacks() bool { return t.current.phase == Spread && !t.Classes }
 
 // softplus is log(1 + eˣ), and its slope.
@@ -57,11 +57,14 @@ func gaussian(square, variance float64) (loss, slope float64) {
 // The loss has two parts: that of the mean or of σ, and that of h. What one part takes from the other has no gradient.
 func (t *Trainer) losses() (loss, hidden float64) {
 	l := &t.loss
-	for i := range l.hidden {
-		variance, slope := t.hide.variance(i/t.Outputs, i%t.Outputs)
-		l.hidden[i], l.slope[i] = variance+hiddenFloor, slope
+	phase := t.current.phase
+	if phase != Absent {
+		for i := range l.hidden {
+			variance, slope := t.hide.variance(i/t.Outputs, i%t.Outputs)
+			l.hidden[i], l.slope[i] = variance+hiddenFloor, slope
+		}
 	}
-	if t.current.phase != Fit {
+	if phase.asksSigma() {
 		clear(l.sigma)
 		for d := range t.columns {
 			for i, s := range t.columns[d].std {
@@ -71,14 +74,20 @@ func (t *Trainer) losses() (loss, hidden float64) {
 	}
 	clear(t.dsaid)
 	switch {
-	case t.current.phase == Spread:
+	case phase == Spread:
 		loss = t.spreadLoss()
 	case t.Classes:
 		loss = t.classesLoss()
 	default:
 		loss = t.numberLoss()
 	}
-	hidden = t.hiddenLoss()
+	switch {
+	case phase == Absent:
+	case t.lacks():
+		hidden = t.lackingLoss()
+	default:
+		hidden = t.hiddenLoss()
+	}
 	for l := range t.learners {
 		n := copies * t.Batch * t.Outputs
 		dsaid := t.dsaid[l*(n+t.Outputs):]
@@ -103,7 +112,7 @@ func (t *Trainer) setGradient(learner, row, which, output int, v float64) {
 	t.dsaid[(learner*(copies*t.Batch+1)+row*copies+which)*t.Outputs+output] = float32(v)
 }
 
-// hiddenLoss is the mean of −log N(v(x_S); v(x), h²) over rows, by their weights, and outputs. In the phase spread the columns that
+// hiddenLoss is the mean of −log N(v(x_S); v(x), h²) over rows, by their weights, and outputs. In the phase spread of classes the columns that
 // S hides add their own noise: Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
 func (t *Trainer) hiddenLoss() float64 {
 	share := 1 / float64(t.Batch*t.Outputs)
@@ -125,11 +134,33 @@ func (t *Trainer) hiddenLoss() float64 {
 	return loss
 }
 
+// lackingLoss is hiddenLoss in the phase spread of a number: the mean of −log N(y; v(x_S), σ_0² + Σσ_d² + h²), all of x_S. Only h has a
+// gradient. New rows err more than training rows, by as much as rows as observed do.
+func (t *Trainer) lackingLoss() float64 {
+	growth := float64(t.lay.noiseGrowth.of(t.weights, 0)[0])
+	std, _ := t.noise()
+	loss := 0.0
+	for r, y := range t.current.Target[:t.Batch] {
+		w := float64(t.current.Weight[r]) / float64(t.Batch)
+		whole, part := float64(y)-t.valueOf(r, observed, 0), float64(y)-t.valueOf(r, masked, 0)
+		variance := std * std
+		for d := range t.columns {
+			s := float64(t.columns[d].maskedStd[r])
+			variance += s * s
+		}
+		h, slope := t.hide.variance(t.hide.copyAt(t, r, masked), 0)
+		nll, byVariance := gaussian(part*part+(growth-1)*whole*whole, variance+h)
+		loss += w * nll
+		t.hide.dout[r*t.hide.outs] = float32(w * byVariance * slope)
+	}
+	return loss
+}
+
 // hiddenNoise is Σσ_d² of the columns that the masked copy of a row hides.
 func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
 	for d := range t.columns {
 		if !t.isPresent(row, masked, d) {
-			s := float64(t.columns[d].std[row*t.Outputs+output])
+			s := float64(t.columns[d].std[row*t.Sigmas()+min(output, t.Sigmas()-1)])
 			noise += s * s
 		}
 	}
@@ -137,7 +168,7 @@ func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
 }
 
 // numberLoss is half the mean squared error of rows as observed and of their masked copies, the mean over learners. What a copy hides is noise to it, so it
-// is weighed by (τ / (τ + h²))^γ, τ being the error of rows as observed.
+// is weighed by (τ / (τ + h²))^γ, τ being the error of rows as observed; but by 1 where only what stands in for absent players learns from it.
 func (t *Trainer) numberLoss() float64 {
 	n := float64(t.Batch)
 	tau := 0.0
@@ -153,7 +184,10 @@ func (t *Trainer) numberLoss() float64 {
 	for r, y := range t.current.Target[:t.Batch] {
 		w := float64(t.current.Weight[r]) / n
 		precision := t.loss.precision[r]
-		weight := math.Pow(tau/(tau+t.loss.hidden[r]), t.MaskedExponent)
+		weight := 1.0
+		if t.current.phase != Absent {
+			weight = math.Pow(tau/(tau+t.loss.hidden[r]), t.MaskedExponent)
+		}
 		for l := range t.learners {
 			whole, part := t.saidOf(l, r, observed, 0)-float64(y), t.saidOf(l, r, masked, 0)-float64(y)
 			loss += 0.5 * w * (precision*whole*whole + weight*part*part) / float64(t.learners)
@@ -238,7 +272,7 @@ func (t *Trainer) softmax(y int) float64 {
 
 // spreadLoss is the mean of −log p(y) with the variances of σ_d, and the penalty λ Σ_d E σ_d².
 func (t *Trainer) spreadLoss() float64 {
-	scale := t.lay.noiseScale.of(t.weights, 0)
+	scale, sigmas := t.lay.noiseScale.of(t.weights, 0), t.Sigmas()
 	loss, dnoise := 0.0, 0.0
 	for r := range t.Batch {
 		w := float64(t.current.Weight[r]) / float64(t.Batch)
@@ -257,9 +291,9 @@ func (t *Trainer) spreadLoss() float64 {
 			nll = t.softmaxNormal(r, w)
 		}
 		loss += w * nll
-		for o := range t.Outputs {
-			i, unit := r*t.Outputs+o, float64(scale[o])*float64(scale[o])
-			weight := t.SpreadPenalty * w / (float64(t.Outputs) * unit)
+		for o := range sigmas {
+			i, unit := r*sigmas+o, float64(scale[o])*float64(scale[o])
+			weight := t.SpreadPenalty * w / (float64(sigmas) * unit)
 			loss += weight * t.loss.sigma[i]
 			t.spread.dvariance[i] += float32(weight)
 		}
@@ -313,9 +347,9 @@ func (t *Trainer) logisticNormal(mu, variance float64, positive bool) (nll, slop
 // softmaxNormal is −log softmax(scores)_y of scores shrunk by √(1 + πv/8), v being their mean variance. It sets the gradient by the
 // variances times a weight.
 func (t *Trainer) softmaxNormal(r int, w float64) float64 {
-	mean := 0.0
-	for o := range t.Outputs {
-		mean += t.loss.sigma[r*t.Outputs+o] / float64(t.Outputs)
+	mean, sigmas := 0.0, t.Sigmas()
+	for _, variance := range t.loss.sigma[r*sigmas:][:sigmas] {
+		mean += variance / float64(sigmas)
 	}
 	square := 1 + math.Pi/8*mean
 	for o := range t.loss.scores {
@@ -326,8 +360,8 @@ func (t *Trainer) softmaxNormal(r int, w float64) float64 {
 	for o, p := range t.loss.probs {
 		slope -= p * t.loss.scores[o] * math.Pi / 16 / square
 	}
-	for o := range t.Outputs {
-		t.spread.dvariance[r*t.Outputs+o] = float32(w * slope / float64(t.Outputs))
+	for o := range sigmas {
+		t.spread.dvariance[r*sigmas+o] = float32(w * slope / float64(sigmas))
 	}
 	return nll
 }

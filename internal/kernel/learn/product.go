@@ -132,7 +132,9 @@ func (t *Trainer) rows(share int) {
 			*said *= float32(t.learners)
 		}
 	}
-	t.hide.forward(t, masked, from, n)
+	if t.current.phase != Absent {
+		t.hide.forward(t, masked, from, n)
+	}
 	if t.lacks() {
 		t.hide.forward(t, observed, from, n)
 	}

@@ -10,19 +10,20 @@ import (
 //	σ_d = R_d · unit · softplus(out·relu(in·z + lifted·relu(context·v + b) + b') + b”).
 type spread struct {
 	width, context, outs int       // padded
-	dvariance            []float32 // [B, C] gradient by Σ_d σ_d²
+	dvariance            []float32 // [B, sigmas] gradient by Σ_d σ_d²
 }
 
 func newSpread(t *Trainer) spread {
 	return spread{
-		width: vector.Padded(t.SigmaWidth), context: vector.Padded(form.ContextWidth), outs: vector.Padded(t.Outputs),
-		dvariance: make([]float32, t.Batch*t.Outputs),
+		width: vector.Padded(t.SigmaWidth), context: vector.Padded(form.ContextWidth), outs: vector.Padded(t.Sigmas()),
+		dvariance: make([]float32, t.Batch*t.Sigmas()),
 	}
 }
 
 // sigmaColumn is σ_d of one column.
 type sigmaColumn struct {
-	std []float32 // [B, C] σ_d; 0 where the cell is missing
+	std       []float32 // [B, sigmas] σ_d of rows as observed; 0 where the cell is missing
+	maskedStd []float32 // [B, sigmas] that of masked copies, where the loss asks for it
 
 	cell, dcell     []float32 // [cells, width] in·z + b'
 	lifted, dlifted []float32 // [B, context]
@@ -33,15 +34,23 @@ type sigmaColumn struct {
 func newSigmaColumn(t *Trainer) sigmaColumn {
 	n, s := t.Batch, &t.spread
 	return sigmaColumn{
-		std: make([]float32, n*t.Outputs), cell: vector.Floats(n * s.width), dcell: vector.Floats(n * s.width),
+		std: make([]float32, n*t.Sigmas()), maskedStd: make([]float32, n*t.Sigmas()), cell: vector.Floats(n * s.width), dcell: vector.Floats(n * s.width),
 		lifted: vector.Floats(n * s.context), dlifted: vector.Floats(n * s.context),
 		inner: vector.Floats(n * s.width), dinner: vector.Floats(n * s.width),
 		out: vector.Floats(n * s.outs), dout: vector.Floats(n * s.outs),
 	}
 }
 
-// sigma finds σ_d of all rows as observed.
+// sigma finds σ_d of all rows as observed and, where the loss asks for it, of their masked copies.
 func (c *column) sigma(t *Trainer) {
+	if t.lacks() {
+		c.sigmaOf(t, masked, c.maskedStd)
+	}
+	c.sigmaOf(t, observed, c.std) // last: the way back reads what it leaves
+}
+
+// sigmaOf finds σ_d of one copy of each row.
+func (c *column) sigmaOf(t *Trainer, which int, std []float32) {
 	s, n := &t.spread, t.Batch
 	t.matMul(&vector.MatMul{
 		Y: c.cell, YStride: s.width, Start: t.lay.sigmaInBias.of(t.weights, c.d), Rows: c.cells, Out: s.width,
@@ -56,7 +65,7 @@ func (c *column) sigma(t *Trainer) {
 	}
 	t.ops.MatMul(&vector.MatMul{
 		Y: c.lifted, YStride: s.context, Start: t.lay.sigmaContextBias.of(t.weights, c.d), Rows: n, Out: s.context, Positive: true,
-		X: t.value, XStride: copies * t.Outputs, In: t.Outputs, W: t.lay.sigmaContext.of(t.weights, c.d), WStride: s.context,
+		X: t.value[which*t.Outputs:], XStride: copies * t.Outputs, In: t.Outputs, W: t.lay.sigmaContext.of(t.weights, c.d), WStride: s.context,
 	})
 	t.ops.MatMul(&vector.MatMul{
 		Y: c.inner, YStride: s.width, Start: c.inner, StartStride: s.width, Rows: n, Out: s.width, Positive: true,
@@ -66,14 +75,14 @@ func (c *column) sigma(t *Trainer) {
 		Y: c.out, YStride: s.outs, Start: t.lay.sigmaOutBias.of(t.weights, c.d), Rows: n, Out: s.outs,
 		X: c.inner, XStride: s.width, In: t.SigmaWidth, W: t.lay.sigmaOut.of(t.weights, c.d), WStride: s.outs,
 	})
-	scale := t.lay.noiseScale.of(t.weights, 0)
+	scale, sigmas := t.lay.noiseScale.of(t.weights, 0), t.Sigmas()
 	for r, cell := range c.cellOf {
-		for o := range t.Outputs {
-			at := r*t.Outputs + o
-			c.std[at] = 0
-			if cell >= 0 && t.isPresent(r, observed, c.d) {
+		for o := range sigmas {
+			at := r*sigmas + o
+			std[at] = 0
+			if cell >= 0 && t.isPresent(r, which, c.d) {
 				positive, slope := softplus(float64(c.out[r*s.outs+o]))
-				c.std[at] = float32(positive) * scale[o]
+				std[at] = float32(positive) * scale[o]
 				c.dout[r*s.outs+o] = float32(slope) * scale[o] // by which the gradient by σ is to be multiplied
 			}
 		}
@@ -83,10 +92,10 @@ func (c *column) sigma(t *Trainer) {
 // sigmaBackward brings the gradient by Σ_d σ_d² back to the weights of the column's σ. The embeddings and the value are taken as
 // given.
 func (c *column) sigmaBackward(t *Trainer) {
-	s, n := &t.spread, t.Batch
+	s, n, sigmas := &t.spread, t.Batch, t.Sigmas()
 	for r := range n {
-		for o := range t.Outputs {
-			at := r*t.Outputs + o
+		for o := range sigmas {
+			at := r*sigmas + o
 			if c.std[at] == 0 {
 				c.dout[r*s.outs+o] = 0
 				continue
@@ -96,7 +105,7 @@ func (c *column) sigmaBackward(t *Trainer) {
 	}
 	t.biasGradient(t.lay.sigmaOutBias.of(t.gradient, c.d), c.dout, s.outs, s.outs, n)
 	t.weightGradient(t.lay.sigmaOut.of(t.gradient, c.d), s.outs, c.inner, s.width, t.SigmaWidth, c.dout, s.outs, s.outs, n)
-	t.inputGradient(c.dinner, s.width, c.dout, s.outs, n, t.lay.sigmaOut.of(t.weights, c.d), s.outs, t.SigmaWidth, t.Outputs, c.turned)
+	t.inputGradient(c.dinner, s.width, c.dout, s.outs, n, t.lay.sigmaOut.of(t.weights, c.d), s.outs, t.SigmaWidth, sigmas, c.turned)
 	t.ops.PositiveGradient(c.dinner, c.inner)
 	t.biasGradient(t.lay.sigmaInBias.of(t.gradient, c.d), c.dinner, s.width, s.width, n)
 

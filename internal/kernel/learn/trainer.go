@@ -17,16 +17,25 @@ type Phase int
 const (
 	Fit    Phase = iota // the mean, and h along with it
 	Refit               // as Fit, each row weighed by the precision that σ gives it
+	Absent              // what stands in for absent players, with the rest frozen
 	Spread              // σ and h, with the mean frozen
 )
 
-// groups are what a phase trains.
-func (p Phase) groups() []form.Group {
-	if p == Spread {
-		return []form.Group{form.Sigma, form.Hidden}
+// trained are the parts of an arena that a phase trains, each with a norm of its own.
+func (l *layout) trained(p Phase) []span {
+	hidden := l.groups[form.Hidden]
+	switch p {
+	case Spread:
+		return []span{l.groups[form.Sigma], hidden}
+	case Absent:
+		return []span{l.groups[form.Absent]}
+	default:
+		return []span{{l.groups[form.Mean].from, l.groups[form.Absent].to}, hidden}
 	}
-	return []form.Group{form.Mean, form.Hidden}
 }
+
+// asksSigma says whether the loss of a phase knows σ.
+func (p Phase) asksSigma() bool { return p == Refit || p == Spread }
 
 // Recipe is what steps of all phases have in common.
 type Recipe struct {
@@ -121,15 +130,7 @@ func newTrainer(c form.Config, r Recipe, ops vector.Set) (*Trainer, error) {
 	for _, arena := range []*[]float32{&t.weights, &t.average, &t.gradient, &t.first, &t.second} {
 		*arena = vector.Floats(t.lay.size)
 	}
-	t.player = make([]int, c.Inputs.Columns())
-	for d := range t.player {
-		t.player[d] = d
-	}
-	for p, columns := range c.Inputs.Groups {
-		for _, d := range columns {
-			t.player[d] = p
-		}
-	}
+	t.player = c.Inputs.PlayerOf()
 	t.shared = newShared(t)
 	t.hide, t.spread, t.loss = newHide(t), newSpread(t), newLosses(t)
 	first := 0
@@ -215,14 +216,16 @@ func (t *Trainer) gradients(phase Phase, b *Minibatch) (loss, hidden float64) {
 	t.workers.each(len(t.columns), t.forwardShare)
 	t.workers.each(len(t.shares), t.valueShare)
 	t.workers.each(t.rowShares(), t.rowShare)
-	if phase != Fit {
+	if phase.asksSigma() {
 		t.workers.each(len(t.columns), t.sigmaShare)
 	}
 	loss, hidden = t.losses()
 	if phase != Spread {
 		t.workers.each(len(t.shares), t.productShare)
 	}
-	t.hide.backward(t)
+	if phase != Absent {
+		t.hide.backward(t)
+	}
 	t.workers.each(len(t.columns), t.backShare)
 	return loss, hidden
 }

@@ -26,8 +26,7 @@ func (t *Trainer) optimise(phase Phase, s Step) {
 		Rate: float32(s.Rate), Decay: float32(s.Rate * s.Decay), Keep: float32(s.Keep),
 		Debias1: float32(1 / (1 - math.Pow(vector.Beta1, n))), Debias2: float32(1 / (1 - math.Pow(vector.Beta2, n))),
 	}
-	for _, g := range phase.groups() {
-		of := t.lay.groups[g]
+	for _, of := range t.lay.trained(phase) {
 		t.current.span = of
 		t.workers.each(of.blocks(), t.normShare)
 		square := 0.0

@@ -171,7 +171,8 @@ _PARAMETERS = """
     time_budget : float, optional
         Seconds that fit may take: an effort that would take longer is cut to size.
     categorical : list of str or int, optional
-        Columns that are categories though they look like numbers. Texts and pandas' categories always are.
+        Columns that are categories though they look like numbers or dates. Texts are, unless they hold numbers or dates as people write
+        them ("$1,234.50", "48.4%", "31.12.2024"); pandas' categories always are.
     groups : dict of str to list of str, optional
         Columns that are one player, with one attribution.
     missing : list of str, optional
@@ -207,6 +208,9 @@ class PsiRegressor(RegressorMixin, _Psi):
 
         A column from which nothing can be learned is not used, such as one that is the same in every row. A warning names it.
         Another warning names columns that seem to identify rows, which are used: leave them out of X unless they matter.
+        A ``ConvergenceWarning`` says that the model may have learned too little: it predicts no better than a plain model, or
+        training was too short. A ``UserWarning`` asks about columns that predict y almost perfectly by themselves: they may be known only
+        after the outcome.
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -243,6 +247,9 @@ class PsiClassifier(ClassifierMixin, _Psi):
 
         A column from which nothing can be learned is not used, such as one that is the same in every row. A warning names it.
         Another warning names columns that seem to identify rows, which are used: leave them out of X unless they matter.
+        A ``ConvergenceWarning`` says that the model may have learned too little: it predicts no better than a plain model, or
+        training was too short. A ``UserWarning`` asks about columns that predict y almost perfectly by themselves: they may be known only
+        after the outcome.
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")

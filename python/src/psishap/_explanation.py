@@ -392,7 +392,7 @@ class Explanation:
     def interactions(self) -> Floats:
         """Shapley interaction indices of all pairs, of shape (rows, outputs, players, players): symmetric, 0 on the diagonal.
 
-        Exact where the explanation is. They take rows × outputs × players² numbers: explain a sample if there are many rows.
+        Exact for the model where ``exact`` is true. They take rows × outputs × players² numbers: explain a sample if there are many rows.
         """
         count = len(self.players)
         out = np.zeros((*self.shape, count))
@@ -443,7 +443,7 @@ class Explanation:
     def __repr__(self) -> str:
         rows, outputs, _ = self.shape
         of = repr(self.outputs[0]) if outputs == 1 else f"{outputs} classes"
-        how = "exact Shapley values" if self.exact else "near Shapley values (learned head)"
+        how = "exact Shapley values of the model" if self.exact else "near the model's Shapley values (learned head)"
         first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} players, {how}, scale {self.scale}, intervals by {self.interval}"
         top = list(self.importance().items())[:5]
         write = digits(np.array([size for _, size in top]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 import pyarrow as pa
+from sklearn.exceptions import ConvergenceWarning
 
 from . import _psi
 from ._directory import Directory
@@ -54,6 +56,11 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
             warnings.warn("the training was interrupted: the model is the best until then", RuntimeWarning, stacklevel=4)
         for text in bar.warnings:
             warnings.warn(text, UserWarning, stacklevel=4)
+        for warning in json.loads(said.read_bytes())["warnings"]:
+            if not (interrupted and warning["kind"] == "cut_short"):  # that is said above
+                remedy = re.sub(r" \(--[^)]*\)", "", warning["remedy"])  # flags are the program's
+                category = UserWarning if warning["kind"] in ("leak", "too_good") else ConvergenceWarning
+                warnings.warn(f"{warning['message']} {remedy}", category, stacklevel=4)
         return out.read_bytes()
 
 

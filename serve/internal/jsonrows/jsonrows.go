@@ -25,8 +25,9 @@ type Shape struct {
 type Column struct {
 	Name    string
 	Kind    table.Kind
-	Labels  []string // of a category, those that the model knows
-	Missing []string // texts that mean missing, beside the usual ones
+	Labels  []string       // of a category, those that the model knows
+	Missing []string       // texts that mean missing, beside the usual ones
+	Reading *table.Reading // of its text; nil if it must be written plainly
 }
 
 // cells of a column, gathered row by row.
@@ -379,8 +380,12 @@ func (c *cells) text(row int, text string) error {
 		c.put(0, text, true)
 		return nil
 	}
-	if value, ok := c.Kind.Parse([]byte(text)); ok && !math.IsInf(value, 0) {
+	if value, ok := c.Reading.Parse(c.Kind, []byte(text)); ok && !math.IsInf(value, 0) {
 		c.put(value, "", true)
+		return nil
+	}
+	if c.Reading != nil { // text that does not fit is missing
+		c.put(0, "", false)
 		return nil
 	}
 	return c.misfit(row, text)

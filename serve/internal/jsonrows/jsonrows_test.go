@@ -62,6 +62,18 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Text is read as in training, numbers are taken as they are, and text that does not fit is missing.
+func TestReadings(t *testing.T) {
+	shape := jsonrows.Shape{Most: 10, Columns: []jsonrows.Column{
+		{Name: "price", Kind: table.Number, Reading: &table.Reading{Decimal: ",", Unit: "€"}},
+		{Name: "day", Kind: table.Time, Reading: &table.Reading{Dates: map[string]table.DateOrder{"/": table.DayFirst}}},
+	}}
+	got, err := shape.Rows(json.RawMessage(`[["€1.234,5", "3/4/2026"], [1234.5, 0], ["1.234", "2026-04-03"], ["$5", "4/13/2026"], ["", null]]`))
+	if want := "1234.5 2026-04-03; 1234.5 1970-01-01; 1234 2026-04-03; - -; - -"; err != nil || texts(got) != want {
+		t.Errorf("%s (%v), want %s", texts(got), err, want)
+	}
+}
+
 // What is wrong is told with its row and column.
 func TestWrongRows(t *testing.T) {
 	for body, want := range map[string]struct {

@@ -59,7 +59,10 @@ func (f *fields) parse(t *Tensor) error {
 		if null || f.hidden(i) || table.Missing(cell) {
 			continue
 		}
-		v, ok := f.column.Kind.Parse(cell)
+		v, ok := f.column.Reading.Parse(f.column.Kind, cell)
+		if !ok && f.column.Reading != nil {
+			continue // text that does not fit a reading is missing
+		}
 		if !ok {
 			return f.wrong(i, "send one, or null or an empty text if it is missing", "%s is not a %s", quoted(cell), f.column.Kind)
 		}

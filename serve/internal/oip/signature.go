@@ -32,6 +32,8 @@ type Column struct {
 	Name   string
 	Kind   table.Kind
 	Labels []string // of a category, those that the model knows
+
+	Reading *table.Reading // of its text; nil if it must be written plainly
 }
 
 // Names of tensors that stand for no single column.

@@ -63,6 +63,20 @@ func TestFormsOfOneTable(t *testing.T) {
 	}
 }
 
+// Text is read as in training, and missing if it does not fit.
+func TestReadings(t *testing.T) {
+	s := &Signature{Columns: []Column{{Name: "x", Kind: table.Number, Reading: &table.Reading{Decimal: ".", Unit: "$"}}}}
+	want, err := table.New(table.NumberColumn("x", []float64{1200.5, math.NaN(), -3, math.NaN()}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parsed(t, `{"name":"x","datatype":"BYTES","shape":[4],"data":["$1,200.50","€5","(3)","n/a"]}`).Table(s, 4, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equalTables(t, "readings", got, want)
+}
+
 func TestLabels(t *testing.T) {
 	sig := &Signature{Columns: []Column{{Name: "c", Kind: table.Category, Labels: []string{"b", "NA", "a"}}}}
 	labels, observed := []string{}, []bool{}

@@ -29,6 +29,7 @@ function missing(c: Batch): Node {
 
 function bars(c: Batch, all: BatchImportance[]): Node {
   const trained = all.every((i) => i.trained !== null);
+  const doubted = all.every((i) => i.doubt !== null);
   const by = new Map(all.map((i) => [i.player, i]));
   const of = (player: number) => by.get(player) as BatchImportance;
   const shown = all.slice(0, most).map((i) => i.player);
@@ -41,8 +42,8 @@ function bars(c: Batch, all: BatchImportance[]): Node {
     not: notCause,
     legend: [{ colour: "series-0", text: "this batch" }, ...(trained ? [{ colour: "series-1", text: "training" }] : [])],
     picture: beside(c, title, shown, (d) => c.name(d), groups, (d) => of(d).std),
-    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Mean spread", "Mean size in training", "Here ÷ training", "Missing"],
-      all.map((i) => [c.name(i.player), number(i.mean, 3), number(i.std, 2), i.trained === null ? "–" : number(i.trained, 3), i.trained ? number(i.mean / i.trained, 3) : "–", percent(c.report.run.missing[i.player].ratio)]),
-      [false, true, true, true, true, true]),
+    numbers: table(`${title}: means over all rows, in ${c.unit}`, ["Column", "Size", ...(doubted ? ["Doubt"] : []), "Spread", "Size in training", "Here ÷ training", "Missing"],
+      all.map((i) => [c.name(i.player), number(i.mean, 3), ...(doubted ? [number(i.doubt as number, 2)] : []), number(i.std, 2), i.trained === null ? "–" : number(i.trained, 3), i.trained ? number(i.mean / i.trained, 3) : "–", percent(c.report.run.missing[i.player].ratio)]),
+      [false, true, true, true, true, true, true]),
   });
 }

@@ -62,5 +62,6 @@ export interface BatchImportance {
   player: number;
   mean: number;
   std: number; // mean spread
+  doubt: number | null; // mean doubt; null if it is not known
   trained: number | null;
 }

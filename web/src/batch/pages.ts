@@ -36,7 +36,7 @@ function provenance(c: Batch): Node[] {
     ]),
     glossary(c, [
       ["Unit of work", "Some row groups of a file, or all of it: what one worker explains at a time, and what fails or succeeds as a whole."],
-      ["Mean spread", "The mean over rows of each attribution's spread, one standard deviation."],
+      ["Mean spread, mean doubt", "The mean over rows of each attribution's spread, and of its doubt: one standard deviation each."],
     ]),
     game(),
   ];

@@ -49,7 +49,7 @@ export function difference(now: Answered, other: Answered): { way: number; words
 export function card(c: Choices, a: Answered, other: Answered | null): HTMLElement {
   const { told, explained: e } = a;
   const head = headline(a);
-  const reach = c.z * e.predictionStd;
+  const reach = c.z * e.rangeStd;
   const low = e.prediction - reach, high = e.prediction + reach;
   const write = decimalsFor(Math.max(Math.abs(e.prediction), Math.abs(e.base), reach));
   const chanceAt = (score: number) => probability(e.base + e.slope * (score - e.base));

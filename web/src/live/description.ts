@@ -42,6 +42,7 @@ export interface Explanation {
       base: number;
       prediction: number;
       prediction_std: number;
+      range_std?: number; // of a number
       hidden_std: number;
       probability: number | null;
       attributions: { player: string; observed: boolean; mean: number; std: number; model_std: number | null; p_positive: number | null; p_top: number | null }[];

@@ -113,7 +113,7 @@ export class AskedRows implements Explainer {
     const found = answer.rows[0].outputs.find((o) => o.output === name);
     if (!found) throw new Refusal(`The server does not explain ${name}.`);
     return {
-      base: found.base, prediction: found.prediction, predictionStd: found.prediction_std, hiddenStd: found.hidden_std, probability: found.probability,
+      base: found.base, prediction: found.prediction, predictionStd: found.prediction_std, rangeStd: found.range_std ?? found.prediction_std, hiddenStd: found.hidden_std, probability: found.probability,
       likeliest: likeliest(answer), slope: answer.rows[0].probability_slope ?? 1, bags: answer.interval === "doubt" ? answer.bags : 0,
       attributions: this.model.players.map((p, player) => {
         const a = found.attributions.find((one) => one.player === p.name);

@@ -3,6 +3,7 @@ import { draw, figure, labelRoom, placeAmong, ramp, series, some, swarm } from "
 import type { Context, Shown } from "../context.ts";
 import { h, p, table } from "../dom.ts";
 import { count, decimalsFor, list, number, percent, shorten, thousands } from "../words.ts";
+import { loss } from "./loss.ts";
 
 export const most = 15; // columns that a picture has room for
 
@@ -13,7 +14,7 @@ export function columns(c: Context): Node[] {
   return [
     p(`${list(first)} ${first.length > 1 ? "move" : "moves"} ${c.sum} most. `,
       `What follows is worked out from ${count(data.explained, "row")}${data.explained < data.rows ? ` drawn at random from ${thousands(data.rows)}` : ""}.`),
-    bars(c), dots(c), ...(c.report.by ? [cohorts(c)] : []),
+    bars(c), ...loss(c, most), dots(c), ...(c.report.by ? [cohorts(c)] : []),
   ];
 }
 

@@ -4,7 +4,7 @@ import { draw, figure, heat, labelRoom, onHeat, some } from "../chart.ts";
 import type { Context } from "../context.ts";
 import type { Metric } from "../document.ts";
 import { h, p, table } from "../dom.ts";
-import { chance, count, number, percent, shorten, thousands } from "../words.ts";
+import { chance, count, kept, number, percent, shorten, thousands } from "../words.ts";
 
 /** What the model predicts, and how well. */
 export function predicts(c: Context): Node[] {
@@ -12,6 +12,7 @@ export function predicts(c: Context): Node[] {
   const { model, data } = report;
   const inputs = report.columns.length;
   return [
+    ...warnings(c),
     p(`The model in ${model.name} predicts ${c.predicted}, from ${count(inputs, "column")}. It learned from ${count(model.provenance.training_rows, "row")}. `,
       `This report reads ${count(data.rows, "row")} of ${data.name}`,
       data.labelled === 0 ? `, which do not tell what came true: how well the model predicts them cannot be said.` :
@@ -19,8 +20,18 @@ export function predicts(c: Context): Node[] {
     h("div", { class: "cards" }, cards(c)),
     ...pictures(c),
     figures(c),
+    ...baselines(c),
     scales(c),
   ];
+}
+
+/** Reasons to doubt the model, before all else. */
+function warnings(c: Context): Node[] {
+  const { warnings: list } = c.report.performance;
+  if (list.length === 0) return [];
+  const beaten = list.some((w) => w.kind.startsWith("no_better_than"));
+  return [h("section", { class: `verdict ${beaten ? "poor" : "fair"}` }, h("h3", {}, "Before you use this model"),
+    h("ul", {}, list.map((w) => h("li", {}, kept(`${w.message} ${w.remedy}`)))))];
 }
 
 const names: Record<string, string> = {
@@ -74,6 +85,20 @@ function figures(c: Context): Node {
     table("How well the model predicts", headers, performance.metrics.map((m) =>
       [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), written(m, m.validation), unit(m)]), [false, true, here], true),
     here ? p(h("strong", {}, "Mind where the rows come from. "), "On rows that the model learned from, any model looks better than it is. The rows kept aside were not learned from, but the training was ended by them.") : null);
+}
+
+/** The same measures of plain models. */
+function baselines(c: Context): Node[] {
+  const { performance } = c.report;
+  const { baselines: list } = performance;
+  if (list.length === 0) return [];
+  const lines = performance.metrics.map((m, i) => ({ m, values: list.map((b) => b.values[i]) })).filter((line) => line.values.some((v) => v !== null));
+  return [h("section", { class: "block" },
+    h("h3", {}, "Beside plain models"),
+    h("p", { class: "note" }, h("strong", {}, "How to read it: "), "these models learned from the same rows. If one of them predicts as well, use that one: it is easier to understand. The linear model adds up a multiple of each column; the additive model adds up a curve of each column."),
+    h("p", { class: "note" }, h("strong", {}, "What it does not say: "), "whether a small difference would hold on other rows."),
+    table("Plain models on the rows kept aside in training", ["Measure", "This model", ...list.map((b) => b.label[0].toUpperCase() + b.label.slice(1))],
+      lines.map(({ m, values }) => [names[m.name] ?? m.name, written(m, m.validation), ...values.map((v) => written(m, v))]), [false, true, ...list.map(() => true)]))];
 }
 
 function pictures(c: Context): Node[] {

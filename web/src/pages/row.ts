@@ -36,7 +36,7 @@ function verdict(c: Context, row: number, e: Explained, write: (v: number) => st
   const { report } = c;
   const { model } = report;
   const truth = c.rows.truth(row);
-  const range = c.classes ? "" : ` (95 % range ${number(e.prediction - 1.96 * e.predictionStd)} to ${number(e.prediction + 1.96 * e.predictionStd)})`;
+  const range = c.classes ? "" : ` (95 % range ${number(e.prediction - 1.96 * e.rangeStd)} to ${number(e.prediction + 1.96 * e.rangeStd)})`;
   const came = truth === null ? "" : model.classes ? ` It turned out ${model.classes[truth]}.` : ` It turned out ${number(truth)}.`;
   const hidden = e.hiddenStd > 0.05 * e.predictionStd && e.hiddenStd > 0 ? " Missing cells make it less sure." : "";
   switch (report.scale) {

@@ -28,7 +28,7 @@ export function trust(c: Context): Node[] {
 export function untold(c: Shown, alike: string): Node {
   return h("section", { class: "block" }, h("h3", {}, "What no check can tell"), h("ul", {},
     h("li", {}, "Whether a column is a cause. An attribution says what the column told the model, not what would happen if somebody changed it."),
-    h("li", {}, "Whether the model is right. A wrong prediction can have an exact explanation: it then says exactly how the model went wrong."),
+    h("li", {}, "Whether the model is right. Attributions explain the model, not the world: of a wrong prediction they say how the model went wrong."),
     h("li", {}, `Which of two columns that say the same is the real one. They share the credit; ${alike}`),
     h("li", {}, c.bags > 0 ?
       "How far other settings, another kind of model or rows from elsewhere would move an attribution. Doubt tells of other samples of rows like those learned from." :
@@ -70,13 +70,13 @@ export function verdict(question: string, level: string, words: string, reasons:
 export function audit(c: Shown, a: Audit | null): Node[] {
   if (!a) return [];
   const lines: [string, number | null, (v: number) => string, string][] = [
-    ["Error of attributions", a.relative_rmse, (v) => number(v, 2), "beside their size; 0 is exact"],
+    ["Error of attributions", a.relative_rmse, (v) => number(v, 2), "beside their size; 0 if they are the model's Shapley values"],
     ["… with cells taken away", a.subgame_relative_rmse, (v) => number(v, 2), "the same for rows with missing cells"],
-    ["Correlation", a.correlation, (v) => v.toFixed(6), "of attributions and exact values; 1 is best"],
+    ["Correlation", a.correlation, (v) => v.toFixed(6), "of attributions and the model's Shapley values; 1 is best"],
     ["Same most important column", a.top1, percent, "share of rows"],
     ["Same three most important", a.top3, percent, "mean overlap"],
     ["Largest gap of the sum", a.efficiency_max, (v) => number(v, 2), c.classes ? "prediction less base and attributions, in units of the score" : "prediction less base and attributions, in standard deviations of the target"],
-    ["Error of the check itself", a.standard_error, (v) => number(v, 2), "where exact values had to be sampled"],
+    ["Error of the check itself", a.standard_error, (v) => number(v, 2), "where the model's Shapley values had to be sampled"],
     ["Within three standard errors", a.within_3_se, percent, "share of attributions, where sampled"],
   ];
   return [details(`The audit in numbers: ${count(a.rows, "row")}, ${thousands(a.coalitions)} questions to the model`,

@@ -1,11 +1,10 @@
-package report
+package table
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/psi-shapley/psi/table"
 )
 
 // Every row is as likely as any other to be drawn, however the table is cut, and its cells stay together.
@@ -15,22 +14,22 @@ func TestSampleIsEven(t *testing.T) {
 	for i := range numbers {
 		numbers[i], labels[i] = float64(i), string(rune('a'+i%26))
 	}
-	whole, err := table.New(table.NumberColumn("n", numbers, nil), table.CategoryColumn("c", labels, nil))
+	whole, err := New(NumberColumn("n", numbers, nil), CategoryColumn("c", labels, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	drawn := make([]int, rows)
 	for seed := range uint64(runs) {
-		s := newSample(most, seed)
+		s := NewSample(most, rand.New(rand.NewPCG(seed, 0)))
 		for from := 0; from < rows; from += 20 {
 			var chunk []int
 			for i := from; i < min(rows, from+20); i++ {
 				chunk = append(chunk, i)
 			}
-			s.add(whole.Select(chunk))
+			s.Add(whole.Select(chunk))
 		}
-		got, at := s.table()
-		if got.Rows() != most || !slices.IsSorted(at) {
+		got, at := s.Rows()
+		if got.Rows() != most || s.Seen() != rows || !slices.IsSorted(at) {
 			t.Fatalf("seed %d: %d rows, %v", seed, got.Rows(), at)
 		}
 		for i, row := range at {
@@ -50,13 +49,13 @@ func TestSampleIsEven(t *testing.T) {
 
 // A table smaller than the sample is all of it.
 func TestSampleOfAFew(t *testing.T) {
-	few, err := table.New(table.NumberColumn("n", []float64{4, 5}, nil))
+	few, err := New(NumberColumn("n", []float64{4, 5}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSample(10, 0)
-	s.add(few)
-	if got, at := s.table(); got.Rows() != 2 || !slices.Equal(at, []int{0, 1}) {
+	s := NewSample(10, rand.New(rand.NewPCG(0, 0)))
+	s.Add(few)
+	if got, at := s.Rows(); got.Rows() != 2 || !slices.Equal(at, []int{0, 1}) {
 		t.Errorf("%d rows, %v", got.Rows(), at)
 	}
 }

@@ -1,0 +1,120 @@
+package psi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/internal/baseline"
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// Baseline is a plain model that was fitted beside psi's, and its metrics on the same validation rows.
+type Baseline struct {
+	Name    string             `json:"name"` // "mean", "linear" or "additive"
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// Label is what people call it.
+func (b Baseline) Label(task Task) string {
+	switch {
+	case b.Name == baseline.Linear:
+		return "linear model"
+	case b.Name == baseline.Additive:
+		return "additive model"
+	case task != Regression:
+		return "base rate"
+	}
+	return "mean"
+}
+
+// LossMetric is the metric by which a model is compared with baselines: "rmse" or "log_loss". Lower is better.
+func (m *Manifest) LossMetric() string {
+	if m.Task == Regression {
+		return "rmse"
+	}
+	return "log_loss"
+}
+
+// PlainModels lists the baselines, the plainest first; nil for a model of an older version.
+func (m *Manifest) PlainModels() []Baseline {
+	var list []Baseline
+	for _, name := range baseline.Names() {
+		if metrics, known := m.Baselines[name]; known {
+			list = append(list, Baseline{name, metrics})
+		}
+	}
+	return list
+}
+
+// checkBaselines refuses baselines that this version does not know.
+func (m *Manifest) checkBaselines() error {
+	for name := range m.Baselines {
+		if !slices.Contains(baseline.Names(), name) {
+			return fmt.Errorf("unknown baseline %q", name)
+		}
+	}
+	return nil
+}
+
+// baselines fits the baselines on the training rows and measures them on the validation rows.
+func (t *training) baselines(ctx context.Context, m *Model) (map[string]map[string]float64, error) {
+	models, err := baseline.Fit(ctx, baseline.Problem{
+		Rows: t.in.Training, Units: t.in.Units, Classes: len(t.in.Target.Classes), Base: t.in.Target.Base,
+	})
+	if err != nil {
+		return nil, err
+	}
+	measured := map[string]map[string]float64{}
+	for i := range models {
+		measured[models[i].Name] = m.measurePlain(models[i].Predict(t.in.Validation.Rows), t.in.Validation)
+	}
+	if t.fold != nil {
+		m.fitted = fitted{models, t.in.Rows}
+	}
+	return measured, nil
+}
+
+// measurePlain measures a baseline's predictions of encoded rows.
+func (m *Model) measurePlain(predictions []float64, d train.Data) map[string]float64 {
+	p, all := m.plainPrediction(predictions), m.NewJudge()
+	for i, y := range m.labels(d) {
+		all.add(p, i, y, float64(d.Weight[i]))
+	}
+	return plainMetrics(all.evaluation())
+}
+
+// plainPrediction is what a baseline predicts: numbers in encoded units, or probabilities.
+func (m *Model) plainPrediction(predictions []float64) *Prediction {
+	p := &Prediction{Probability: predictions, Classes: m.manifest.Classes()}
+	if !m.classes() {
+		none := make([]float64, len(predictions))
+		p = &Prediction{Mean: make([]float64, len(predictions)), Std: none, RangeStd: none}
+		for i, v := range predictions {
+			p.Mean[i] = m.manifest.Scale.Mean + m.manifest.Scale.Std*v
+		}
+	}
+	return p
+}
+
+// plainMetrics are those of a baseline. It says nothing of how sure it is of a number, so that the metrics of that are left out.
+func plainMetrics(e eval.Evaluation) map[string]float64 {
+	metrics := finiteMetrics(e)
+	for _, name := range []string{"nll", "coverage_50", "coverage_90"} {
+		delete(metrics, name)
+	}
+	return metrics
+}
+
+// finiteMetrics are the metrics that are defined.
+func finiteMetrics(e eval.Evaluation) map[string]float64 {
+	metrics := map[string]float64{}
+	for _, metric := range e.Metrics {
+		if !math.IsNaN(metric.Value) && !math.IsInf(metric.Value, 0) {
+			metrics[metric.Name] = metric.Value
+		}
+	}
+	return metrics
+}

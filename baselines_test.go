@@ -1,0 +1,119 @@
+package psi_test
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
+)
+
+// lines are rows whose target is a line of two columns, or, of classes, its sign, with some noise.
+func lines(t *testing.T, seed uint64, n int, classes bool) *table.Table {
+	t.Helper()
+	rng := newRand(t, seed)
+	a, b, y, labels := make([]float64, n), make([]float64, n), make([]float64, n), make([]string, n)
+	for i := range n {
+		a[i], b[i] = rng.NormFloat64(), 5+2*rng.NormFloat64()
+		y[i] = 100 + 10*a[i] - 4*b[i] + rng.NormFloat64()
+		labels[i] = "low"
+		if y[i] > 80 {
+			labels[i] = "high"
+		}
+	}
+	target := table.NumberColumn("y", y, nil)
+	if classes {
+		target = table.CategoryColumn("y", labels, nil)
+	}
+	rows, err := table.New(table.NumberColumn("a", a, nil), table.NumberColumn("b", b, nil), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestBaselinesAreMeasuredOnValidationRows(t *testing.T) {
+	rows, held := lines(t, 1, 400, false), lines(t, 2, 150, false)
+	m := trained(t, rows, psi.Config{Validation: held.Source(), Change: moment})
+	manifest := m.Manifest()
+	list := manifest.PlainModels()
+	if len(list) != 3 || list[0].Name != "mean" || list[1].Name != "linear" || list[2].Name != "additive" {
+		t.Fatalf("baselines %v", list)
+	}
+	mean, _ := meanStd(rows.Column("y").Numbers)
+	square, absolute := 0.0, 0.0
+	for _, y := range held.Column("y").Numbers {
+		square += (y - mean) * (y - mean) / 150
+		absolute += math.Abs(y-mean) / 150
+	}
+	near(t, "rmse of the mean", list[0].Metrics["rmse"], math.Sqrt(square))
+	near(t, "mae of the mean", list[0].Metrics["mae"], absolute)
+	if v := list[1].Metrics["rmse"]; v < 0.8 || v > 1.2 { // the noise has 1
+		t.Errorf("rmse %g of the linear model", v)
+	}
+	if _, told := list[1].Metrics["coverage_90"]; told {
+		t.Error("the linear model has intervals")
+	}
+
+	// Three steps learn nothing: the linear model wins, and that is said first.
+	warnings := m.Warnings()
+	if len(warnings) == 0 || !strings.HasPrefix(warnings[0].Kind, "no_better_than_") {
+		t.Fatalf("warnings %v", warnings)
+	}
+	path, _ := saved(t, m)
+	again, err := psi.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if !reflect.DeepEqual(again.Warnings(), warnings) || !reflect.DeepEqual(again.Manifest().Baselines, manifest.Baselines) {
+		t.Errorf("after it was saved, the model warns %v", again.Warnings())
+	}
+}
+
+func TestBaselinesOfClasses(t *testing.T) {
+	rows, held := lines(t, 3, 400, true), lines(t, 4, 150, true)
+	m := trained(t, rows, psi.Config{Validation: held.Source(), Change: moment})
+	manifest := m.Manifest()
+	share := 0.0
+	for i := range 400 {
+		if rows.Column("y").Text(i) == "low" { // the positive class is the last
+			share += 1. / 400
+		}
+	}
+	loss := 0.0
+	for i := range 150 {
+		if held.Column("y").Text(i) == "low" {
+			loss -= math.Log(share) / 150
+		} else {
+			loss -= math.Log(1-share) / 150
+		}
+	}
+	near(t, "log loss of the base rate", manifest.Baselines["mean"]["log_loss"], loss)
+	if v := manifest.Baselines["linear"]["auroc"]; v < 0.97 {
+		t.Errorf("auroc %g of the linear model", v)
+	}
+}
+
+// Rows that count for nothing but their weights: the mean of the baselines is the weighted one.
+func TestBaselinesCountByWeight(t *testing.T) {
+	rows, held := lines(t, 5, 300, false), lines(t, 6, 60, false)
+	weights := make([]float64, 300)
+	sum, total := 0.0, 0.0
+	for i, y := range rows.Column("y").Numbers {
+		weights[i] = 1
+		if y > 80 {
+			weights[i] = 20
+		}
+		sum, total = sum+weights[i]*y, total+weights[i]
+	}
+	m := trained(t, weighted(t, rows, weights), psi.Config{Weight: "count", Validation: weighted(t, held, slices.Repeat([]float64{1}, 60)).Source(), Change: moment})
+	square := 0.0
+	for _, y := range held.Column("y").Numbers {
+		square += (y - sum/total) * (y - sum/total) / 60
+	}
+	near(t, "rmse of the weighted mean", m.Manifest().Baselines["mean"]["rmse"], math.Sqrt(square))
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+)
+
+// unread counts cells of text that do not fit how their columns are read. It may be used by several readers at once.
+type unread struct {
+	lock sync.Mutex
+
+	from, to int // rows of each table that count; 0, 0 is all of them
+
+	columns []string // that have such cells
+	cells   map[string]int
+	example map[string]string
+}
+
+func (u *unread) add(row int, column, text string) {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	if row < u.from || u.to > 0 && row >= u.to {
+		return
+	}
+	if u.cells == nil {
+		u.cells, u.example = map[string]int{}, map[string]string{}
+	}
+	if u.cells[column]++; u.cells[column] == 1 {
+		u.columns, u.example[column] = append(u.columns, column), text
+	}
+}
+
+// tellUnread says once per run what could not be read, but not of hundreds of columns.
+func (p *program) tellUnread(u *unread) {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	const most, longest = 12, 40
+	for i, name := range u.columns {
+		if i == most {
+			p.note("… and the same in %s more", countOf(len(u.columns)-most, "column"))
+			return
+		}
+		example := u.example[name]
+		if text := []rune(example); len(text) > longest {
+			example = string(text[:longest-1]) + "…"
+		}
+		do := "do"
+		if u.cells[name] == 1 {
+			do = "does"
+		}
+		p.note("%s", fmt.Sprintf("%s of %s %s not read as in training, such as %q: taken for missing", countOf(u.cells[name], "cell"), clean(name), do, example))
+	}
+}

@@ -1,0 +1,125 @@
+package intake
+
+import (
+	"math"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// Repeats counts the rows that have all inputs and the target in common with another row.
+type Repeats struct {
+	Rows   int  // looked at: all, or those whose hash is in the sample
+	Copies int  // of these, rows that are there more than once
+	Sample bool // not all rows were looked at
+
+	// Telling says that some number differs from row to row, so that two rows do not have it in common by chance.
+	Telling bool
+}
+
+const (
+	mostHashes     = 1 << 16 // of different rows, that are remembered
+	tellingRows    = 2048    // different rows whose numbers are compared
+	tellingColumns = 64
+)
+
+// repeats looks for rows that are there more than once. It remembers the hashes of a bounded number of different rows: when they become
+// too many, half of them are forgotten, by a bit of the hash, so that a row is remembered with all its copies or not at all.
+type repeats struct {
+	names []string       // of the columns
+	count map[uint64]int // copies by the hash of their cells
+	bits  int            // hashes that end in as many zeros are remembered
+	other []map[float64]bool
+	first int // different rows whose numbers are in other
+}
+
+func newRepeats(o Options) *repeats {
+	return &repeats{names: append(append([]string{}, o.Inputs...), o.Target), count: map[uint64]int{}}
+}
+
+// add looks at the rows of a chunk that count.
+func (r *repeats) add(chunk *table.Table, counts func(row int) bool) {
+	hashes := make([]uint64, chunk.Rows())
+	var columns, numbers []*table.Column
+	for _, name := range r.names {
+		if c := chunk.Column(name); c != nil { // the fit says which chunk lacks a column
+			columns = append(columns, c)
+			if c.Kind == table.Number && len(numbers) < tellingColumns {
+				numbers = append(numbers, c)
+			}
+		}
+	}
+	for _, c := range columns {
+		hashCells(hashes, c)
+	}
+	if r.other == nil {
+		r.other = make([]map[float64]bool, len(numbers))
+		for i := range r.other {
+			r.other[i] = map[float64]bool{}
+		}
+	}
+	for row, hash := range hashes {
+		if !counts(row) || hash&(1<<r.bits-1) != 0 {
+			continue
+		}
+		if r.count[hash]++; r.count[hash] > 1 {
+			continue
+		}
+		r.compare(numbers, row)
+		for len(r.count) > mostHashes {
+			r.forget()
+		}
+	}
+}
+
+// hashCells mixes the cells of a column into the hashes of their rows. Codes of labels mean the same in all chunks.
+func hashCells(hashes []uint64, c *table.Column) {
+	for row, observed := range c.Observed {
+		cell := uint64(1)
+		switch {
+		case !observed:
+			cell = 0
+		case c.Kind == table.Category:
+			cell += uint64(c.Codes[row])
+		default:
+			cell += math.Float64bits(c.Numbers[row])
+		}
+		hashes[row] = mix(hashes[row] ^ cell)
+	}
+}
+
+// compare takes down the numbers of one of the first different rows.
+func (r *repeats) compare(numbers []*table.Column, row int) {
+	if r.first == tellingRows {
+		return
+	}
+	r.first++
+	for i, c := range numbers {
+		if i < len(r.other) && c.Observed[row] {
+			r.other[i][c.Numbers[row]] = true
+		}
+	}
+}
+
+// forget halves the sample.
+func (r *repeats) forget() {
+	r.bits++
+	for hash := range r.count {
+		if hash&(1<<r.bits-1) != 0 {
+			delete(r.count, hash)
+		}
+	}
+}
+
+func (r *repeats) finish() Repeats {
+	all := Repeats{Sample: r.bits > 0}
+	for _, n := range r.count {
+		all.Rows += n
+		if n > 1 {
+			all.Copies += n
+		}
+	}
+	for _, values := range r.other {
+		all.Telling = all.Telling || 2*len(values) > r.first
+	}
+	return all
+}

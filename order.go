@@ -1,0 +1,50 @@
+package psi
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// checkOrder refuses what does not go with a column that orders the rows.
+func (t *training) checkOrder() error {
+	switch {
+	case t.OrderBy == "" && t.ValidationAfter != "":
+		return errors.New("ValidationAfter (--validation-after) is given without a column: name it in OrderBy (--order-by)")
+	case t.OrderBy == "":
+		return nil
+	case t.OrderBy == t.Target:
+		return errors.New("the target is to order the rows: name another column in OrderBy (--order-by)")
+	case t.Validation != nil:
+		return errors.New("a validation table is given (--validation), so OrderBy (--order-by) has no rows to choose: leave one of them out")
+	case t.ValidationBy != "":
+		return errors.New("ValidationBy (--validation-by) does not go with OrderBy (--order-by): leave one of them out")
+	}
+	return nil
+}
+
+// after reads ValidationAfter as cells of the order column are read, and writes it as psi writes such cells; nil if there is none.
+func (t *training) after(schema *table.Schema) (*float64, error) {
+	if t.ValidationAfter == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	f := schema.Field(t.OrderBy)
+	example := "42"
+	switch f.Kind {
+	case table.Number:
+	case table.Time:
+		example = "2024-03-01"
+	default: // intake says what is wrong with the column
+		return nil, nil //nolint:nilnil // there is none
+	}
+	v, ok := f.Reading.Parse(f.Kind, []byte(t.ValidationAfter))
+	if !ok || !f.Kind.Holds(v) {
+		return nil, &table.Error{
+			Row: -1, Column: f.Name, Message: fmt.Sprintf("the column holds a %v in each row, but rows after %q are to validate", f.Kind, t.ValidationAfter),
+			Remedy: "write it as in the table, such as " + example,
+		}
+	}
+	t.ValidationAfter = (&table.Column{Kind: f.Kind, Numbers: []float64{v}, Observed: []bool{true}}).Text(0)
+	return &v, nil
+}

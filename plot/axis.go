@@ -1,0 +1,118 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	gonum "gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/psi-shapley/psi/table"
+)
+
+// axis is the x axis of a column's values.
+type axis struct {
+	place func(row int) float64 // of a cell
+	aside func(row int) float64 // how far a dot is off its place, so that rows of one value lie beside each other
+	gap   float64               // place of missing cells
+}
+
+// axisOf gives the places of cells on the x axis, labels as names and times as such, and a place for missing ones.
+func axisOf(p *gonum.Plot, c *table.Column) axis {
+	of, apart, gap := func(row int) float64 { return c.Numbers[row] }, 0.0, 0.0
+	switch c.Kind {
+	case table.Category:
+		gap, apart = labelAxis(p, c), 1
+		of = func(row int) float64 { return min(float64(c.Codes[row]), gap-1) }
+	case table.Boolean:
+		gap, apart = 2, 1
+		words := []string{"false", "true"}
+		if len(c.Levels) == len(words) {
+			words = c.Levels
+		}
+		p.X.Tick.Marker = gonum.ConstantTicks{{Value: 0, Label: shorten(words[0], 14)}, {Value: 1, Label: shorten(words[1], 14)}}
+	default:
+		gap, apart = numberAxis(p, c)
+	}
+	return axis{
+		place: func(row int) float64 {
+			if !c.Observed[row] { // a gap that is a value
+				return gap
+			}
+			return of(row)
+		},
+		aside: func(row int) float64 { return .24 * apart * (float64(row*7919%97)/97 - .5) }, // by a fixed pattern
+		gap:   gap,
+	}
+}
+
+// numberAxis chooses the ticks of numbers or times. It returns the place behind them and, of few values, how far these are
+// apart at least; 0 means that they are many.
+func numberAxis(p *gonum.Plot, c *table.Column) (gap, apart float64) {
+	const few, ticked = 31, 12 // values that lie apart, and that have a tick each
+	values := slices.Compact(sortedNumbers(c))
+	if len(values) == 0 {
+		return 0, 0
+	}
+	low, high := values[0], values[len(values)-1]
+	gap = high + .06*(high-low)
+	if c.Kind == table.Time {
+		p.X.Tick.Marker = timeTicks{}
+		return gap, 0
+	}
+	if len(values) > few {
+		return gap, 0
+	}
+	apart = max(1, high-low)
+	for i, x := range values[1:] {
+		apart = min(apart, x-values[i])
+	}
+	if len(values) <= ticked && (high-low)/apart < 2*ticked {
+		var ticks gonum.ConstantTicks
+		for _, x := range values {
+			ticks = append(ticks, gonum.Tick{Value: x, Label: digits(x)})
+		}
+		p.X.Tick.Marker = ticks
+	}
+	return max(gap, high+.5*apart), apart
+}
+
+// labelAxis writes a category's labels below the axis, those beyond a number as one, and returns the place behind them.
+func labelAxis(p *gonum.Plot, c *table.Column) (behind float64) {
+	const most = 20
+	var ticks gonum.ConstantTicks
+	for i, level := range c.Levels[:min(most, len(c.Levels))] {
+		ticks = append(ticks, gonum.Tick{Value: float64(i), Label: shorten(level, 18)})
+	}
+	if len(c.Levels) > most {
+		ticks = append(ticks, gonum.Tick{Value: most, Label: fmt.Sprintf("%d others", len(c.Levels)-most)})
+	}
+	p.X.Tick.Marker = ticks
+	if len(ticks) > 6 {
+		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YTop
+	}
+	return float64(len(ticks))
+}
+
+// timeTicks are five times, evenly spaced, told as finely as they lie apart.
+type timeTicks struct{}
+
+// Ticks of seconds since 1970.
+func (timeTicks) Ticks(low, high float64) []gonum.Tick {
+	const n = 5
+	layout := "2006-01-02"
+	switch apart := (high - low) / (n - 1); {
+	case apart < 60:
+		layout = "15:04:05"
+	case apart < 24*3600:
+		layout = "01-02 15:04"
+	}
+	ticks := make([]gonum.Tick, n)
+	for i := range ticks {
+		x := low + (high-low)*float64(i)/(n-1)
+		ticks[i] = gonum.Tick{Value: x, Label: time.Unix(int64(x), 0).UTC().Format(layout)}
+	}
+	return ticks
+}

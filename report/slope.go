@@ -1,0 +1,22 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/psi-shapley/psi"
+)
+
+// slopeWords says that probabilities of rows with missing cells are not those of their scores: κ(s) = exp(b·(1 − s)) multiplies the distance of the
+// score from the base in a row that has a share s of its columns. "" if κ is 1.
+func slopeWords(c psi.Calibration) string {
+	if c.Slope == 0 {
+		return ""
+	}
+	where := "nearer to the base rate"
+	if c.Slope > 0 {
+		where = "farther from the base rate"
+	}
+	return fmt.Sprintf("If cells of a row are missing, its probability lies %s than its score says: with half of the columns missing, the distance of the score from the base is multiplied by %.2f "+
+		"before it becomes a probability, as the rows kept aside in training bore out. Scores and attributions stay as they are.", where, math.Exp(c.Slope/2))
+}

@@ -1,0 +1,252 @@
+package table
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"slices"
+)
+
+// clues are what the cells of a text column say about how to read them where they are not written plainly.
+type clues struct {
+	bare     amounts             // numbers without a unit
+	units    map[string]*amounts // others
+	plain    int                 // of the numbers, those that parseNumber reads
+	enclosed int                 // of the numbers, those in parentheses
+	several  map[float64]bool    // some different plain numbers
+	dressed  string              // the longest of the first numbers that are not plain
+
+	times int               // that parseTime reads
+	dates map[string]*dates // in numbers, by what stands between these
+
+	truths int    // words of booleans, 0 and 1
+	word   string // the first of the words
+	words  int    // its pair
+
+	strays int    // cells that are nothing of all this
+	stray  string // the first one
+	codes  bool   // some stray has a digit
+}
+
+// amounts counts numbers by the decimal signs that they can have.
+type amounts struct {
+	point, comma int    // that have this one
+	any          int    // that are the same with both
+	either       int    // that are not, such as 1,234
+	example      string // the first of either
+}
+
+// dates counts dates in numbers by the orders that they can have.
+type dates struct {
+	day, month string // the first one that has the day before the month, or after it
+	unclear    string // the first one that may have either
+	days       int    // that have the day first
+	months     int    // the month
+	both       int    // that can have either
+	years      int    // that can have the year first
+	all        int
+}
+
+const (
+	mostUnits = 8
+	fewValues = 20 // different numbers that, among labels, may be codes
+)
+
+// add looks at a cell that is observed. number says whether parseNumber reads it, as v.
+func (c *clues) add(cell []byte, v float64, number bool) {
+	if number {
+		c.addPlain(cell, v)
+		return
+	}
+	const few = 10_000 // strays that decide nothing: a table may be sorted by the column
+	if c.strays > few && c.strays > c.read()+c.truths {
+		c.strays++ // enough of them: the rest need not be looked at
+		return
+	}
+	if _, pair, is := parseBoolean(cell); is {
+		if c.truths++; c.word == "" {
+			c.word, c.words = string(bytes.TrimSpace(cell)), pair
+		}
+		c.astray(cell) // of numbers and dates
+		return
+	}
+	if _, is := parseTime(cell); is {
+		c.times++
+		return
+	}
+	if d, is := cutDate(limited(cell)); is && c.addDate(d, string(cell)) {
+		return
+	}
+	a, is := undress(string(limited(cell)))
+	if !is || !c.addAmount(a, string(cell)) {
+		c.astray(cell)
+	}
+}
+
+// read is how many cells are numbers or dates.
+func (c *clues) read() int {
+	n := c.lookLikeTimes() + c.bare.all()
+	for _, of := range c.units {
+		n += of.all()
+	}
+	return n
+}
+
+// lookLikeTimes is how many cells are dates in some order.
+func (c *clues) lookLikeTimes() int {
+	n := c.times
+	for _, of := range c.dates {
+		n += of.all
+	}
+	return n
+}
+
+func (c *clues) astray(cell []byte) {
+	if c.strays++; c.stray == "" {
+		c.stray = shorten(string(cell))
+	}
+	c.codes = c.codes || bytes.ContainsAny(limited(cell), "0123456789")
+}
+
+// addPlain takes a number that parseNumber reads.
+func (c *clues) addPlain(cell []byte, v float64) {
+	c.plain++
+	if math.IsInf(v, 0) {
+		c.astray(cell)
+		return
+	}
+	if v == 0 || v == 1 {
+		c.truths++
+	}
+	if len(c.several) <= fewValues {
+		if c.several == nil {
+			c.several = map[float64]bool{}
+		}
+		c.several[v] = true
+	}
+	digits := bytes.TrimLeft(bytes.TrimSpace(cell), "+-")
+	switch at := bytes.IndexByte(digits, '.'); {
+	case at < 0:
+		c.bare.any++
+	case at >= 1 && at <= 3 && digits[0] != '0' && len(digits) == at+4 && isDigit(digits[at+1]) && isDigit(digits[at+2]) && isDigit(digits[at+3]):
+		c.bare.addEither(string(cell))
+	default:
+		c.bare.point++
+	}
+}
+
+func (a *amounts) addEither(cell string) {
+	if a.either++; a.either == 1 {
+		a.example = cell
+	}
+}
+
+// addAmount counts a number, if it is one.
+func (c *clues) addAmount(a amount, cell string) bool {
+	p, isPoint := a.value(point)
+	q, isComma := a.value(comma)
+	to := &c.bare
+	if a.unit != "" {
+		if to = c.units[a.unit]; to == nil {
+			to = &amounts{}
+		}
+	}
+	switch {
+	case !isPoint && !isComma, len(c.units) == mostUnits && a.unit != "" && c.units[a.unit] == nil:
+		return false
+	case isPoint && isComma && p == q:
+		to.any++
+	case isPoint && isComma:
+		to.addEither(cell)
+	case isPoint:
+		to.point++
+	default:
+		to.comma++
+	}
+	if a.unit != "" {
+		if c.units == nil {
+			c.units = map[string]*amounts{}
+		}
+		c.units[a.unit] = to
+	}
+	if a.enclosed {
+		c.enclosed++
+	}
+	const first = 100
+	if c.read() < first && len(cell) > len(c.dressed) || c.dressed == "" {
+		c.dressed = cell
+	}
+	return true
+}
+
+// addDate counts a date, if it is one in some order.
+func (c *clues) addDate(d date, cell string) bool {
+	day, isDay := d.seconds(DayFirst)
+	month, isMonth := d.seconds(MonthFirst)
+	_, isYear := d.seconds(YearFirst)
+	switch {
+	case !isDay && !isMonth && !isYear:
+		return false
+	case d.long == 0: // 2024-1-2 has one order only
+		c.times++
+		return true
+	}
+	if c.dates == nil {
+		c.dates = map[string]*dates{}
+	}
+	of := c.dates[d.between]
+	if of == nil {
+		of = &dates{}
+		c.dates[d.between] = of
+	}
+	first := func(of *string) {
+		if *of == "" {
+			*of = cell
+		}
+	}
+	of.all++
+	if isYear {
+		of.years++
+	}
+	switch {
+	case isDay && isMonth:
+		if of.both++; day != month {
+			first(&of.unclear)
+		}
+	case isDay:
+		of.days++
+		first(&of.day)
+	case isMonth:
+		of.months++
+		first(&of.month)
+	}
+	return true
+}
+
+// unit is the commonest one, "" if there is none, and the numbers that have it or none.
+func (c *clues) unit() (unit string, of amounts) {
+	most := 0
+	for _, name := range slices.Sorted(maps.Keys(c.units)) {
+		if n := c.units[name].all(); n > most {
+			unit, most = name, n
+		}
+	}
+	of = c.bare
+	if u := c.units[unit]; u != nil {
+		of.point, of.comma, of.any, of.either = of.point+u.point, of.comma+u.comma, of.any+u.any, of.either+u.either
+		if u.example != "" {
+			of.example = u.example
+		}
+	}
+	return unit, of
+}
+
+func (a amounts) all() int { return a.point + a.comma + a.any + a.either }
+
+// with is how many of the numbers can have a decimal sign.
+func (a amounts) with(decimal string) int {
+	if decimal == comma {
+		return a.any + a.either + a.comma
+	}
+	return a.any + a.either + a.point
+}

@@ -1,0 +1,80 @@
+package table
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Sample draws rows at random from all that it was given, each as likely as any other (reservoir sampling). It holds no
+// more rows than it draws.
+type Sample struct {
+	most    int
+	rng     *rand.Rand
+	seen    int
+	numbers []int // of the rows, in the table
+	columns []*Column
+}
+
+// NewSample draws at most so many rows. The same rng and rows give the same sample, however the rows are cut into chunks.
+func NewSample(most int, rng *rand.Rand) *Sample { return &Sample{most: most, rng: rng} }
+
+// Add takes in the next chunk of one source: row number s is kept with probability most/s.
+func (s *Sample) Add(t *Table) {
+	if s.columns == nil {
+		for _, c := range t.Columns {
+			s.columns = append(s.columns, &Column{Name: c.Name, Kind: c.Kind, Reason: c.Reason})
+		}
+	}
+	for i, c := range t.Columns {
+		s.columns[i].Levels = c.Levels // which only grow
+	}
+	for row := range t.Rows() {
+		at := s.seen
+		if s.seen++; s.seen > s.most {
+			if at = s.rng.IntN(s.seen); at >= s.most {
+				continue
+			}
+		} else {
+			s.numbers = append(s.numbers, 0)
+		}
+		s.numbers[at] = s.seen - 1
+		for i, from := range t.Columns {
+			set(s.columns[i], at, from, row)
+		}
+	}
+}
+
+// Seen is the number of rows added.
+func (s *Sample) Seen() int { return s.seen }
+
+// Rows returns the rows drawn, in the order in which they were added, and their numbers, counted from 0.
+func (s *Sample) Rows() (rows *Table, numbers []int) {
+	order := make([]int, len(s.numbers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return s.numbers[a] - s.numbers[b] })
+	numbers = make([]int, len(order))
+	for i, at := range order {
+		numbers[i] = s.numbers[at]
+	}
+	return (&Table{Columns: s.columns}).Select(order), numbers
+}
+
+// set copies a cell, to the end or over another.
+func set(to *Column, at int, from *Column, row int) {
+	to.Observed = put(to.Observed, at, from.Observed[row])
+	if from.Kind == Category {
+		to.Codes = put(to.Codes, at, from.Codes[row])
+	} else {
+		to.Numbers = put(to.Numbers, at, from.Numbers[row])
+	}
+}
+
+func put[T any](list []T, at int, v T) []T {
+	if at == len(list) {
+		return append(list, v)
+	}
+	list[at] = v
+	return list
+}

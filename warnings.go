@@ -1,0 +1,164 @@
+package psi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/psi-shapley/psi/internal/baseline"
+)
+
+// Kinds of warnings.
+const (
+	NoBetterThanMean     = "no_better_than_mean"
+	NoBetterThanLinear   = "no_better_than_linear"
+	NoBetterThanAdditive = "no_better_than_additive"
+	Leak                 = "leak"
+	TooGood              = "too_good"
+	CutShort             = "cut_short"
+	StillFalling         = "still_falling"
+)
+
+// Warning is a reason to doubt a model as a whole: it may have learned too little, or from what is not known when it predicts.
+type Warning struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"` // what is the case, in a sentence
+	Remedy  string `json:"remedy"`  // what to do, in a sentence
+}
+
+// String is both sentences.
+func (w Warning) String() string { return w.Message + " " + w.Remedy }
+
+// Warnings lists reasons to doubt the model, the most important first; it is empty, not nil, if there are none.
+func (m *Model) Warnings() []Warning {
+	list := []Warning{}
+	if w, beaten := m.manifest.beaten(); beaten {
+		list = append(list, w)
+	}
+	if w, suspicious := m.manifest.leak(); suspicious {
+		list = append(list, w)
+	}
+	if share := math.Round(100 * m.manifest.Provenance.Share); share > 0 && share < 100 {
+		list = append(list, Warning{
+			CutShort, fmt.Sprintf("There was time for %.0f %% of the steps of effort %s.", share, m.manifest.effort()),
+			"Train with a longer time budget (--time-budget), or without one.",
+		})
+	} else if fall := lastFall(m.history); fall > stillFalling {
+		list = append(list, Warning{
+			StillFalling, fmt.Sprintf("The validation error was still falling when training ended: by %.1f %% in the last quarter of its steps.", 100*fall),
+			m.manifest.trainLonger(),
+		})
+	}
+	return list
+}
+
+func (m *Manifest) effort() Effort { return cmp.Or(Effort(m.Provenance.Effort), Normal) }
+
+// trainLonger says how.
+func (m *Manifest) trainLonger() string {
+	if m.effort() == Fast {
+		return "Train with effort normal (--effort normal)."
+	}
+	return fmt.Sprintf("Train with more steps (--set steps=%d).", 2*m.Settings.Steps)
+}
+
+// beaten says which baseline has a loss of the validation rows that is as low as the model's or lower. The mean goes first: a model that
+// is no better says nothing. Of the others it is the one with the lower loss.
+func (m *Manifest) beaten() (w Warning, beaten bool) {
+	metric := m.LossMetric()
+	own, known := m.Metrics[metric]
+	if !known {
+		return Warning{}, false
+	}
+	var best *Baseline
+	for _, b := range m.PlainModels() {
+		loss, measured := b.Metrics[metric]
+		if !measured || loss > own {
+			continue
+		}
+		if best == nil || best.Name != baseline.Mean && loss < best.Metrics[metric] {
+			best = &b
+		}
+	}
+	if best == nil {
+		return Warning{}, false
+	}
+	figures := fmt.Sprintf("%s %.4g on validation rows, against %.4g", lossWords(metric), own, best.Metrics[metric])
+	switch best.Name {
+	case baseline.Linear:
+		return Warning{
+			NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model: %s.", figures),
+			"Train with more rows or more effort (--effort best), or use a linear model instead.",
+		}, true
+	case baseline.Additive:
+		return Warning{
+			NoBetterThanAdditive, fmt.Sprintf("The model predicts no better than an additive model, one curve for each column: %s.", figures),
+			"Train with more rows or more effort (--effort best), or use an additive model instead.",
+		}, true
+	}
+	constant := "the mean of the target"
+	if m.Task != Regression {
+		constant = "the base rate of each class"
+	}
+	return Warning{
+		NoBetterThanMean, fmt.Sprintf("The model predicts no better than %s: %s.", constant, figures),
+		"Do not use it: its columns may not tell the target. Train with more rows, other columns or more effort (--effort best).",
+	}, true
+}
+
+func lossWords(metric string) string {
+	if metric == "log_loss" {
+		return "log loss"
+	}
+	return metric
+}
+
+// stillFalling is the least fall of the validation error in the last quarter of its steps that is warned of. ADR 0029 has the falls of
+// trainings that were long enough, and of others.
+const stillFalling = 0.025
+
+// lastFall is the share by which the best validation error of the phase that trains the mean on all rows alike (fit) fell in the last
+// quarter of its steps, as the mean over members; 0 if the history does not tell.
+func lastFall(history []byte) float64 {
+	lines, err := csv.NewReader(bytes.NewReader(history)).ReadAll()
+	if err != nil || len(lines) < 2 || !slices.Equal(lines[0], historyColumns()) {
+		return 0
+	}
+	type point struct {
+		step  int
+		score float64
+	}
+	members := map[string][]point{}
+	var order []string
+	for _, line := range lines[1:] {
+		step, wrongStep := strconv.Atoi(line[2])
+		score, wrongScore := strconv.ParseFloat(line[4], 64)
+		if line[1] != "fit" || wrongStep != nil || wrongScore != nil || !(score > 0) {
+			continue
+		}
+		if members[line[0]] == nil {
+			order = append(order, line[0])
+		}
+		members[line[0]] = append(members[line[0]], point{step, score})
+	}
+	sum := 0.0
+	for _, member := range order {
+		points := members[member]
+		last := points[len(points)-1].step
+		before, best := math.Inf(1), math.Inf(1)
+		for _, p := range points {
+			best = min(best, p.score)
+			if 4*p.step <= 3*last {
+				before = best
+			}
+		}
+		if !math.IsInf(before, 1) {
+			sum += (before - best) / before / float64(len(order))
+		}
+	}
+	return sum
+}
