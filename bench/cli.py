@@ -12,6 +12,7 @@ import results
 import sets
 import table
 import timing
+import truth
 from fit import Job
 from peers import TOOLS
 
@@ -27,6 +28,7 @@ def arguments() -> argparse.Namespace:
     mode.add_argument("--blanked", action="store_true", help="what missing cells cost each tool: BLANKED.md")
     mode.add_argument("--timing", action="store_true", help="time and memory of fits, interleaved: TIMING.md")
     mode.add_argument("--interactions", action="store_true", help="pairs of wide tables, beside shapiq: INTERACTIONS.md")
+    mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and LightGBM's: TRUTH.md")
     parser.add_argument("--sets", nargs="+", choices=sets.SETS, help="default: all that the command is about")
     parser.add_argument(
         "--tools", nargs="+", choices=[*TOOLS, *masked.MASKED], help="default: all that the command is about"
@@ -49,6 +51,8 @@ def main() -> int:
         return min(1, timing.run(args.sets or timing.SETS, args.tools or timing.TOOLS, args.psi, flags))
     if args.interactions:
         return interactions.run(args.sets or interactions.SETS, args.psi, flags)
+    if args.truth:
+        return truth.run(args.psi)
     names, tools = args.sets or sets.SETS, args.tools or TOOLS
     if args.masked:
         names, tools = args.sets or masked.SETS, args.tools or [*masked.MASKED, "psi"]

@@ -13,17 +13,21 @@ from sets import KEPT, TASKS, WHOLE, Fold
 SETS = ["california", "bike", "adult"]
 
 
+def copies_of(inputs: pd.DataFrame, copies: int, random: np.random.Generator) -> pd.DataFrame:
+    """Copies of each row that keep from one to all of its columns, each number as often."""
+    inputs = pd.concat([inputs] * copies, ignore_index=True)
+    order = random.random(inputs.shape).argsort(axis=1).argsort(axis=1)
+    kept = random.integers(1, inputs.shape[1], size=(len(inputs), 1), endpoint=True)
+    return inputs.mask(order >= kept)
+
+
 def fit_masked(fold: Fold, configuration: Configuration) -> Fitted:
     settings = dict(configuration)
     copies = settings.pop("copies")
     code, random = coder(fold), np.random.default_rng(1)
 
     def masked(rows: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
-        """Copies of each row that keep from one to all of its columns, each number as often."""
-        inputs = pd.concat([fold.inputs(rows)] * copies, ignore_index=True)
-        order = random.random(inputs.shape).argsort(axis=1).argsort(axis=1)
-        kept = random.integers(1, inputs.shape[1], size=(len(inputs), 1), endpoint=True)
-        return code(inputs.mask(order >= kept)), np.tile(fold.target(rows), copies)
+        return code(copies_of(fold.inputs(rows), copies, random)), np.tile(fold.target(rows), copies)
 
     model = boost_lightgbm(fold.task, settings, masked(fold.train), masked(fold.validation))
     return Fitted(predictor(model, fold, code), {"rounds": model.best_iteration_})
