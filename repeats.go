@@ -16,6 +16,9 @@ const (
 // warnOfRepeats says that rows are there more than once, which chance cannot do where a number differs from row to row. Copies on both
 // sides make validation too good, and doubt too small.
 func (t *training) warnOfRepeats() {
+	if t.ValidationBy != "" { // keeps copies on one side, and draws them together
+		return
+	}
 	r := t.in.Repeats
 	if share := float64(r.Copies) / float64(max(1, r.Rows)); !r.Telling || r.Copies < fewestRepeats || share <= mostRepeats {
 		return

@@ -62,3 +62,27 @@ func TestRowsThatRepeat(t *testing.T) {
 		}
 	}
 }
+
+// A recipe goes by the rows that differ: a table five times over is not a larger one.
+func TestCopiesAreNoMoreRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 0))
+	recipe := func(times int) psi.Settings {
+		var x, y, who []float64
+		for i := range 700 {
+			a := rng.NormFloat64()
+			for range times {
+				x, y, who = append(x, a), append(y, a*a), append(who, float64(i))
+			}
+		}
+		rows, err := table.New(table.NumberColumn("x", x, nil), table.NumberColumn("y", y, nil), table.NumberColumn("who", who, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var settings psi.Settings
+		trained(t, rows, psi.Config{ValidationBy: "who", Change: func(s *psi.Settings) { settings = *s; quick(s) }})
+		return settings
+	}
+	if once, often := recipe(1), recipe(5); once != often {
+		t.Errorf("%+v, and with copies %+v", once, often)
+	}
+}

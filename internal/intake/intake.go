@@ -28,10 +28,10 @@ type Options struct {
 	Labels   *encode.Labels // values of the target that are known beforehand, to which those of the rows are added; may be nil
 	Weight   string         // column that says how much a row counts, and is no input; may be empty
 
-	Inputs         []string                                              // columns that become players
-	Choose         func([]Trait) []string                                // which inputs, in their order, stay when it is known what they are like; nil keeps all
-	MissingAsLevel []string                                              // of these, those whose missing cells are a level of their own
-	Bins           func(trainingRows int, task encode.Task) (int, error) // of a numeric player
+	Inputs         []string                                               // columns that become players
+	Choose         func([]Trait) []string                                 // which inputs, in their order, stay when it is known what they are like; nil keeps all
+	MissingAsLevel []string                                               // of these, those whose missing cells are a level of their own
+	Bins           func(differentRows int, task encode.Task) (int, error) // of a numeric player, by the training rows without copies
 
 	Validation table.Source // rows to validate on; nil takes some of the source's
 	Fraction   float64      // of the rows that validate
@@ -64,7 +64,7 @@ type Intake struct {
 	Rows       int      // that count, of all sources
 	Unlabelled int      // rows left out, because their target is missing
 	Weightless int      // rows left out, because their weight is 0
-	Repeats    Repeats  // rows of the source, not of Validation, that are there more than once; zero if By keeps rows together
+	Repeats    Repeats  // rows of the source, not of Validation, that are there more than once
 	Notes      []string // what a user might not expect
 	Digest     string   // of all cells read
 
@@ -143,7 +143,10 @@ func (in *Intake) note(text string) {
 // fit learns the encoders, the target's scale and that of the weights from the training
 // rows.
 func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options) error {
-	bins, err := o.Bins(rows.labelled-side.candidates, in.Target.Task)
+	if err := in.lookForRepeats(ctx, rows, o); err != nil {
+		return err
+	}
+	bins, err := o.Bins(in.Repeats.without(rows.labelled-side.candidates), in.Target.Task)
 	if err != nil {
 		return err
 	}
@@ -154,12 +157,9 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if err := fitter.MissingAsLevel(o.MissingAsLevel); err != nil {
 		return err
 	}
-	target, again := encode.NewTargetFitter(in.Target), newRepeats(o)
+	target := encode.NewTargetFitter(in.Target)
 	err = rows.each(ctx, func(chunk *table.Table, first int) error {
 		counts := o.counts(chunk)
-		if o.By == "" {
-			again.add(chunk, counts)
-		}
 		training := side.to(trainingSide, chunk, first, counts)
 		weights := in.weights.of(chunk)
 		in.weights.add(weights, training)
@@ -171,7 +171,6 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if err != nil {
 		return err
 	}
-	in.Repeats = again.finish()
 	if in.Target, err = target.Finish(); err != nil {
 		return err
 	}

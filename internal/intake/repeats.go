@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"math"
 
 	"github.com/psi-shapley/psi/table"
@@ -8,12 +9,22 @@ import (
 
 // Repeats counts the rows that have all inputs and the target in common with another row.
 type Repeats struct {
-	Rows   int  // looked at: all, or those whose hash is in the sample
-	Copies int  // of these, rows that are there more than once
-	Sample bool // not all rows were looked at
+	Rows      int  // looked at: all, or those whose hash is in the sample
+	Different int  // of these, without further copies of a row
+	Copies    int  // of these, rows that are there more than once
+	Sample    bool // not all rows were looked at
 
 	// Telling says that some number differs from row to row, so that two rows do not have it in common by chance.
 	Telling bool
+}
+
+// without is how many of some rows differ: what a recipe goes by, as a row says nothing more for being there again. Where rows are alike
+// by chance all count.
+func (r Repeats) without(rows int) int {
+	if !r.Telling || r.Rows == 0 {
+		return rows
+	}
+	return (rows*r.Different + r.Rows - 1) / r.Rows
 }
 
 const (
@@ -34,6 +45,16 @@ type repeats struct {
 
 func newRepeats(o Options) *repeats {
 	return &repeats{names: append(append([]string{}, o.Inputs...), o.Target), count: map[uint64]int{}}
+}
+
+func (in *Intake) lookForRepeats(ctx context.Context, rows *gathered, o Options) error {
+	again := newRepeats(o)
+	err := rows.each(ctx, func(chunk *table.Table, _ int) error {
+		again.add(chunk, o.counts(chunk))
+		return nil
+	})
+	in.Repeats = again.finish()
+	return err
 }
 
 // add looks at the rows of a chunk that count.
@@ -111,7 +132,7 @@ func (r *repeats) forget() {
 }
 
 func (r *repeats) finish() Repeats {
-	all := Repeats{Sample: r.bits > 0}
+	all := Repeats{Different: len(r.count), Sample: r.bits > 0}
 	for _, n := range r.count {
 		all.Rows += n
 		if n > 1 {
