@@ -19,7 +19,6 @@ import (
 // checkpoint is where a training is: members that are done, and the state of the one
 // under way.
 type checkpoint struct {
-	Trials  []float64 // validation errors of the recipes that effort best has tried
 	Members []trained // and, when they are done, the bags
 	State   *train.State
 	path    string // "" keeps nothing

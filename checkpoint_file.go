@@ -25,7 +25,6 @@ type contentJSON struct {
 
 // stateJSON is a checkpoint without its tensors.
 type stateJSON struct {
-	Trials  []exactFloat `json:"trials,omitempty"`
 	Members []memberJSON `json:"members"`
 	State   *runJSON     `json:"state"`
 }
@@ -101,9 +100,6 @@ func (c *checkpoint) encode() (*artifact.File, error) {
 			tensors[prefix+name] = artifact.Tensor{Dims: []int{len(w)}, Floats: w}
 		}
 	}
-	for _, score := range c.Trials {
-		state.Trials = append(state.Trials, exactFloat(score))
-	}
 	for i, m := range c.Members {
 		state.Members = append(state.Members, memberJSON{m.Nodes, pointsJSON(m.History)})
 		put(memberPrefix+strconv.Itoa(i)+"/", m.Weights)
@@ -155,9 +151,6 @@ func decodeCheckpoint(file *artifact.File) (*checkpoint, error) {
 			}
 		}
 		return weights
-	}
-	for _, score := range state.Trials {
-		c.Trials = append(c.Trials, float64(score))
 	}
 	for i, m := range state.Members {
 		c.Members = append(c.Members, trained{

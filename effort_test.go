@@ -39,36 +39,24 @@ func TestFastTakesAThird(t *testing.T) {
 	}
 }
 
-// Best tries recipes, keeps what it was told to keep, and may be stopped anywhere.
-func TestBestSearches(t *testing.T) {
+// Best learns for longer, keeps what it was told to keep, and may be stopped anywhere.
+func TestBestLearnsLonger(t *testing.T) {
 	rows := rowsOf(t, "synth1", 200)
+	var steps int
 	change := func(s *psi.Settings) {
+		steps = s.Steps
 		small(s)
-		s.Steps, s.RefitSteps, s.SpreadSteps = 30, 5, 5
-		s.Dropout = 0.1
+		s.Steps, s.RefitSteps, s.AbsentSteps, s.SpreadSteps = 30, 5, 5, 5
 	}
 	config := psi.Config{Target: "y", Effort: psi.Best, Change: change, SaveEvery: 1}
-	var notes []string
-	stages := map[string]int{}
-	c := config
-	c.Progress = func(p psi.Progress) {
-		stages[p.Stage]++
-		if p.Note != "" {
-			notes = append(notes, p.Note)
-		}
-	}
-	m := trained(t, rows, c)
-	if s := m.Manifest().Settings; s.Members != 4 || s.Dropout != 0.1 || s.Channels != 8 {
-		t.Errorf("settings %+v", s)
-	}
-	if stages["search"] != 3*10 { // two other rates: that of dropout is set; a third of the steps each
-		t.Errorf("%d steps of search", stages["search"])
-	}
-	if len(notes) == 0 || !strings.Contains(notes[len(notes)-1], "of 3 recipes") {
-		t.Errorf("notes %q", notes)
+	m := trained(t, rows, config)
+	got := m.Manifest()
+	normal := psi.DefaultSettings("exact", psi.Size{Rows: got.Provenance.TrainingRows, Columns: len(got.Columns)})
+	if steps != 3*normal.Steps || got.Settings.Members != 2 || got.Settings.Channels != 8 || got.Provenance.Effort != "best" {
+		t.Errorf("%d steps where normal takes %d; %+v", steps, normal.Steps, got)
 	}
 	_, want := saved(t, m)
-	for _, stop := range []int{15, 25, 60, 120} {
+	for _, stop := range []int{15, 40, 60} {
 		c := config
 		c.Checkpoint = filepath.Join(t.TempDir(), "m.checkpoint")
 		stopAfter(t, rows, c, stop)

@@ -265,12 +265,6 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 	if m.manifest.Suspects, err = t.suspects(ctx, m); err != nil {
 		return err
 	}
-	if t.Effort == Best {
-		if err := t.search(ctx, point); err != nil {
-			return err
-		}
-		m.manifest.Settings = t.settings
-	}
 	for i := range t.settings.Members {
 		if i < len(point.Members) {
 			continue // finished before the interruption

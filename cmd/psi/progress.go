@@ -109,8 +109,6 @@ func stageWords(stage string) string {
 	switch stage {
 	case "read":
 		return "reading"
-	case "search":
-		return "trying recipes"
 	case "fit":
 		return "learning"
 	case "refit", "polish":

@@ -92,7 +92,6 @@ def _watch(process: subprocess.Popen[bytes], stderr: IO[bytes], bar: _Bar) -> bo
 
 _STAGES = {
     "read": "reading",
-    "search": "trying recipes",
     "fit": "learning",
     "refit": "refining",
     "polish": "refining",
