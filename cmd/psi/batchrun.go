@@ -110,16 +110,7 @@ func (w *batchWatch) tell(s *batch.Status) {
 	w.line.draw(w.program, float64(s.Done+s.Failed)/float64(s.Units), text)
 }
 
-// say passes on a worker's words without spoiling the line.
-func (w *batchWatch) say(line string) {
-	w.line.mu.Lock()
-	defer w.line.mu.Unlock()
-	w.line.wipe(w.program)
-	w.program.note("%s", clean(line))
-}
+// say passes on a worker's words.
+func (w *batchWatch) say(line string) { w.program.note("%s", clean(line)) }
 
-func (w *batchWatch) clear() {
-	w.line.mu.Lock()
-	defer w.line.mu.Unlock()
-	w.line.wipe(w.program)
-}
+func (w *batchWatch) clear() { w.program.wipe() }

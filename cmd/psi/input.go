@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
@@ -28,10 +29,24 @@ type data struct {
 	stdin   io.Reader
 	stream  *stream // that stdin reads from
 	format  string  // from --format, for standard input and names that tell none
+	reading *reading
 }
 
 // data finds what DATA names, without opening it.
 func (p *program) data(ctx context.Context, argument, format string) (*data, error) {
+	d, err := p.find(ctx, argument, format)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(0)
+	for i := range d.files {
+		size += d.size(i)
+	}
+	d.reading = newReading(p, d.name, size, time.Now)
+	return d, nil
+}
+
+func (p *program) find(ctx context.Context, argument, format string) (*data, error) {
 	d := &data{name: argument, format: format}
 	if format != "" {
 		if _, err := inputFormat(format); err != nil {
@@ -112,7 +127,7 @@ func (d *data) open(ctx context.Context, i int, options table.Options) (table.So
 			return nil, err
 		}
 		options.Name = d.name
-		return openTable(d.stdin, d.stream, format, options)
+		return d.openTable(d.stdin, d.stream, format, options)
 	}
 	path := d.files[i]
 	format, err := table.FormatOf(path)
@@ -130,23 +145,27 @@ func (d *data) open(ctx context.Context, i int, options table.Options) (table.So
 		return nil, cannotOpen(path, err)
 	}
 	options.Name = path
-	return openTable(file, file, format, options)
+	return d.openTable(file, file, format, options)
 }
 
 // openTable reads a table from r. The source closes the file it comes from.
-func openTable(r io.Reader, file io.Closer, format table.Format, options table.Options) (table.Source, error) {
+func (d *data) openTable(r io.Reader, file io.Closer, format table.Format, options table.Options) (table.Source, error) {
+	if format == table.CSV || format == table.TSV {
+		r = d.reading.count(r) // the others need random access
+	}
 	source, err := table.OpenReader(r, format, options)
 	if err != nil {
 		_ = file.Close() // it was only read
 		return nil, err
 	}
-	return &fileSource{source, file}, nil
+	return &fileSource{source, file, d.reading}, nil
 }
 
 // fileSource closes its file.
 type fileSource struct {
 	table.Source
-	file io.Closer
+	file    io.Closer
+	reading *reading
 }
 
 // Next returns the next rows, or ends with the context even if the file is a pipe that nobody
@@ -156,10 +175,17 @@ func (s *fileSource) Next(ctx context.Context) (*table.Table, error) {
 		release := pipe.until(ctx)
 		defer release()
 	}
-	return s.Source.Next(ctx)
+	rows, err := s.Source.Next(ctx)
+	if err != nil {
+		s.reading.end()
+		return nil, err
+	}
+	s.reading.add(0, rows.Rows())
+	return rows, nil
 }
 
 func (s *fileSource) Close() error {
+	s.reading.end()
 	_ = s.Source.Close() // the file was only read
 	return s.file.Close()
 }

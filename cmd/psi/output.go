@@ -133,8 +133,14 @@ func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*
 		format = ""
 	}
 	rows, err := p.data(ctx, argument, format)
-	if err != nil || r.out == "" || r.out == standardOutput {
-		return rows, err
+	if err != nil {
+		return nil, err
+	}
+	if r.out == "" || r.out == standardOutput {
+		if p.screen.stdout {
+			rows.reading = nil // results pass by on the same screen
+		}
+		return rows, nil
 	}
 	if err := rows.checkFormat(); err != nil {
 		return nil, err

@@ -17,7 +17,6 @@ type watch struct {
 	audit   time.Time // start of the audit
 	over    time.Time // end of the training
 	drawn   time.Time // when the last line was
-	bar     progressLine
 	stage   string
 	best    float64 // validation error, last one known
 	metric  string  // that it is in
@@ -45,7 +44,6 @@ func (w *watch) progress(s psi.Progress) {
 		return
 	}
 	if s.Note != "" {
-		w.clear()
 		w.program.note("%s", clean(s.Note))
 	}
 	if s.Stage == "audit" && w.audit.IsZero() {
@@ -72,7 +70,7 @@ func (w *watch) draw(s psi.Progress) {
 		w.program.note("%s", text)
 		return
 	}
-	w.bar.put(w.program, text)
+	w.program.draw(text)
 }
 
 // line is the state in words.
@@ -125,12 +123,9 @@ func stageWords(stage string) string {
 	return stage
 }
 
-// clear takes the drawn line away.
-func (w *watch) clear() { w.bar.wipe(w.program) }
-
 // end is called when the training is over.
 func (w *watch) end() {
-	w.clear()
+	w.program.wipe()
 	if w.beat != nil {
 		w.beat.end()
 	}

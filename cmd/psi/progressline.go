@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math"
 	"strings"
 	"sync"
@@ -8,11 +9,51 @@ import (
 	"unicode/utf8"
 )
 
-// progressLine is a line that says how far something is: on a terminal it is drawn again and again, elsewhere written now and then.
+// bottomLine is the line of a terminal that progress is drawn on. Whatever else is told takes its place.
+type bottomLine struct {
+	mu    sync.Mutex
+	shown int // characters that stand there
+}
+
+// tell writes to stderr. If that is gone, there is nowhere left to say so.
+func (p *program) tell(text string) {
+	p.bottom.mu.Lock()
+	defer p.bottom.mu.Unlock()
+	p.wipeLine()
+	_, _ = io.WriteString(p.stderr, text)
+}
+
+// draw writes over what stands on the bottom line.
+func (p *program) draw(text string) {
+	p.bottom.mu.Lock()
+	defer p.bottom.mu.Unlock()
+	if width := p.screen.width; width > 0 && utf8.RuneCountInString(text) >= width {
+		text = string([]rune(text)[:width-1])
+	}
+	length := utf8.RuneCountInString(text)
+	_, _ = io.WriteString(p.stderr, "\r"+text+strings.Repeat(" ", max(0, p.bottom.shown-length)))
+	p.bottom.shown = length
+}
+
+// wipe takes the bottom line away.
+func (p *program) wipe() {
+	p.bottom.mu.Lock()
+	defer p.bottom.mu.Unlock()
+	p.wipeLine()
+}
+
+// wipeLine is wipe with p.bottom.mu held.
+func (p *program) wipeLine() {
+	if p.bottom.shown > 0 {
+		_, _ = io.WriteString(p.stderr, "\r"+strings.Repeat(" ", p.bottom.shown)+"\r")
+		p.bottom.shown = 0
+	}
+}
+
+// progressLine says how far something is: on a terminal it is drawn again and again, elsewhere written now and then.
 type progressLine struct {
 	mu    sync.Mutex
 	drawn time.Time
-	shown int // characters that stand on the terminal
 }
 
 func (l *progressLine) draw(p *program, share float64, text string) {
@@ -30,25 +71,7 @@ func (l *progressLine) draw(p *program, share float64, text string) {
 		p.note("%s", text)
 		return
 	}
-	l.put(p, progressBar(share)+" "+text)
-}
-
-// put writes over what stands on the terminal.
-func (l *progressLine) put(p *program, text string) {
-	if width := p.screen.width; width > 0 && utf8.RuneCountInString(text) >= width {
-		text = string([]rune(text)[:width-1])
-	}
-	length := utf8.RuneCountInString(text)
-	p.tell("\r" + text + strings.Repeat(" ", max(0, l.shown-length)))
-	l.shown = length
-}
-
-// wipe takes the line away.
-func (l *progressLine) wipe(p *program) {
-	if l.shown > 0 {
-		p.tell("\r" + strings.Repeat(" ", l.shown) + "\r")
-		l.shown = 0
-	}
+	p.draw(progressBar(share) + " " + text)
 }
 
 func progressBar(share float64) string {

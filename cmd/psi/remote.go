@@ -71,5 +71,5 @@ func (d *data) openObject(ctx context.Context, i int, format table.Format, optio
 		return nil, d.unreachable(err)
 	}
 	options.Name = d.files[i]
-	return openTable(object, object, format, options)
+	return d.openTable(object, object, format, options)
 }

@@ -18,6 +18,7 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	screen         screen
+	bottom         bottomLine
 }
 
 // screen says what of the output a person watches.
@@ -134,9 +135,6 @@ func (s screen) fit(watched bool) int {
 
 // note tells a person something beside the result.
 func (p *program) note(format string, values ...any) { p.tell(fmt.Sprintf(format, values...) + "\n") }
-
-// tell writes to stderr. If that is gone, there is nowhere left to say so.
-func (p *program) tell(text string) { _, _ = io.WriteString(p.stderr, text) }
 
 // document writes the one JSON document of a command.
 func (p *program) document(content any) error {

@@ -302,6 +302,9 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	if !f.resume && exists(checkpoint) {
 		p.note("%s of an earlier training is there: this one starts anew and replaces it (--resume would go on from it)", checkpoint)
 	}
+	if f.progress.word == "json" {
+		p.screen.stderr = false // a program reads it
+	}
 	rows, err := p.trainingRows(ctx, argument, f)
 	if err != nil {
 		return err

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// reading shows on a terminal how far tables are read: the rows so far, and the share of the bytes. Nil shows nothing.
+type reading struct {
+	program *program
+	now     func() time.Time
+	name    string
+	size    int64 // of all files; 0 if it is not known
+
+	mu           sync.Mutex
+	bytes        int64
+	rows         int
+	start, drawn time.Time
+}
+
+// readingPatience is how long nothing is shown: most tables are read by then.
+const readingPatience = 500 * time.Millisecond
+
+// newReading is nil where nobody watches.
+func newReading(p *program, name string, size int64, now func() time.Time) *reading {
+	if !p.screen.stderr {
+		return nil
+	}
+	return &reading{program: p, now: now, name: name, size: size, start: now()}
+}
+
+// count is a reader whose bytes count. Only formats that are read from the start to the end have a share.
+func (r *reading) count(from io.Reader) io.Reader {
+	if r == nil {
+		return from
+	}
+	return &countedReader{from, r}
+}
+
+// countedReader tells a reading what was read.
+type countedReader struct {
+	io.Reader
+	reading *reading
+}
+
+func (c *countedReader) Read(to []byte) (int, error) {
+	n, err := c.Reader.Read(to)
+	c.reading.add(int64(n), 0)
+	return n, err
+}
+
+// add takes in what was read.
+func (r *reading) add(bytes int64, rows int) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes += bytes
+	r.rows += rows
+	now := r.now()
+	if now.Sub(r.start) < readingPatience || now.Sub(r.drawn) < terminalPause {
+		return
+	}
+	r.drawn = now
+	r.program.draw(r.line())
+}
+
+// line is the state in words.
+func (r *reading) line() string {
+	text := "reading " + clean(r.name)
+	if r.rows > 0 {
+		text += ", " + countOf(r.rows, "row")
+	}
+	if r.size > 0 && r.bytes > 0 {
+		share := min(1, float64(r.bytes)/float64(r.size))
+		text = progressBar(share) + " " + text + fmt.Sprintf(", %.0f %%", 100*share)
+	}
+	return text
+}
+
+// end takes the line away.
+func (r *reading) end() {
+	if r != nil {
+		r.program.wipe()
+	}
+}
