@@ -137,6 +137,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 const (
 	modelArgument = "MODEL"
 	dataArgument  = "DATA"
+	kindArgument  = "KIND"
 )
 
 func addJSON(flags *pflag.FlagSet, to *bool) {

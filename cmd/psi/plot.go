@@ -123,7 +123,7 @@ happen if somebody changed a value.`,
   psi plot dependence model.psi new.csv --columns age,sex --dark -o age-sex.png
   psi plot drift model.psi march.csv --since january.csv -o drift.svg
   psi plot calibration model.psi test.csv -o calibration.pdf`,
-		Args: arguments("KIND", modelArgument, dataArgument),
+		Args: arguments(kindArgument, modelArgument, dataArgument),
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the picture, ending in .svg, .png or .pdf")

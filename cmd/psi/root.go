@@ -110,6 +110,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		}
 	}
 	root.AddCommand(p.doctorCommand(), docsCommand())
+	p.addCompletions(root)
 	return root
 }
 

@@ -74,6 +74,12 @@ evenly from 0 to 1 and noise of standard deviation 1; it needs no more memory fo
   psi sample synth3 --seed 7 -o - --format arrow | psi train - --format arrow --target y -o synth3.psi`,
 		Args: arguments("NAME"),
 	}
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return sampleNames(), cobra.ShellCompDirectiveNoFileComp
+	}
 	flags := c.Flags()
 	flags.IntVar(&f.rows, "rows", 0, "rows to draw (default 8000, a million of million, or all of bike and adult)")
 	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one table")
@@ -92,8 +98,11 @@ evenly from 0 to 1 and noise of standard deviation 1; it needs no more memory fo
 	return c
 }
 
+// sampleNames are the tables that there are.
+func sampleNames() []string { return slices.Concat(synth.Names(), []string{million}, shippedNames()) }
+
 func (f *sampleFlags) check(name string, given func(flag string) bool) error {
-	names := slices.Concat(synth.Names(), []string{million}, shippedNames())
+	names := sampleNames()
 	switch {
 	case !slices.Contains(names, name):
 		return &usageError{fmt.Sprintf("there is no table %q", name), meant(name, names, "choose "+either(names))}
