@@ -2,6 +2,7 @@
 # make psi-onnx  bin/psi-onnx, with ONNX Runtime's backend, and the library that it needs, which is fetched
 # make psi-cloud bin/psi-cloud, which also opens gs:// and azblob://
 # make docs      the command reference in docs/cli, man pages in bin/man
+# make install   the program, its manual pages and completions, below PREFIX (/usr/local), itself below DESTDIR if that is set
 # make wheel     python/dist/psishap-*.whl, with the program inside
 # make web       the viewer of reports, from web/ into report/viewer
 # make check     all that CI runs
@@ -15,7 +16,7 @@ TAGS := grpcnotrace
 BUILD = go build -tags $(TAGS) -ldflags '-s -w'
 TOOL := go tool -modfile=tools/go.mod
 
-.PHONY: build docs wheel web check test lint fmt clean psi-onnx psi-cloud bin/psi
+.PHONY: build docs install wheel web check test lint fmt clean psi-onnx psi-cloud bin/psi
 
 build: bin/psi bin/psi-static
 
@@ -39,6 +40,17 @@ psi-cloud:
 docs: bin/psi
 	bin/psi docs markdown docs/cli
 	bin/psi docs man bin/man
+
+PREFIX ?= /usr/local
+ROOT = $(DESTDIR)$(PREFIX)
+
+install: bin/psi
+	install -d $(ROOT)/bin $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions $(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
+	install -m 755 bin/psi $(ROOT)/bin/psi
+	bin/psi docs man $(ROOT)/share/man/man1
+	bin/psi completion bash >$(ROOT)/share/bash-completion/completions/psi
+	bin/psi completion zsh >$(ROOT)/share/zsh/site-functions/_psi
+	bin/psi completion fish >$(ROOT)/share/fish/vendor_completions.d/psi.fish
 
 wheel:
 	CGO_ENABLED=0 $(BUILD) -o python/src/psishap/bin/psi ./cmd/psi
