@@ -84,11 +84,14 @@ func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, 
 		}
 		return m.reference, nil
 	}
-	rows, _, _, err := m.sample(ctx, from, mostReference)
-	if err == nil && rows == nil {
-		err = &table.Error{Row: -1, Message: "the reference has no rows", Remedy: "give a table with rows"}
+	s, err := m.sample(ctx, from, mostReference, anyRow)
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	if s.rows == nil {
+		return nil, &table.Error{Row: -1, Message: "the reference has no rows", Remedy: "give a table with rows"}
+	}
+	return s.rows, nil
 }
 
 // questions are those of row i of a chunk.

@@ -2,8 +2,6 @@ package psi
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -100,71 +98,14 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 	if len(m.own.players) > shapley.MaxExact {
 		p.pairs = usualAuditPairs
 	}
-	sample, y, units, err := m.sample(ctx, source, max(p.rows, auditSample))
+	s, err := m.sample(ctx, source, max(p.rows, auditSample), anyRow)
 	if err != nil {
 		return nil, err
 	}
-	if sample == nil {
+	if s.rows == nil {
 		return nil, &table.Error{Row: -1, Message: "there are no rows to audit", Remedy: "give a table with rows"}
 	}
-	return m.auditRows(ctx, sample, y, units, p)
-}
-
-// sample draws rows of a source, with their targets and units if it has them; rows is nil if there are none.
-func (m *Model) sample(ctx context.Context, source Source, most int) (rows *encode.Batch, y []float64, units []uint64, err error) {
-	by := m.manifest.Provenance.ValidationBy()
-	rng := rand.New(rand.NewPCG(0, auditStream))
-	seen := 0
-	for c, err := range m.chunks(ctx, source, span{}, nil) {
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if rows == nil {
-			rows = c.batch.Like(0)
-		}
-		var unit *table.Column
-		if by != "" {
-			unit = c.table.Column(by)
-		}
-		truth := slices.Repeat([]float64{math.NaN()}, c.batch.Rows)
-		if c.table.Column(m.manifest.Target) != nil {
-			if truth, err = m.truth(c.table); err != nil {
-				return nil, nil, nil, err
-			}
-		}
-		for i := range c.batch.Rows {
-			// Reservoir sampling: row number s stays with probability most/s.
-			at := seen
-			if seen++; seen > most {
-				if at = rng.IntN(seen); at >= most {
-					continue
-				}
-			} else {
-				rows.Append(rows.Like(1))
-				y = append(y, 0)
-				if unit != nil {
-					units = append(units, 0)
-				}
-			}
-			rows.Set(at, c.batch, i)
-			y[at] = truth[i]
-			if unit != nil {
-				units[at] = unitOf(unit, i, seen)
-			}
-		}
-	}
-	return rows, y, units, nil
-}
-
-// unitOf is a number that rows of one value share; a row that lacks it, the one of a number, is by itself.
-func unitOf(c *table.Column, i, number int) uint64 {
-	h := fnv.New64a()
-	text := c.Text(i)
-	if text == "" {
-		text = fmt.Sprintf("\x00%d", number)
-	}
-	_, _ = h.Write([]byte(text)) // a hash never fails
-	return h.Sum64()
+	return m.auditRows(ctx, s.rows, s.y, s.units, p)
 }
 
 // auditStream is the second word of the seed of all that is random in an audit.

@@ -49,6 +49,9 @@ type Manifest struct {
 	// Suspects are columns that may leak the target, the most telling first; absent if there are none and in files of older versions.
 	Suspects []Suspect `json:"suspects,omitempty"`
 
+	// Recalibrations are those since the training, the last one last; absent if there are none. Metrics and Baselines are of the training.
+	Recalibrations []Recalibration `json:"recalibrations,omitempty"`
+
 	Provenance Provenance `json:"provenance"`
 }
 
@@ -72,20 +75,21 @@ func (m *Manifest) network() form.Config {
 
 // Features that a model file may require: the form of the game, and how its values become scores.
 const (
-	productFeature     = "product"      // of the exact head
-	pairsFeature       = "pairs"        // of the exact head: products whose factors have two columns
-	tensorTrainFeature = "tensor-train" // of the exact head
-	learnedFeature     = "learned"      // head
-	scaleFeature       = "scale"        // of classes: calibration that leaves φ_0 as it is
-	bagsFeature        = "bags"         // networks that tell the doubt of attributions
-	sharedSigmaFeature = "shared-sigma" // of more than two classes: one σ for all of them
-	rangesFeature      = "ranges"       // of a number: ranges that are not 1.645 deviations wide
-	readingsFeature    = "readings"     // how text becomes numbers and times
+	productFeature      = "product"      // of the exact head
+	pairsFeature        = "pairs"        // of the exact head: products whose factors have two columns
+	tensorTrainFeature  = "tensor-train" // of the exact head
+	learnedFeature      = "learned"      // head
+	scaleFeature        = "scale"        // of classes: calibration that leaves φ_0 as it is
+	bagsFeature         = "bags"         // networks that tell the doubt of attributions
+	sharedSigmaFeature  = "shared-sigma" // of more than two classes: one σ for all of them
+	rangesFeature       = "ranges"       // of a number: ranges that are not 1.645 deviations wide
+	readingsFeature     = "readings"     // how text becomes numbers and times
+	recalibratedFeature = "recalibrated" // base and scale are not those of the training
 )
 
 // features are those that this program has.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, recalibratedFeature}
 }
 
 // requires are the features that a program needs for the model.
@@ -105,6 +109,9 @@ func (m *Manifest) requires() []string {
 	}
 	if len(m.readings()) > 0 {
 		list = append(list, readingsFeature)
+	}
+	if len(m.Recalibrations) > 0 {
+		list = append(list, recalibratedFeature)
 	}
 	return list
 }

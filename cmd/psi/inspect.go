@@ -32,29 +32,30 @@ attributions, its settings, and where it comes from.`,
 
 // inspection is a model file in words and numbers.
 type inspection struct {
-	Schema     string             `json:"schema"`
-	File       string             `json:"file"`
-	Digest     string             `json:"digest"`
-	Task       psi.Task           `json:"task"`
-	Target     string             `json:"target"`
-	TargetKind table.Kind         `json:"target_kind"`
-	Classes    []string           `json:"classes"` // null for a number; the positive one of two is the last
-	Head       string             `json:"head"`
-	Weights    int                `json:"weights"`
-	Columns    []table.Field      `json:"columns"`
-	LeftOut    []psi.LeftOut      `json:"left_out"` // columns that training did not use
-	Groups     []psi.Group        `json:"groups"`
-	Weight     *string            `json:"weight"`           // column of the rows' weights
-	Levels     []string           `json:"missing_as_level"` // columns in which a missing cell is a value
-	Missing    []string           `json:"missing"`
-	Kept       int                `json:"reference_rows"` // training rows that the file holds
-	Settings   psi.Settings       `json:"settings"`
-	Metrics    map[string]float64 `json:"metrics"`
-	Baselines  []psi.Baseline     `json:"baselines"` // plain models on the same rows
-	Warnings   []psi.Warning      `json:"warnings"`  // reasons to doubt the model
-	Calibrated psi.Calibration    `json:"calibration"`
-	Audit      *psi.Audit         `json:"audit"`
-	Provenance psi.Provenance     `json:"provenance"`
+	Schema     string              `json:"schema"`
+	File       string              `json:"file"`
+	Digest     string              `json:"digest"`
+	Task       psi.Task            `json:"task"`
+	Target     string              `json:"target"`
+	TargetKind table.Kind          `json:"target_kind"`
+	Classes    []string            `json:"classes"` // null for a number; the positive one of two is the last
+	Head       string              `json:"head"`
+	Weights    int                 `json:"weights"`
+	Columns    []table.Field       `json:"columns"`
+	LeftOut    []psi.LeftOut       `json:"left_out"` // columns that training did not use
+	Groups     []psi.Group         `json:"groups"`
+	Weight     *string             `json:"weight"`           // column of the rows' weights
+	Levels     []string            `json:"missing_as_level"` // columns in which a missing cell is a value
+	Missing    []string            `json:"missing"`
+	Kept       int                 `json:"reference_rows"` // training rows that the file holds
+	Settings   psi.Settings        `json:"settings"`
+	Metrics    map[string]float64  `json:"metrics"`
+	Baselines  []psi.Baseline      `json:"baselines"` // plain models on the same rows
+	Warnings   []psi.Warning       `json:"warnings"`  // reasons to doubt the model
+	Calibrated psi.Calibration     `json:"calibration"`
+	Anew       []psi.Recalibration `json:"recalibrations"` // since the training
+	Audit      *psi.Audit          `json:"audit"`
+	Provenance psi.Provenance      `json:"provenance"`
 }
 
 func (p *program) inspect(path string, asJSON bool) error {
@@ -68,7 +69,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
-		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: model.Warnings(), Calibrated: m.Calibration, Audit: model.StoredAudit(), Provenance: m.Provenance,
+		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: model.Warnings(), Calibrated: m.Calibration, Anew: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
 	if m.Weight != "" {
 		i.Weight = &m.Weight
@@ -122,6 +123,27 @@ func (i *inspection) calibrationLines(line func(...any)) {
 			line(name, short(after), "was "+short(before)+" before")
 		}
 	}
+}
+
+// recalibrationLines say what base and scale became, and the errors of the rows out of fold.
+func (i *inspection) recalibrationLines(r psi.Recalibration, line func(...any)) {
+	line("factor", short(r.Factor), "of attributions and deviations")
+	for c, shift := range r.Shift {
+		of := i.Target
+		switch i.Task {
+		case psi.Binary:
+			of = i.Classes[1]
+		case psi.Multiclass:
+			of = i.Classes[c]
+		}
+		line("base", signed(shift), "of "+of)
+	}
+	for _, metric := range metricsOf(i.Task) {
+		if after, known := r.After[metric.Name]; known {
+			line(metric.Name, short(after), "was "+short(r.Before[metric.Name])+" before")
+		}
+	}
+	line("data", r.Data)
 }
 
 // baselineLines have a column for the model and one for each baseline.
@@ -217,6 +239,9 @@ func (i *inspection) text() (string, error) {
 		section("plain models on the same rows", func(line func(...any)) { i.baselineLines(line) })
 	}
 	section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
+	for _, r := range i.Anew {
+		section(fmt.Sprintf("recalibrated on %s; what is above is from the training", countOf(r.Rows, "row")), func(line func(...any)) { i.recalibrationLines(r, line) })
+	}
 	if i.Audit != nil {
 		text.WriteString("\n")
 		if err := i.Audit.Text(&text); err != nil {

@@ -98,7 +98,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand()}},
+		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand(), p.recalibrateCommand()}},
 		{"Use it:", []*cobra.Command{p.predictCommand(), p.explainCommand(), p.askCommand(), p.plotCommand(), p.reportCommand()}},
 		{"Put it to work:", []*cobra.Command{p.serveCommand(), p.tokenCommand(), p.batchCommand(), p.exportCommand()}},
 		{"Check it:", []*cobra.Command{p.evaluateCommand(), p.cvCommand(), p.auditCommand(), p.inspectCommand()}},

@@ -65,12 +65,30 @@ func (d *columnDigest) longLabel(c *table.Column, code int32) []byte {
 	return d.long[code]
 }
 
+// Digest is that of all cells of a table, which may come in chunks.
+type Digest struct{ columns []*columnDigest }
+
+// Add takes in the next rows. Their columns are the same each time.
+func (d *Digest) Add(chunk *table.Table) {
+	if d.columns == nil {
+		for _, c := range chunk.Columns {
+			d.columns = append(d.columns, newColumnDigest(c))
+		}
+	}
+	for i, c := range chunk.Columns {
+		d.columns[i].add(c)
+	}
+}
+
+// String is "sha256:…" of all rows so far.
+func (d *Digest) String() string { return digestOf(d) }
+
 // digestOf is the digest of all cells of tables, in order.
-func digestOf(all ...*gathered) string {
+func digestOf(all ...*Digest) string {
 	whole := sha256.New()
-	for _, g := range all {
-		for _, d := range g.digests {
-			_, _ = whole.Write(d.hash.Sum(nil))
+	for _, d := range all {
+		for _, c := range d.columns {
+			_, _ = whole.Write(c.hash.Sum(nil))
 		}
 	}
 	return "sha256:" + hex.EncodeToString(whole.Sum(nil))

@@ -21,7 +21,7 @@ type gathered struct {
 	weightless int
 	heaviest   float64        // weight
 	units      map[uint64]int // labelled rows by the hash of their unit; nil if they are too many to count
-	digests    []*columnDigest
+	digest     Digest
 	identities []identity // of the inputs
 
 	chunks []*table.Table // nil once spilt
@@ -100,22 +100,11 @@ func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) e
 	if by == nil && g.rows > exactUnits {
 		g.units = nil
 	}
-	g.digest(chunk)
+	g.digest.Add(chunk)
 	if o.Choose != nil {
 		g.identify(chunk, o)
 	}
 	return nil
-}
-
-func (g *gathered) digest(chunk *table.Table) {
-	if g.digests == nil {
-		for _, c := range chunk.Columns {
-			g.digests = append(g.digests, newColumnDigest(c))
-		}
-	}
-	for i, c := range chunk.Columns {
-		g.digests[i].add(c)
-	}
 }
 
 // inSource counts the row of an error about a chunk, whose first row has the given number,

@@ -99,7 +99,7 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 	in = &Intake{
 		Rows: rows.labelled + held.labelled, Unlabelled: rows.unlabelled + held.unlabelled,
 		Weighted: o.Weight != "", Weightless: rows.weightless + held.weightless, weights: weightsOf(o.Weight, rows, held),
-		Digest: digestOf(rows, held), close: func() error { return nil },
+		Digest: digestOf(&rows.digest, &held.digest), close: func() error { return nil },
 	}
 	if err := check(rows, held, o); err != nil {
 		return nil, err

@@ -67,9 +67,9 @@ func TestDigestOfLongLabels(t *testing.T) {
 		c := table.CategoryColumn("c", []string{strings.Repeat("a", 1<<20), strings.Repeat("b", 1<<20), "short"}, nil)
 		c.Observed, c.Codes = slices.Repeat([]bool{true}, rows), slices.Repeat(c.Codes, rows/3+1)[:rows]
 		change(c)
-		g := &gathered{}
-		g.digest(&table.Table{Columns: []*table.Column{c}})
-		return digestOf(g)
+		var d Digest
+		d.Add(&table.Table{Columns: []*table.Column{c}})
+		return d.String()
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

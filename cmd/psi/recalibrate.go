@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+)
+
+// recalibrateFlags are what recalibrate is asked for.
+type recalibrateFlags struct {
+	measureFlags
+	out   string
+	force bool
+}
+
+func (p *program) recalibrateCommand() *cobra.Command {
+	var f recalibrateFlags
+	c := &cobra.Command{
+		Use:   "recalibrate MODEL DATA -o MODEL",
+		Short: "Set a model's base rate and scale anew, without training",
+		Long: `recalibrate fits a model to rows whose outcome is known and whose level differs from the training's:
+another year, another region, a class that became rarer. It sets the base and one factor of
+all attributions; which columns matter, and how much beside each other, stays as it was trained.
+Attributions still add up to the prediction. The 90 % ranges of a number are fitted on the same rows.
+
+It prints the errors of DATA before and after. Those after are out of fold: each fifth of the
+rows is predicted by a model recalibrated on the other four. The file records this, and psi
+inspect shows it. Without -o nothing is written.
+
+Rows without a target are left out. Of more than 10,000 rows, 10,000 are drawn at random, the same each time.
+At least 30 are needed. If the columns' effects changed too, train anew.`,
+		Example: `  psi recalibrate churn.psi this-year.csv
+  psi recalibrate churn.psi this-year.csv -o churn-this-year.psi`,
+		Args: arguments(modelArgument, dataArgument),
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the recalibrated model; it cannot be MODEL")
+	addForce(flags, &f.force)
+	f.add(c)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.recalibrate(cmd.Context(), args[0], args[1], &f)
+	}
+	return c
+}
+
+func (p *program) recalibrate(ctx context.Context, path, argument string, f *recalibrateFlags) error {
+	if f.out == standardOutput {
+		return &usageError{"a model cannot be written to standard output", "name a file: -o model.psi"}
+	}
+	if f.out != "" {
+		if err := p.checkFiles(ctx, f.force, []output{{path: f.out, holds: aModel}}, path, argument); err != nil {
+			return err
+		}
+	}
+	return p.measure(ctx, path, argument, f.measureFlags, func(m *psi.Model, rows psi.Source) error {
+		fresh, err := m.Recalibrate(ctx, rows)
+		if err != nil {
+			return err
+		}
+		defer fresh.Close()
+		if f.out != "" {
+			if err := fresh.Save(f.out); err != nil {
+				return err
+			}
+		}
+		return p.reportRecalibration(m, fresh, f)
+	})
+}
+
+// recalibration is the JSON document of the command.
+type recalibration struct {
+	Schema string   `json:"schema"`
+	Model  string   `json:"model"`  // digest of the one that was recalibrated
+	File   *string  `json:"file"`   // null if nothing was written
+	Digest *string  `json:"digest"` // of the file
+	Task   psi.Task `json:"task"`
+	psi.Recalibration
+}
+
+func (p *program) reportRecalibration(m, fresh *psi.Model, f *recalibrateFlags) error {
+	manifest := fresh.Manifest()
+	last := manifest.Recalibrations[len(manifest.Recalibrations)-1]
+	if f.json {
+		document := recalibration{Schema: "psi.recalibration/v1", Model: m.Digest(), Task: manifest.Task, Recalibration: last}
+		if f.out != "" {
+			digest := fresh.Digest()
+			document.File, document.Digest = &f.out, &digest
+		}
+		return p.document(document)
+	}
+	lines := [][]string{{"", "before", "after"}}
+	for _, metric := range metricsOf(manifest.Task) {
+		if before, known := last.Before[metric.Name]; known {
+			lines = append(lines, []string{metric.Name, short(before), short(last.After[metric.Name]), metric.Meaning})
+		}
+	}
+	text := fmt.Sprintf("%s: errors on %s, before recalibrating and after it (out of fold)\n%s", clean(targetText(manifest)), countOf(last.Rows, "row"), aligned("  ", lines))
+	text += fmt.Sprintf("\n%s; attributions × %s\n", shiftText(manifest, last), short(last.Factor))
+	if _, err := fmt.Fprint(p.stdout, text); err != nil {
+		return err
+	}
+	p.tellRecalibration(manifest.Task, last, f.out)
+	return nil
+}
+
+// shiftText says how the base moved.
+func shiftText(m psi.Manifest, r psi.Recalibration) string {
+	names := []string{"base"}
+	switch m.Task {
+	case psi.Binary:
+		names = []string{"base score (log odds) of " + m.Classes()[1]}
+	case psi.Multiclass:
+		names = m.Classes()
+	}
+	moved := make([]string, 0, len(r.Shift))
+	for c, shift := range r.Shift {
+		moved = append(moved, clean(names[c])+" "+signed(shift))
+	}
+	if m.Task == psi.Multiclass {
+		return "base scores: " + few(moved)
+	}
+	return moved[0]
+}
+
+// signed is a number with its sign.
+func signed(x float64) string {
+	if x >= 0 {
+		return "+ " + short(x)
+	}
+	return "− " + short(-x)
+}
+
+// fewRecalibrationRows are so few that chance moves base and scale visibly.
+const fewRecalibrationRows = 200
+
+// tellRecalibration says what to think of it.
+func (p *program) tellRecalibration(task psi.Task, r psi.Recalibration, out string) {
+	loss := "log_loss"
+	if task == psi.Regression {
+		loss = "rmse"
+	}
+	if r.After[loss] >= r.Before[loss] {
+		p.note("%s does not fall on rows that were not fitted: keep the model as it is", strings.ReplaceAll(loss, "_", " "))
+	}
+	if r.Rows < fewRecalibrationRows {
+		p.note("%s are few: base and scale are partly chance; some hundreds make them sure", countOf(r.Rows, "row"))
+	}
+	if out == "" {
+		p.note("nothing is written: -o FILE writes the recalibrated model")
+	} else {
+		p.note("%s: the recalibrated model", out)
+	}
+}

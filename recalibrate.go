@@ -1,0 +1,368 @@
+package psi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/intake"
+	"github.com/psi-shapley/psi/internal/train"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Recalibration records that a model's base and scale were set anew: score(S) = φ_0' + a·v(S) for every coalition S of known
+// cells. Attributions are multiplied by a and still add up to the prediction.
+type Recalibration struct {
+	Rows   int       `json:"rows"`   // that it was fitted on
+	Data   string    `json:"data"`   // digest of all cells read
+	Factor float64   `json:"factor"` // a, of attributions and deviations
+	Shift  []float64 `json:"shift"`  // of φ_0, for each output: φ_0' − φ_0
+
+	// Errors of the rows by the model as it was, and out of fold: for each fifth of the rows, by a model recalibrated on the others.
+	Before map[string]float64 `json:"before"`
+	After  map[string]float64 `json:"after"`
+}
+
+// LeastRecalibrationRows is the number of rows with an outcome that Recalibrate needs.
+const LeastRecalibrationRows = 30
+
+const (
+	recalibrationFolds  = 5
+	recalibrationStream = 0x4E3
+	ownRows             = 10 // rows that the model's own expectation of the classes counts as: a class that is absent keeps a probability
+)
+
+// Recalibrate returns a model with the same weights whose base and scale fit rows with known outcomes: another year's, or those of
+// a region whose base rate differs. Of classes, the mean of each one's probability becomes its share of the rows, and the scale
+// makes their log loss least; of a number, both are by least squares. log a has the prior N(0, ½²). The ranges of a number are
+// fitted on the same rows. The manifest records it (Manifest.Recalibrations) and keeps the metrics of the training.
+//
+// At most 10,000 rows are used, drawn with a fixed seed. Rows count by the model's weight column if they have it. The model itself
+// does not change, and both must be closed.
+func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
+	digest := &intake.Digest{}
+	s, err := m.sample(ctx, digested{rows, digest}, scaleRows, func(y, weight float64) bool { return !math.IsNaN(y) && weight > 0 })
+	if err != nil {
+		return nil, err
+	}
+	if n := len(s.y); n < LeastRecalibrationRows {
+		return nil, &table.Error{
+			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and recalibrating needs %d", n, LeastRecalibrationRows),
+			Remedy: "give more rows whose outcome is known",
+		}
+	}
+	evenOut(s.weight)
+	x, err := m.own.Pass(ctx, s.rows, form.Spread)
+	if err != nil {
+		return nil, err
+	}
+	x.Std = nil // the largest part, which nothing here needs
+	fresh := m.again()
+	fit := &refit{s: s, x: x, slopes: m.slopes(s.rows)}
+	record := Recalibration{Rows: len(s.y), Data: digest.String()}
+	record.Before, record.After = fit.outOfFold(m)
+	fit.set(fresh, s.weight)
+	record.Factor = fresh.unit() / m.unit()
+	for c, base := range fresh.bases() {
+		record.Shift = append(record.Shift, base-m.bases()[c])
+	}
+	fresh.manifest.Recalibrations = append(slices.Clone(m.manifest.Recalibrations), record)
+	fresh.audit = m.audit.scaled(record.Factor, m.classes())
+	if err := fresh.prepare(m.Backend()); err != nil {
+		return nil, err
+	}
+	if !m.classes() {
+		if err := fresh.refitRanges(ctx, s); err != nil {
+			fresh.Close()
+			return nil, err
+		}
+	}
+	return fresh, nil
+}
+
+// evenOut gives weights the mean 1, so that priors count as much whatever their unit.
+func evenOut(weight []float64) {
+	sum := 0.0
+	for _, w := range weight {
+		sum += w
+	}
+	for i := range weight {
+		weight[i] *= float64(len(weight)) / sum
+	}
+}
+
+// digested digests what is read of a source.
+type digested struct {
+	Source
+	digest *intake.Digest
+}
+
+func (d digested) Next(ctx context.Context) (*table.Table, error) {
+	t, err := d.Source.Next(ctx)
+	if err == nil {
+		d.digest.Add(t)
+	}
+	return t, err
+}
+
+// again is the model without its evaluators, with a manifest whose base and calibration can be changed. An older model's
+// temperature, and a σ_0² that stood for its ranges, become what they are today.
+func (m *Model) again() *Model {
+	fresh := &Model{manifest: m.manifest, config: m.config, members: m.members, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference}
+	c := &fresh.manifest.Calibration
+	if m.classes() {
+		fresh.manifest.Scale.Base = m.bases()
+		c.Scale, c.Temperature = m.unit(), 0
+	} else {
+		c.Noise = m.own.NoiseVariance()[0]
+	}
+	return fresh
+}
+
+// refit fits base and scale to rows that were passed once.
+type refit struct {
+	s      *sampled
+	x      *form.Answer
+	slopes []float64 // κ of the rows; nil if it is 1 for all
+}
+
+// outOfFold measures the model as it was, and what refitting makes of rows that it was not fitted on.
+func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
+	folds := rand.New(rand.NewPCG(1, recalibrationStream)).Perm(len(f.s.y))
+	old, out := m.NewJudge(), m.NewJudge()
+	f.judge(m, old, func(int) bool { return true })
+	for k := range recalibrationFolds {
+		held := func(i int) bool { return folds[i]%recalibrationFolds == k }
+		weight := slices.Clone(f.s.weight)
+		for i := range weight {
+			if held(i) {
+				weight[i] = 0
+			}
+		}
+		fold := m.again()
+		f.set(fold, weight)
+		f.judge(fold, out, held)
+	}
+	return m.errorsOf(old), m.errorsOf(out)
+}
+
+// judge adds the predictions of some rows to a judge.
+func (f *refit) judge(m *Model, to *Judge, wanted func(row int) bool) {
+	p := &Prediction{Classes: m.manifest.Scale.Classes, Mean: m.means(f.x.Value)}
+	p.Probability = m.probabilities(p.Mean, f.x, f.slopes)
+	p.Std = make([]float64, len(p.Mean)) // errors are of means and probabilities alone
+	p.RangeStd = p.Std
+	for i, y := range f.s.y {
+		if wanted(i) {
+			to.add(p, i, y, f.s.weight[i])
+		}
+	}
+}
+
+// errorsOf are the metrics that base and scale change; those of a number's spread are left out.
+func (m *Model) errorsOf(j *Judge) map[string]float64 {
+	all := finiteMetrics(j.evaluation())
+	for _, spread := range []string{"nll", "coverage_50", "coverage_90"} {
+		delete(all, spread)
+	}
+	return all
+}
+
+// set fits base and scale of a model to the rows, by these weights.
+func (f *refit) set(m *Model, weight []float64) {
+	if m.classes() {
+		f.setClasses(m, weight)
+	} else {
+		f.setNumber(m, weight)
+	}
+}
+
+// setNumber makes n/2 log Σ w (y − base − a·v)² + (log a)²/(2·½²) least: of each a the best base is known, so that a is searched for alone.
+func (f *refit) setNumber(m *Model, weight []float64) {
+	scale := &m.manifest.Scale
+	n, sum, meanY, meanV := 0.0, 0.0, 0.0, 0.0
+	for i, w := range weight {
+		if w > 0 {
+			n++
+		}
+		sum += w
+		meanY += w * f.s.y[i]
+		meanV += w * scale.Std * float64(f.x.Value[i])
+	}
+	meanY, meanV = meanY/sum, meanV/sum
+	var yy, yv, vv float64
+	for i, w := range weight {
+		y, v := f.s.y[i]-meanY, scale.Std*float64(f.x.Value[i])-meanV
+		yy, yv, vv = yy+w*y*y, yv+w*y*v, vv+w*v*v
+	}
+	a := math.Exp(leastAt(func(logA float64) float64 {
+		a := math.Exp(logA)
+		return n/2*math.Log(max(yy-2*a*yv+a*a*vv, math.SmallestNonzeroFloat64)) + square(logA/scaleDoubt)/2
+	}))
+	scale.Mean, scale.Std = meanY-a*meanV, a*scale.Std
+}
+
+// setClasses finds, in turns, the bases that make the mean of each class's probability its share of the rows, and the scale that makes
+// the log loss least.
+func (f *refit) setClasses(m *Model, weight []float64) {
+	const rounds, enough = 100, 1e-6
+	scale := &m.manifest.Calibration.Scale
+	started, shares := *scale, []float64(nil)
+	loss := func(logA float64) float64 {
+		*scale = started * math.Exp(logA)
+		p := m.probabilities(m.means(f.x.Value), f.x, f.slopes)
+		sum := square(logA/scaleDoubt) / 2
+		for i, w := range weight {
+			if w > 0 {
+				sum -= w * math.Log(max(m.probabilityOf(p, i, float32(f.s.y[i])), 1e-15))
+			}
+		}
+		return sum
+	}
+	logA := 0.0
+	for range rounds {
+		p := m.probabilities(m.means(f.x.Value), f.x, f.slopes)
+		if shares == nil {
+			shares = f.shares(m, p, weight)
+		}
+		moved := f.moveBases(m, p, weight, shares)
+		const h = 1e-3
+		west, here, east := loss(logA-h), loss(logA), loss(logA+h)
+		step := (west - east) * h / 2 / max(west-2*here+east, h*h)
+		step = max(-0.5, min(0.5, step))
+		logA += step
+		*scale = started * math.Exp(logA)
+		if max(moved, math.Abs(step)) < enough {
+			return
+		}
+	}
+}
+
+// shares of the classes among the rows, where what the model expected of them counts as a few rows.
+func (f *refit) shares(m *Model, p, weight []float64) []float64 {
+	share, _ := f.meanProbabilities(m, p, weight)
+	sum := float64(ownRows)
+	for c := range share {
+		share[c] *= ownRows
+	}
+	for i, w := range weight {
+		sum += w
+		switch c := int(f.s.y[i]); {
+		case m.manifest.Task == Multiclass:
+			share[c] += w
+		case c == 1:
+			share[0] += w
+		}
+	}
+	for c := range share {
+		share[c] /= sum
+	}
+	return share
+}
+
+// meanProbabilities of each output, and of p(1 − p).
+func (f *refit) meanProbabilities(m *Model, p, weight []float64) (mean, variance []float64) {
+	outputs, sum := m.outputs(), 0.0
+	mean, variance = make([]float64, outputs), make([]float64, outputs)
+	for i, w := range weight {
+		sum += w
+		for c, q := range p[i*outputs : (i+1)*outputs] {
+			mean[c] += w * q
+			variance[c] += w * q * (1 - q)
+		}
+	}
+	for c := range mean {
+		mean[c], variance[c] = mean[c]/sum, variance[c]/sum
+	}
+	return mean, variance
+}
+
+// moveBases takes a step towards bases whose mean probabilities are the shares, and returns the largest. Of two classes it is
+// Newton's; of more it is half of that of each class by itself, which the bound 2·diag(H) ⪰ H of the softmax makes safe.
+func (f *refit) moveBases(m *Model, p, weight, shares []float64) (largest float64) {
+	mean, variance := f.meanProbabilities(m, p, weight)
+	base, centre, part := m.manifest.Scale.Base, 0.0, 1.0
+	if m.manifest.Task == Multiclass {
+		part = 0.5
+	}
+	for c := range base {
+		step := part * (shares[c] - mean[c]) / max(variance[c], 1e-12)
+		step = max(-1, min(1, step))
+		largest = max(largest, math.Abs(step))
+		base[c] += step
+		centre += base[c] / float64(len(base))
+	}
+	if m.manifest.Task == Multiclass {
+		for c := range base {
+			base[c] -= centre
+		}
+	}
+	return largest
+}
+
+// leastAt is where a function of log a is least: the best of a grid, then golden sections around it.
+func leastAt(f func(logA float64) float64) float64 {
+	const far, pace, ratio, enough = 3.0, 0.05, 0.6180339887498949, 1e-9
+	best := 0.0
+	for at := -far; at <= far; at += pace {
+		if f(at) < f(best) {
+			best = at
+		}
+	}
+	low, high := best-pace, best+pace
+	for high-low > enough {
+		left, right := high-ratio*(high-low), low+ratio*(high-low)
+		if f(left) < f(right) {
+			high = right
+		} else {
+			low = left
+		}
+	}
+	return (low + high) / 2
+}
+
+// refitRanges sets the ranges of a number by the rows that set its base and scale.
+func (m *Model) refitRanges(ctx context.Context, s *sampled) (err error) {
+	d := train.Data{Rows: s.rows}
+	for i, y := range s.y {
+		d.Target, d.Weight = append(d.Target, float32((y-m.manifest.Scale.Mean)/m.manifest.Scale.Std)), append(d.Weight, float32(s.weight[i]))
+	}
+	c := &m.manifest.Calibration
+	c.Ranges, err = m.fitRanges(ctx, d)
+	c.RangeRows = 0 // they set base and scale too
+	return err
+}
+
+// scaled is the audit of a model whose attributions were multiplied by a. What it measured of errors stays that of the training.
+func (a *Audit) scaled(factor float64, classes bool) *Audit {
+	if a == nil {
+		return nil
+	}
+	b := *a
+	b.Outputs = slices.Clone(a.Outputs)
+	for i := range b.Outputs {
+		b.Outputs[i].Importance = slices.Clone(a.Outputs[i].Importance)
+		for k := range b.Outputs[i].Importance {
+			b.Outputs[i].Importance[k] *= factor
+		}
+	}
+	if !classes {
+		return &b // the rest is in standard deviations of the target
+	}
+	times := func(x *float64) *float64 {
+		if x == nil {
+			return nil
+		}
+		y := factor * *x
+		return &y
+	}
+	b.EfficiencyMax, b.MeanAttributionMax = times(a.EfficiencyMax), times(a.MeanAttributionMax)
+	b.Players = slices.Clone(a.Players)
+	for k := range b.Players {
+		b.Players[k].MeanAttribution *= factor
+	}
+	return &b
+}
