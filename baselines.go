@@ -91,10 +91,11 @@ func (m *Model) plainPrediction(predictions []float64) *Prediction {
 	p := &Prediction{Probability: predictions, Classes: m.manifest.Classes()}
 	if !m.classes() {
 		none := make([]float64, len(predictions))
-		p = &Prediction{Mean: make([]float64, len(predictions)), Std: none, RangeStd: none}
+		p = &Prediction{scores: make([]float64, len(predictions)), Std: none, RangeStd: none}
 		for i, v := range predictions {
-			p.Mean[i] = m.manifest.Scale.Mean + m.manifest.Scale.Std*v
+			p.scores[i] = m.manifest.Scale.Mean + m.manifest.Scale.Std*v
 		}
+		p.Mean = m.link().Responses(p.scores)
 	}
 	return p
 }

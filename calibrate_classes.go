@@ -91,7 +91,7 @@ func (m *Model) bestScale(copies []maskedPass, d train.Data) (a, b float64) {
 		c.Scale, c.Slope = math.Exp(logA), b
 		sum := 0.0
 		for _, x := range copies {
-			p := m.probabilities(m.means(x.answer.Value), x.answer, c.slopes(x.shares))
+			p := m.probabilities(m.scores(x.answer.Value), x.answer, c.slopes(x.shares))
 			for i, y := range d.Target {
 				sum -= float64(d.Weight[i]) * math.Log(max(m.probabilityOf(p, i, y), 1e-15))
 			}

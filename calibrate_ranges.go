@@ -147,11 +147,8 @@ func (c *Calibration) widen(share float64) float64 {
 	return factor
 }
 
-// rangeStds are what ranges of rows are by, from their standard deviations; nil for classes.
+// rangeStds are what ranges of rows are by, from the standard deviations of a number.
 func (m *Model) rangeStds(std []float64, b *encode.Batch) []float64 {
-	if m.classes() {
-		return nil
-	}
 	list := make([]float64, len(std))
 	for i, share := range observedShares(b) {
 		list[i] = m.manifest.Calibration.widen(share) * std[i]

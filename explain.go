@@ -101,7 +101,7 @@ func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
 func (m *Model) heading(o Explain, players []player) *explain.Explanation {
 	return &explain.Explanation{
 		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
-		Outputs: m.outputNames(), Scale: m.scale(), Players: names(players), Bags: m.bagsAsked(o),
+		Outputs: m.outputNames(), Scale: m.scale(), NonNegative: m.manifest.Scale.NonNegative, Players: names(players), Bags: m.bagsAsked(o),
 	}
 }
 
@@ -270,7 +270,7 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Ex
 	lines := n * outputs
 	e := m.heading(o, v.players)
 	e.FirstRow, e.Rows, e.Bags = c.first, n, len(x.ByBag)
-	e.Base, e.Prediction, e.PredictionStd = make([]float64, lines), m.means(x.Value), make([]float64, lines)
+	e.Base, e.Prediction, e.PredictionStd = make([]float64, lines), m.scores(x.Value), make([]float64, lines)
 	e.HiddenStd, e.Residual = make([]float64, lines), make([]float64, lines)
 	e.Mean, e.Std, e.Observed = make([]float64, lines*d), make([]float64, lines*d), make([]bool, n*d)
 	e.Values, e.Other = v.values(c), m.others(v, c)

@@ -15,7 +15,10 @@ import (
 func (m *Model) ExportONNX(w io.Writer) error {
 	config := m.config
 	config.Inputs.Groups = networkGroups(m.own.players, m.places)
-	units := onnx.Units{Unit: m.unit(), Base: m.bases(), Noise: m.own.NoiseVariance(), Probability: m.classes(), Slope: m.manifest.Calibration.Slope}
+	units := onnx.Units{
+		Unit: m.unit(), Base: m.bases(), Noise: m.own.NoiseVariance(),
+		Probability: m.classes(), NonNegative: m.manifest.Scale.NonNegative, Slope: m.manifest.Calibration.Slope,
+	}
 	if !m.classes() {
 		units.Noise = []float64{m.manifest.Calibration.Noise}
 	}

@@ -210,7 +210,7 @@ func (x *exportedModel) same(t *testing.T, m *psi.Model, rows *table.Table) {
 	e := explained(t, m, rows, psi.Explain{})
 	got := x.outputs(t, rows)
 	want := map[string][]float64{
-		"prediction": e.Prediction, "prediction_std": e.PredictionStd, "base": e.Base, "attribution_mean": e.Mean, "attribution_std": e.Std,
+		"prediction": e.Link().Responses(e.Prediction), "prediction_std": e.PredictionStd, "base": e.Base, "attribution_mean": e.Mean, "attribution_std": e.Std,
 	}
 	if e.Probability != nil {
 		want["probability"] = e.Probability
@@ -292,6 +292,13 @@ func TestExportONNX(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A graph clips predictions as the model does.
+func TestExportONNXOfANonNegativeTarget(t *testing.T) {
+	rows := riders(t, 400, 0)
+	m := trained(t, rows, psi.Config{Change: quick})
+	exportedOf(t, m).same(t, m, rows)
 }
 
 // gappyPeople is people with a number to predict.

@@ -39,7 +39,7 @@ func (j *Judge) add(p *Prediction, row int, y, weight float64) {
 	case Multiclass:
 		j.multiclass.Add(int(y), p.ofRow(row), weight)
 	default:
-		j.regression.AddRange(y, p.Mean[row], p.Std[row], p.RangeStd[row], weight)
+		j.regression.AddScored(y, p.Mean[row], p.scores[row], p.Std[row], p.RangeStd[row], weight)
 	}
 }
 

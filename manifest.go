@@ -85,11 +85,12 @@ const (
 	rangesFeature       = "ranges"       // of a number: ranges that are not 1.645 deviations wide
 	readingsFeature     = "readings"     // how text becomes numbers and times
 	recalibratedFeature = "recalibrated" // base and scale are not those of the training
+	nonNegativeFeature  = "non-negative" // of a number: predictions below 0 are 0
 )
 
 // features are those that this program has.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, recalibratedFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, recalibratedFeature}
 }
 
 // requires are the features that a program needs for the model.
@@ -112,6 +113,9 @@ func (m *Manifest) requires() []string {
 	}
 	if len(m.Recalibrations) > 0 {
 		list = append(list, recalibratedFeature)
+	}
+	if m.Scale.NonNegative {
+		list = append(list, nonNegativeFeature)
 	}
 	return list
 }

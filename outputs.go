@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/link"
@@ -47,17 +48,22 @@ func (m *Model) outputNames() []string {
 	return []string{m.manifest.Target}
 }
 
-// means are the predictions [rows, C] in the model's units.
-func (m *Model) means(values []float32) []float64 {
+// scores are what bases and attributions add up to [rows, C], in the model's units.
+func (m *Model) scores(values []float32) []float64 {
 	base, unit := m.bases(), m.unit()
-	means := make([]float64, len(values))
+	scores := make([]float64, len(values))
 	for i, v := range values {
-		means[i] = base[i%len(base)] + unit*float64(v)
+		scores[i] = base[i%len(base)] + unit*float64(v)
 	}
-	return means
+	return scores
 }
 
-// variances of the predictions [rows, C] in the model's units. Of a number, σ_0² is what
+// link tells what scores predict. All predictions of numbers come from it.
+func (m *Model) link() explain.Link {
+	return explain.Link{Scale: m.scale(), NonNegative: m.manifest.Scale.NonNegative}
+}
+
+// variances of the scores [rows, C] in the model's units. Of a number, σ_0² is what
 // calibration made it.
 func (m *Model) variances(x *form.Answer) []float64 {
 	unit := m.unit()

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/table"
@@ -16,13 +17,15 @@ type Prediction struct {
 	FirstRow int // number of the first row within its source
 
 	// Mean of a number, score (log odds) of two classes, or scores of each of more [rows, classes], and its standard
-	// deviation.
+	// deviation. The mean of a number that never was negative in training is at least 0.
 	Mean, Std []float64
 
-	// RangeStd is what the ranges of a number are by: Mean ∓ 1.645 RangeStd holds 90 % of the outcomes of rows like the validation
-	// rows, whatever the distribution; other levels are scaled as those of a normal distribution. It is Std times what calibration
-	// found, for rows with as many gaps at random; nil for classes.
-	RangeStd []float64
+	// RangeStd is what the ranges of a number are by: Lower and Upper, which lie 1.645 RangeStd from the mean, hold 90 % of the outcomes of rows
+	// like the validation rows, whatever the distribution; other levels are scaled as those of a normal distribution. It is Std times what
+	// calibration found, for rows with as many gaps at random. A number that never was negative has no negative Lower. All three are nil for classes.
+	RangeStd, Lower, Upper []float64
+
+	scores []float64 // of a number: what base and attributions add up to
 
 	// Classes are nil for a number. Probability is that of the second of two classes [rows],
 	// or that of each of more [rows, classes].
@@ -51,6 +54,8 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 		all.Mean = append(all.Mean, p.Mean...)
 		all.Std = append(all.Std, p.Std...)
 		all.RangeStd = append(all.RangeStd, p.RangeStd...)
+		all.Lower, all.Upper = append(all.Lower, p.Lower...), append(all.Upper, p.Upper...)
+		all.scores = append(all.scores, p.scores...)
 		all.Probability = append(all.Probability, p.Probability...)
 		all.Slope = append(all.Slope, p.Slope...)
 	}
@@ -67,18 +72,31 @@ func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Predi
 
 // prediction puts a pass of rows into the model's units; one of values alone has means alone.
 func (m *Model) prediction(x *form.Answer, b *encode.Batch, first int) *Prediction {
-	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.means(x.Value)}
+	scores := m.scores(x.Value)
+	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.link().Responses(scores)}
 	if x.Variance == nil {
 		return p
 	}
 	p.Slope = m.slopes(b)
-	p.Probability = m.probabilities(p.Mean, x, p.Slope)
+	p.Probability = m.probabilities(scores, x, p.Slope)
 	p.Std = m.variances(x)
 	for i, v := range p.Std {
 		p.Std[i] = math.Sqrt(v)
 	}
-	p.RangeStd = m.rangeStds(p.Std, b)
+	if !m.classes() {
+		p.scores, p.RangeStd = scores, m.rangeStds(p.Std, b)
+		p.setRanges(m.link())
+	}
 	return p
+}
+
+// setRanges sets the ends of the ranges that hold 90 %.
+func (p *Prediction) setRanges(link explain.Link) {
+	p.Lower, p.Upper = make([]float64, len(p.scores)), make([]float64, len(p.scores))
+	for i, s := range p.scores {
+		reach := rangeNormal * p.RangeStd[i]
+		p.Lower[i], p.Upper[i] = link.Response(s-reach), link.Response(s+reach)
+	}
 }
 
 // Rows is the number of rows.
@@ -107,7 +125,7 @@ func (p *Prediction) ofRow(row int) []float64 {
 	return p.Probability[row*c : (row+1)*c]
 }
 
-// Table is the prediction as columns row, prediction and, of a number, prediction_std and range_std; of
+// Table is the prediction as columns row, prediction and, of a number, prediction_std, range_std, range_lower and range_upper; of
 // two classes probability, score and score_std; of more, probability_<class> of each.
 func (p *Prediction) Table() (*table.Table, error) {
 	n := p.Rows()
@@ -121,6 +139,8 @@ func (p *Prediction) Table() (*table.Table, error) {
 		number("prediction", p.Mean)
 		number("prediction_std", p.Std)
 		number("range_std", p.RangeStd)
+		number("range_lower", p.Lower)
+		number("range_upper", p.Upper)
 		return table.New(columns...)
 	}
 	labels := make([]string, n)

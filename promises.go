@@ -45,7 +45,7 @@ func (p *Promises) Add(o *Outcome) {
 				p.bins.Add(int(y) == class, probability, o.Weight[i])
 			}
 		default:
-			p.intervals.Add(y, o.Mean[i], o.RangeStd[i], o.Weight[i])
+			p.intervals.Add(y, o.scores[i], o.RangeStd[i], o.Weight[i])
 		}
 	}
 }

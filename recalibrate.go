@@ -151,8 +151,9 @@ func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
 
 // judge adds the predictions of some rows to a judge.
 func (f *refit) judge(m *Model, to *Judge, wanted func(row int) bool) {
-	p := &Prediction{Classes: m.manifest.Scale.Classes, Mean: m.means(f.x.Value)}
-	p.Probability = m.probabilities(p.Mean, f.x, f.slopes)
+	scores := m.scores(f.x.Value)
+	p := &Prediction{Classes: m.manifest.Scale.Classes, Mean: m.link().Responses(scores), scores: scores}
+	p.Probability = m.probabilities(scores, f.x, f.slopes)
 	p.Std = make([]float64, len(p.Mean)) // errors are of means and probabilities alone
 	p.RangeStd = p.Std
 	for i, y := range f.s.y {
@@ -203,6 +204,7 @@ func (f *refit) setNumber(m *Model, weight []float64) {
 		return n/2*math.Log(max(yy-2*a*yv+a*a*vv, math.SmallestNonzeroFloat64)) + square(logA/scaleDoubt)/2
 	}))
 	scale.Mean, scale.Std = meanY-a*meanV, a*scale.Std
+	scale.NonNegative = scale.NonNegative && slices.Min(f.s.y) >= 0
 }
 
 // setClasses finds, in turns, the bases that make the mean of each class's probability its share of the rows, and the scale that makes
@@ -213,7 +215,7 @@ func (f *refit) setClasses(m *Model, weight []float64) {
 	started, shares := *scale, []float64(nil)
 	loss := func(logA float64) float64 {
 		*scale = started * math.Exp(logA)
-		p := m.probabilities(m.means(f.x.Value), f.x, f.slopes)
+		p := m.probabilities(m.scores(f.x.Value), f.x, f.slopes)
 		sum := square(logA/scaleDoubt) / 2
 		for i, w := range weight {
 			if w > 0 {
@@ -224,7 +226,7 @@ func (f *refit) setClasses(m *Model, weight []float64) {
 	}
 	logA := 0.0
 	for range rounds {
-		p := m.probabilities(m.means(f.x.Value), f.x, f.slopes)
+		p := m.probabilities(m.scores(f.x.Value), f.x, f.slopes)
 		if shares == nil {
 			shares = f.shares(m, p, weight)
 		}

@@ -25,12 +25,12 @@ type Regression struct {
 // Add takes one row: the truth, the predicted mean and its standard deviation, and
 // the row's weight, 1 if all rows count alike.
 func (r *Regression) Add(y, prediction, std, weight float64) {
-	r.AddRange(y, prediction, std, std, weight)
+	r.AddScored(y, prediction, prediction, std, std, weight)
 }
 
-// AddRange is Add of a prediction whose ranges are not those of N(μ, σ²): they are as wide as those of the standard
-// deviation rangeStd.
-func (r *Regression) AddRange(y, prediction, std, rangeStd, weight float64) {
+// AddScored is Add of a prediction that is not the mean of N(μ, σ²), which is the score, and whose ranges are as wide as those of
+// the standard deviation rangeStd.
+func (r *Regression) AddScored(y, prediction, score, std, rangeStd, weight float64) {
 	if weight == 0 {
 		return
 	}
@@ -39,12 +39,13 @@ func (r *Regression) AddRange(y, prediction, std, rangeStd, weight float64) {
 	miss := y - prediction
 	r.squared += weight * miss * miss
 	r.absolute += weight * math.Abs(miss)
-	z := miss / std
+	off := math.Abs(y - score)
+	z := off / std
 	r.nll += weight * (z*z/2 + math.Log(std) + math.Log(2*math.Pi)/2)
-	if math.Abs(miss) <= half50*rangeStd {
+	if off <= half50*rangeStd {
 		r.inside50 += weight
 	}
-	if math.Abs(miss) <= half90*rangeStd {
+	if off <= half90*rangeStd {
 		r.inside90 += weight
 	}
 	r.target.add(y, y, weight)
@@ -68,10 +69,10 @@ func (r *Regression) R2() float64 {
 // NLL is the mean of −log N(y; μ, σ²), in nats.
 func (r *Regression) NLL() float64 { return r.nll / r.weight }
 
-// Coverage50 is the share of rows whose y lies in the central half of N(μ, σ²), or of what AddRange was told.
+// Coverage50 is the share of rows whose y lies in the central half of N(μ, σ²), or of what AddScored was told.
 func (r *Regression) Coverage50() float64 { return r.inside50 / r.weight }
 
-// Coverage90 is the share of rows whose y lies in the central 90 % of N(μ, σ²), or of what AddRange was told.
+// Coverage90 is the share of rows whose y lies in the central 90 % of N(μ, σ²), or of what AddScored was told.
 func (r *Regression) Coverage90() float64 { return r.inside90 / r.weight }
 
 // Evaluation sums up the rows so far.

@@ -40,7 +40,10 @@ type Explanation struct {
 	Outputs []string
 	Scale   Scale
 	Players []string
-	Bags    int // networks that the doubt of attributions is told by; 0 if it is not told
+
+	NonNegative bool // no training row had a negative target: where Prediction is below 0, the model predicts 0
+
+	Bags int // networks that the doubt of attributions is told by; 0 if it is not told
 
 	File     string // that the rows are of; empty if there is only one
 	FirstRow int    // number of the first row within its file
@@ -99,6 +102,8 @@ func (e *Explanation) validateHeader() error {
 		return fmt.Errorf("explain: unknown scale %q", e.Scale)
 	}
 	switch {
+	case e.NonNegative && e.Scale != Identity:
+		return fmt.Errorf("explain: scores on the scale %q have no sign to keep", e.Scale)
 	case !finite(e.Z) || e.Z < 0:
 		return fmt.Errorf("explain: z is %v, not a finite number from 0 up", e.Z)
 	case e.Bags < 0 || e.Bags == 1 || e.Bags == 0 && e.ModelStd != nil:

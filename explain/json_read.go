@@ -11,16 +11,17 @@ import (
 )
 
 type jsonDocument struct {
-	Schema  string    `json:"schema"`
-	Model   *string   `json:"model"`
-	Head    string    `json:"head"`
-	Mode    Mode      `json:"mode"`
-	Exact   bool      `json:"exact"`
-	Z       float64   `json:"z"`
-	Bags    int       `json:"bags"`
-	Outputs []string  `json:"outputs"`
-	Players []string  `json:"players"`
-	Rows    []jsonRow `json:"rows"`
+	Schema      string    `json:"schema"`
+	Model       *string   `json:"model"`
+	Head        string    `json:"head"`
+	Mode        Mode      `json:"mode"`
+	Exact       bool      `json:"exact"`
+	Z           float64   `json:"z"`
+	Bags        int       `json:"bags"`
+	NonNegative bool      `json:"non_negative"`
+	Outputs     []string  `json:"outputs"`
+	Players     []string  `json:"players"`
+	Rows        []jsonRow `json:"rows"`
 }
 
 type jsonRow struct {
@@ -86,7 +87,7 @@ func ReadJSON(r io.Reader) (*Explanation, error) {
 func (document *jsonDocument) explanation() (*Explanation, error) {
 	e := &Explanation{
 		Head: document.Head, Mode: document.Mode, Exact: document.Exact, Z: document.Z, Top: 1,
-		Outputs: document.Outputs, Scale: Identity, Players: document.Players, Bags: document.Bags,
+		Outputs: document.Outputs, Scale: Identity, Players: document.Players, NonNegative: document.NonNegative, Bags: document.Bags,
 		Rows: len(document.Rows), Values: make([]*table.Column, len(document.Players)),
 	}
 	if document.Model != nil {

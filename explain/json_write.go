@@ -62,7 +62,7 @@ func (w *JSONWriter) write(e *Explanation) error {
 	if w.header == nil {
 		w.header = &Explanation{ // not all of e, whose rows may go
 			Model: e.Model, Head: e.Head, Mode: e.Mode, Exact: e.Exact, Z: e.Z, Top: e.Top,
-			Outputs: slices.Clone(e.Outputs), Scale: e.Scale, Players: slices.Clone(e.Players), Bags: e.Bags,
+			Outputs: slices.Clone(e.Outputs), Scale: e.Scale, Players: slices.Clone(e.Players), NonNegative: e.NonNegative, Bags: e.Bags,
 		}
 		w.header.ModelStd = e.ModelStd[:0:0]
 		w.top, w.law = newTop(e.Top), e.law()
@@ -111,6 +111,8 @@ func difference(a, b *Explanation) string {
 		return "top"
 	case a.Scale != b.Scale:
 		return "scale"
+	case a.NonNegative != b.NonNegative:
+		return "sign"
 	case a.Bags != b.Bags:
 		return "bags"
 	case !slices.Equal(a.Outputs, b.Outputs):
@@ -136,6 +138,9 @@ func (w *JSONWriter) appendHeader() {
 	w.add(`,"z":`).number(e.Z)
 	w.add(`,"interval":`).str(string(e.Interval()))
 	w.add(`,"bags":`).number(float64(e.Bags))
+	if e.NonNegative {
+		w.add(`,"non_negative":true`)
+	}
 	w.add(`,"outputs":`).list(e.Outputs)
 	w.add(`,"players":`).list(e.Players)
 	w.add(`,"rows":[`)
@@ -166,6 +171,9 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 		w.add(`,"scale":`).str(string(e.Scale))
 		w.add(`,"base":`).number(e.Base[at])
 		w.add(`,"prediction":`).number(e.Prediction[at])
+		if e.Clipped(at) {
+			w.add(`,"clipped":true`)
+		}
 		w.add(`,"prediction_std":`).number(e.PredictionStd[at])
 		if e.RangeStd != nil {
 			w.add(`,"range_std":`).number(e.RangeStd[at])

@@ -20,6 +20,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	}
 	c := *e
 	c.Probability, c.Slope, c.Other = nil, nil, nil
+	c.NonNegative = false // of a difference
 	c.Against = fmt.Sprintf("row %d", other.FirstRow+row)
 	players := len(e.Players)
 	minus := func(x, y float64) float64 { return x - y }

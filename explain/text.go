@@ -242,7 +242,7 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	if e.Probability != nil {
 		text += t.probability(row, output) + "; "
 	}
-	text += fmt.Sprintf("%s %s %s %s, ", what, digits.plain(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.RangeOf(at)))
+	text += what + " " + t.predicted(at, digits) + ", "
 	switch gap := e.Prediction[at] - e.Base[at]; {
 	case digits.shows(gap) && gap > 0:
 		text += digits.plain(gap) + " above the base of "
@@ -253,6 +253,20 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	}
 	head, rest, _ := strings.Cut(wrap(text+digits.plain(e.Base[at]), t.Width, "", "  "), ": ")
 	t.line(t.ink(ink{bold: true}).paint(head) + ": " + rest)
+}
+
+// predicted is a prediction and its range. Where the target never was negative, neither is.
+func (t *textWriter) predicted(at int, digits digits) string {
+	e := t.e
+	score, reach := e.Prediction[at], e.Z*e.RangeOf(at)
+	text := fmt.Sprintf("%s %s %s", digits.plain(score), t.plusMinus(), digits.plain(reach))
+	if lower, upper := e.Range(at); e.NonNegative && score < reach {
+		text = fmt.Sprintf("%s (%s to %s)", digits.plain(e.Link().Response(score)), digits.plain(lower), digits.plain(upper))
+	}
+	if e.Clipped(at) {
+		text += fmt.Sprintf(", for %s is never negative; the sum is %s", t.name(e.Outputs[0]), digits.signed(score))
+	}
+	return text
 }
 
 // probability names the class that is explained and, if there are more, the likeliest of the

@@ -182,11 +182,24 @@ func partsTable(parts []part) (*table.Table, error) {
 // ends of a row: where attributions start and end.
 func (v view) ends(row int) (base, prediction float64, words string) {
 	base, prediction = v.Base[row], v.Prediction[row]
-	words = fmt.Sprintf("row %d: %s is %s ± %s, from a base of %s", v.number(row), v.unit, digits(prediction), digits(v.Z*v.RangeOf(row)), digits(base))
+	words = fmt.Sprintf("row %d: %s is %s, from a base of %s", v.number(row), v.unit, v.predicted(row), digits(base))
 	if v.Probability != nil {
 		words += "; probability " + digits(v.Probability[row])
 	}
 	return base, prediction, words
+}
+
+// predicted is a prediction and its range. Where the target never was negative, neither is.
+func (v view) predicted(row int) string {
+	score, reach := v.Prediction[row], v.Z*v.RangeOf(row)
+	lower, upper := v.Range(row)
+	switch {
+	case v.Clipped(row):
+		return fmt.Sprintf("0 (%s to %s; the sum is %s)", digits(lower), digits(upper), digits(score))
+	case v.NonNegative && score < reach:
+		return fmt.Sprintf("%s (%s to %s)", digits(score), digits(lower), digits(upper))
+	}
+	return fmt.Sprintf("%s ± %s", digits(score), digits(reach))
 }
 
 func capital(s string) string { return string(s[0]-'a'+'A') + s[1:] }

@@ -17,16 +17,17 @@ type V1Explanation struct {
 
 // ExplanationHead is what all rows of an explanation have in common.
 type ExplanationHead struct {
-	Schema   string   `json:"schema" enum:"psi.explanation/v1"`
-	Model    string   `json:"model" doc:"digest of the model file"`
-	Head     string   `json:"head" enum:"exact,learned"`
-	Mode     string   `json:"mode" enum:"fast"`
-	Exact    bool     `json:"exact" doc:"the attributions are the model's Shapley values, to rounding"`
-	Z        float64  `json:"z"`
-	Interval string   `json:"interval" enum:"doubt,spread" doc:"what lower, upper, p_positive and p_top are by: doubt, or spread where doubt is not known"`
-	Bags     int      `json:"bags" doc:"networks that tell the doubt"`
-	Outputs  []string `json:"outputs" nullable:"false"`
-	Players  []string `json:"players" nullable:"false" doc:"columns, or groups of them"`
+	Schema      string   `json:"schema" enum:"psi.explanation/v1"`
+	Model       string   `json:"model" doc:"digest of the model file"`
+	Head        string   `json:"head" enum:"exact,learned"`
+	Mode        string   `json:"mode" enum:"fast"`
+	Exact       bool     `json:"exact" doc:"the attributions are the model's Shapley values, to rounding"`
+	Z           float64  `json:"z"`
+	Interval    string   `json:"interval" enum:"doubt,spread" doc:"what lower, upper, p_positive and p_top are by: doubt, or spread where doubt is not known"`
+	Bags        int      `json:"bags" doc:"networks that tell the doubt"`
+	NonNegative bool     `json:"non_negative,omitempty" doc:"no training row had a negative target: predictions below 0 are 0"`
+	Outputs     []string `json:"outputs" nullable:"false"`
+	Players     []string `json:"players" nullable:"false" doc:"columns, or groups of them"`
 }
 
 // ExplainedRow is what is said of a row.
@@ -42,6 +43,7 @@ type ExplainedOutput struct {
 	Scale         string        `json:"scale" enum:"identity,logit,score"`
 	Base          float64       `json:"base"`
 	Prediction    float64       `json:"prediction"`
+	Clipped       bool          `json:"clipped,omitempty" doc:"the prediction is below 0 and no training row had a negative target: the model predicts 0"`
 	PredictionStd float64       `json:"prediction_std"`
 	RangeStd      *float64      `json:"range_std,omitempty" doc:"of a number: prediction ∓ 1.645 range_std holds 90 % of outcomes"`
 	HiddenStd     *float64      `json:"hidden_std" doc:"part of prediction_std that is of missing cells"`

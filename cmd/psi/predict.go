@@ -19,8 +19,9 @@ func (p *program) predictCommand() *cobra.Command {
 		Short: "Predict rows, without explaining them",
 		Long: `predict writes for each row of DATA its number and the prediction. Of a number, the
 standard deviation of the target about it follows (prediction_std), in the target's units, and
-range_std: prediction ∓ 1.645 range_std holds the target of 90 % of rows like those that were kept
-aside in training, also if cells are missing at random. Of two classes, the prediction is the likelier one, and the probability of the positive one follows with
+range_std: from range_lower to range_upper, prediction ∓ 1.645 range_std, lies the target of 90 % of rows like those that were kept
+aside in training, also if cells are missing at random. Where no training row had a negative target, neither prediction
+nor range goes below 0. Of two classes, the prediction is the likelier one, and the probability of the positive one follows with
 its score (log odds) and the score's standard deviation; of more, the probability of each.
 
 Columns are matched by name, in any order; a missing cell needs no imputation. DATA is a file, a quoted pattern such as

@@ -84,6 +84,8 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 		s.text = appendNumber(s.text, p.Mean[row])
 		add("prediction_std", p.Std[row])
 		add("range_std", p.RangeStd[row])
+		add("range_lower", p.Lower[row])
+		add("range_upper", p.Upper[row])
 		return
 	}
 	s.text = append(s.text, s.labels[p.Label(row)]...)

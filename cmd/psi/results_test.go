@@ -23,7 +23,7 @@ func TestResultFiles(t *testing.T) {
 		"long":    {"explain", fixtures.model, fixtures.table, "--layout", "long"},
 	}
 	columns := map[string]string{
-		"predict": "row,prediction,prediction_std,range_std",
+		"predict": "row,prediction,prediction_std,range_std,range_lower,range_upper",
 		"wide":    "row,prediction,prediction_std,base,x1,x1__std,x1__model_std,x2,x2__std,x2__model_std,x3,x3__std,x3__model_std",
 		"long":    "row,output,player,value,observed,mean,std,model_std,lower,upper,p_positive,p_top",
 	}
@@ -158,7 +158,7 @@ func TestStreams(t *testing.T) {
 	}
 	o := runWith(t.Context(), bytes.NewReader(text), "predict", fixtures.model, "-", "--format", "csv", "--json")
 	wantPredictions(t, []byte(o.stdout), 120)
-	if o := mustRun(t, "predict", fixtures.model, fixtures.table); !strings.HasPrefix(o.stdout, "row,prediction,prediction_std,range_std\n0,") {
+	if o := mustRun(t, "predict", fixtures.model, fixtures.table); !strings.HasPrefix(o.stdout, "row,prediction,prediction_std,range_std,range_lower,range_upper\n0,") {
 		t.Errorf("without -o, predict begins with %.60q", o.stdout)
 	}
 	o = runWith(t.Context(), bytes.NewReader(text), "evaluate", fixtures.model, "-", "--format", "csv", "--json")
@@ -272,7 +272,7 @@ func TestUnknown(t *testing.T) {
 func TestNoRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.csv")
 	write(t, path, "x1,x2,x3\n")
-	if o := mustRun(t, "predict", fixtures.model, path); o.stdout != "row,prediction,prediction_std,range_std\n" {
+	if o := mustRun(t, "predict", fixtures.model, path); o.stdout != "row,prediction,prediction_std,range_std,range_lower,range_upper\n" {
 		t.Errorf("predict: %q", o.stdout)
 	}
 	wantPredictions(t, []byte(mustRun(t, "predict", fixtures.model, path, "--json").stdout), 0)

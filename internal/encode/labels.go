@@ -23,6 +23,7 @@ type Labels struct {
 	texts   map[string]struct{} // of a category
 	numbers map[float64]struct{}
 	words   []string // of a boolean; nil for the usual ones
+	least   float64  // of the numbers, all of them
 	met     []bool   // by the codes of the chunk at hand
 }
 
@@ -33,7 +34,7 @@ func (l *Labels) Add(y *table.Column, keep func(row int) bool) error {
 		keep = keepAll
 	}
 	if !l.started {
-		*l = Labels{name: y.Name, kind: y.Kind, started: true, texts: map[string]struct{}{}, numbers: map[float64]struct{}{}}
+		*l = Labels{name: y.Name, kind: y.Kind, started: true, texts: map[string]struct{}{}, numbers: map[float64]struct{}{}, least: math.Inf(1)}
 	}
 	if y.Kind != l.kind {
 		return &table.Error{
@@ -51,6 +52,7 @@ func (l *Labels) Add(y *table.Column, keep func(row int) bool) error {
 		if !finite(v) {
 			return notFinite(y, row)
 		}
+		l.least = min(l.least, v)
 		if l.len() <= mostClasses {
 			l.numbers[v+0] = struct{}{} // −0 + 0 is 0
 		}

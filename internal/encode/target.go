@@ -21,6 +21,9 @@ type Target struct {
 	Mean float64 `json:"mean,omitempty"`
 	Std  float64 `json:"std,omitempty"`
 
+	// NonNegative says that no row of the table had a negative number as its target, so that predictions are not negative either.
+	NonNegative bool `json:"non_negative,omitempty"`
+
 	// The labels of the classes in the order of outputs: of two, first the negative one,
 	// then the positive one.
 	Classes []string `json:"classes,omitempty"`

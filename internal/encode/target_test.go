@@ -54,6 +54,7 @@ func wantEncoded(t *testing.T, target encode.Target, y *table.Column, rows []int
 func TestRegressionIsStandardised(t *testing.T) {
 	y := []float64{2, 4, 4, 4, 5, 5, 7, 9}
 	target := encode.FitTarget(y)
+	target.NonNegative = true // which FitTarget does not look at
 	if fit := fitTarget(t, encode.Regression, "", numbers(y...)); !reflect.DeepEqual(fit, target) {
 		t.Errorf("target %+v, want %+v", fit, target)
 	}
@@ -302,4 +303,18 @@ func ExampleTarget() {
 	// Output:
 	// binary ["never" "yes, daily"] base [-1.099]
 	// [1 0 0 0]
+}
+
+func TestNonNegativeTargets(t *testing.T) {
+	for _, c := range []struct {
+		y    []float64
+		want bool
+	}{{[]float64{0, 1, 2, 3}, true}, {[]float64{3, 1, 2, -0.5}, false}, {[]float64{-1, 1, 2}, false}} {
+		if got := fitTarget(t, encode.Regression, "", numbers(c.y...)).NonNegative; got != c.want {
+			t.Errorf("%v is never negative: %v, want %v", c.y, got, c.want)
+		}
+	}
+	if fitTarget(t, encode.Binary, "", numbers(0, 1, 0, 1)).NonNegative {
+		t.Error("classes have a sign")
+	}
 }

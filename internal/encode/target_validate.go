@@ -45,6 +45,8 @@ func (t Target) validateRegression() error {
 	switch {
 	case t.Kind == table.Category || t.Kind == table.Boolean:
 		return fmt.Errorf("a %v has no regression", t.Kind)
+	case t.NonNegative && (t.Kind != table.Number || t.Mean < 0):
+		return fmt.Errorf("a %v with the mean %g is said never to be negative", t.Kind, t.Mean)
 	case len(t.Classes) > 0 || len(t.Base) > 0:
 		return errors.New("a regression has no classes and no base")
 	case !(math.Abs(t.Mean) <= farthestMean) || !(t.Std > 0 && t.Std <= largestStd):
@@ -56,8 +58,8 @@ func (t Target) validateRegression() error {
 func (t Target) validateClasses() error {
 	n := len(t.Classes)
 	switch {
-	case t.Mean != 0 || t.Std != 0:
-		return errors.New("classes have no mean and no standard deviation")
+	case t.Mean != 0 || t.Std != 0 || t.NonNegative:
+		return errors.New("classes have no mean, no standard deviation and no sign")
 	case t.Task == Binary && n != 2:
 		return fmt.Errorf("%d classes, but two are binary", n)
 	case t.Task == Multiclass && (n < 3 || n > mostClasses):

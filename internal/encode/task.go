@@ -56,6 +56,7 @@ func (l *Labels) Target(asked Task, positive string) (t Target, note string, err
 	if t.Task != Regression {
 		t.Classes = l.list()
 	}
+	t.NonNegative = t.Task == Regression && t.Kind == table.Number && l.least >= 0
 	if positive != "" {
 		err = l.choosePositive(&t, positive)
 	}

@@ -15,6 +15,7 @@ type Units struct {
 	Base        []float64 // φ_0 [C]
 	Noise       []float64 // σ_0² [C], in the network's units, as calibrated
 	Probability bool      // outputs are scores of classes
+	NonNegative bool      // a prediction below 0 is 0
 	Slope       float64   // b of κ = exp(b(1 − s)), by which a probability takes the score of a row that has a share s of its columns
 }
 
@@ -79,7 +80,11 @@ func (u *Units) results(a answer, places []int) []*Node {
 	bases := BroadcastLike(Const(a.value.Graph(), [][]float64{u.Base}), a.value)
 	score := Add(bases, MulScalar(a.value, u.Unit))
 	variance := MulScalar(MaxScalar(a.variance, 0), u.Unit*u.Unit)
-	all := []*Node{score, Sqrt(variance), bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
+	prediction := score
+	if u.NonNegative {
+		prediction = MaxScalar(score, 0)
+	}
+	all := []*Node{prediction, Sqrt(variance), bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
 	if u.Probability { // over what a row lacks, scores are averaged already
 		score, variance = u.sloped(a, score, bases, Sub(variance, MulScalar(a.hidden, u.Unit*u.Unit)))
 		all = append(all, probabilities(score, MaxScalar(variance, 0)))

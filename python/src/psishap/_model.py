@@ -139,9 +139,11 @@ class Model:
         if not 0 < level < 1:
             raise ValueError(f"level is {level}: it must lie between 0 and 1")
         table = self.predict_table(X)
-        mean, std = table.column("prediction").to_numpy(), table.column("range_std").to_numpy()
+        upper, std = table.column("range_upper").to_numpy(), table.column("range_std").to_numpy()
         z = statistics.NormalDist().inv_cdf((1 + level) / 2)
-        return np.column_stack([mean - z * std, mean + z * std])
+        score = upper - statistics.NormalDist().inv_cdf(0.95) * std  # range_upper is that of 90 %
+        bounds = np.column_stack([score - z * std, score + z * std])
+        return np.maximum(bounds, 0) if self.manifest["scale"].get("non_negative") else bounds
 
     def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: str | None = None) -> Explanation:
         """Predictions of the rows of X and every column's part in them, as a distribution.

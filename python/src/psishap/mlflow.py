@@ -160,7 +160,7 @@ def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
     ]
     classes = model.classes
     if not classes:
-        outputs = {"prediction": DataType.double, "prediction_std": DataType.double, "range_std": DataType.double}
+        outputs = {name: DataType.double for name in ("prediction", "prediction_std", "range_std", "range_lower", "range_upper")}
     elif len(classes) == 2:
         outputs = {"prediction": DataType.string, "probability": DataType.double, "score": DataType.double, "score_std": DataType.double}
     else:
