@@ -196,6 +196,9 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	if err := (&explainFlags{output: f.output}).checkOutput(path, d.model.Manifest()); err != nil {
 		return err
 	}
+	if err := f.checkColumns(d.model.Players()); err != nil {
+		return inFile(err, path)
+	}
 	m := &plotting{
 		modelData: d, kind: kinds[at], flags: f,
 		options: plot.Options{
@@ -220,6 +223,16 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		return p.document(plotted{"psi.plot/v1", kind, f.out, f.data, d.model.Digest(), drawn.Title, drawn.Read, drawn.Exact})
 	}
 	p.note("%s", strings.TrimSuffix(fmt.Sprintf("%s: %s. %s %s", f.out, strings.TrimSuffix(drawn.Title, "."), drawn.Read, drawn.Exact), " "))
+	return nil
+}
+
+// checkColumns refuses columns that the model does not have, before rows are read.
+func (f *plotFlags) checkColumns(players []string) error {
+	for _, name := range f.columns {
+		if !slices.Contains(players, name) {
+			return &table.Error{Row: -1, Column: name, Message: "the model has no such column", Remedy: meant(name, players, "choose among "+few(players))}
+		}
+	}
 	return nil
 }
 
@@ -350,7 +363,7 @@ func (m *plotting) sampled(ctx context.Context, most int, use string) (*table.Ta
 		return nil, &plainError{m.name, "it has no rows", "give a table with rows"}
 	}
 	if sample.Seen() > most {
-		m.program.note("%s: %s %d of %d rows, drawn at random", clean(m.name), use, most, sample.Seen())
+		m.program.note("%s: %s %s of %s rows, drawn at random", clean(m.name), use, thousands(most), thousands(sample.Seen()))
 	}
 	rows, numbers := sample.Rows()
 	m.options.RowNumbers = numbers

@@ -161,6 +161,7 @@ func TestPlotsThatCannotBe(t *testing.T) {
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--size", "8"}, 2, "such as 8x5"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--size", "NaNx5"}, 2, "such as 8x5"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--columns", "height"}, 1, "height"},
+		{[]string{"groups", fixtures.model, fixtures.table, "-o", svg, "--columns", "X1"}, 1, "did you mean x1?"},
 		{[]string{"history", fixtures.model, fixtures.table, "-o", svg, "--columns", "x1"}, 2, "shows no columns"},
 		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "-1"}, 2, "--row"},
 		{[]string{"force", fixtures.model, fixtures.table, "-o", svg, "--row", "100000"}, 1, "no row 100000"},
@@ -215,7 +216,7 @@ func TestPlotOfALongTable(t *testing.T) {
 	for _, name := range []string{"first.csv", "second.csv"} {
 		data := filepath.Join(dir, name)
 		o := mustRun(t, "plot", "dependence", fixtures.model, long, "--columns", "x1", "-o", svg, "--data", data, "--force")
-		wantText(t, o.stderr, "shown by 5000 of 15000 rows, drawn at random")
+		wantText(t, o.stderr, "shown by 5,000 of 15,000 rows, drawn at random")
 		drawn := readTable(t, data)
 		at, value := drawn.Column("row").Numbers, drawn.Column("value").Numbers
 		late := 0
