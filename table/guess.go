@@ -33,11 +33,13 @@ func (g *Guess) signs(all []evidence, delimiter byte) decimalSigns {
 // of is the decimal sign of numbers; unclear says that they do not show it.
 func (d decimalSigns) of(numbers amounts) (sign string, unclear bool) {
 	switch {
-	case d.asked != "":
-		return d.asked, false
 	case numbers.comma > numbers.point:
 		return comma, false
-	case numbers.point > 0 || numbers.either == 0:
+	case numbers.point > 0:
+		return point, false
+	case d.asked != "":
+		return d.asked, false
+	case numbers.either == 0:
 		return point, false
 	}
 	return d.usual, true
@@ -163,24 +165,30 @@ func (e *evidence) guessTime(g *Guess, where string) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{kind: Time, reading: &Reading{Dates: orders}, reason: e.readAs(n, "a date or time", "dates or times", where)}
-	if example, seconds, found := c.exampleOf(f.reading); found {
+	if example, seconds, shown := c.exampleOf(f.reading); example != "" {
 		f.reason += fmt.Sprintf(": %q is %s", shorten(example), appendTime(nil, seconds))
-		f.remarks = append(f.remarks, fmt.Sprintf("%q is read as %s; --date-order gives another order, and --categorical keeps the text as labels", shorten(example), appendTime(nil, seconds)))
+		other := "--date-order gives another order, and"
+		if shown {
+			other = "other cells show that order;"
+		}
+		f.remarks = append(f.remarks, fmt.Sprintf("%q is read as %s; %s --categorical keeps the text as labels", shorten(example), appendTime(nil, seconds), other))
 	}
 	f.remarks = append(f.remarks, e.missed(n)...)
 	return f, true
 }
 
-// exampleOf is a date in numbers that a reading reads, one that other orders read otherwise if there is one.
-func (c *clues) exampleOf(r *Reading) (example string, seconds float64, found bool) {
+// exampleOf is a date in numbers that a reading reads, one that other orders read otherwise if there is one, and whether dates of its form
+// show their order; "" if there is no such date.
+func (c *clues) exampleOf(r *Reading) (example string, seconds float64, shown bool) {
 	for _, between := range []string{"/", "-", "."} {
 		of := c.dates[between]
 		if of == nil {
 			continue
 		}
 		for _, example := range []string{of.unclear, of.day, of.month} {
-			if seconds, found = r.time([]byte(example)); found {
-				return example, seconds, true
+			if seconds, found := r.time([]byte(example)); found {
+				order, _ := of.order()
+				return example, seconds, order != ""
 			}
 		}
 	}
@@ -192,12 +200,12 @@ func (c *clues) orders(asked DateOrder) (orders map[string]DateOrder, unclear st
 	orders = map[string]DateOrder{}
 	common, agree := DateOrder(""), true
 	for _, between := range slices.Sorted(maps.Keys(c.dates)) {
-		order := asked
+		order, contrary := c.dates[between].order()
 		if order == "" {
-			order, unclear = c.dates[between].order()
+			order = asked
 		}
-		if unclear != "" {
-			return nil, unclear
+		if order == "" && contrary != "" {
+			return nil, contrary
 		}
 		if order != "" {
 			orders[between] = order

@@ -40,7 +40,7 @@ const (
 // the observed cells must fit it.
 type Guess struct {
 	Decimal   string    // "." or ",", where the cells do not show it; "" goes by the other columns
-	DateOrder DateOrder // of all columns; "" goes by the cells
+	DateOrder DateOrder // where the cells do not show it; "" leaves such columns as they are
 	Except    []string  // columns that are taken as they are written
 }
 

@@ -246,6 +246,7 @@ func TestGuessedReadings(t *testing.T) {
 		{"thousands or decimals", Guess{}, []string{"1,234", "567"}, Number, &Reading{Decimal: "."}, "1234", `no cell shows whether "1,234" is 1234 or 1.234: it is read as 1234. --decimal , reads it as 1.234`},
 		{"decimals by choice", Guess{Decimal: ","}, []string{"1,234", "567"}, Number, &Reading{Decimal: ","}, "1.234", ""},
 		{"points by choice", Guess{Decimal: ","}, []string{"1.234", "567"}, Number, &Reading{Decimal: ","}, "1234", ""},
+		{"a choice leaves alone what numbers show", Guess{Decimal: ","}, []string{"$1,234", "$5.50"}, Number, &Reading{Decimal: ".", Unit: "$"}, "1234", ""},
 		{"plain numbers", Guess{}, []string{"1.234", "567"}, Number, nil, "1.234", ""},
 		{"plain numbers despite a choice", Guess{Decimal: ","}, []string{"1.5", "567"}, Number, nil, "1.5", ""},
 		{"two currencies", Guess{}, []string{"$5", "€5"}, Category, nil, "$5", ""},
@@ -271,6 +272,14 @@ func TestGuessedReadings(t *testing.T) {
 		{"short years first", Guess{}, []string{"70-1-31", "99-12-31"}, Time, &Reading{Dates: map[string]DateOrder{"-": YearFirst}}, "1970-01-31", ""},
 		{"unclear dates", Guess{}, []string{"01/02/2011", "03/04/2011"}, Category, nil, "01/02/2011", `no cell shows whether "01/02/2011" starts with the day or the month: --date-order dmy`},
 		{"dates by choice", Guess{DateOrder: MonthFirst}, []string{"01/02/2011", "03/04/2011"}, Time, &Reading{Dates: map[string]DateOrder{"/": MonthFirst}}, "2011-01-02", ""},
+		{
+			"a choice leaves alone what dates show",
+			Guess{DateOrder: MonthFirst},
+			[]string{"01/02/2011", "31.12.2011", "12/31/2011"},
+			Time,
+			&Reading{Dates: map[string]DateOrder{"/": MonthFirst, ".": DayFirst}}, "2011-01-02", `"01/02/2011" is read as 2011-01-02; other cells show that order`,
+		},
+		{"a choice between dates at odds", Guess{DateOrder: MonthFirst}, append(many(40, "01/02/2011"), "31/12/2011", "12/31/2011"), Time, &Reading{Dates: map[string]DateOrder{"/": MonthFirst}}, "2011-01-02", "1 cell does not read so"},
 		{"dates at odds", Guess{}, []string{"31/12/2011", "12/31/2011"}, Category, nil, "31/12/2011", `"31/12/2011" starts with the day and "12/31/2011" with the month`},
 		{"dates and strays", Guess{}, append(many(40, "2011-05-06"), "later"), Time, &Reading{Dates: map[string]DateOrder{}}, "2011-05-06", "1 cell does not read so"},
 

@@ -42,9 +42,9 @@ func TestReadings(t *testing.T) {
 	wantText(t, o.stderr,
 		`column "price": "$1,000.50" is read as the number 1000.5; --categorical keeps the text as labels`,
 		`column "share": "14.25%" is read as the number 14.25; --categorical keeps the text as labels`,
-		`column "day": "04/01/2020" is read as 2020-01-04; --date-order gives another order, and --categorical keeps the text as labels`,
+		`column "day": "04/01/2020" is read as 2020-01-04; other cells show that order; --categorical keeps the text as labels`,
 		`column "visits": no cell shows whether "1,000" is 1000 or 1: it is read as 1000. --decimal , reads it as 1, and --categorical keeps the text as labels`,
-		`column "remark": free text of about 8 words. Not used as features: psi does not read sentences (--keep uses every text as a label)`,
+		`column "remark": free text of about 8 words. Not used as a feature: psi does not read sentences (--keep uses every text as a label)`,
 		"all 120 observed cells mean no or yes",
 	)
 	mustRun(t, quick("train", file("plain.csv"), "--target", "price", "-o", file("plain.psi"))...)

@@ -169,7 +169,7 @@ func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.missing, "missing", nil, "`TEXT` that means that a value is missing, beside the usual ones; may be repeated")
 	f.decimal, f.dateOrder = optional(".", ","), optional(string(table.DayFirst), string(table.MonthFirst), string(table.YearFirst))
 	flags.Var(&f.decimal, "decimal", "decimal sign of numbers such as 1,234 in columns that do not show it (default that of other columns)")
-	flags.Var(&f.dateOrder, "date-order", "order of day, month and year in dates such as 01/02/2024 (default what the column shows)")
+	flags.Var(&f.dateOrder, "date-order", "order of day, month and year in dates such as 01/02/2024, in columns that do not show it")
 	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", not an unknown one")
 	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
 	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
