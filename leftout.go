@@ -55,12 +55,16 @@ func (t *training) narrow(all []intake.Trait) []string {
 	}
 	t.columns = len(inputs)
 	if none {
-		t.warn(inputs, "Nothing can be learned from any column, so all predictions will be about the same")
+		const same = "Nothing can be learned from any column, so all predictions will be about the same"
+		t.warn(inputs, same, same)
 	}
-	t.warn(nulls, "Not used as features: nothing can be learned from them")
-	t.warn(texts, "Not used as features: psi does not read sentences (--keep uses every text as a label)")
-	t.warn(identifiers, "Not used as features: they seem to identify rows rather than to describe them (--keep uses them)")
-	t.warn(suspects, "Used as features, though they seem to identify rows rather than to describe them")
+	t.warn(nulls, "Not used as a feature: nothing can be learned from it", "Not used as features: nothing can be learned from them")
+	t.warn(texts, "Not used as a feature: psi does not read sentences (--keep uses every text as a label)",
+		"Not used as features: psi does not read sentences (--keep uses every text as a label)")
+	t.warn(identifiers, "Not used as a feature: it seems to identify rows rather than to describe them (--keep uses it)",
+		"Not used as features: they seem to identify rows rather than to describe them (--keep uses them)")
+	t.warn(suspects, "Used as a feature, though it seems to identify rows rather than to describe them",
+		"Used as features, though they seem to identify rows rather than to describe them")
 	return inputs
 }
 
@@ -72,9 +76,13 @@ func because(c intake.Trait, reason string) string {
 	return fmt.Sprintf("column %q: %s", c.Column, reason)
 }
 
-// warn notes something about columns, if there are any.
-func (t *training) warn(columns []string, text string) {
+// warn notes something about one column or about several, if there are any.
+func (t *training) warn(columns []string, one, several string) {
 	const few = 12
+	text := several
+	if len(columns) == 1 {
+		text = one
+	}
 	if more := len(columns) - few; more > 0 {
 		columns = append(columns[:few:few], fmt.Sprintf("%d more", more))
 	}

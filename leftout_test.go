@@ -52,7 +52,7 @@ func TestLeftOut(t *testing.T) {
 	}{
 		{psi.Config{}, []string{"id", "remark", "x"}, []int{1, 2}, []string{null, suspects}},
 		{psi.Config{LeaveOutIdentifiers: true}, []string{"x"}, []int{0, 1, 2, 3}, []string{
-			`column "k": every cell is the same. Not used as features: `,
+			`column "k": every cell is the same. Not used as a feature: `,
 			`column "id": it counts the rows; column "name": every text is different; column "remark": every text is different. Not used as features: `,
 		}},
 		{psi.Config{Keep: []string{"k", "id", "remark"}}, []string{"id", "k", "remark", "x"}, []int{2}, []string{`column "name": no label is in three rows or more. Not`}},

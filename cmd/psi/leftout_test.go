@@ -55,7 +55,7 @@ func TestLeftOutColumns(t *testing.T) {
 
 	o := mustRun(t, quick("train", file("all.csv"), "--target", "y", "-o", file("m.psi"))...)
 	wantText(t, o.stderr,
-		`column "k": every cell is the same. Not used as features: nothing can be learned from them`,
+		`column "k": every cell is the same. Not used as a feature: nothing can be learned from it`,
 		`column "id": it counts the rows; column "name": every text is different; column "remark": every text is different. Not used as features: they seem to identify rows rather than to describe them (--keep uses them)`,
 	)
 	for _, name := range []string{`"id"`, `"k"`, `"name"`, `"remark"`} {

@@ -22,7 +22,7 @@ def test_warnings():
     texts = [str(w.message) for w in said if w.category is UserWarning]  # 20 steps are too few, which is another one's business
     assert len(texts) == 2, texts
     assert 'column "constant": every cell is the same; column "name": no label is in three rows or more. Not used as features' in texts[0]
-    assert 'column "number": it counts the rows. Used as features' in texts[1]
+    assert 'column "number": it counts the rows. Used as a feature' in texts[1]
     assert all(w.filename == __file__ for w in said)
     assert fitted.model_.columns == ["a", "b", "town", "number"]
     assert fitted.n_features_in_ == 6
