@@ -14,29 +14,53 @@ type Cohort struct {
 	Rows []int
 }
 
-// mostCohorts can be told apart in a picture.
-const mostCohorts = 6
+// What a picture has room for: bars of so many cohorts beside each other, or a matrix of so many. The days of a month fit, and the hours of
+// a day. A value needs some rows on average to be a cohort of its own in a matrix.
+const (
+	mostBars   = 6
+	mostValues = 31
+	fewestRows = 3
+)
 
-// Cohorts are the rows by the labels of a column, the commonest first, six of them at most; or by the halves of its
-// numbers if these have more values than that. Rows without a value are in none, so there may be none at all.
+// Cohorts are the rows by the values of a column: numbers and times in their order, labels the commonest first. Each value is a cohort of its
+// own, if there are at most 31 of them and three rows for each on average, or at most six. Of more labels the six commonest are left; more
+// numbers are halved. Rows without a value are in none, so there may be no cohort at all.
 func Cohorts(c *table.Column) []Cohort {
+	list := byValue(c)
+	rows := 0
+	for _, cohort := range list {
+		rows += len(cohort.Rows)
+	}
+	switch {
+	case len(list) <= mostBars || len(list) <= mostValues && rows >= fewestRows*len(list):
+		return list
+	case ordered(c):
+		return halves(c)
+	}
+	return list[:mostBars]
+}
+
+func ordered(c *table.Column) bool { return c.Kind == table.Number || c.Kind == table.Time }
+
+// byValue are the rows of each value.
+func byValue(c *table.Column) []Cohort {
 	of := map[string][]int{}
 	for row, observed := range c.Observed {
 		if observed {
 			of[c.Text(row)] = append(of[c.Text(row)], row)
 		}
 	}
-	if len(of) > mostCohorts && c.Kind != table.Category {
-		return halves(c)
-	}
 	list := make([]Cohort, 0, len(of))
 	for name, rows := range of {
 		list = append(list, Cohort{name, rows})
 	}
 	slices.SortFunc(list, func(a, b Cohort) int {
+		if ordered(c) {
+			return cmp.Compare(c.Numbers[a.Rows[0]], c.Numbers[b.Rows[0]])
+		}
 		return cmp.Or(cmp.Compare(len(b.Rows), len(a.Rows)), cmp.Compare(a.Name, b.Name))
 	})
-	return list[:min(len(list), mostCohorts)]
+	return list
 }
 
 // halves are the rows up to the median and those above it.

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/psi-shapley/psi/table"
 )
 
 // Importances are the mean sizes of attributions, worked out here player by player in the plainest way.
@@ -63,29 +61,5 @@ func TestQuantile(t *testing.T) {
 		if got := Quantile([]float64{1, 2, 3, 4, 5}, share); math.Abs(got-want) > 1e-12 {
 			t.Errorf("quantile %g is %g, want %g", share, got, want)
 		}
-	}
-}
-
-// Labels make cohorts by how common they are, many numbers halves; rows without a value are in none.
-func TestCohorts(t *testing.T) {
-	towns := table.CategoryColumn("town", []string{"b", "a", "b", "c", "", "a", "b"}, []bool{true, true, true, true, false, true, true})
-	got := Cohorts(towns)
-	if len(got) != 3 || got[0].Name != "b" || !slices.Equal(got[0].Rows, []int{0, 2, 6}) || got[1].Name != "a" || got[2].Name != "c" {
-		t.Errorf("towns: %+v", got)
-	}
-	ages := table.NumberColumn("age", []float64{1, 2, 3, 4, 5, 6, 7, 8, math.NaN()}, nil)
-	got = Cohorts(ages)
-	if len(got) != 2 || got[0].Name != "up to 4.5" || !slices.Equal(got[0].Rows, []int{0, 1, 2, 3}) || !slices.Equal(got[1].Rows, []int{4, 5, 6, 7}) {
-		t.Errorf("ages: %+v", got)
-	}
-	if got := Cohorts(table.NumberColumn("none", []float64{math.NaN()}, nil)); len(got) != 0 {
-		t.Errorf("a column without values has cohorts: %+v", got)
-	}
-	var many []string
-	for i := range 60 {
-		many = append(many, string(rune('a'+i%10)))
-	}
-	if got := Cohorts(table.CategoryColumn("many", many, nil)); len(got) != mostCohorts {
-		t.Errorf("%d cohorts of ten labels", len(got))
 	}
 }

@@ -43,7 +43,8 @@ func (v view) colours(t theme, player int, c *table.Column) (of func(row int) co
 // labelColours give each of the commonest labels its own colour.
 func labelColours(t theme, name string, c *table.Column) (func(row int) color.NRGBA, side) {
 	legend, colours, named := &key{title: name}, map[string]color.NRGBA{}, 0
-	for i, cohort := range explain.Cohorts(c) {
+	commonest := explain.Cohorts(c)
+	for i, cohort := range commonest[:min(len(commonest), mostNamed)] {
 		colours[cohort.Name], named = t.series(i), named+len(cohort.Rows)
 		legend.add(shorten(cohort.Name, 20), t.series(i))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"slices"
 
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -32,7 +31,7 @@ func Groups(e *explain.Explanation, o Options) (*Picture, error) {
 	if v.Values[by] == nil {
 		return nil, fmt.Errorf("plot: %q is a group of columns: name a column with values", v.Players[by])
 	}
-	groups := groupsOf(v.Values[by])
+	groups := explain.Cohorts(v.Values[by])
 	if len(groups) == 0 {
 		return nil, fmt.Errorf("plot: %q is missing in every row", v.Players[by])
 	}
@@ -57,28 +56,6 @@ func Groups(e *explain.Explanation, o Options) (*Picture, error) {
 	p.Title, p.Exact, p.theme, p.width = p.plot.Title.Text, v.Exactness(), g.theme, wide
 	p.Data, err = g.table()
 	return o.settle(p), err
-}
-
-// groupsOf are the rows by the values of a column, in their order if they are numbers. Numbers with few values are not
-// put together: each hour of a day is a group.
-func groupsOf(c *table.Column) []explain.Cohort {
-	const few, each = 31, 3 // values, and rows that have each of them on average
-	numbers := sortedNumbers(c)
-	values := slices.Compact(slices.Clone(numbers))
-	if c.Kind == table.Number && (len(values) <= mostNamed || len(values) <= few && len(numbers) >= each*len(values)) {
-		groups := make([]explain.Cohort, len(values))
-		for i, x := range values {
-			groups[i].Name = digits(x)
-		}
-		for row, observed := range c.Observed {
-			if observed {
-				at, _ := slices.BinarySearch(values, c.Numbers[row])
-				groups[at].Rows = append(groups[at].Rows, row)
-			}
-		}
-		return groups
-	}
-	return explain.Cohorts(c)
 }
 
 // grouped is the importance of players in each group.

@@ -134,13 +134,6 @@ func TestGroupsOfFewValues(t *testing.T) {
 	if p.Data.Rows() != 24*n {
 		t.Errorf("%d cells", p.Data.Rows())
 	}
-	own := make([]float64, 30)
-	for i := range own {
-		own[i] = float64(i * i)
-	}
-	if got := groupsOf(table.NumberColumn("own", own, nil)); len(got) != 2 {
-		t.Errorf("%d groups of 30 rows with 30 values", len(got))
-	}
 }
 
 // The predictions stand above a heat map: their ends are written, and the line falls.

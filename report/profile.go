@@ -130,15 +130,23 @@ func (p *profile) finish(drawn *table.Column) Column {
 	return c
 }
 
-// histogram counts sorted values in ranges of equal width. The farthest hundredth on each side goes into the outermost,
-// so that one stray value does not squeeze all others into one bar.
+// histogram counts sorted values: each by itself, if there are no more than bars, or else in ranges of equal width. The farthest hundredth
+// on each side goes into the outermost, so that one stray value does not squeeze all others into one bar.
 func histogram(sorted []float64) []Bar {
+	if values := slices.Compact(slices.Clone(sorted)); len(values) <= bars {
+		list := make([]Bar, len(values))
+		for i, v := range values {
+			list[i].Low, list[i].High = v, v
+		}
+		for _, v := range sorted {
+			at, _ := slices.BinarySearch(values, v)
+			list[at].Rows++
+		}
+		return list
+	}
 	low, high := explain.Quantile(sorted, .01), explain.Quantile(sorted, .99)
 	if low == high {
 		low, high = sorted[0], sorted[len(sorted)-1]
-	}
-	if low == high {
-		return []Bar{{low, high, len(sorted)}}
 	}
 	list := make([]Bar, bars)
 	width := (high - low) / bars

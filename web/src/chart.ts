@@ -58,7 +58,7 @@ export const onHeat = (share: number) => (Math.round(8 * share) >= 5 ? "var(--on
 export const sign = (v: number) => (v < 0 ? "var(--down)" : "var(--up)");
 export const series = (i: number) => `var(--series-${i % 6})`;
 
-/** Places of a number among sorted others, from 0 to 1: equal ones share the middle of theirs. */
+/** Places of a number among others, from 0, the least, to 1, the greatest: the share that is less, of those that differ. */
 export function placeAmong(values: readonly number[]): (v: number) => number {
   const sorted = [...values].sort((a, b) => a - b);
   const below = (v: number, orEqual: boolean) => {
@@ -70,7 +70,10 @@ export function placeAmong(values: readonly number[]): (v: number) => number {
     }
     return low;
   };
-  return (v) => (sorted.length < 2 || sorted[0] === sorted[sorted.length - 1] ? 0.5 : (below(v, false) + below(v, true)) / 2 / sorted.length);
+  return (v) => {
+    const less = below(v, false), more = sorted.length - below(v, true);
+    return less + more === 0 ? 0.5 : less / (less + more);
+  };
 }
 
 /** Moves dots that would lie on each other up and down: one lane for each that shares a bin. */

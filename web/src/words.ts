@@ -54,8 +54,9 @@ export function percent(share: number): string {
   if (!Number.isFinite(share)) return "–";
   if (share > 0 && share < 0.001) return `under 0.1${gap}%`;
   if (share < 1 && share > 0.999) return `over 99.9${gap}%`;
-  if (share !== 0 && share !== 1 && (share < 0.1 || share > 0.9)) return `${(100 * share).toFixed(1)}${gap}%`;
-  return `${(100 * share).toFixed(0)}${gap}%`;
+  if (share < 0 && share > -0.0005) return `0${gap}%`;
+  const digits = share !== 0 && share !== 1 && (share < 0.1 || share > 0.9) ? 1 : 0;
+  return `${(100 * share).toFixed(digits).replace("-", minus)}${gap}%`;
 }
 
 /** The share that an interval holds, as 95 % or 99.7 %. */

@@ -9,6 +9,7 @@ import { means } from "../src/pages/effects.ts";
 import { power, told } from "../src/pages/loss.ts";
 import { meaning } from "../src/interval.ts";
 import { reachOf, within } from "../src/share.ts";
+import { axis, fewValues, ticks } from "../src/values.ts";
 import { cell, chance, count, decimalsFor, level, moment, number, oddsFactor, percent, shorten, signed, thousands } from "../src/words.ts";
 
 const of = (mean: number, spread: number, player: number, observed = true, doubt: number | null = null): Attribution => ({ mean, spread, doubt, player, observed });
@@ -122,6 +123,8 @@ test("numbers in words", () => {
   assert.equal(count(48842, "row"), "48,842 rows");
   assert.equal(thousands(1234567), "1,234,567");
   assert.equal(percent(0.00001), "under 0.1\u00a0%");
+  assert.equal(percent(-0.0001), "0\u00a0%");
+  assert.equal(percent(-0.31), "−31.0\u00a0%");
   assert.equal(percent(1), "100\u00a0%");
   assert.equal(percent(0.756), "76\u00a0%");
   assert.equal(level(0.9500042), "95\u00a0%");
@@ -138,13 +141,33 @@ test("numbers in words", () => {
   assert.equal(moment(86400 + 3600), "1970-01-02 01:00");
 });
 
+test("few values stand for themselves, and axes have their marks there", () => {
+  const repeated = (values: number, times: number) => Array.from({ length: values * times }, (_, i) => (i * 7) % values);
+  assert.deepEqual(fewValues([1, 0, 1, 0]), [0, 1]);
+  assert.equal(fewValues(repeated(24, 40))?.length, 24);
+  assert.equal(fewValues(repeated(24, 2)), null);
+  assert.equal(fewValues(repeated(32, 40)), null);
+  assert.deepEqual(ticks(repeated(2, 10), 700), [0, 1]);
+  assert.deepEqual(ticks([0, 0.5, 3, 0.5], 700), [0, 0.5, 3]);
+  assert.equal((ticks(repeated(24, 40), 720) as number[]).length, 24);
+  assert.deepEqual(ticks(repeated(24, 40), 280), [0, 3, 6, 9, 12, 15, 18, 21]);
+  assert.equal(ticks(repeated(100, 40), 500), 5);
+  assert.equal(ticks([4, 4, 4], 500), 5);
+  assert.deepEqual(axis("number", [0, 1, 0, -1], 700).ticks, [-1, 0, 1]);
+  assert.deepEqual([-1, 0, 0.5].map(axis("number", [0, 1], 700).tickFormat as (v: number) => string), ["−1", "0", "0.5"]);
+  const hours = repeated(24, 40).map((x) => ({ x, mean: x % 2, spread: 0, doubt: null }));
+  assert.deepEqual(means(hours), Array.from({ length: 24 }, (_, x) => ({ x, mean: x % 2 })));
+});
+
 test("places, swarms and means of neighbours", () => {
   const place = placeAmong([1, 2, 2, 3]);
-  assert.deepEqual([1, 2, 3].map(place), [0.125, 0.5, 0.875]);
+  assert.deepEqual([1, 2, 3].map(place), [0, 0.5, 1]);
   assert.equal(placeAmong([4, 4])(4), 0.5);
   assert.deepEqual(swarm([0, 0, 0, 10], 5, 1, 9), [0, -1, 1, 0].map((v) => v + 0));
   const dots = Array.from({ length: 100 }, (_, i) => ({ x: i % 4, mean: i % 4 === 3 ? 1 : 0, spread: 0, doubt: null }));
   assert.deepEqual(means(dots), [{ x: 0, mean: 0 }, { x: 1, mean: 0 }, { x: 2, mean: 0 }, { x: 3, mean: 1 }]);
+  const many = Array.from({ length: 100 }, (_, i) => ({ x: i, mean: i, spread: 0, doubt: null }));
+  assert.deepEqual(means(many).map((m) => m.x), Array.from({ length: 20 }, (_, i) => 5 * i + 2));
 });
 
 test("importance in loss names the columns that help beyond chance", () => {

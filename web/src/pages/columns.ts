@@ -1,5 +1,5 @@
 import * as Plot from "@observablehq/plot";
-import { draw, figure, labelRoom, placeAmong, ramp, series, some, swarm } from "../chart.ts";
+import { draw, figure, heat, labelRoom, placeAmong, ramp, series, some, swarm } from "../chart.ts";
 import type { Context, Shown } from "../context.ts";
 import { h, p, table } from "../dom.ts";
 import { count, decimalsFor, list, number, percent, shorten, thousands } from "../words.ts";
@@ -78,24 +78,46 @@ function dots(c: Context): Node {
   });
 }
 
+const mostBars = 6; // groups of rows whose bars are told apart
+
 /** Importances between the values of a column. */
 function cohorts(c: Context): Node {
   const by = c.report.by as NonNullable<typeof c.report.by>;
-  const shown = c.importances().slice(0, 10).map((i) => i.player);
+  const players = c.importances().slice(0, 10).map((i) => i.player);
+  const size = (g: number, d: number) => by.cohorts[g].mean[c.output][d];
+  const groups = by.cohorts.map((_, g) => g);
   const title = `Importance by ${by.column}`;
-  const differing = shown.map((d) => {
-    const sizes = by.cohorts.map((k) => k.mean[c.output][d]);
-    return { d, gap: Math.max(...sizes) - Math.min(...sizes) };
-  }).sort((a, b) => b.gap - a.gap)[0];
+  const gap = (d: number) => Math.max(...groups.map((g) => size(g, d))) - Math.min(...groups.map((g) => size(g, d)));
+  const differing = by.cohorts.length > 1 ? ` The groups differ most in ${c.name([...players].sort((a, b) => gap(b) - gap(a))[0])}.` : "";
+  const bars = by.cohorts.length <= mostBars;
   return figure({
     title,
-    read: `Bars of one column beside each other: for which rows it moves ${c.sum} more. ${by.cohorts.length > 1 ? `The groups differ most in ${c.name(differing.d)}.` : ""}`,
+    read: (bars ? `Bars of one column beside each other: for which rows it moves ${c.sum} more.` :
+      `The stronger the colour, the more the column of that line moves ${c.sum} in rows with that ${by.column}. The strongest is a mean size of ${number(Math.max(...groups.flatMap((g) => players.map((d) => size(g, d)))), 3)}, in ${c.unit}.`) + differing,
     not: `That a column matters more in one group does not say that the model treats the groups unequally, or equally: it may matter more because its values differ more there.`,
-    legend: by.cohorts.map((cohort, g) => ({ colour: `series-${g}`, text: `${cohort.name} (${count(cohort.rows, "row")})` })),
-    picture: beside(c, title, shown, (d) => c.name(d), by.cohorts.map((cohort) => (d: number) => cohort.mean[c.output][d])),
-    numbers: table(title, ["Column", ...by.cohorts.map((k) => k.name)], c.importances().map((i) => [c.name(i.player), ...by.cohorts.map((k) => number(k.mean[c.output][i.player], 3))]), [false, ...by.cohorts.map(() => true)]),
+    ...(bars ? { legend: by.cohorts.map((cohort, g) => ({ colour: `series-${g}`, text: `${cohort.name} (${count(cohort.rows, "row")})` })) } : {}),
+    picture: bars ? beside(c, title, players, (d) => c.name(d), groups.map((g) => (d: number) => size(g, d))) :
+      matrix(c, title, by.column, players, by.cohorts.map((cohort) => cohort.name), size),
+    numbers: table(title, [by.column, "Rows", ...players.map((d) => c.name(d))],
+      by.cohorts.map((cohort, g) => [cohort.name, thousands(cohort.rows), ...players.map((d) => number(size(g, d), 3))]), [false, true, ...players.map(() => true)]),
     ...(by.left > 0 ? { controls: [h("p", {}, `${count(by.left, "row")} of the explained ones belong to none of these groups.`)] } : {}),
   });
+}
+
+/** Mean sizes of players down, groups of rows across. */
+function matrix(c: Context, title: string, column: string, players: number[], groups: string[], size: (group: number, player: number) => number): Node {
+  const room = labelRoom(players.map((d) => c.name(d)), c.width);
+  const cells = players.flatMap((player) => groups.map((_, g) => ({ player, g, size: size(g, player) })));
+  const largest = Math.max(...cells.map((d) => d.size), Number.MIN_VALUE);
+  const widest = Math.max(...groups.map((name) => [...name].length));
+  const every = Math.ceil((groups.length * Math.min(90, 8 + 7 * widest)) / (c.width - room.margin - 20));
+  return draw({
+    width: c.width, height: 56 + 26 * players.length, marginLeft: room.margin, marginTop: 6, marginRight: 20,
+    x: { type: "band", label: column, domain: groups.map((_, g) => g), ticks: groups.flatMap((_, g) => (g % every === 0 ? [g] : [])), tickFormat: (g: number) => shorten(groups[g], 12), tickSize: 0 },
+    y: { label: null, domain: players, tickFormat: (d: number) => shorten(c.name(d), room.most), tickSize: 0 },
+    color: { type: "identity" },
+    marks: [Plot.cell(cells, { x: "g", y: "player", fill: (d: (typeof cells)[number]) => heat(d.size / largest), inset: 0.5 })],
+  }, `${title}: ${groups.length} groups.`);
 }
 
 /** Mean sizes of players in some groups of rows, the groups beside each other. Of the first group, a thin line goes so far to either side. */

@@ -5,6 +5,7 @@ import type { Context } from "../context.ts";
 import { h, p, select, table } from "../dom.ts";
 import { measure } from "../interval.ts";
 import { within } from "../share.ts";
+import { axis, fewValues } from "../values.ts";
 import { cell, count, level, moment, number, shorten, thousands } from "../words.ts";
 
 const small = 8; // columns that are shown beside each other
@@ -39,11 +40,17 @@ function one(c: Context, player: number): Node {
     title,
     read: labelled ?
       `A dot is a row, placed by what the label adds to ${c.sum} (right) or takes from it (left); the upright line is their mean. Dots of one label differ because the rows differ in other columns.` :
-      `A dot is a row: the value of ${c.name(player)} across, what it adds to ${c.sum} up, what it takes down. Thin lines are the ${measure(c)}, intervals of ${level(within(c.report.z))}; the thick line is the mean of rows with about that value. Dots above each other differ in other columns.`,
+      `A dot is a row: the value of ${c.name(player)} across, what it adds to ${c.sum} up, what it takes down. Thin lines are the ${measure(c)}, intervals of ${level(within(c.report.z))}; ${summed(c, player, column)} Dots above each other differ in other columns.`,
     not: `It is no promise that changing ${c.name(player)} would move the outcome: the model may use it as a sign of something else.`,
     picture: picture(c, player, c.width, 320, 1000),
     ...(column === null ? {} : { numbers: summary(c, player, column) }),
   });
+}
+
+/** What the thick marks are. */
+function summed(c: Context, player: number, column: number | null): string {
+  const few = column !== null && fewValues(dotsOf(c, player, column, c.rows.length).map((d) => d.x));
+  return few ? "the large dots are the means of the rows with that value." : "the thick line is the mean of rows with about that value.";
 }
 
 type Dot = { x: number } & Pick<Attribution, "mean" | "doubt" | "spread">;
@@ -72,20 +79,21 @@ function numbers(c: Context, player: number, column: number, dots: Dot[], width:
   const x = (d: { x: number }) => (time ? new Date(1000 * d.x) : d.x);
   return draw({
     width, height, marginLeft: 64, marginRight: 14, grid: true,
-    x: { label: shorten(c.name(player), 40), ticks: Math.max(3, Math.floor(width / 100)), ...(time ? { type: "utc" as const } : {}) },
+    x: { label: shorten(c.name(player), 40), ...axis(c.report.columns[column].kind, dots.map((d) => d.x), width - 78) },
     y: { label: `attribution, in ${c.unit}`, ticks: 5 },
     marks: [Plot.ruleY([0], { stroke: "var(--muted)" }),
       Plot.ruleX(dots, { x, y1: (d: Dot) => d.mean - margin(d, c.report), y2: (d: Dot) => d.mean + margin(d, c.report), stroke: "var(--down)", strokeOpacity: 0.18 }),
       Plot.dot(dots, { x, y: "mean", r: 1.9, fill: (d: Dot) => sign(d.mean), fillOpacity: 0.6 }),
+      ...(fewValues(dots.map((d) => d.x)) ? [Plot.dot(line, { x, y: "mean", r: 4, fill: "var(--ink)", stroke: "var(--bg)" })] : []),
       ...(line.length > 2 ? [Plot.line(line, { x, y: "mean", stroke: "var(--ink)", strokeWidth: 1.8 })] : [])],
     color: { type: "identity" },
   }, label);
 }
 
-/** Means of rows with neighbouring values, at least so many rows each; rows of one value stay together. */
+/** Means of the rows of each value, if the values are few, or else of neighbouring ones, at least so many rows each; rows of one value stay together. */
 export function means(dots: Dot[]): { x: number; mean: number }[] {
   const sorted = [...dots].sort((a, b) => a.x - b.x);
-  const size = Math.min(Math.ceil(sorted.length / 4), Math.max(5, Math.ceil(sorted.length / 24)));
+  const size = fewValues(dots.map((d) => d.x)) ? 1 : Math.min(Math.ceil(sorted.length / 4), Math.max(5, Math.ceil(sorted.length / 24)));
   const groups: Dot[][] = [];
   for (const d of sorted) {
     const last = groups[groups.length - 1];
@@ -130,5 +138,5 @@ function summary(c: Context, player: number, column: number): HTMLElement {
     return table(title, ["Label", unit, "Rows"], byLabel(dots, c.report.rows.cells[column].labels ?? []).map((g) => [g.name, number(g.mean, 3), thousands(g.dots.length)]), [false, true, true]);
   }
   const write = c.report.columns[column].kind === "time" ? moment : (v: number) => cell(Number(v.toPrecision(5)));
-  return table(title, [`About this ${c.name(player)}`, unit], means(dots).map((m) => [write(m.x), number(m.mean, 3)]), [true, true]);
+  return table(title, [fewValues(dots.map((d) => d.x)) ? c.name(player) : `About this ${c.name(player)}`, unit], means(dots).map((m) => [write(m.x), number(m.mean, 3)]), [true, true]);
 }

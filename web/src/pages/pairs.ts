@@ -3,6 +3,7 @@ import { draw, figure, heat, labelRoom, onHeat, placeAmong, ramp } from "../char
 import type { Context } from "../context.ts";
 import { h, p, select, table } from "../dom.ts";
 import { floats } from "../packed.ts";
+import { axis } from "../values.ts";
 import { count, number, shorten } from "../words.ts";
 
 /** Columns that act together. */
@@ -90,7 +91,7 @@ function together(c: Context, pair: Pair): Node {
       x: { label: `together, in ${c.unit}`, grid: true, ticks: 5 }, y: { label: null, type: "point", domain: labels.map((_, k) => k).slice(0, 14), tickFormat: (k: number) => shorten(labels[k], room?.most ?? 12), tickSize: 0 },
       marks: [Plot.ruleX([0], { stroke: "var(--muted)" }), ...[-5, 0, 5].map((dy, lane) => Plot.dot(points.filter((d, i) => (d.x as number) < 14 && i % 3 === lane), { x: "y", y: "x", dy, r: 2.2, fill, fillOpacity: 0.75 }))],
     } : {
-      width: c.width, height: 300, marginLeft: 62, grid: true, color: { type: "identity" }, x: { label: c.name(across), ticks: Math.max(3, Math.floor(c.width / 100)), ...(time ? { type: "utc" as const } : {}) }, y: { label: `together, in ${c.unit}`, ticks: 5 },
+      width: c.width, height: 300, marginLeft: 62, grid: true, color: { type: "identity" }, x: { label: c.name(across), ...axis(c.report.columns[x].kind, points.map((d) => d.x as number), c.width - 82) }, y: { label: `together, in ${c.unit}`, ticks: 5 },
       marks: [Plot.ruleY([0], { stroke: "var(--muted)" }), Plot.dot(points, { x: (d: (typeof points)[number]) => (time ? new Date(1000 * (d.x as number)) : d.x), y: "y", r: 2.4, fill, fillOpacity: 0.75 })],
     }, `${title}, ${count(points.length, "row")}.`),
   });
