@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/eval"
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/table"
 )
@@ -102,6 +103,7 @@ type Performance struct {
 	Plain      *float64       `json:"plain"`       // what the plainest guess reaches: share of the commonest class, or standard deviation of a number
 	PlainGuess string         `json:"plain_guess"` // that guess
 	Histogram  []HistogramBar `json:"histogram"`   // of two classes: probabilities of all rows
+	Decisions  *Decisions     `json:"decisions"`   // of two classes, if it is known what came true
 	Confusion  *Confusion     `json:"confusion"`   // of more than two
 }
 
@@ -110,6 +112,12 @@ type Plain struct {
 	Name   string     `json:"name"`
 	Label  string     `json:"label"`  // what people call it
 	Values []*float64 `json:"values"` // of Performance.Metrics, in their order; nil where one is not defined
+}
+
+// Decisions are what becomes of calling rows positive from a probability up.
+type Decisions struct {
+	At    []eval.Decision `json:"at"`    // thresholds, the lowest first
+	First int             `json:"first"` // place of the one that is shown first
 }
 
 // HistogramBar is rows whose probability lies in a range.

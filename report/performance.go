@@ -121,6 +121,7 @@ func (o *outcomes) performance() Performance {
 	default:
 		most := slices.Index(o.of, slices.Max(o.of))
 		p.Plain, p.PlainGuess = known(o.of[most]/o.weight), classes[most]
+		p.Decisions = o.decisions()
 		if len(classes) > 2 && len(classes) <= mostConfused {
 			p.Confusion = &Confusion{classes, o.counts}
 		}

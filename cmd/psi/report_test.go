@@ -4,9 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,6 +29,10 @@ type reportDocument struct {
 		Metrics []struct {
 			Name              string
 			Value, Validation *float64
+		}
+		Decisions *struct {
+			At    []map[string]any
+			First int
 		}
 	}
 	Trust       struct{ Level string }
@@ -126,6 +132,30 @@ func TestReportAgreesWithExplain(t *testing.T) {
 		if m.Value == nil || *m.Value != metrics[m.Name] || m.Validation == nil {
 			t.Errorf("%s: %v here, %v by evaluate", m.Name, m.Value, metrics[m.Name])
 		}
+	}
+}
+
+// At every threshold the report counts what evaluate counts.
+func TestReportAgreesWithThresholds(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "r.html")
+	mustRun(t, "report", fixtures.binary, fixtures.labels, "-o", page)
+	decisions := readReport(t, page).Performance.Decisions
+	if decisions == nil || len(decisions.At) < 99 || decisions.At[decisions.First]["threshold"] != 0.5 {
+		t.Fatalf("decisions %+v", decisions)
+	}
+	asked := make([]string, len(decisions.At))
+	for i, d := range decisions.At {
+		asked[i] = fmt.Sprint(d["threshold"])
+	}
+	o := mustRun(t, "evaluate", fixtures.binary, fixtures.labels, "--threshold", strings.Join(asked, ","), "--json")
+	for i, want := range wantJSON(t, o, "psi.evaluation/v1")["decisions"].([]any) {
+		if got := decisions.At[i]; !reflect.DeepEqual(got, want) {
+			t.Errorf("at %s the report has %v, evaluate %v", asked[i], got, want)
+		}
+	}
+	mustRun(t, "report", fixtures.model, fixtures.table, "-o", page)
+	if d := readReport(t, page).Performance.Decisions; d != nil {
+		t.Errorf("a number has decisions: %+v", d)
 	}
 }
 

@@ -57,7 +57,23 @@ export interface Performance {
   plain: number | null;
   plain_guess: string;
   histogram: { low: number; high: number; negative: number; positive: number; unknown: number }[] | null;
+  decisions: { at: Decision[]; first: number } | null; // of two classes, the lowest threshold first
   confusion: { classes: string[]; counts: number[][] } | null;
+}
+
+/** What becomes of calling rows positive from a probability up; null is what is not defined. Counts are sums of weights. */
+export interface Decision {
+  threshold: number;
+  true_positives: number;
+  false_positives: number;
+  false_negatives: number;
+  true_negatives: number;
+  precision: number | null;
+  recall: number | null;
+  lift: number | null;
+  f1: number | null;
+  called: number | null;
+  accuracy: number | null;
 }
 
 export interface Audit {

@@ -117,6 +117,42 @@ async function walk(browser: Browser, report: string): Promise<void> {
   await page.context().close();
 }
 
+interface Decisions { at: Record<string, number | null>[]; first: number }
+
+/** Moves the threshold of a report on two classes: at each the page shows what the document has of it, which is what psi evaluate counts. */
+async function decide(browser: Browser, report: string): Promise<void> {
+  const { page, wrong } = await open(browser, report, 1280, "light");
+  const decisions = await page.evaluate(() => JSON.parse(document.getElementById("report")?.textContent ?? "").performance.decisions as Decisions | null);
+  if (decisions) {
+    await show(page, "predicts");
+    const slider = page.locator("input.threshold");
+    const digits = (text: string) => text.replace(/[^0-9.]/g, "");
+    const shown = async () => (await page.$$eval(".beside td", (cells) => cells.map((cell) => cell.textContent ?? ""))).map((text) => Number(digits(text)));
+    const check = async (at: number) => {
+      const d = decisions.at[at];
+      assert.equal(await slider.getAttribute("aria-valuetext"), String(d.threshold));
+      assert.deepEqual(await shown(), [d.true_positives, d.false_negatives, d.false_positives, d.true_negatives], `at ${d.threshold}`);
+      const cards = await page.$$eval("figure .card .big", (list) => list.map((card) => card.textContent ?? ""));
+      for (const [i, name] of ["precision", "recall", "lift"].entries()) {
+        const v = d[name];
+        if (v === null) assert.equal(cards[i], "–");
+        else assert.ok(Math.abs(Number(digits(cards[i])) - (name === "lift" ? v : 100 * v)) <= (name === "lift" ? 0.05 * v : 0.5), `${name} ${v} is shown as ${cards[i]}`);
+      }
+    };
+    await check(decisions.first);
+    await slider.focus();
+    for (const at of [0, Math.floor(decisions.at.length / 2), decisions.at.length - 1]) {
+      await slider.fill(String(at));
+      await check(at);
+    }
+    await page.keyboard.press("ArrowLeft");
+    await check(decisions.at.length - 2);
+    console.log(`${basename(report)}: ${decisions.at.length} thresholds`);
+  }
+  assert.deepEqual(wrong, []);
+  await page.context().close();
+}
+
 /** Moves the slider of some rows from one end to the other, by way of what most rows have some sure columns at, until ranks change. */
 async function slide(page: Page): Promise<{ row: string; before: (string | null)[]; after: (string | null)[] }> {
   const lines = await page.$$(".rows tbody button.open");
@@ -180,6 +216,7 @@ try {
     assert.ok(size <= mostBytes, `${report} has ${size} bytes`);
     await look(browser, report);
     if (!ofBatch(report)) await walk(browser, report);
+    if (!ofBatch(report)) await decide(browser, report);
     await classes(browser, report);
     await print(browser, report);
   }

@@ -4,6 +4,7 @@ import { draw, figure, heat, labelRoom, onHeat, some } from "../chart.ts";
 import type { Context } from "../context.ts";
 import type { Metric } from "../document.ts";
 import { h, p, table } from "../dom.ts";
+import { decisions } from "./decisions.ts";
 import { chance, count, kept, number, percent, shorten, thousands } from "../words.ts";
 
 /** What the model predicts, and how well. */
@@ -104,7 +105,7 @@ function baselines(c: Context): Node[] {
 function pictures(c: Context): Node[] {
   switch (c.report.model.task) {
     case "binary":
-      return [histogram(c)];
+      return [histogram(c), ...decisions(c)];
     case "multiclass":
       return c.report.performance.confusion ? [confusion(c)] : [];
     default:

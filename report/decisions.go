@@ -1,0 +1,49 @@
+package report
+
+import "math"
+
+// rareShare is the share of positive rows below which few of them reach a probability of ½.
+const rareShare = .1
+
+// decisions are those of each threshold that a reader may choose; nil if there are not two classes.
+func (o *outcomes) decisions() *Decisions {
+	d := &Decisions{}
+	for _, threshold := range thresholds() {
+		at, err := o.judge.Decide(threshold)
+		if err != nil {
+			return nil
+		}
+		d.At = append(d.At, at)
+	}
+	d.First = firstThreshold(o.of[1] / o.weight)
+	return d
+}
+
+// firstThreshold is the place of the threshold that is shown first: ½ or, of a rare class, the one nearest to its share of the rows.
+func firstThreshold(share float64) int {
+	if share >= rareShare {
+		share = .5
+	}
+	first, list := 0, thresholds()
+	for i, threshold := range list {
+		if math.Abs(threshold-share) < math.Abs(list[first]-share) {
+			first = i
+		}
+	}
+	return first
+}
+
+// thresholds go by hundredths, and in finer steps towards 0 and 1.
+func thresholds() []float64 {
+	var list []float64
+	steps := func(from, to int, unit float64) {
+		for i := from; i <= to; i++ {
+			list = append(list, float64(i)/unit)
+		}
+	}
+	steps(1, 9, 10_000)
+	steps(1, 9, 1000)
+	steps(1, 99, 100)
+	steps(991, 999, 1000)
+	return list
+}
