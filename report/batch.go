@@ -15,7 +15,8 @@ const BatchSchema = "psi.report.batch/v1"
 // Batch is all that the page of a batch shows: what came of its rows, without any of them.
 type Batch struct {
 	Schema string `json:"schema"`
-	Model  Model  `json:"model"`
+	Cover
+	Model Model `json:"model"`
 	Intervals
 	Scale   Scale    `json:"scale"`
 	Outputs []string `json:"outputs"`
@@ -104,7 +105,7 @@ type BatchImportance struct {
 }
 
 // GatherBatch reports what came of a batch that the model, which readers know by name, explained. No row is read.
-func GatherBatch(model *psi.Model, name string, run Run) (*Batch, error) {
+func GatherBatch(model *psi.Model, name string, run Run, cover Cover) (*Batch, error) {
 	if run.Model != model.Digest() {
 		return nil, run.otherModel()
 	}
@@ -120,7 +121,7 @@ func GatherBatch(model *psi.Model, name string, run Run) (*Batch, error) {
 	}
 	run.cut()
 	b := &Batch{
-		Schema: BatchSchema, Model: modelOf(model, name, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Outputs: e.Outputs, Players: e.Players,
+		Schema: BatchSchema, Cover: cover.titled("Batch report on " + model.Manifest().Target), Model: modelOf(model, name, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Outputs: e.Outputs, Players: e.Players,
 		Run: run, Done: run.done(), Trust: run.trust(e), Importances: [][]BatchImportance{}, Drift: []Verdict{},
 	}
 	for i := range run.Outputs {
@@ -130,9 +131,6 @@ func GatherBatch(model *psi.Model, name string, run Run) (*Batch, error) {
 	b.Advice = b.advice()
 	return b, nil
 }
-
-// Title is what the report is called.
-func (b *Batch) Title() string { return "Batch report on " + b.Model.Target }
 
 func (o *RunOutput) importances() []BatchImportance {
 	list := make([]BatchImportance, len(o.Players))

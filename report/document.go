@@ -13,8 +13,10 @@ const Schema = "psi.report/v1"
 // Report is all that a page shows. What does not apply is nil.
 type Report struct {
 	Schema string `json:"schema"`
-	Model  Model  `json:"model"`
-	Data   Data   `json:"data"`
+	Cover
+	Verdict []string `json:"verdict"` // three sentences: what it predicts and how well, what drives it, what to watch
+	Model   Model    `json:"model"`
+	Data    Data     `json:"data"`
 	Intervals
 	Scale  Scale     `json:"scale"`
 	Output []string  `json:"outputs"`
@@ -29,7 +31,7 @@ type Report struct {
 	Pairs        Pairs          `json:"pairs"`
 	Columns      []Column       `json:"columns"`
 	Associations []Association  `json:"associations"` // the strongest first
-	Warnings     []Warning      `json:"warnings"`
+	Warnings     []Warning      `json:"warnings"`     // those that change most first
 	Rows         Rows           `json:"rows"`
 }
 
@@ -98,7 +100,6 @@ type Metric struct {
 // Performance is how well the model predicts.
 type Performance struct {
 	Metrics    []Metric       `json:"metrics"`
-	Warnings   []psi.Warning  `json:"warnings"`    // reasons to doubt the model, the most important first
 	Baselines  []Plain        `json:"baselines"`   // on the rows kept aside from training; empty for a model of an older version
 	Plain      *float64       `json:"plain"`       // what the plainest guess reaches: share of the commonest class, or standard deviation of a number
 	PlainGuess string         `json:"plain_guess"` // that guess
@@ -196,6 +197,7 @@ type Column struct {
 	Labels  []Label `json:"labels"`  // the commonest first, at most 12
 	Levels  int     `json:"levels"`  // how many there are
 	Rare    int     `json:"rare"`    // of them in fewer than ten rows
+	InRare  int     `json:"in_rare"` // rows that have those
 	Unknown int     `json:"unknown"` // cells whose label training did not know
 }
 
@@ -220,9 +222,10 @@ type Association struct {
 	Measure string  `json:"measure"`
 }
 
-// Warning is what a reader should know of a column, or of two.
+// Warning is what a reader should know of the model as a whole, of a column, or of some.
 type Warning struct {
-	Kind    string `json:"kind"` // missing, constant, unknown, outside, rare, associated
-	Columns []int  `json:"columns"`
-	Words   string `json:"words"`
+	Kind    string  `json:"kind"`
+	Columns []int   `json:"columns"` // places in Report.Columns; none if it is about the model as a whole
+	Words   string  `json:"words"`
+	Change  float64 `json:"change"` // share of the sizes of all attributions that it bears on; 1 if it is about the model as a whole
 }

@@ -12,6 +12,7 @@ import (
 
 // Options say what to report on. The zero value of all but the names is what we stand behind.
 type Options struct {
+	Cover
 	Name  string  // of the table, for the reader
 	Model string  // of the model, for the reader
 	By    string  // column between whose values importances are compared; "" is none
@@ -139,7 +140,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{
-		Schema: Schema, Model: modelOf(g.model, g.Model, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
+		Schema: Schema, Cover: g.titled("Report on " + g.manifest.Target), Model: modelOf(g.model, g.Model, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
 		Data: Data{
 			Name: g.Name, Rows: g.outcomes.rows, Labelled: g.outcomes.labelled, Explained: e.Rows, Carried: len(chosen), Paired: len(paired), Seed: g.Seed,
 		},
@@ -162,7 +163,8 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 		r.Columns = append(r.Columns, p.finish(columns[i]))
 	}
 	r.Associations = associations(columns, columnsOf(r.Players, order))
-	r.Warnings = r.warnings()
+	r.Warnings = r.warnings(g.model.Warnings())
+	r.Verdict = r.verdict(g.manifest.Suspects)
 	return r, nil
 }
 

@@ -16,7 +16,6 @@ const (
 // outcomes gathers how predictions turn out, over all rows.
 type outcomes struct {
 	manifest            psi.Manifest
-	warnings            []psi.Warning
 	judge               *psi.Judge
 	promises            *psi.Promises
 	rows                int
@@ -28,7 +27,7 @@ type outcomes struct {
 }
 
 func newOutcomes(m *psi.Model) *outcomes {
-	o := &outcomes{manifest: m.Manifest(), warnings: m.Warnings(), judge: m.NewJudge(), promises: m.NewPromises()}
+	o := &outcomes{manifest: m.Manifest(), judge: m.NewJudge(), promises: m.NewPromises()}
 	classes := o.manifest.Classes()
 	o.of = make([]float64, len(classes))
 	o.counts = make([][]int, len(classes))
@@ -84,7 +83,7 @@ func (o *outcomes) count(x *psi.Outcome, i int, y float64) {
 
 // performance sums up. Where no row has a target there are the metrics of the model's own validation rows alone.
 func (o *outcomes) performance() Performance {
-	p := Performance{Metrics: []Metric{}, Warnings: o.warnings, Baselines: []Plain{}, Histogram: o.bars}
+	p := Performance{Metrics: []Metric{}, Baselines: []Plain{}, Histogram: o.bars}
 	named := o.unmeasured()
 	measured, err := o.judge.Evaluation()
 	if err == nil {

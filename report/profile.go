@@ -104,6 +104,7 @@ func (p *profile) finish(drawn *table.Column) Column {
 			c.Labels = append(c.Labels, Label{name, rows})
 			if rows < rareRows {
 				c.Rare++
+				c.InRare += rows
 			}
 		}
 		c.Levels = len(c.Labels)
@@ -148,13 +149,21 @@ func histogram(sorted []float64) []Bar {
 	if low == high {
 		low, high = sorted[0], sorted[len(sorted)-1]
 	}
-	list := make([]Bar, bars)
 	width := (high - low) / bars
+	if whole(sorted) {
+		low, high = math.Floor(low), math.Ceil(high)
+		width = math.Ceil((high - low + 1) / bars) // else some bars would have room for one value more than their neighbours
+	}
+	list := make([]Bar, int(min(bars, math.Floor((high-low)/width)+1)))
 	for i := range list {
 		list[i].Low, list[i].High = low+width*float64(i), low+width*float64(i+1)
 	}
 	for _, v := range sorted {
-		list[int(max(0, min(bars-1, math.Floor((v-low)/width))))].Rows++
+		list[int(max(0, min(float64(len(list)-1), math.Floor((v-low)/width))))].Rows++
 	}
 	return list
+}
+
+func whole(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return v != math.Trunc(v) })
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -19,7 +20,12 @@ func TestHistogram(t *testing.T) {
 			t.Errorf("hour %d: %v", i, bar)
 		}
 	}
-	many = append(many, 1e9)
+	for _, bar := range histogram(many)[:20] {
+		if bar.Rows < 10 || bar.Rows > 13 || bar.High-bar.Low != math.Trunc(bar.High-bar.Low) {
+			t.Errorf("whole numbers from %g to %g: %d rows", bar.Low, bar.High, bar.Rows)
+		}
+	}
+	many = append(many, 1e9+.5)
 	got, rows := histogram(many), 0
 	for _, bar := range got {
 		rows += bar.Rows

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/psi-shapley/psi"
 )
 
 // What is worth a warning.
@@ -15,47 +17,117 @@ const (
 	strongEnough = .8
 )
 
-// warnings say in words what a reader should know of the columns.
-func (r *Report) warnings() []Warning {
+// Kinds of warnings, beside those of the model.
+const (
+	kindCalibration  = "calibration"
+	kindAttributions = "attributions"
+	kindMissing      = "missing"
+	kindConstant     = "constant"
+	kindUnknown      = "unknown"
+	kindOutside      = "outside"
+	kindRare         = "rare"
+	kindAssociated   = "associated"
+)
+
+// warnings say in words what a reader should know, those that change most first: of the model as a whole, then of columns.
+func (r *Report) warnings(ofModel []psi.Warning) []Warning {
 	list := []Warning{}
-	warn := func(kind string, columns []int, words string, values ...any) {
-		list = append(list, Warning{kind, columns, fmt.Sprintf(words, values...)})
+	for _, w := range ofModel {
+		list = append(list, Warning{w.Kind, []int{}, w.String(), 1})
 	}
-	rows := float64(r.Data.Rows)
+	if r.Calibration.Level == "poor" {
+		list = append(list, Warning{kindCalibration, []int{}, r.Calibration.Verdict, 1})
+	}
+	if r.Trust.Level == "rough" || r.Trust.Level == "poor" {
+		list = append(list, Warning{kindAttributions, []int{}, r.Trust.Verdict, 1})
+	}
+	list = append(list, r.ofColumns()...)
+	slices.SortStableFunc(list, func(a, b Warning) int { return cmp.Compare(b.Change, a.Change) })
+	return list
+}
+
+// ofColumns are the warnings of columns. What one changes is the share of all attributions that its columns have, in the rows that it is about.
+func (r *Report) ofColumns() []Warning {
+	list := []Warning{}
+	rows, shares := float64(r.Data.Rows), r.sharesOfColumns()
 	for i := range r.Columns {
-		c, at := &r.Columns[i], []int{i}
+		c := &r.Columns[i]
+		warn := func(kind string, cells int, words string, values ...any) {
+			list = append(list, Warning{kind, []int{i}, fmt.Sprintf(words, values...), shares[i] * float64(cells) / rows})
+		}
 		if share := float64(c.Missing) / rows; c.Missing == r.Data.Rows {
-			warn("missing", at, "%s is missing in every row.", c.Name)
+			warn(kindMissing, c.Missing, "%s is missing in every row.", c.Name)
 		} else if share >= manyMissing {
 			words := "%s is missing in %s of rows. There it has no attribution, and the prediction is made without it."
 			if c.GapLevel {
 				words = "%s is missing in %s of rows. The model takes a gap for a value of its own, which has an attribution."
 			}
-			warn("missing", at, words, c.Name, percent(share))
+			warn(kindMissing, c.Missing, words, c.Name, percent(share))
 		}
 		if c.constant() {
-			warn("constant", at, "%s has one value only: nothing here tells what it does.", c.Name)
+			warn(kindConstant, r.Data.Rows, "%s has one value only: nothing here tells what it does.", c.Name)
 		}
 		if c.Unknown > 0 {
-			warn("unknown", at, "%s of %s %s a label that training did not know or hardly knew. The model reads all of these as one, “other”.",
+			warn(kindUnknown, c.Unknown, "%s of %s %s a label that training did not know or hardly knew. The model reads all of these as one, “other”.",
 				cells(c.Unknown), c.Name, either(c.Unknown, "has", "have"))
 		}
 		if float64(c.Outside) > fewOutside*rows {
-			warn("outside", at, "%s of %s %s beyond all that training saw: what is said of these rows is a guess from the nearest values.",
+			warn(kindOutside, c.Outside, "%s of %s %s beyond all that training saw: what is said of these rows is a guess from the nearest values.",
 				cells(c.Outside), c.Name, either(c.Outside, "lies", "lie"))
 		}
 		if c.Rare > 0 && c.Levels > 2 {
-			warn("rare", at, "%d of the %d labels of %s %s in fewer than %d rows: what is said of %s rests on little.", c.Rare, c.Levels, c.Name, either(c.Rare, "is", "are"), rareRows, either(c.Rare, "it", "them"))
+			warn(kindRare, c.InRare, "%d of the %d labels of %s %s in fewer than %d rows: what is said of %s rests on little.", c.Rare, c.Levels, c.Name, either(c.Rare, "is", "are"), rareRows, either(c.Rare, "it", "them"))
 		}
 	}
 	for _, group := range r.alike() {
-		names := make([]string, len(group.columns))
+		names, sum, largest := make([]string, len(group.columns)), 0.0, 0.0
 		for i, at := range group.columns {
-			names[i] = r.Columns[at].Name
+			names[i], sum, largest = r.Columns[at].Name, sum+shares[at], max(largest, shares[at])
 		}
-		warn("associated", group.columns, "%s tell much the same (%s): they share the credit, and how it falls on the one or the other says little.", joined(names), group.measure())
+		list = append(list, Warning{
+			kindAssociated, group.columns,
+			fmt.Sprintf("%s tell much the same (%s): they share the credit, and how it falls on the one or the other says little.", joined(names), group.measure()), sum - largest,
+		})
 	}
 	return list
+}
+
+// shares are what part of the sizes of all attributions each player has.
+func (r *Report) shares() []float64 {
+	shares, total := make([]float64, len(r.Players)), 0.0
+	for _, list := range r.Importances {
+		for _, im := range list {
+			shares[im.Player] += im.Mean
+			total += im.Mean
+		}
+	}
+	for d := range shares {
+		shares[d] /= max(total, math.SmallestNonzeroFloat64)
+	}
+	return shares
+}
+
+// sharesOfColumns are those of the columns' players in rows that have them. Of a player that no row has nothing is known: it counts as one of
+// many.
+func (r *Report) sharesOfColumns() []float64 {
+	observed := make([]int, len(r.Players))
+	for _, list := range r.Importances {
+		for _, im := range list {
+			observed[im.Player] = im.Observed
+		}
+	}
+	ofColumns := make([]float64, len(r.Columns))
+	for d, share := range r.shares() {
+		if observed[d] == 0 {
+			share = 1 / float64(len(r.Players))
+		} else {
+			share = min(1, share*float64(r.Data.Explained)/float64(observed[d]))
+		}
+		for _, at := range r.Players[d].Columns {
+			ofColumns[at] = share
+		}
+	}
+	return ofColumns
 }
 
 // alike is columns that tell much the same, each of one other at least.
@@ -99,6 +171,9 @@ func (r *Report) alike() []alike {
 // joined lists names as a person does.
 func joined(names []string) string {
 	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 

@@ -56,7 +56,7 @@ func TestWarnings(t *testing.T) {
 		Associations: []Association{{1, 3, -.95, spearman}, {3, 5, .85, spearman}, {0, 4, .6, ratio}},
 	}
 	var got []string
-	for _, w := range r.warnings() {
+	for _, w := range r.warnings(nil) {
 		got = append(got, w.Kind+": "+w.Words)
 	}
 	for _, want := range []string{

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +22,7 @@ import (
 // reportFlags are what report is asked for.
 type reportFlags struct {
 	out, by, format string
+	title, author   string
 	backend         choice
 	z               float64
 	force, json     bool
@@ -34,9 +38,10 @@ type reported struct {
 	Rows        int      `json:"rows"`
 	Explained   int      `json:"explained"`
 	Shown       int      `json:"shown"`
+	Verdict     []string `json:"verdict"`     // what it predicts and how well, what drives it, what to watch
 	Trust       string   `json:"trust"`       // verdict on attributions
 	Calibration string   `json:"calibration"` // verdict on doubt
-	Warnings    []string `json:"warnings"`    // about the model, then about the columns
+	Warnings    []string `json:"warnings"`    // those that change most first
 }
 
 func (p *program) reportCommand() *cobra.Command {
@@ -44,19 +49,24 @@ func (p *program) reportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report MODEL (DATA | SUMMARY) -o FILE.html",
 		Short: "Tell all about a model and a table in one HTML file",
-		Long: `report makes one HTML file for people who do not know Shapley values: what the model
-predicts and how well, how far to trust the attributions, which columns matter, how each
-acts, single rows, pairs of columns, what was in the data, and where it all comes from.
-The file needs no network and no other file, and can be printed.
+		Long: `report makes one HTML file for people who do not know Shapley values: a verdict in three
+sentences and what to mind, what the model predicts and how well, how far to trust the
+attributions, which columns matter, how each acts, single rows, pairs of columns, what was in
+the data, and where it all comes from. The file needs no network and no other file, and can be
+printed.
 
 All rows of DATA are read and predicted. Attributions are those of a random sample, always
 the same one, and the report says of how many. --by COL compares importances between the values of
 a column, which need not be one of the model's.
 
+The report says its date: today's or, if the variable SOURCE_DATE_EPOCH is set, that many seconds
+after 1970. The same model, table, flags and date give the same bytes.
+
 SUMMARY is the _summary.json of a batch (psi batch), by path or URL, or the OUT that holds it: then the
 report tells what came of all its files, from the summary alone. No row is read.`,
 		Example: `  psi report model.psi test.csv -o report.html
   psi report model.psi test.csv --by sex -o report.html
+  psi report model.psi test.csv --title "Bike rentals" --author "Ann Example" -o report.html
   psi report model.psi explained/ -o batch.html
   psi report model.psi s3://explained/2026/_summary.json -o batch.html`,
 		Args: arguments(modelArgument, dataArgument),
@@ -64,6 +74,8 @@ report tells what came of all its files, from the summary alone. No row is read.
 	flags := c.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the report, ending in .html")
 	flags.StringVar(&f.by, "by", "", "`COLUMN` between whose values importances are compared")
+	flags.StringVar(&f.title, "title", "", "`TITLE` of the report (default Report on TARGET)")
+	flags.StringVar(&f.author, "author", "", "`NAME` of who made it, for its first page")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
@@ -93,6 +105,11 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if err := f.check(); err != nil {
 		return err
 	}
+	date, err := today()
+	if err != nil {
+		return err
+	}
+	cover := report.Cover{Title: f.title, Author: f.author, Date: date}
 	inputs := []string{path, argument}
 	if !store.IsURL(argument) {
 		inputs = append(inputs, filepath.Join(argument, batch.SummaryKey)) // if it is the OUT of a batch
@@ -105,7 +122,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		return err
 	}
 	if summary != nil {
-		return errors.Join(p.reportBatch(ctx, path, summary, f), summary.place.Close())
+		return errors.Join(p.reportBatch(ctx, path, summary, cover, f), summary.place.Close())
 	}
 	d, err := p.open(ctx, path, argument, f.format, f.backend)
 	if err != nil {
@@ -120,7 +137,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	ahead := pipeline.ReadAhead(ctx, rows)
 	defer ahead.Close()
 	r, err := report.Gather(ctx, d.model, ahead, report.Options{
-		Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z,
+		Cover: cover, Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z,
 		Progress: func(words string) { p.note("%s", words) },
 	})
 	p.tellUnread(&d.unread)
@@ -134,11 +151,8 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if f.json {
 		said := reported{
 			"psi.reported/v1", f.out, written, d.model.Digest(), r.Data.Rows, r.Data.Explained, r.Data.Carried,
-			r.Trust.Verdict, r.Calibration.Verdict,
+			r.Verdict, r.Trust.Verdict, r.Calibration.Verdict,
 			[]string{},
-		}
-		for _, w := range r.Performance.Warnings {
-			said.Warnings = append(said.Warnings, w.String())
 		}
 		for _, w := range r.Warnings {
 			said.Warnings = append(said.Warnings, w.Words)
@@ -146,12 +160,27 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		return p.document(said)
 	}
 	p.note("%s: %s, %s explained, %s shown one by one, %d kB", f.out, countOf(r.Data.Rows, "row"), thousands(r.Data.Explained), thousands(r.Data.Carried), written/1000)
-	for _, w := range r.Performance.Warnings {
+	for _, w := range d.model.Warnings() {
 		p.note("Warning: %s", w)
 	}
 	p.note("%s", r.Trust.Verdict)
 	p.note("%s", r.Calibration.Verdict)
 	return nil
+}
+
+// today is the date of a report. SOURCE_DATE_EPOCH sets it, so that a report can be made again to the same bytes; see
+// https://reproducible-builds.org/specs/source-date-epoch/.
+func today() (string, error) {
+	const variable = "SOURCE_DATE_EPOCH"
+	now := time.Now()
+	if text, set := os.LookupEnv(variable); set {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return "", &usageError{fmt.Sprintf("%s is %q", variable, text), "give seconds since 1970, or unset it"}
+		}
+		now = time.Unix(seconds, 0).UTC()
+	}
+	return now.Format(time.DateOnly), nil
 }
 
 // writePage makes a file that appears whole or not at all, and tells its size.

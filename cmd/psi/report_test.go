@@ -12,16 +12,19 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // reportDocument is as much of psi.report/v1 as the tests look at.
 type reportDocument struct {
-	Schema  string
-	Outputs []string
-	Data    struct{ Rows, Labelled, Explained, Carried, Paired int }
-	Players []struct{ Name string }
-	Base    []float64
-	Rows    struct {
+	Schema              string
+	Title, Author, Date string
+	Verdict             []string
+	Outputs             []string
+	Data                struct{ Rows, Labelled, Explained, Carried, Paired int }
+	Players             []struct{ Name string }
+	Base                []float64
+	Rows                struct {
 		Numbers                 []int
 		Prediction, Mean, Truth string
 	}
@@ -161,6 +164,7 @@ func TestReportAgreesWithThresholds(t *testing.T) {
 
 // Two reports of the same rows are the same bytes.
 func TestReportIsReproducible(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1767225600")
 	dir := t.TempDir()
 	var pages [2]string
 	for i := range pages {
@@ -174,6 +178,34 @@ func TestReportIsReproducible(t *testing.T) {
 	}
 	if pages[0] != pages[1] {
 		t.Error("two reports of the same rows differ")
+	}
+}
+
+// A report has the title and the author that it is given, the date of SOURCE_DATE_EPOCH or today's, and a verdict in three sentences.
+func TestReportCover(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "r.html")
+	before := time.Now().Format(time.DateOnly)
+	said := wantJSON(t, mustRun(t, "report", fixtures.binary, fixtures.labels, "-o", page, "--json"), "psi.reported/v1")
+	after := time.Now().Format(time.DateOnly)
+	d := readReport(t, page)
+	if d.Title != "Report on y" || d.Author != "" || d.Date != before && d.Date != after {
+		t.Errorf("title %q, author %q, date %q", d.Title, d.Author, d.Date)
+	}
+	if len(d.Verdict) != 3 || len(said["verdict"].([]any)) != 3 || said["verdict"].([]any)[0] != d.Verdict[0] || !strings.Contains(d.Verdict[0], "whether y is 1") {
+		t.Errorf("verdict %q, said %v", d.Verdict, said["verdict"])
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "1767225600")
+	mustRun(t, "report", fixtures.binary, fixtures.labels, "-o", page, "--title", "Who <stays>", "--author", "Ann & Bob")
+	if d := readReport(t, page); d.Title != "Who <stays>" || d.Author != "Ann & Bob" || d.Date != "2026-01-01" {
+		t.Errorf("title %q, author %q, date %q", d.Title, d.Author, d.Date)
+	}
+	content, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(content), "<title>Who &lt;stays&gt;</title>") {
+		t.Errorf("the page has another title: %v", err)
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
+	if o := run(t, "report", fixtures.binary, fixtures.labels, "-o", page); o.code != 2 || !strings.Contains(o.stderr, "SOURCE_DATE_EPOCH") {
+		t.Errorf("exit %d, stderr %q", o.code, o.stderr)
 	}
 }
 

@@ -68,7 +68,7 @@ func (p *program) findSummary(ctx context.Context, argument string) (*summaryAt,
 }
 
 // reportBatch makes the report of a whole batch from its summary. Rows are not read.
-func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, f *reportFlags) error {
+func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, cover report.Cover, f *reportFlags) error {
 	for _, flag := range []string{"by", "z", "format", "backend"} {
 		if f.given(flag) {
 			return &usageError{"--" + flag + " is of no use here: " + at.name() + " is the summary of a batch, and has no rows", "leave it out, or name a table"}
@@ -83,7 +83,7 @@ func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, f
 		return err
 	}
 	defer model.Close()
-	b, err := report.GatherBatch(model, filepath.Base(path), runOf(at, summary))
+	b, err := report.GatherBatch(model, filepath.Base(path), runOf(at, summary), cover)
 	if err != nil {
 		return inFile(err, at.name())
 	}

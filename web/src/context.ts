@@ -1,9 +1,9 @@
 import type { Order } from "./attribution.ts";
-import type { Importance, Model, Report } from "./document.ts";
+import type { Cover, Importance, Model, Report } from "./document.ts";
 import type { Explainer, StoredRows } from "./explainer.ts";
 import { reachOf, within } from "./share.ts";
 import { type Choices, type Scale, type Subject, sum, unit } from "./subject.ts";
-import { count } from "./words.ts";
+import { count, day } from "./words.ts";
 
 /** What is shown: of which model, which of its outputs, and in what width. */
 export abstract class Shown {
@@ -67,6 +67,12 @@ export abstract class Shown {
   }
 }
 
+/** Who made a report, and when, for the line under its title. */
+export function signature(c: Cover): string {
+  const parts = [c.author, c.date ? day(c.date) : ""].filter((part) => part);
+  return parts.length ? `${parts.join(", ")} · ` : "";
+}
+
 /** What the pages of a report share: the document, where explanations come from, and what the reader chose. */
 export class Context extends Shown implements Choices {
   z: number;
@@ -82,8 +88,8 @@ export class Context extends Shown implements Choices {
 
   constructor(readonly report: Report, readonly rows: StoredRows, readonly explainer: Explainer) {
     super(report.model, report.scale, report.outputs, report);
-    this.title = `Report on ${report.model.target}`;
-    this.subtitle = `${report.model.name}, ${count(report.data.rows, "row")} of ${report.data.name}`;
+    this.title = report.title;
+    this.subtitle = `${signature(report)}${report.model.name}, ${count(report.data.rows, "row")} of ${report.data.name}`;
     this.z = Math.min(3, report.z);
     this.column = this.importances()[0].player;
   }

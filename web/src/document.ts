@@ -1,6 +1,14 @@
+/** What a report says of itself. */
+export interface Cover {
+  title: string;
+  author: string; // empty if nobody is named
+  date: string; // as 2026-11-17; empty if it is not said
+}
+
 /** The document psi.report/v1, as package report writes it; docs/report.md describes it. */
-export interface Report {
+export interface Report extends Cover {
   schema: string;
+  verdict: string[]; // what it predicts and how well, what drives it, what to watch
   model: Model;
   data: { name: string; rows: number; labelled: number; explained: number; carried: number; paired: number; seed: number };
   z: number;
@@ -19,8 +27,16 @@ export interface Report {
   pairs: Pairs;
   columns: Column[];
   associations: { a: number; b: number; value: number; measure: string }[];
-  warnings: { kind: string; columns: number[]; words: string }[];
+  warnings: Warning[]; // those that change most first
   rows: Rows;
+}
+
+/** What a reader should know of the model as a whole, of a column, or of some. */
+export interface Warning {
+  kind: string;
+  columns: number[]; // none if it is about the model as a whole
+  words: string;
+  change: number; // share of the sizes of all attributions that it bears on
 }
 
 export interface Model {
@@ -52,7 +68,6 @@ export interface Metric {
 
 export interface Performance {
   metrics: Metric[];
-  warnings: { kind: string; message: string; remedy: string }[]; // reasons to doubt the model
   baselines: { name: string; label: string; values: (number | null)[] }[]; // of metrics, on the rows kept aside in training
   plain: number | null;
   plain_guess: string;
@@ -146,6 +161,7 @@ export interface Column {
   labels: { name: string; rows: number }[] | null;
   levels: number;
   rare: number;
+  in_rare: number; // rows with rare labels
   unknown: number;
 }
 

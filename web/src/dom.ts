@@ -1,5 +1,7 @@
 /** Elements without a template language. */
 
+import { kept } from "./words.ts";
+
 type Child = Node | string | null | false;
 
 export function h<K extends keyof HTMLElementTagNameMap>(
@@ -17,6 +19,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 export function p(...children: (Child | Child[])[]): HTMLParagraphElement {
   return h("p", {}, ...children);
+}
+
+/** Words from elsewhere, with numbers and units kept together, and flags such as --effort best too. */
+export function sentences(text: string): (Node | string)[] {
+  return kept(text).split(/(--[a-z][^\s).,;]*(?: [^\s).,;]+)?)/).map((part, i) => (i % 2 ? h("code", {}, part) : part));
 }
 
 let ids = 0;

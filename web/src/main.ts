@@ -14,10 +14,12 @@ import { pairs } from "./pages/pairs.ts";
 import { predicts } from "./pages/predicts.ts";
 import { provenance } from "./pages/provenance.ts";
 import { rows } from "./pages/rows.ts";
+import { summary } from "./pages/summary.ts";
 import { trust } from "./pages/trust.ts";
 import { type Page, Viewer } from "./viewer.ts";
 
 const pages: Page<Context>[] = [
+  { id: "summary", title: "In short", render: summary },
   { id: "predicts", title: "What it predicts, and how well", render: predicts },
   { id: "trust", title: "How far to trust it", render: trust },
   { id: "columns", title: "Which columns matter", render: columns },

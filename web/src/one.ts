@@ -6,7 +6,7 @@ import type { Explained } from "./explainer.ts";
 import { meaning, measure } from "./interval.ts";
 import { within } from "./share.ts";
 import { type Choices, named, sum, type Told, unit } from "./subject.ts";
-import { count, level, list, oddsFactor, shorten, signed } from "./words.ts";
+import { count, factor, level, list, oddsFactor, shorten, signed } from "./words.ts";
 
 const mostSteps = 14; // of a waterfall
 const mostReasons = 5;
@@ -93,13 +93,13 @@ export function inWords(c: Choices, t: Told, e: Explained, write: (v: number) =>
   const certain = reasons(e.attributions, c, mostReasons);
   const it = t.classes ? `the chance of ${t.outputName}` : `the predicted ${t.target}`;
   const sentence = (a: Attribution) => {
-    const size = Math.abs(a.mean), reach = margin(a, c);
-    const odds = t.scale === "logit" ? `; ${oddsFactor(a.mean).replaceAll(" ", "\u00a0")}` : "";
-    return h("li", {}, h("strong", {}, named(t, a)),
-      ` ${a.mean < 0 ? "lowers" : "raises"} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)}${odds})`);
+    const size = Math.abs(a.mean), reach = margin(a, c), does = a.mean < 0 ? "lowers" : "raises";
+    return h("li", {}, h("strong", {}, named(t, a)), t.scale === "logit" ?
+      ` ${does} ${it}: its ${oddsFactor(a.mean).replaceAll(" ", "\u00a0")} (${factor(size - reach)} to ${factor(size + reach)})` :
+      ` ${does} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)})`);
   };
   const brackets = c.z > 0 ? ` In brackets: the interval of ${level(within(c.z))} by ${measure(c)}.` : "";
-  const scale = t.scale === "identity" ? "" : t.scale === "logit" ? " Sizes are in log odds." : " Sizes are in units of the score.";
+  const scale = t.scale === "score" ? " Sizes are in units of the score." : "";
   return h("section", { class: "block" }, h("h4", {}, "In words"),
     certain.length ? h("ol", {}, certain.map(sentence)) : null,
     p(certain.length === 0 ? `No column is sure to raise or to lower ${it} at this z.` :

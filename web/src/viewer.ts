@@ -85,8 +85,10 @@ export class Viewer<C extends Shown> {
     this.sections.get(page.id)?.replaceChildren(h("h2", { id: `title-${page.id}`, tabindex: -1 }, page.title), ...page.render(this.context));
   }
 
+  /** For paper: all pages, with what is behind a fold, but for the numbers of pictures. */
   private renderAll(): void {
     for (const page of this.pages) this.render(page);
+    for (const fold of this.main.querySelectorAll<HTMLDetailsElement>(".page > details")) fold.open = true;
   }
 
   /** Draws the pages that nobody has asked for yet while nothing else is to be done. */

@@ -59,6 +59,12 @@ export function percent(share: number): string {
   return `${(100 * share).toFixed(digits).replace("-", minus)}${gap}%`;
 }
 
+/** A share with a tenth of a per cent, so that shares beside each other can be compared. */
+export function tenths(share: number): string {
+  const text = (100 * share).toFixed(1);
+  return share < 1 && share > 0.999 ? percent(share) : `${(Number(text) === 0 ? "0.0" : text).replace("-", minus)}${gap}%`;
+}
+
 /** The share that an interval holds, as 95 % or 99.7 %. */
 export function level(share: number): string {
   return `${Number((100 * share).toPrecision(3))}${gap}%`;
@@ -74,9 +80,13 @@ export function chance(p: number): string {
 
 /** What a step in log odds does to the odds. */
 export function oddsFactor(logOdds: number): string {
-  const factor = Math.exp(Math.abs(logOdds));
-  const text = factor < 10 ? factor.toFixed(2) : thousands(factor);
-  return logOdds < 0 ? `odds ÷ ${text}` : `odds × ${text}`;
+  return `odds ${logOdds < 0 ? "÷" : "×"} ${factor(Math.abs(logOdds))}`;
+}
+
+/** By what odds are multiplied where log odds are added. */
+export function factor(logOdds: number): string {
+  const times = Math.exp(logOdds);
+  return times < 10 ? times.toFixed(2) : thousands(times);
 }
 
 export function shorten(text: string, most: number): string {
@@ -89,6 +99,14 @@ export function moment(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
   const text = new Date(1000 * seconds).toISOString().replace("T", " ").replace(/(\.0+)?Z$/, "");
   return text.replace(/ 00:00:00(\.000)?$/, "").replace(/:00$/, "");
+}
+
+const months = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+
+/** A date such as 2026-11-17 in words. */
+export function day(date: string): string {
+  const [year, month, ofMonth] = date.split("-").map(Number);
+  return `${ofMonth}${gap}${months[month - 1]}${gap}${year}`;
 }
 
 export function list(names: readonly string[]): string {

@@ -9,7 +9,7 @@ import type { Browser, Page } from "playwright-core";
 import { faults, launch, sideways } from "./chromium.ts";
 
 const [executablePath, directory, ...reports] = process.argv.slice(2);
-const pagesOfTable = ["predicts", "trust", "columns", "effects", "rows", "pairs", "data", "provenance"];
+const pagesOfTable = ["summary", "predicts", "trust", "columns", "effects", "rows", "pairs", "data", "provenance"];
 const pagesOfBatch = ["done", "trust", "columns", "provenance"];
 const ofBatch = (report: string) => readFileSync(report, "utf8").includes('<script type="application/json" id="batch">');
 const pagesOf = (report: string) => (ofBatch(report) ? pagesOfBatch : pagesOfTable);
@@ -25,7 +25,7 @@ async function open(browser: Browser, report: string, width: number, scheme: "li
   page.on("request", (r) => { if (!r.url().startsWith("file:")) wrong.push(`request: ${r.url()}`); });
   const start = Date.now();
   await page.goto(`file://${resolve(report)}`);
-  await page.waitForSelector(ofBatch(report) ? "#page-done .cards" : "#page-predicts figure svg");
+  await page.waitForSelector(ofBatch(report) ? "#page-done .cards" : "#page-summary .cards");
   return { page, wrong, took: Date.now() - start };
 }
 
@@ -34,6 +34,25 @@ const show = async (page: Page, id: string) => {
   await page.waitForSelector(`#page-${id}.shown h2`);
   if (id === "rows") await page.waitForSelector("article.row svg");
 };
+
+/** The first page has three sentences and each warning once; what needs statistics is behind a fold. */
+async function begin(browser: Browser, report: string): Promise<void> {
+  const { page, wrong } = await open(browser, report, 1280, "light");
+  const { title, verdict, warnings } = await page.evaluate(() => JSON.parse(document.getElementById("report")?.textContent ?? "") as { title: string; verdict: string[]; warnings: { words: string }[] });
+  assert.equal(await page.textContent("h1"), title);
+  const plain = (text: string | null) => (text ?? "").replaceAll("\u00a0", " ");
+  const sentences = await page.$$eval(".brief p", (list) => list.map((e) => e.textContent));
+  assert.equal(sentences.length, 3);
+  sentences.forEach((text, i) => assert.ok(plain(text).endsWith(verdict[i]), `${text}: ${verdict[i]}`));
+  await page.waitForSelector("html[data-ready=all]");
+  const told = (await page.$$eval(".verdict li", (list) => list.map((e) => e.textContent))).map(plain);
+  assert.deepEqual([...told].sort(), warnings.map((w) => w.words).sort());
+  await show(page, "predicts");
+  const words = await page.innerText("main");
+  assert.doesNotMatch(words, /nats|log odds of|log loss|100 % is perfect/i);
+  assert.deepEqual(wrong, []);
+  await page.context().close();
+}
 
 async function look(browser: Browser, report: string): Promise<void> {
   const name = basename(report, ".html"), ids = pagesOf(report);
@@ -186,6 +205,7 @@ async function print(browser: Browser, report: string): Promise<void> {
   await page.emulateMedia({ media: "print" });
   for (const id of pagesOf(report)) assert.ok(await page.isVisible(`#page-${id} h2`), `${id} is not printed`);
   assert.ok(!(await page.isVisible("nav")), "navigation is printed");
+  for (const fold of await page.$$(".page > details")) assert.ok(await fold.evaluate((d) => (d as HTMLDetailsElement).open), "a fold is printed shut");
   console.log(`${basename(report)}: printed, ${(file.toString("latin1").match(/\/Type\s*\/Page\b/g) ?? []).length} sheets`);
   await page.context().close();
 }
@@ -214,6 +234,7 @@ try {
     const size = readFileSync(report).length;
     console.log(`${basename(report)}: ${size} bytes`);
     assert.ok(size <= mostBytes, `${report} has ${size} bytes`);
+    if (!ofBatch(report)) await begin(browser, report);
     await look(browser, report);
     if (!ofBatch(report)) await walk(browser, report);
     if (!ofBatch(report)) await decide(browser, report);

@@ -5,12 +5,14 @@ import { att, type Attribution, margin, ranked, reasons, rest, steps } from "../
 import { placeAmong, swarm } from "../src/chart.ts";
 import { filter } from "../src/filter.ts";
 import { attributions, bits, floats } from "../src/packed.ts";
+import { inWords } from "../src/pages/decisions.ts";
 import { means } from "../src/pages/effects.ts";
 import { power, told } from "../src/pages/loss.ts";
+import { parted } from "../src/pages/summary.ts";
 import { meaning } from "../src/interval.ts";
 import { reachOf, within } from "../src/share.ts";
 import { axis, fewValues, ticks } from "../src/values.ts";
-import { cell, chance, count, decimalsFor, level, moment, number, oddsFactor, percent, shorten, signed, thousands } from "../src/words.ts";
+import { cell, chance, count, day, decimalsFor, factor, level, moment, number, oddsFactor, percent, shorten, signed, tenths, thousands } from "../src/words.ts";
 
 const of = (mean: number, spread: number, player: number, observed = true, doubt: number | null = null): Attribution => ({ mean, spread, doubt, player, observed });
 const spread = (z: number) => ({ z, reach: z });
@@ -113,6 +115,9 @@ test("filters", () => {
 });
 
 test("numbers in words", () => {
+  assert.equal(day("2026-01-09"), "9\u00a0January\u00a02026");
+  assert.deepEqual([0.8703, 0.99999, 1, -0.0001, -0.25].map(tenths), ["87.0\u00a0%", "over 99.9\u00a0%", "100.0\u00a0%", "0.0\u00a0%", "−25.0\u00a0%"]);
+  assert.deepEqual([0, 1, 5].map(factor), ["1.00", "2.72", "148"]);
   assert.equal(number(206077.3), "206,077");
   assert.equal(number(-0.00123456, 3), "−0.00123");
   assert.equal(number(2012), "2012");
@@ -139,6 +144,21 @@ test("numbers in words", () => {
   assert.equal(shorten("Zürich-West", 7), "Zürich…");
   assert.equal(moment(86400), "1970-01-02");
   assert.equal(moment(86400 + 3600), "1970-01-02 01:00");
+});
+
+test("a warning is on the first page or on that of the data, never on both", () => {
+  const of = (change: number) => ({ kind: "rare", columns: [0], words: String(change), change });
+  const all = [1, 0.5, 0.01, 0.009, 0].map(of);
+  assert.deepEqual(parted(all), { first: all.slice(0, 3), lesser: all.slice(3) });
+  const many = Array.from({ length: 9 }, () => of(0.2));
+  assert.deepEqual([parted(many).first.length, parted(many).lesser.length], [6, 3]);
+  assert.deepEqual(parted([]), { first: [], lesser: [] });
+});
+
+test("a decision in words", () => {
+  const d = { threshold: 0.2, true_positives: 1500, false_positives: 500, false_negatives: 7, true_negatives: 8, precision: 0.75, recall: 0.99, lift: 2, f1: 0.9, called: 0.19, accuracy: 0.5 };
+  assert.equal(inWords(d, "yes"), "2,000 rows are called yes, 19\u00a0% of all. Of them 1,500 turned out so; 7 others did too, and are not called.");
+  assert.equal(inWords({ ...d, true_positives: 0, false_positives: 0, precision: null }, "yes"), "No row is called yes: none has a probability of 0.2.");
 });
 
 test("few values stand for themselves, and axes have their marks there", () => {

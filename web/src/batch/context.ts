@@ -1,4 +1,4 @@
-import { Shown } from "../context.ts";
+import { Shown, signature } from "../context.ts";
 import { count } from "../words.ts";
 import type { BatchImportance, BatchReport, Verdict } from "./document.ts";
 
@@ -9,9 +9,9 @@ export class Batch extends Shown {
 
   constructor(readonly report: BatchReport) {
     super(report.model, report.scale, report.outputs, report);
-    this.title = `Batch report on ${report.model.target}`;
+    this.title = report.title;
     const { rows, files, units, failed } = report.run;
-    this.subtitle = `${report.model.name}, ${count(rows, "row")} ${failed ? `explained, ${failed} of ${count(units, "unit")} failed` : `of ${count(files, "file")}`}`;
+    this.subtitle = `${signature(report)}${report.model.name}, ${count(rows, "row")} ${failed ? `explained, ${failed} of ${count(units, "unit")} failed` : `of ${count(files, "file")}`}`;
   }
 
   /** Of the output that is shown; none if no row was explained. */

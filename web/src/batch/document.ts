@@ -1,8 +1,8 @@
-import type { Audit, Model } from "../document.ts";
+import type { Audit, Cover, Model } from "../document.ts";
 import type { Scale } from "../subject.ts";
 
 /** The document psi.report.batch/v1, as package report writes it; docs/report.md describes it. */
-export interface BatchReport {
+export interface BatchReport extends Cover {
   schema: string;
   model: Model;
   z: number;

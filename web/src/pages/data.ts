@@ -1,7 +1,8 @@
 import type { Context } from "../context.ts";
 import type { Column } from "../document.ts";
-import { h, p, table } from "../dom.ts";
-import { count, kept, moment, number, percent, shorten, thousands } from "../words.ts";
+import { h, p, sentences, table } from "../dom.ts";
+import { parted } from "./summary.ts";
+import { count, moment, number, percent, shorten, thousands } from "../words.ts";
 
 /** What was in the data. */
 export function data(c: Context): Node[] {
@@ -25,12 +26,15 @@ const heads: Record<string, string> = {
   unknown: "Labels that training did not know", outside: "Values beyond what training saw", rare: "Rare labels",
 };
 
+/** What to keep in mind of columns, beside what the first page says. */
 function warnings(c: Context): Node {
-  const { warnings: list } = c.report;
-  if (list.length === 0) return h("section", { class: "verdict good" }, h("h3", {}, "Nothing to warn of"), p("No column is mostly missing, constant, unlike what training saw, or nearly the same as another."));
-  const groups = Object.entries(heads).map(([kind, head]) => ({ head, words: list.filter((w) => w.kind === kind).map((w) => w.words) })).filter((g) => g.words.length > 0);
-  return h("section", { class: "verdict fair" }, h("h3", {}, `${count(list.length, "thing")} to keep in mind`),
-    groups.map((g) => [h("h4", {}, g.head), h("ul", {}, g.words.map((text) => h("li", {}, kept(text))))]).flat());
+  const { first, lesser } = parted(c.report.warnings);
+  const told = first.filter((w) => w.columns.length > 0);
+  const elsewhere = told.length ? p(`What matters most of these columns is on the first page, “In short”: ${count(told.length, "warning")}.`) : null;
+  const groups = Object.entries(heads).map(([kind, head]) => ({ head, words: lesser.filter((w) => w.kind === kind).map((w) => w.words) })).filter((g) => g.words.length > 0);
+  if (groups.length === 0) return elsewhere ?? h("section", { class: "verdict good" }, h("h3", {}, "Nothing to warn of"), p("No column is mostly missing, constant, unlike what training saw, or nearly the same as another."));
+  return h("section", { class: "verdict fair" }, h("h3", {}, `${count(groups.reduce((n, g) => n + g.words.length, 0), "small thing")} to keep in mind`),
+    groups.map((g) => [h("h4", {}, g.head), h("ul", {}, g.words.map((text) => h("li", {}, sentences(text))))]).flat(), elsewhere);
 }
 
 function values(column: Column): string {
@@ -40,7 +44,7 @@ function values(column: Column): string {
   }
   if (column.least === null || column.greatest === null) return "none";
   const write = column.kind === "time" ? moment : (v: number) => number(v, 4);
-  return `${write(column.least)} to ${write(column.greatest)}, half below ${column.median === null ? "?" : write(column.median)}`;
+  return `${write(column.least)} to ${write(column.greatest)}${column.median === null ? "" : `, half of them up to ${write(column.median)}`}`;
 }
 
 const svg = "http://www.w3.org/2000/svg";

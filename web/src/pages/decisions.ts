@@ -44,7 +44,7 @@ const rows = (v: number) => (Number.isInteger(v) ? thousands(v) : number(v));
 export function inWords(d: Decision, positive: string): string {
   const called = d.true_positives + d.false_positives;
   if (called === 0) return `No row is called ${positive}: none has a probability of ${d.threshold}.`;
-  return `${called === 1 ? "1 row is" : `${rows(called)} rows are`} called ${positive}, ${percent(d.called ?? 0)} of all. ${rows(d.true_positives)} of them are; ${rows(d.false_negatives)} that are go uncalled.`;
+  return `${called === 1 ? "1 row is" : `${rows(called)} rows are`} called ${positive}, ${percent(d.called ?? 0)} of all. Of them ${rows(d.true_positives)} turned out so; ${rows(d.false_negatives)} others did too, and are not called.`;
 }
 
 function cards(d: Decision, positive: string): Node {
@@ -67,7 +67,7 @@ function curve(c: Context, all: Decision[], chosen: Decision): Node {
   const base = (chosen.true_positives + chosen.false_negatives) / (chosen.true_positives + chosen.false_negatives + chosen.false_positives + chosen.true_negatives);
   const size = Math.min(c.width, 440);
   return draw({
-    width: size, height: size * 0.7, marginLeft: 50, grid: true,
+    width: size, height: size * 0.7, marginLeft: 50, marginTop: 30, grid: true,
     x: { label: "recall", domain: [0, 1], tickFormat: (v: number) => percent(v), ticks: 5 }, y: { label: "precision", domain: [0, 1], tickFormat: (v: number) => percent(v), ticks: 5 },
     marks: [Plot.ruleY([base], { stroke: "var(--muted)", strokeDasharray: "4 3" }),
       Plot.line(all.filter(known), { x: "recall", y: "precision", stroke: "var(--down)", strokeWidth: 1.8 }),

@@ -3,36 +3,20 @@ import { probability } from "../attribution.ts";
 import { draw, figure, heat, labelRoom, onHeat, some } from "../chart.ts";
 import type { Context } from "../context.ts";
 import type { Metric } from "../document.ts";
-import { h, p, table } from "../dom.ts";
+import { details, h, p, table } from "../dom.ts";
 import { decisions } from "./decisions.ts";
-import { chance, count, kept, number, percent, shorten, thousands } from "../words.ts";
+import { chance, count, number, percent, tenths, shorten, thousands } from "../words.ts";
 
-/** What the model predicts, and how well. */
+/** What the model predicts, and how well: pictures first, measures that need statistics behind a fold. */
 export function predicts(c: Context): Node[] {
-  const { report } = c;
-  const { model, data } = report;
-  const inputs = report.columns.length;
+  const { data } = c.report;
   return [
-    ...warnings(c),
-    p(`The model in ${model.name} predicts ${c.predicted}, from ${count(inputs, "column")}. It learned from ${count(model.provenance.training_rows, "row")}. `,
-      `This report reads ${count(data.rows, "row")} of ${data.name}`,
-      data.labelled === 0 ? `, which do not tell what came true: how well the model predicts them cannot be said.` :
-        data.labelled < data.rows ? `; of ${thousands(data.labelled)} of them it is known what came true.` : `.`),
-    h("div", { class: "cards" }, cards(c)),
+    p(`How predictions of ${c.predicted} compare with what came true`, data.labelled === 0 ? ` on rows kept aside in training: ${data.name} does not tell what came true.` : `, and with those of plain models.`),
     ...pictures(c),
-    figures(c),
     ...baselines(c),
+    details("All measures, for those who know statistics", ...figures(c)),
     scales(c),
   ];
-}
-
-/** Reasons to doubt the model, before all else. */
-function warnings(c: Context): Node[] {
-  const { warnings: list } = c.report.performance;
-  if (list.length === 0) return [];
-  const beaten = list.some((w) => w.kind.startsWith("no_better_than"));
-  return [h("section", { class: `verdict ${beaten ? "poor" : "fair"}` }, h("h3", {}, "Before you use this model"),
-    h("ul", {}, list.map((w) => h("li", {}, kept(`${w.message} ${w.remedy}`)))))];
 }
 
 const names: Record<string, string> = {
@@ -43,63 +27,46 @@ const names: Record<string, string> = {
   macro_auroc: "Pairs in the right order (macro AUROC)",
 };
 
-const shares = new Set(["r2", "coverage_50", "coverage_90", "accuracy"]);
+const shares = new Set(["r2", "coverage_50", "coverage_90", "accuracy", "auroc", "macro_auroc"]);
 
 function written(m: Metric, v: number | null): string {
   if (v === null) return "–";
-  return shares.has(m.name) ? percent(v) : number(v, 4);
+  return shares.has(m.name) ? tenths(v) : number(v, 4);
 }
 
-/** The few numbers that say most, in words. */
-function cards(c: Context): Node[] {
-  const { performance, model } = c.report;
-  const known = (name: string) => {
-    const m = performance.metrics.find((metric) => metric.name === name);
-    const v = m?.value ?? m?.validation ?? null;
-    return v === null ? null : { v, where: m?.value == null ? "rows kept aside in training" : "these rows" };
-  };
-  const card = (value: string, words: string) => h("div", { class: "card" }, h("p", { class: "big" }, value), p(words));
-  const list: Node[] = [];
-  if (model.task === "regression") {
-    const rmse = known("rmse"), r2 = known("r2"), cover = known("coverage_90");
-    if (rmse) list.push(card(number(rmse.v, 3), `typical error in ${model.target}, on ${rmse.where}.` + (performance.plain !== null ? ` Always saying the mean would be off by ${number(performance.plain, 3)}.` : "")));
-    if (r2) list.push(card(percent(r2.v), "of the ups and downs are foreseen. 100 % is perfect; always saying the mean is 0 %."));
-    if (cover) list.push(card(percent(cover.v), "of outcomes lie in the range that should hold 90 % of them."));
-    return list;
-  }
-  const right = known("accuracy"), pairs = known("auroc") ?? known("macro_auroc"), gap = known("ece");
-  if (right) list.push(card(percent(right.v), `of predictions name the right class, on ${right.where}.` + (performance.plain !== null ? ` Always saying ${performance.plain_guess} would be right in ${percent(performance.plain)}.` : "")));
-  if (pairs) list.push(card(percent(pairs.v), model.task === "binary" ?
-    `is how often, of a ${model.classes?.[1]} and a ${model.classes?.[0]}, the first gets the higher probability. Tossing a coin reaches 50 %.` :
-    "is how often a row of a class gets a higher probability of it than a row of another. Tossing a coin reaches 50 %."));
-  if (gap) list.push(card(`${(100 * gap.v).toFixed(1)} points`, "is how far probabilities are from what comes true, on the average."));
-  return list;
-}
+/** Measures that need no statistics to be read. */
+const common = new Set(["rmse", "mae", "r2", "auroc", "macro_auroc", "accuracy"]);
 
-function figures(c: Context): Node {
+/** All measures, of the model and of plain models. */
+function figures(c: Context): Node[] {
   const { performance, model } = c.report;
   const unit = (m: Metric) => m.meaning + (m.in_target_units ? `, in units of ${model.target}` : "");
   const here = c.report.data.labelled > 0;
   const headers = ["Measure", ...(here ? ["These rows"] : []), "Rows kept aside in training", "What it tells"];
-  return h("section", { class: "block" },
-    h("h3", {}, "All measures"),
+  return [
     table("How well the model predicts", headers, performance.metrics.map((m) =>
       [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), written(m, m.validation), unit(m)]), [false, true, here], true),
-    here ? p(h("strong", {}, "Mind where the rows come from. "), "On rows that the model learned from, any model looks better than it is. The rows kept aside were not learned from, but the training was ended by them.") : null);
+    ...(here ? [p(h("strong", {}, "Mind where the rows come from. "), "On rows that the model learned from, any model looks better than it is. The rows kept aside were not learned from, but the training was ended by them.")] : []),
+    ...(performance.baselines.length ? [beside(c, "All measures of plain models, on the rows kept aside in training", () => true)] : []),
+  ];
 }
 
-/** The same measures of plain models. */
+/** Some measures of the model and of plain models. */
+function beside(c: Context, caption: string, shown: (m: Metric) => boolean): HTMLElement {
+  const { metrics, baselines: list } = c.report.performance;
+  const lines = metrics.map((m, i) => ({ m, values: list.map((b) => b.values[i]) })).filter((line) => shown(line.m) && line.values.some((v) => v !== null));
+  return table(caption, ["Measure", "This model", ...list.map((b) => b.label[0].toUpperCase() + b.label.slice(1))],
+    lines.map(({ m, values }) => [names[m.name] ?? m.name, written(m, m.validation), ...values.map((v) => written(m, v))]), [false, true, ...list.map(() => true)]);
+}
+
+/** The measures that people know, of plain models too. */
 function baselines(c: Context): Node[] {
-  const { performance } = c.report;
-  const { baselines: list } = performance;
-  if (list.length === 0) return [];
-  const lines = performance.metrics.map((m, i) => ({ m, values: list.map((b) => b.values[i]) })).filter((line) => line.values.some((v) => v !== null));
+  if (c.report.performance.baselines.length === 0) return [];
   return [h("section", { class: "block" },
     h("h3", {}, "Beside plain models"),
     h("p", { class: "note" }, h("strong", {}, "How to read it: "), "these models learned from the same rows. If one of them predicts as well, use that one: it is easier to understand. The linear model adds up a multiple of each column; the additive model adds up a curve of each column."),
     h("p", { class: "note" }, h("strong", {}, "What it does not say: "), "whether a small difference would hold on other rows."),
-    table("Plain models on the rows kept aside in training", ["Measure", "This model", ...list.map((b) => b.label[0].toUpperCase() + b.label.slice(1))],
-      lines.map(({ m, values }) => [names[m.name] ?? m.name, written(m, m.validation), ...values.map((v) => written(m, v))]), [false, true, ...list.map(() => true)]))];
+    beside(c, "Plain models on the rows kept aside in training", (m) => common.has(m.name)))];
 }
 
 function pictures(c: Context): Node[] {
@@ -209,7 +176,7 @@ function confusion(c: Context): Node {
   });
 }
 
-/** What log odds are, for those who never met them. */
+/** What predictions start from and add up in. */
 function scales(c: Context): Node {
   const { report } = c;
   if (report.scale === "identity") {
@@ -218,11 +185,11 @@ function scales(c: Context): Node {
   }
   if (report.scale === "logit") {
     const [base] = report.base;
-    return h("section", { class: "block" }, h("h3", {}, "Two scales: log odds and probability"),
+    return details("Two scales: log odds and probability",
       p(`The model adds up in log odds, and the sum is turned into a probability. 0 is even, a probability of 50 %; each 1 more multiplies the odds by 2.7. Knowing nothing of a row, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base, how common ${c.outputName} is.`), p(gaps),
       table("Log odds as probabilities", ["Log odds", "Probability"], [-4, -3, -2, -1, 0, 1, 2, 3, 4].map((v) => [number(v), chance(probability(v))]), [true, true]));
   }
-  return h("section", { class: "block" }, h("h3", {}, "Two scales: scores and probabilities"),
+  return details("Two scales: scores and probabilities",
     p("The model adds up a score for each class, and the scores are turned into probabilities: the higher a score is beside those of the other classes, the likelier the class. One more than another class makes it 2.7 times as likely as that one."), p(gaps));
 }
 

@@ -27,12 +27,12 @@ export async function detail(c: Context, row: number): Promise<Node> {
   refresh(false);
   return h("article", { class: "row" },
     h("h3", { tabindex: -1 }, `Row ${c.report.rows.numbers[row]}`),
-    h("p", { class: "lead" }, verdict(c, row, e, write)),
+    h("p", { class: "lead" }, verdict(c, row, e)),
     controls(c, () => refresh(true)), live, picture, words, ranks);
 }
 
 /** What the model says of the row, on both scales, and what came true. */
-function verdict(c: Context, row: number, e: Explained, write: (v: number) => string): string {
+function verdict(c: Context, row: number, e: Explained): string {
   const { report } = c;
   const { model } = report;
   const truth = c.rows.truth(row);
@@ -41,9 +41,9 @@ function verdict(c: Context, row: number, e: Explained, write: (v: number) => st
   const hidden = e.hiddenStd > 0.05 * e.predictionStd && e.hiddenStd > 0 ? " Missing cells make it less sure." : "";
   switch (report.scale) {
     case "logit":
-      return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}. In log odds ${write(e.prediction)}, from a base of ${write(e.base)} (probability ${chance(probability(e.base))}).${came}${hidden}`;
+      return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}, from a base of ${chance(probability(e.base))}.${came}${hidden}`;
     case "score":
-      return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}; the likeliest class is ${e.likeliest}. Score ${write(e.prediction)}, from a base of ${write(e.base)}.${came}${hidden}`;
+      return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}; the likeliest class is ${e.likeliest}.${came}${hidden}`;
     default:
       return `Predicted ${model.target}: ${number(e.prediction)}${range}, from a base of ${number(e.base)}.${came}${hidden}`;
   }

@@ -1,7 +1,7 @@
 import { filter, type Searchable } from "../filter.ts";
 import type { Context } from "../context.ts";
 import { fresh, h, p } from "../dom.ts";
-import { chance, count, number, shorten, thousands } from "../words.ts";
+import { chance, count, decimalsFor, number, shorten, thousands } from "../words.ts";
 import { detail } from "./row.ts";
 
 const perPage = 20;
@@ -44,17 +44,18 @@ function fields(c: Context): Field[] {
   const numeric = (name: string, value: (row: number) => number | null, text: (v: number) => string, shown = true): Field =>
     ({ name, numeric: true, value, shown, text: (row) => { const v = value(row); return v === null ? "–" : text(v); } });
   const list: Field[] = [numeric("row", (row) => report.rows.numbers[row], String)];
+  const write = decimalsFor(Math.max(...report.rows.numbers.map((_, row) => Math.abs(all.prediction(row, 0)))) / 10);
   const label = (k: number | null) => (k === null ? "–" : model.classes?.[k] ?? "");
   if (model.classes) {
     list.push({ name: "prediction", numeric: false, shown: c.width >= 500 || model.task !== "binary", text: (row) => label(all.label(row)), value: () => null });
     list.push(numeric("probability", (row) => all.probability(row, c.output), chance));
   } else {
-    list.push(numeric("prediction", (row) => all.prediction(row, 0), (v) => number(v)));
+    list.push(numeric("prediction", (row) => all.prediction(row, 0), write));
   }
   if (report.data.labelled > 0) {
     list.push(model.classes ? { name: "actual", numeric: false, shown: true, text: (row) => label(all.truth(row)), value: () => null } :
       numeric("actual", (row) => all.truth(row), (v) => number(v)));
-    if (!model.classes) list.push(numeric("error", (row) => { const t = all.truth(row); return t === null ? null : all.prediction(row, 0) - t; }, (v) => number(v, 3), c.width >= 500));
+    if (!model.classes) list.push(numeric("error", (row) => { const t = all.truth(row); return t === null ? null : all.prediction(row, 0) - t; }, write, c.width >= 500));
   }
   report.columns.forEach((column, i) => {
     const labels = column.labels !== null;

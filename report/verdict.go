@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/psi-shapley/psi"
+)
+
+// tooGood is the R² or AUROC from which a model is doubted rather than praised.
+const tooGood = .999
+
+// muchWorse is a fall of R² or AUROC that is more than chance leaves.
+const muchWorse = .01
+
+// worthWatching is the share of all attributions that a warning must bear on to be the one to watch.
+const worthWatching = .01
+
+// verdict is the report in three sentences: what is predicted and how well, what drives it, and what to watch.
+func (r *Report) verdict(suspects []psi.Suspect) []string {
+	return []string{r.howWell(), r.drivers(), r.watch(suspects)}
+}
+
+// howWell goes by the rows kept aside in training, for the table may hold rows that the model learned from, unless the model does worse on the
+// table: it may be of another time or place.
+func (r *Report) howWell() string {
+	what, metric := r.predicted(), map[psi.Task]string{psi.Regression: "r2", psi.Binary: "auroc", psi.Multiclass: "macro_auroc"}[r.Model.Task]
+	here := metricOf(r.Performance.Metrics, metric).Value
+	aside := metricOf(r.Performance.Metrics, metric).Validation
+	m := measured{r, here == nil || aside != nil && *aside < *here+muchWorse}
+	skill := m.value(metric)
+	if skill == nil {
+		return fmt.Sprintf("The model predicts %s; how well is not known.", what)
+	}
+	figures := m.words(*skill)
+	kinds := map[string]string{
+		psi.NoBetterThanMean: "always saying the mean", psi.NoBetterThanLinear: "a plain linear model", psi.NoBetterThanAdditive: "a plain additive model",
+	}
+	if r.Model.Classes != nil {
+		kinds[psi.NoBetterThanMean] = "the share of each class"
+	}
+	for _, w := range r.Warnings {
+		if plain, beaten := kinds[w.Kind]; beaten {
+			return fmt.Sprintf("The model predicts %s no better than %s: %s.", what, plain, figures)
+		}
+	}
+	if *skill >= tooGood {
+		return fmt.Sprintf("The model predicts %s almost without error, which is rarely true of rows to come: find out why before you rely on it.", what)
+	}
+	return fmt.Sprintf("The model predicts %s %s: %s.", what, m.level(*skill), figures)
+}
+
+// predicted is what the model predicts.
+func (r *Report) predicted() string {
+	switch r.Model.Task {
+	case psi.Binary:
+		return fmt.Sprintf("whether %s is %s", r.Model.Target, r.Model.Classes[1])
+	case psi.Multiclass:
+		return fmt.Sprintf("which of %d classes %s is", len(r.Model.Classes), r.Model.Target)
+	}
+	return r.Model.Target
+}
+
+// measured is the metrics of some rows: those kept aside in training, or those of the table.
+type measured struct {
+	*Report
+	aside bool
+}
+
+func (m measured) rows() string {
+	if m.aside {
+		return "on rows kept aside from its training"
+	}
+	return "on the rows of " + m.Data.Name
+}
+
+func (m measured) value(name string) *float64 {
+	if m.aside {
+		return metricOf(m.Performance.Metrics, name).Validation
+	}
+	return metricOf(m.Performance.Metrics, name).Value
+}
+
+// plain is what the plainest guess reaches.
+func (m measured) plain(name string) *float64 {
+	if !m.aside {
+		return m.Performance.Plain
+	}
+	at := slices.IndexFunc(m.Performance.Metrics, func(metric Metric) bool { return metric.Name == name })
+	if at < 0 || len(m.Performance.Baselines) == 0 || m.Performance.Baselines[0].Name != "mean" {
+		return nil
+	}
+	return m.Performance.Baselines[0].Values[at]
+}
+
+// words say how well in figures that need no statistics.
+func (m measured) words(skill float64) string {
+	switch m.Model.Task {
+	case psi.Binary:
+		return fmt.Sprintf("of one row that is and one that is not, it picks the right one in %.0f of 100 cases (tossing a coin: 50), %s", math.Floor(100*skill), m.rows())
+	case psi.Multiclass:
+		if right := m.value("accuracy"); right != nil {
+			words := fmt.Sprintf("it names the right class in %s of cases", percent(*right))
+			if plain := m.plain("accuracy"); plain != nil {
+				words += fmt.Sprintf(" (always naming the commonest: %s)", percent(*plain))
+			}
+			return words + ", " + m.rows()
+		}
+	case psi.Regression:
+		if off := m.value("rmse"); off != nil {
+			words := "it is typically off by " + threeDigits(*off)
+			if plain := m.plain("rmse"); plain != nil {
+				words += fmt.Sprintf(" (always saying the mean: %s)", threeDigits(*plain))
+			}
+			return words + ", " + m.rows()
+		}
+	}
+	return m.rows()
+}
+
+// level is an R² or AUROC in words.
+func (m measured) level(skill float64) string {
+	from := []float64{.9, .7, .4, .1}
+	if m.Model.Classes != nil {
+		from = []float64{.9, .8, .7, .6}
+	}
+	for i, words := range []string{"very well", "well", "moderately well", "weakly"} {
+		if skill >= from[i] {
+			return words
+		}
+	}
+	return "hardly at all"
+}
+
+func metricOf(list []Metric, name string) Metric {
+	if at := slices.IndexFunc(list, func(m Metric) bool { return m.Name == name }); at >= 0 {
+		return list[at]
+	}
+	return Metric{}
+}
+
+// threeDigits writes a number with three digits, or all whole ones.
+func threeDigits(v float64) string {
+	if v >= 100 && v < 1e15 {
+		return thousands(int(math.Round(v)))
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// drivers are the columns that move predictions most.
+func (r *Report) drivers() string {
+	const most = 3
+	order, shares := overall(r.Importances), r.shares()
+	names, together := []string{}, 0.0
+	for _, d := range order[:min(len(order), most)] {
+		if shares[d] > 0 {
+			names, together = append(names, r.Players[d].Name), together+shares[d]
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return "No column moves its predictions."
+	case len(order) == 1:
+		return names[0] + " is all that drives it."
+	case len(names) == 1:
+		return fmt.Sprintf("%s drives it: it makes up %s of what moves its predictions.", names[0], percent(together))
+	}
+	all := ""
+	if len(order) > len(names) {
+		all = fmt.Sprintf(": together they make up %s of what moves its predictions", percent(together))
+	}
+	return fmt.Sprintf("%s drives it most, then %s%s.", names[0], joined(names[1:]), all)
+}
+
+// watch is what bears most on what the report says, in a sentence.
+func (r *Report) watch(suspects []psi.Suspect) string {
+	if len(r.Warnings) == 0 || r.Warnings[0].Change < worthWatching {
+		return "Nothing was found that speaks against using it; watch whether new rows stay like these."
+	}
+	w := r.Warnings[0]
+	var names []string
+	for _, at := range w.Columns {
+		names = append(names, r.Columns[at].Name)
+	}
+	column := strings.Join(names, ", ")
+	switch w.Kind {
+	case psi.NoBetterThanMean:
+		return "Do not use it: its columns may not tell the target."
+	case psi.NoBetterThanLinear, psi.NoBetterThanAdditive:
+		return "Before anybody relies on it, train it longer or on more rows, or use the plainer model."
+	case psi.Leak:
+		return ask(suspects)
+	case psi.TooGood:
+		return "Ask first whether some column is known only after the outcome."
+	case psi.CutShort, psi.StillFalling:
+		return "Longer training would have made it better, so do not take this for the best there is."
+	case kindCalibration:
+		return "Watch how sure it says it is: that does not come true as it should."
+	case kindAttributions:
+		return "Watch what is said of single columns: attributions are only roughly right."
+	case kindAssociated:
+		return fmt.Sprintf("Watch %s together: they tell much the same, so that how credit falls on the one or the other says little.", joined(names))
+	case kindMissing:
+		return fmt.Sprintf("Watch %s: many of its cells are missing.", column)
+	case kindConstant:
+		return fmt.Sprintf("Watch %s: it has one value only here, so that nothing tells what another would do.", column)
+	case kindUnknown:
+		return fmt.Sprintf("Watch %s: it has labels that training did not know.", column)
+	case kindOutside:
+		return fmt.Sprintf("Watch %s: it has values beyond all that training saw.", column)
+	}
+	return fmt.Sprintf("Watch %s: some of its labels are so rare that what is said of them rests on little.", column)
+}
+
+// ask asks about columns that may leak the target.
+func ask(suspects []psi.Suspect) string {
+	var names []string
+	for _, s := range suspects {
+		names = append(names, s.Column)
+	}
+	return fmt.Sprintf("Ask first whether %s %s known when you predict: alone %s the outcome almost perfectly.",
+		joined(names), either(len(names), "is", "are"), either(len(names), "it tells", "each of them tells"))
+}
