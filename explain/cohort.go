@@ -15,7 +15,7 @@ type Cohort struct {
 }
 
 // What a picture has room for: bars of so many cohorts beside each other, or a matrix of so many. The days of a month fit, and the hours of
-// a day. A value needs some rows on average to be a cohort of its own in a matrix.
+// a day. In a matrix most values need some rows, or it would be one of single rows.
 const (
 	mostBars   = 6
 	mostValues = 31
@@ -23,16 +23,18 @@ const (
 )
 
 // Cohorts are the rows by the values of a column: numbers and times in their order, labels the commonest first. Each value is a cohort of its
-// own, if there are at most 31 of them and three rows for each on average, or at most six. Of more labels the six commonest are left; more
+// own, if there are at most six of them, or at most 31 of which half or more have three rows. Of more labels the six commonest are left; more
 // numbers are halved. Rows without a value are in none, so there may be no cohort at all.
 func Cohorts(c *table.Column) []Cohort {
 	list := byValue(c)
-	rows := 0
+	common := 0
 	for _, cohort := range list {
-		rows += len(cohort.Rows)
+		if len(cohort.Rows) >= fewestRows {
+			common++
+		}
 	}
 	switch {
-	case len(list) <= mostBars || len(list) <= mostValues && rows >= fewestRows*len(list):
+	case len(list) <= mostBars || len(list) <= mostValues && 2*common >= len(list):
 		return list
 	case ordered(c):
 		return halves(c)

@@ -70,4 +70,9 @@ func TestCohortsOfFewValues(t *testing.T) {
 	if got := Cohorts(table.NumberColumn("own", own, nil)); len(got) != 2 {
 		t.Errorf("%d cohorts of 30 rows with 30 values", len(got))
 	}
+	gains := make([]float64, 300) // nearly all 0
+	copy(gains, own[:20])
+	if got := Cohorts(table.NumberColumn("gain", gains, nil)); len(got) != 2 {
+		t.Errorf("%d cohorts of a column that is nearly always 0", len(got))
+	}
 }

@@ -216,9 +216,9 @@ func (r *Report) watch(suspects []psi.Suspect) string {
 
 // ask asks about columns that may leak the target.
 func ask(suspects []psi.Suspect) string {
-	var names []string
-	for _, s := range suspects {
-		names = append(names, s.Column)
+	names := make([]string, len(suspects))
+	for i, s := range suspects {
+		names[i] = s.Column
 	}
 	return fmt.Sprintf("Ask first whether %s %s known when you predict: alone %s the outcome almost perfectly.",
 		joined(names), either(len(names), "is", "are"), either(len(names), "it tells", "each of them tells"))

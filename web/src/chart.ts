@@ -4,7 +4,7 @@ import { details, h } from "./dom.ts";
 /** A drawing. Plot puts a style element inside, which the page's policy would refuse: ours is in style.css. */
 export function draw(options: Plot.PlotOptions, label: string): SVGSVGElement {
   const svg = Plot.plot({
-    className: "plot", style: {}, marginBottom: 46, ...options,
+    className: "plot", style: {}, marginBottom: 46, ...(options.y?.label ? { marginTop: 30 } : {}), ...options,
     x: { labelAnchor: "center", labelArrow: "none", labelOffset: 40, ...options.x },
     y: { labelArrow: "none", ...options.y },
   }) as SVGSVGElement;

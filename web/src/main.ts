@@ -25,7 +25,7 @@ const pages: Page<Context>[] = [
   { id: "columns", title: "Which columns matter", render: columns },
   { id: "effects", title: "How each column acts", render: effects },
   { id: "rows", title: "Single rows", render: rows },
-  { id: "pairs", title: "Columns acting together", render: pairs },
+  { id: "pairs", title: "Interactions", render: pairs },
   { id: "data", title: "What was in the data", render: data },
   { id: "provenance", title: "Where it comes from", render: provenance },
 ];

@@ -5,8 +5,10 @@ import { number } from "./words.ts";
 
 /** The values in their order, if they are so few that each is shown by itself; null if there are more. The rule is that of explain.Cohorts in Go. */
 export function fewValues(numbers: readonly number[]): number[] | null {
-  const values = [...new Set(numbers)].sort((a, b) => a - b);
-  return values.length <= 6 || (values.length <= 31 && numbers.length >= 3 * values.length) ? values : null;
+  const rows = new Map<number, number>();
+  for (const v of numbers) rows.set(v, (rows.get(v) ?? 0) + 1);
+  const common = [...rows.values()].filter((n) => n >= 3).length;
+  return rows.size <= 6 || (rows.size <= 31 && 2 * common >= rows.size) ? [...rows.keys()].sort((a, b) => a - b) : null;
 }
 
 const apart = 30; // pixels that the numbers at two marks need
@@ -24,8 +26,8 @@ export function ticks(numbers: readonly number[], width: number): number[] | num
 }
 
 /** The marks of an axis of a column. */
-export function axis(kind: Column["kind"], numbers: readonly number[], width: number): { ticks: number | number[]; type?: "utc"; tickFormat?: (v: number) => string } {
+export function axis(kind: Column["kind"], numbers: readonly number[], width: number): { ticks: number | number[]; type?: "utc"; inset?: number; tickFormat?: (v: number) => string } {
   if (kind === "time") return { ticks: Math.max(3, Math.floor(width / 100)), type: "utc" };
   const at = ticks(numbers, width);
-  return Array.isArray(at) ? { ticks: at, tickFormat: (v) => number(v, 6) } : { ticks: at };
+  return Array.isArray(at) ? { ticks: at, inset: 10, tickFormat: (v) => number(v, 6) } : { ticks: at };
 }

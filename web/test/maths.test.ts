@@ -167,6 +167,7 @@ test("few values stand for themselves, and axes have their marks there", () => {
   assert.equal(fewValues(repeated(24, 40))?.length, 24);
   assert.equal(fewValues(repeated(24, 2)), null);
   assert.equal(fewValues(repeated(32, 40)), null);
+  assert.equal(fewValues([...Array.from({ length: 20 }, (_, i) => i), ...Array.from({ length: 300 }, () => 0)]), null);
   assert.deepEqual(ticks(repeated(2, 10), 700), [0, 1]);
   assert.deepEqual(ticks([0, 0.5, 3, 0.5], 700), [0, 0.5, 3]);
   assert.equal((ticks(repeated(24, 40), 720) as number[]).length, 24);

@@ -67,7 +67,7 @@ function curve(c: Context, all: Decision[], chosen: Decision): Node {
   const base = (chosen.true_positives + chosen.false_negatives) / (chosen.true_positives + chosen.false_negatives + chosen.false_positives + chosen.true_negatives);
   const size = Math.min(c.width, 440);
   return draw({
-    width: size, height: size * 0.7, marginLeft: 50, marginTop: 30, grid: true,
+    width: size, height: size * 0.7, marginLeft: 50, grid: true,
     x: { label: "recall", domain: [0, 1], tickFormat: (v: number) => percent(v), ticks: 5 }, y: { label: "precision", domain: [0, 1], tickFormat: (v: number) => percent(v), ticks: 5 },
     marks: [Plot.ruleY([base], { stroke: "var(--muted)", strokeDasharray: "4 3" }),
       Plot.line(all.filter(known), { x: "recall", y: "precision", stroke: "var(--down)", strokeWidth: 1.8 }),

@@ -20,9 +20,9 @@ export function predicts(c: Context): Node[] {
 }
 
 const names: Record<string, string> = {
-  rmse: "Typical error (RMSE)", mae: "Mean error (MAE)", r2: "Variance explained (R²)", nll: "Surprise (negative log likelihood)",
+  rmse: "Typical error (RMSE)", mae: "Mean error (MAE)", r2: "Variance explained (R²)", nll: "Negative log likelihood",
   coverage_50: "Inside ranges of 50 %", coverage_90: "Inside ranges of 90 %",
-  auroc: "Pairs in the right order (AUROC)", average_precision: "Average precision", log_loss: "Surprise (log loss)",
+  auroc: "Pairs in the right order (AUROC)", average_precision: "Average precision", log_loss: "Log loss",
   brier: "Squared error of probabilities (Brier)", ece: "Calibration gap (ECE)", accuracy: "Right class (accuracy)",
   macro_auroc: "Pairs in the right order (macro AUROC)",
 };

@@ -90,7 +90,7 @@ function reliability(c: Context): Node {
     const sd = Math.sqrt((d.promised * (1 - d.promised)) / Math.max(1, d.rows));
     return { x: d.promised, low: Math.max(0, d.promised - 2 * sd), high: Math.min(1, d.promised + 2 * sd) };
   });
-  const title = c.classes ? "Said probability and what came true" : "Said ranges and what came true";
+  const title = c.classes ? "Predicted probability and observed share" : "Predicted intervals and observed coverage";
   const promised = c.classes ? "probability that the model said" : "share that a range should hold";
   const kept = c.classes ? "share that came true" : "share that it held";
   const size = Math.min(c.width, 440);
@@ -113,7 +113,7 @@ function reliability(c: Context): Node {
 function missing(c: Context): Node[] {
   const list = (c.report.trust.audit?.coalitions_error ?? []).map((e) => ({ kept: e.kept, error: e.rmse ?? e.log_loss ?? null })).filter((e) => e.error !== null) as { kept: number; error: number }[];
   if (list.length < 2) return [];
-  const what = c.classes ? "surprise (log loss)" : `typical error in ${c.report.model.target}`;
+  const what = c.classes ? "log loss" : `typical error in ${c.report.model.target}`;
   const title = "What happens when cells are missing";
   return [figure({
     title, narrow: true,
