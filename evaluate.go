@@ -55,7 +55,7 @@ func (m *Model) EvaluateAt(ctx context.Context, rows Source, thresholds ...float
 			return nil, err
 		}
 		if o.Truth == nil {
-			return nil, &table.Error{Row: -1, Column: m.manifest.Target, Message: "the table lacks the target column", Remedy: "give rows whose outcome is known"}
+			return nil, m.lacksTarget()
 		}
 		j.Add(o)
 	}
@@ -71,6 +71,10 @@ func (m *Model) EvaluateAt(ctx context.Context, rows Source, thresholds ...float
 		e.Decisions = append(e.Decisions, d)
 	}
 	return e, nil
+}
+
+func (m *Model) lacksTarget() error {
+	return &table.Error{Row: -1, Column: m.manifest.Target, Message: "the table lacks the target column", Remedy: "give rows whose outcome is known"}
 }
 
 // weights of the rows of a table: 1, unless the model was trained with weights and the

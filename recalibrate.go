@@ -43,6 +43,9 @@ const (
 // At most 10,000 rows are used, drawn with a fixed seed. Rows count by the model's weight column if they have it. The model itself
 // does not change, and both must be closed.
 func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
+	if rows.Schema().Field(m.manifest.Target) == nil {
+		return nil, m.lacksTarget()
+	}
 	digest := &intake.Digest{}
 	s, err := m.sample(ctx, digested{rows, digest}, scaleRows, func(y, weight float64) bool { return !math.IsNaN(y) && weight > 0 })
 	if err != nil {

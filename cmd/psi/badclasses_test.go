@@ -65,7 +65,7 @@ func badRoles() []trial {
 		{"two groups of one name", sound, training("--group g=a --group g=b"), 2, "there is a group of this name already"},
 		{"column in two groups", sound, training("--group g=a,b --group h=b,c"), 2, `column "b" is in the group "g" and in the group "h"; a column is one player`},
 		{"column twice in a group", sound, training("--group g=a,a"), 2, `column "a" is in the group "g" and in the group "g"`},
-		{"group of an unknown column", sound, training("--group g=a,z"), 1, `column "z": group "g" names a column that is no input`},
+		{"group of an unknown column", sound, training("--group g=a,z"), 1, `column "z": a group names this column, which the table does not have`},
 		{"group of the target", sound, training("--group g=a,y"), 2, `the target, "y", is in the group "g"`},
 		{"group of a dropped column", sound, training("--drop b --group g=a,b"), 2, `column "b" of the group "g" is dropped`},
 		{"group named as a column", sound, training("--group c=a,b"), 1, `two players would be called "c"`},

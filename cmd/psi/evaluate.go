@@ -74,7 +74,7 @@ func (p *program) measure(ctx context.Context, path, argument string, f measureF
 	}
 	defer rows.Close()
 	defer p.tellUnread(&d.unread)
-	return inFile(do(d.model, rows), d.name)
+	return inFile(d.hint(do(d.model, rows)), d.name)
 }
 
 func (p *program) evaluate(ctx context.Context, m *psi.Model, rows psi.Source, thresholds []float64, asJSON bool) error {

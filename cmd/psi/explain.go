@@ -221,7 +221,7 @@ func (f *explainFlags) checkOutput(path string, m psi.Manifest) error {
 		case classes == nil:
 			return &plainError{path, fmt.Sprintf("the model predicts the number %q, which has no classes for %s", m.Target, flag.name), "leave it out"}
 		case !slices.Contains(classes, flag.class):
-			return &plainError{path, fmt.Sprintf("the model has no class %q", flag.class), "its classes are " + few(classes)}
+			return &plainError{path, fmt.Sprintf("the model has no class %q", flag.class), meant(flag.class, classes, "its classes are "+few(classes))}
 		case m.Task == psi.Binary && flag.name == "--against":
 			return &plainError{path, "of two classes, one is always held against the other", "leave --against out"}
 		case m.Task == psi.Binary && flag.class != classes[1]:

@@ -61,7 +61,7 @@ func (c *choice) Type() string { return strings.Join(c.words, "|") }
 // Set takes one of the words.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
-		return errors.New("choose " + either(c.words))
+		return errors.New(meant(word, c.words, "choose "+either(c.words)))
 	}
 	c.word = word
 	return nil

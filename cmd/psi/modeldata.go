@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -84,13 +85,24 @@ func (d *modelData) whole(ctx context.Context) (table.Source, error) {
 	return modelSource{source}, nil
 }
 
+// hint adds what was probably meant to an error about a column that the model or the table lacks.
+func (d *modelData) hint(err error) error {
+	e, ok := errors.AsType[*table.Error](err)
+	if !ok || e.Row >= 0 || e.Column == "" {
+		return err
+	}
+	changed := *e
+	if !d.model.ReadOptions().Keep(e.Column) {
+		changed.Remedy = meant(e.Column, d.model.Columns(), e.Remedy)
+	} else if near := nearest(e.Column, d.told); near != "" && near != e.Column {
+		changed.Remedy = fmt.Sprintf("the table has %q: if it is the same column, rename it. Otherwise %s", clean(near), e.Remedy)
+	}
+	return &changed
+}
+
 // blame names the file of an error: the model's, unless it is about a cell or a column.
 func (d *modelData) blame(err error, part string) error {
-	if e, ok := errors.AsType[*table.Error](err); ok && e.Row < 0 && !slices.Contains(d.model.Columns(), e.Column) && nearest(e.Column, d.model.Columns()) != "" {
-		changed := *e
-		changed.Remedy = meant(e.Column, d.model.Columns(), e.Remedy)
-		err = &changed
-	}
+	err = d.hint(err)
 	if e, ok := errors.AsType[*table.Error](err); ok && e.Row < 0 && e.Column == "" {
 		return inFile(err, d.path)
 	}

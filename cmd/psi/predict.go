@@ -89,7 +89,7 @@ func (d *modelData) predictions(ctx context.Context) iter.Seq2[ofFile[*psi.Predi
 	return func(yield func(ofFile[*psi.Prediction], error) bool) {
 		for i := range d.parts() {
 			for result, err := range d.predictPart(ctx, i) {
-				if !yield(ofFile[*psi.Prediction]{d.data.part(i), result}, inFile(err, d.data.part(i))) || err != nil {
+				if !yield(ofFile[*psi.Prediction]{d.data.part(i), result}, inFile(d.hint(err), d.data.part(i))) || err != nil {
 					return
 				}
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -142,6 +143,7 @@ func TestWrongColumnsAreToldFirst(t *testing.T) {
 		"--target churn --validation-by sepnd":  `did you mean Spend?`,
 		"--target churn --categorical SPEND":    `did you mean Spend?`,
 		"--target churn --missing-as-level Age": `did you mean age?`,
+		"--target churn --group g=age,spend":    `column "spend": a group names this column, which the table does not have; did you mean Spend?`,
 		"--target churn":                        "row 1: the row has 2 cells",
 	} {
 		o := run(t, append([]string{"train", path, "-o", filepath.Join(t.TempDir(), "m.psi")}, strings.Fields(flags)...)...)
@@ -160,6 +162,8 @@ func TestDidYouMean(t *testing.T) {
 		"plot pie m.psi t.csv -o b.svg":          `there is no picture "pie"; choose`,
 		"sample something -o b.csv":              `there is no table "something"; choose`,
 		"explain m.psi t.csv --xyzzyx":           "psi explain has no flag --xyzzyx; psi explain --help lists the flags",
+		"train t.csv --target y --effort fats":   `--effort is "fats"; did you mean fast? Otherwise choose fast, normal or best`,
+		"explain m.psi t.csv --mode Exact":       `did you mean exact?`,
 		"train t.csv --target y --time-budget x": "give a time such as 10m or 1h30m, or seconds",
 	} {
 		if o := run(t, strings.Fields(command)...); o.code != wrongUsage || !strings.Contains(o.stderr, want) {
@@ -172,6 +176,38 @@ func TestDidYouMeanAColumnOfTheModel(t *testing.T) {
 	o := run(t, "explain", fixtures.model, fixtures.table, "--unknown", "X2")
 	if want := `column "X2": the model has no such column, so it cannot be unknown to it; did you mean x2? Otherwise check the spelling`; o.code != failed || !strings.Contains(o.stderr, want) {
 		t.Errorf("exit %d, %q is not in\n%s", o.code, want, o.stderr)
+	}
+}
+
+// A table that lacks a column but has one whose name is nearly the same is asked about it.
+func TestDidYouMeanAColumnOfTheTable(t *testing.T) {
+	content, err := os.ReadFile(fixtures.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := filepath.Join(t.TempDir(), "t.csv")
+	write(t, renamed, strings.Replace(strings.Replace(string(content), "x2", "X2", 1), ",y", ",Y", 1))
+	aimless := filepath.Join(t.TempDir(), "a.csv")
+	write(t, aimless, strings.Replace(string(content), ",y", ",Y", 1))
+	column := `column "x2": the table lacks this column, which the model was trained on; the table has "X2": if it is the same column, rename it. Otherwise add it`
+	target := `column "y": the table lacks the target column; the table has "Y": if it is the same column, rename it. Otherwise give rows whose outcome is known`
+	for _, c := range []struct{ command, data, want string }{
+		{"predict", renamed, column},
+		{"explain", renamed, column},
+		{"evaluate", renamed, column},
+		{"audit", renamed, column},
+		{"evaluate", aimless, target},
+		{"recalibrate", aimless, target},
+	} {
+		if o := run(t, c.command, fixtures.model, c.data); o.code != failed || !strings.Contains(o.stderr, c.want) {
+			t.Errorf("%s: exit %d, %q is not in\n%s", c.command, o.code, c.want, o.stderr)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "p.svg")
+	for columns, want := range map[string]string{"X1": `the model has no column "X1"; did you mean x1?`, "price": `no column "price"; choose among x1, x2, x3`} {
+		if o := run(t, "plot", "dependence", fixtures.model, fixtures.table, "--columns", columns, "-o", out); o.code != failed || !strings.Contains(o.stderr, want) {
+			t.Errorf("exit %d, %q is not in\n%s", o.code, want, o.stderr)
+		}
 	}
 }
 

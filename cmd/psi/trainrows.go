@@ -114,6 +114,7 @@ func (f *trainFlags) checkNames(names []string) error {
 		{[]string{f.validationBy, f.orderBy, f.weight}, "the table has no such column", "choose one of "},
 		{f.categorical, "the column is declared a category but the table has no such column", "choose among "},
 		{f.missingAsLevel, "missing cells of this column are to be a level, but it is no input", "choose among "},
+		{f.grouped(), "a group names this column, which the table does not have", "choose among "},
 	} {
 		for _, name := range flag.columns {
 			if name != "" && !slices.Contains(names, name) {
@@ -122,6 +123,14 @@ func (f *trainFlags) checkNames(names []string) error {
 		}
 	}
 	return nil
+}
+
+// grouped are the columns of all groups.
+func (f *trainFlags) grouped() (names []string) {
+	for _, group := range f.groups {
+		names = append(names, group.Columns...)
+	}
+	return names
 }
 
 // checkColumns refuses tables of the target alone, and times unless they are asked for. That
