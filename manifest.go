@@ -27,21 +27,22 @@ const (
 
 // Manifest is what a model says of itself.
 type Manifest struct {
-	Task        Task               `json:"task"`
-	Target      string             `json:"target"`
-	Scale       encode.Target      `json:"scale"`   // that the target is learned on
-	Columns     []table.Field      `json:"columns"` // inputs, in the order of the table they were learned from
-	LeftOut     []LeftOut          `json:"left_out,omitempty"`
-	Groups      []Group            `json:"groups"`  // of columns that are one player
-	Weight      string             `json:"weight"`  // column of the rows' weights; "" if there is none
-	Missing     []string           `json:"missing"` // texts that mean missing, beside the usual ones
-	Encoder     *encode.Encoder    `json:"encoder"`
-	Settings    Settings           `json:"settings"`
-	Nodes       []int              `json:"nodes"`                  // of each member's quadrature
-	BagNodes    []int              `json:"bag_nodes,omitempty"`    // of each bag's
-	SharedSigma bool               `json:"shared_sigma,omitempty"` // of more than two classes: a column has one σ in a row, not one for each
-	Calibration Calibration        `json:"calibration"`
-	Metrics     map[string]float64 `json:"metrics"` // of the validation rows
+	Task          Task               `json:"task"`
+	Target        string             `json:"target"`
+	Scale         encode.Target      `json:"scale"`   // that the target is learned on
+	Columns       []table.Field      `json:"columns"` // inputs, in the order of the table they were learned from
+	LeftOut       []LeftOut          `json:"left_out,omitempty"`
+	Groups        []Group            `json:"groups"`                   // of columns that are one player
+	Weight        string             `json:"weight"`                   // column of the rows' weights; "" if there is none
+	WeightReading *table.Reading     `json:"weight_reading,omitempty"` // of that column's text
+	Missing       []string           `json:"missing"`                  // texts that mean missing, beside the usual ones
+	Encoder       *encode.Encoder    `json:"encoder"`
+	Settings      Settings           `json:"settings"`
+	Nodes         []int              `json:"nodes"`                  // of each member's quadrature
+	BagNodes      []int              `json:"bag_nodes,omitempty"`    // of each bag's
+	SharedSigma   bool               `json:"shared_sigma,omitempty"` // of more than two classes: a column has one σ in a row, not one for each
+	Calibration   Calibration        `json:"calibration"`
+	Metrics       map[string]float64 `json:"metrics"` // of the validation rows
 
 	// Baselines are the metrics of the same rows of plain models, by name; absent in files of older versions.
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
@@ -120,7 +121,7 @@ func (m *Manifest) requires() []string {
 	return list
 }
 
-// readings are those of the columns and the target that have one.
+// readings are those of the columns, the target and the weight that have one.
 func (m *Manifest) readings() map[string]*table.Reading {
 	all := map[string]*table.Reading{}
 	for _, f := range m.Columns {
@@ -130,6 +131,9 @@ func (m *Manifest) readings() map[string]*table.Reading {
 	}
 	if m.Scale.Reading != nil {
 		all[m.Target] = m.Scale.Reading
+	}
+	if m.WeightReading != nil {
+		all[m.Weight] = m.WeightReading
 	}
 	return all
 }
@@ -197,6 +201,9 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 		m.Provenance.TimeBudget = t.TimeBudget.String()
 	}
 	m.Scale.Reading = schema.Field(t.Target).Reading
+	if t.Weight != "" {
+		m.WeightReading = schema.Field(t.Weight).Reading
+	}
 	for _, f := range schema.Fields {
 		if slices.ContainsFunc(m.Encoder.Players, func(p encode.Player) bool { return p.Name == f.Name }) {
 			m.Columns = append(m.Columns, f)
@@ -301,7 +308,7 @@ func (m *Manifest) checkColumns() error {
 			return err
 		}
 	}
-	if err := m.Scale.Reading.Validate(m.Scale.Kind); err != nil {
+	if err := errors.Join(m.Scale.Reading.Validate(m.Scale.Kind), m.WeightReading.Validate(table.Number)); err != nil {
 		return err
 	}
 	for _, p := range m.Encoder.Players {

@@ -117,3 +117,41 @@ func TestWrongReadingsInAFile(t *testing.T) {
 		}
 	}
 }
+
+// Weights that are not written plainly count the same when a model is measured as when it was trained.
+func TestReadingOfTheWeightIsKept(t *testing.T) {
+	text := "a;y;paid\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%d;%d;%d,50 €\n", i%7, i*i%23, 1+i%3)
+	}
+	source, err := table.OpenReader(strings.NewReader(text), table.CSV, table.Options{Guess: &table.Guess{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := table.ReadAll(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, _ := saved(t, trained(t, rows, psi.Config{Weight: "paid", Change: moment}))
+	opened, err := psi.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	measured := func(weights *table.Column) string {
+		t.Helper()
+		e, err := opened.Evaluate(t.Context(), (&table.Table{Columns: append(slices.Clone(rows.Columns[:2]), weights)}).Source())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(e)
+	}
+	heavy := slices.Repeat([]float64{1000.5, 1}, 30)
+	want := measured(table.NumberColumn("paid", heavy, nil))
+	if got := measured(table.CategoryColumn("paid", slices.Repeat([]string{"1.000,50 €", "€ 1,0"}, 30), nil)); got != want {
+		t.Errorf("weights of text give %s, want %s", got, want)
+	}
+	if want == measured(table.NumberColumn("paid", slices.Repeat([]float64{1}, 60), nil)) {
+		t.Error("weights do not count")
+	}
+}
