@@ -9,6 +9,8 @@ import pytest
 import shap
 from explaining import random_table, trained
 
+import psishap
+
 
 @pytest.fixture(scope="module", params=["binary", "multiclass"])
 def explained(request, tmp_path_factory):
@@ -31,7 +33,7 @@ def test_options(explained, tmp_path):
     light = plot.bar(most=2)
     assert plot.bar(most=2, dark=True).svg != light.svg
     assert plot.bar(most=4).svg != light.svg
-    assert f"is {explained.prediction[3].max():.4g} " in plot.waterfall(3).title
+    assert f"is {explained.prediction[3].max():.3g} " in plot.waterfall(3).title
     assert f"Row {len(explained) - 1}" in plot.waterfall(-1).title
     assert plot.waterfall(3, interactions=True).svg != plot.waterfall(3).svg
     assert "sold" in plot.dependence("sold").title and "rooms" in plot.dependence("sold", color="rooms").read
@@ -52,7 +54,7 @@ def test_class_that_is_drawn(explained):
     for output in explained.outputs:
         at = explained.outputs.index(output)
         for picture in (explained.plot.waterfall(2, output=output), explained[:, output].plot.waterfall(2)):
-            assert f"is {explained.prediction[2, at]:.4g} " in picture.title
+            assert f"is {explained.prediction[2, at]:.3g} " in picture.title
     with pytest.raises(ValueError, match="outputs"):
         explained.plot.bar(output="none")
 
@@ -104,3 +106,14 @@ def test_waterfall_of_shap_has_error_bars(explained):
     widths = sorted(np.ptp(c.lines[2][0].get_segments()[0][:, 0]) for c in bars)
     assert np.allclose(widths, np.sort(2 * 2.36468149 * explained.model_std[0, 0]), rtol=1e-6, atol=1e-9)  # t₇⁻¹(Φ(1.96))
     plt.close("all")
+
+
+def test_columns_title_and_size(explained):
+    plot = explained.plot
+    few = plot.bar(columns=["sold", "rooms"], title="Two of them", size=(8, 5))
+    assert few.title == "Two of them" and 'width="576pt" height="360pt"' in few.svg
+    assert plot.bar(max=2).svg == plot.bar(most=2).svg != plot.bar().svg
+    assert "sold" in few.svg and "owned" not in few.svg
+    assert "owned" in plot.groups("owned", columns=["sold"]).title
+    with pytest.raises(psishap.PsiError, match="did you mean sold"):
+        plot.bar(columns=["Sold"])

@@ -36,6 +36,8 @@ class _Psi(BaseEstimator):
         steps: int | None = None,
         validation_fraction: float = 0.1,
         validation_by: str | None = None,
+        order_by: str | None = None,
+        validation_after: Any = None,
         time_budget: float | None = None,
         categorical: Sequence[str | int] | None = None,
         groups: Mapping[str, Sequence[str]] | None = None,
@@ -52,6 +54,8 @@ class _Psi(BaseEstimator):
         self.steps = steps
         self.validation_fraction = validation_fraction
         self.validation_by = validation_by
+        self.order_by = order_by
+        self.validation_after = validation_after
         self.time_budget = time_budget
         self.categorical = categorical
         self.groups = groups
@@ -113,7 +117,12 @@ class _Psi(BaseEstimator):
             flags += ["--members", str(self.members)]
         if self.bags is not None:
             flags += ["--bags", str(self.bags)]
-        flags += ["--validation-fraction", str(self.validation_fraction)]
+        if self.validation_after is None:
+            flags += ["--validation-fraction", str(self.validation_fraction)]
+        else:
+            flags += ["--validation-after", str(self.validation_after)]
+        if self.order_by is not None:
+            flags += ["--order-by", self.order_by]
         if self.validation_by is not None:
             flags += ["--validation-by", self.validation_by]
         if self.time_budget is not None:
@@ -168,6 +177,11 @@ _PARAMETERS = """
         Share of the rows that the best weights are chosen by.
     validation_by : str, optional
         Column, such as a patient's number, whose rows stay together in training or validation. It is no input.
+    order_by : str, optional
+        Column of numbers or times by which the newest rows validate, as a model meets them that is to predict what comes next. It stays an
+        input.
+    validation_after : optional
+        Value of ``order_by``, such as "2024-03-01": all rows after it validate, in place of a share.
     time_budget : float, optional
         Seconds that fit may take: an effort that would take longer is cut to size.
     categorical : list of str or int, optional

@@ -18,6 +18,7 @@ from . import _psi
 from ._child import Child, asking
 from ._directory import Directory
 from ._frames import Frame, kind, to_arrow
+from ._plots import files, labelled
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
@@ -87,6 +88,24 @@ class Model:
     def classes(self) -> list[str] | None:
         """Labels of the classes, None if it predicts a number. Of two, the second is the positive one."""
         return self.manifest["classes"]
+
+    @property
+    def validation_by(self) -> str | None:
+        """The column whose equal values stayed together when validation rows were chosen, such as a patient; None if there was none."""
+        chosen = self.manifest["provenance"]["validation"]
+        return None if chosen.startswith("the newest ") else chosen.partition(", by ")[2] or None
+
+    def recalibrate(self, X: Frame, y: Any) -> Model:
+        """The model with base rate and scale set anew on rows whose outcome y is known, without training.
+
+        Attributions are multiplied by one factor and still add up to the prediction. ``manifest["recalibrations"][-1]`` of what is returned
+        has the errors of these rows before and after, the latter out of fold. It needs 30 rows.
+        """
+        rows = labelled(self, self._table(X), y)
+        with files(self, rows) as (path, data, _):
+            out = data + ".psi"
+            _psi.run("recalibrate", path, data, "-o", out)
+            return Model(pathlib.Path(out).read_bytes())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file, which ``psi`` and :func:`load` read."""

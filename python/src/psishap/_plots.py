@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from . import _psi
 from ._directory import Directory
+from ._frames import kind, to_arrow
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
@@ -39,7 +40,7 @@ class Picture:
         self.kind, self.title, self.read, self.exact = kind, said["title"], said["read"], said["exact"]
 
     def _draw(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        with _files(self._model, self._rows, self._since) as (model, rows, since):
+        with files(self._model, self._rows, self._since) as (model, rows, since):
             earlier = ["--since", since] if since else []
             return _psi.run("plot", self._kind, model, rows, "-o", os.fspath(path), "--force", *earlier, *self._flags)
 
@@ -57,9 +58,10 @@ class Picture:
 class Plots:
     """Pictures of an explanation, as ``psi plot`` draws them.
 
-    All take ``z`` (intervals have the probability of ∓ z standard deviations of a normal distribution), ``dark`` (light on dark),
-    ``most`` (players shown at most) and, of several classes, ``output``. Pictures of many rows are drawn of 5,000 of them, at
-    most, chosen at random and always the same.
+    All take ``columns`` (those that are shown; without it the most important), ``max`` (how many are shown at most), ``title``, ``size``
+    (width and height in inches), ``z`` (intervals have the probability of ∓ z standard deviations of a normal distribution), ``dark``
+    (light on dark) and, of several classes, ``output``. Pictures of many rows are drawn of 5,000 of them, at most, chosen at random and
+    always the same.
     """
 
     def __init__(self, explanation: Explanation):
@@ -92,7 +94,8 @@ class Plots:
         """What a column does by its value: the most important one unless it is named; ``color`` is a second column."""
         if color is not None and column is None:
             column = next(iter(self._e.importance()))
-        return self._many("dependence", options, _column(column, color))
+        named = [name for name in (column, color) if name is not None]
+        return self._many("dependence", {"columns": named, **options} if named else options)
 
     def interaction(self, **options: Any) -> Picture:
         """Which pairs of columns act together."""
@@ -108,11 +111,17 @@ class Plots:
 
     def groups(self, column: str, **options: Any) -> Picture:
         """Importance by the values of a column."""
-        return self._many("groups", options, _column(column))
+        return self._many("groups", {**options, "columns": [column, *(options.get("columns") or ())]})
 
     def drift(self, since: Explanation, **options: Any) -> Picture:
-        """What acts otherwise than in earlier rows."""
-        return self._many("drift", options, since=_sample(_known(since), _ROWS))
+        """What acts otherwise than in earlier rows.
+
+        If the model was trained with ``validation_by`` and both explained tables have that column, groups of rows that share its value are
+        compared in place of rows.
+        """
+        by = self._e._models[0].validation_by
+        now, then = _with(_known(self._e), self._e, by), _with(_known(since), since, by)
+        return self._picture("drift", _sample(now, _ROWS), options, (), _sample(then, _ROWS))
 
     def _one(self, kind: str, row: int, options: dict[str, Any], flags: Sequence[str] = ()) -> Picture:
         count = len(self._e)
@@ -123,10 +132,8 @@ class Plots:
             options = {**options, "output": self._e.outputs[int(self._e.prediction[row].argmax())]}
         return self._picture(kind, _known(self._e).slice(0, row + 1), options, [*flags, "--row", str(row)])
 
-    def _many(
-        self, kind: str, options: dict[str, Any], flags: Sequence[str] = (), rows: int = _ROWS, since: pa.Table | None = None
-    ) -> Picture:
-        return self._picture(kind, _sample(_known(self._e), rows), options, flags, since)
+    def _many(self, kind: str, options: dict[str, Any], rows: int = _ROWS) -> Picture:
+        return self._picture(kind, _sample(_known(self._e), rows), options, ())
 
     def _picture(self, kind: str, rows: pa.Table, options: dict[str, Any], flags: Sequence[str], since: pa.Table | None = None) -> Picture:
         e = self._e
@@ -134,8 +141,15 @@ class Plots:
         given = [*flags, "--z", str(options.pop("z"))]
         if options.pop("dark", False):
             given.append("--dark")
-        if (most := options.pop("most", None)) is not None:
-            given += ["--most", str(most)]
+        if columns := options.pop("columns", None):
+            # A list for cobra: names that hold commas or quotes are quoted as in CSV.
+            given += ["--columns", ",".join('"' + name.replace('"', '""') + '"' for name in columns)]
+        if (most := options.pop("max", options.pop("most", None))) is not None:  # most is what it was called before
+            given += ["--max", str(most)]
+        if title := options.pop("title", None):
+            given += ["--title", title]
+        if size := options.pop("size", None):
+            given += ["--size", "{}x{}".format(*size)]
         output = options.pop("output", None)
         if options:
             raise TypeError(f"{kind} takes no {next(iter(options))!r}")
@@ -147,7 +161,7 @@ class Plots:
 
 def explain(model: Model, rows: pa.Table, unknown: Sequence[str], *flags: str) -> pa.Table:
     """Explains rows by the program itself, for what its server does not answer."""
-    with _files(model, rows) as (path, data, _):
+    with files(model, rows) as (path, data, _):
         out = data + ".out.arrow"
         missing = [f"--unknown={name}" for name in unknown]
         _psi.run("explain", path, data, "-o", out, *missing, *flags)
@@ -161,25 +175,21 @@ def report(e: Explanation, path: str | os.PathLike[str], *, y: Any = None, by: s
         raise ValueError("each output has a model of its own: report one of them, as in e[:, 'class'].report(…)")
     model = e._models[0]
     if y is not None:
-        target = np.asarray(y)
-        if len(target) != rows.num_rows:
-            raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows")
-        if model.classes:  # as the estimators write them
-            target = np.array([None if v is None or v != v else str(v) for v in target], dtype=object)
-        rows = rows.append_column(model.manifest["target"], pa.array(target, from_pandas=True))
-    if by is not None and by not in rows.column_names:
-        from ._frames import to_arrow
-
-        rows = rows.append_column(by, to_arrow(e.data).column(by))
-    with _files(model, rows) as (file, data, _):
+        rows = labelled(model, rows, y)
+    rows = _with(rows, e, by)
+    with files(model, rows) as (file, data, _):
         _psi.run("report", file, data, "-o", path, "--force", "--z", str(e.z), *(["--by", by] if by is not None else []))
     return path
 
 
-def _column(*names: str | None) -> list[str]:
-    # A list for cobra: names that hold commas or quotes are quoted as in CSV.
-    given = [n for n in names if n is not None]
-    return ["--column", ",".join('"' + n.replace('"', '""') + '"' for n in given)] if given else []
+def labelled(model: Model, rows: pa.Table, y: Any) -> pa.Table:
+    """The rows with their outcomes as the model's target, classes as the estimators write them."""
+    target = np.asarray(y)
+    if len(target) != rows.num_rows:
+        raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows")
+    if model.classes:
+        target = np.array([None if v is None or v != v else str(v) for v in target], dtype=object)
+    return rows.append_column(model.manifest["target"], pa.array(target, from_pandas=True))
 
 
 def _known(e: Explanation) -> pa.Table:
@@ -196,6 +206,14 @@ def _known(e: Explanation) -> pa.Table:
     return rows
 
 
+def _with(rows: pa.Table, e: Explanation, name: str | None) -> pa.Table:
+    """The rows with a column of the explained table that the model does not use, if there is one."""
+    if name is None or name in rows.column_names or kind(e.data) == "numpy":
+        return rows
+    table = to_arrow(e.data)
+    return rows.append_column(name, table.column(name)) if name in table.column_names else rows
+
+
 def _sample(rows: pa.Table, most: int) -> pa.Table:
     return rows if rows.num_rows <= most else rows.take(pa.array(places(rows.num_rows, most)))
 
@@ -206,7 +224,7 @@ def places(count: int, most: int) -> npt.NDArray[np.intp]:
 
 
 @contextlib.contextmanager
-def _files(model: Model, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
+def files(model: Model, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
     """The model and the rows as files, for the program."""
     with Directory() as directory:
         path = directory / "model.psi"
