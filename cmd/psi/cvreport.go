@@ -123,7 +123,14 @@ func (f *trainFlags) foldsText(c *psi.CrossValidation) string {
 	fmt.Fprintf(&text, "%s of %s in %d folds, divided %s; %s tested.\n", c.Task, clean(f.target), len(c.Folds), clean(f.divided()), countOf(tested, "row"))
 	text.WriteString(verdict(c, models, metrics[0]) + "\n\n")
 	text.WriteString(aligned("", summaryLines(c, models, metrics)) + "\n")
-	text.WriteString(aligned("", foldLines(c, models, metrics[0])))
+	text.WriteString(aligned("", foldLines(c, models, metrics[0])) + "\n")
+	var legend [][]string
+	for _, m := range metricsOf(c.Task) {
+		if slices.Contains(metrics, m.Name) {
+			legend = append(legend, []string{m.Name, m.Meaning})
+		}
+	}
+	text.WriteString(aligned("", legend))
 	return text.String()
 }
 
@@ -141,6 +148,9 @@ func summaryLines(c *psi.CrossValidation, models []foldsModelName, metrics []str
 			cell := undefined
 			if s, known := c.Spread(m.baseline, name); known {
 				cell = fmt.Sprintf("%s ± %.2g", short(s.Mean), s.Std)
+				if name == "r2" { // that of the mean is 0 but for chance
+					cell = fmt.Sprintf("%.3f ± %.3f", math.Round(1000*s.Mean)/1000+0, s.Std)
+				}
 			}
 			lines[1+i][1+j] = cell
 		}
@@ -188,9 +198,9 @@ func verdict(c *psi.CrossValidation, models []foldsModelName, loss string) strin
 		}
 	}
 	if own.Mean >= least {
-		return fmt.Sprintf("The %s predicts these rows at least as well as psi: its %s is %s, psi's %s; psi is better in %d of %d folds.",
+		return fmt.Sprintf("The %s predicts these rows at least as well as psi: %s %s against %s. psi is better in %d of %d folds.",
 			best.label, loss, short(least), short(own.Mean), wins, len(c.Folds))
 	}
-	return fmt.Sprintf("psi predicts these rows better than the best plain model, the %s: its %s is %s, the other's %s; it is better in %d of %d folds.",
+	return fmt.Sprintf("psi predicts these rows better than the best plain model, the %s: %s %s against %s. psi is better in %d of %d folds.",
 		best.label, loss, short(own.Mean), short(least), wins, len(c.Folds))
 }
