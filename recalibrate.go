@@ -111,10 +111,13 @@ func (d digested) Next(ctx context.Context) (*table.Table, error) {
 	return t, err
 }
 
-// again is the model without its evaluators, with a manifest whose base and calibration can be changed. An older model's
+// again is the model with a manifest whose base and calibration can be changed; it shares the model's evaluators. An older model's
 // temperature, and a σ_0² that stood for its ranges, become what they are today.
 func (m *Model) again() *Model {
-	fresh := &Model{manifest: m.manifest, config: m.config, members: m.members, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference}
+	fresh := &Model{
+		manifest: m.manifest, config: m.config, members: m.members, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference,
+		places: m.places, evaluators: m.evaluators, own: m.own,
+	}
 	c := &fresh.manifest.Calibration
 	if m.classes() {
 		fresh.manifest.Scale.Base = m.bases()
@@ -154,11 +157,7 @@ func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
 
 // judge adds the predictions of some rows to a judge.
 func (f *refit) judge(m *Model, to *Judge, wanted func(row int) bool) {
-	scores := m.scores(f.x.Value)
-	p := &Prediction{Classes: m.manifest.Scale.Classes, Mean: m.link().Responses(scores), scores: scores}
-	p.Probability = m.probabilities(scores, f.x, f.slopes)
-	p.Std = make([]float64, len(p.Mean)) // errors are of means and probabilities alone
-	p.RangeStd = p.Std
+	p := m.prediction(f.x, f.s.rows, 0)
 	for i, y := range f.s.y {
 		if wanted(i) {
 			to.add(p, i, y, f.s.weight[i])
