@@ -49,32 +49,41 @@ func (m *Manifest) PlainModels() []Baseline {
 	return list
 }
 
-// checkBaselines refuses baselines that this version does not know.
+// checkBaselines refuses baselines that this version does not know, and columns that the model does not have.
 func (m *Manifest) checkBaselines() error {
 	for name := range m.Baselines {
 		if !slices.Contains(baseline.Names(), name) {
 			return fmt.Errorf("unknown baseline %q", name)
 		}
 	}
+	names := columnNames(m.Columns)
+	for _, name := range m.LinearColumns {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("the linear baseline has an unknown column %.40q", name)
+		}
+	}
 	return nil
 }
 
-// baselines fits the baselines on the training rows and measures them on the validation rows.
-func (t *training) baselines(ctx context.Context, m *Model) (map[string]map[string]float64, error) {
+// baselines fits the baselines on the training rows and measures them on the validation rows, for the manifest.
+func (t *training) baselines(ctx context.Context, m *Model) error {
 	models, err := baseline.Fit(ctx, baseline.Problem{
 		Rows: t.in.Training, Units: t.in.Units, Classes: len(t.in.Target.Classes), Base: t.in.Target.Base,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	measured := map[string]map[string]float64{}
+	m.manifest.Baselines = map[string]map[string]float64{}
 	for i := range models {
-		measured[models[i].Name] = m.measurePlain(models[i].Predict(t.in.Validation.Rows), t.in.Validation)
+		m.manifest.Baselines[models[i].Name] = m.measurePlain(models[i].Predict(t.in.Validation.Rows), t.in.Validation)
+		for _, player := range models[i].Columns {
+			m.manifest.LinearColumns = append(m.manifest.LinearColumns, t.in.Encoder.Players[player].Name)
+		}
 	}
 	if t.fold != nil {
 		m.fitted = fitted{models, t.in.Rows}
 	}
-	return measured, nil
+	return nil
 }
 
 // measurePlain measures a baseline's predictions of encoded rows.

@@ -1,6 +1,7 @@
 package psi_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -71,6 +72,38 @@ func TestBaselinesAreMeasuredOnValidationRows(t *testing.T) {
 	defer again.Close()
 	if !reflect.DeepEqual(again.Warnings(), warnings) || !reflect.DeepEqual(again.Manifest().Baselines, manifest.Baselines) {
 		t.Errorf("after it was saved, the model warns %v", again.Warnings())
+	}
+}
+
+// Of few rows of many columns the linear model names those that tell the target, and the warning's advice is to train on them.
+func TestFewTellingColumnsAreNamed(t *testing.T) {
+	const n, columns = 90, 60
+	rng := newRand(t, 5)
+	list, y := make([]*table.Column, columns), make([]float64, n)
+	for c := range list {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+			y[i] += map[int]float64{7: 5, 41: -3}[c] * x[i]
+		}
+		list[c] = table.NumberColumn(fmt.Sprintf("c%02d", c), x, nil)
+	}
+	rows, err := table.New(append(list, table.NumberColumn("y", y, nil))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := trained(t, rows, psi.Config{Change: moment})
+	path, _ := saved(t, m)
+	again, err := psi.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	w, names := again.Warnings()[0], again.Manifest().LinearColumns
+	if len(names) < 2 || !slices.Equal(names[:2], []string{"c07", "c41"}) || w.Kind != psi.NoBetterThanLinear ||
+		!strings.Contains(w.Message, fmt.Sprintf("a linear model of %d of the 60 columns (c07, c41", len(names))) || !strings.Contains(w.Message, "R²") ||
+		!strings.HasPrefix(w.Remedy, "Train on these alone (--only c07,c41") {
+		t.Errorf("%v: %v", names, w)
 	}
 }
 

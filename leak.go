@@ -103,7 +103,7 @@ func (m *Manifest) leakOf(suspects []Suspect) Warning {
 	if len(names) == 1 {
 		return Warning{
 			Leak, fmt.Sprintf("Column %s alone predicts %q almost perfectly.", texts[0], m.Target),
-			fmt.Sprintf("Is it known when you predict? If not, train again without it (%s).", dropFlag(names)),
+			fmt.Sprintf("Is it known when you predict? If not, train again without it (%s).", columnsFlag("--drop", names)),
 		}
 	}
 	if more := len(texts) - most; more > 0 {
@@ -112,19 +112,19 @@ func (m *Manifest) leakOf(suspects []Suspect) Warning {
 	last := len(texts) - 1
 	return Warning{
 		Leak, fmt.Sprintf("Each of the columns %s and %s alone predicts %q almost perfectly.", strings.Join(texts[:last], ", "), texts[last], m.Target),
-		fmt.Sprintf("Are they known when you predict? Train again without those that are not (%s).", dropFlag(names)),
+		fmt.Sprintf("Are they known when you predict? Train again without those that are not (%s).", columnsFlag("--drop", names)),
 	}
 }
 
 // plainNames need no quotes in a shell or in a list.
 var plainNames = regexp.MustCompile(`^[\pL\pN_.,-]+$`)
 
-// dropFlag is the flag that leaves columns out; without their names if these would need quotes.
-func dropFlag(names []string) string {
+// columnsFlag is a flag with columns; without their names if these would need quotes.
+func columnsFlag(flag string, names []string) string {
 	if list := strings.Join(names, ","); plainNames.MatchString(list) && strings.Count(list, ",") == len(names)-1 {
-		return "--drop " + list
+		return flag + " " + list
 	}
-	return "--drop"
+	return flag
 }
 
 func skillWords(metric string) string {

@@ -37,12 +37,12 @@ func TestDropFlag(t *testing.T) {
 		"--drop a,größe_2": {"a", "größe_2"},
 		"--drop":           {"a", "paid late"},
 	} {
-		if got := dropFlag(names); got != want {
+		if got := columnsFlag("--drop", names); got != want {
 			t.Errorf("%q: %s", names, got)
 		}
 	}
 	for _, name := range []string{"a,b", "$(rm)", "", "x'y"} {
-		if got := dropFlag([]string{name}); got != "--drop" {
+		if got := columnsFlag("--drop", []string{name}); got != "--drop" {
 			t.Errorf("%q: %s", name, got)
 		}
 	}

@@ -47,6 +47,9 @@ type Manifest struct {
 	// Baselines are the metrics of the same rows of plain models, by name; absent in files of older versions.
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
 
+	// LinearColumns are the columns that the linear baseline uses, the most telling first, if they are half of all or fewer.
+	LinearColumns []string `json:"linear_columns,omitempty"`
+
 	// Suspects are columns that may leak the target, the most telling first; absent if there are none and in files of older versions.
 	Suspects []Suspect `json:"suspects,omitempty"`
 

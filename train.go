@@ -258,8 +258,8 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 
 // complete trains the members that point lacks and makes them a model.
 func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) error {
-	var err error
-	if m.manifest.Baselines, err = t.baselines(ctx, m); err != nil { // first, so that what is left of a time budget is known
+	err := t.baselines(ctx, m) // first, so that what is left of a time budget is known
+	if err != nil {
 		return err
 	}
 	if m.manifest.Suspects, err = t.suspects(ctx, m); err != nil {

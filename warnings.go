@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/psi-shapley/psi/internal/baseline"
 )
@@ -88,12 +89,12 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 		return Warning{}, false
 	}
 	figures := fmt.Sprintf("%s %.4g on validation rows, against %.4g", lossWords(metric), own, best.Metrics[metric])
+	if r2, known := m.Metrics["r2"]; known {
+		figures += fmt.Sprintf(" (R² %.3f, against %.3f)", r2, best.Metrics["r2"])
+	}
 	switch best.Name {
 	case baseline.Linear:
-		return Warning{
-			NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model: %s.", figures),
-			"Train with more rows or more effort (--effort best), or use a linear model instead.",
-		}, true
+		return m.beatenByLinear(figures), true
 	case baseline.Additive:
 		return Warning{
 			NoBetterThanAdditive, fmt.Sprintf("The model predicts no better than an additive model, one curve for each column: %s.", figures),
@@ -108,6 +109,25 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 		NoBetterThanMean, fmt.Sprintf("The model predicts no better than %s: %s.", constant, figures),
 		"Do not use it: its columns may not tell the target. Train with more rows, other columns or more effort (--effort best).",
 	}, true
+}
+
+func (m *Manifest) beatenByLinear(figures string) Warning {
+	const most, named = 40, 5 // columns of a flag, and of a sentence
+	n := len(m.LinearColumns)
+	if n == 0 || n > most {
+		return Warning{
+			NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model: %s.", figures),
+			"Train with more rows or more effort (--effort best), or use a linear model instead.",
+		}
+	}
+	names := strings.Join(m.LinearColumns[:min(n, named)], ", ")
+	if more := n - named; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return Warning{
+		NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model of %d of the %d columns (%s): %s.", n, len(m.Columns), names, figures),
+		fmt.Sprintf("Train on these alone (%s), or use a linear model instead.", columnsFlag("--only", m.LinearColumns)),
+	}
 }
 
 func lossWords(metric string) string {

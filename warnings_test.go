@@ -103,4 +103,8 @@ func TestBaselinesOfAManifest(t *testing.T) {
 	if m.checkBaselines() == nil {
 		t.Error("an unknown baseline is accepted")
 	}
+	m = Manifest{LinearColumns: []string{"a"}}
+	if m.checkBaselines() == nil {
+		t.Error("a linear model of an unknown column is accepted")
+	}
 }

@@ -100,6 +100,7 @@ func TestKeptColumns(t *testing.T) {
 		{[]string{"--keep-identifiers"}, []string{"id", "x", "remark"}, `column "id": it counts the rows; column "remark": every text is different. Used as features, though`},
 		{[]string{"--drop", "x"}, []string{"id", "remark"}, `column "id": it counts the rows; column "remark": every text is different. Used as features, though`},
 		{[]string{"--drop", "x,id,remark"}, []string{"k", "name"}, "k; name. Nothing can be learned from any column"},
+		{[]string{"--only", "x,k"}, []string{"x"}, `column "k": every cell is the same. Not used as a feature`},
 		{[]string{"--group", "g=id,x", "--group", "h=k,name"}, []string{"x"}, `column "k"`},
 	} {
 		o := mustRun(t, append(quick("train", rows, "--target", "y", "-o", model), test.flags...)...)
@@ -119,6 +120,7 @@ func TestKeptColumns(t *testing.T) {
 		said  []string
 	}{
 		{[]string{"--keep", "ID"}, failed, []string{"ID", "the table has no such column to keep", "choose among id, x, k"}},
+		{[]string{"--only", "X"}, failed, []string{"the table has no such column to learn from", "did you mean x?"}},
 		{[]string{"--keep", "id", "--drop", "id"}, wrongUsage, []string{`column "id" is both kept and dropped`, "--drop"}},
 		{[]string{"--keep", "y"}, wrongUsage, []string{`the target, "y", is to be kept`}},
 		{[]string{"--keep", "x", "--weight", "x"}, wrongUsage, []string{`the weight, "x", is to be kept`}},

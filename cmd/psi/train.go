@@ -23,7 +23,8 @@ type trainFlags struct {
 	target             string
 	task               choice
 	positive           string
-	drop, categorical  []string
+	drop, only         []string
+	categorical        []string
 	keep               []string
 	keepIdentifiers    bool
 	weight             string
@@ -161,6 +162,7 @@ func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
 	flags.Var(&f.task, "task", "what to predict: a number, which of two classes, or which of more; auto goes by the target's values")
 	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the class, of two, whose probability is predicted (default the last in sorted order)")
 	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
+	flags.StringSliceVar(&f.only, "only", nil, "`COLUMNS` to learn from, such as A,B; all others are left out")
 	flags.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use even if they seem to identify rows, are free text, or nothing can be learned from them")
 	flags.BoolVar(&f.keepIdentifiers, "keep-identifiers", false, "use all columns that seem to identify rows or are free text, and only warn of them")
 	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` that are categories though they look like numbers, dates or yes and no")

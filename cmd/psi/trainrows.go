@@ -46,7 +46,7 @@ func (p *program) trainingRows(ctx context.Context, argument string, f *trainFla
 	r := &trainingRows{name: d.name}
 	options := table.Options{
 		Categorical: f.categorical, Missing: f.missing, SampleRows: d.sampleRows(),
-		Keep:  func(name string) bool { return name == f.orderBy || !slices.Contains(f.drop, name) },
+		Keep:  f.reads,
 		Check: f.checkNames, Guess: &table.Guess{Decimal: f.decimal.word, DateOrder: table.DateOrder(f.dateOrder.word)},
 	}
 	if f.task.word == "binary" || f.task.word == "multiclass" {
@@ -93,9 +93,19 @@ func (p *program) validationRows(ctx context.Context, as *table.Schema, f *train
 	return &validation{Source: source, file: d.name, target: f.target}, nil
 }
 
-// readOnly are dropped columns that are read all the same: the one that orders the rows.
+// reads says whether a column is read: as an input, or for its part.
+func (f *trainFlags) reads(name string) bool {
+	return f.learnsFrom(name) || slices.Contains([]string{f.target, f.weight, f.validationBy, f.orderBy}, name)
+}
+
+// learnsFrom says whether a column that has no other part is an input.
+func (f *trainFlags) learnsFrom(name string) bool {
+	return !slices.Contains(f.drop, name) && (len(f.only) == 0 || slices.Contains(f.only, name))
+}
+
+// readOnly are columns that are read though they are no input: the one that orders the rows.
 func (f *trainFlags) readOnly() []string {
-	if f.orderBy != "" && slices.Contains(f.drop, f.orderBy) {
+	if f.orderBy != "" && !f.learnsFrom(f.orderBy) {
 		return []string{f.orderBy}
 	}
 	return nil
@@ -110,6 +120,7 @@ func (f *trainFlags) checkNames(names []string) error {
 	}{
 		{[]string{f.target}, "the table has no such column to predict", "choose one of "},
 		{f.drop, "the table has no such column to drop", "choose among "},
+		{f.only, "the table has no such column to learn from", "choose among "},
 		{f.keep, "the table has no such column to keep", "choose among "},
 		{[]string{f.validationBy, f.orderBy, f.weight}, "the table has no such column", "choose one of "},
 		{f.categorical, "the column is declared a category but the table has no such column", "choose among "},

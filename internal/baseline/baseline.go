@@ -1,5 +1,6 @@
 // Package baseline fits plain models beside psi's, to tell whether psi's is worth having: the mean (of classes, their
-// base rates), a linear model (ridge or penalised logistic regression) and an additive one (boosted bins of each column).
+// base rates), a linear model (ridge or penalised logistic regression, or a lasso of few rows) and an additive one (boosted bins of each
+// column).
 //
 // They read the encoded rows that training reads, so that no table is read twice. The work is bounded: a large or wide
 // table is learned from a random sample of its rows. The same rows give the same models.
@@ -32,7 +33,9 @@ type Problem struct {
 
 // Model is a baseline that has been fitted.
 type Model struct {
-	Name   string
+	Name    string
+	Columns []int // the players that a sparse linear model uses, by their places, the most telling first; nil of others
+
 	family family
 	score  func(rows *encode.Batch) []float64 // [rows, outputs]
 }
@@ -60,7 +63,7 @@ func Fit(ctx context.Context, p Problem) ([]Model, error) {
 	if p.Classes == 0 {
 		base = []float64{0}
 	}
-	mean := Model{Mean, f, func(rows *encode.Batch) []float64 { return repeated(base, rows.Rows) }}
+	mean := Model{Name: Mean, family: f, score: func(rows *encode.Batch) []float64 { return repeated(base, rows.Rows) }}
 	if p.Rows.Len() < minRows {
 		return []Model{mean}, nil
 	}
@@ -76,7 +79,11 @@ func Fit(ctx context.Context, p Problem) ([]Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Model{mean, {Linear, f, line.score}, {Additive, f, sum.score}}, nil
+	return []Model{
+		mean,
+		{Name: Linear, Columns: line.columns(s.rows), family: f, score: line.score},
+		{Name: Additive, family: f, score: sum.score},
+	}, nil
 }
 
 // repeated is x in each of so many rows.

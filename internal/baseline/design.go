@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -47,6 +48,21 @@ func newReading(s *sample) *reading {
 	}
 	r.count++
 	return r
+}
+
+// players are the columns of the features but the intercept, by their places among the players.
+func (r *reading) players(rows *encode.Batch) []int {
+	list := make([]int, 0, r.count-1)
+	for _, n := range r.numbers {
+		list = append(list, n.column)
+	}
+	for _, of := range r.gaps {
+		list = append(list, r.numbers[of].column)
+	}
+	for _, l := range r.labels {
+		list = append(list, slices.Repeat([]int{rows.Numeric + l.column}, l.count)...)
+	}
+	return list
 }
 
 // design is the features of rows: X, of which dense columns come first, then one 1 for each category, then the intercept.

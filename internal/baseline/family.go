@@ -75,6 +75,17 @@ func (f family) curvature(p float64) float64 {
 	return p * (1 - p)
 }
 
+// steepest is a bound of the eigenvalues of the second derivative.
+func (f family) steepest() float64 {
+	switch {
+	case f.classes == 0:
+		return 1
+	case f.classes == 2:
+		return 0.25
+	}
+	return 0.5
+}
+
 // bend replaces v by ∇²v, the second derivative at p times v: v, p(1−p)v, or p_k(v_k − Σ_j p_j v_j).
 func (f family) bend(p, v []float64) {
 	switch {

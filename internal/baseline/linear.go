@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -10,11 +11,13 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// linear is a model whose scores are X·b: ridge regression, or penalised logistic regression of two classes or more.
+// linear is a model whose scores are X·b: ridge regression, or penalised logistic regression of two classes or more. A sparse one has
+// the penalty of the lasso.
 type linear struct {
 	reading *reading
 	b       []float64 // [features, outputs]
 	penalty float64
+	sparse  bool
 }
 
 func (l *linear) score(rows *encode.Batch) []float64 {
@@ -41,7 +44,7 @@ var (
 )
 
 // fitLinear chooses the penalty of the lowest loss of rows held back, and fits all rows with it. It tries no further penalties after two
-// that are worse than the best.
+// that are worse than the best. Where rows are few it tries a sparse model too.
 func fitLinear(ctx context.Context, s *sample, f family, base []float64) (*linear, error) {
 	r := newReading(s)
 	d := r.read(s.rows)
@@ -64,8 +67,35 @@ func fitLinear(ctx context.Context, s *sample, f family, base []float64) (*linea
 			break
 		}
 	}
+	if err := best.fitSparse(ctx, s, d, f, base, least); err != nil || best.sparse {
+		return best, err
+	}
 	whole := &regression{design: d, family: f, y: s.y, weight: s.weight, penalty: best.penalty}
 	return best, whole.fit(ctx, best.b, finely)
+}
+
+// columns are the players that a sparse model uses, by their places, those that move its scores most first; nil of a model that is not
+// sparse or uses more than half of them.
+func (l *linear) columns(rows *encode.Batch) []int {
+	if !l.sparse {
+		return nil
+	}
+	k := len(l.b) / l.reading.count
+	size := make([]float64, rows.Players())
+	for feature, player := range l.reading.players(rows) {
+		size[player] = max(size[player], floats.Norm(l.b[feature*k:(feature+1)*k], math.Inf(1)))
+	}
+	var used []int
+	for player, v := range size {
+		if v > 0 {
+			used = append(used, player)
+		}
+	}
+	if 2*len(used) > len(size) {
+		return nil
+	}
+	slices.SortStableFunc(used, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
+	return used
 }
 
 // heldFold is a regression on the rows outside a fold, whose weights are 0 there.
@@ -109,6 +139,7 @@ type regression struct {
 	family    family
 	y, weight []float64
 	penalty   float64
+	steepest  float64 // a bound of the second derivative; 0 if it is not known yet
 }
 
 // fit minimises from b on, by Newton's method, to a precision. Each step is solved by conjugate

@@ -190,7 +190,7 @@ func TestLinearOfScikitLearn(t *testing.T) {
 	} {
 		f := family{known.classes}
 		l := fitted(t, sampleOf(c.batch(), known.y, nil), f, 0.01)
-		got := (&Model{Linear, f, l.score}).Predict(c.batch())
+		got := (&Model{Name: Linear, family: f, score: l.score}).Predict(c.batch())
 		for i, want := range known.want {
 			if math.Abs(got[i]-want) > 1e-5 {
 				t.Errorf("%d classes: prediction %d is %.8f, but scikit-learn's %.8f", known.classes, i, got[i], want)
