@@ -14,12 +14,13 @@ Table = list[list[str]]
 
 
 def frames(*tables: Table, target: str, drop: list[str] | None = None) -> list[tuple[pd.DataFrame, np.ndarray]]:
-    """Features and target of each table: what is no number is a category, the same in all of them."""
+    """Features and target of each table: numbers, days as numbers, and categories, the same in all of them."""
     both = pd.concat([pd.DataFrame(table[1:], columns=table[0]) for table in tables], keys=range(len(tables))).drop(columns=drop or [])
     both = both.replace("", None)
     for name in both:
-        numbers = pd.to_numeric(both[name], errors="coerce")
-        both[name] = numbers if numbers.notna().sum() >= 0.95 * both[name].notna().sum() else both[name].astype("category")
+        numbers, days = pd.to_numeric(both[name], errors="coerce"), pd.to_datetime(both[name], format="%Y-%m-%d", errors="coerce")
+        of = [numbers, (days - pd.Timestamp(0)) / pd.Timedelta(days=1), both[name].astype("category")]
+        both[name] = next(column for column in of if column.notna().sum() >= 0.95 * both[name].notna().sum())
     y = both.pop(target)
     y = y.cat.codes if y.dtype == "category" else y
     return [(both.loc[k], y.loc[k].to_numpy()) for k in range(len(tables))]
@@ -31,7 +32,7 @@ def boosted(train: tuple[pd.DataFrame, np.ndarray], test: pd.DataFrame, classes:
     held = np.random.default_rng(0).permutation(len(y)) < len(y) // 10
     kind = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
     model = kind(n_estimators=3000, learning_rate=0.05, num_leaves=31, random_state=1, verbose=-1)
-    model.fit(x[~held], y[~held], eval_set=[(x[held], y[held])], callbacks=[lightgbm.early_stopping(50, verbose=False)])
+    model.fit(x[~held], y[~held], eval_X=x[held], eval_y=y[held], callbacks=[lightgbm.early_stopping(50, verbose=False)])
     return model.predict_proba(test)[:, 1] if classes else model.predict(test)
 
 
