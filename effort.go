@@ -12,7 +12,7 @@ type Effort string
 const (
 	Fast   Effort = "fast"   // learns from a third as many rows as normal
 	Normal Effort = "normal" // what we stand behind; also ""
-	Best   Effort = "best"   // learns longer, and averages two networks
+	Best   Effort = "best"   // learns for longer, and averages two networks
 )
 
 // Efforts lists them, from the least.
@@ -34,11 +34,10 @@ func (s *Settings) shorten() {
 	s.Batch /= 2
 }
 
-// lengthen makes a recipe the best that more time is known to bring: two networks, whose mean learned for three times as long.
+// lengthen makes a recipe the best that more time is known to bring: two networks that learn for twice as long.
 func (s *Settings) lengthen() {
 	s.Members = 2
-	s.Steps *= 3
-	s.RefitSteps *= 2
+	s.Steps *= 2
 }
 
 // effort is how a manifest says it.

@@ -52,7 +52,7 @@ func TestBestLearnsLonger(t *testing.T) {
 	m := trained(t, rows, config)
 	got := m.Manifest()
 	normal := psi.DefaultSettings("exact", psi.Size{Rows: got.Provenance.TrainingRows, Columns: len(got.Columns)})
-	if steps != 3*normal.Steps || got.Settings.Members != 2 || got.Settings.Channels != 8 || got.Provenance.Effort != "best" {
+	if steps != 2*normal.Steps || got.Settings.Members != 2 || got.Settings.Channels != 8 || got.Provenance.Effort != "best" {
 		t.Errorf("%d steps where normal takes %d; %+v", steps, normal.Steps, got)
 	}
 	_, want := saved(t, m)

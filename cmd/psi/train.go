@@ -175,7 +175,7 @@ func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", not an unknown one")
 	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
 	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
-	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third to a half of normal's time; best, about six times as long, learns for longer and averages two networks")
+	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third to a half of normal's time; best takes three times as long: it learns for twice as many steps and averages two networks")
 	flags.IntVar(&f.members, "members", 1, "networks to train and average")
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
