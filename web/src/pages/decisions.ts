@@ -35,7 +35,7 @@ export function decisions(c: Context): Node[] {
 }
 
 const share = (v: number | null) => (v === null ? "–" : percent(v));
-const times = (v: number | null) => (v === null ? "–" : `× ${number(v, 2)}`);
+export const times = (v: number | null) => (v === null ? "–" : `× ${number(v, 2)}`);
 
 /** A sum of weights, which is a count if all rows count alike. */
 const rows = (v: number) => (Number.isInteger(v) ? thousands(v) : number(v));
@@ -68,7 +68,8 @@ function curve(c: Context, all: Decision[], chosen: Decision): Node {
   const size = Math.min(c.width, 440);
   return draw({
     width: size, height: size * 0.7, marginLeft: 50, grid: true,
-    x: { label: "recall", domain: [0, 1], tickFormat: (v: number) => percent(v), ticks: 5 }, y: { label: "precision", domain: [0, 1], tickFormat: (v: number) => percent(v), ticks: 5 },
+    x: { label: "recall", domain: [0, 1], tickFormat: (v: number) => percent(v), ticks: 5 },
+    y: { label: "precision", domain: [0, Math.max(base, ...all.map((d) => d.precision ?? 0))], nice: true, tickFormat: (v: number) => percent(v), ticks: 5 },
     marks: [Plot.ruleY([base], { stroke: "var(--muted)", strokeDasharray: "4 3" }),
       Plot.line(all.filter(known), { x: "recall", y: "precision", stroke: "var(--down)", strokeWidth: 1.8 }),
       Plot.dot([chosen].filter(known), { x: "recall", y: "precision", r: 6, fill: "var(--up)", stroke: "var(--bg)" })],

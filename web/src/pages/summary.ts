@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import type { Warning } from "../document.ts";
 import { h, p, sentences } from "../dom.ts";
+import { times } from "./decisions.ts";
 import { count, kept, number, percent, thousands } from "../words.ts";
 
 /** The first page, for readers who read no other: a verdict, what to mind, and the few numbers that say most. */
@@ -57,8 +58,12 @@ function cards(c: Context): Node[] {
     if (cover) list.push(card(percent(cover.v), "of outcomes lie in the range that should hold 90 % of them."));
     return list;
   }
+  const { decisions } = performance;
+  const chosen = decisions?.at[decisions.first];
   const right = known("accuracy"), pairs = known("auroc") ?? known("macro_auroc"), gap = known("ece");
-  if (right) list.push(card(percent(right.v), `of predictions name the right class, on ${right.where}.` + (performance.plain !== null ? ` Always saying ${performance.plain_guess} would be right in ${percent(performance.plain)}.` : "")));
+  if (chosen && chosen.threshold !== 0.5) { // of a rare class, always saying the other is right nearly always
+    list.push(card(times(chosen.lift), `as many ${model.classes?.[1]} as among all rows are in the ${percent(chosen.called ?? 0)} of rows with a probability of ${chosen.threshold} and more.`));
+  } else if (right) list.push(card(percent(right.v), `of predictions name the right class, on ${right.where}.` + (performance.plain !== null ? ` Always saying ${performance.plain_guess} would be right in ${percent(performance.plain)}.` : "")));
   if (pairs) list.push(card(percent(pairs.v), (model.task === "binary" ?
     `is how often, of a ${model.classes?.[1]} and a ${model.classes?.[0]}, the first gets the higher probability. Tossing a coin reaches 50 %.` :
     "is how often a row of a class gets a higher probability of it than a row of another. Tossing a coin reaches 50 %.") + doubted(pairs.v)));
