@@ -58,7 +58,7 @@ func (t *training) keepBags(m *Model, done int) {
 func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained, error) {
 	seed := memberSeed(t.Seed, most["members"]+1+i)
 	recipe := t.settings.recipe(seed).Bag()
-	recipe.Base = t.in.Target.Base
+	recipe.Base, recipe.LogStd = t.in.Target.Base, t.in.Target.LogStd()
 	run, err := train.New(t.net.Bag(), train.Native{}, recipe, train.Bootstrap(t.in.Training, seed, t.in.Units), t.in.Validation)
 	if err != nil {
 		return nil, err

@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/baseline"
-	"github.com/psi-shapley/psi/internal/train"
+	"github.com/psi-shapley/psi/internal/encode"
 )
 
 // Baseline is a plain model that was fitted beside psi's, and its metrics on the same validation rows.
@@ -68,43 +69,44 @@ func (m *Manifest) checkBaselines() error {
 // baselines fits the baselines on the training rows and measures them on the validation rows, for the manifest.
 func (t *training) baselines(ctx context.Context, m *Model) error {
 	models, err := baseline.Fit(ctx, baseline.Problem{
-		Rows: t.in.Training, Units: t.in.Units, Classes: len(t.in.Target.Classes), Base: t.in.Target.Base,
+		Rows: t.plainTraining(), Units: t.in.Units, Classes: len(t.in.Target.Classes), Base: t.in.Target.Base,
 	})
 	if err != nil {
 		return err
 	}
 	m.manifest.Baselines = map[string]map[string]float64{}
 	for i := range models {
-		m.manifest.Baselines[models[i].Name] = m.measurePlain(models[i].Predict(t.in.Validation.Rows), t.in.Validation)
+		m.manifest.Baselines[models[i].Name] = m.measurePlain(models[i].Predict(t.in.Validation.Rows), t.in.Plain, labels(t.in.Validation, t.in.Target), t.in.Validation.Weight)
 		for _, player := range models[i].Columns {
 			m.manifest.LinearColumns = append(m.manifest.LinearColumns, t.in.Encoder.Players[player].Name)
 		}
 	}
 	if t.fold != nil {
-		m.fitted = fitted{models, t.in.Rows}
+		m.fitted = fitted{models, t.in.Plain, t.in.Rows}
 	}
 	return nil
 }
 
-// measurePlain measures a baseline's predictions of encoded rows.
-func (m *Model) measurePlain(predictions []float64, d train.Data) map[string]float64 {
-	p, all := m.plainPrediction(predictions), m.NewJudge()
-	for i, y := range m.labels(d) {
-		all.add(p, i, y, float64(d.Weight[i]))
+// measurePlain measures a baseline's predictions by targets as labels gives them.
+func (m *Model) measurePlain(predictions []float64, units encode.Target, targets []float64, weights []float32) map[string]float64 {
+	p, all := m.plainPrediction(predictions, units), m.NewJudge()
+	for i, y := range targets {
+		all.add(p, i, y, float64(weights[i]))
 	}
 	return plainMetrics(all.evaluation())
 }
 
-// plainPrediction is what a baseline predicts: numbers in encoded units, or probabilities.
-func (m *Model) plainPrediction(predictions []float64) *Prediction {
+// plainPrediction is what a baseline predicts: numbers as units encodes them, or probabilities.
+func (m *Model) plainPrediction(predictions []float64, units encode.Target) *Prediction {
 	p := &Prediction{Probability: predictions, Classes: m.manifest.Classes()}
 	if !m.classes() {
 		none := make([]float64, len(predictions))
-		p = &Prediction{scores: make([]float64, len(predictions)), Std: none, RangeStd: none}
+		p = &Prediction{scores: make([]float64, len(predictions)), stds: none, ranges: none}
 		for i, v := range predictions {
-			p.scores[i] = m.manifest.Scale.Mean + m.manifest.Scale.Std*v
+			p.scores[i] = units.Mean + units.Std*v
 		}
-		p.Mean = m.link().Responses(p.scores)
+		p.link = explain.Link{Scale: explain.Identity, NonNegative: units.NonNegative}
+		p.Mean = p.link.Responses(p.scores)
 	}
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
 )
@@ -18,6 +19,7 @@ type Calibration struct {
 	Noise       float64            `json:"noise"`                 // σ_0², in variances of a numeric target; in older files such that 1.645 deviations hold 90 %
 	Ranges      []Range            `json:"ranges,omitempty"`      // of a number, by the share of a row's columns that are known; absent in older files
 	RangeRows   int                `json:"range_rows,omitempty"`  // rows that set the ranges and nothing else; 0 if they chose the weights too
+	Level       float64            `json:"level,omitempty"`       // of a number on the scale log-mean: added to φ_0, so that predictions of training rows add up to their targets
 	Scale       float64            `json:"scale,omitempty"`       // a of classes; 0 (absent) for a number
 	Slope       float64            `json:"slope,omitempty"`       // b of classes
 	Temperature float64            `json:"temperature,omitempty"` // 1 for a number; of classes in older files, in place of Scale: it divides φ_0 too
@@ -35,16 +37,16 @@ func (m *Model) uncalibrated() Calibration {
 
 // validate refuses what calibrating cannot have given.
 func (c *Calibration) validate(task Task) error {
-	const most, mostSlope, mostNoise = 1e3, 7.0, 4e12 // the priors keep log a and b far below
+	const most, mostSlope, mostNoise, mostLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below
 	between := func(x float64) bool { return x >= 1/most && x <= most }
-	valid := c.Noise >= 0 && c.Noise <= mostNoise
+	valid := c.Noise >= 0 && c.Noise <= mostNoise && math.Abs(c.Level) <= mostLevel && (c.Level == 0 || task == Regression)
 	if task == Regression || c.Scale == 0 {
 		valid = valid && between(c.Temperature) && c.Scale == 0 && c.Slope == 0
 	} else {
 		valid = valid && between(c.Scale) && math.Abs(c.Slope) <= mostSlope && c.Temperature == 0
 	}
 	if !valid {
-		return fmt.Errorf("invalid calibration of a %s: scale %g, slope %g, temperature %g, noise %g", task, c.Scale, c.Slope, c.Temperature, c.Noise)
+		return fmt.Errorf("invalid calibration of a %s: scale %g, slope %g, temperature %g, noise %g, level %g", task, c.Scale, c.Slope, c.Temperature, c.Noise, c.Level)
 	}
 	return c.validateRanges(task)
 }
@@ -91,17 +93,23 @@ func observedShares(b *encode.Batch) []float64 {
 	return shares
 }
 
-// calibrate sets the model's calibration by validation rows, of which those of a number that are set aside set its ranges.
-func (m *Model) calibrate(ctx context.Context, d, aside train.Data) error {
+// calibrate sets the model's calibration by validation rows, of which those of a number that are set aside set its ranges. Training rows set the level.
+func (m *Model) calibrate(ctx context.Context, d, aside train.Data, training train.Store) error {
 	m.manifest.Calibration = m.uncalibrated()
 	before, err := m.measure(ctx, d)
 	if err != nil {
 		return err
 	}
 	c := &m.manifest.Calibration
-	if m.classes() {
+	switch {
+	case m.classes():
 		c.Scale, c.Slope, err = m.fitScale(ctx, d)
-	} else {
+	case m.scale() == explain.LogMean:
+		if c.Level, err = m.fitLevel(ctx, training); err != nil {
+			return err
+		}
+		fallthrough
+	default:
 		c.Ranges, err = m.fitRanges(ctx, aside)
 	}
 	if err != nil {

@@ -41,10 +41,11 @@ func (m *Model) fitRanges(ctx context.Context, d train.Data) ([]Range, error) {
 		return nil, err
 	}
 	var scores []rangeScore
+	unit, level, link := m.unit(), m.manifest.Calibration.Level, m.link()
 	for _, x := range copies {
 		for i, y := range d.Target {
-			miss := math.Abs(float64(y) - float64(x.answer.Value[i]))
-			score := min(mostWidth, miss/math.Sqrt(max(x.answer.Variance[i], math.SmallestNonzeroFloat64)))
+			centre, spread := link.Normal(level+unit*float64(x.answer.Value[i]), unit*math.Sqrt(x.answer.Variance[i]))
+			score := min(mostWidth, math.Abs(unit*float64(y)-centre)/max(spread, math.SmallestNonzeroFloat64))
 			scores = append(scores, rangeScore{x.shares[i], score, float64(d.Weight[i])})
 		}
 	}
@@ -147,11 +148,12 @@ func (c *Calibration) widen(share float64) float64 {
 	return factor
 }
 
-// rangeStds are what ranges of rows are by, from the standard deviations of a number.
-func (m *Model) rangeStds(std []float64, b *encode.Batch) []float64 {
+// rangeStds are what ranges of rows are by, from the scores of a number and their standard deviations.
+func (m *Model) rangeStds(scores, std []float64, b *encode.Batch) []float64 {
 	list := make([]float64, len(std))
 	for i, share := range observedShares(b) {
-		list[i] = m.manifest.Calibration.widen(share) * std[i]
+		_, spread := m.link().Normal(scores[i], std[i])
+		list[i] = m.manifest.Calibration.widen(share) * spread
 	}
 	return list
 }

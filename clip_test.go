@@ -54,7 +54,7 @@ func TestPredictionsOfANonNegativeTargetAreClipped(t *testing.T) {
 		reach := 1.6448536269514722 * p.RangeStd[i]
 		near(t, "lower end", p.Lower[i], max(0, sum-reach))
 		near(t, "upper end", p.Upper[i], max(0, sum+reach))
-		judged.AddScored(rows.Column("y").Numbers[i], max(0, sum), sum, p.Std[i], p.RangeStd[i], 1)
+		judged.AddScored(rows.Column("y").Numbers[i], max(0, sum), eval.Scored{Miss: rows.Column("y").Numbers[i] - sum, Std: p.Std[i], RangeStd: p.RangeStd[i]}, 1)
 	}
 	if clipped < 20 {
 		t.Fatalf("%d rows are clipped: nothing to see", clipped)

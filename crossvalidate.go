@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/internal/baseline"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/intake"
 )
 
@@ -124,7 +125,7 @@ func (m *Model) evaluatePlain(ctx context.Context, rows Source) ([]Baseline, err
 		}
 		all := make([]*Outcome, len(m.plain))
 		for i := range m.plain {
-			all[i] = &Outcome{m.plainPrediction(m.plain[i].Predict(c.batch)), truth, weight}
+			all[i] = &Outcome{m.plainPrediction(m.plain[i].Predict(c.batch), m.plainUnits), truth, weight}
 		}
 		return all, nil
 	})
@@ -145,8 +146,9 @@ func (m *Model) evaluatePlain(ctx context.Context, rows Source) ([]Baseline, err
 
 // fitted is what a model keeps of its training for cross-validation alone.
 type fitted struct {
-	plain     []baseline.Model // on the encoded training rows
-	plainRows int              // that trained and validated
+	plain      []baseline.Model // on the encoded training rows
+	plainUnits encode.Target    // of what they predict of a number
+	plainRows  int              // that trained and validated
 }
 
 // withoutBags changes settings, and leaves the bags out.

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
@@ -119,18 +120,18 @@ func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, 
 		return nil, err
 	}
 	all := m.NewJudge()
-	for i, y := range m.labels(d) {
+	for i, y := range labels(d, m.manifest.Scale) {
 		all.add(p, i, y, float64(d.Weight[i]))
 	}
 	return finiteMetrics(all.evaluation()), nil
 }
 
-// labels are the targets of encoded rows: numbers in their own units, or places of classes.
-func (m *Model) labels(d train.Data) []float64 {
+// labels are the targets of rows that t encoded: numbers in their own units, or places of classes.
+func labels(d train.Data, t encode.Target) []float64 {
 	y := make([]float64, len(d.Target))
 	for i, v := range d.Target {
-		if y[i] = float64(v); !m.classes() {
-			y[i] = m.manifest.Scale.Decode(v)
+		if y[i] = float64(v); t.Task == Regression {
+			y[i] = t.Decode(v)
 		}
 	}
 	return y

@@ -297,7 +297,7 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Ex
 		e.Residual[line] = unit * rest
 	}
 	if m.manifest.Calibration.Ranges != nil {
-		e.RangeStd = m.rangeStds(e.PredictionStd, c.batch)
+		e.RangeStd = m.rangeStds(e.Prediction, e.PredictionStd, c.batch)
 	}
 	e.Doubt()
 	for i := range n {
@@ -314,6 +314,12 @@ func (m *Model) scale() explain.Scale {
 		return explain.Logit
 	case Multiclass:
 		return explain.Score
+	}
+	switch m.manifest.Scale.Link {
+	case encode.LogMean:
+		return explain.LogMean
+	case encode.Log:
+		return explain.Log
 	}
 	return explain.Identity
 }

@@ -17,7 +17,7 @@ func (m *Model) ExportONNX(w io.Writer) error {
 	config.Inputs.Groups = networkGroups(m.own.players, m.places)
 	units := onnx.Units{
 		Unit: m.unit(), Base: m.bases(), Noise: m.own.NoiseVariance(),
-		Probability: m.classes(), NonNegative: m.manifest.Scale.NonNegative, Slope: m.manifest.Calibration.Slope,
+		Probability: m.classes(), Link: m.manifest.Scale.Link, NonNegative: m.manifest.Scale.NonNegative, Slope: m.manifest.Calibration.Slope,
 	}
 	if !m.classes() {
 		units.Noise = []float64{m.manifest.Calibration.Noise}
@@ -57,6 +57,10 @@ func (m *Model) about() (map[string]string, error) {
 // unitWords says what predictions and attributions are measured in.
 func (m *Model) unitWords() string {
 	switch m.scale() {
+	case explain.LogMean:
+		return "logs of the mean of " + m.manifest.Target + ", but for prediction and prediction_std, which are in its own units"
+	case explain.Log:
+		return "logs of " + m.manifest.Target + ", but for prediction and prediction_std, which are in its own units"
 	case explain.Logit:
 		return "log odds of " + m.outputNames()[0]
 	case explain.Score:

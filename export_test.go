@@ -210,7 +210,7 @@ func (x *exportedModel) same(t *testing.T, m *psi.Model, rows *table.Table) {
 	e := explained(t, m, rows, psi.Explain{})
 	got := x.outputs(t, rows)
 	want := map[string][]float64{
-		"prediction": e.Link().Responses(e.Prediction), "prediction_std": e.PredictionStd, "base": e.Base, "attribution_mean": e.Mean, "attribution_std": e.Std,
+		"prediction": e.Link().Responses(e.Prediction), "prediction_std": e.Link().Deviations(e.Prediction, e.PredictionStd), "base": e.Base, "attribution_mean": e.Mean, "attribution_std": e.Std,
 	}
 	if e.Probability != nil {
 		want["probability"] = e.Probability

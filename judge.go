@@ -39,7 +39,9 @@ func (j *Judge) add(p *Prediction, row int, y, weight float64) {
 	case Multiclass:
 		j.multiclass.Add(int(y), p.ofRow(row), weight)
 	default:
-		j.regression.AddScored(y, p.Mean[row], p.scores[row], p.Std[row], p.RangeStd[row], weight)
+		centre, spread := p.link.Normal(p.scores[row], p.stds[row])
+		score, logSlope := p.link.Score(y)
+		j.regression.AddScored(y, p.Mean[row], eval.Scored{Miss: score - centre, Std: spread, RangeStd: p.ranges[row], LogSlope: logSlope}, weight)
 	}
 }
 

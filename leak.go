@@ -51,9 +51,9 @@ func (m *Manifest) suspectFrom() float64 {
 func (t *training) suspects(ctx context.Context, m *Model) ([]Suspect, error) {
 	metric := m.manifest.skillMetric()
 	values := map[string]float64{}
-	p := baseline.Problem{Rows: t.in.Training, Units: t.in.Units, Classes: len(t.in.Target.Classes)}
+	p := baseline.Problem{Rows: t.plainTraining(), Units: t.in.Units, Classes: len(t.in.Target.Classes)}
 	err := baseline.EachAlone(ctx, p, func(player int, predictions []float64, rows train.Data) {
-		if v, known := m.measurePlain(predictions, rows)[metric]; known && v >= m.manifest.suspectFrom() {
+		if v, known := m.measurePlain(predictions, t.in.Plain, labels(rows, t.in.Plain), rows.Weight)[metric]; known && v >= m.manifest.suspectFrom() {
 			name := t.in.Encoder.Players[player].Name
 			values[name] = max(v, values[name])
 		}

@@ -44,6 +44,9 @@ type Manifest struct {
 	Calibration   Calibration        `json:"calibration"`
 	Metrics       map[string]float64 `json:"metrics"` // of the validation rows
 
+	// TargetScale says by which errors the scale of a number was chosen; absent if no scale was tried.
+	TargetScale *ScaleChoice `json:"target_scale,omitempty"`
+
 	// Baselines are the metrics of the same rows of plain models, by name; absent in files of older versions.
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
 
@@ -90,11 +93,12 @@ const (
 	readingsFeature     = "readings"     // how text becomes numbers and times
 	recalibratedFeature = "recalibrated" // base and scale are not those of the training
 	nonNegativeFeature  = "non-negative" // of a number: predictions below 0 are 0
+	logFeature          = "log"          // of a number: scores on the scale of its log
 )
 
 // features are those that this program has.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, recalibratedFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature}
 }
 
 // requires are the features that a program needs for the model.
@@ -120,6 +124,9 @@ func (m *Manifest) requires() []string {
 	}
 	if m.Scale.NonNegative {
 		list = append(list, nonNegativeFeature)
+	}
+	if m.Scale.Link != encode.IdentityLink {
+		list = append(list, logFeature)
 	}
 	return list
 }
@@ -290,7 +297,7 @@ func readManifest(content []byte) (*Manifest, error) {
 			return nil, fmt.Errorf("metric %s is not a number", name)
 		}
 	}
-	if err := errors.Join(m.Calibration.validate(m.Task), m.checkBaselines(), m.checkSuspects()); err != nil {
+	if err := errors.Join(m.Calibration.validate(m.Task), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects()); err != nil {
 		return nil, err
 	}
 	if len(m.Missing) > mostMissing {

@@ -24,7 +24,7 @@ func (m *Model) unit() float64 {
 // bases are φ_0 of each output, in the model's units.
 func (m *Model) bases() []float64 {
 	if !m.classes() {
-		return []float64{m.manifest.Scale.Mean}
+		return []float64{m.manifest.Scale.Mean + m.manifest.Calibration.Level}
 	}
 	base := make([]float64, m.outputs())
 	for c, v := range m.manifest.Scale.Base {

@@ -25,7 +25,10 @@ type Prediction struct {
 	// calibration found, for rows with as many gaps at random. A number that never was negative has no negative Lower. All three are nil for classes.
 	RangeStd, Lower, Upper []float64
 
-	scores []float64 // of a number: what base and attributions add up to
+	// Of a number: the scores that base and attributions add up to, what they are in the target's units, and the standard deviations from them; what
+	// ranges are by on the scores' scale.
+	scores, stds, ranges []float64
+	link                 explain.Link
 
 	// Classes are nil for a number. Probability is that of the second of two classes [rows],
 	// or that of each of more [rows, classes].
@@ -55,7 +58,7 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 		all.Std = append(all.Std, p.Std...)
 		all.RangeStd = append(all.RangeStd, p.RangeStd...)
 		all.Lower, all.Upper = append(all.Lower, p.Lower...), append(all.Upper, p.Upper...)
-		all.scores = append(all.scores, p.scores...)
+		all.scores, all.stds, all.ranges, all.link = append(all.scores, p.scores...), append(all.stds, p.stds...), append(all.ranges, p.ranges...), p.link
 		all.Probability = append(all.Probability, p.Probability...)
 		all.Slope = append(all.Slope, p.Slope...)
 	}
@@ -84,18 +87,23 @@ func (m *Model) prediction(x *form.Answer, b *encode.Batch, first int) *Predicti
 		p.Std[i] = math.Sqrt(v)
 	}
 	if !m.classes() {
-		p.scores, p.RangeStd = scores, m.rangeStds(p.Std, b)
-		p.setRanges(m.link())
+		p.scores, p.stds, p.ranges, p.link = scores, p.Std, m.rangeStds(scores, p.Std, b), m.link()
+		p.setUnits()
 	}
 	return p
 }
 
-// setRanges sets the ends of the ranges that hold 90 %.
-func (p *Prediction) setRanges(link explain.Link) {
+// setUnits sets what is in the target's own units: deviations, and the ends of the ranges that hold 90 %.
+func (p *Prediction) setUnits() {
+	p.Std = p.link.Deviations(p.scores, p.stds)
+	if !p.link.Scale.Logs() {
+		p.RangeStd = p.ranges
+	}
 	p.Lower, p.Upper = make([]float64, len(p.scores)), make([]float64, len(p.scores))
 	for i, s := range p.scores {
-		reach := rangeNormal * p.RangeStd[i]
-		p.Lower[i], p.Upper[i] = link.Response(s-reach), link.Response(s+reach)
+		centre, _ := p.link.Normal(s, p.stds[i])
+		reach := rangeNormal * p.ranges[i]
+		p.Lower[i], p.Upper[i] = p.link.Response(centre-reach), p.link.Response(centre+reach)
 	}
 }
 
@@ -138,7 +146,9 @@ func (p *Prediction) Table() (*table.Table, error) {
 	if p.Classes == nil {
 		number("prediction", p.Mean)
 		number("prediction_std", p.Std)
-		number("range_std", p.RangeStd)
+		if p.RangeStd != nil || n == 0 {
+			number("range_std", p.RangeStd)
+		}
 		number("range_lower", p.Lower)
 		number("range_upper", p.Upper)
 		return table.New(columns...)

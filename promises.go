@@ -45,7 +45,9 @@ func (p *Promises) Add(o *Outcome) {
 				p.bins.Add(int(y) == class, probability, o.Weight[i])
 			}
 		default:
-			p.intervals.Add(y, o.scores[i], o.RangeStd[i], o.Weight[i])
+			centre, _ := o.link.Normal(o.scores[i], o.stds[i])
+			score, _ := o.link.Score(y)
+			p.intervals.Add(score, centre, o.ranges[i], o.Weight[i])
 		}
 	}
 }

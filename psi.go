@@ -25,8 +25,13 @@ const Version = "0.1.0"
 // Config says what to learn and how. The zero value of all but Target is what we stand
 // behind.
 type Config struct {
-	Target   string   // column to predict
-	Task     Task     // "" chooses: text, booleans and numbers of two values are classes
+	Target string // column to predict
+	Task   Task   // "" chooses: text, booleans and numbers of two values are classes
+	// TargetScale is the scale on which a number is learned: "identity", its own units; "log-mean", the log of its mean, by gamma deviance; "log", the
+	// mean of its log, so that the median is predicted; or "auto" (also ""), which tries identity and log-mean if all targets are positive and
+	// strongly skewed. The scales of the log need positive targets. Predictions and metrics are in the target's own units on every scale.
+	TargetScale string
+
 	Positive string   // of two classes the one whose probability is predicted; "" is the last in order
 	Drop     []string // columns that are no inputs
 	Keep     []string // columns that are inputs even if nothing can be learned of them, or they seem to identify rows
@@ -93,13 +98,13 @@ type Config struct {
 // Progress tells how far a training is.
 type Progress struct {
 	Fold, Folds int           // under way, from 1, and how many there are; 0 unless CrossValidate runs
-	Stage       string        // "read", "search", "fit", "polish", "refit", "absent", "spread", "doubt", "audit"
+	Stage       string        // "read", "scale", "fit", "polish", "refit", "absent", "spread", "doubt", "audit"
 	Member      int           // network under way, from 0
 	Step, Steps int           // of the stage; 0 where there are none
 	Done        float64       // share of the training, 0 to 1
 	Remaining   time.Duration // about what the rest will take; 0 while not known
 	Error       float64       // of the validation rows, best so far; NaN while not known
-	Metric      string        // what Error is: "rmse", in the target's units, or "log loss"
+	Metric      string        // what Error is: "rmse", in the target's units, "rmse of the log" or "log loss"
 	Note        string        // something to tell a person, said once
 	Warning     bool          // the note is about columns that are left out or had better be, or about rows that repeat
 }

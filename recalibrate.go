@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/intake"
 	"github.com/psi-shapley/psi/internal/train"
@@ -37,7 +38,7 @@ const (
 
 // Recalibrate returns a model with the same weights whose base and scale fit rows with known outcomes: another year's, or those of
 // a region whose base rate differs. Of classes, the mean of each one's probability becomes its share of the rows, and the scale
-// makes their log loss least; of a number, both are by least squares. log a has the prior N(0, ½²). The ranges of a number are
+// makes their log loss least; of a number, both are by least squares, or by gamma deviance if the log of its mean was learned. log a has the prior N(0, ½²). The ranges of a number are
 // fitted on the same rows. The manifest records it (Manifest.Recalibrations) and keeps the metrics of the training.
 //
 // At most 10,000 rows are used, drawn with a fixed seed. Rows count by the model's weight column if they have it. The model itself
@@ -55,6 +56,12 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 		return nil, &table.Error{
 			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and recalibrating needs %d", n, LeastRecalibrationRows),
 			Remedy: "give more rows whose outcome is known",
+		}
+	}
+	if least := slices.Min(s.y); m.manifest.Scale.Link != encode.IdentityLink && least <= 0 {
+		return nil, &table.Error{
+			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("an outcome is %g, and the model learned the log of outcomes", least),
+			Remedy: "leave out rows whose outcome is not above 0",
 		}
 	}
 	evenOut(s.weight)
@@ -124,6 +131,7 @@ func (m *Model) again() *Model {
 		c.Scale, c.Temperature = m.unit(), 0
 	} else {
 		c.Noise = m.own.NoiseVariance()[0]
+		fresh.manifest.Scale.Mean, c.Level = m.bases()[0], 0
 	}
 	return fresh
 }
@@ -183,30 +191,73 @@ func (f *refit) set(m *Model, weight []float64) {
 	}
 }
 
-// setNumber makes n/2 log Σ w (y − base − a·v)² + (log a)²/(2·½²) least: of each a the best base is known, so that a is searched for alone.
+// setNumber fits base and scale on the scale that is learned: by gamma deviance that of the mean's log, else by least squares.
 func (f *refit) setNumber(m *Model, weight []float64) {
 	scale := &m.manifest.Scale
-	n, sum, meanY, meanV := 0.0, 0.0, 0.0, 0.0
-	for i, w := range weight {
-		if w > 0 {
-			n++
-		}
-		sum += w
-		meanY += w * f.s.y[i]
-		meanV += w * scale.Std * float64(f.x.Value[i])
+	y, v, least := f.s.y, make([]float64, len(f.s.y)), leastSquares
+	for i, value := range f.x.Value {
+		v[i] = scale.Std * float64(value)
 	}
-	meanY, meanV = meanY/sum, meanV/sum
+	switch scale.Link {
+	case encode.LogMean:
+		least = leastDeviance
+	case encode.Log:
+		y = scale.Link.OfAll(y)
+	}
+	base, a := least(y, v, weight)
+	scale.Mean, scale.Std = base, a*scale.Std
+	scale.NonNegative = scale.NonNegative && slices.Min(f.s.y) >= 0
+}
+
+// leastSquares makes n/2 log Σ w (y − base − a·v)² + (log a)²/(2·½²) least: of each a the best base is known, so that a is searched for alone.
+func leastSquares(y, v, weight []float64) (base, a float64) {
+	n, meanY, meanV := counting(weight), weighted(y, weight), weighted(v, weight)
 	var yy, yv, vv float64
 	for i, w := range weight {
-		y, v := f.s.y[i]-meanY, scale.Std*float64(f.x.Value[i])-meanV
+		y, v := y[i]-meanY, v[i]-meanV
 		yy, yv, vv = yy+w*y*y, yv+w*y*v, vv+w*v*v
 	}
-	a := math.Exp(leastAt(func(logA float64) float64 {
+	a = math.Exp(leastAt(func(logA float64) float64 {
 		a := math.Exp(logA)
 		return n/2*math.Log(max(yy-2*a*yv+a*a*vv, math.SmallestNonzeroFloat64)) + square(logA/scaleDoubt)/2
 	}))
-	scale.Mean, scale.Std = meanY-a*meanV, a*scale.Std
-	scale.NonNegative = scale.NonNegative && slices.Min(f.s.y) >= 0
+	return meanY - a*meanV, a
+}
+
+// leastDeviance makes Σ w (s + y·exp(−s)) + (log a)²/(2·½²) least, where s = base + a·v is the log of the mean: that of an exponential
+// distribution, as the shape of a gamma distribution is not known. Of each a, exp(base) = Σ w y·exp(−a·v) / Σ w.
+func leastDeviance(y, v, weight []float64) (base, a float64) {
+	n, meanV, rest := counting(weight), weighted(v, weight), make([]float64, len(y))
+	baseOf := func(a float64) float64 {
+		for i := range y {
+			rest[i] = y[i] * math.Exp(-a*(v[i]-meanV))
+		}
+		return math.Log(weighted(rest, weight)) - a*meanV
+	}
+	a = math.Exp(leastAt(func(logA float64) float64 {
+		a := math.Exp(logA)
+		return n*(baseOf(a)+a*meanV) + square(logA/scaleDoubt)/2
+	}))
+	return baseOf(a), a
+}
+
+// counting is the number of rows that weigh something.
+func counting(weight []float64) (n float64) {
+	for _, w := range weight {
+		if w > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// weighted is a mean by weights.
+func weighted(x, weight []float64) float64 {
+	sum, all := 0.0, 0.0
+	for i, w := range weight {
+		sum, all = sum+w*x[i], all+w
+	}
+	return sum / all
 }
 
 // setClasses finds, in turns, the bases that make the mean of each class's probability its share of the rows, and the scale that makes
@@ -331,7 +382,7 @@ func leastAt(f func(logA float64) float64) float64 {
 // refitRanges sets the ranges of a number by the rows that set its base and scale.
 func (m *Model) refitRanges(ctx context.Context, s *sampled) (err error) {
 	d := train.Data{Rows: s.rows}
-	for i, y := range s.y {
+	for i, y := range m.manifest.Scale.Link.OfAll(s.y) {
 		d.Target, d.Weight = append(d.Target, float32((y-m.manifest.Scale.Mean)/m.manifest.Scale.Std)), append(d.Weight, float32(s.weight[i]))
 	}
 	c := &m.manifest.Calibration

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/intake"
@@ -52,7 +53,7 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 		return nil, err
 	}
 	in, err := intake.Read(ctx, rows, intake.Options{
-		Target: c.Target, Task: c.Task, Positive: c.Positive, Weight: c.Weight,
+		Target: c.Target, Task: c.Task, Positive: c.Positive, Link: t.link, Weight: c.Weight,
 		Inputs: inputs, Choose: t.narrow, MissingAsLevel: c.MissingAsLevel, Bins: t.settle,
 		Validation: c.Validation, Fraction: c.ValidationFraction, By: c.ValidationBy, OrderBy: c.OrderBy, After: after, Seed: c.Seed,
 		Labels: c.fold, Scratch: c.Scratch,
@@ -92,6 +93,7 @@ type training struct {
 	in       *intake.Intake
 	choosing train.Data // validation rows by which weights are chosen
 	aside    train.Data // validation rows that set the ranges of a number
+	skewness float64    // of a target whose scale is to be chosen by trials; else 0
 	steps    int        // taken by members, since it was resumed
 	skipped  int        // by members, for want of time
 	resumed  bool
@@ -243,6 +245,9 @@ func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Sch
 	if err := t.fits(m.manifest); err != nil {
 		return nil, err
 	}
+	if m.manifest.TargetScale, err = t.chooseScale(ctx, m); err != nil {
+		return nil, err
+	}
 	point, err := t.resume(m.manifest)
 	if err != nil {
 		return nil, err
@@ -306,7 +311,7 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 // newRun prepares the training of a network by a recipe.
 func (t *training) newRun(s Settings, member int) (*train.Run, error) {
 	recipe := s.recipe(memberSeed(t.Seed, member))
-	recipe.Base = t.in.Target.Base
+	recipe.Base, recipe.LogStd = t.in.Target.Base, t.in.Target.LogStd()
 	return train.New(t.net, t.backend(), recipe, t.in.Training, t.choosing)
 }
 
@@ -327,8 +332,11 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 				best = p.Error
 			}
 			now, metric := math.Sqrt(best)*t.in.Target.Std, "rmse"
-			if t.in.Target.Task != Regression {
+			switch {
+			case t.in.Target.Task != Regression:
 				now, metric = best, "log loss"
+			case t.in.Target.Link != encode.IdentityLink:
+				metric = "rmse of the log"
 			}
 			t.say(Progress{
 				Stage: p.Phase, Member: i, Step: p.Step, Steps: p.Steps,
@@ -378,7 +386,7 @@ func remaining(p train.Progress, others int) time.Duration {
 // conclude measures the model on its validation rows and audits it.
 func (t *training) conclude(ctx context.Context, m *Model) error {
 	t.say(Progress{Stage: "audit", Done: 1, Error: math.NaN()})
-	if err := m.calibrate(ctx, t.in.Validation, t.aside); err != nil {
+	if err := m.calibrate(ctx, t.in.Validation, t.aside, t.in.Training); err != nil {
 		return err
 	}
 	m.manifest.Metrics = m.manifest.Calibration.After
@@ -390,7 +398,7 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 		return err
 	}
 	p := auditPlan(t.audited(), t.settings.Batch, t.net.Inputs.Players())
-	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, m.labels(t.in.Validation), t.in.ValidationUnits, p)
+	m.audit, err = m.auditRows(ctx, t.in.Validation.Rows, labels(t.in.Validation, t.in.Target), t.in.ValidationUnits, p)
 	return err
 }
 

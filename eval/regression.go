@@ -25,12 +25,18 @@ type Regression struct {
 // Add takes one row: the truth, the predicted mean and its standard deviation, and
 // the row's weight, 1 if all rows count alike.
 func (r *Regression) Add(y, prediction, std, weight float64) {
-	r.AddScored(y, prediction, prediction, std, std, weight)
+	r.AddScored(y, prediction, Scored{Miss: y - prediction, Std: std, RangeStd: std}, weight)
 }
 
-// AddScored is Add of a prediction that is not the mean of N(μ, σ²), which is the score, and whose ranges are as wide as those of
-// the standard deviation rangeStd.
-func (r *Regression) AddScored(y, prediction, score, std, rangeStd, weight float64) {
+// Scored is how far the truth lies from the centre of a normal distribution that a prediction comes from, on the scale of that distribution.
+type Scored struct {
+	Miss, Std float64
+	RangeStd  float64 // that ranges are as wide as
+	LogSlope  float64 // log of the scale's slope at the truth: 0 if it is that of the truth
+}
+
+// AddScored is Add of a prediction that is not the mean of N(μ, σ²), or has ranges of its own.
+func (r *Regression) AddScored(y, prediction float64, s Scored, weight float64) {
 	if weight == 0 {
 		return
 	}
@@ -39,13 +45,12 @@ func (r *Regression) AddScored(y, prediction, score, std, rangeStd, weight float
 	miss := y - prediction
 	r.squared += weight * miss * miss
 	r.absolute += weight * math.Abs(miss)
-	off := math.Abs(y - score)
-	z := off / std
-	r.nll += weight * (z*z/2 + math.Log(std) + math.Log(2*math.Pi)/2)
-	if off <= half50*rangeStd {
+	z := s.Miss / s.Std
+	r.nll += weight * (z*z/2 + math.Log(s.Std) + math.Log(2*math.Pi)/2 - s.LogSlope)
+	if math.Abs(s.Miss) <= half50*s.RangeStd {
 		r.inside50 += weight
 	}
-	if off <= half90*rangeStd {
+	if math.Abs(s.Miss) <= half90*s.RangeStd {
 		r.inside90 += weight
 	}
 	r.target.add(y, y, weight)

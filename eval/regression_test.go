@@ -154,7 +154,7 @@ func TestRegressionRanges(t *testing.T) {
 	for range n {
 		y, by := rng.NormFloat64(), 0.2+2*rng.Float64()
 		plain.Add(y, 0.1, 1, 1)
-		ranged.AddScored(y, 0.1, 0.1, 1, by, 1)
+		ranged.AddScored(y, 0.1, Scored{Miss: y - 0.1, Std: 1, RangeStd: by}, 1)
 		if math.Abs(y-0.1)/by <= 0.6744897501960817 {
 			inside50++
 		}

@@ -23,9 +23,14 @@ type Scale string
 // The scales.
 const (
 	Identity Scale = "identity" // the target's own units
+	LogMean  Scale = "log-mean" // log of the target's mean
+	Log      Scale = "log"      // mean of the target's log
 	Logit    Scale = "logit"    // log-odds of the positive class
 	Score    Scale = "score"    // score of a class, before softmax
 )
+
+// Logs says whether the scale is that of a number's log.
+func (s Scale) Logs() bool { return s == LogMean || s == Log }
 
 // Explanation is the attributions of consecutive rows of a table. Arrays are flat,
 // the last axis fastest.
@@ -97,12 +102,12 @@ func (e *Explanation) validateHeader() error {
 		return fmt.Errorf("explain: unknown mode %q", e.Mode)
 	}
 	switch e.Scale {
-	case Identity, Logit, Score:
+	case Identity, LogMean, Log, Logit, Score:
 	default:
 		return fmt.Errorf("explain: unknown scale %q", e.Scale)
 	}
 	switch {
-	case e.NonNegative && e.Scale != Identity:
+	case e.NonNegative && (e.Scale == Logit || e.Scale == Score):
 		return fmt.Errorf("explain: scores on the scale %q have no sign to keep", e.Scale)
 	case !finite(e.Z) || e.Z < 0:
 		return fmt.Errorf("explain: z is %v, not a finite number from 0 up", e.Z)

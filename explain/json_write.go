@@ -178,6 +178,12 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 		if e.RangeStd != nil {
 			w.add(`,"range_std":`).number(e.RangeStd[at])
 		}
+		if e.Scale.Logs() && e.Against == "" {
+			lower, upper := e.Range(at)
+			w.add(`,"response":`).number(e.Link().Response(e.Prediction[at]))
+			w.add(`,"response_lower":`).number(lower)
+			w.add(`,"response_upper":`).number(upper)
+		}
 		w.add(`,"hidden_std":`).number(e.HiddenStd[at])
 		w.add(`,"probability":`).element(e.Probability, at)
 		w.add(`,"residual":`).number(e.Residual[at])

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -109,6 +110,9 @@ func (t *textWriter) header() {
 		what = "the score of " + t.name(e.Outputs[0])
 		start = "the score"
 		scale = "The score is the log odds of " + t.name(e.Outputs[0]) + ": 0 is even, and each 1 more multiplies the odds by 2.7. "
+	case e.Scale.Logs():
+		what, start = "the log of "+t.predictand(), "that log"
+		scale = fmt.Sprintf("%s is the factor by which a column multiplies %s: the base times all factors is the prediction. ", t.sign("×", "x"), t.predictand())
 	case e.contrast():
 		what, start = "the lead of one class's score over another's, "+t.contrastName()+",", "the lead"
 	case e.Scale == Score:
@@ -233,6 +237,10 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	case e.Scale == Score:
 		what = "score"
 	}
+	if e.Against != "" && e.Scale.Logs() {
+		t.line(t.ink(ink{bold: true}).paint(fmt.Sprintf("Row %d against %s", e.FirstRow+row, e.Against)) + ": " + t.predictand() + t.factor(e.Prediction[at]))
+		return
+	}
 	if e.Against != "" {
 		t.line(t.ink(ink{bold: true}).paint(fmt.Sprintf("Row %d against %s", e.FirstRow+row, e.Against)) +
 			fmt.Sprintf(": %s %s %s %s", what, digits.signed(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.RangeOf(at))))
@@ -241,6 +249,11 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	text := fmt.Sprintf("Row %d: ", e.FirstRow+row)
 	if e.Probability != nil {
 		text += t.probability(row, output) + "; "
+	}
+	if e.Scale.Logs() {
+		head, rest, _ := strings.Cut(wrap(text+t.multiplied(at), t.Width, "", "  "), ": ")
+		t.line(t.ink(ink{bold: true}).paint(head) + ": " + rest)
+		return
 	}
 	text += what + " " + t.predicted(at, digits) + ", "
 	switch gap := e.Prediction[at] - e.Base[at]; {
@@ -253,6 +266,45 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	}
 	head, rest, _ := strings.Cut(wrap(text+digits.plain(e.Base[at]), t.Width, "", "  "), ": ")
 	t.line(t.ink(ink{bold: true}).paint(head) + ": " + rest)
+}
+
+// predictand is what is predicted on a scale of logs.
+func (t *textWriter) predictand() string {
+	if t.e.Scale == LogMean {
+		return "the mean of " + t.name(t.target())
+	}
+	return "the median of " + t.name(t.target())
+}
+
+// target is the one output of a number.
+func (t *textWriter) target() string {
+	name, _, _ := strings.Cut(t.e.Outputs[0], " − that of ")
+	return name
+}
+
+// multiplied is a prediction on a scale of logs: the number, its range, and the factor from the base.
+func (t *textWriter) multiplied(at int) string {
+	e, link := t.e, t.e.Link()
+	lower, upper := e.Range(at)
+	return fmt.Sprintf("prediction %s (%s to %s),%s the base of %s", fourDigits(link.Response(e.Prediction[at])), fourDigits(lower), fourDigits(upper),
+		t.factor(e.Prediction[at]-e.Base[at]), fourDigits(link.Response(e.Base[at])))
+}
+
+// factor is what an attribution on a scale of logs multiplies by, with the sign before it; else "".
+func (t *textWriter) factor(mean float64) string {
+	if !t.e.Scale.Logs() {
+		return ""
+	}
+	return fmt.Sprintf(" %s %#.3g", t.sign("×", "x"), math.Exp(mean))
+}
+
+// fourDigits is a number without an exponent, unless it is far from 1.
+func fourDigits(v float64) string {
+	if size := math.Abs(v); size != 0 && (size < 1e-4 || size >= 1e12) {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // its own output
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // predicted is a prediction and its range. Where the target never was negative, neither is.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -85,7 +86,7 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 		}
 		names.add(line.name)
 		values.add(value)
-		means.add(digits.signed(line.mean))
+		means.add(strings.TrimSpace(t.factor(line.mean) + "  " + digits.signed(line.mean)))
 		if !line.piece {
 			spreads.add(digits.plain(t.law.reach * line.std))
 			words.add(t.direction(line.mean, line.std))

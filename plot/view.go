@@ -42,6 +42,10 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 	}
 	unit := "the prediction"
 	switch e.Scale {
+	case explain.LogMean:
+		unit = fmt.Sprintf("the log of the mean of %s", shorten(e.Outputs[0], 30))
+	case explain.Log:
+		unit = fmt.Sprintf("the log of %s", shorten(e.Outputs[0], 30))
 	case explain.Logit:
 		unit = fmt.Sprintf("the log odds of %s", shorten(e.Outputs[0], 30))
 	case explain.Score:

@@ -55,7 +55,7 @@ func (r *Run) trust(e *explain.Explanation) Trust {
 }
 
 // inUnits is what residuals are measured in, if that can be said in a word.
-var inUnits = map[Scale]string{explain.Logit: " in log odds", explain.Score: " of a score"}
+var inUnits = map[Scale]string{explain.LogMean: " of a log", explain.Log: " of a log", explain.Logit: " in log odds", explain.Score: " of a score"}
 
 // gap is the largest residual beside the mean of Σ |f_d|, of the output where that is least: what attributions move a
 // prediction by is at most that, on the average.

@@ -40,12 +40,15 @@ type ExplainedRow struct {
 // ExplainedOutput is a prediction and what it is made of: base and attributions add up to it.
 type ExplainedOutput struct {
 	Output        string        `json:"output"`
-	Scale         string        `json:"scale" enum:"identity,logit,score"`
+	Scale         string        `json:"scale" enum:"identity,log-mean,log,logit,score" doc:"of base, prediction and attributions"`
 	Base          float64       `json:"base"`
 	Prediction    float64       `json:"prediction"`
 	Clipped       bool          `json:"clipped,omitempty" doc:"the prediction is below 0 and no training row had a negative target: the model predicts 0"`
 	PredictionStd float64       `json:"prediction_std"`
 	RangeStd      *float64      `json:"range_std,omitempty" doc:"of a number: prediction ∓ 1.645 range_std holds 90 % of outcomes"`
+	Response      *float64      `json:"response,omitempty" doc:"of a number on a scale of logs: the prediction in the target's own units"`
+	ResponseLower *float64      `json:"response_lower,omitempty" doc:"of a range about it that has the probability of ∓ z standard deviations"`
+	ResponseUpper *float64      `json:"response_upper,omitempty"`
 	HiddenStd     *float64      `json:"hidden_std" doc:"part of prediction_std that is of missing cells"`
 	Probability   *float64      `json:"probability" doc:"of a class"`
 	Residual      *float64      `json:"residual" doc:"what attributions and base lack of the prediction"`

@@ -117,7 +117,7 @@ func (s *Server) shadow(v *fleet.Version, q question, given *psi.Answer) {
 func (r *reply) results(v *fleet.Version) *oip.Results {
 	if e := r.explanation; e != nil {
 		return &oip.Results{
-			Rows: e.Rows, Prediction: e.Link().Responses(e.Prediction), PredictionStd: e.PredictionStd, Probability: e.Probability, Base: e.Base,
+			Rows: e.Rows, Prediction: e.Link().Responses(e.Prediction), PredictionStd: e.Link().Deviations(e.Prediction, e.PredictionStd), Probability: e.Probability, Base: e.Base,
 			Mean: e.Mean, Std: e.Std, ModelStd: e.ModelStd, Bags: e.Bags, Observed: e.Observed,
 		}
 	}

@@ -135,7 +135,7 @@ func v1Explanation(document, predictions []byte, b *budget) ([]byte, error) {
 
 // predictionOf is the prediction that an explanation explains.
 func predictionOf(e *explain.Explanation, classes []string) *psi.Prediction {
-	return &psi.Prediction{Mean: e.Link().Responses(e.Prediction), Std: e.PredictionStd, RangeStd: e.RangeStd, Classes: classes, Probability: e.Probability}
+	return &psi.Prediction{Mean: e.Link().Responses(e.Prediction), Std: e.Link().Deviations(e.Prediction, e.PredictionStd), RangeStd: e.RangeStd, Classes: classes, Probability: e.Probability}
 }
 
 // V1Alive is how a server of KServe says that it is there.

@@ -38,7 +38,9 @@ type inspection struct {
 	Task       psi.Task            `json:"task"`
 	Target     string              `json:"target"`
 	TargetKind table.Kind          `json:"target_kind"`
-	Classes    []string            `json:"classes"` // null for a number; the positive one of two is the last
+	Scale      string              `json:"target_scale,omitempty"`        // on which a number is learned
+	ScaleBy    *psi.ScaleChoice    `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
+	Classes    []string            `json:"classes"`                       // null for a number; the positive one of two is the last
 	Head       string              `json:"head"`
 	Weights    int                 `json:"weights"`
 	Columns    []table.Field       `json:"columns"`
@@ -56,6 +58,8 @@ type inspection struct {
 	Anew       []psi.Recalibration `json:"recalibrations"` // since the training
 	Audit      *psi.Audit          `json:"audit"`
 	Provenance psi.Provenance      `json:"provenance"`
+
+	scaleText string
 }
 
 func (p *program) inspect(path string, asJSON bool) error {
@@ -66,7 +70,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 	defer model.Close()
 	m := model.Manifest()
 	i := inspection{
-		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Classes: m.Classes(),
+		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, scaleText: m.ScaleText(), Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
 		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: model.Warnings(), Calibrated: m.Calibration, Anew: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
@@ -191,6 +195,9 @@ func (i *inspection) text() (string, error) {
 		fmt.Fprintf(&text, "classes: %s (positive) and %s\n", clean(i.Classes[1]), clean(i.Classes[0]))
 	} else if i.Classes != nil {
 		fmt.Fprintf(&text, "%d classes: %s\n", len(i.Classes), clean(few(i.Classes)))
+	}
+	if i.scaleText != "" {
+		fmt.Fprintf(&text, "%s\n", clean(i.scaleText))
 	}
 	if i.Weight != nil {
 		fmt.Fprintf(&text, "rows count by their %s\n", clean(*i.Weight))

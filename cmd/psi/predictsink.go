@@ -83,7 +83,9 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 	if p.Classes == nil {
 		s.text = appendNumber(s.text, p.Mean[row])
 		add("prediction_std", p.Std[row])
-		add("range_std", p.RangeStd[row])
+		if p.RangeStd != nil {
+			add("range_std", p.RangeStd[row])
+		}
 		add("range_lower", p.Lower[row])
 		add("range_upper", p.Upper[row])
 		return

@@ -107,6 +107,8 @@ func stageWords(stage string) string {
 	switch stage {
 	case "read":
 		return "reading"
+	case "scale":
+		return "choosing the target's scale"
 	case "fit":
 		return "learning"
 	case "refit", "polish":

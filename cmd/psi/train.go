@@ -23,6 +23,7 @@ type trainFlags struct {
 	target             string
 	task               choice
 	positive           string
+	targetScale        choice
 	drop, only         []string
 	categorical        []string
 	keep               []string
@@ -160,6 +161,8 @@ func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
 	f.task, f.head, f.effort = choose("auto", "regression", "binary", "multiclass"), choose("exact", "learned"), choice{efforts(), string(psi.Normal)}
 	flags.StringVar(&f.target, "target", "", "`COLUMN` to predict")
 	flags.Var(&f.task, "task", "what to predict: a number, which of two classes, or which of more; auto goes by the target's values")
+	f.targetScale = choose(psi.AutoScale, psi.IdentityScale, psi.LogMeanScale, psi.LogScale)
+	flags.Var(&f.targetScale, "target-scale", "scale on which to learn a number: its own (identity), the log of its mean (log-mean) or the mean of its log, which predicts medians (log); auto tries the first two if all targets are positive and strongly skewed")
 	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the class, of two, whose probability is predicted (default the last in sorted order)")
 	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
 	flags.StringSliceVar(&f.only, "only", nil, "`COLUMNS` to learn from, such as A,B; all others are left out")
@@ -349,7 +352,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 // learning is the part of a training's configuration that the commands that train have in common.
 func (f *trainFlags) learning(change func(*psi.Settings)) psi.Config {
 	return psi.Config{
-		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, Weight: f.weight, Groups: f.groups,
+		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, TargetScale: f.targetScale.word, Weight: f.weight, Groups: f.groups,
 		Drop: f.readOnly(), Keep: f.keep, LeaveOutIdentifiers: !f.keepIdentifiers,
 		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
 		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy, OrderBy: f.orderBy, ValidationAfter: f.validationAfter,

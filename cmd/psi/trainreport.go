@@ -20,7 +20,9 @@ type trainingDocument struct {
 	Seconds        *float64           `json:"seconds"`       // null if the training had ended before
 	AuditSeconds   *float64           `json:"audit_seconds"` // of seconds
 	Effort         string             `json:"effort"`
-	Share          float64            `json:"share"` // of the effort's steps that there was time for
+	Share          float64            `json:"share"`                         // of the effort's steps that there was time for
+	TargetScale    string             `json:"target_scale,omitempty"`        // on which a number is learned
+	ScaleChoice    *psi.ScaleChoice   `json:"target_scale_choice,omitempty"` // by which errors it was chosen, if scales were tried
 	Baselines      []psi.Baseline     `json:"baselines"`
 	Warnings       []psi.Warning      `json:"warnings"` // reasons to doubt the model
 }
@@ -34,11 +36,12 @@ func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w
 	if !f.json {
 		return nil
 	}
-	from := m.Manifest().Provenance
+	manifest := m.Manifest()
+	from := manifest.Provenance
 	doc := trainingDocument{
 		Schema: "psi.training/v1", Model: f.out, Digest: m.Digest(), Rows: from.TrainingRows + from.ValidationRows, ValidationRows: from.ValidationRows,
-		Metrics: m.Manifest().Metrics, Audit: m.StoredAudit(), Effort: cmp.Or(from.Effort, string(psi.Normal)), Share: cmp.Or(from.Share, 1),
-		Baselines: plainModels(m), Warnings: m.Warnings(),
+		Metrics: manifest.Metrics, Audit: m.StoredAudit(), Effort: cmp.Or(from.Effort, string(psi.Normal)), Share: cmp.Or(from.Share, 1),
+		TargetScale: manifest.TargetScaleName(), ScaleChoice: manifest.TargetScale, Baselines: plainModels(m), Warnings: m.Warnings(),
 	}
 	if w != nil {
 		seconds, audit := w.seconds(), w.auditTook().Seconds()
@@ -60,6 +63,9 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 	fmt.Fprintf(&text, " learned from %s. ", countOf(from.TrainingRows, "row"))
 	fmt.Fprintf(&text, "On %s for validation %s. ", countOf(from.ValidationRows, "row"), measuredText(manifest.Task, manifest.Metrics))
 	text.WriteString(baselinesText(manifest))
+	if scale := manifest.ScaleText(); scale != "" {
+		text.WriteString(clean(scale) + " ")
+	}
 	text.WriteString(auditText(m.StoredAudit()))
 	if w != nil {
 		fmt.Fprintf(&text, " It took %s", lasting(w.over.Sub(w.start)))

@@ -24,7 +24,9 @@ type Labels struct {
 	numbers map[float64]struct{}
 	words   []string // of a boolean; nil for the usual ones
 	least   float64  // of the numbers, all of them
-	met     []bool   // by the codes of the chunk at hand
+
+	skew, logSkew skewness // of the numbers, and of the logs of those that are positive
+	met           []bool   // by the codes of the chunk at hand
 }
 
 // Add takes in the observed targets of the rows for which keep is true, all rows if keep
@@ -53,6 +55,9 @@ func (l *Labels) Add(y *table.Column, keep func(row int) bool) error {
 			return notFinite(y, row)
 		}
 		l.least = min(l.least, v)
+		if l.skew.add(v); v > 0 {
+			l.logSkew.add(math.Log(v))
+		}
 		if l.len() <= mostClasses {
 			l.numbers[v+0] = struct{}{} // −0 + 0 is 0
 		}
@@ -80,6 +85,21 @@ func (l *Labels) addTexts(y *table.Column, keep func(row int) bool) error {
 	}
 	return nil
 }
+
+// Positive says whether the target is a number that is above 0 in all rows.
+func (l *Labels) Positive() bool { return l.kind == table.Number && l.least > 0 }
+
+// leastSkewness of a target that is called skewed: an exponential distribution has it.
+const leastSkewness = 2
+
+// Skewed says whether the target is positive and so skewed, while its log is less so, that the log may be the better scale to learn it on.
+func (l *Labels) Skewed() bool {
+	skew := l.skew.value()
+	return l.Positive() && skew >= leastSkewness && math.Abs(l.logSkew.value()) < skew
+}
+
+// Skewness is that of the target.
+func (l *Labels) Skewness() float64 { return l.skew.value() }
 
 // len is the number of different values, at most one more than mostClasses.
 func (l *Labels) len() int { return len(l.texts) + len(l.numbers) }

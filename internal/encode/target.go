@@ -21,6 +21,10 @@ type Target struct {
 	Mean float64 `json:"mean,omitempty"`
 	Std  float64 `json:"std,omitempty"`
 
+	// Link is the scale on which a regression is learned. On those of the log, Mean and Std are of it: Mean is the log of the target's mean for
+	// LogMean, the mean of the logs for Log.
+	Link Link `json:"link,omitempty"`
+
 	// NonNegative says that no row of the table had a negative number as its target, so that predictions are not negative either.
 	NonNegative bool `json:"non_negative,omitempty"`
 
@@ -70,7 +74,23 @@ func (t Target) Encode(y *table.Column, rows []int) ([]float32, error) {
 }
 
 // Decode is the inverse of Encode for one value of a regression.
-func (t Target) Decode(v float32) float64 { return t.Mean + t.Std*float64(v) }
+func (t Target) Decode(v float32) float64 { return t.Link.inverse(t.Mean + t.Std*float64(v)) }
+
+// Recode is what t encodes of a value that another regression of the same target encoded.
+func (t Target) Recode(v float32, from Target) float32 { return t.encoded(from.Decode(v)) }
+
+// encoded is a number in standard deviations about the mean, on the scale that is learned.
+func (t Target) encoded(y float64) float32 {
+	return float32(max(-Farthest, min(Farthest, (t.Link.of(y)-t.Mean)/t.Std)))
+}
+
+// LogStd is the standard deviation of the log if the mean of the target is learned on its scale; else 0.
+func (t Target) LogStd() float64 {
+	if t.Link == LogMean {
+		return t.Std
+	}
+	return 0
+}
 
 func (t Target) standardised(y *table.Column) func(row int) (float32, error) {
 	return func(row int) (float32, error) {
@@ -84,7 +104,7 @@ func (t Target) standardised(y *table.Column) func(row int) (float32, error) {
 		if !finite(v) {
 			return 0, notFinite(y, row)
 		}
-		return float32(max(-Farthest, min(Farthest, (v-t.Mean)/t.Std))), nil
+		return t.encoded(v), nil
 	}
 }
 

@@ -24,7 +24,8 @@ func FitTarget(y []float64) Target {
 type TargetFitter struct {
 	target  Target
 	name    string
-	moments moments   // of a regression
+	moments moments   // of a regression, on the scale that is learned
+	plain   moments   // of a regression, in the target's own units
 	weights []float64 // of each class
 	weight  float64   // of all rows
 	rows    int
@@ -61,7 +62,8 @@ func (f *TargetFitter) Add(y *table.Column, weights []float64, keep func(row int
 		f.rows++
 		f.weight += weight
 		if f.target.Task == Regression {
-			f.moments.addWeighted(y.Numbers[row], weight)
+			f.moments.addWeighted(f.target.Link.of(y.Numbers[row]), weight)
+			f.plain.addWeighted(y.Numbers[row], weight)
 		} else {
 			f.weights[int(v)] += weight
 		}
@@ -76,7 +78,11 @@ func (f *TargetFitter) Finish() (Target, error) {
 	}
 	t := f.target
 	if t.Task == Regression {
-		if t.Mean, t.Std = f.moments.meanAndStd(); t.validateRegression() != nil {
+		if t.Mean, t.Std = f.moments.meanAndStd(); t.Link == LogMean {
+			mean, _ := f.plain.meanAndStd()
+			t.Mean = math.Log(mean)
+		}
+		if t.validateRegression() != nil {
 			return Target{}, &table.Error{
 				Row: noRow, Column: f.name, Message: fmt.Sprintf("the targets have a mean of %g and a standard deviation of %g, which is too far from 0 or too large", t.Mean, t.Std),
 				Remedy: "give the target in other units",
@@ -101,6 +107,14 @@ func (f *TargetFitter) Finish() (Target, error) {
 	}
 	t.Base = logs
 	return t, nil
+}
+
+// Plain is the regression of the same rows in the target's own units.
+func (f *TargetFitter) Plain() Target {
+	t := f.target
+	t.Link = IdentityLink
+	t.Mean, t.Std = f.plain.meanAndStd()
+	return t
 }
 
 // Absent lists the classes without a training row.

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
@@ -316,5 +319,89 @@ func TestNonNegativeTargets(t *testing.T) {
 	}
 	if fitTarget(t, encode.Binary, "", numbers(0, 1, 0, 1)).NonNegative {
 		t.Error("classes have a sign")
+	}
+}
+
+func TestTargetsOnTheScaleOfTheLog(t *testing.T) {
+	y := []float64{1, 10, 100, 1000, 0.01}
+	mean, logs, squares := 0.0, 0.0, 0.0
+	for _, v := range y {
+		mean, logs = mean+v/5, logs+math.Log(v)/5
+	}
+	for _, v := range y {
+		squares += math.Pow(math.Log(v)-logs, 2) / 5
+	}
+	var plain encode.Target
+	for link, start := range map[encode.Link]float64{encode.LogMean: math.Log(mean), encode.Log: logs} {
+		fitter := encode.NewTargetFitter(encode.Target{Task: encode.Regression, Link: link, NonNegative: true})
+		if err := fitter.Add(numbers(y...), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		target, err := fitter.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := target.Validate(); err != nil {
+			t.Error(err)
+		}
+		if math.Abs(target.Mean-start) > 1e-12 || math.Abs(target.Std-math.Sqrt(squares)) > 1e-12 {
+			t.Errorf("%s: mean %g, standard deviation %g, want %g and %g", link, target.Mean, target.Std, start, math.Sqrt(squares))
+		}
+		if want := map[encode.Link]float64{encode.LogMean: target.Std}[link]; target.LogStd() != want {
+			t.Errorf("%s: LogStd %g, want %g", link, target.LogStd(), want)
+		}
+		encoded, err := target.Encode(numbers(y...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain = fitter.Plain()
+		for i, v := range encoded {
+			if want := (math.Log(y[i]) - start) / target.Std; math.Abs(float64(v)-want) > 1e-6 {
+				t.Errorf("%s: %g is encoded as %g, want %g", link, y[i], v, want)
+			}
+			if back := target.Decode(v); math.Abs(back/y[i]-1) > 1e-5 {
+				t.Errorf("%s: %g is decoded as %g", link, y[i], back)
+			}
+			if got, want := plain.Recode(v, target), (y[i]-plain.Mean)/plain.Std; math.Abs(float64(got)-want) > 1e-5 {
+				t.Errorf("%s: %g is recoded as %g, want %g", link, y[i], got, want)
+			}
+		}
+	}
+	if plain.Link != encode.IdentityLink || math.Abs(plain.Mean-mean) > 1e-9 {
+		t.Errorf("in its own units the target is %+v, want the mean %g", plain, mean)
+	}
+}
+
+func TestSkewedTargets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	draw := func(of func() float64) []float64 {
+		list := make([]float64, 2000)
+		for i := range list {
+			list[i] = of()
+		}
+		return list
+	}
+	even := draw(func() float64 { return 5 + rng.Float64() })
+	prices := draw(func() float64 { return math.Exp(rng.NormFloat64()) })
+	for _, c := range []struct {
+		what string
+		y    []float64
+		want bool
+	}{
+		{"even", even, false},
+		{"prices", prices, true},
+		{"prices with a 0", append([]float64{0}, prices...), false},
+		{"prices and a debt", append([]float64{-1}, prices...), false},
+	} {
+		var l encode.Labels
+		if err := l.Add(numbers(c.y...), nil); err != nil {
+			t.Fatal(err)
+		}
+		if l.Skewed() != c.want {
+			t.Errorf("%s, skewness %g: skewed %v, want %v", c.what, l.Skewness(), l.Skewed(), c.want)
+		}
+		if want := stat.Skew(c.y, nil); math.Abs(l.Skewness()/want-1) > 0.01 { // stat's corrects for the number of rows
+			t.Errorf("%s: skewness %g, want %g", c.what, l.Skewness(), want)
+		}
 	}
 }

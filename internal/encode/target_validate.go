@@ -21,6 +21,9 @@ const (
 	largestStd   = 1e30
 )
 
+// largestLogStd is more than logs of 64-bit numbers, which lie within ±745, can have.
+const largestLogStd = 745
+
 // Validate says what is wrong with a target that was read from a file.
 func (t Target) Validate() error {
 	if t.Kind > table.Time {
@@ -45,7 +48,11 @@ func (t Target) validateRegression() error {
 	switch {
 	case t.Kind == table.Category || t.Kind == table.Boolean:
 		return fmt.Errorf("a %v has no regression", t.Kind)
-	case t.NonNegative && (t.Kind != table.Number || t.Mean < 0):
+	case t.Link.validate() != nil:
+		return t.Link.validate()
+	case t.Link != IdentityLink && (!t.NonNegative || !(t.Std <= largestLogStd)):
+		return fmt.Errorf("the log of a number that may be negative, or with a standard deviation of %g", t.Std)
+	case t.NonNegative && (t.Kind != table.Number || t.Mean < 0 && t.Link == IdentityLink):
 		return fmt.Errorf("a %v with the mean %g is said never to be negative", t.Kind, t.Mean)
 	case len(t.Classes) > 0 || len(t.Base) > 0:
 		return errors.New("a regression has no classes and no base")
@@ -58,7 +65,7 @@ func (t Target) validateRegression() error {
 func (t Target) validateClasses() error {
 	n := len(t.Classes)
 	switch {
-	case t.Mean != 0 || t.Std != 0 || t.NonNegative:
+	case t.Mean != 0 || t.Std != 0 || t.NonNegative || t.Link != IdentityLink:
 		return errors.New("classes have no mean, no standard deviation and no sign")
 	case t.Task == Binary && n != 2:
 		return fmt.Errorf("%d classes, but two are binary", n)

@@ -23,10 +23,11 @@ import (
 // Options say what the rows are for.
 type Options struct {
 	Target   string
-	Task     encode.Task    // "" is encode.Auto
-	Positive string         // of two classes; "" is the last one
-	Labels   *encode.Labels // values of the target that are known beforehand, to which those of the rows are added; may be nil
-	Weight   string         // column that says how much a row counts, and is no input; may be empty
+	Task     encode.Task                               // "" is encode.Auto
+	Positive string                                    // of two classes; "" is the last one
+	Link     func(*encode.Labels) (encode.Link, error) // chooses the scale of a number; nil is its own units
+	Labels   *encode.Labels                            // values of the target that are known beforehand, to which those of the rows are added; may be nil
+	Weight   string                                    // column that says how much a row counts, and is no input; may be empty
 
 	Inputs         []string                                               // columns that become players
 	Choose         func([]Trait) []string                                 // which inputs, in their order, stay when it is known what they are like; nil keeps all
@@ -54,7 +55,8 @@ const MostValidationRows = 16_384
 type Intake struct {
 	Encoder    *encode.Encoder
 	Target     encode.Target
-	Weighted   bool // rows have weights of their own
+	Plain      encode.Target // of a number, in its own units
+	Weighted   bool          // rows have weights of their own
 	Training   train.Store
 	Units      []uint64   // of the training rows: equal where they are kept together; nil if no column says so
 	Validation train.Data // weights on the scale of the training rows'
@@ -129,6 +131,9 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 // choose decides on the task and the classes.
 func (in *Intake) choose(labels *encode.Labels, o Options) error {
 	target, note, err := labels.Target(o.Task, o.Positive)
+	if err == nil && o.Link != nil && target.Task == encode.Regression {
+		target.Link, err = o.Link(labels)
+	}
 	in.Target = target
 	in.note(note)
 	return err
@@ -174,6 +179,7 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if in.Target, err = target.Finish(); err != nil {
 		return err
 	}
+	in.Plain = target.Plain()
 	for _, class := range target.Absent() {
 		in.note(fmt.Sprintf("no training row has the class %q, only validation rows do: nothing can be learned of it", class))
 	}

@@ -110,3 +110,38 @@ func constant(n int, x float64) []float64 {
 	floats.AddConst(x, v)
 	return v
 }
+
+// The gamma deviance is twice the difference of the log likelihoods of a gamma distribution of shape 1 whose mean is the number and of one whose mean is
+// that of the model; its minimiser over μ is the log of the mean, not the mean of the log.
+func TestGammaDevianceIsOfTheLikelihood(t *testing.T) {
+	const s = 0.8
+	logDensity := func(number, mean float64) float64 { return distuv.Gamma{Alpha: 1, Beta: 1 / mean}.LogProb(number) }
+	y, mu := []float64{-2, -0.5, 0, 1, 3}, []float64{-1, -0.5, 1, 0.2, -0.4}
+	onEveryBackend(t, func(t *testing.T, b *engine.Backend) {
+		deviance := func(y, mu []float64) []float64 {
+			return run(t, b, func(in []*Node) []*Node { return []*Node{objective.GammaDeviance(in[0], in[1], s)} }, vector(y), vector(mu))[0]
+		}
+		for i, got := range deviance(y, mu) {
+			number, mean := math.Exp(s*y[i]), math.Exp(s*mu[i])
+			want := 2 * (logDensity(number, number) - logDensity(number, mean)) / (s * s)
+			if math.Abs(got-want) > 1e-5*max(1, want) {
+				t.Errorf("deviance of %g from %g: %g, want %g", number, mean, got, want)
+			}
+		}
+		mean := 0.0
+		for _, v := range y {
+			mean += math.Exp(s*v) / float64(len(y))
+		}
+		at := func(mu float64) float64 {
+			list := make([]float64, len(y))
+			for i := range list {
+				list[i] = mu
+			}
+			return floats.Sum(deviance(y, list))
+		}
+		best := math.Log(mean) / s
+		if least := at(best); least >= at(best-0.05) || least >= at(best+0.05) {
+			t.Errorf("the deviance is not least at the log of the mean, %g", best)
+		}
+	})
+}

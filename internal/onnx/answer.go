@@ -5,18 +5,20 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/link"
 	"github.com/psi-shapley/psi/internal/network"
 )
 
 // Units put what a network says into those of its model.
 type Units struct {
-	Unit        float64   // of the network, in the model's
-	Base        []float64 // φ_0 [C]
-	Noise       []float64 // σ_0² [C], in the network's units, as calibrated
-	Probability bool      // outputs are scores of classes
-	NonNegative bool      // a prediction below 0 is 0
-	Slope       float64   // b of κ = exp(b(1 − s)), by which a probability takes the score of a row that has a share s of its columns
+	Unit        float64     // of the network, in the model's
+	Base        []float64   // φ_0 [C]
+	Noise       []float64   // σ_0² [C], in the network's units, as calibrated
+	Probability bool        // outputs are scores of classes
+	Link        encode.Link // of a number
+	NonNegative bool        // a prediction below 0 is 0
+	Slope       float64     // b of κ = exp(b(1 − s)), by which a probability takes the score of a row that has a share s of its columns
 }
 
 // answer is what members say together, in the network's units and float64.
@@ -80,11 +82,8 @@ func (u *Units) results(a answer, places []int) []*Node {
 	bases := BroadcastLike(Const(a.value.Graph(), [][]float64{u.Base}), a.value)
 	score := Add(bases, MulScalar(a.value, u.Unit))
 	variance := MulScalar(MaxScalar(a.variance, 0), u.Unit*u.Unit)
-	prediction := score
-	if u.NonNegative {
-		prediction = MaxScalar(score, 0)
-	}
-	all := []*Node{prediction, Sqrt(variance), bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
+	prediction, std := u.predicted(score, variance)
+	all := []*Node{prediction, std, bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
 	if u.Probability { // over what a row lacks, scores are averaged already
 		score, variance = u.sloped(a, score, bases, Sub(variance, MulScalar(a.hidden, u.Unit*u.Unit)))
 		all = append(all, probabilities(score, MaxScalar(variance, 0)))
@@ -93,6 +92,21 @@ func (u *Units) results(a answer, places []int) []*Node {
 		all[i] = float(x)
 	}
 	return all
+}
+
+// predicted are what scores predict, as explain.Link has it, and its standard deviation.
+func (u *Units) predicted(score, variance *Node) (prediction, std *Node) {
+	switch {
+	case u.Link == encode.LogMean:
+		variance = MulScalar(AddScalar(Sqrt(AddScalar(variance, 1)), -1), 2)
+		prediction = Exp(score)
+		return prediction, Mul(prediction, Sqrt(AddScalar(Exp(variance), -1)))
+	case u.Link == encode.Log:
+		return Exp(score), Mul(Exp(Add(score, MulScalar(variance, 0.5))), Sqrt(AddScalar(Exp(variance), -1)))
+	case u.NonNegative:
+		score = MaxScalar(score, 0)
+	}
+	return score, Sqrt(variance)
 }
 
 // sloped are base + κ(score − base) and κ²·variance.

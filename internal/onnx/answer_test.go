@@ -10,6 +10,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/link"
 )
 
@@ -78,4 +80,39 @@ func random(n int, draw func() float64) []float64 {
 		list[i] = draw()
 	}
 	return list
+}
+
+// A graph predicts numbers as explain.Link does, clipped or on a scale of logs.
+func TestPredictedNumbers(t *testing.T) {
+	rng := newRand(t)
+	const n = 30
+	for _, u := range []Units{
+		{Unit: 1.3, Base: []float64{0.2}}, {Unit: 1.3, Base: []float64{0.2}, NonNegative: true},
+		{Unit: 0.7, Base: []float64{2}, Link: encode.LogMean, NonNegative: true}, {Unit: 0.7, Base: []float64{2}, Link: encode.Log, NonNegative: true},
+	} {
+		value, variance := random(n, rng.NormFloat64), random(n, rng.Float64)
+		build := func(in []*graph.Node) []*graph.Node {
+			return u.results(answer{value: in[0], variance: in[1], mean: graph.InsertAxes(in[0], -1), std: graph.InsertAxes(in[1], -1)}, []int{0})[:2]
+		}
+		var in []*tensors.Tensor
+		var open []shapes.Shape
+		for _, x := range [][]float64{value, variance} {
+			in = append(in, tensors.FromFlatDataAndDimensions(x, n, 1))
+			open = append(open, shapes.MakeDynamic(dtypes.Float64, []int{shapes.DynamicDim, 1}, []string{rowsAxis, ""}))
+		}
+		if _, err := record(model.NewStore(), open, build); err != nil {
+			t.Fatal(err)
+		}
+		out := call(t, in, build)
+		scale := map[encode.Link]explain.Scale{"": explain.Identity, encode.LogMean: explain.LogMean, encode.Log: explain.Log}[u.Link]
+		link := explain.Link{Scale: scale, NonNegative: u.NonNegative}
+		for i := range n {
+			score, std := u.Base[0]+u.Unit*value[i], u.Unit*math.Sqrt(variance[i])
+			for k, want := range []float64{link.Response(score), link.Deviation(score, std)} {
+				if got := float64(out[k][i]); math.Abs(got-want) > 1e-5*max(1, want) {
+					t.Errorf("%s, output %d: %g, want %g", scale, k, got, want)
+				}
+			}
+		}
+	}
 }

@@ -26,6 +26,7 @@ type Config struct {
 
 	Likelihood Likelihood // of classes
 	Base       []float64  // classes: φ_0 to start from, [C]
+	LogStd     float64    // a number on the scale of its log, whose mean is learned: the standard deviation of the log; else 0
 
 	Estimator objective.Estimator // learned head
 	Beta      float64             // learned head: β′, the weight of D_SHAP
@@ -59,8 +60,8 @@ func (c Config) Validate() error {
 	for _, rate := range []float64{c.Rate, c.PolishRate, c.RefitRate, c.SpreadRate} {
 		need(rate > 0 && rate <= highestRate, "learning rates must be positive and at most %g, not %g", highestRate, rate)
 	}
-	for _, weight := range []float64{c.Decay, c.MaskedExponent, c.Beta, c.SpreadPenalty} {
-		need(weight >= 0 && !math.IsInf(weight, 0), "decay, masked exponent, beta and penalty must not be negative: %g", weight)
+	for _, weight := range []float64{c.Decay, c.MaskedExponent, c.Beta, c.SpreadPenalty, c.LogStd} {
+		need(weight >= 0 && !math.IsInf(weight, 0), "decay, masked exponent, beta, penalty and the deviation of a log must not be negative: %g", weight)
 	}
 	need(c.Clip > 0 && !math.IsInf(c.Clip, 0), "clip must be positive, not %g", c.Clip)
 	need(c.Average >= 0 && c.Average < 1, "average must be in [0, 1), not %g", c.Average)

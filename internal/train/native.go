@@ -23,7 +23,7 @@ func (n Native) open(r *Run) (trainer, error) {
 		return nil, fmt.Errorf("train: natively there is only the product form of the exact head, and the likelihood %s", Marginal)
 	}
 	l, err := learn.New(r.net, learn.Recipe{
-		Batch: r.Batch, Clip: r.Clip, MaskedExponent: r.MaskedExponent, Base: r.Base, SpreadPenalty: r.SpreadPenalty,
+		Batch: r.Batch, Clip: r.Clip, MaskedExponent: r.MaskedExponent, Base: r.Base, LogStd: r.LogStd, SpreadPenalty: r.SpreadPenalty,
 	})
 	return &kernelTrainer{r.net, l}, err
 }

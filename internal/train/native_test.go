@@ -37,7 +37,8 @@ func trainable() map[string]func(n *form.Config, c *Config) {
 		"five classes, learners": func(n *form.Config, c *Config) {
 			n.Channels, n.Learners, n.Outputs, n.Classes, c.Base = 32, 2, 5, true, []float64{0.3, -0.2, 0, 0.1, -0.2}
 		},
-		"other recipe": func(_ *form.Config, c *Config) { c.Sampler, c.MaskedExponent, c.Clip = Bernoulli, 1, 0.5 },
+		"log of the mean": func(_ *form.Config, c *Config) { c.LogStd = 1.2 },
+		"other recipe":    func(_ *form.Config, c *Config) { c.Sampler, c.MaskedExponent, c.Clip = Bernoulli, 1, 0.5 },
 	}
 }
 

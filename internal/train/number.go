@@ -25,17 +25,21 @@ func (r number) fit(in lossInputs, v *Node, learners []*Node, precision *Node) *
 	h := r.hiddenVariance(in)
 	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedExponent))
 	gap := StopGradient(objective.SquaredError(observed, masked))
-	return Add(squaredErrors(in, learners, precision, weight), in.mean(objective.GaussianNLL(gap, h)))
+	return Add(r.errors(in, learners, precision, weight), in.mean(objective.GaussianNLL(gap, h)))
 }
 
-func (number) coalitions(in lossInputs, learners []*Node) *Node {
-	return squaredErrors(in, learners, nil, nil)
+func (r number) coalitions(in lossInputs, learners []*Node) *Node {
+	return r.errors(in, learners, nil, nil)
 }
 
-// squaredErrors is half the mean squared error of rows as observed and of their masked copies, by weights [B, C] if they have some.
-func squaredErrors(in lossInputs, learners []*Node, observed, masked *Node) *Node {
+// errors is half the mean squared error of rows as observed and of their masked copies, by weights [B, C] if they have some. On the scale of a
+// log whose mean is learned, it is half the gamma deviance.
+func (r number) errors(in lossInputs, learners []*Node, observed, masked *Node) *Node {
 	weighed := func(v *Node, which int, weight *Node) *Node {
 		e := objective.SquaredError(in.y, copyOf(v, which))
+		if r.LogStd > 0 {
+			e = objective.GammaDeviance(in.y, copyOf(v, which), r.LogStd)
+		}
 		if weight != nil {
 			e = Mul(e, weight)
 		}
@@ -61,10 +65,13 @@ func (r number) hidden(in lossInputs, v, _ *Node) *Node {
 	return objective.GaussianNLL(StopGradient(Add(square, growth)), Add(StopGradient(noise), copyOf(in.HiddenVariance(part), 0)))
 }
 
-// score is the mean squared error of the values.
-func (number) score(v *validated) float64 {
+// score is the mean squared error of the values, or the gamma deviance.
+func (r number) score(v *validated) float64 {
 	return v.mean(func(row int) float64 {
 		gap := float64(v.data.Target[row]) - float64(v.Value[row])
+		if s := r.LogStd; s > 0 {
+			return 2 * (math.Expm1(s*gap) - s*gap) / (s * s)
+		}
 		return gap * gap
 	})
 }

@@ -110,6 +110,29 @@ func TestGradientsAreSlopes(t *testing.T) {
 	}
 }
 
+// The mean of a number is learned on the scale of its log by half its gamma deviance, (y/μ − 1 − log(y/μ))/s², whose slope is that of the loss.
+func TestErrorOfTheMean(t *testing.T) {
+	const s = 1.3
+	l := &Trainer{Recipe: Recipe{LogStd: s}}
+	for _, y := range []float64{-2, 0, 0.4, 3} {
+		for _, v := range []float64{-2, -0.1, 0.4, 2.5} {
+			ratio := math.Exp(s*y) / math.Exp(s*v)
+			loss, slope := l.errorOf(v - y)
+			if want := (ratio - 1 - math.Log(ratio)) / (s * s); math.Abs(loss-want) > 1e-12*max(1, want) {
+				t.Errorf("y %g, v %g: loss %g, want %g", y, v, loss, want)
+			}
+			above, _ := l.errorOf(v + 1e-6 - y)
+			below, _ := l.errorOf(v - 1e-6 - y)
+			if want := (above - below) / 2e-6; math.Abs(slope-want) > 1e-6*max(1, math.Abs(want)) {
+				t.Errorf("y %g, v %g: slope %g, want %g", y, v, slope, want)
+			}
+		}
+	}
+	if loss, slope := l.errorOf(-1e6); math.IsInf(loss, 0) || math.Abs(slope) > math.MaxFloat32 {
+		t.Errorf("far off: loss %g, slope %g", loss, slope)
+	}
+}
+
 // trained are the groups of weights that a phase trains.
 func trained(p Phase) []form.Group {
 	return map[Phase][]form.Group{

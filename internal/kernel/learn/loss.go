@@ -167,7 +167,21 @@ func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
 	return noise
 }
 
-// numberLoss is half the mean squared error of rows as observed and of their masked copies, the mean over learners. What a copy hides is noise to it, so it
+// mostExponent keeps e^x within 32 bits.
+const mostExponent = 50
+
+// errorOf is the loss of a gap v − y, and its slope by v: half its square; or, if the mean of a number is learned whose log is y standard deviations s
+// from where it starts, half the gamma deviance of the number in variances of the log, (e^x − 1 − x)/s² with x = s(y − v).
+func (t *Trainer) errorOf(gap float64) (loss, slope float64) {
+	if t.LogStd == 0 {
+		return 0.5 * gap * gap, gap
+	}
+	x := min(-t.LogStd*gap, mostExponent)
+	e := math.Expm1(x)
+	return (e - x) / (t.LogStd * t.LogStd), -e / t.LogStd
+}
+
+// numberLoss is the mean of errorOf of rows as observed and of their masked copies, the mean over learners. What a copy hides is noise to it, so it
 // is weighed by (τ / (τ + h²))^γ, τ being the error of rows as observed; but by 1 where only what stands in for absent players learns from it.
 func (t *Trainer) numberLoss() float64 {
 	n := float64(t.Batch)
@@ -189,10 +203,11 @@ func (t *Trainer) numberLoss() float64 {
 			weight = math.Pow(tau/(tau+t.loss.hidden[r]), t.MaskedExponent)
 		}
 		for l := range t.learners {
-			whole, part := t.saidOf(l, r, observed, 0)-float64(y), t.saidOf(l, r, masked, 0)-float64(y)
-			loss += 0.5 * w * (precision*whole*whole + weight*part*part) / float64(t.learners)
-			t.setGradient(l, r, observed, 0, w*precision*whole)
-			t.setGradient(l, r, masked, 0, w*weight*part)
+			whole, byWhole := t.errorOf(t.saidOf(l, r, observed, 0) - float64(y))
+			part, byPart := t.errorOf(t.saidOf(l, r, masked, 0) - float64(y))
+			loss += w * (precision*whole + weight*part) / float64(t.learners)
+			t.setGradient(l, r, observed, 0, w*precision*byWhole)
+			t.setGradient(l, r, masked, 0, w*weight*byPart)
 		}
 	}
 	return loss

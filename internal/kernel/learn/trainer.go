@@ -43,6 +43,7 @@ type Recipe struct {
 	Clip           float64   // largest norm of the gradient of a group of weights
 	MaskedExponent float64   // γ of numbers: a masked copy weighs (τ/(τ+h²))^γ beside its row as observed
 	Base           []float64 // φ_0 [C] of classes
+	LogStd         float64   // of a number on the scale of its log, whose mean is learned: the standard deviation of the log; else 0
 	SpreadPenalty  float64   // λ of Σ_d E σ_d²
 }
 

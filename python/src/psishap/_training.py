@@ -92,6 +92,7 @@ def _watch(process: subprocess.Popen[bytes], stderr: IO[bytes], bar: _Bar) -> bo
 
 _STAGES = {
     "read": "reading",
+    "scale": "choosing the target's scale",
     "fit": "learning",
     "refit": "refining",
     "polish": "refining",

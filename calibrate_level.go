@@ -1,0 +1,38 @@
+package psi
+
+import (
+	"context"
+	"math"
+
+	"github.com/psi-shapley/psi/internal/train"
+)
+
+// Rows that a level is fitted on: at most so many, in blocks from all over the table.
+const (
+	levelRows  = 1 << 16
+	levelBlock = 1 << 10
+)
+
+// fitLevel is log(Σ w y / Σ w μ(x)) of training rows: gamma deviance holds the mean of y/μ at 1 while training goes on, but the weights that validation chose
+// may have it a few per cent off, and with it every sum of predictions.
+func (m *Model) fitLevel(ctx context.Context, rows train.Store) (float64, error) {
+	blocks := (rows.Len() + levelBlock - 1) / levelBlock
+	step := max(1, (blocks*levelBlock+levelRows-1)/levelRows)
+	actual, predicted := 0.0, 0.0
+	for b := 0; b < blocks; b += step {
+		d, err := rows.Read(b*levelBlock, min((b+1)*levelBlock, rows.Len()))
+		if err != nil {
+			return 0, err
+		}
+		x, err := m.own.Pass(ctx, d.Rows, 0)
+		if err != nil {
+			return 0, err
+		}
+		means := m.link().Responses(m.scores(x.Value))
+		for i, y := range labels(d, m.manifest.Scale) {
+			actual += float64(d.Weight[i]) * y
+			predicted += float64(d.Weight[i]) * means[i]
+		}
+	}
+	return math.Log(actual / predicted), nil
+}
