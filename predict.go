@@ -17,10 +17,10 @@ type Prediction struct {
 	FirstRow int // number of the first row within its source
 
 	// Mean of a number, score (log odds) of two classes, or scores of each of more [rows, classes], and its standard
-	// deviation. The mean of a number that never was negative in training is at least 0.
+	// deviation. On the scale log the median of a number is in place of its mean. The mean of a number that never was negative in training is at least 0.
 	Mean, Std []float64
 
-	// RangeStd is what the ranges of a number are by: Lower and Upper, which lie 1.645 RangeStd from the mean, hold 90 % of the outcomes of rows
+	// RangeStd is what the ranges of a number are by, nil if it is learned on a scale of logs: Lower and Upper, which lie 1.645 RangeStd from the mean, hold 90 % of the outcomes of rows
 	// like the validation rows, whatever the distribution; other levels are scaled as those of a normal distribution. It is Std times what
 	// calibration found, for rows with as many gaps at random. A number that never was negative has no negative Lower. All three are nil for classes.
 	RangeStd, Lower, Upper []float64
@@ -49,7 +49,7 @@ func (m *Model) Predictions(ctx context.Context, rows Source) iter.Seq2[*Predict
 
 // Predict predicts all rows of a source.
 func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
-	all := &Prediction{Classes: m.manifest.Scale.Classes}
+	all := m.NoPrediction()
 	for p, err := range m.Predictions(ctx, rows) {
 		if err != nil {
 			return nil, err
@@ -58,11 +58,16 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 		all.Std = append(all.Std, p.Std...)
 		all.RangeStd = append(all.RangeStd, p.RangeStd...)
 		all.Lower, all.Upper = append(all.Lower, p.Lower...), append(all.Upper, p.Upper...)
-		all.scores, all.stds, all.ranges, all.link = append(all.scores, p.scores...), append(all.stds, p.stds...), append(all.ranges, p.ranges...), p.link
+		all.scores, all.stds, all.ranges = append(all.scores, p.scores...), append(all.stds, p.stds...), append(all.ranges, p.ranges...)
 		all.Probability = append(all.Probability, p.Probability...)
 		all.Slope = append(all.Slope, p.Slope...)
 	}
 	return all, nil
+}
+
+// NoPrediction is that of a table without rows, which still has its columns.
+func (m *Model) NoPrediction() *Prediction {
+	return &Prediction{Classes: m.manifest.Scale.Classes, link: m.link()}
 }
 
 func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Prediction, error) {
@@ -146,7 +151,7 @@ func (p *Prediction) Table() (*table.Table, error) {
 	if p.Classes == nil {
 		number("prediction", p.Mean)
 		number("prediction_std", p.Std)
-		if p.RangeStd != nil || n == 0 {
+		if !p.link.Scale.Logs() {
 			number("range_std", p.RangeStd)
 		}
 		number("range_lower", p.Lower)

@@ -17,19 +17,18 @@ type predictionSink struct {
 	withFile bool   // rows name their file
 	count    int    // rows written
 	text     []byte // JSON of some rows
-	classes  []string
+	none     *psi.Prediction // of no rows
 	labels   [][]byte // classes as JSON
 }
 
 func (p *program) predictionSink(ctx context.Context, to destination, m *psi.Model, withFile bool) (*predictionSink, error) {
-	manifest := m.Manifest()
-	s := &predictionSink{withFile: withFile, classes: manifest.Classes()}
+	s := &predictionSink{withFile: withFile, none: m.NoPrediction()}
 	var err error
 	if !to.json {
 		s.table, err = p.tableSink(ctx, to)
 		return s, err
 	}
-	for _, class := range s.classes {
+	for _, class := range s.none.Classes {
 		s.labels = append(s.labels, jsonText(class))
 	}
 	if s.json, err = p.stage(ctx, to); err != nil {
@@ -138,7 +137,7 @@ func (s *predictionSink) Close() error {
 		return s.json.Close()
 	}
 	if s.count == 0 {
-		if err := s.write(context.Background(), ofFile[*psi.Prediction]{rows: &psi.Prediction{Classes: s.classes}}); err != nil {
+		if err := s.write(context.Background(), ofFile[*psi.Prediction]{rows: s.none}); err != nil {
 			return err
 		}
 	}

@@ -87,8 +87,10 @@ func TestPredictedNumbers(t *testing.T) {
 	rng := newRand(t)
 	const n = 30
 	for _, u := range []Units{
-		{Unit: 1.3, Base: []float64{0.2}}, {Unit: 1.3, Base: []float64{0.2}, NonNegative: true},
-		{Unit: 0.7, Base: []float64{2}, Link: encode.LogMean, NonNegative: true}, {Unit: 0.7, Base: []float64{2}, Link: encode.Log, NonNegative: true},
+		{Unit: 1.3, Base: []float64{0.2}},
+		{Unit: 1.3, Base: []float64{0.2}, NonNegative: true},
+		{Unit: 0.7, Base: []float64{2}, Link: encode.LogMean, NonNegative: true},
+		{Unit: 0.7, Base: []float64{2}, Link: encode.Log, NonNegative: true},
 	} {
 		value, variance := random(n, rng.NormFloat64), random(n, rng.Float64)
 		build := func(in []*graph.Node) []*graph.Node {

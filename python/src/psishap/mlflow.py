@@ -160,7 +160,9 @@ def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
     ]
     classes = model.classes
     if not classes:
-        outputs = {name: DataType.double for name in ("prediction", "prediction_std", "range_std", "range_lower", "range_upper")}
+        logs = "link" in model.manifest["scale"]  # whose ranges are not symmetric
+        names = ("prediction", "prediction_std", *(() if logs else ("range_std",)), "range_lower", "range_upper")
+        outputs = {name: DataType.double for name in names}
     elif len(classes) == 2:
         outputs = {"prediction": DataType.string, "probability": DataType.double, "score": DataType.double, "score_std": DataType.double}
     else:
