@@ -18,9 +18,10 @@ type Report struct {
 	Model   Model    `json:"model"`
 	Data    Data     `json:"data"`
 	Intervals
-	Scale  Scale     `json:"scale"`
-	Output []string  `json:"outputs"`
-	Base   []float64 `json:"base"` // of each output
+	Scale       Scale     `json:"scale"`
+	NonNegative bool      `json:"non_negative,omitempty"` // no training row had a negative target: predictions below 0 are 0
+	Output      []string  `json:"outputs"`
+	Base        []float64 `json:"base"` // of each output
 
 	Players      []Player       `json:"players"`
 	Performance  Performance    `json:"performance"`

@@ -140,7 +140,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{
-		Schema: Schema, Cover: g.titled("Report on " + g.manifest.Target), Model: modelOf(g.model, g.Model, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
+		Schema: Schema, Cover: g.titled("Report on " + g.manifest.Target), Model: modelOf(g.model, g.Model, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, NonNegative: e.NonNegative, Output: e.Outputs, Base: e.Base[:len(e.Outputs)],
 		Data: Data{
 			Name: g.Name, Rows: g.outcomes.rows, Labelled: g.outcomes.labelled, Explained: e.Rows, Carried: len(chosen), Paired: len(paired), Seed: g.Seed,
 		},

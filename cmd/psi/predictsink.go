@@ -14,11 +14,11 @@ import (
 type predictionSink struct {
 	table    tableSink // one of these two is there
 	json     *stage
-	withFile bool   // rows name their file
-	count    int    // rows written
-	text     []byte // JSON of some rows
+	withFile bool            // rows name their file
+	count    int             // rows written
+	text     []byte          // JSON of some rows
 	none     *psi.Prediction // of no rows
-	labels   [][]byte // classes as JSON
+	labels   [][]byte        // classes as JSON
 }
 
 func (p *program) predictionSink(ctx context.Context, to destination, m *psi.Model, withFile bool) (*predictionSink, error) {

@@ -1,6 +1,7 @@
 import type { Order } from "./attribution.ts";
 import type { Cover, Importance, Model, Report } from "./document.ts";
 import type { Explainer, StoredRows } from "./explainer.ts";
+import { response } from "./response.ts";
 import { reachOf, within } from "./share.ts";
 import { type Choices, type Scale, type Subject, sum, unit } from "./subject.ts";
 import { count, day } from "./words.ts";
@@ -14,10 +15,12 @@ export abstract class Shown {
 
   readonly bags: number; // trainings that tell the doubt of attributions; 0 if it is not known
   readonly share: number; // of cases, that intervals hold at first
+  readonly nonNegative: boolean; // no training row had a negative target
 
-  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[], intervals: { z: number; bags: number }) {
+  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[], intervals: { z: number; bags: number; non_negative?: boolean }) {
     this.bags = intervals.bags;
     this.share = within(intervals.z);
+    this.nonNegative = intervals.non_negative ?? false;
   }
 
   choose(output: number): void {
@@ -52,8 +55,8 @@ export abstract class Shown {
   }
 
   get subject(): Subject {
-    const { model, scale } = this;
-    return { target: model.target, scale, outputName: this.outputName, classes: model.classes };
+    const { model, scale, nonNegative } = this;
+    return { target: model.target, scale, nonNegative, outputName: this.outputName, classes: model.classes };
   }
 
   /** What attributions are measured in, for an axis. */
@@ -92,6 +95,11 @@ export class Context extends Shown implements Choices {
     this.subtitle = `${signature(report)}${report.model.name}, ${count(report.data.rows, "row")} of ${report.data.name}`;
     this.z = Math.min(3, report.z);
     this.column = this.importances()[0].player;
+  }
+
+  /** The number that is predicted of a row, in the target's own units. */
+  said(row: number): number {
+    return response(this, this.rows.prediction(row, 0));
   }
 
   get reach(): number {

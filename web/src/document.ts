@@ -1,3 +1,5 @@
+import type { Scale } from "./subject.ts";
+
 /** What a report says of itself. */
 export interface Cover {
   title: string;
@@ -15,7 +17,8 @@ export interface Report extends Cover {
   interval: "doubt" | "spread";
   bags: number; // trainings that tell the doubt; 0 if it is not known
   reach: number; // standard deviations on either side of an interval
-  scale: "identity" | "logit" | "score";
+  scale: Scale;
+  non_negative?: boolean; // no training row had a negative target: predictions below 0 are 0
   outputs: string[];
   base: number[];
   players: { name: string; columns: number[] }[];

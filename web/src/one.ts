@@ -4,6 +4,7 @@ import { draw, figure, labelRoom, sign } from "./chart.ts";
 import { fresh, h, p, select } from "./dom.ts";
 import type { Explained } from "./explainer.ts";
 import { meaning, measure } from "./interval.ts";
+import { logs } from "./response.ts";
 import { within } from "./share.ts";
 import { type Choices, named, sum, type Told, unit } from "./subject.ts";
 import { count, factor, level, list, oddsFactor, shorten, signed } from "./words.ts";
@@ -94,9 +95,10 @@ export function inWords(c: Choices, t: Told, e: Explained, write: (v: number) =>
   const it = t.classes ? `the chance of ${t.outputName}` : `the predicted ${t.target}`;
   const sentence = (a: Attribution) => {
     const size = Math.abs(a.mean), reach = margin(a, c), does = a.mean < 0 ? "lowers" : "raises";
-    return h("li", {}, h("strong", {}, named(t, a)), t.scale === "logit" ?
-      ` ${does} ${it}: its ${oddsFactor(a.mean).replaceAll(" ", "\u00a0")} (${factor(size - reach)} to ${factor(size + reach)})` :
-      ` ${does} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)})`);
+    const factors = `(${factor(size - reach)} to ${factor(size + reach)})`;
+    return h("li", {}, h("strong", {}, named(t, a)), t.scale === "logit" ? ` ${does} ${it}: its ${oddsFactor(a.mean).replaceAll(" ", "\u00a0")} ${factors}` :
+      logs(t.scale) ? ` ${does} ${it}: ${a.mean < 0 ? "÷" : "×"}\u00a0${factor(size)} ${factors}` :
+        ` ${does} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)})`);
   };
   const brackets = c.z > 0 ? ` In brackets: the interval of ${level(within(c.z))} by ${measure(c)}.` : "";
   const scale = t.scale === "score" ? " Sizes are in units of the score." : "";

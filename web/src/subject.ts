@@ -2,12 +2,13 @@ import type { Attribution, Order } from "./attribution.ts";
 import type { Intervals } from "./interval.ts";
 import { shorten } from "./words.ts";
 
-export type Scale = "identity" | "logit" | "score";
+export type Scale = "identity" | "log-mean" | "log" | "logit" | "score";
 
 /** What attributions are of. */
 export interface Subject {
   target: string;
   scale: Scale;
+  nonNegative: boolean; // no training row had a negative target
   outputName: string;
   classes: readonly string[] | null;
 }
@@ -15,6 +16,10 @@ export interface Subject {
 /** What attributions are measured in, for an axis. */
 export function unit(s: Subject): string {
   switch (s.scale) {
+    case "log-mean":
+      return `log of the mean of ${shorten(s.target, 24)}`;
+    case "log":
+      return `log of ${shorten(s.target, 24)}`;
     case "logit":
       return `log odds of ${shorten(s.outputName, 24)}`;
     case "score":
@@ -27,6 +32,10 @@ export function unit(s: Subject): string {
 /** What attributions add up to. */
 export function sum(s: Subject): string {
   switch (s.scale) {
+    case "log-mean":
+      return `the log of the mean of ${s.target}`;
+    case "log":
+      return `the log of ${s.target}`;
     case "logit":
       return `the log odds of ${s.outputName}`;
     case "score":

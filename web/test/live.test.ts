@@ -11,7 +11,7 @@ const column = (name: string, kind: Column["kind"], more: Partial<Column> = {}):
   ({ name, kind, labels: null, left: 0, low: null, high: null, whole: false, gap: false, typical: null, ...more });
 
 const model: Description = {
-  name: "m", version: "2", versions: ["2"], task: "binary", target: "y", outputs: ["yes"], classes: ["no", "yes"],
+  name: "m", version: "2", versions: ["2"], task: "binary", scale: "logit", non_negative: false, target: "y", outputs: ["yes"], classes: ["no", "yes"],
   players: [{ name: "who", columns: ["age", "smokes"] }, { name: "town", columns: ["town"] }, { name: "day", columns: ["day"] }],
   columns: [column("age", "number", { low: 17, high: 90, whole: true, typical: 39 }), column("smokes", "boolean", { low: 0, high: 1, typical: true }),
     column("town", "category", { labels: ["Bonn", "Köln"], gap: true, typical: "Bonn" }), column("day", "time", { low: 0, high: 86400 * 365, typical: 86400 })],

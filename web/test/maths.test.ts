@@ -13,6 +13,7 @@ import { meaning } from "../src/interval.ts";
 import { reachOf, within } from "../src/share.ts";
 import { axis, fewValues, ticks } from "../src/values.ts";
 import { cell, chance, count, day, decimalsFor, factor, level, moment, number, oddsFactor, percent, shorten, signed, tenths, thousands } from "../src/words.ts";
+import { clipped, range, response, times } from "../src/response.ts";
 
 const of = (mean: number, spread: number, player: number, observed = true, doubt: number | null = null): Attribution => ({ mean, spread, doubt, player, observed });
 const spread = (z: number) => ({ z, reach: z });
@@ -201,4 +202,16 @@ test("importance in loss names the columns that help beyond chance", () => {
   assert.equal(told(columns(true, false)), `a makes ${test}${rest("column")}`);
   assert.equal(told(columns(true, true, true, true, true, false, false)), `5 of 7 columns, led by a, b and c, make ${test}${rest("2 columns")}`);
   assert.deepEqual([0, 2, 99_999, 4.3e9, 4e-5].map(power), [0, 0, 0, 9, -6]);
+});
+
+test("predictions of numbers are those of package explain", () => {
+  const plain = { scale: "identity" as const, nonNegative: true };
+  assert.equal(response(plain, -3), 0);
+  assert.ok(clipped(plain, -3) && !clipped(plain, 3) && !clipped({ ...plain, nonNegative: false }, -3));
+  assert.deepEqual(range(plain, { prediction: 1, predictionStd: 1, rangeStd: 2 }, 1), [0, 3]);
+  // a log-normal number with σ = .741: its mean square distance from the log of its mean is σ² + σ⁴/4
+  const sigma = 0.741, std = Math.sqrt(sigma ** 2 + sigma ** 4 / 4), median = 2;
+  const [low, high] = range({ scale: "log-mean", nonNegative: true }, { prediction: median + sigma ** 2 / 2, predictionStd: std, rangeStd: sigma }, 1.645);
+  assert.ok(Math.abs(Math.log(low) - (median - 1.645 * sigma)) < 1e-9 && Math.abs(Math.log(high) - (median + 1.645 * sigma)) < 1e-9);
+  assert.equal(times(Math.log(1.25)), "× 1.25");
 });

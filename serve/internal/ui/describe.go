@@ -15,21 +15,23 @@ type Models struct {
 
 // Model is a version of a model.
 type Model struct {
-	Name     string    `json:"name"`
-	Version  string    `json:"version"`
-	Versions []string  `json:"versions"` // of that name that can be asked for; the server fills them in
-	Task     psi.Task  `json:"task"`
-	Target   string    `json:"target"`
-	Outputs  []string  `json:"outputs"` // that are explained, as explanations name them
-	Classes  []string  `json:"classes"` // null for a number
-	Players  []Player  `json:"players"`
-	Columns  []Column  `json:"columns"`
-	Missing  []string  `json:"missing"` // texts that mean missing, beside the usual ones
-	Head     string    `json:"head"`
-	Exact    bool      `json:"exact"`
-	Digest   string    `json:"digest"`
-	Base     []float64 `json:"base"`
-	Kept     bool      `json:"kept"` // typical cells are of training rows that the model keeps
+	Name        string    `json:"name"`
+	Version     string    `json:"version"`
+	Versions    []string  `json:"versions"` // of that name that can be asked for; the server fills them in
+	Task        psi.Task  `json:"task"`
+	Target      string    `json:"target"`
+	Scale       string    `json:"scale"`        // of attributions, as explanations name it
+	NonNegative bool      `json:"non_negative"` // no training row had a negative target
+	Outputs     []string  `json:"outputs"`      // that are explained, as explanations name them
+	Classes     []string  `json:"classes"`      // null for a number
+	Players     []Player  `json:"players"`
+	Columns     []Column  `json:"columns"`
+	Missing     []string  `json:"missing"` // texts that mean missing, beside the usual ones
+	Head        string    `json:"head"`
+	Exact       bool      `json:"exact"`
+	Digest      string    `json:"digest"`
+	Base        []float64 `json:"base"`
+	Kept        bool      `json:"kept"` // typical cells are of training rows that the model keeps
 }
 
 // Player is a column, or a group of them, that has an attribution.
@@ -63,7 +65,7 @@ func Describe(name, version string, m *psi.Model) (Model, error) {
 	}
 	d := Model{
 		Name: name, Version: version, Versions: []string{version},
-		Task: manifest.Task, Target: manifest.Target, Outputs: heading.Outputs, Classes: manifest.Classes(),
+		Task: manifest.Task, Target: manifest.Target, Scale: string(heading.Scale), NonNegative: heading.NonNegative, Outputs: heading.Outputs, Classes: manifest.Classes(),
 		Missing: append([]string{}, manifest.Missing...), Head: heading.Head, Exact: heading.Exact, Digest: heading.Model,
 		Base: m.Base(), Kept: m.ReferenceRows() > 0,
 	}

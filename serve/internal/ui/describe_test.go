@@ -52,7 +52,7 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`{"models":[{"name":"smoking","version":"3","versions":["3"],"task":"binary","target":"y","outputs":["yes"],"classes":["no","yes"],`,
+		`{"models":[{"name":"smoking","version":"3","versions":["3"],"task":"binary","target":"y","scale":"logit","non_negative":false,"outputs":["yes"],"classes":["no","yes"],`,
 		`"players":[{"name":"who","columns":["age","smokes"]},{"name":"day","columns":["day"]},{"name":"town","columns":["town"]}]`,
 		`{"name":"age","kind":"number","labels":null,"left":0,"low":20,"high":69,"whole":`,
 		`{"name":"day","kind":"time","labels":null,"left":0,"low":`,

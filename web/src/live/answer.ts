@@ -3,6 +3,7 @@ import { type Attribution, margin, probability, ranked, sure } from "../attribut
 import { draw, figure, labelRoom, sign } from "../chart.ts";
 import { h, table } from "../dom.ts";
 import { meaning, measure } from "../interval.ts";
+import { clipped, times, logs, range, response } from "../response.ts";
 import { within } from "../share.ts";
 import { type Choices, named, sum, type Told, unit } from "../subject.ts";
 import { chance, decimalsFor, level, number, shorten, signed } from "../words.ts";
@@ -28,7 +29,10 @@ export function writer(both: Answered[]): (v: number) => string {
 /** The number that a reader looks at first. */
 export function headline(a: Answered): { what: string; value: number; text: string } {
   const { told, explained } = a;
-  if (told.scale === "identity") return { what: `Predicted ${told.target}`, value: explained.prediction, text: number(explained.prediction) };
+  if (!told.classes) {
+    const value = response(told, explained.prediction);
+    return { what: `Predicted ${told.target}`, value, text: number(value) };
+  }
   const p = explained.probability ?? NaN;
   return { what: `Probability of ${told.outputName}`, value: p, text: chance(p) };
 }
@@ -36,7 +40,7 @@ export function headline(a: Answered): { what: string; value: number; text: stri
 /** How one row's headline stands to the other's: which way it lies, and by how much. Probabilities near 0 and 1 differ in
  * log odds. */
 export function difference(now: Answered, other: Answered): { way: number; words: string } {
-  const identity = now.told.scale === "identity";
+  const identity = now.told.classes === null;
   const byChance = headline(now).value - headline(other).value, byScore = now.explained.prediction - other.explained.prediction;
   const near = !identity && Math.abs(byChance) < 0.0005;
   const by = near ? byScore : byChance;
@@ -50,12 +54,14 @@ export function card(c: Choices, a: Answered, other: Answered | null): HTMLEleme
   const { told, explained: e } = a;
   const head = headline(a);
   const reach = c.z * e.rangeStd;
-  const low = e.prediction - reach, high = e.prediction + reach;
+  const [low, high] = told.classes ? [e.prediction - reach, e.prediction + reach] : range(told, e, c.z);
   const write = decimalsFor(Math.max(Math.abs(e.prediction), Math.abs(e.base), reach));
   const chanceAt = (score: number) => probability(e.base + e.slope * (score - e.base));
   const share = level(within(c.z));
-  const lines = told.scale === "identity" ?
-    [...(c.z > 0 ? [`${share} of outcomes are expected from ${number(low)} to ${number(high)}`] : []), `from a base of ${number(e.base)}`] :
+  const lines = told.classes === null ?
+    [...(c.z > 0 ? [`${share} of outcomes are expected from ${number(low)} to ${number(high)}`] : []),
+      ...(clipped(told, e.prediction) ? [`the sum is ${number(e.prediction)}, but ${told.target} is never negative`] : []),
+      logs(told.scale) ? `${times(e.prediction - e.base)} the base of ${number(response(told, e.base))}` : `from a base of ${number(e.base)}`] :
     [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}${c.z > 0 ? `; ${share} by spread: ${write(low)} to ${write(high)}` : ""}`,
       told.scale === "score" ? `likeliest class: ${e.likeliest}` : c.z > 0 ? `as probabilities ${chance(chanceAt(low))} to ${chance(chanceAt(high))}` : "",
       `from a base of ${write(e.base)}${told.scale === "logit" ? ` (probability ${chance(probability(e.base))})` : ""}`];

@@ -1,3 +1,5 @@
+import type { Scale } from "../subject.ts";
+
 /** What a server says of its models at ui/models, as package serve/internal/ui writes it. */
 export interface Description {
   name: string;
@@ -5,6 +7,8 @@ export interface Description {
   versions: string[];
   task: "regression" | "binary" | "multiclass";
   target: string;
+  scale: Scale; // of attributions
+  non_negative: boolean; // no training row had a negative target
   outputs: string[];
   classes: string[] | null;
   players: { name: string; columns: string[] }[];

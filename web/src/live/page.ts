@@ -2,7 +2,7 @@ import { type Order, ranked, sure } from "../attribution.ts";
 import { fresh, h, p, select } from "../dom.ts";
 import { controls, inWords, waterfall } from "../one.ts";
 import { reachOf } from "../share.ts";
-import type { Choices, Scale, Told } from "../subject.ts";
+import type { Choices, Told } from "../subject.ts";
 import { count, list, thousands } from "../words.ts";
 import { type Answered, card, difference, headline, numbers, sideBySide, writer } from "./answer.ts";
 import { carried, question, read, type Row, rowOf, typicalRow } from "./cells.ts";
@@ -269,7 +269,6 @@ export class Live implements Choices {
 
   private told(row: Row, what: string): Told {
     const { model } = this;
-    const scales: Record<Description["task"], Scale> = { regression: "identity", binary: "logit", multiclass: "score" };
     const text = (name: string) => {
       const i = model.columns.findIndex((c) => c.name === name);
       const { unknown } = row[i];
@@ -277,7 +276,7 @@ export class Live implements Choices {
       return unknown ? "unknown" : "value" in got && got.value !== null ? row[i].text.trim() : "missing";
     };
     return {
-      target: model.target, scale: scales[model.task], outputName: model.outputs[this.output], classes: model.classes, what,
+      target: model.target, scale: model.scale, nonNegative: model.non_negative, outputName: model.outputs[this.output], classes: model.classes, what,
       name: (d) => model.players[d].name, cell: (d) => model.players[d].columns.map(text).join(", "),
     };
   }

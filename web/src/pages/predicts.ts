@@ -4,6 +4,7 @@ import { draw, figure, heat, labelRoom, onHeat, some } from "../chart.ts";
 import type { Context } from "../context.ts";
 import type { Metric } from "../document.ts";
 import { details, h, p, table } from "../dom.ts";
+import { logs, response, times } from "../response.ts";
 import { decisions } from "./decisions.ts";
 import { chance, count, number, percent, tenths, shorten, thousands } from "../words.ts";
 
@@ -114,7 +115,7 @@ function histogram(c: Context): Node {
 function scatter(c: Context): Node {
   const { model } = c.report;
   const rows = some(c.rows.length, 1000).filter((r) => c.rows.truth(r) !== null);
-  const dots = rows.map((r) => ({ row: c.report.rows.numbers[r], said: c.rows.prediction(r, 0), true: c.rows.truth(r) as number }));
+  const dots = rows.map((r) => ({ row: c.report.rows.numbers[r], said: c.said(r), true: c.rows.truth(r) as number }));
   const all = dots.flatMap((d) => [d.said, d.true]);
   const domain = [Math.min(...all), Math.max(...all)];
   const title = `Predicted and true ${model.target}`;
@@ -137,7 +138,7 @@ function scatter(c: Context): Node {
 /** Predicted numbers where it is not known what came true. */
 function distribution(c: Context): Node {
   const { model } = c.report;
-  const said = some(c.rows.length, 1000).map((r) => c.rows.prediction(r, 0));
+  const said = some(c.rows.length, 1000).map((r) => c.said(r));
   const title = `Predicted ${model.target}`;
   return figure({
     title,
@@ -182,6 +183,11 @@ function scales(c: Context): Node {
   if (report.scale === "identity") {
     return h("section", { class: "block" }, h("h3", {}, "Where every prediction starts"),
       p(`Knowing nothing of a row, the model says ${number(report.base[0])}, the mean of the rows it learned from: the base. Each column of a row then adds to it or takes from it, and the sum is the prediction.`));
+  }
+  if (logs(report.scale)) {
+    return h("section", { class: "block" }, h("h3", {}, "Two scales: logs and numbers"),
+      p(`The model adds up logs, so that each column multiplies the predicted ${report.model.target}: 0.1 more is 11 % more, 0.7 twice as much. Knowing nothing of a row, it says ${number(response(c, report.base[0]))}: the base. ${report.scale === "log-mean" ? "Predictions are means, whose sum over many rows is that of the true numbers." : "Predictions are medians: about half of the true numbers lie above them, and their sum is lower than that of the true numbers."}`),
+      table("Logs as factors", ["Log", "Factor"], [-2, -1, -0.5, -0.1, 0, 0.1, 0.5, 1, 2].map((v) => [number(v), times(v)]), [true, true]));
   }
   if (report.scale === "logit") {
     const [base] = report.base;

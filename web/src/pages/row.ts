@@ -4,6 +4,7 @@ import { h, table } from "../dom.ts";
 import type { Explained } from "../explainer.ts";
 import { measure } from "../interval.ts";
 import { changed, controls, inWords, waterfall } from "../one.ts";
+import { clipped, range, response, times } from "../response.ts";
 import { within } from "../share.ts";
 import type { Told } from "../subject.ts";
 import { chance, decimalsFor, level, number, shorten, signed } from "../words.ts";
@@ -36,7 +37,8 @@ function verdict(c: Context, row: number, e: Explained): string {
   const { report } = c;
   const { model } = report;
   const truth = c.rows.truth(row);
-  const range = c.classes ? "" : ` (95 % range ${number(e.prediction - 1.96 * e.rangeStd)} to ${number(e.prediction + 1.96 * e.rangeStd)})`;
+  const ends = range(c, e, 1.96);
+  const held = c.classes ? "" : ` (95 % range ${number(ends[0])} to ${number(ends[1])})`;
   const came = truth === null ? "" : model.classes ? ` It turned out ${model.classes[truth]}.` : ` It turned out ${number(truth)}.`;
   const hidden = e.hiddenStd > 0.05 * e.predictionStd && e.hiddenStd > 0 ? " Missing cells make it less sure." : "";
   switch (report.scale) {
@@ -44,8 +46,11 @@ function verdict(c: Context, row: number, e: Explained): string {
       return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}, from a base of ${chance(probability(e.base))}.${came}${hidden}`;
     case "score":
       return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}; the likeliest class is ${e.likeliest}.${came}${hidden}`;
+    case "log-mean":
+    case "log":
+      return `Predicted ${model.target}: ${number(response(c, e.prediction))}${held}, ${times(e.prediction - e.base)} the base of ${number(response(c, e.base))}. Sizes below are logs of factors.${came}${hidden}`;
     default:
-      return `Predicted ${model.target}: ${number(e.prediction)}${range}, from a base of ${number(e.base)}.${came}${hidden}`;
+      return `Predicted ${model.target}: ${number(response(c, e.prediction))}${held}, from a base of ${number(e.base)}.${clipped(c, e.prediction) ? ` The sum is ${number(e.prediction)}, but ${model.target} is never negative.` : ""}${came}${hidden}`;
   }
 }
 

@@ -50,12 +50,12 @@ function fields(c: Context): Field[] {
     list.push({ name: "prediction", numeric: false, shown: c.width >= 500 || model.task !== "binary", text: (row) => label(all.label(row)), value: () => null });
     list.push(numeric("probability", (row) => all.probability(row, c.output), chance));
   } else {
-    list.push(numeric("prediction", (row) => all.prediction(row, 0), write));
+    list.push(numeric("prediction", (row) => c.said(row), write));
   }
   if (report.data.labelled > 0) {
     list.push(model.classes ? { name: "actual", numeric: false, shown: true, text: (row) => label(all.truth(row)), value: () => null } :
       numeric("actual", (row) => all.truth(row), (v) => number(v)));
-    if (!model.classes) list.push(numeric("error", (row) => { const t = all.truth(row); return t === null ? null : all.prediction(row, 0) - t; }, write, c.width >= 500));
+    if (!model.classes) list.push(numeric("error", (row) => { const t = all.truth(row); return t === null ? null : c.said(row) - t; }, write, c.width >= 500));
   }
   report.columns.forEach((column, i) => {
     const labels = column.labels !== null;
