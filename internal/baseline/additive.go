@@ -125,7 +125,7 @@ func (b *boosting) loss(s *sample, fold int) float64 {
 	return sum / total
 }
 
-// round takes a step in each column in turn: bin j of column c moves by
+// round takes a step in each column in turn: label, gap or interval of bins j of column c moves by
 //
 //	−rate · Σ_{i in j} w_i g_i / (Σ_{i in j} w_i h_i + shrinkage · mean of w_i h_i),
 //
@@ -150,7 +150,7 @@ func (b *boosting) round() {
 			mean += v / float64(b.rows)
 		}
 		for c := range b.columns {
-			step := b.step(c, g, h, shrinkage*mean)
+			step := b.step(c, g, h, shrinkage*mean+math.SmallestNonzeroFloat64)
 			scores := b.scores[o]
 			for i, bin := range b.bins[c] {
 				g[i] += h[i] * step[bin]
@@ -164,17 +164,26 @@ func (b *boosting) round() {
 	}
 }
 
-// step is how far the bins of a column move.
+// step is how far the bins of a column move: labels and gaps each for itself, ordered bins in a few intervals.
 func (b *boosting) step(c int, g, h []float64, shrink float64) []float64 {
-	sums := make([][2]float64, b.columns[c].count())
+	sums := make([]slope, b.columns[c].count())
 	for i, bin := range b.bins[c] {
-		sum := &sums[bin]
-		sum[0] += g[i]
-		sum[1] += h[i]
+		sums[bin].g += g[i]
+		sums[bin].h += h[i]
 	}
 	step := make([]float64, len(sums))
-	for j, sum := range sums {
-		step[j] = -b.rate * sum[0] / (sum[1] + shrink + math.SmallestNonzeroFloat64)
+	from := 0
+	for _, to := range intervals(sums[:b.columns[c].ordered()], shrink) {
+		var all slope
+		for _, sum := range sums[from:to] {
+			all = slope{all.g + sum.g, all.h + sum.h}
+		}
+		for ; from < to; from++ {
+			step[from] = -b.rate * all.g / (all.h + shrink)
+		}
+	}
+	for j := from; j < len(sums); j++ {
+		step[j] = -b.rate * sums[j].g / (sums[j].h + shrink)
 	}
 	return step
 }

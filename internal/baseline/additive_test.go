@@ -157,3 +157,39 @@ func TestBinsOfACommonValue(t *testing.T) {
 		t.Errorf("bins have %v rows", rows)
 	}
 }
+
+// Of a rare class in few rows it finds about as much as the linear model, which is the truth.
+func TestAdditiveOfARareClass(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 0))
+	draw := func(n int) (c cells, y []float64) {
+		for range n {
+			x := make([]float64, 8)
+			odds := -3.2
+			for j := range x {
+				x[j] = rng.NormFloat64()
+				odds += 0.5 * x[j]
+			}
+			c.numbers, y = append(c.numbers, x), append(y, 0)
+			if rng.Float64() < 1/(1+math.Exp(-odds)) {
+				y[len(y)-1] = 1
+			}
+		}
+		return c, y
+	}
+	c, y := draw(2000)
+	fresh, truth := draw(5000)
+	f, base, ones := family{2}, []float64{-2.6}, slices.Repeat([]float64{1}, len(truth))
+	a, err := fitAdditive(t.Context(), sampleOf(c.batch(), y, nil), f, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := fitLinear(t.Context(), sampleOf(c.batch(), y, nil), f, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := f.meanLoss(repeated(base, len(truth)), truth, ones)
+	additive, linear := f.meanLoss(a.score(fresh.batch()), truth, ones), f.meanLoss(l.score(fresh.batch()), truth, ones)
+	if found := (none - additive) / (none - linear); found < 0.7 {
+		t.Errorf("it finds %.2f of what the linear model does: log loss %.4f, %.4f and, of the base rate, %.4f", found, additive, linear, none)
+	}
+}

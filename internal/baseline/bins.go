@@ -17,6 +17,7 @@ const (
 // binning is the bins of a column.
 type binning interface {
 	count() int
+	ordered() int // the first bins that have an order
 	bin(rows *encode.Batch, i int) int
 }
 
@@ -26,7 +27,8 @@ type ordered struct {
 	edges []float64
 }
 
-func (o ordered) count() int { return len(o.edges) + 2 }
+func (o ordered) count() int   { return len(o.edges) + 2 }
+func (o ordered) ordered() int { return len(o.edges) + 1 }
 
 func (o ordered) bin(rows *encode.Batch, i int) int {
 	v := o.value(rows, i)
@@ -80,6 +82,7 @@ func eachValue(sorted []float64, visit func(from, to int)) {
 type byLabel struct{ labels }
 
 func (l byLabel) count() int                        { return l.labels.count }
+func (l byLabel) ordered() int                      { return 0 }
 func (l byLabel) bin(rows *encode.Batch, i int) int { return int(l.level(rows, i)) }
 
 // newBinnings makes the bins of every column, and of the angles of times.
