@@ -37,7 +37,7 @@ func TestReadingsAreKept(t *testing.T) {
 	model := trained(t, rows, psi.Config{Change: moment})
 	path, content := saved(t, model)
 	file, err := artifact.Read(content, artifact.Model)
-	if err != nil || !slices.Equal(file.Requires, []string{"product", "ranges", "readings"}) {
+	if err != nil || !slices.Equal(file.Requires, []string{"product", "ranges", "readings", "non-negative"}) {
 		t.Errorf("requires %q, %v", file.Requires, err)
 	}
 	opened, err := psi.Open(path)

@@ -107,10 +107,10 @@ func TestPredictedNumbers(t *testing.T) {
 		}
 		out := call(t, in, build)
 		scale := map[encode.Link]explain.Scale{"": explain.Identity, encode.LogMean: explain.LogMean, encode.Log: explain.Log}[u.Link]
-		asExplained := explain.Link{Scale: scale, NonNegative: u.NonNegative}
+		numbers := explain.Link{Scale: scale, NonNegative: u.NonNegative}
 		for i := range n {
 			score, std := u.Base[0]+u.Unit*value[i], u.Unit*math.Sqrt(variance[i])
-			for k, want := range []float64{asExplained.Response(score), asExplained.Deviation(score, std)} {
+			for k, want := range []float64{numbers.Response(score), numbers.Deviation(score, std)} {
 				if got := float64(out[k][i]); math.Abs(got-want) > 1e-5*max(1, want) {
 					t.Errorf("%s, output %d: %g, want %g", scale, k, got, want)
 				}

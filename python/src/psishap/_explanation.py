@@ -50,12 +50,13 @@ class Explanation:
     bags : int
         Networks, trained on other samples of the rows, that tell the doubt; 0 if it is not known.
     prediction, prediction_std, base : array of float, shape (rows, outputs)
-        On ``scale``.
+        On ``scale``, where base and ``mean`` add up to the prediction. ``Model.predict`` has it in the target's own units, and 0 in
+        place of a negative number if no training row had one.
     probability : array of float, shape (rows, outputs), or None
         Of each class; None of a number.
     scale : str
-        ``identity`` (the target's own units), ``logit`` (log odds of the positive class) or ``score`` (of a class, before
-        softmax).
+        ``identity`` (the target's own units), ``log-mean`` (log of the target's mean), ``log`` (mean of its log), ``logit`` (log
+        odds of the positive class) or ``score`` (of a class, before softmax).
     head : str
         ``exact`` or ``learned``.
     exact : bool
@@ -130,7 +131,7 @@ class Explanation:
             data=X.collect() if hasattr(X, "collect") else X,
             outputs=outputs,
             players=players,
-            scale=_SCALES[model.task],
+            scale=model.manifest["scale"].get("link") or _SCALES[model.task],
             base=numbers(start - 1),
             prediction=numbers(names.index("prediction")),
             prediction_std=numbers(names.index("prediction_std")),
