@@ -32,32 +32,33 @@ attributions, its settings, and where it comes from.`,
 
 // inspection is a model file in words and numbers.
 type inspection struct {
-	Schema     string              `json:"schema"`
-	File       string              `json:"file"`
-	Digest     string              `json:"digest"`
-	Task       psi.Task            `json:"task"`
-	Target     string              `json:"target"`
-	TargetKind table.Kind          `json:"target_kind"`
-	Scale      string              `json:"target_scale,omitempty"`        // on which a number is learned
-	ScaleBy    *psi.ScaleChoice    `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
-	Classes    []string            `json:"classes"`                       // null for a number; the positive one of two is the last
-	Head       string              `json:"head"`
-	Weights    int                 `json:"weights"`
-	Columns    []table.Field       `json:"columns"`
-	LeftOut    []psi.LeftOut       `json:"left_out"` // columns that training did not use
-	Groups     []psi.Group         `json:"groups"`
-	Weight     *string             `json:"weight"`           // column of the rows' weights
-	Levels     []string            `json:"missing_as_level"` // columns in which a missing cell is a value
-	Missing    []string            `json:"missing"`
-	Kept       int                 `json:"reference_rows"` // training rows that the file holds
-	Settings   psi.Settings        `json:"settings"`
-	Metrics    map[string]float64  `json:"metrics"`
-	Baselines  []psi.Baseline      `json:"baselines"` // plain models on the same rows
-	Warnings   []psi.Warning       `json:"warnings"`  // reasons to doubt the model
-	Calibrated psi.Calibration     `json:"calibration"`
-	Anew       []psi.Recalibration `json:"recalibrations"` // since the training
-	Audit      *psi.Audit          `json:"audit"`
-	Provenance psi.Provenance      `json:"provenance"`
+	Schema      string              `json:"schema"`
+	File        string              `json:"file"`
+	Digest      string              `json:"digest"`
+	Task        psi.Task            `json:"task"`
+	Target      string              `json:"target"`
+	TargetKind  table.Kind          `json:"target_kind"`
+	Scale       string              `json:"target_scale,omitempty"`        // on which a number is learned
+	ScaleBy     *psi.ScaleChoice    `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
+	NonNegative bool                `json:"non_negative,omitempty"`        // no training row had a negative target
+	Classes     []string            `json:"classes"`                       // null for a number; the positive one of two is the last
+	Head        string              `json:"head"`
+	Weights     int                 `json:"weights"`
+	Columns     []table.Field       `json:"columns"`
+	LeftOut     []psi.LeftOut       `json:"left_out"` // columns that training did not use
+	Groups      []psi.Group         `json:"groups"`
+	Weight      *string             `json:"weight"`           // column of the rows' weights
+	Levels      []string            `json:"missing_as_level"` // columns in which a missing cell is a value
+	Missing     []string            `json:"missing"`
+	Kept        int                 `json:"reference_rows"` // training rows that the file holds
+	Settings    psi.Settings        `json:"settings"`
+	Metrics     map[string]float64  `json:"metrics"`
+	Baselines   []psi.Baseline      `json:"baselines"` // plain models on the same rows
+	Warnings    []psi.Warning       `json:"warnings"`  // reasons to doubt the model
+	Calibrated  psi.Calibration     `json:"calibration"`
+	Anew        []psi.Recalibration `json:"recalibrations"` // since the training
+	Audit       *psi.Audit          `json:"audit"`
+	Provenance  psi.Provenance      `json:"provenance"`
 
 	scaleText string
 }
@@ -70,7 +71,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 	defer model.Close()
 	m := model.Manifest()
 	i := inspection{
-		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, scaleText: m.ScaleText(), Classes: m.Classes(),
+		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, NonNegative: m.Scale.NonNegative, scaleText: m.ScaleText(), Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
 		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: model.Warnings(), Calibrated: m.Calibration, Anew: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,

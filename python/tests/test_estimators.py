@@ -98,6 +98,23 @@ def test_interval_holds_its_share():
         model.predict_interval(x, 90)
 
 
+@pytest.mark.parametrize("power, scale", [(1.2, "log-mean"), (0.1, "identity")])
+def test_positive_targets(power, scale):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(800, 2))
+    y = np.exp(power * (x[:, 0] + 0.5 * rng.normal(size=800)))
+    model = PsiRegressor(random_state=0, steps=200, bags=0).fit(x, y)
+    assert model.model_.manifest["target_scale"] == scale
+    explanation, table = model.explain(x), model.model_.predict_table(x)
+    assert explanation.scale == scale
+    scores = explanation.prediction[:, 0]
+    np.testing.assert_allclose(model.predict(x), np.exp(scores) if scale == "log-mean" else np.maximum(scores, 0), rtol=1e-6)
+    for k, name in enumerate(("range_lower", "range_upper")):
+        np.testing.assert_allclose(model.predict_interval(x)[:, k], table.column(name).to_numpy(), rtol=1e-6, atol=1e-9)
+    wide = model.predict_interval(x, 0.999)
+    assert wide.min() >= 0 and np.all(wide[:, 1] > table.column("range_upper").to_numpy())
+
+
 @pytest.mark.parametrize(
     "labels", [["no", "yes"], [False, True], [-1, 1], [10, 9, 8], ["a", "b", "c"]], ids=["texts", "booleans", "whole", "three", "abc"]
 )

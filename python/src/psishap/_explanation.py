@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Bools = npt.NDArray[np.bool_]
 
-_SCALES = {"regression": "identity", "binary": "logit", "multiclass": "score"}
+_SCALES = {"binary": "logit", "multiclass": "score"}
 
 
 class Explanation:
@@ -131,7 +131,7 @@ class Explanation:
             data=X.collect() if hasattr(X, "collect") else X,
             outputs=outputs,
             players=players,
-            scale=model.manifest["scale"].get("link") or _SCALES[model.task],
+            scale=model.manifest.get("target_scale") or _SCALES[model.task],
             base=numbers(start - 1),
             prediction=numbers(names.index("prediction")),
             prediction_std=numbers(names.index("prediction_std")),

@@ -161,12 +161,12 @@ class Model:
         lower, upper = (table.column(name).to_numpy() for name in ("range_lower", "range_upper"))  # of 90 %
         normal = statistics.NormalDist()
         z, z90 = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(0.95)
-        if "link" in self.manifest["scale"]:  # learned on a scale of logs
+        if self.manifest["target_scale"] != "identity":  # learned on a scale of logs
             centre, std = np.log(upper * lower) / 2, np.log(upper / lower) / (2 * z90)
             return np.exp(np.column_stack([centre - z * std, centre + z * std]))
         std = table.column("range_std").to_numpy()
         bounds = np.column_stack([upper - (z90 + z) * std, upper - (z90 - z) * std])
-        return np.maximum(bounds, 0) if self.manifest["scale"].get("non_negative") else bounds
+        return np.maximum(bounds, 0) if self.manifest.get("non_negative") else bounds
 
     def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: str | None = None) -> Explanation:
         """Predictions of the rows of X and every column's part in them, as a distribution.

@@ -160,7 +160,7 @@ def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
     ]
     classes = model.classes
     if not classes:
-        logs = "link" in model.manifest["scale"]  # whose ranges are not symmetric
+        logs = model.manifest["target_scale"] != "identity"  # whose ranges are not symmetric
         names = ("prediction", "prediction_std", *(() if logs else ("range_std",)), "range_lower", "range_upper")
         outputs = {name: DataType.double for name in names}
     elif len(classes) == 2:
