@@ -43,9 +43,9 @@ func (m *Model) Warnings() []Warning {
 	if w, suspicious := m.manifest.leak(); suspicious {
 		list = append(list, w)
 	}
-	if share := math.Round(100 * m.manifest.Provenance.Share); share > 0 && share < 100 {
+	if share := m.manifest.Provenance.Share; share > 0 && math.Round(100*share) < 100 {
 		list = append(list, Warning{
-			CutShort, fmt.Sprintf("There was time for %.0f %% of the steps of effort %s.", share, m.manifest.effort()),
+			CutShort, fmt.Sprintf("There was time for %s of the steps of effort %s.", percent(share), m.manifest.effort()),
 			"Train with a longer time budget (--time-budget), or without one.",
 		})
 	} else if fall := lastFall(m.history); fall > stillFalling {
@@ -55,6 +55,14 @@ func (m *Model) Warnings() []Warning {
 		})
 	}
 	return list
+}
+
+// percent is a share in whole per cent.
+func percent(share float64) string {
+	if share < 0.01 {
+		return "less than 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 func (m *Manifest) effort() Effort { return cmp.Or(Effort(m.Provenance.Effort), Normal) }

@@ -65,6 +65,7 @@ func TestWarningsOfAModel(t *testing.T) {
 		{what: "additive wins more", baselines: baselines(3, 0.9, 0.8), want: []string{NoBetterThanAdditive}},
 		{what: "the mean wins too", baselines: baselines(1, 0.9, 0.8), want: []string{NoBetterThanMean}},
 		{what: "cut, and falling", share: 0.4, history: falling, want: []string{CutShort}},
+		{what: "cut to almost nothing", share: 0.002, want: []string{CutShort}},
 		{what: "falling", history: falling, want: []string{StillFalling}},
 		{what: "all", baselines: baselines(3, 0.9, 1.1), history: falling, want: []string{NoBetterThanLinear, StillFalling}},
 	} {
