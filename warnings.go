@@ -96,7 +96,7 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 	if best == nil {
 		return Warning{}, false
 	}
-	figures := fmt.Sprintf("%s %.4g on validation rows, against %.4g", lossWords(metric), own, best.Metrics[metric])
+	figures := fmt.Sprintf("%s %s on validation rows, against %s", lossWords(metric), fourDigits(own), fourDigits(best.Metrics[metric]))
 	if r2, known := m.Metrics["r2"]; known {
 		figures += fmt.Sprintf(" (R² %.3f, against %.3f)", r2, best.Metrics["r2"])
 	}
@@ -136,6 +136,14 @@ func (m *Manifest) beatenByLinear(figures string) Warning {
 		NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model of %d of the %d columns (%s): %s.", n, len(m.Columns), names, figures),
 		fmt.Sprintf("Train on these alone (%s), or use a linear model instead.", columnsFlag("--only", m.LinearColumns)),
 	}
+}
+
+// fourDigits writes a number without an exponent, unless it is huge or tiny.
+func fourDigits(v float64) string {
+	if size := math.Abs(v); size >= 1e4 && size < 1e9 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 func lossWords(metric string) string {

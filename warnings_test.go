@@ -109,3 +109,13 @@ func TestBaselinesOfAManifest(t *testing.T) {
 		t.Error("a linear model of an unknown column is accepted")
 	}
 }
+
+func TestLossesInWords(t *testing.T) {
+	m := &Manifest{
+		Task: Regression, Metrics: map[string]float64{"rmse": 584280.3, "r2": 0.5},
+		Baselines: map[string]map[string]float64{"linear": {"rmse": 523456.7, "r2": 0.6}},
+	}
+	if w, _ := m.beaten(); !strings.Contains(w.Message, "rmse 584280 on validation rows, against 523457 (R² 0.500, against 0.600)") {
+		t.Error(w.Message)
+	}
+}

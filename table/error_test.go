@@ -179,8 +179,11 @@ func TestFileErrors(t *testing.T) {
 	if _, err := Open(filepath.Join(directory, "absent.csv"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
-	for _, name := range []string{"t.xlsx", "t", "t.parquet.gz", "t.arrow.gz"} {
+	for _, name := range []string{"T.xlsx", "t", "t.parquet.gz", "t.arrow.gz"} {
 		want := name + ": the end of the file's name tells no format; use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format"
+		if name == "T.xlsx" {
+			want = name + ": psi neither reads nor writes spreadsheets; use .csv, which spreadsheet programs open and save"
+		}
 		if _, err := Open(name, Options{}); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

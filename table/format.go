@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -45,6 +46,10 @@ func FormatOf(path string) (Format, error) {
 		return Parquet, nil
 	case strings.HasSuffix(name, ".arrow") && !packed:
 		return ArrowFile, nil
+	}
+	switch filepath.Ext(name) {
+	case ".xlsx", ".xls", ".xlsm", ".ods":
+		return 0, &Error{File: path, Row: noRow, Message: "psi neither reads nor writes spreadsheets", Remedy: "use .csv, which spreadsheet programs open and save"}
 	}
 	return 0, &Error{
 		File: path, Row: noRow, Message: "the end of the file's name tells no format",

@@ -141,7 +141,12 @@ func measuredText(task psi.Task, metrics map[string]float64) string {
 		add("macro_auroc", "it ranks a row of a class before one of another with probability %s (macro_auroc)", share)
 	default:
 		add("rmse", "its typical error (rmse) is %s", short)
-		add("r2", "it explains %s of the variance (r2)", percent)
+		add("r2", "it explains %s of the variance (r2)", func(v float64) string {
+			if v < 0 {
+				return "none"
+			}
+			return percent(v)
+		})
 		add("coverage_90", "its 90 %% intervals hold %s of the truth", percent)
 	}
 	switch last := len(parts) - 1; last {

@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 	"time"
+
+	"github.com/psi-shapley/psi"
 )
 
 func TestWords(t *testing.T) {
@@ -26,6 +28,14 @@ func TestWords(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestMeasuredInWords(t *testing.T) {
+	for r2, want := range map[float64]string{0.666: "it explains 66.6 % of the variance (r2)", -0.2: "it explains none of the variance (r2)"} {
+		if got := measuredText(psi.Regression, map[string]float64{"r2": r2}); got != want {
+			t.Errorf("%g: %s", r2, got)
 		}
 	}
 }
