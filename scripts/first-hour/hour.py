@@ -59,7 +59,9 @@ class Hour:
         self.psi(f"report {model_and_table} -o report.html")
         shown = re.search(r'<script type="application/json" id="report">(.*?)</script>', Path("report.html").read_text(), re.DOTALL)
         assert shown, "the report holds no data"
-        return Said(self, json.dumps(json.loads(shown[1]), ensure_ascii=False).replace('\\"', '"'), "")
+        said = Said(self, json.dumps(json.loads(shown[1]), ensure_ascii=False), "")
+        said.text = said.text.replace('\\"', '"')
+        return said
 
     def holds(self, sentence: str, condition: object, instead: object = "") -> None:
         """Notes whether a sentence holds; instead is what is the case."""
