@@ -43,9 +43,9 @@ func (m *Model) Warnings() []Warning {
 	if w, suspicious := m.manifest.leak(); suspicious {
 		list = append(list, w)
 	}
-	if share := m.manifest.Provenance.Share; share > 0 && math.Round(100*share) < 100 {
+	if m.manifest.cutShort() {
 		list = append(list, Warning{
-			CutShort, fmt.Sprintf("There was time for %s of the steps of effort %s.", percent(share), m.manifest.effort()),
+			CutShort, fmt.Sprintf("There was time for %s of the steps of effort %s.", percent(m.manifest.Provenance.Share), m.manifest.effort()),
 			"Train with a longer time budget (--time-budget), or without one.",
 		})
 	} else if fall := lastFall(m.history); fall > stillFalling {
@@ -55,6 +55,12 @@ func (m *Model) Warnings() []Warning {
 		})
 	}
 	return list
+}
+
+// cutShort says whether a time budget or an interruption left out steps.
+func (m *Manifest) cutShort() bool {
+	share := m.Provenance.Share
+	return share > 0 && math.Round(100*share) < 100
 }
 
 // percent is a share in whole per cent.
@@ -106,7 +112,7 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 	case baseline.Additive:
 		return Warning{
 			NoBetterThanAdditive, fmt.Sprintf("The model predicts no better than an additive model, one curve for each column: %s.", figures),
-			"Train with more rows or more effort (--effort best), or use an additive model instead.",
+			m.learnMore() + ", or use an additive model instead.",
 		}, true
 	}
 	constant := "the mean of the target"
@@ -119,13 +125,21 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 	}, true
 }
 
+// learnMore says how a model may become better than a plain one.
+func (m *Manifest) learnMore() string {
+	if m.cutShort() {
+		return "Train with a longer time budget (--time-budget)"
+	}
+	return "Train with more rows or more effort (--effort best)"
+}
+
 func (m *Manifest) beatenByLinear(figures string) Warning {
 	const most, named = 40, 5 // columns of a flag, and of a sentence
 	n := len(m.LinearColumns)
 	if n == 0 || n > most {
 		return Warning{
 			NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model: %s.", figures),
-			"Train with more rows or more effort (--effort best), or use a linear model instead.",
+			m.learnMore() + ", or use a linear model instead.",
 		}
 	}
 	names := strings.Join(m.LinearColumns[:min(n, named)], ", ")

@@ -118,4 +118,8 @@ func TestLossesInWords(t *testing.T) {
 	if w, _ := m.beaten(); !strings.Contains(w.Message, "rmse 584280 on validation rows, against 523457 (R² 0.500, against 0.600)") {
 		t.Error(w.Message)
 	}
+	m.Provenance.Share = 0.3
+	if w, _ := m.beaten(); w.Remedy != "Train with a longer time budget (--time-budget), or use a linear model instead." {
+		t.Error(w.Remedy)
+	}
 }
