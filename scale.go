@@ -174,8 +174,8 @@ func rootMean(squares []float64, weights []float32) float64 {
 func (m *Manifest) ScaleText() string {
 	c := m.TargetScale
 	if c != nil {
-		tried := fmt.Sprintf("%s is positive and skewed (skewness %.2g), and in short trials the rmse was %.4g on the scale %s and %.4g on its own",
-			m.Target, c.Skewness, c.LogMeanRMSE, LogMeanScale, c.IdentityRMSE)
+		tried := fmt.Sprintf("%s is positive and skewed (skewness %.2g), and in short trials the rmse was %s on the scale %s and %s on its own",
+			m.Target, c.Skewness, fourDigits(c.LogMeanRMSE), LogMeanScale, fourDigits(c.IdentityRMSE))
 		if m.Scale.Link == encode.IdentityLink {
 			return tried + ": it is learned on its own scale (identity)."
 		}

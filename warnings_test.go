@@ -123,3 +123,10 @@ func TestLossesInWords(t *testing.T) {
 		t.Error(w.Remedy)
 	}
 }
+
+func TestTriedScalesInWords(t *testing.T) {
+	m := &Manifest{Target: "price", TargetScale: &ScaleChoice{Skewness: 4.7, LogMeanRMSE: 175512.4, IdentityRMSE: 18.25}}
+	if text := m.ScaleText(); !strings.Contains(text, "the rmse was 175512 on the scale log-mean and 18.25 on its own") {
+		t.Error(text)
+	}
+}
