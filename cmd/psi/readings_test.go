@@ -204,7 +204,7 @@ func TestDidYouMeanAColumnOfTheTable(t *testing.T) {
 		}
 	}
 	out := filepath.Join(t.TempDir(), "p.svg")
-	for columns, want := range map[string]string{"X1": `the model has no column "X1"; did you mean x1?`, "price": `no column "price"; choose among x1, x2, x3`} {
+	for columns, want := range map[string]string{"X1": `column "X1": the model has no such column; did you mean x1?`, "price": `column "price": the model has no such column; choose among x1, x2, x3`} {
 		if o := run(t, "plot", "dependence", fixtures.model, fixtures.table, "--columns", columns, "-o", out); o.code != failed || !strings.Contains(o.stderr, want) {
 			t.Errorf("exit %d, %q is not in\n%s", o.code, want, o.stderr)
 		}

@@ -28,7 +28,14 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 func TestSquaredErrorIsWeighed(t *testing.T) {
-	near(t, "squared error", (number{}).score(threeRows()), (0.25+2*1)/3)
+	near(t, "squared error", (number{&Run{}}).score(threeRows()), (0.25+2*1)/3)
+}
+
+// The log of the mean is scored by 2(y/μ − 1 − log(y/μ)), in variances of the log.
+func TestGammaDevianceIsWeighed(t *testing.T) {
+	const s = 0.7
+	deviance := func(gap float64) float64 { return 2 * (math.Exp(s*gap) - 1 - s*gap) / (s * s) }
+	near(t, "gamma deviance", (number{&Run{Config: Config{LogStd: s}}}).score(threeRows()), (deviance(0.5)+2*deviance(1))/3)
 }
 
 // The variance is σ_0², the σ_d² of the players, and h².
