@@ -166,9 +166,10 @@ _PARAMETERS = """
     head : {"exact", "learned"}
         With the exact head attributions are the model's Shapley values; with the learned one they come near them.
     effort : {"normal", "fast", "best"}
-        How much to spend: fast takes a third to a half of normal's time; best takes three times as long: it learns for twice as many steps and averages two networks.
+        How much to spend: fast takes a third to a half of normal's time; best takes three times as long: it learns for twice as many
+        steps and averages two networks.
     members : int, optional
-        Networks to train and average; without it as many as the effort has, one or four.
+        Networks to train and average; without it as many as the effort has, one or two.
     bags : int, optional
         Small networks to train on other samples of the rows, which tell the doubt of attributions; without it 8, and 0 for none.
     steps : int, optional

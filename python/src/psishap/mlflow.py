@@ -162,7 +162,7 @@ def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
     if not classes:
         logs = model.manifest["target_scale"] != "identity"  # whose ranges are not symmetric
         names = ("prediction", "prediction_std", *(() if logs else ("range_std",)), "range_lower", "range_upper")
-        outputs = {name: DataType.double for name in names}
+        outputs = dict.fromkeys(names, DataType.double)
     elif len(classes) == 2:
         outputs = {"prediction": DataType.string, "probability": DataType.double, "score": DataType.double, "score_std": DataType.double}
     else:
