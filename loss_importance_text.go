@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // Loss names what LossImportance is measured in: "squared error" or "log loss".
@@ -45,7 +46,7 @@ func (a *Audit) writeLossImportance(text *strings.Builder) error {
 	fmt.Fprintf(text, "\nimportance in loss: how much a column lowers the %s of a row, ± one standard error%s\n", a.Loss(), over)
 	var lines strings.Builder
 	for _, x := range list[:min(most, len(list))] {
-		fmt.Fprintf(&lines, "  %s\t", printable(x.Player))
+		fmt.Fprintf(&lines, "  %s\t", prose.Printable(x.Player))
 		switch {
 		case x.Mean == nil:
 			lines.WriteString("not measured\n")
@@ -74,14 +75,4 @@ func (a *Audit) writeLossImportance(text *strings.Builder) error {
 		fmt.Fprintf(text, "  and %d more, %d of them found\n", more, found)
 	}
 	return nil
-}
-
-// printable replaces what could steer a terminal: names come from a file.
-func printable(name string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, name)
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // Decision is what becomes of calling rows positive whose probability is at least a threshold. The counts are sums of weights: of rows, if
@@ -89,7 +91,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 
 // Text writes the confusion matrix and the measures for people. Class is the label of the positive class.
 func (d Decision) Text(w io.Writer, class string) error {
-	class = printable(class)
+	class = prose.Printable(class)
 	called, not, of := "called "+class, "not called so", "others"
 	count := func(v float64) string {
 		if v == math.Trunc(v) {

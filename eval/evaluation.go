@@ -8,7 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // Metric is one measure with, in words, what it tells.
@@ -61,17 +62,13 @@ func (e Evaluation) MarshalJSON() ([]byte, error) {
 // Text writes the metrics for people, a line each. The target's name tells which
 // units are meant.
 func (e Evaluation) Text(w io.Writer, target string) error {
-	target = printable(target)
+	target = prose.Printable(target)
 	var text strings.Builder
 	what, width := e.Task, 11
 	if e.Task != "regression" {
 		what += " classification"
 	}
-	rows := "rows"
-	if e.Rows == 1 {
-		rows = "row"
-	}
-	fmt.Fprintf(&text, "%s of %s on %d %s\n", what, target, e.Rows, rows)
+	fmt.Fprintf(&text, "%s of %s on %s\n", what, target, prose.Count(e.Rows, "row"))
 	for _, m := range e.Metrics {
 		width = max(width, len(m.Name))
 	}
@@ -84,16 +81,6 @@ func (e Evaluation) Text(w io.Writer, target string) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-// printable is a name that comes from a file and must not steer a terminal.
-func printable(name string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, name)
 }
 
 // number writes v with four digits or more, and without an exponent if that is short.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi/explain"
 )
 
@@ -18,16 +20,16 @@ const (
 
 // done says whether all rows were explained.
 func (r *Run) done() Verdict {
-	parts := fmt.Sprintf("%s of %s, in %s", rowsOf(r.Rows), filesOf(r.Files), unitsOf(r.Units))
+	parts := fmt.Sprintf("%s of %s, in %s", prose.Count(r.Rows, "row"), prose.Count(r.Files, "file"), unitsOf(r.Units))
 	switch {
 	case r.Failed == 0:
 		return Verdict{"good", "Every row of every file was explained: " + parts + ".", []string{}}
 	case r.Failed == r.Units:
-		return Verdict{"poor", "No row was explained: " + unitsOf(r.Units) + " of " + filesOf(r.Files) + " failed, which is all.", []string{}}
+		return Verdict{"poor", "No row was explained: " + unitsOf(r.Units) + " of " + prose.Count(r.Files, "file") + " failed, which is all.", []string{}}
 	}
 	return Verdict{
-		"fair", fmt.Sprintf("%s of %s failed; the rows of the others are explained and can be used.", thousands(r.Failed), unitsOf(r.Units)),
-		[]string{fmt.Sprintf("What this page says of columns is from %s. Rows that failed are in none of its numbers.", rowsOf(r.Rows))},
+		"fair", fmt.Sprintf("%s of %s failed; the rows of the others are explained and can be used.", prose.Thousands(r.Failed), unitsOf(r.Units)),
+		[]string{fmt.Sprintf("What this page says of columns is from %s. Rows that failed are in none of its numbers.", prose.Count(r.Rows, "row"))},
 	}
 }
 
@@ -43,7 +45,7 @@ func (r *Run) trust(e *explain.Explanation) Trust {
 		t.Level, t.Verdict, t.Words = "unchecked", "No row was explained, so there is nothing to check.", []string{}
 		return t
 	}
-	sums := fmt.Sprintf("In all %s, base and attributions add up to the prediction but for %.2g%s at most: %s of the mean sum of their sizes.", rowsOf(r.Rows), r.ResidualMax, inUnits[e.Scale], part(t.Gap))
+	sums := fmt.Sprintf("In all %s, base and attributions add up to the prediction but for %.2g%s at most: %s of the mean sum of their sizes.", prose.Count(r.Rows, "row"), r.ResidualMax, inUnits[e.Scale], part(t.Gap))
 	t.settle(e.Exact, "The attributions of %s, taken from all over this batch,", "The summary holds no audit.", sums)
 	if r.Mode != explain.Fast && e.Head != "exact" {
 		t.Words = append(t.Words, fmt.Sprintf("The audit is of what the model says in one pass. The rows of this batch were explained in mode %s, which comes nearer.", r.Mode))
@@ -95,7 +97,7 @@ func (r *Run) drift(o *RunOutput) Verdict {
 	}
 	switch {
 	case r.Rows < enoughRows:
-		v.Level, v.Verdict = "unchecked", fmt.Sprintf("With %s, chance alone may change the order.", rowsOf(r.Rows))
+		v.Level, v.Verdict = "unchecked", fmt.Sprintf("With %s, chance alone may change the order.", prose.Count(r.Rows, "row"))
 	case *o.NDCG < alikeEnough:
 		v.Level, v.Verdict = "poor", "What decides predictions here is not what decided them in training: these rows differ from those that the model learned from."
 	default:
@@ -185,6 +187,6 @@ func listed(names []string) string {
 	return joined(names)
 }
 
-func filesOf(n int) string { return thousands(n) + " " + either(n, "file", "files") }
-
-func unitsOf(n int) string { return thousands(n) + " " + either(n, "unit of work", "units of work") }
+func unitsOf(n int) string {
+	return prose.Thousands(n) + " " + either(n, "unit of work", "units of work")
+}

@@ -57,19 +57,20 @@ type Scale = explain.Scale
 
 // Model is the model that is reported on.
 type Model struct {
-	Name       string          `json:"name"` // of its file
-	Digest     string          `json:"digest"`
-	Task       psi.Task        `json:"task"`
-	Target     string          `json:"target"`
-	Classes    []string        `json:"classes"` // nil for a number; the positive one of two is the last
-	Head       string          `json:"head"`
-	Exact      bool            `json:"exact"` // attributions are the model's Shapley values, to rounding
-	Weights    int             `json:"weights"`
-	Weight     string          `json:"weight"` // column that rows count by; "" if there is none
-	Members    int             `json:"members"`
-	Settings   psi.Settings    `json:"settings"`
-	Calibrated psi.Calibration `json:"calibration"`
-	Provenance psi.Provenance  `json:"provenance"`
+	Name       string              `json:"name"` // of its file
+	Digest     string              `json:"digest"`
+	Task       psi.Task            `json:"task"`
+	Target     string              `json:"target"`
+	Classes    []string            `json:"classes"` // nil for a number; the positive one of two is the last
+	Head       string              `json:"head"`
+	Exact      bool                `json:"exact"` // attributions are the model's Shapley values, to rounding
+	Weights    int                 `json:"weights"`
+	Weight     string              `json:"weight"` // column that rows count by; "" if there is none
+	Members    int                 `json:"members"`
+	Settings   psi.Settings        `json:"settings"`
+	Calibrated psi.Calibration     `json:"calibration"`
+	Anew       []psi.Recalibration `json:"recalibrations"` // since the training
+	Provenance psi.Provenance      `json:"provenance"`
 }
 
 // Data says which rows were read, and how many of them for what.

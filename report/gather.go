@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/table"
@@ -122,7 +124,7 @@ func (g *gathering) see(t *table.Table) {
 // report explains the rows drawn and puts all together.
 func (g *gathering) report(ctx context.Context) (*Report, error) {
 	drawn, numbers := g.sample.Rows()
-	g.Progress(fmt.Sprintf("explaining %s", rowsOf(drawn.Rows())))
+	g.Progress(fmt.Sprintf("explaining %s", prose.Count(drawn.Rows(), "row")))
 	e, err := g.model.Explain(ctx, drawn.Source(), psi.Explain{Z: g.Z})
 	if err != nil {
 		return nil, err
@@ -173,7 +175,7 @@ func modelOf(model *psi.Model, name string, exact bool) Model {
 	m := model.Manifest()
 	return Model{
 		Name: name, Digest: model.Digest(), Task: m.Task, Target: m.Target, Classes: m.Classes(), Head: model.Head(), Exact: exact,
-		Weights: model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Provenance: m.Provenance,
+		Weights: model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Anew: m.Recalibrations, Provenance: m.Provenance,
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/table"
 )
@@ -26,7 +28,7 @@ func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried
 	case g.Paired < fewestPaired && len(rows) < len(carried):
 		return Pairs{Absent: fmt.Sprintf("The model has %d columns: their pairs are too many to be worked out for a report.", len(order))}, nil
 	}
-	g.Progress(fmt.Sprintf("pairs of columns in %s", rowsOf(len(rows))))
+	g.Progress(fmt.Sprintf("pairs of columns in %s", prose.Count(len(rows), "row")))
 	e, err := g.model.Explain(ctx, drawn.Select(rows).Source(), psi.Explain{Interactions: true, NoDoubt: true})
 	if err != nil {
 		return Pairs{}, err

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
 )
@@ -29,9 +31,9 @@ const (
 // trust judges the attributions of a model by its stored audit and by the rows just explained.
 func trust(audit *psi.Audit, e *explain.Explanation) Trust {
 	t := Trust{Audit: audit, Gap: gap(e)}
-	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of how far predictions usually lie from the base.", rowsOf(e.Rows), part(t.Gap))
+	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of how far predictions usually lie from the base.", prose.Count(e.Rows, "row"), part(t.Gap))
 	if t.Gap > exactError {
-		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction but for a gap of up to %.2g of how far predictions usually lie from the base.", rowsOf(e.Rows), t.Gap)
+		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction but for a gap of up to %.2g of how far predictions usually lie from the base.", prose.Count(e.Rows, "row"), t.Gap)
 	}
 	t.settle(e.Exact, "When the model was trained, the attributions of %s", "The model file holds no audit. psi audit makes one.", sums)
 	return t
@@ -46,7 +48,7 @@ func (t *Trust) settle(exact bool, which, unaudited, sums string) {
 		return
 	}
 	t.Level, t.Verdict = t.judge(miss(audit), exact)
-	t.Words = audited(audit, fmt.Sprintf(which, rowsOf(audit.Rows)))
+	t.Words = audited(audit, fmt.Sprintf(which, prose.Count(audit.Rows, "row")))
 	if audit.Top1 != nil {
 		t.Words = append(t.Words, fmt.Sprintf("The attributions and the exact values name the same most important column in %s.", shareOfRows(*audit.Top1)))
 	}
@@ -79,9 +81,9 @@ func miss(a *psi.Audit) float64 {
 func audited(a *psi.Audit, which string) []string {
 	words := which + " were held against Shapley values worked out the long way, "
 	if a.Method == "exact" {
-		return []string{words + fmt.Sprintf("by asking the model about every combination of known and unknown columns (%s questions). The two differ by %s of their size.", thousands(a.Coalitions), part(*a.RelativeRMSE))}
+		return []string{words + fmt.Sprintf("by asking the model about every combination of known and unknown columns (%s questions). The two differ by %s of their size.", prose.Thousands(a.Coalitions), part(*a.RelativeRMSE))}
 	}
-	words += fmt.Sprintf("by asking the model about columns becoming known in random orders (%s questions). The two differ by %s of their size", thousands(a.Coalitions), part(*a.RelativeRMSE))
+	words += fmt.Sprintf("by asking the model about columns becoming known in random orders (%s questions). The two differ by %s of their size", prose.Thousands(a.Coalitions), part(*a.RelativeRMSE))
 	if a.StandardError != nil {
 		words += fmt.Sprintf("; sampling alone leaves %s", part(*a.StandardError))
 	}
@@ -216,13 +218,13 @@ func (o *outcomes) intervalWords(c Calibration) (verdict string, words []string)
 	if math.Abs(half-.5) > math.Abs(nine-.9) && c.Level != "good" {
 		slices.Reverse(sentences) // the one that is off comes first
 	}
-	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + rowsOf(o.labelled) + "."}
+	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + prose.Count(o.labelled, "row") + "."}
 }
 
 func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string, words []string) {
 	how := map[string]string{"good": "Its probabilities mean what they say", "fair": "Its probabilities are somewhat off", "poor": "Its probabilities cannot be taken at face value"}[c.Level]
 	return fmt.Sprintf("%s: they miss the share that came true by %s on the average.", how, points(gap)),
-		[]string{fmt.Sprintf("Of the rows said to have a probability of 0.3, three in ten should turn out so. This was held against %s.", rowsOf(o.labelled))}
+		[]string{fmt.Sprintf("Of the rows said to have a probability of 0.3, three in ten should turn out so. This was held against %s.", prose.Count(o.labelled, "row"))}
 }
 
 // withSlope adds how missing cells change probabilities, if they do.
@@ -240,7 +242,7 @@ func (o *outcomes) stored() []string {
 
 // validated says what the model's metrics tell.
 func (o *outcomes) validated() []string {
-	rows := rowsOf(o.manifest.Provenance.ValidationRows)
+	rows := prose.Count(o.manifest.Provenance.ValidationRows, "row")
 	if v, known := o.manifest.Metrics["coverage_90"]; known {
 		return []string{fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", rows, percent(v))}
 	}
@@ -257,7 +259,7 @@ func part(share float64) string {
 	}
 	const least = 1e-12
 	parts := math.Pow10(int(-math.Ceil(math.Log10(max(share, least)))))
-	return "less than one part in " + thousands(int(parts))
+	return "less than one part in " + prose.Thousands(int(parts))
 }
 
 func shareOfRows(share float64) string {
@@ -269,14 +271,3 @@ func shareOfRows(share float64) string {
 
 // points are hundredths of a probability.
 func points(gap float64) string { return fmt.Sprintf("%.1f percentage points", 100*gap) }
-
-func rowsOf(n int) string { return thousands(n) + " " + either(n, "row", "rows") }
-
-// thousands writes 17379 as 17,379.
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
-}

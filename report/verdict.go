@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 )
 
@@ -144,7 +146,7 @@ func metricOf(list []Metric, name string) Metric {
 // threeDigits writes a number with three digits, or all whole ones.
 func threeDigits(v float64) string {
 	if v >= 100 && v < 1e15 {
-		return thousands(int(math.Round(v)))
+		return prose.Thousands(int(math.Round(v)))
 	}
 	return fmt.Sprintf("%.3g", v)
 }

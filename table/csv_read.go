@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // csvSource reads CSV in three steps: the scanner cuts text into cells, a sample of
@@ -159,7 +161,7 @@ func (s *csvSource) readSample(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	first := "the first " + plural(rows, "row")
+	first := "the first " + prose.Count(rows, "row")
 	s.decideKinds(names, evidence, missing, "in "+first+" ", "unlike "+first+", from which the column's kind was inferred")
 	return s.decodeSample(ctx, blocks)
 }
@@ -257,7 +259,7 @@ func (s *csvSource) scan(ctx context.Context, rows int) error {
 			return &Error{
 				Row: s.scanned,
 				Message: fmt.Sprintf("the row has %s where the first line has %d, cut at each %s (line %d of the file)",
-					plural(n, "cell"), s.buffer.width, delimiterName(s.scanner.delimiter), s.scanner.line),
+					prose.Count(n, "cell"), s.buffer.width, delimiterName(s.scanner.delimiter), s.scanner.line),
 				Remedy: "complete the row, or quote cells that contain the delimiter",
 			}
 		}
@@ -288,11 +290,4 @@ func (s *csvSource) decode(ctx context.Context, records *cells, first int) (csvC
 func (s *csvSource) Close() error {
 	s.budget.close()
 	return s.resource.Close()
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%s %ss", thousands(n), noun)
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // What one record may take. Files beyond this are damaged or hostile.
@@ -115,7 +117,7 @@ func (s *scanner) record(into *cells) (int, error) {
 		case len(into.text)-start > mostCellBytes:
 			return 0, s.fault(fmt.Sprintf("cell %d is longer than %d MiB", n, mostCellBytes>>20), "shorten it, or look for a quote that is never closed")
 		case n > mostColumns:
-			return n, s.fault(fmt.Sprintf("the record has more than %s cells", thousands(mostColumns)), "check the delimiter, or split the table")
+			return n, s.fault(fmt.Sprintf("the record has more than %s cells", prose.Thousands(mostColumns)), "check the delimiter, or split the table")
 		case len(rest) == 0:
 			return n, nil
 		}

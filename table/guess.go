@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // decimalSigns is what is known of the decimal sign of a table before a column is looked at.
@@ -68,7 +70,7 @@ func (e *evidence) guess(g *Guess, d decimalSigns, where string) finding {
 	}
 	if c := &e.clues; c.truths == e.observed {
 		f := finding{kind: Boolean, pair: anyPair, words: booleanWords(c.words, c.word)}
-		f.reason = fmt.Sprintf("%sall %s observed cells mean %s or %s", where, thousands(e.observed), f.words[0], f.words[1])
+		f.reason = fmt.Sprintf("%sall %s observed cells mean %s or %s", where, prose.Thousands(e.observed), f.words[0], f.words[1])
 		return f
 	}
 	if doubt := e.doubt(g, d); doubt != "" {
@@ -126,12 +128,12 @@ func (r *Reading) unclear(example string) string {
 // readAs says how many cells fit a reading.
 func (e *evidence) readAs(n int, one, many, where string) string {
 	if n < e.observed {
-		return fmt.Sprintf("%s%s of %s observed cells read as %s", where, thousands(n), thousands(e.observed), many)
+		return fmt.Sprintf("%s%s of %s observed cells read as %s", where, prose.Thousands(n), prose.Thousands(e.observed), many)
 	}
 	if n == 1 {
 		return where + "the only observed cell reads as " + one
 	}
-	return fmt.Sprintf("%sall %s observed cells read as %s", where, thousands(n), many)
+	return fmt.Sprintf("%sall %s observed cells read as %s", where, prose.Thousands(n), many)
 }
 
 // missed says what becomes of cells that do not fit.
@@ -146,7 +148,7 @@ func (e *evidence) missed(n int) []string {
 	case 1:
 		return []string{"1 cell does not read so" + such + " and is missing"}
 	default:
-		return []string{fmt.Sprintf("%s cells do not read so%s and are missing", thousands(others), such)}
+		return []string{fmt.Sprintf("%s cells do not read so%s and are missing", prose.Thousands(others), such)}
 	}
 }
 
@@ -274,5 +276,5 @@ func (e *evidence) doubt(g *Guess, d decimalSigns) string {
 		return ""
 	}
 	return fmt.Sprintf("%s of %s observed cells are %s, too few to have the column read so: if %q means that the value is missing, add it to the missing tokens",
-		thousands(n), thousands(e.observed), what, c.stray)
+		prose.Thousands(n), prose.Thousands(e.observed), what, c.stray)
 }

@@ -3,6 +3,8 @@ package table
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // textColumn gives the cells of one column as text, before it has a kind.
@@ -32,7 +34,7 @@ func infer(column textColumn, missing *missingTokens, where string) finding {
 // times, else categories. where says which rows were looked at; it is empty when that
 // was all of them.
 func (e *evidence) kind(where string) finding {
-	all := fmt.Sprintf("%sall %s observed cells", where, thousands(e.observed))
+	all := fmt.Sprintf("%sall %s observed cells", where, prose.Thousands(e.observed))
 	if e.observed == 1 {
 		all = where + "the only observed cell"
 	}
@@ -40,7 +42,7 @@ func (e *evidence) kind(where string) finding {
 	case e.rows == 0:
 		return finding{kind: Number, reason: "there are no rows, so it is taken for numbers"}
 	case e.observed == 0:
-		return finding{kind: Number, reason: fmt.Sprintf("%sall %s cells are missing, so it is taken for numbers", where, thousands(e.rows))}
+		return finding{kind: Number, reason: fmt.Sprintf("%sall %s cells are missing, so it is taken for numbers", where, prose.Thousands(e.rows))}
 	case e.numbers == e.observed:
 		f := finding{kind: Number, reason: verb(e.observed, all, "parses as a number", "parse as numbers")}
 		if e.zeroLed != "" {
@@ -151,7 +153,7 @@ func (e *evidence) category(where string) finding {
 		f.remarks = append(f.remarks, "these look like numbers with a decimal comma: write a decimal point to have them read as numbers")
 	case e.numbers*10 >= e.observed*9:
 		f.remarks = append(f.remarks, fmt.Sprintf("%s of %s observed cells are numbers: if %q means that the value is missing, add it to the missing tokens",
-			thousands(e.numbers), thousands(e.observed), e.odd))
+			prose.Thousands(e.numbers), prose.Thousands(e.observed), e.odd))
 	}
 	return f
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // What one column's labels may take. A stream keeps every label it has met, so a
@@ -38,7 +40,7 @@ func (s *levelSet) code(label []byte) (int32, error) {
 	if len(s.labels) == mostLevels || s.bytes+len(label) > mostLevelBytes {
 		return 0, &Error{
 			Row:     noRow,
-			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", thousands(len(s.labels)), mostLevelBytes>>20),
+			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", prose.Thousands(len(s.labels)), mostLevelBytes>>20),
 			Remedy:  "drop the column: it seems to identify rows rather than to describe them",
 		}
 	}

@@ -2,7 +2,8 @@ package table
 
 import (
 	"fmt"
-	"strconv"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // Field describes one column.
@@ -104,9 +105,9 @@ func describe(parts ...*Column) Field {
 		field.Reason += fmt.Sprintf("; 1 distinct %s", what[:len(what)-1])
 		note(NoteConstant)
 	case distinct > mostCounted && c.Kind != Category:
-		field.Reason += fmt.Sprintf("; more than %s distinct %s", thousands(mostCounted), what)
+		field.Reason += fmt.Sprintf("; more than %s distinct %s", prose.Thousands(mostCounted), what)
 	default:
-		field.Reason += fmt.Sprintf("; %s distinct %s", thousands(distinct), what)
+		field.Reason += fmt.Sprintf("; %s distinct %s", prose.Thousands(distinct), what)
 	}
 
 	const enough = 20 // rows below which all-different cells mean little
@@ -167,13 +168,4 @@ func countsUp(parts []*Column) bool {
 		}
 	}
 	return true
-}
-
-// thousands writes 17379 as 17,379.
-func thousands(n int) string {
-	digits := strconv.Itoa(n)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
 }

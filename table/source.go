@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // Source hands out a table in chunks of rows. It is not safe for concurrent use.
@@ -153,7 +155,7 @@ func (o Options) checkNames(names []string) error {
 
 func checkColumns(n int) error {
 	if n > mostColumns {
-		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", thousands(mostColumns)), Remedy: "split the table"}
+		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", prose.Thousands(mostColumns)), Remedy: "split the table"}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
@@ -136,7 +138,7 @@ func (p *program) openReference(ctx context.Context, m *psi.Model, path string) 
 func askText(list []psi.Question) string {
 	parts := make([]string, len(list))
 	for i, q := range list {
-		parts[i] = fmt.Sprintf("%s (%s of the variance)", clean(q.Column), shareText(q.Share()))
+		parts[i] = fmt.Sprintf("%s (%s of the variance)", prose.Printable(q.Column), shareText(q.Share()))
 	}
 	return fmt.Sprintf("row %d: ask for %s", list[0].Row, strings.Join(parts, ", then "))
 }

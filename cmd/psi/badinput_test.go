@@ -77,7 +77,7 @@ func badTables() []trial {
 		{"wrong type in a cell", table("x1,x2,x3\n1,2,3\n1,oops,3\n"), predicting, 1, `row 1, column "x2": "oops" is not a number; correct the cell`},
 		{"kind changed", table("x1,x2,x3\n" + strings.Repeat("true,2,3\n", 3)), predicting, 1, `column "x1": "true" is not a number`},
 		{"infinite cell", table("x1,x2,x3\n1,-inf,3\n"), predicting, 1, `row 0, column "x2"`},
-		{"column absent", table("x1,x3\n1,2\n"), predicting, 1, `column "x2": the table lacks this column, which the model was trained on; add it, or name it in --unknown`},
+		{"column absent", table("x1,x3\n1,2\n"), predicting, 1, `column "x2": the table lacks this column, which the model was trained on; add it, with empty cells where its values are not known`},
 		{"no column in common", table("p,q\n1,2\n"), predicting, 1, "none of the table's columns is wanted"},
 		{"ragged row for a model", table("x1,x2,x3\n1,2,3\n1,2\n"), predicting, 1, "row 1: the row has 2 cells"},
 		{"evaluate without target", table("x1,x2,x3\n1,2,3\n"), "evaluate MODEL @t.csv", 1, `column "y": the table lacks the target column`},

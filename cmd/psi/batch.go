@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -107,7 +109,7 @@ func (f *queueFlags) queue(p *program, name string) batch.QueueAt {
 	if at.URL == "" {
 		at.URL = os.Getenv(batch.QueueVariable)
 	}
-	at.Name, at.Log = name, func(line string) { p.note("%s", clean(line)) }
+	at.Name, at.Log = name, func(line string) { p.note("%s", prose.Printable(line)) }
 	return at
 }
 
@@ -136,7 +138,7 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	request.Progress = func(files, units int) {
 		if time.Since(last) > plainPause {
 			last = time.Now()
-			p.note("planning: %s, %s so far", countOf(files, "file"), countOf(units, "unit"))
+			p.note("planning: %s, %s so far", prose.Count(files, "file"), prose.Count(units, "unit"))
 		}
 	}
 	job, old, err := batch.Plan(ctx, request)
@@ -151,9 +153,9 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	}
 	rows := ""
 	if job.Rows > 0 {
-		rows = ", " + countOf(int(job.Rows), "row")
+		rows = ", " + prose.Count(int(job.Rows), "row")
 	}
-	p.note("job %s: %s%s, %s", job.ID, countOf(job.Files, "file"), rows, countOf(job.Units, "unit"))
+	p.note("job %s: %s%s, %s", job.ID, prose.Count(job.Files, "file"), rows, prose.Count(job.Units, "unit"))
 	if old {
 		p.note("%s holds this job already: what has a part is not done again", args[2])
 	}

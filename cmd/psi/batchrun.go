@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
@@ -70,7 +72,7 @@ func (p *program) runLocally(ctx context.Context, out string, workers int, backe
 	status, err := local.Run(ctx)
 	show.clear()
 	if errors.Is(err, context.Canceled) && status != nil {
-		return &plainError{out, fmt.Sprintf("stopped after %d of %s; what is done is kept", status.Done+status.Failed, countOf(status.Units, "unit")), "go on with psi batch resume " + out}
+		return &plainError{out, fmt.Sprintf("stopped after %d of %s; what is done is kept", status.Done+status.Failed, prose.Count(status.Units, "unit")), "go on with psi batch resume " + out}
 	}
 	if err != nil {
 		return err
@@ -95,14 +97,14 @@ func (w *batchWatch) tell(s *batch.Status) {
 		w.line.draw(w.program, 1, "summing up")
 		return
 	}
-	text := fmt.Sprintf("%d of %s", s.Done+s.Failed, countOf(s.Units, "unit"))
+	text := fmt.Sprintf("%d of %s", s.Done+s.Failed, prose.Count(s.Units, "unit"))
 	if s.Failed > 0 {
 		text += fmt.Sprintf(", %d given up", s.Failed)
 	}
 	share, took := float64(s.Done-w.first)/float64(s.Units), time.Since(w.start)
 	if share > 0 {
 		if s.Rows > 0 {
-			text += fmt.Sprintf(", %s rows/s", thousands(int(float64(s.Rows)*share/took.Seconds())))
+			text += fmt.Sprintf(", %s rows/s", prose.Thousands(int(float64(s.Rows)*share/took.Seconds())))
 		}
 		left := time.Duration(float64(took) * float64(s.Units-s.Done-s.Failed) / float64(s.Units) / share)
 		text += ", about " + lasting(max(time.Second, left.Round(time.Second))) + " left"
@@ -111,6 +113,6 @@ func (w *batchWatch) tell(s *batch.Status) {
 }
 
 // say passes on a worker's words.
-func (w *batchWatch) say(line string) { w.program.note("%s", clean(line)) }
+func (w *batchWatch) say(line string) { w.program.note("%s", prose.Printable(line)) }
 
 func (w *batchWatch) clear() { w.program.wipe() }

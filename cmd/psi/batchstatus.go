@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
@@ -128,20 +130,20 @@ func (p *program) settled(ctx context.Context, at *batch.QueueAt, out string, st
 		}
 	}
 	if status.Failed > 0 {
-		return &toldError{fmt.Sprintf("%s of %s failed; mend the files, then psi batch resume %s", thousands(status.Failed), countOf(status.Units, "unit"), out)}
+		return &toldError{fmt.Sprintf("%s of %s failed; mend the files, then psi batch resume %s", prose.Thousands(status.Failed), prose.Count(status.Units, "unit"), out)}
 	}
 	return nil
 }
 
 // batchText is for people: how far, what mattered, what failed.
 func batchText(to *bytes.Buffer, s *batch.Status, summary *batch.Summary) {
-	fmt.Fprintf(to, "job %s: %s, %d of %s done", s.ID, s.State, s.Done, countOf(s.Units, "unit"))
+	fmt.Fprintf(to, "job %s: %s, %d of %s done", s.ID, s.State, s.Done, prose.Count(s.Units, "unit"))
 	if s.Failed > 0 {
 		fmt.Fprintf(to, ", %d failed", s.Failed)
 	}
 	to.WriteString("\n")
 	if summary != nil {
-		fmt.Fprintf(to, "%s explained in %s, %.3g MB read, %.3g MB written\n", countOf(summary.Rows, "row"), lasting(time.Duration(summary.Seconds*float64(time.Second))), float64(s.Bytes)/1e6, float64(summary.BytesWritten)/1e6)
+		fmt.Fprintf(to, "%s explained in %s, %.3g MB read, %.3g MB written\n", prose.Count(summary.Rows, "row"), lasting(time.Duration(summary.Seconds*float64(time.Second))), float64(s.Bytes)/1e6, float64(summary.BytesWritten)/1e6)
 		summaryText(to, summary)
 	}
 	failuresText(to, s)
@@ -166,17 +168,17 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 		if player.Trained != nil {
 			trained = short(*player.Trained)
 		}
-		lines = append(lines, []string{clean(player.Player), short(player.Size), trained, short(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
+		lines = append(lines, []string{prose.Printable(player.Player), short(player.Size), trained, short(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
 	}
 	to.WriteString("\n" + aligned("", lines))
 	if len(players) > most {
-		fmt.Fprintf(to, "and %s\n", countOf(len(players)-most, "more column"))
+		fmt.Fprintf(to, "and %s\n", prose.Count(len(players)-most, "more column"))
 	}
 	if o.NDCG != nil {
 		fmt.Fprintf(to, "order of importance as in training: %.3f of 1\n", *o.NDCG)
 	}
 	if s.Audit != nil && s.Audit.RelativeRMSE != nil {
-		fmt.Fprintf(to, "audit of %s against Shapley values computed without the head: relative error %.2g\n", countOf(s.Audit.Rows, "row"), *s.Audit.RelativeRMSE)
+		fmt.Fprintf(to, "audit of %s against Shapley values computed without the head: relative error %.2g\n", prose.Count(s.Audit.Rows, "row"), *s.Audit.RelativeRMSE)
 	}
 }
 
@@ -190,13 +192,13 @@ func failuresText(to *bytes.Buffer, s *batch.Status) {
 	for _, f := range s.Failures[:min(most, len(s.Failures))] {
 		row := "–"
 		if f.Row != nil {
-			row = thousands(int(*f.Row))
+			row = prose.Thousands(int(*f.Row))
 		}
-		lines = append(lines, []string{strconv.Itoa(f.Unit), clean(f.File), groupsText(f.Groups), row, cmp.Or(clean(f.Column), "–"), clean(f.Message + "; " + f.Remedy)})
+		lines = append(lines, []string{strconv.Itoa(f.Unit), prose.Printable(f.File), groupsText(f.Groups), row, cmp.Or(prose.Printable(f.Column), "–"), prose.Printable(f.Message + "; " + f.Remedy)})
 	}
 	to.WriteString("\n" + aligned("", lines))
 	if s.Failed > most {
-		fmt.Fprintf(to, "and %s: --json tells them\n", countOf(s.Failed-most, "more failure"))
+		fmt.Fprintf(to, "and %s: --json tells them\n", prose.Count(s.Failed-most, "more failure"))
 	}
 }
 
@@ -225,7 +227,7 @@ func (p *program) listJobs(ctx context.Context, f *queueFlags, asJSON bool) erro
 	}
 	lines := [][]string{{"job", "state", "units", "submitted", "out"}}
 	for _, j := range jobs {
-		lines = append(lines, []string{j.ID, j.State, thousands(j.Units), j.Submitted.Format(time.DateTime), clean(j.Out)})
+		lines = append(lines, []string{j.ID, j.State, prose.Thousands(j.Units), j.Submitted.Format(time.DateTime), prose.Printable(j.Out)})
 	}
 	_, err = io.WriteString(p.stdout, aligned("", lines))
 	return err

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
@@ -57,7 +59,7 @@ func (p *program) submitted(job *batch.Job, out string, put int, asJSON bool) er
 	if asJSON {
 		return p.document(submitted{"psi.batch.submitted/v1", job.ID, out, job.Units, put})
 	}
-	p.note("%s of %s in the queue", thousands(put), countOf(job.Units, "unit"))
+	p.note("%s of %s in the queue", prose.Thousands(put), prose.Count(job.Units, "unit"))
 	_, err := fmt.Fprintln(p.stdout, job.ID)
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 )
 
@@ -120,7 +122,7 @@ func (f *trainFlags) foldsText(c *psi.CrossValidation) string {
 		tested += fold.TestRows
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s of %s in %d folds, divided %s; %s tested.\n", c.Task, clean(f.target), len(c.Folds), clean(f.divided()), countOf(tested, "row"))
+	fmt.Fprintf(&text, "%s of %s in %d folds, divided %s; %s tested.\n", c.Task, prose.Printable(f.target), len(c.Folds), prose.Printable(f.divided()), prose.Count(tested, "row"))
 	text.WriteString(verdict(c, models, metrics[0]) + "\n\n")
 	text.WriteString(aligned("", summaryLines(c, models, metrics)) + "\n")
 	text.WriteString(aligned("", foldLines(c, models, metrics[0])) + "\n")
@@ -163,7 +165,7 @@ func foldLines(c *psi.CrossValidation, models []foldsModelName, metric string) [
 	lines := make([][]string, 1+len(c.Folds))
 	lines[0] = []string{metric + " of fold", "trained on", "tested on"}
 	for k, fold := range c.Folds {
-		lines[1+k] = []string{strconv.Itoa(k + 1), countOf(fold.TrainingRows, "row"), countOf(fold.TestRows, "row")}
+		lines[1+k] = []string{strconv.Itoa(k + 1), prose.Count(fold.TrainingRows, "row"), prose.Count(fold.TestRows, "row")}
 	}
 	for _, m := range models {
 		lines[0] = append(lines[0], m.label)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
@@ -166,7 +168,7 @@ func memory() *int64 {
 
 func (d *diagnosis) text() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "psi %s, %s, %s, %s", version(), d.Go, d.System, countOf(d.CPUs, "CPU"))
+	fmt.Fprintf(&text, "psi %s, %s, %s, %s", version(), d.Go, d.System, prose.Count(d.CPUs, "CPU"))
 	if d.Memory != nil {
 		fmt.Fprintf(&text, ", %.1f GB of memory", float64(*d.Memory)/1e9)
 	}

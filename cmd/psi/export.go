@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
@@ -86,6 +88,6 @@ func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSO
 	if asJSON {
 		return p.document(exported{"psi.exported/v1", out, counted.bytes, model.Digest(), model.Columns(), model.Players()})
 	}
-	p.note("%s: %s in, %s explained, %d kB", out, countOf(len(model.Columns()), "column"), countOf(len(model.Players()), "player"), counted.bytes/1000)
+	p.note("%s: %s in, %s explained, %d kB", out, prose.Count(len(model.Columns()), "column"), prose.Count(len(model.Players()), "player"), counted.bytes/1000)
 	return nil
 }

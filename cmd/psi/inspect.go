@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
@@ -180,7 +182,7 @@ func (i *inspection) text() (string, error) {
 		fill(func(cells ...any) {
 			line := make([]string, len(cells))
 			for i, cell := range cells {
-				line[i] = clean(fmt.Sprint(cell))
+				line[i] = prose.Printable(fmt.Sprint(cell))
 			}
 			lines = append(lines, line)
 		})
@@ -190,18 +192,18 @@ func (i *inspection) text() (string, error) {
 	if i.Classes != nil {
 		task += " classification"
 	}
-	fmt.Fprintf(&text, "%s: %s of %s from %s, %s head, %s\n", i.File, task, clean(i.Target), countOf(len(i.Columns), "column"), i.Head, countOf(i.Weights, "weight"))
+	fmt.Fprintf(&text, "%s: %s of %s from %s, %s head, %s\n", i.File, task, prose.Printable(i.Target), prose.Count(len(i.Columns), "column"), i.Head, prose.Count(i.Weights, "weight"))
 	fmt.Fprintf(&text, "%s\n", i.Digest)
 	if i.Task == psi.Binary {
-		fmt.Fprintf(&text, "classes: %s (positive) and %s\n", clean(i.Classes[1]), clean(i.Classes[0]))
+		fmt.Fprintf(&text, "classes: %s (positive) and %s\n", prose.Printable(i.Classes[1]), prose.Printable(i.Classes[0]))
 	} else if i.Classes != nil {
-		fmt.Fprintf(&text, "%d classes: %s\n", len(i.Classes), clean(few(i.Classes)))
+		fmt.Fprintf(&text, "%d classes: %s\n", len(i.Classes), prose.Printable(few(i.Classes)))
 	}
 	if i.scaleText != "" {
-		fmt.Fprintf(&text, "%s\n", clean(i.scaleText))
+		fmt.Fprintf(&text, "%s\n", prose.Printable(i.scaleText))
 	}
 	if i.Weight != nil {
-		fmt.Fprintf(&text, "rows count by their %s\n", clean(*i.Weight))
+		fmt.Fprintf(&text, "rows count by their %s\n", prose.Printable(*i.Weight))
 	}
 	if len(i.Warnings) > 0 {
 		section("warnings", func(line func(...any)) {
@@ -236,7 +238,7 @@ func (i *inspection) text() (string, error) {
 			}
 		})
 	}
-	section(fmt.Sprintf("on %s of validation", countOf(i.Provenance.ValidationRows, "row")), func(line func(...any)) {
+	section(fmt.Sprintf("on %s of validation", prose.Count(i.Provenance.ValidationRows, "row")), func(line func(...any)) {
 		for _, metric := range metricsOf(i.Task) {
 			if value, known := i.Metrics[metric.Name]; known {
 				line(metric.Name, short(value), metric.Meaning)
@@ -248,7 +250,7 @@ func (i *inspection) text() (string, error) {
 	}
 	section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
 	for _, r := range i.Anew {
-		section(fmt.Sprintf("recalibrated on %s; what is above is from the training", countOf(r.Rows, "row")), func(line func(...any)) { i.recalibrationLines(r, line) })
+		section(fmt.Sprintf("recalibrated on %s; what is above is from the training", prose.Count(r.Rows, "row")), func(line func(...any)) { i.recalibrationLines(r, line) })
 	}
 	if i.Audit != nil {
 		text.WriteString("\n")
@@ -283,7 +285,7 @@ func (i *inspection) text() (string, error) {
 		case from.CPU != "":
 			line("backend", from.Backend, from.CPU)
 		case from.Threads > 0:
-			line("backend", from.Backend, countOf(from.Threads, "thread"))
+			line("backend", from.Backend, prose.Count(from.Threads, "thread"))
 		default:
 			line("backend", from.Backend)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/table"
 )
@@ -95,7 +97,7 @@ func (d *modelData) hint(err error) error {
 	if !d.model.ReadOptions().Keep(e.Column) {
 		changed.Remedy = meant(e.Column, d.model.Columns(), e.Remedy)
 	} else if near := nearest(e.Column, d.told); near != "" && near != e.Column {
-		changed.Remedy = fmt.Sprintf("the table has %q: if it is the same column, rename it. Otherwise %s", clean(near), e.Remedy)
+		changed.Remedy = fmt.Sprintf("the table has %q: if it is the same column, rename it. Otherwise %s", prose.Printable(near), e.Remedy)
 	}
 	return &changed
 }
@@ -123,7 +125,7 @@ func (d *modelData) tell(ignored []string) {
 			ignored[i] += " (the weight)"
 		}
 	}
-	d.program.note("ignored, as the model does not use them: %s", clean(few(ignored)))
+	d.program.note("ignored, as the model does not use them: %s", prose.Printable(few(ignored)))
 }
 
 // few joins names, a dozen at most.

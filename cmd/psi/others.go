@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi/explain"
 )
 
@@ -44,7 +46,7 @@ func (p *program) tellOthers(o others) {
 	const most, longest = 12, 40
 	for i, name := range o.players {
 		if i == most {
-			p.note("… and the same in %s more", countOf(len(o.players)-most, "column"))
+			p.note("… and the same in %s more", prose.Count(len(o.players)-most, "column"))
 			return
 		}
 		labels := o.of[name]
@@ -58,6 +60,6 @@ func (p *program) tellOthers(o others) {
 		if labels.cells == 1 {
 			have = "has a label"
 		}
-		p.note("%s of %s %s that training did not know, or hardly knew%s: read as other", countOf(labels.cells, "cell"), clean(name), have, example)
+		p.note("%s of %s %s that training did not know, or hardly knew%s: read as other", prose.Count(labels.cells, "cell"), prose.Printable(name), have, example)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -363,7 +365,7 @@ func (m *plotting) sampled(ctx context.Context, most int, use string) (*table.Ta
 		return nil, &plainError{m.name, "it has no rows", "give a table with rows"}
 	}
 	if sample.Seen() > most {
-		m.program.note("%s: %s %s of %s rows, drawn at random", clean(m.name), use, thousands(most), thousands(sample.Seen()))
+		m.program.note("%s: %s %s of %s rows, drawn at random", prose.Printable(m.name), use, prose.Thousands(most), prose.Thousands(sample.Seen()))
 	}
 	rows, numbers := sample.Rows()
 	m.options.RowNumbers = numbers
@@ -390,7 +392,7 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 	}
 	if first == nil || second == nil {
 		if by != "" {
-			m.program.note("not both tables have %q, by which validation rows were chosen: rows are taken for independent", clean(by))
+			m.program.note("not both tables have %q, by which validation rows were chosen: rows are taken for independent", prose.Printable(by))
 		}
 		return plot.Drift(before, after, m.options)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
@@ -137,6 +139,6 @@ func (p *program) written(result resultFlags, digest string, rows int) error {
 			Rows   int    `json:"rows"`
 		}{"psi.written/v1", digest, result.out, rows})
 	}
-	p.note("%s: %s", result.out, countOf(rows, "row"))
+	p.note("%s: %s", result.out, prose.Count(rows, "row"))
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 )
 
@@ -44,7 +46,7 @@ func (w *watch) progress(s psi.Progress) {
 		return
 	}
 	if s.Note != "" {
-		w.program.note("%s", clean(s.Note))
+		w.program.note("%s", prose.Printable(s.Note))
 	}
 	if s.Stage == "audit" && w.audit.IsZero() {
 		w.audit = w.now()

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // reading shows on a terminal how far tables are read: the rows so far, and the share of the bytes. Nil shows nothing.
@@ -70,9 +72,9 @@ func (r *reading) add(bytes int64, rows int) {
 
 // line is the state in words.
 func (r *reading) line() string {
-	text := "reading " + clean(r.name)
+	text := "reading " + prose.Printable(r.name)
 	if r.rows > 0 {
-		text += ", " + countOf(r.rows, "row")
+		text += ", " + prose.Count(r.rows, "row")
 	}
 	if r.size > 0 && r.bytes > 0 {
 		share := min(1, float64(r.bytes)/float64(r.size))

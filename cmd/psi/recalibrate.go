@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
@@ -98,7 +100,7 @@ func (p *program) reportRecalibration(m, fresh *psi.Model, f *recalibrateFlags) 
 			lines = append(lines, []string{metric.Name, short(before), short(last.After[metric.Name]), metric.Meaning})
 		}
 	}
-	text := fmt.Sprintf("%s: errors on %s, before recalibrating and after it (out of fold)\n%s", clean(targetText(manifest)), countOf(last.Rows, "row"), aligned("  ", lines))
+	text := fmt.Sprintf("%s: errors on %s, before recalibrating and after it (out of fold)\n%s", prose.Printable(targetText(manifest)), prose.Count(last.Rows, "row"), aligned("  ", lines))
 	text += fmt.Sprintf("\n%s; attributions × %s\n", shiftText(manifest, last), short(last.Factor))
 	if _, err := fmt.Fprint(p.stdout, text); err != nil {
 		return err
@@ -118,7 +120,7 @@ func shiftText(m psi.Manifest, r psi.Recalibration) string {
 	}
 	moved := make([]string, 0, len(r.Shift))
 	for c, shift := range r.Shift {
-		moved = append(moved, clean(names[c])+" "+signed(shift))
+		moved = append(moved, prose.Printable(names[c])+" "+signed(shift))
 	}
 	if m.Task == psi.Multiclass {
 		return "base scores: " + few(moved)
@@ -147,7 +149,7 @@ func (p *program) tellRecalibration(task psi.Task, r psi.Recalibration, out stri
 		p.note("%s does not fall on rows that were not fitted: keep the model as it is", strings.ReplaceAll(loss, "_", " "))
 	}
 	if r.Rows < fewRecalibrationRows {
-		p.note("%s are few: base and scale are partly chance; some hundreds make them sure", countOf(r.Rows, "row"))
+		p.note("%s are few: base and scale are partly chance; some hundreds make them sure", prose.Count(r.Rows, "row"))
 	}
 	if out == "" {
 		p.note("nothing is written: -o FILE writes the recalibrated model")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
@@ -159,7 +161,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		}
 		return p.document(said)
 	}
-	p.note("%s: %s, %s explained, %s shown one by one, %d kB", f.out, countOf(r.Data.Rows, "row"), thousands(r.Data.Explained), thousands(r.Data.Carried), written/1000)
+	p.note("%s: %s, %s explained, %s shown one by one, %d kB", f.out, prose.Count(r.Data.Rows, "row"), prose.Thousands(r.Data.Explained), prose.Thousands(r.Data.Carried), written/1000)
 	for _, w := range d.model.Warnings() {
 		p.note("Warning: %s", w)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/batch"
 	"github.com/psi-shapley/psi/internal/store"
@@ -94,7 +96,7 @@ func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, c
 	if f.json {
 		return p.document(batchReported{"psi.reported.batch/v1", f.out, written, model.Digest(), b.Run.Job, b.Run.Rows, b.Run.Failed, b.Done.Verdict, b.Trust.Verdict})
 	}
-	p.note("%s: batch of %s, %s explained, %d kB", f.out, countOf(b.Run.Files, "file"), countOf(b.Run.Rows, "row"), written/1000)
+	p.note("%s: batch of %s, %s explained, %d kB", f.out, prose.Count(b.Run.Files, "file"), prose.Count(b.Run.Rows, "row"), written/1000)
 	p.note("%s", b.Done.Verdict)
 	p.note("%s", b.Trust.Verdict)
 	return nil

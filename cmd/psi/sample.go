@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/internal/synth"
@@ -163,7 +165,7 @@ func (p *program) sample(ctx context.Context, name string, f *sampleFlags) error
 		p.note("%s", strings.TrimSpace(drawn.citation))
 	}
 	if f.out != standardOutput {
-		p.note("%s: %s, target %s", f.out, countOf(drawn.rows, "row"), drawn.target)
+		p.note("%s: %s, target %s", f.out, prose.Count(drawn.rows, "row"), drawn.target)
 	}
 	if !f.json {
 		return nil

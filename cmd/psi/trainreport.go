@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 )
 
@@ -54,23 +56,23 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 	manifest := m.Manifest()
 	from := manifest.Provenance
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s predicts %s from %s", f.out, predicted(manifest), countOf(len(manifest.Columns), "column"))
+	fmt.Fprintf(&text, "%s predicts %s from %s", f.out, predicted(manifest), prose.Count(len(manifest.Columns), "column"))
 	if len(manifest.Groups) > 0 {
-		fmt.Fprintf(&text, ", which are %s,", countOf(len(m.Players()), "player"))
+		fmt.Fprintf(&text, ", which are %s,", prose.Count(len(m.Players()), "player"))
 	} else {
 		text.WriteString(",")
 	}
-	fmt.Fprintf(&text, " learned from %s. ", countOf(from.TrainingRows, "row"))
-	fmt.Fprintf(&text, "On %s for validation %s. ", countOf(from.ValidationRows, "row"), measuredText(manifest.Task, manifest.Metrics))
+	fmt.Fprintf(&text, " learned from %s. ", prose.Count(from.TrainingRows, "row"))
+	fmt.Fprintf(&text, "On %s for validation %s. ", prose.Count(from.ValidationRows, "row"), measuredText(manifest.Task, manifest.Metrics))
 	text.WriteString(baselinesText(manifest))
 	if scale := manifest.ScaleText(); scale != "" {
-		text.WriteString(clean(scale) + " ")
+		text.WriteString(prose.Printable(scale) + " ")
 	}
 	text.WriteString(auditText(m.StoredAudit()))
 	if w != nil {
 		fmt.Fprintf(&text, " It took %s", lasting(w.over.Sub(w.start)))
 		if audit := m.StoredAudit(); audit != nil {
-			fmt.Fprintf(&text, " (audit: %s, %s of these)", countOf(audit.Rows, "row"), lasting(w.auditTook()))
+			fmt.Fprintf(&text, " (audit: %s, %s of these)", prose.Count(audit.Rows, "row"), lasting(w.auditTook()))
 		}
 		text.WriteString(".")
 	}
@@ -100,12 +102,12 @@ func baselinesText(m psi.Manifest) string {
 
 // predicted says what a model predicts.
 func predicted(m psi.Manifest) string {
-	target, classes := clean(m.Target), m.Classes()
+	target, classes := prose.Printable(m.Target), m.Classes()
 	switch m.Task {
 	case psi.Binary:
-		return fmt.Sprintf("whether %s is %s", target, clean(classes[1]))
+		return fmt.Sprintf("whether %s is %s", target, prose.Printable(classes[1]))
 	case psi.Multiclass:
-		return fmt.Sprintf("which of %d classes %s is (%s)", len(classes), target, clean(fewClasses(classes)))
+		return fmt.Sprintf("which of %d classes %s is (%s)", len(classes), target, prose.Printable(fewClasses(classes)))
 	}
 	return target
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -221,7 +223,7 @@ func (p *program) tellColumns(schema *table.Schema, f *trainFlags) {
 				name += " (in " + group.Name + ")"
 			}
 		}
-		lines = append(lines, []string{clean(name), field.Kind.String(), clean(field.Reason)})
+		lines = append(lines, []string{prose.Printable(name), field.Kind.String(), prose.Printable(field.Reason)})
 	}
 	p.note("how the columns are read:\n%s", strings.TrimSuffix(aligned("  ", lines), "\n"))
 	if more := len(schema.Fields) - most; more > 0 {

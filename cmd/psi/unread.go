@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"sync"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // unread counts cells of text that do not fit how their columns are read. It may be used by several readers at once.
@@ -37,7 +39,7 @@ func (p *program) tellUnread(u *unread) {
 	const most, longest = 12, 40
 	for i, name := range u.columns {
 		if i == most {
-			p.note("… and the same in %s more", countOf(len(u.columns)-most, "column"))
+			p.note("… and the same in %s more", prose.Count(len(u.columns)-most, "column"))
 			return
 		}
 		example := u.example[name]
@@ -48,6 +50,6 @@ func (p *program) tellUnread(u *unread) {
 		if u.cells[name] == 1 {
 			do = "does"
 		}
-		p.note("%s", fmt.Sprintf("%s of %s %s not read as in training, such as %q: taken for missing", countOf(u.cells[name], "cell"), clean(name), do, example))
+		p.note("%s", fmt.Sprintf("%s of %s %s not read as in training, such as %q: taken for missing", prose.Count(u.cells[name], "cell"), prose.Printable(name), do, example))
 	}
 }

@@ -6,25 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
-
-// countOf writes 17379, "row" as 17,379 rows.
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(n) + " " + noun + "s"
-}
-
-func thousands(n int) string {
-	digits := strconv.Itoa(n)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
-}
 
 // lasting writes a duration as people say it.
 func lasting(d time.Duration) string {
@@ -46,17 +29,6 @@ func short(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
-// clean takes out what would steer a terminal: names and cells come from files that
-// nobody looked at.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }
 
 // wrap breaks a text between words, so that its lines fit into width where words do.

@@ -4,13 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/psi-shapley/psi/internal/prose"
+
 	"github.com/psi-shapley/psi"
 )
 
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
-		countOf(1, "row"):                    "1 row",
-		countOf(17379, "row"):                "17,379 rows",
+		prose.Count(1, "row"):                "1 row",
+		prose.Count(17379, "row"):            "17,379 rows",
 		lasting(1234 * time.Millisecond):     "1.2 s",
 		lasting(4 * time.Second):             "4 s",
 		lasting(83 * time.Second):            "83 s",
@@ -18,7 +20,7 @@ func TestWords(t *testing.T) {
 		lasting(3 * time.Hour):               "3.0 h",
 		short(0.123456):                      "0.1235",
 		short(123456.7):                      "123457",
-		clean("a\x1b[1m\n"):                  "a?[1m?",
+		prose.Printable("a\x1b[1m\n"):        "a?[1m?",
 		quoted("a.csv"):                      "a.csv",
 		quoted("it's *.csv"):                 `'it'\''s *.csv'`,
 		either([]string{"a", "b", "c"}):      "a, b or c",

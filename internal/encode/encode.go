@@ -119,7 +119,7 @@ func (e *Encoder) Encode(t *table.Table, unknown ...string) (*Batch, error) {
 		case c == nil:
 			return nil, &table.Error{
 				Row: noRow, Column: p.Name,
-				Message: "the table lacks this column, which the model was trained on", Remedy: "add it, or name it in --unknown",
+				Message: "the table lacks this column, which the model was trained on", Remedy: "add it, with empty cells where its values are not known",
 			}
 		default:
 			if err := p.checkKind(c); err != nil {

@@ -55,6 +55,7 @@ export interface Model {
   members: number;
   settings: Record<string, string | number>;
   calibration: { noise: number; scale?: number; slope?: number; temperature?: number };
+  recalibrations: { rows: number; factor: number }[] | null;
   provenance: {
     psi: string; revision: string; data: string; training_rows: number; validation_rows: number; validation: string;
     seed: number; backend: string; cpu?: string; threads?: number; effort?: string; time_budget: string; share?: number;

@@ -41,7 +41,7 @@ function map(c: Context, list: Pair[]): Node {
   return figure({
     title,
     read: `The stronger the colour of a cell, the more the effect of the one column on ${c.sum} hangs on the other.${step > 34 ? ` The number is the mean size of that, in ${c.unit}.` : ""}`,
-    not: "It does not say that the two columns are alike or cause each other: columns that have nothing to do with each other can act together on a prediction.",
+    not: "It does not say that the two columns cause each other. Columns that tell the same have a strong cell too, because after the one the other adds little: the numbers below say which pairs can stand in for each other.",
     picture: draw({
       width: c.width, height: 104 + Math.min(34, Math.max(24, step)) * players.length, marginLeft: room.margin, marginBottom: 92, marginTop: 6, marginRight: 20,
       x: { label: null, domain: players, tickFormat: (d: number) => shorten(c.name(d), 14), tickRotate: -40, tickSize: 0 },

@@ -2,7 +2,7 @@ import type { Context, Shown } from "../context.ts";
 import type { Model } from "../document.ts";
 import { details, h, p, table } from "../dom.ts";
 import { formula, measure, ofDoubt, ofSpread } from "../interval.ts";
-import { count, thousands } from "../words.ts";
+import { count, number, thousands } from "../words.ts";
 
 export type Fact = [name: string, value: string];
 
@@ -37,6 +37,7 @@ export function sources(model: Model, more: Fact[]): Node[] {
       ...(from.threads ? [count(from.threads, "thread")] : []), `effort ${from.effort ?? "normal"}`, ...(from.time_budget ? [`within ${from.time_budget}`] : []),
       ...(from.share && Math.round(100 * from.share) < 100 ? [`${Math.round(100 * from.share)} % of its steps`] : []),
     ].join(", ")],
+    ...(model.recalibrations ?? []).map((r): Fact => ["Recalibrated", `on ${count(r.rows, "row")}: attributions are multiplied by ${number(r.factor, 3)}`]),
     ...(model.weight ? [["Rows count by", model.weight] as Fact] : []),
     ...more,
   ];

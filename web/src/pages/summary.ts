@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import type { Warning } from "../document.ts";
+import type { Model, Warning } from "../document.ts";
 import { h, p, sentences } from "../dom.ts";
 import { times } from "./decisions.ts";
 import { count, kept, number, percent, thousands } from "../words.ts";
@@ -13,11 +13,25 @@ export function summary(c: Context): Node[] {
     h("div", { class: "brief" }, report.verdict.map((sentence, i) => h("p", { class: "lead" }, h("strong", {}, heads[i]), kept(sentence)))),
     warnings(c),
     h("div", { class: "cards" }, cards(c)),
-    p(`The model in ${model.name} predicts ${c.predicted}, from ${count(report.columns.length, "column")}. It learned from ${count(model.provenance.training_rows, "row")}. `,
+    p(`The model in ${model.name} predicts ${c.predicted}, from ${count(report.columns.length, "column")}. It learned from ${count(model.provenance.training_rows, "row")}. `, learnedOn(c), recalibrated(model),
       `This report reads ${count(data.rows, "row")} of ${data.name}`,
       data.labelled === 0 ? `, which do not tell what came true: how well the model predicts them cannot be said.` :
         data.labelled < data.rows ? `; of ${thousands(data.labelled)} of them it is known what came true.` : `.`),
   ];
+}
+
+/** The scale of a skewed number, in words. */
+function learnedOn(c: Context): string {
+  switch (c.scale) {
+    case "log-mean": return `Columns multiply its prediction of the mean of ${c.model.target}, because that scatters over a wide range (scale log-mean). `;
+    case "log": return `Columns multiply its prediction of the median of ${c.model.target} (scale log): half of the outcomes should lie above it, so predictions add up to less than outcomes do. `;
+  }
+  return "";
+}
+
+function recalibrated(model: Model): string {
+  const last = model.recalibrations?.at(-1);
+  return last ? `Since then its base and scale were set anew on ${count(last.rows, "row")} (psi recalibrate). ` : "";
 }
 
 const leastChange = 0.01; // share of all attributions that a warning of this page bears on
