@@ -44,3 +44,12 @@ def test_drift_by_groups():
     assert "Rows with the same patient may be alike" in repr(now.plot.drift(since=then))
     without = model.explain(table[120:].drop(columns="patient"))
     assert "Rows with the same patient" not in repr(now.plot.drift(since=without))
+
+
+def test_target_scale():
+    table = table_of(200)
+    y = np.exp(target_of(table) / 10)
+    median = PsiRegressor(random_state=0, steps=20, target_scale="log").fit(table, y).model_
+    assert median.manifest["target_scale"] == "log" and (median.predict(table) > 0).all()
+    with pytest.raises(psishap.PsiError, match="choose auto"):
+        PsiRegressor(random_state=0, steps=20, target_scale="cube").fit(table, y)

@@ -31,6 +31,7 @@ class _Psi(BaseEstimator):
         *,
         head: str = "exact",
         effort: str = "normal",
+        target_scale: str = "auto",
         members: int | None = None,
         bags: int | None = None,
         steps: int | None = None,
@@ -49,6 +50,7 @@ class _Psi(BaseEstimator):
     ):
         self.head = head
         self.effort = effort
+        self.target_scale = target_scale
         self.members = members
         self.bags = bags
         self.steps = steps
@@ -113,6 +115,8 @@ class _Psi(BaseEstimator):
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
         flags = ["--seed", str(seed), "--head", self.head, "--effort", self.effort]
+        if self.target_scale != "auto":
+            flags += ["--target-scale", self.target_scale]
         if self.members is not None:
             flags += ["--members", str(self.members)]
         if self.bags is not None:
@@ -168,6 +172,9 @@ _PARAMETERS = """
     effort : {"normal", "fast", "best"}
         How much to spend: fast takes a third to a half of normal's time; best takes three times as long: it learns for twice as many
         steps and averages two networks.
+    target_scale : {"auto", "identity", "log-mean", "log"}
+        Scale on which a number is learned. auto tries log-mean where a positive target is skewed, and keeps what predicts better; columns
+        then multiply the predicted mean. log predicts the median. Classes have no such scale.
     members : int, optional
         Networks to train and average; without it as many as the effort has, one or two.
     bags : int, optional
