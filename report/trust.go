@@ -141,15 +141,30 @@ func (o *outcomes) calibration() Calibration {
 		c.Words = o.stored()
 		return c
 	}
-	if o.manifest.Classes() == nil {
-		c.Level = called(c.intervalGap())
-		c.Verdict, c.Words = o.intervalWords(c)
-	} else {
-		c.Level = called(c.probabilityGap())
-		c.Verdict, c.Words = o.probabilityWords(c, o.promises.Gap())
-	}
+	c = o.judged(c)
 	c.Words = o.withSlope(c.Words)
 	c.Words = append(c.Words, "If the model learned from these rows, it keeps its promises here more easily than it will on new ones.")
+	return c
+}
+
+// judged adds a level, a verdict and words to promises.
+func (o *outcomes) judged(c Calibration) Calibration {
+	if o.manifest.Classes() != nil {
+		c.Level = called(c.probabilityGap())
+		c.Verdict, c.Words = o.probabilityWords(c, o.promises.Gap())
+		return c
+	}
+	held := c
+	if aside := o.aside(); c.wide() && aside.Promises != nil && aside.intervalGap() < c.intervalGap() {
+		held = aside // rows that a model learned from lie nearer to its predictions than others will
+	}
+	held.Level = called(held.intervalGap())
+	c.Level = held.Level
+	c.Verdict, c.Words = held.intervalWords()
+	if &held.Promises[0] != &c.Promises[0] {
+		c.Words = append(c.Words, fmt.Sprintf("Those are the rows kept aside in training. Of this table, whose rows it may have learned from, %s and %s lie in these ranges.",
+			percent(c.at(.9).Kept), percent(c.at(.5).Kept)))
+	}
 	return c
 }
 
@@ -174,15 +189,14 @@ func (c *Calibration) at(level float64) Promise {
 	return Promise{level, level, 0}
 }
 
-// intervalGap is how far the intervals of 50 and 90 % miss their levels, the worse of the two, beyond two standard errors
-// of a promise that is kept.
+// intervalGap is how far the intervals of 50 and 90 % miss their levels, the worse of the two.
 func (c *Calibration) intervalGap() float64 {
-	worst := 0.0
-	for _, level := range []float64{.5, .9} {
-		p := c.at(level)
-		worst = max(worst, math.Abs(p.Kept-level)-2*math.Sqrt(level*(1-level)/max(1, float64(p.Rows))))
-	}
-	return worst
+	return max(0, c.at(.5).intervalGap(), c.at(.9).intervalGap())
+}
+
+// intervalGap is how far a share misses its level, beyond two standard errors of a promise that is kept.
+func (p Promise) intervalGap() float64 {
+	return math.Abs(p.Kept-p.Promised) - 2*math.Sqrt(p.Promised*(1-p.Promised)/max(1, float64(p.Rows)))
 }
 
 // probabilityGap is the mean distance of probabilities from what came true, less what chance alone leaves of promises that
@@ -199,26 +213,47 @@ func (c *Calibration) probabilityGap() float64 {
 	return (gap - 2*math.Sqrt(variance)) / rows
 }
 
-func (o *outcomes) intervalWords(c Calibration) (verdict string, words []string) {
-	half, nine := c.at(.5).Kept, c.at(.9).Kept
+// wide says whether intervals of 50 and 90 % held more than that.
+func (c *Calibration) wide() bool { return c.at(.5).Kept > .5 && c.at(.9).Kept > .9 }
+
+// aside is what intervals held of the rows kept aside in training; it has no promises if that is not known.
+func (o *outcomes) aside() Calibration {
+	half, known50 := o.manifest.Metrics["coverage_50"]
+	nine, known90 := o.manifest.Metrics["coverage_90"]
+	if rows := o.manifest.Provenance.ValidationRows; known50 && known90 {
+		return Calibration{Promises: []Promise{{.5, half, rows}, {.9, nine, rows}}}
+	}
+	return Calibration{}
+}
+
+// heldAside says what intervals held of the rows kept aside.
+func (c *Calibration) heldAside() string {
+	nine := c.at(.9)
+	return fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", prose.Count(nine.Rows, "row"), percent(nine.Kept))
+}
+
+func (c *Calibration) intervalWords() (verdict string, words []string) {
+	half, nine := c.at(.5), c.at(.9)
 	how := "Its ranges are about right"
 	switch {
 	case c.Level == "good":
-	case nine < .9 && half < .5:
+	case nine.Kept < .9 && half.Kept < .5:
 		how = "Its ranges are too narrow: the model is too sure"
-	case nine > .9 && half > .5:
+	case called(nine.intervalGap()) == "good":
+		how = "Its ranges of 90 % are about right, others are less so"
+	case c.wide():
 		how = "Its ranges are too wide: the model is less sure than it could be"
 	default:
 		how = "Its ranges are of the wrong shape"
 	}
 	sentences := []string{
-		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold 90 %% of them.", percent(nine)),
-		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold half of them.", percent(half)),
+		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold 90 %% of them.", percent(nine.Kept)),
+		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold half of them.", percent(half.Kept)),
 	}
-	if math.Abs(half-.5) > math.Abs(nine-.9) && c.Level != "good" {
+	if half.intervalGap() > nine.intervalGap() && c.Level != "good" {
 		slices.Reverse(sentences) // the one that is off comes first
 	}
-	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + prose.Count(o.labelled, "row") + "."}
+	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + prose.Count(nine.Rows, "row") + "."}
 }
 
 func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string, words []string) {
@@ -242,10 +277,10 @@ func (o *outcomes) stored() []string {
 
 // validated says what the model's metrics tell.
 func (o *outcomes) validated() []string {
-	rows := prose.Count(o.manifest.Provenance.ValidationRows, "row")
-	if v, known := o.manifest.Metrics["coverage_90"]; known {
-		return []string{fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", rows, percent(v))}
+	if aside := o.aside(); aside.Promises != nil {
+		return []string{aside.heldAside()}
 	}
+	rows := prose.Count(o.manifest.Provenance.ValidationRows, "row")
 	if v, known := o.manifest.Metrics["ece"]; known {
 		return []string{fmt.Sprintf("On the %s kept aside when the model was trained, probabilities missed the share that came true by %s on the average.", rows, points(v))}
 	}

@@ -122,3 +122,23 @@ func TestCalibrationIsJudgedBeyondChance(t *testing.T) {
 		t.Errorf("%+v: %s", bins.Promises, level)
 	}
 }
+
+// Ranges that hold too much of rows that the model may have learned from are judged by those kept aside.
+func TestRangesOfRowsLearnedFrom(t *testing.T) {
+	for _, c := range []struct {
+		half, nine  float64 // held of the rows kept aside
+		level, want string
+	}{
+		{.51, .905, "good", "Its ranges are about right. Of the outcomes, 90.5 % lie in the ranges said to hold 90 % of them."},
+		{.57, .91, "fair", "Its ranges of 90 % are about right, others are less so. Of the outcomes, 57 % lie in the ranges said to hold half of them."},
+		{.7, .99, "poor", "Its ranges are too wide: the model is less sure than it could be. Of the outcomes, 57 % lie in the ranges said to hold half of them."},
+	} {
+		o := &outcomes{manifest: psi.Manifest{
+			Task: psi.Regression, Metrics: map[string]float64{"coverage_50": c.half, "coverage_90": c.nine}, Provenance: psi.Provenance{ValidationRows: 2000},
+		}}
+		got := o.judged(Calibration{Promises: []Promise{{.5, .57, 20_000}, {.9, .93, 20_000}}})
+		if got.Level != c.level || got.Verdict != c.want || len(got.Words) != map[bool]int{true: 2, false: 1}[c.half < .6] {
+			t.Errorf("%.2f and %.2f of the rows kept aside: %s, %q, %q", c.half, c.nine, got.Level, got.Verdict, got.Words)
+		}
+	}
+}
