@@ -31,12 +31,15 @@ func (b Baseline) Label(task Task) string {
 	return "mean"
 }
 
-// LossMetric is the metric by which a model is compared with baselines: "rmse" or "log_loss". Lower is better.
+// LossMetric is the metric by which a model is compared with baselines: "rmse", "mae" or "log_loss". Lower is better.
 func (m *Manifest) LossMetric() string {
-	if m.Task == Regression {
-		return "rmse"
+	switch {
+	case m.Task != Regression:
+		return "log_loss"
+	case m.Scale.Link == encode.Log:
+		return "mae" // its predictions are medians, which err least so; means have the least rmse
 	}
-	return "log_loss"
+	return "rmse"
 }
 
 // PlainModels lists the baselines, the plainest first; nil for a model of an older version.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
@@ -175,7 +176,7 @@ func (m *Manifest) ScaleText() string {
 	c := m.TargetScale
 	if c != nil {
 		tried := fmt.Sprintf("%s is positive and skewed (skewness %.2g), and in short trials the rmse was %s on the scale %s and %s on its own",
-			m.Target, c.Skewness, fourDigits(c.LogMeanRMSE), LogMeanScale, fourDigits(c.IdentityRMSE))
+			m.Target, c.Skewness, prose.Number(c.LogMeanRMSE), LogMeanScale, prose.Number(c.IdentityRMSE))
 		if m.Scale.Link == encode.IdentityLink {
 			return tried + ": it is learned on its own scale (identity)."
 		}

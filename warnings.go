@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi/internal/baseline"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // Kinds of warnings.
@@ -102,8 +103,8 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 	if best == nil {
 		return Warning{}, false
 	}
-	figures := fmt.Sprintf("%s %s on validation rows, against %s", lossWords(metric), fourDigits(own), fourDigits(best.Metrics[metric]))
-	if r2, known := m.Metrics["r2"]; known {
+	figures := fmt.Sprintf("%s %s on validation rows, against %s", lossWords(metric), prose.Number(own), prose.Number(best.Metrics[metric]))
+	if r2, known := m.Metrics["r2"]; known && metric == "rmse" {
 		figures += fmt.Sprintf(" (R² %.3f, against %.3f)", r2, best.Metrics["r2"])
 	}
 	switch best.Name {
@@ -150,14 +151,6 @@ func (m *Manifest) beatenByLinear(figures string) Warning {
 		NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model of %d of the %d columns (%s): %s.", n, len(m.Columns), names, figures),
 		fmt.Sprintf("Train on these alone (%s), or use a linear model instead.", columnsFlag("--only", m.LinearColumns)),
 	}
-}
-
-// fourDigits writes a number without an exponent, unless it is huge or tiny.
-func fourDigits(v float64) string {
-	if size := math.Abs(v); size >= 1e4 && size < 1e9 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 func lossWords(metric string) string {

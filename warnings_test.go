@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
 )
 
@@ -115,7 +116,7 @@ func TestLossesInWords(t *testing.T) {
 		Task: Regression, Metrics: map[string]float64{"rmse": 584280.3, "r2": 0.5},
 		Baselines: map[string]map[string]float64{"linear": {"rmse": 523456.7, "r2": 0.6}},
 	}
-	if w, _ := m.beaten(); !strings.Contains(w.Message, "rmse 584280 on validation rows, against 523457 (R² 0.500, against 0.600)") {
+	if w, _ := m.beaten(); !strings.Contains(w.Message, "rmse 584,280 on validation rows, against 523,457 (R² 0.500, against 0.600)") {
 		t.Error(w.Message)
 	}
 	m.Provenance.Share = 0.3
@@ -124,9 +125,24 @@ func TestLossesInWords(t *testing.T) {
 	}
 }
 
+// Medians are compared by the error that they make least: by rmse a mean may beat the best of them.
+func TestMediansAreComparedByTheirError(t *testing.T) {
+	m := &Manifest{
+		Task: Regression, Scale: encode.Target{Link: encode.Log}, Metrics: map[string]float64{"rmse": 4, "mae": 1, "r2": .1},
+		Baselines: map[string]map[string]float64{"linear": {"rmse": 3, "mae": 2, "r2": .4}},
+	}
+	if w, beaten := m.beaten(); beaten {
+		t.Error(w.Message)
+	}
+	m.Metrics["mae"] = 2.5
+	if w, _ := m.beaten(); w.Message != "The model predicts no better than a linear model: mae 2.5 on validation rows, against 2." {
+		t.Error(w.Message)
+	}
+}
+
 func TestTriedScalesInWords(t *testing.T) {
 	m := &Manifest{Target: "price", TargetScale: &ScaleChoice{Skewness: 4.7, LogMeanRMSE: 175512.4, IdentityRMSE: 18.25}}
-	if text := m.ScaleText(); !strings.Contains(text, "the rmse was 175512 on the scale log-mean and 18.25 on its own") {
+	if text := m.ScaleText(); !strings.Contains(text, "the rmse was 175,512 on the scale log-mean and 18.25 on its own") {
 		t.Error(text)
 	}
 }

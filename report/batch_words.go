@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // What is worth a word. Below alikeEnough the order of columns is another one than in training, as the alert of a server

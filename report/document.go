@@ -102,6 +102,7 @@ type Metric struct {
 // Performance is how well the model predicts.
 type Performance struct {
 	Metrics    []Metric       `json:"metrics"`
+	Aside      bool           `json:"aside"`       // the first page tells of the rows kept aside from training, not of the table's
 	Baselines  []Plain        `json:"baselines"`   // on the rows kept aside from training; empty for a model of an older version
 	Plain      *float64       `json:"plain"`       // what the plainest guess reaches: share of the commonest class, or standard deviation of a number
 	PlainGuess string         `json:"plain_guess"` // that guess

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -166,6 +165,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 	}
 	r.Associations = associations(columns, columnsOf(r.Players, order))
 	r.Warnings = r.warnings(g.model.Warnings())
+	r.Performance.Aside = r.tellsOfAside()
 	r.Verdict = r.verdict(g.manifest.Suspects)
 	return r, nil
 }

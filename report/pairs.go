@@ -7,9 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/table"
 )
 

@@ -5,10 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // Trust is how near attributions are to the model's Shapley values, with a verdict in words.

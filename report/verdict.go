@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // tooGood is the R² or AUROC from which a model is doubted rather than praised.
@@ -25,14 +25,21 @@ func (r *Report) verdict(suspects []psi.Suspect) []string {
 	return []string{r.howWell(), r.drivers(), r.watch(suspects)}
 }
 
-// howWell goes by the rows kept aside in training, for the table may hold rows that the model learned from, unless the model does worse on the
-// table: it may be of another time or place.
+// skillMetric is the metric by which models are called good.
+func (r *Report) skillMetric() string {
+	return map[psi.Task]string{psi.Regression: "r2", psi.Binary: "auroc", psi.Multiclass: "macro_auroc"}[r.Model.Task]
+}
+
+// tellsOfAside says whether the first page tells of the rows kept aside in training. It does, for the table may hold rows that the model
+// learned from, unless the model does worse on the table: it may be of another time or place.
+func (r *Report) tellsOfAside() bool {
+	m := metricOf(r.Performance.Metrics, r.skillMetric())
+	return m.Value == nil || m.Validation != nil && *m.Validation < *m.Value+muchWorse
+}
+
 func (r *Report) howWell() string {
-	what, metric := r.predicted(), map[psi.Task]string{psi.Regression: "r2", psi.Binary: "auroc", psi.Multiclass: "macro_auroc"}[r.Model.Task]
-	here := metricOf(r.Performance.Metrics, metric).Value
-	aside := metricOf(r.Performance.Metrics, metric).Validation
-	m := measured{r, here == nil || aside != nil && *aside < *here+muchWorse}
-	skill := m.value(metric)
+	what, m := r.predicted(), measured{r, r.tellsOfAside()}
+	skill := m.value(r.skillMetric())
 	if skill == nil {
 		return fmt.Sprintf("The model predicts %s; how well is not known.", what)
 	}
@@ -88,6 +95,9 @@ func (m measured) value(name string) *float64 {
 // plain is what the plainest guess reaches.
 func (m measured) plain(name string) *float64 {
 	if !m.aside {
+		if name == "mae" {
+			return nil
+		}
 		return m.Performance.Plain
 	}
 	at := slices.IndexFunc(m.Performance.Metrics, func(metric Metric) bool { return metric.Name == name })
@@ -111,9 +121,13 @@ func (m measured) words(skill float64) string {
 			return words + ", " + m.rows()
 		}
 	case psi.Regression:
-		if off := m.value("rmse"); off != nil {
-			words := "it is typically off by " + threeDigits(*off)
-			if plain := m.plain("rmse"); plain != nil {
+		metric, words := "rmse", "it is typically off by "
+		if m.Scale == explain.Log {
+			metric, words = "mae", "its medians are off by a mean of " // of which no other number has a lower one
+		}
+		if off := m.value(metric); off != nil {
+			words += threeDigits(*off)
+			if plain := m.plain(metric); plain != nil {
 				words += fmt.Sprintf(" (always saying the mean: %s)", threeDigits(*plain))
 			}
 			return words + ", " + m.rows()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
 )
 
 // judged is a report with a metric here and on validation rows, and two columns.
@@ -41,6 +42,7 @@ func TestHowWell(t *testing.T) {
 	}{
 		{psi.Regression, []Metric{metric("r2", .99, .62), metric("rmse", 1, 35.78)}, "", "The model predicts y moderately well: it is typically off by 35.8 (always saying the mean: 185), on rows kept aside from its training."},
 		{psi.Regression, []Metric{metric("r2", .5, .95), metric("rmse", 12345, 3)}, "", "The model predicts y moderately well: it is typically off by 12,345, on the rows of t.csv."},
+		{psi.Regression, []Metric{metric("r2", .5, .45), metric("mae", 12, 13)}, "", "The model predicts y moderately well: its medians are off by a mean of 13 (always saying the mean: 185), on rows kept aside from its training."},
 		{psi.Regression, []Metric{metric("r2", 1, .9995), metric("rmse", 1, 3)}, "", "The model predicts y almost without error, which is rarely true of rows to come: find out why before you rely on it."},
 		{psi.Regression, []Metric{metric("r2", -.2, .02), metric("rmse", 1, 3)}, psi.NoBetterThanMean, "The model predicts y no better than always saying the mean: it is typically off by 1, on the rows of t.csv."},
 		{psi.Binary, []Metric{metric("auroc", .94, .9299)}, "", "The model predicts whether y is yes very well: of one row that is and one that is not, it picks the right one in 92 of 100 cases (tossing a coin: 50), on rows kept aside from its training."},
@@ -51,6 +53,9 @@ func TestHowWell(t *testing.T) {
 	} {
 		r := judged(c.task, c.metrics...)
 		r.Performance.Baselines = []Plain{mean}
+		if metricOf(c.metrics, "mae").Value != nil {
+			r.Scale = explain.Log
+		}
 		if c.kind != "" {
 			r.Warnings = []Warning{{Kind: c.kind, Change: 1}}
 		}

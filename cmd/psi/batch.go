@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/psi-shapley/psi/batch"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 func (p *program) batchCommand() *cobra.Command {

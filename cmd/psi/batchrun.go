@@ -9,11 +9,10 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 func (p *program) batchRunCommand() *cobra.Command {

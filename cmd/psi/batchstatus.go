@@ -12,11 +12,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // jobAt is a job and the queue that has it.
@@ -166,9 +165,9 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 	for _, player := range players[:min(most, len(players))] {
 		trained := "–"
 		if player.Trained != nil {
-			trained = short(*player.Trained)
+			trained = prose.Number(*player.Trained)
 		}
-		lines = append(lines, []string{prose.Printable(player.Player), short(player.Size), trained, short(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
+		lines = append(lines, []string{prose.Printable(player.Player), prose.Number(player.Size), trained, prose.Number(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
 	}
 	to.WriteString("\n" + aligned("", lines))
 	if len(players) > most {

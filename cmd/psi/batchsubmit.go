@@ -3,11 +3,10 @@ package main
 import (
 	"fmt"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // submitted is a job that was put into a queue.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 func TestCrossValidation(t *testing.T) {
@@ -46,7 +48,7 @@ func TestCrossValidation(t *testing.T) {
 
 	text := mustRun(t, quick("cv", fixtures.table, "--target", "y", "--folds", "3")...).stdout
 	wantText(t, text, "regression of y in 3 folds, divided at random; 120 rows tested.", " of 3 folds.\n", "mean ± standard deviation  rmse", "psi ", "linear model", "additive model", "rmse of fold", "80 rows", " ± ", "\nrmse         typical error")
-	if cell := short(rmse["mean"].(float64)) + " ± "; !strings.Contains(text, cell) {
+	if cell := prose.Number(rmse["mean"].(float64)) + " ± "; !strings.Contains(text, cell) {
 		t.Errorf("the table lacks %q:\n%s", cell, text)
 	}
 	if lines := strings.Count(text, "\n"); lines != 2+1+5+1+4+1+4 {

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // foldsDocument is what cv prints with --json.
@@ -149,7 +148,7 @@ func summaryLines(c *psi.CrossValidation, models []foldsModelName, metrics []str
 		for j, name := range metrics {
 			cell := undefined
 			if s, known := c.Spread(m.baseline, name); known {
-				cell = fmt.Sprintf("%s ± %.2g", short(s.Mean), s.Std)
+				cell = fmt.Sprintf("%s ± %.2g", prose.Number(s.Mean), s.Std)
 				if name == "r2" { // that of the mean is 0 but for chance
 					cell = fmt.Sprintf("%.3f ± %.3f", math.Round(1000*s.Mean)/1000+0, s.Std)
 				}
@@ -172,7 +171,7 @@ func foldLines(c *psi.CrossValidation, models []foldsModelName, metric string) [
 		for k, fold := range c.Folds {
 			cell := undefined
 			if v, known := fold.Of(m.baseline)[metric]; known {
-				cell = short(v)
+				cell = prose.Number(v)
 			}
 			lines[1+k] = append(lines[1+k], cell)
 		}
@@ -201,8 +200,8 @@ func verdict(c *psi.CrossValidation, models []foldsModelName, loss string) strin
 	}
 	if own.Mean >= least {
 		return fmt.Sprintf("The %s predicts these rows at least as well as psi: %s %s against %s. psi is better in %d of %d folds.",
-			best.label, loss, short(least), short(own.Mean), wins, len(c.Folds))
+			best.label, loss, prose.Number(least), prose.Number(own.Mean), wins, len(c.Folds))
 	}
 	return fmt.Sprintf("psi predicts these rows better than the best plain model, the %s: %s %s against %s. psi is better in %d of %d folds.",
-		best.label, loss, short(own.Mean), short(least), wins, len(c.Folds))
+		best.label, loss, prose.Number(own.Mean), prose.Number(least), wins, len(c.Folds))
 }

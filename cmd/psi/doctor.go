@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/internal/engine"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/internal/synth"
 )
 

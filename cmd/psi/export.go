@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 func (p *program) exportCommand() *cobra.Command {

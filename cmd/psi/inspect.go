@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -113,28 +112,28 @@ func (i *inspection) calibrationLines(line func(...any)) {
 	c, changed := i.Calibrated, []string{"log_loss", "ece"}
 	switch {
 	case i.Classes != nil && c.Scale == 0:
-		line("temperature", short(c.Temperature), "that scores are divided by")
+		line("temperature", prose.Number(c.Temperature), "that scores are divided by")
 	case i.Classes != nil:
-		line("scale", short(c.Scale), "factor of attributions and deviations; the base is left as it is")
-		line("slope", short(c.Slope), "exp(slope × share of missing cells) multiplies the score's distance from the base, for probabilities alone")
+		line("scale", prose.Number(c.Scale), "factor of attributions and deviations; the base is left as it is")
+		line("slope", prose.Number(c.Slope), "exp(slope × share of missing cells) multiplies the score's distance from the base, for probabilities alone")
 	default:
-		line("noise", short(c.Noise), "variance of what no column explains, beside the target's")
+		line("noise", prose.Number(c.Noise), "variance of what no column explains, beside the target's")
 		for _, r := range c.Ranges {
-			line("range", short(r.Width), "standard deviations to either side hold 90 % of rows with "+short(100*r.From)+" % of their cells or more")
+			line("range", prose.Number(r.Width), "standard deviations to either side hold 90 % of rows with "+prose.Number(100*r.From)+" % of their cells or more")
 		}
 		changed = []string{"coverage_50", "coverage_90"}
 	}
 	for _, name := range changed {
 		before, known := c.Before[name]
 		if after, also := c.After[name]; known && also {
-			line(name, short(after), "was "+short(before)+" before")
+			line(name, prose.Number(after), "was "+prose.Number(before)+" before")
 		}
 	}
 }
 
 // recalibrationLines say what base and scale became, and the errors of the rows out of fold.
 func (i *inspection) recalibrationLines(r psi.Recalibration, line func(...any)) {
-	line("factor", short(r.Factor), "of attributions and deviations")
+	line("factor", prose.Number(r.Factor), "of attributions and deviations")
 	for c, shift := range r.Shift {
 		of := i.Target
 		switch i.Task {
@@ -147,7 +146,7 @@ func (i *inspection) recalibrationLines(r psi.Recalibration, line func(...any)) 
 	}
 	for _, metric := range metricsOf(i.Task) {
 		if after, known := r.After[metric.Name]; known {
-			line(metric.Name, short(after), "was "+short(r.Before[metric.Name])+" before")
+			line(metric.Name, prose.Number(after), "was "+prose.Number(r.Before[metric.Name])+" before")
 		}
 	}
 	line("data", r.Data)
@@ -161,11 +160,11 @@ func (i *inspection) baselineLines(line func(...any)) {
 	}
 	line(heads...)
 	for _, metric := range metricsOf(i.Task) {
-		cells, known := append(make([]any, 0, 2+len(i.Baselines)), metric.Name, short(i.Metrics[metric.Name])), false
+		cells, known := append(make([]any, 0, 2+len(i.Baselines)), metric.Name, prose.Number(i.Metrics[metric.Name])), false
 		for _, b := range i.Baselines {
 			cell := ""
 			if v, measured := b.Metrics[metric.Name]; measured {
-				cell, known = short(v), true
+				cell, known = prose.Number(v), true
 			}
 			cells = append(cells, cell)
 		}
@@ -241,7 +240,7 @@ func (i *inspection) text() (string, error) {
 	section(fmt.Sprintf("on %s of validation", prose.Count(i.Provenance.ValidationRows, "row")), func(line func(...any)) {
 		for _, metric := range metricsOf(i.Task) {
 			if value, known := i.Metrics[metric.Name]; known {
-				line(metric.Name, short(value), metric.Meaning)
+				line(metric.Name, prose.Number(value), metric.Meaning)
 			}
 		}
 	})

@@ -3,9 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // others counts the cells whose labels training did not know, or hardly knew.

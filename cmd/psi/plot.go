@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/plot"
 	"github.com/psi-shapley/psi/table"
 )

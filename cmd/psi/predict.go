@@ -4,12 +4,11 @@ import (
 	"context"
 	"iter"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/internal/pipeline"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/table"
 )
 

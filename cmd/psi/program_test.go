@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -183,4 +184,4 @@ func flowersTable() string {
 	return text.String()
 }
 
-func digits(n int) string { return short(float64(n)) }
+func digits(n int) string { return strconv.Itoa(n) }

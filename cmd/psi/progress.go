@@ -5,9 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // watch shows how far a training is: on a terminal as a line that is drawn again and
@@ -99,7 +98,7 @@ func (w *watch) line(s psi.Progress) string {
 		if w.metric != "" && w.metric != "rmse" {
 			what = w.metric
 		}
-		text += ", validation " + what + " " + short(w.best)
+		text += ", validation " + what + " " + prose.Number(w.best)
 	}
 	return text
 }

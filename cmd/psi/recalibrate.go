@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // recalibrateFlags are what recalibrate is asked for.
@@ -97,11 +96,11 @@ func (p *program) reportRecalibration(m, fresh *psi.Model, f *recalibrateFlags) 
 	lines := [][]string{{"", "before", "after"}}
 	for _, metric := range metricsOf(manifest.Task) {
 		if before, known := last.Before[metric.Name]; known {
-			lines = append(lines, []string{metric.Name, short(before), short(last.After[metric.Name]), metric.Meaning})
+			lines = append(lines, []string{metric.Name, prose.Number(before), prose.Number(last.After[metric.Name]), metric.Meaning})
 		}
 	}
 	text := fmt.Sprintf("%s: errors on %s, before recalibrating and after it (out of fold)\n%s", prose.Printable(targetText(manifest)), prose.Count(last.Rows, "row"), aligned("  ", lines))
-	text += fmt.Sprintf("\n%s; attributions × %s\n", shiftText(manifest, last), short(last.Factor))
+	text += fmt.Sprintf("\n%s; attributions × %s\n", shiftText(manifest, last), prose.Number(last.Factor))
 	if _, err := fmt.Fprint(p.stdout, text); err != nil {
 		return err
 	}
@@ -131,9 +130,9 @@ func shiftText(m psi.Manifest, r psi.Recalibration) string {
 // signed is a number with its sign.
 func signed(x float64) string {
 	if x >= 0 {
-		return "+ " + short(x)
+		return "+ " + prose.Number(x)
 	}
-	return "− " + short(-x)
+	return "− " + prose.Number(-x)
 }
 
 // fewRecalibrationRows are so few that chance moves base and scale visibly.

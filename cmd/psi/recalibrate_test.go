@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // moved writes the fixture table with the target twice as large, 50 higher.
@@ -40,7 +42,7 @@ func TestRecalibrate(t *testing.T) {
 	if measured > after*1.1 || measured < after*0.8 {
 		t.Errorf("RMSE %v of the rows, %v out of fold", measured, after)
 	}
-	wantText(t, mustRun(t, "inspect", out).stdout, "recalibrated on 120 rows; what is above is from the training", "was "+short(before)+" before")
+	wantText(t, mustRun(t, "inspect", out).stdout, "recalibrated on 120 rows; what is above is from the training", "was "+prose.Number(before)+" before")
 	said := wantJSON(t, mustRun(t, "inspect", out, "--json"), "psi.model/v1")["recalibrations"].([]any)
 	if len(said) != 1 || said[0].(map[string]any)["rows"] != 120.0 {
 		t.Errorf("%v", said)

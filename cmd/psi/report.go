@@ -11,12 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
 	"github.com/psi-shapley/psi/batch"
 	"github.com/psi-shapley/psi/internal/pipeline"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/report"
 )

@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/batch"
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/report"
 )

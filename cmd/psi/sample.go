@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/spf13/cobra"
 
+	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/internal/synth"
 	"github.com/psi-shapley/psi/table"
 )

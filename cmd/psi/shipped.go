@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi/table"
 )
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // A training that is interrupted and resumed ends in the same file.
@@ -129,7 +130,7 @@ func TestTrainingOptions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for row := range 60 {
 		zone, size := rng.IntN(3), rng.Float64()
-		cells := []string{digits(row), digits(row / 5), digits(zone), short(size), []string{"yes", "no"}[row%2], short(float64(zone) + size)}
+		cells := []string{digits(row), digits(row / 5), digits(zone), prose.Number(size), []string{"yes", "no"}[row%2], prose.Number(float64(zone) + size)}
 		if row == 7 {
 			cells[3] = "unknown"
 		}

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // trainingDocument is what train prints with --json.
@@ -63,7 +62,7 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 		text.WriteString(",")
 	}
 	fmt.Fprintf(&text, " learned from %s. ", prose.Count(from.TrainingRows, "row"))
-	fmt.Fprintf(&text, "On %s for validation %s. ", prose.Count(from.ValidationRows, "row"), measuredText(manifest.Task, manifest.Metrics))
+	fmt.Fprintf(&text, "On %s for validation %s. ", prose.Count(from.ValidationRows, "row"), measuredText(manifest))
 	text.WriteString(baselinesText(manifest))
 	if scale := manifest.ScaleText(); scale != "" {
 		text.WriteString(prose.Printable(scale) + " ")
@@ -91,7 +90,7 @@ func baselinesText(m psi.Manifest) string {
 	var parts []string
 	for _, b := range m.PlainModels() {
 		if v, known := b.Metrics[metric]; known {
-			parts = append(parts, fmt.Sprintf("%s %s", b.Label(m.Task), short(v)))
+			parts = append(parts, fmt.Sprintf("%s %s", b.Label(m.Task), prose.Number(v)))
 		}
 	}
 	if len(parts) == 0 {
@@ -124,25 +123,29 @@ func fewClasses(classes []string) string {
 func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
 // measuredText puts the most telling metrics into words, those that are known.
-func measuredText(task psi.Task, metrics map[string]float64) string {
+func measuredText(m psi.Manifest) string {
 	var parts []string
 	add := func(name, format string, write func(float64) string) {
-		if v, known := metrics[name]; known {
+		if v, known := m.Metrics[name]; known {
 			parts = append(parts, fmt.Sprintf(format, write(v)))
 		}
 	}
 	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
-	switch task {
+	switch m.Task {
 	case psi.Binary:
 		add("auroc", "it ranks a random pair rightly with probability %s (auroc)", share)
-		add("log_loss", "its log loss is %s", short)
+		add("log_loss", "its log loss is %s", prose.Number)
 		add("ece", "its calibration error (ece) is %s", share)
 	case psi.Multiclass:
 		add("accuracy", "it is right in %s of the cases (accuracy)", percent)
-		add("log_loss", "its log loss is %s", short)
+		add("log_loss", "its log loss is %s", prose.Number)
 		add("macro_auroc", "it ranks a row of a class before one of another with probability %s (macro_auroc)", share)
 	default:
-		add("rmse", "its typical error (rmse) is %s", short)
+		if m.LossMetric() == "mae" {
+			add("mae", "its mean absolute error (mae) is %s", prose.Number)
+		} else {
+			add("rmse", "its typical error (rmse) is %s", prose.Number)
+		}
 		add("r2", "it explains %s of the variance (r2)", func(v float64) string {
 			if v < 0 {
 				return "none"

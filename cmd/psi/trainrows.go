@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi/table"
 )
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,14 +19,6 @@ func lasting(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%.1f h", seconds/3600)
 	}
-}
-
-// short writes a number with four digits.
-func short(v float64) string {
-	if size := math.Abs(v); size >= 1e4 && size < 1e9 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // wrap breaks a text between words, so that its lines fit into width where words do.

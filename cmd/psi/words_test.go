@@ -4,22 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/psi-shapley/psi/internal/prose"
-
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
-		prose.Count(1, "row"):                "1 row",
-		prose.Count(17379, "row"):            "17,379 rows",
 		lasting(1234 * time.Millisecond):     "1.2 s",
 		lasting(4 * time.Second):             "4 s",
 		lasting(83 * time.Second):            "83 s",
 		lasting(20 * time.Minute):            "20 min",
 		lasting(3 * time.Hour):               "3.0 h",
-		short(0.123456):                      "0.1235",
-		short(123456.7):                      "123457",
 		prose.Printable("a\x1b[1m\n"):        "a?[1m?",
 		quoted("a.csv"):                      "a.csv",
 		quoted("it's *.csv"):                 `'it'\''s *.csv'`,
@@ -36,7 +31,7 @@ func TestWords(t *testing.T) {
 
 func TestMeasuredInWords(t *testing.T) {
 	for r2, want := range map[float64]string{0.666: "it explains 66.6 % of the variance (r2)", -0.2: "it explains none of the variance (r2)"} {
-		if got := measuredText(psi.Regression, map[string]float64{"r2": r2}); got != want {
+		if got := measuredText(psi.Manifest{Task: psi.Regression, Metrics: map[string]float64{"r2": r2}}); got != want {
 			t.Errorf("%g: %s", r2, got)
 		}
 	}

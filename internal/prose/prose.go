@@ -2,6 +2,7 @@
 package prose
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,6 +15,19 @@ func Thousands(n int) string {
 		digits = digits[:at] + "," + digits[at:]
 	}
 	return digits
+}
+
+// Number writes a number with four digits, or all whole ones, without an exponent unless it is huge or tiny.
+func Number(v float64) string {
+	size := math.Abs(v)
+	if !(size >= 1e4 && size < 1e9) {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	sign := ""
+	if v < 0 {
+		sign = "-"
+	}
+	return sign + Thousands(int(math.Round(size)))
 }
 
 // Count writes 17379, "row" as 17,379 rows.

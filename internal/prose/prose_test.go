@@ -10,6 +10,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0.123456: "0.1235", 1234.5: "1234", 123456.7: "123,457", -20_000: "-20,000", 2e9: "2e+09", 0: "0"} {
+		if got := Number(v); got != want {
+			t.Errorf("%g is written %q, not %q", v, got, want)
+		}
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	if got := Printable("a\x1b[31mé\n"); got != "a?[31mé?" {
 		t.Errorf("written %q", got)

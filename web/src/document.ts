@@ -72,6 +72,7 @@ export interface Metric {
 
 export interface Performance {
   metrics: Metric[];
+  aside: boolean; // the first page tells of the rows kept aside in training, not of the table's
   baselines: { name: string; label: string; values: (number | null)[] }[]; // of metrics, on the rows kept aside in training
   plain: number | null;
   plain_guess: string;

@@ -57,17 +57,19 @@ const tooGood = 0.999;
 /** The few numbers that say most, in words. */
 function cards(c: Context): Node[] {
   const { performance, model } = c.report;
+  const where = performance.aside ? "rows kept aside in training" : "these rows";
   const known = (name: string) => {
-    const m = performance.metrics.find((metric) => metric.name === name);
-    const v = m?.value ?? m?.validation ?? null;
-    return v === null ? null : { v, where: m?.value == null ? "rows kept aside in training" : "these rows" };
+    const at = performance.metrics.findIndex((m) => m.name === name);
+    const v = (performance.aside ? performance.metrics[at]?.validation : performance.metrics[at]?.value) ?? null;
+    const mean = performance.baselines.find((b) => b.name === "mean")?.values[at] ?? null;
+    return v === null ? null : { v, plain: performance.aside ? mean : name === "mae" ? null : performance.plain };
   };
   const card = (value: string, words: string) => h("div", { class: "card" }, h("p", { class: "big" }, value), p(words));
   const doubted = (v: number) => (v >= tooGood ? " So much is rarely true: ask whether a column knows the outcome." : "");
   const list: Node[] = [];
   if (model.task === "regression") {
-    const rmse = known("rmse"), r2 = known("r2"), cover = known("coverage_90");
-    if (rmse) list.push(card(number(rmse.v, 3), `typical error in ${model.target}, on ${rmse.where}.` + (performance.plain !== null ? ` Always saying the mean would be off by ${number(performance.plain, 3)}.` : "")));
+    const median = c.scale === "log", off = known(median ? "mae" : "rmse"), r2 = known("r2"), cover = known("coverage_90");
+    if (off) list.push(card(number(off.v, 3), `${median ? "mean" : "typical"} error in ${model.target}, on ${where}.` + (off.plain !== null ? ` Always saying the mean would be off by ${number(off.plain, 3)}.` : "")));
     if (r2) list.push(card(percent(r2.v), `of the ups and downs are foreseen. Always saying the mean foresees none of them.${doubted(r2.v)}`));
     if (cover) list.push(card(percent(cover.v), "of outcomes lie in the range that should hold 90 % of them."));
     return list;
@@ -77,7 +79,7 @@ function cards(c: Context): Node[] {
   const right = known("accuracy"), pairs = known("auroc") ?? known("macro_auroc"), gap = known("ece");
   if (chosen && chosen.threshold !== 0.5) { // of a rare class, always saying the other is right nearly always
     list.push(card(times(chosen.lift), `as many ${model.classes?.[1]} as among all rows are in the ${percent(chosen.called ?? 0)} of rows with a probability of ${chosen.threshold} and more.`));
-  } else if (right) list.push(card(percent(right.v), `of predictions name the right class, on ${right.where}.` + (performance.plain !== null ? ` Always saying ${performance.plain_guess} would be right in ${percent(performance.plain)}.` : "")));
+  } else if (right) list.push(card(percent(right.v), `of predictions name the right class, on ${where}.` + (right.plain !== null ? ` Always saying ${performance.plain_guess || "the commonest"} would be right in ${percent(right.plain)}.` : "")));
   if (pairs) list.push(card(percent(pairs.v), (model.task === "binary" ?
     `is how often, of a ${model.classes?.[1]} and a ${model.classes?.[0]}, the first gets the higher probability. Tossing a coin reaches 50 %.` :
     "is how often a row of a class gets a higher probability of it than a row of another. Tossing a coin reaches 50 %.") + doubted(pairs.v)));
