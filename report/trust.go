@@ -114,6 +114,7 @@ type Calibration struct {
 	Level    string    `json:"level"`    // good, fair, poor or unchecked
 	Verdict  string    `json:"verdict"`
 	Words    []string  `json:"words"`
+	aside    bool      // it was judged by the rows kept aside in training
 }
 
 // Promise is what the model said of many rows, and how often it came true.
@@ -142,7 +143,9 @@ func (o *outcomes) calibration() Calibration {
 	}
 	c = o.judged(c)
 	c.Words = o.withSlope(c.Words)
-	c.Words = append(c.Words, "If the model learned from these rows, it keeps its promises here more easily than it will on new ones.")
+	if !c.aside {
+		c.Words = append(c.Words, "If the model learned from these rows, it keeps its promises here more easily than it will on new ones.")
+	}
 	return c
 }
 
@@ -155,13 +158,13 @@ func (o *outcomes) judged(c Calibration) Calibration {
 	}
 	held := c
 	if aside := o.aside(); c.wide() && aside.Promises != nil && aside.intervalGap() < c.intervalGap() {
-		held = aside // rows that a model learned from lie nearer to its predictions than others will
+		held, c.aside = aside, true // rows that a model learned from lie nearer to its predictions than others will
 	}
 	held.Level = called(held.intervalGap())
 	c.Level = held.Level
 	c.Verdict, c.Words = held.intervalWords()
-	if &held.Promises[0] != &c.Promises[0] {
-		c.Words = append(c.Words, fmt.Sprintf("Those are the rows kept aside in training. Of this table, whose rows it may have learned from, %s and %s lie in these ranges.",
+	if c.aside {
+		c.Words = append(c.Words, fmt.Sprintf("Of this table, whose rows it may have learned from, %s lie in the ranges of 90 %% and %s in those of half.",
 			percent(c.at(.9).Kept), percent(c.at(.5).Kept)))
 	}
 	return c
@@ -220,7 +223,7 @@ func (o *outcomes) aside() Calibration {
 	half, known50 := o.manifest.Metrics["coverage_50"]
 	nine, known90 := o.manifest.Metrics["coverage_90"]
 	if rows := o.manifest.Provenance.ValidationRows; known50 && known90 {
-		return Calibration{Promises: []Promise{{.5, half, rows}, {.9, nine, rows}}}
+		return Calibration{Promises: []Promise{{.5, half, rows}, {.9, nine, rows}}, aside: true}
 	}
 	return Calibration{}
 }
@@ -232,6 +235,10 @@ func (c *Calibration) heldAside() string {
 }
 
 func (c *Calibration) intervalWords() (verdict string, words []string) {
+	which := ""
+	if c.aside {
+		which = " kept aside in training"
+	}
 	half, nine := c.at(.5), c.at(.9)
 	how := "Its ranges are about right"
 	switch {
@@ -252,7 +259,7 @@ func (c *Calibration) intervalWords() (verdict string, words []string) {
 	if half.intervalGap() > nine.intervalGap() && c.Level != "good" {
 		slices.Reverse(sentences) // the one that is off comes first
 	}
-	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + prose.Count(nine.Rows, "row") + "."}
+	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + prose.Count(nine.Rows, "row") + which + "."}
 }
 
 func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string, words []string) {
