@@ -14,12 +14,11 @@ from ._cells import Floats, floats, missing, numeric
 from ._frames import from_arrow, kind
 from ._law import Law
 from ._reasons import Reason, digits, reasons
+from ._stored import Stored, explain
 
 if TYPE_CHECKING:
     import pandas
     import shap
-
-    from ._model import Model
 
 Bools = npt.NDArray[np.bool_]
 
@@ -70,7 +69,7 @@ class Explanation:
     def __init__(
         self,
         *,
-        models: Sequence[Model],
+        models: Sequence[Stored],
         rows: pa.Table,
         data: Any,
         outputs: Sequence[str],
@@ -103,7 +102,7 @@ class Explanation:
     def _of(
         cls,
         answer: pa.Table,
-        model: Model,
+        model: Stored,
         X: Any,
         rows: pa.Table,
         *,
@@ -113,7 +112,7 @@ class Explanation:
     ) -> Explanation:
         """The explanation in a wide table, as psi writes it, of the rows of X that were sent to it."""
         players, names = model.players, answer.column_names
-        outputs = [output] if output is not None and len(model.classes or ()) > 2 else _outputs(model)
+        outputs = [output] if output is not None and len(model.classes or ()) > 2 else model._outputs
         lines = answer.num_rows // len(outputs)
         start = names.index("base") + 1  # players follow, whatever they are called
 
@@ -398,8 +397,8 @@ class Explanation:
         count = len(self.players)
         out = np.zeros((*self.shape, count))
         for at, model in enumerate(self._models):
-            table = _plots.explain(model, self._rows, self.unknown, "--interactions", "--doubt=none")
-            known = _outputs(model)
+            table = explain(model, self._rows, self.unknown, "--interactions", "--doubt=none")
+            known = model._outputs
             here = [known.index(name) for name in self.outputs] if len(self._models) == 1 else [0]
             column = table.column_names.index("base") + 1 + 2 * count
             for a in range(count):
@@ -454,12 +453,6 @@ class Explanation:
         if self._page is None:
             self._page = _html.page(self)
         return self._page
-
-
-def _outputs(model: Model) -> list[str]:
-    """What a model explains: of two classes the positive one alone."""
-    classes = model.classes
-    return [model.manifest["target"]] if not classes else classes[-1:] if len(classes) == 2 else classes
 
 
 def _mean_names(players: Sequence[str]) -> list[str]:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import html
 import pathlib
-from typing import TYPE_CHECKING
 
 from . import _plots
 from ._directory import Directory
-
-if TYPE_CHECKING:
-    from ._explanation import Explanation
 
 # Rows of the page: it is saved in the notebook, and 200 rows of twelve columns are some 60 kB beside the viewer's 370.
 _ROWS = 200
 
 
-def page(e: Explanation) -> str:
+def page(e: _plots.Explained) -> str:
     """One line of words, and the viewer in a frame that reaches nothing outside it. It needs no network."""
     words = html.escape(repr(e)).replace("\n", "<br>")
     if len(e) == 0:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
 import pathlib
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +14,12 @@ import pyarrow as pa
 
 from . import _psi
 from ._child import Child, asking
-from ._directory import Directory
+from ._explanation import Explanation
 from ._frames import Frame, kind, to_arrow
-from ._plots import files, labelled
-
-if TYPE_CHECKING:
-    from ._explanation import Explanation
+from ._stored import Stored, files, labelled
 
 
-class Model:
+class Model(Stored):
     """A trained model. It is made by :func:`load`, or lies in ``model_`` of an estimator that was fitted.
 
     A pickle of it has the model's bytes inside. The psi process that answers starts with the first question. Those of the two
@@ -32,7 +27,7 @@ class Model:
     """
 
     def __init__(self, data: bytes):
-        self._data = bytes(data)
+        super().__init__(data)
         self._child = Child.of(self._data, self.digest)
 
     def __reduce__(self) -> tuple[type[Model], tuple[bytes]]:
@@ -41,59 +36,6 @@ class Model:
     def __repr__(self) -> str:
         m = self.manifest
         return f"<psishap.Model of {m['target']!r}: {m['task']}, {len(m['columns'])} columns, {self.digest[:19]}…>"
-
-    @property
-    def data(self) -> bytes:
-        """What the model's file holds."""
-        return self._data
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """sha256 of the model's file: explanations name it."""
-        return "sha256:" + hashlib.sha256(self._data).hexdigest()
-
-    @functools.cached_property
-    def manifest(self) -> dict[str, Any]:
-        """What ``psi inspect --json`` says: schema, settings, metrics, audit and provenance."""
-        with Directory() as directory:
-            path = directory / "model.psi"
-            path.write_bytes(self._data)
-            return _psi.run("inspect", str(path))
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns that it predicts from."""
-        return [c["name"] for c in self.manifest["columns"]]
-
-    @functools.cached_property
-    def _trained_on(self) -> list[str]:
-        """The columns, and those that training did not use, in the order of its table."""
-        names = self.columns
-        for out in self.manifest["left_out"]:
-            names.insert(out["place"], out["name"])
-        return names
-
-    @functools.cached_property
-    def players(self) -> list[str]:
-        """Who gets an attribution: columns, and groups of them in the place of their first column."""
-        group_of = {name: g["name"] for g in self.manifest["groups"] for name in g["columns"]}
-        return list(dict.fromkeys(group_of.get(name, name) for name in self.columns))
-
-    @property
-    def task(self) -> str:
-        """ "regression", "binary" or "multiclass"."""
-        return self.manifest["task"]
-
-    @property
-    def classes(self) -> list[str] | None:
-        """Labels of the classes, None if it predicts a number. Of two, the second is the positive one."""
-        return self.manifest["classes"]
-
-    @property
-    def validation_by(self) -> str | None:
-        """The column whose equal values stayed together when validation rows were chosen, such as a patient; None if there was none."""
-        chosen = self.manifest["provenance"]["validation"]
-        return None if chosen.startswith("the newest ") else chosen.partition(", by ")[2] or None
 
     def recalibrate(self, X: Frame, y: Any) -> Model:
         """The model with base rate and scale set anew on rows whose outcome y is known, without training.
@@ -174,8 +116,6 @@ class Model:
         ``unknown`` are columns to take for missing: X may lack them. ``output`` is the one class to explain; without it all
         are. Intervals have the probability of ∓ ``z`` standard deviations of a normal distribution: 1.96 is 95 %.
         """
-        from ._explanation import Explanation
-
         rows, unknown = self._table(X), _names(unknown)
         answer = self._child.explain(rows, unknown=unknown, output=output)
         return Explanation._of(answer, self, X, rows, unknown=unknown, output=output, z=z)

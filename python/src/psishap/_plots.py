@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pathlib
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +13,32 @@ import pyarrow as pa
 from . import _psi
 from ._directory import Directory
 from ._frames import kind, to_arrow
-
-if TYPE_CHECKING:
-    from ._explanation import Explanation
-    from ._model import Model
+from ._stored import Stored, files, labelled
 
 # Rows that a picture is drawn of, at most, as psi plot has it: more change nothing that is seen.
 _ROWS = 5000
 _PAIR_ROWS = 500
+
+
+class Explained(Protocol):
+    """What pictures want to know of an explanation."""
+
+    _models: tuple[Stored, ...]
+    _rows: pa.Table
+    data: Any
+    outputs: list[str]
+    scale: str
+    prediction: npt.NDArray[np.float64]
+    unknown: list[str]
+    z: float
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: Any) -> Any: ...
+
+    def _output(self, output: str | None) -> int: ...
+
+    def importance(self) -> dict[str, float]: ...
 
 
 class Picture:
@@ -31,7 +47,7 @@ class Picture:
     ``title`` says what it shows, ``read`` how to read it, and ``exact`` how near its attributions are to Shapley values.
     """
 
-    def __init__(self, kind: str, flags: list[str], since: pa.Table | None, rows: pa.Table, model: Model):
+    def __init__(self, kind: str, flags: list[str], since: pa.Table | None, rows: pa.Table, model: Stored):
         self._model, self._rows, self._since, self._kind, self._flags = model, rows, since, kind, flags
         with Directory() as directory:
             path = directory / "picture.svg"
@@ -64,7 +80,7 @@ class Plots:
     always the same.
     """
 
-    def __init__(self, explanation: Explanation):
+    def __init__(self, explanation: Explained):
         self._e = explanation
 
     def bar(self, **options: Any) -> Picture:
@@ -113,7 +129,7 @@ class Plots:
         """Importance by the values of a column."""
         return self._many("groups", {**options, "columns": [column, *(options.get("columns") or ())]})
 
-    def drift(self, since: Explanation, **options: Any) -> Picture:
+    def drift(self, since: Explained, **options: Any) -> Picture:
         """What acts otherwise than in earlier rows.
 
         If the model was trained with ``validation_by`` and both explained tables have that column, groups of rows that share its value are
@@ -159,16 +175,7 @@ class Plots:
         return Picture(kind, given, since, rows, e._models[place if len(e._models) > 1 else 0])
 
 
-def explain(model: Model, rows: pa.Table, unknown: Sequence[str], *flags: str) -> pa.Table:
-    """Explains rows by the program itself, for what its server does not answer."""
-    with files(model, rows) as (path, data, _):
-        out = data + ".out.arrow"
-        missing = [f"--unknown={name}" for name in unknown]
-        _psi.run("explain", path, data, "-o", out, *missing, *flags)
-        return pa.ipc.open_file(out).read_all() if _is_file(out) else pa.ipc.open_stream(out).read_all()
-
-
-def report(e: Explanation, path: str | os.PathLike[str], *, y: Any = None, by: str | None = None) -> str:
+def report(e: Explained, path: str | os.PathLike[str], *, y: Any = None, by: str | None = None) -> str:
     """Writes what psi report makes of the rows."""
     rows, path = _known(e), os.fspath(path)
     if len(e._models) > 1:
@@ -182,17 +189,7 @@ def report(e: Explanation, path: str | os.PathLike[str], *, y: Any = None, by: s
     return path
 
 
-def labelled(model: Model, rows: pa.Table, y: Any) -> pa.Table:
-    """The rows with their outcomes as the model's target, classes as the estimators write them."""
-    target = np.asarray(y)
-    if len(target) != rows.num_rows:
-        raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows")
-    if model.classes:
-        target = np.array([None if v is None or v != v else str(v) for v in target], dtype=object)
-    return rows.append_column(model.manifest["target"], pa.array(target, from_pandas=True))
-
-
-def _known(e: Explanation) -> pa.Table:
+def _known(e: Explained) -> pa.Table:
     """The rows with what is unknown left out, for commands that take no --unknown."""
     rows = e._rows
     for name in e.unknown:
@@ -206,7 +203,7 @@ def _known(e: Explanation) -> pa.Table:
     return rows
 
 
-def _with(rows: pa.Table, e: Explanation, name: str | None) -> pa.Table:
+def _with(rows: pa.Table, e: Explained, name: str | None) -> pa.Table:
     """The rows with a column of the explained table that the model does not use, if there is one."""
     if name is None or name in rows.column_names or kind(e.data) == "numpy":
         return rows
@@ -221,24 +218,3 @@ def _sample(rows: pa.Table, most: int) -> pa.Table:
 def places(count: int, most: int) -> npt.NDArray[np.intp]:
     """Some of so many rows, drawn at random, always the same."""
     return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
-
-
-@contextlib.contextmanager
-def files(model: Model, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
-    """The model and the rows as files, for the program."""
-    with Directory() as directory:
-        path = directory / "model.psi"
-        path.write_bytes(model.data)
-        data = _write(directory / "rows.arrow", rows)
-        yield str(path), data, None if since is None else _write(directory / "since.arrow", since)
-
-
-def _write(path: pathlib.Path, rows: pa.Table) -> str:
-    with pa.ipc.new_file(str(path), rows.schema) as writer:
-        writer.write_table(rows.unify_dictionaries())
-    return str(path)
-
-
-def _is_file(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(6) == b"ARROW1"

@@ -1,0 +1,122 @@
+"""What a model's file says, and the file as the program reads it. Nothing here asks the model."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from . import _psi
+from ._directory import Directory
+
+
+class Stored:
+    """The content of a model's file."""
+
+    def __init__(self, data: bytes):
+        self._data = bytes(data)
+
+    @property
+    def data(self) -> bytes:
+        """What the model's file holds."""
+        return self._data
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """sha256 of the model's file: explanations name it."""
+        return "sha256:" + hashlib.sha256(self._data).hexdigest()
+
+    @functools.cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What ``psi inspect --json`` says: schema, settings, metrics, audit and provenance."""
+        with Directory() as directory:
+            path = directory / "model.psi"
+            path.write_bytes(self._data)
+            return _psi.run("inspect", str(path))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that it predicts from."""
+        return [c["name"] for c in self.manifest["columns"]]
+
+    @functools.cached_property
+    def _trained_on(self) -> list[str]:
+        """The columns, and those that training did not use, in the order of its table."""
+        names = self.columns
+        for out in self.manifest["left_out"]:
+            names.insert(out["place"], out["name"])
+        return names
+
+    @functools.cached_property
+    def players(self) -> list[str]:
+        """Who gets an attribution: columns, and groups of them in the place of their first column."""
+        group_of = {name: g["name"] for g in self.manifest["groups"] for name in g["columns"]}
+        return list(dict.fromkeys(group_of.get(name, name) for name in self.columns))
+
+    @property
+    def task(self) -> str:
+        """ "regression", "binary" or "multiclass"."""
+        return self.manifest["task"]
+
+    @property
+    def classes(self) -> list[str] | None:
+        """Labels of the classes, None if it predicts a number. Of two, the second is the positive one."""
+        return self.manifest["classes"]
+
+    @property
+    def _outputs(self) -> list[str]:
+        """What it explains: of two classes the positive one alone."""
+        classes = self.classes
+        return [self.manifest["target"]] if not classes else classes[-1:] if len(classes) == 2 else classes
+
+    @property
+    def validation_by(self) -> str | None:
+        """The column whose equal values stayed together when validation rows were chosen, such as a patient; None if there was none."""
+        chosen = self.manifest["provenance"]["validation"]
+        return None if chosen.startswith("the newest ") else chosen.partition(", by ")[2] or None
+
+
+def explain(model: Stored, rows: pa.Table, unknown: Sequence[str], *flags: str) -> pa.Table:
+    """Explains rows by the program itself, for what its server does not answer."""
+    with files(model, rows) as (path, data, _):
+        out = data + ".out.arrow"
+        missing = [f"--unknown={name}" for name in unknown]
+        _psi.run("explain", path, data, "-o", out, *missing, *flags)
+        return pa.ipc.open_file(out).read_all() if _is_file(out) else pa.ipc.open_stream(out).read_all()
+
+
+def labelled(model: Stored, rows: pa.Table, y: Any) -> pa.Table:
+    """The rows with their outcomes as the model's target, classes as the estimators write them."""
+    target = np.asarray(y)
+    if len(target) != rows.num_rows:
+        raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows")
+    if model.classes:
+        target = np.array([None if v is None or v != v else str(v) for v in target], dtype=object)
+    return rows.append_column(model.manifest["target"], pa.array(target, from_pandas=True))
+
+
+@contextlib.contextmanager
+def files(model: Stored, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
+    """The model and the rows as files, for the program."""
+    with Directory() as directory:
+        path = directory / "model.psi"
+        path.write_bytes(model.data)
+        data = _write(directory / "rows.arrow", rows)
+        yield str(path), data, None if since is None else _write(directory / "since.arrow", since)
+
+
+def _write(path: pathlib.Path, rows: pa.Table) -> str:
+    with pa.ipc.new_file(str(path), rows.schema) as writer:
+        writer.write_table(rows.unify_dictionaries())
+    return str(path)
+
+
+def _is_file(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(6) == b"ARROW1"
