@@ -66,7 +66,7 @@ def test_more_classes():
     assert np.allclose(e[:, "2"].mean[:, 0], adopted.models[2].explain(x[:40]).mean[:, 0])
     assert np.allclose(e[:6].interactions()[:, 1], adopted.models[1].explain(x[:6]).interactions()[:, 0])
     assert e.to_shap().values.shape == (40, 3, 3)
-    assert f"is {e.prediction[0, 2]:.4g} " in e.plot.waterfall(0, output="2").title and "</iframe>" in e._repr_html_()
+    assert f"is {e.prediction[0, 2]:.3g} " in e.plot.waterfall(0, output="2").title and "</iframe>" in e._repr_html_()
     with pytest.raises(ValueError, match="each output"):
         e.report("r.html")
 
