@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
@@ -114,9 +114,9 @@ func (c *Config) check() error {
 	return nil
 }
 
-// gate is who may come in.
-func (c *Config) gate(report func(error)) gate.Config {
-	return gate.Config{
+// auth is who may come in.
+func (c *Config) auth(report func(error)) auth.Config {
+	return auth.Config{
 		TokenFile: c.TokenFile, ClientCertificates: c.ClientCAFile != "", Admins: c.Admins,
 		Issuer: c.Issuer, Audience: c.Audience, Rate: c.Rate, Calls: c.MaxCalls, Report: report,
 	}

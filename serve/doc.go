@@ -3,7 +3,7 @@
 //
 // A request passes these functions, whatever it speaks:
 //
-//	gate.Gate.Admit      who asks, and may they?
+//	auth.Guard.Admit     who asks, and may they?
 //	fleet.Fleet.Lease    which version of which model answers
 //	(decoding)           the request as a table.Table of the model's columns
 //	fleet.Version.Ask    waits for a pass, with rows of other requests

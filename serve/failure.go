@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/fleet"
-	"github.com/psi-shapley/psi/serve/internal/gate"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/watch"
@@ -56,7 +56,7 @@ func failure(err error) *Failure {
 		protocol *oip.Error
 		missing  *fleet.NotFoundError
 		busy     *fleet.BusyError
-		often    *gate.TooManyError
+		often    *auth.TooManyError
 		long     *http.MaxBytesError
 		large    *tooLargeError
 		method   *methodError
@@ -102,9 +102,9 @@ func failure(err error) *Failure {
 		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.QueueFull, busy.RetryAfter
 	case errors.As(err, &often):
 		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.RateLimit, often.RetryAfter
-	case errors.Is(err, gate.ErrUnauthenticated):
+	case errors.Is(err, auth.ErrUnauthenticated):
 		f.status, f.code, f.refusal = http.StatusUnauthorized, codes.Unauthenticated, watch.Denied
-	case errors.Is(err, gate.ErrForbidden):
+	case errors.Is(err, auth.ErrForbidden):
 		f.status, f.code, f.refusal = http.StatusForbidden, codes.PermissionDenied, watch.Denied
 	case errors.Is(err, errDraining):
 		f.status, f.code, f.refusal, f.after = http.StatusServiceUnavailable, codes.Unavailable, watch.Draining, time.Second
@@ -140,7 +140,7 @@ func (f *Failure) write(w http.ResponseWriter, err error) {
 	if f.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.after.Seconds()))))
 	}
-	if challenge := gate.Challenge(err); challenge != "" {
+	if challenge := auth.Challenge(err); challenge != "" {
 		w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if method, is := errors.AsType[*methodError](err); is {

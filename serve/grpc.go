@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 	"github.com/psi-shapley/psi/serve/internal/watch"
@@ -39,16 +39,16 @@ type service struct {
 }
 
 // grpcPermission is what a method needs; one that is not listed needs to administer.
-func grpcPermission(method string) gate.Permission {
+func grpcPermission(method string) auth.Permission {
 	switch method[strings.LastIndex(method, "/")+1:] {
 	case "ServerLive", "ServerReady":
-		return gate.Health
+		return auth.Health
 	case "ServerMetadata":
-		return gate.Public
+		return auth.Public
 	case "ModelReady", "ModelMetadata", "ModelConfig", "ModelStatistics", "ModelInfer", "ModelStreamInfer":
-		return gate.Infer
+		return auth.Infer
 	}
-	return gate.Admin
+	return auth.Admin
 }
 
 // newGRPC makes the gRPC server of a listener.
@@ -224,16 +224,16 @@ func headerBytes(header metadata.MD) int64 {
 // enter lets a call in. What is public is not counted.
 func (s *Server) enter(ctx context.Context, k *call, method string, loopback bool) error {
 	caller, err := s.admit(ctx, method, loopback)
-	if err != nil || grpcPermission(method)&(gate.Public|gate.Health) != 0 {
+	if err != nil || grpcPermission(method)&(auth.Public|auth.Health) != 0 {
 		return err
 	}
-	leave, err := s.gate.Enter(caller, remoteOf(ctx))
+	leave, err := s.guard.Enter(caller, remoteOf(ctx))
 	if err != nil {
 		return err
 	}
 	k.leave = append(k.leave, leave, func() { s.underWay.Add(-1) })
 	if s.underWay.Add(1) > mostCalls {
-		return &gate.TooManyError{RetryAfter: time.Second}
+		return &auth.TooManyError{RetryAfter: time.Second}
 	}
 	k.connection.prove()
 	return nil
@@ -293,19 +293,19 @@ func (s *Server) answered(ctx context.Context, method, id string, do func(contex
 	return do(ctx, k)
 }
 
-// admit asks the gate whether a call may be made.
-func (s *Server) admit(ctx context.Context, method string, loopback bool) (gate.Caller, error) {
+// admit asks the guard whether a call may be made.
+func (s *Server) admit(ctx context.Context, method string, loopback bool) (auth.Caller, error) {
 	in, _ := metadata.FromIncomingContext(ctx)
 	if len(in.Get("authorization")) > 1 {
-		return gate.Caller{}, gate.ErrUnauthenticated // which of them counts would be a guess
+		return auth.Caller{}, auth.ErrUnauthenticated // which of them counts would be a guess
 	}
-	shown := gate.Credentials{Authorization: first(in, "authorization"), Loopback: loopback, Remote: remoteOf(ctx)}
+	shown := auth.Credentials{Authorization: first(in, "authorization"), Loopback: loopback, Remote: remoteOf(ctx)}
 	if from, ok := peer.FromContext(ctx); ok {
 		if info, ok := from.AuthInfo.(opened).AuthInfo.(credentials.TLSInfo); ok {
 			shown.TLS = &info.State
 		}
 	}
-	return s.gate.Admit(ctx, shown, grpcPermission(method))
+	return s.guard.Admit(ctx, shown, grpcPermission(method))
 }
 
 // remoteOf is the address that a call comes from; "" of a Unix socket.

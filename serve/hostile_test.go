@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 	"github.com/psi-shapley/psi/table"
 )
@@ -311,14 +311,14 @@ func TestPublicAnswers(t *testing.T) {
 		t.Errorf("%d bytes are allocated for each answer", each)
 	}
 	counts := map[int]int{}
-	for range 4 * gate.DefaultPublicRate {
+	for range 4 * auth.DefaultPublicRate {
 		code, _, _ := r.sent(t, http.MethodGet, "/version", nil)
 		counts[code]++
 		if health, _, _ := r.sent(t, http.MethodGet, "/v2/health/live", nil); health != 200 {
 			t.Fatalf("health: %d", health)
 		}
 	}
-	if counts[429] == 0 || counts[200] == 0 || counts[200]+counts[429] != 4*gate.DefaultPublicRate {
+	if counts[429] == 0 || counts[200] == 0 || counts[200]+counts[429] != 4*auth.DefaultPublicRate {
 		t.Errorf("%v", counts)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
@@ -37,7 +37,7 @@ func (m *methodError) Error() string { return "this path is asked by " + strings
 // route is a path of the HTTP server.
 type route struct {
 	method, path string // as the document has it: {model} stands for a part, and may be followed by a verb as in {model}:predict
-	permission   gate.Permission
+	permission   auth.Permission
 	do           func(x *exchange) error
 	operation    operation // what the document says
 
@@ -51,7 +51,7 @@ type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	id     string
-	caller gate.Caller
+	caller auth.Caller
 	values map[string]string // parts of the path
 	model  string            // that was asked for; "" if none was
 	budget *budget
@@ -160,7 +160,7 @@ type door struct {
 
 // ServeHTTP answers a request, come what may.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	leave, err := d.s.gate.Knock(r.RemoteAddr)
+	leave, err := d.s.guard.Knock(r.RemoteAddr)
 	if err != nil {
 		panic(http.ErrAbortHandler) // an answer would have to wait until it is read, as all the others do
 	}
@@ -170,7 +170,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.budget.Close()
 	}()
 	start := time.Now()
-	gate.SetHeaders(w.Header())
+	auth.SetHeaders(w.Header())
 	w.Header().Set("X-Request-Id", x.id)
 	found, values, err := d.mux.find(r)
 	counts := d.s.unrouted
@@ -205,7 +205,7 @@ func (s *Server) note(ctx context.Context, f *Failure, err error, id, where stri
 		s.config.Log.ErrorContext(ctx, "a request failed", "request_id", id, "where", where, "error", err)
 	} else if f.refusal == watch.Denied {
 		s.refusals.Do(func() { // strangers must not fill the disk
-			s.config.Log.WarnContext(ctx, "a caller was refused; others within a second are not told", "request_id", id, "where", where, "reason", gate.Reason(err))
+			s.config.Log.WarnContext(ctx, "a caller was refused; others within a second are not told", "request_id", id, "where", where, "reason", auth.Reason(err))
 		})
 	}
 }
@@ -219,17 +219,17 @@ func (s *Server) handle(x *exchange, loopback bool) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if err := s.gate.CheckOrigin(x.r, loopback); err != nil {
+	if err := s.guard.CheckOrigin(x.r, loopback); err != nil {
 		return err
 	}
 	if len(x.r.Header.Values("Authorization")) > 1 {
-		return gate.ErrUnauthenticated // which of them counts would be a guess
+		return auth.ErrUnauthenticated // which of them counts would be a guess
 	}
-	shown := gate.Credentials{Authorization: x.r.Header.Get("Authorization"), TLS: x.r.TLS, Remote: x.r.RemoteAddr, Loopback: loopback}
-	if x.caller, err = s.gate.Admit(x.r.Context(), shown, x.route.permission); err != nil {
+	shown := auth.Credentials{Authorization: x.r.Header.Get("Authorization"), TLS: x.r.TLS, Remote: x.r.RemoteAddr, Loopback: loopback}
+	if x.caller, err = s.guard.Admit(x.r.Context(), shown, x.route.permission); err != nil {
 		return err
 	}
-	if x.route.permission&(gate.Public|gate.Health) == 0 {
+	if x.route.permission&(auth.Public|auth.Health) == 0 {
 		if err := x.enter(); err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (s *Server) handle(x *exchange, loopback bool) (err error) {
 
 // enter counts a request that was admitted by its caller.
 func (x *exchange) enter() error {
-	leave, err := x.s.gate.Enter(x.caller, x.r.RemoteAddr)
+	leave, err := x.s.guard.Enter(x.caller, x.r.RemoteAddr)
 	if err != nil {
 		return err
 	}

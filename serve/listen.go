@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 )
 
 // listen opens an address: HOST:PORT, or unix:PATH for a socket that its owner alone can open.
@@ -96,7 +96,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 	counted := &counted{Conn: c, limits: l, proven: make(chan struct{}), since: time.Now()}
 	if _, local := c.RemoteAddr().(*net.UnixAddr); !local { // whose owner alone can open it
-		l.add(counted, gate.AddressKey(c.RemoteAddr().String()))
+		l.add(counted, auth.AddressKey(c.RemoteAddr().String()))
 	} else {
 		close(counted.proven)
 	}

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 )
 
@@ -23,14 +23,14 @@ import (
 // else with either.
 func TestAuthorisationMatrix(t *testing.T) {
 	tokens := map[string]string{"nobody": "", "a stranger": "psi_0123456789012345678901234567890123456789012"}
-	allowed := map[string]gate.Permission{"nobody": gate.Public | gate.Health, "a stranger": gate.Public | gate.Health}
+	allowed := map[string]auth.Permission{"nobody": auth.Public | auth.Health, "a stranger": auth.Public | auth.Health}
 	var lines []string
 	for _, list := range []string{"infer", "admin", "metrics", "infer,admin,metrics"} {
 		secret, line, err := NewToken("who-"+strings.ReplaceAll(list, ",", "-"), list)
 		check(t, err)
-		permission, err := gate.ParsePermission(list)
+		permission, err := auth.ParsePermission(list)
 		check(t, err)
-		tokens[list], allowed[list], lines = secret, permission|gate.Public|gate.Health, append(lines, line)
+		tokens[list], allowed[list], lines = secret, permission|auth.Public|auth.Health, append(lines, line)
 	}
 	file := filepath.Join(t.TempDir(), "tokens")
 	check(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))

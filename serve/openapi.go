@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/psi-shapley/psi"
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 )
 
 // operation is what the OpenAPI document says of a route, beside what the route itself does.
@@ -108,10 +108,10 @@ func document(routes []*route, secured bool) *huma.OpenAPI {
 		}
 		o.Responses["200"] = &huma.Response{Description: "The answer", Content: forms(schemas, r.operation.answer, r.operation.gives...)}
 		fails := append([]int{405, 500}, r.operation.fails...)
-		if r.permission != gate.Health {
+		if r.permission != auth.Health {
 			fails = append(fails, 429)
 		}
-		if r.permission&(gate.Public|gate.Health) == 0 && secured {
+		if r.permission&(auth.Public|auth.Health) == 0 && secured {
 			fails = append(fails, 401, 403)
 			o.Security = []map[string][]string{{"bearer": {}}}
 		}

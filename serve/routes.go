@@ -8,51 +8,51 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi/report"
-	"github.com/psi-shapley/psi/serve/internal/gate"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/ui"
 )
 
 // routes of the HTTP listener: what is registered, who may, and what the document says.
 func (s *Server) routes() []*route {
 	var all []*route
-	openAPI := fixedAnswer(jsonType, func() ([]byte, error) { return json.Marshal(document(all, s.gate.Secured())) })
+	openAPI := fixedAnswer(jsonType, func() ([]byte, error) { return json.Marshal(document(all, s.guard.Secured())) })
 	all = []*route{
-		{get, "/", gate.Health, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
-		{get, "/ping", gate.Health, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
-		{get, "/version", gate.Public, (*exchange).psiVersion, operation{summary: "The server's version, as clients of MLflow ask", gives: []string{"text/plain"}}, nil},
-		{get, "/v2/health/live", gate.Health, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
-		{get, "/v2/health/ready", gate.Health, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
-		{get, "/v2", gate.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: ServerMetadata{}}, nil},
-		{get, "/openapi.json", gate.Public, openAPI, operation{summary: "This document", answer: map[string]any{}}, nil},
+		{get, "/", auth.Health, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
+		{get, "/ping", auth.Health, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
+		{get, "/version", auth.Public, (*exchange).psiVersion, operation{summary: "The server's version, as clients of MLflow ask", gives: []string{"text/plain"}}, nil},
+		{get, "/v2/health/live", auth.Health, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
+		{get, "/v2/health/ready", auth.Health, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
+		{get, "/v2", auth.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: ServerMetadata{}}, nil},
+		{get, "/openapi.json", auth.Public, openAPI, operation{summary: "This document", answer: map[string]any{}}, nil},
 
-		{get, "/v1/models", gate.Infer, (*exchange).v1List, operation{summary: "The models", answer: V1Models{}}, nil},
-		{get, "/v1/models/{model}", gate.Infer, (*exchange).v1Ready, operation{summary: "Does the model answer?", answer: V1Model{}, fails: []int{404}}, nil},
-		{post, "/v1/models/{model}:predict", gate.Infer, (*exchange).v1Predict, operation{summary: "Predict rows", body: Instances{}, answer: prediction{}, fails: inferFails()}, nil},
-		{post, "/v1/models/{model}:explain", gate.Infer, (*exchange).v1Explain, operation{summary: "Predict and explain rows", body: Instances{}, answer: V1Explanation{}, fails: inferFails()}, nil},
+		{get, "/v1/models", auth.Infer, (*exchange).v1List, operation{summary: "The models", answer: V1Models{}}, nil},
+		{get, "/v1/models/{model}", auth.Infer, (*exchange).v1Ready, operation{summary: "Does the model answer?", answer: V1Model{}, fails: []int{404}}, nil},
+		{post, "/v1/models/{model}:predict", auth.Infer, (*exchange).v1Predict, operation{summary: "Predict rows", body: Instances{}, answer: prediction{}, fails: inferFails()}, nil},
+		{post, "/v1/models/{model}:explain", auth.Infer, (*exchange).v1Explain, operation{summary: "Predict and explain rows", body: Instances{}, answer: V1Explanation{}, fails: inferFails()}, nil},
 
-		{post, "/explain", gate.Infer, (*exchange).explainRows, operation{summary: "Explain rows: a psi.explanation/v1 document, or a table in Arrow", body: Query{}, answer: Explanation{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
-		{post, "/predict", gate.Infer, (*exchange).predictRows, operation{summary: "Predict rows, in JSON or Arrow", body: Query{}, answer: prediction{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
-		{post, "/invocations", gate.Infer, (*exchange).invocations, operation{summary: "Predict rows, as MLflow's servers do", body: Invocation{}, answer: prediction{}, takes: []string{arrowType, csvType}, query: []string{"model", "version"}, fails: inferFails()}, nil},
+		{post, "/explain", auth.Infer, (*exchange).explainRows, operation{summary: "Explain rows: a psi.explanation/v1 document, or a table in Arrow", body: Query{}, answer: Explanation{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
+		{post, "/predict", auth.Infer, (*exchange).predictRows, operation{summary: "Predict rows, in JSON or Arrow", body: Query{}, answer: prediction{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
+		{post, "/invocations", auth.Infer, (*exchange).invocations, operation{summary: "Predict rows, as MLflow's servers do", body: Invocation{}, answer: prediction{}, takes: []string{arrowType, csvType}, query: []string{"model", "version"}, fails: inferFails()}, nil},
 
-		{post, "/v2/repository/index", gate.Admin, (*exchange).repositoryIndex, operation{summary: "All versions of all models", body: RepositoryRequest{}, mayLackBody: true, answer: RepositoryIndex{}, fails: []int{400, 413}}, nil},
-		{post, "/v2/repository/models/{model}/load", gate.Admin, (*exchange).load, operation{summary: "Look for new versions of a model now", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
-		{post, "/v2/repository/models/{model}/unload", gate.Admin, (*exchange).unload, operation{summary: "Let a model answer no more", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
+		{post, "/v2/repository/index", auth.Admin, (*exchange).repositoryIndex, operation{summary: "All versions of all models", body: RepositoryRequest{}, mayLackBody: true, answer: RepositoryIndex{}, fails: []int{400, 413}}, nil},
+		{post, "/v2/repository/models/{model}/load", auth.Admin, (*exchange).load, operation{summary: "Look for new versions of a model now", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
+		{post, "/v2/repository/models/{model}/unload", auth.Admin, (*exchange).unload, operation{summary: "Let a model answer no more", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
 	}
 	for _, version := range []string{"", "/versions/{version}"} {
 		model := "/v2/models/{model}" + version
 		all = append(all,
-			&route{get, model, gate.Infer, (*exchange).modelMetadata, operation{summary: "What the model takes and gives", answer: ModelMetadata{}, fails: []int{404}}, nil},
-			&route{get, model + "/ready", gate.Infer, (*exchange).modelReady, operation{summary: "Does the model answer?", answer: ModelReady{}, fails: []int{404}}, nil},
-			&route{get, model + "/config", gate.Infer, (*exchange).modelConfig, operation{summary: "The model's description as Triton has it", answer: map[string]any{}, fails: []int{404}}, nil},
-			&route{get, model + "/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What the model has done", answer: ModelStatistics{}, fails: []int{404}}, nil},
-			&route{post, model + "/infer", gate.Infer, (*exchange).infer, operation{summary: "Predict and explain rows: the Open Inference Protocol, with its binary tensor extension", body: InferRequest{}, answer: InferResponse{}, takes: []string{tensorType}, gives: []string{tensorType}, fails: inferFails()}, nil},
+			&route{get, model, auth.Infer, (*exchange).modelMetadata, operation{summary: "What the model takes and gives", answer: ModelMetadata{}, fails: []int{404}}, nil},
+			&route{get, model + "/ready", auth.Infer, (*exchange).modelReady, operation{summary: "Does the model answer?", answer: ModelReady{}, fails: []int{404}}, nil},
+			&route{get, model + "/config", auth.Infer, (*exchange).modelConfig, operation{summary: "The model's description as Triton has it", answer: map[string]any{}, fails: []int{404}}, nil},
+			&route{get, model + "/stats", auth.Infer, (*exchange).modelStatistics, operation{summary: "What the model has done", answer: ModelStatistics{}, fails: []int{404}}, nil},
+			&route{post, model + "/infer", auth.Infer, (*exchange).infer, operation{summary: "Predict and explain rows: the Open Inference Protocol, with its binary tensor extension", body: InferRequest{}, answer: InferResponse{}, takes: []string{tensorType}, gives: []string{tensorType}, fails: inferFails()}, nil},
 		)
 	}
-	all = append(all, &route{get, "/v2/models/stats", gate.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: ModelStatistics{}}, nil})
+	all = append(all, &route{get, "/v2/models/stats", auth.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: ModelStatistics{}}, nil})
 	if s.config.UI {
 		all = append(all,
-			&route{get, "/ui", gate.Public, page(), operation{summary: "The live page", gives: []string{"text/html"}}, nil},
-			&route{get, "/ui/models", gate.Infer, (*exchange).pageModels, operation{summary: "What the live page knows of the models", answer: ui.Models{}}, nil})
+			&route{get, "/ui", auth.Public, page(), operation{summary: "The live page", gives: []string{"text/html"}}, nil},
+			&route{get, "/ui/models", auth.Infer, (*exchange).pageModels, operation{summary: "What the live page knows of the models", answer: ui.Models{}}, nil})
 	}
 	return all
 }
@@ -60,14 +60,14 @@ func (s *Server) routes() []*route {
 // adminRoutes are those of the listener for operators.
 func (s *Server) adminRoutes() []*route {
 	all := []*route{ //nolint:prealloc // a list that is written out
-		{get, "/healthz", gate.Health, (*exchange).live, operation{}, nil},
-		{get, "/metrics", gate.Metrics, handled(s.metrics.Handler().ServeHTTP), operation{}, nil},
+		{get, "/healthz", auth.Health, (*exchange).live, operation{}, nil},
+		{get, "/metrics", auth.Metrics, handled(s.metrics.Handler().ServeHTTP), operation{}, nil},
 	}
 	for path, do := range map[string]http.HandlerFunc{
 		"/debug/pprof": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
 		"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace, "/debug/pprof/{profile}": profile,
 	} {
-		all = append(all, &route{get, path, gate.Admin, handled(do), operation{}, nil})
+		all = append(all, &route{get, path, auth.Admin, handled(do), operation{}, nil})
 	}
 	return all
 }

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/fleet"
-	"github.com/psi-shapley/psi/serve/internal/gate"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
@@ -30,7 +30,7 @@ const maxHeader = 16 << 10
 // Server answers requests. It is made by New and works while Run does.
 type Server struct {
 	config Config
-	gate   *gate.Gate
+	guard  *auth.Guard
 	tls    *tls.Config
 	fleet  *fleet.Fleet
 	memory *memory
@@ -69,17 +69,17 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 			err = errors.Join(err, s.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if s.gate, err = gate.New(ctx, c.gate(s.report)); err != nil {
+	if s.guard, err = auth.New(ctx, c.auth(s.report)); err != nil {
 		return nil, err
 	}
-	if err := gate.CheckAddresses(present(c.HTTP, c.GRPC, c.Metrics), s.gate.Secured(), c.Insecure); err != nil {
+	if err := auth.CheckAddresses(present(c.HTTP, c.GRPC, c.Metrics), s.guard.Secured(), c.Insecure); err != nil {
 		return nil, err
 	}
 	if c.CertFile == "" && !allLoopback(c.HTTP, c.GRPC, c.Metrics) {
 		c.Log.Warn("other machines can ask and nothing is encrypted: whoever is on the way can read rows and tokens; give a certificate, or let a proxy do so")
 	}
 	if c.CertFile != "" {
-		if s.tls, err = gate.TLS(c.CertFile, c.KeyFile, c.ClientCAFile, s.report); err != nil {
+		if s.tls, err = auth.TLS(c.CertFile, c.KeyFile, c.ClientCAFile, s.report); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +108,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 }
 
 func allLoopback(addresses ...string) bool {
-	return !slices.ContainsFunc(present(addresses...), func(a string) bool { return !gate.Loopback(a) })
+	return !slices.ContainsFunc(present(addresses...), func(a string) bool { return !auth.Loopback(a) })
 }
 
 func present(list ...string) []string {
@@ -210,7 +210,7 @@ func (s *Server) httpServer(routes []*route, address string) *http.Server {
 		r.counts = s.metrics.Route("http", r.path)
 	}
 	return &http.Server{
-		Handler:           &door{s, newMux(routes), gate.Loopback(address)},
+		Handler:           &door{s, newMux(routes), auth.Loopback(address)},
 		TLSConfig:         s.tls,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       s.config.Timeout,
@@ -263,7 +263,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	var calls *grpc.Server
 	if s.grpc != nil {
-		calls = s.newGRPC(gate.Loopback(s.config.GRPC))
+		calls = s.newGRPC(auth.Loopback(s.config.GRPC))
 		s.background.Go(func() {
 			if err := calls.Serve(s.grpc); err != nil {
 				failed <- err

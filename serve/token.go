@@ -1,13 +1,13 @@
 package serve
 
-import "github.com/psi-shapley/psi/serve/internal/gate"
+import "github.com/psi-shapley/psi/serve/internal/auth"
 
 // NewToken draws a bearer token for a caller who may do what is listed: infer, admin, metrics. The secret is for the caller
 // and kept nowhere; the line is for the server's token file.
 func NewToken(name, allowed string) (secret, line string, err error) {
-	permission, err := gate.ParsePermission(allowed)
+	permission, err := auth.ParsePermission(allowed)
 	if err != nil {
 		return "", "", err
 	}
-	return gate.NewToken(name, permission)
+	return auth.NewToken(name, permission)
 }

@@ -29,10 +29,10 @@ var mayImport = map[string][]string{
 	"shapley":              {},
 	"serve/internal/watch": {"explain", "eval", "table"},
 	"table":                {arrow, "internal/prose"},
-	"serve/internal/gate":  {},
+	"serve/internal/auth":  {},
 	"serve/internal/h2":    {},
 	"serve": {
-		".", "explain", "report", "table", "serve/internal/fleet", "serve/internal/gate", "serve/internal/h2", "serve/internal/jsonrows", "serve/internal/oip",
+		".", "explain", "report", "table", "serve/internal/auth", "serve/internal/fleet", "serve/internal/h2", "serve/internal/jsonrows", "serve/internal/oip",
 		"serve/internal/oip/inference", "serve/internal/ui", "serve/internal/watch",
 	},
 	"serve/internal/fleet":      {".", "internal/artifact", "internal/store", "table"},

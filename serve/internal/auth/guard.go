@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Config says how callers are known. The zero Config is an open gate.
+// Config says how callers are known. The zero Config is an open guard.
 type Config struct {
 	TokenFile string // lines made by NewToken
 
@@ -49,8 +49,8 @@ func (c Caller) key(remote string) string {
 	return c.Kind + ":" + c.Name
 }
 
-// Gate lets callers in. It is safe for concurrent use.
-type Gate struct {
+// Guard lets callers in. It is safe for concurrent use.
+type Guard struct {
 	config   Config
 	tokens   *tokenFile // or nil
 	issuer   *issuer    // or nil
@@ -64,16 +64,16 @@ type Gate struct {
 }
 
 // New reads the token file and asks the issuer for its description, for as long as ctx lasts.
-func New(ctx context.Context, config Config) (*Gate, error) { return newGate(ctx, config, time.Now) }
+func New(ctx context.Context, config Config) (*Guard, error) { return newGuard(ctx, config, time.Now) }
 
-func newGate(ctx context.Context, config Config, now func() time.Time) (*Gate, error) {
+func newGuard(ctx context.Context, config Config, now func() time.Time) (*Guard, error) {
 	if config.Report == nil {
 		config.Report = func(error) {}
 	}
 	if config.PublicRate == 0 {
 		config.PublicRate = DefaultPublicRate
 	}
-	g := &Gate{
+	g := &Guard{
 		config: config, failures: newFailures(), origins: http.NewCrossOriginProtection(), now: now,
 		public: newRates(config.PublicRate), inside: newInside(config.Calls), outside: newInside(mostOutside),
 	}
@@ -107,13 +107,13 @@ func newGate(ctx context.Context, config Config, now func() time.Time) (*Gate, e
 }
 
 // Secured reports whether callers have to show who they are.
-func (g *Gate) Secured() bool {
+func (g *Guard) Secured() bool {
 	return g.config.ClientCertificates || g.tokens != nil || g.issuer != nil
 }
 
 // Admit lets a visitor do what needs a permission, or refuses it, with the caller if that is known. What is [Public] is for
 // everybody, at a rate for each address; what is [Health] is neither checked nor limited.
-func (g *Gate) Admit(ctx context.Context, shown Credentials, needed Permission) (Caller, error) {
+func (g *Guard) Admit(ctx context.Context, shown Credentials, needed Permission) (Caller, error) {
 	switch needed {
 	case Health:
 		return Caller{Name: "anonymous", Kind: "anonymous", Allowed: Health}, nil
@@ -139,17 +139,17 @@ func (g *Gate) Admit(ctx context.Context, shown Credentials, needed Permission) 
 
 // Enter counts a request that was admitted as under way until leave is called. It refuses a caller who has as many under
 // way as Config.Calls allows.
-func (g *Gate) Enter(caller Caller, remote string) (leave func(), err error) {
+func (g *Guard) Enter(caller Caller, remote string) (leave func(), err error) {
 	return g.inside.enter(caller.key(remote))
 }
 
 // Knock counts a request that is not admitted yet, or never is, as under way until leave is called. It refuses an address
 // that has very many of them: each holds its header until the visitor has read an answer.
-func (g *Gate) Knock(remote string) (leave func(), err error) {
+func (g *Guard) Knock(remote string) (leave func(), err error) {
 	return g.outside.enter(AddressKey(remote))
 }
 
-func (g *Gate) authenticate(ctx context.Context, shown Credentials) (Caller, error) {
+func (g *Guard) authenticate(ctx context.Context, shown Credentials) (Caller, error) {
 	if !g.Secured() {
 		allowed := Infer | Metrics
 		if shown.Loopback {
@@ -168,7 +168,7 @@ func (g *Gate) authenticate(ctx context.Context, shown Credentials) (Caller, err
 
 // bearer knows a caller by a token. An address with many failures waits; but what was right before, or is cheap to check
 // and cannot be guessed, still passes, so that one client with an old token does not lock out all behind the same proxy.
-func (g *Gate) bearer(ctx context.Context, shown Credentials) (Caller, error) {
+func (g *Guard) bearer(ctx context.Context, shown Credentials) (Caller, error) {
 	address, now := AddressKey(shown.Remote), g.now()
 	locked := g.failures.locked(address, now)
 	caller, err := g.known(ctx, shown.Authorization, locked)
@@ -181,7 +181,7 @@ func (g *Gate) bearer(ctx context.Context, shown Credentials) (Caller, error) {
 	return caller, err
 }
 
-func (g *Gate) known(ctx context.Context, authorization string, locked error) (Caller, error) {
+func (g *Guard) known(ctx context.Context, authorization string, locked error) (Caller, error) {
 	const mostSecret = 16 << 10
 	scheme, secret, _ := strings.Cut(authorization, " ")
 	secret = strings.TrimLeft(secret, " ")

@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func TestRatePerCaller(t *testing.T) {
 	ann, annLine := newToken(t, "ann", Infer)
 	second, secondLine := newToken(t, "ann", Infer|Metrics) // another token of the same caller
 	bob, bobLine := newToken(t, "bob", Infer)
-	g, _, at, _ := tokenGate(t, annLine, secondLine, bobLine)
+	g, _, at, _ := tokenGuard(t, annLine, secondLine, bobLine)
 	g.rates = newRates(perSecond)
 	for range perSecond {
 		admitted(t, "ann at once", g, bearer(ann), Infer)
@@ -51,7 +51,7 @@ func TestRatePerCaller(t *testing.T) {
 
 func TestRatePerAddressOfTheAnonymous(t *testing.T) {
 	at := newClock()
-	g, err := newGate(t.Context(), Config{Rate: 1}, at.now)
+	g, err := newGuard(t.Context(), Config{Rate: 1}, at.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +88,12 @@ func TestRetryAfterIsWholeSeconds(t *testing.T) {
 func TestManyAddressesNeedLittleMemory(t *testing.T) {
 	const addresses = 20 * mostKeys
 	at := newClock()
-	open, err := newGate(t.Context(), Config{Rate: 1}, at.now)
+	open, err := newGuard(t.Context(), Config{Rate: 1}, at.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, line := newToken(t, "ann", Infer)
-	guarded, _, _, _ := tokenGate(t, line)
+	guarded, _, _, _ := tokenGuard(t, line)
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -142,7 +142,7 @@ func TestOldestKeyGivesWay(t *testing.T) {
 
 func TestGuessesAreLimited(t *testing.T) {
 	ann, line := newToken(t, "ann", Infer)
-	g, _, at, _ := tokenGate(t, line)
+	g, _, at, _ := tokenGuard(t, line)
 	guess := func(remote string) error {
 		secret, _ := newToken(t, "guess", Infer)
 		_, err := g.Admit(t.Context(), Credentials{Authorization: "Bearer " + secret, Remote: remote}, Infer)
@@ -175,7 +175,7 @@ func TestGuessesAreLimited(t *testing.T) {
 // What is public has a rate for each address, whatever token comes with it; health has none.
 func TestPublicRate(t *testing.T) {
 	ann, line := newToken(t, "ann", Infer)
-	g, _, at, _ := tokenGate(t, line)
+	g, _, at, _ := tokenGuard(t, line)
 	here, there := Credentials{Remote: "192.0.2.1:1"}, Credentials{Remote: "192.0.2.2:1"}
 	for range DefaultPublicRate {
 		admitted(t, "at once", g, here, Public)

@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"errors"
@@ -72,12 +72,12 @@ func newToken(t testing.TB, name string, allowed Permission) (secret, line strin
 	return secret, line + "\n"
 }
 
-// tokenGate is a gate with a token file of these lines.
-func tokenGate(t testing.TB, lines ...string) (g *Gate, path string, at *clock, told *reports) {
+// tokenGuard is a guard with a token file of these lines.
+func tokenGuard(t testing.TB, lines ...string) (g *Guard, path string, at *clock, told *reports) {
 	t.Helper()
 	path, at, told = filepath.Join(t.TempDir(), "tokens"), newClock(), &reports{}
 	write(t, path, 0o600, strings.Join(lines, ""))
-	g, err := newGate(t.Context(), Config{TokenFile: path, Report: told.add}, at.now)
+	g, err := newGuard(t.Context(), Config{TokenFile: path, Report: told.add}, at.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func refused(t testing.TB, what string, err, kind error) {
 	}
 }
 
-func admitted(t testing.TB, what string, g *Gate, shown Credentials, needed Permission) Caller {
+func admitted(t testing.TB, what string, g *Guard, shown Credentials, needed Permission) Caller {
 	t.Helper()
 	caller, err := g.Admit(t.Context(), shown, needed)
 	if err != nil {

@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestTokensArePermissions(t *testing.T) {
 		secret, line := newToken(t, fmt.Sprintf("caller-%d", allowed), allowed)
 		secrets[allowed], lines = secret, append(lines, line)
 	}
-	g, _, _, _ := tokenGate(t, lines...)
+	g, _, _, _ := tokenGuard(t, lines...)
 	for allowed, secret := range secrets {
 		for _, needed := range []Permission{Infer, Admin, Metrics} {
 			caller, err := g.Admit(t.Context(), bearer(secret), needed)
@@ -37,7 +37,7 @@ func TestTokensArePermissions(t *testing.T) {
 func TestWrongTokensAreRefusedAlike(t *testing.T) {
 	secret, line := newToken(t, "ann", Infer)
 	other, _ := newToken(t, "bob", Infer)
-	g, _, _, _ := tokenGate(t, line)
+	g, _, _, _ := tokenGuard(t, line)
 	flipped := []byte(secret)
 	flipped[len(flipped)-2] ^= 1
 	for _, authorization := range []string{
@@ -57,7 +57,7 @@ func TestWrongTokensAreRefusedAlike(t *testing.T) {
 // A hash of a chosen password may stand in the file, but the password lets nobody in.
 func TestChosenPasswordsAreNoTokens(t *testing.T) {
 	const password = "psi_correct-horse"
-	g, _, _, _ := tokenGate(t, fmt.Sprintf("ann infer sha256:%x\n", sha256.Sum256([]byte(password))))
+	g, _, _, _ := tokenGuard(t, fmt.Sprintf("ann infer sha256:%x\n", sha256.Sum256([]byte(password))))
 	_, err := g.Admit(t.Context(), bearer(password), Infer)
 	refused(t, "a password", err, ErrUnauthenticated)
 }
@@ -90,7 +90,7 @@ func TestNewTokens(t *testing.T) {
 func TestRevocationByEditing(t *testing.T) {
 	ann, annLine := newToken(t, "ann", Infer)
 	bob, bobLine := newToken(t, "bob", Infer)
-	g, path, at, told := tokenGate(t, annLine)
+	g, path, at, told := tokenGuard(t, annLine)
 	admitted(t, "ann", g, bearer(ann), Infer)
 
 	write(t, path, 0o600, bobLine) // as long as before
@@ -115,7 +115,7 @@ func TestRevocationByEditing(t *testing.T) {
 
 func TestTokenFileIsReadAtMostOnceASecond(t *testing.T) {
 	ann, annLine := newToken(t, "ann", Infer)
-	g, path, at, _ := tokenGate(t, annLine)
+	g, path, at, _ := tokenGuard(t, annLine)
 	write(t, path, 0o600, "# nobody\n")
 	at.move(lookEvery - time.Nanosecond)
 	admitted(t, "ann before a second", g, bearer(ann), Infer)
@@ -127,7 +127,7 @@ func TestTokenFileIsReadAtMostOnceASecond(t *testing.T) {
 func TestBrokenTokenFileLeavesTheLastGoodOne(t *testing.T) {
 	ann, annLine := newToken(t, "ann", Infer)
 	bob, bobLine := newToken(t, "bob", Infer)
-	g, path, at, told := tokenGate(t, annLine)
+	g, path, at, told := tokenGuard(t, annLine)
 	for i, broken := range []struct {
 		content string
 		mode    os.FileMode
@@ -206,7 +206,7 @@ func TestFindingTakesTheSameTime(t *testing.T) {
 		fmt.Fprintf(&file, "n%d infer sha256:%x\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
 	}
 	absent, _ := newToken(t, "absent", Infer)
-	g, _, _, _ := tokenGate(t, file.String())
+	g, _, _, _ := tokenGuard(t, file.String())
 	fastest := func(secret string, found bool) time.Duration {
 		best := time.Hour
 		for range 50 {

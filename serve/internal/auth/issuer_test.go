@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"crypto/x509"
@@ -16,7 +16,7 @@ func TestJWTsOfAllKinds(t *testing.T) {
 	for _, algorithm := range []string{"RS256", "PS256", "ES256", "EdDSA"} {
 		key := newKey(t, "k1", algorithm)
 		p := newProvider(t, key)
-		g, at, told := p.gate(t)
+		g, at, told := p.guard(t)
 		caller := admitted(t, algorithm, g, bearer(key.sign(t, p.body(at))), Infer)
 		if want := (Caller{"ann", "jwt", Infer}); caller != want {
 			t.Errorf("%s: %v, want %v", algorithm, caller, want)
@@ -30,7 +30,7 @@ func TestJWTsOfAllKinds(t *testing.T) {
 func TestPermissionsOfJWTs(t *testing.T) {
 	key := newKey(t, "k1", "ES256")
 	p := newProvider(t, key)
-	g, at, _ := p.gate(t)
+	g, at, _ := p.guard(t)
 	for _, c := range []struct {
 		claims claims
 		want   Permission
@@ -61,7 +61,7 @@ func TestPermissionsOfJWTs(t *testing.T) {
 func TestWrongJWTsAreRefusedAlike(t *testing.T) {
 	key, other := newKey(t, "k1", "RS256"), newKey(t, "k1", "RS256")
 	p := newProvider(t, key)
-	_, at, _ := p.gate(t)
+	_, at, _ := p.guard(t)
 	good := p.body(at)
 	now := at.now().Unix()
 	der, err := x509.MarshalPKIXPublicKey(key.private.Public())
@@ -109,7 +109,7 @@ func TestWrongJWTsAreRefusedAlike(t *testing.T) {
 		{"of a scope that is a number", "claims", key.sign(t, good.with(claims{"scope": 7}))},
 		{"of a token that looks psi's", "token file", "psi_" + jwt},
 	} {
-		g, _, _ := p.gate(t) // a fresh one, so that no failure counts for another
+		g, _, _ := p.guard(t) // a fresh one, so that no failure counts for another
 		g.now, g.issuer.now = at.now, at.now
 		_, err := g.Admit(t.Context(), bearer(c.jwt), Infer)
 		refused(t, c.what, err, ErrUnauthenticated)
@@ -117,7 +117,7 @@ func TestWrongJWTsAreRefusedAlike(t *testing.T) {
 			t.Errorf("%s: refused because %s, want %s", c.what, Reason(err), c.reason)
 		}
 	}
-	g, _, _ := p.gate(t)
+	g, _, _ := p.guard(t)
 	for what, jwt := range map[string]string{
 		"the good one":        jwt,
 		"a minute late":       key.sign(t, good.with(claims{"exp": now - 50})),
@@ -134,7 +134,7 @@ func TestWrongJWTsAreRefusedAlike(t *testing.T) {
 func TestRememberedJWTsEnd(t *testing.T) {
 	key := newKey(t, "k1", "ES256")
 	p := newProvider(t, key)
-	g, at, _ := p.gate(t)
+	g, at, _ := p.guard(t)
 	jwt := key.sign(t, p.body(at).with(claims{"exp": at.now().Unix() - 30}))
 	for range 4 {
 		admitted(t, "before the end", g, bearer(jwt), Infer)
@@ -151,7 +151,7 @@ func TestRememberedJWTsEnd(t *testing.T) {
 func TestKeyRotation(t *testing.T) {
 	old, next := newKey(t, "k1", "ES256"), newKey(t, "k2", "RS256")
 	p := newProvider(t, old)
-	g, at, told := p.gate(t)
+	g, at, told := p.guard(t)
 	admitted(t, "the old key", g, bearer(old.sign(t, p.body(at))), Infer)
 	p.set(false, old, next)
 	admitted(t, "the new key", g, bearer(next.sign(t, p.body(at))), Infer)
@@ -178,7 +178,7 @@ func TestKeysThatFollowAtOnce(t *testing.T) {
 		list[i] = newKey(t, fmt.Sprint("k", i), "ES256")
 	}
 	p := newProvider(t, list[0])
-	g, at, _ := p.gate(t)
+	g, at, _ := p.guard(t)
 	shown := make([]string, len(list))
 	for i, key := range list {
 		shown[i] = key.sign(t, p.body(at).with(claims{"exp": at.now().Add(24 * time.Hour).Unix()}))
@@ -193,7 +193,7 @@ func TestKeysThatFollowAtOnce(t *testing.T) {
 func TestIssuerOutOfOrder(t *testing.T) {
 	key, next := newKey(t, "k1", "ES256"), newKey(t, "k2", "ES256")
 	p := newProvider(t, key)
-	g, at, told := p.gate(t)
+	g, at, told := p.guard(t)
 	admitted(t, "before", g, bearer(key.sign(t, p.body(at))), Infer)
 	p.set(true)
 	at.move(keysLife)
@@ -214,7 +214,7 @@ func TestIssuerOutOfOrder(t *testing.T) {
 func TestBadJWTsFetchFewKeys(t *testing.T) {
 	key, evil := newKey(t, "k1", "ES256"), newKey(t, "evil", "ES256")
 	p := newProvider(t, key)
-	g, at, told := p.gate(t)
+	g, at, told := p.guard(t)
 	for i := range 500 {
 		shown := bearer(evil.sign(t, p.body(at)))
 		shown.Remote = fmt.Sprintf("10.0.%d.%d", i/256, i%256)
@@ -235,7 +235,7 @@ func TestBadJWTsFetchFewKeys(t *testing.T) {
 func TestLockedAddressAndJWTs(t *testing.T) {
 	key, evil := newKey(t, "k1", "ES256"), newKey(t, "k1", "ES256")
 	p := newProvider(t, key)
-	g, at, _ := p.gate(t)
+	g, at, _ := p.guard(t)
 	known := key.sign(t, p.body(at))
 	admitted(t, "before", g, bearer(known), Infer)
 	for range mostFailures {

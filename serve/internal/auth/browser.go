@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"net"
@@ -18,9 +18,9 @@ func SetHeaders(h http.Header) {
 
 // CheckOrigin refuses what a foreign web page makes a browser ask: requests of other origins that change or compute
 // something, as the browser adds a client certificate, or the trust in loopback, without the page knowing any secret. An
-// open gate on loopback also refuses to be called by another name than localhost or its IP: a page whose name an attacker
+// open guard on loopback also refuses to be called by another name than localhost or its IP: a page whose name an attacker
 // points to 127.0.0.1 is of the same origin for the browser.
-func (g *Gate) CheckOrigin(r *http.Request, loopback bool) error {
+func (g *Guard) CheckOrigin(r *http.Request, loopback bool) error {
 	if err := g.origins.Check(r); err != nil {
 		return &originError{"the request comes from a web page of another origin, which may not ask this server", err.Error()}
 	}

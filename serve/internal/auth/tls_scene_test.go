@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"crypto/ecdsa"
@@ -97,7 +97,7 @@ func (a *authority) issue(t testing.TB, name string, usage x509.ExtKeyUsage, cha
 	}
 }
 
-// tlsServer is a real server with TLS in front of a gate that knows certificates.
+// tlsServer is a real server with TLS in front of a guard that knows certificates.
 type tlsServer struct {
 	dir, address string
 	servers      *authority // whom clients trust
@@ -105,7 +105,7 @@ type tlsServer struct {
 	told         *reports
 }
 
-// start serves what a gate says of its callers. Admins is a certificate named root.
+// start serves what a guard says of its callers. Admins is a certificate named root.
 func startTLS(t testing.TB, clients *authority) *tlsServer {
 	t.Helper()
 	s := &tlsServer{dir: t.TempDir(), servers: newAuthority(t, "server CA"), at: newClock(), told: &reports{}}
@@ -115,7 +115,7 @@ func startTLS(t testing.TB, clients *authority) *tlsServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := newGate(t.Context(), Config{ClientCertificates: true, Admins: []string{"root", "spiffe://example.org/root"}}, s.at.now)
+	g, err := newGuard(t.Context(), Config{ClientCertificates: true, Admins: []string{"root", "spiffe://example.org/root"}}, s.at.now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func loopbackHost(host string) bool {
 }
 
 // CheckAddresses refuses to open a server to others that asks nobody who they are, unless that is meant. Secured is
-// [Gate.Secured].
+// [Guard.Secured].
 func CheckAddresses(addresses []string, secured, insecure bool) error {
 	if secured || insecure {
 		return nil

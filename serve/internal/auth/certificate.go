@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"crypto/tls"
@@ -17,7 +17,7 @@ func leaf(state *tls.ConnectionState) *x509.Certificate {
 }
 
 // certificateCaller is who a certificate names. It may infer; all else it may if it is listed.
-func (g *Gate) certificateCaller(certificate *x509.Certificate, now time.Time) (Caller, error) {
+func (g *Guard) certificateCaller(certificate *x509.Certificate, now time.Time) (Caller, error) {
 	// A connection may outlive its certificate.
 	if now.After(certificate.NotAfter) {
 		return Caller{}, unauthenticated("the client certificate ended at %s", certificate.NotAfter.UTC().Format(time.RFC3339))

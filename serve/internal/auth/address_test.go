@@ -1,11 +1,11 @@
-package gate
+package auth
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestOpenGatesStayOnLoopback(t *testing.T) {
+func TestOpenGuardsStayOnLoopback(t *testing.T) {
 	for address, loopback := range map[string]bool{
 		"127.0.0.1:8080": true, "127.8.9.1:1": true, "[::1]:8080": true, "[::ffff:127.0.0.1]:80": true, "localhost:8080": true,
 		"LOCALHOST:8080": true, "unix:/run/psi.sock": true, "unix:psi.sock": true, "127.0.0.1": true, "::1": true,

@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"crypto/tls"
@@ -58,7 +58,7 @@ func TestClientCertificates(t *testing.T) {
 // A token decides, where tokens are taken: also over a proxy's connection with a certificate.
 func TestTokenBeforeCertificate(t *testing.T) {
 	ann, line := newToken(t, "ann", Metrics)
-	g, path, _, _ := tokenGate(t, line)
+	g, path, _, _ := tokenGuard(t, line)
 	proxy := &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{Subject: pkix.Name{CommonName: "proxy"}, NotAfter: time.Now().Add(time.Hour)}}}}
 	g.config.ClientCertificates = true
 	for _, c := range []struct {

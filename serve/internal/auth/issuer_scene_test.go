@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"crypto"
@@ -175,11 +175,11 @@ func (p *provider) fetched() int {
 	return p.fetches
 }
 
-// gate is a gate for the audience psi.
-func (p *provider) gate(t testing.TB) (g *Gate, at *clock, told *reports) {
+// guard is a guard for the audience psi.
+func (p *provider) guard(t testing.TB) (g *Guard, at *clock, told *reports) {
 	t.Helper()
 	at, told = newClock(), &reports{}
-	g, err := newGate(t.Context(), Config{Issuer: p.URL, Audience: "psi", Report: told.add}, at.now)
+	g, err := newGuard(t.Context(), Config{Issuer: p.URL, Audience: "psi", Report: told.add}, at.now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"crypto/tls"
@@ -13,7 +13,7 @@ import (
 // leaves the old ones in force; so between writing the certificate and writing the key nothing breaks.
 //
 // With a file of client CAs, a client that shows a certificate must show one of theirs. It may show none: health checks
-// have none, and who needs one is [Gate.Admit]'s business.
+// have none, and who needs one is [Guard.Admit]'s business.
 func TLS(certFile, keyFile, clientCAFile string, report func(error)) (*tls.Config, error) {
 	return reloadedTLS(certFile, keyFile, clientCAFile, report, time.Now)
 }

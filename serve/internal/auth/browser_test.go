@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 func TestForeignPagesAreRefused(t *testing.T) {
 	_, line := newToken(t, "ann", Infer)
-	secured, _, _, _ := tokenGate(t, line)
+	secured, _, _, _ := tokenGuard(t, line)
 	open, err := New(t.Context(), Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 				r.Header.Set(key, value)
 			}
 		}
-		for g, pass := range map[*Gate]bool{open: c.open, secured: c.secured} {
+		for g, pass := range map[*Guard]bool{open: c.open, secured: c.secured} {
 			err := g.CheckOrigin(r, true)
 			if pass && err != nil {
 				t.Errorf("%s, secured %v: %v", c.what, g.Secured(), Reason(err))

@@ -1,4 +1,4 @@
-package gate
+package auth
 
 import (
 	"strings"
@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-func TestOpenGate(t *testing.T) {
+func TestOpenGuard(t *testing.T) {
 	g, err := New(t.Context(), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if g.Secured() {
-		t.Error("a gate that asks for nothing is called secured")
+		t.Error("a guard that asks for nothing is called secured")
 	}
 	for _, needed := range []Permission{Infer, Admin, Metrics} {
 		caller := admitted(t, "on loopback", g, Credentials{Loopback: true, Authorization: "Bearer anything"}, needed)
@@ -29,11 +29,11 @@ func TestOpenGate(t *testing.T) {
 	}
 }
 
-func TestSecuredGateGivesNothingToTheAnonymous(t *testing.T) {
+func TestSecuredGuardGivesNothingToTheAnonymous(t *testing.T) {
 	_, line := newToken(t, "ann", Infer)
-	g, _, _, _ := tokenGate(t, line)
+	g, _, _, _ := tokenGuard(t, line)
 	if !g.Secured() {
-		t.Error("a gate with tokens is not called secured")
+		t.Error("a guard with tokens is not called secured")
 	}
 	for _, needed := range []Permission{Infer, Admin, Metrics} {
 		_, err := g.Admit(t.Context(), Credentials{Loopback: true, Remote: "127.0.0.1:1"}, needed)
@@ -83,8 +83,8 @@ func TestManyCallersAtOnce(t *testing.T) {
 	key := newKey(t, "k1", "ES256")
 	p := newProvider(t, key)
 	ann, line := newToken(t, "ann", Infer)
-	_, path, at, told := tokenGate(t, line)
-	g, err := newGate(t.Context(), Config{TokenFile: path, Issuer: p.URL, Audience: "psi", Rate: 1e6, Report: told.add}, at.now)
+	_, path, at, told := tokenGuard(t, line)
+	g, err := newGuard(t.Context(), Config{TokenFile: path, Issuer: p.URL, Audience: "psi", Rate: 1e6, Report: told.add}, at.now)
 	if err != nil {
 		t.Fatal(err)
 	}
