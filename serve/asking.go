@@ -7,8 +7,8 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
@@ -51,7 +51,7 @@ func workBytes(sig *oip.Signature, rows int, depth psi.Depth) int64 {
 
 // ask puts a question to a version and lets the watchers see the answer. It takes the memory of both from the request's
 // budget.
-func (s *Server) ask(ctx context.Context, v *fleet.Version, q question) (*reply, error) {
+func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*reply, error) {
 	if err := q.budget.Reserve(workBytes(of(v).signature, q.rows.Rows(), q.depth)); err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (s *Server) ask(ctx context.Context, v *fleet.Version, q question) (*reply,
 const mostShadows = 4
 
 // shadow asks the shadow of a version the same, and counts how far its predictions lie from those that were given.
-func (s *Server) shadow(v *fleet.Version, q question, given *psi.Answer) {
-	shadow := s.fleet.Shadow(v)
+func (s *Server) shadow(v *registry.Version, q question, given *psi.Answer) {
+	shadow := s.registry.Shadow(v)
 	if shadow == nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (s *Server) shadow(v *fleet.Version, q question, given *psi.Answer) {
 }
 
 // results are a reply as the Open Inference Protocol wants it.
-func (r *reply) results(v *fleet.Version) *oip.Results {
+func (r *reply) results(v *registry.Version) *oip.Results {
 	if e := r.explanation; e != nil {
 		return &oip.Results{
 			Rows: e.Rows, Prediction: e.Link().Responses(e.Prediction), PredictionStd: e.Link().Deviations(e.Prediction, e.PredictionStd), Probability: e.Probability, Base: e.Base,

@@ -3,9 +3,9 @@
 //
 // A request passes these functions, whatever it speaks:
 //
-//	auth.Guard.Admit     who asks, and may they?
-//	fleet.Fleet.Lease    which version of which model answers
-//	(decoding)           the request as a table.Table of the model's columns
-//	fleet.Version.Ask    waits for a pass, with rows of other requests
-//	(encoding)           the answer, at the depth that was wanted
+//	auth.Guard.Admit         who asks, and may they?
+//	registry.Registry.Lease  which version of which model answers
+//	(decoding)               the request as a table.Table of the model's columns
+//	registry.Version.Ask     waits for a pass, with rows of other requests
+//	(encoding)               the answer, at the depth that was wanted
 package serve

@@ -5,7 +5,7 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
@@ -31,7 +31,7 @@ func (x *exchange) plain(explaining bool) error {
 		}
 	}
 	x.model = q.Model
-	v, err := x.s.fleet.Lease(q.Model, q.Version, x.r.Header.Get("X-Request-Id"))
+	v, err := x.s.registry.Lease(q.Model, q.Version, x.r.Header.Get("X-Request-Id"))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (x *exchange) plain(explaining bool) error {
 }
 
 // rowsOf are the rows of a body, in JSON or in Arrow.
-func (x *exchange) rowsOf(v *fleet.Version, q *Query) (table.Source, error) {
+func (x *exchange) rowsOf(v *registry.Version, q *Query) (table.Source, error) {
 	if x.sendsArrow() {
 		return x.source(v, table.Arrow)
 	}
@@ -85,7 +85,7 @@ func (x *exchange) rowsOf(v *fleet.Version, q *Query) (table.Source, error) {
 }
 
 // arrow answers with a table in Arrow: of explanations, wide or long, or of predictions.
-func (x *exchange) arrow(v *fleet.Version, rows table.Source, q question, layout string) error {
+func (x *exchange) arrow(v *registry.Version, rows table.Source, q question, layout string) error {
 	out := tableSink{x: x}
 	err := x.s.streamed(x.r.Context(), v, rows, q, func(p part) error {
 		held := p.tableBytes(layout)

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/psi-shapley/psi/serve/internal/auth"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
 	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
@@ -54,8 +54,8 @@ func failure(err error) *Failure {
 		misuse   *wrong
 		cell     *table.Error
 		protocol *oip.Error
-		missing  *fleet.NotFoundError
-		busy     *fleet.BusyError
+		missing  *registry.NotFoundError
+		busy     *registry.BusyError
 		often    *auth.TooManyError
 		long     *http.MaxBytesError
 		large    *tooLargeError

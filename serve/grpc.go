@@ -344,7 +344,7 @@ func (g *service) ServerMetadata(context.Context, *inference.ServerMetadataReque
 }
 
 func (g *service) ModelReady(_ context.Context, r *inference.ModelReadyRequest) (*inference.ModelReadyResponse, error) {
-	v, err := g.s.fleet.Lease(r.Name, r.Version, "")
+	v, err := g.s.registry.Lease(r.Name, r.Version, "")
 	if err != nil {
 		return &inference.ModelReadyResponse{}, nil //nolint:nilerr // a model that is not there is not ready, which is an answer
 	}
@@ -353,16 +353,16 @@ func (g *service) ModelReady(_ context.Context, r *inference.ModelReadyRequest) 
 }
 
 func (g *service) ModelMetadata(_ context.Context, r *inference.ModelMetadataRequest) (*inference.ModelMetadataResponse, error) {
-	v, err := g.s.fleet.Lease(r.Name, r.Version, "")
+	v, err := g.s.registry.Lease(r.Name, r.Version, "")
 	if err != nil {
 		return nil, err
 	}
 	defer v.Release()
-	return of(v).describe(v, g.s.fleet.Versions(v.Name)).MetadataGRPC()
+	return of(v).describe(v, g.s.registry.Versions(v.Name)).MetadataGRPC()
 }
 
 func (g *service) ModelConfig(_ context.Context, r *inference.ModelConfigRequest) (*inference.ModelConfigResponse, error) {
-	v, err := g.s.fleet.Lease(r.Name, r.Version, "")
+	v, err := g.s.registry.Lease(r.Name, r.Version, "")
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +377,7 @@ func (g *service) ModelStatistics(_ context.Context, r *inference.ModelStatistic
 
 func (g *service) RepositoryIndex(_ context.Context, r *inference.RepositoryIndexRequest) (*inference.RepositoryIndexResponse, error) {
 	index := &inference.RepositoryIndexResponse{}
-	for _, s := range g.s.fleet.Index() {
+	for _, s := range g.s.registry.Index() {
 		if !r.Ready || s.State == "READY" {
 			index.Models = append(index.Models, &inference.RepositoryIndexResponse_ModelIndex{Name: s.Name, Version: s.Version, State: s.State, Reason: unavailable(s)})
 		}
@@ -393,7 +393,7 @@ func (g *service) RepositoryModelLoad(ctx context.Context, r *inference.Reposito
 }
 
 func (g *service) RepositoryModelUnload(_ context.Context, r *inference.RepositoryModelUnloadRequest) (*inference.RepositoryModelUnloadResponse, error) {
-	return &inference.RepositoryModelUnloadResponse{}, g.s.fleet.Unload(r.ModelName)
+	return &inference.RepositoryModelUnloadResponse{}, g.s.registry.Unload(r.ModelName)
 }
 
 func (g *service) ModelInfer(ctx context.Context, r *inference.ModelInferRequest) (*inference.ModelInferResponse, error) {

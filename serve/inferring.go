@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // inferred answers a request of the Open Inference Protocol. The version is to be released by the caller, unless there is
 // an error.
-func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, name, version, id string, b *budget) (_ *fleet.Version, _ *oip.Results, err error) {
+func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, name, version, id string, b *budget) (_ *registry.Version, _ *oip.Results, err error) {
 	if r.ID != "" {
 		id = r.ID
 	}
-	v, err := s.fleet.Lease(name, version, r.ID)
+	v, err := s.registry.Lease(name, version, r.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,8 +48,8 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 
 // load looks for a model's new versions, on a caller's demand, who learns no more of a broken file than that it is.
 func (s *Server) load(ctx context.Context, name string) error {
-	err := s.fleet.Load(ctx, name)
-	var missing *fleet.NotFoundError
+	err := s.registry.Load(ctx, name)
+	var missing *registry.NotFoundError
 	if err == nil || errors.As(err, &missing) || ctx.Err() != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/psi-shapley/psi"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
@@ -54,7 +54,7 @@ func (Inputs) Schema(r huma.Registry) *huma.Schema {
 func (x *exchange) invocations() error {
 	start := time.Now()
 	params := x.r.URL.Query()
-	v, err := x.s.fleet.Lease(params.Get("model"), params.Get("version"), x.r.Header.Get("X-Request-Id"))
+	v, err := x.s.registry.Lease(params.Get("model"), params.Get("version"), x.r.Header.Get("X-Request-Id"))
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (x *exchange) invocations() error {
 }
 
 // invoked are the rows of an invocation.
-func (x *exchange) invoked(v *fleet.Version) (table.Source, []string, error) {
+func (x *exchange) invoked(v *registry.Version) (table.Source, []string, error) {
 	switch mediaType(x.r.Header.Get("Content-Type")) {
 	case csvType:
 		rows, err := x.source(v, table.CSV)

@@ -102,13 +102,13 @@ func page() func(x *exchange) error {
 
 func (x *exchange) pageModels() error {
 	all := ui.Models{Models: []ui.Model{}}
-	for _, name := range x.s.fleet.Names() {
-		versions, usual := x.s.fleet.Versions(name), ""
+	for _, name := range x.s.registry.Names() {
+		versions, usual := x.s.registry.Versions(name), ""
 		for _, version := range append([]string{""}, versions...) { // the one that is given unasked comes first
 			if version != "" && version == usual {
 				continue
 			}
-			v, err := x.s.fleet.Lease(name, version, "")
+			v, err := x.s.registry.Lease(name, version, "")
 			if err != nil {
 				continue // gone in the meantime
 			}

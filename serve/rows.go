@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
 	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -30,7 +30,7 @@ type Query struct {
 }
 
 // shape is what rows for a version are like.
-func (s *Server) shape(v *fleet.Version, unknown []string, reserve func(n int64) error) jsonrows.Shape {
+func (s *Server) shape(v *registry.Version, unknown []string, reserve func(n int64) error) jsonrows.Shape {
 	shape := jsonrows.Shape{Unknown: unknown, Most: s.config.MaxRows, Reserve: reserve}
 	missing := v.Model.Manifest().Missing
 	for _, c := range of(v).signature.Columns {
@@ -62,7 +62,7 @@ func (x *exchange) sendsArrow() bool { return mediaType(x.r.Header.Get("Content-
 // source is the rows of a body in Arrow or CSV, some at a time. The body is read before the first of them is answered: most
 // clients send all before they look for an answer, and would wait for the server while the server waits for them. Its rows
 // are read and counted before that too, so that what is wrong with any of them is told instead of an answer.
-func (x *exchange) source(v *fleet.Version, format table.Format) (table.Source, error) {
+func (x *exchange) source(v *registry.Version, format table.Format) (table.Source, error) {
 	body, err := x.body()
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ type part struct {
 }
 
 // streamed asks about all rows of a source, some at a time.
-func (s *Server) streamed(ctx context.Context, v *fleet.Version, rows table.Source, q question, take func(part) error) error {
+func (s *Server) streamed(ctx context.Context, v *registry.Version, rows table.Source, q question, take func(part) error) error {
 	for first := 0; ; {
 		t, err := rows.Next(ctx)
 		if errors.Is(err, io.EOF) {

@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/oip"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/ui"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
@@ -23,12 +23,12 @@ type served struct {
 	requests, rows, passes, nanoseconds atomic.Int64 // since
 }
 
-func of(v *fleet.Version) *served { return v.Tag.(*served) }
+func of(v *registry.Version) *served { return v.Tag.(*served) }
 
 // observer tells metrics, traces and the log what happens to models.
 type observer struct{ *Server }
 
-func (o observer) Prepare(v *fleet.Version) (any, error) {
+func (o observer) Prepare(v *registry.Version) (any, error) {
 	page, err := ui.Describe(v.Name, v.Version, v.Model)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (o observer) Prepare(v *fleet.Version) (any, error) {
 }
 
 // describe is what callers must know of a version, with those that answer beside it.
-func (s *served) describe(v *fleet.Version, versions []string) *oip.Signature {
+func (s *served) describe(v *registry.Version, versions []string) *oip.Signature {
 	sig := &oip.Signature{
 		Name: v.Name, Version: v.Version, Versions: versions,
 		Players: v.Model.Players(), Outputs: s.page.Outputs, Classes: s.page.Classes != nil,
@@ -68,7 +68,7 @@ func (s *served) describe(v *fleet.Version, versions []string) *oip.Signature {
 	return sig
 }
 
-func (o observer) Passing(v *fleet.Version, p fleet.Pass) (end func(error)) {
+func (o observer) Passing(v *registry.Version, p registry.Pass) (end func(error)) {
 	s := of(v)
 	for _, waited := range p.Waited {
 		s.counts.Waited(waited)
@@ -87,18 +87,18 @@ func (o observer) Passing(v *fleet.Version, p fleet.Pass) (end func(error)) {
 }
 
 // Waiting is called with the queue's lock held, so that one call follows another.
-func (o observer) Waiting(v *fleet.Version, rows int) {
+func (o observer) Waiting(v *registry.Version, rows int) {
 	s := of(v)
 	s.counts.Queued(rows - s.waiting)
 	s.waiting = rows
 }
 
-func (o observer) Loaded(v *fleet.Version) {
+func (o observer) Loaded(v *registry.Version) {
 	o.config.Log.Info("model loaded", "model", v.Name, "version", v.Version, "digest", v.Model.Digest(), "backend", v.Model.Backend(),
 		"file_bytes", v.Cost.File, "seconds", v.Cost.Took.Seconds(), "memory_bytes", v.Cost.Memory)
 }
 
-func (o observer) Unloaded(v *fleet.Version) {
+func (o observer) Unloaded(v *registry.Version) {
 	of(v).counts.Unloaded()
 	of(v).drift.Close()
 	o.shadowCounts.drop(v.Name, v.Version)

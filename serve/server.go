@@ -17,7 +17,7 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/serve/internal/auth"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
@@ -29,11 +29,11 @@ const maxHeader = 16 << 10
 
 // Server answers requests. It is made by New and works while Run does.
 type Server struct {
-	config Config
-	guard  *auth.Guard
-	tls    *tls.Config
-	fleet  *fleet.Fleet
-	memory *memory
+	config   Config
+	guard    *auth.Guard
+	tls      *tls.Config
+	registry *registry.Registry
+	memory   *memory
 
 	metrics      *watch.Metrics
 	drift        *watch.Drift
@@ -86,9 +86,9 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	if err := s.openWatchers(ctx); err != nil {
 		return nil, err
 	}
-	s.fleet, err = fleet.New(fleet.Options{
+	s.registry, err = registry.New(registry.Options{
 		Places: c.Models, Rules: c.Rules, Backend: c.Backend, Every: c.Look,
-		Limits: fleet.Limits{Rows: c.MaxWaiting, Wait: c.MaxWait}, Observer: observer{s},
+		Limits: registry.Limits{Rows: c.MaxWaiting, Wait: c.MaxWait}, Observer: observer{s},
 	})
 	if err != nil {
 		return nil, err
@@ -156,13 +156,13 @@ func name(l net.Listener) string {
 }
 
 // Models are the names of those that answer.
-func (s *Server) Models() []string { return s.fleet.Names() }
+func (s *Server) Models() []string { return s.registry.Names() }
 
 // Versions lists the model versions that answer, as NAME@VERSION.
 func (s *Server) Versions() []string {
 	var all []string
-	for _, status := range s.fleet.Index() {
-		if status.State == fleet.Ready {
+	for _, status := range s.registry.Index() {
+		if status.State == registry.Ready {
 			all = append(all, status.Name+"@"+status.Version)
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Server) ready() error {
 	if !s.isOpen.Load() {
 		return errDraining
 	}
-	if err := s.fleet.Ready(); err != nil {
+	if err := s.registry.Ready(); err != nil {
 		return &notReadyError{err}
 	}
 	return nil
@@ -273,9 +273,9 @@ func (s *Server) Run(ctx context.Context) error {
 	s.isOpen.Store(true)
 	web, rpc, admin := s.Addresses()
 	s.config.Log.Info("listening; loading models", "http", web, "grpc", rpc, "metrics", admin)
-	s.background.Go(func() { s.fleet.Watch(watching) })
+	s.background.Go(func() { s.registry.Watch(watching) })
 	s.background.Go(func() {
-		err := s.fleet.First(watching)
+		err := s.registry.First(watching)
 		if err == nil {
 			err = s.config.Started()
 		}
@@ -349,8 +349,8 @@ func (s *Server) close(ctx context.Context) error {
 			}
 		}
 	}
-	if s.fleet != nil {
-		err = errors.Join(err, s.fleet.Close(ctx))
+	if s.registry != nil {
+		err = errors.Join(err, s.registry.Close(ctx))
 	}
 	if s.explanations != nil {
 		err = errors.Join(err, s.explanations.Close(ctx))

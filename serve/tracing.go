@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
@@ -38,7 +38,7 @@ func end(span trace.Span, err error) {
 }
 
 // pass starts the span of a pass. It is of the first request's trace, and has a link to all requests that share it.
-func (t tracing) pass(p fleet.Pass, v *fleet.Version) func(error) {
+func (t tracing) pass(p registry.Pass, v *registry.Version) func(error) {
 	if !trace.SpanContextFromContext(p.Requests[0]).IsSampled() {
 		return func(error) {}
 	}

@@ -73,7 +73,7 @@ func (x *exchange) v1(explaining bool) error {
 	if len(in.Instances.RawMessage) == 0 {
 		return &wrong{"there are no rows", `send them as "instances"`}
 	}
-	v, err := x.s.fleet.Lease(x.part("model"), "", x.r.Header.Get("X-Request-Id"))
+	v, err := x.s.registry.Lease(x.part("model"), "", x.r.Header.Get("X-Request-Id"))
 	if err != nil {
 		return err
 	}
@@ -166,5 +166,5 @@ type V1Models struct {
 }
 
 func (x *exchange) v1List() error {
-	return x.json(V1Models{append([]string{}, x.s.fleet.Names()...)})
+	return x.json(V1Models{append([]string{}, x.s.registry.Names()...)})
 }

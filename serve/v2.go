@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
@@ -47,8 +47,8 @@ func (x *exchange) psiVersion() error {
 }
 
 // version is the version that the path names.
-func (x *exchange) version() (*fleet.Version, error) {
-	return x.s.fleet.Lease(x.part("model"), x.part("version"), "")
+func (x *exchange) version() (*registry.Version, error) {
+	return x.s.registry.Lease(x.part("model"), x.part("version"), "")
 }
 
 func (x *exchange) modelReady() error {
@@ -66,7 +66,7 @@ func (x *exchange) modelMetadata() error {
 		return err
 	}
 	defer v.Release()
-	body, err := of(v).describe(v, x.s.fleet.Versions(v.Name)).MetadataHTTP()
+	body, err := of(v).describe(v, x.s.registry.Versions(v.Name)).MetadataHTTP()
 	if err != nil {
 		return err
 	}
@@ -94,19 +94,19 @@ func (x *exchange) modelConfig() error {
 func (s *Server) statistics(name, version string) (*inference.ModelStatisticsResponse, error) {
 	names := []string{name}
 	if name == "" {
-		names = s.fleet.Names()
+		names = s.registry.Names()
 	}
 	all := &inference.ModelStatisticsResponse{}
 	for _, name := range names {
 		versions := []string{version}
 		if version == "" {
-			versions = s.fleet.Versions(name)
+			versions = s.registry.Versions(name)
 		}
 		if len(versions) == 0 {
-			return nil, &fleet.NotFoundError{Name: name}
+			return nil, &registry.NotFoundError{Name: name}
 		}
 		for _, number := range versions {
-			v, err := s.fleet.Lease(name, number, "")
+			v, err := s.registry.Lease(name, number, "")
 			if err != nil {
 				return nil, err
 			}
@@ -117,7 +117,7 @@ func (s *Server) statistics(name, version string) (*inference.ModelStatisticsRes
 	return all, nil
 }
 
-func (s *served) statistics(v *fleet.Version) *inference.ModelStatistics {
+func (s *served) statistics(v *registry.Version) *inference.ModelStatistics {
 	requests, took := uint64(s.requests.Load()), uint64(s.nanoseconds.Load())
 	whole, none := &inference.StatisticDuration{Count: requests, Ns: took}, &inference.StatisticDuration{}
 	return &inference.ModelStatistics{
@@ -225,10 +225,10 @@ func (x *exchange) repositoryIndex() error {
 	if err != nil {
 		return err
 	}
-	list := x.s.fleet.Index()
+	list := x.s.registry.Index()
 	index := make(RepositoryIndex, 0, len(list))
 	for _, s := range list {
-		if !asked.Ready || s.State == fleet.Ready {
+		if !asked.Ready || s.State == registry.Ready {
 			index = append(index, RepositoryModel{s.Name, s.Version, s.State, unavailable(s)})
 		}
 	}
@@ -236,8 +236,8 @@ func (x *exchange) repositoryIndex() error {
 }
 
 // unavailable tells no more than that a file cannot be used: its path and what is wrong with it are for the log.
-func unavailable(s fleet.Status) string {
-	if s.State == fleet.Ready {
+func unavailable(s registry.Status) string {
+	if s.State == registry.Ready {
 		return ""
 	}
 	return "the model file cannot be used: the server's log says why"
@@ -262,7 +262,7 @@ func (x *exchange) unload() error {
 	if _, err := x.repositoryRequest(); err != nil {
 		return err
 	}
-	if err := x.s.fleet.Unload(x.part("model")); err != nil {
+	if err := x.s.registry.Unload(x.part("model")); err != nil {
 		return err
 	}
 	return x.json(struct{}{})

@@ -32,10 +32,10 @@ var mayImport = map[string][]string{
 	"serve/internal/auth":  {},
 	"serve/internal/h2":    {},
 	"serve": {
-		".", "explain", "report", "table", "serve/internal/auth", "serve/internal/fleet", "serve/internal/h2", "serve/internal/jsonrows", "serve/internal/oip",
+		".", "explain", "report", "table", "serve/internal/auth", "serve/internal/registry", "serve/internal/h2", "serve/internal/jsonrows", "serve/internal/oip",
 		"serve/internal/oip/inference", "serve/internal/ui", "serve/internal/watch",
 	},
-	"serve/internal/fleet":      {".", "internal/artifact", "internal/store", "table"},
+	"serve/internal/registry":   {".", "internal/artifact", "internal/store", "table"},
 	"serve/internal/jsonrows":   {"table"},
 	"serve/internal/load":       {".", "serve/internal/oip/inference", "table"},
 	"serve/internal/ui":         {".", "table"},

@@ -1,4 +1,4 @@
-package fleet_test
+package registry_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package fleet
+package registry
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// Observer is told what happens in a fleet. Its methods are called by many goroutines.
+// Observer is told what happens in a registry. Its methods are called by many goroutines.
 type Observer interface {
 	// Prepare is called before a version answers its first request; what it returns is the version's Tag.
 	Prepare(v *Version) (any, error)

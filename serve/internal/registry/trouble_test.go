@@ -1,4 +1,4 @@
-package fleet_test
+package registry_test
 
 import (
 	"context"
@@ -12,29 +12,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 )
 
-// A bucket that is down for a while leaves no mark: what it could not give is tried again, and until then the fleet is not
+// A bucket that is down for a while leaves no mark: what it could not give is tried again, and until then the registry is not
 // ready.
 func TestPassingFailuresAreTriedAgain(t *testing.T) {
 	b := newBucket(t)
 	b.change(func(b *bucket) { b.objects["m/m.psi"], b.down = models()[0], true })
-	f, seen := watch(t, func(o *fleet.Options) { o.ReadTimeout = 10 * time.Second }, b.url)
+	reg, seen := watch(t, func(o *registry.Options) { o.ReadTimeout = 10 * time.Second }, b.url)
 	eventually(t, "the bucket's failure is reported", func() bool { return seen.unlisted.Load() > 0 })
-	if f.Ready() == nil {
+	if reg.Ready() == nil {
 		t.Error("ready before a place has answered")
 	}
 	b.change(func(b *bucket) { b.down, b.refuses["m/m.psi"] = false, true })
-	check(t, f.First(t.Context()))
+	check(t, reg.First(t.Context()))
 	eventually(t, "a load fails", func() bool { return seen.failed.Load() > 0 })
-	if f.Ready() == nil || len(f.Names()) > 0 {
+	if reg.Ready() == nil || len(reg.Names()) > 0 {
 		t.Error("ready without the only model there is")
 	}
 	b.change(func(b *bucket) { b.refuses = nil })
-	eventually(t, "the model is loaded in the end", func() bool { return f.Ready() == nil })
-	leased(t, f, "m", "", "")
-	if list := f.Index(); len(list) != 1 || list[0].State != fleet.Ready {
+	eventually(t, "the model is loaded in the end", func() bool { return reg.Ready() == nil })
+	leased(t, reg, "m", "", "")
+	if list := reg.Index(); len(list) != 1 || list[0].State != registry.Ready {
 		t.Errorf("%v", list)
 	}
 	for _, told := range seen.told() {
@@ -43,10 +43,10 @@ func TestPassingFailuresAreTriedAgain(t *testing.T) {
 		}
 	}
 
-	b.change(func(b *bucket) { b.down = true }) // what is loaded stays, and the fleet is ready
+	b.change(func(b *bucket) { b.down = true }) // what is loaded stays, and the registry is ready
 	time.Sleep(100 * time.Millisecond)
-	leased(t, f, "m", "", "")
-	check(t, f.Ready())
+	leased(t, reg, "m", "", "")
+	check(t, reg.Ready())
 }
 
 // Pauses between loads that fail grow; content that is damaged is not read again until it changes, unless Load asks.
@@ -57,9 +57,9 @@ func TestPausesGrowAndDamageIsRemembered(t *testing.T) {
 		b.objects["m/damaged.psi"] = models()[0][:1000]
 		b.objects["m/good.psi"] = models()[0]
 	})
-	f, seen := watch(t, func(o *fleet.Options) { o.Every = 100 * time.Millisecond }, b.url)
-	check(t, f.First(t.Context()))
-	check(t, f.Ready()) // one model answers
+	reg, seen := watch(t, func(o *registry.Options) { o.Every = 100 * time.Millisecond }, b.url)
+	check(t, reg.First(t.Context()))
+	check(t, reg.Ready()) // one model answers
 	eventually(t, "three loads fail", func() bool { return seen.failed.Load() >= 4 })
 	var pauses []string
 	for _, told := range seen.told() {
@@ -79,13 +79,13 @@ func TestPausesGrowAndDamageIsRemembered(t *testing.T) {
 	if n := gets("m/damaged.psi"); n != 1 {
 		t.Errorf("a damaged file was read %d times", n)
 	}
-	if err := f.Load(t.Context(), "damaged"); err == nil || gets("m/damaged.psi") != 2 {
+	if err := reg.Load(t.Context(), "damaged"); err == nil || gets("m/damaged.psi") != 2 {
 		t.Errorf("Load does not try again: %v", err)
 	}
 	b.change(func(b *bucket) { b.refuses = nil })
-	check(t, f.Load(t.Context(), "refused")) // whatever pause there is
+	check(t, reg.Load(t.Context(), "refused")) // whatever pause there is
 	b.change(func(b *bucket) { b.objects["m/damaged.psi"] = models()[1] })
-	eventually(t, "the mended file", func() bool { return len(f.Names()) == 3 })
+	eventually(t, "the mended file", func() bool { return len(reg.Names()) == 3 })
 }
 
 // An object whose content stalls keeps no other from being loaded, unloaded or loaded on request, fails in its time, and
@@ -96,34 +96,34 @@ func TestStalledObject(t *testing.T) {
 		b.objects["m/a.psi"], b.stalls["m/a.psi"] = models()[0], true
 		b.objects["m/b.psi"] = models()[0]
 	})
-	f, seen := watch(t, func(o *fleet.Options) { o.ReadTimeout = 3 * time.Second }, b.url)
-	eventually(t, "the other model", func() bool { return len(f.Names()) == 1 })
+	reg, seen := watch(t, func(o *registry.Options) { o.ReadTimeout = 3 * time.Second }, b.url)
+	eventually(t, "the other model", func() bool { return len(reg.Names()) == 1 })
 	if seen.failed.Load() > 0 {
 		t.Error("it was waited for the time of the one that stalls")
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	b.change(func(b *bucket) { b.objects["m/c.psi"] = models()[1] })
-	check(t, f.Load(soon, "c"))
-	check(t, f.Unload("b"))
-	check(t, f.Load(soon, "b"))
+	check(t, reg.Load(soon, "c"))
+	check(t, reg.Unload("b"))
+	check(t, reg.Load(soon, "b"))
 	eventually(t, "it fails in its time", func() bool { return seen.failed.Load() > 0 })
 	if told := seen.told()[0]; !strings.Contains(told, "reading took longer than 3s") {
 		t.Error(told)
 	}
-	check(t, f.First(t.Context()))
+	check(t, reg.First(t.Context()))
 	b.change(func(b *bucket) { b.stalls = nil })
-	eventually(t, "it is loaded once it answers", func() bool { return len(f.Names()) == 3 })
+	eventually(t, "it is loaded once it answers", func() bool { return len(reg.Names()) == 3 })
 }
 
 // The end does not wait for what is being read.
 func TestCloseDoesNotWaitForReads(t *testing.T) {
 	b := newBucket(t)
 	b.change(func(b *bucket) { b.objects["m/a.psi"], b.stalls["m/a.psi"] = models()[0], true })
-	f, err := fleet.New(fleet.Options{Places: []string{b.url}, Backend: "auto", Every: 20 * time.Millisecond, Observer: &events{}})
+	reg, err := registry.New(registry.Options{Places: []string{b.url}, Backend: "auto", Every: 20 * time.Millisecond, Observer: &events{}})
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	go f.Watch(ctx)
+	go reg.Watch(ctx)
 	eventually(t, "it is read", func() (reading bool) {
 		b.change(func(b *bucket) { reading = b.gets["m/a.psi"] > 0 })
 		return reading
@@ -132,31 +132,31 @@ func TestCloseDoesNotWaitForReads(t *testing.T) {
 	start := time.Now()
 	ending, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	check(t, f.Close(ending))
+	check(t, reg.Close(ending))
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
 
-// A single file that is named must answer for the fleet to be ready, unless it was unloaded; one that is damaged or missing
+// A single file that is named must answer for the registry to be ready, unless it was unloaded; one that is damaged or missing
 // ends the first look with an error.
 func TestReadiness(t *testing.T) {
 	directory := t.TempDir()
 	put(t, directory, "m.psi", models()[0])
 	path := filepath.Join(directory, "m.psi")
 	empty := t.TempDir()
-	f, _ := watch(t, nil, path, empty)
-	check(t, f.First(t.Context()))
-	check(t, f.Ready())
-	check(t, f.Unload("m"))
-	check(t, f.Ready())
-	check(t, f.Load(t.Context(), "m"))
+	reg, _ := watch(t, nil, path, empty)
+	check(t, reg.First(t.Context()))
+	check(t, reg.Ready())
+	check(t, reg.Unload("m"))
+	check(t, reg.Ready())
+	check(t, reg.Load(t.Context(), "m"))
 	put(t, empty, "other.psi", models()[1])
-	eventually(t, "the other model", func() bool { return len(f.Names()) == 2 })
+	eventually(t, "the other model", func() bool { return len(reg.Names()) == 2 })
 	check(t, os.Remove(path))
-	eventually(t, "a file that was named is gone", func() bool { return f.Ready() != nil })
+	eventually(t, "a file that was named is gone", func() bool { return reg.Ready() != nil })
 	put(t, directory, "m.psi", models()[1])
-	eventually(t, "it is back", func() bool { return f.Ready() == nil })
+	eventually(t, "it is back", func() bool { return reg.Ready() == nil })
 
 	none, _ := watch(t, nil, t.TempDir())
 	check(t, none.First(t.Context()))
@@ -185,7 +185,7 @@ type builds struct {
 	most     int64
 }
 
-func (b *builds) Prepare(v *fleet.Version) (any, error) {
+func (b *builds) Prepare(v *registry.Version) (any, error) {
 	defer b.now.Add(-1)
 	b.counting.Lock()
 	b.most = max(b.most, b.now.Add(1))
@@ -215,8 +215,8 @@ func TestModelsAreBuiltAtOnce(t *testing.T) {
 		put(t, directory, fmt.Sprintf("m%d.psi", i), models()[0])
 	}
 	seen := &builds{held: make(chan struct{}), pair: make(chan struct{})}
-	f, _ := watch(t, func(o *fleet.Options) { o.Observer = seen }, directory)
-	check(t, f.First(t.Context()))
+	reg, _ := watch(t, func(o *registry.Options) { o.Observer = seen }, directory)
+	check(t, reg.First(t.Context()))
 	seen.counting.Lock()
 	if n := seen.most; n > int64(cores) || n < int64(min(2, cores)) {
 		t.Errorf("%d models were built at once by %d cores", n, cores)
@@ -230,7 +230,7 @@ func TestModelsAreBuiltAtOnce(t *testing.T) {
 	put(t, directory, "wanted.psi", models()[1])
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	check(t, f.Load(soon, "wanted"))
-	check(t, f.Unload("m0"))
+	check(t, reg.Load(soon, "wanted"))
+	check(t, reg.Unload("m0"))
 	close(seen.held)
 }

@@ -1,4 +1,4 @@
-package fleet_test
+package registry_test
 
 import (
 	"bytes"
@@ -60,8 +60,8 @@ func overflowing(t *testing.T) []byte {
 func TestRowsThatOverflowFailTheirRequestAlone(t *testing.T) {
 	directory := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(directory, "m.psi"), overflowing(t), 0o600))
-	f, seen := open(t, directory, nil)
-	v, err := f.Lease("m", "", "")
+	reg, seen := open(t, directory, nil)
+	v, err := reg.Lease("m", "", "")
 	check(t, err)
 	defer v.Release()
 	ask := func(x, z []float64) error {

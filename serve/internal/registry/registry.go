@@ -1,4 +1,4 @@
-package fleet
+package registry
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Options say what a fleet holds.
+// Options say what a registry holds.
 type Options struct {
 	Places   []string      // model files, directories and URLs of buckets
 	Rules    string        // file of rules; "" if there is none
@@ -41,8 +41,8 @@ func (n *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no model %q", n.Name)
 }
 
-// Fleet is the models that answer requests. It is safe for concurrent use.
-type Fleet struct {
+// Registry is the models that answer requests. It is safe for concurrent use.
+type Registry struct {
 	options  Options
 	places   []*place
 	readers  slots
@@ -71,73 +71,73 @@ const (
 	Unavailable = "UNAVAILABLE"
 )
 
-// New is a fleet without models. Watch finds and loads them.
-func New(o Options) (*Fleet, error) {
+// New is a registry without models. Watch finds and loads them.
+func New(o Options) (*Registry, error) {
 	if o.ReadTimeout == 0 {
 		o.ReadTimeout = defaultReadTimeout
 	}
-	f := &Fleet{
+	reg := &Registry{
 		options: o, readers: make(slots, maxReads), builders: make(slots, runtime.GOMAXPROCS(0)),
 		versions: map[string]map[string]*Version{}, records: map[string]*record{}, off: map[string]bool{}, first: make(chan struct{}),
 	}
 	for _, where := range o.Places {
-		f.places = append(f.places, &place{where: where})
+		reg.places = append(reg.places, &place{where: where})
 	}
-	err := f.readRules()
-	return f, err
+	err := reg.readRules()
+	return reg, err
 }
 
 // readRules takes in the rules if their file is new. Broken ones change nothing.
-func (f *Fleet) readRules() error {
-	if f.options.Rules == "" {
+func (reg *Registry) readRules() error {
+	if reg.options.Rules == "" {
 		return nil
 	}
-	info, err := os.Stat(f.options.Rules)
+	info, err := os.Stat(reg.options.Rules)
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	same := info.ModTime().Equal(f.rulesAt)
-	f.rulesAt = info.ModTime() // also of a broken file, which is reported once
-	f.mu.Unlock()
+	reg.mu.Lock()
+	same := info.ModTime().Equal(reg.rulesAt)
+	reg.rulesAt = info.ModTime() // also of a broken file, which is reported once
+	reg.mu.Unlock()
 	if same {
 		return nil
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: this is not a regular file", f.options.Rules)
+		return fmt.Errorf("%s: this is not a regular file", reg.options.Rules)
 	}
-	content, err := os.ReadFile(f.options.Rules)
+	content, err := os.ReadFile(reg.options.Rules)
 	if err != nil {
 		return err
 	}
 	rules, err := ParseRules(content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.options.Rules, err)
+		return fmt.Errorf("%s: %w", reg.options.Rules, err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.rules = *rules
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	reg.rules = *rules
 	return nil
 }
 
 // Lease is the version that answers a request; it stays until it is released. A request without a name means the only
 // model. id, if not empty, makes requests of one id go to one version.
-func (f *Fleet) Lease(name, version, id string) (*Version, error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
+func (reg *Registry) Lease(name, version, id string) (*Version, error) {
+	reg.mu.RLock()
+	defer reg.mu.RUnlock()
 	if name == "" {
-		if len(f.versions) != 1 {
+		if len(reg.versions) != 1 {
 			return nil, &NotFoundError{}
 		}
-		for only := range f.versions {
+		for only := range reg.versions {
 			name = only
 		}
 	}
-	versions := f.versions[name]
+	versions := reg.versions[name]
 	if len(versions) == 0 {
 		return nil, &NotFoundError{Name: name}
 	}
-	rule := f.rules.Models[name]
+	rule := reg.rules.Models[name]
 	wanted := rule.version(version)
 	if version == "" {
 		wanted = rule.choose(id)
@@ -154,11 +154,11 @@ func (f *Fleet) Lease(name, version, id string) (*Version, error) {
 }
 
 // Shadow is a lease of the version that sees the same rows as the given one; nil if there is none.
-func (f *Fleet) Shadow(of *Version) *Version {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	rule := f.rules.Models[of.Name]
-	v := f.versions[of.Name][rule.version(rule.Shadow)]
+func (reg *Registry) Shadow(of *Version) *Version {
+	reg.mu.RLock()
+	defer reg.mu.RUnlock()
+	rule := reg.rules.Models[of.Name]
+	v := reg.versions[of.Name][rule.version(rule.Shadow)]
 	if rule.Shadow == "" || v == nil || v == of {
 		return nil
 	}
@@ -182,31 +182,31 @@ func compareVersions(a, b string) int {
 }
 
 // Names of the models, in order.
-func (f *Fleet) Names() []string {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return slices.Sorted(maps.Keys(f.versions))
+func (reg *Registry) Names() []string {
+	reg.mu.RLock()
+	defer reg.mu.RUnlock()
+	return slices.Sorted(maps.Keys(reg.versions))
 }
 
 // Versions of a model that answer, in order.
-func (f *Fleet) Versions(name string) []string {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return slices.SortedFunc(maps.Keys(f.versions[name]), compareVersions)
+func (reg *Registry) Versions(name string) []string {
+	reg.mu.RLock()
+	defer reg.mu.RUnlock()
+	return slices.SortedFunc(maps.Keys(reg.versions[name]), compareVersions)
 }
 
 // Index lists all versions, with why some cannot answer. A version of which an older file answers is there twice.
-func (f *Fleet) Index() []Status {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
+func (reg *Registry) Index() []Status {
+	reg.mu.RLock()
+	defer reg.mu.RUnlock()
 	var all []Status
-	for name, versions := range f.versions {
+	for name, versions := range reg.versions {
 		for number := range versions {
 			all = append(all, Status{name, number, Ready, ""})
 		}
 	}
-	for _, r := range f.records {
-		if r.failed != nil && !f.off[r.name] {
+	for _, r := range reg.records {
+		if r.failed != nil && !reg.off[r.name] {
 			all = append(all, Status{r.name, r.version, Unavailable, r.failed.Error()})
 		}
 	}
@@ -218,18 +218,18 @@ func (f *Fleet) Index() []Status {
 
 // Close ends looks and loads, and retires all models once nobody uses them. If something does not end before the context
 // does, it is left behind.
-func (f *Fleet) Close(ctx context.Context) error {
-	f.mu.Lock()
-	f.closed = true
-	for _, r := range f.records {
+func (reg *Registry) Close(ctx context.Context) error {
+	reg.mu.Lock()
+	reg.closed = true
+	for _, r := range reg.records {
 		r.cancel()
 	}
-	f.mu.Unlock()
-	f.retireIf(func(*Version) bool { return true })
+	reg.mu.Unlock()
+	reg.retireIf(func(*Version) bool { return true })
 	done := make(chan struct{})
 	go func() {
-		f.working.Wait()
-		f.retiring.Wait()
+		reg.working.Wait()
+		reg.retiring.Wait()
 		close(done)
 	}()
 	select {
@@ -238,7 +238,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 		return errors.New("shutdown timeout: a model that is being loaded or used was left behind")
 	}
 	var err error
-	for _, p := range f.places {
+	for _, p := range reg.places {
 		if at := p.opened.Load(); at != nil {
 			err = errors.Join(err, at.objects.Close())
 		}

@@ -1,4 +1,4 @@
-package fleet
+package registry
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// record is what the fleet knows of a file that is in a place: how it looks now, and what came of loading it.
+// record is what the registry knows of a file that is in a place: how it looks now, and what came of loading it.
 type record struct {
 	entry             // as it was listed last
 	listed  time.Time // when that was, or later
@@ -34,22 +34,22 @@ func (r *record) cancel() {
 
 // Watch looks at the places, and loads what is new or not what it was, until the context ends. Each place is looked at by
 // itself: one that does not answer keeps no other waiting.
-func (f *Fleet) Watch(ctx context.Context) {
-	for _, p := range f.places {
-		f.working.Go(func() { f.repeat(ctx, func() { f.look(ctx, p) }) })
+func (reg *Registry) Watch(ctx context.Context) {
+	for _, p := range reg.places {
+		reg.working.Go(func() { reg.repeat(ctx, func() { reg.look(ctx, p) }) })
 	}
 	told := ""
-	f.repeat(ctx, func() {
-		if err := f.readRules(); err != nil && err.Error() != told {
+	reg.repeat(ctx, func() {
+		if err := reg.readRules(); err != nil && err.Error() != told {
 			told = err.Error()
-			f.options.Observer.Unlisted(err)
+			reg.options.Observer.Unlisted(err)
 		}
 	})
 }
 
 // repeat does something until the context ends.
-func (f *Fleet) repeat(ctx context.Context, do func()) {
-	tick := time.NewTicker(f.options.Every)
+func (reg *Registry) repeat(ctx context.Context, do func()) {
+	tick := time.NewTicker(reg.options.Every)
 	defer tick.Stop()
 	for {
 		do()
@@ -62,28 +62,28 @@ func (f *Fleet) repeat(ctx context.Context, do func()) {
 }
 
 // look lists a place and starts what follows from it.
-func (f *Fleet) look(ctx context.Context, p *place) {
+func (reg *Registry) look(ctx context.Context, p *place) {
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, f.options.ReadTimeout)
+	limited, cancel := context.WithTimeout(ctx, reg.options.ReadTimeout)
 	entries, err := p.list(limited)
 	cancel()
 	if ctx.Err() != nil {
 		return
 	}
-	f.mu.Lock()
+	reg.mu.Lock()
 	before := p.err
 	if p.err = err; err == nil {
 		p.entries, p.began = entries, began
 	}
 	if !p.tried {
-		f.failFirst(p.refusal())
+		reg.failFirst(p.refusal())
 	}
 	p.tried, p.looked = true, p.looked || err == nil
-	f.mu.Unlock()
+	reg.mu.Unlock()
 	if err != nil && (before == nil || before.Error() != err.Error()) {
-		f.options.Observer.Unlisted(err)
+		reg.options.Observer.Unlisted(err)
 	}
-	f.reconcile()
+	reg.reconcile()
 }
 
 // refusal is why a place can never be looked at, as far as its first listing tells: one that may succeed later is no
@@ -100,16 +100,16 @@ func (p *place) refusal() error {
 
 // failFirst ends the first look with an error. Only what a place or a file shows at first may do so: a server that has been
 // at work for a while does not end because of one of them. It needs the lock.
-func (f *Fleet) failFirst(err error) {
-	if err != nil && f.failure == nil && !f.firstEnded() {
-		f.failure = err
-		close(f.first)
+func (reg *Registry) failFirst(err error) {
+	if err != nil && reg.failure == nil && !reg.firstEnded() {
+		reg.failure = err
+		close(reg.first)
 	}
 }
 
-func (f *Fleet) firstEnded() bool {
+func (reg *Registry) firstEnded() bool {
 	select {
-	case <-f.first:
+	case <-reg.first:
 		return true
 	default:
 		return false
@@ -118,12 +118,12 @@ func (f *Fleet) firstEnded() bool {
 
 // reconcile compares what is in the places with what is loaded: new and changed files are loaded, versions whose file is
 // gone are retired. As long as a place cannot be listed nothing is retired.
-func (f *Fleet) reconcile() {
+func (reg *Registry) reconcile() {
 	var told []func()
-	f.mu.Lock()
+	reg.mu.Lock()
 	complete, began := true, time.Now() // when the oldest listing did
 	there := map[string]entry{}
-	for _, p := range f.places {
+	for _, p := range reg.places {
 		complete = complete && p.looked && p.err == nil
 		if p.began.Before(began) {
 			began = p.began
@@ -135,59 +135,59 @@ func (f *Fleet) reconcile() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(there)) {
-		r := f.record(there[id])
+		r := reg.record(there[id])
 		if r.err != nil {
-			told = append(told, f.refuse(r))
-		} else if f.due(r) {
-			f.begin(r)
+			told = append(told, reg.refuse(r))
+		} else if reg.due(r) {
+			reg.begin(r)
 		}
 	}
 	if complete {
-		for id, r := range f.records {
+		for id, r := range reg.records {
 			if _, is := there[id]; !is && r.listed.Before(began) { // else Load has found it since
 				r.cancel()
-				delete(f.records, id)
+				delete(reg.records, id)
 			}
 		}
 	}
-	f.endFirst()
-	f.mu.Unlock()
+	reg.endFirst()
+	reg.mu.Unlock()
 	for _, tell := range told {
 		tell()
 	}
-	f.retireIf(func(v *Version) bool { return f.records[v.file.id()] == nil })
+	reg.retireIf(func(v *Version) bool { return reg.records[v.file.id()] == nil })
 }
 
 // record is that of a file, which may be new. It needs the lock.
-func (f *Fleet) record(e entry) *record {
-	r := f.records[e.id()]
+func (reg *Registry) record(e entry) *record {
+	r := reg.records[e.id()]
 	if r == nil {
 		r = &record{}
-		f.records[e.id()] = r
+		reg.records[e.id()] = r
 	}
 	r.entry, r.listed = e, time.Now()
 	return r
 }
 
 // refuse takes note of a file that cannot be a model, and returns what tells so, once. It needs the lock.
-func (f *Fleet) refuse(r *record) (tell func()) {
+func (reg *Registry) refuse(r *record) (tell func()) {
 	before := r.failed
-	if f.named(r.found) && !r.ended {
-		f.failFirst(r.err)
+	if reg.named(r.found) && !r.ended {
+		reg.failFirst(r.err)
 	}
 	r.ended, r.failed, r.final = true, r.err, false
 	if before != nil && before.Error() == r.err.Error() {
 		return func() {}
 	}
 	name, version, err := r.name, r.version, r.err
-	return func() { f.options.Observer.Failed(name, version, err, 0) }
+	return func() { reg.options.Observer.Failed(name, version, err, 0) }
 }
 
 // due tells whether a file is to be loaded now. It needs the lock.
-func (f *Fleet) due(r *record) bool {
-	current := f.versions[r.name][r.version]
+func (reg *Registry) due(r *record) bool {
+	current := reg.versions[r.name][r.version]
 	switch {
-	case f.closed || f.off[r.name] || r.attempt != nil:
+	case reg.closed || reg.off[r.name] || r.attempt != nil:
 		return false
 	case current != nil && current.file.same(r.found):
 		r.ended, r.failed = true, nil // what failed in between is gone
@@ -199,46 +199,46 @@ func (f *Fleet) due(r *record) bool {
 }
 
 // endFirst ends the first look if all places were listed and all files tried. It needs the lock.
-func (f *Fleet) endFirst() {
-	if f.firstEnded() || slices.ContainsFunc(f.places, func(p *place) bool { return !p.looked }) {
+func (reg *Registry) endFirst() {
+	if reg.firstEnded() || slices.ContainsFunc(reg.places, func(p *place) bool { return !p.looked }) {
 		return
 	}
-	for _, r := range f.records {
-		if !r.ended && !f.off[r.name] {
+	for _, r := range reg.records {
+		if !r.ended && !reg.off[r.name] {
 			return
 		}
 	}
-	close(f.first)
+	close(reg.first)
 }
 
 // First waits for the end of the first look: all places were listed and each of their files was tried. It fails if a
 // place can never be looked at, or if a single file that was named cannot be loaded for a reason that will not pass.
-func (f *Fleet) First(ctx context.Context) error {
+func (reg *Registry) First(ctx context.Context) error {
 	select {
-	case <-f.first:
-		f.mu.RLock()
-		defer f.mu.RUnlock()
-		return f.failure
+	case <-reg.first:
+		reg.mu.RLock()
+		defer reg.mu.RUnlock()
+		return reg.failure
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Ready tells why the fleet is not ready, or nil if it is: the first look has ended, every single file that was named
+// Ready tells why the registry is not ready, or nil if it is: the first look has ended, every single file that was named
 // answers, and so does at least one model if the places hold any. What was unloaded on request need not answer.
-func (f *Fleet) Ready() error {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	if !f.firstEnded() || f.failure != nil {
+func (reg *Registry) Ready() error {
+	reg.mu.RLock()
+	defer reg.mu.RUnlock()
+	if !reg.firstEnded() || reg.failure != nil {
 		return errors.New("models are being loaded")
 	}
-	for _, p := range f.places {
-		if name, version, is := p.single(); is && !f.off[name] && f.versions[name][version] == nil {
+	for _, p := range reg.places {
+		if name, version, is := p.single(); is && !reg.off[name] && reg.versions[name][version] == nil {
 			return errors.New("a model that was named at the start does not answer")
 		}
 	}
-	for _, r := range f.records {
-		if len(f.versions) == 0 && r.err == nil && !f.off[r.name] {
+	for _, r := range reg.records {
+		if len(reg.versions) == 0 && r.err == nil && !reg.off[r.name] {
 			return errors.New("no model answers")
 		}
 	}
@@ -246,25 +246,25 @@ func (f *Fleet) Ready() error {
 }
 
 // named tells whether a file is a place by itself, not one of a directory or bucket.
-func (f *Fleet) named(file found) bool {
-	return slices.ContainsFunc(f.places, func(p *place) bool {
+func (reg *Registry) named(file found) bool {
+	return slices.ContainsFunc(reg.places, func(p *place) bool {
 		name, version, is := p.single()
 		return is && name == file.name && version == file.version
 	})
 }
 
-func (f *Fleet) retireIf(is func(v *Version) bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for name, versions := range f.versions {
+func (reg *Registry) retireIf(is func(v *Version) bool) {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	for name, versions := range reg.versions {
 		for number, v := range versions {
 			if is(v) {
 				delete(versions, number)
-				f.retiring.Go(v.retire)
+				reg.retiring.Go(v.retire)
 			}
 		}
 		if len(versions) == 0 {
-			delete(f.versions, name)
+			delete(reg.versions, name)
 		}
 	}
 }

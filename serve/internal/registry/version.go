@@ -1,4 +1,4 @@
-package fleet
+package registry
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type Cost struct {
 }
 
 // build makes a version of a file's content.
-func (f *Fleet) build(file found, content []byte) (_ *Version, err error) {
-	v := &Version{Name: file.name, Version: file.version, file: file, observer: f.options.Observer}
+func (reg *Registry) build(file found, content []byte) (_ *Version, err error) {
+	v := &Version{Name: file.name, Version: file.version, file: file, observer: reg.options.Observer}
 	defer func() {
 		if p := recover(); p != nil { // a file must not end the server
 			err = fmt.Errorf("panic while loading a model: %v\n%s", p, debug.Stack())
@@ -44,14 +44,14 @@ func (f *Fleet) build(file found, content []byte) (_ *Version, err error) {
 			v.free()
 		}
 	}()
-	if v.Model, err = psi.Decode(file.at.objects.Name(file.object.Key), content, f.options.Backend); err != nil {
+	if v.Model, err = psi.Decode(file.at.objects.Name(file.object.Key), content, reg.options.Backend); err != nil {
 		return nil, err
 	}
-	if v.Tag, err = f.options.Observer.Prepare(v); err != nil {
+	if v.Tag, err = reg.options.Observer.Prepare(v); err != nil {
 		return nil, err
 	}
 	workers := runtime.GOMAXPROCS(0)
-	v.queue = newQueue(f.options.Limits, workers, func(rows int) { v.observer.Waiting(v, rows) })
+	v.queue = newQueue(reg.options.Limits, workers, func(rows int) { v.observer.Waiting(v, rows) })
 	for range workers {
 		v.workers.Go(v.work)
 	}

@@ -1,4 +1,4 @@
-package fleet_test
+package registry_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/internal/store"
-	"github.com/psi-shapley/psi/serve/internal/fleet"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -38,7 +38,7 @@ func numbers(n int, slope float64) *table.Table {
 // models are files of two models that disagree, made once.
 var models = sync.OnceValue(func() [2][]byte {
 	var files [2][]byte
-	directory, err := os.MkdirTemp("", "psi-fleet")
+	directory, err := os.MkdirTemp("", "psi-registry")
 	if err != nil {
 		panic(err)
 	}
@@ -73,16 +73,16 @@ type events struct {
 	failures []string
 }
 
-func (e *events) Prepare(*fleet.Version) (any, error) { return nil, nil } //nolint:nilnil // there is nothing to keep
-func (e *events) Passing(_ *fleet.Version, p fleet.Pass) func(error) {
+func (e *events) Prepare(*registry.Version) (any, error) { return nil, nil } //nolint:nilnil // there is nothing to keep
+func (e *events) Passing(_ *registry.Version, p registry.Pass) func(error) {
 	e.passes.Add(1)
 	e.requests.Add(int64(len(p.Requests)))
 	return func(error) { time.Sleep(e.takes) }
 }
-func (e *events) Waiting(_ *fleet.Version, rows int) { e.waiting.Store(int64(rows)) }
-func (e *events) Loaded(*fleet.Version)              { e.loaded.Add(1) }
-func (e *events) Unloaded(*fleet.Version)            { e.unloaded.Add(1) }
-func (e *events) Unlisted(error)                     { e.unlisted.Add(1) }
+func (e *events) Waiting(_ *registry.Version, rows int) { e.waiting.Store(int64(rows)) }
+func (e *events) Loaded(*registry.Version)              { e.loaded.Add(1) }
+func (e *events) Unloaded(*registry.Version)            { e.unloaded.Add(1) }
+func (e *events) Unlisted(error)                        { e.unlisted.Add(1) }
 func (e *events) Failed(name, version string, err error, pause time.Duration) {
 	e.failed.Add(1)
 	e.mu.Lock()
@@ -112,35 +112,35 @@ func put(t *testing.T, directory, name string, content []byte) {
 	check(t, os.Rename(draft, filepath.Join(directory, name)))
 }
 
-// open is a fleet of a directory, watched, whose first look has ended.
-func open(t *testing.T, directory string, change func(o *fleet.Options)) (*fleet.Fleet, *events) {
+// open is a registry of a directory, watched, whose first look has ended.
+func open(t *testing.T, directory string, change func(o *registry.Options)) (*registry.Registry, *events) {
 	t.Helper()
-	f, seen := watch(t, change, directory)
-	check(t, f.First(t.Context()))
-	return f, seen
+	reg, seen := watch(t, change, directory)
+	check(t, reg.First(t.Context()))
+	return reg, seen
 }
 
-// watch is a fleet of places that is watched until the test ends.
-func watch(t *testing.T, change func(o *fleet.Options), places ...string) (*fleet.Fleet, *events) {
+// watch is a registry of places that is watched until the test ends.
+func watch(t *testing.T, change func(o *registry.Options), places ...string) (*registry.Registry, *events) {
 	t.Helper()
 	seen := &events{}
-	o := fleet.Options{Places: places, Backend: "auto", Every: 20 * time.Millisecond, Observer: seen, Limits: fleet.Limits{Rows: 10_000, Wait: time.Minute}}
+	o := registry.Options{Places: places, Backend: "auto", Every: 20 * time.Millisecond, Observer: seen, Limits: registry.Limits{Rows: 10_000, Wait: time.Minute}}
 	if change != nil {
 		change(&o)
 	}
-	f, err := fleet.New(o)
+	reg, err := registry.New(o)
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { f.Watch(ctx) })
+	watching.Go(func() { reg.Watch(ctx) })
 	t.Cleanup(func() {
 		cancel()
 		watching.Wait()
 		ending, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		check(t, f.Close(ending))
+		check(t, reg.Close(ending))
 	})
-	return f, seen
+	return reg, seen
 }
 
 func eventually(t *testing.T, what string, is func() bool) {
@@ -153,12 +153,12 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 // slope is the sign of what a version learned: its answer at x = 1.
-func slope(ctx context.Context, v *fleet.Version) (float64, error) {
+func slope(ctx context.Context, v *registry.Version) (float64, error) {
 	return slopes(ctx, v, 1)
 }
 
 // slopes is slope, asked with that many rows.
-func slopes(ctx context.Context, v *fleet.Version, rows int) (float64, error) {
+func slopes(ctx context.Context, v *registry.Version, rows int) (float64, error) {
 	one, err := table.New(table.NumberColumn("x", slices.Repeat([]float64{1}, rows), nil))
 	if err != nil {
 		return 0, err
@@ -173,9 +173,9 @@ func slopes(ctx context.Context, v *fleet.Version, rows int) (float64, error) {
 	return -1, nil
 }
 
-func leased(t *testing.T, f *fleet.Fleet, name, version, id string) float64 {
+func leased(t *testing.T, reg *registry.Registry, name, version, id string) float64 {
 	t.Helper()
-	v, err := f.Lease(name, version, id)
+	v, err := reg.Lease(name, version, id)
 	check(t, err)
 	defer v.Release()
 	s, err := slope(t.Context(), v)
@@ -187,14 +187,14 @@ func leased(t *testing.T, f *fleet.Fleet, name, version, id string) float64 {
 func TestSwapsDropNothing(t *testing.T) {
 	directory := t.TempDir()
 	put(t, directory, "m.psi", models()[0])
-	f, seen := open(t, directory, nil)
+	reg, seen := open(t, directory, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var askers sync.WaitGroup
 	var answered atomic.Int64
 	for range 8 {
 		askers.Go(func() {
 			for ctx.Err() == nil {
-				v, err := f.Lease("m", "", "")
+				v, err := reg.Lease("m", "", "")
 				if err != nil {
 					t.Error(err)
 					return
@@ -213,7 +213,7 @@ func TestSwapsDropNothing(t *testing.T) {
 		put(t, directory, "m.psi", models()[(i+1)%2])
 		eventually(t, "a swap", func() bool { return seen.loaded.Load() == int64(i+2) })
 		want := []float64{1, -1}[(i+1)%2]
-		if got := leased(t, f, "m", "", ""); got != want {
+		if got := leased(t, reg, "m", "", ""); got != want {
 			t.Errorf("after swap %d the slope is %v", i, got)
 		}
 	}
@@ -227,13 +227,13 @@ func TestSwapsDropNothing(t *testing.T) {
 func TestBrokenModelNeverReplacesAGoodOne(t *testing.T) {
 	directory := t.TempDir()
 	put(t, directory, "m.psi", models()[0])
-	f, seen := open(t, directory, nil)
+	reg, seen := open(t, directory, nil)
 	broken := append([]byte{}, models()[1]...)
 	broken[len(broken)/2] ^= 1
 	for i, content := range [][]byte{broken, models()[1][:1000], nil, []byte("text")} {
 		put(t, directory, "m.psi", content)
 		eventually(t, "the broken file is seen", func() bool { return seen.failed.Load() == int64(i+1) })
-		if leased(t, f, "m", "", "") != 1 {
+		if leased(t, reg, "m", "", "") != 1 {
 			t.Error("the good model is gone")
 		}
 	}
@@ -243,15 +243,15 @@ func TestBrokenModelNeverReplacesAGoodOne(t *testing.T) {
 	}
 	put(t, directory, "new@2.psi", broken)
 	eventually(t, "the index tells", func() bool {
-		for _, s := range f.Index() {
-			if s.Name == "new" && s.State == fleet.Unavailable && s.Version == "2" {
+		for _, s := range reg.Index() {
+			if s.Name == "new" && s.State == registry.Unavailable && s.Version == "2" {
 				return true
 			}
 		}
 		return false
 	})
 	put(t, directory, "m.psi", models()[1])
-	eventually(t, "the good file", func() bool { return leased(t, f, "m", "", "") == -1 })
+	eventually(t, "the good file", func() bool { return leased(t, reg, "m", "", "") == -1 })
 }
 
 // Versions: the highest answers, labels and splits say otherwise, files that go take their version with them.
@@ -261,8 +261,8 @@ func TestVersionsAndRules(t *testing.T) {
 	check(t, os.WriteFile(rules, []byte("models: {}\n"), 0o600))
 	put(t, directory, "m@2.psi", models()[0])
 	put(t, directory, "m@10.psi", models()[1])
-	f, seen := open(t, directory, func(o *fleet.Options) { o.Rules = rules })
-	if leased(t, f, "m", "", "") != -1 || leased(t, f, "m", "2", "") != 1 || leased(t, f, "", "", "") != -1 {
+	reg, seen := open(t, directory, func(o *registry.Options) { o.Rules = rules })
+	if leased(t, reg, "m", "", "") != -1 || leased(t, reg, "m", "2", "") != 1 || leased(t, reg, "", "", "") != -1 {
 		t.Error("the highest version does not answer, or 2 is not 2")
 	}
 	rewrite := func(text string) {
@@ -271,13 +271,13 @@ func TestVersionsAndRules(t *testing.T) {
 		check(t, os.Chtimes(rules, time.Now(), time.Now()))
 	}
 	rewrite("models: {m: {labels: {stable: '2', next: '10'}, default: stable, shadow: next}}\n")
-	eventually(t, "the default of the rules", func() bool { return leased(t, f, "m", "", "") == 1 })
-	if leased(t, f, "m", "next", "") != -1 {
+	eventually(t, "the default of the rules", func() bool { return leased(t, reg, "m", "", "") == 1 })
+	if leased(t, reg, "m", "next", "") != -1 {
 		t.Error("a label does not stand for its version")
 	}
-	v, err := f.Lease("m", "", "")
+	v, err := reg.Lease("m", "", "")
 	check(t, err)
-	if shadow := f.Shadow(v); shadow == nil || shadow.Version != "10" {
+	if shadow := reg.Shadow(v); shadow == nil || shadow.Version != "10" {
 		t.Errorf("the shadow is %v", shadow)
 	} else {
 		shadow.Release()
@@ -285,7 +285,7 @@ func TestVersionsAndRules(t *testing.T) {
 	v.Release()
 	rewrite("models: {m: {split: {'2': 90, '10': 10}}}\n")
 	eventually(t, "the split", func() bool {
-		a, err := f.Lease("m", "", "")
+		a, err := reg.Lease("m", "", "")
 		check(t, err)
 		defer a.Release()
 		return a.Version == "10"
@@ -293,9 +293,9 @@ func TestVersionsAndRules(t *testing.T) {
 	count, same := 0, 0
 	for i := range 2000 {
 		id := fmt.Sprint("request ", i)
-		a, err := f.Lease("m", "", id)
+		a, err := reg.Lease("m", "", id)
 		check(t, err)
-		b, err := f.Lease("m", "", id)
+		b, err := reg.Lease("m", "", id)
 		check(t, err)
 		if a.Version == "10" {
 			count++
@@ -312,16 +312,16 @@ func TestVersionsAndRules(t *testing.T) {
 	rewrite("models: {m: {split: {'2': -1}}}\n") // broken rules change nothing
 	check(t, os.Remove(filepath.Join(directory, "m@10.psi")))
 	eventually(t, "the version of a file that is gone", func() bool { return seen.unloaded.Load() == 1 })
-	if _, err := f.Lease("m", "10", ""); !isMissing(err) {
+	if _, err := reg.Lease("m", "10", ""); !isMissing(err) {
 		t.Errorf("%v", err)
 	}
-	if leased(t, f, "m", "", "") != 1 {
+	if leased(t, reg, "m", "", "") != 1 {
 		t.Error("the version that is left does not answer")
 	}
 }
 
 func isMissing(err error) bool {
-	_, is := errors.AsType[*fleet.NotFoundError](err)
+	_, is := errors.AsType[*registry.NotFoundError](err)
 	return is
 }
 
@@ -329,22 +329,22 @@ func isMissing(err error) bool {
 func TestLoadAndUnload(t *testing.T) {
 	directory := t.TempDir()
 	put(t, directory, "m.psi", models()[0])
-	f, _ := open(t, directory, nil)
-	check(t, f.Unload("m"))
+	reg, _ := open(t, directory, nil)
+	check(t, reg.Unload("m"))
 	time.Sleep(100 * time.Millisecond)
-	if _, err := f.Lease("m", "", ""); !isMissing(err) {
+	if _, err := reg.Lease("m", "", ""); !isMissing(err) {
 		t.Errorf("%v", err)
 	}
-	if err := f.Unload("m"); !isMissing(err) {
+	if err := reg.Unload("m"); !isMissing(err) {
 		t.Errorf("%v", err)
 	}
-	check(t, f.Load(t.Context(), "m"))
-	leased(t, f, "m", "", "")
-	if err := f.Load(t.Context(), "other"); !isMissing(err) {
+	check(t, reg.Load(t.Context(), "m"))
+	leased(t, reg, "m", "", "")
+	if err := reg.Load(t.Context(), "other"); !isMissing(err) {
 		t.Errorf("%v", err)
 	}
 	put(t, directory, "m@2.psi", []byte("broken"))
-	if err := f.Load(t.Context(), "m"); err == nil {
+	if err := reg.Load(t.Context(), "m"); err == nil {
 		t.Error("a broken version is loaded")
 	}
 }
@@ -354,14 +354,14 @@ func TestSingleFiles(t *testing.T) {
 	directory := t.TempDir()
 	put(t, directory, "m.psi", models()[0])
 	put(t, directory, "other.psi", models()[1])
-	f, _ := open(t, filepath.Join(directory, "m.psi"), nil)
-	if names := f.Names(); len(names) != 1 || names[0] != "m" {
+	reg, _ := open(t, filepath.Join(directory, "m.psi"), nil)
+	if names := reg.Names(); len(names) != 1 || names[0] != "m" {
 		t.Errorf("%v", names)
 	}
 	put(t, directory, "broken.psi", []byte("broken"))
 	for _, place := range []string{filepath.Join(directory, "none.psi"), filepath.Join(directory, "broken.psi"), filepath.Join(directory, "none"), "nowhere://bucket"} {
-		f, _ := watch(t, nil, place)
-		if err := f.First(t.Context()); err == nil || f.Ready() == nil {
+		reg, _ := watch(t, nil, place)
+		if err := reg.First(t.Context()); err == nil || reg.Ready() == nil {
 			t.Errorf("%s is taken", place)
 		}
 	}
@@ -375,9 +375,9 @@ func TestSingleFiles(t *testing.T) {
 func TestRequestsShareAndAreRefused(t *testing.T) {
 	directory := t.TempDir()
 	put(t, directory, "m.psi", models()[0])
-	f, seen := open(t, directory, func(o *fleet.Options) { o.Limits = fleet.Limits{Rows: 50, Wait: time.Minute} })
+	reg, seen := open(t, directory, func(o *registry.Options) { o.Limits = registry.Limits{Rows: 50, Wait: time.Minute} })
 	seen.takes = 2 * time.Millisecond // else nobody would have to wait
-	v, err := f.Lease("m", "", "")
+	v, err := reg.Lease("m", "", "")
 	check(t, err)
 	defer v.Release()
 	var askers sync.WaitGroup
@@ -385,7 +385,7 @@ func TestRequestsShareAndAreRefused(t *testing.T) {
 	for range 400 {
 		askers.Go(func() {
 			_, err := slopes(t.Context(), v, 20)
-			if refusal, is := errors.AsType[*fleet.BusyError](err); is && refusal.RetryAfter > 0 {
+			if refusal, is := errors.AsType[*registry.BusyError](err); is && refusal.RetryAfter > 0 {
 				busy.Add(1)
 			} else if err != nil {
 				t.Error(err)
@@ -410,7 +410,7 @@ func TestRequestsShareAndAreRefused(t *testing.T) {
 func FuzzRules(f *testing.F) {
 	f.Add([]byte("models: {m: {labels: {a: '1'}, split: {a: 1, '2': 3}}}"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		rules, err := fleet.ParseRules(content)
+		rules, err := registry.ParseRules(content)
 		if err == nil && rules == nil {
 			t.Error("neither rules nor an error")
 		}
@@ -423,7 +423,7 @@ func TestModelsOfABucket(t *testing.T) {
 		t.Skip("PSI_S3 is not set: the URL of a bucket of S3 to test with")
 	}
 	bucket, query, _ := strings.Cut(where, "?")
-	prefix := fmt.Sprintf("fleet-%x/", rand.Uint64())
+	prefix := fmt.Sprintf("registry-%x/", rand.Uint64())
 	place, err := store.Create(t.Context(), bucket+"/"+prefix+"?"+query)
 	check(t, err)
 	for i, key := range []string{"m.psi", "other@2.psi", "deeper/n.psi", "_n.psi"} {
@@ -437,8 +437,8 @@ func TestModelsOfABucket(t *testing.T) {
 		bucket + "/" + prefix + "none/?" + query:    0,
 		bucket + "/" + prefix + "deeper/*?" + query: 1,
 	} {
-		f, _ := open(t, address, nil)
-		if names := f.Names(); len(names) != want {
+		reg, _ := open(t, address, nil)
+		if names := reg.Names(); len(names) != want {
 			t.Errorf("%s has %v, want %d", address, names, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package fleet
+package registry
 
 import (
 	"context"
@@ -45,29 +45,29 @@ type attempt struct {
 }
 
 // begin starts to load a file. It needs the lock.
-func (f *Fleet) begin(r *record) {
+func (reg *Registry) begin(r *record) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := &attempt{file: r.found, cancel: cancel, urgent: make(chan struct{}), done: make(chan struct{})}
 	r.attempt = a
-	f.working.Go(func() {
+	reg.working.Go(func() {
 		defer cancel()
-		v, err := f.load(ctx, a)
-		f.ended(a, v, err)
+		v, err := reg.load(ctx, a)
+		reg.ended(a, v, err)
 	})
 }
 
 // load reads a file, sees that the model answers, and starts its workers.
-func (f *Fleet) load(ctx context.Context, a *attempt) (*Version, error) {
-	free, err := f.readers.take(ctx, a.urgent)
+func (reg *Registry) load(ctx context.Context, a *attempt) (*Version, error) {
+	free, err := reg.readers.take(ctx, a.urgent)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	content, err := f.read(ctx, a.file)
+	content, err := reg.read(ctx, a.file)
 	took := time.Since(start)
 	var build func()
 	if err == nil {
-		build, err = f.builders.take(ctx, a.urgent)
+		build, err = reg.builders.take(ctx, a.urgent)
 	}
 	free() // not before: files that are read and not decoded yet are in memory
 	if err != nil {
@@ -75,7 +75,7 @@ func (f *Fleet) load(ctx context.Context, a *attempt) (*Version, error) {
 	}
 	defer build()
 	start = time.Now()
-	v, err := f.build(a.file, content)
+	v, err := reg.build(a.file, content)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (f *Fleet) load(ctx context.Context, a *attempt) (*Version, error) {
 }
 
 // read is the content of a file, within the time that its size allows.
-func (f *Fleet) read(ctx context.Context, file found) ([]byte, error) {
-	limit := f.options.ReadTimeout + time.Duration(file.object.Size/slowestRead)*time.Second
+func (reg *Registry) read(ctx context.Context, file found) ([]byte, error) {
+	limit := reg.options.ReadTimeout + time.Duration(file.object.Size/slowestRead)*time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	content, err := file.read(ctx)
@@ -96,34 +96,34 @@ func (f *Fleet) read(ctx context.Context, file found) ([]byte, error) {
 }
 
 // ended puts a version that was loaded into service, or takes note of why it was not.
-func (f *Fleet) ended(a *attempt, v *Version, err error) {
+func (reg *Registry) ended(a *attempt, v *Version, err error) {
 	tell := func() {}
-	f.mu.Lock()
-	r := f.records[a.file.id()]
+	reg.mu.Lock()
+	r := reg.records[a.file.id()]
 	switch {
-	case f.closed || f.off[a.file.name] || r == nil || r.attempt != a || errors.Is(err, context.Canceled): // nobody wants it any more
+	case reg.closed || reg.off[a.file.name] || r == nil || r.attempt != a || errors.Is(err, context.Canceled): // nobody wants it any more
 		a.err = context.Canceled
 		if v != nil {
-			f.retiring.Go(v.retire)
+			reg.retiring.Go(v.retire)
 		}
 	case err != nil:
 		a.err = err
-		tell = f.fail(r, a.file, err)
+		tell = reg.fail(r, a.file, err)
 	default:
-		tell = f.swap(r, v)
+		tell = reg.swap(r, v)
 	}
 	if r != nil && r.attempt == a {
 		r.attempt, r.ended = nil, true
 	}
-	f.endFirst()
-	f.mu.Unlock()
+	reg.endFirst()
+	reg.mu.Unlock()
 	tell()
 	close(a.done)
 }
 
 // fail takes note of a load that failed, and returns what tells so. Only what is wrong with the content itself is final:
 // all else is tried again, after longer and longer pauses. It needs the lock.
-func (f *Fleet) fail(r *record, file found, err error) (tell func()) {
+func (reg *Registry) fail(r *record, file found, err error) (tell func()) {
 	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound) {
 		return func() {} // the next listing tells what is there now
 	}
@@ -131,38 +131,38 @@ func (f *Fleet) fail(r *record, file found, err error) (tell func()) {
 		r.failures = 0
 	}
 	_, r.final = errors.AsType[*artifact.Error](err)
-	pause := min(longestPause, f.options.Every<<min(r.failures, 10))
+	pause := min(longestPause, reg.options.Every<<min(r.failures, 10))
 	r.tried, r.failed, r.failures, r.next = file, err, r.failures+1, time.Now().Add(pause)
 	if r.final {
 		pause = 0
 	}
-	if f.named(file) && !r.ended && !store.Passing(err) {
-		f.failFirst(err)
+	if reg.named(file) && !r.ended && !store.Passing(err) {
+		reg.failFirst(err)
 	}
-	return func() { f.options.Observer.Failed(file.name, file.version, err, pause) }
+	return func() { reg.options.Observer.Failed(file.name, file.version, err, pause) }
 }
 
 // swap lets a version answer from now on, and returns what tells so; the one it replaces is retired. It needs the lock.
-func (f *Fleet) swap(r *record, v *Version) (tell func()) {
-	old := f.versions[v.Name][v.Version]
-	if f.versions[v.Name] == nil {
-		f.versions[v.Name] = map[string]*Version{}
+func (reg *Registry) swap(r *record, v *Version) (tell func()) {
+	old := reg.versions[v.Name][v.Version]
+	if reg.versions[v.Name] == nil {
+		reg.versions[v.Name] = map[string]*Version{}
 	}
-	f.versions[v.Name][v.Version] = v
+	reg.versions[v.Name][v.Version] = v
 	r.tried, r.failed, r.final, r.failures = v.file, nil, false, 0
 	if old != nil {
-		f.retiring.Go(old.retire)
+		reg.retiring.Go(old.retire)
 	}
-	return func() { f.options.Observer.Loaded(v) }
+	return func() { reg.options.Observer.Loaded(v) }
 }
 
 // Load looks for new versions of a model at once, also if it was unloaded, and tries those that failed before. It waits for
 // no other model. It fails if a version cannot be loaded, or if none is there.
-func (f *Fleet) Load(ctx context.Context, name string) error {
-	f.mu.Lock()
-	delete(f.off, name)
-	f.mu.Unlock()
-	entries, err := f.find(ctx, name)
+func (reg *Registry) Load(ctx context.Context, name string) error {
+	reg.mu.Lock()
+	delete(reg.off, name)
+	reg.mu.Unlock()
+	entries, err := reg.find(ctx, name)
 	if len(entries) == 0 {
 		if err == nil {
 			err = &NotFoundError{Name: name}
@@ -174,7 +174,7 @@ func (f *Fleet) Load(ctx context.Context, name string) error {
 		if failed == nil {
 			failed = e.err
 		}
-		for a := f.urge(e); a != nil; {
+		for a := reg.urge(e); a != nil; {
 			select {
 			case <-a.done:
 			case <-ctx.Done():
@@ -184,23 +184,23 @@ func (f *Fleet) Load(ctx context.Context, name string) error {
 				failed = errors.Join(failed, a.err)
 				break
 			}
-			a = f.urge(e) // what was under way was another content, or was unloaded
+			a = reg.urge(e) // what was under way was another content, or was unloaded
 		}
 	}
 	return failed
 }
 
 // find lists the places for files of a model. A place that does not answer soon is left out.
-func (f *Fleet) find(ctx context.Context, name string) (all []entry, err error) {
+func (reg *Registry) find(ctx context.Context, name string) (all []entry, err error) {
 	const soon = 5 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, min(soon, f.options.ReadTimeout))
+	ctx, cancel := context.WithTimeout(ctx, min(soon, reg.options.ReadTimeout))
 	defer cancel()
 	type listing struct {
 		entries []entry
 		err     error
 	}
-	lists := make([]chan listing, len(f.places))
-	for i, p := range f.places {
+	lists := make([]chan listing, len(reg.places))
+	for i, p := range reg.places {
 		lists[i] = make(chan listing, 1)
 		go func() {
 			entries, err := p.list(ctx)
@@ -213,7 +213,7 @@ func (f *Fleet) find(ctx context.Context, name string) (all []entry, err error) 
 		select {
 		case l = <-lists[i]:
 		case <-ctx.Done():
-			l.err = fmt.Errorf("%s: %w", f.places[i].where, ctx.Err())
+			l.err = fmt.Errorf("%s: %w", reg.places[i].where, ctx.Err())
 		}
 		err = errors.Join(err, l.err)
 		for _, e := range l.entries {
@@ -227,40 +227,40 @@ func (f *Fleet) find(ctx context.Context, name string) (all []entry, err error) 
 }
 
 // urge loads a file at once, whatever came of it before; nil if it answers already or cannot be a model.
-func (f *Fleet) urge(e entry) *attempt {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	current := f.versions[e.name][e.version]
-	if f.closed || e.err != nil || current != nil && current.file.same(e.found) {
+func (reg *Registry) urge(e entry) *attempt {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	current := reg.versions[e.name][e.version]
+	if reg.closed || e.err != nil || current != nil && current.file.same(e.found) {
 		return nil
 	}
-	r := f.record(e)
+	r := reg.record(e)
 	if r.attempt == nil {
-		f.begin(r)
+		reg.begin(r)
 	}
 	r.attempt.hurry.Do(func() { close(r.attempt.urgent) })
 	return r.attempt
 }
 
 // Unload retires a model until Load is called.
-func (f *Fleet) Unload(name string) error {
-	f.mu.Lock()
-	known := len(f.versions[name]) > 0
-	for _, r := range f.records {
+func (reg *Registry) Unload(name string) error {
+	reg.mu.Lock()
+	known := len(reg.versions[name]) > 0
+	for _, r := range reg.records {
 		known = known || r.name == name && (r.attempt != nil || r.failed != nil)
 	}
-	if !known || f.off[name] {
-		f.mu.Unlock()
+	if !known || reg.off[name] {
+		reg.mu.Unlock()
 		return &NotFoundError{Name: name}
 	}
-	f.off[name] = true
-	for _, r := range f.records {
+	reg.off[name] = true
+	for _, r := range reg.records {
 		if r.name == name {
 			r.cancel()
 			r.failed, r.final = nil, false
 		}
 	}
-	f.mu.Unlock()
-	f.retireIf(func(v *Version) bool { return v.Name == name })
+	reg.mu.Unlock()
+	reg.retireIf(func(v *Version) bool { return v.Name == name })
 	return nil
 }

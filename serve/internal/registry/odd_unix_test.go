@@ -1,6 +1,6 @@
 //go:build unix
 
-package fleet_test
+package registry_test
 
 import (
 	"errors"
@@ -22,27 +22,27 @@ func TestOddEntriesAreSkipped(t *testing.T) {
 		t.Skip("no FIFOs or links here:", err)
 	}
 	put(t, directory, "m.psi", models()[0])
-	f, seen := open(t, directory, nil)
-	if names := strings.Join(f.Names(), " "); names != "link m" {
+	reg, seen := open(t, directory, nil)
+	if names := strings.Join(reg.Names(), " "); names != "link m" {
 		t.Errorf("%s are served", names)
 	}
-	check(t, f.Ready())
+	check(t, reg.Ready())
 	put(t, directory, "z.psi", models()[1])
-	eventually(t, "a file that comes later", func() bool { return len(f.Names()) == 3 })
+	eventually(t, "a file that comes later", func() bool { return len(reg.Names()) == 3 })
 	time.Sleep(100 * time.Millisecond)
 	if told := seen.told(); len(told) != 3 {
 		t.Errorf("reported %d times: %v", len(told), told)
 	}
-	if err := f.Load(t.Context(), "fifo"); err == nil {
+	if err := reg.Load(t.Context(), "fifo"); err == nil {
 		t.Error("a FIFO is loaded")
 	}
 	check(t, os.Remove(at("m.psi")))
 	check(t, syscall.Mkfifo(at("m.psi"), 0o600)) // a FIFO in the place of a good file replaces nothing
 	eventually(t, "the FIFO is reported", func() bool { return len(seen.told()) >= 4 })
-	leased(t, f, "m", "", "")
+	leased(t, reg, "m", "", "")
 	check(t, os.Remove(at("m.psi")))
 	put(t, directory, "m.psi", models()[1])
-	eventually(t, "the new file", func() bool { return leased(t, f, "m", "", "") == -1 })
+	eventually(t, "the new file", func() bool { return leased(t, reg, "m", "", "") == -1 })
 
 	single, _ := watch(t, nil, at("fifo.psi"))
 	if err := single.First(t.Context()); err == nil {
@@ -60,19 +60,19 @@ func TestUnreadableFileIsTriedAgain(t *testing.T) {
 	put(t, directory, "m.psi", models()[0])
 	path := filepath.Join(directory, "m.psi")
 	check(t, os.Chmod(path, 0))
-	f, seen := open(t, directory, nil)
-	if seen.failed.Load() == 0 || f.Ready() == nil {
+	reg, seen := open(t, directory, nil)
+	if seen.failed.Load() == 0 || reg.Ready() == nil {
 		t.Error("an unreadable file is loaded")
 	}
 	check(t, os.Chmod(path, 0o600))
-	eventually(t, "the file is read in the end", func() bool { return f.Ready() == nil })
+	eventually(t, "the file is read in the end", func() bool { return reg.Ready() == nil })
 }
 
 // asNobody runs the test again as a user who may not read everything.
 func asNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534
-	directory, err := os.MkdirTemp("/tmp", "psi-fleet") //nolint:usetesting // whose directories are for their owner alone
+	directory, err := os.MkdirTemp("/tmp", "psi-registry") //nolint:usetesting // whose directories are for their owner alone
 	check(t, err)
 	t.Cleanup(func() { check(t, os.RemoveAll(directory)) })
 	program, err := os.ReadFile("/proc/self/exe")

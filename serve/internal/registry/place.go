@@ -1,4 +1,4 @@
-package fleet
+package registry
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type place struct {
 	where  string
 	opened atomic.Pointer[location] // nil until the place has answered once
 
-	// Guarded by the fleet's lock.
+	// Guarded by the registry's lock.
 	entries []entry   // of the last listing that succeeded
 	began   time.Time // when that listing did
 	looked  bool      // whether one succeeded
