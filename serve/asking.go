@@ -7,9 +7,9 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -55,9 +55,9 @@ func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*rep
 	if err := q.budget.Reserve(workBytes(of(v).signature, q.rows.Rows(), q.depth)); err != nil {
 		return nil, err
 	}
-	stage := watch.Predict
+	stage := observe.Predict
 	if q.depth >= psi.Attributions {
-		stage = watch.Explain
+		stage = observe.Explain
 	}
 	start := time.Now()
 	a, err := v.Ask(ctx, q.rows, q.unknown, q.depth)

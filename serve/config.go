@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/serve/internal/auth"
-	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 )
 
 // Config says what is served, where and to whom. New fills in what is 0.
@@ -53,7 +53,7 @@ type Config struct {
 
 // NewLogger writes log lines in the form of text or json, without cells of callers' tables.
 func NewLogger(w io.Writer, format string) (*slog.Logger, error) {
-	return watch.NewLogger(w, format, slog.LevelInfo)
+	return observe.NewLogger(w, format, slog.LevelInfo)
 }
 
 // fill puts the defaults in place of what is 0.

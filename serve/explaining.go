@@ -5,8 +5,8 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -42,7 +42,7 @@ func (x *exchange) plain(explaining bool) error {
 		return err
 	}
 	defer rows.Close()
-	of(v).took(watch.Preprocess, start)
+	of(v).took(observe.Preprocess, start)
 	asked := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}, budget: x.budget}
 	if x.wantsArrow() {
 		return x.arrow(v, rows, asked, layout)
@@ -59,7 +59,7 @@ func (x *exchange) plain(explaining bool) error {
 	if err != nil {
 		return err
 	}
-	defer of(v).took(watch.Postprocess, time.Now())
+	defer of(v).took(observe.Postprocess, time.Now())
 	if !explaining {
 		return x.json(predicted)
 	}

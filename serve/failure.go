@@ -16,9 +16,9 @@ import (
 
 	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -34,8 +34,8 @@ type Failure struct {
 
 	status  int
 	code    codes.Code
-	refusal watch.Refusal // "" if it counts as none
-	after   time.Duration // to try again; 0 if that is of no use
+	refusal observe.Refusal // "" if it counts as none
+	after   time.Duration   // to try again; 0 if that is of no use
 }
 
 // wrong is a request that cannot be understood.
@@ -66,13 +66,13 @@ func failure(err error) *Failure {
 	switch {
 	case errors.Is(err, errMemory): // limits come first: readers of tables wrap them
 		f.Message = errMemory.Error()
-		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.MemoryFull, time.Second
+		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, observe.MemoryFull, time.Second
 	case errors.As(err, &long):
 		f.Message, f.Remedy = "the request has too many bytes", "send fewer rows at a time, at most "+strconv.FormatInt(long.Limit, 10)+" bytes"
-		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, observe.BodyTooLarge
 	case errors.As(err, &large):
 		f.Message, f.Remedy = large.Error(), "send fewer rows at a time"
-		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.BodyTooLarge
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, observe.BodyTooLarge
 	case errors.As(err, &misuse):
 		f.Message, f.Remedy = misuse.message, misuse.remedy
 	case errors.As(err, &cell):
@@ -86,12 +86,12 @@ func failure(err error) *Failure {
 	case errors.As(err, &protocol):
 		f.Message, f.Remedy = protocol.Message, protocol.Remedy
 		if protocol.Kind == oip.TooLarge {
-			f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.TooManyRows
+			f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, observe.TooManyRows
 		} else if protocol.Kind == oip.NotFound {
 			f.status, f.code = http.StatusNotFound, codes.NotFound
 		}
 	case errors.As(err, &many):
-		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, watch.TooManyRows
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, observe.TooManyRows
 	case errors.As(err, &missing):
 		f.status, f.code = http.StatusNotFound, codes.NotFound
 	case errors.As(err, &method):
@@ -99,20 +99,20 @@ func failure(err error) *Failure {
 	case errors.Is(err, errNoRoute):
 		f.status, f.code = http.StatusNotFound, codes.Unimplemented
 	case errors.As(err, &busy):
-		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.QueueFull, busy.RetryAfter
+		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, observe.QueueFull, busy.RetryAfter
 	case errors.As(err, &often):
-		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, watch.RateLimit, often.RetryAfter
+		f.status, f.code, f.refusal, f.after = http.StatusTooManyRequests, codes.ResourceExhausted, observe.RateLimit, often.RetryAfter
 	case errors.Is(err, auth.ErrUnauthenticated):
-		f.status, f.code, f.refusal = http.StatusUnauthorized, codes.Unauthenticated, watch.Denied
+		f.status, f.code, f.refusal = http.StatusUnauthorized, codes.Unauthenticated, observe.Denied
 	case errors.Is(err, auth.ErrForbidden):
-		f.status, f.code, f.refusal = http.StatusForbidden, codes.PermissionDenied, watch.Denied
+		f.status, f.code, f.refusal = http.StatusForbidden, codes.PermissionDenied, observe.Denied
 	case errors.Is(err, errDraining):
-		f.status, f.code, f.refusal, f.after = http.StatusServiceUnavailable, codes.Unavailable, watch.Draining, time.Second
+		f.status, f.code, f.refusal, f.after = http.StatusServiceUnavailable, codes.Unavailable, observe.Draining, time.Second
 	case errors.As(err, &idle):
 		f.status, f.code = http.StatusGatewayTimeout, codes.DeadlineExceeded
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Message, f.Remedy = "the request took too long", "send fewer rows at a time, or try again later"
-		f.status, f.code, f.refusal = http.StatusGatewayTimeout, codes.DeadlineExceeded, watch.Deadline
+		f.status, f.code, f.refusal = http.StatusGatewayTimeout, codes.DeadlineExceeded, observe.Deadline
 	case errors.Is(err, context.Canceled):
 		f.Message, f.status, f.code = "the caller went away", clientClosed, codes.Canceled
 	default:

@@ -26,9 +26,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/psi-shapley/psi/serve/internal/auth"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // service is the gRPC service of the Open Inference Protocol, with Triton's calls for models and statistics. Calls it does not
@@ -409,7 +409,7 @@ func (g *service) ModelInfer(ctx context.Context, r *inference.ModelInferRequest
 		return nil, err
 	}
 	defer v.Release()
-	defer of(v).took(watch.Postprocess, time.Now())
+	defer of(v).took(observe.Postprocess, time.Now())
 	if err := b.Reserve(request.GRPCBytes(of(v).signature, res.Rows)); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/serve/internal/auth"
-	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 )
 
 // Media types.
@@ -41,7 +41,7 @@ type route struct {
 	do           func(x *exchange) error
 	operation    operation // what the document says
 
-	counts *watch.Route
+	counts *observe.Route
 }
 
 // exchange is a request and its answer under way.
@@ -203,7 +203,7 @@ func (s *Server) note(ctx context.Context, f *Failure, err error, id, where stri
 	}
 	if f.internal() {
 		s.config.Log.ErrorContext(ctx, "a request failed", "request_id", id, "where", where, "error", err)
-	} else if f.refusal == watch.Denied {
+	} else if f.refusal == observe.Denied {
 		s.refusals.Do(func() { // strangers must not fill the disk
 			s.config.Log.WarnContext(ctx, "a caller was refused; others within a second are not told", "request_id", id, "where", where, "reason", auth.Reason(err))
 		})

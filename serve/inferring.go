@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // inferred answers a request of the Open Inference Protocol. The version is to be released by the caller, unless there is
@@ -38,7 +38,7 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 	if err != nil {
 		return nil, nil, err
 	}
-	kept.took(watch.Preprocess, start)
+	kept.took(observe.Preprocess, start)
 	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.Explain{Z: r.Z}, budget: b})
 	if err != nil {
 		return nil, nil, err

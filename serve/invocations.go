@@ -9,8 +9,8 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -65,7 +65,7 @@ func (x *exchange) invocations() error {
 		return err
 	}
 	defer rows.Close()
-	of(v).took(watch.Preprocess, start)
+	of(v).took(observe.Preprocess, start)
 	var out prediction
 	q := question{id: x.id, unknown: unknown, depth: psi.Spread, budget: x.budget}
 	err = x.s.streamed(x.r.Context(), v, rows, q, func(p part) error { return out.add(p.prediction, x.budget) })

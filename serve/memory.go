@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 )
 
 // errMemory refuses a request for which the server has no memory left.
@@ -23,7 +23,7 @@ func (e *tooLargeError) Error() string {
 // memory bounds the bytes that all requests hold together. It is safe for concurrent use.
 type memory struct {
 	limit   int64
-	metrics *watch.Metrics
+	metrics *observe.Metrics
 
 	mu       sync.Mutex
 	held     int64
@@ -57,7 +57,7 @@ func (m *memory) collect() {
 	}
 }
 
-func newMemory(limit int64, metrics *watch.Metrics) *memory {
+func newMemory(limit int64, metrics *observe.Metrics) *memory {
 	return &memory{limit: limit, metrics: metrics, arriving: map[*budget]func(){}, given: make(chan struct{})}
 }
 

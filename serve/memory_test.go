@@ -4,12 +4,12 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 )
 
 // However much large requests hold, a small one finds room.
 func TestSmallRequestsFindRoom(t *testing.T) {
-	m := newMemory(64<<20, watch.NewMetrics())
+	m := newMemory(64<<20, observe.NewMetrics())
 	var err error
 	for err == nil {
 		err = m.budget(32 << 20).Reserve(4 << 20)

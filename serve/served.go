@@ -4,10 +4,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/registry"
 	"github.com/psi-shapley/psi/serve/internal/ui"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // served is what the server keeps of a version that answers.
@@ -15,8 +15,8 @@ type served struct {
 	signature *oip.Signature
 	page      ui.Model // what the live page is told
 	base      []float64
-	counts    *watch.ModelMetrics
-	drift     *watch.DriftWindow
+	counts    *observe.ModelMetrics
+	drift     *observe.DriftWindow
 	since     time.Time
 	waiting   int // rows, when the queue last told
 
@@ -35,7 +35,7 @@ func (o observer) Prepare(v *registry.Version) (any, error) {
 	}
 	s := &served{page: page, base: v.Model.Base(), since: time.Now()}
 	s.signature = s.describe(v, []string{v.Version})
-	s.counts = o.metrics.Loaded(watch.ModelInfo{Model: v.Name, Version: v.Version, Digest: v.Model.Digest(), Head: v.Model.Head(), Backend: v.Model.Backend()})
+	s.counts = o.metrics.Loaded(observe.ModelInfo{Model: v.Name, Version: v.Version, Digest: v.Model.Digest(), Head: v.Model.Head(), Backend: v.Model.Backend()})
 	var reference [][]float64
 	if audit := v.Model.StoredAudit(); audit != nil {
 		for _, output := range audit.Outputs {
@@ -119,4 +119,4 @@ func (o observer) Unlisted(err error) {
 }
 
 // took counts a stage of a request until now.
-func (s *served) took(stage watch.Stage, start time.Time) { s.counts.Took(stage, time.Since(start)) }
+func (s *served) took(stage observe.Stage, start time.Time) { s.counts.Took(stage, time.Since(start)) }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/serve/internal/auth"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // errDraining is the answer of a server that is about to end.
@@ -35,14 +35,14 @@ type Server struct {
 	registry *registry.Registry
 	memory   *memory
 
-	metrics      *watch.Metrics
-	drift        *watch.Drift
-	explanations *watch.ExplanationLog // nil if there is none
+	metrics      *observe.Metrics
+	drift        *observe.Drift
+	explanations *observe.ExplanationLog // nil if there is none
 	traces       tracing
 	shadowCounts *shadowCounts
 
-	unrouted   *watch.Route
-	grpcRoutes sync.Map // method to *watch.Route
+	unrouted   *observe.Route
+	grpcRoutes sync.Map // method to *observe.Route
 
 	underWay   atomic.Int64   // calls of gRPC that were let in
 	refusals   rate.Sometimes // that are logged
@@ -59,7 +59,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, metrics: watch.NewMetrics(), drift: watch.NewDrift(time.Now), shadowCounts: newShadowCounts(), shadows: make(chan struct{}, mostShadows)}
+	s := &Server{config: c, metrics: observe.NewMetrics(), drift: observe.NewDrift(time.Now), shadowCounts: newShadowCounts(), shadows: make(chan struct{}, mostShadows)}
 	s.memory = newMemory(c.MaxHeld, s.metrics)
 	s.refusals.Interval = time.Second
 	s.metrics.Register(s.drift, s.shadowCounts.rows, s.shadowCounts.distance)
@@ -123,13 +123,13 @@ func present(list ...string) []string {
 
 // openWatchers opens the explanation log and the traces.
 func (s *Server) openWatchers(ctx context.Context) (err error) {
-	traces, err := watch.OpenTraces(ctx, watch.TraceOptions{Endpoint: s.config.OTLP, Version: psi.Version, Report: s.report})
+	traces, err := observe.OpenTraces(ctx, observe.TraceOptions{Endpoint: s.config.OTLP, Version: psi.Version, Report: s.report})
 	if err != nil {
 		return err
 	}
 	s.traces = tracing{traces}
 	if s.config.LogDir != "" {
-		s.explanations, err = watch.OpenExplanationLog(watch.LogOptions{Dir: s.config.LogDir, Share: s.config.LogShare, Values: s.config.LogValues, Report: s.report})
+		s.explanations, err = observe.OpenExplanationLog(observe.LogOptions{Dir: s.config.LogDir, Share: s.config.LogShare, Values: s.config.LogValues, Report: s.report})
 		if err != nil {
 			return err
 		}
@@ -196,12 +196,12 @@ func (s *Server) abort(x *exchange, err error) {
 }
 
 // grpcRoute counts calls of a method.
-func (s *Server) grpcRoute(method string) *watch.Route {
+func (s *Server) grpcRoute(method string) *observe.Route {
 	if r, ok := s.grpcRoutes.Load(method); ok {
-		return r.(*watch.Route)
+		return r.(*observe.Route)
 	}
 	r, _ := s.grpcRoutes.LoadOrStore(method, s.metrics.Route("grpc", method))
-	return r.(*watch.Route)
+	return r.(*observe.Route)
 }
 
 // httpServer is how all HTTP listeners treat their clients: headers come soon and are small, requests end in time.

@@ -8,12 +8,12 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // tracing makes the spans of requests and of the passes they share.
-type tracing struct{ *watch.Traces }
+type tracing struct{ *observe.Traces }
 
 // request starts the span of an HTTP request.
 func (t tracing) request(ctx context.Context, header http.Header, name, id string) (context.Context, func(error)) {

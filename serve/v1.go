@@ -8,7 +8,7 @@ import (
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
-	"github.com/psi-shapley/psi/serve/internal/watch"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 )
 
 // prediction is the answer of V1 and MLflow: numbers or labels, and what is known of their doubt.
@@ -82,14 +82,14 @@ func (x *exchange) v1(explaining bool) error {
 	if err != nil {
 		return err
 	}
-	of(v).took(watch.Preprocess, start)
+	of(v).took(observe.Preprocess, start)
 	answer, err := x.s.ask(x.r.Context(), v, question{
 		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: in.Parameters.Z, Top: in.Parameters.Top}, budget: x.budget,
 	})
 	if err != nil {
 		return err
 	}
-	defer of(v).took(watch.Postprocess, time.Now())
+	defer of(v).took(observe.Postprocess, time.Now())
 	var out prediction
 	if !explaining {
 		if err := out.add(answer.prediction, x.budget); err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 	"github.com/psi-shapley/psi/serve/internal/registry"
-	"github.com/psi-shapley/psi/serve/internal/watch"
 )
 
 // ServerMetadata says what the server is.
@@ -166,7 +166,7 @@ func (x *exchange) infer() error {
 		return err
 	}
 	defer v.Release()
-	defer of(v).took(watch.Postprocess, time.Now())
+	defer of(v).took(observe.Postprocess, time.Now())
 	if err := x.budget.Reserve(request.HTTPBytes(of(v).signature, res.Rows)); err != nil {
 		return err
 	}
