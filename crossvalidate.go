@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/internal/baseline"
+	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/internal/encode"
-	"github.com/psi-shapley/psi/internal/intake"
 )
 
 // CrossValidation is how well models predict rows that they were not trained on.
@@ -48,7 +48,7 @@ func CrossValidate(ctx context.Context, rows Source, c Config, folds int) (done 
 	if _, err := before.inputs(rows.Schema()); err != nil {
 		return nil, err
 	}
-	whole, err := intake.ReadFolds(ctx, rows, intake.Options{
+	whole, err := dataset.ReadFolds(ctx, rows, dataset.Options{
 		Target: c.Target, Task: c.Task, Weight: c.Weight, By: c.ValidationBy, OrderBy: c.OrderBy, Seed: c.Seed, Scratch: c.Scratch,
 	}, folds)
 	if err != nil {
@@ -85,7 +85,7 @@ func CrossValidate(ctx context.Context, rows Source, c Config, folds int) (done 
 }
 
 // crossValidate trains and measures the models of a fold.
-func (c Config) crossValidate(ctx context.Context, folds *intake.Folds, k int) (Task, *Fold, error) {
+func (c Config) crossValidate(ctx context.Context, folds *dataset.Folds, k int) (Task, *Fold, error) {
 	rows := folds.Training(ctx, k)
 	defer rows.Close()
 	m, err := Train(ctx, rows, c)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/psi-shapley/psi/internal/intake"
+	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -38,7 +38,7 @@ func folded(t *testing.T, rows int) *table.Table {
 // sides are the rows of a fold, read here without CrossValidate.
 func sides(t *testing.T, rows *table.Table, c Config, folds, k int) (training, test *table.Table) {
 	t.Helper()
-	f, err := intake.ReadFolds(t.Context(), rows.Source(), intake.Options{Target: c.Target, Weight: c.Weight, By: c.ValidationBy, OrderBy: c.OrderBy, Seed: c.Seed}, folds)
+	f, err := dataset.ReadFolds(t.Context(), rows.Source(), dataset.Options{Target: c.Target, Weight: c.Weight, By: c.ValidationBy, OrderBy: c.OrderBy, Seed: c.Seed}, folds)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/psi-shapley/psi/internal/intake"
+	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -21,12 +21,12 @@ type LeftOut struct {
 
 // narrow returns the inputs that stay, now that it is known what they are like, and says which do not. Those that
 // something can be learned from are never all left out for seeming to identify rows. If there are none, all inputs stay.
-func (t *training) narrow(all []intake.Trait) []string {
-	kept := func(c intake.Trait) bool { return slices.Contains(t.Keep, c.Column) }
-	null := func(c intake.Trait) bool { return c.Null != "" && !kept(c) }
-	identifier := func(c intake.Trait) bool { return c.Identifier != "" && !kept(c) }
-	text := func(c intake.Trait) bool { return c.Text != "" && !kept(c) }
-	out := func(c intake.Trait) bool { return null(c) || t.LeaveOutIdentifiers && (identifier(c) || text(c)) }
+func (t *training) narrow(all []dataset.Trait) []string {
+	kept := func(c dataset.Trait) bool { return slices.Contains(t.Keep, c.Column) }
+	null := func(c dataset.Trait) bool { return c.Null != "" && !kept(c) }
+	identifier := func(c dataset.Trait) bool { return c.Identifier != "" && !kept(c) }
+	text := func(c dataset.Trait) bool { return c.Text != "" && !kept(c) }
+	out := func(c dataset.Trait) bool { return null(c) || t.LeaveOutIdentifiers && (identifier(c) || text(c)) }
 	if !slices.ContainsFunc(all, not(out)) {
 		out = null
 	}
@@ -68,11 +68,11 @@ func (t *training) narrow(all []intake.Trait) []string {
 	return inputs
 }
 
-func not(f func(intake.Trait) bool) func(intake.Trait) bool {
-	return func(c intake.Trait) bool { return !f(c) }
+func not(f func(dataset.Trait) bool) func(dataset.Trait) bool {
+	return func(c dataset.Trait) bool { return !f(c) }
 }
 
-func because(c intake.Trait, reason string) string {
+func because(c dataset.Trait, reason string) string {
 	return fmt.Sprintf("column %q: %s", c.Column, reason)
 }
 

@@ -35,7 +35,7 @@ func (t *training) after(schema *table.Schema) (*float64, error) {
 	case table.Number:
 	case table.Time:
 		example = "2024-03-01"
-	default: // intake says what is wrong with the column
+	default: // dataset says what is wrong with the column
 		return nil, nil //nolint:nilnil // there is none
 	}
 	v, ok := f.Reading.Parse(f.Kind, []byte(t.ValidationAfter))

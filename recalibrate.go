@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/intake"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
@@ -47,7 +47,7 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	if rows.Schema().Field(m.manifest.Target) == nil {
 		return nil, m.lacksTarget()
 	}
-	digest := &intake.Digest{}
+	digest := &dataset.Digest{}
 	s, err := m.sample(ctx, digested{rows, digest}, scaleRows, func(y, weight float64) bool { return !math.IsNaN(y) && weight > 0 })
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func evenOut(weight []float64) {
 // digested digests what is read of a source.
 type digested struct {
 	Source
-	digest *intake.Digest
+	digest *dataset.Digest
 }
 
 func (d digested) Next(ctx context.Context) (*table.Table, error) {

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
-	"github.com/psi-shapley/psi/internal/intake"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
@@ -52,7 +52,7 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := intake.Read(ctx, rows, intake.Options{
+	in, err := dataset.Read(ctx, rows, dataset.Options{
 		Target: c.Target, Task: c.Task, Positive: c.Positive, Link: t.link, Weight: c.Weight,
 		Inputs: inputs, Choose: t.narrow, MissingAsLevel: c.MissingAsLevel, Bins: t.settle,
 		Validation: c.Validation, Fraction: c.ValidationFraction, By: c.ValidationBy, OrderBy: c.OrderBy, After: after, Seed: c.Seed,
@@ -90,7 +90,7 @@ type training struct {
 	told     []string // columns that are used, though it was said that this makes little sense
 	start    time.Time
 	net      form.Config
-	in       *intake.Intake
+	in       *dataset.Dataset
 	choosing train.Data // validation rows by which weights are chosen
 	aside    train.Data // validation rows that set the ranges of a number
 	skewness float64    // of a target whose scale is to be chosen by trials; else 0
@@ -214,7 +214,7 @@ func (t *training) settle(rows int, task Task) (bins int, err error) {
 	return t.settings.Bins, t.choose(task)
 }
 
-func (t *training) run(ctx context.Context, in *intake.Intake, schema *table.Schema) (*Model, error) {
+func (t *training) run(ctx context.Context, in *dataset.Dataset, schema *table.Schema) (*Model, error) {
 	t.in, t.choosing, t.aside = in, in.Validation, in.Validation
 	if in.Target.Task == Regression {
 		t.choosing, t.aside = setAside(in.Validation, in.ValidationUnits)

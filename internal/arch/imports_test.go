@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"cmd/psi": {".", "batch", "explain", "eval", "plot", "report", "serve", "table", "internal/artifact", "internal/engine", "internal/pipeline", "internal/prose", "internal/store", "internal/synth"},
 	".": {
 		"explain", "eval", "shapley", "table", "internal/artifact", "internal/baseline", "internal/encode", "internal/engine",
-		"internal/form", "internal/intake", "internal/kernel", "internal/link", "internal/network", "internal/objective", "internal/onnx", "internal/pipeline", "internal/prose", "internal/train",
+		"internal/form", "internal/dataset", "internal/kernel", "internal/link", "internal/network", "internal/objective", "internal/onnx", "internal/pipeline", "internal/prose", "internal/train",
 	},
 	"batch":                  {".", "explain", "eval", "table", "batch/internal/queue", "internal/pipeline", "internal/store"},
 	"explain":                {"table"},
@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/link":             {},
 	"internal/pipeline":         {"table"},
 	"internal/prose":            {},
-	"internal/intake":           {"internal/encode", "internal/train", "table"},
+	"internal/dataset":          {"internal/encode", "internal/train", "table"},
 	"internal/arch":             {},
 	"internal/benchset":         {"table"},
 	"internal/benchset/foldcsv": {"internal/benchset", "table"},

@@ -1,4 +1,4 @@
-package intake
+package dataset
 
 import (
 	"context"
@@ -47,13 +47,13 @@ func newRepeats(o Options) *repeats {
 	return &repeats{names: append(append([]string{}, o.Inputs...), o.Target), count: map[uint64]int{}}
 }
 
-func (in *Intake) lookForRepeats(ctx context.Context, rows *gathered, o Options) error {
+func (ds *Dataset) lookForRepeats(ctx context.Context, rows *gathered, o Options) error {
 	again := newRepeats(o)
 	err := rows.each(ctx, func(chunk *table.Table, _ int) error {
 		again.add(chunk, o.counts(chunk))
 		return nil
 	})
-	in.Repeats = again.finish()
+	ds.Repeats = again.finish()
 	return err
 }
 

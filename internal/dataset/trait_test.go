@@ -1,4 +1,4 @@
-package intake
+package dataset
 
 import (
 	"context"
@@ -38,11 +38,11 @@ func traitsOf(t *testing.T, chunk int, change func(*Options), columns ...*table.
 	if change != nil {
 		change(&o)
 	}
-	in, err := Read(context.Background(), &cut{Source: tab.Source(), rows: chunk}, o)
+	ds, err := Read(context.Background(), &cut{Source: tab.Source(), rows: chunk}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = in.Close() })
+	t.Cleanup(func() { _ = ds.Close() })
 	return found
 }
 
@@ -187,11 +187,11 @@ func TestChosenInputs(t *testing.T) {
 	o := usual(t)
 	o.MissingAsLevel = []string{"x", "town"}
 	o.Choose = func([]Trait) []string { return []string{"x", "visit"} }
-	in := read(t, people(t, 200), o)
-	if names := each(len(in.Encoder.Players), func(i int) string { return in.Encoder.Players[i].Name }); !slices.Equal(names, []string{"x", "visit"}) {
+	ds := read(t, people(t, 200), o)
+	if names := each(len(ds.Encoder.Players), func(i int) string { return ds.Encoder.Players[i].Name }); !slices.Equal(names, []string{"x", "visit"}) {
 		t.Errorf("players %v", names)
 	}
-	if !in.Encoder.Players[0].Gap {
+	if !ds.Encoder.Players[0].Gap {
 		t.Error("the gaps of x are no level")
 	}
 }

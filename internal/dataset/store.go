@@ -1,4 +1,4 @@
-package intake
+package dataset
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package intake
+package dataset
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // weighted reads people with their weights changed.
-func weighted(t *testing.T, rows int, change func(weights []float64)) *Intake {
+func weighted(t *testing.T, rows int, change func(weights []float64)) *Dataset {
 	t.Helper()
 	tab, o := people(t, rows), usual(t)
 	o.Weight = "weight"
@@ -23,15 +23,15 @@ func weighted(t *testing.T, rows int, change func(weights []float64)) *Intake {
 
 // wantWeights compares the weights of rows with what they are to be in proportion to, with
 // the mean 1 over the training rows.
-func wantWeights(t *testing.T, in *Intake, proportional func(row int) float64) {
+func wantWeights(t *testing.T, ds *Dataset, proportional func(row int) float64) {
 	t.Helper()
-	training := whole(t, in.Training)
+	training := whole(t, ds.Training)
 	mean := 0.0
-	for _, row := range rowsOf(t, in, training) {
+	for _, row := range rowsOf(t, ds, training) {
 		mean += proportional(row) / float64(training.Len())
 	}
-	for _, d := range []train.Data{training, in.Validation} {
-		for i, row := range rowsOf(t, in, d) {
+	for _, d := range []train.Data{training, ds.Validation} {
+		for i, row := range rowsOf(t, ds, d) {
 			if got, want := float64(d.Weight[i]), proportional(row)/mean; math.Abs(got-want) > 1e-6*want {
 				t.Fatalf("row %d weighs %g, want %g", row, got, want)
 			}
@@ -40,55 +40,55 @@ func wantWeights(t *testing.T, in *Intake, proportional func(row int) float64) {
 }
 
 func TestWeights(t *testing.T) {
-	in := weighted(t, 500, func([]float64) {})
-	if !in.Weighted || in.Weightless != 0 {
-		t.Errorf("weighted is %v, and %d rows have no weight", in.Weighted, in.Weightless)
+	ds := weighted(t, 500, func([]float64) {})
+	if !ds.Weighted || ds.Weightless != 0 {
+		t.Errorf("weighted is %v, and %d rows have no weight", ds.Weighted, ds.Weightless)
 	}
-	if slices.ContainsFunc(in.Encoder.Players, func(p player) bool { return p.Name == "weight" }) {
+	if slices.ContainsFunc(ds.Encoder.Players, func(p player) bool { return p.Name == "weight" }) {
 		t.Error("the weight is an input")
 	}
-	wantWeights(t, in, func(row int) float64 { return 100 + float64(row) })
+	wantWeights(t, ds, func(row int) float64 { return 100 + float64(row) })
 }
 
 func TestRowsWithoutWeightsCountTheSame(t *testing.T) {
-	in := read(t, people(t, 500), usual(t))
-	if in.Weighted {
+	ds := read(t, people(t, 500), usual(t))
+	if ds.Weighted {
 		t.Error("rows without weights are weighted")
 	}
-	wantWeights(t, in, func(int) float64 { return 1 })
+	wantWeights(t, ds, func(int) float64 { return 1 })
 }
 
 // The target's mean and standard deviation are those of the training rows, each as often as
 // it weighs.
 func TestTargetIsWeighted(t *testing.T) {
-	in := weighted(t, 500, func([]float64) {})
+	ds := weighted(t, 500, func([]float64) {})
 	sum, mean, squares := 0.0, 0.0, 0.0
-	for _, row := range rowsOf(t, in, whole(t, in.Training)) {
+	for _, row := range rowsOf(t, ds, whole(t, ds.Training)) {
 		w, y := 100+float64(row), float64(row)
 		sum, mean, squares = sum+w, mean+w*y, squares+w*y*y
 	}
 	mean /= sum
-	if std := math.Sqrt(squares/sum - mean*mean); math.Abs(in.Target.Mean-mean) > 1e-9 || math.Abs(in.Target.Std-std) > 1e-9 {
-		t.Errorf("mean %g and standard deviation %g, want %g and %g", in.Target.Mean, in.Target.Std, mean, std)
+	if std := math.Sqrt(squares/sum - mean*mean); math.Abs(ds.Target.Mean-mean) > 1e-9 || math.Abs(ds.Target.Std-std) > 1e-9 {
+		t.Errorf("mean %g and standard deviation %g, want %g and %g", ds.Target.Mean, ds.Target.Std, mean, std)
 	}
 }
 
 // Weights of any size are brought to the mean 1.
 func TestWeightsOfAnySize(t *testing.T) {
 	for _, unit := range []float64{math.SmallestNonzeroFloat64, 1e-300, 0.1, 1e300, math.MaxFloat64 / 4} {
-		in := weighted(t, 60, func(w []float64) {
+		ds := weighted(t, 60, func(w []float64) {
 			for i := range w {
 				w[i] = float64(1+i%4) * unit
 			}
 		})
-		wantWeights(t, in, func(row int) float64 { return float64(1 + row%4) })
+		wantWeights(t, ds, func(row int) float64 { return float64(1 + row%4) })
 	}
-	in := weighted(t, 60, func(w []float64) {
+	ds := weighted(t, 60, func(w []float64) {
 		for i := range w {
 			w[i] = []float64{1e300, 1e-300}[i%2]
 		}
 	})
-	for _, w := range slices.Concat(whole(t, in.Training).Weight, in.Validation.Weight) {
+	for _, w := range slices.Concat(whole(t, ds.Training).Weight, ds.Validation.Weight) {
 		if !(w > 0) || math.IsInf(float64(w), 0) {
 			t.Fatalf("a weight is %g", w)
 		}
@@ -97,10 +97,10 @@ func TestWeightsOfAnySize(t *testing.T) {
 
 // A row of weight 0 is as good as not there.
 func TestRowsOfWeightZeroAreLeftOut(t *testing.T) {
-	in := weighted(t, 500, func(w []float64) { clear(w[:100]) })
-	training, validation := rowsOf(t, in, whole(t, in.Training)), rowsOf(t, in, in.Validation)
-	if in.Weightless != 100 || in.Rows != 400 || len(training)+len(validation) != 400 || len(validation) != 40 {
-		t.Errorf("%d left out of %d, %d train, %d validate", in.Weightless, in.Rows, len(training), len(validation))
+	ds := weighted(t, 500, func(w []float64) { clear(w[:100]) })
+	training, validation := rowsOf(t, ds, whole(t, ds.Training)), rowsOf(t, ds, ds.Validation)
+	if ds.Weightless != 100 || ds.Rows != 400 || len(training)+len(validation) != 400 || len(validation) != 40 {
+		t.Errorf("%d left out of %d, %d train, %d validate", ds.Weightless, ds.Rows, len(training), len(validation))
 	}
 	if least := slices.Min(slices.Concat(training, validation)); least != 100 {
 		t.Errorf("row %d is among them", least)
@@ -151,7 +151,7 @@ func TestMissingWeightOfAnUnlabelledRow(t *testing.T) {
 	tab, o := people(t, 100), usual(t)
 	o.Weight = "weight"
 	tab.Column("weight").Observed[5], tab.Column("y").Observed[5] = false, false
-	if in := read(t, tab, o); in.Rows != 99 || in.Unlabelled != 1 {
-		t.Errorf("%d rows, %d without a target, want 99 and 1", in.Rows, in.Unlabelled)
+	if ds := read(t, tab, o); ds.Rows != 99 || ds.Unlabelled != 1 {
+		t.Errorf("%d rows, %d without a target, want 99 and 1", ds.Rows, ds.Unlabelled)
 	}
 }

@@ -1,4 +1,4 @@
-package intake
+package dataset
 
 import (
 	"context"
@@ -36,10 +36,10 @@ func classOptions(t *testing.T) Options {
 }
 
 // wantClasses compares the encoded classes with those of the rows, which the input y names.
-func wantClasses(t *testing.T, in *Intake, class func(row int) int) {
+func wantClasses(t *testing.T, ds *Dataset, class func(row int) int) {
 	t.Helper()
-	for _, d := range []train.Data{whole(t, in.Training), in.Validation} {
-		y := &in.Encoder.Players[0]
+	for _, d := range []train.Data{whole(t, ds.Training), ds.Validation} {
+		y := &ds.Encoder.Players[0]
 		for i, got := range d.Target {
 			row := int(math.Round(y.Centre + y.Scale*float64(d.Rows.Numbers[2*i+1])))
 			if want := class(row); got != float32(want) {
@@ -53,17 +53,17 @@ func TestClasses(t *testing.T) {
 	for _, memory := range []int{0, 2000} {
 		o := classOptions(t)
 		o.MemoryCells = memory
-		in := read(t, classed(t, 20_000, func(i int) string { return []string{"red", "blue", "green", "blue"}[i%4] }), o)
-		if in.Target.Task != encode.Multiclass || !slices.Equal(in.Target.Classes, []string{"blue", "green", "red"}) {
-			t.Fatalf("target %+v", in.Target)
+		ds := read(t, classed(t, 20_000, func(i int) string { return []string{"red", "blue", "green", "blue"}[i%4] }), o)
+		if ds.Target.Task != encode.Multiclass || !slices.Equal(ds.Target.Classes, []string{"blue", "green", "red"}) {
+			t.Fatalf("target %+v", ds.Target)
 		}
-		if err := in.Target.Validate(); err != nil {
+		if err := ds.Target.Validate(); err != nil {
 			t.Error(err)
 		}
-		if got := in.Target.Base[0] - in.Target.Base[1]; math.Abs(got-math.Log(2)) > 0.1 {
-			t.Errorf("scores %v: blue is not twice as frequent as green", in.Target.Base)
+		if got := ds.Target.Base[0] - ds.Target.Base[1]; math.Abs(got-math.Log(2)) > 0.1 {
+			t.Errorf("scores %v: blue is not twice as frequent as green", ds.Target.Base)
 		}
-		wantClasses(t, in, func(i int) int { return []int{2, 0, 1, 0}[i%4] })
+		wantClasses(t, ds, func(i int) int { return []int{2, 0, 1, 0}[i%4] })
 	}
 }
 
@@ -71,11 +71,11 @@ func TestPositiveClass(t *testing.T) {
 	for positive, want := range map[string][]string{"": {"<=50K", ">50K"}, "<=50K": {">50K", "<=50K"}} {
 		o := classOptions(t)
 		o.Positive = positive
-		in := read(t, classed(t, 1000, func(i int) string { return []string{">50K", "<=50K"}[i%2] }), o)
-		if in.Target.Task != encode.Binary || !slices.Equal(in.Target.Classes, want) {
-			t.Fatalf("target %+v, want classes %q", in.Target, want)
+		ds := read(t, classed(t, 1000, func(i int) string { return []string{">50K", "<=50K"}[i%2] }), o)
+		if ds.Target.Task != encode.Binary || !slices.Equal(ds.Target.Classes, want) {
+			t.Fatalf("target %+v, want classes %q", ds.Target, want)
 		}
-		wantClasses(t, in, func(i int) int { return slices.Index(want, []string{">50K", "<=50K"}[i%2]) })
+		wantClasses(t, ds, func(i int) int { return slices.Index(want, []string{">50K", "<=50K"}[i%2]) })
 	}
 }
 
@@ -90,11 +90,11 @@ func TestBooleansOnDisk(t *testing.T) {
 	tab.Columns = append(tab.Columns, answer)
 	o := classOptions(t)
 	o.MemoryCells = 2000
-	in := read(t, tab, o)
-	if !slices.Equal(in.Target.Classes, []string{"No", "Yes"}) {
-		t.Fatalf("classes %q", in.Target.Classes)
+	ds := read(t, tab, o)
+	if !slices.Equal(ds.Target.Classes, []string{"No", "Yes"}) {
+		t.Fatalf("classes %q", ds.Target.Classes)
 	}
-	wantClasses(t, in, func(i int) int { return i % 2 })
+	wantClasses(t, ds, func(i int) int { return i % 2 })
 }
 
 // Validation rows have a say in what the classes are.
@@ -102,14 +102,14 @@ func TestClassOfValidationRowsAlone(t *testing.T) {
 	tab := classed(t, 400, func(i int) string { return []string{"a", "b"}[i%2] })
 	o := classOptions(t)
 	o.Validation = classed(t, 30, func(i int) string { return []string{"a", "b", "c"}[i%3] }).Source()
-	in := read(t, tab, o)
-	if !slices.Equal(in.Target.Classes, []string{"a", "b", "c"}) {
-		t.Fatalf("classes %q, want a, b and c", in.Target.Classes)
+	ds := read(t, tab, o)
+	if !slices.Equal(ds.Target.Classes, []string{"a", "b", "c"}) {
+		t.Fatalf("classes %q, want a, b and c", ds.Target.Classes)
 	}
-	if got := in.Target.Base[0] - in.Target.Base[2]; math.Abs(got-math.Log(400)) > 1e-9 {
-		t.Errorf("scores %v, want c as frequent as half a row, and a as 200", in.Target.Base)
+	if got := ds.Target.Base[0] - ds.Target.Base[2]; math.Abs(got-math.Log(400)) > 1e-9 {
+		t.Errorf("scores %v, want c as frequent as half a row, and a as 200", ds.Target.Base)
 	}
-	if notes := fmt.Sprint(in.Notes); !strings.Contains(notes, `"c"`) {
+	if notes := fmt.Sprint(ds.Notes); !strings.Contains(notes, `"c"`) {
 		t.Errorf("notes %q do not name the class without training rows", notes)
 	}
 }
@@ -122,9 +122,9 @@ func TestClassWithoutWeight(t *testing.T) {
 	}
 	o := classOptions(t)
 	o.Weight = "weight"
-	in := read(t, tab, o)
-	if in.Target.Task != encode.Binary || !slices.Equal(in.Target.Classes, []string{"a", "b"}) {
-		t.Errorf("target %+v, want the classes a and b", in.Target)
+	ds := read(t, tab, o)
+	if ds.Target.Task != encode.Binary || !slices.Equal(ds.Target.Classes, []string{"a", "b"}) {
+		t.Errorf("target %+v, want the classes a and b", ds.Target)
 	}
 }
 
@@ -143,25 +143,25 @@ func TestValidationTargetOfAnotherKind(t *testing.T) {
 func TestTaskIsNoted(t *testing.T) {
 	o := classOptions(t)
 	o.Task = encode.Multiclass
-	in := read(t, classed(t, 400, func(i int) string { return []string{"a", "b"}[i%2] }), o)
-	if in.Target.Task != encode.Binary || len(in.Notes) != 1 || !strings.Contains(in.Notes[0], "binary") {
-		t.Errorf("task %s with the notes %q", in.Target.Task, in.Notes)
+	ds := read(t, classed(t, 400, func(i int) string { return []string{"a", "b"}[i%2] }), o)
+	if ds.Target.Task != encode.Binary || len(ds.Notes) != 1 || !strings.Contains(ds.Notes[0], "binary") {
+		t.Errorf("task %s with the notes %q", ds.Target.Task, ds.Notes)
 	}
 }
 
 func TestMissingAsLevelIsTakenIn(t *testing.T) {
 	o := usual(t)
 	o.MissingAsLevel = []string{"x", "town"}
-	in := read(t, people(t, 500), o)
-	if !in.Encoder.Gaps() {
+	ds := read(t, people(t, 500), o)
+	if !ds.Encoder.Gaps() {
 		t.Error("x has no gaps")
 	}
-	if len(in.Notes) != 1 || !strings.Contains(in.Notes[0], `"town"`) {
-		t.Errorf("notes %q, want one that town has no gaps", in.Notes)
+	if len(ds.Notes) != 1 || !strings.Contains(ds.Notes[0], `"town"`) {
+		t.Errorf("notes %q, want one that town has no gaps", ds.Notes)
 	}
 	gaps := 0
-	training := whole(t, in.Training)
-	for i, row := range rowsOf(t, in, training) {
+	training := whole(t, ds.Training)
+	for i, row := range rowsOf(t, ds, training) {
 		if row%11 != 3 {
 			continue
 		}
@@ -184,9 +184,9 @@ func TestColumnOfRareLabelsIsNoted(t *testing.T) {
 		ids[i] = fmt.Sprint("#", i)
 	}
 	tab.Columns = append(tab.Columns, table.CategoryColumn("id", ids, nil))
-	in := read(t, tab, o)
-	if len(in.Notes) != 1 || !strings.Contains(in.Notes[0], `"id"`) {
-		t.Errorf("notes %q, want one on id", in.Notes)
+	ds := read(t, tab, o)
+	if len(ds.Notes) != 1 || !strings.Contains(ds.Notes[0], `"id"`) {
+		t.Errorf("notes %q, want one on id", ds.Notes)
 	}
 }
 

@@ -1,4 +1,4 @@
-package intake
+package dataset
 
 import (
 	"context"
@@ -51,26 +51,26 @@ func usual(t testing.TB) Options {
 	}
 }
 
-func read(t testing.TB, tab *table.Table, o Options) *Intake {
+func read(t testing.TB, tab *table.Table, o Options) *Dataset {
 	t.Helper()
-	in, err := Read(context.Background(), tab.Source(), o)
+	ds, err := Read(context.Background(), tab.Source(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := in.Close(); err != nil {
+		if err := ds.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return in
+	return ds
 }
 
 // rowsOf are the numbers of the rows, by their targets.
-func rowsOf(t testing.TB, in *Intake, d train.Data) []int {
+func rowsOf(t testing.TB, ds *Dataset, d train.Data) []int {
 	t.Helper()
 	rows := make([]int, d.Len())
 	for i := range rows {
-		rows[i] = int(math.Round(in.Target.Decode(d.Target[i])))
+		rows[i] = int(math.Round(ds.Target.Decode(d.Target[i])))
 	}
 	return rows
 }
@@ -86,8 +86,8 @@ func whole(t testing.TB, s train.Store) train.Data {
 
 func TestEveryRowGoesToOneSide(t *testing.T) {
 	const n = 2000
-	in := read(t, people(t, n), usual(t))
-	training, validation := rowsOf(t, in, whole(t, in.Training)), rowsOf(t, in, in.Validation)
+	ds := read(t, people(t, n), usual(t))
+	training, validation := rowsOf(t, ds, whole(t, ds.Training)), rowsOf(t, ds, ds.Validation)
 	if len(validation) != n/10 {
 		t.Errorf("%d of %d rows validate, want a tenth", len(validation), n)
 	}
@@ -105,17 +105,17 @@ func TestEveryRowGoesToOneSide(t *testing.T) {
 func TestPatientsStayOnOneSide(t *testing.T) {
 	o := usual(t)
 	o.By = "patient"
-	in := read(t, people(t, 2000), o)
+	ds := read(t, people(t, 2000), o)
 	side := map[int]string{}
-	for _, row := range rowsOf(t, in, in.Validation) {
+	for _, row := range rowsOf(t, ds, ds.Validation) {
 		side[row/5] = "validation"
 	}
-	for _, row := range rowsOf(t, in, whole(t, in.Training)) {
+	for _, row := range rowsOf(t, ds, whole(t, ds.Training)) {
 		if side[row/5] != "" {
 			t.Fatalf("patient %d is on both sides", row/5)
 		}
 	}
-	if n := in.Validation.Len(); n < 150 || n > 250 {
+	if n := ds.Validation.Len(); n < 150 || n > 250 {
 		t.Errorf("%d of 2000 rows validate, want about 200", n)
 	}
 }
@@ -123,9 +123,9 @@ func TestPatientsStayOnOneSide(t *testing.T) {
 // Rows have one unit if and only if they are of one patient, on both sides and in a table of their own.
 func TestUnitsAreThePatients(t *testing.T) {
 	o := usual(t)
-	check := func(in *Intake, d train.Data, units []uint64) {
+	check := func(ds *Dataset, d train.Data, units []uint64) {
 		t.Helper()
-		rows, patient := rowsOf(t, in, d), map[uint64]int{}
+		rows, patient := rowsOf(t, ds, d), map[uint64]int{}
 		if len(units) != len(rows) {
 			t.Fatalf("%d units of %d rows", len(units), len(rows))
 		}
@@ -141,24 +141,24 @@ func TestUnitsAreThePatients(t *testing.T) {
 			t.Errorf("%d units of %d patients", len(patient), len(different))
 		}
 	}
-	if in := read(t, people(t, 500), o); in.Units != nil || in.ValidationUnits != nil {
+	if ds := read(t, people(t, 500), o); ds.Units != nil || ds.ValidationUnits != nil {
 		t.Error("rows have units, though no column tells them")
 	}
 	o.By = "patient"
-	in := read(t, people(t, 500), o)
-	check(in, whole(t, in.Training), in.Units)
-	check(in, in.Validation, in.ValidationUnits)
+	ds := read(t, people(t, 500), o)
+	check(ds, whole(t, ds.Training), ds.Units)
+	check(ds, ds.Validation, ds.ValidationUnits)
 	o.Validation = people(t, 100).Source()
-	in = read(t, people(t, 500), o)
-	check(in, in.Validation, in.ValidationUnits)
+	ds = read(t, people(t, 500), o)
+	check(ds, ds.Validation, ds.ValidationUnits)
 }
 
 func TestFewUnitsAreStillDivided(t *testing.T) {
 	o := usual(t)
 	o.By = "patient"
-	in := read(t, people(t, 10), o) // two patients
-	if in.Training.Len() != 5 || in.Validation.Len() != 5 {
-		t.Errorf("two patients of 5 rows were divided %d : %d", in.Training.Len(), in.Validation.Len())
+	ds := read(t, people(t, 10), o) // two patients
+	if ds.Training.Len() != 5 || ds.Validation.Len() != 5 {
+		t.Errorf("two patients of 5 rows were divided %d : %d", ds.Training.Len(), ds.Validation.Len())
 	}
 }
 
@@ -231,20 +231,20 @@ func TestDigestKnowsEveryCell(t *testing.T) {
 func TestValidationTableIsUsedWhole(t *testing.T) {
 	o := usual(t)
 	o.Validation = people(t, 60).Source()
-	in := read(t, people(t, 500), o)
-	if in.Training.Len() != 500 || in.Validation.Len() != 60 {
-		t.Errorf("%d rows train and %d validate, want 500 and 60", in.Training.Len(), in.Validation.Len())
+	ds := read(t, people(t, 500), o)
+	if ds.Training.Len() != 500 || ds.Validation.Len() != 60 {
+		t.Errorf("%d rows train and %d validate, want 500 and 60", ds.Training.Len(), ds.Validation.Len())
 	}
 }
 
 func TestManyValidationRowsAreThinned(t *testing.T) {
 	o := usual(t)
 	o.Fraction = 0.5
-	in := read(t, people(t, 50_000), o)
-	if n := in.Validation.Len(); math.Abs(float64(n)-MostValidationRows) > 500 {
+	ds := read(t, people(t, 50_000), o)
+	if n := ds.Validation.Len(); math.Abs(float64(n)-MostValidationRows) > 500 {
 		t.Errorf("%d rows validate, want about %d", n, MostValidationRows)
 	}
-	if n := in.Training.Len(); n != 25_000 {
+	if n := ds.Training.Len(); n != 25_000 {
 		t.Errorf("%d rows train, want 25000: thinned rows must not train", n)
 	}
 }
@@ -254,9 +254,9 @@ func TestRowsWithoutTargetAreLeftOut(t *testing.T) {
 	for i := range 100 {
 		tab.Column("y").Observed[i] = false
 	}
-	in := read(t, tab, usual(t))
-	if in.Unlabelled != 100 || in.Rows != 400 || in.Training.Len()+in.Validation.Len() != 400 {
-		t.Errorf("%d left out of %d, %d train, %d validate", in.Unlabelled, in.Rows, in.Training.Len(), in.Validation.Len())
+	ds := read(t, tab, usual(t))
+	if ds.Unlabelled != 100 || ds.Rows != 400 || ds.Training.Len()+ds.Validation.Len() != 400 {
+		t.Errorf("%d left out of %d, %d train, %d validate", ds.Unlabelled, ds.Rows, ds.Training.Len(), ds.Validation.Len())
 	}
 }
 

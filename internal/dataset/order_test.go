@@ -1,4 +1,4 @@
-package intake
+package dataset
 
 import (
 	"math"
@@ -31,21 +31,21 @@ func TestRowsAfterAValueValidate(t *testing.T) {
 	o := usual(t)
 	o.OrderBy, o.After = "day", new(after)
 	for _, o.MemoryCells = range []int{0, 500} { // in memory, and on disk
-		in := read(t, tab, o)
+		ds := read(t, tab, o)
 		var want []int
 		for i, d := range day {
 			if d > after {
 				want = append(want, i)
 			}
 		}
-		if got := rowsOf(t, in, in.Validation); !slices.Equal(got, want) {
+		if got := rowsOf(t, ds, ds.Validation); !slices.Equal(got, want) {
 			t.Errorf("%d rows validate, want the %d whose day is after %g", len(got), len(want), after)
 		}
-		if in.Training.Len() != rows-len(want) {
-			t.Errorf("%d rows train, want %d", in.Training.Len(), rows-len(want))
+		if ds.Training.Len() != rows-len(want) {
+			t.Errorf("%d rows train, want %d", ds.Training.Len(), rows-len(want))
 		}
-		if !slices.ContainsFunc(in.Notes, func(n string) bool { return strings.Contains(n, `"day": 20 rows have no value`) }) {
-			t.Errorf("no note counts the rows without a day: %q", in.Notes)
+		if !slices.ContainsFunc(ds.Notes, func(n string) bool { return strings.Contains(n, `"day": 20 rows have no value`) }) {
+			t.Errorf("no note counts the rows without a day: %q", ds.Notes)
 		}
 	}
 }
@@ -58,12 +58,12 @@ func TestNewestRowsValidate(t *testing.T) {
 		for _, share := range []float64{0.001, 0.1, 0.45} {
 			o := usual(t)
 			o.OrderBy, o.Fraction, o.MemoryCells = "day", share, 500
-			in := read(t, tab, o)
+			ds := read(t, tab, o)
 			oldest, newest := math.Inf(1), math.Inf(-1)
-			for _, row := range rowsOf(t, in, in.Validation) {
+			for _, row := range rowsOf(t, ds, ds.Validation) {
 				oldest = min(oldest, day[row])
 			}
-			for _, row := range rowsOf(t, in, whole(t, in.Training)) {
+			for _, row := range rowsOf(t, ds, whole(t, ds.Training)) {
 				if !math.IsNaN(day[row]) {
 					newest = max(newest, day[row])
 				}
@@ -83,8 +83,8 @@ func TestNewestRowsValidate(t *testing.T) {
 				}
 				nearest = min(nearest, math.Abs(float64(held)-want))
 			}
-			if got := math.Abs(float64(in.Validation.Len()) - want); got != nearest {
-				t.Errorf("%d days, share %g: %d rows validate, want %g or as near as %g", days, share, in.Validation.Len(), want, nearest)
+			if got := math.Abs(float64(ds.Validation.Len()) - want); got != nearest {
+				t.Errorf("%d days, share %g: %d rows validate, want %g or as near as %g", days, share, ds.Validation.Len(), want, nearest)
 			}
 		}
 	}
@@ -93,8 +93,8 @@ func TestNewestRowsValidate(t *testing.T) {
 func TestTimesOrderRows(t *testing.T) {
 	o := usual(t)
 	o.OrderBy = "visit"
-	in := read(t, people(t, 500), o)
-	if got := rowsOf(t, in, in.Validation); len(got) != 50 || got[0] != 450 || got[49] != 499 {
+	ds := read(t, people(t, 500), o)
+	if got := rowsOf(t, ds, ds.Validation); len(got) != 50 || got[0] != 450 || got[49] != 499 {
 		t.Errorf("%d rows from %d on validate, want the last 50", len(got), got[0])
 	}
 }

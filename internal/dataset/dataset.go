@@ -1,4 +1,4 @@
-// Package intake turns a source of rows into what training needs: encoders, encoded
+// Package dataset turns a source of rows into what training needs: encoders, encoded
 // training rows and validation rows. Memory stays bounded whatever the size of the
 // table: beyond a limit, rows wait in unlinked files, which a killed process takes
 // with it.
@@ -6,7 +6,7 @@
 // A row passes through gather (counted, digested, kept), split (training or
 // validation), a look at what the inputs are like (traits), the fit of the encoders
 // (training rows only) and their Encode.
-package intake
+package dataset
 
 import (
 	"context"
@@ -51,8 +51,8 @@ const usualMemoryCells = 1 << 23
 // without choosing better.
 const MostValidationRows = 16_384
 
-// Intake is what training needs to know of a table.
-type Intake struct {
+// Dataset is what training needs to know of a table.
+type Dataset struct {
 	Encoder    *encode.Encoder
 	Target     encode.Target
 	Plain      encode.Target // of a number, in its own units
@@ -75,10 +75,10 @@ type Intake struct {
 }
 
 // Close frees what lies on disk.
-func (in *Intake) Close() error { return in.close() }
+func (ds *Dataset) Close() error { return ds.close() }
 
 // Read takes in all rows of a source. It does not close it.
-func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err error) {
+func Read(ctx context.Context, source table.Source, o Options) (ds *Dataset, err error) {
 	if o.MemoryCells == 0 {
 		o.MemoryCells = usualMemoryCells
 	}
@@ -98,7 +98,7 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 		}
 		defer func() { err = errors.Join(err, held.close()) }()
 	}
-	in = &Intake{
+	ds = &Dataset{
 		Rows: rows.labelled + held.labelled, Unlabelled: rows.unlabelled + held.unlabelled,
 		Weighted: o.Weight != "", Weightless: rows.weightless + held.weightless, weights: weightsOf(o.Weight, rows, held),
 		Digest: digestOf(&rows.digest, &held.digest), close: func() error { return nil },
@@ -106,7 +106,7 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 	if err := check(rows, held, o); err != nil {
 		return nil, err
 	}
-	if err := in.choose(labels, o); err != nil {
+	if err := ds.choose(labels, o); err != nil {
 		return nil, err
 	}
 	side, err := rows.divide(ctx, o)
@@ -114,44 +114,44 @@ func Read(ctx context.Context, source table.Source, o Options) (in *Intake, err 
 		return nil, err
 	}
 	if missing := rows.labelled - rows.ordered; o.OrderBy != "" && missing > 0 {
-		in.note(fmt.Sprintf("column %q: %d rows have no value there, so none of them validates", o.OrderBy, missing))
+		ds.note(fmt.Sprintf("column %q: %d rows have no value there, so none of them validates", o.OrderBy, missing))
 	}
 	if err := o.narrow(ctx, rows, side); err != nil {
 		return nil, err
 	}
-	if err := in.fit(ctx, rows, side, o); err != nil {
+	if err := ds.fit(ctx, rows, side, o); err != nil {
 		return nil, err
 	}
-	if err := in.encode(ctx, rows, held, side, o); err != nil {
-		return nil, errors.Join(err, in.Close())
+	if err := ds.encode(ctx, rows, held, side, o); err != nil {
+		return nil, errors.Join(err, ds.Close())
 	}
-	return in, nil
+	return ds, nil
 }
 
 // choose decides on the task and the classes.
-func (in *Intake) choose(labels *encode.Labels, o Options) error {
+func (ds *Dataset) choose(labels *encode.Labels, o Options) error {
 	target, note, err := labels.Target(o.Task, o.Positive)
 	if err == nil && o.Link != nil && target.Task == encode.Regression {
 		target.Link, err = o.Link(labels)
 	}
-	in.Target = target
-	in.note(note)
+	ds.Target = target
+	ds.note(note)
 	return err
 }
 
-func (in *Intake) note(text string) {
+func (ds *Dataset) note(text string) {
 	if text != "" {
-		in.Notes = append(in.Notes, text)
+		ds.Notes = append(ds.Notes, text)
 	}
 }
 
 // fit learns the encoders, the target's scale and that of the weights from the training
 // rows.
-func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options) error {
-	if err := in.lookForRepeats(ctx, rows, o); err != nil {
+func (ds *Dataset) fit(ctx context.Context, rows *gathered, side split, o Options) error {
+	if err := ds.lookForRepeats(ctx, rows, o); err != nil {
 		return err
 	}
-	bins, err := o.Bins(in.Repeats.without(rows.labelled-side.candidates), in.Target.Task)
+	bins, err := o.Bins(ds.Repeats.without(rows.labelled-side.candidates), ds.Target.Task)
 	if err != nil {
 		return err
 	}
@@ -162,12 +162,12 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if err := fitter.MissingAsLevel(o.MissingAsLevel); err != nil {
 		return err
 	}
-	target := encode.NewTargetFitter(in.Target)
+	target := encode.NewTargetFitter(ds.Target)
 	err = rows.each(ctx, func(chunk *table.Table, first int) error {
 		counts := o.counts(chunk)
 		training := side.to(trainingSide, chunk, first, counts)
-		weights := in.weights.of(chunk)
-		in.weights.add(weights, training)
+		weights := ds.weights.of(chunk)
+		ds.weights.add(weights, training)
 		if err := target.Add(chunk.Column(o.Target), weights, training); err != nil {
 			return err
 		}
@@ -176,43 +176,43 @@ func (in *Intake) fit(ctx context.Context, rows *gathered, side split, o Options
 	if err != nil {
 		return err
 	}
-	if in.Target, err = target.Finish(); err != nil {
+	if ds.Target, err = target.Finish(); err != nil {
 		return err
 	}
-	in.Plain = target.Plain()
+	ds.Plain = target.Plain()
 	for _, class := range target.Absent() {
-		in.note(fmt.Sprintf("no training row has the class %q, only validation rows do: nothing can be learned of it", class))
+		ds.note(fmt.Sprintf("no training row has the class %q, only validation rows do: nothing can be learned of it", class))
 	}
-	if in.Encoder, err = fitter.Finish(); err != nil {
+	if ds.Encoder, err = fitter.Finish(); err != nil {
 		return err
 	}
-	for _, p := range in.Encoder.Players {
+	for _, p := range ds.Encoder.Players {
 		if slices.Contains(o.MissingAsLevel, p.Name) && !p.Gap {
-			in.note(fmt.Sprintf("column %q: no training row lacks a value, so a missing cell is no level: it is unknown", p.Name))
+			ds.note(fmt.Sprintf("column %q: no training row lacks a value, so a missing cell is no level: it is unknown", p.Name))
 		}
 		if o.Choose == nil && len(p.Levels) == 0 && p.Rare > 0 { // who chooses says what became of such a column
-			in.note(fmt.Sprintf("column %q: every label is so rare that none is told from another: the column says nothing", p.Name))
+			ds.note(fmt.Sprintf("column %q: every label is so rare that none is told from another: the column says nothing", p.Name))
 		}
 	}
 	return nil
 }
 
 // encode writes the training rows and the validation rows.
-func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, o Options) error {
-	training := newStore(in.Encoder, o)
-	in.Training, in.close = training, training.close
+func (ds *Dataset) encode(ctx context.Context, rows, held *gathered, side split, o Options) error {
+	training := newStore(ds.Encoder, o)
+	ds.Training, ds.close = training, training.close
 	validation := &memory{}
 	side.thin(MostValidationRows)
 	err := rows.each(ctx, func(chunk *table.Table, first int) error {
 		counts := o.counts(chunk)
 		trains := side.to(trainingSide, chunk, first, counts)
-		if err := in.add(training, chunk, trains, o.Target); err != nil {
+		if err := ds.add(training, chunk, trains, o.Target); err != nil {
 			return err
 		}
 		validates := side.to(validationSide, chunk, first, counts)
-		in.Units = o.appendUnits(in.Units, chunk, trains)
-		in.ValidationUnits = o.appendUnits(in.ValidationUnits, chunk, validates)
-		return in.add(validation, chunk, validates, o.Target)
+		ds.Units = o.appendUnits(ds.Units, chunk, trains)
+		ds.ValidationUnits = o.appendUnits(ds.ValidationUnits, chunk, validates)
+		return ds.add(validation, chunk, validates, o.Target)
 	})
 	if err != nil {
 		return err
@@ -221,13 +221,13 @@ func (in *Intake) encode(ctx context.Context, rows, held *gathered, side split, 
 	all.thin(MostValidationRows)
 	err = held.each(ctx, func(chunk *table.Table, first int) error {
 		validates := all.to(validationSide, chunk, first, o.counts(chunk))
-		in.ValidationUnits = o.appendUnits(in.ValidationUnits, chunk, validates)
-		return in.add(validation, chunk, validates, o.Target)
+		ds.ValidationUnits = o.appendUnits(ds.ValidationUnits, chunk, validates)
+		return ds.add(validation, chunk, validates, o.Target)
 	})
 	if err != nil {
 		return err
 	}
-	in.Validation = validation.Data
+	ds.Validation = validation.Data
 	return training.finish()
 }
 
@@ -250,7 +250,7 @@ type appender interface {
 	append(d train.Data) error
 }
 
-func (in *Intake) add(to appender, chunk *table.Table, keep func(row int) bool, target string) error {
+func (ds *Dataset) add(to appender, chunk *table.Table, keep func(row int) bool, target string) error {
 	var rows []int
 	for i := range chunk.Rows() {
 		if keep(i) {
@@ -260,13 +260,13 @@ func (in *Intake) add(to appender, chunk *table.Table, keep func(row int) bool, 
 	if len(rows) == 0 {
 		return nil
 	}
-	y, err := in.Target.Encode(chunk.Column(target), rows)
+	y, err := ds.Target.Encode(chunk.Column(target), rows)
 	if err != nil {
 		return err
 	}
-	batch, err := in.Encoder.Encode(chunk.Select(rows))
+	batch, err := ds.Encoder.Encode(chunk.Select(rows))
 	if err != nil {
 		return err
 	}
-	return to.append(train.Data{Rows: batch, Target: y, Weight: in.weights.scaled(chunk, rows)})
+	return to.append(train.Data{Rows: batch, Target: y, Weight: ds.weights.scaled(chunk, rows)})
 }
