@@ -363,7 +363,7 @@ func (m *Model) coalitionErrors(ctx context.Context, sample *encode.Batch, y []f
 		if err != nil {
 			return nil, err
 		}
-		all := m.NewJudge()
+		all := m.NewEvaluator()
 		for i, v := range y {
 			if !math.IsNaN(v) {
 				all.add(p, i, v, 1)

@@ -92,7 +92,7 @@ func (t *training) baselines(ctx context.Context, m *Model) error {
 
 // measurePlain measures a baseline's predictions by targets as labels gives them.
 func (m *Model) measurePlain(predictions []float64, units encode.Target, targets []float64, weights []float32) map[string]float64 {
-	p, all := m.plainPrediction(predictions, units), m.NewJudge()
+	p, all := m.plainPrediction(predictions, units), m.NewEvaluator()
 	for i, y := range targets {
 		all.add(p, i, y, float64(weights[i]))
 	}

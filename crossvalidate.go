@@ -110,9 +110,9 @@ func (c Config) crossValidate(ctx context.Context, folds *dataset.Folds, k int) 
 
 // evaluatePlain measures the baselines that were fitted beside the model, as Evaluate measures the model.
 func (m *Model) evaluatePlain(ctx context.Context, rows Source) ([]Baseline, error) {
-	judges := make([]*Judge, len(m.plain))
-	for i := range judges {
-		judges[i] = m.NewJudge()
+	perBaseline := make([]*Evaluator, len(m.plain))
+	for i := range perBaseline {
+		perBaseline[i] = m.NewEvaluator()
 	}
 	outcomes := eachChunk(ctx, m, rows, span{}, nil, func(_ context.Context, c *chunk) ([]*Outcome, error) {
 		truth, err := m.truth(c.table)
@@ -134,12 +134,12 @@ func (m *Model) evaluatePlain(ctx context.Context, rows Source) ([]Baseline, err
 			return nil, err
 		}
 		for i, o := range all {
-			judges[i].Add(o)
+			perBaseline[i].Add(o)
 		}
 	}
 	measured := make([]Baseline, len(m.plain))
 	for i := range m.plain {
-		measured[i] = Baseline{m.plain[i].Name, plainMetrics(judges[i].evaluation())}
+		measured[i] = Baseline{m.plain[i].Name, plainMetrics(perBaseline[i].evaluation())}
 	}
 	return measured, nil
 }

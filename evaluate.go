@@ -45,9 +45,9 @@ func (m *Model) Evaluate(ctx context.Context, rows Source) (*eval.Evaluation, er
 
 // EvaluateAt is Evaluate with the decisions at thresholds of the positive class's probability. Thresholds need a target of two classes.
 func (m *Model) EvaluateAt(ctx context.Context, rows Source, thresholds ...float64) (*eval.Evaluation, error) {
-	j := m.NewJudge()
+	all := m.NewEvaluator()
 	for _, threshold := range thresholds {
-		if _, err := j.Decide(threshold); err != nil { // before rows are read
+		if _, err := all.Decide(threshold); err != nil { // before rows are read
 			return nil, err
 		}
 	}
@@ -58,14 +58,14 @@ func (m *Model) EvaluateAt(ctx context.Context, rows Source, thresholds ...float
 		if o.Truth == nil {
 			return nil, m.lacksTarget()
 		}
-		j.Add(o)
+		all.Add(o)
 	}
-	e, err := j.Evaluation()
+	e, err := all.Evaluation()
 	if err != nil {
 		return nil, err
 	}
 	for _, threshold := range thresholds {
-		d, err := j.Decide(threshold)
+		d, err := all.Decide(threshold)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, 
 	if err != nil {
 		return nil, err
 	}
-	all := m.NewJudge()
+	all := m.NewEvaluator()
 	for i, y := range labels(d, m.manifest.Scale) {
 		all.add(p, i, y, float64(d.Weight[i]))
 	}

@@ -146,8 +146,8 @@ type refit struct {
 // outOfFold measures the model as it was, and what refitting makes of rows that it was not fitted on.
 func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
 	folds := rand.New(rand.NewPCG(1, recalibrationStream)).Perm(len(f.s.y))
-	old, out := m.NewJudge(), m.NewJudge()
-	f.judge(m, old, func(int) bool { return true })
+	old, out := m.NewEvaluator(), m.NewEvaluator()
+	f.evaluate(m, old, func(int) bool { return true })
 	for k := range recalibrationFolds {
 		held := func(i int) bool { return folds[i]%recalibrationFolds == k }
 		weight := slices.Clone(f.s.weight)
@@ -158,13 +158,13 @@ func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
 		}
 		fold := m.again()
 		f.set(fold, weight)
-		f.judge(fold, out, held)
+		f.evaluate(fold, out, held)
 	}
 	return m.errorsOf(old), m.errorsOf(out)
 }
 
-// judge adds the predictions of some rows to a judge.
-func (f *refit) judge(m *Model, to *Judge, wanted func(row int) bool) {
+// evaluate adds the predictions of some rows to an evaluator.
+func (f *refit) evaluate(m *Model, to *Evaluator, wanted func(row int) bool) {
 	p := m.prediction(f.x, f.s.rows, 0)
 	for i, y := range f.s.y {
 		if wanted(i) {
@@ -174,8 +174,8 @@ func (f *refit) judge(m *Model, to *Judge, wanted func(row int) bool) {
 }
 
 // errorsOf are the metrics that base and scale change; those of a number's spread are left out.
-func (m *Model) errorsOf(j *Judge) map[string]float64 {
-	all := finiteMetrics(j.evaluation())
+func (m *Model) errorsOf(e *Evaluator) map[string]float64 {
+	all := finiteMetrics(e.evaluation())
 	for _, spread := range []string{"nll", "coverage_50", "coverage_90"} {
 		delete(all, spread)
 	}

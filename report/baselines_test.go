@@ -9,7 +9,7 @@ import (
 // The baselines of a model are beside its metrics, in their order, and its warnings go with them.
 func TestBaselinesAreReported(t *testing.T) {
 	o := &outcomes{
-		judge: (&psi.Model{}).NewJudge(),
+		evaluator: (&psi.Model{}).NewEvaluator(),
 		manifest: psi.Manifest{Task: psi.Regression, Metrics: map[string]float64{"rmse": 2}, Baselines: map[string]map[string]float64{
 			"linear": {"rmse": 1.5, "r2": .5}, "mean": {"rmse": 3},
 		}},

@@ -9,7 +9,7 @@ const rareShare = .1
 func (o *outcomes) decisions() *Decisions {
 	d := &Decisions{}
 	for _, threshold := range thresholds() {
-		at, err := o.judge.Decide(threshold)
+		at, err := o.evaluator.Decide(threshold)
 		if err != nil {
 			return nil
 		}

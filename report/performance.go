@@ -16,7 +16,7 @@ const (
 // outcomes gathers how predictions turn out, over all rows.
 type outcomes struct {
 	manifest            psi.Manifest
-	judge               *psi.Judge
+	evaluator           *psi.Evaluator
 	promises            *psi.Promises
 	rows                int
 	labelled            int
@@ -27,7 +27,7 @@ type outcomes struct {
 }
 
 func newOutcomes(m *psi.Model) *outcomes {
-	o := &outcomes{manifest: m.Manifest(), judge: m.NewJudge(), promises: m.NewPromises()}
+	o := &outcomes{manifest: m.Manifest(), evaluator: m.NewEvaluator(), promises: m.NewPromises()}
 	classes := o.manifest.Classes()
 	o.of = make([]float64, len(classes))
 	o.counts = make([][]int, len(classes))
@@ -44,7 +44,7 @@ func newOutcomes(m *psi.Model) *outcomes {
 }
 
 func (o *outcomes) add(x *psi.Outcome) {
-	o.judge.Add(x)
+	o.evaluator.Add(x)
 	o.promises.Add(x)
 	o.rows += x.Rows()
 	for i := range x.Rows() {
@@ -85,7 +85,7 @@ func (o *outcomes) count(x *psi.Outcome, i int, y float64) {
 func (o *outcomes) performance() Performance {
 	p := Performance{Metrics: []Metric{}, Baselines: []Plain{}, Histogram: o.bars}
 	named := o.unmeasured()
-	measured, err := o.judge.Evaluation()
+	measured, err := o.evaluator.Evaluation()
 	if err == nil {
 		named = measured.Metrics
 	}

@@ -1,0 +1,81 @@
+package psi
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Evaluator measures predictions by what came true, some rows at a time.
+type Evaluator struct {
+	target     string
+	task       Task
+	regression eval.Regression
+	binary     eval.Binary
+	multiclass eval.Multiclass
+	known      bool // some row has a target
+}
+
+// NewEvaluator evaluates the model's predictions.
+func (m *Model) NewEvaluator() *Evaluator {
+	return &Evaluator{target: m.manifest.Target, task: m.manifest.Task}
+}
+
+// Add takes in the rows whose target is known.
+func (e *Evaluator) Add(o *Outcome) {
+	for i, y := range o.Truth {
+		if !math.IsNaN(y) {
+			e.add(o.Prediction, i, y, o.Weight[i])
+		}
+	}
+}
+
+// add takes in a row of a prediction whose target is y: a number, or that of its class.
+func (e *Evaluator) add(p *Prediction, row int, y, weight float64) {
+	e.known = true
+	switch e.task {
+	case Binary:
+		e.binary.Add(y == 1, p.Probability[row], weight)
+	case Multiclass:
+		e.multiclass.Add(int(y), p.ofRow(row), weight)
+	default:
+		centre, spread := p.link.Normal(p.scores[row], p.stds[row])
+		score, logSlope := p.link.Score(y)
+		e.regression.AddScored(y, p.Mean[row], eval.Scored{Miss: score - centre, Std: spread, RangeStd: p.ranges[row], LogSlope: logSlope}, weight)
+	}
+}
+
+// Evaluation sums up the rows so far. It is an error if none has a target.
+func (e *Evaluator) Evaluation() (*eval.Evaluation, error) {
+	if !e.known {
+		return nil, &table.Error{Row: -1, Column: e.target, Message: "no row has a value in the target column", Remedy: "give rows whose outcome is known"}
+	}
+	all := e.evaluation()
+	return &all, nil
+}
+
+// Decide counts the rows so far at a threshold of the positive class's probability. It is an error unless the target has two classes.
+func (e *Evaluator) Decide(threshold float64) (eval.Decision, error) {
+	if e.task != Binary {
+		return eval.Decision{}, &table.Error{
+			Row: -1, Column: e.target, Message: "a threshold needs a target of two classes",
+			Remedy: "leave the threshold out, or train a model that predicts whether the target is one of its classes",
+		}
+	}
+	if !(threshold >= 0 && threshold <= 1) {
+		return eval.Decision{}, fmt.Errorf("the threshold is %g: it is a probability and must lie between 0 and 1", threshold)
+	}
+	return e.binary.Decide(threshold), nil
+}
+
+func (e *Evaluator) evaluation() eval.Evaluation {
+	switch e.task {
+	case Binary:
+		return e.binary.Evaluation()
+	case Multiclass:
+		return e.multiclass.Evaluation()
+	}
+	return e.regression.Evaluation()
+}
