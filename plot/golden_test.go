@@ -115,7 +115,7 @@ func goldens(t *testing.T) map[string]func() (*Picture, error) {
 	of := func(draw drawer, e *explain.Explanation, o Options) func() (*Picture, error) {
 		return func() (*Picture, error) { return draw(e, o) }
 	}
-	promises := []Share{{.1, .14, 30}, {.3, .27, 60}, {.5, .55, 80}, {.7, .66, 60}, {.9, .93, 30}}
+	points := []CalibrationPoint{{.1, .14, 30}, {.3, .27, 60}, {.5, .55, 80}, {.7, .66, 60}, {.9, .93, 30}}
 	drops := []LossDrop{
 		{"area", 812, 90, 1e-9, true, 60},
 		{e.Players[2], 240, 70, .0006, true, 45},
@@ -150,8 +150,8 @@ func goldens(t *testing.T) map[string]func() (*Picture, error) {
 		"heatmap-dark":     of(Heatmap, e, Options{Dark: true}),
 		"groups":           of(Groups, e, Options{Columns: []string{"town"}}),
 		"groups-dark":      of(Groups, e, Options{Columns: []string{"area"}, Dark: true}),
-		"calibration":      func() (*Picture, error) { return Calibration(promises, "probability of a class", Options{}) },
-		"calibration-dark": func() (*Picture, error) { return Calibration(promises, "probability of a class", Options{Dark: true}) },
+		"calibration":      func() (*Picture, error) { return Calibration(points, "probability of a class", Options{}) },
+		"calibration-dark": func() (*Picture, error) { return Calibration(points, "probability of a class", Options{Dark: true}) },
 		"fidelity":         func() (*Picture, error) { return Fidelity(near(e), e, Options{}) },
 		"fidelity-dark":    func() (*Picture, error) { return Fidelity(e, e, Options{Dark: true}) },
 		"drift":            func() (*Picture, error) { return Drift(e, later(e), Options{}) },

@@ -337,7 +337,7 @@ func TestTrust(t *testing.T) {
 	if err != nil || !strings.Contains(same.Title, "off by 0 ") {
 		t.Errorf("an explanation against itself: %v, %v", same, err)
 	}
-	c, err := Calibration([]Share{{.2, .25, 40}, {.8, .7, 0}, {.9, .9, 10}}, "probability", Options{})
+	c, err := Calibration([]CalibrationPoint{{.2, .25, 40}, {.8, .7, 0}, {.9, .9, 10}}, "probability", Options{})
 	if err != nil || !slices.Equal(numbers(t, c, "kept"), []float64{.25, .9}) {
 		t.Errorf("calibration: %v", err)
 	}

@@ -15,16 +15,16 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Share is a promise and how often it was kept: a probability and the share of rows that came true, or an interval's
-// level and the share of rows within.
-type Share struct {
-	Promised, Kept float64
-	Rows           int
+// CalibrationPoint is a nominal value and what was observed: a probability and the share of rows that came true, or an
+// interval's level and the share of rows within.
+type CalibrationPoint struct {
+	Nominal, Observed float64
+	Rows              int
 }
 
-// Calibration holds promises against what came true. What names them for the axis, such as "probability".
-func Calibration(shares []Share, what string, o Options) (*Picture, error) {
-	if len(shares) == 0 {
+// Calibration compares nominal values with what came true. What names them for the axis, such as "probability".
+func Calibration(points []CalibrationPoint, what string, o Options) (*Picture, error) {
+	if len(points) == 0 {
 		return nil, errNoRows
 	}
 	t := themeOf(o)
@@ -32,21 +32,21 @@ func Calibration(shares []Share, what string, o Options) (*Picture, error) {
 	p.X.Tick.Marker, p.Y.Tick.Marker = fifths(), fifths()
 	line(p, t.missing, 1, plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, 3, 2)
 	var xy plotter.XYs
-	var promised, kept, rows []float64
-	for _, s := range shares {
+	var nominal, observed, rows []float64
+	for _, s := range points {
 		if s.Rows == 0 {
 			continue
 		}
-		// What chance alone would leave of a promise that is kept.
-		sd := math.Sqrt(s.Promised * (1 - s.Promised) / float64(s.Rows))
-		line(p, t.faint, 5, plotter.XYs{{X: s.Promised, Y: s.Promised - 2*sd}, {X: s.Promised, Y: s.Promised + 2*sd}})
-		xy = append(xy, plotter.XY{X: s.Promised, Y: s.Kept})
-		promised, kept, rows = append(promised, s.Promised), append(kept, s.Kept), append(rows, float64(s.Rows))
+		// What chance alone would leave of a perfect calibration.
+		sd := math.Sqrt(s.Nominal * (1 - s.Nominal) / float64(s.Rows))
+		line(p, t.faint, 5, plotter.XYs{{X: s.Nominal, Y: s.Nominal - 2*sd}, {X: s.Nominal, Y: s.Nominal + 2*sd}})
+		xy = append(xy, plotter.XY{X: s.Nominal, Y: s.Observed})
+		nominal, observed, rows = append(nominal, s.Nominal), append(observed, s.Observed), append(rows, float64(s.Rows))
 	}
 	line(p, t.down, 1.5, xy)
 	p.Add(&plotter.Scatter{XYs: xy, GlyphStyle: draw.GlyphStyle{Color: t.down, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}})
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
-	data, err := table.New(table.NumberColumn("promised", promised, nil), table.NumberColumn("kept", kept, nil), table.NumberColumn("rows", rows, nil))
+	data, err := table.New(table.NumberColumn("promised", nominal, nil), table.NumberColumn("kept", observed, nil), table.NumberColumn("rows", rows, nil))
 	return o.settle(&Picture{
 		Title: p.Title.Text, Read: "On the dashed line promises are kept; grey bars are what chance alone leaves with so many rows.",
 		Data: data, plot: p, theme: t, width: 4.6 * vg.Inch, height: 4.4 * vg.Inch,

@@ -17,7 +17,7 @@ const (
 type outcomes struct {
 	manifest            psi.Manifest
 	evaluator           *psi.Evaluator
-	promises            *psi.Promises
+	curve               *psi.CalibrationCurve
 	rows                int
 	labelled            int
 	bars                []HistogramBar
@@ -27,7 +27,7 @@ type outcomes struct {
 }
 
 func newOutcomes(m *psi.Model) *outcomes {
-	o := &outcomes{manifest: m.Manifest(), evaluator: m.NewEvaluator(), promises: m.NewPromises()}
+	o := &outcomes{manifest: m.Manifest(), evaluator: m.NewEvaluator(), curve: m.NewCalibrationCurve()}
 	classes := o.manifest.Classes()
 	o.of = make([]float64, len(classes))
 	o.counts = make([][]int, len(classes))
@@ -45,7 +45,7 @@ func newOutcomes(m *psi.Model) *outcomes {
 
 func (o *outcomes) add(x *psi.Outcome) {
 	o.evaluator.Add(x)
-	o.promises.Add(x)
+	o.curve.Add(x)
 	o.rows += x.Rows()
 	for i := range x.Rows() {
 		y := math.NaN()

@@ -107,20 +107,20 @@ func gap(e *explain.Explanation) float64 {
 	return worst / max(math.Sqrt(square), math.SmallestNonzeroFloat64)
 }
 
-// Calibration is whether what the model promises of its predictions comes true, with a verdict in words.
+// Calibration is whether what the model says of its predictions comes true, with a verdict in words.
 type Calibration struct {
-	What     string    `json:"what"`
-	Promises []Promise `json:"promises"` // nil if no row has a target
-	Level    string    `json:"level"`    // good, fair, poor or unchecked
-	Verdict  string    `json:"verdict"`
-	Words    []string  `json:"words"`
-	aside    bool      // it was judged by the rows kept aside in training
+	What    string             `json:"what"`
+	Points  []CalibrationPoint `json:"promises"` // nil if no row has a target
+	Level   string             `json:"level"`    // good, fair, poor or unchecked
+	Verdict string             `json:"verdict"`
+	Words   []string           `json:"words"`
+	aside   bool               // it was judged by the rows kept aside in training
 }
 
-// Promise is what the model said of many rows, and how often it came true.
-type Promise struct {
-	Promised float64 `json:"promised"`
-	Kept     float64 `json:"kept"`
+// CalibrationPoint is what the model said of many rows, and how often it came true.
+type CalibrationPoint struct {
+	Nominal  float64 `json:"promised"`
+	Observed float64 `json:"kept"`
 	Rows     int     `json:"rows"`
 }
 
@@ -130,13 +130,13 @@ const (
 	fairGap = .06
 )
 
-// calibration judges the promises of all rows that have a target.
+// calibration judges the calibration points of all rows that have a target.
 func (o *outcomes) calibration() Calibration {
-	c := Calibration{What: o.promises.What(), Level: "unchecked"}
-	for _, p := range o.promises.List() {
-		c.Promises = append(c.Promises, Promise(p))
+	c := Calibration{What: o.curve.What(), Level: "unchecked"}
+	for _, p := range o.curve.Points() {
+		c.Points = append(c.Points, CalibrationPoint(p))
 	}
-	if len(c.Promises) == 0 {
+	if len(c.Points) == 0 {
 		c.Verdict = "No row of this table has a known outcome, so what the model promises cannot be checked here."
 		c.Words = o.stored()
 		return c
@@ -149,15 +149,15 @@ func (o *outcomes) calibration() Calibration {
 	return c
 }
 
-// judged adds a level, a verdict and words to promises.
+// judged adds a level, a verdict and words to calibration points.
 func (o *outcomes) judged(c Calibration) Calibration {
 	if o.manifest.Classes() != nil {
 		c.Level = called(c.probabilityGap())
-		c.Verdict, c.Words = o.probabilityWords(c, o.promises.Gap())
+		c.Verdict, c.Words = o.probabilityWords(c, o.curve.Gap())
 		return c
 	}
 	held := c
-	if aside := o.aside(); c.wide() && aside.Promises != nil && aside.intervalGap() < c.intervalGap() {
+	if aside := o.aside(); c.wide() && aside.Points != nil && aside.intervalGap() < c.intervalGap() {
 		held, c.aside = aside, true // rows that a model learned from lie nearer to its predictions than others will
 	}
 	held.Level = called(held.intervalGap())
@@ -165,7 +165,7 @@ func (o *outcomes) judged(c Calibration) Calibration {
 	c.Verdict, c.Words = held.intervalWords()
 	if c.aside {
 		c.Words = append(c.Words, fmt.Sprintf("Of this table, whose rows it may have learned from, %s lie in the ranges of 90 %% and %s in those of half.",
-			percent(c.at(.9).Kept), percent(c.at(.5).Kept)))
+			percent(c.at(.9).Observed), percent(c.at(.5).Observed)))
 	}
 	return c
 }
@@ -182,13 +182,13 @@ func called(gap float64) string {
 }
 
 // at is the share that intervals of a level held.
-func (c *Calibration) at(level float64) Promise {
-	for _, p := range c.Promises {
-		if p.Promised == level {
+func (c *Calibration) at(level float64) CalibrationPoint {
+	for _, p := range c.Points {
+		if p.Nominal == level {
 			return p
 		}
 	}
-	return Promise{level, level, 0}
+	return CalibrationPoint{level, level, 0}
 }
 
 // intervalGap is how far the intervals of 50 and 90 % miss their levels, the worse of the two.
@@ -196,19 +196,19 @@ func (c *Calibration) intervalGap() float64 {
 	return max(0, c.at(.5).intervalGap(), c.at(.9).intervalGap())
 }
 
-// intervalGap is how far a share misses its level, beyond two standard errors of a promise that is kept.
-func (p Promise) intervalGap() float64 {
-	return math.Abs(p.Kept-p.Promised) - 2*math.Sqrt(p.Promised*(1-p.Promised)/max(1, float64(p.Rows)))
+// intervalGap is how far a share misses its level, beyond two standard errors of a perfect calibration.
+func (p CalibrationPoint) intervalGap() float64 {
+	return math.Abs(p.Observed-p.Nominal) - 2*math.Sqrt(p.Nominal*(1-p.Nominal)/max(1, float64(p.Rows)))
 }
 
-// probabilityGap is the mean distance of probabilities from what came true, less what chance alone leaves of promises that
-// are kept. With s the standard error of a share, that is |N(0, s²)|, of mean √(2/π)·s and variance (1 − 2/π)·s²; its mean
+// probabilityGap is the mean distance of probabilities from what came true, less what chance alone leaves of a perfect
+// calibration. With s the standard error of a share, that is |N(0, s²)|, of mean √(2/π)·s and variance (1 − 2/π)·s²; its mean
 // and two standard deviations over all rows are granted.
 func (c *Calibration) probabilityGap() float64 {
 	gap, rows, variance := 0.0, 0.0, 0.0
-	for _, p := range c.Promises {
-		n, ofRow := float64(p.Rows), p.Promised*(1-p.Promised)
-		gap += n*math.Abs(p.Kept-p.Promised) - math.Sqrt(2/math.Pi*n*ofRow)
+	for _, p := range c.Points {
+		n, ofRow := float64(p.Rows), p.Nominal*(1-p.Nominal)
+		gap += n*math.Abs(p.Observed-p.Nominal) - math.Sqrt(2/math.Pi*n*ofRow)
 		variance += (1 - 2/math.Pi) * n * ofRow
 		rows += n
 	}
@@ -216,14 +216,14 @@ func (c *Calibration) probabilityGap() float64 {
 }
 
 // wide says whether intervals of 50 and 90 % held more than that.
-func (c *Calibration) wide() bool { return c.at(.5).Kept > .5 && c.at(.9).Kept > .9 }
+func (c *Calibration) wide() bool { return c.at(.5).Observed > .5 && c.at(.9).Observed > .9 }
 
-// aside is what intervals held of the rows kept aside in training; it has no promises if that is not known.
+// aside is what intervals held of the rows kept aside in training; it has no points if that is not known.
 func (o *outcomes) aside() Calibration {
 	half, known50 := o.manifest.Metrics["coverage_50"]
 	nine, known90 := o.manifest.Metrics["coverage_90"]
 	if rows := o.manifest.Provenance.ValidationRows; known50 && known90 {
-		return Calibration{Promises: []Promise{{.5, half, rows}, {.9, nine, rows}}, aside: true}
+		return Calibration{Points: []CalibrationPoint{{.5, half, rows}, {.9, nine, rows}}, aside: true}
 	}
 	return Calibration{}
 }
@@ -231,7 +231,7 @@ func (o *outcomes) aside() Calibration {
 // heldAside says what intervals held of the rows kept aside.
 func (c *Calibration) heldAside() string {
 	nine := c.at(.9)
-	return fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", prose.Count(nine.Rows, "row"), percent(nine.Kept))
+	return fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", prose.Count(nine.Rows, "row"), percent(nine.Observed))
 }
 
 func (c *Calibration) intervalWords() (verdict string, words []string) {
@@ -243,7 +243,7 @@ func (c *Calibration) intervalWords() (verdict string, words []string) {
 	how := "Its ranges are about right"
 	switch {
 	case c.Level == "good":
-	case nine.Kept < .9 && half.Kept < .5:
+	case nine.Observed < .9 && half.Observed < .5:
 		how = "Its ranges are too narrow: the model is too sure"
 	case called(nine.intervalGap()) == "good":
 		how = "Its ranges of 90 % are about right, others are less so"
@@ -253,8 +253,8 @@ func (c *Calibration) intervalWords() (verdict string, words []string) {
 		how = "Its ranges are of the wrong shape"
 	}
 	sentences := []string{
-		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold 90 %% of them.", percent(nine.Kept)),
-		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold half of them.", percent(half.Kept)),
+		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold 90 %% of them.", percent(nine.Observed)),
+		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold half of them.", percent(half.Observed)),
 	}
 	if half.intervalGap() > nine.intervalGap() && c.Level != "good" {
 		slices.Reverse(sentences) // the one that is off comes first
@@ -283,7 +283,7 @@ func (o *outcomes) stored() []string {
 
 // validated says what the model's metrics tell.
 func (o *outcomes) validated() []string {
-	if aside := o.aside(); aside.Promises != nil {
+	if aside := o.aside(); aside.Points != nil {
 		return []string{aside.heldAside()}
 	}
 	rows := prose.Count(o.manifest.Provenance.ValidationRows, "row")

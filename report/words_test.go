@@ -83,43 +83,43 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// Promises that are kept are called good with few rows and with many; those that are broken are not, with many.
+// A perfect calibration is called good with few rows and with many; a broken one is not, with many.
 func TestCalibrationIsJudgedBeyondChance(t *testing.T) {
 	const seed = 12
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	draw := func(promised, share float64, rows int) Promise {
-		kept := 0
+	draw := func(nominal, share float64, rows int) CalibrationPoint {
+		observed := 0
 		for range rows {
 			if rng.Float64() < share {
-				kept++
+				observed++
 			}
 		}
-		return Promise{promised, float64(kept) / float64(rows), rows}
+		return CalibrationPoint{nominal, float64(observed) / float64(rows), rows}
 	}
 	for _, rows := range []int{60, 900, 20_000} {
-		good := Calibration{Promises: []Promise{draw(.5, .5, rows), draw(.9, .9, rows)}}
+		good := Calibration{Points: []CalibrationPoint{draw(.5, .5, rows), draw(.9, .9, rows)}}
 		if level := called(good.intervalGap()); level != "good" {
-			t.Errorf("%d rows, %+v: %s", rows, good.Promises, level)
+			t.Errorf("%d rows, %+v: %s", rows, good.Points, level)
 		}
-		var bins []Promise
+		var bins []CalibrationPoint
 		for p := .05; p < 1; p += .1 {
 			bins = append(bins, draw(p, p, rows/10))
 		}
-		if level := called((&Calibration{Promises: bins}).probabilityGap()); level != "good" {
+		if level := called((&Calibration{Points: bins}).probabilityGap()); level != "good" {
 			t.Errorf("%d rows, %+v: %s", rows, bins, level)
 		}
 	}
-	narrow := Calibration{Promises: []Promise{draw(.5, .47, 900), draw(.9, .84, 900)}}
-	wild := Calibration{Promises: []Promise{draw(.5, .3, 900), draw(.9, .6, 900)}}
-	bins := Calibration{Promises: []Promise{draw(.1, .25, 500), draw(.9, .75, 500)}}
+	narrow := Calibration{Points: []CalibrationPoint{draw(.5, .47, 900), draw(.9, .84, 900)}}
+	wild := Calibration{Points: []CalibrationPoint{draw(.5, .3, 900), draw(.9, .6, 900)}}
+	bins := Calibration{Points: []CalibrationPoint{draw(.1, .25, 500), draw(.9, .75, 500)}}
 	for want, got := range map[string]string{"fair": called(narrow.intervalGap()), "poor": called(wild.intervalGap())} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	if level := called(bins.probabilityGap()); level != "poor" {
-		t.Errorf("%+v: %s", bins.Promises, level)
+		t.Errorf("%+v: %s", bins.Points, level)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestRangesOfRowsLearnedFrom(t *testing.T) {
 		o := &outcomes{manifest: psi.Manifest{
 			Task: psi.Regression, Metrics: map[string]float64{"coverage_50": c.half, "coverage_90": c.nine}, Provenance: psi.Provenance{ValidationRows: 2000},
 		}}
-		got := o.judged(Calibration{Promises: []Promise{{.5, .57, 20_000}, {.9, .93, 20_000}}})
+		got := o.judged(Calibration{Points: []CalibrationPoint{{.5, .57, 20_000}, {.9, .93, 20_000}}})
 		if got.Level != c.level || got.Verdict != c.want || len(got.Words) != map[bool]int{true: 2, false: 1}[c.half < .6] {
 			t.Errorf("%.2f and %.2f of the rows kept aside: %s, %q, %q", c.half, c.nine, got.Level, got.Verdict, got.Words)
 		}

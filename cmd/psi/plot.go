@@ -461,7 +461,7 @@ func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 		return nil, err
 	}
 	defer source.Close()
-	promises := m.model.NewPromises()
+	curve := m.model.NewCalibrationCurve()
 	for outcome, err := range m.model.Outcomes(ctx, source) {
 		if err != nil {
 			return nil, err
@@ -469,13 +469,13 @@ func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 		if outcome.Truth == nil {
 			return nil, &plainError{m.name, fmt.Sprintf("it lacks the target %q", m.model.Manifest().Target), "give rows whose outcome is known"}
 		}
-		promises.Add(outcome)
+		curve.Add(outcome)
 	}
-	var shares []plot.Share
-	for _, p := range promises.List() {
-		shares = append(shares, plot.Share(p))
+	var points []plot.CalibrationPoint
+	for _, p := range curve.Points() {
+		points = append(points, plot.CalibrationPoint(p))
 	}
-	return plot.Calibration(shares, promises.What(), m.options)
+	return plot.Calibration(points, curve.What(), m.options)
 }
 
 // writePicture makes a file that appears whole or not at all.
