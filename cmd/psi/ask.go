@@ -42,23 +42,24 @@ func (p *program) askCommand() *cobra.Command {
 	var f askFlags
 	c := &cobra.Command{
 		Use:   "ask MODEL DATA",
-		Short: "Say which missing column of a row is worth asking for",
-		Long: `ask looks at the rows of DATA that lack cells and says, for each missing column, how much
-of the variance of the outcome would go, on average, if its cell were known: what to
-measure or to ask a customer next. Of classes, the outcome is whether the row is of a class.
+		Short: "Rank the missing columns of each row by the value of knowing them",
+		Long: `ask ranks the missing columns of each row of DATA: which value is worth measuring, or asking a
+customer for, next? For each missing column it estimates the share of the outcome's variance
+that would go, on average, if the value were known. For a model of classes, the outcome is
+whether the row belongs to a class.
 
-What a cell may turn out to be is taken from rows that are like the one at hand: from those
-of --reference FILE, or from training rows that the model keeps (psi train --reference-rows).`,
+ask draws possible values of a missing cell from similar rows: from --reference FILE, or from
+training rows that the model keeps (psi train --reference-rows).`,
 		Example: `  psi ask model.psi new.csv --reference train.csv
   psi ask model.psi new.csv --reference train.csv --rows 17:18
   psi ask model.psi new.csv --reference train.csv --unknown income,age --json`,
 		Args: arguments(modelArgument, dataArgument),
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.reference, "reference", "", "`FILE` of rows, of which 512 are drawn to tell what a missing cell may be (default the rows that the model keeps)")
-	flags.StringVar(&f.rows, "rows", "", "the first `N` rows alone, or rows A:B, counted from 0, B not included")
-	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
-	flags.IntVar(&f.most, "most", 3, "columns named for each row, at most")
+	flags.StringVar(&f.reference, "reference", "", "`FILE` of similar rows; psi draws 512 of them as possible values of missing cells (default the rows that the model keeps)")
+	flags.StringVar(&f.rows, "rows", "", "use only the first `N` rows, or rows A to B-1 for A:B, counted from 0")
+	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to treat as missing, whether or not DATA has them")
+	flags.IntVar(&f.most, "most", 3, "maximum number of columns to name for each row")
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
 	addJSON(flags, &f.json)
@@ -84,7 +85,7 @@ func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) e
 	defer d.model.Close()
 	d.unknown = f.unknown
 	if f.reference == "" && d.model.ReferenceRows() == 0 {
-		return &plainError{path, "it keeps no rows to tell what a missing cell may be", "add --reference FILE with rows that are like those of the training"}
+		return &plainError{path, "the model keeps no training rows to draw values from", "add --reference FILE with rows like those of the training"}
 	}
 	if f.reference != "" {
 		rows, err := p.openReference(ctx, d.model, f.reference)

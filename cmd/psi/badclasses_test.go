@@ -34,7 +34,7 @@ func badClasses() []trial {
 		{"one class", table("a,y\n" + strings.Repeat("1,red\n2,red\n", 15)), toTrain, 1, "the target is red in every row: there is nothing to learn"},
 		{"unknown positive label", table(two), training("--positive purple"), 1, `the target has no class "purple" to be the positive one; choose "blue" or "red"`},
 		{"positive of three classes", table(three), training("--positive red"), 1, "but the task is multiclass"},
-		{"positive of a number", table(two), training("--positive red --task regression"), 2, "--positive goes with a target of two classes"},
+		{"positive of a number", table(two), training("--positive red --task regression"), 2, "--positive needs a target of two classes"},
 		{"class that the model does not know", table("a,b,c,kind\n1,2,red,iris\n1,2,red,oak\n"), "evaluate KINDS @t.csv", 1, `row 1, column "kind": "oak" is not among the classes of the model, "iris", "lily" and "rose"`},
 		{"number instead of a class", table("x1,x2,x3,y\n1,2,3,7\n"), "evaluate BINARY @t.csv", 1, `row 0, column "y": "7" is not among the classes`},
 
@@ -42,8 +42,8 @@ func badClasses() []trial {
 		{"--against unknown class", nil, "explain KINDS FLOWERS --output iris --against oak", 1, `the model has no class "oak"`},
 		{"--against without --output", nil, "explain KINDS FLOWERS --against iris", 2, "add --output CLASS"},
 		{"--against itself", nil, "explain KINDS FLOWERS --output iris --against iris", 2, "name two different classes"},
-		{"--output of a number", nil, "explain MODEL DATA --output y", 1, `the model predicts the number "y", which has no classes for --output; leave it out`},
-		{"--output of the negative class", nil, "explain BINARY LABELS --output 0", 1, `of two classes the positive one is explained, "1"; leave --output out`},
+		{"--output of a number", nil, "explain MODEL DATA --output y", 1, `the model predicts the number "y" and has no classes, so --output does not apply; leave it out`},
+		{"--output of the negative class", nil, "explain BINARY LABELS --output 0", 1, `with two classes, psi explains the positive one, "1"; leave --output out`},
 		{"--against of two classes", nil, "explain BINARY LABELS --output 1 --against 0", 1, "leave --against out"},
 	}
 }
@@ -60,12 +60,12 @@ func badRoles() []trial {
 	return []trial{
 		{"--group without =", sound, training("--group a,b"), 2, `--group is "a,b": it has no =; give NAME=A,B`},
 		{"--group without a name", sound, training("--group =a,b"), 2, "the group has no name"},
-		{"--group without columns", sound, training("--group g="), 2, "these are no columns"},
-		{"--group with an empty column", sound, training("--group g=a,,b"), 2, "these are no columns"},
-		{"two groups of one name", sound, training("--group g=a --group g=b"), 2, "there is a group of this name already"},
-		{"column in two groups", sound, training("--group g=a,b --group h=b,c"), 2, `column "b" is in the group "g" and in the group "h"; a column is one player`},
+		{"--group without columns", sound, training("--group g="), 2, "the list of columns is not valid"},
+		{"--group with an empty column", sound, training("--group g=a,,b"), 2, "the list of columns is not valid"},
+		{"two groups of one name", sound, training("--group g=a --group g=b"), 2, "another group has this name"},
+		{"column in two groups", sound, training("--group g=a,b --group h=b,c"), 2, `column "b" is in the group "g" and in the group "h"; list the column once, in one group`},
 		{"column twice in a group", sound, training("--group g=a,a"), 2, `column "a" is in the group "g" and in the group "g"`},
-		{"group of an unknown column", sound, training("--group g=a,z"), 1, `column "z": a group names this column, which the table does not have`},
+		{"group of an unknown column", sound, training("--group g=a,z"), 1, `column "z": a group names this column, but the table does not have it`},
 		{"group of the target", sound, training("--group g=a,y"), 2, `the target, "y", is in the group "g"`},
 		{"group of a dropped column", sound, training("--drop b --group g=a,b"), 2, `column "b" of the group "g" is dropped`},
 		{"group named as a column", sound, training("--group c=a,b"), 1, `two players would be called "c"`},
@@ -85,8 +85,8 @@ func badRoles() []trial {
 		{"weight is the target", sound, training("--weight y"), 2, "--weight is the target"},
 		{"weight is dropped", sound, training("--weight a --drop a"), 2, `the weight "a" is dropped`},
 		{"weight in a group", sound, training("--weight a --group g=a,b"), 2, `the weight, "a", is in the group`},
-		{"only a weight beside the target", table(rowsOf("w,y", 30)), training("--weight w"), 1, "no input column is left"},
-		{"--missing-as-level of an unknown column", sound, training("--missing-as-level z"), 1, `column "z": missing cells of this column are to be a level, but it is no input`},
+		{"only a weight beside the target", table(rowsOf("w,y", 30)), training("--weight w"), 1, "no feature column is left"},
+		{"--missing-as-level of an unknown column", sound, training("--missing-as-level z"), 1, `column "z": --missing-as-level names this column, but it is not a feature`},
 		{"--missing-as-level of the target", sound, training("--missing-as-level y"), 2, "--missing-as-level names the target"},
 	}
 }

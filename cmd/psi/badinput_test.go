@@ -58,7 +58,7 @@ func badTables() []trial {
 		{"header only", table("a,b,y\n"), toTrain, 1, "no row with a value in the target"},
 		{"one row", table("a,b,y\n1,2,3\n"), toTrain, 1, "only 1 row"},
 		{"too few rows", table(rowsOf("a,y", 5)), toTrain, 1, "only 5 rows"},
-		{"only the target", table(rowsOf("y", 30)), toTrain, 1, "no input column is left"},
+		{"only the target", table(rowsOf("y", 30)), toTrain, 1, "no feature column is left"},
 		{"a column all missing", table("a,b,y\n" + strings.Repeat("1,,3\n2,,4\n5,,9\n", 10)), toTrain, 0, `column "b": every cell is missing`},
 		{"a cell of a million characters", table(sound + "1," + strings.Repeat("x", 1e6) + ",2\n"), toTrain, 0, `if "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" means that the value is missing`},
 		{"infinite", table(sound + "inf,1,2\n"), toTrain, 1, `row 30, column "a": "inf" is infinite`},
@@ -84,9 +84,9 @@ func badTables() []trial {
 		{"evaluate with target all missing", table("x1,x2,x3,y\n1,2,3,\n"), "evaluate MODEL @t.csv", 1, "no row has a value in the target column"},
 		{"evaluate with target text", table("x1,x2,x3,y\n1,2,3,high\n"), "evaluate MODEL @t.csv", 1, `row 0, column "y": "high" is not a number`},
 		{"audit of no rows", table("x1,x2,x3\n"), "audit MODEL @t.csv", 1, "no rows to audit"},
-		{"parts with different columns", map[string]string{"p1.csv": rowsOf("a,b,y", 30), "p2.csv": rowsOf("a,y", 30)}, "train @p*.csv --target y -o @m.psi", 1, `column "b": the file lacks this column`},
+		{"parts with different columns", map[string]string{"p1.csv": rowsOf("a,b,y", 30), "p2.csv": rowsOf("a,y", 30)}, "train @p*.csv --target y -o @m.psi", 1, `column "b": this column is missing from the file`},
 		{"parts of different kinds", map[string]string{"p1.csv": rowsOf("a,b,y", 30), "p2.csv": "a,b,y\n1,red,3\n"}, "train @p*.csv --target y -o @m.psi", 1, `p2.csv, row 0, column "b": "red" is not a number`},
-		{"validation table lacks a column", map[string]string{"t.csv": sound, "v.csv": rowsOf("a,y", 20)}, toTrain + " --validation @v.csv", 1, `v.csv, column "b": the table lacks this column`},
+		{"validation table lacks a column", map[string]string{"t.csv": sound, "v.csv": rowsOf("a,y", 20)}, toTrain + " --validation @v.csv", 1, `v.csv, column "b": this column of the training table is missing`},
 		{"validation table without target values", map[string]string{"t.csv": sound, "v.csv": "a,b,y\n1,2,\n"}, toTrain + " --validation @v.csv", 1, `v.csv, column "y": no row has a value in the target column`},
 	}
 }

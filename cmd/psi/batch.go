@@ -21,14 +21,16 @@ func (p *program) batchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "batch",
 		Short: "Explain tables of any size, on any number of machines",
-		Long: `batch explains all rows of many files, Parquet above all, on disk or in a bucket. The work
-is cut into units of some seconds; workers take them from a queue, and each writes a part of
-the result. Whatever dies, nothing is lost: what has no part yet is done again.
+		Long: `batch explains all rows of many files, on disk or in a bucket, usually Parquet. It
+splits the work into units of a few seconds. Workers take units from a queue, and each writes
+one part of the result. If a process or a machine fails, units without a part are run again,
+so nothing is lost.
 
-On one machine, psi batch run does all of it. On many, submit puts a job into a queue (NATS with
-JetStream), and any number of workers take from it.
+On one machine, psi batch run does everything. For many machines, psi batch submit puts a job
+into a queue (NATS with JetStream), and any number of workers process it.
 
-OUT gets parts in Parquet, _summary.json with what came of it, and _SUCCESS if nothing failed.`,
+OUT receives the parts in Parquet, _summary.json with the totals and failures, and _SUCCESS if
+nothing failed.`,
 		Example: `  psi batch run model.psi 'tables/*.parquet' explained/
   psi batch submit --queue nats://queue:4222 model.psi s3://tables/2026/ s3://explained/2026/
   psi batch worker --queue nats://queue:4222
@@ -67,11 +69,11 @@ type jobFlags struct {
 func (f *jobFlags) add(flags *pflag.FlagSet) {
 	f.mode, f.layout = choose("fast", "refined", "exact"), choose("wide", "long")
 	flags.Var(&f.mode, "mode", "how attributions are computed")
-	flags.Var(&f.layout, "layout", "of the parts: a line for each row, or for each row and column")
+	flags.Var(&f.layout, "layout", "layout of the parts: one line per row, or one per row and column")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
-	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
-	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too, a column A__x__B for each pair")
-	flags.BoolVar(&f.force, "force", false, "write to an OUT that holds the results of another program; IN and OUT never overlap")
+	flags.IntVar(&f.top, "top", 3, "p_top is the probability that an attribution is among this many largest")
+	flags.BoolVar(&f.interactions, "interactions", false, "also compute pairwise interactions, one column A__x__B per pair")
+	flags.BoolVar(&f.force, "force", false, "write to an OUT that holds files of another program; IN and OUT must still not overlap")
 	addJSON(flags, &f.json)
 }
 
@@ -84,7 +86,7 @@ func (f *jobFlags) options() (batch.Options, error) {
 	case f.top < 1:
 		return o, &usageError{fmt.Sprintf("--top is %d", f.top), "give a whole number from 1 up"}
 	case o.Long && o.Interactions:
-		return o, &usageError{"the long layout has no place for --interactions", "use --layout wide"}
+		return o, &usageError{"--interactions does not work with the long layout", "use --layout wide"}
 	}
 	return o, nil
 }
@@ -95,11 +97,11 @@ type queueFlags struct {
 }
 
 func (f *queueFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.at.URL, "queue", "", "`URL` of the queue, nats://HOST:PORT or several with commas (default the variable "+batch.QueueVariable+")")
+	flags.StringVar(&f.at.URL, "queue", "", "`URL` of the queue, nats://HOST:PORT; separate several with commas (default the environment variable "+batch.QueueVariable+")")
 	flags.StringVar(&f.at.Credentials, "queue-creds", "", "`FILE` with NATS credentials")
 	flags.StringVar(&f.at.CA, "queue-ca", "", "`FILE` with the CA of the queue's certificates")
-	flags.StringVar(&f.at.Certificate, "queue-cert", "", "`FILE` with a certificate to show to the queue")
-	flags.StringVar(&f.at.Key, "queue-key", "", "`FILE` with its key")
+	flags.StringVar(&f.at.Certificate, "queue-cert", "", "`FILE` with the client certificate for the queue")
+	flags.StringVar(&f.at.Key, "queue-key", "", "`FILE` with the key of the certificate")
 }
 
 // queue is where it is; "" if that was not said.
@@ -128,7 +130,7 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	}
 	request := &batch.Request{Name: args[0], In: args[1], Out: args[2], Options: options, Force: f.force}
 	if err := request.CheckPlaces(); err != nil {
-		return &plainError{args[2], fmt.Sprintf("IN and OUT overlap: %v (%s)", batch.ErrOverlap, args[1]), "choose an OUT outside IN, and that holds no part of it"}
+		return &plainError{args[2], fmt.Sprintf("IN and OUT overlap: %v (%s)", batch.ErrOverlap, args[1]), "choose an OUT outside IN that contains no file of IN"}
 	}
 	if request.Model, err = batch.ReadModel(ctx, args[0]); err != nil {
 		return err
@@ -145,7 +147,7 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 		return &plainError{"", err.Error(), "choose another OUT, or add --force"}
 	}
 	if errors.Is(err, batch.ErrOtherBatch) {
-		return &plainError{args[2], batch.ErrOtherBatch.Error(), "choose another OUT, or go on with what is here: psi batch resume " + args[2]}
+		return &plainError{args[2], batch.ErrOtherBatch.Error(), "choose another OUT, or continue the job that is there: psi batch resume " + args[2]}
 	}
 	if err != nil {
 		return err
@@ -156,7 +158,7 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	}
 	p.note("job %s: %s%s, %s", job.ID, prose.Count(job.Files, "file"), rows, prose.Count(job.Units, "unit"))
 	if old {
-		p.note("%s holds this job already: what has a part is not done again", args[2])
+		p.note("%s already holds this job: units with a part are not run again", args[2])
 	}
 	return nil
 }

@@ -22,12 +22,13 @@ func (p *program) batchRunCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run MODEL IN OUT",
 		Short: "Explain tables with all cores of this machine",
-		Long: `run explains all rows of the tables at IN and writes parts to OUT. It has a queue and workers of
-its own, each a process with one thread. Ctrl-C, a crash or a power cut lose at most the units under way:
-run the same command again, or psi batch resume OUT.
+		Long: `run explains all rows of the tables at IN and writes parts to OUT. It starts its own queue and
+workers; each worker is a process with one thread. Ctrl-C, a crash or a power cut loses only
+the units in progress: run the same command again, or psi batch resume OUT.
 
-IN is a file, a directory, a quoted pattern, or a URL of those (s3://, gs://, azblob://); OUT a directory or
-the URL of a bucket and a prefix. They must not overlap: no table of IN may lie in OUT, and no part in OUT may be found by IN.`,
+IN is a file, a directory, a quoted pattern, or a URL of one of these (s3://, gs://,
+azblob://). OUT is a directory, or the URL of a bucket and a prefix. They must not overlap: no
+table of IN may be in OUT, and IN must not match any part in OUT.`,
 		Example: `  psi batch run model.psi 'tables/*.parquet' explained/
   psi batch run model.psi s3://tables/2026/ s3://explained/2026/ --workers 16`,
 		Args: arguments(modelArgument, inArgument, outArgument),
@@ -47,7 +48,7 @@ the URL of a bucket and a prefix. They must not overlap: no table of IN may lie 
 }
 
 func addWorkers(c *cobra.Command, workers *int, backend *choice) {
-	c.Flags().IntVar(workers, "workers", runtime.NumCPU(), "processes that explain, on this machine")
+	c.Flags().IntVar(workers, "workers", runtime.NumCPU(), "number of worker processes on this machine")
 	c.Flags().Lookup("workers").DefValue = "one for each processor" // so that help is the same everywhere
 	addBackend(c.Flags(), backend)
 }
@@ -71,7 +72,7 @@ func (p *program) runLocally(ctx context.Context, out string, workers int, backe
 	status, err := local.Run(ctx)
 	show.clear()
 	if errors.Is(err, context.Canceled) && status != nil {
-		return &plainError{out, fmt.Sprintf("stopped after %d of %s; what is done is kept", status.Done+status.Failed, prose.Count(status.Units, "unit")), "go on with psi batch resume " + out}
+		return &plainError{out, fmt.Sprintf("stopped after %d of %s; finished units are kept", status.Done+status.Failed, prose.Count(status.Units, "unit")), "continue with psi batch resume " + out}
 	}
 	if err != nil {
 		return err
@@ -93,12 +94,12 @@ func (w *batchWatch) tell(s *batch.Status) {
 		w.first, w.began = s.Done, true
 	}
 	if s.Done+s.Failed == s.Units {
-		w.line.draw(w.program, 1, "summing up")
+		w.line.draw(w.program, 1, "writing the summary")
 		return
 	}
 	text := fmt.Sprintf("%d of %s", s.Done+s.Failed, prose.Count(s.Units, "unit"))
 	if s.Failed > 0 {
-		text += fmt.Sprintf(", %d given up", s.Failed)
+		text += fmt.Sprintf(", %d failed", s.Failed)
 	}
 	share, took := float64(s.Done-w.first)/float64(s.Units), time.Since(w.start)
 	if share > 0 {

@@ -55,15 +55,15 @@ func (p *program) batchStatusCommand() *cobra.Command {
 	var watch, asJSON bool
 	c := &cobra.Command{
 		Use:   "status (--queue URL [JOB] | [--queue URL] OUT)",
-		Short: "Tell how far a job is, and what failed",
-		Long: `status tells how many units of a job are done and which failed. By --queue alone it lists the jobs
-of a queue. It exits 1 if units failed.`,
+		Short: "Show the progress and the failures of a job",
+		Long: `status shows how many units of a job are done and which failed. With --queue alone it lists
+the jobs of a queue. It exits 1 if units failed.`,
 		Example: `  psi batch status explained/ --watch
   psi batch status --queue nats://queue:4222 3f9a2c11d0e4`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	f.add(c.Flags())
-	c.Flags().BoolVar(&watch, "watch", false, "stay until the job is settled")
+	c.Flags().BoolVar(&watch, "watch", false, "wait until the job is finished")
 	addJSON(c.Flags(), &asJSON)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -81,7 +81,7 @@ func (p *program) batchStatus(ctx context.Context, f *queueFlags, argument strin
 	}
 	w, err := batch.Look(ctx, at.queue, at.out)
 	if err != nil && at.queue != nil && !errors.Is(err, batch.ErrNoBatch) {
-		p.note("%v; what is done is seen by the parts alone", err)
+		p.note("%v; progress is counted from the parts alone", err)
 		at.queue = nil
 		w, err = batch.Look(ctx, nil, at.out)
 	}
@@ -129,7 +129,7 @@ func (p *program) settled(ctx context.Context, at *batch.QueueAt, out string, st
 		}
 	}
 	if status.Failed > 0 {
-		return &toldError{fmt.Sprintf("%s of %s failed; mend the files, then psi batch resume %s", prose.Thousands(status.Failed), prose.Count(status.Units, "unit"), out)}
+		return &toldError{fmt.Sprintf("%s of %s failed; fix the files, then run psi batch resume %s", prose.Thousands(status.Failed), prose.Count(status.Units, "unit"), out)}
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 		fmt.Fprintf(to, "and %s\n", prose.Count(len(players)-most, "more column"))
 	}
 	if o.NDCG != nil {
-		fmt.Fprintf(to, "order of importance as in training: %.3f of 1\n", *o.NDCG)
+		fmt.Fprintf(to, "agreement of the importance order with training (NDCG): %.3f\n", *o.NDCG)
 	}
 	if s.Audit != nil && s.Audit.RelativeRMSE != nil {
 		fmt.Fprintf(to, "audit of %s against Shapley values computed without the head: relative error %.2g\n", prose.Count(s.Audit.Rows, "row"), *s.Audit.RelativeRMSE)
@@ -197,7 +197,7 @@ func failuresText(to *bytes.Buffer, s *batch.Status) {
 	}
 	to.WriteString("\n" + aligned("", lines))
 	if s.Failed > most {
-		fmt.Fprintf(to, "and %s: --json tells them\n", prose.Count(s.Failed-most, "more failure"))
+		fmt.Fprintf(to, "and %s: --json lists them all\n", prose.Count(s.Failed-most, "more failure"))
 	}
 }
 

@@ -23,11 +23,13 @@ func (p *program) batchSubmitCommand() *cobra.Command {
 	var q queueFlags
 	c := &cobra.Command{
 		Use:   "submit --queue URL MODEL IN OUT",
-		Short: "Put a job into a queue, and print its id",
-		Long: `submit cuts the tables at IN into units, writes the plan and a copy of the model to OUT, and puts the
-units into the queue. IN and OUT must mean the same to all workers: URLs of buckets, or directories that they share.
+		Short: "Put a job into a queue and print its id",
+		Long: `submit splits the tables at IN into units, writes the plan and a copy of the model to OUT, and
+puts the units into the queue. All workers must be able to reach IN and OUT under the same
+names: URLs of buckets, or shared directories.
 
-The same MODEL, IN and OUT are the same job: submitted again, it goes on with what has no part yet.`,
+The same MODEL, IN and OUT are the same job. Submitting it again runs only the units that have
+no part yet.`,
 		Example: `  psi batch submit --queue nats://queue:4222 model.psi s3://tables/2026/ s3://explained/2026/`,
 		Args:    arguments(modelArgument, inArgument, outArgument),
 	}
@@ -70,10 +72,11 @@ func (p *program) batchResumeCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "resume (--queue URL JOB | [--queue URL] OUT)",
-		Short: "Do what a job has left: units without a part, failed ones too",
-		Long: `resume puts every unit that has no part yet into the queue again, those that failed too. By OUT alone it goes
-on where the job was begun: on this machine (psi batch run), or in the queue it was submitted to. If that queue was lost
-or another one is to have it, name OUT beside --queue.`,
+		Short: "Run the units of a job that are missing or failed",
+		Long: `resume puts every unit that has no part yet back into the queue, including the units that
+failed. Given OUT alone, it continues where the job started: on this machine (psi batch run),
+or in the queue it was submitted to. If that queue is lost, or to move the job to another
+queue, give OUT and --queue.`,
 		Example: `  psi batch resume explained/
   psi batch resume --queue nats://queue:4222 3f9a2c11d0e4
   psi batch resume --queue nats://queue:4222 s3://explained/2026/`,
@@ -88,7 +91,7 @@ or another one is to have it, name OUT beside --queue.`,
 			return err
 		}
 		if at.local && jobID.MatchString(args[0]) {
-			return &plainError{args[0], "this is a job of a queue", "add --queue URL, or set " + batch.QueueVariable}
+			return &plainError{args[0], "this job was submitted to a queue", "add --queue URL, or set " + batch.QueueVariable}
 		}
 		if at.local {
 			return p.runLocally(cmd.Context(), at.out, workers, backend, asJSON)
@@ -107,7 +110,7 @@ func (p *program) batchCancelCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "cancel (--queue URL JOB | [--queue URL] OUT)",
-		Short: "Take a job out of its queue; what is done stays",
+		Short: "Remove a job from its queue; finished parts stay",
 		Example: `  psi batch cancel explained/
   psi batch cancel --queue nats://queue:4222 3f9a2c11d0e4`,
 		Args: arguments(jobArgument),
@@ -129,7 +132,7 @@ func (p *program) batchCancelCommand() *cobra.Command {
 		if asJSON {
 			return p.document(map[string]string{"schema": "psi.batch.cancelled/v1", "job": job.ID, "out": at.out})
 		}
-		p.note("job %s is cancelled; psi batch resume goes on with it", job.ID)
+		p.note("job %s is cancelled; psi batch resume continues it", job.ID)
 		return nil
 	}
 	return c

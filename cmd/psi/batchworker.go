@@ -29,23 +29,24 @@ func (p *program) batchWorkerCommand() *cobra.Command {
 	var f workerFlags
 	c := &cobra.Command{
 		Use:   "worker",
-		Short: "Take units from a queue and explain them, until told to stop",
-		Long: `worker explains units of whatever jobs are in the queue, one at a time, with one thread: start one for
-each core. It may be stopped or killed at any time: told to stop, it completes its unit within --drain or puts it
-back; killed, its unit goes to another worker after half a minute.`,
+		Short: "Run units from a queue until stopped",
+		Long: `worker explains units of any job in the queue, one at a time, with one thread: start one
+worker per core. You can stop or kill it at any time. When stopped, it finishes its unit
+within --drain or returns it to the queue. When killed, its unit goes to another worker after
+half a minute.`,
 		Example: `  psi batch worker --queue nats://queue:4222
   psi batch worker --queue tls://queue:4222 --queue-creds worker.creds --metrics 0.0.0.0:8082`,
 		Args: arguments(),
 	}
 	flags := c.Flags()
 	f.queueFlags.add(flags)
-	flags.StringVar(&f.metrics, "metrics", "", "`ADDRESS` for Prometheus metrics (/metrics) and health (/healthz); none if empty")
-	flags.DurationVar(&f.drain, "drain", 25*time.Second, "time that a unit has to end in when the worker is told to stop")
-	flags.BoolVar(&f.untilEOF, "until-eof", false, "stop when standard input ends: for a program that starts its own workers")
-	flags.BoolVar(&f.untilEmpty, "until-empty", false, "stop when the queue is empty and no worker has a unit: for workers that are started for one job")
-	flags.BoolVar(&f.quiet, "quiet", false, "tell of troubles only")
+	flags.StringVar(&f.metrics, "metrics", "", "`ADDRESS` for Prometheus metrics (/metrics) and health (/healthz); empty turns them off")
+	flags.DurationVar(&f.drain, "drain", 25*time.Second, "shutdown timeout: how long the current unit may still run")
+	flags.BoolVar(&f.untilEOF, "until-eof", false, "stop when standard input ends; for programs that start workers as child processes")
+	flags.BoolVar(&f.untilEmpty, "until-empty", false, "stop when the queue is empty and no worker has a unit; for workers started for one job")
+	flags.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	f.logFormat = choose("text", "json")
-	flags.Var(&f.logFormat, "log-format", "how the log is written, on standard error")
+	flags.Var(&f.logFormat, "log-format", "format of the log on standard error")
 	addBackend(flags, &f.backend)
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return p.batchWorker(cmd.Context(), &f) }

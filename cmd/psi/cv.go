@@ -18,21 +18,23 @@ func (p *program) cvCommand() *cobra.Command {
 	folds := 5
 	c := &cobra.Command{
 		Use:   "cv DATA --target COLUMN",
-		Short: "Cross-validate: train and test on several divisions of a table",
-		Long: `cv divides the rows of DATA into folds. For each fold it trains a model as train does and measures it
-on rows that the model has not seen, beside the mean, a linear and an additive model that
-learned from the same rows. It prints each metric's mean over the folds ± its standard
-deviation, and the error of each fold. It writes no model.
+		Short: "Cross-validate: train and test on several splits of a table",
+		Long: `cv divides the rows of DATA into folds. For each fold it trains a model as psi train does and
+measures it on rows that the model has not seen. Beside it, it measures the mean, a linear and
+an additive model trained on the same rows. It prints the mean ± standard deviation of each
+metric over the folds, and the error of each fold. It writes no model.
 
-Rows are divided at random, so that each is tested once. --by keeps rows with equal values in one fold: use it if
-DATA has several rows of a patient or a customer. --order-by is for predicting what comes next: the
-rows are cut by that column into one block more than there are folds, and each fold tests a block
-and trains on all before it. Rows without a value there train in every fold. The column stays an input,
-unless --drop names it too.
+By default the division is random and each row is tested once. --by keeps rows with equal
+values in one fold: use it if DATA has several rows per patient or customer.
 
-Within each fold a tenth of the training rows chooses the weights, or --validation-fraction of them, divided by the same
-column. The rows that test choose nothing. Models have no --bags and are not audited: psi train makes
-the one to use.`,
+--order-by measures how well psi predicts the future. It sorts the rows by that column and
+cuts them into one block more than there are folds. Each fold tests one block and trains on
+all blocks before it. Rows without a value in that column are in the training rows of every
+fold. The column stays a feature, unless --drop names it too.
+
+In each fold, a tenth of the training rows, or --validation-fraction of them, chooses the
+weights; they are divided by the same column. The test rows choose nothing. These models have
+no --bags and are not audited: train the model to use with psi train.`,
 		Example: `  psi cv houses.csv --target price
   psi cv visits.csv --target cost --folds 10 --by patient
   psi cv sales.csv --target sold --order-by day --drop day --effort fast
@@ -41,12 +43,12 @@ the one to use.`,
 	}
 	flags := c.Flags()
 	f.addLearning(flags)
-	flags.IntVar(&folds, "folds", folds, "how many times to train and test")
-	flags.StringVar(&f.validationBy, "by", "", "`COLUMN`, such as a patient's number, whose rows stay in one fold; it is no input")
-	flags.StringVar(&f.orderBy, "order-by", "", "`COLUMN` of numbers or times: each fold tests rows that are newer than all it trains on")
-	flags.Lookup("time-budget").Usage = "`TIME` that all folds may take, such as 10m, or seconds: an effort that would take longer is cut to size"
-	flags.Lookup("seed").Usage = "one seed gives one division and one model for each fold, on one backend"
-	flags.Lookup("validation-fraction").Usage = "share of the training rows of a fold to choose the weights by"
+	flags.IntVar(&folds, "folds", folds, "number of folds")
+	flags.StringVar(&f.validationBy, "by", "", "`COLUMN`, such as a patient number: rows with equal values stay in one fold; not used as a feature")
+	flags.StringVar(&f.orderBy, "order-by", "", "`COLUMN` of numbers or times: each fold tests rows newer than all of its training rows")
+	flags.Lookup("time-budget").Usage = "maximum `TIME` for all folds, such as 10m, or seconds; psi shortens the training to fit"
+	flags.Lookup("seed").Usage = "random seed: the same seed and backend give the same folds and models"
+	flags.Lookup("validation-fraction").Usage = "share of each fold's training rows used for validation"
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if f.groups, err = parseGroups(f.group); err != nil {
@@ -72,7 +74,7 @@ func (f *trainFlags) checkFolds(folds int, given func(flag string) bool) error {
 	case folds < 2:
 		return &usageError{fmt.Sprintf("--folds is %d", folds), "give 2 or more, such as 5"}
 	case f.validationBy != "" && f.orderBy != "":
-		return &usageError{"--by does not go with --order-by", "leave one of them out"}
+		return &usageError{"--by and --order-by cannot be combined", "leave one of them out"}
 	}
 	if err := f.checkLearning(given); err != nil {
 		return err
@@ -99,7 +101,7 @@ func (p *program) cv(ctx context.Context, argument string, f *trainFlags, folds 
 		if result != nil {
 			done = len(result.Folds)
 		}
-		return &plainError{"", fmt.Sprintf("stopped after %d of %d folds; nothing is kept", done, folds), "run it again to have all of it"}
+		return &plainError{"", fmt.Sprintf("stopped after %d of %d folds; no result is kept", done, folds), "run the command again for the full result"}
 	}
 	if err != nil {
 		return asFolds(inFile(err, rows.name))

@@ -81,7 +81,7 @@ func TestInterruptedCrossValidation(t *testing.T) {
 	if code != failed || stdout.Len() > 0 {
 		t.Errorf("exit %d, %q", code, stdout.String())
 	}
-	wantText(t, told.text.String(), "stopped after 1 of 3 folds; nothing is kept; run it again")
+	wantText(t, told.text.String(), "stopped after 1 of 3 folds; no result is kept; run the command again")
 }
 
 // cancelling is stderr that interrupts once it is told something.

@@ -189,7 +189,7 @@ func verdict(c *psi.CrossValidation, models []foldsModelName, loss string) strin
 	}
 	own, known := c.Spread("", loss)
 	if !known || math.IsInf(least, 1) {
-		return "The models cannot be compared: " + loss + " is not defined."
+		return "Cannot compare the models: " + loss + " is not defined."
 	}
 	wins := 0
 	for _, fold := range c.Folds {

@@ -13,7 +13,7 @@ import (
 func docsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "docs",
-		Short:  "Write the pages about psi's commands",
+		Short:  "Write the reference pages of the commands",
 		Hidden: true,
 		Args:   arguments(),
 		RunE:   func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -21,9 +21,9 @@ func (p *program) doctorCommand() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say which backends work here, how fast, and what to install",
-		Long: `doctor opens each backend and times training steps of a small network on it. A backend
-that does not work comes with the reason and with what to install.`,
+		Short: "Check which backends work here, how fast, and what to install",
+		Long: `doctor opens each backend and times training steps of a small network on it. For a backend
+that does not work it gives the reason and what to install.`,
 		Example: `  psi doctor
   psi doctor --json`,
 		Args: arguments(),
@@ -108,7 +108,7 @@ func toInstall(name string) string {
 	case "onnx":
 		return "make psi-onnx builds a program with it and puts libonnxruntime.so.1 beside it; ONNXRUNTIME_SHARED_LIBRARY_PATH can name another library"
 	}
-	return "build psi anew"
+	return "build psi again"
 }
 
 // timeStep is the time of a training step in milliseconds: 256 rows of synth1, the
@@ -171,19 +171,19 @@ func (d *diagnosis) text() string {
 	if d.Memory != nil {
 		fmt.Fprintf(&text, ", %.1f GB of memory", float64(*d.Memory)/1e9)
 	}
-	text.WriteString("\n\nbackends; --backend auto takes native for the exact head's product form, and go for other forms\n")
+	text.WriteString("\n\nbackends; --backend auto uses native for the exact head's product form, and go for other forms\n")
 	var lines [][]string
 	for _, b := range d.Backends {
 		if !b.Works {
-			lines = append(lines, []string{b.Name, "absent", *b.Reason}, []string{"", "", "to have it: " + *b.Install})
+			lines = append(lines, []string{b.Name, "absent", *b.Reason}, []string{"", "", "to get it: " + *b.Install})
 			continue
 		}
 		speed := fmt.Sprintf("%.1f ms for a small training step", *b.Step)
 		switch {
 		case b.Taken && b.Name == psi.Native:
-			speed += "; auto takes it for the product form"
+			speed += "; auto uses it for the product form"
 		case b.Taken:
-			speed += "; auto takes it for other forms"
+			speed += "; auto uses it for other forms"
 		}
 		lines = append(lines, []string{b.Name, "works", speed})
 	}

@@ -46,7 +46,7 @@ func TestDriftByTheColumnOfValidation(t *testing.T) {
 	rows.Columns = rows.Columns[:1]
 	writeTable(t, rows, in("bare.csv"))
 	o = mustRun(t, "plot", "drift", in("m.psi"), in("bare.csv"), "--since", in("then.csv"), "-o", in("e.svg"))
-	if !strings.Contains(o.stderr, "1 of 1 columns act otherwise") || !strings.Contains(o.stderr, `not both tables have "patient"`) || strings.Contains(o.stderr, "such groups") {
+	if !strings.Contains(o.stderr, "1 of 1 columns act otherwise") || !strings.Contains(o.stderr, `"patient", the --validation-by column, is not in both tables`) || strings.Contains(o.stderr, "such groups") {
 		t.Errorf("without the column, said %s", o.stderr)
 	}
 	if o = mustRun(t, "audit", in("m.psi"), in("now.csv")); !strings.Contains(o.stdout, "± one standard error over groups of rows") {

@@ -29,25 +29,25 @@ func (p *program) evaluateCommand() *cobra.Command {
 	var thresholds []float64
 	c := &cobra.Command{
 		Use:   "evaluate MODEL DATA",
-		Short: "Measure a model's predictions on rows whose outcome is known",
-		Long: `evaluate compares predictions with the target column of DATA. Rows without a target are
-left out. Rows count by the weight column of the training, if there was one and DATA has
-it. Give rows that the model was not trained on: on its own it does better.
+		Short: "Measure a model's predictions on rows with known outcomes",
+		Long: `evaluate compares predictions with the target column of DATA. It skips rows without a target.
+It weights rows by the weight column of the training, if there was one and DATA has it. Use
+rows that the model was not trained on: on training rows every model looks better than it is.
 
-Of two classes, --threshold says from which probability up a row is called positive, and
-shows what becomes of it: the confusion matrix, precision, recall and lift. Rare classes
-seldom reach a probability of 0.5: try the share of positive rows first.`,
+For two classes, --threshold sets the probability from which a row is called positive, and
+shows the resulting confusion matrix, precision, recall and lift. Rare classes seldom reach a
+probability of 0.5: try the share of positive rows first.`,
 		Example: `  psi evaluate model.psi test.csv
   psi evaluate model.psi test.csv --threshold 0.05,0.2
   psi evaluate model.psi test.csv --json`,
 		Args: arguments(modelArgument, dataArgument),
 	}
 	f.add(c)
-	c.Flags().Float64SliceVar(&thresholds, "threshold", nil, "`PROBABILITIES` from which up rows are called positive, such as 0.05,0.2")
+	c.Flags().Float64SliceVar(&thresholds, "threshold", nil, "`PROBABILITIES` from which a row is called positive, such as 0.05,0.2")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, t := range thresholds {
 			if !(t >= 0 && t <= 1) {
-				return &usageError{fmt.Sprintf("--threshold is %g, which is no probability", t), "give one from 0 to 1, such as 0.2"}
+				return &usageError{fmt.Sprintf("--threshold is %g, which is not a probability", t), "give a number from 0 to 1, such as 0.2"}
 			}
 		}
 		return p.measure(cmd.Context(), args[0], args[1], f, func(m *psi.Model, rows psi.Source) error {

@@ -41,28 +41,34 @@ func (p *program) explainCommand() *cobra.Command {
 	f := explainFlags{mode: choose("fast", "refined", "exact"), layout: choose("wide", "long")}
 	c := &cobra.Command{
 		Use:   "explain MODEL DATA",
-		Short: "Explain predictions: what each column added or took away",
-		Long: `explain gives for each row of DATA the prediction and, for every column, its Shapley
-attribution as a mean and a standard deviation. Base and attributions add up to the
-prediction. Of two classes they add up to the score, the log odds, of the positive one; of
-more, every class has a score of its own: --output picks one, and --output A --against B
-explains why A rather than B. On the screen it shows a few rows for people; with -o, --format or --json it
-writes all rows for programs.
+		Short: "Explain predictions: how much each column raised or lowered them",
+		Long: `explain gives, for each row of DATA, the prediction and a Shapley attribution of every column
+as a mean and a standard deviation. The base and the attributions add up to the prediction.
+For two classes they add up to the score (log odds) of the positive class. For more than two,
+every class has its own score: --output picks one class, and --output A --against B explains
+why A rather than B.
 
-Mode fast is one forward pass. With a model's exact head, the default of psi train, these
-are the Shapley values of the model. With the learned head they are near them, and mode
-refined brings them nearer: it asks the model for a few coalitions of each row's columns,
-and says of each attribution how far it may still be off, as a standard error. It stops at
---budget evaluations of a row, or when no standard error is above --tolerance. Mode exact
-computes them from all coalitions, whatever the head, for at most 16 columns.
+On the screen, explain shows a few rows for people. With -o, --format or --json it writes all
+rows for programs.
 
-DATA is a file, a quoted pattern such as 'part-*.csv' (the first column then names the
-file), the URL of either or of a prefix in a bucket (s3://, gs://, azblob:// or file://;
-what is to be said of the store follows a ?), or - with --format.
+Mode fast is one forward pass. With the exact head, the default of psi train, its attributions
+are the model's Shapley values. With the learned head they are close to them.
 
-A spreadsheet runs text that begins with =, +, - or @ as a formula. If labels, or the names of
-columns or files, come from people you do not trust, add --spreadsheet-safe to CSV that a
-spreadsheet will open.`,
+Mode refined improves the attributions of the learned head. It evaluates the model on some
+subsets of each row's columns and gives a standard error with each attribution. It stops after
+--budget evaluations of a row, or when no standard error is above --tolerance.
+
+Mode exact computes Shapley values from all subsets of the columns, for any head and at most
+16 columns.
+
+DATA is a file or a quoted pattern such as 'part-*.csv'; with a pattern, the first output
+column names the file. DATA may also be the URL of either, or of a prefix in a bucket: s3://,
+gs://, azblob:// or file://, with options of the store after a ?. For standard input, use -
+with --format.
+
+Spreadsheets run text that starts with =, +, - or @ as a formula. If labels, column names or
+file names come from people you do not trust, add --spreadsheet-safe to CSV that a spreadsheet
+will open.`,
 		Example: `  psi explain model.psi new.csv
   psi explain model.psi new.csv --rows 40:41 --interactions
   psi explain model.psi new.csv --rows 40:41 --reasons 3
@@ -79,20 +85,20 @@ spreadsheet will open.`,
 	}
 	flags := c.Flags()
 	flags.Var(&f.mode, "mode", "how attributions are computed")
-	flags.Float64Var(&f.tolerance, "tolerance", 0, "of mode refined: stop a row when no standard error is above `T`, in units of the prediction or score")
-	flags.IntVar(&f.budget, "budget", 0, "of mode refined: at most `N` evaluations of a row (default 4 for each column, or 64 with --tolerance)")
-	flags.Float64Var(&f.z, "z", 1.96, "intervals have the probability of ∓ z standard deviations of a normal distribution: 1.96 is 95 %")
-	flags.StringVar(&f.doubt, "doubt", "", "`none`: do not ask how far other rows to learn from would move attributions; intervals are by spread, and a row takes about two thirds of the time")
-	flags.IntVar(&f.top, "top", 3, "p_top is the probability to be among this many largest attributions")
-	flags.StringVar(&f.rows, "rows", "", "the first `N` rows alone, or rows A:B, counted from 0, B not included")
-	flags.StringVar(&f.output, "output", "", "`CLASS` to explain, of more than two (default all)")
-	flags.StringVar(&f.against, "against", "", "with --output, the `CLASS` that it is held against: why the one and not the other")
-	flags.IntVar(&f.againstRow, "against-row", noRow, "hold each row against row `N` of DATA: why the one is predicted higher or lower than the other")
-	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns to explain as one, in place of the model's own groups; may be repeated")
-	flags.IntVar(&f.reasons, "reasons", 0, "on the screen, say in words the `K` most important reasons whose interval holds no 0")
-	flags.BoolVar(&f.interactions, "interactions", false, "pairwise interactions too; a wide table has a column A__x__B for each pair")
-	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to take for missing, whether DATA has them or not")
-	flags.Var(&f.layout, "layout", "of a table: a line for each row, or for each row and column")
+	flags.Float64Var(&f.tolerance, "tolerance", 0, "with --mode refined: stop when no standard error of a row is above `T`, in units of the prediction or score")
+	flags.IntVar(&f.budget, "budget", 0, "with --mode refined: maximum number `N` of evaluations per row (default 4 per column, or 64 with --tolerance)")
+	flags.Float64Var(&f.z, "z", 1.96, "width of the intervals, as ∓ z standard deviations of a normal distribution: 1.96 gives 95 %")
+	flags.StringVar(&f.doubt, "doubt", "", "`none` skips the epistemic uncertainty (how far other training rows would have moved attributions); intervals then show the spread alone, and a row takes about two thirds of the time")
+	flags.IntVar(&f.top, "top", 3, "p_top is the probability that an attribution is among this many largest")
+	flags.StringVar(&f.rows, "rows", "", "use only the first `N` rows, or rows A to B-1 for A:B, counted from 0")
+	flags.StringVar(&f.output, "output", "", "`CLASS` to explain if there are more than two (default all)")
+	flags.StringVar(&f.against, "against", "", "with --output, the `CLASS` to compare with: why one class rather than the other")
+	flags.IntVar(&f.againstRow, "against-row", noRow, "compare each row with row `N` of DATA: why is its prediction higher or lower?")
+	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns that share one attribution, instead of the model's own groups; may be repeated")
+	flags.IntVar(&f.reasons, "reasons", 0, "on the screen, describe the `K` most important reasons in words; only reasons whose interval excludes 0")
+	flags.BoolVar(&f.interactions, "interactions", false, "also compute pairwise interactions; a wide table has one column A__x__B per pair")
+	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to treat as missing, whether or not DATA has them")
+	flags.Var(&f.layout, "layout", "layout of a table: one line per row, or one per row and column")
 	addBackend(flags, &f.backend)
 	f.resultFlags.add(flags)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -180,7 +186,7 @@ func (f *explainFlags) options(to destination) (psi.Explain, error) {
 	o := psi.Explain{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against, NoDoubt: f.doubt == noDoubt}
 	switch {
 	case f.doubt != "" && f.doubt != noDoubt:
-		return o, &usageError{fmt.Sprintf("--doubt is %q", f.doubt), "leave it out, or give --doubt none"}
+		return o, &usageError{fmt.Sprintf("--doubt is %q", f.doubt), "leave it out, or use --doubt none"}
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
 	case !(f.tolerance >= 0) || math.IsInf(f.tolerance, 0):
@@ -188,19 +194,19 @@ func (f *explainFlags) options(to destination) (psi.Explain, error) {
 	case f.budget < 0:
 		return o, &usageError{fmt.Sprintf("--budget is %d", f.budget), "give a whole number from 1 up"}
 	case (f.tolerance > 0 || f.budget > 0) && o.Mode != explain.Refined:
-		return o, &usageError{fmt.Sprintf("mode %s has no --tolerance and no --budget", o.Mode), "add --mode refined"}
+		return o, &usageError{fmt.Sprintf("--tolerance and --budget do not work with --mode %s", o.Mode), "add --mode refined"}
 	case f.reasons < 0:
 		return o, &usageError{fmt.Sprintf("--reasons is %d", f.reasons), "give a whole number from 1 up"}
 	case f.reasons > 0 && to.format != textFormat:
-		return o, &usageError{"--reasons are words for the screen", "leave out -o, --format and --json: their mean, lower and upper say the same in numbers"}
+		return o, &usageError{"--reasons works only on the screen", "leave out -o, --format and --json; their columns mean, lower and upper give the same in numbers"}
 	case f.top < 1:
 		return o, &usageError{fmt.Sprintf("--top is %d", f.top), "give a whole number from 1 up"}
 	case f.interactions && f.layout.word == "long" && !to.json && to.format != textFormat:
-		return o, &usageError{"the long layout has no place for --interactions", "use --layout wide, or write to a file that ends in .json"}
+		return o, &usageError{"--interactions does not work with the long layout", "use --layout wide, or write to a file that ends in .json"}
 	}
 	switch {
 	case f.against != "" && f.output == "":
-		return o, &usageError{"--against says what to hold a class against, but not which class to explain", "add --output CLASS"}
+		return o, &usageError{"--against needs --output", "add --output CLASS"}
 	case f.against != "" && f.against == f.output:
 		return o, &usageError{fmt.Sprintf("--output and --against are both %q", f.output), "name two different classes"}
 	}
@@ -219,15 +225,15 @@ func (f *explainFlags) checkOutput(path string, m psi.Manifest) error {
 		switch {
 		case flag.class == "":
 		case classes == nil:
-			return &plainError{path, fmt.Sprintf("the model predicts the number %q, which has no classes for %s", m.Target, flag.name), "leave it out"}
+			return &plainError{path, fmt.Sprintf("the model predicts the number %q and has no classes, so %s does not apply", m.Target, flag.name), "leave it out"}
 		case !slices.Contains(classes, flag.class):
 			return &plainError{path, fmt.Sprintf("the model has no class %q", flag.class), meant(flag.class, classes, "its classes are "+few(classes))}
 		case m.Task == psi.Binary && flag.name == "--against":
-			return &plainError{path, "of two classes, one is always held against the other", "leave --against out"}
+			return &plainError{path, "with two classes, each is always compared with the other", "leave --against out"}
 		case m.Task == psi.Binary && flag.class != classes[1]:
 			return &plainError{
-				path, fmt.Sprintf("of two classes the positive one is explained, %q", classes[1]),
-				fmt.Sprintf("leave --output out: what lowers the score of %s speaks for %s", classes[1], classes[0]),
+				path, fmt.Sprintf("with two classes, psi explains the positive one, %q", classes[1]),
+				fmt.Sprintf("leave --output out: what lowers the score of %s raises that of %s", classes[1], classes[0]),
 			}
 		}
 	}
@@ -240,7 +246,7 @@ func parseRows(text string) (from, to int, err error) {
 		return 0, 0, nil
 	}
 	wrong := func(why string) error {
-		return &usageError{fmt.Sprintf("--rows is %q: %s", text, why), "give N for the first N rows, or A:B, the first row and the one after the last, counted from 0"}
+		return &usageError{fmt.Sprintf("--rows is %q: %s", text, why), "give N for the first N rows, or A:B for rows A to B-1, counted from 0"}
 	}
 	a, b, colon := strings.Cut(text, ":")
 	if !colon {
@@ -252,7 +258,7 @@ func parseRows(text string) (from, to int, err error) {
 			n, failure = strconv.Atoi(part)
 		}
 		if failure != nil || n < 0 {
-			err = wrong("these are no numbers of rows")
+			err = wrong("these are not row numbers")
 		}
 		return n
 	}
@@ -260,7 +266,7 @@ func parseRows(text string) (from, to int, err error) {
 	switch {
 	case err != nil:
 	case b != "" && to <= from:
-		err = wrong("it holds no row")
+		err = wrong("it contains no row")
 	}
 	return from, to, err
 }

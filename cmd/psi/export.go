@@ -14,11 +14,11 @@ import (
 func (p *program) exportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Write a model in the format of other programs",
+		Short: "Write a model in another program's format",
 		Args:  arguments(),
 	}
 	c.RunE = func(*cobra.Command, []string) error {
-		return &usageError{"no format is named", "psi export onnx MODEL -o FILE.onnx"}
+		return &usageError{"the format is missing", "psi export onnx MODEL -o FILE.onnx"}
 	}
 	c.AddCommand(p.exportONNXCommand())
 	return c
@@ -41,10 +41,10 @@ func (p *program) exportONNXCommand() *cobra.Command {
 		Short: "Write a model as one ONNX graph, from cells to attributions",
 		Long: `onnx writes one graph that any program with ONNX Runtime can run, without psi.
 
-It takes one tensor for each column, named as the column, of any number of rows: float64 for
-numbers, booleans (0 or 1) and times (seconds since 1970), with NaN where a cell is missing;
-text for labels, empty where one is missing. It gives prediction, prediction_std, base,
-attribution_mean, attribution_std and, of classes, probability, as psi serve does.`,
+The graph takes one tensor per column, named after the column, with any number of rows.
+Numbers, booleans (0 or 1) and times (seconds since 1970) are float64, with NaN for a missing
+cell. Labels are text, empty for a missing cell. The graph returns prediction, prediction_std,
+base, attribution_mean, attribution_std and, for classes, probability, as psi serve does.`,
 		Example: `  psi export onnx model.psi -o model.onnx`,
 		Args:    arguments(modelArgument),
 	}
@@ -60,9 +60,9 @@ attribution_mean, attribution_std and, of classes, probability, as psi serve doe
 func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSON bool) error {
 	switch {
 	case out == "":
-		return &usageError{"no file for the graph is named", "add -o FILE.onnx"}
+		return &usageError{"the output file is missing", "add -o FILE.onnx"}
 	case !strings.HasSuffix(strings.ToLower(out), ".onnx"):
-		return &usageError{fmt.Sprintf("the graph is ONNX, and %q does not end so", out), "use .onnx"}
+		return &usageError{fmt.Sprintf("the output file %q does not end in .onnx", out), "use .onnx"}
 	}
 	if err := p.checkFiles(ctx, force, []output{{path: out, holds: anExport}}, path); err != nil {
 		return err

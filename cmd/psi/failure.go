@@ -69,7 +69,7 @@ func failureOf(err error, began bool) failure {
 	} else if _, ok := errors.AsType[*toldError](err); ok {
 		f.told = true
 	} else if errors.Is(err, context.Canceled) {
-		f.text, f.message, f.remedy = "stopped; run it again to have all of it", "stopped", "run it again to have all of it"
+		f.text, f.message, f.remedy = "stopped; run the command again for the full result", "stopped", "run the command again for the full result"
 	} else if e, ok := errors.AsType[*table.Error](err); ok {
 		f.text, f.message, f.file, f.row, f.column, f.remedy = e.Error(), e.Message, e.File, e.Row, e.Column, e.Remedy
 	} else if e, ok := errors.AsType[*artifact.Error](err); ok {
@@ -92,11 +92,11 @@ func failureOf(err error, began bool) failure {
 func remedyFor(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "give yourself the right, or choose another place"
+		return "check the permissions, or choose another location"
 	case errors.Is(err, store.ErrNotFound):
 		return "check the path"
 	case errors.Is(err, batch.ErrNoBatch):
-		return "psi batch run or submit plans one"
+		return "start one with psi batch run or psi batch submit"
 	}
 	return ""
 }

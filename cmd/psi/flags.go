@@ -44,7 +44,7 @@ func (*seconds) Type() string { return "duration" }
 func (s *seconds) Set(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		if text = strconv.FormatFloat(n, 'f', -1, 64) + "s"; math.IsNaN(n) || math.IsInf(n, 0) {
-			return errors.New("this is no time")
+			return errors.New("this is not a duration")
 		}
 	}
 	d, err := time.ParseDuration(text)
@@ -127,7 +127,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 			if slices.Contains(names, dataArgument) {
 				remedy = "to read several files as one table, quote their pattern: 'part-*.csv'"
 			}
-			return &usageError{fmt.Sprintf("%q is one argument too many", args[len(names)]), remedy}
+			return &usageError{fmt.Sprintf("unexpected argument %q", args[len(names)]), remedy}
 		}
 		return nil
 	}
@@ -146,9 +146,9 @@ func addJSON(flags *pflag.FlagSet, to *bool) {
 
 func addBackend(flags *pflag.FlagSet, to *choice) {
 	*to = choose("auto", psi.Native, "go", "onnx", "xla")
-	flags.Var(to, "backend", "what computes: auto is native for the exact head's product form, and go for other forms; onnx and xla need a program that was built with them")
+	flags.Var(to, "backend", "compute backend: auto uses native for the exact head's product form, and go for other forms; onnx and xla need a psi built with them")
 }
 
 func addInputFormat(flags *pflag.FlagSet, to *string) {
-	flags.StringVar(to, "format", "", "format of DATA if it is - or its name tells none: csv, tsv, parquet or arrow")
+	flags.StringVar(to, "format", "", "format of DATA if it is - or has no known extension: csv, tsv, parquet or arrow")
 }

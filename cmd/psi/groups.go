@@ -16,7 +16,7 @@ func parseGroups(texts []string) ([]psi.Group, error) {
 	of := map[string]string{} // group of a column
 	for _, text := range texts {
 		wrong := func(why string) error {
-			return &usageError{fmt.Sprintf("--group is %q: %s", text, why), "give NAME=A,B: a name, and the columns that are one player"}
+			return &usageError{fmt.Sprintf("--group is %q: %s", text, why), "give NAME=A,B: a name and the columns that share one attribution"}
 		}
 		name, list, ok := strings.Cut(text, "=")
 		if !ok {
@@ -26,15 +26,15 @@ func parseGroups(texts []string) ([]psi.Group, error) {
 			return nil, wrong("the group has no name")
 		}
 		if slices.ContainsFunc(groups, func(g psi.Group) bool { return g.Name == name }) {
-			return nil, wrong("there is a group of this name already")
+			return nil, wrong("another group has this name")
 		}
 		columns, err := csv.NewReader(strings.NewReader(list)).Read()
 		if err != nil || slices.Contains(columns, "") {
-			return nil, wrong("these are no columns")
+			return nil, wrong("the list of columns is not valid")
 		}
 		for _, column := range columns {
 			if before, twice := of[column]; twice {
-				return nil, &usageError{fmt.Sprintf("column %q is in the group %q and in the group %q", column, before, name), "a column is one player: leave it in one of them, once"}
+				return nil, &usageError{fmt.Sprintf("column %q is in the group %q and in the group %q", column, before, name), "list the column once, in one group"}
 			}
 			of[column] = name
 		}

@@ -55,7 +55,7 @@ func (p *program) find(ctx context.Context, argument, format string) (*data, err
 	}
 	if argument == standardInput {
 		if format == "" {
-			return nil, &usageError{"the format of standard input is not known", "add --format csv, tsv, parquet or arrow"}
+			return nil, &usageError{"cannot infer the format of standard input", "add --format csv, tsv, parquet or arrow"}
 		}
 		d.name, d.stream = "standard input", newStream(ctx, p.stdin)
 		d.stdin = d.stream
@@ -79,7 +79,7 @@ func (p *program) find(ctx context.Context, argument, format string) (*data, err
 	}
 	d.pattern = true
 	if d.files, err = filepath.Glob(argument); err != nil {
-		return nil, &usageError{fmt.Sprintf("%q is no pattern of file names", argument), "close its brackets"}
+		return nil, &usageError{fmt.Sprintf("%q is not a valid file pattern", argument), "close its brackets"}
 	}
 	if len(d.files) == 0 {
 		return nil, &plainError{argument, "no file matches the pattern", "check the path"}
@@ -90,7 +90,7 @@ func (p *program) find(ctx context.Context, argument, format string) (*data, err
 func inputFormat(name string) (table.Format, error) {
 	format, err := table.ParseFormat(name)
 	if err != nil {
-		return 0, &usageError{fmt.Sprintf("%q is no format that can be read", name), "use --format csv, tsv, parquet or arrow"}
+		return 0, &usageError{fmt.Sprintf("psi cannot read the format %q", name), "use --format csv, tsv, parquet or arrow"}
 	}
 	return format, nil
 }
@@ -105,7 +105,7 @@ func (d *data) checkFormat() error {
 			return nil //nolint:nilerr // the name tells no format, so --format does
 		}
 	}
-	return &usageError{"--format is of no use here: " + d.name + " tells its own", "leave it out"}
+	return &usageError{"--format does not apply here: " + d.name + " has a known extension", "leave it out"}
 }
 
 // parts is how many tables there are.

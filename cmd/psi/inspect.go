@@ -18,10 +18,10 @@ func (p *program) inspectCommand() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
 		Use:   "inspect MODEL",
-		Short: "Show what a model file holds",
-		Long: `inspect shows the columns of a model and why each is read as it is, its errors on
-validation rows beside those of plain models, reasons to doubt it, the audit of its
-attributions, its settings, and where it comes from.`,
+		Short: "Show the contents of a model file",
+		Long: `inspect shows how the model reads each column and why, its settings and its origin. It also
+shows the validation errors beside those of plain models, warnings, and the audit of the
+attributions.`,
 		Example: `  psi inspect model.psi
   psi inspect model.psi --json`,
 		Args: arguments(modelArgument),
@@ -112,14 +112,14 @@ func (i *inspection) calibrationLines(line func(...any)) {
 	c, changed := i.Calibrated, []string{"log_loss", "ece"}
 	switch {
 	case i.Classes != nil && c.Scale == 0:
-		line("temperature", prose.Number(c.Temperature), "that scores are divided by")
+		line("temperature", prose.Number(c.Temperature), "divisor of the scores")
 	case i.Classes != nil:
-		line("scale", prose.Number(c.Scale), "factor of attributions and deviations; the base is left as it is")
-		line("slope", prose.Number(c.Slope), "exp(slope × share of missing cells) multiplies the score's distance from the base, for probabilities alone")
+		line("scale", prose.Number(c.Scale), "factor of attributions and standard deviations; the base is unchanged")
+		line("slope", prose.Number(c.Slope), "exp(slope × share of missing cells) multiplies the score's distance from the base, for probabilities only")
 	default:
 		line("noise", prose.Number(c.Noise), "variance of what no column explains, beside the target's")
 		for _, r := range c.Ranges {
-			line("range", prose.Number(r.Width), "standard deviations to either side hold 90 % of rows with "+prose.Number(100*r.From)+" % of their cells or more")
+			line("range", prose.Number(r.Width), "standard deviations on either side cover 90 % of rows with "+prose.Number(100*r.From)+" % of their cells or more")
 		}
 		changed = []string{"coverage_50", "coverage_90"}
 	}
@@ -133,7 +133,7 @@ func (i *inspection) calibrationLines(line func(...any)) {
 
 // recalibrationLines say what base and scale became, and the errors of the rows out of fold.
 func (i *inspection) recalibrationLines(r psi.Recalibration, line func(...any)) {
-	line("factor", prose.Number(r.Factor), "of attributions and deviations")
+	line("factor", prose.Number(r.Factor), "of attributions and standard deviations")
 	for c, shift := range r.Shift {
 		of := i.Target
 		switch i.Task {
@@ -224,14 +224,14 @@ func (i *inspection) text() (string, error) {
 		}
 	})
 	if len(i.LeftOut) > 0 {
-		section("columns that were left out", func(line func(...any)) {
+		section("columns not used", func(line func(...any)) {
 			for _, l := range i.LeftOut {
 				line(l.Name, l.Reason)
 			}
 		})
 	}
 	if len(i.Groups) > 0 {
-		section("groups, each of them one player", func(line func(...any)) {
+		section("groups, each with one attribution", func(line func(...any)) {
 			for _, g := range i.Groups {
 				line(g.Name, strings.Join(g.Columns, ", "))
 			}
@@ -249,7 +249,7 @@ func (i *inspection) text() (string, error) {
 	}
 	section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
 	for _, r := range i.Anew {
-		section(fmt.Sprintf("recalibrated on %s; what is above is from the training", prose.Count(r.Rows, "row")), func(line func(...any)) { i.recalibrationLines(r, line) })
+		section(fmt.Sprintf("recalibrated on %s; the figures above are from the training", prose.Count(r.Rows, "row")), func(line func(...any)) { i.recalibrationLines(r, line) })
 	}
 	if i.Audit != nil {
 		text.WriteString("\n")
@@ -277,7 +277,7 @@ func (i *inspection) text() (string, error) {
 		line("training rows", from.TrainingRows)
 		line("validation rows", from.ValidationRows, from.Validation)
 		if i.Kept > 0 {
-			line("kept", i.Kept, "training rows can be read from this file")
+			line("kept", i.Kept, "this file contains training rows")
 		}
 		line("seed", from.Seed)
 		switch {

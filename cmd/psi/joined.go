@@ -29,7 +29,7 @@ func (d *data) join(ctx context.Context, options table.Options) (table.Source, e
 	}
 	j := &joined{data: d, schema: &table.Schema{}, source: first, labels: map[string]*labels{}}
 	for _, f := range first.Schema().Fields {
-		f.Reason += fmt.Sprintf("; this is of the first of %d files", d.parts())
+		f.Reason += fmt.Sprintf("; from the first of %d files", d.parts())
 		j.schema.Fields = append(j.schema.Fields, f)
 		j.labels[f.Name] = &labels{codes: map[string]int32{}}
 	}
@@ -71,8 +71,8 @@ func (j *joined) adapt(chunk *table.Table) (*table.Table, error) {
 		c := chunk.Column(f.Name)
 		if c == nil {
 			return nil, &table.Error{
-				File: j.data.part(j.part), Row: -1, Column: f.Name, Message: "the file lacks this column, which " + j.data.part(0) + " has",
-				Remedy: "add it, or choose files with the same columns",
+				File: j.data.part(j.part), Row: -1, Column: f.Name, Message: "this column is missing from the file; " + j.data.part(0) + " has it",
+				Remedy: "add it, or use files with the same columns",
 			}
 		}
 		if c.Kind == table.Category {

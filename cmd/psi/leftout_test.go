@@ -71,7 +71,7 @@ func TestLeftOutColumns(t *testing.T) {
 		"map[name:name place:3 reason:every text is different] map[name:remark place:5 reason:every text is different]]"; got != want {
 		t.Errorf("left out %s, want %s", got, want)
 	}
-	wantText(t, mustRun(t, "inspect", file("m.psi")).stdout, "columns that were left out", "every cell is the same")
+	wantText(t, mustRun(t, "inspect", file("m.psi")).stdout, "columns not used", "every cell is the same")
 
 	mustRun(t, quick("train", file("all.csv"), "--target", "y", "--drop", "id,k,name,remark", "-o", file("dropped.psi"))...)
 	for _, command := range [][]string{{"predict"}, {"explain", "--format", "csv"}} {

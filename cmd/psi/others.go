@@ -59,6 +59,6 @@ func (p *program) tellOthers(o others) {
 		if labels.cells == 1 {
 			have = "has a label"
 		}
-		p.note("%s of %s %s that training did not know, or hardly knew%s: read as other", prose.Count(labels.cells, "cell"), prose.Printable(name), have, example)
+		p.note("%s of %s %s that training saw rarely or never%s: read as other", prose.Count(labels.cells, "cell"), prose.Printable(name), have, example)
 	}
 }

@@ -35,15 +35,15 @@ type resultFlags struct {
 }
 
 func (r *resultFlags) add(flags *pflag.FlagSet) {
-	flags.StringVarP(&r.out, "out", "o", "", "`FILE` for the result, its format told by its end: .csv, .tsv (either with .gz), .parquet, .arrow or .json; - is standard output")
-	flags.StringVar(&r.format, "format", "", "`FORMAT` of standard input and output, where DATA or -o is -: csv, tsv, parquet, arrow or json")
+	flags.StringVarP(&r.out, "out", "o", "", "output `FILE`; the extension sets the format: .csv, .tsv (either with .gz), .parquet, .arrow or .json; - is standard output")
+	flags.StringVar(&r.format, "format", "", "`FORMAT` of standard input and output, if DATA or -o is -: csv, tsv, parquet, arrow or json")
 	addSpreadsheetSafe(flags, &r.spreadsheet)
 	addForce(flags, &r.force)
 	addJSON(flags, &r.json)
 }
 
 func addSpreadsheetSafe(flags *pflag.FlagSet, to *bool) {
-	flags.BoolVar(to, "spreadsheet-safe", false, "in CSV and TSV, put ' before text that a spreadsheet would run as a formula: text that begins with =, +, - or @")
+	flags.BoolVar(to, "spreadsheet-safe", false, "in CSV and TSV, put ' before text that starts with =, +, - or @, so that spreadsheets do not run it as a formula")
 }
 
 // destination is where results go and how.
@@ -60,7 +60,7 @@ type destination struct {
 func (r *resultFlags) destination(usual string) (destination, error) {
 	d, err := r.formatted(usual)
 	if err == nil && r.spreadsheet && !d.isText() {
-		err = &usageError{"--spreadsheet-safe is for tables in CSV and TSV", "leave it out, or write to a file that ends in .csv or .tsv"}
+		err = &usageError{"--spreadsheet-safe applies only to CSV and TSV", "leave it out, or write to a file that ends in .csv or .tsv"}
 	}
 	d.spreadsheet = r.spreadsheet
 	return d, err
@@ -79,7 +79,7 @@ func (r *resultFlags) formatted(usual string) (destination, error) {
 			return d, nil
 		}
 		if _, err := table.ParseFormat(d.format); err != nil {
-			return d, &usageError{fmt.Sprintf("%q is no format that can be written", r.format), "use --format csv, tsv, parquet, arrow or json"}
+			return d, &usageError{fmt.Sprintf("psi cannot write the format %q", r.format), "use --format csv, tsv, parquet, arrow or json"}
 		}
 		return d, nil
 	}
@@ -128,7 +128,7 @@ func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*
 	format := r.format
 	if format == jsonFormat {
 		if argument == standardInput {
-			return nil, &usageError{"JSON cannot be read", "name the format of standard input by --format, and add --json for a result in JSON"}
+			return nil, &usageError{"psi cannot read JSON tables", "set the format of standard input with --format, and add --json for JSON output"}
 		}
 		format = ""
 	}

@@ -33,7 +33,7 @@ type output struct {
 
 // addForce adds the flag of all commands that write files.
 func addForce(flags *pflag.FlagSet, to *bool) {
-	flags.BoolVar(to, "force", false, "replace a file of another kind; inputs are never replaced")
+	flags.BoolVar(to, "force", false, "replace a file of another kind; psi never replaces its inputs")
 }
 
 // checkFiles refuses outputs that would destroy something, or that cannot be created. Inputs are
@@ -67,11 +67,11 @@ func (p *program) checkDistinct(ctx context.Context, outputs []output, inputs []
 		at := p.locate(out.path)
 		for _, in := range read {
 			if at.is(location{file: in.file}) {
-				return &plainError{outputName(out.path), "the output is also an input" + in.as(out.path), "choose another name for the output"}
+				return &plainError{outputName(out.path), "the output file is also an input" + in.as(out.path), "choose another name for the output"}
 			}
 		}
 		if i := slices.IndexFunc(written, at.is); i >= 0 {
-			return &plainError{outputName(out.path), "two outputs are the same file: this is also " + outputName(outputs[i].path), "give each a name of its own"}
+			return &plainError{outputName(out.path), "two outputs are the same file: it is also " + outputName(outputs[i].path), "give each output a different name"}
 		}
 		written = append(written, at)
 	}
@@ -228,7 +228,7 @@ func outputName(path string) string {
 // model or a checkpoint: these are read in any order, and replaced as a whole.
 func (o output) checkPlace() error {
 	if store.IsURL(o.path) {
-		return &usageError{"results cannot be written to a URL", "name a file, and copy it there"}
+		return &usageError{"psi cannot write results to a URL", "write to a file, then copy it there"}
 	}
 	switch found, err := os.Stat(o.path); {
 	case err == nil && found.IsDir():
@@ -241,7 +241,7 @@ func (o output) checkPlace() error {
 	trial, err := os.CreateTemp(filepath.Dir(o.path), ".psi-*.tmp")
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return &plainError{o.path, "its directory does not exist", "make it first: mkdir -p " + filepath.Dir(o.path)}
+			return &plainError{o.path, "the directory does not exist", "create it: mkdir -p " + filepath.Dir(o.path)}
 		}
 		return &plainError{o.path, "cannot be created: " + err.Error(), "check the directory and its permissions"}
 	}

@@ -137,7 +137,7 @@ func TestOutputsAreNeverInputs(t *testing.T) {
 		}
 		for _, force := range [][]string{nil, {"--force"}} {
 			o := run(t, append(args, force...)...)
-			if o.code != failed || !strings.Contains(o.stderr, "the output is also an input") {
+			if o.code != failed || !strings.Contains(o.stderr, "the output file is also an input") {
 				t.Errorf("psi %s %v: exit %d, %s", line, force, o.code, o.stderr)
 			}
 			p.unchanged(t, "around")
@@ -154,7 +154,7 @@ func TestRedirectedOutputsAreNeverInputs(t *testing.T) {
 	}
 	defer stdin.Close()
 	o := runWith(t.Context(), stdin, p.line("predict @m.psi - --format csv -o @t.csv")...)
-	if o.code != failed || !strings.Contains(o.stderr, "the output is also an input: it is the same file as standard input") {
+	if o.code != failed || !strings.Contains(o.stderr, "the output file is also an input: it is the same file as standard input") {
 		t.Errorf("from standard input: exit %d, %s", o.code, o.stderr)
 	}
 	p.unchanged(t)

@@ -73,19 +73,19 @@ const (
 
 func pictures() []picture {
 	return []picture{
-		{kind: "bar", shows: "how much each column moves predictions", rows: plotRows, draw: plot.Bar},
-		{kind: "beeswarm", shows: "a dot for each row and column: attribution and value", rows: plotRows, draw: plot.Beeswarm},
+		{kind: "bar", shows: "importance: how much each column moves predictions", rows: plotRows, draw: plot.Bar},
+		{kind: "beeswarm", shows: "one dot per row and column: attribution and value", rows: plotRows, draw: plot.Beeswarm},
 		{kind: "waterfall", shows: "one row, from the base to its prediction", draw: plot.Waterfall},
-		{kind: "force", shows: "one row, what pushes up against what pushes down", draw: plot.Force},
-		{kind: "ranking", shows: "one row, the order of columns as doubt is granted to each", draw: plot.Ranking},
-		{kind: "dependence", shows: "what a column does by its value (--columns)", rows: plotRows, draw: plot.Dependence},
-		{kind: "interaction", shows: "which pairs of columns act together", rows: pairRows, pairs: true, draw: plot.Interaction},
-		{kind: "decision", shows: "how rows come to their predictions", rows: plotRows, draw: plot.Decision},
+		{kind: "force", shows: "one row, what raises against what lowers its prediction", draw: plot.Force},
+		{kind: "ranking", shows: "one row, the order of columns for different interval widths", draw: plot.Ranking},
+		{kind: "dependence", shows: "attribution of a column by its value (--columns)", rows: plotRows, draw: plot.Dependence},
+		{kind: "interaction", shows: "interactions between pairs of columns", rows: pairRows, pairs: true, draw: plot.Interaction},
+		{kind: "decision", shows: "paths of many rows from the base to their predictions", rows: plotRows, draw: plot.Decision},
 		{kind: "heatmap", shows: "attributions of many rows at once", rows: plotRows, draw: plot.Heatmap},
 		{kind: "groups", shows: "importance by the values of a column (--columns)", rows: plotRows, draw: plot.Groups},
-		{kind: "drift", shows: "what acts otherwise than in an earlier table (--since)", rows: plotRows, make: (*plotting).drift},
-		{kind: "calibration", shows: "whether probabilities or intervals hold what they promise", whole: true, make: (*plotting).calibration},
-		{kind: "fidelity", shows: "attributions against Shapley values from all coalitions", whole: true, make: (*plotting).fidelity},
+		{kind: "drift", shows: "changes in attributions since an earlier table (--since)", rows: plotRows, make: (*plotting).drift},
+		{kind: "calibration", shows: "calibration of probabilities or intervals", whole: true, make: (*plotting).calibration},
+		{kind: "fidelity", shows: "attributions against Shapley values from all subsets of columns", whole: true, make: (*plotting).fidelity},
 		{kind: "history", shows: "the training", whole: true, make: (*plotting).history},
 	}
 }
@@ -98,23 +98,27 @@ func (p *program) plotCommand() *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "plot KIND MODEL DATA -o FILE",
-		Short: "Draw explanations, or how far to trust a model",
-		Long: `plot draws what a model says of the rows of DATA, as SVG, PNG or PDF by the end of FILE.
-KIND is one of
+		Short: "Draw explanations and checks of a model",
+		Long: `plot draws explanations of the rows of DATA. The extension of FILE sets the format: SVG, PNG
+or PDF. KIND is one of
 
 ` + help.String() + `
-Intervals are mean ∓ z standard deviations. A missing cell is drawn as missing, never as 0.
-Pictures of many rows show at most 5,000, drawn at random from all of DATA, always the same; those of
-pairs 500, and fidelity 100. bar draws all classes stacked where there are more than two.
---columns names the columns that are shown. Of dependence these are the column and, if a second one is
-named, the one that colours the dots; of groups, the column that tells the groups and then those shown.
-bar --by loss draws how much each column lowers the squared error or the log loss of a row, as it was
-measured on validation rows when the model was trained; it does not read the rows of DATA.
-If nothing has changed, drift marks any column in one of 20 pairs of tables. If the model was trained
-with --validation-by and both tables have that column, groups of rows that share its value are compared
-in place of rows.
---data FILE writes what was drawn. Attributions tell what the model does, not what would
-happen if somebody changed a value.`,
+Intervals are mean ∓ z standard deviations. Missing cells are drawn as missing, never as 0.
+Pictures of many rows show at most 5,000 rows, drawn at random with a fixed seed. Pictures of
+pairs show 500 rows and fidelity shows 100. bar stacks all classes if there are more than two.
+
+--columns names the columns to show. For dependence, the second column colours the dots. For
+groups, the first column defines the groups and the others are shown.
+
+bar --by loss draws how much each column lowers the squared error or the log loss of a row.
+psi train measured this on the validation rows; the rows of DATA are not read.
+
+If nothing has changed, drift marks a column in one of 20 pairs of tables. If the model was
+trained with --validation-by and both tables have that column, drift compares groups of rows
+with the same value instead of single rows.
+
+--data FILE writes the numbers of the picture. Attributions show what the model does, not what
+would happen if somebody changed a value.`,
 		Example: `  psi plot bar model.psi new.csv -o importance.svg
   psi plot bar model.psi new.csv --by loss -o loss.svg
   psi plot beeswarm model.psi new.csv --max 8 --title "What moves the price" --size 8x5 -o swarm.png
@@ -127,21 +131,21 @@ happen if somebody changed a value.`,
 		Args: arguments(kindArgument, modelArgument, dataArgument),
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the picture, ending in .svg, .png or .pdf")
-	flags.StringVar(&f.data, "data", "", "`FILE` for what was drawn, a table by its end")
-	flags.StringVar(&f.since, "since", "", "`FILE` of earlier rows, of the same model, that drift holds DATA against")
-	flags.IntVar(&f.row, "row", 0, "row that a picture of one row shows, counted from 0")
-	flags.StringSliceVar(&f.columns, "columns", nil, "`COLUMNS` that are shown (default the most important); dependence takes one, or a second one for colour")
-	flags.StringVar(&f.output, "output", "", "`CLASS` to show, of more than two (default the likeliest of a row, or the first)")
-	flags.IntVar(&f.most, "max", 15, "maximum number of columns shown")
-	flags.StringVar(&f.title, "title", "", "title of the picture (default what it shows)")
-	flags.StringVar(&f.size, "size", "", "width and height of the picture in inches, such as 8x5; PNG has 144 dots per inch (default what the picture needs)")
+	flags.StringVarP(&f.out, "out", "o", "", "output `FILE`, ending in .svg, .png or .pdf")
+	flags.StringVar(&f.data, "data", "", "`FILE` for the numbers of the picture; the extension sets the format")
+	flags.StringVar(&f.since, "since", "", "`FILE` of earlier rows that drift compares DATA with")
+	flags.IntVar(&f.row, "row", 0, "row to show in a picture of one row, counted from 0")
+	flags.StringSliceVar(&f.columns, "columns", nil, "`COLUMNS` to show (default the most important); dependence takes one, or two with the second for colour")
+	flags.StringVar(&f.output, "output", "", "`CLASS` to show if there are more than two (default the most probable class of the row, or the first)")
+	flags.IntVar(&f.most, "max", 15, "maximum number of columns to show")
+	flags.StringVar(&f.title, "title", "", "title of the picture (default a description of it)")
+	flags.StringVar(&f.size, "size", "", "width and height of the picture in inches, such as 8x5; PNG has 144 dots per inch (default depends on the picture)")
 	flags.SetNormalizeFunc(formerPlotFlags)
-	flags.Var(&f.mode, "mode", "how attributions are computed, as psi explain has it")
+	flags.Var(&f.mode, "mode", "how attributions are computed, as in psi explain")
 	flags.Var(&f.by, "by", "what a bar measures: the size of attributions, or how much the column lowers the loss")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
-	flags.BoolVar(&f.interactions, "interactions", false, "split a waterfall into what columns do alone and what pairs do together")
-	flags.BoolVar(&f.dark, "dark", false, "light on dark")
+	flags.BoolVar(&f.interactions, "interactions", false, "split a waterfall into main effects and pairwise interactions")
+	flags.BoolVar(&f.dark, "dark", false, "dark background")
 	addSpreadsheetSafe(flags, &f.spreadsheet)
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
@@ -242,15 +246,15 @@ func (f *plotFlags) check(k picture) (format string, err error) {
 	kind := k.kind
 	switch {
 	case k.whole && len(f.columns) > 0:
-		return "", &usageError{fmt.Sprintf("--columns is not for %s, which shows no columns", kind), "leave it out"}
+		return "", &usageError{fmt.Sprintf("--columns does not apply to %s, which shows no columns", kind), "leave it out"}
 	case f.interactions && kind != "waterfall":
-		return "", &usageError{fmt.Sprintf("--interactions is for a waterfall, not for %s", kind), "psi plot interaction shows pairs over many rows"}
+		return "", &usageError{fmt.Sprintf("--interactions applies only to waterfall, not to %s", kind), "psi plot interaction shows pairs over many rows"}
 	case f.by.word == byLoss && kind != "bar":
-		return "", &usageError{fmt.Sprintf("--by loss is for a bar, not for %s", kind), "psi plot bar MODEL DATA --by loss -o FILE"}
+		return "", &usageError{fmt.Sprintf("--by loss applies only to bar, not to %s", kind), "psi plot bar MODEL DATA --by loss -o FILE"}
 	case (f.since != "") != (kind == "drift"):
-		return "", &usageError{"--since and the picture drift go together", "psi plot drift MODEL DATA --since FILE -o FILE"}
+		return "", &usageError{"--since and drift must be used together", "psi plot drift MODEL DATA --since FILE -o FILE"}
 	case f.out == "":
-		return "", &usageError{"no file for the picture is named", "add -o FILE, ending in .svg, .png or .pdf"}
+		return "", &usageError{"the output file is missing", "add -o FILE, ending in .svg, .png or .pdf"}
 	case !(f.z > 0):
 		return "", &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
 	case f.row < 0:
@@ -262,13 +266,13 @@ func (f *plotFlags) check(k picture) (format string, err error) {
 		return "", err
 	}
 	if format, err = plot.FormatOf(f.out); err != nil {
-		return "", &usageError{fmt.Sprintf("the end of %q tells no format of a picture", f.out), "use .svg, .png or .pdf"}
+		return "", &usageError{fmt.Sprintf("cannot infer the picture format of %q", f.out), "use .svg, .png or .pdf"}
 	}
 	if f.data != "" {
 		err = checkTableName(f.data)
 	}
 	if err == nil && f.spreadsheet && !f.table().isText() {
-		err = &usageError{"--spreadsheet-safe is for tables in CSV and TSV", "leave it out, or add --data FILE.csv"}
+		err = &usageError{"--spreadsheet-safe applies only to CSV and TSV", "leave it out, or add --data FILE.csv"}
 	}
 	return format, err
 }
@@ -391,7 +395,7 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 	}
 	if first == nil || second == nil {
 		if by != "" {
-			m.program.note("not both tables have %q, by which validation rows were chosen: rows are taken for independent", prose.Printable(by))
+			m.program.note("%q, the --validation-by column, is not in both tables: rows are treated as independent", prose.Printable(by))
 		}
 		return plot.Drift(before, after, m.options)
 	}
@@ -435,7 +439,7 @@ func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
 func (m *plotting) lossBar() (*plot.Picture, error) {
 	audit := m.model.StoredAudit()
 	if audit == nil || len(audit.LossImportance) == 0 {
-		return nil, &plainError{m.path, "the model file has no importance in loss", "train the model again with this version of psi"}
+		return nil, &plainError{m.path, "the model file does not contain the importance in loss", "train the model again with this version of psi"}
 	}
 	var drops []plot.LossDrop
 	for _, x := range audit.SortedLossImportance() {
@@ -444,7 +448,7 @@ func (m *plotting) lossBar() (*plot.Picture, error) {
 		}
 	}
 	if len(drops) == 0 {
-		return nil, &plainError{m.path, "the importance in loss has no standard error: there were too few validation rows, or units of them", "train with more rows"}
+		return nil, &plainError{m.path, "the importance in loss has no standard error: there were too few validation rows or groups", "train with more rows"}
 	}
 	return plot.LossBar(drops, audit.Loss(), m.options)
 }
@@ -467,7 +471,7 @@ func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 			return nil, err
 		}
 		if outcome.Truth == nil {
-			return nil, &plainError{m.name, fmt.Sprintf("it lacks the target %q", m.model.Manifest().Target), "give rows whose outcome is known"}
+			return nil, &plainError{m.name, fmt.Sprintf("the target %q is missing", m.model.Manifest().Target), "use rows with known outcomes"}
 		}
 		curve.Add(outcome)
 	}

@@ -17,21 +17,27 @@ func (p *program) predictCommand() *cobra.Command {
 	var backend choice
 	c := &cobra.Command{
 		Use:   "predict MODEL DATA",
-		Short: "Predict rows, without explaining them",
-		Long: `predict writes for each row of DATA its number and the prediction. Of a number, the
-standard deviation of the target about it follows (prediction_std), in the target's units, and
-range_std: from range_lower to range_upper, prediction ∓ 1.645 range_std, lies the target of 90 % of rows like those that were kept
-aside in training, also if cells are missing at random. Where no training row had a negative target, neither prediction
-nor range goes below 0. Of two classes, the prediction is the likelier one, and the probability of the positive one follows with
-its score (log odds) and the score's standard deviation; of more, the probability of each.
+		Short: "Predict rows without explaining them",
+		Long: `predict writes the number of each row of DATA and its prediction.
 
-Columns are matched by name, in any order; a missing cell needs no imputation. DATA is a file, a quoted pattern such as
-'part-*.csv' (the first column then names the file), the URL of either or of a prefix in a bucket (s3://, gs://, azblob://
-or file://), or - with --format.
+For a number, two standard deviations follow in units of the target. prediction_std is that of
+the target about the prediction. range_std gives the range from range_lower to range_upper,
+prediction ∓ 1.645 range_std. This range holds the target of 90 % of rows like those kept
+aside in training, also if cells are missing at random. If no training row had a negative
+target, neither prediction nor range goes below 0.
 
-A spreadsheet runs text that begins with =, +, - or @ as a formula. If labels, or the names of
-columns or files, come from people you do not trust, add --spreadsheet-safe to CSV that a
-spreadsheet will open.`,
+For two classes, the prediction is the more probable class. The probability of the positive
+class follows, with its score (log odds) and the standard deviation of the score. For more
+classes, the probability of each follows.
+
+Columns are matched by name, in any order. Missing cells need no imputation. DATA is a file or
+a quoted pattern such as 'part-*.csv'; with a pattern, the first output column names the file.
+DATA may also be the URL of either, or of a prefix in a bucket: s3://, gs://, azblob:// or
+file://. For standard input, use - with --format.
+
+Spreadsheets run text that starts with =, +, - or @ as a formula. If labels, column names or
+file names come from people you do not trust, add --spreadsheet-safe to CSV that a spreadsheet
+will open.`,
 		Example: `  psi predict model.psi new.csv
   psi predict model.psi new.parquet -o predictions.parquet
   cat new.csv | psi predict model.psi - --format csv > predictions.csv`,

@@ -115,11 +115,11 @@ func stageWords(stage string) string {
 	case "refit", "polish":
 		return "refining"
 	case "absent":
-		return "learning to do without"
+		return "learning missing cells"
 	case "spread":
 		return "learning the spread"
 	case "doubt":
-		return "learning the doubt"
+		return "learning the uncertainty"
 	case "audit":
 		return "auditing"
 	}

@@ -79,11 +79,11 @@ func TestReadings(t *testing.T) {
 	// Cells that do not fit are missing, and counted where they are explained.
 	write(t, file("odd.csv"), "share,day,member,visits\n5%,2/1/2020,no,\"1,000\"\n€5,13/13/2020,yes,\"2,000\"\n")
 	o = mustRun(t, "explain", file("m.psi"), file("odd.csv"))
-	wantText(t, o.stderr, `1 cell of share does not read as in training, such as "€5": taken for missing`, `1 cell of day does not read as in training, such as "13/13/2020": taken for missing`)
-	if o = mustRun(t, "plot", "bar", file("m.psi"), file("odd.csv"), "-o", file("bar.svg")); !strings.Contains(o.stderr, "taken for missing") {
+	wantText(t, o.stderr, `1 cell of share does not parse as in training, such as "€5": treated as missing`, `1 cell of day does not parse as in training, such as "13/13/2020": treated as missing`)
+	if o = mustRun(t, "plot", "bar", file("m.psi"), file("odd.csv"), "-o", file("bar.svg")); !strings.Contains(o.stderr, "treated as missing") {
 		t.Error(o.stderr)
 	}
-	if o = mustRun(t, "explain", file("m.psi"), file("odd.csv"), "--rows", "1"); strings.Contains(o.stderr, "taken for missing") {
+	if o = mustRun(t, "explain", file("m.psi"), file("odd.csv"), "--rows", "1"); strings.Contains(o.stderr, "treated as missing") {
 		t.Error(o.stderr)
 	}
 }
@@ -143,7 +143,7 @@ func TestWrongColumnsAreToldFirst(t *testing.T) {
 		"--target churn --validation-by sepnd":  `did you mean Spend?`,
 		"--target churn --categorical SPEND":    `did you mean Spend?`,
 		"--target churn --missing-as-level Age": `did you mean age?`,
-		"--target churn --group g=age,spend":    `column "spend": a group names this column, which the table does not have; did you mean Spend?`,
+		"--target churn --group g=age,spend":    `column "spend": a group names this column, but the table does not have it; did you mean Spend?`,
 		"--target churn":                        "row 1: the row has 2 cells",
 	} {
 		o := run(t, append([]string{"train", path, "-o", filepath.Join(t.TempDir(), "m.psi")}, strings.Fields(flags)...)...)

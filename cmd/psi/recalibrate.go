@@ -22,18 +22,20 @@ func (p *program) recalibrateCommand() *cobra.Command {
 	var f recalibrateFlags
 	c := &cobra.Command{
 		Use:   "recalibrate MODEL DATA -o MODEL",
-		Short: "Set a model's base rate and scale anew, without training",
-		Long: `recalibrate fits a model to rows whose outcome is known and whose level differs from the training's:
-another year, another region, a class that became rarer. It sets the base and one factor of
-all attributions; which columns matter, and how much beside each other, stays as it was trained.
-Attributions still add up to the prediction. The 90 % ranges of a number are fitted on the same rows.
+		Short: "Adapt a model's base rate and scale to new rows, without training",
+		Long: `recalibrate adapts a model to rows with known outcomes whose level differs from the
+training's: another year, another region, a class that became rarer. It sets the base and one
+factor of all attributions. The relative importance of the columns stays as it was trained,
+and attributions still add up to the prediction. For a number, it also fits the 90 % ranges on
+the same rows.
 
-It prints the errors of DATA before and after. Those after are out of fold: each fifth of the
-rows is predicted by a model recalibrated on the other four. The file records this, and psi
-inspect shows it. Without -o nothing is written.
+It prints the errors on DATA before and after. The errors after are out of fold: each fifth of
+the rows is predicted by a model recalibrated on the other four. The new file records the
+recalibration, and psi inspect shows it. Without -o nothing is written.
 
-Rows without a target are left out. Of more than 10,000 rows, 10,000 are drawn at random, the same each time.
-At least 30 are needed. If the columns' effects changed too, train anew.`,
+Rows without a target are skipped. At least 30 rows are needed. From more than 10,000 rows,
+psi draws 10,000 at random with a fixed seed. If the effects of columns changed too, train a
+new model.`,
 		Example: `  psi recalibrate churn.psi this-year.csv
   psi recalibrate churn.psi this-year.csv -o churn-this-year.psi`,
 		Args: arguments(modelArgument, dataArgument),
@@ -145,10 +147,10 @@ func (p *program) tellRecalibration(task psi.Task, r psi.Recalibration, out stri
 		loss = "rmse"
 	}
 	if r.After[loss] >= r.Before[loss] {
-		p.note("%s does not fall on rows that were not fitted: keep the model as it is", strings.ReplaceAll(loss, "_", " "))
+		p.note("%s does not fall on out-of-fold rows: keep the model as it is", strings.ReplaceAll(loss, "_", " "))
 	}
 	if r.Rows < fewRecalibrationRows {
-		p.note("%s are few: base and scale are partly chance; some hundreds make them sure", prose.Count(r.Rows, "row"))
+		p.note("%s are few, so base and scale are partly chance: use some hundreds", prose.Count(r.Rows, "row"))
 	}
 	if out == "" {
 		p.note("nothing is written: -o FILE writes the recalibrated model")

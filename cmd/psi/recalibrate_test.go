@@ -42,7 +42,7 @@ func TestRecalibrate(t *testing.T) {
 	if measured > after*1.1 || measured < after*0.8 {
 		t.Errorf("RMSE %v of the rows, %v out of fold", measured, after)
 	}
-	wantText(t, mustRun(t, "inspect", out).stdout, "recalibrated on 120 rows; what is above is from the training", "was "+prose.Number(before)+" before")
+	wantText(t, mustRun(t, "inspect", out).stdout, "recalibrated on 120 rows; the figures above are from the training", "was "+prose.Number(before)+" before")
 	said := wantJSON(t, mustRun(t, "inspect", out, "--json"), "psi.model/v1")["recalibrations"].([]any)
 	if len(said) != 1 || said[0].(map[string]any)["rows"] != 120.0 {
 		t.Errorf("%v", said)
@@ -57,7 +57,7 @@ func TestRecalibrateKeepsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, out := range []string{fixtures.model, rows} {
-		if o := run(t, "recalibrate", fixtures.model, rows, "-o", out, "--force"); o.code != 1 || !strings.Contains(o.stderr, "the output is also an input") {
+		if o := run(t, "recalibrate", fixtures.model, rows, "-o", out, "--force"); o.code != 1 || !strings.Contains(o.stderr, "the output file is also an input") {
 			t.Errorf("-o %s: exit %d, %s", out, o.code, o.stderr)
 		}
 	}

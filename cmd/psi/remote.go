@@ -34,7 +34,7 @@ func (d *data) remote(ctx context.Context, where string) error {
 	case len(d.files) > 0:
 		return nil
 	case pattern == "":
-		return errors.Join(&plainError{d.name, "no table lies below it", "check the URL; tables end in .csv, .csv.gz, .tsv, .parquet or .arrow"}, d.close())
+		return errors.Join(&plainError{d.name, "there are no tables under this prefix", "check the URL; tables end in .csv, .csv.gz, .tsv, .parquet or .arrow"}, d.close())
 	}
 	return errors.Join(&plainError{d.name, "nothing matches the pattern", "check the URL"}, d.close())
 }
@@ -57,7 +57,7 @@ func (d *data) unreachable(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, fs.ErrPermission):
-		remedy = "check the credentials, and what they allow"
+		remedy = "check the credentials and their permissions"
 	case store.Passing(err):
 		remedy = "try again when the store answers"
 	}

@@ -49,22 +49,23 @@ func (p *program) reportCommand() *cobra.Command {
 	var f reportFlags
 	c := &cobra.Command{
 		Use:   "report MODEL (DATA | SUMMARY) -o FILE.html",
-		Short: "Tell all about a model and a table in one HTML file",
-		Long: `report makes one HTML file for people who do not know Shapley values: a verdict in three
-sentences and what to mind, what the model predicts and how well, how far to trust the
-attributions, which columns matter, how each acts, single rows, pairs of columns, what was in
-the data, and where it all comes from. The file needs no network and no other file, and can be
-printed.
+		Short: "Write a report on a model and a table as one HTML file",
+		Long: `report writes one HTML file for people who do not know Shapley values. It starts with a
+verdict in three sentences and warnings. It shows what the model predicts and how well, how
+far to trust the attributions, which columns matter and how each acts. Single rows,
+interactions, the data and the origin of the model follow. The file needs no network and no
+other file, and can be printed.
 
-All rows of DATA are read and predicted. Attributions are those of a random sample, always
-the same one, and the report says of how many. --by COL compares importances between the values of
-a column, which need not be one of the model's.
+psi reads and predicts all rows of DATA. It computes attributions on a random sample with a
+fixed seed, and the report says how many rows that is. --by COL compares importance between
+the values of a column, which need not be a feature of the model.
 
-The report says its date: today's or, if the variable SOURCE_DATE_EPOCH is set, that many seconds
-after 1970. The same model, table, flags and date give the same bytes.
+The report shows its date: today or, if the environment variable SOURCE_DATE_EPOCH is set,
+that many seconds after 1970. The same model, table, flags and date give the same bytes.
 
-SUMMARY is the _summary.json of a batch (psi batch), by path or URL, or the OUT that holds it: then the
-report tells what came of all its files, from the summary alone. No row is read.`,
+SUMMARY is the _summary.json of a batch (psi batch), by path or URL, or the OUT that contains
+it. The report then describes the results of all its files from the summary alone, and reads
+no rows.`,
 		Example: `  psi report model.psi test.csv -o report.html
   psi report model.psi test.csv --by sex -o report.html
   psi report model.psi test.csv --title "Bike rentals" --author "Ann Example" -o report.html
@@ -73,10 +74,10 @@ report tells what came of all its files, from the summary alone. No row is read.
 		Args: arguments(modelArgument, dataArgument),
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the report, ending in .html")
-	flags.StringVar(&f.by, "by", "", "`COLUMN` between whose values importances are compared")
+	flags.StringVarP(&f.out, "out", "o", "", "output `FILE`, ending in .html")
+	flags.StringVar(&f.by, "by", "", "`COLUMN` whose values to compare importance between")
 	flags.StringVar(&f.title, "title", "", "`TITLE` of the report (default Report on TARGET)")
-	flags.StringVar(&f.author, "author", "", "`NAME` of who made it, for its first page")
+	flags.StringVar(&f.author, "author", "", "`NAME` of the author, for the first page")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
@@ -93,9 +94,9 @@ report tells what came of all its files, from the summary alone. No row is read.
 func (f *reportFlags) check() error {
 	switch {
 	case f.out == "":
-		return &usageError{"no file for the report is named", "add -o FILE.html"}
+		return &usageError{"the output file is missing", "add -o FILE.html"}
 	case !strings.HasSuffix(strings.ToLower(f.out), ".html") && !strings.HasSuffix(strings.ToLower(f.out), ".htm"):
-		return &usageError{fmt.Sprintf("a report is HTML, and %q does not end so", f.out), "use .html"}
+		return &usageError{fmt.Sprintf("the output file %q does not end in .html", f.out), "use .html"}
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
 	}

@@ -61,7 +61,7 @@ func (p *program) findSummary(ctx context.Context, argument string) (*summaryAt,
 		}
 		_, job := batch.Read(ctx, place)
 		if errors.Is(err, store.ErrNotFound) && job == nil {
-			err = &plainError{s.out, "this batch has no summary: it is not finished", "see psi batch status " + s.out}
+			err = &plainError{s.out, "this batch has no summary yet: it is not finished", "see psi batch status " + s.out}
 			return nil, errors.Join(err, place.Close())
 		}
 	}
@@ -72,7 +72,7 @@ func (p *program) findSummary(ctx context.Context, argument string) (*summaryAt,
 func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, cover report.Cover, f *reportFlags) error {
 	for _, flag := range []string{"by", "z", "format", "backend"} {
 		if f.given(flag) {
-			return &usageError{"--" + flag + " is of no use here: " + at.name() + " is the summary of a batch, and has no rows", "leave it out, or name a table"}
+			return &usageError{"--" + flag + " does not apply here: " + at.name() + " is the summary of a batch, and has no rows", "leave it out, or name a table"}
 		}
 	}
 	summary, err := batch.ReadSummary(ctx, at.place, at.key)
@@ -111,9 +111,9 @@ func unreadable(name string, err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return &plainError{name, "there is no such file", "check the path"}
 	case syntax || kind:
-		return &plainError{name, strings.TrimPrefix(err.Error(), name+": "), "copy it again, or have it made anew by psi batch resume"}
+		return &plainError{name, strings.TrimPrefix(err.Error(), name+": "), "copy it again, or recreate it with psi batch resume"}
 	case errors.Is(err, fs.ErrPermission):
-		return &plainError{name, "reading it is not permitted", "check its permissions, or the credentials"}
+		return &plainError{name, "permission denied", "check its permissions, or the credentials"}
 	}
 	return &plainError{name, strings.TrimPrefix(strings.TrimPrefix(err.Error(), name), ": "), "name the " + batch.SummaryKey + " of a batch, or a table"}
 }

@@ -169,8 +169,8 @@ func TestReportsOfBatchesThatCannotBe(t *testing.T) {
 		{[]string{fixtures.model, unfinished}, 1, "psi batch status"},
 		{[]string{fixtures.model, dir}, 1, "this is a directory"},
 		{[]string{fixtures.model, filepath.Join(dir, "gone.json")}, 1, "no such file"},
-		{[]string{fixtures.model, good, "--by", "x1"}, 2, "--by is of no use"},
-		{[]string{fixtures.model, good, "--z", "1"}, 2, "--z is of no use"},
+		{[]string{fixtures.model, good, "--by", "x1"}, 2, "--by does not apply here"},
+		{[]string{fixtures.model, good, "--z", "1"}, 2, "--z does not apply here"},
 	} {
 		o := run(t, append(append([]string{"report"}, c.args...), "-o", page)...)
 		if o.code != c.code || !strings.Contains(inOneLine(o.stderr), c.says) {

@@ -310,12 +310,12 @@ func TestOtherLabels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new.csv")
 	write(t, path, "a,b,c\n1,2,green\n1,2,red\n2,3,\n2,4,mauve\n")
 	o := mustRun(t, "explain", fixtures.kinds, path)
-	wantText(t, o.stderr, `2 cells of c have labels that training did not know, or hardly knew, such as "green": read as other`)
+	wantText(t, o.stderr, `2 cells of c have labels that training saw rarely or never, such as "green": read as other`)
 	wantText(t, o.stdout, "green (other)", "mauve (other)", "(other): ")
 	if strings.Contains(o.stdout, "red (other)") || strings.Count(o.stderr, "read as other") != 1 {
 		t.Errorf("stdout\n%s\nstderr\n%s", o.stdout, o.stderr)
 	}
-	wantText(t, mustRun(t, "explain", fixtures.kinds, path, "--rows", "0:1", "--group", "g=b,c", "-o", filepath.Join(t.TempDir(), "e.csv")).stderr, "1 cell of g has a label that training did not know, or hardly knew: read as other")
+	wantText(t, mustRun(t, "explain", fixtures.kinds, path, "--rows", "0:1", "--group", "g=b,c", "-o", filepath.Join(t.TempDir(), "e.csv")).stderr, "1 cell of g has a label that training saw rarely or never: read as other")
 }
 
 // Columns that the model does not use are named once.

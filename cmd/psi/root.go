@@ -47,15 +47,16 @@ func (p *program) rootCommand() *cobra.Command {
 		Use:   "psi",
 		Short: "Predictions with each column's Shapley attribution, as mean and standard deviation",
 		Long: `psi trains a model on a table. One forward pass per row then gives the prediction, its
-uncertainty, and for every column a distribution of its Shapley attribution: what the
-column added to this prediction or took from it, and how sure that is.
+uncertainty, and a Shapley attribution for every column. Each attribution is a distribution:
+the mean says how much the column raised or lowered this prediction, the standard deviation
+how sure that is.
 
-What psi never overwrites: a file that it reads, by whatever name or link. Other files are
-replaced only by their own kind, unless you add --force: a model by a model, a report by a
-report, a picture by a picture, a table by a table of the same format. psi marks its
-models, reports and pictures, and knows them by that.
+psi never overwrites a file that it reads, under any name or link. It replaces any other file
+only by the same kind of file, unless you add --force. A model replaces a model, a report a
+report, a picture a picture, and a table a table of the same format. psi recognises its own
+models, reports and pictures by a mark in the file.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage.`,
+Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 		Example: `  psi sample bike -o bike.csv
   psi train bike.csv --target cnt -o bike.psi
   psi explain bike.psi bike.csv
@@ -86,7 +87,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 			return err
 		}
 		if asJSON {
-			return &usageError{"there is no command", "psi --help lists the commands"}
+			return &usageError{"the command is missing", "psi --help lists the commands"}
 		}
 		return cmd.Help()
 	}
@@ -100,7 +101,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 	}{
 		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand(), p.recalibrateCommand()}},
 		{"Use it:", []*cobra.Command{p.predictCommand(), p.explainCommand(), p.askCommand(), p.plotCommand(), p.reportCommand()}},
-		{"Put it to work:", []*cobra.Command{p.serveCommand(), p.tokenCommand(), p.batchCommand(), p.exportCommand()}},
+		{"Deploy it:", []*cobra.Command{p.serveCommand(), p.tokenCommand(), p.batchCommand(), p.exportCommand()}},
 		{"Check it:", []*cobra.Command{p.evaluateCommand(), p.cvCommand(), p.auditCommand(), p.inspectCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})

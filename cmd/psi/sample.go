@@ -53,12 +53,15 @@ func (p *program) sampleCommand() *cobra.Command {
     adult            48,842 people, target income (UCI, CC BY 4.0)
 
 The tables from synth1 to gaps have 8,000 rows and million has 1,000,000 unless --rows says otherwise.
-Of bike and adult, --rows draws some, in their order. From gauss to gaps, ε and all columns are standard
-normal, and independent but for x1, x2 and x3: in gauss, copy, null and logit, each two of them have the
-correlation --rho. million is y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + ε, of numbers drawn
-evenly from 0 to 1 and noise of standard deviation 1; it needs no more memory for more rows.
+Of bike and adult, --rows draws some, in their order.
 
---truth writes what a perfect model of a table from synth1 to gaps would say of each row:
+From gauss to gaps, ε and all columns are standard normal. They are independent except that in gauss,
+copy, null and logit, any two of x1, x2 and x3 have the correlation --rho.
+
+million is y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + ε. Its columns are uniform from 0 to 1,
+and ε has standard deviation 1. Its memory use does not grow with the number of rows.
+
+--truth writes the attributions of a perfect model, for each row of a table from synth1 to gaps:
 
     row              number of the row, from 0
     mean_COLUMN      attribution of each column: the Shapley value of E[y | known columns], which for
@@ -82,9 +85,9 @@ evenly from 0 to 1 and noise of standard deviation 1; it needs no more memory fo
 		return sampleNames(), cobra.ShellCompDirectiveNoFileComp
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.rows, "rows", 0, "rows to draw (default 8000, a million of million, or all of bike and adult)")
-	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one table")
-	flags.Float64Var(&f.rho, "rho", synth.DefaultRho, "correlation of x1, x2 and x3 in "+either(synth.CorrelatedNames())+", from 0 up, below 1")
+	flags.IntVar(&f.rows, "rows", 0, "number of rows (default 8000; a million for million; all for bike and adult)")
+	flags.Uint64Var(&f.seed, "seed", 0, "random seed: the same seed gives the same table")
+	flags.Float64Var(&f.rho, "rho", synth.DefaultRho, "correlation of x1, x2 and x3 in "+either(synth.CorrelatedNames())+", at least 0 and below 1")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the table: .csv, .tsv (either with .gz), .parquet or .arrow; - is standard output")
 	flags.StringVar(&f.truth, "truth", "", "`FILE` for the true attributions of a synthetic table")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of standard output: csv, tsv, parquet or arrow (default csv)")
@@ -114,13 +117,13 @@ func (f *sampleFlags) check(name string, given func(flag string) bool) error {
 	case given("rows") && f.rows < 1:
 		return &usageError{fmt.Sprintf("--rows is %d", f.rows), "give a whole number from 1 up"}
 	case given("rho") && !slices.Contains(synth.CorrelatedNames(), name):
-		return &usageError{name + " has no correlation to choose", "leave --rho out, or choose " + either(synth.CorrelatedNames())}
+		return &usageError{name + " does not take a correlation", "leave --rho out, or choose " + either(synth.CorrelatedNames())}
 	case !(f.rho >= 0 && f.rho < 1):
-		return &usageError{fmt.Sprintf("--rho is %g", f.rho), "give a number from 0 up, below 1"}
+		return &usageError{fmt.Sprintf("--rho is %g", f.rho), "give a number of at least 0 and below 1"}
 	case f.truth != "" && slices.Contains(shippedNames(), name):
-		return &usageError{name + " is a real table, whose true attributions nobody knows", "leave --truth out, or choose a synthetic table"}
+		return &usageError{name + " is a real table, so its true attributions are unknown", "leave --truth out, or choose a synthetic table"}
 	case f.truth != "" && name == million:
-		return &usageError{"the true attributions of million are not written", "leave --truth out, or choose " + either(synth.Names())}
+		return &usageError{"psi cannot write the true attributions of million", "leave --truth out, or choose " + either(synth.Names())}
 	case f.out != standardOutput:
 		if err := checkTableName(f.out); err != nil {
 			return err
@@ -139,7 +142,7 @@ func (p *program) sample(ctx context.Context, name string, f *sampleFlags) error
 		return err
 	}
 	if to.path == "" && to.json {
-		return &usageError{"a table is not written as JSON", "use --format csv, tsv, parquet or arrow"}
+		return &usageError{"psi cannot write this table as JSON", "use --format csv, tsv, parquet or arrow"}
 	}
 	outputs := []output{to.output()}
 	if f.truth != "" {

@@ -35,18 +35,20 @@ func (p *program) serveCommand() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve MODEL|DIR|URL…",
-		Short: "Answer requests with predictions and their attributions",
-		Long: `serve answers over the Open Inference Protocol (HTTP and gRPC), which KServe's and Triton's
-clients speak, KServe's first protocol (:predict, :explain), MLflow's /invocations, and plain
-JSON or Arrow at /explain and /predict; /openapi.json describes all of it.
+		Short: "Serve predictions and attributions over HTTP and gRPC",
+		Long: `serve answers requests over the Open Inference Protocol (HTTP and gRPC), which clients of
+KServe and Triton use. It also speaks KServe's V1 protocol (:predict, :explain), MLflow's
+/invocations, and plain JSON or Arrow at /explain and /predict. /openapi.json describes all
+endpoints.
 
-A model's name is its file name without .psi; NAME@2.psi is version 2 of NAME. Files that appear
-in a directory or bucket are loaded, checked and put into service while requests go on; a
-broken file never replaces a good one. --labels FILE gives versions names, splits requests
-between them and lets a version see requests without answering.
+A model's name is its file name without .psi; NAME@2.psi is version 2 of NAME. serve watches
+directories and buckets: it loads and checks new files and puts them into service without
+interrupting requests. An invalid file never replaces a valid one. --labels FILE names
+versions, splits traffic between them, and lets a shadow version receive requests without
+answering.
 
-By default it listens to this machine alone. To serve others, say who may ask: --token-file
-(made with psi token), --client-ca or --oidc-issuer.`,
+By default serve accepts connections from this machine only. To serve others, choose an
+authentication: --token-file (see psi token), --client-ca or --oidc-issuer.`,
 		Example: `  psi serve model.psi
   psi serve models/ --ui
   psi serve models/ --http 0.0.0.0:8080 --tls-cert cert.pem --tls-key key.pem --token-file tokens`,
@@ -58,35 +60,35 @@ By default it listens to this machine alone. To serve others, say who may ask: -
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.HTTP, "http", "127.0.0.1:8080", "`ADDRESS` for HTTP: HOST:PORT, unix:PATH, or nothing for none")
+	flags.StringVar(&f.HTTP, "http", "127.0.0.1:8080", "`ADDRESS` for HTTP: HOST:PORT or unix:PATH; empty turns HTTP off")
 	flags.StringVar(&f.GRPC, "grpc", "127.0.0.1:8081", "`ADDRESS` for gRPC")
 	flags.StringVar(&f.Metrics, "metrics", "127.0.0.1:8082", "`ADDRESS` for metrics and profiles")
-	flags.StringVar(&f.CertFile, "tls-cert", "", "`FILE` with the server's certificate; read again when it changes")
-	flags.StringVar(&f.KeyFile, "tls-key", "", "`FILE` with its key")
-	flags.StringVar(&f.ClientCAFile, "client-ca", "", "`FILE` with the CAs of client certificates that may ask")
+	flags.StringVar(&f.CertFile, "tls-cert", "", "`FILE` with the server's certificate; reloaded when it changes")
+	flags.StringVar(&f.KeyFile, "tls-key", "", "`FILE` with the key of the certificate")
+	flags.StringVar(&f.ClientCAFile, "client-ca", "", "`FILE` with the CAs of accepted client certificates")
 	flags.StringSliceVar(&f.Admins, "client-admin", nil, "`NAMES` of client certificates that may load models")
-	flags.StringVar(&f.TokenFile, "token-file", "", "`FILE` of bearer tokens' hashes, lines that psi token prints; read again when it changes")
-	flags.StringVar(&f.Issuer, "oidc-issuer", "", "`URL` of an OpenID Connect issuer whose tokens count")
-	flags.StringVar(&f.Audience, "oidc-audience", "", "`NAME` that its tokens must be for")
-	flags.BoolVar(&f.Insecure, "insecure", false, "serve other machines without asking who they are")
-	flags.Float64Var(&f.Rate, "rate", 0, "requests a second of each caller, at most; 0 is no limit")
-	flags.IntVar(&f.MaxCalls, "max-calls", 256, "maximum number of requests and streams of one caller under way at once")
-	flags.IntVar(&f.MaxRows, "max-rows", 1000, "maximum number of rows of a request")
+	flags.StringVar(&f.TokenFile, "token-file", "", "`FILE` with hashes of bearer tokens, as psi token prints them; reloaded when it changes")
+	flags.StringVar(&f.Issuer, "oidc-issuer", "", "`URL` of an OpenID Connect issuer whose tokens are accepted")
+	flags.StringVar(&f.Audience, "oidc-audience", "", "required audience `NAME` of its tokens")
+	flags.BoolVar(&f.Insecure, "insecure", false, "serve other machines without authentication")
+	flags.Float64Var(&f.Rate, "rate", 0, "maximum requests per second of each caller; 0 means no limit")
+	flags.IntVar(&f.MaxCalls, "max-calls", 256, "maximum number of concurrent requests and streams of one caller")
+	flags.IntVar(&f.MaxRows, "max-rows", 1000, "maximum number of rows in a request")
 	f.body = 64 << 20
-	flags.Var(&f.body, "max-body", "maximum size of a request's body, unpacked")
+	flags.Var(&f.body, "max-body", "maximum size of a request body after decompression")
 	f.held = 512 << 20
-	flags.Var(&f.held, "max-held", "maximum memory of all requests under way: bodies, what is unpacked and decoded of them, and answers")
-	flags.DurationVar(&f.Timeout, "timeout", 0, "time of a request, at most (default 30s)")
-	flags.DurationVar(&f.Drain, "drain", 0, "time that requests have to end in when the server is told to (default 25s)")
-	flags.StringVar(&f.Rules, "labels", "", "YAML `FILE` of versions' labels, splits and shadows; read again when it changes")
-	flags.BoolVar(&f.UI, "ui", false, "show the live page at /ui: change a cell and see what it does")
+	flags.Var(&f.held, "max-held", "maximum memory of all requests in progress: bodies, decompressed and decoded, and answers")
+	flags.DurationVar(&f.Timeout, "timeout", 0, "maximum time of a request (default 30s)")
+	flags.DurationVar(&f.Drain, "drain", 0, "graceful shutdown timeout (default 25s)")
+	flags.StringVar(&f.Rules, "labels", "", "YAML `FILE` of version labels, traffic splits and shadow versions; reloaded when it changes")
+	flags.BoolVar(&f.UI, "ui", false, "serve an interactive page at /ui: change a cell and see the effect")
 	flags.StringVar(&f.OTLP, "otlp", "", "`URL` of an OpenTelemetry collector (OTLP over gRPC) for traces")
-	flags.StringVar(&f.LogDir, "log-dir", "", "`DIRECTORY` for a log of explanations, in Parquet")
-	flags.Float64Var(&f.LogShare, "log-sample", .01, "share of the requests that are in it")
-	flags.BoolVar(&f.LogValues, "log-values", false, "with the cells of the callers' rows")
+	flags.StringVar(&f.LogDir, "log-dir", "", "`DIRECTORY` for the explanation log, in Parquet")
+	flags.Float64Var(&f.LogShare, "log-sample", .01, "share of requests in the explanation log")
+	flags.BoolVar(&f.LogValues, "log-values", false, "include the input values in the explanation log")
 	f.logFormat = choose("text", "json")
-	flags.Var(&f.logFormat, "log-format", "how the server's own log is written, on standard error")
-	flags.BoolVar(&f.untilEOF, "until-eof", false, "stop when standard input ends: for a program that starts its own server, which is to end with it")
+	flags.Var(&f.logFormat, "log-format", "format of the server log on standard error")
+	flags.BoolVar(&f.untilEOF, "until-eof", false, "stop when standard input ends; for programs that start the server as a child process")
 	addBackend(flags, &f.backend)
 	addJSON(flags, &f.json)
 	c.RunE = func(cmd *cobra.Command, args []string) error { return p.serve(cmd.Context(), args, &f) }
@@ -138,7 +140,7 @@ func (s *serving) words(page, secure bool) string {
 	}
 	lines := []string{"serving " + strings.Join(s.Models, ", ")}
 	if len(s.Models) == 0 {
-		lines[0] = "no model answers yet: files that appear or become readable will be served"
+		lines[0] = "no model is loaded yet: psi will serve files as they appear or become readable"
 	}
 	if s.HTTP != "" {
 		lines = append(lines, "HTTP     "+scheme+s.HTTP+"  described at /openapi.json")
@@ -203,9 +205,9 @@ func (p *program) tokenCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "token NAME",
-		Short: "Draw a bearer token for a caller of psi serve",
-		Long: `token draws a random token and prints two lines: the token, which is for the caller and kept
-nowhere, and its hash, a line for the file that psi serve --token-file reads.`,
+		Short: "Create a bearer token for a caller of psi serve",
+		Long: `token creates a random token and prints two lines. The first is the token, for the caller; psi
+does not store it. The second is its hash, a line for the file of psi serve --token-file.`,
 		Example: `  psi token reporting
   psi token operations --allow infer,admin,metrics`,
 		Args: arguments("NAME"),

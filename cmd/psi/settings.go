@@ -28,7 +28,7 @@ func (f *trainFlags) settings(ctx context.Context, flags *pflag.FlagSet) (change
 	given := map[string]string{}
 	add := func(key, value, where string) error {
 		if before, twice := given[key]; twice {
-			return &usageError{fmt.Sprintf("%s is given twice, by %s and %s", key, before, where), "leave one of them out"}
+			return &usageError{fmt.Sprintf("%s is set twice, by %s and %s", key, before, where), "leave one of them out"}
 		}
 		given[key] = where
 		list = append(list, setting{key, value, where})
@@ -109,7 +109,7 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 	if err != nil {
 		return nil, &plainError{path, "cannot be read: " + err.Error(), "check the path and its permissions"}
 	}
-	const form = "write a setting in each line, such as steps: 4000"
+	const form = "write one setting per line, such as steps: 4000"
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return nil, &usageError{path + ": " + strings.TrimPrefix(err.Error(), "yaml: "), form}
@@ -119,7 +119,7 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 	}
 	top := document.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return nil, &usageError{path + ": the file is no list of settings", form}
+		return nil, &usageError{path + ": the file is not a list of settings", form}
 	}
 	var list []setting
 	seen := map[string]bool{}
@@ -127,10 +127,10 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 		key, value := top.Content[i], top.Content[i+1]
 		where := fmt.Sprintf("%s, line %d", path, key.Line)
 		if key.Kind != yaml.ScalarNode || value.Kind != yaml.ScalarNode {
-			return nil, &usageError{where + ": the value is not one number or word", form}
+			return nil, &usageError{where + ": the value is not a number or a word", form}
 		}
 		if seen[key.Value] {
-			return nil, &usageError{fmt.Sprintf("%s: %s is there twice", where, key.Value), "leave one of them out"}
+			return nil, &usageError{fmt.Sprintf("%s: %s is set twice", where, key.Value), "leave one of them out"}
 		}
 		seen[key.Value] = true
 		list = append(list, setting{key.Value, value.Value, where})
@@ -158,8 +158,8 @@ func (p *program) listSettings(asJSON bool) error {
 		}{"psi.settings/v1", list})
 	}
 	var text strings.Builder
-	text.WriteString("Settings for --set KEY=VALUE and for --config FILE.yaml (a line KEY: VALUE each). Defaults\n" +
-		"are those of the exact head and about 20,000 rows; behind each stands the measurement.\n\n")
+	text.WriteString("Settings for --set KEY=VALUE and for --config FILE.yaml (one line KEY: VALUE each). Defaults\n" +
+		"are for the exact head and about 20,000 rows; the last column names the measurement.\n\n")
 	lines := [][]string{{"KEY", "DEFAULT", "MEASURED IN", "MEANING"}}
 	for _, s := range psi.ListSettings() {
 		lines = append(lines, []string{s.Key, s.Default, s.Measured, s.Meaning})

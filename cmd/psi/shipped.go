@@ -40,7 +40,7 @@ func shipped(ctx context.Context, name string, rows int, seed uint64) (t *table.
 		return nil, "", err
 	}
 	if rows > t.Rows() {
-		return nil, "", &usageError{fmt.Sprintf("%s has no more than %s", name, prose.Count(t.Rows(), "row")), "ask for fewer by --rows"}
+		return nil, "", &usageError{fmt.Sprintf("%s has only %s", name, prose.Count(t.Rows(), "row")), "use a smaller --rows"}
 	}
 	if rows > 0 {
 		const stream = 0x73616d706c65 // the second word of the seed

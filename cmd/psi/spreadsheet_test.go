@@ -67,7 +67,7 @@ func TestSpreadsheetSafe(t *testing.T) {
 		"plot bar MODEL ROWS -o " + filepath.Join(dir, "q.svg"),
 	} {
 		args := strings.Fields(strings.NewReplacer("MODEL", model, "ROWS", rows).Replace(line))
-		if o := run(t, append(args, "--spreadsheet-safe")...); o.code != wrongUsage || !strings.Contains(o.stderr, "--spreadsheet-safe is for tables in CSV and TSV") {
+		if o := run(t, append(args, "--spreadsheet-safe")...); o.code != wrongUsage || !strings.Contains(o.stderr, "--spreadsheet-safe applies only to CSV and TSV") {
 			t.Errorf("%s: exit %d, %s", line, o.code, o.stderr)
 		}
 	}

@@ -63,39 +63,45 @@ func (p *program) trainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train DATA --target COLUMN -o MODEL",
 		Short: "Train a model on a table",
-		Long: `train learns to predict the target column from all others and writes the model to one
-file, together with its errors on rows kept aside for validation, those of the mean, a
-linear and an additive model on the same rows, and an audit of its attributions against
-Shapley values. It warns if the model predicts no better than one of these three, if the
-training was cut short, and if the validation error was still falling at its end.
+		Long: `train learns to predict the target column from all other columns and writes the model to one
+file. The file also holds the model's errors on validation rows and an audit of its
+attributions against Shapley values. For comparison it holds those of the mean, a linear and
+an additive model on the same rows. train warns if the model predicts no better than one of
+these three, if the training was cut short, or if the validation error was still falling at
+the end.
 
-A target of text, of true and false or of two different numbers is of classes, and the
-model gives their probabilities; any other is predicted as a number. --task says it
-otherwise: 1, 2, 3 may be classes too.
+Target: text, true/false, or numbers with only two different values are classes, and the model
+gives their probabilities. Any other target is predicted as a number. --task overrides this:
+1, 2, 3 may be classes too.
 
-A column from which nothing can be learned is not used: one that is the same in every
-training row, or text of which no label is in three rows or more. Nor are columns that
-seem to identify rows: text that is different in every row, and whole numbers that count
-the rows; nor is free text, several words that are different in nearly every row. --keep id
-uses one of them all the same. Tables to predict may have them or not.
+Unused columns: train skips columns that teach nothing, which have the same value in every
+training row, or are text in which no label occurs in three rows or more. It skips columns
+that seem to identify rows: text that differs in every row, and whole numbers that count the
+rows. It skips free text: several words that differ in nearly every row. --keep id uses a
+column anyway. Tables to predict may have these columns or not.
 
-Columns of text are categories, unless at least 95 % of the cells are numbers or dates as
-people write them: "$1,234.50", "48.4%", "(1,200)", "12k", "31.12.2024". The rest are then
-missing. Yes, No, y and 1 in one column are true and false. A note says how a column is
-read, and --categorical refuses it. Where 1,234 may be a thousand or a little more than one,
---decimal says which; where 01/02/2024 may be in January or February, --date-order. The model
-reads later tables alike. Missing cells (empty, NA, NaN, null, ?) need no imputation. Columns that belong together, such as height and weight, can be one player
-with one attribution: --group body=height,weight. A tenth of the rows validates, unless you say otherwise: at
-random, or with --order-by the newest by a column, such as a date, as a model meets them that is
-to predict what comes next. Rows that are equal there stay on one side, and rows without a value there
-train. A date without a time of day means its midnight, UTC. The state of the
-training is kept in MODEL.checkpoint until it ends: after an interruption, the same
-command with --resume goes on from there and ends in the same model. If a checkpoint cannot
-be written, as on a full disk, the training warns, goes on and tries again.
+Reading: text columns are categories, unless at least 95 % of the cells are numbers or dates
+as people write them: "$1,234.50", "48.4%", "(1,200)", "12k", "31.12.2024". The other cells
+are then missing. A column of Yes, No, y and 1 is true/false. train reports how it reads each
+such column; --categorical keeps the text. If 1,234 can be a thousand or a decimal, --decimal
+decides; if 01/02/2024 can be in January or February, --date-order decides. The model reads
+later tables the same way. Missing cells (empty, NA, NaN, null, ?) need no imputation.
 
-DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
-'part-*.csv' whose files are one table, the URL of either or of a prefix in a bucket
-(s3://, gs://, azblob:// or file://), or - with --format.`,
+Groups: columns that belong together, such as height and weight, can share one attribution:
+--group body=height,weight.
+
+Validation: by default, a random tenth of the rows. With --order-by, the newest rows by a
+column such as a date, to test how the model predicts the future. Rows with equal values in
+that column stay on one side, and rows without a value are training rows. A date without a
+time of day means midnight UTC.
+
+Interruption: train keeps its state in MODEL.checkpoint until it ends. After an interruption,
+the same command with --resume continues and gives the same model. If it cannot write a
+checkpoint, for example on a full disk, train warns, continues and tries again.
+
+DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), or a quoted pattern such as
+'part-*.csv' whose files form one table. It may also be the URL of either, or of a prefix in a
+bucket: s3://, gs://, azblob:// or file://. For standard input, use - with --format.`,
 		Example: `  psi train houses.csv --target price -o houses.psi
   psi train houses.csv --target price --drop id,address --categorical postcode -o houses.psi
   psi train adult.csv --target income --positive '>50K' -o adult.psi
@@ -114,18 +120,18 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 	}
 	flags := c.Flags()
 	f.addLearning(flags)
-	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the model")
+	flags.StringVarP(&f.out, "out", "o", "", "output `FILE` for the model")
 	flags.StringVar(&f.validation, "validation", "", "`FILE` of rows to validate on")
-	flags.StringVar(&f.validationBy, "validation-by", "", "`COLUMN`, such as a patient's number, whose rows stay together; it is no input")
-	flags.StringVar(&f.orderBy, "order-by", "", "`COLUMN` of numbers or times by which the newest rows validate; it stays an input, unless --drop names it too")
-	flags.StringVar(&f.validationAfter, "validation-after", "", "`VALUE` of --order-by, such as 2024-03-01: all rows after it validate, whatever the share")
-	flags.IntVar(&f.bags, "bags", 8, "small networks to train on other samples of the rows, which tell the doubt of attributions; 0 for none")
-	flags.IntVar(&f.referenceRows, "reference-rows", 0, "training rows to keep in the model, at most 512, for psi ask; whoever has the file can read them")
+	flags.StringVar(&f.validationBy, "validation-by", "", "`COLUMN`, such as a patient number: rows with equal values stay together; not used as a feature")
+	flags.StringVar(&f.orderBy, "order-by", "", "`COLUMN` of numbers or times: the newest rows validate; it stays a feature, unless --drop names it too")
+	flags.StringVar(&f.validationAfter, "validation-after", "", "`VALUE` of the --order-by column, such as 2024-03-01: all later rows validate, whatever their share")
+	flags.IntVar(&f.bags, "bags", 8, "number of small networks trained on resampled rows, for the epistemic uncertainty of attributions; 0 for none")
+	flags.IntVar(&f.referenceRows, "reference-rows", 0, "number of training rows to keep in the model for psi ask, at most 512; anyone with the file can read them")
 	f.onInterrupt = choose("stop", "finish")
-	flags.Var(&f.onInterrupt, "on-interrupt", "what Ctrl-C does: stop, for --resume to go on; or finish, in a model of what was learned so far")
+	flags.Var(&f.onInterrupt, "on-interrupt", "what Ctrl-C does: stop, to continue later with --resume; or finish, and write the model learned so far")
 	f.progress = choose("auto", "json")
-	flags.Var(&f.progress, "progress", "how progress is told: auto is for people; json, for programs, is an object in a line, at least every second")
-	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint of an interrupted training")
+	flags.Var(&f.progress, "progress", "progress output: auto for people; json for programs, one object per line at least every second")
+	flags.BoolVar(&f.resume, "resume", false, "continue an interrupted training from its checkpoint")
 	addForce(flags, &f.force)
 	flags.BoolVar(&f.helpConfig, "help-config", false, "list the settings of --config and --set")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -160,31 +166,31 @@ DATA is a file (.csv, .csv.gz, .tsv, .parquet, .arrow), a quoted pattern such as
 func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
 	f.task, f.head, f.effort = choose("auto", "regression", "binary", "multiclass"), choose("exact", "learned"), choice{efforts(), string(psi.Normal)}
 	flags.StringVar(&f.target, "target", "", "`COLUMN` to predict")
-	flags.Var(&f.task, "task", "what to predict: a number, which of two classes, or which of more; auto goes by the target's values")
+	flags.Var(&f.task, "task", "what to predict: a number, one of two classes, or one of several; auto decides by the target's values")
 	f.targetScale = choose(psi.AutoScale, psi.IdentityScale, psi.LogMeanScale, psi.LogScale)
-	flags.Var(&f.targetScale, "target-scale", "scale on which to learn a number: its own (identity), the log of its mean (log-mean) or the mean of its log, which predicts medians (log); auto tries the first two if all targets are positive and strongly skewed")
-	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the class, of two, whose probability is predicted (default the last in sorted order)")
-	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` to leave out, such as A,B")
-	flags.StringSliceVar(&f.only, "only", nil, "`COLUMNS` to learn from, such as A,B; all others are left out")
-	flags.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use even if they seem to identify rows, are free text, or nothing can be learned from them")
-	flags.BoolVar(&f.keepIdentifiers, "keep-identifiers", false, "use all columns that seem to identify rows or are free text, and only warn of them")
-	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` that are categories though they look like numbers, dates or yes and no")
-	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns that are one player, with one attribution; may be repeated")
-	flags.StringVar(&f.weight, "weight", "", "`COLUMN` that says how much a row counts, from 0 up; it is no input")
-	flags.StringArrayVar(&f.missing, "missing", nil, "`TEXT` that means that a value is missing, beside the usual ones; may be repeated")
+	flags.Var(&f.targetScale, "target-scale", "scale for a numeric target: identity; log-mean, the log of its mean; or log, the mean of its log, which predicts medians. auto tries the first two if all targets are positive and strongly skewed")
+	flags.StringVar(&f.positive, "positive", "", "`LABEL` of the positive class, of two (default the last in sorted order)")
+	flags.StringSliceVar(&f.drop, "drop", nil, "`COLUMNS` not to use, such as A,B")
+	flags.StringSliceVar(&f.only, "only", nil, "`COLUMNS` to use, such as A,B; all others are not used")
+	flags.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use even if they seem to identify rows, are free text, or teach nothing")
+	flags.BoolVar(&f.keepIdentifiers, "keep-identifiers", false, "use all columns that seem to identify rows or are free text, with a warning")
+	flags.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` to read as categories even if they look like numbers, dates or true/false")
+	flags.StringArrayVar(&f.group, "group", nil, "`NAME=A,B`: columns that share one attribution; may be repeated")
+	flags.StringVar(&f.weight, "weight", "", "`COLUMN` of row weights, 0 or more; not used as a feature")
+	flags.StringArrayVar(&f.missing, "missing", nil, "`TEXT` to treat as a missing value, besides the default ones; may be repeated")
 	f.decimal, f.dateOrder = optional(".", ","), optional(string(table.DayFirst), string(table.MonthFirst), string(table.YearFirst))
-	flags.Var(&f.decimal, "decimal", "decimal sign of numbers such as 1,234 in columns that do not show it (default that of other columns)")
-	flags.Var(&f.dateOrder, "date-order", "order of day, month and year in dates such as 01/02/2024, in columns that do not show it")
-	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", not an unknown one")
+	flags.Var(&f.decimal, "decimal", "decimal separator of numbers such as 1,234 in ambiguous columns (default that of other columns)")
+	flags.Var(&f.dateOrder, "date-order", "order of day, month and year of dates such as 01/02/2024 in ambiguous columns")
+	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", rather than unknown")
 	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
-	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they come near them")
-	flags.Var(&f.effort, "effort", "how much to spend: fast takes a third to a half of normal's time; best takes three times as long: it learns for twice as many steps and averages two networks")
-	flags.IntVar(&f.members, "members", 1, "networks to train and average")
+	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they approximate them")
+	flags.Var(&f.effort, "effort", "training effort: fast takes a third to a half of the time of normal; best takes three times as long, for twice the steps and two averaged networks")
+	flags.IntVar(&f.members, "members", 1, "number of networks to train and average")
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
-	flags.Uint64Var(&f.seed, "seed", 0, "one seed gives one model, to the byte, on one backend")
+	flags.Uint64Var(&f.seed, "seed", 0, "random seed: the same seed and backend give the same model, byte for byte")
 	addBackend(flags, &f.backend)
-	flags.Var((*seconds)(&f.timeBudget), "time-budget", "`TIME` that the training may take, such as 10m, or seconds: an effort that would take longer is cut to size")
+	flags.Var((*seconds)(&f.timeBudget), "time-budget", "maximum `TIME` of the training, such as 10m, or seconds; psi shortens the training to fit")
 	addInputFormat(flags, &f.format)
 	addJSON(flags, &f.json)
 }
@@ -206,15 +212,15 @@ func (f *trainFlags) check(given func(flag string) bool) error {
 	case f.out == standardOutput:
 		return &usageError{"a model cannot be written to standard output", "name a file: -o model.psi"}
 	case f.validation != "" && (given("validation-fraction") || f.validationBy != ""):
-		return &usageError{"--validation goes with neither --validation-fraction nor --validation-by", "leave one of them out"}
+		return &usageError{"--validation cannot be combined with --validation-fraction or --validation-by", "leave one of them out"}
 	case f.validationAfter != "" && f.orderBy == "":
 		return &usageError{"--validation-after needs --order-by", "name the column: --order-by COLUMN"}
 	case f.validationAfter != "" && given("validation-fraction"):
-		return &usageError{"--validation-after does not go with --validation-fraction", "leave one of them out"}
+		return &usageError{"--validation-after and --validation-fraction cannot be combined", "leave one of them out"}
 	case given("validation-after") && f.validationAfter == "":
 		return &usageError{"--validation-after is empty", "give a value of the --order-by column, such as 2024-03-01"}
 	case f.orderBy != "" && (f.validation != "" || f.validationBy != ""):
-		return &usageError{"--order-by goes with neither --validation nor --validation-by", "leave one of them out"}
+		return &usageError{"--order-by cannot be combined with --validation or --validation-by", "leave one of them out"}
 	}
 	return f.checkLearning(given)
 }
@@ -231,7 +237,7 @@ func (f *trainFlags) checkLearning(given func(flag string) bool) error {
 	case f.timeBudget < 0 || given("time-budget") && f.timeBudget == 0:
 		return &usageError{fmt.Sprintf("--time-budget is %v", f.timeBudget), "give a time such as 10m"}
 	case f.positive != "" && (f.task.word == "regression" || f.task.word == "multiclass"):
-		return &usageError{"--positive goes with a target of two classes, not with --task " + f.task.word, "leave one of them out"}
+		return &usageError{"--positive needs a target of two classes and cannot be combined with --task " + f.task.word, "leave one of them out"}
 	}
 	return nil
 }
@@ -249,15 +255,15 @@ func (f *trainFlags) checkRoles() error {
 	case f.weight == f.target:
 		return wrong("--weight is the target", "name another column")
 	case f.weight != "" && slices.Contains(f.drop, f.weight):
-		return wrong(fmt.Sprintf("the weight %q is dropped", f.weight), "take it out of --drop: a weight is no input anyway")
+		return wrong(fmt.Sprintf("the weight %q is dropped", f.weight), "take it out of --drop: a weight is never a feature")
 	case slices.Contains(f.missingAsLevel, f.target):
-		return wrong("--missing-as-level names the target", "name inputs only: rows without a target are left out")
+		return wrong("--missing-as-level names the target", "name features only: rows without a target are skipped")
 	}
 	roles := []struct{ role, name string }{{"the target", f.target}, {"the weight", f.weight}, {"--validation-by", f.validationBy}}
 	for _, name := range f.keep {
 		for _, other := range roles {
 			if other.name == name {
-				return wrong(fmt.Sprintf("%s, %q, is to be kept", other.role, name), "--keep is for inputs: take it out")
+				return wrong(fmt.Sprintf("%s, %q, is to be kept", other.role, name), "--keep is for features: take it out")
 			}
 		}
 		if slices.Contains(f.drop, name) {
@@ -267,7 +273,7 @@ func (f *trainFlags) checkRoles() error {
 	for _, group := range f.groups {
 		for _, other := range roles {
 			if other.name != "" && slices.Contains(group.Columns, other.name) {
-				return wrong(fmt.Sprintf("%s, %q, is in the group %q", other.role, other.name, group.Name), "a group is of inputs: take it out")
+				return wrong(fmt.Sprintf("%s, %q, is in the group %q", other.role, other.name, group.Name), "a group consists of features: take it out")
 			}
 		}
 		for _, name := range f.drop {
@@ -305,7 +311,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		return p.finishedBefore(argument, f)
 	}
 	if !f.resume && exists(checkpoint) {
-		p.note("%s of an earlier training is there: this one starts anew and replaces it (--resume would go on from it)", checkpoint)
+		p.note("found %s of an earlier training: starting from scratch and replacing it (--resume would continue it)", checkpoint)
 	}
 	if f.progress.word == "json" {
 		p.screen.stderr = false // a program reads it
@@ -343,7 +349,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		return unsavedModel(err, f.out, f.keptSince(before))
 	}
 	if err := os.Remove(checkpoint); err != nil && !errors.Is(err, os.ErrNotExist) {
-		p.note("%s is of no use any more, but cannot be removed: %v", checkpoint, err)
+		p.note("%s is no longer needed, but cannot be removed: %v", checkpoint, err)
 	}
 	p.tellUnread(&rows.unread)
 	return p.reportTraining(argument, f, model, watch)
@@ -376,23 +382,23 @@ func stoppedTraining(err error, checkpoint string, kept os.FileInfo) error {
 	lost, unwritten := errors.AsType[*artifact.Error](err)
 	switch {
 	case unwritten && kept == nil:
-		return &plainError{"", "stopped; nothing is kept, for the checkpoint cannot be written: " + lost.Error(), "make room or choose another place, and run it again"}
+		return &plainError{"", "stopped; nothing is kept because the checkpoint cannot be written: " + lost.Error(), "free disk space or choose another location, and run the command again"}
 	case unwritten:
 		return &plainError{
 			"", fmt.Sprintf("stopped; the last checkpoint cannot be written (%v), so only the one of %s is kept: %s", lost, kept.ModTime().Format(time.TimeOnly), checkpoint),
-			"add --resume to go on from it",
+			"add --resume to continue from it",
 		}
 	case kept == nil:
-		return &plainError{"", "stopped; there was nothing to keep yet", "run it again"}
+		return &plainError{"", "stopped before the first checkpoint", "run the command again"}
 	}
-	return &plainError{"", "stopped; the checkpoint " + checkpoint + " is kept", "add --resume to go on from it"}
+	return &plainError{"", "stopped; the checkpoint " + checkpoint + " is kept", "add --resume to continue from it"}
 }
 
 // unsavedModel says what is left of a training whose model could not be written.
 func unsavedModel(err error, model string, kept os.FileInfo) error {
-	remedy := "make room or choose another place, and run it again"
+	remedy := "free disk space or choose another location, and run the command again"
 	if kept != nil {
-		remedy = "make room, and add --resume: the checkpoint of " + kept.ModTime().Format(time.TimeOnly) + " is kept"
+		remedy = "free disk space and add --resume: the checkpoint of " + kept.ModTime().Format(time.TimeOnly) + " is kept"
 	}
 	return &plainError{model, "the model cannot be written: " + strings.TrimPrefix(err.Error(), model+": "), remedy}
 }
@@ -409,6 +415,6 @@ func (p *program) finishedBefore(argument string, f *trainFlags) error {
 		return err
 	}
 	defer model.Close()
-	p.note("%s is finished already and stays as it is", f.out)
+	p.note("%s is already finished and stays unchanged", f.out)
 	return p.reportTraining(argument, f, model, nil)
 }

@@ -73,7 +73,7 @@ func TestInterruptedOnAFullDisk(t *testing.T) {
 	if code != failed || strings.Count(words, "training goes on, and tries again") != 1 {
 		t.Errorf("exit %d, %s", code, words)
 	}
-	wantText(t, words, "no space left on device", "stopped; nothing is kept, for the checkpoint cannot be written")
+	wantText(t, words, "no space left on device", "stopped; nothing is kept because the checkpoint cannot be written")
 
 	empty()
 	filled := 0
@@ -105,7 +105,7 @@ func TestModelOnAFullDisk(t *testing.T) {
 	if o.code != failed || exists(model) || exists(checkpointOf(model)) {
 		t.Errorf("exit %d, %s", o.code, o.stderr)
 	}
-	wantText(t, o.stderr, model+": the model cannot be written: ", "no space left on device", "make room or choose another place, and run it again")
+	wantText(t, o.stderr, model+": the model cannot be written: ", "no space left on device", "free disk space or choose another location, and run the command again")
 
 	empty()
 	checkpoint := interrupted(t, model)
@@ -114,7 +114,7 @@ func TestModelOnAFullDisk(t *testing.T) {
 	if o.code != failed || exists(model) || !exists(checkpoint) {
 		t.Errorf("exit %d, %s", o.code, o.stderr)
 	}
-	wantText(t, o.stderr, "the model cannot be written: ", "make room, and add --resume: the checkpoint of ")
+	wantText(t, o.stderr, "the model cannot be written: ", "free disk space and add --resume: the checkpoint of ")
 	empty()
 	mustRun(t, quick("train", fixtures.table, "--target", "y", "--members", "3", "--resume", "-o", model)...)
 }

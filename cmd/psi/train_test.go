@@ -59,7 +59,7 @@ func TestInterruptedTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	o = mustRun(t, append(args, "--resume", "--json")...)
-	wantText(t, o.stderr, "finished already")
+	wantText(t, o.stderr, "already finished")
 	if document := wantJSON(t, o, "psi.training/v1"); document["seconds"] != nil || document["rows"] != 120.0 {
 		t.Errorf("document %v", document)
 	}
@@ -94,7 +94,7 @@ func TestStoppedAtOnce(t *testing.T) {
 	if o.code != failed {
 		t.Errorf("exit %d", o.code)
 	}
-	wantText(t, o.stderr, "stopped; there was nothing to keep yet")
+	wantText(t, o.stderr, "stopped before the first checkpoint")
 	o = runWith(ctx, strings.NewReader(""), "predict", fixtures.model, fixtures.table)
 	if o.code != failed || !strings.Contains(o.stderr, "stopped") {
 		t.Errorf("exit %d: %s", o.code, o.stderr)

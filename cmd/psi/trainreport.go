@@ -133,11 +133,11 @@ func measuredText(m psi.Manifest) string {
 	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
 	switch m.Task {
 	case psi.Binary:
-		add("auroc", "it ranks a random pair rightly with probability %s (auroc)", share)
+		add("auroc", "it ranks a random pair correctly with probability %s (auroc)", share)
 		add("log_loss", "its log loss is %s", prose.Number)
 		add("ece", "its calibration error (ece) is %s", share)
 	case psi.Multiclass:
-		add("accuracy", "it is right in %s of the cases (accuracy)", percent)
+		add("accuracy", "it is correct for %s of the rows (accuracy)", percent)
 		add("log_loss", "its log loss is %s", prose.Number)
 		add("macro_auroc", "it ranks a row of a class before one of another with probability %s (macro_auroc)", share)
 	default:
@@ -176,9 +176,9 @@ func auditText(a *psi.Audit) string {
 		}
 		return fmt.Sprintf("Its attributions are exact: they are the model's Shapley values, to %.0e of their size.", miss)
 	}
-	text := fmt.Sprintf("Its attributions miss the model's Shapley values by %.2g %%", 100*miss)
+	text := fmt.Sprintf("Its attributions differ from the model's Shapley values by %.2g %%", 100*miss)
 	if a.Method != "exact" && a.StandardError != nil {
-		text += fmt.Sprintf(" (%.2g %% is the doubt of sampling)", 100**a.StandardError)
+		text += fmt.Sprintf(" (sampling error %.2g %%)", 100**a.StandardError)
 	}
 	return text + "."
 }

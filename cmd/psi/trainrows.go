@@ -88,7 +88,7 @@ func (p *program) validationRows(ctx context.Context, as *table.Schema, f *train
 	for _, field := range as.Fields {
 		if source.Schema().Field(field.Name) == nil {
 			_ = source.Close() // it was only read
-			return nil, &table.Error{File: d.name, Row: -1, Column: field.Name, Message: "the table lacks this column, which the training table has", Remedy: "add it, or drop it from both by --drop"}
+			return nil, &table.Error{File: d.name, Row: -1, Column: field.Name, Message: "this column of the training table is missing", Remedy: "add it, or exclude it from both with --drop"}
 		}
 	}
 	return &validation{Source: source, file: d.name, target: f.target}, nil
@@ -125,8 +125,8 @@ func (f *trainFlags) checkNames(names []string) error {
 		{f.keep, "the table has no such column to keep", "choose among "},
 		{[]string{f.validationBy, f.orderBy, f.weight}, "the table has no such column", "choose one of "},
 		{f.categorical, "the column is declared a category but the table has no such column", "choose among "},
-		{f.missingAsLevel, "missing cells of this column are to be a level, but it is no input", "choose among "},
-		{f.grouped(), "a group names this column, which the table does not have", "choose among "},
+		{f.missingAsLevel, "--missing-as-level names this column, but it is not a feature", "choose among "},
+		{f.grouped(), "a group names this column, but the table does not have it", "choose among "},
 	} {
 		for _, name := range flag.columns {
 			if name != "" && !slices.Contains(names, name) {
@@ -161,7 +161,7 @@ func checkColumns(file string, schema *table.Schema, f *trainFlags) error {
 	inputs -= len(f.readOnly())
 	switch {
 	case inputs <= 0:
-		return &plainError{file, "no input column is left", "the table needs one beside the target: drop fewer"}
+		return &plainError{file, "no feature column is left", "the table needs at least one besides the target: drop fewer"}
 	case target.Kind == table.Time && f.task.word == "auto":
 		return &table.Error{
 			File: file, Row: -1, Column: target.Name, Message: "the target is a time",
@@ -187,8 +187,8 @@ func (s *validation) Next(ctx context.Context) (*table.Table, error) {
 	s.underWay = err == nil
 	if errors.Is(err, io.EOF) && !s.known {
 		return nil, &table.Error{
-			File: s.file, Row: -1, Column: s.target, Message: "no row has a value in the target column, so none can validate",
-			Remedy: "give rows whose outcome is known",
+			File: s.file, Row: -1, Column: s.target, Message: "no row has a value in the target column, so there are no validation rows",
+			Remedy: "use rows with known outcomes",
 		}
 	}
 	if err != nil {

@@ -50,6 +50,6 @@ func (p *program) tellUnread(u *unread) {
 		if u.cells[name] == 1 {
 			do = "does"
 		}
-		p.note("%s", fmt.Sprintf("%s of %s %s not read as in training, such as %q: taken for missing", prose.Count(u.cells[name], "cell"), prose.Printable(name), do, example))
+		p.note("%s", fmt.Sprintf("%s of %s %s not parse as in training, such as %q: treated as missing", prose.Count(u.cells[name], "cell"), prose.Printable(name), do, example))
 	}
 }

@@ -17,7 +17,7 @@ func TestWalkOfTwoClasses(t *testing.T) {
 	mustRun(t, "sample", "synth1-binary", "--rows", "150", "--seed", "3", "-o", at("data.csv"))
 
 	o := mustRun(t, quick("train", at("data.csv"), "--target", "y", "--positive", "0", "-o", at("m.psi"), "--json")...)
-	wantText(t, inOneLine(o.stderr), "predicts whether y is 0 from 3 columns, learned from", "ranks a random pair rightly with probability", "(auroc)", "log loss", "calibration error (ece)", "attributions are exact")
+	wantText(t, inOneLine(o.stderr), "predicts whether y is 0 from 3 columns, learned from", "ranks a random pair correctly with probability", "(auroc)", "log loss", "calibration error (ece)", "attributions are exact")
 	training := wantJSON(t, o, "psi.training/v1")
 	metrics, _ := training["metrics"].(map[string]any)
 	for _, name := range []string{"auroc", "average_precision", "log_loss", "brier", "ece", "accuracy"} {

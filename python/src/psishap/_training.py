@@ -97,7 +97,7 @@ _STAGES = {
     "refit": "refining",
     "polish": "refining",
     "spread": "learning the spread",
-    "doubt": "learning the doubt",
+    "doubt": "learning the uncertainty",
     "audit": "auditing",
 }
 
