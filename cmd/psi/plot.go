@@ -94,7 +94,7 @@ func (p *program) plotCommand() *cobra.Command {
 	f := plotFlags{mode: choose("fast", "refined", "exact"), by: choose(byAttribution, byLoss)}
 	help := &strings.Builder{}
 	for _, k := range pictures() {
-		fmt.Fprintf(help, "  %-12s %s\n", k.kind, k.shows)
+		fmt.Fprintf(help, "    %-12s %s\n", k.kind, k.shows)
 	}
 	c := &cobra.Command{
 		Use:   "plot KIND MODEL DATA -o FILE",
