@@ -16,10 +16,10 @@ their observed cells removed at random, the same ones for all. Mean ± standard 
 """
 
 
-def page(found: list[dict[str, Any]], names: list[str]) -> str:
+def page(found: list[dict[str, Any]]) -> str:
     columns = ["set", "metric", "tool", "as they are", "30 % removed", "change"]
     lines = [HEAD, table.row(*columns), table.row(*["---"] * len(columns))]
-    for name in names:
+    for name in SETS:
         metric = METRICS[TASKS[name]][0]
         for tool in TOOLS:
             whole = table.metric_of(found, name, tool, WHOLE, metric)

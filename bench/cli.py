@@ -21,7 +21,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="bench/run",
         description="Runs what is missing of psi and its peers on the folds of all sets, one core each, and writes "
-        "results.csv, TABLE.md and the table of the project's README. README.md beside it says how to read them.",
+        "results.jsonl, TABLE.md, MASKED.md, BLANKED.md and the table of the project's README. README.md beside it says how "
+        "to read them.",
     )
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--masked", action="store_true", help="the value of coalitions: psi beside LightGBM, MASKED.md")
@@ -58,23 +59,20 @@ def main() -> int:
         names, tools = args.sets or masked.SETS, args.tools or [*masked.MASKED, "psi"]
     if args.blanked:
         names = args.sets or blanked.SETS
+    known = {(r["set"], r["fold"], r["tool"]) for r in results.current(flags)}
     wanted = [
-        (Job(name, fold, tool, None, args.psi, flags), path)
+        Job(name, fold, tool, None, args.psi, flags)
         for tool in tools
         for name in names
         for fold in args.folds
-        if not (path := results.path(name, fold, tool, flags)).exists()
+        if (name, fold, tool) not in known
     ]
     failed = jobs.run(wanted, args.jobs)
-    results.write_csv()
     found = results.current(flags)
-    (results.HERE / "TABLE.md").write_text(table.page(found))
+    for name, page in {"TABLE.md": table.page, "MASKED.md": masked.page, "BLANKED.md": blanked.page}.items():
+        (results.HERE / name).write_text(page(found))
     front = sets.ROOT / "README.md"
     front.write_text(table.summary(front.read_text(), found))
-    if args.masked:
-        (results.HERE / "MASKED.md").write_text(masked.page(found, names))
-    if args.blanked:
-        (results.HERE / "BLANKED.md").write_text(blanked.page(found, names))
     return min(1, failed)
 
 

@@ -1,10 +1,11 @@
-"""One fit, in a process of its own: fit.py JOB, the job as JSON."""
+"""One fit, in a process of its own: fit.py JOB FILE, the job as JSON, writes the result to the file."""
 
 import importlib
 import json
 import os
 import platform
 import resource
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -39,11 +40,21 @@ def peer(job: Job, fold: sets.Fold) -> dict[str, Any]:
     fitted, cost = timed(resource.RUSAGE_SELF, lambda: tool.fit(fold, tool.configuration))
     views = [sets.WHOLE, sets.BLANKED] + (list(sets.KEPT) if job.tool in MASKED else [])
     return {
-        "versions": {"python": platform.python_version(), tool.package: version(tool.package)},
+        "versions": {"python": platform.python_version(), tool.package: version(tool.package), "revision": revision()},
         "cost": cost,
         "details": fitted.details,
         "views": scores(fold, views, lambda rows: Prediction(fitted.predict(fold.inputs(rows)))),
     }
+
+
+def revision() -> str:
+    """The commit of the code that fits peers, in the form in which psi reports its own; "" outside a git checkout."""
+    git = ["git", "-C", str(results.HERE)]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
+    if head.returncode != 0:
+        return ""
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "*.py", "requirements.txt"]).returncode
+    return head.stdout.strip() + (" and changes" if changed else "")
 
 
 def own(job: Job, fold: sets.Fold) -> dict[str, Any]:
@@ -84,9 +95,7 @@ def run(job: Job) -> results.Result:
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
-    asked = json.loads(sys.argv[1])
-    to = Path(asked.pop("to"))
-    job = Job(**asked)
+    job = Job(**json.loads(sys.argv[1]))
     if job.core is not None:
         os.sched_setaffinity(0, {job.core})
-    results.write(run(job), to)
+    Path(sys.argv[2]).write_text(json.dumps(run(job)))

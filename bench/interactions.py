@@ -109,8 +109,8 @@ def measure(name: str, program: str, flags: list[str]) -> dict[str, object]:
         print(name, r, f"within 3: {np.mean(np.abs(gaps[-1]) <= 3):.4f}, shapiq's errors: {errors[-1]}", flush=True)
     all_gaps = np.abs(np.concatenate(gaps))
     line = {
-        "set": name, "columns": costs["players"], "backend": costs["backend"], "rows": costs["rows"],
-        "seconds_attributions": costs["explain"][CPU], "seconds_with_matrix": costs["interactions"][CPU],
+        "set": name, "columns": costs["players"], "backend": costs["backend"], "revision": model.provenance()["revision"],
+        "rows": costs["rows"], "seconds_attributions": costs["explain"][CPU], "seconds_with_matrix": costs["interactions"][CPU],
         "seconds_per_coalition": costs["coalition"][CPU], "pairs": costs["players"] * (costs["players"] - 1) // 2, "rms_index": float(np.mean(sizes)),
         "within_3_se": float(np.mean(all_gaps <= 3)), "largest_z": float(all_gaps.max()), "mean_square_z": float(np.mean(all_gaps**2)),
         "standard_error": float(np.mean(doubts)), "correlation": float(np.mean(alike)), "attributions_within_3_se": audit["within_3_se"], "shapiq": version("shapiq"),

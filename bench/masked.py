@@ -45,10 +45,10 @@ was trained as always. Mean ± standard deviation over folds; the ratio is the m
 """
 
 
-def page(found: list[dict[str, Any]], names: list[str]) -> str:
+def page(found: list[dict[str, Any]]) -> str:
     columns = ["set", "kept", "LightGBM, masked copies", "psi", "psi / LightGBM"]
     lines = [HEAD, table.row(*columns), table.row(*["---"] * len(columns))]
-    for name in names:
+    for name in SETS:
         metric = "rmse" if TASKS[name] == "regression" else "log_loss"
         for view, share in {**KEPT, WHOLE: 1.0}.items():
             (gbm,) = (table.metric_of(found, name, tool, view, metric) for tool in MASKED)

@@ -1,20 +1,24 @@
-"""Result files: one for each set, fold, tool and configuration, and the one line each gives in results.csv."""
+"""The store of results, results.jsonl: one line a fit, of a set, fold, tool and configuration."""
 
+import fcntl
 import hashlib
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from masked import MASKED
 from peers import PEERS
-from sets import SETS, WHOLE
+from sets import SETS
 
 HERE = Path(__file__).parent
+STORE = HERE / "results.jsonl"
 
 Result = dict[str, Any]
+Key = tuple[int, str, str, int]  # names a line, and orders them
 
 
 def configuration(tool: str, psi_flags: list[str]) -> dict[str, Any]:
@@ -30,22 +34,12 @@ def digest(tool: str, psi_flags: list[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
-def path(name: str, fold: int, tool: str, psi_flags: list[str]) -> Path:
-    return HERE / "results" / name / str(fold) / f"{tool}-{digest(tool, psi_flags)}.json"
-
-
-def write(result: Result, to: Path) -> None:
-    """The file appears when it is complete."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    part = to.with_suffix(".part")
-    part.write_text(json.dumps(result, indent=1) + "\n")
-    part.rename(to)
+def key(result: Result) -> Key:
+    return SETS.index(result["set"]), result["tool"], result["digest"], result["fold"]
 
 
 def read() -> list[Result]:
-    files = (HERE / "results").glob("*/*/*.json")
-    found = [json.loads(file.read_text()) for file in files]
-    return sorted(found, key=lambda r: (SETS.index(r["set"]), r["tool"], r["digest"], r["fold"]))
+    return [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
 
 
 def current(psi_flags: list[str]) -> list[Result]:
@@ -53,13 +47,22 @@ def current(psi_flags: list[str]) -> list[Result]:
     return [r for r in read() if r["digest"] == digest(r["tool"], psi_flags)]
 
 
-def write_csv() -> None:
-    lines = []
-    for r in read():
-        line = {key: r[key] for key in ("set", "fold", "tool", "digest")}
-        line["configuration"] = json.dumps(r["configuration"])
-        line |= r["cost"]
-        for view, metrics in r["views"].items():
-            line |= {metric if view == WHOLE else f"{view}_{metric}": value for metric, value in metrics.items()}
-        lines.append(line)
-    pd.DataFrame(lines).to_csv(HERE / "results.csv", index=False, float_format="%.6g")
+def add(result: Result) -> None:
+    """Writes the line of a result, in place of an older one with the same key. The store is replaced as a whole, so that a
+    killed run leaves no half line, and locked, so that several runs can add to it."""
+    with _locked():
+        found = {key(r): r for r in [*read(), result]}
+        part = STORE.with_suffix(".part")
+        part.write_text("".join(json.dumps(found[k]) + "\n" for k in sorted(found)))
+        part.rename(STORE)
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """Locks the directory, because each change replaces the file."""
+    directory = os.open(HERE, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)

@@ -1,8 +1,6 @@
 """Time and memory of fits, side by side: the tools take turns, so that a busy machine slows all of them."""
 
 import itertools
-import json
-import tempfile
 from pathlib import Path
 from statistics import median
 
@@ -37,22 +35,16 @@ def run(names: list[str], tools: list[str], psi: str, psi_flags: list[str]) -> i
             continue
         for core in [one, None] if tool == "psi" else [one]:
             sets.load(name, 0)
-            cost = fit(Job(name, 0, tool, core, psi, psi_flags))
-            failed += cost is None
-            if cost is not None:
+            fitted = jobs.start(Job(name, 0, tool, core, psi, psi_flags))
+            failed += fitted is None
+            if fitted is not None:
                 used = len(jobs.cores()) if core is None else 1
-                lines.append({"set": name, "tool": tool, "cores": used, "round": turn, **cost})
-    fits = pd.DataFrame(lines, columns=["set", "tool", "cores", "round", *COSTS])
+                revision = {"revision": fitted["versions"]["revision"]}
+                lines.append({"set": name, "tool": tool, "cores": used, "round": turn, **fitted["cost"], **revision})
+    fits = pd.DataFrame(lines, columns=["set", "tool", "cores", "round", *COSTS, "revision"])
     fits.to_csv(HERE / "timing.csv", index=False)
     (HERE / "TIMING.md").write_text(page(fits))
     return failed
-
-
-def fit(job: Job) -> dict[str, float] | None:
-    """What the fit cost, or None if it failed."""
-    with tempfile.TemporaryDirectory() as directory:
-        to = Path(directory) / "result.json"
-        return json.loads(to.read_text())["cost"] if jobs.start(job, to) else None
 
 
 def page(fits: pd.DataFrame) -> str:

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/psi-shapley/psi"
@@ -48,17 +46,9 @@ func (t Training) way() string {
 }
 
 func runFidelity(_ context.Context, l *Lab) (*Answer, error) {
-	files, err := filepath.Glob(filepath.Join(l.dir, "measured", "*", "*.json"))
+	models, err := l.models()
 	if err != nil {
 		return nil, err
-	}
-	models := map[string]*kept[json.RawMessage]{} // one model may have been asked twice
-	for _, file := range files {
-		k, err := readJSON[kept[json.RawMessage]](file)
-		if err != nil {
-			return nil, err
-		}
-		models[filepath.Base(file)] = k
 	}
 	data := Table{Hidden: true, Header: []string{"set", "fold", "head", "way", "fidelity"}}
 	by := map[string][]float64{}

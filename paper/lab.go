@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,6 +27,8 @@ type Lab struct {
 	dir   string // of the results
 	quick bool
 	jobs  int // trainings at a time
+
+	keeping sync.Mutex // of the file of answers
 }
 
 func newLab(dir string, jobs int, quick bool) *Lab {
@@ -108,15 +109,6 @@ type Fitted struct {
 // Tested are the rows of the test fold.
 func (f *Fitted) Tested() *table.Table { return f.Set.Table.Select(f.Test) }
 
-// kept is the form in which an answer is kept.
-type kept[T any] struct {
-	Training Training     `json:"training"`
-	Settings psi.Settings `json:"settings"`
-	Cost     Cost         `json:"cost"`
-	Fidelity float64      `json:"fidelity"` // as the audit in the model's file has it
-	Answer   T            `json:"answer"`
-}
-
 // ask gives what f finds out of the model of a training. f is named by what: a change of f needs a new name.
 func ask[T any](ctx context.Context, l *Lab, t Training, what string, f func(context.Context, *Fitted) (T, error)) (*kept[T], error) {
 	t = l.shortened(t)
@@ -124,15 +116,21 @@ func ask[T any](ctx context.Context, l *Lab, t Training, what string, f func(con
 	if err != nil {
 		return nil, err
 	}
-	id := fmt.Sprintf("%s-%d-%s", t.Set, t.Fold, digest(t, settings))
-	path := filepath.Join(l.dir, "measured", what, id+".json")
-	if k, err := readJSON[kept[T]](path); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return k, err
+	k := &kept[T]{origin: origin{Asked: what, Training: t, Digest: digest(t, settings), Settings: settings}}
+	answers, err := l.measured()
+	if err != nil {
+		return nil, err
 	}
-	file := filepath.Join(l.dir, ".cache", id+".psi")
+	for _, a := range answers {
+		if a.Asked == k.Asked && a.Digest == k.Digest {
+			k.origin = a.origin
+			return k, json.Unmarshal(a.Answer, &k.Answer)
+		}
+	}
+	file := filepath.Join(l.dir, ".cache", k.model()+".psi")
 	cost, err := t.train(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", id, err)
+		return nil, fmt.Errorf("%s: %w", k.model(), err)
 	}
 	set, err := loadSet(t.Set)
 	if err != nil {
@@ -147,11 +145,11 @@ func ask[T any](ctx context.Context, l *Lab, t Training, what string, f func(con
 	if l.quick {
 		test = test[:min(len(test), 400)]
 	}
-	k := &kept[T]{Training: t, Settings: settings, Cost: *cost, Fidelity: faithful(m.StoredAudit())}
+	k.Revision, k.Cost, k.Fidelity = m.Manifest().Provenance.Revision, *cost, faithful(m.StoredAudit())
 	if k.Answer, err = f(ctx, &Fitted{Model: m, Set: set, Test: test}); err != nil {
-		return nil, fmt.Errorf("%s: %w", id, err)
+		return nil, fmt.Errorf("%s: %w", k.model(), err)
 	}
-	return k, writeJSON(path, k)
+	return k, l.keep(k)
 }
 
 // askAll is ask of several trainings, in their order.
@@ -237,7 +235,10 @@ func (t Training) train(ctx context.Context, file string) (*Cost, error) {
 	used := command.ProcessState
 	c := &Cost{WallSeconds: time.Since(start).Seconds(), CPUSeconds: (used.UserTime() + used.SystemTime()).Seconds()}
 	fmt.Fprintf(os.Stderr, "  %s: %.0f CPU s\n", text, c.CPUSeconds)
-	return c, writeJSON(costs, c)
+	if text, err = json.Marshal(c); err != nil {
+		return nil, err
+	}
+	return c, replace(costs, text)
 }
 
 // trainAlone is the command that train runs.
@@ -299,19 +300,4 @@ func readJSON[T any](path string) (*T, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return x, nil
-}
-
-// writeJSON writes a file that appears whole or not at all.
-func writeJSON(path string, x any) error {
-	b, err := json.MarshalIndent(x, "", " ")
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".part", append(b, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
 }

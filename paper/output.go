@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,7 +103,7 @@ func (o *output) results(l *Lab) error {
 	b.WriteString("# The paper, measured again\n\n" +
 		"*Probabilistic Shapley Value Modeling and Inference* (Ketenci, Urteaga, Rodriguez, Elhadad, Perotte; TMLR), claim by claim.\n" +
 		"`paper/run all` writes this file; `paper/run NAME` one section. Trainings are kept by a digest of their configuration in\n" +
-		"`measured/`, so that what was measured is not measured twice. ± is the standard deviation over folds. How the code\n" +
+		"`measured.jsonl`, so that what was measured is not measured twice. ± is the standard deviation over folds. How the code\n" +
 		"departs from the paper, and why: [docs/divergence.md](../docs/divergence.md).\n\n")
 	cost, trainings, err := l.cost()
 	if err != nil {
@@ -143,18 +141,9 @@ func anchor(item Item) string {
 
 // cost adds up the CPU seconds of all trainings that answers are kept of.
 func (l *Lab) cost() (seconds float64, trainings int, err error) {
-	seen := map[string]bool{}
-	err = filepath.WalkDir(filepath.Join(l.dir, "measured"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || seen[d.Name()] {
-			return err
-		}
-		seen[d.Name()] = true
-		k, err := readJSON[kept[json.RawMessage]](path)
-		if err != nil {
-			return err
-		}
-		seconds, trainings = seconds+k.Cost.CPUSeconds, trainings+1
-		return nil
-	})
-	return seconds, trainings, err
+	models, err := l.models()
+	for _, m := range models {
+		seconds += m.Cost.CPUSeconds
+	}
+	return seconds, len(models), err
 }

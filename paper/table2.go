@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/psi-shapley/psi"
@@ -136,30 +135,23 @@ func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
 	}, nil
 }
 
-// benchDir holds the results of bench/, beside this module.
-const benchDir = "../bench/results"
+// benchFile holds the results of bench/, beside this module.
+const benchFile = "../bench/results.jsonl"
 
 // readBench are results on a set, by tool, then fold.
 func readBench(set, metric string) (map[string][]judged, error) {
-	files, err := filepath.Glob(filepath.Join(benchDir, set, "*", "*.json"))
-	if err != nil {
-		return nil, err
-	}
+	results, err := readLines[struct {
+		Set, Tool string
+		Views     map[string]map[string]float64
+		Audit     psi.Audit
+	}](benchFile)
 	by := map[string][]judged{}
-	for _, path := range files {
-		result, err := readJSON[struct {
-			Tool  string
-			Views map[string]map[string]float64
-			Audit psi.Audit
-		}](path)
-		if err != nil {
-			return nil, err
-		}
-		if value, ok := result.Views["whole"][metric]; ok {
-			by[result.Tool] = append(by[result.Tool], judged{value, faithful(&result.Audit)})
+	for _, r := range results {
+		if value, ok := r.Views["whole"][metric]; ok && r.Set == set {
+			by[r.Tool] = append(by[r.Tool], judged{value, faithful(&r.Audit)})
 		}
 	}
-	return by, nil
+	return by, err
 }
 
 // bestPeer is the best of the tools that were run on all folds.

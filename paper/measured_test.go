@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A training is the program calling itself, and the program of a test is its tests: one that trains would start itself without end.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == trainCommand {
+		panic("a test must not train")
+	}
+	m.Run()
+}
+
+// What was measured once is not measured again, and a line that is kept stays as it is, even one with settings of older code.
+func TestAnswersAreKept(t *testing.T) {
+	l := newLab(t.TempDir(), 1, false)
+	training := Training{Set: "synth1", Head: "exact"}
+	settings, err := training.settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := digest(training, settings)
+	older := fmt.Sprintf(`{"asked":"truth","training":{"set":"synth1","fold":0,"head":"exact"},"digest":%q,"revision":"abc","settings":{"gone":1},"cost":{"cpu_seconds":60},"fidelity":0.5,"answer":7}`, id)
+	path := filepath.Join(l.dir, measuredFile)
+	if err := os.WriteFile(path, []byte(older+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	never := func(context.Context, *Fitted) (int, error) { panic("asked again") }
+	k, err := ask(t.Context(), l, training, "truth", never)
+	if err != nil || k.Answer != 7 || k.Revision != "abc" || k.Fidelity != .5 {
+		t.Fatalf("%+v, %v", k, err)
+	}
+
+	var all sync.WaitGroup
+	for fold := range 20 {
+		all.Go(func() {
+			another := kept[int]{origin: origin{Asked: "curves", Training: Training{Set: "synth1", Fold: fold}, Digest: fmt.Sprint(fold)}, Answer: fold}
+			if err := l.keep(another); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != 21 || !slices.IsSorted(lines) || !slices.Contains(lines, older) {
+		t.Errorf("%d lines, want 21 in order, the oldest as it was:\n%s", len(lines), text)
+	}
+	if seconds, trainings, err := l.cost(); seconds != 60 || trainings != 21 || err != nil {
+		t.Errorf("%g s of %d trainings, %v", seconds, trainings, err)
+	}
+}
+
+func TestBrokenLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines.jsonl")
+	if err := os.WriteFile(path, []byte("1\n2\n{\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readLines[json.RawMessage](path); err == nil || !strings.Contains(err.Error(), "lines.jsonl:3:") {
+		t.Errorf("error %v, want one of line 3", err)
+	}
+}
+
+// Every committed figure, of this module and of bench/, has one line and names the revision of the code behind it.
+func TestLinesNameRevisions(t *testing.T) {
+	checkLines(t, measuredFile, func(k kept[json.RawMessage]) (key, revision string) {
+		return k.Asked + " " + k.model(), k.Revision
+	})
+	type fit struct {
+		Set, Tool, Digest string
+		Fold              int
+		Versions          struct{ Revision string }
+	}
+	checkLines(t, benchFile, func(f fit) (key, revision string) {
+		return fmt.Sprint(f.Set, f.Fold, f.Tool, f.Digest), f.Versions.Revision
+	})
+}
+
+// hexDigits are those of a commit.
+const hexDigits = 40
+
+func checkLines[T any](t *testing.T, path string, of func(T) (key, revision string)) {
+	t.Helper()
+	lines, err := readLines[T](path)
+	if err != nil || len(lines) == 0 {
+		t.Errorf("%s: %d lines, %v", path, len(lines), err)
+	}
+	seen := map[string]bool{}
+	for i, line := range lines {
+		key, revision := of(line)
+		if seen[key] || len(revision) < hexDigits {
+			t.Errorf("%s:%d: %s: a second line: %t; revision %q", path, i+1, key, seen[key], revision)
+		}
+		seen[key] = true
+	}
+}
