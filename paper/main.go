@@ -51,13 +51,10 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", item.Name, err)
 		}
-		if err := out.write(item, a, l.quick); err != nil {
+		if err := out.write(l, item, a); err != nil {
 			return fmt.Errorf("%s: %w", item.Name, err)
 		}
 		fmt.Fprintf(os.Stderr, "%s: %s in %s\n", item.Name, a.Verdict, time.Since(began).Round(time.Second))
-	}
-	if err := out.results(l); err != nil {
-		return err
 	}
 	fmt.Fprintf(os.Stderr, "%s is written, after %s\n", filepath.Join(l.dir, resultsFile), time.Since(start).Round(time.Second))
 	return nil

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,14 +27,14 @@ func (o *output) file(item Item, name, ending string) string {
 	return filepath.Join(o.dir, "results", name+ending)
 }
 
-// write makes an item's files: its tables, its pictures, and its section of the results.
-func (o *output) write(item Item, a *Answer, quick bool) error {
+// write makes an item's files, its tables and pictures, and its section of the results.
+func (o *output) write(l *Lab, item Item, a *Answer) error {
 	if err := os.MkdirAll(filepath.Join(o.dir, "results"), 0o755); err != nil {
 		return err
 	}
 	section := &strings.Builder{}
-	fmt.Fprintf(section, "## %s: %s\n\n**The paper.** %s\n\n**Here.** %s\n\n", item.Name, item.Title, item.Claim, item.Protocol)
-	if quick {
+	fmt.Fprintf(section, "%s%s: %s\n\n**The paper.** %s\n\n**Here.** %s\n\n", heading, item.Name, item.Title, item.Claim, item.Protocol)
+	if l.quick {
 		section.WriteString("*A quick run: what follows shows that the item runs, not what it measures.*\n\n")
 	}
 	fmt.Fprintf(section, "**Verdict.** %s\n\n%s\n", a.Verdict, strings.TrimSpace(a.Text))
@@ -60,7 +62,7 @@ func (o *output) write(item Item, a *Answer, quick bool) error {
 		}
 		fmt.Fprintf(section, "\nData: [%s](results/%s)\n", filepath.Base(path), filepath.Base(path))
 	}
-	return os.WriteFile(o.file(item, "", ".md"), []byte(section.String()), 0o644)
+	return o.results(l, item, section.String())
 }
 
 // look draws a picture for people without a reader of SVG.
@@ -97,8 +99,13 @@ func (t Table) markdown() string {
 	return b.String()
 }
 
-// results puts the sections that there are together.
-func (o *output) results(l *Lab) error {
+// results writes the file of results anew, with a new section of one item and those that it had of the others.
+func (o *output) results(l *Lab, changed Item, section string) error {
+	path := filepath.Join(o.dir, resultsFile)
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	b := &strings.Builder{}
 	b.WriteString("# The paper, measured again\n\n" +
 		"*Probabilistic Shapley Value Modeling and Inference* (Ketenci, Urteaga, Rodriguez, Elhadad, Perotte; TMLR), claim by claim.\n" +
@@ -113,16 +120,32 @@ func (o *output) results(l *Lab) error {
 	sections := &strings.Builder{}
 	b.WriteString("| item | verdict |\n| --- | --- |\n")
 	for _, item := range items() {
-		text, err := os.ReadFile(o.file(item, "", ".md"))
-		if err != nil {
+		text := section
+		if item.Name != changed.Name {
+			text = sectionOf(string(before), item)
+		}
+		if text == "" {
 			continue // not run yet
 		}
-		_, after, _ := strings.Cut(string(text), "**Verdict.** ")
+		_, after, _ := strings.Cut(text, "**Verdict.** ")
 		verdict, _, _ := strings.Cut(after, "\n")
 		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", item.Name, anchor(item), strings.ReplaceAll(verdict, "|", `\|`))
-		sections.WriteString("\n" + string(text))
+		sections.WriteString("\n" + text)
 	}
-	return os.WriteFile(filepath.Join(o.dir, resultsFile), []byte(b.String()+sections.String()), 0o644)
+	return replace(path, []byte(b.String()+sections.String()))
+}
+
+const heading = "## "
+
+// sectionOf is an item's section of the results; "" if they have none.
+func sectionOf(results string, item Item) string {
+	start := heading + item.Name + ": "
+	_, after, found := strings.Cut(results, "\n"+start)
+	if !found {
+		return ""
+	}
+	rest, _, _ := strings.Cut(after, "\n"+heading)
+	return start + rest
 }
 
 // anchor is the address that a heading gets.
