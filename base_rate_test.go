@@ -32,7 +32,7 @@ func TestNothingKnownIsTheBaseRate(t *testing.T) {
 			if classes == 2 {
 				shares = shares[1:]
 			}
-			e := explained(t, m, rows.Select([]int{0, 1}), psi.Explain{Unknown: m.Columns()})
+			e := explained(t, m, rows.Select([]int{0, 1}), psi.ExplainOptions{Unknown: m.Columns()})
 			for i, p := range e.Probability {
 				if want := shares[i%len(shares)]; !(math.Abs(p-want) <= 1e-6) {
 					t.Errorf("%d classes, %s head: probability %.8f of nothing known, base rate %.8f", classes, head, p, want)
@@ -61,10 +61,10 @@ func TestAttributionsAreOfPredictedScores(t *testing.T) {
 					unknown = append(unknown, name)
 				}
 			}
-			scores[s] = explained(t, m, whole, psi.Explain{Unknown: unknown}).Prediction
+			scores[s] = explained(t, m, whole, psi.ExplainOptions{Unknown: unknown}).Prediction
 		}
 		for _, mode := range []explain.Mode{explain.Fast, explain.Exact} {
-			e := explained(t, m, whole, psi.Explain{Mode: mode})
+			e := explained(t, m, whole, psi.ExplainOptions{Mode: mode})
 			addUp(t, e)
 			for line := range len(scores[0]) {
 				near(t, "empty coalition", scores[0][line], e.Base[line])

@@ -52,7 +52,7 @@ func trainSmall(t *testing.T, rows *table.Table, target, other string, members i
 
 func explainSmall(t *testing.T, m *Model, rows *table.Table) *explain.Explanation {
 	t.Helper()
-	e, err := m.Explain(t.Context(), rows.Source(), Explain{Interactions: true})
+	e, err := m.Explain(t.Context(), rows.Source(), ExplainOptions{Interactions: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestSlopeIsOfProbabilitiesAlone(t *testing.T) {
 		of := func(slope float64) (whole, half *explain.Explanation) {
 			m.manifest.Calibration = Calibration{Scale: scale, Slope: slope}
 			var err error
-			if half, err = m.Explain(t.Context(), rows.Source(), Explain{Unknown: []string{"b"}}); err != nil {
+			if half, err = m.Explain(t.Context(), rows.Source(), ExplainOptions{Unknown: []string{"b"}}); err != nil {
 				t.Fatal(err)
 			}
 			return explainSmall(t, m, rows), half

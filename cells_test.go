@@ -35,8 +35,8 @@ func TestGapsThatAreLevels(t *testing.T) {
 	rows := telling(t, 300)
 	gaps := trained(t, rows, psi.Config{MissingAsLevel: []string{"x", "label"}, Change: quick})
 	plain := trained(t, rows, psi.Config{Change: quick})
-	with, without := explained(t, gaps, rows, psi.Explain{}), explained(t, plain, rows, psi.Explain{})
-	unknown := explained(t, gaps, rows, psi.Explain{Unknown: []string{"x", "label"}})
+	with, without := explained(t, gaps, rows, psi.ExplainOptions{}), explained(t, plain, rows, psi.ExplainOptions{})
+	unknown := explained(t, gaps, rows, psi.ExplainOptions{Unknown: []string{"x", "label"}})
 	addUp(t, with)
 	for k, name := range []string{"x", "label"} {
 		column := rows.Column(name)
@@ -78,8 +78,8 @@ func TestTimesAreOnePlayer(t *testing.T) {
 	if k := m.Manifest().Columns[0].Kind; k != table.Time || m.Manifest().Encoder.Times() != 1 {
 		t.Fatalf("visit is a %v", k)
 	}
-	fast := explained(t, m, rows, psi.Explain{To: 20})
-	exact := explained(t, m, rows, psi.Explain{To: 20, Mode: explain.Exact})
+	fast := explained(t, m, rows, psi.ExplainOptions{To: 20})
+	exact := explained(t, m, rows, psi.ExplainOptions{To: 20, Mode: explain.Exact})
 	if !slices.Equal(fast.Players, []string{"visit", "town", "age", "size"}) || fast.Values[0].Kind != table.Time {
 		t.Errorf("players %v", fast.Players)
 	}
@@ -90,7 +90,7 @@ func TestTimesAreOnePlayer(t *testing.T) {
 	visit := moved.Column("visit").Numbers
 	visit[0] = float64(time.Date(2021, 6, 6, 0, 0, 0, 0, time.UTC).Unix())
 	visit[1], visit[2] = visit[0]+86400, visit[0]+2*86400
-	e := explained(t, m, moved, psi.Explain{})
+	e := explained(t, m, moved, psi.ExplainOptions{})
 	if e.Mean[0] == e.Mean[4] || e.Mean[4] == e.Mean[8] {
 		t.Errorf("three days in a row have attributions %v, %v, %v", e.Mean[0], e.Mean[4], e.Mean[8])
 	}
@@ -103,13 +103,13 @@ func TestTimesAreOnePlayer(t *testing.T) {
 func TestLabelsNotKnownFromTraining(t *testing.T) {
 	rows := people(t, newRand(t, 14), 200, 2)
 	m := trained(t, rows, psi.Config{Change: quick})
-	if e := explained(t, m, rows, psi.Explain{}); e.Other != nil {
+	if e := explained(t, m, rows, psi.ExplainOptions{}); e.Other != nil {
 		t.Error("labels of training are not known")
 	}
 	town := table.CategoryColumn("town", []string{"Aix", "Ely", "", "Fez", "Dax"}, []bool{true, true, false, true, true})
 	few := rows.Select([]int{0, 1, 2, 3, 4})
 	few.Columns[1] = town
-	e := explained(t, m, few, psi.Explain{})
+	e := explained(t, m, few, psi.ExplainOptions{})
 	for i := range 5 {
 		for k, name := range e.Players {
 			if want := name == "town" && (i == 1 || i == 3); e.Other[i*4+k] != want {
@@ -118,18 +118,18 @@ func TestLabelsNotKnownFromTraining(t *testing.T) {
 		}
 	}
 	// All such labels are one, and count as much as any.
-	same := explained(t, m, rows.Select([]int{1, 1}), psi.Explain{})
+	same := explained(t, m, rows.Select([]int{1, 1}), psi.ExplainOptions{})
 	pair := rows.Select([]int{1, 1})
 	pair.Columns[1] = table.CategoryColumn("town", []string{"Ely", "Fez"}, nil)
-	other := explained(t, m, pair, psi.Explain{})
+	other := explained(t, m, pair, psi.ExplainOptions{})
 	if other.Mean[1] != other.Mean[5] || other.Mean[1] == same.Mean[1] || other.Mean[1] == 0 {
 		t.Errorf("attributions of labels that are not known: %v and %v; of one that is: %v", other.Mean[1], other.Mean[5], same.Mean[1])
 	}
-	grouped := explained(t, m, few, psi.Explain{Groups: body()})
+	grouped := explained(t, m, few, psi.ExplainOptions{Groups: body()})
 	if !slices.Equal(grouped.Other, []bool{false, false, false, false, true, false, false, false, false, false, true, false, false, false, false}) {
 		t.Errorf("marks of groups: %v", grouped.Other)
 	}
-	if unknown := explained(t, m, few, psi.Explain{Unknown: []string{"town"}}); unknown.Other != nil {
+	if unknown := explained(t, m, few, psi.ExplainOptions{Unknown: []string{"town"}}); unknown.Other != nil {
 		t.Error("a label that is not looked at is marked")
 	}
 }

@@ -50,7 +50,7 @@ func people(t testing.TB, rng *rand.Rand, n, classes int) *table.Table {
 	return rows
 }
 
-func explained(t testing.TB, m *psi.Model, rows *table.Table, o psi.Explain) *explain.Explanation {
+func explained(t testing.TB, m *psi.Model, rows *table.Table, o psi.ExplainOptions) *explain.Explanation {
 	t.Helper()
 	e, err := m.Explain(t.Context(), rows.Source(), o)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestTwoClasses(t *testing.T) {
 		if c := m.Manifest(); c.Task != psi.Binary || !slices.Equal(c.Classes(), []string{"mid", "low"}) {
 			t.Fatalf("%s of %v", c.Task, c.Classes())
 		}
-		e, p := explained(t, m, rows, psi.Explain{}), predicted(t, m, rows)
+		e, p := explained(t, m, rows, psi.ExplainOptions{}), predicted(t, m, rows)
 		if !slices.Equal(e.Outputs, []string{"low"}) || e.Scale != explain.Logit || !slices.Equal(e.Players, []string{"visit", "town", "age", "size"}) {
 			t.Errorf("outputs %v on %s, players %v", e.Outputs, e.Scale, e.Players)
 		}
@@ -151,7 +151,7 @@ func TestTwoClasses(t *testing.T) {
 		checkTwoClasses(t, m, rows, e, p)
 
 		again := reopened(t, m)
-		after := explained(t, again, rows, psi.Explain{})
+		after := explained(t, again, rows, psi.ExplainOptions{})
 		if !slices.Equal(after.Mean, e.Mean) || !slices.Equal(after.Std, e.Std) || !slices.Equal(after.Probability, e.Probability) || !slices.Equal(after.Base, e.Base) {
 			t.Errorf("%s: other numbers after saving", head)
 		}
@@ -226,7 +226,7 @@ func TestMoreClasses(t *testing.T) {
 		if c := m.Manifest(); c.Task != psi.Multiclass || !slices.Equal(c.Classes(), []string{"low", "mid", "top"}) {
 			t.Fatalf("%s of %v", c.Task, c.Classes())
 		}
-		e, p := explained(t, m, rows, psi.Explain{}), predicted(t, m, rows)
+		e, p := explained(t, m, rows, psi.ExplainOptions{}), predicted(t, m, rows)
 		addUp(t, e)
 		d := len(e.Players)
 		chances, loss := make([]float64, classes), 0.0
@@ -260,7 +260,7 @@ func TestMoreClasses(t *testing.T) {
 			t.Errorf("log loss %v: nothing was learned", loss)
 		}
 		checkOutputs(t, m, rows, e)
-		again := explained(t, reopened(t, m), rows, psi.Explain{})
+		again := explained(t, reopened(t, m), rows, psi.ExplainOptions{})
 		if !slices.Equal(again.Mean, e.Mean) || !slices.Equal(again.Probability, e.Probability) {
 			t.Errorf("%s: other numbers after saving", head)
 		}
@@ -271,8 +271,8 @@ func TestMoreClasses(t *testing.T) {
 func checkOutputs(t *testing.T, m *psi.Model, rows *table.Table, all *explain.Explanation) {
 	t.Helper()
 	const classes = 3
-	top := explained(t, m, rows, psi.Explain{Output: "top"})
-	lead := explained(t, m, rows, psi.Explain{Output: "top", Against: "low"})
+	top := explained(t, m, rows, psi.ExplainOptions{Output: "top"})
+	lead := explained(t, m, rows, psi.ExplainOptions{Output: "top", Against: "low"})
 	d := len(all.Players)
 	if !slices.Equal(top.Outputs, []string{"top"}) || len(lead.Outputs) != 1 || lead.Probability != nil || top.Scale != explain.Score {
 		t.Fatalf("outputs %v and %v", top.Outputs, lead.Outputs)
@@ -290,7 +290,7 @@ func checkOutputs(t *testing.T, m *psi.Model, rows *table.Table, all *explain.Ex
 			near(t, "deviation of a difference", lead.Std[i*d+k], math.Hypot(all.Std[a], all.Std[b]))
 		}
 	}
-	for _, o := range []psi.Explain{{Output: "vip"}, {Against: "low"}, {Output: "low", Against: "low"}} {
+	for _, o := range []psi.ExplainOptions{{Output: "vip"}, {Against: "low"}, {Output: "low", Against: "low"}} {
 		if _, err := m.Explain(t.Context(), rows.Source(), o); err == nil {
 			t.Errorf("%q against %q was explained", o.Output, o.Against)
 		}
@@ -305,7 +305,7 @@ func TestTwoClassesAreBinary(t *testing.T) {
 		Task: psi.Multiclass, Change: moment,
 		Progress: func(p psi.Progress) { noted = noted || bytes.Contains([]byte(p.Note), []byte("binary")) },
 	})
-	e := explained(t, m, rows, psi.Explain{To: 3})
+	e := explained(t, m, rows, psi.ExplainOptions{To: 3})
 	if m.Manifest().Task != psi.Binary || len(e.Outputs) != 1 || e.Scale != explain.Logit || !noted {
 		t.Errorf("task %s, outputs %v on %s, said so: %v", m.Manifest().Task, e.Outputs, e.Scale, noted)
 	}

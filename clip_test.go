@@ -35,7 +35,7 @@ func TestPredictionsOfANonNegativeTargetAreClipped(t *testing.T) {
 	if !m.Manifest().Scale.NonNegative {
 		t.Fatal("the file does not say that the target never was negative")
 	}
-	p, e := predicted(t, m, rows), explained(t, m, rows, psi.Explain{})
+	p, e := predicted(t, m, rows), explained(t, m, rows, psi.ExplainOptions{})
 	addUp(t, e)
 	var judged eval.Regression
 	clipped := 0
@@ -102,7 +102,7 @@ func said(t *testing.T, e *explain.Explanation, clipped int) {
 func TestPredictionsOfASignedTargetAreNotClipped(t *testing.T) {
 	rows := riders(t, 400, -30)
 	m := trained(t, rows, psi.Config{Change: quick})
-	p, e := predicted(t, m, rows), explained(t, m, rows, psi.Explain{})
+	p, e := predicted(t, m, rows), explained(t, m, rows, psi.ExplainOptions{})
 	below := 0
 	for i, mean := range p.Mean {
 		near(t, "prediction", mean, e.Prediction[i])

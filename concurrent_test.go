@@ -48,7 +48,7 @@ func TestConcurrentChunksAnswerAsTheWhole(t *testing.T) {
 	}
 	groups := []Group{{Name: "both", Columns: []string{"a", "b"}}}
 	explained := func(source table.Source, groups []Group) *explain.Explanation {
-		e, err := m.Explain(t.Context(), source, Explain{Groups: groups})
+		e, err := m.Explain(t.Context(), source, ExplainOptions{Groups: groups})
 		if err != nil {
 			t.Error(err)
 			return &explain.Explanation{}

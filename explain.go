@@ -15,9 +15,9 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Explain says how rows are to be explained. The zero value is the fast mode with
+// ExplainOptions says how to explain rows. The zero value is the fast mode with
 // intervals of 95 %.
-type Explain struct {
+type ExplainOptions struct {
 	Mode         explain.Mode // Fast (also ""), Refined: some coalitions, with standard errors, or Exact: all of them, for at most 16 columns
 	Tolerance    float64      // of mode Refined: a row is done when no standard error is larger, in the prediction's units
 	Budget       int          // of mode Refined: most evaluations of a row; 0 means 4 for each column, or 64 with a tolerance
@@ -32,13 +32,18 @@ type Explain struct {
 	From, To     int          // rows to explain, To not included; To = 0 means all
 }
 
+// Explain is the former name of ExplainOptions.
+//
+// Deprecated: use ExplainOptions. The next release removes it.
+type Explain = ExplainOptions
+
 const (
 	usualZ   = 1.96
 	usualTop = 3
 )
 
 // Explanations explains the rows of a source, some at a time.
-func (m *Model) Explanations(ctx context.Context, rows Source, o Explain) iter.Seq2[*explain.Explanation, error] {
+func (m *Model) Explanations(ctx context.Context, rows Source, o ExplainOptions) iter.Seq2[*explain.Explanation, error] {
 	return func(yield func(*explain.Explanation, error) bool) {
 		o, err := m.settleExplain(o)
 		if err != nil {
@@ -62,7 +67,7 @@ func (m *Model) Explanations(ctx context.Context, rows Source, o Explain) iter.S
 }
 
 // Explain explains all rows of a source.
-func (m *Model) Explain(ctx context.Context, rows Source, o Explain) (*explain.Explanation, error) {
+func (m *Model) Explain(ctx context.Context, rows Source, o ExplainOptions) (*explain.Explanation, error) {
 	var parts []*explain.Explanation
 	for e, err := range m.Explanations(ctx, rows, o) {
 		if err != nil {
@@ -77,7 +82,7 @@ func (m *Model) Explain(ctx context.Context, rows Source, o Explain) (*explain.E
 }
 
 // NoRows is the explanation of a table without rows, which still says of what it is.
-func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
+func (m *Model) NoRows(o ExplainOptions) (*explain.Explanation, error) {
 	o, err := m.settleExplain(o)
 	if err != nil {
 		return nil, err
@@ -98,7 +103,7 @@ func (m *Model) NoRows(o Explain) (*explain.Explanation, error) {
 }
 
 // heading is what all explanations of a model say.
-func (m *Model) heading(o Explain, players []player) *explain.Explanation {
+func (m *Model) heading(o ExplainOptions, players []player) *explain.Explanation {
 	return &explain.Explanation{
 		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
 		Outputs: m.outputNames(), Scale: m.scale(), NonNegative: m.manifest.Scale.NonNegative, Players: names(players), Bags: m.bagsAsked(o),
@@ -106,7 +111,7 @@ func (m *Model) heading(o Explain, players []player) *explain.Explanation {
 }
 
 // bagsAsked is how many networks tell the doubt of an explanation.
-func (m *Model) bagsAsked(o Explain) int {
+func (m *Model) bagsAsked(o ExplainOptions) int {
 	if o.NoDoubt {
 		return 0
 	}
@@ -114,7 +119,7 @@ func (m *Model) bagsAsked(o Explain) int {
 }
 
 // chosen is the explanation of the output that was asked for.
-func chosen(e *explain.Explanation, o Explain) (*explain.Explanation, error) {
+func chosen(e *explain.Explanation, o ExplainOptions) (*explain.Explanation, error) {
 	switch {
 	case o.Against != "":
 		return e.Contrast(o.Output, o.Against)
@@ -125,7 +130,7 @@ func chosen(e *explain.Explanation, o Explain) (*explain.Explanation, error) {
 }
 
 // settleExplain fills in the defaults and refuses what cannot be done.
-func (m *Model) settleExplain(o Explain) (Explain, error) {
+func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 	if o.Z == 0 {
 		o.Z = usualZ
 	}
@@ -183,7 +188,7 @@ func (m *Model) playersOf(groups []Group) ([]player, error) {
 }
 
 // checkOutputs refuses classes that the model does not have.
-func (m *Model) checkOutputs(o Explain) error {
+func (m *Model) checkOutputs(o ExplainOptions) error {
 	if o.Against != "" && o.Output == "" {
 		return errors.New("against what is given, but not which class is to be explained: name it as the output")
 	}
@@ -208,7 +213,7 @@ func (m *Model) insteadOfExact() string {
 	return "use mode refined, which says how far it may be off"
 }
 
-func (m *Model) explain(ctx context.Context, v *view, c *chunk, o Explain) (*explain.Explanation, error) {
+func (m *Model) explain(ctx context.Context, v *view, c *chunk, o ExplainOptions) (*explain.Explanation, error) {
 	want := form.Everything
 	if !o.NoDoubt {
 		want |= form.Doubt
@@ -265,7 +270,7 @@ func (v *view) enumerate(ctx context.Context, c *chunk, x *form.Answer) error {
 }
 
 // result puts a pass into the model's units and the order of the players.
-func (m *Model) result(v *view, c *chunk, x *form.Answer, o Explain) *explain.Explanation {
+func (m *Model) result(v *view, c *chunk, x *form.Answer, o ExplainOptions) *explain.Explanation {
 	n, d, outputs, unit := c.batch.Rows, len(v.players), m.outputs(), m.unit()
 	lines := n * outputs
 	e := m.heading(o, v.players)
@@ -351,7 +356,7 @@ func (m *Model) others(v *view, c *chunk) []bool {
 }
 
 // interactions are the pairwise interactions [rows, C, players, players] in the model's units.
-func (m *Model) interactions(ctx context.Context, v *view, c *chunk, o Explain) ([]float64, error) {
+func (m *Model) interactions(ctx context.Context, v *view, c *chunk, o ExplainOptions) ([]float64, error) {
 	n, d, outputs := c.batch.Rows, len(v.players), m.outputs()
 	var fast []float32
 	if o.Mode == explain.Fast {

@@ -207,7 +207,7 @@ func members(t *testing.T, rng *rand.Rand, rows *table.Table) *table.Table {
 // same holds the graph to the explanation: 1e-5 of the largest number, or of 1.
 func (x *exportedModel) same(t *testing.T, m *psi.Model, rows *table.Table) {
 	t.Helper()
-	e := explained(t, m, rows, psi.Explain{})
+	e := explained(t, m, rows, psi.ExplainOptions{})
 	got := x.outputs(t, rows)
 	want := map[string][]float64{
 		"prediction": e.Link().Responses(e.Prediction), "prediction_std": e.Link().Deviations(e.Prediction, e.PredictionStd), "base": e.Base, "attribution_mean": e.Mean, "attribution_std": e.Std,

@@ -133,9 +133,9 @@ func TestRowsThatOverflowAreErrors(t *testing.T) {
 	}
 	_, err := m.Predict(ctx, rows.Source())
 	isRow("Predict", err, 70)
-	_, err = m.Explain(ctx, rows.Source(), Explain{})
+	_, err = m.Explain(ctx, rows.Source(), ExplainOptions{})
 	isRow("Explain", err, 70)
-	_, err = m.Explain(ctx, rows.Source(), Explain{From: 40})
+	_, err = m.Explain(ctx, rows.Source(), ExplainOptions{From: 40})
 	isRow("Explain of some rows", err, 70)
 	_, err = m.Evaluate(ctx, rows.Source())
 	isRow("Evaluate", err, 70)
@@ -161,7 +161,7 @@ func TestRowsThatOverflowAreErrors(t *testing.T) {
 			}
 		}
 	}
-	e, err := m.Explain(ctx, rows.Source(), Explain{To: 70})
+	e, err := m.Explain(ctx, rows.Source(), ExplainOptions{To: 70})
 	if err != nil {
 		t.Fatal(err)
 	}

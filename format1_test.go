@@ -38,7 +38,7 @@ func TestFormat1(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Interactions: m.Head() == "exact"})
+			e, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Interactions: m.Head() == "exact"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -42,17 +42,17 @@ func TestGroupsDeclaredBeforeOrAfterTraining(t *testing.T) {
 	before := trained(t, rows, psi.Config{Groups: body(), Change: quick})
 	after := trained(t, rows, psi.Config{Change: quick})
 	for name, m := range map[string]*psi.Model{"before": before, "after": after} {
-		fast := explained(t, m, rows, psi.Explain{Groups: body(), Interactions: true, To: 20})
+		fast := explained(t, m, rows, psi.ExplainOptions{Groups: body(), Interactions: true, To: 20})
 		checkGroups(t, fast)
-		exact := explained(t, m, rows, psi.Explain{Groups: body(), Interactions: true, To: 20, Mode: explain.Exact})
+		exact := explained(t, m, rows, psi.ExplainOptions{Groups: body(), Interactions: true, To: 20, Mode: explain.Exact})
 		checkGroups(t, exact)
 		if a, i := apart(fast.Mean, exact.Mean), apart(fast.Interactions, exact.Interactions); !(a < 1e-5 && i < 1e-5) {
 			t.Errorf("declared %s training: attributions differ from those of all coalitions by %.1e, interactions by %.1e", name, a, i)
 		}
 	}
 
-	own := explained(t, before, rows, psi.Explain{To: 20})
-	again := explained(t, reopened(t, before), rows, psi.Explain{To: 20})
+	own := explained(t, before, rows, psi.ExplainOptions{To: 20})
+	again := explained(t, reopened(t, before), rows, psi.ExplainOptions{To: 20})
 	checkGroups(t, own)
 	if !slices.Equal(own.Mean, again.Mean) {
 		t.Error("groups are not the same after saving")
@@ -66,8 +66,8 @@ func TestGroupsDeclaredBeforeOrAfterTraining(t *testing.T) {
 	}
 
 	// The value of a group is not the sum of its members' values, but its variance is.
-	alone := explained(t, after, rows, psi.Explain{To: 20})
-	together := explained(t, after, rows, psi.Explain{Groups: body(), To: 20})
+	alone := explained(t, after, rows, psi.ExplainOptions{To: 20})
+	together := explained(t, after, rows, psi.ExplainOptions{Groups: body(), To: 20})
 	var sums, values []float64
 	for line := range together.Prediction {
 		near(t, "prediction", together.Prediction[line], alone.Prediction[line])
@@ -79,7 +79,7 @@ func TestGroupsDeclaredBeforeOrAfterTraining(t *testing.T) {
 	if r := apart(sums, values); !(r > 1e-3) {
 		t.Errorf("the value of a group is the sum of its members' to %.1e", r)
 	}
-	if got := explained(t, after, rows, psi.Explain{To: 20}); !slices.Equal(got.Mean, alone.Mean) {
+	if got := explained(t, after, rows, psi.ExplainOptions{To: 20}); !slices.Equal(got.Mean, alone.Mean) {
 		t.Error("explaining groups changed what the model says of columns")
 	}
 }
@@ -92,7 +92,7 @@ func TestAbsentGroups(t *testing.T) {
 		unknown []string
 		there   bool
 	}{{[]string{"town"}, true}, {[]string{"town", "size"}, false}} {
-		e := explained(t, m, rows, psi.Explain{Unknown: c.unknown, To: 10})
+		e := explained(t, m, rows, psi.ExplainOptions{Unknown: c.unknown, To: 10})
 		for i := range e.Rows {
 			a := e.Attribution(i, 0, 1)
 			if a.Observed != c.there || (a.Mean != 0) != c.there || (a.Std != 0) != c.there {
@@ -105,16 +105,16 @@ func TestAbsentGroups(t *testing.T) {
 func TestLearnedHeadKnowsItsOwnGroupsOnly(t *testing.T) {
 	rows := people(t, newRand(t, 6), 100, 2)
 	m := trained(t, rows, psi.Config{Head: "learned", Groups: body(), Change: moment})
-	own := explained(t, m, rows, psi.Explain{To: 5})
+	own := explained(t, m, rows, psi.ExplainOptions{To: 5})
 	checkGroups(t, own)
-	if named := explained(t, m, rows, psi.Explain{Groups: body(), To: 5}); !slices.Equal(named.Mean, own.Mean) {
+	if named := explained(t, m, rows, psi.ExplainOptions{Groups: body(), To: 5}); !slices.Equal(named.Mean, own.Mean) {
 		t.Error("the model's own groups give other numbers by name")
 	}
 	other := []psi.Group{{Name: "who", Columns: []string{"age", "town"}}}
-	if _, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Groups: other}); err == nil || !strings.Contains(err.Error(), "--mode exact") {
+	if _, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Groups: other}); err == nil || !strings.Contains(err.Error(), "--mode exact") {
 		t.Errorf("other groups in mode fast: %v", err)
 	}
-	e := explained(t, m, rows, psi.Explain{Groups: other, Mode: explain.Exact, To: 5})
+	e := explained(t, m, rows, psi.ExplainOptions{Groups: other, Mode: explain.Exact, To: 5})
 	addUp(t, e)
 	if !slices.Equal(e.Players, []string{"visit", "who", "size"}) || !e.Exact {
 		t.Errorf("players %v, exact %v", e.Players, e.Exact)
@@ -135,7 +135,7 @@ func TestGroupsThatMakeNoSense(t *testing.T) {
 		"two of the same name":  {{"a", []string{"age"}}, {"a", []string{"size"}}},
 		"a column that is none": {{"a", []string{"age", ""}}},
 	} {
-		if _, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Groups: groups}); err == nil {
+		if _, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Groups: groups}); err == nil {
 			t.Errorf("%s: explained", name)
 		}
 		if _, err := psi.Train(t.Context(), rows.Source(), psi.Config{Target: "y", Backend: "go", Groups: groups, Change: moment}); err == nil {

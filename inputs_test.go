@@ -80,7 +80,7 @@ func TestInputs(t *testing.T) {
 	if square := inputNamed(t, m, "square"); math.Abs(square.Typical-150*150) > 2500 {
 		t.Errorf("the median of the squares is 150²: %+v", square)
 	}
-	if base := m.Base(); len(base) != 1 || base[0] != explained(t, m, rows, psi.Explain{To: 1}).Base[0] {
+	if base := m.Base(); len(base) != 1 || base[0] != explained(t, m, rows, psi.ExplainOptions{To: 1}).Base[0] {
 		t.Errorf("base %v", base)
 	}
 }

@@ -96,7 +96,7 @@ func TestLeftOut(t *testing.T) {
 func TestRareLabelsSayWhetherTheyAreThere(t *testing.T) {
 	rows := remarked(t)
 	m := trained(t, rows, psi.Config{Drop: []string{"id"}, Change: quick})
-	e := explained(t, m, rows, psi.Explain{})
+	e := explained(t, m, rows, psi.ExplainOptions{})
 	d, there, sum := slices.Index(e.Players, "remark"), 0, 0.0
 	for i := range e.Rows {
 		if e.Observed[i*len(e.Players)+d] {

@@ -23,9 +23,9 @@ func TestMembersAreAveraged(t *testing.T) {
 		}
 	}
 	single := trained(t, rows, psi.Config{Change: members(1)})
-	alone := explained(t, single, rows, psi.Explain{})
+	alone := explained(t, single, rows, psi.ExplainOptions{})
 	m := trained(t, rows, psi.Config{Change: members(2)})
-	e := explained(t, m, rows, psi.Explain{})
+	e := explained(t, m, rows, psi.ExplainOptions{})
 	addUp(t, e)
 	if slices.Equal(alone.Mean, e.Mean) {
 		t.Error("the second network says nothing")
@@ -44,7 +44,7 @@ func TestBagsTellDoubt(t *testing.T) {
 	}
 	m := trained(t, rows, psi.Config{Change: bagged})
 	none := trained(t, rows, psi.Config{Change: quick})
-	e, plain := explained(t, m, rows, psi.Explain{}), explained(t, none, rows, psi.Explain{})
+	e, plain := explained(t, m, rows, psi.ExplainOptions{}), explained(t, none, rows, psi.ExplainOptions{})
 	addUp(t, e)
 	if !slices.Equal(e.Mean, plain.Mean) || !slices.Equal(e.Std, plain.Std) {
 		t.Error("bags move the attributions")
@@ -56,7 +56,7 @@ func TestBagsTellDoubt(t *testing.T) {
 		}
 		near(t, "doubt", doubt, stat.StdDev(e.ByBag[3*i:3*i+3], nil))
 	}
-	lead := explained(t, m, rows, psi.Explain{Output: "top", Against: "low", Groups: body()})
+	lead := explained(t, m, rows, psi.ExplainOptions{Output: "top", Against: "low", Groups: body()})
 	if len(lead.ModelStd) != len(lead.Mean) || len(lead.Players) != 3 || slices.Max(lead.ModelStd) == 0 {
 		t.Errorf("%d numbers of %d attributions", len(lead.ModelStd), len(lead.Mean))
 	}
@@ -67,11 +67,11 @@ func TestBagsTellDoubt(t *testing.T) {
 	if width := 3 * d; slices.Max(same.ModelStd[2*width:3*width]) != 0 || slices.Max(same.ModelStd) == 0 {
 		t.Error("a row differs from itself, or from no other")
 	}
-	if quick := explained(t, m, rows, psi.Explain{NoDoubt: true}); quick.ModelStd != nil || quick.Interval() != explain.BySpread {
+	if quick := explained(t, m, rows, psi.ExplainOptions{NoDoubt: true}); quick.ModelStd != nil || quick.Interval() != explain.BySpread {
 		t.Error("a doubt that was not asked for is told")
 	}
 	learned := trained(t, rows, psi.Config{Head: "learned", Change: func(s *psi.Settings) { moment(s); s.Bags = 2 }})
-	if e := explained(t, learned, rows, psi.Explain{To: 5}); e.ModelStd != nil {
+	if e := explained(t, learned, rows, psi.ExplainOptions{To: 5}); e.ModelStd != nil {
 		t.Error("the learned head tells a doubt that was not measured")
 	}
 }
@@ -84,7 +84,7 @@ func TestBagsAreSavedAndResumed(t *testing.T) {
 		s.Bags = 3
 	}
 	whole := trained(t, rows, psi.Config{Change: bagged})
-	want := explained(t, whole, rows, psi.Explain{})
+	want := explained(t, whole, rows, psi.ExplainOptions{})
 	file := filepath.Join(t.TempDir(), "m.psi")
 	if err := whole.Save(file); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestBagsAreSavedAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	if got := explained(t, opened, rows, psi.Explain{}); !slices.Equal(got.ByBag, want.ByBag) {
+	if got := explained(t, opened, rows, psi.ExplainOptions{}); !slices.Equal(got.ByBag, want.ByBag) {
 		t.Error("other bags after saving")
 	}
 
@@ -115,7 +115,7 @@ func TestBagsAreSavedAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resumed.Close()
-	if got := explained(t, resumed, rows, psi.Explain{}); !slices.Equal(got.ByBag, want.ByBag) || !slices.Equal(got.Mean, want.Mean) {
+	if got := explained(t, resumed, rows, psi.ExplainOptions{}); !slices.Equal(got.ByBag, want.ByBag) || !slices.Equal(got.Mean, want.Mean) {
 		t.Error("another model after an interruption")
 	}
 }

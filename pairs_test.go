@@ -28,14 +28,14 @@ func TestPairsAreExact(t *testing.T) {
 		"no groups any more":     {body(), nil},
 	} {
 		m := trained(t, rows, psi.Config{Groups: c.trained, Change: paired})
-		fast := explained(t, m, rows, psi.Explain{Groups: c.explained, Interactions: true, To: 20})
-		exact := explained(t, m, rows, psi.Explain{Groups: c.explained, Interactions: true, To: 20, Mode: explain.Exact})
+		fast := explained(t, m, rows, psi.ExplainOptions{Groups: c.explained, Interactions: true, To: 20})
+		exact := explained(t, m, rows, psi.ExplainOptions{Groups: c.explained, Interactions: true, To: 20, Mode: explain.Exact})
 		addUp(t, fast)
 		if a, i := apart(fast.Mean, exact.Mean), apart(fast.Interactions, exact.Interactions); !(a < 1e-5 && i < 1e-5) {
 			t.Errorf("%s: attributions differ from those of all coalitions by %.1e, interactions by %.1e", name, a, i)
 		}
-		again := explained(t, reopened(t, m), rows, psi.Explain{Groups: c.explained, To: 20})
-		if !slices.Equal(again.Mean, explained(t, m, rows, psi.Explain{Groups: c.explained, To: 20}).Mean) {
+		again := explained(t, reopened(t, m), rows, psi.ExplainOptions{Groups: c.explained, To: 20})
+		if !slices.Equal(again.Mean, explained(t, m, rows, psi.ExplainOptions{Groups: c.explained, To: 20}).Mean) {
 			t.Errorf("%s: a model that was saved says something else", name)
 		}
 	}

@@ -93,8 +93,8 @@ func (a *Answer) Prediction() *Prediction {
 }
 
 // Explanation is that of the fast mode; it needs depth Attributions, or Doubt for ModelStd. Of o only Z, Top, Output and Against count.
-func (a *Answer) Explanation(o Explain) (*explain.Explanation, error) {
-	o, err := a.model.settleExplain(Explain{Z: o.Z, Top: o.Top, Output: o.Output, Against: o.Against})
+func (a *Answer) Explanation(o ExplainOptions) (*explain.Explanation, error) {
+	o, err := a.model.settleExplain(ExplainOptions{Z: o.Z, Top: o.Top, Output: o.Output, Against: o.Against})
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,9 @@ func TestAskersShareAPass(t *testing.T) {
 	answers, err := m.Pass(t.Context(), psi.Attributions, askers...)
 	check(err)
 	for i, from := range []int{0, 1, 72} {
-		alone, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Z: 2, From: from, To: from + askers[i].Len()})
+		alone, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Z: 2, From: from, To: from + askers[i].Len()})
 		check(err)
-		together, err := answers[i].Explanation(psi.Explain{Z: 2})
+		together, err := answers[i].Explanation(psi.ExplainOptions{Z: 2})
 		check(err)
 		together.FirstRow = from
 		if !reflect.DeepEqual(together.Mean, alone.Mean) || !reflect.DeepEqual(together.Std, alone.Std) || !reflect.DeepEqual(together.PredictionStd, alone.PredictionStd) ||
@@ -74,21 +74,21 @@ func TestAskersShareAPass(t *testing.T) {
 func TestConcurrentUse(t *testing.T) {
 	rows := gappy(t, 100)
 	m := trained(t, rows, psi.Config{})
-	want := explained(t, m, rows, psi.Explain{})
+	want := explained(t, m, rows, psi.ExplainOptions{})
 	groups := []psi.Group{{Name: "both", Columns: []string{"x1", "x2"}}}
-	grouped := explained(t, m, rows, psi.Explain{Groups: groups})
+	grouped := explained(t, m, rows, psi.ExplainOptions{Groups: groups})
 	directory := t.TempDir()
 	var files atomic.Int64
 	for name, use := range map[string]func() error{
 		"explain": func() error {
-			e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{})
+			e, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{})
 			if err == nil && !slices.Equal(e.Mean, want.Mean) {
 				err = errors.New("other attributions")
 			}
 			return err
 		},
 		"groups": func() error {
-			e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Groups: groups})
+			e, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Groups: groups})
 			if err == nil && !slices.Equal(e.Mean, grouped.Mean) {
 				err = errors.New("other attributions")
 			}
@@ -131,7 +131,7 @@ func TestConcurrentUse(t *testing.T) {
 func TestAuditKeepsImportances(t *testing.T) {
 	rows := gappy(t, 300)
 	m := trained(t, rows, psi.Config{Validation: rows.Source()})
-	e := explained(t, m, rows, psi.Explain{})
+	e := explained(t, m, rows, psi.ExplainOptions{})
 	kept := m.StoredAudit().Outputs[0].Importance
 	for _, x := range e.Importances(0, nil) {
 		near(t, e.Players[x.Player], kept[x.Player], x.Mean)

@@ -3,7 +3,7 @@
 // deviation.
 //
 //	model, err := psi.Train(ctx, rows, psi.Config{Target: "charges"})
-//	exp, err := model.Explain(ctx, rows, psi.Explain{})
+//	exp, err := model.Explain(ctx, rows, psi.ExplainOptions{})
 //	err = model.Save("model.psi")
 //	model, err = psi.Open("model.psi")
 //

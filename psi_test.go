@@ -117,11 +117,11 @@ func TestModelSaysTheSameAfterItsFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(again.Close)
-			want, err := m.Explain(t.Context(), rows.Source(), psi.Explain{})
+			want, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := again.Explain(t.Context(), rows.Source(), psi.Explain{})
+			got, err := again.Explain(t.Context(), rows.Source(), psi.ExplainOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,11 +194,11 @@ func meanStd(x []float64) (mean, std float64) {
 func TestExactModeAgreesWithTheExactHead(t *testing.T) {
 	rows := gappy(t, 300)
 	m := trained(t, rows, psi.Config{})
-	fast, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Interactions: true, To: 30})
+	fast, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Interactions: true, To: 30})
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Mode: explain.Exact, Interactions: true, To: 30})
+	exact, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Mode: explain.Exact, Interactions: true, To: 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestAuditOfBothHeads(t *testing.T) {
 func TestUnknownColumnsAndRanges(t *testing.T) {
 	rows := gappy(t, 300)
 	m := trained(t, rows, psi.Config{})
-	e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Unknown: []string{"x2"}, From: 100, To: 103})
+	e, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Unknown: []string{"x2"}, From: 100, To: 103})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,17 +252,17 @@ func TestUnknownColumnsAndRanges(t *testing.T) {
 			t.Errorf("row %d: %+v", i, a)
 		}
 	}
-	if _, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Unknown: []string{"x9"}}); err == nil {
+	if _, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Unknown: []string{"x9"}}); err == nil {
 		t.Error("an unknown column that the model does not have was accepted")
 	}
 	without, err := table.New(rows.Columns[0], rows.Columns[1], rows.Columns[3])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Explain(t.Context(), without.Source(), psi.Explain{}); err == nil {
+	if _, err := m.Explain(t.Context(), without.Source(), psi.ExplainOptions{}); err == nil {
 		t.Error("a table without a trained column was explained")
 	}
-	if _, err := m.Explain(t.Context(), without.Source(), psi.Explain{Unknown: []string{"x2"}}); err != nil {
+	if _, err := m.Explain(t.Context(), without.Source(), psi.ExplainOptions{Unknown: []string{"x2"}}); err != nil {
 		t.Error(err)
 	}
 }

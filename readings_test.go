@@ -68,11 +68,11 @@ func TestReadingsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := opened.Explain(t.Context(), text.Source(), psi.Explain{})
+	got, err := opened.Explain(t.Context(), text.Source(), psi.ExplainOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := opened.Explain(t.Context(), plain.Source(), psi.Explain{})
+	want, err := opened.Explain(t.Context(), plain.Source(), psi.ExplainOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ type refinement struct {
 }
 
 // refine replaces the attributions of a chunk by refined ones.
-func (m *Model) refine(ctx context.Context, v *view, c *chunk, x *form.Answer, o Explain) (*refinement, error) {
+func (m *Model) refine(ctx context.Context, v *view, c *chunk, x *form.Answer, o ExplainOptions) (*refinement, error) {
 	outputs, d := m.outputs(), len(v.players)
 	games := v.rowGames(c.batch, outputs)
 	found, err := shapley.Refine(ctx, games, shapley.Refining{
@@ -136,7 +136,7 @@ func (r *refinement) put(e *explain.Explanation, v *view, unit float64) {
 }
 
 // checkRefined refuses mode refined where the learned head cannot be refined.
-func (m *Model) checkRefined(o Explain) error {
+func (m *Model) checkRefined(o ExplainOptions) error {
 	no := func(message, remedy string) error { return &table.Error{Row: -1, Message: message, Remedy: remedy} }
 	switch {
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 0):

@@ -56,9 +56,9 @@ func TestRefinedIsAsNearAsItSays(t *testing.T) {
 	if m.StoredAudit().Prior == nil {
 		t.Fatal("the audit of the training tells nothing for mode refined")
 	}
-	fast := explained(t, m, rows, psi.Explain{To: 60})
-	exact := explained(t, m, rows, psi.Explain{Mode: explain.Exact, Interactions: true, To: 60})
-	got := explained(t, m, rows, psi.Explain{Mode: explain.Refined, Interactions: true, To: 60})
+	fast := explained(t, m, rows, psi.ExplainOptions{To: 60})
+	exact := explained(t, m, rows, psi.ExplainOptions{Mode: explain.Exact, Interactions: true, To: 60})
+	got := explained(t, m, rows, psi.ExplainOptions{Mode: explain.Refined, Interactions: true, To: 60})
 	if got.Mode != explain.Refined || got.Exact || got.ModelStd != nil {
 		t.Errorf("mode %s, exact %v", got.Mode, got.Exact)
 	}
@@ -109,8 +109,8 @@ func TestRefinedRowsStandAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(again.Close)
-	all := explained(t, m, rows, psi.Explain{Mode: explain.Refined, Tolerance: 0.05})
-	some := explained(t, again, rows, psi.Explain{Mode: explain.Refined, Tolerance: 0.05, From: 150, To: 153})
+	all := explained(t, m, rows, psi.ExplainOptions{Mode: explain.Refined, Tolerance: 0.05})
+	some := explained(t, again, rows, psi.ExplainOptions{Mode: explain.Refined, Tolerance: 0.05, From: 150, To: 153})
 	d := len(all.Players)
 	if !slices.Equal(some.Mean, all.Mean[150*d:153*d]) || !slices.Equal(some.StandardError, all.StandardError[150*d:153*d]) {
 		t.Errorf("alone %v, among others %v", some.Mean, all.Mean[150*d:153*d])
@@ -121,7 +121,7 @@ func TestRefinedRowsStandAlone(t *testing.T) {
 	if slices.Min(all.Evaluations) == slices.Max(all.Evaluations) {
 		t.Error("all rows took as many evaluations: none was done before the others")
 	}
-	rough := explained(t, m, rows, psi.Explain{Mode: explain.Refined, Tolerance: 0.3})
+	rough := explained(t, m, rows, psi.ExplainOptions{Mode: explain.Refined, Tolerance: 0.3})
 	if slices.Max(rough.Evaluations) >= slices.Max(all.Evaluations) {
 		t.Errorf("%d evaluations for six times the tolerance of %d", slices.Max(rough.Evaluations), slices.Max(all.Evaluations))
 	}
@@ -134,7 +134,7 @@ func TestRefinedOfTheExactHeadIsExact(t *testing.T) {
 	if m.StoredAudit().Prior != nil {
 		t.Error("the audit of an exact head has what mode refined starts from")
 	}
-	e := explained(t, m, rows, psi.Explain{Mode: explain.Refined, Budget: 20})
+	e := explained(t, m, rows, psi.ExplainOptions{Mode: explain.Refined, Budget: 20})
 	if !e.Exact || e.Mode != explain.Fast || e.StandardError != nil || e.Evaluations != nil {
 		t.Errorf("mode %s, exact %v", e.Mode, e.Exact)
 	}
@@ -143,7 +143,7 @@ func TestRefinedOfTheExactHeadIsExact(t *testing.T) {
 func TestRefinedRefuses(t *testing.T) {
 	rows := wide(t, 200)
 	m := learned(t, rows)
-	for want, o := range map[string]psi.Explain{
+	for want, o := range map[string]psi.ExplainOptions{
 		"tolerance": {Tolerance: -1},
 		"budget":    {Budget: -1},
 		"players":   {Groups: []psi.Group{{Name: "a", Columns: []string{"x1", "x2"}}}},
@@ -154,7 +154,7 @@ func TestRefinedRefuses(t *testing.T) {
 		}
 	}
 	m.StoredAudit().Prior = nil
-	if _, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Mode: explain.Refined}); err == nil || !strings.Contains(err.Error(), "train it again") {
+	if _, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Mode: explain.Refined}); err == nil || !strings.Contains(err.Error(), "train it again") {
 		t.Errorf("without what it starts from: got %v", err)
 	}
 }

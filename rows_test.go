@@ -29,7 +29,7 @@ func TestBreakingOutReleasesTheSource(t *testing.T) {
 	m := trainSmall(t, rows, "number", "label", 1)
 	for name, first := range map[string]func(source Source) error{
 		"Explanations": func(source Source) error {
-			for _, err := range m.Explanations(t.Context(), source, Explain{}) {
+			for _, err := range m.Explanations(t.Context(), source, ExplainOptions{}) {
 				return err
 			}
 			return nil

@@ -45,7 +45,7 @@ func TestScalesOfTheLog(t *testing.T) {
 		if text := manifest.ScaleText(); !strings.Contains(text, map[string]string{psi.LogMeanScale: "means", psi.LogScale: "medians"}[scale]) {
 			t.Errorf("%s: %s", scale, text)
 		}
-		p, e := predicted(t, m, held), explained(t, m, held, psi.Explain{})
+		p, e := predicted(t, m, held), explained(t, m, held, psi.ExplainOptions{})
 		addUp(t, e)
 		if string(e.Scale) != scale {
 			t.Errorf("scale %s, want %s", e.Scale, scale)
@@ -187,11 +187,11 @@ func TestAttributionsOfTheLog(t *testing.T) {
 	m := trained(t, rows, psi.Config{TargetScale: psi.LogMeanScale, Change: quick})
 	whole := rows.Select([]int{0, 1, 2})
 	log := func(unknown ...string) []float64 {
-		e := explained(t, m, whole, psi.Explain{Unknown: unknown})
+		e := explained(t, m, whole, psi.ExplainOptions{Unknown: unknown})
 		return e.Prediction
 	}
 	both, area, age, none := log(), log("age"), log("area"), log("area", "age")
-	e := explained(t, m, whole, psi.Explain{Mode: explain.Fast})
+	e := explained(t, m, whole, psi.ExplainOptions{Mode: explain.Fast})
 	for i := range both {
 		near(t, "area", e.Mean[i*2], (area[i]-none[i]+both[i]-age[i])/2)
 		near(t, "age", e.Mean[i*2+1], (age[i]-none[i]+both[i]-area[i])/2)
@@ -234,7 +234,7 @@ func TestRecalibratedOnTheScaleOfTheLog(t *testing.T) {
 			}
 			fresh = reopened(t, fresh)
 			record := fresh.Manifest().Recalibrations[0]
-			p, e := predicted(t, fresh, rows), explained(t, fresh, rows, psi.Explain{})
+			p, e := predicted(t, fresh, rows), explained(t, fresh, rows, psi.ExplainOptions{})
 			addUp(t, e)
 			bases, factors = append(bases, e.Base[0]), append(factors, record.Factor)
 			if record.After["rmse"] > 1.02*record.Before["rmse"] {

@@ -18,8 +18,8 @@ func TestClassesShareSigma(t *testing.T) {
 	rng := newRand(t, 21)
 	rows := people(t, rng, 300, 4)
 	m := trained(t, rows, psi.Config{Change: quick})
-	e := explained(t, m, rows, psi.Explain{To: 40})
-	difference := explained(t, m, rows, psi.Explain{To: 40, Output: e.Outputs[1], Against: e.Outputs[3]})
+	e := explained(t, m, rows, psi.ExplainOptions{To: 40})
+	difference := explained(t, m, rows, psi.ExplainOptions{To: 40, Output: e.Outputs[1], Against: e.Outputs[3]})
 	players, classes, largest := len(e.Players), len(e.Outputs), 0.0
 	for i := range e.Rows {
 		for d := range players {
@@ -92,7 +92,7 @@ func TestFilesWithASigmaForEachClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	want, got := explained(t, m, rows, psi.Explain{To: 20}), explained(t, opened, rows, psi.Explain{To: 20})
+	want, got := explained(t, m, rows, psi.ExplainOptions{To: 20}), explained(t, opened, rows, psi.ExplainOptions{To: 20})
 	if !slices.Equal(got.Mean, want.Mean) {
 		t.Error("attributions differ")
 	}

@@ -33,8 +33,8 @@ func TestUnknownIsTheRestrictedGame(t *testing.T) {
 	rows := gappy(t, 300)
 	m := trained(t, rows, psi.Config{})
 	for _, unknown := range [][]string{{"x2"}, {"colour"}, {"x1", "x3"}, {"colour", "x1", "x2"}, {"colour", "x1", "x2", "x3"}} {
-		said := explained(t, m, rows, psi.Explain{Unknown: unknown, Interactions: true, To: 40})
-		enumerated := explained(t, m, without(rows, unknown...), psi.Explain{Mode: explain.Exact, Interactions: true, To: 40})
+		said := explained(t, m, rows, psi.ExplainOptions{Unknown: unknown, Interactions: true, To: 40})
+		enumerated := explained(t, m, without(rows, unknown...), psi.ExplainOptions{Mode: explain.Exact, Interactions: true, To: 40})
 		for _, c := range []struct {
 			what      string
 			got, want []float64

@@ -38,7 +38,7 @@ func TestWeightsAreNoInput(t *testing.T) {
 	if keep := m.ReadOptions().Keep; !keep("count") || keep("other") {
 		t.Error("the weights are not read")
 	}
-	if e := explained(t, m, rows, psi.Explain{To: 3}); slices.Contains(e.Players, "count") {
+	if e := explained(t, m, rows, psi.ExplainOptions{To: 3}); slices.Contains(e.Players, "count") {
 		t.Errorf("players %v", e.Players)
 	}
 	p := predicted(t, m, rows)
@@ -103,7 +103,7 @@ func TestRowsOfNoWeightChangeNothing(t *testing.T) {
 	if !bytes.Equal(with.History(), without.History()) || !reflect.DeepEqual(with.StoredAudit(), without.StoredAudit()) {
 		t.Error("history or audit differ")
 	}
-	first, second := explained(t, with, rows, psi.Explain{}), explained(t, without, rows, psi.Explain{})
+	first, second := explained(t, with, rows, psi.ExplainOptions{}), explained(t, without, rows, psi.ExplainOptions{})
 	if !slices.Equal(first.Mean, second.Mean) || !slices.Equal(first.Std, second.Std) || !slices.Equal(first.PredictionStd, second.PredictionStd) {
 		t.Error("explanations differ")
 	}

@@ -83,7 +83,7 @@ func (s *scene) wantExplained(files ...int) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		e, err := m.Explain(s.Context(), rows, psi.Explain{})
+		e, err := m.Explain(s.Context(), rows, psi.ExplainOptions{})
 		_ = rows.Close()
 		if err != nil {
 			s.Fatal(err)

@@ -181,7 +181,7 @@ func (c *costs) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e, err := answers[0].Explanation(psi.Explain{})
+		e, err := answers[0].Explanation(psi.ExplainOptions{})
 		c.made = append(c.made, e)
 		return err
 	})

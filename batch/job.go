@@ -25,8 +25,8 @@ type Options struct {
 	Interactions bool         `json:"interactions"`
 }
 
-func (o Options) explain() psi.Explain {
-	return psi.Explain{Mode: o.Mode, Z: o.Z, Top: o.Top, Interactions: o.Interactions}
+func (o Options) explain() psi.ExplainOptions {
+	return psi.ExplainOptions{Mode: o.Mode, Z: o.Z, Top: o.Top, Interactions: o.Interactions}
 }
 
 // tabulate is the layout of the parts.

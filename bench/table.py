@@ -34,21 +34,24 @@ def page(found: list[Result]) -> str:
     return "\n".join([*lines, PSI_HEAD, *psi_table(found)]) + "\n"
 
 
-# The metrics that the project's own README shows.
-SHOWN = {"regression": ["rmse"], "binary": ["auroc", "log_loss"], "multiclass": ["accuracy", "log_loss"]}
 BEGIN, END = "<!-- bench/run writes from here -->", "<!-- to here -->"
 
 
 def summary(text: str, found: list[Result]) -> str:
-    """The text with the table between its two marks written anew."""
+    """The text with the table between its two marks written anew: the tools that have all folds of all sets, by their error."""
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    lines = [row("set", "metric", *TOOLS), row(*["---"] * (len(TOOLS) + 2))]
-    for name, task in TASKS.items():
-        for metric in SHOWN[task]:
-            values = {tool: metric_of(found, name, tool, WHOLE, metric) for tool in TOOLS}
-            lines.append(row(name, metric, *cells(values, metric)))
+    errors = {name: metric_of_error(task) for name, task in TASKS.items()}
+    values = {name: {tool: metric_of(found, name, tool, WHOLE, errors[name]) for tool in TOOLS} for name in TASKS}
+    whole = [tool for tool in TOOLS if all(len(values[name][tool]) == FOLDS for name in TASKS)]
+    lines = [row("set", "error", *whole), row(*["---"] * (len(whole) + 2))]
+    for name, error in errors.items():
+        lines.append(row(name, error, *cells({tool: values[name][tool] for tool in whole}, error)))
     return "\n".join([before + BEGIN, *lines, END + after])
+
+
+def metric_of_error(task: str) -> str:
+    return "rmse" if task == "regression" else "log_loss"
 
 
 def row(*columns: str) -> str:

@@ -84,7 +84,7 @@ func measureLatent(ctx context.Context, f *Fitted) (latentFit, error) {
 			a.ECE = m.Value
 		}
 	}
-	e, err := f.Explain(ctx, f.Tested().Source(), psi.Explain{})
+	e, err := f.Explain(ctx, f.Tested().Source(), psi.ExplainOptions{})
 	if err != nil {
 		return a, err
 	}

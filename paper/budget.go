@@ -56,7 +56,7 @@ func measureBudget(ctx context.Context, f *Fitted) (estimates, error) {
 		return estimates{}, err
 	}
 	source := func() *table.Table { return f.Set.Table.Select(rowsOf) }
-	own, err := f.Explain(ctx, source().Source(), psi.Explain{})
+	own, err := f.Explain(ctx, source().Source(), psi.ExplainOptions{})
 	if err != nil {
 		return estimates{}, err
 	}
@@ -91,7 +91,7 @@ func measureBudget(ctx context.Context, f *Fitted) (estimates, error) {
 			}
 			*way.to = append(*way.to, math.Sqrt(squares)/size(phi))
 		}
-		refined, err := f.Explain(ctx, source().Source(), psi.Explain{Mode: explain.Refined, Budget: budget})
+		refined, err := f.Explain(ctx, source().Source(), psi.ExplainOptions{Mode: explain.Refined, Budget: budget})
 		if err != nil {
 			return out, err
 		}
@@ -103,14 +103,14 @@ func measureBudget(ctx context.Context, f *Fitted) (estimates, error) {
 	}
 	thousand := f.Set.Table.Select(f.Test[:min(1000, len(f.Test))])
 	start := time.Now()
-	_, err = f.Explain(ctx, thousand.Source(), psi.Explain{Mode: explain.Refined})
+	_, err = f.Explain(ctx, thousand.Source(), psi.ExplainOptions{Mode: explain.Refined})
 	out.Seconds = time.Since(start).Seconds() * 1000 / float64(thousand.Rows())
 	return out, err
 }
 
 // measurePairs compares refined interactions with those of all coalitions.
 func (out *estimates) measurePairs(ctx context.Context, f *Fitted, rows []int, games []shapley.GameFunc) error {
-	refined, err := f.Explain(ctx, f.Set.Table.Select(rows).Source(), psi.Explain{Mode: explain.Refined, Interactions: true})
+	refined, err := f.Explain(ctx, f.Set.Table.Select(rows).Source(), psi.ExplainOptions{Mode: explain.Refined, Interactions: true})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func rankAt(mean, std []float64, z float64) []int {
 func measureRanking(ctx context.Context, f *Fitted) (ranking, error) {
 	const first, shown = 5, 6
 	var r ranking
-	e, err := f.Explain(ctx, f.Tested().Source(), psi.Explain{})
+	e, err := f.Explain(ctx, f.Tested().Source(), psi.ExplainOptions{})
 	if err != nil {
 		return r, err
 	}

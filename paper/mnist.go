@@ -143,7 +143,7 @@ func localise(ctx context.Context, f *Fitted) (localised, error) {
 			out.Accuracy = m.Value
 		}
 	}
-	e, err := f.Explain(ctx, f.Set.Table.Select(shows).Source(), psi.Explain{})
+	e, err := f.Explain(ctx, f.Set.Table.Select(shows).Source(), psi.ExplainOptions{})
 	if err != nil {
 		return out, err
 	}

@@ -38,7 +38,7 @@ func drawCurves(ctx context.Context, f *Fitted) ([3]curve, error) {
 		return curves, err
 	}
 	rows := f.Test[:min(curveRows, len(f.Test))]
-	e, err := f.Explain(ctx, f.Set.Table.Select(rows).Source(), psi.Explain{})
+	e, err := f.Explain(ctx, f.Set.Table.Select(rows).Source(), psi.ExplainOptions{})
 	if err != nil {
 		return curves, err
 	}

@@ -88,7 +88,7 @@ func compareWithTruth(ctx context.Context, f *Fitted) (against, error) {
 	if err != nil {
 		return a, err
 	}
-	e, err := f.Explain(ctx, f.Tested().Source(), psi.Explain{})
+	e, err := f.Explain(ctx, f.Tested().Source(), psi.ExplainOptions{})
 	if err != nil {
 		return a, err
 	}
@@ -147,7 +147,7 @@ func count(yes bool) int {
 // fidelity is the error of attributions against all coalitions of the same model, relative to the size of those.
 func fidelity(ctx context.Context, f *Fitted, e *explain.Explanation) (float64, error) {
 	rows := min(fidelityRows, e.Rows)
-	exact, err := f.Explain(ctx, f.Tested().Source(), psi.Explain{Mode: explain.Exact, To: rows})
+	exact, err := f.Explain(ctx, f.Tested().Source(), psi.ExplainOptions{Mode: explain.Exact, To: rows})
 	if err != nil {
 		return 0, err
 	}

@@ -109,7 +109,7 @@ func GatherBatch(model *psi.Model, name string, run Run, cover Cover) (*Batch, e
 	if run.Model != model.Digest() {
 		return nil, run.otherModel()
 	}
-	e, err := model.NoRows(psi.Explain{Mode: run.Mode})
+	e, err := model.NoRows(psi.ExplainOptions{Mode: run.Mode})
 	if err != nil {
 		return nil, err
 	}

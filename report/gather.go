@@ -124,7 +124,7 @@ func (g *gathering) see(t *table.Table) {
 func (g *gathering) report(ctx context.Context) (*Report, error) {
 	drawn, numbers := g.sample.Rows()
 	g.Progress(fmt.Sprintf("explaining %s", prose.Count(drawn.Rows(), "row")))
-	e, err := g.model.Explain(ctx, drawn.Source(), psi.Explain{Z: g.Z})
+	e, err := g.model.Explain(ctx, drawn.Source(), psi.ExplainOptions{Z: g.Z})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried
 		return Pairs{Absent: fmt.Sprintf("The model has %d columns: their pairs are too many to be worked out for a report.", len(order))}, nil
 	}
 	g.Progress(fmt.Sprintf("pairs of columns in %s", prose.Count(len(rows), "row")))
-	e, err := g.model.Explain(ctx, drawn.Select(rows).Source(), psi.Explain{Interactions: true, NoDoubt: true})
+	e, err := g.model.Explain(ctx, drawn.Select(rows).Source(), psi.ExplainOptions{Interactions: true, NoDoubt: true})
 	if err != nil {
 		return Pairs{}, err
 	}

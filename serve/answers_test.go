@@ -22,7 +22,7 @@ import (
 // truth is what the model says of rows when it is asked directly.
 func truth(t *testing.T, m *psi.Model, rows *table.Table, unknown ...string) *explain.Explanation {
 	t.Helper()
-	e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{Z: 2, Unknown: unknown})
+	e, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Z: 2, Unknown: unknown})
 	check(t, err)
 	return e
 }

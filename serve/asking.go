@@ -19,7 +19,7 @@ type question struct {
 	rows    *table.Table
 	unknown []string
 	depth   psi.Depth
-	how     psi.Explain
+	how     psi.ExplainOptions
 	budget  *budget // of the request
 }
 

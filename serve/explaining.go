@@ -43,7 +43,7 @@ func (x *exchange) plain(explaining bool) error {
 	}
 	defer rows.Close()
 	of(v).took(observe.Preprocess, start)
-	asked := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}, budget: x.budget}
+	asked := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.ExplainOptions{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}, budget: x.budget}
 	if x.wantsArrow() {
 		return x.arrow(v, rows, asked, layout)
 	}

@@ -39,7 +39,7 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 		return nil, nil, err
 	}
 	kept.took(observe.Preprocess, start)
-	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.Explain{Z: r.Z}, budget: b})
+	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.ExplainOptions{Z: r.Z}, budget: b})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -84,7 +84,7 @@ func (x *exchange) v1(explaining bool) error {
 	}
 	of(v).took(observe.Preprocess, start)
 	answer, err := x.s.ask(x.r.Context(), v, question{
-		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: psi.Explain{Z: in.Parameters.Z, Top: in.Parameters.Top}, budget: x.budget,
+		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: psi.ExplainOptions{Z: in.Parameters.Z, Top: in.Parameters.Top}, budget: x.budget,
 	})
 	if err != nil {
 		return err

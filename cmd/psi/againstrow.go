@@ -16,7 +16,7 @@ const noRow = -1
 type against struct{ row *explain.Explanation }
 
 // rowAgainst explains the row that others are held against.
-func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.Explain) (*against, error) {
+func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.ExplainOptions) (*against, error) {
 	switch {
 	case row == noRow:
 		return nil, nil

@@ -182,8 +182,8 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 const noDoubt = "none"
 
 // options checks what can be checked without the model.
-func (f *explainFlags) options(to destination) (psi.Explain, error) {
-	o := psi.Explain{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against, NoDoubt: f.doubt == noDoubt}
+func (f *explainFlags) options(to destination) (psi.ExplainOptions, error) {
+	o := psi.ExplainOptions{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against, NoDoubt: f.doubt == noDoubt}
 	switch {
 	case f.doubt != "" && f.doubt != noDoubt:
 		return o, &usageError{fmt.Sprintf("--doubt is %q", f.doubt), "leave it out, or use --doubt none"}
@@ -272,7 +272,7 @@ func parseRows(text string) (from, to int, err error) {
 }
 
 // explanations explains all tables, but no more rows than most, if that is not 0.
-func (d *modelData) explanations(o psi.Explain, most int) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
+func (d *modelData) explanations(o psi.ExplainOptions, most int) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 	return func(ctx context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 		return func(yield func(ofFile[*explain.Explanation], error) bool) {
 			left := most
@@ -296,7 +296,7 @@ func (d *modelData) explanations(o psi.Explain, most int) func(context.Context) 
 	}
 }
 
-func (d *modelData) explainPart(ctx context.Context, i int, o psi.Explain) iter.Seq2[*explain.Explanation, error] {
+func (d *modelData) explainPart(ctx context.Context, i int, o psi.ExplainOptions) iter.Seq2[*explain.Explanation, error] {
 	return func(yield func(*explain.Explanation, error) bool) {
 		source, err := d.part(ctx, i)
 		if err != nil {

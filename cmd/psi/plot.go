@@ -339,12 +339,12 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 }
 
 // explaining is how rows are explained.
-func (m *plotting) explaining() psi.Explain {
-	return psi.Explain{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z}
+func (m *plotting) explaining() psi.ExplainOptions {
+	return psi.ExplainOptions{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z}
 }
 
 // explained is the row of --row as an explanation.
-func (m *plotting) explained(ctx context.Context, o psi.Explain) (*explain.Explanation, error) {
+func (m *plotting) explained(ctx context.Context, o psi.ExplainOptions) (*explain.Explanation, error) {
 	var parts []*explain.Explanation
 	for part, err := range m.explanations(o, 0)(ctx) {
 		if err != nil {
@@ -414,7 +414,7 @@ func (m *plotting) compared(ctx context.Context) (e *explain.Explanation, units 
 			units[i] = c.Text(i)
 		}
 	}
-	e, err = m.model.Explain(ctx, rows.Source(), psi.Explain{})
+	e, err = m.model.Explain(ctx, rows.Source(), psi.ExplainOptions{})
 	return e, units, err
 }
 
@@ -428,7 +428,7 @@ func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	exact, err := m.model.Explain(ctx, rows.Source(), psi.Explain{Mode: explain.Exact})
+	exact, err := m.model.Explain(ctx, rows.Source(), psi.ExplainOptions{Mode: explain.Exact})
 	if err != nil {
 		return nil, err
 	}

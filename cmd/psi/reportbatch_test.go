@@ -61,7 +61,7 @@ func summaryOf(t *testing.T, path, table string) *batch.Summary {
 		t.Fatal(err)
 	}
 	defer model.Close()
-	e, err := model.Explain(t.Context(), readTable(t, table).Source(), psi.Explain{})
+	e, err := model.Explain(t.Context(), readTable(t, table).Source(), psi.ExplainOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

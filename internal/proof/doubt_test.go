@@ -52,7 +52,7 @@ func explainedBy(t *testing.T, name string, rows int, seed uint64, asked *synth.
 	defer m.Close()
 	other, err := asked.Table()
 	check(t, err)
-	e, err := m.Explain(t.Context(), other.Source(), psi.Explain{})
+	e, err := m.Explain(t.Context(), other.Source(), psi.ExplainOptions{})
 	check(t, err)
 	return e
 }

@@ -60,7 +60,7 @@ func TestResidualsOfEveryRow(t *testing.T) {
 					continue
 				}
 				worst, n := 0.0, 0
-				for e, err := range m.Explanations(t.Context(), rows.Source(), psi.Explain{}) {
+				for e, err := range m.Explanations(t.Context(), rows.Source(), psi.ExplainOptions{}) {
 					check(t, err)
 					for _, r := range e.Residual {
 						worst = max(worst, math.Abs(r)/std)
@@ -86,9 +86,9 @@ func TestFastIsExactOnTwelveColumns(t *testing.T) {
 	m, err := psi.Open(trainedOn(t, rows, target, "exact", time.Minute))
 	check(t, err)
 	defer m.Close()
-	fast, err := m.Explain(t.Context(), rows.Source(), psi.Explain{To: 100})
+	fast, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{To: 100})
 	check(t, err)
-	exact, err := m.Explain(t.Context(), rows.Source(), psi.Explain{To: 100, Mode: explain.Exact})
+	exact, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{To: 100, Mode: explain.Exact})
 	check(t, err)
 	relative := relativeError(fast.Mean, exact.Mean)
 	t.Logf("%d columns, %d rows: relative RMSE %.1e", len(fast.Players), fast.Rows, relative)
@@ -154,7 +154,7 @@ func blankCells(rows *table.Table, target string, share float64, seed uint64) *t
 // numbers.
 func wantAbsentSilent(t *testing.T, m *psi.Model, rows *table.Table) {
 	t.Helper()
-	e, err := m.Explain(t.Context(), rows.Source(), psi.Explain{To: 2000})
+	e, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{To: 2000})
 	check(t, err)
 	absent := 0
 	for i, seen := range e.Observed {

@@ -18,14 +18,14 @@ func TestInteractionsOfSynthetic(t *testing.T) {
 			p, s := synthetic(t, name)
 			m := fit(t, p, "exact", nil)
 			const rows = 400
-			ask := func(o psi.Explain) *explain.Explanation {
+			ask := func(o psi.ExplainOptions) *explain.Explanation {
 				o.Interactions = true
 				e, err := m.Explain(t.Context(), p.tested().Source(), o)
 				check(t, err)
 				return e
 			}
-			fast := ask(psi.Explain{To: rows})
-			enumerated := ask(psi.Explain{To: rows, Mode: explain.Exact})
+			fast := ask(psi.ExplainOptions{To: rows})
+			enumerated := ask(psi.ExplainOptions{To: rows, Mode: explain.Exact})
 			own := relativeError(fast.Interactions, enumerated.Interactions)
 			var got, want []float64
 			for row := range rows {

@@ -64,7 +64,7 @@ type explained struct {
 
 func (m *model) explain(t testing.TB, rows *table.Table) explained {
 	t.Helper()
-	x, err := m.Explain(context.Background(), rows.Source(), psi.Explain{})
+	x, err := m.Explain(context.Background(), rows.Source(), psi.ExplainOptions{})
 	check(t, err)
 	players := len(x.Players)
 	e := explained{
@@ -91,7 +91,7 @@ func (m *model) explain(t testing.TB, rows *table.Table) explained {
 func (m *model) fidelity(t testing.TB, rows int) float64 {
 	t.Helper()
 	ask := func(mode explain.Mode) []float64 {
-		x, err := m.Explain(context.Background(), m.tested().Source(), psi.Explain{Mode: mode, To: rows})
+		x, err := m.Explain(context.Background(), m.tested().Source(), psi.ExplainOptions{Mode: mode, To: rows})
 		check(t, err)
 		return x.Mean
 	}

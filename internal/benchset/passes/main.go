@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer m.Close()
 	c := costs{Rows: min(n, all.Rows()), Players: len(m.Players()), Backend: m.Backend()}
-	explain := func(o psi.Explain) (cost, error) {
+	explain := func(o psi.ExplainOptions) (cost, error) {
 		o.To = min(c.Rows, 60)
 		if _, err := m.Explain(ctx, all.Source(), o); err != nil {
 			return cost{}, err
@@ -99,10 +99,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return 1, err
 		})
 	}
-	if c.Explain, err = explain(psi.Explain{}); err != nil {
+	if c.Explain, err = explain(psi.ExplainOptions{}); err != nil {
 		return err
 	}
-	if c.Interactions, err = explain(psi.Explain{Interactions: true}); err != nil {
+	if c.Interactions, err = explain(psi.ExplainOptions{Interactions: true}); err != nil {
 		return err
 	}
 	if _, err := m.Predict(ctx, all.Source()); err != nil {

@@ -59,7 +59,7 @@ const mostLabels = 1000
 // Describe tells the page of a model.
 func Describe(name, version string, m *psi.Model) (Model, error) {
 	manifest := m.Manifest()
-	heading, err := m.NoRows(psi.Explain{})
+	heading, err := m.NoRows(psi.ExplainOptions{})
 	if err != nil {
 		return Model{}, err
 	}
