@@ -64,7 +64,7 @@ func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained,
 		return nil, err
 	}
 	defer run.Close()
-	watch := train.Watch{Enough: t.Enough, Progress: func(p train.Progress) {
+	watch := train.Watch{StopEarly: t.StopEarly, Progress: func(p train.Progress) {
 		t.say(Progress{
 			Stage: "doubt", Member: i, Step: p.Step, Steps: p.Steps, Done: (float64(i) + p.Done) / float64(t.settings.Bags),
 			Remaining: remaining(p, t.settings.Bags-1-i), Error: math.NaN(), Note: p.Note,

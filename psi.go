@@ -78,9 +78,9 @@ type Config struct {
 
 	// TimeBudget, if not 0, is what Train may take, reading and audit included: an effort that would take longer is cut to size.
 	TimeBudget time.Duration
-	// Enough, if not nil, ends the training early when it is closed, in a model of what was learned so far; a network
+	// StopEarly, if not nil, ends the training early when it is closed, in a model of what was learned so far; a network
 	// beyond the first that is not done is left out.
-	Enough <-chan struct{}
+	StopEarly <-chan struct{}
 	// Checkpoint, if not empty, is a file in which the state of the training is kept until
 	// it ends; the caller removes it once the model is saved. With Resume, a training goes on
 	// from it if it is there.

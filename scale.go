@@ -133,7 +133,7 @@ func (t *training) tryScale(ctx context.Context, m *Model, i int) ([]float64, er
 		return nil, err
 	}
 	defer run.Close()
-	watch := train.Watch{Enough: t.Enough, Progress: func(p train.Progress) {
+	watch := train.Watch{StopEarly: t.StopEarly, Progress: func(p train.Progress) {
 		t.say(Progress{Stage: "scale", Step: p.Step, Steps: p.Steps, Done: (float64(i) + p.Done) / 2, Error: math.NaN()})
 	}}
 	if t.TimeBudget > 0 {

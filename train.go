@@ -324,8 +324,8 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	defer run.Close()
 	best := math.NaN()
 	member, err := t.finish(ctx, run, point, train.Watch{
-		Deadline: t.deadline(i),
-		Enough:   t.Enough,
+		Deadline:  t.deadline(i),
+		StopEarly: t.StopEarly,
 		Progress: func(p train.Progress) {
 			t.steps++
 			if p.Error < best || math.IsNaN(best) {
@@ -349,10 +349,10 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	return member, err
 }
 
-// stopped says whether it is enough.
+// stopped says whether training is to end early.
 func (t *training) stopped() bool {
 	select {
-	case <-t.Enough:
+	case <-t.StopEarly:
 		return true
 	default:
 		return false

@@ -326,12 +326,12 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	if f.progress.word == "json" {
 		watch.tellPrograms()
 	}
-	var enough <-chan struct{}
+	var stopEarly <-chan struct{}
 	if f.onInterrupt.word == "finish" {
-		enough, ctx = ctx.Done(), context.WithoutCancel(ctx)
+		stopEarly, ctx = ctx.Done(), context.WithoutCancel(ctx)
 	}
 	config := f.learning(change)
-	config.ReferenceRows, config.Enough, config.Progress = f.referenceRows, enough, watch.progress
+	config.ReferenceRows, config.StopEarly, config.Progress = f.referenceRows, stopEarly, watch.progress
 	config.Checkpoint, config.Resume, config.Scratch = checkpoint, f.resume, filepath.Dir(f.out)
 	if rows.validation != nil {
 		config.Validation = rows.validation

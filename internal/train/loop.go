@@ -32,10 +32,10 @@ func (r *Run) History() []Point { return r.history }
 
 // Watch is what a caller of Train wants to be told, and when it must end. All is optional.
 type Watch struct {
-	Deadline time.Time            // phases are cut short to end by then
-	Enough   <-chan struct{}      // closed when they are to be cut short at once; may be nil
-	Progress func(Progress)       // called after every step
-	Save     func(s *State) error // called with the state after every sound validation
+	Deadline  time.Time            // phases are cut short to end by then
+	StopEarly <-chan struct{}      // closed when they are to be cut short at once; may be nil
+	Progress  func(Progress)       // called after every step
+	Save      func(s *State) error // called with the state after every sound validation
 }
 
 // Train runs to the end.
@@ -66,10 +66,10 @@ func (r *Run) Train(ctx context.Context, w Watch) error {
 
 // pace relates steps to time.
 type pace struct {
-	deadline time.Time
-	enough   <-chan struct{}
-	start    time.Time
-	begun    float64 // work done at the start
+	deadline  time.Time
+	stopEarly <-chan struct{}
+	start     time.Time
+	begun     float64 // work done at the start
 
 	phase int // under way, since
 	since time.Time
@@ -79,7 +79,7 @@ type pace struct {
 
 func newPace(r *Run, w Watch) *pace {
 	now := time.Now()
-	return &pace{deadline: w.Deadline, enough: w.Enough, start: now, begun: r.work(), phase: -1}
+	return &pace{deadline: w.Deadline, stopEarly: w.StopEarly, start: now, begun: r.work(), phase: -1}
 }
 
 // due is how many steps of the phase should be over by the end of the next one, for the
@@ -104,17 +104,17 @@ func (p *pace) due(r *Run) int {
 	return p.from + int(math.Ceil(over*float64(steps-p.from)))
 }
 
-// hear brings the deadline forward if it is enough: a little time is for the phases that have not begun, without which there
-// would be no σ.
+// hear brings the deadline forward if training is to stop early: a little time is for the phases that have not begun,
+// without which there would be no σ.
 func (p *pace) hear() {
 	select {
-	case <-p.enough:
+	case <-p.stopEarly:
 		now := time.Now()
 		soon := now.Add(min(longestEnd, time.Duration(endShare*float64(now.Sub(p.start)))))
 		if p.deadline.IsZero() || soon.Before(p.deadline) {
 			p.deadline, p.phase = soon, -1 // its time is shared out anew
 		}
-		p.enough = nil
+		p.stopEarly = nil
 	default:
 	}
 }

@@ -113,19 +113,19 @@ func TestDeadlineCutsEveryPhaseShort(t *testing.T) {
 	}
 }
 
-// A run that is told that it is enough leaves no phase out, and soon ends.
-func TestEnoughCutsEveryPhaseShort(t *testing.T) {
+// A run that is told to stop early leaves no phase out, and soon ends.
+func TestStopEarlyCutsEveryPhaseShort(t *testing.T) {
 	s := newSmall(t)
 	recipe := shortRecipe()
 	recipe.Steps, recipe.RefitSteps, recipe.SpreadSteps = 1_000_000, 1_000_000, 1_000_000
 	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
-	enough := make(chan struct{})
+	stopEarly := make(chan struct{})
 	taken, begun := map[string]int{}, time.Now()
 	var told time.Time
-	err := r.Train(context.Background(), train.Watch{Enough: enough, Progress: func(p train.Progress) {
+	err := r.Train(context.Background(), train.Watch{StopEarly: stopEarly, Progress: func(p train.Progress) {
 		if taken[p.Phase]++; told.IsZero() && time.Since(begun) > time.Second {
 			told = time.Now()
-			close(enough)
+			close(stopEarly)
 		}
 	}})
 	if err != nil {
