@@ -83,9 +83,9 @@ type plan struct {
 }
 
 const (
-	usualAuditRows  = 200
-	usualAuditPairs = 200
-	auditSample     = 4096 // rows for what needs no coalitions of its own
+	defaultAuditRows  = 200
+	defaultAuditPairs = 200
+	auditSample       = 4096 // rows for what needs no coalitions of its own
 )
 
 // Audit audits some rows of a source, 200 if rows is 0. If the source has the column that kept rows together when validation rows were
@@ -93,10 +93,10 @@ const (
 func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, error) {
 	p := plan{rows: rows, lossRows: maxLossRows}
 	if rows == 0 {
-		p.rows = usualAuditRows
+		p.rows = defaultAuditRows
 	}
 	if len(m.own.players) > shapley.MaxExact {
-		p.pairs = usualAuditPairs
+		p.pairs = defaultAuditPairs
 	}
 	s, err := m.sample(ctx, source, max(p.rows, auditSample), anyRow)
 	if err != nil {
@@ -120,11 +120,11 @@ func auditPlan(steps, batch, players int) plan {
 	lossRows := min(max(budget/(players+1), minLossRows), maxLossRows)
 	if players <= shapley.MaxExact {
 		if rows := budget / (1<<players + subgame); rows >= 30 {
-			return plan{rows: min(rows, usualAuditRows), lossRows: lossRows, prior: true}
+			return plan{rows: min(rows, defaultAuditRows), lossRows: lossRows, prior: true}
 		}
 	}
 	const pairs = 100
-	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), usualAuditRows), pairs: pairs, lossRows: lossRows, prior: true}
+	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), defaultAuditRows), pairs: pairs, lossRows: lossRows, prior: true}
 }
 
 // auditRows audits some rows of a sample, drawn from it; y may hold NaN for targets that are not

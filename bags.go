@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	usualBags  = 8
-	fewestBags = 4    // of those asked for, that a training which is cut short keeps
-	bagsShare  = 0.25 // of a time budget
+	defaultBags = 8
+	fewestBags  = 4    // of those asked for, that a training which is cut short keeps
+	bagsShare   = 0.25 // of a time budget
 )
 
 // bags trains the networks that point lacks of those that tell the doubt.

@@ -118,9 +118,9 @@ func fingerprint(m Manifest) (string, error) {
 }
 
 const (
-	usualSaveEvery = 2 * time.Second
-	saveShare      = 20              // saving takes at most a twentieth of the time
-	maxSavePause   = 5 * time.Minute // between tries while checkpoints cannot be written
+	defaultSaveEvery = 2 * time.Second
+	saveShare        = 20              // saving takes at most a twentieth of the time
+	maxSavePause     = 5 * time.Minute // between tries while checkpoints cannot be written
 )
 
 // advance notes a state and saves it, unless the last checkpoint is fresh.

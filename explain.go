@@ -38,8 +38,8 @@ type ExplainOptions struct {
 type Explain = ExplainOptions
 
 const (
-	usualZ   = 1.96
-	usualTop = 3
+	defaultZ   = 1.96
+	defaultTop = 3
 )
 
 // Explanations explains the rows of a source, some at a time.
@@ -132,10 +132,10 @@ func chosen(e *explain.Explanation, o ExplainOptions) (*explain.Explanation, err
 // settleExplain fills in the defaults and refuses what cannot be done.
 func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 	if o.Z == 0 {
-		o.Z = usualZ
+		o.Z = defaultZ
 	}
 	if o.Top == 0 {
-		o.Top = usualTop
+		o.Top = defaultTop
 	}
 	if o.Mode == "" {
 		o.Mode = explain.Fast

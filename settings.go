@@ -144,7 +144,7 @@ func DefaultSettings(head string, size Size) Settings {
 		SigmaWidth: n.SigmaWidth, HiddenWidth: n.HiddenWidth,
 	}
 	if n.HasBags() {
-		s.Bags = usualBags
+		s.Bags = defaultBags
 	}
 	return s
 }

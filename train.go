@@ -23,9 +23,9 @@ import (
 // of a table in memory.
 type Source = table.Source
 
-// usualFraction of the rows validate: the share that the folds of our measurements have.
+// defaultFraction of the rows validate: the share that the folds of our measurements have.
 // Others were not measured.
-const usualFraction = 0.1
+const defaultFraction = 0.1
 
 // auditShare of a time budget is kept for the audit.
 const auditShare = 0.1
@@ -71,10 +71,10 @@ func (c *Config) fill() {
 		c.Head = string(form.Exact)
 	}
 	if c.ValidationFraction == 0 {
-		c.ValidationFraction = usualFraction
+		c.ValidationFraction = defaultFraction
 	}
 	if c.SaveEvery == 0 {
-		c.SaveEvery = usualSaveEvery
+		c.SaveEvery = defaultSaveEvery
 	}
 }
 

@@ -43,8 +43,8 @@ type Refining struct {
 
 // Usual numbers of evaluations for each player.
 const (
-	usualPerPlayer = 4
-	mostPerPlayer  = 64
+	defaultPerPlayer = 4
+	mostPerPlayer    = 64
 )
 
 // Refined is what was found of a game.
@@ -102,7 +102,7 @@ func (o Refining) budget(n int) int {
 	case o.Tolerance > 0:
 		budget = mostPerPlayer * n
 	default:
-		budget = usualPerPlayer * n
+		budget = defaultPerPlayer * n
 	}
 	if n <= MaxExact {
 		budget = min(budget, 1<<n-1)

@@ -110,7 +110,7 @@ func TestPackedBatchesStayPacked(t *testing.T) {
 		var err error
 		peak := heapPeak(func() { read, err = readChunks(t, content, Arrow, Options{}, 5) })
 		t.Logf("%s: %d bytes, %d MB unpacked, heap grew by %d MB", codec, len(content), rows*columns*8/1_000_000, peak/1e6)
-		if err != nil || read != 5*usualChunkRows || peak > bound {
+		if err != nil || read != 5*defaultChunkRows || peak > bound {
 			t.Errorf("%s: %d rows, %v, heap grew by %d MB", codec, read, err, peak/1e6)
 		}
 	}

@@ -20,7 +20,7 @@ func readDamaged(t testing.TB, content []byte, format Format, options Options) (
 	if err == nil {
 		defer source.Close()
 	}
-	for err == nil && rows < usualChunkRows {
+	for err == nil && rows < defaultChunkRows {
 		var chunk *Table
 		if chunk, err = source.Next(context.Background()); err != nil {
 			break

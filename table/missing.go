@@ -12,19 +12,19 @@ type missingTokens struct {
 	asked  []string  // the user's own tokens, which hold in typed files too
 }
 
-// usualTokens stand for a missing cell in any CSV file.
-func usualTokens() [5]string { return [5]string{"NA", "N/A", "NaN", "null", "?"} }
+// defaultTokens stand for a missing cell in any CSV file.
+func defaultTokens() [5]string { return [5]string{"NA", "N/A", "NaN", "null", "?"} }
 
-// UsualMissing are the texts that stand for a missing cell in any CSV file, in any case, beside an empty one.
-func UsualMissing() []string {
-	usual := usualTokens()
-	return usual[:]
+// DefaultMissing are the texts that stand for a missing cell in any CSV file, in any case, beside an empty one.
+func DefaultMissing() []string {
+	tokens := defaultTokens()
+	return tokens[:]
 }
 
 func newMissingTokens(asked []string) *missingTokens {
 	m := &missingTokens{asked: asked}
-	usual := usualTokens()
-	for _, token := range append(usual[:], asked...) {
+	tokens := defaultTokens()
+	for _, token := range append(tokens[:], asked...) {
 		if token = strings.TrimSpace(token); token == "" {
 			continue
 		}

@@ -16,10 +16,10 @@ import (
 // labels of a row group: of a column that goes over from one encoding to another the library notes
 // both in random order, and the same table would not be the same bytes.
 const (
-	usualGroupRows  = 1 << 17
-	usualGroupCells = 8 << 20
-	pageBytes       = 128 << 10
-	dictionaryBytes = 1 << 30
+	defaultGroupRows  = 1 << 17
+	defaultGroupCells = 8 << 20
+	pageBytes         = 128 << 10
+	dictionaryBytes   = 1 << 30
 )
 
 // parquetEncoder writes Parquet, gathering chunks into row groups.
@@ -31,7 +31,7 @@ type parquetEncoder struct {
 
 func (e *parquetEncoder) start(t *Table) (err error) {
 	e.schema = arrowSchema(t)
-	rows := max(1, min(usualGroupRows, usualGroupCells/len(t.Columns)))
+	rows := max(1, min(defaultGroupRows, defaultGroupCells/len(t.Columns)))
 	properties := []parquet.WriterProperty{
 		parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithMaxRowGroupLength(int64(rows)),

@@ -11,7 +11,7 @@ func Missing(cell []byte) bool {
 	if len(cell) == 0 {
 		return true
 	}
-	for _, token := range usualTokens() {
+	for _, token := range defaultTokens() {
 		if len(cell) == len(token) && bytes.EqualFold(cell, []byte(token)) {
 			return true
 		}

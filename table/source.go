@@ -65,17 +65,17 @@ type Options struct {
 }
 
 const (
-	usualChunkRows  = 8192
-	usualChunkCells = 4 << 20 // a chunk of thousands of columns has fewer rows
-	usualSampleRows = 10_000
-	everyRow        = math.MaxInt
+	defaultChunkRows  = 8192
+	defaultChunkCells = 4 << 20 // a chunk of thousands of columns has fewer rows
+	defaultSampleRows = 10_000
+	everyRow          = math.MaxInt
 )
 
 func (o Options) chunkRows(columns int) int {
 	if o.ChunkRows > 0 {
 		return o.ChunkRows
 	}
-	return max(1, min(usualChunkRows, usualChunkCells/max(1, columns)))
+	return max(1, min(defaultChunkRows, defaultChunkCells/max(1, columns)))
 }
 
 func (o Options) sampleRows() int {
@@ -83,7 +83,7 @@ func (o Options) sampleRows() int {
 	case o.SampleRows < 0:
 		return everyRow
 	case o.SampleRows == 0:
-		return usualSampleRows
+		return defaultSampleRows
 	}
 	return o.SampleRows
 }

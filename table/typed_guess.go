@@ -28,7 +28,7 @@ func guessTyped(ctx context.Context, s *typedSource) Source {
 		return s
 	}
 	missing := newMissingTokens(s.options.Missing)
-	for rows := 0; rows < usualSampleRows; {
+	for rows := 0; rows < defaultSampleRows; {
 		t, err := s.Next(ctx)
 		if err != nil {
 			break

@@ -28,8 +28,8 @@ type sampleFlags struct {
 }
 
 const (
-	usualSampleRows = 8000 // of a synthetic table that are drawn
-	million         = "million"
+	defaultSampleRows = 8000 // of a synthetic table that are drawn
+	million           = "million"
 )
 
 func (p *program) sampleCommand() *cobra.Command {
@@ -201,7 +201,7 @@ func drawSample(ctx context.Context, name string, f *sampleFlags) (*drawnSample,
 		}
 		return &drawnSample{parts: whole(t), rows: t.Rows(), target: targetOf(t), citation: citation}, nil
 	}
-	sample, err := synthetic(name, cmp.Or(f.rows, usualSampleRows), f)
+	sample, err := synthetic(name, cmp.Or(f.rows, defaultSampleRows), f)
 	if err != nil {
 		return nil, err
 	}

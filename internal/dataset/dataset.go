@@ -45,7 +45,7 @@ type Options struct {
 	MemoryCells int    // that are held in memory; 0 means 2^23, about 100 MB
 }
 
-const usualMemoryCells = 1 << 23
+const defaultMemoryCells = 1 << 23
 
 // MostValidationRows bounds the rows that validate: more would slow training down
 // without choosing better.
@@ -80,7 +80,7 @@ func (ds *Dataset) Close() error { return ds.close() }
 // Read takes in all rows of a source. It does not close it.
 func Read(ctx context.Context, source table.Source, o Options) (ds *Dataset, err error) {
 	if o.MemoryCells == 0 {
-		o.MemoryCells = usualMemoryCells
+		o.MemoryCells = defaultMemoryCells
 	}
 	labels := o.Labels
 	if labels == nil {

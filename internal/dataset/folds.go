@@ -37,7 +37,7 @@ const foldStream = 0xF01D5
 // options it needs Target, Weight, By or OrderBy, Seed, Scratch and MemoryCells.
 func ReadFolds(ctx context.Context, source table.Source, o Options, count int) (*Folds, error) {
 	if o.MemoryCells == 0 {
-		o.MemoryCells = usualMemoryCells
+		o.MemoryCells = defaultMemoryCells
 	}
 	o.Seed = mix(o.Seed + foldStream)
 	labels := &encode.Labels{}

@@ -133,7 +133,7 @@ func (m *Model) labels(p *encode.Player, from, to string) *onnx.NodeProto {
 // missingTexts are what labels of missing cells may be: none, or one of the texts that mean missing.
 func (m *Model) missingTexts() []string {
 	all := []string{""}
-	for _, text := range append(table.UsualMissing(), m.Missing...) {
+	for _, text := range append(table.DefaultMissing(), m.Missing...) {
 		for _, spelled := range spellings(strings.TrimSpace(text)) {
 			if !slices.Contains(all, spelled) {
 				all = append(all, spelled)

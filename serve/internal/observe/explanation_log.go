@@ -25,10 +25,10 @@ import (
 
 // What a LogOptions of 0 stands for.
 const (
-	usualLines = 100_000
-	usualAge   = 10 * time.Minute
-	usualFiles = 1008 // a week of them
-	usualBytes = 1 << 30
+	defaultLines = 100_000
+	defaultAge   = 10 * time.Minute
+	defaultFiles = 1008 // a week of them
+	defaultBytes = 1 << 30
 )
 
 const (
@@ -97,8 +97,8 @@ func OpenExplanationLog(o LogOptions) (*ExplanationLog, error) {
 	if !(o.Share >= 0 && o.Share <= 1) {
 		return nil, fmt.Errorf("watch: a share of %v of the requests cannot be logged: give a number from 0 to 1", o.Share)
 	}
-	o.Lines, o.Age = cmp.Or(o.Lines, usualLines), cmp.Or(o.Age, usualAge)
-	o.Files, o.Bytes = cmp.Or(o.Files, usualFiles), cmp.Or(o.Bytes, usualBytes)
+	o.Lines, o.Age = cmp.Or(o.Lines, defaultLines), cmp.Or(o.Age, defaultAge)
+	o.Files, o.Bytes = cmp.Or(o.Files, defaultFiles), cmp.Or(o.Bytes, defaultBytes)
 	files, err := openLogFiles(o)
 	if err != nil {
 		return nil, err
