@@ -70,8 +70,8 @@ func (m *Model) Questions(ctx context.Context, rows Source, o Ask) iter.Seq2[[]Q
 	}
 }
 
-// mostReference rows are drawn from a reference table, or kept of the training rows.
-const mostReference = 512
+// maxReference rows are drawn from a reference table, or kept of the training rows.
+const maxReference = 512
 
 // referenceRows are those of a table, or the model's own.
 func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, error) {
@@ -84,7 +84,7 @@ func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, 
 		}
 		return m.reference, nil
 	}
-	s, err := m.sample(ctx, from, mostReference, anyRow)
+	s, err := m.sample(ctx, from, maxReference, anyRow)
 	if err != nil {
 		return nil, err
 	}

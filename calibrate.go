@@ -37,13 +37,13 @@ func (m *Model) uncalibrated() Calibration {
 
 // validate refuses what calibrating cannot have given.
 func (c *Calibration) validate(task Task) error {
-	const most, mostSlope, mostNoise, mostLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below
+	const most, maxSlope, maxNoise, maxLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below
 	between := func(x float64) bool { return x >= 1/most && x <= most }
-	valid := c.Noise >= 0 && c.Noise <= mostNoise && math.Abs(c.Level) <= mostLevel && (c.Level == 0 || task == Regression)
+	valid := c.Noise >= 0 && c.Noise <= maxNoise && math.Abs(c.Level) <= maxLevel && (c.Level == 0 || task == Regression)
 	if task == Regression || c.Scale == 0 {
 		valid = valid && between(c.Temperature) && c.Scale == 0 && c.Slope == 0
 	} else {
-		valid = valid && between(c.Scale) && math.Abs(c.Slope) <= mostSlope && c.Temperature == 0
+		valid = valid && between(c.Scale) && math.Abs(c.Slope) <= maxSlope && c.Temperature == 0
 	}
 	if !valid {
 		return fmt.Errorf("invalid calibration of a %s: scale %g, slope %g, temperature %g, noise %g, level %g", task, c.Scale, c.Slope, c.Temperature, c.Noise, c.Level)

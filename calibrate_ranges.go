@@ -21,7 +21,7 @@ type Range struct {
 const (
 	rangeLevel  = 0.9
 	rangeNormal = 1.6448536269514722 // q of a normal distribution: Φ⁻¹(.95)
-	mostWidth   = 1e6
+	maxWidth    = 1e6
 )
 
 // leastScores of a bin of shares, which also has as many as there are rows: few would make q a matter of luck.
@@ -45,7 +45,7 @@ func (m *Model) fitRanges(ctx context.Context, d train.Data) ([]Range, error) {
 	for _, x := range copies {
 		for i, y := range d.Target {
 			centre, spread := link.Normal(level+unit*float64(x.answer.Value[i]), unit*math.Sqrt(x.answer.Variance[i]))
-			score := min(mostWidth, math.Abs(unit*float64(y)-centre)/max(spread, math.SmallestNonzeroFloat64))
+			score := min(maxWidth, math.Abs(unit*float64(y)-centre)/max(spread, math.SmallestNonzeroFloat64))
 			scores = append(scores, rangeScore{x.shares[i], score, float64(d.Weight[i])})
 		}
 	}
@@ -127,7 +127,7 @@ func (c *Calibration) validateRanges(task Task) error {
 		if i > 0 {
 			ordered = r.From > c.Ranges[i-1].From && r.From <= 1
 		}
-		if !ordered || !(r.Width >= 0 && r.Width <= mostWidth) {
+		if !ordered || !(r.Width >= 0 && r.Width <= maxWidth) {
 			return fmt.Errorf("invalid range %d of the calibration: from %g, width %g", i, r.From, r.Width)
 		}
 	}

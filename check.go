@@ -31,7 +31,7 @@ const (
 	checkColumns = 64  // whose factors, each below 2, cannot overflow however extreme their values are
 	checkRows    = 512 // at most; fewer if a row takes many numbers
 	fewestRows   = 32
-	mostValues   = 256 // of a column
+	maxValues    = 256 // of a column
 	fewestValues = 4
 )
 
@@ -76,7 +76,7 @@ func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	d := len(e.Players)
 	rows := min(checkRows, max(fewestRows, checkRows*checkNumbers/m.numbersPerRow()))
 	blocks := (d + blockColumns - 1) / blockColumns
-	most := max(fewestValues, min(mostValues, rows/blocks))
+	most := max(fewestValues, min(maxValues, rows/blocks))
 	columns := make([]*table.Column, d)
 	width := make([]int, blocks) // rows of each block
 	for j := range e.Players {

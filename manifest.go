@@ -256,7 +256,7 @@ func Revision() string {
 	return of["vcs.revision"]
 }
 
-const mostMissing = 1000
+const maxMissing = 1000
 
 // readManifest decodes a manifest and checks all that later code relies on.
 func readManifest(content []byte) (*Manifest, error) {
@@ -285,7 +285,7 @@ func readManifest(content []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("nodes of %d bags, but there are %d", len(m.BagNodes), m.Settings.Bags)
 	}
 	for _, n := range slices.Concat(m.Nodes, m.BagNodes) {
-		if most := form.MostNodes(len(m.Encoder.Players)); n < 1 || n > most {
+		if most := form.MaxNodes(len(m.Encoder.Players)); n < 1 || n > most {
 			return nil, fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), most)
 		}
 	}
@@ -300,8 +300,8 @@ func readManifest(content []byte) (*Manifest, error) {
 	if err := errors.Join(m.Calibration.validate(m.Task), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects()); err != nil {
 		return nil, err
 	}
-	if len(m.Missing) > mostMissing {
-		return nil, fmt.Errorf("%d words mean missing: at most %d", len(m.Missing), mostMissing)
+	if len(m.Missing) > maxMissing {
+		return nil, fmt.Errorf("%d words mean missing: at most %d", len(m.Missing), maxMissing)
 	}
 	return &m, m.checkColumns()
 }

@@ -19,8 +19,8 @@ type priorFit struct {
 	references []*shapley.Values // sampled ones of the rows
 }
 
-// mostNumbers bounds the memory of games that are kept for the widths of standard errors.
-const mostNumbers = 1 << 23
+// maxNumbers bounds the memory of games that are kept for the widths of standard errors.
+const maxNumbers = 1 << 23
 
 // enumerate gives the Shapley values of row i's game from the attributions of all its
 // coalitions, and remembers these.
@@ -48,7 +48,7 @@ func (f *priorFit) enumerate(ctx context.Context, m *Model, b *encode.Batch, i i
 			games[c].F = append(games[c].F, answer[c*n:(c+1)*n]...)
 		}
 		f.moments.Add(games[c])
-		if f.numbers += n << n; f.numbers <= mostNumbers && n > 0 {
+		if f.numbers += n << n; f.numbers <= maxNumbers && n > 0 {
 			f.games = append(f.games, games[c])
 		}
 	}

@@ -80,8 +80,8 @@ func decodeReference(content []byte, e *encode.Encoder) (*encode.Batch, error) {
 		return nil, err
 	}
 	observed := tensors["observed"]
-	if len(observed.Dims) != 2 || observed.Dims[0] > mostReference {
-		return nil, fmt.Errorf("reference rows: at most %d are kept", mostReference)
+	if len(observed.Dims) != 2 || observed.Dims[0] > maxReference {
+		return nil, fmt.Errorf("reference rows: at most %d are kept", maxReference)
 	}
 	levels := e.EmbeddingRows()
 	b := &encode.Batch{Rows: observed.Dims[0], Numeric: e.Numeric(), Times: e.Times(), Categorical: len(levels)}

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	mostRepeats   = 0.05 // share of rows that may be copies without a warning
+	maxRepeats    = 0.05 // share of rows that may be copies without a warning
 	fewestRepeats = 10   // copies that are worth one
 )
 
@@ -20,7 +20,7 @@ func (t *training) warnOfRepeats() {
 		return
 	}
 	r := t.in.Repeats
-	if share := float64(r.Copies) / float64(max(1, r.Rows)); !r.Telling || r.Copies < fewestRepeats || share <= mostRepeats {
+	if share := float64(r.Copies) / float64(max(1, r.Rows)); !r.Telling || r.Copies < fewestRepeats || share <= maxRepeats {
 		return
 	}
 	text := fmt.Sprintf("%d of %d rows", r.Copies, r.Rows)

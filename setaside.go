@@ -9,7 +9,7 @@ import (
 // Validation rows of a number that are set aside for its ranges: a quarter of them, within these bounds.
 const (
 	leastAside  = 100
-	mostAside   = 1000
+	maxAside    = 1000
 	asideStream = 0xA51DE
 )
 
@@ -32,7 +32,7 @@ func setAside(d train.Data, units []uint64) (choosing, aside train.Data) {
 	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	away, n := make([]bool, d.Len()), 0
 	for _, unit := range order {
-		if rows := all[unit]; n+len(rows) <= min(d.Len()/4, mostAside) {
+		if rows := all[unit]; n+len(rows) <= min(d.Len()/4, maxAside) {
 			for _, i := range rows {
 				away[i] = true
 			}

@@ -135,8 +135,8 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 			return nil, wrong(name, "the column is to be both dropped and kept", "name it in Drop (--drop) or in Keep (--keep)")
 		}
 	}
-	if t.ReferenceRows < 0 || t.ReferenceRows > mostReference {
-		return nil, fmt.Errorf("%d reference rows are to be kept: it must be from 0 to %d", t.ReferenceRows, mostReference)
+	if t.ReferenceRows < 0 || t.ReferenceRows > maxReference {
+		return nil, fmt.Errorf("%d reference rows are to be kept: it must be from 0 to %d", t.ReferenceRows, maxReference)
 	}
 	if !(t.ValidationFraction > 0 && t.ValidationFraction < 1) {
 		return nil, fmt.Errorf("the validation fraction is %g: it must lie between 0 and 1", t.ValidationFraction)
@@ -428,9 +428,9 @@ func (t *training) planned() int {
 	return s.Steps + s.PolishSteps + s.SpreadSteps
 }
 
-// mostWeights bounds a model so that its checkpoint, some eight numbers for each of them,
+// maxWeights bounds a model so that its checkpoint, some eight numbers for each of them,
 // fits into a file.
-const mostWeights = 1 << 26
+const maxWeights = 1 << 26
 
 // fits sees, before hours of training, that the model will fit into its file.
 func (t *training) fits(m Manifest) error {
@@ -441,8 +441,8 @@ func (t *training) fits(m Manifest) error {
 	for _, w := range t.net.Bag().Weights() {
 		weights += w.Size() * t.settings.Bags
 	}
-	if weights > mostWeights {
-		return fmt.Errorf("the model would have %d weights, more than %d: lower bins, embedding, channels or members, or drop columns of many labels", weights, mostWeights)
+	if weights > maxWeights {
+		return fmt.Errorf("the model would have %d weights, more than %d: lower bins, embedding, channels or members, or drop columns of many labels", weights, maxWeights)
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

@@ -48,7 +48,7 @@ func (c made) save(t testing.TB) string {
 	}
 	m.config = m.manifest.network()
 	for i := range s.Members {
-		member := form.Member{Nodes: min(8, form.MostNodes(len(c.players))), Weights: m.config.Start(uint64(i))}
+		member := form.Member{Nodes: min(8, form.MaxNodes(len(c.players))), Weights: m.config.Start(uint64(i))}
 		if c.weights != nil {
 			c.weights(member.Weights)
 		}

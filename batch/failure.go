@@ -69,7 +69,7 @@ func Failures(ctx context.Context, out *store.Place) iter.Seq2[*Failure, error] 
 				yield(nil, err)
 				return
 			}
-			content, err := out.Read(ctx, o.Key, mostJSON)
+			content, err := out.Read(ctx, o.Key, maxJSON)
 			f := &Failure{}
 			if err == nil {
 				err = json.Unmarshal(content, f)

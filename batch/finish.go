@@ -39,7 +39,7 @@ func (t *task) finish(ctx context.Context) (*Summary, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Failed++; len(s.Failures) < mostFailures {
+		if s.Failed++; len(s.Failures) < maxFailures {
 			s.Failures = append(s.Failures, f)
 		}
 		s.failed = append(s.failed, f.Unit)

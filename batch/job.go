@@ -96,8 +96,8 @@ func (j *Job) file(u *Unit) string { return j.Named + u.Key }
 
 // Most bytes of what is read whole.
 const (
-	mostJSON  = 64 << 20
-	mostModel = 1 << 30
+	maxJSON  = 64 << 20
+	maxModel = 1 << 30
 )
 
 // ErrNoBatch is a place that holds no job.
@@ -115,7 +115,7 @@ func placeOf(ctx context.Context, where string) (*store.Place, error) {
 
 // Read is the job of a place.
 func Read(ctx context.Context, out *store.Place) (*Job, error) {
-	content, err := out.Read(ctx, jobKey, mostJSON)
+	content, err := out.Read(ctx, jobKey, maxJSON)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("%s: %w", out.Name(""), ErrNoBatch)
 	}

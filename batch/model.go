@@ -18,5 +18,5 @@ func ReadModel(ctx context.Context, where string) ([]byte, error) {
 	if !single {
 		return nil, fmt.Errorf("%s is no file: name a model, such as model.psi", where)
 	}
-	return p.Read(ctx, key, mostModel)
+	return p.Read(ctx, key, maxModel)
 }

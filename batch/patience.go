@@ -11,7 +11,7 @@ import (
 const (
 	patience  = 10 * time.Minute
 	firstRest = time.Second
-	mostRest  = 15 * time.Second
+	maxRest   = 15 * time.Second
 )
 
 // patiently does something again and again while what fails may pass. It tells of the first failure and then now and then.
@@ -31,7 +31,7 @@ func patiently(ctx context.Context, tell func(error), do func() error) error {
 			return err
 		case <-time.After(rest):
 		}
-		rest = min(2*rest, mostRest)
+		rest = min(2*rest, maxRest)
 	}
 }
 

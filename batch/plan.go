@@ -307,7 +307,7 @@ func (p *planner) turn(ctx context.Context) error {
 func (j *Job) units(ctx context.Context, out *store.Place) iter.Seq2[Unit, error] {
 	return func(yield func(Unit, error) bool) {
 		for page := range j.Pages {
-			content, err := out.Read(ctx, pageKey(page), mostJSON)
+			content, err := out.Read(ctx, pageKey(page), maxJSON)
 			if err != nil {
 				yield(Unit{}, err)
 				return

@@ -78,7 +78,7 @@ func (w *Watch) Status(ctx context.Context) (*Status, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Failed++; len(s.Failures) < mostFailures {
+		if s.Failed++; len(s.Failures) < maxFailures {
 			s.Failures = append(s.Failures, f)
 		}
 	}

@@ -42,7 +42,7 @@ func QueueOf(ctx context.Context, where string) (string, error) {
 		return "", err
 	}
 	defer out.Close()
-	content, err := out.Read(ctx, queueKey, mostJSON)
+	content, err := out.Read(ctx, queueKey, maxJSON)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// mostFailures is how many a summary tells; OUT has the others.
-const mostFailures = 1000
+// maxFailures is how many a summary tells; OUT has the others.
+const maxFailures = 1000
 
 const summarySchema = "psi.batch.summary/v1"
 
@@ -118,7 +118,7 @@ func (s *Summary) state() string {
 
 // ReadSummary is that of a finished job, by its key: SummaryKey, unless somebody copied it.
 func ReadSummary(ctx context.Context, in *store.Place, key string) (*Summary, error) {
-	content, err := in.Read(ctx, key, mostJSON)
+	content, err := in.Read(ctx, key, maxJSON)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func open(ctx context.Context, where, backend string) (*task, error) {
 }
 
 func (t *task) readModel(ctx context.Context, backend string) (*psi.Model, error) {
-	content, err := t.out.Read(ctx, modelKey, mostModel)
+	content, err := t.out.Read(ctx, modelKey, maxModel)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// mostPlaces bounds the memory of a ranking: about 100 MB.
-	mostPlaces = 1 << 22
+	// maxPlaces bounds the memory of a ranking: about 100 MB.
+	maxPlaces = 1 << 22
 	// firstGrain is what log odds are rounded to if there are more.
 	firstGrain = 1. / 1024
 )
@@ -18,7 +18,7 @@ const (
 // odds, as little as need be, so that a table of any size fits; rows that rounding
 // brings together count as tied.
 type ranking struct {
-	most   int // places; 0 means mostPlaces
+	most   int // places; 0 means maxPlaces
 	grain  float64
 	places []place
 	broken bool // a probability was no number
@@ -36,7 +36,7 @@ func (r *ranking) add(probability float64, positive bool, weight float64) {
 	}
 	r.broken = r.broken || math.IsNaN(probability)
 	r.places = append(r.places, p)
-	most := cmp.Or(r.most, mostPlaces)
+	most := cmp.Or(r.most, maxPlaces)
 	if len(r.places) < most {
 		return
 	}

@@ -36,8 +36,8 @@ type interval struct{ mean, low, high float64 }
 // holds0 tells whether it may as well have the other sign.
 func (x interval) holds0() bool { return x.low <= 0 && x.high >= 0 }
 
-// mostReach is how many times the largest number an interval may go on before it is cut: else bars could not be seen.
-const mostReach = 3
+// maxReach is how many times the largest number an interval may go on before it is cut: else bars could not be seen.
+const maxReach = 3
 
 // newBars divides width cells, one of them the axis, so that the largest number of either sign fits, and its interval if it
 // is not far wider.
@@ -50,7 +50,7 @@ func newBars(values []interval, width int, ascii bool) bars {
 	}
 	negative, positive := 0.0, 0.0
 	for _, v := range values {
-		for _, x := range []float64{v.mean, max(v.low, -mostReach*largest), min(v.high, mostReach*largest)} {
+		for _, x := range []float64{v.mean, max(v.low, -maxReach*largest), min(v.high, maxReach*largest)} {
 			if finite(v.mean) && finite(x) {
 				negative, positive = max(negative, -x), max(positive, x)
 			}

@@ -17,8 +17,8 @@ type Cohort struct {
 // What a picture has room for: bars of so many cohorts beside each other, or a matrix of so many. The days of a month fit, and the hours of
 // a day. In a matrix most values need some rows, or it would be one of single rows.
 const (
-	mostBars   = 6
-	mostValues = 31
+	maxBars    = 6
+	maxValues  = 31
 	fewestRows = 3
 )
 
@@ -34,12 +34,12 @@ func Cohorts(c *table.Column) []Cohort {
 		}
 	}
 	switch {
-	case len(list) <= mostBars || len(list) <= mostValues && 2*common >= len(list):
+	case len(list) <= maxBars || len(list) <= maxValues && 2*common >= len(list):
 		return list
 	case ordered(c):
 		return halves(c)
 	}
-	return list[:mostBars]
+	return list[:maxBars]
 }
 
 func ordered(c *table.Column) bool { return c.Kind == table.Number || c.Kind == table.Time }

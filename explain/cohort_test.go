@@ -55,7 +55,7 @@ func TestCohortsOfFewValues(t *testing.T) {
 		}
 	}
 	many := Cohorts(labels(127))
-	if len(many) != mostBars || len(Cohorts(labels(13))) != 7 { // squares modulo 13
+	if len(many) != maxBars || len(Cohorts(labels(13))) != 7 { // squares modulo 13
 		t.Errorf("%d cohorts of many labels, %d of seven", len(many), len(Cohorts(labels(13))))
 	}
 	for i := range many[1:] {

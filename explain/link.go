@@ -11,14 +11,14 @@ type Link struct {
 // Link is that of the explanation's predictions.
 func (e *Explanation) Link() Link { return Link{e.Scale, e.NonNegative} }
 
-// mostLog is below the log of the largest number there is.
-const mostLog = 700
+// maxLog is below the log of the largest number there is.
+const maxLog = 700
 
 // Response is what a score predicts: on a scale of logs e^score; of a number that never was negative at least 0. Of classes it is the score.
 func (l Link) Response(score float64) float64 {
 	switch {
 	case l.Scale.Logs():
-		return math.Exp(min(score, mostLog))
+		return math.Exp(min(score, maxLog))
 	case l.NonNegative:
 		return max(0, score)
 	}

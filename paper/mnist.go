@@ -110,7 +110,7 @@ func mnistItem() Item {
 	}
 }
 
-const mostZ = 8
+const maxZ = 8
 
 // localised is how well att_d(z) marks the strokes, for z = 0 … 8, and one image of it.
 type localised struct {
@@ -126,7 +126,7 @@ type localised struct {
 type floats = []float64
 
 func localise(ctx context.Context, f *Fitted) (localised, error) {
-	out := localised{Precision: make([]float64, mostZ+1), Recall: make([]float64, mostZ+1), F: make([]float64, mostZ+1)}
+	out := localised{Precision: make([]float64, maxZ+1), Recall: make([]float64, maxZ+1), F: make([]float64, maxZ+1)}
 	var shows []int
 	target := f.Set.Table.Column(f.Set.Target)
 	for _, row := range f.Test {
@@ -150,7 +150,7 @@ func localise(ctx context.Context, f *Fitted) (localised, error) {
 	out.Doubt = size(e.Std) / size(e.Mean)
 	d := len(e.Players)
 	ink := func(row, p int) float64 { return f.Set.Table.Columns[p].Numbers[shows[row]] }
-	for z := range mostZ + 1 {
+	for z := range maxZ + 1 {
 		var tp, fp, fn float64
 		for i := range shows {
 			att := standardised(e.Mean[i*d:(i+1)*d], e.Std[i*d:(i+1)*d], float64(z))
@@ -205,7 +205,7 @@ func runMNIST(ctx context.Context, l *Lab) (*Answer, error) {
 	data := Table{Name: "mnist-curves", Hidden: true, Header: []string{"digit", "model", "z", "precision", "recall", "f"}}
 	curves := Chart{Columns: 3, Caption: "Precision, recall and F of the strokes of a digit by z, as the paper defines them: one row of panels per digit."}
 	maps := Chart{Name: "mnist-maps", Columns: 3, Caption: "The first test image of each digit: its patches (left), att_d(0) (middle) and att_d(2) (right) of the learned head with the paper's bound. Dark is low."}
-	x := make([]float64, mostZ+1)
+	x := make([]float64, maxZ+1)
 	for z := range x {
 		x[z] = float64(z)
 	}

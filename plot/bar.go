@@ -62,7 +62,7 @@ func importanceTable(v view, all []explain.Importance) (*table.Table, error) {
 
 // classBar stacks the importance of players for each class, the largest sum first.
 func classBar(e *explain.Explanation, o Options) (*Picture, error) {
-	const mostClasses = 6 // that have a colour of their own; the rest is drawn as one
+	const maxClasses = 6 // that have a colour of their own; the rest is drawn as one
 	views := make([]view, len(e.Outputs))
 	sizes := make([][]float64, len(e.Outputs)) // mean |attribution| by class and player
 	sums := make([]float64, len(e.Players))
@@ -95,14 +95,14 @@ func classBar(e *explain.Explanation, o Options) (*Picture, error) {
 		y, at := float64(len(shown)-1-i), 0.0
 		names[i] = v.named(im)
 		for k, of := range sizes {
-			box(p, at, y-.32, at+of[im.Player], y+.32, t.series(min(k, mostClasses-1)))
+			box(p, at, y-.32, at+of[im.Player], y+.32, t.series(min(k, maxClasses-1)))
 			at += of[im.Player]
 			player, class, size = append(player, v.Players[im.Player]), append(class, e.Outputs[k]), append(size, of[im.Player])
 		}
 	}
 	legend := &key{title: "class"}
-	for k, output := range e.Outputs[:min(len(e.Outputs), mostClasses)] {
-		if k == mostClasses-1 && len(e.Outputs) > mostClasses {
+	for k, output := range e.Outputs[:min(len(e.Outputs), maxClasses)] {
+		if k == maxClasses-1 && len(e.Outputs) > maxClasses {
 			output = fmt.Sprintf("%d others", len(e.Outputs)-k)
 		}
 		legend.add(shorten(output, 20), t.series(k))

@@ -23,9 +23,9 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	const mostBars = 200 // intervals of a column; more would cover the page
+	const maxBars = 200 // intervals of a column; more would cover the page
 	t, barred := themeOf(o), map[int]bool{}
-	for _, r := range someRows(v.Rows, mostBars) {
+	for _, r := range someRows(v.Rows, maxBars) {
 		barred[r] = true
 	}
 	p := t.newPlot("Attributions, "+rowsWord(v.Rows), "attribution to "+v.unit, "")
@@ -70,7 +70,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
 		Read: fmt.Sprintf("Each dot is a row: right of 0 the column raises the prediction; the thicker, the more rows. Orange is a high value of the column, blue a low one, grey a category; "+
-			"pale lines are %s%s.", v.bars(), someBars(v.Rows, mostBars)) + beyond(len(shown), len(v.Players), o.Columns),
+			"pale lines are %s%s.", v.bars(), someBars(v.Rows, maxBars)) + beyond(len(shown), len(v.Players), o.Columns),
 		Data: drawn, plot: p, theme: t, width: wide, height: tall(len(shown)),
 		side: colourBar{title: "value of the column", low: "low", high: "high", colour: t.ramp},
 	}), err

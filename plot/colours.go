@@ -9,8 +9,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// mostNamed is the number of values that a key names; numbers with more have a colour bar.
-const mostNamed = 6
+// maxNamed is the number of values that a key names; numbers with more have a colour bar.
+const maxNamed = 6
 
 // colours are those of rows by the value of a column, and what they mean: of numbers from low to high, of categories each
 // its own, as far as they go.
@@ -26,7 +26,7 @@ func (v view) colours(t theme, player int, c *table.Column) (of func(row int) co
 		return t.missing
 	}
 	values := slices.Compact(sortedNumbers(c))
-	if len(values) > mostNamed || c.Kind == table.Time {
+	if len(values) > maxNamed || c.Kind == table.Time {
 		ends := scaleOf(c)
 		return of, colourBar{title: v.name(player), low: textOf(c, ends.low), high: textOf(c, ends.high), colour: t.ramp}
 	}
@@ -44,7 +44,7 @@ func (v view) colours(t theme, player int, c *table.Column) (of func(row int) co
 func labelColours(t theme, name string, c *table.Column) (func(row int) color.NRGBA, side) {
 	legend, colours, named := &key{title: name}, map[string]color.NRGBA{}, 0
 	commonest := explain.Cohorts(c)
-	for i, cohort := range commonest[:min(len(commonest), mostNamed)] {
+	for i, cohort := range commonest[:min(len(commonest), maxNamed)] {
 		colours[cohort.Name], named = t.series(i), named+len(cohort.Rows)
 		legend.add(shorten(cohort.Name, 20), t.series(i))
 	}

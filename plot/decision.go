@@ -18,12 +18,12 @@ func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	const mostRows = 40
+	const maxRows = 40
 	shown, err := v.choose(o)
 	if err != nil {
 		return nil, err
 	}
-	t, all, rows := themeOf(o), v.importances(), someRows(v.Rows, mostRows)
+	t, all, rows := themeOf(o), v.importances(), someRows(v.Rows, maxRows)
 	p := t.newPlot(fmt.Sprintf("How %s come to their predictions", someOf(len(rows), v.Rows)), v.unit, "")
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, r := range rows {

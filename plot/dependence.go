@@ -28,10 +28,10 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	const mostBars = 400 // more would cover the page
+	const maxBars = 400 // more would cover the page
 	t := themeOf(o)
 	p := t.newPlot(fmt.Sprintf("What %s does, %s", v.name(d), rowsWord(v.Rows)), v.name(d), "attribution to "+v.unit)
-	read := fmt.Sprintf("Each dot is a row: the column's value across, what it adds to the prediction up; bars are %s%s.", v.bars(), someBars(v.Rows, mostBars))
+	read := fmt.Sprintf("Each dot is a row: the column's value across, what it adds to the prediction up; bars are %s%s.", v.bars(), someBars(v.Rows, maxBars))
 	colour, beside := func(int) color.NRGBA { return t.down }, side(nil)
 	if len(o.Columns) == 2 {
 		other, by, err := v.column(o, 1)
@@ -63,7 +63,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 		x, mean, std, at = append(x, axis.place(r)), append(mean, v.mean(r, d)), append(std, v.std(r, d)), append(at, float64(v.number(r)))
 		known = append(known, c.Observed[r])
 	}
-	for _, k := range someRows(len(rows), mostBars) {
+	for _, k := range someRows(len(rows), maxBars) {
 		low, high := v.interval(rows[k], d)
 		bars.add(axis.place(rows[k])+axis.aside(rows[k]), low, axis.place(rows[k])+axis.aside(rows[k]), high)
 	}

@@ -49,7 +49,7 @@ func Groups(e *explain.Explanation, o Options) (*Picture, error) {
 		}
 	}
 	p := g.bars()
-	if len(groups) > mostNamed {
+	if len(groups) > maxNamed {
 		p = g.matrix(o.width(wide))
 	}
 	p.Read += beyond(len(shown), len(v.Players), o.Columns)

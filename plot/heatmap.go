@@ -26,8 +26,8 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	const mostRows = 240 // that can be told apart in the width of a page
-	t, rows := themeOf(o), someRows(v.Rows, mostRows)
+	const maxRows = 240 // that can be told apart in the width of a page
+	t, rows := themeOf(o), someRows(v.Rows, maxRows)
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(v.Prediction[b], v.Prediction[a]) })
 	p := t.newPlot(fmt.Sprintf("Attributions of %s, highest predictions first", someOf(len(rows), v.Rows)), "rows, by prediction", "")
 	full := v.fullColour(shown, rows)

@@ -16,7 +16,7 @@ import (
 // Ranking shows how the order of a row's players changes with the standard deviations that are granted to each, as
 // att_d(z) = mean + z·std of the paper.
 func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
-	const mostZ, steps = 3.0, 60
+	const maxZ, steps = 3.0, 60
 	v, row, err := rowView(e, o)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 	var name []string
 	var at, place, value []float64
 	for i := range steps + 1 {
-		z := mostZ * float64(i) / steps
+		z := maxZ * float64(i) / steps
 		for k, d := range rank(z) {
 			lines[d] = append(lines[d], plotter.XY{X: z, Y: -float64(k + 1)})
 			name, at = append(name, v.Players[d]), append(at, z)
@@ -72,7 +72,7 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 			names[place-1] = v.cell(row, d)
 		}
 		if end := xy[len(xy)-1]; -end.Y <= float64(shown) {
-			t.text(p, mostZ, end.Y, v.name(d), t.ink, draw.XLeft)
+			t.text(p, maxZ, end.Y, v.name(d), t.ink, draw.XLeft)
 		}
 	}
 	ticks := make(gonum.ConstantTicks, shown)
@@ -80,7 +80,7 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 		ticks[i] = gonum.Tick{Value: -float64(i + 1), Label: name}
 	}
 	p.Y.Tick.Marker, p.Y.Tick.Length, p.Y.Width = ticks, 0, 0
-	p.X.Min, p.X.Max = 0, mostZ
+	p.X.Min, p.X.Max = 0, maxZ
 	p.Y.Min, p.Y.Max = -float64(shown)-.5, -.5
 	read := "On the left the columns by what they add to the prediction; going right, by mean + z standard deviations: a column rises that may add much more than it does in the mean. " +
 		"Orange adds, blue takes away."

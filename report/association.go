@@ -185,14 +185,14 @@ func cramersV(a, b facet, rows []int) float64 {
 
 // Associations are listed from leastListed up, of the most important columns.
 const (
-	leastListed    = .5
-	mostAssociated = 40
-	mostListed     = 30
+	leastListed   = .5
+	maxAssociated = 40
+	maxListed     = 30
 )
 
 // associations are the strong ones among columns of a table, named by their places.
 func associations(columns []*table.Column, among []int) []Association {
-	among = among[:min(len(among), mostAssociated)]
+	among = among[:min(len(among), maxAssociated)]
 	facets := make([]facet, len(among))
 	for i, at := range among {
 		facets[i] = facetOf(columns[at])
@@ -207,5 +207,5 @@ func associations(columns []*table.Column, among []int) []Association {
 		}
 	}
 	slices.SortStableFunc(list, func(x, y Association) int { return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value)) })
-	return list[:min(len(list), mostListed)]
+	return list[:min(len(list), maxListed)]
 }

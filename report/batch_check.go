@@ -11,7 +11,7 @@ import (
 
 // What a page has room for, whatever a summary holds.
 const (
-	mostFailures = 1000
+	maxFailures  = 1000
 	longestWords = 500
 )
 
@@ -83,12 +83,12 @@ func (r *Run) cut() {
 	for _, words := range []*string{&r.Name, &r.Out, &r.Job, &r.In} {
 		*words = shortenTo(*words, longestWords)
 	}
-	r.Failures = slices.Clone(r.Failures[:min(len(r.Failures), mostFailures)])
+	r.Failures = slices.Clone(r.Failures[:min(len(r.Failures), maxFailures)])
 	for i := range r.Failures {
 		f := &r.Failures[i]
 		for _, words := range []*string{&f.File, &f.Column, &f.Message, &f.Remedy} {
 			*words = shortenTo(*words, longestWords)
 		}
-		f.Groups = f.Groups[:min(len(f.Groups), mostFailures)]
+		f.Groups = f.Groups[:min(len(f.Groups), maxFailures)]
 	}
 }

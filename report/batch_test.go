@@ -62,7 +62,7 @@ func TestHostileSummary(t *testing.T) {
 		r.Failures = append(r.Failures, RunFailure{File: hostile, Message: strings.Repeat("x", 5000), Groups: make([]int, 5000)})
 	}
 	r.cut()
-	if len(r.Failures) != mostFailures || len([]rune(r.In)) != longestWords || len(r.Failures[0].Message) > longestWords+2 || len(r.Failures[0].Groups) != mostFailures {
+	if len(r.Failures) != maxFailures || len([]rune(r.In)) != longestWords || len(r.Failures[0].Message) > longestWords+2 || len(r.Failures[0].Groups) != maxFailures {
 		t.Errorf("%d failures, %d letters, message of %d, %d groups", len(r.Failures), len([]rune(r.In)), len(r.Failures[0].Message), len(r.Failures[0].Groups))
 	}
 	var out strings.Builder

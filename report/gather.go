@@ -29,10 +29,10 @@ type Options struct {
 
 // What a report has room for: numbers of attributions in memory, on the page and of interactions.
 const (
-	mostExplained = 40_000_000
-	mostCarried   = 93_000
-	mostPaired    = 20_000_000
-	fewestPaired  = 20
+	maxExplained = 40_000_000
+	maxCarried   = 93_000
+	maxPaired    = 20_000_000
+	fewestPaired = 20
 )
 
 // settle fills in the defaults. Of very many columns or classes fewer rows are taken, so that memory and page stay small.
@@ -44,9 +44,9 @@ func (o Options) settle(outputs, players int) Options {
 		}
 		*n = min(*n, max(most, least))
 	}
-	usual(&o.Explained, 5000, mostExplained/size, 100)
-	usual(&o.Carried, 1000, mostCarried/size, 50)
-	usual(&o.Paired, 300, mostPaired/(size*players), 0)
+	usual(&o.Explained, 5000, maxExplained/size, 100)
+	usual(&o.Carried, 1000, maxCarried/size, 50)
+	usual(&o.Paired, 300, maxPaired/(size*players), 0)
 	o.Carried = min(o.Carried, o.Explained)
 	o.Paired = min(o.Paired, o.Carried)
 	if o.Progress == nil {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	mostPairPlayers = 15 // that a picture of all pairs has room for
-	mostPairValues  = 6  // pairs that are shown row by row
+	maxPairPlayers = 15 // that a picture of all pairs has room for
+	maxPairValues  = 6  // pairs that are shown row by row
 )
 
 // pairs explains some rows with interactions. Carried are the rows of the page, both by their places among those drawn.
@@ -32,7 +32,7 @@ func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried
 	if err != nil {
 		return Pairs{}, err
 	}
-	p := Pairs{Players: order[:min(len(order), mostPairPlayers)]}
+	p := Pairs{Players: order[:min(len(order), maxPairPlayers)]}
 	for _, row := range rows {
 		p.Rows = append(p.Rows, slices.Index(carried, row))
 	}
@@ -51,7 +51,7 @@ func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried
 			}
 		}
 		slices.SortStableFunc(list, func(a, b Pair) int { return cmp.Compare(b.Size, a.Size) })
-		for i := range list[:min(len(list), mostPairValues)] {
+		for i := range list[:min(len(list), maxPairValues)] {
 			for row := range e.Rows {
 				list[i].Values = append(list[i].Values, of(row, list[i].A, list[i].B))
 			}

@@ -10,7 +10,7 @@ import (
 
 const (
 	histogramBars = 20
-	mostConfused  = 12 // classes that a table has room for
+	maxConfused   = 12 // classes that a table has room for
 )
 
 // outcomes gathers how predictions turn out, over all rows.
@@ -121,7 +121,7 @@ func (o *outcomes) performance() Performance {
 		most := slices.Index(o.of, slices.Max(o.of))
 		p.Plain, p.PlainGuess = known(o.of[most]/o.weight), classes[most]
 		p.Decisions = o.decisions()
-		if len(classes) > 2 && len(classes) <= mostConfused {
+		if len(classes) > 2 && len(classes) <= maxConfused {
 			p.Confusion = &Confusion{classes, o.counts}
 		}
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	mostLabels  = 12      // of a column that are listed
-	mostCounted = 100_000 // labels of a column that are told apart
-	rareRows    = 10      // below which a label is rare
-	bars        = 24      // of a histogram
+	maxLabels  = 12      // of a column that are listed
+	maxCounted = 100_000 // labels of a column that are told apart
+	rareRows   = 10      // below which a label is rare
+	bars       = 24      // of a histogram
 )
 
 // profile gathers what is in a column, chunk by chunk.
@@ -56,7 +56,7 @@ func (p *profile) add(c *table.Column) {
 		case !observed:
 			p.Missing++
 		case p.labels:
-			if label := c.Text(row); len(p.counts) < mostCounted || p.counts[label] > 0 {
+			if label := c.Text(row); len(p.counts) < maxCounted || p.counts[label] > 0 {
 				p.counts[label]++
 			}
 			if c.Kind == table.Category && unknown(c.Codes[row]) {
@@ -109,7 +109,7 @@ func (p *profile) finish(drawn *table.Column) Column {
 		}
 		c.Levels = len(c.Labels)
 		slices.SortFunc(c.Labels, func(a, b Label) int { return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Name, b.Name)) })
-		c.Labels = c.Labels[:min(len(c.Labels), mostLabels)]
+		c.Labels = c.Labels[:min(len(c.Labels), maxLabels)]
 		return c
 	}
 	if p.seen == 0 {

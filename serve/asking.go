@@ -80,8 +80,8 @@ func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*rep
 	return &reply{explanation: e}, nil
 }
 
-// mostShadows are asked at once: what is more is left out, so that shadows cost no caller anything but a busy core.
-const mostShadows = 4
+// maxShadows are asked at once: what is more is left out, so that shadows cost no caller anything but a busy core.
+const maxShadows = 4
 
 // shadow asks the shadow of a version the same, and counts how far its predictions lie from those that were given.
 func (s *Server) shadow(v *registry.Version, q question, given *psi.Answer) {

@@ -175,8 +175,8 @@ func (s *streamIn) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// mostCalls of all callers are under way at once, beside public ones.
-const mostCalls = 1024
+// maxCalls of all callers are under way at once, beside public ones.
+const maxCalls = 1024
 
 const streamMethod = "/ModelStreamInfer"
 
@@ -232,7 +232,7 @@ func (s *Server) enter(ctx context.Context, k *call, method string, loopback boo
 		return err
 	}
 	k.leave = append(k.leave, leave, func() { s.underWay.Add(-1) })
-	if s.underWay.Add(1) > mostCalls {
+	if s.underWay.Add(1) > maxCalls {
 		return &auth.TooManyError{RetryAfter: time.Second}
 	}
 	k.connection.prove()
@@ -400,7 +400,7 @@ func (g *service) ModelInfer(ctx context.Context, r *inference.ModelInferRequest
 	start := time.Now()
 	id, _ := ctx.Value(requestKey{}).(string)
 	b := callOf(ctx).budget
-	request, err := oip.FromGRPC(r, mostTensors)
+	request, err := oip.FromGRPC(r, maxTensors)
 	if err != nil {
 		return nil, err
 	}

@@ -322,7 +322,7 @@ func TestConnectionsOfStrangers(t *testing.T) {
 	}
 	var strangers []*rawCalls
 	came := time.Now()
-	for range mostUnproven + 36 {
+	for range maxUnproven + 36 {
 		strangers = append(strangers, r.raw(t))
 	}
 	time.Sleep(200 * time.Millisecond)
@@ -337,7 +337,7 @@ func TestConnectionsOfStrangers(t *testing.T) {
 	}
 	address, _, _ := r.Addresses()
 	var many []net.Conn
-	for range mostNew + 1 {
+	for range maxNew + 1 {
 		c, err := net.Dial("tcp", address)
 		check(t, err)
 		t.Cleanup(func() { _ = c.Close() })

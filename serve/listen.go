@@ -60,8 +60,8 @@ func removeStale(ctx context.Context, path string) error {
 
 // What the server grants to connections that have not had a request admitted.
 const (
-	mostUnproven  = 64  // of one address that are older than a moment
-	mostNew       = 384 // of one address, however new
+	maxUnproven   = 64  // of one address that are older than a moment
+	maxNew        = 384 // of one address, however new
 	unprovenGrace = 2 * time.Second
 	unprovenBurst = 16 << 10 // bytes that are read from one at once: more than the header of a request
 	unprovenRate  = 4 << 10  // bytes that are read from one in a second, after that
@@ -113,9 +113,9 @@ func (l *limited) add(c *counted, address string) {
 		all = list.New()
 		l.unproven[address] = all
 	}
-	for at := all.Front(); at != nil && all.Len()-len(old) >= mostUnproven; at = at.Next() {
+	for at := all.Front(); at != nil && all.Len()-len(old) >= maxUnproven; at = at.Next() {
 		oldest := at.Value.(*counted)
-		if c.since.Sub(oldest.since) < unprovenGrace && all.Len()-len(old) < mostNew {
+		if c.since.Sub(oldest.since) < unprovenGrace && all.Len()-len(old) < maxNew {
 			break
 		}
 		old = append(old, oldest)

@@ -38,8 +38,8 @@ type memory struct {
 // Memory that is given back is free once the collector has found it. Under a burst of large requests that may be too late: those
 // that ask for much then wait for it.
 const (
-	muchMemory  = 1 << 20
-	mostGarbage = 32 << 20
+	muchMemory = 1 << 20
+	maxGarbage = 32 << 20
 )
 
 // collect collects garbage if much memory was given back since it last did.
@@ -47,7 +47,7 @@ func (m *memory) collect() {
 	m.collecting.Lock()
 	defer m.collecting.Unlock()
 	m.mu.Lock()
-	due := m.garbage >= mostGarbage
+	due := m.garbage >= maxGarbage
 	if due {
 		m.garbage = 0
 	}

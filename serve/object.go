@@ -16,8 +16,8 @@ const seeOpenAPI = "see /openapi.json for what a request looks like"
 
 // What a document may have.
 const (
-	mostFields = 10_000 // of an object
-	mostNames  = 10_000 // of columns in a list
+	maxFields = 10_000 // of an object
+	maxNames  = 10_000 // of columns in a list
 )
 
 // object reads a body that is one JSON object. Other fields than those of the struct are refused if it is closed; protocols of
@@ -60,7 +60,7 @@ func (d *reading) object(text []byte, into reflect.Value, path string) error {
 		}
 	}
 	seen := make([]bool, into.NumField())
-	return jsonrows.Fields(text, mostFields, func(name, value []byte) error {
+	return jsonrows.Fields(text, maxFields, func(name, value []byte) error {
 		i, known := places[string(name)]
 		switch {
 		case !known && d.closed:
@@ -103,10 +103,10 @@ func (d *reading) value(text []byte, into reflect.Value, path string) error {
 		if text[0] != '[' {
 			return misfit
 		}
-		if err := d.reserve(int64(len(text)) + 32*mostNames); err != nil {
+		if err := d.reserve(int64(len(text)) + 32*maxNames); err != nil {
 			return err
 		}
-		names, err := jsonrows.Texts(text, path, mostNames)
+		names, err := jsonrows.Texts(text, path, maxNames)
 		into.Set(reflect.ValueOf(names))
 		return err
 	case reflect.Map: // of anything, which holds many times its text

@@ -59,7 +59,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, metrics: observe.NewMetrics(), drift: observe.NewDrift(time.Now), shadowCounts: newShadowCounts(), shadows: make(chan struct{}, mostShadows)}
+	s := &Server{config: c, metrics: observe.NewMetrics(), drift: observe.NewDrift(time.Now), shadowCounts: newShadowCounts(), shadows: make(chan struct{}, maxShadows)}
 	s.memory = newMemory(c.MaxHeld, s.metrics)
 	s.refusals.Interval = time.Second
 	s.metrics.Register(s.drift, s.shadowCounts.rows, s.shadowCounts.distance)

@@ -123,7 +123,7 @@ func v1Explanation(document, predictions []byte, b *budget) ([]byte, error) {
 		return nil, err
 	}
 	text := append(append(out.bytes[:0:cap(out.bytes)], `{"predictions":`...), predictions...)
-	err := jsonrows.Fields(document, mostFields, func(name, value []byte) error {
+	err := jsonrows.Fields(document, maxFields, func(name, value []byte) error {
 		if string(name) == "rows" {
 			name = []byte("explanations")
 		}

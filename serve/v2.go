@@ -26,8 +26,8 @@ func serverMetadata() ServerMetadata {
 // headerLength is the header that divides a body into JSON and binary tensors.
 const headerLength = "Inference-Header-Content-Length"
 
-// mostTensors of a request: one for each column, and some to spare.
-const mostTensors = 10_000
+// maxTensors of a request: one for each column, and some to spare.
+const maxTensors = 10_000
 
 func (x *exchange) live() error {
 	return x.json(map[string]bool{"live": true})
@@ -157,7 +157,7 @@ func (x *exchange) infer() error {
 	if err := x.budget.Reserve(parsedBytes(body, length)); err != nil {
 		return err
 	}
-	request, err := oip.ParseHTTP(body, length, mostTensors)
+	request, err := oip.ParseHTTP(body, length, maxTensors)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type Refining struct {
 // Usual numbers of evaluations for each player.
 const (
 	defaultPerPlayer = 4
-	mostPerPlayer    = 64
+	maxPerPlayer     = 64
 )
 
 // Refined is what was found of a game.
@@ -100,7 +100,7 @@ func (o Refining) budget(n int) int {
 	switch {
 	case budget > 0:
 	case o.Tolerance > 0:
-		budget = mostPerPlayer * n
+		budget = maxPerPlayer * n
 	default:
 		budget = defaultPerPlayer * n
 	}

@@ -29,13 +29,13 @@ type refinement struct {
 }
 
 const (
-	// mostParts bounds the observations up to which a coalition counts with all its
+	// maxParts bounds the observations up to which a coalition counts with all its
 	// attributions, and not with its value alone: work grows with their cube.
-	mostParts = 640
+	maxParts = 640
 
-	// mostWhitened bounds the coalitions that estimates are made from. More are asked for
+	// maxWhitened bounds the coalitions that estimates are made from. More are asked for
 	// only if these are all that there are.
-	mostWhitened = 2048
+	maxWhitened = 2048
 
 	// rounding is the variance of answers in single precision, beside that of v(N).
 	rounding = 1e-11
@@ -44,7 +44,7 @@ const (
 func newRefinement(p Prior, n, budget int, pairs bool) *refinement {
 	r := &refinement{n: n, pairs: pairs, upTo: []int{0}}
 	if r.complete = n <= MaxExact && budget >= 1<<n-1; !r.complete {
-		budget = min(budget, mostWhitened)
+		budget = min(budget, maxWhitened)
 	}
 	r.design = newDesign(n, budget)
 	r.cov = newCovariances(p, r.design)
@@ -61,8 +61,8 @@ func (r *refinement) observe(s int) {
 	}
 	size, n := r.design.Size(s), r.n
 	switch {
-	case s >= mostWhitened:
-	case s == 0 || s > n && size > 1 && len(r.observations)+size <= mostParts:
+	case s >= maxWhitened:
+	case s == 0 || s > n && size > 1 && len(r.observations)+size <= maxParts:
 		for player := range r.design.Members(s) {
 			add(ofPart, player)
 		}

@@ -19,7 +19,7 @@ type amount struct {
 
 // undress finds the digits of a number such as "-$1,234.50", "(1,200)", "48.4 %" or "3.5M".
 func undress(cell string) (a amount, ok bool) {
-	if len(cell) > mostReadBytes {
+	if len(cell) > maxReadBytes {
 		return a, false
 	}
 	s := strings.TrimSpace(cell)
@@ -157,7 +157,7 @@ func currencyOf(word string) (unit string, ok bool) {
 
 // value is the number if the digits have that decimal sign.
 func (a amount) value(decimal string) (value float64, ok bool) {
-	text := make([]byte, 0, mostReadBytes)
+	text := make([]byte, 0, maxReadBytes)
 	if a.negative {
 		text = append(text, '-')
 	}

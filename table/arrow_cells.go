@@ -192,8 +192,8 @@ func (c *arrowCells) readTexts(column *Column, from, to int64, label func(row in
 			continue
 		}
 		start, end := end(row), end(row+1)
-		if end-start > mostCellBytes && end <= c.text.size {
-			end = start + mostCellBytes + 1 // which is too long already
+		if end-start > maxCellBytes && end <= c.text.size {
+			end = start + maxCellBytes + 1 // which is too long already
 		}
 		text, err := c.text.bytes(start, end)
 		if err == nil {
@@ -223,7 +223,7 @@ func (c *arrowCells) readViews(column *Column, from, to int64, label func(row in
 		if length > inline {
 			text = c.texts[binary.LittleEndian.Uint32(view[8:])][binary.LittleEndian.Uint32(view[12:]):]
 		}
-		if err := label(row, text[:min(length, mostCellBytes+1)]); err != nil {
+		if err := label(row, text[:min(length, maxCellBytes+1)]); err != nil {
 			return err
 		}
 	}

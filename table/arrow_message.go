@@ -14,9 +14,9 @@ import (
 // What one Arrow message may claim. Other programs write a whole table as one
 // batch, so the bound on bodies is generous.
 const (
-	mostMetadataBytes = 16 << 20
-	mostBodyBytes     = 2 << 30
-	mostListed        = 1 << 18 // fields and key-value pairs in one message
+	maxMetadataBytes = 16 << 20
+	maxBodyBytes     = 2 << 30
+	maxListed        = 1 << 18 // fields and key-value pairs in one message
 )
 
 // The kinds of messages that tables are made of.
@@ -62,7 +62,7 @@ func (r *messageReader) next() (m arrowMessage, err error) {
 	if length == 0 {
 		return m, io.EOF
 	}
-	if length > mostMetadataBytes {
+	if length > maxMetadataBytes {
 		return m, fmt.Errorf("a message claims %d bytes of metadata", length)
 	}
 	metadata, err := r.bytes(int64(length), &account{})
@@ -137,9 +137,9 @@ func noEOF(err error) error {
 // would in the library.
 func checkMessage(metadata []byte) (m arrowMessage, err error) {
 	message := flatTable{metadata, int(binary.LittleEndian.Uint32(metadata))}
-	budget := mostListed
+	budget := maxListed
 	m.metadata, m.version, m.bodyBytes = metadata, message.int16(0), message.int64(3)
-	if m.bodyBytes < 0 || m.bodyBytes > mostBodyBytes {
+	if m.bodyBytes < 0 || m.bodyBytes > maxBodyBytes {
 		return m, fmt.Errorf("a message claims a body of %d bytes", m.bodyBytes)
 	}
 	if _, err := message.list(4, &budget); err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// mostUnbackedRows bounds the rows of batches none of whose wanted columns has any bytes:
+// maxUnbackedRows bounds the rows of batches none of whose wanted columns has any bytes:
 // a batch of nulls claims any number of rows for free.
-const mostUnbackedRows = 1 << 20
+const maxUnbackedRows = 1 << 20
 
 // arrowReader reads record batches of Arrow IPC. A batch stays packed: its columns are
 // unpacked as rows are asked for, and those that are not wanted never are.
@@ -71,7 +71,7 @@ func (r *arrowReader) schema(resource io.Closer, options Options) (*typedSource,
 	if err != nil {
 		return nil, damaged(err)
 	}
-	limit := mostListed
+	limit := maxListed
 	declared, err := message.header.list(1, &limit)
 	if err != nil {
 		return nil, damaged(err)
@@ -175,7 +175,7 @@ func (r *arrowReader) readBatch(message arrowMessage) error {
 		backed = backed || cells.of.ID() != arrow.NULL
 	}
 	if !backed {
-		if r.unbacked += batch.rows; r.unbacked > mostUnbackedRows || r.unbacked < 0 {
+		if r.unbacked += batch.rows; r.unbacked > maxUnbackedRows || r.unbacked < 0 {
 			return fmt.Errorf("%d rows are claimed, for which the file holds nothing", batch.rows)
 		}
 	}

@@ -214,7 +214,7 @@ func TestBombsAreRefused(t *testing.T) {
 func TestRepeatedLabelsAreThereOnce(t *testing.T) {
 	const rows, bound = 50_000, 48 << 20 // rows that would take 50 GB
 	text := array.NewStringBuilder(memory.NewGoAllocator())
-	text.AppendValues([]string{strings.Repeat("a", mostCellBytes), strings.Repeat("b", mostCellBytes)}, nil)
+	text.AppendValues([]string{strings.Repeat("a", maxCellBytes), strings.Repeat("b", maxCellBytes)}, nil)
 	places := array.NewInt8Builder(memory.NewGoAllocator())
 	for row := range rows {
 		places.Append(int8(row % 2))
@@ -240,7 +240,7 @@ func TestRepeatedLabelsAreThereOnce(t *testing.T) {
 func TestSharedBeginnings(t *testing.T) {
 	const rows, bound = 400, 96 << 20 // rows that take 400 MB
 	text := array.NewStringBuilder(memory.NewGoAllocator())
-	long := strings.Repeat("a", mostCellBytes-1)
+	long := strings.Repeat("a", maxCellBytes-1)
 	var parts []arrow.RecordBatch
 	for range 2 {
 		text.Append(long + "a")
@@ -274,7 +274,7 @@ func TestSharedBeginnings(t *testing.T) {
 func TestLongCellsAreRefused(t *testing.T) {
 	text := array.NewStringBuilder(memory.NewGoAllocator())
 	view := array.NewStringViewBuilder(memory.NewGoAllocator())
-	long := strings.Repeat("a", mostCellBytes+1)
+	long := strings.Repeat("a", maxCellBytes+1)
 	for _, cell := range []string{"x", long[1:], long} {
 		text.Append(cell)
 		view.AppendString(cell)
@@ -338,9 +338,9 @@ func TestRowsNeedBytes(t *testing.T) {
 			claim   uint64
 			want    string
 		}{
-			{arrow.Null, 1, mostUnbackedRows, ""},
+			{arrow.Null, 1, maxUnbackedRows, ""},
 			{arrow.Null, 1, many, "1099511627776 rows are claimed, for which the file holds nothing"},
-			{arrow.Null, 2, mostUnbackedRows, "1048576 rows are claimed, for which the file holds nothing"},
+			{arrow.Null, 2, maxUnbackedRows, "1048576 rows are claimed, for which the file holds nothing"},
 			{arrow.Null, 2, 1 << 63, "a batch of -9223372036854775808 rows"},
 			{arrow.PrimitiveTypes.Float64, 1, many, `column "c": 1099511627776 rows are claimed`},
 			{arrow.FixedWidthTypes.Boolean, 1, many, `column "c": 1099511627776 rows are claimed`},
@@ -366,7 +366,7 @@ func TestSampleIsBounded(t *testing.T) {
 		b.sample = sample
 		return openFormat(t.Context(), strings.NewReader(text), io.NopCloser(nil), CSV, Options{Name: "t", SampleRows: -1}, b)
 	}
-	source, err := open(mostSampleBytes)
+	source, err := open(maxSampleBytes)
 	if err != nil || source.Schema().Fields[0].Kind != Category {
 		t.Fatalf("not all rows decide: %v", err)
 	}

@@ -8,9 +8,9 @@ import (
 
 // What a reader may hold at a time if the caller does not limit it by Options.Reserve.
 const (
-	// mostHeldBytes bounds what is unpacked and decoded: pages, dictionaries, labels and
+	// maxHeldBytes bounds what is unpacked and decoded: pages, dictionaries, labels and
 	// the chunk that was handed out.
-	mostHeldBytes = 512 << 20
+	maxHeldBytes = 512 << 20
 
 	// storedCredit is how many unpacked bytes each stored byte stands for before any are
 	// counted. Real tables shrink less than this, so a wide one is never refused, while
@@ -29,7 +29,7 @@ type budget struct {
 }
 
 func newBudget(o Options) *budget {
-	return &budget{reserve: o.Reserve, limit: mostHeldBytes, sample: mostSampleBytes}
+	return &budget{reserve: o.Reserve, limit: maxHeldBytes, sample: maxSampleBytes}
 }
 
 // take counts bytes that are unpacked from a number of stored ones, and returns what give

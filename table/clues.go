@@ -48,7 +48,7 @@ type dates struct {
 }
 
 const (
-	mostUnits = 8
+	maxUnits  = 8
 	fewValues = 20 // different numbers that, among labels, may be codes
 )
 
@@ -152,7 +152,7 @@ func (c *clues) addAmount(a amount, cell string) bool {
 		}
 	}
 	switch {
-	case !isPoint && !isComma, len(c.units) == mostUnits && a.unit != "" && c.units[a.unit] == nil:
+	case !isPoint && !isComma, len(c.units) == maxUnits && a.unit != "" && c.units[a.unit] == nil:
 		return false
 	case isPoint && isComma && p == q:
 		to.any++

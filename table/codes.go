@@ -13,7 +13,7 @@ import (
 // chosen so that a note about ages, counts, years and grades stays rare.
 const (
 	fewestCodes = 3
-	mostCodes   = 30
+	maxCodes    = 30
 	codeRepeats = 5 // how often a code occurs on average, at least
 )
 
@@ -29,7 +29,7 @@ func likelyCodes(parts []*Column, observed int) bool {
 }
 
 // wholeValues are the different observed numbers in order; nil if any is not whole, or if
-// they are more than mostCodes.
+// they are more than maxCodes.
 func wholeValues(parts []*Column) []float64 {
 	seen := make(map[float64]struct{})
 	for _, c := range parts {
@@ -37,7 +37,7 @@ func wholeValues(parts []*Column) []float64 {
 			if !c.Observed[row] {
 				continue
 			}
-			if seen[v] = struct{}{}; v != math.Trunc(v) || len(seen) > mostCodes {
+			if seen[v] = struct{}{}; v != math.Trunc(v) || len(seen) > maxCodes {
 				return nil
 			}
 		}

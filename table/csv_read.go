@@ -42,8 +42,8 @@ type csvChunk struct {
 // How much memory a sample takes, as text or decoded, and a chunk as text, however wide
 // their rows are.
 const (
-	mostBufferBytes = 64 << 20
-	mostSampleBytes = 512 << 20 // of a sample of all rows; about 250 MB of text
+	maxBufferBytes = 64 << 20
+	maxSampleBytes = 512 << 20 // of a sample of all rows; about 250 MB of text
 )
 
 // openCSV reads the header and the sample. The source closes resource.
@@ -128,7 +128,7 @@ func (s *csvSource) header() ([]string, error) {
 // readSample scans the rows that decide on the kinds, and decodes them. Their text is
 // held until all kinds are known, in blocks that are let go one by one.
 func (s *csvSource) readSample(ctx context.Context, names []string) error {
-	most := mostBufferBytes
+	most := maxBufferBytes
 	if s.options.sampleRows() == everyRow {
 		most = s.budget.sample
 		s.budget.limit += int64(most)
@@ -241,7 +241,7 @@ func (s *csvSource) Next(ctx context.Context) (*Table, error) {
 // scan reads records until the buffer holds that many rows, or as much text as it may.
 // It returns io.EOF at the end of the input.
 func (s *csvSource) scan(ctx context.Context, rows int) error {
-	for s.buffer.rows() < rows && s.buffer.bytes() <= mostBufferBytes {
+	for s.buffer.rows() < rows && s.buffer.bytes() <= maxBufferBytes {
 		if s.buffer.rows()%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}

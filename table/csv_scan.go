@@ -12,9 +12,9 @@ import (
 
 // What one record may take. Files beyond this are damaged or hostile.
 const (
-	mostColumns     = 1 << 16
-	mostCellBytes   = 1 << 20
-	mostRecordBytes = 16 << 20
+	maxColumns     = 1 << 16
+	maxCellBytes   = 1 << 20
+	maxRecordBytes = 16 << 20
 )
 
 // cells holds some records as text, packed without a pointer per cell: a sample of
@@ -114,10 +114,10 @@ func (s *scanner) record(into *cells) (int, error) {
 		}
 		into.ends = append(into.ends, uint32(len(into.text)))
 		switch n := len(into.ends) - first; {
-		case len(into.text)-start > mostCellBytes:
-			return 0, s.fault(fmt.Sprintf("cell %d is longer than %d MiB", n, mostCellBytes>>20), "shorten it, or look for a quote that is never closed")
-		case n > mostColumns:
-			return n, s.fault(fmt.Sprintf("the record has more than %s cells", prose.Thousands(mostColumns)), "check the delimiter, or split the table")
+		case len(into.text)-start > maxCellBytes:
+			return 0, s.fault(fmt.Sprintf("cell %d is longer than %d MiB", n, maxCellBytes>>20), "shorten it, or look for a quote that is never closed")
+		case n > maxColumns:
+			return n, s.fault(fmt.Sprintf("the record has more than %s cells", prose.Thousands(maxColumns)), "check the delimiter, or split the table")
 		case len(rest) == 0:
 			return n, nil
 		}
@@ -163,8 +163,8 @@ func (s *scanner) readLine() ([]byte, error) {
 	s.long = s.long[:0]
 	for {
 		part, err := s.in.ReadSlice('\n')
-		if s.taken += len(part); s.taken > mostRecordBytes {
-			return nil, s.fault(fmt.Sprintf("the record is longer than %d MiB", mostRecordBytes>>20), "check the line ends, and look for a quote that is never closed")
+		if s.taken += len(part); s.taken > maxRecordBytes {
+			return nil, s.fault(fmt.Sprintf("the record is longer than %d MiB", maxRecordBytes>>20), "check the line ends, and look for a quote that is never closed")
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):

@@ -106,7 +106,7 @@ func TestTypedFilesNeedNames(t *testing.T) {
 		}
 	}
 	wide := &Table{}
-	for i := range mostColumns + 1 {
+	for i := range maxColumns + 1 {
 		wide.Columns = append(wide.Columns, NumberColumn(fmt.Sprint(i), nil, nil))
 	}
 	_, err := readWhole(bytes.NewReader(written(t, wide, Arrow, 1)), Arrow, Options{})

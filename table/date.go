@@ -19,7 +19,7 @@ func isBetween(b byte) bool { return b == '/' || b == '-' || b == '.' }
 // cutDate finds the parts of a date.
 func cutDate(cell []byte) (d date, ok bool) {
 	cell = bytes.TrimSpace(cell)
-	if len(cell) > mostReadBytes {
+	if len(cell) > maxReadBytes {
 		return d, false
 	}
 	d.long = -1

@@ -105,17 +105,17 @@ func TestCSVErrors(t *testing.T) {
 			`t.csv, row 1, column "a": "` + strings.Repeat("é", 39) + `…" is not a number, unlike the first 1 row, from which the column's kind was inferred; declare the column a category, or add "` + strings.Repeat("é", 39) + `…" to the missing tokens if it means that the value is missing`,
 		},
 		{
-			"too long a cell", "a,b\n" + strings.Repeat("x", mostCellBytes+1) + ",1\n",
+			"too long a cell", "a,b\n" + strings.Repeat("x", maxCellBytes+1) + ",1\n",
 			Options{},
 			`t.csv, row 0: cell 1 is longer than 1 MiB (line 2 of the file); shorten it, or look for a quote that is never closed`,
 		},
 		{
-			"too long a record", "a,b\n\"" + strings.Repeat(strings.Repeat("x", 1023)+"\n", mostRecordBytes>>10),
+			"too long a record", "a,b\n\"" + strings.Repeat(strings.Repeat("x", 1023)+"\n", maxRecordBytes>>10),
 			Options{},
 			`t.csv, row 0: the record is longer than 16 MiB (line 16384 of the file); check the line ends, and look for a quote that is never closed`,
 		},
 		{
-			"too many columns", strings.Repeat("a;", mostColumns+1),
+			"too many columns", strings.Repeat("a;", maxColumns+1),
 			Options{},
 			`t.csv: the record has more than 65,536 cells (line 1 of the file); check the delimiter, or split the table`,
 		},
@@ -165,7 +165,7 @@ func TestContradictionAfterTheSample(t *testing.T) {
 
 func TestLabelBound(t *testing.T) {
 	set := newLevelSet(nil)
-	set.labels = make([]string, mostLevels)
+	set.labels = make([]string, maxLevels)
 	_, err := set.code([]byte("one more"))
 	want := "the column has more than 1,048,576 distinct labels, or more than 256 MiB of them; drop the column: it seems to identify rows rather than to describe them"
 	if err == nil || err.Error() != want {

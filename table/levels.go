@@ -11,9 +11,9 @@ import (
 // What one column's labels may take. A stream keeps every label it has met, so a
 // column of identifiers would otherwise grow without bound.
 const (
-	mostLevels     = 1 << 20
-	mostLevelBytes = 256 << 20
-	labelBytes     = 100 // of a label beside its text: in the list, and in the map with its spare room
+	maxLevels     = 1 << 20
+	maxLevelBytes = 256 << 20
+	labelBytes    = 100 // of a label beside its text: in the list, and in the map with its spare room
 )
 
 // levelSet numbers labels in order of first appearance. The list only grows, so
@@ -37,10 +37,10 @@ func (s *levelSet) code(label []byte) (int32, error) {
 	if !utf8.Valid(label) {
 		return 0, &Error{Row: noRow, Message: fmt.Sprintf("%q is not UTF-8 text", shorten(string(label))), Remedy: "save the file in UTF-8"}
 	}
-	if len(s.labels) == mostLevels || s.bytes+len(label) > mostLevelBytes {
+	if len(s.labels) == maxLevels || s.bytes+len(label) > maxLevelBytes {
 		return 0, &Error{
 			Row:     noRow,
-			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", prose.Thousands(len(s.labels)), mostLevelBytes>>20),
+			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", prose.Thousands(len(s.labels)), maxLevelBytes>>20),
 			Remedy:  "drop the column: it seems to identify rows rather than to describe them",
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // What the delta encodings of Parquet may claim. A few bytes of them stand for any number
 // of values, and the library takes memory for as many.
 const (
-	mostDeltaBlock   = 1 << 16  // values and parts of a block; writers take 128 values in 4 parts
+	maxDeltaBlock    = 1 << 16  // values and parts of a block; writers take 128 values in 4 parts
 	decodeBatch      = 1024     // values decoded at a time
 	decodeBatchBytes = 16 << 20 // of texts that share beginnings, which are copied for each
 )
@@ -89,7 +89,7 @@ func deltaBlocks(data []byte, most int64) (rest []byte, err error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case block == 0 || parts == 0 || block > mostDeltaBlock || parts > block || block%parts != 0:
+	case block == 0 || parts == 0 || block > maxDeltaBlock || parts > block || block%parts != 0:
 		return nil, fmt.Errorf("a page has blocks of %d values in %d parts", block, parts)
 	case values > uint64(most):
 		return nil, fmt.Errorf("a page of %d values claims %d", most, values)

@@ -60,11 +60,11 @@ func (r *Reading) Parse(kind Kind, cell []byte) (value float64, ok bool) {
 	return kind.Parse(cell)
 }
 
-// mostReadBytes is the longest cell that a reading looks at: no number or date is longer.
-const mostReadBytes = 64
+// maxReadBytes is the longest cell that a reading looks at: no number or date is longer.
+const maxReadBytes = 64
 
 // limited cuts off what makes a cell too long to fit.
-func limited(cell []byte) []byte { return cell[:min(len(cell), mostReadBytes+1)] }
+func limited(cell []byte) []byte { return cell[:min(len(cell), maxReadBytes+1)] }
 
 // Number reads a number as the column's are written. The value is finite.
 func (r *Reading) Number(cell string) (value float64, ok bool) {
@@ -91,7 +91,7 @@ func (r *Reading) Validate(kind Kind) error {
 	switch {
 	case r == nil:
 		return nil
-	case kind == Number && len(r.Dates) == 0 && slices.Contains([]string{point, comma}, r.Decimal) && len(r.Unit) <= mostReadBytes:
+	case kind == Number && len(r.Dates) == 0 && slices.Contains([]string{point, comma}, r.Decimal) && len(r.Unit) <= maxReadBytes:
 		return nil
 	case kind != Time || r.Decimal != "" || r.Unit != "":
 		return fmt.Errorf("a %v cannot have the reading %.80q", kind, fmt.Sprint(*r))

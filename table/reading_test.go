@@ -95,7 +95,7 @@ func TestReadingNumbers(t *testing.T) {
 		{"", "10:30", no, no},
 		{"", "12-14", no, no},
 		{"", "12A", no, no},
-		{"", strings.Repeat("1", mostReadBytes+1), no, no},
+		{"", strings.Repeat("1", maxReadBytes+1), no, no},
 	} {
 		for decimal, want := range map[string]float64{point: c.point, comma: c.comma} {
 			got, ok := (&Reading{Decimal: decimal, Unit: c.unit}).Number(c.cell)
@@ -387,7 +387,7 @@ func TestReadingsAreChecked(t *testing.T) {
 		{Time, Reading{Dates: map[string]DateOrder{"/": "dym"}}},
 		{Category, Reading{Decimal: "."}},
 		{Boolean, Reading{}},
-		{Number, Reading{Decimal: ".", Unit: strings.Repeat("$", mostReadBytes+1)}},
+		{Number, Reading{Decimal: ".", Unit: strings.Repeat("$", maxReadBytes+1)}},
 	} {
 		if c.r.Validate(c.kind) == nil {
 			t.Errorf("a %v may have %v", c.kind, c.r)
@@ -409,7 +409,7 @@ func FuzzReading(f *testing.F) {
 				}
 			}
 		}
-		if v, plain := parseNumber([]byte(cell)); plain && !math.IsInf(v, 0) && len(cell) <= mostReadBytes {
+		if v, plain := parseNumber([]byte(cell)); plain && !math.IsInf(v, 0) && len(cell) <= maxReadBytes {
 			if got, ok := (&Reading{Decimal: point}).Parse(Number, []byte(cell)); !ok || got != v {
 				t.Fatalf("%q is %v, but by a reading %v, %v", cell, v, got, ok)
 			}

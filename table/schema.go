@@ -104,8 +104,8 @@ func describe(parts ...*Column) Field {
 	case distinct == 1:
 		field.Reason += fmt.Sprintf("; 1 distinct %s", what[:len(what)-1])
 		note(NoteConstant)
-	case distinct > mostCounted && c.Kind != Category:
-		field.Reason += fmt.Sprintf("; more than %s distinct %s", prose.Thousands(mostCounted), what)
+	case distinct > maxCounted && c.Kind != Category:
+		field.Reason += fmt.Sprintf("; more than %s distinct %s", prose.Thousands(maxCounted), what)
 	default:
 		field.Reason += fmt.Sprintf("; %s distinct %s", prose.Thousands(distinct), what)
 	}
@@ -117,18 +117,18 @@ func describe(parts ...*Column) Field {
 			note(NoteIdentifies)
 		case c.Kind == Number && countsUp(parts):
 			note(NoteCounts)
-		case c.Kind == Number && distinct <= mostCodes && likelyCodes(parts, observed):
+		case c.Kind == Number && distinct <= maxCodes && likelyCodes(parts, observed):
 			note(fmt.Sprintf("its %d different whole numbers may be codes: if they name things rather than measure them, --categorical makes them labels", distinct))
 		}
 	}
 	return field
 }
 
-// mostCounted is where counting distinct numbers stops: beyond it the exact count
+// maxCounted is where counting distinct numbers stops: beyond it the exact count
 // tells a user nothing.
-const mostCounted = 1000
+const maxCounted = 1000
 
-// distinctCells counts the different observed cells, numbers only up to mostCounted+1.
+// distinctCells counts the different observed cells, numbers only up to maxCounted+1.
 func distinctCells(parts []*Column) int {
 	last := parts[len(parts)-1]
 	if last.Kind == Category {
@@ -149,7 +149,7 @@ func distinctCells(parts []*Column) int {
 			if !c.Observed[row] {
 				continue
 			}
-			if seen[v] = struct{}{}; len(seen) > mostCounted {
+			if seen[v] = struct{}{}; len(seen) > maxCounted {
 				return len(seen)
 			}
 		}

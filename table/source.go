@@ -154,8 +154,8 @@ func (o Options) checkNames(names []string) error {
 }
 
 func checkColumns(n int) error {
-	if n > mostColumns {
-		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", prose.Thousands(mostColumns)), Remedy: "split the table"}
+	if n > maxColumns {
+		return &Error{Row: noRow, Message: fmt.Sprintf("the table has more than %s columns", prose.Thousands(maxColumns)), Remedy: "split the table"}
 	}
 	return nil
 }

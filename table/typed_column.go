@@ -110,9 +110,9 @@ func (c *typedColumn) next(rows, firstRow int, held *account) (*Column, error) {
 
 // label notes the label of a row. Cells are as long here as they may be in CSV.
 func (c *typedColumn) label(column *Column, row, inFile int, text []byte) error {
-	if len(text) > mostCellBytes {
+	if len(text) > maxCellBytes {
 		return at(&Error{
-			Row: inFile, Message: fmt.Sprintf("the cell is longer than %d MiB", mostCellBytes>>20),
+			Row: inFile, Message: fmt.Sprintf("the cell is longer than %d MiB", maxCellBytes>>20),
 			Remedy: "shorten it, or drop the column",
 		}, inFile, c.name)
 	}

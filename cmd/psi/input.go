@@ -190,16 +190,16 @@ func (s *fileSource) Close() error {
 	return s.file.Close()
 }
 
-// mostInferred is the size of stored text that is read with the kinds of its columns decided by
+// maxInferred is the size of stored text that is read with the kinds of its columns decided by
 // all rows, as far as they fit into memory (table.Options.SampleRows).
-const mostInferred = 256 << 20
+const maxInferred = 256 << 20
 
 // sampleRows is how many rows of text decide on the kinds of the columns.
 func (d *data) sampleRows() int {
 	const all, few = -1, 0
 	size := int64(0)
 	for i := range d.files {
-		if size += d.size(i); size > mostInferred {
+		if size += d.size(i); size > maxInferred {
 			return few
 		}
 	}

@@ -119,8 +119,8 @@ func (p *program) locate(path string) location {
 	if path == standardOutput {
 		return location{file: statOf(p.stdout)}
 	}
-	const mostLinks = 40 // as Linux has it
-	for range mostLinks {
+	const maxLinks = 40 // as Linux has it
+	for range maxLinks {
 		if found, err := os.Stat(path); err == nil {
 			return location{file: found}
 		}

@@ -97,12 +97,12 @@ func settingError(text string) error {
 	return &usageError{message, help + rest}
 }
 
-// mostConfig is how long a file of settings may be, in bytes.
-const mostConfig = 1 << 20
+// maxConfig is how long a file of settings may be, in bytes.
+const maxConfig = 1 << 20
 
 // readConfig reads a YAML file of settings: a key and a value in each line.
 func readConfig(ctx context.Context, path string) ([]setting, error) {
-	text, err := readFile(ctx, path, mostConfig)
+	text, err := readFile(ctx, path, maxConfig)
 	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}

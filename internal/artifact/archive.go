@@ -74,7 +74,7 @@ func checkStart(start []byte, kind Kind) error {
 // checkEnd looks at a zip's last record: it must be the last bytes of the file, and
 // its directory must end where it begins.
 func checkEnd(end []byte, size int64) error {
-	const mostDirectoryBytes = 60_000 // from 65,535 on, a zip may be a 64-bit one
+	const maxDirectoryBytes = 60_000 // from 65,535 on, a zip may be a 64-bit one
 	if len(end) < endLength || string(end[:4]) != endBytes || binary.LittleEndian.Uint16(end[20:]) != 0 {
 		return &Error{
 			Message: "the file is truncated: it does not end with the list of its parts",
@@ -87,8 +87,8 @@ func checkEnd(end []byte, size int64) error {
 	if offset+length != size-endLength {
 		return damaged("the list of its parts is not where it should be")
 	}
-	if length > mostDirectoryBytes {
-		return tooLarge("the list of parts has %d bytes, more than %d", length, mostDirectoryBytes)
+	if length > maxDirectoryBytes {
+		return tooLarge("the list of parts has %d bytes, more than %d", length, maxDirectoryBytes)
 	}
 	return nil
 }

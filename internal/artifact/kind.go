@@ -13,12 +13,12 @@ import (
 // short.
 func KindOf(r io.ReaderAt, size int64) Kind {
 	const (
-		endLength     = 22     // of a zip's last record, without a comment
-		mostDirectory = 60_000 // bytes of the list of parts that psi writes
-		mostKind      = 256    // bytes up to the end of the kind, which is the first field
+		endLength    = 22     // of a zip's last record, without a comment
+		maxDirectory = 60_000 // bytes of the list of parts that psi writes
+		maxKind      = 256    // bytes up to the end of the kind, which is the first field
 	)
 	end := make([]byte, endLength)
-	if _, err := r.ReadAt(end, size-endLength); err != nil && !errors.Is(err, io.EOF) || binary.LittleEndian.Uint32(end[12:]) > mostDirectory {
+	if _, err := r.ReadAt(end, size-endLength); err != nil && !errors.Is(err, io.EOF) || binary.LittleEndian.Uint32(end[12:]) > maxDirectory {
 		return ""
 	}
 	directory, err := zip.NewReader(r, size)
@@ -30,7 +30,7 @@ func KindOf(r io.ReaderAt, size int64) Kind {
 		return ""
 	}
 	defer manifest.Close()
-	start, err := io.ReadAll(io.LimitReader(manifest, mostKind))
+	start, err := io.ReadAll(io.LimitReader(manifest, maxKind))
 	if err != nil {
 		return ""
 	}

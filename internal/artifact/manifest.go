@@ -86,7 +86,7 @@ func encodeManifest(f *File) ([]byte, error) {
 // decodeManifest reads the manifest of a file that should be of the given kind. The
 // format comes first, as nothing else is known of a newer one.
 func decodeManifest(data []byte, kind Kind) (*manifest, error) {
-	fields, err := object(data, mostFields)
+	fields, err := object(data, maxFields)
 	if err != nil {
 		return nil, damaged("%s cannot be read: %v", manifestName, err)
 	}

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// mostFields of an object are read, to tell which of them is unknown.
-const mostFields = 64
+// maxFields of an object are read, to tell which of them is unknown.
+const maxFields = 64
 
 // object cuts a JSON object of at most so many fields into its fields, which share its
 // memory. encoding/json alone would let the last of two equal names win, and take
@@ -100,7 +100,7 @@ func exactly(fields map[string]json.RawMessage, names ...string) error {
 
 // record cuts a JSON object that must have exactly the named fields.
 func record(data []byte, names ...string) (map[string]json.RawMessage, error) {
-	fields, err := object(data, mostFields)
+	fields, err := object(data, maxFields)
 	if err != nil {
 		return nil, err
 	}

@@ -8,17 +8,17 @@ type slope struct{ g, h float64 }
 // gain is twice the loss that a step takes away.
 func (s slope) gain(shrink float64) float64 { return s.g * s.g / (s.h + shrink) }
 
-// mostIntervals is that of an explainable boosting machine's leaves. With a step for each bin, boosting learns the noise of small bins in few
+// maxIntervals is that of an explainable boosting machine's leaves. With a step for each bin, boosting learns the noise of small bins in few
 // rounds and stops: ADR 0029.
-const mostIntervals = 3
+const maxIntervals = 3
 
-// intervals are the ends of at most mostIntervals intervals of ordered bins, cut where it takes most of the loss away, one cut after the other.
+// intervals are the ends of at most maxIntervals intervals of ordered bins, cut where it takes most of the loss away, one cut after the other.
 func intervals(sums []slope, shrink float64) []int {
 	if len(sums) == 0 {
 		return nil
 	}
 	ends := []int{len(sums)}
-	for len(ends) < mostIntervals {
+	for len(ends) < maxIntervals {
 		best, cut, from := 0.0, 0, 0
 		for _, to := range ends {
 			var all, left slope

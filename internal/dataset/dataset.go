@@ -47,9 +47,9 @@ type Options struct {
 
 const defaultMemoryCells = 1 << 23
 
-// MostValidationRows bounds the rows that validate: more would slow training down
+// MaxValidationRows bounds the rows that validate: more would slow training down
 // without choosing better.
-const MostValidationRows = 16_384
+const MaxValidationRows = 16_384
 
 // Dataset is what training needs to know of a table.
 type Dataset struct {
@@ -202,7 +202,7 @@ func (ds *Dataset) encode(ctx context.Context, rows, held *gathered, side split,
 	training := newStore(ds.Encoder, o)
 	ds.Training, ds.close = training, training.close
 	validation := &memory{}
-	side.thin(MostValidationRows)
+	side.thin(MaxValidationRows)
 	err := rows.each(ctx, func(chunk *table.Table, first int) error {
 		counts := o.counts(chunk)
 		trains := side.to(trainingSide, chunk, first, counts)
@@ -218,7 +218,7 @@ func (ds *Dataset) encode(ctx context.Context, rows, held *gathered, side split,
 		return err
 	}
 	all := split{held: keys{1, math.MaxUint64}, seed: o.Seed, candidates: held.labelled, kept: math.MaxUint64}
-	all.thin(MostValidationRows)
+	all.thin(MaxValidationRows)
 	err = held.each(ctx, func(chunk *table.Table, first int) error {
 		validates := all.to(validationSide, chunk, first, o.counts(chunk))
 		ds.ValidationUnits = o.appendUnits(ds.ValidationUnits, chunk, validates)

@@ -241,8 +241,8 @@ func TestManyValidationRowsAreThinned(t *testing.T) {
 	o := usual(t)
 	o.Fraction = 0.5
 	ds := read(t, people(t, 50_000), o)
-	if n := ds.Validation.Len(); math.Abs(float64(n)-MostValidationRows) > 500 {
-		t.Errorf("%d rows validate, want about %d", n, MostValidationRows)
+	if n := ds.Validation.Len(); math.Abs(float64(n)-MaxValidationRows) > 500 {
+		t.Errorf("%d rows validate, want about %d", n, MaxValidationRows)
 	}
 	if n := ds.Training.Len(); n != 25_000 {
 		t.Errorf("%d rows train, want 25000: thinned rows must not train", n)

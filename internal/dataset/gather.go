@@ -29,8 +29,8 @@ type gathered struct {
 	spilt  *spill
 }
 
-// mostUnits bounds the memory for the values of the column that keeps rows together.
-const mostUnits = 1 << 22
+// maxUnits bounds the memory for the values of the column that keeps rows together.
+const maxUnits = 1 << 22
 
 func gather(ctx context.Context, source table.Source, labels *encode.Labels, o Options) (*gathered, error) {
 	g := &gathered{units: map[uint64]int{}, schema: source.Schema()}
@@ -55,9 +55,9 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, labels *enc
 		if err := g.count(chunk, labels, o); err != nil {
 			return inSource(err, g.rows)
 		}
-		if len(g.units) > mostUnits {
+		if len(g.units) > maxUnits {
 			return &table.Error{
-				Row: -1, Column: o.By, Message: fmt.Sprintf("the column has more than %d different values: it keeps no rows together", mostUnits),
+				Row: -1, Column: o.By, Message: fmt.Sprintf("the column has more than %d different values: it keeps no rows together", maxUnits),
 				Remedy: "name another column in --validation-by",
 			}
 		}

@@ -28,7 +28,7 @@ func (r Repeats) without(rows int) int {
 }
 
 const (
-	mostHashes     = 1 << 16 // of different rows, that are remembered
+	maxHashes      = 1 << 16 // of different rows, that are remembered
 	tellingRows    = 2048    // different rows whose numbers are compared
 	tellingColumns = 64
 )
@@ -86,7 +86,7 @@ func (r *repeats) add(chunk *table.Table, counts func(row int) bool) {
 			continue
 		}
 		r.compare(numbers, row)
-		for len(r.count) > mostHashes {
+		for len(r.count) > maxHashes {
 			r.forget()
 		}
 	}

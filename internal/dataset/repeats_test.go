@@ -66,7 +66,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 	rows, n = copied(t, rng, len(values), len(values)/3, 2, drawn)
 	got := found(rows, all)
 	share := float64(got.Copies) / float64(got.Rows)
-	if !got.Sample || got.Rows > 2*mostHashes || got.Rows < mostHashes/3 || share < .48 || share > .52 {
+	if !got.Sample || got.Rows > 2*maxHashes || got.Rows < maxHashes/3 || share < .48 || share > .52 {
 		t.Errorf("%+v of %d rows: copies are %.3f, want .5", got, n, share)
 	}
 	rows, _ = copied(t, rng, 3000, 500, 4, func(i int) float64 { return float64(i % 50) })

@@ -53,11 +53,11 @@ type learner interface {
 // NewFitter makes a Fitter for the named columns of the schema, which become players
 // in that order, but numbers first, then times, then categories.
 func NewFitter(schema *table.Schema, columns []string, bins int) (*Fitter, error) {
-	if bins < 1 || bins > mostBins {
-		return nil, fmt.Errorf("encode: bins must be between 1 and %d, not %d", mostBins, bins)
+	if bins < 1 || bins > maxBins {
+		return nil, fmt.Errorf("encode: bins must be between 1 and %d, not %d", maxBins, bins)
 	}
-	if len(columns) == 0 || len(columns) > mostPlayers {
-		return nil, fmt.Errorf("encode: a model takes between 1 and %d columns, not %d", mostPlayers, len(columns))
+	if len(columns) == 0 || len(columns) > maxPlayers {
+		return nil, fmt.Errorf("encode: a model takes between 1 and %d columns, not %d", maxPlayers, len(columns))
 	}
 	kinds := make(map[string]table.Kind, len(schema.Fields))
 	for _, field := range schema.Fields {
@@ -171,10 +171,10 @@ func (f *Fitter) Finish() (*Encoder, error) {
 		p := &e.Players[d]
 		f.learners[d].finish(p)
 		p.Gap = f.gaps[d]
-		if levels += len(p.Levels); levels > mostLevels {
+		if levels += len(p.Levels); levels > maxLevels {
 			return nil, &table.Error{
 				Row: noRow, Column: p.Name,
-				Message: fmt.Sprintf("the categories up to this one have more than %d labels together", mostLevels),
+				Message: fmt.Sprintf("the categories up to this one have more than %d labels together", maxLevels),
 				Remedy:  "drop the columns that identify rows rather than describe them",
 			}
 		}

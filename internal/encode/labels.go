@@ -58,7 +58,7 @@ func (l *Labels) Add(y *table.Column, keep func(row int) bool) error {
 		if l.skew.add(v); v > 0 {
 			l.logSkew.add(math.Log(v))
 		}
-		if l.len() <= mostClasses {
+		if l.len() <= maxClasses {
 			l.numbers[v+0] = struct{}{} // −0 + 0 is 0
 		}
 	}
@@ -79,7 +79,7 @@ func (l *Labels) addTexts(y *table.Column, keep func(row int) bool) error {
 			err.Row, err.Column = row, y.Name
 			return err
 		}
-		if l.len() <= mostClasses {
+		if l.len() <= maxClasses {
 			l.texts[label] = struct{}{}
 		}
 	}
@@ -101,12 +101,12 @@ func (l *Labels) Skewed() bool {
 // Skewness is that of the target.
 func (l *Labels) Skewness() float64 { return l.skew.value() }
 
-// len is the number of different values, at most one more than mostClasses.
+// len is the number of different values, at most one more than maxClasses.
 func (l *Labels) len() int { return len(l.texts) + len(l.numbers) }
 
 func (l *Labels) count() string {
-	if l.len() > mostClasses {
-		return fmt.Sprintf("more than %d", mostClasses)
+	if l.len() > maxClasses {
+		return fmt.Sprintf("more than %d", maxClasses)
 	}
 	return strconv.Itoa(l.len())
 }

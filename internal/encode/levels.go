@@ -12,8 +12,8 @@ import (
 // What one category may have. One table keeps to the same bounds, many of them
 // together may not.
 const (
-	mostColumnLevels     = 1 << 20
-	mostColumnLevelBytes = 256 << 20
+	maxColumnLevels     = 1 << 20
+	maxColumnLevelBytes = 256 << 20
 )
 
 // rareLevel is in how many training rows a level must occur to be told apart from the
@@ -64,9 +64,9 @@ func (s *seenLevels) addLabel(label string) *table.Error {
 	if !utf8.ValidString(label) {
 		return notText()
 	}
-	if len(s.counts) == mostColumnLevels || s.bytes+len(label) > mostColumnLevelBytes {
+	if len(s.counts) == maxColumnLevels || s.bytes+len(label) > maxColumnLevelBytes {
 		return &table.Error{
-			Message: fmt.Sprintf("the column has more than %d distinct labels, or more than %d MiB of them", mostColumnLevels, mostColumnLevelBytes>>20),
+			Message: fmt.Sprintf("the column has more than %d distinct labels, or more than %d MiB of them", maxColumnLevels, maxColumnLevelBytes>>20),
 			Remedy:  "drop the column: it seems to identify rows rather than to describe them",
 		}
 	}

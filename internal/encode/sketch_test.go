@@ -312,7 +312,7 @@ func TestSketchMemoryIsBounded(t *testing.T) {
 	before := heap()
 	var start, end runtime.MemStats
 	runtime.ReadMemStats(&start)
-	s := newSketch(mostBins)
+	s := newSketch(maxBins)
 	for range 3_000_000 {
 		s.add(rng.NormFloat64())
 	}

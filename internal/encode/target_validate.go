@@ -69,8 +69,8 @@ func (t Target) validateClasses() error {
 		return errors.New("classes have no mean, no standard deviation and no sign")
 	case t.Task == Binary && n != 2:
 		return fmt.Errorf("%d classes, but two are binary", n)
-	case t.Task == Multiclass && (n < 3 || n > mostClasses):
-		return fmt.Errorf("%d classes are not between 3 and %d", n, mostClasses)
+	case t.Task == Multiclass && (n < 3 || n > maxClasses):
+		return fmt.Errorf("%d classes are not between 3 and %d", n, maxClasses)
 	case t.Task == Multiclass && (t.Kind == table.Boolean || t.Kind == table.Time):
 		return fmt.Errorf("a %v has no %d classes", t.Kind, n)
 	}

@@ -36,8 +36,8 @@ func (t Task) Check(column string, kind table.Kind) error {
 	return fmt.Errorf("encode: the task %q is unknown: choose %s, %s, %s or %s", t, Auto, Regression, Binary, Multiclass)
 }
 
-// mostClasses bounds the outputs of a network.
-const mostClasses = 100
+// maxClasses bounds the outputs of a network.
+const maxClasses = 100
 
 // fewNumbers is up to how many whole numbers a target's values may well be classes.
 const fewNumbers = 10
@@ -103,8 +103,8 @@ func (l *Labels) task(asked Task) (task Task, note string, err error) {
 		}
 	}
 	switch {
-	case n > mostClasses:
-		return "", "", l.wrong(fmt.Sprintf("the target has more than %d different values, too many for classes", mostClasses), "merge rare classes, or choose another column")
+	case n > maxClasses:
+		return "", "", l.wrong(fmt.Sprintf("the target has more than %d different values, too many for classes", maxClasses), "merge rare classes, or choose another column")
 	case n == 2:
 		return Binary, note, nil
 	}

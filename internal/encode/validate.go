@@ -9,19 +9,19 @@ import (
 
 // What an encoder may hold, fitted or read from a file.
 const (
-	mostBins    = 4096
-	mostPlayers = 10_000
-	mostLevels  = 1 << 24 // of all categories together
+	maxBins    = 4096
+	maxPlayers = 10_000
+	maxLevels  = 1 << 24 // of all categories together
 )
 
 // Validate says what is wrong with an encoder that was read from a file. Fit makes none
 // with which anything is.
 func (e *Encoder) Validate() error {
-	if e.Bins < 1 || e.Bins > mostBins {
-		return fmt.Errorf("encode: bins must be between 1 and %d, not %d", mostBins, e.Bins)
+	if e.Bins < 1 || e.Bins > maxBins {
+		return fmt.Errorf("encode: bins must be between 1 and %d, not %d", maxBins, e.Bins)
 	}
-	if len(e.Players) == 0 || len(e.Players) > mostPlayers {
-		return fmt.Errorf("encode: a model has between 1 and %d players, not %d", mostPlayers, len(e.Players))
+	if len(e.Players) == 0 || len(e.Players) > maxPlayers {
+		return fmt.Errorf("encode: a model has between 1 and %d players, not %d", maxPlayers, len(e.Players))
 	}
 	names := make(map[string]bool, len(e.Players))
 	levels := 0
@@ -34,8 +34,8 @@ func (e *Encoder) Validate() error {
 			err = errors.New("another player has this name")
 		case i > 0 && p.rank() < e.Players[i-1].rank():
 			err = fmt.Errorf("a %v comes after a %v", p.Kind, e.Players[i-1].Kind)
-		case levels+len(p.Levels) > mostLevels:
-			err = fmt.Errorf("the categories have more than %d levels together", mostLevels)
+		case levels+len(p.Levels) > maxLevels:
+			err = fmt.Errorf("the categories have more than %d levels together", maxLevels)
 		}
 		if err != nil {
 			return fmt.Errorf("encode: player %d, %.40q: %w", i, p.Name, err)
@@ -83,11 +83,11 @@ func (p *Player) validateCategory() error {
 	if len(p.Edges) > 0 || p.Centre != 0 || p.Scale != 0 || len(p.Cycles) > 0 {
 		return errors.New("a category has no edges, centre, scale or cycles")
 	}
-	if len(p.Levels) > mostColumnLevels {
-		return fmt.Errorf("%d levels are more than %d", len(p.Levels), mostColumnLevels)
+	if len(p.Levels) > maxColumnLevels {
+		return fmt.Errorf("%d levels are more than %d", len(p.Levels), maxColumnLevels)
 	}
-	if p.Rare < 0 || p.Rare > mostColumnLevels {
-		return fmt.Errorf("the number of rare levels, %d, is not between 0 and %d", p.Rare, mostColumnLevels)
+	if p.Rare < 0 || p.Rare > maxColumnLevels {
+		return fmt.Errorf("the number of rare levels, %d, is not between 0 and %d", p.Rare, maxColumnLevels)
 	}
 	for k := 1; k < len(p.Levels); k++ {
 		if p.Levels[k] <= p.Levels[k-1] {

@@ -160,10 +160,10 @@ func Default(in Inputs, head Head, size Size) Config {
 		c.Frequencies, c.Embedding, c.Hidden = 0, 16, 0
 	}
 	// What a step costs grows with columns × channels, and with columns × bins.
-	for c.Channels > 16 && c.Channels*size.Columns > mostFactors {
+	for c.Channels > 16 && c.Channels*size.Columns > maxFactors {
 		c.Channels /= 2
 	}
-	for c.Inputs.Bins > 16 && c.Inputs.Bins*size.Columns > mostFactors {
+	for c.Inputs.Bins > 16 && c.Inputs.Bins*size.Columns > maxFactors {
 		c.Inputs.Bins /= 2
 	}
 	switch {
@@ -175,8 +175,8 @@ func Default(in Inputs, head Head, size Size) Config {
 	return c
 }
 
-// mostFactors of a row, or bins of its cells, beyond which wide tables get fewer of each.
-const mostFactors = 8192
+// maxFactors of a row, or bins of its cells, beyond which wide tables get fewer of each.
+const maxFactors = 8192
 
 // Validate says what is wrong with the configuration.
 func (c Config) Validate() error {
@@ -212,7 +212,7 @@ func (c Config) Validate() error {
 				"%d channels, %d orders of pairs cannot be divided among %d learners, the channels by multiples of %d", c.Channels, len(c.Pairs), c.Learners, PairLanes)
 			if len(errs) == 0 && c.Inputs.Groups != nil {
 				n := c.Joined()
-				need(n <= MostJoined, "these groups are not those the model was trained with, and join %d players by pairs of their columns, more than %d: train with the groups, or with --set pairs=0", n, MostJoined)
+				need(n <= MaxJoined, "these groups are not those the model was trained with, and join %d players by pairs of their columns, more than %d: train with the groups, or with --set pairs=0", n, MaxJoined)
 			}
 		case TensorTrain:
 			need(c.Rank > 0, "rank must be positive, not %d", c.Rank)

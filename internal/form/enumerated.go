@@ -9,8 +9,8 @@ import (
 	"github.com/psi-shapley/psi/shapley"
 )
 
-// MostEnumerated is the number of players beyond which coalitions are not enumerated.
-const MostEnumerated = 14
+// MaxEnumerated is the number of players beyond which coalitions are not enumerated.
+const MaxEnumerated = 14
 
 // Enumerated finds the attributions and interactions of groups by enumerating their coalitions, which is exact however columns are
 // paired. The rest it leaves to an evaluator in which every column is a player.
@@ -21,8 +21,8 @@ type Enumerated struct {
 
 // NewEnumerated makes an evaluator of groups from one of columns.
 func (c Config) NewEnumerated(columns func(Config) (Evaluator, error)) (*Enumerated, error) {
-	if n := c.Inputs.Players(); n > MostEnumerated {
-		return nil, fmt.Errorf("these groups are not those the model was trained with, and %d players are too many to enumerate: train with the groups, or make at most %d", n, MostEnumerated)
+	if n := c.Inputs.Players(); n > MaxEnumerated {
+		return nil, fmt.Errorf("these groups are not those the model was trained with, and %d players are too many to enumerate: train with the groups, or make at most %d", n, MaxEnumerated)
 	}
 	own := c
 	own.Inputs.Groups = nil

@@ -25,7 +25,7 @@ func (c Config) FewestNodes(ctx context.Context, b *encode.Batch, with func(node
 		return 1, nil
 	}
 	rows := b.Head(min(b.Rows, residualRows))
-	return fewestNodes(MostNodes(c.Inputs.Players()), func(nodes int) (float64, error) {
+	return fewestNodes(MaxNodes(c.Inputs.Players()), func(nodes int) (float64, error) {
 		e, err := with(nodes)
 		if err != nil {
 			return 0, err

@@ -150,8 +150,8 @@ func (f *PlayerFactor) place(player int) int {
 	return at
 }
 
-// MostJoined is the number of players that a factor may have: what they multiply to is found for each of their coalitions.
-const MostJoined = 12
+// MaxJoined is the number of players that a factor may have: what they multiply to is found for each of their coalitions.
+const MaxJoined = 12
 
 // Joined is the most players of a factor. With more than two there is no quadratic for it.
 func (c Config) Joined() (most int) {

@@ -14,6 +14,6 @@ func GaussLegendre(q int) (nodes, weights []float64) {
 // any multilinear game of n players exactly: it is a polynomial of degree n−1.
 func ExactNodes(n int) int { return max(1, (n+1)/2) }
 
-// MostNodes is the largest number of quadrature nodes that a model of n players has. What a graph of more costs to compile
+// MaxNodes is the largest number of quadrature nodes that a model of n players has. What a graph of more costs to compile
 // grows with their square; 256 are exact up to 512 players, and for more players they err by less than rounding does.
-func MostNodes(n int) int { return min(256, ExactNodes(n)) }
+func MaxNodes(n int) int { return min(256, ExactNodes(n)) }

@@ -13,13 +13,13 @@ import (
 // starve noisy regions.
 func SquaredError(y, mu *Node) *Node { return Square(Sub(y, mu)) }
 
-// mostExponent keeps e^x within 32 bits.
-const mostExponent = 50
+// maxExponent keeps e^x within 32 bits.
+const maxExponent = 50
 
 // GammaDeviance is that of a positive number from its mean, in variances s² of its log: 2(e^x − 1 − x)/s², where x = s(y − μ), y is the log of the number and μ that of the
 // mean, both in standard deviations s. For small s it is (y − μ)².
 func GammaDeviance(y, mu *Node, s float64) *Node {
-	x := MinScalar(MulScalar(Sub(y, mu), s), mostExponent)
+	x := MinScalar(MulScalar(Sub(y, mu), s), maxExponent)
 	return MulScalar(AddScalar(Sub(Exp(x), x), -1), 2/(s*s)) // Expm1 has no gradient on every backend
 }
 

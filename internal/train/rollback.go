@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	slowerBy      = 0.3 // what a rollback multiplies the learning rate by
-	mostRollbacks = 5   // of a phase
+	slowerBy     = 0.3 // what a rollback multiplies the learning rate by
+	maxRollbacks = 5   // of a phase
 )
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
@@ -18,10 +18,10 @@ func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // ever sound. Of a few rows, what is learned by heart gets worse at any rate on those that validate.
 func (r *Run) rollBack(ctx context.Context, p *phase) (note string, err error) {
 	at, slowing, rollbacks := r.step, r.slowing*slowerBy, r.rollbacks+1
-	if rollbacks > mostRollbacks && len(r.kept) > 0 {
+	if rollbacks > maxRollbacks && len(r.kept) > 0 {
 		return fmt.Sprintf("%s got worse until step %d at any rate: its best weights are kept", p.name, at), r.endPhase(ctx)
 	}
-	if rollbacks > mostRollbacks {
+	if rollbacks > maxRollbacks {
 		return "", fmt.Errorf("train: %s diverges at step %d even at a rate of %.1g: check the table for absurd values, or set a lower rate", p.name, at, p.rate*r.slowing)
 	}
 	if err := r.Restore(r.good); err != nil {

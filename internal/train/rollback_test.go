@@ -72,7 +72,7 @@ func TestBestWeightsAreKeptWhereEveryRateGetsWorse(t *testing.T) {
 		}
 	}
 	best := r.kept[0].Weights
-	r.rollbacks = mostRollbacks
+	r.rollbacks = maxRollbacks
 	poison(t, r)
 	said, err := r.Step(ctx)
 	if err != nil || !strings.Contains(said.Note, "its best weights are kept") {

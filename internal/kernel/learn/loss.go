@@ -12,7 +12,7 @@ const (
 	// leastVariance of a score keeps the slope of its square root finite.
 	leastVariance = 1e-4
 	// precisions beyond these would leave a step to a few rows.
-	leastPrecision, mostPrecision = 0.1, 10
+	leastPrecision, maxPrecision = 0.1, 10
 )
 
 // losses is the memory of the losses.
@@ -167,8 +167,8 @@ func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
 	return noise
 }
 
-// mostExponent keeps e^x within 32 bits.
-const mostExponent = 50
+// maxExponent keeps e^x within 32 bits.
+const maxExponent = 50
 
 // errorOf is the loss of a gap v − y, and its slope by v: half its square; or, if the mean of a number is learned whose log is y standard deviations s
 // from where it starts, half the gamma deviance of the number in variances of the log, (e^x − 1 − x)/s² with x = s(y − v).
@@ -176,7 +176,7 @@ func (t *Trainer) errorOf(gap float64) (loss, slope float64) {
 	if t.LogStd == 0 {
 		return 0.5 * gap * gap, gap
 	}
-	x := min(-t.LogStd*gap, mostExponent)
+	x := min(-t.LogStd*gap, maxExponent)
 	e := math.Expm1(x)
 	return (e - x) / (t.LogStd * t.LogStd), -e / t.LogStd
 }
@@ -222,7 +222,7 @@ func (t *Trainer) weigh() {
 		mean += float64(t.current.Weight[r]) * t.loss.precision[r] / float64(t.Batch)
 	}
 	for r, p := range t.loss.precision {
-		t.loss.precision[r] = min(max(p/mean, leastPrecision), mostPrecision)
+		t.loss.precision[r] = min(max(p/mean, leastPrecision), maxPrecision)
 	}
 }
 

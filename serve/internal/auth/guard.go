@@ -75,7 +75,7 @@ func newGuard(ctx context.Context, config Config, now func() time.Time) (*Guard,
 	}
 	g := &Guard{
 		config: config, failures: newFailures(), origins: http.NewCrossOriginProtection(), now: now,
-		public: newRates(config.PublicRate), inside: newInside(config.Calls), outside: newInside(mostOutside),
+		public: newRates(config.PublicRate), inside: newInside(config.Calls), outside: newInside(maxOutside),
 	}
 	var err error
 	if config.TokenFile != "" {
@@ -182,11 +182,11 @@ func (g *Guard) bearer(ctx context.Context, shown Credentials) (Caller, error) {
 }
 
 func (g *Guard) known(ctx context.Context, authorization string, locked error) (Caller, error) {
-	const mostSecret = 16 << 10
+	const maxSecret = 16 << 10
 	scheme, secret, _ := strings.Cut(authorization, " ")
 	secret = strings.TrimLeft(secret, " ")
 	switch {
-	case !strings.EqualFold(scheme, "Bearer") || secret == "" || len(secret) > mostSecret || strings.ContainsFunc(secret, notInToken):
+	case !strings.EqualFold(scheme, "Bearer") || secret == "" || len(secret) > maxSecret || strings.ContainsFunc(secret, notInToken):
 		return Caller{}, unauthenticated("the Authorization header is not Bearer and a token")
 	case isToken(secret):
 		if g.tokens != nil {

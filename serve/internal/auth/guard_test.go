@@ -45,7 +45,7 @@ func TestSecuredGuardGivesNothingToTheAnonymous(t *testing.T) {
 	_, err := g.Admit(t.Context(), Credentials{Loopback: true}, 0)
 	refused(t, "a route that was forgotten", err, ErrForbidden)
 	// To come without credentials is no guess: it locks nobody out.
-	for range 10 * mostFailures {
+	for range 10 * maxFailures {
 		_, err := g.Admit(t.Context(), Credentials{Remote: "192.0.2.1"}, Infer)
 		refused(t, "without credentials", err, ErrUnauthenticated)
 	}

@@ -18,7 +18,7 @@ import (
 const (
 	clockSkew    = time.Minute // that an issuer's clock may be off
 	rememberFor  = time.Minute // a JWT that was right
-	mostJWTs     = 10_000      // that are remembered
+	maxJWTs      = 10_000      // that are remembered
 	scopePrefix  = "psi:"      // of permissions in claims
 	issuerAnswer = 10 * time.Second
 )
@@ -70,7 +70,7 @@ func discover(ctx context.Context, address, audience string, report func(error),
 	if err := checkURL(described.Keys); err != nil {
 		return nil, fmt.Errorf("OpenID Connect issuer %s, its jwks_uri: %w", address, err)
 	}
-	i := &issuer{now: now, right: newLRU[[sha256.Size]byte, remembered](mostJWTs)}
+	i := &issuer{now: now, right: newLRU[[sha256.Size]byte, remembered](maxJWTs)}
 	i.verifier = oidc.NewVerifier(address, newKeys(described.Keys, client, fetch.answers.Load, now), &oidc.Config{
 		ClientID:             audience,
 		SupportedSigningAlgs: asymmetric,

@@ -238,7 +238,7 @@ func TestLockedAddressAndJWTs(t *testing.T) {
 	g, at, _ := p.guard(t)
 	known := key.sign(t, p.body(at))
 	admitted(t, "before", g, bearer(known), Infer)
-	for range mostFailures {
+	for range maxFailures {
 		_, err := g.Admit(t.Context(), bearer(evil.sign(t, p.body(at))), Infer)
 		refused(t, "a bad JWT", err, ErrUnauthenticated)
 	}
@@ -276,7 +276,7 @@ func TestIssuersThatAreNotTaken(t *testing.T) {
 		{"a password", "https://ann:x@issuer.example", "psi", "no https URL"},
 		{"another name", answer(`{"issuer":"https://other.example","jwks_uri":"https://other.example/keys"}`), "psi", "other.example"},
 		{"no JSON", answer("<html>"), "psi", "JSON"},
-		{"too much", answer("{}" + strings.Repeat(" ", mostAnswer)), "psi", "JSON"},
+		{"too much", answer("{}" + strings.Repeat(" ", maxAnswer)), "psi", "JSON"},
 		{"redirects", redirecting.URL, "psi", "302"},
 		{"keys over http", plain.URL, "psi", "jwks_uri"},
 	} {

@@ -21,7 +21,7 @@ const (
 	keysRetry  = 30 * time.Second // if that failed
 	fetchEvery = 10 * time.Second // from the issuer, at most, once the first few are used up
 	firstFew   = 4
-	mostAnswer = 1 << 20 // bytes
+	maxAnswer  = 1 << 20 // bytes
 )
 
 // keys are an issuer's public keys. go-oidc fetches them when it meets a signature that it cannot verify, and keeps them
@@ -120,11 +120,11 @@ func (*fetcher) fetch(request *http.Request) (*http.Response, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("it answered %s", response.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > mostAnswer || !json.Valid(body) {
+	if len(body) > maxAnswer || !json.Valid(body) {
 		return nil, errors.New("its answer is not JSON of reasonable size")
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))

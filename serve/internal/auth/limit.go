@@ -9,16 +9,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// mostKeys bounds the callers and addresses that are remembered. One that was forgotten starts with a full bucket, which
+// maxKeys bounds the callers and addresses that are remembered. One that was forgotten starts with a full bucket, which
 // is no more than a new one has.
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 // DefaultPublicRate is the public requests a second of each address. The dearest of them, the live page, takes about 0.2 ms
 // of a core, so that an address can take one hundredth of it.
 const DefaultPublicRate = 50
 
-// mostOutside requests of one address may be under way without being admitted.
-const mostOutside = 256
+// maxOutside requests of one address may be under way without being admitted.
+const maxOutside = 256
 
 // rates gives every key a bucket of its own.
 type rates struct {
@@ -34,7 +34,7 @@ func newRates(perSecond float64) *rates {
 	return &rates{
 		perSecond: rate.Limit(perSecond),
 		burst:     int(max(1, min(math.Ceil(perSecond), math.MaxInt32))),
-		buckets:   newLRU[string, *rate.Limiter](mostKeys),
+		buckets:   newLRU[string, *rate.Limiter](maxKeys),
 	}
 }
 
@@ -57,7 +57,7 @@ func (r *rates) take(key string, now time.Time) error {
 
 // So many wrong credentials from one address within a window, and it has to wait.
 const (
-	mostFailures  = 20
+	maxFailures   = 20
 	failureWindow = time.Minute
 	failureWait   = time.Minute
 )
@@ -74,7 +74,7 @@ type failed struct {
 	until time.Time // when it may try again
 }
 
-func newFailures() *failures { return &failures{count: newLRU[string, failed](mostKeys)} }
+func newFailures() *failures { return &failures{count: newLRU[string, failed](maxKeys)} }
 
 // locked says how long an address has to wait, if it has to.
 func (f *failures) locked(address string, now time.Time) error {
@@ -93,7 +93,7 @@ func (f *failures) add(address string, now time.Time) {
 	if !ok || now.Sub(entry.since) >= failureWindow {
 		entry = failed{since: now, until: entry.until}
 	}
-	if entry.times++; entry.times >= mostFailures {
+	if entry.times++; entry.times >= maxFailures {
 		entry = failed{since: now, until: now.Add(failureWait)}
 	}
 	f.count.put(address, entry)

@@ -86,7 +86,7 @@ func TestRetryAfterIsWholeSeconds(t *testing.T) {
 
 // Who comes from very many addresses does not fill the memory, neither with requests nor with guesses.
 func TestManyAddressesNeedLittleMemory(t *testing.T) {
-	const addresses = 20 * mostKeys
+	const addresses = 20 * maxKeys
 	at := newClock()
 	open, err := newGuard(t.Context(), Config{Rate: 1}, at.now)
 	if err != nil {
@@ -114,8 +114,8 @@ func TestManyAddressesNeedLittleMemory(t *testing.T) {
 	if grown := heap() - before; grown > 20<<20 {
 		t.Errorf("the heap grew by %d MiB", grown>>20)
 	}
-	if a, b := len(open.rates.buckets.items), len(guarded.failures.count.items); a != mostKeys || b != mostKeys {
-		t.Errorf("%d and %d keys, want %d", a, b, mostKeys)
+	if a, b := len(open.rates.buckets.items), len(guarded.failures.count.items); a != maxKeys || b != maxKeys {
+		t.Errorf("%d and %d keys, want %d", a, b, maxKeys)
 	}
 	runtime.KeepAlive(open)
 }
@@ -148,11 +148,11 @@ func TestGuessesAreLimited(t *testing.T) {
 		_, err := g.Admit(t.Context(), Credentials{Authorization: "Bearer " + secret, Remote: remote}, Infer)
 		return err
 	}
-	for range mostFailures - 1 {
+	for range maxFailures - 1 {
 		refused(t, "a guess", guess("192.0.2.1:1"), ErrUnauthenticated)
 	}
 	at.move(failureWindow) // so slow is no attack
-	for range mostFailures {
+	for range maxFailures {
 		refused(t, "a guess", guess("192.0.2.1:1"), ErrUnauthenticated)
 	}
 	if got := wait(guess("192.0.2.1:2")); got != failureWait {
@@ -226,7 +226,7 @@ func TestRequestsUnderWay(t *testing.T) {
 	if len(g.inside.count) != 1 {
 		t.Errorf("%v is remembered", g.inside.count)
 	}
-	for range mostOutside {
+	for range maxOutside {
 		if _, err := g.Knock("192.0.2.5:1"); err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	lookEvery   = time.Second // at files, at most
-	mostContent = 4 << 20     // bytes of a file
+	lookEvery  = time.Second // at files, at most
+	maxContent = 4 << 20     // bytes of a file
 )
 
 // source is a file that is read again when it changes.
@@ -131,12 +131,12 @@ func (s source) read() ([]byte, error) {
 		return nil, fmt.Errorf("%s is open to others (mode %04o): run chmod 600 %s; of a Kubernetes secret, set defaultMode to 0440",
 			s.path, info.Mode().Perm(), s.path)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, mostContent+1))
+	content, err := io.ReadAll(io.LimitReader(file, maxContent+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(content) > mostContent {
-		return nil, fmt.Errorf("%s has more than %d bytes", s.path, mostContent)
+	if len(content) > maxContent {
+		return nil, fmt.Errorf("%s has more than %d bytes", s.path, maxContent)
 	}
 	if len(content) == 0 {
 		return nil, fmt.Errorf("%s: %w", s.path, errEmpty)

@@ -24,7 +24,7 @@ const (
 	tokenPrefix = "psi_"
 	tokenBytes  = 32
 	hashPrefix  = "sha256:"
-	mostName    = 255 // bytes, as of a JWT's subject
+	maxName     = 255 // bytes, as of a JWT's subject
 )
 
 var tokenLength = len(tokenPrefix) + base64.RawURLEncoding.EncodedLen(tokenBytes)
@@ -55,8 +55,8 @@ func NewToken(name string, allowed Permission) (secret, line string, err error) 
 // checkName takes names that are safe in a log, and not too long to be kept.
 func checkName(name string) error {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	if name == "" || len(name) > mostName || !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) {
-		return fmt.Errorf("%.40q is no name: use letters, digits and signs, 1 to %d bytes", name, mostName)
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) {
+		return fmt.Errorf("%.40q is no name: use letters, digits and signs, 1 to %d bytes", name, maxName)
 	}
 	return nil
 }

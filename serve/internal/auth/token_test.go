@@ -140,7 +140,7 @@ func TestBrokenTokenFileLeavesTheLastGoodOne(t *testing.T) {
 		{"", 0o600, "empty"},
 		{strings.TrimSpace(bobLine) + "00\n", 0o600, "line 1: the hash"},
 		{bobLine + bobLine, 0o600, "hash of line 1"},
-		{strings.Repeat("#\n", mostContent/2+1), 0o600, "bytes"},
+		{strings.Repeat("#\n", maxContent/2+1), 0o600, "bytes"},
 	} {
 		write(t, path, broken.mode, broken.content)
 		for range 3 { // one report, however often it is looked at

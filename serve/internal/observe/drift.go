@@ -20,9 +20,9 @@ const (
 	buckets    = 10
 )
 
-// mostSeries is how many pairs of an output and a player of one model are shown. Of a model with more, the players
+// maxSeries is how many pairs of an output and a player of one model are shown. Of a model with more, the players
 // of most weight in training are.
-const mostSeries = 1000
+const maxSeries = 1000
 
 // Drift shows, for each model, what its attributions were like in the last ten minutes. Of player d, over the rows of
 // the window:
@@ -103,7 +103,7 @@ func shownPlayers(outputs, players int, reference [][]float64) []int {
 			weight[i] += size
 		}
 	}
-	most := max(1, mostSeries/outputs)
+	most := max(1, maxSeries/outputs)
 	if players <= most {
 		return list
 	}

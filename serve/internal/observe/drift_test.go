@@ -271,7 +271,7 @@ func TestWindowSurvivesClockJumps(t *testing.T) {
 
 // Of very many players those are shown that matter most, so that a model cannot flood Prometheus.
 func TestDriftShowsSoManyPlayers(t *testing.T) {
-	reference := make([]float64, mostSeries+500)
+	reference := make([]float64, maxSeries+500)
 	row := make([]float64, len(reference))
 	for i := range reference {
 		reference[i], row[i] = float64(i), float64(i)
@@ -279,8 +279,8 @@ func TestDriftShowsSoManyPlayers(t *testing.T) {
 	d, w := watched(t, time.Now, reference...)
 	w.Observe(rowsOf([][]float64{row}))
 	got := gauges(t, d)
-	if n := len(got); n != 3*mostSeries+2 {
-		t.Errorf("%d series, want %d", n, 3*mostSeries+2)
+	if n := len(got); n != 3*maxSeries+2 {
+		t.Errorf("%d series, want %d", n, 3*maxSeries+2)
 	}
 	if _, least := got["psi_attribution_abs_mean m y x499"]; least || got["psi_attribution_abs_mean m y x500"] != 500 {
 		t.Errorf("x499 shown: %v; x500: %v", least, got["psi_attribution_abs_mean m y x500"])

@@ -10,8 +10,8 @@ func FromGRPC(m *inference.ModelInferRequest, most int) (*Request, error) {
 		return nil, invalid("send a tensor for each column", "the request has no inputs")
 	case len(m.GetInputs()) > most:
 		return nil, tooMany("inputs", most)
-	case len(m.GetOutputs()) > mostOutputs:
-		return nil, tooMany("outputs", mostOutputs)
+	case len(m.GetOutputs()) > maxOutputs:
+		return nil, tooMany("outputs", maxOutputs)
 	}
 	r := &Request{ID: m.GetId(), Z: defaultZ, Inputs: make([]Tensor, len(m.GetInputs()))}
 	for name, value := range m.GetParameters() {

@@ -218,7 +218,7 @@ func (d *document) shape() ([]int64, error) {
 			return err
 		}
 		n, err := strconv.ParseInt(string(number), 10, 64)
-		if err != nil || len(d.shapes)-start == mostDimensions {
+		if err != nil || len(d.shapes)-start == maxDimensions {
 			return d.broken("a shape is a list of few whole numbers")
 		}
 		d.shapes = append(d.shapes, n)
@@ -228,8 +228,8 @@ func (d *document) shape() ([]int64, error) {
 }
 
 func (d *document) output() error {
-	if len(d.request.Outputs) == mostOutputs {
-		return tooMany("outputs", mostOutputs)
+	if len(d.request.Outputs) == maxOutputs {
+		return tooMany("outputs", maxOutputs)
 	}
 	var w Wanted
 	how := asOthers
@@ -289,9 +289,9 @@ type elements struct {
 	span  []byte
 	kinds elementKind
 	count int
-	depth int                  // of the lists that hold the elements; 0 if there are no elements
-	sizes [mostDimensions]int  // of the lists at each depth
-	known [mostDimensions]bool // whether one was seen
+	depth int                 // of the lists that hold the elements; 0 if there are no elements
+	sizes [maxDimensions]int  // of the lists at each depth
+	known [maxDimensions]bool // whether one was seen
 }
 
 func (d *document) elements() (elements, error) {
@@ -303,7 +303,7 @@ func (d *document) elements() (elements, error) {
 }
 
 func (d *document) list(e *elements, level int) error {
-	if level == mostDimensions {
+	if level == maxDimensions {
 		return d.broken("lists are in each other too deeply")
 	}
 	size := 0
@@ -315,7 +315,7 @@ func (d *document) list(e *elements, level int) error {
 			}
 			return d.list(e, level+1)
 		}
-		if e.depth == 0 && (level+1 == mostDimensions || !e.known[level+1]) {
+		if e.depth == 0 && (level+1 == maxDimensions || !e.known[level+1]) {
 			e.depth = level + 1
 		}
 		if e.depth != level+1 {

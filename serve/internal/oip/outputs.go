@@ -42,7 +42,7 @@ var outputNames = [...]string{
 	pPositive:           "p_positive",
 }
 
-const mostOutputs = len(outputNames)
+const maxOutputs = len(outputNames)
 
 func (o output) depth() Depth {
 	switch {
@@ -103,7 +103,7 @@ func (s *Signature) outputNames() []string {
 
 // Depth is what must be computed to answer the request. Its error names an output that the model has not.
 func (r *Request) Depth(sig *Signature) (Depth, error) {
-	var room [mostOutputs]chosen
+	var room [maxOutputs]chosen
 	wanted, err := r.choose(sig, room[:0])
 	depth := Values
 	for _, w := range wanted {

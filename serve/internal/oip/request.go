@@ -28,8 +28,8 @@ type Wanted struct {
 
 const defaultZ = 1.96
 
-// mostUnknown columns may be named in the parameter "unknown".
-const mostUnknown = 10_000
+// maxUnknown columns may be named in the parameter "unknown".
+const maxUnknown = 10_000
 
 // parameter is the value of one of a request's parameters: text, a number or a truth.
 type parameter struct {
@@ -81,7 +81,7 @@ func commaSeparated(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
 	}
-	if strings.Count(text, ",") >= mostUnknown {
+	if strings.Count(text, ",") >= maxUnknown {
 		return nil, errors.New("too many names")
 	}
 	names := csv.NewReader(strings.NewReader(text))

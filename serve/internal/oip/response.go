@@ -151,7 +151,7 @@ func (r *Request) plan(sig *Signature, res *Results, room []chosen) (wanted []ch
 
 // answered is the number of numbers in the answer to so many rows, of JSON and of binary data, and of the largest output.
 func (r *Request) answered(sig *Signature, rows int) (text, raw, largest int64) {
-	var room [mostOutputs]chosen
+	var room [maxOutputs]chosen
 	wanted, _ := r.choose(sig, room[:0]) // an output that is not there is AppendHTTP's error
 	for _, w := range wanted {
 		n := int64(rows) * int64(len(sig.Outputs))
@@ -183,7 +183,7 @@ func (r *Request) GRPCBytes(sig *Signature, rows int) int64 {
 // AppendHTTP appends the body of the response: JSON, and behind it the outputs that are wanted as binary data. jsonLength
 // is the number of bytes of JSON, as the header Inference-Header-Content-Length has it, or −1 if there is no binary data.
 func (r *Request) AppendHTTP(into []byte, sig *Signature, res *Results) (body []byte, jsonLength int, err error) {
-	var room [mostOutputs]chosen
+	var room [maxOutputs]chosen
 	wanted, _, largest, err := r.plan(sig, res, room[:0])
 	if err != nil {
 		return into, -1, err
@@ -247,7 +247,7 @@ func appendText(into []byte, text string) []byte {
 
 // GRPC is the response message. Its outputs are all raw.
 func (r *Request) GRPC(sig *Signature, res *Results) (*inference.ModelInferResponse, error) {
-	var room [mostOutputs]chosen
+	var room [maxOutputs]chosen
 	wanted, all, largest, err := r.plan(sig, res, room[:0])
 	if err != nil {
 		return nil, err

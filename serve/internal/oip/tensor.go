@@ -21,11 +21,11 @@ type Tensor struct {
 	typed *inference.InferTensorContents
 }
 
-const mostDimensions = 8
+const maxDimensions = 8
 
 // count multiplies the shape.
 func (t *Tensor) count() error {
-	if len(t.Shape) > mostDimensions {
+	if len(t.Shape) > maxDimensions {
 		return invalid("send at most two", "the tensor %s has %d dimensions", quoted(t.Name), len(t.Shape))
 	}
 	product := int64(1)

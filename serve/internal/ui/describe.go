@@ -53,8 +53,8 @@ type Column struct {
 	Typical any        `json:"typical"`
 }
 
-// mostLabels of a column are listed: a choice among more is none.
-const mostLabels = 1000
+// maxLabels of a column are listed: a choice among more is none.
+const maxLabels = 1000
 
 // Describe tells the page of a model.
 func Describe(name, version string, m *psi.Model) (Model, error) {
@@ -84,7 +84,7 @@ func column(in psi.Input) Column {
 	c := Column{Name: in.Name, Kind: in.Kind, Whole: in.Whole, Gap: in.Gap}
 	switch {
 	case in.Kind == table.Category:
-		n := min(mostLabels, len(in.Labels))
+		n := min(maxLabels, len(in.Labels))
 		c.Labels, c.Left = append([]string{}, in.Labels[:n]...), len(in.Labels)-n
 		if in.TypicalLabel != "" {
 			c.Typical = in.TypicalLabel

@@ -71,8 +71,8 @@ func TestDescribe(t *testing.T) {
 
 // A choice among thousands of labels is not sent, only how many are left out.
 func TestDescribeManyLabels(t *testing.T) {
-	c := column(psi.Input{Kind: table.Category, Labels: make([]string, mostLabels+7)})
-	if len(c.Labels) != mostLabels || c.Left != 7 || c.Typical != nil {
+	c := column(psi.Input{Kind: table.Category, Labels: make([]string, maxLabels+7)})
+	if len(c.Labels) != maxLabels || c.Left != 7 || c.Typical != nil {
 		t.Errorf("%d labels, %d left, typical %v", len(c.Labels), c.Left, c.Typical)
 	}
 }
