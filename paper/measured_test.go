@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,5 +105,27 @@ func checkLines[T any](t *testing.T, path string, of func(T) (key, revision stri
 			t.Errorf("%s:%d: %s: a second line: %t; revision %q", path, i+1, key, seen[key], revision)
 		}
 		seen[key] = true
+	}
+}
+
+// Of the benchmark's results only psi's without flags count, and only those on the set.
+func TestBenchResults(t *testing.T) {
+	dir := t.TempDir()
+	here := filepath.Join(dir, "paper")
+	if err := errors.Join(os.Mkdir(here, 0o755), os.Mkdir(filepath.Join(dir, "bench"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(here)
+	lines := `{"set":"bike","tool":"psi","configuration":{"flags":[]},"views":{"whole":{"rmse":1}},"audit":{"relative_rmse":3}}
+{"set":"bike","tool":"psi","configuration":{"flags":["--effort","best"]},"views":{"whole":{"rmse":2}}}
+{"set":"gas","tool":"psi","configuration":{"flags":[]},"views":{"whole":{"rmse":4}}}
+{"set":"bike","tool":"LGBM","configuration":{"package":"lightgbm"},"views":{"whole":{"rmse":5}}}
+`
+	if err := os.WriteFile(benchFile, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	by, err := readBench("bike", "rmse")
+	if err != nil || len(by) != 2 || len(by["LGBM"]) != 1 || !slices.Equal(by["psi"], []judged{{metric: 1, fidelity: 3}}) {
+		t.Errorf("%v, %v", by, err)
 	}
 }

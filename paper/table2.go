@@ -138,16 +138,17 @@ func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
 // benchFile holds the results of bench/, beside this module.
 const benchFile = "../bench/results.jsonl"
 
-// readBench are results on a set, by tool, then fold.
+// readBench are results on a set, by tool, then fold; of psi, those without flags.
 func readBench(set, metric string) (map[string][]judged, error) {
 	results, err := readLines[struct {
-		Set, Tool string
-		Views     map[string]map[string]float64
-		Audit     psi.Audit
+		Set, Tool     string
+		Configuration struct{ Flags []string } // of psi
+		Views         map[string]map[string]float64
+		Audit         psi.Audit
 	}](benchFile)
 	by := map[string][]judged{}
 	for _, r := range results {
-		if value, ok := r.Views["whole"][metric]; ok && r.Set == set {
+		if value, ok := r.Views["whole"][metric]; ok && r.Set == set && len(r.Configuration.Flags) == 0 {
 			by[r.Tool] = append(by[r.Tool], judged{value, faithful(&r.Audit)})
 		}
 	}
