@@ -97,8 +97,8 @@ var notYet = []string{
 	"order.go",
 	"python/README.md",
 	"report/batch_check.go",
-	"serve/internal/gate/address.go",
-	"serve/internal/gate/refusal.go",
+	"serve/internal/auth/address.go",
+	"serve/internal/auth/refusal.go",
 	"serve/internal/load/soak.go",
 	"table/format.go",
 }
