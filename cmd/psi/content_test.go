@@ -118,7 +118,7 @@ func TestFilesOfOtherKindsAreKept(t *testing.T) {
 				continue
 			}
 			o := run(t, args...)
-			if o.code != failed || !strings.Contains(o.stderr, out+": the file exists and is of another kind: it is ") || !strings.Contains(o.stderr, "choose another name, or add --force") {
+			if o.code != failed || !strings.Contains(o.stderr, out+": the file exists and has another kind: it is ") || !strings.Contains(o.stderr, "choose another name, or add --force") {
 				t.Errorf("%s over %s: exit %d, %s", c.line, kind, o.code, o.stderr)
 			}
 			if after, err := os.ReadFile(out); err != nil || !bytes.Equal(after, before) {

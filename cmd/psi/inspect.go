@@ -202,7 +202,7 @@ func (i *inspection) text() (string, error) {
 		fmt.Fprintf(&text, "%s\n", prose.Printable(i.scaleText))
 	}
 	if i.Weight != nil {
-		fmt.Fprintf(&text, "rows count by their %s\n", prose.Printable(*i.Weight))
+		fmt.Fprintf(&text, "rows are weighted by %s\n", prose.Printable(*i.Weight))
 	}
 	if len(i.Warnings) > 0 {
 		section("warnings", func(line func(...any)) {

@@ -120,7 +120,7 @@ func TestKeptColumns(t *testing.T) {
 		said  []string
 	}{
 		{[]string{"--keep", "ID"}, failed, []string{"ID", "the table has no such column to keep", "choose among id, x, k"}},
-		{[]string{"--only", "X"}, failed, []string{"the table has no such column to learn from", "did you mean x?"}},
+		{[]string{"--only", "X"}, failed, []string{"the table has no such column to use", "did you mean x?"}},
 		{[]string{"--keep", "id", "--drop", "id"}, wrongUsage, []string{`column "id" is both kept and dropped`, "--drop"}},
 		{[]string{"--keep", "y"}, wrongUsage, []string{`the target, "y", is to be kept`}},
 		{[]string{"--keep", "x", "--weight", "x"}, wrongUsage, []string{`the weight, "x", is to be kept`}},

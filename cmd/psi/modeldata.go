@@ -124,7 +124,7 @@ func (d *modelData) tell(ignored []string) {
 			ignored[i] += " (the weight)"
 		}
 	}
-	d.program.note("ignored, as the model does not use them: %s", prose.Printable(few(ignored)))
+	d.program.note("ignored columns that the model does not use: %s", prose.Printable(few(ignored)))
 }
 
 // few joins names, a dozen at most.

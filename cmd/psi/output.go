@@ -73,7 +73,7 @@ func (r *resultFlags) formatted(usual string) (destination, error) {
 			d.format = r.format
 		}
 		if r.json {
-			d.format, d.staged = jsonFormat, true // one document, be it that of a failure
+			d.format, d.staged = jsonFormat, true // one document, even for a failure
 		}
 		if d.json = d.format == jsonFormat; d.json || d.format == textFormat && r.format == "" {
 			return d, nil

@@ -91,7 +91,7 @@ func (o output) checkContent(force bool) error {
 	if held == nothing || held == o.holds || slices.Contains(o.also, held) {
 		return nil
 	}
-	return &plainError{o.path, fmt.Sprintf("the file exists and is of another kind: it is %s, not %s", held, o.holds), remedy}
+	return &plainError{o.path, fmt.Sprintf("the file exists and has another kind: it is %s, not %s", held, o.holds), remedy}
 }
 
 // location identifies a file by more than its name. A file that does not exist yet is identified by

@@ -96,7 +96,7 @@ func baselinesText(m psi.Manifest) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Plain models beside it (%s): %s. ", strings.ReplaceAll(metric, "_", " "), strings.Join(parts, ", "))
+	return fmt.Sprintf("Plain models for comparison (%s): %s. ", strings.ReplaceAll(metric, "_", " "), strings.Join(parts, ", "))
 }
 
 // predicted says what a model predicts.
@@ -152,7 +152,7 @@ func measuredText(m psi.Manifest) string {
 			}
 			return percent(v)
 		})
-		add("coverage_90", "its 90 %% intervals hold %s of the truth", percent)
+		add("coverage_90", "its 90 %% intervals cover %s of the targets", percent)
 	}
 	switch last := len(parts) - 1; last {
 	case -1:

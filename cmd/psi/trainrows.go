@@ -121,7 +121,7 @@ func (f *trainFlags) checkNames(names []string) error {
 	}{
 		{[]string{f.target}, "the table has no such column to predict", "choose one of "},
 		{f.drop, "the table has no such column to drop", "choose among "},
-		{f.only, "the table has no such column to learn from", "choose among "},
+		{f.only, "the table has no such column to use", "choose among "},
 		{f.keep, "the table has no such column to keep", "choose among "},
 		{[]string{f.validationBy, f.orderBy, f.weight}, "the table has no such column", "choose one of "},
 		{f.categorical, "the column is declared a category but the table has no such column", "choose among "},

@@ -105,7 +105,7 @@ func TestWalkOfManyClasses(t *testing.T) {
 	o := mustRun(t, quick("train", at("data.csv"), "--target", "kind", "--weight", "w", "--missing-as-level", "note", "--group", "size=a,b", "-o", at("m.psi"))...)
 	wantText(t, inOneLine(o.stderr), "w (weight)", "a (in size)", "predicts which of 3 classes kind is (iris, lily or rose) from 4 columns, which are 3 players, learned from", "(accuracy)", "(macro_auroc)")
 
-	wantText(t, mustRun(t, "inspect", at("m.psi")).stdout, "multiclass classification of kind", "3 classes: iris, lily, rose", "rows count by their w", "size  a, b", "a missing cell is a value of its own", "macro_auroc", "scale", "slope")
+	wantText(t, mustRun(t, "inspect", at("m.psi")).stdout, "multiclass classification of kind", "3 classes: iris, lily, rose", "rows are weighted by w", "size  a, b", "a missing cell is a value of its own", "macro_auroc", "scale", "slope")
 	inspection := wantJSON(t, mustRun(t, "inspect", at("m.psi"), "--json"), "psi.model/v1")
 	if levels, _ := inspection["missing_as_level"].([]any); len(levels) != 1 || inspection["weight"] != "w" {
 		t.Errorf("inspection document %v", inspection)

@@ -25,7 +25,7 @@ func TestBeatenModelSaysSo(t *testing.T) {
 	o := mustRun(t, "train", table, "--target", "y", "--bags", "0", "--set", "steps=5", "--set", "refit_steps=1", "--set", "spread_steps=1", "-o", model, "--json")
 	const said = "The model predicts no better than a linear model: rmse"
 	spoken := strings.Join(strings.Fields(o.stderr), " ")
-	wantText(t, spoken, "Warning: "+said, "use a linear model instead.", "Plain models beside it (rmse): mean ", ", linear model ", ", additive model ")
+	wantText(t, spoken, "Warning: "+said, "use a linear model instead.", "Plain models for comparison (rmse): mean ", ", linear model ", ", additive model ")
 	if strings.Index(spoken, said) > strings.Index(spoken, "predicts y from 2 columns") {
 		t.Errorf("the warning does not come first: %s", spoken)
 	}

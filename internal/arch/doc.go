@@ -1,3 +1,3 @@
 // Package arch holds the rules of the house that no linter knows, as tests:
-// which package may import which, and what no file may hold.
+// which package may import which, what no file may hold, and how prose reads.
 package arch
