@@ -12,7 +12,7 @@ import (
 
 const (
 	defaultBags = 8
-	fewestBags  = 4    // of those asked for, that a training which is cut short keeps
+	minBags     = 4    // of those asked for, that a training which is cut short keeps
 	bagsShare   = 0.25 // of a time budget
 )
 
@@ -47,7 +47,7 @@ func (t *training) bags(ctx context.Context, m *Model, point *checkpoint) error 
 // keepBags does with those that are done, or without any.
 func (t *training) keepBags(m *Model, done int) {
 	note := fmt.Sprintf("doubt is told by %d networks instead of %d", done, t.settings.Bags)
-	if done < min(fewestBags, t.settings.Bags) {
+	if done < min(minBags, t.settings.Bags) {
 		done, note = 0, "the training was stopped before the doubt of attributions was known: none is told"
 	}
 	t.settings.Bags, m.manifest.Settings.Bags = done, done

@@ -24,8 +24,8 @@ const (
 	maxWidth    = 1e6
 )
 
-// leastScores of a bin of shares, which also has as many as there are rows: few would make q a matter of luck.
-const leastScores = 100
+// minScores of a bin of shares, which also has as many as there are rows: few would make q a matter of luck.
+const minScores = 100
 
 // rangeDraws is the number of masked copies of a row for each share of its cells.
 const rangeDraws = 4
@@ -49,7 +49,7 @@ func (m *Model) fitRanges(ctx context.Context, d train.Data) ([]Range, error) {
 			scores = append(scores, rangeScore{x.shares[i], score, float64(d.Weight[i])})
 		}
 	}
-	return rangesOf(scores, max(leastScores, d.Len())), nil
+	return rangesOf(scores, max(minScores, d.Len())), nil
 }
 
 // rangesOf divides scores into bins of neighbouring shares, from whole rows down, each with q of its own. Bins that one q serves are one.

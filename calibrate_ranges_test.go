@@ -111,7 +111,7 @@ func TestRangesByShare(t *testing.T) {
 				in = append(in, s)
 			}
 		}
-		if len(in) < leastScores || r.Width != conformal(in) {
+		if len(in) < minScores || r.Width != conformal(in) {
 			t.Errorf("range %+v has %d scores, whose q is %v", r, len(in), conformal(in))
 		}
 	}

@@ -30,9 +30,9 @@ const (
 	checkBlocks  = 8   // of columns
 	checkColumns = 64  // whose factors, each below 2, cannot overflow however extreme their values are
 	checkRows    = 512 // at most; fewer if a row takes many numbers
-	fewestRows   = 32
+	minRows      = 32
 	maxValues    = 256 // of a column
-	fewestValues = 4
+	minValues    = 4
 )
 
 // check passes rows through the model that have every bin edge, label, extreme and gap of its columns, and fails with a
@@ -74,9 +74,9 @@ func (m *Model) numbersPerRow() int {
 func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	e := m.manifest.Encoder
 	d := len(e.Players)
-	rows := min(checkRows, max(fewestRows, checkRows*checkNumbers/m.numbersPerRow()))
+	rows := min(checkRows, max(minRows, checkRows*checkNumbers/m.numbersPerRow()))
 	blocks := (d + blockColumns - 1) / blockColumns
-	most := max(fewestValues, min(maxValues, rows/blocks))
+	most := max(minValues, min(maxValues, rows/blocks))
 	columns := make([]*table.Column, d)
 	width := make([]int, blocks) // rows of each block
 	for j := range e.Players {

@@ -27,8 +27,8 @@ type Recalibration struct {
 	After  map[string]float64 `json:"after"`
 }
 
-// LeastRecalibrationRows is the number of rows with an outcome that Recalibrate needs.
-const LeastRecalibrationRows = 30
+// MinRecalibrationRows is the number of rows with an outcome that Recalibrate needs.
+const MinRecalibrationRows = 30
 
 const (
 	recalibrationFolds  = 5
@@ -52,9 +52,9 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(s.y); n < LeastRecalibrationRows {
+	if n := len(s.y); n < MinRecalibrationRows {
 		return nil, &table.Error{
-			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and recalibrating needs %d", n, LeastRecalibrationRows),
+			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and recalibrating needs %d", n, MinRecalibrationRows),
 			Remedy: "give more rows whose outcome is known",
 		}
 	}

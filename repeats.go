@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxRepeats    = 0.05 // share of rows that may be copies without a warning
-	fewestRepeats = 10   // copies that are worth one
+	maxRepeats = 0.05 // share of rows that may be copies without a warning
+	minRepeats = 10   // copies that are worth one
 )
 
 // warnOfRepeats says that rows are there more than once, which chance cannot do where a number differs from row to row. Copies on both
@@ -20,7 +20,7 @@ func (t *training) warnOfRepeats() {
 		return
 	}
 	r := t.in.Repeats
-	if share := float64(r.Copies) / float64(max(1, r.Rows)); !r.Telling || r.Copies < fewestRepeats || share <= maxRepeats {
+	if share := float64(r.Copies) / float64(max(1, r.Rows)); !r.Telling || r.Copies < minRepeats || share <= maxRepeats {
 		return
 	}
 	text := fmt.Sprintf("%d of %d rows", r.Copies, r.Rows)

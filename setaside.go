@@ -8,7 +8,7 @@ import (
 
 // Validation rows of a number that are set aside for its ranges: a quarter of them, within these bounds.
 const (
-	leastAside  = 100
+	minAside    = 100
 	maxAside    = 1000
 	asideStream = 0xA51DE
 )
@@ -39,7 +39,7 @@ func setAside(d train.Data, units []uint64) (choosing, aside train.Data) {
 			n += len(rows)
 		}
 	}
-	if n < leastAside {
+	if n < minAside {
 		return d, d
 	}
 	var stay, leave []int

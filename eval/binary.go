@@ -2,13 +2,13 @@ package eval
 
 import "math"
 
-// leastProbability is what a probability counts as at least, and 1 minus it at most, in a
+// minProbability is what a probability counts as at least, and 1 minus it at most, in a
 // log loss: one row that was thought impossible does not make all others worthless.
-const leastProbability = 1e-15
+const minProbability = 1e-15
 
 // surprise is −log of the probability of what came true.
 func surprise(probability float64) float64 {
-	return -math.Log(max(leastProbability, min(probability, 1-leastProbability)))
+	return -math.Log(max(minProbability, min(probability, 1-minProbability)))
 }
 
 // Binary compares the probabilities of the positive class with what came true. The zero

@@ -17,9 +17,9 @@ type Cohort struct {
 // What a picture has room for: bars of so many cohorts beside each other, or a matrix of so many. The days of a month fit, and the hours of
 // a day. In a matrix most values need some rows, or it would be one of single rows.
 const (
-	maxBars    = 6
-	maxValues  = 31
-	fewestRows = 3
+	maxBars   = 6
+	maxValues = 31
+	minRows   = 3
 )
 
 // Cohorts are the rows by the values of a column: numbers and times in their order, labels the commonest first. Each value is a cohort of its
@@ -29,7 +29,7 @@ func Cohorts(c *table.Column) []Cohort {
 	list := byValue(c)
 	common := 0
 	for _, cohort := range list {
-		if len(cohort.Rows) >= fewestRows {
+		if len(cohort.Rows) >= minRows {
 			common++
 		}
 	}

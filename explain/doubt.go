@@ -56,15 +56,15 @@ type law struct {
 	width   float64 // standard deviation
 }
 
-// leastTail keeps intervals finite: beyond 21 standard deviations of a normal distribution the probability outside is soon 0.
-const leastTail = 1e-100
+// minTail keeps intervals finite: beyond 21 standard deviations of a normal distribution the probability outside is soon 0.
+const minTail = 1e-100
 
 func (e *Explanation) law() law {
 	if e.Interval() == BySpread {
 		return law{reach: e.Z, width: 1}
 	}
 	l := law{freedom: float64(max(1, e.Bags-1))}
-	l.reach = -l.t().Quantile(max(leastTail, math.Erfc(e.Z/math.Sqrt2)/2))
+	l.reach = -l.t().Quantile(max(minTail, math.Erfc(e.Z/math.Sqrt2)/2))
 	l.width = math.Sqrt(l.freedom / max(1, l.freedom-2))
 	return l
 }

@@ -380,8 +380,8 @@ func runBudget(ctx context.Context, l *Lab) (*Answer, error) {
 		p := newPanel(fmt.Sprintf("%s, %d columns", t.Set, a.Columns), "evaluations of the model, a row", "relative error").logX().logY()
 		p.line("permutation", x, a.Permutation, orange).line("KernelSHAP", x, a.Kernel, blue).line("whole sizes first", x, shown(a.Whole), purple)
 		p.line("refined", x, shown(a.Refined), green)
-		p.dots("learned head", []float64{1}, []float64{a.Head}, green, 4).dots("exact head (zero)", []float64{1}, []float64{leastShown}, black, 4)
-		p.yAxis(leastShown, 2)
+		p.dots("learned head", []float64{1}, []float64{a.Head}, green, 4).dots("exact head (zero)", []float64{1}, []float64{minShown}, black, 4)
+		p.yAxis(minShown, 2)
 		p.Legend.Top, p.Legend.Left, p.Legend.YOffs = false, true, vg.Points(16)
 		chart.Panels = append(chart.Panels, p)
 		verdicts = append(verdicts, fmt.Sprintf("%s %.1f %% (KernelSHAP %.1f %%, permutation %.1f %%, from one evaluation %.1f %%)",
@@ -398,14 +398,14 @@ func runBudget(ctx context.Context, l *Lab) (*Answer, error) {
 	}, nil
 }
 
-// leastShown stands for zero on a logarithmic axis.
-const leastShown = 1e-7
+// minShown stands for zero on a logarithmic axis.
+const minShown = 1e-7
 
 // shown are errors that a logarithmic axis has a place for.
 func shown(errors []float64) []float64 {
 	list := make([]float64, len(errors))
 	for i, x := range errors {
-		list[i] = max(x, leastShown)
+		list[i] = max(x, minShown)
 	}
 	return list
 }

@@ -16,8 +16,8 @@ const (
 )
 
 const (
-	leastJoint = 30 // rows in which two columns must both be observed to be compared
-	leastLabel = 5  // of these rows that a label must have to be told from other rare ones
+	minJoint = 30 // rows in which two columns must both be observed to be compared
+	minLabel = 5  // of these rows that a label must have to be told from other rare ones
 )
 
 // facet is a column made ready to be compared.
@@ -90,13 +90,13 @@ func associate(a, b facet) (value float64, measure string) {
 	default:
 		value, measure = cramersV(a, b, rows), cramer
 	}
-	if len(rows) < leastJoint {
+	if len(rows) < minJoint {
 		value = math.NaN()
 	}
 	return value, measure
 }
 
-// common takes labels of fewer than leastLabel rows for one: a label that hardly any other row has tells all of that row, and nothing of
+// common takes labels of fewer than minLabel rows for one: a label that hardly any other row has tells all of that row, and nothing of
 // the column. Labels that are nearly unique thus do not vary.
 func (f facet) common(rows []int) facet {
 	if f.levels == 0 {
@@ -109,7 +109,7 @@ func (f facet) common(rows []int) facet {
 	joined := facet{observed: f.observed, codes: make([]int, len(f.codes)), levels: f.levels + 1}
 	for _, r := range rows {
 		joined.codes[r] = f.codes[r]
-		if count[f.codes[r]] < leastLabel {
+		if count[f.codes[r]] < minLabel {
 			joined.codes[r] = f.levels
 		}
 	}
@@ -183,9 +183,9 @@ func cramersV(a, b facet, rows []int) float64 {
 	return math.Sqrt(max(0, square-(k-1)*(l-1)/(n-1)) / less)
 }
 
-// Associations are listed from leastListed up, of the most important columns.
+// Associations are listed from minListed up, of the most important columns.
 const (
-	leastListed   = .5
+	minListed     = .5
 	maxAssociated = 40
 	maxListed     = 30
 )
@@ -201,7 +201,7 @@ func associations(columns []*table.Column, among []int) []Association {
 	for i := range facets {
 		for j := i + 1; j < len(facets); j++ {
 			value, measure := associate(facets[i], facets[j])
-			if math.Abs(value) >= leastListed {
+			if math.Abs(value) >= minListed {
 				list = append(list, Association{min(among[i], among[j]), max(among[i], among[j]), value, measure})
 			}
 		}

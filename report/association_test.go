@@ -104,7 +104,7 @@ func TestAssociationOfLittle(t *testing.T) {
 	if got, _ := associate(a, facetOf(table.NumberColumn("constant", make([]float64, n), nil))); !math.IsNaN(got) {
 		t.Errorf("a constant: %g", got)
 	}
-	few := facetOf(table.NumberColumn("few", x[:leastJoint-1], nil))
+	few := facetOf(table.NumberColumn("few", x[:minJoint-1], nil))
 	if got, _ := associate(few, few); !math.IsNaN(got) {
 		t.Errorf("a few rows: %g", got)
 	}

@@ -32,7 +32,7 @@ const (
 	maxExplained = 40_000_000
 	maxCarried   = 93_000
 	maxPaired    = 20_000_000
-	fewestPaired = 20
+	minPaired    = 20
 )
 
 // settle fills in the defaults. Of very many columns or classes fewer rows are taken, so that memory and page stay small.

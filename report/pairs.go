@@ -24,7 +24,7 @@ func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried
 		return Pairs{Absent: "The model has one column, which has nothing to act together with."}, nil
 	case g.model.Head() != "exact":
 		return Pairs{Absent: "This model has the learned head, which gives no interactions. The exact head gives them: psi train --head exact."}, nil
-	case g.Paired < fewestPaired && len(rows) < len(carried):
+	case g.Paired < minPaired && len(rows) < len(carried):
 		return Pairs{Absent: fmt.Sprintf("The model has %d columns: their pairs are too many to be worked out for a report.", len(order))}, nil
 	}
 	g.Progress(fmt.Sprintf("pairs of columns in %s", prose.Count(len(rows), "row")))

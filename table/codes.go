@@ -12,7 +12,7 @@ import (
 // What the numbers of a column of codes are like. None of these is measured: they are
 // chosen so that a note about ages, counts, years and grades stays rare.
 const (
-	fewestCodes = 3
+	minCodes    = 3
 	maxCodes    = 30
 	codeRepeats = 5 // how often a code occurs on average, at least
 )
@@ -22,7 +22,7 @@ const (
 func likelyCodes(parts []*Column, observed int) bool {
 	c := parts[0]
 	values := wholeValues(parts)
-	if len(values) < fewestCodes || observed < codeRepeats*len(values) || len(c.remarks) > 0 {
+	if len(values) < minCodes || observed < codeRepeats*len(values) || len(c.remarks) > 0 {
 		return false
 	}
 	return namedCodes(c.Name) || scattered(values)

@@ -17,7 +17,7 @@ const (
 	requestBytes = 4 << 20   // of one request
 	gapBytes     = 256 << 10 // unwanted bytes that are read rather than ask twice
 	windowsBytes = 16 << 20  // of all columns of a row group that is larger than a block
-	leastWindow  = 16 << 10
+	minWindow    = 16 << 10
 )
 
 // span is a stretch of the file.
@@ -144,7 +144,7 @@ func (r *rangeReader) load(b *block) error {
 // plan says which columns of which row groups will be read. It returns how much of a column the library should read at a
 // time: little from what is held, much from row groups that are too large for that.
 func (r *rangeReader) plan(file *metadata.FileMetaData, groups, leaves []int) (window int64, err error) {
-	window = leastWindow
+	window = minWindow
 	var gathered []span
 	for _, group := range groups {
 		spans, err := r.chunks(file.RowGroup(group), leaves)
@@ -153,7 +153,7 @@ func (r *rangeReader) plan(file *metadata.FileMetaData, groups, leaves []int) (w
 		}
 		one := block{spans: spans}
 		if one.bytes() > blockBytes {
-			window = max(leastWindow, min(requestBytes, windowsBytes/int64(len(leaves))))
+			window = max(minWindow, min(requestBytes, windowsBytes/int64(len(leaves))))
 			continue
 		}
 		both := block{spans: merge(slices.Concat(gathered, spans))}

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	aloneRows    = 10_000 // at most
-	fewestOthers = 10     // rows outside the largest class, for fewer are ranked well by chance
+	aloneRows = 10_000 // at most
+	minOthers = 10     // rows outside the largest class, for fewer are ranked well by chance
 )
 
 // EachAlone predicts the target from each column by itself, out of fold. It calls visit with the column's place among the players, the
@@ -29,7 +29,7 @@ func EachAlone(ctx context.Context, p Problem, visit func(player int, prediction
 		return err
 	}
 	f := family{p.Classes}
-	if p.Classes > 0 && s.others(p.Classes) < fewestOthers {
+	if p.Classes > 0 && s.others(p.Classes) < minOthers {
 		return nil
 	}
 	rows := s.data()

@@ -147,8 +147,8 @@ func TestAloneOfFewOrManyRows(t *testing.T) {
 		got, want int
 	}{
 		{"few rows", count(minRows-1, 0, rare(5)), 0},
-		{"few positives", count(500, 2, rare(fewestOthers-1)), 0},
-		{"enough positives", count(500, 2, rare(fewestOthers)), 500},
+		{"few positives", count(500, 2, rare(minOthers-1)), 0},
+		{"enough positives", count(500, 2, rare(minOthers)), 500},
 		{"many rows", count(aloneRows+1, 0, rare(5)), aloneRows},
 	} {
 		if c.got != c.want {

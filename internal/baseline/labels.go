@@ -2,8 +2,8 @@ package baseline
 
 import "github.com/psi-shapley/psi/internal/encode"
 
-// fewestOfLabel is the number of sampled rows below which labels are taken together: nothing could be learned of them singly.
-const fewestOfLabel = 5
+// minOfLabel is the number of sampled rows below which labels are taken together: nothing could be learned of them singly.
+const minOfLabel = 5
 
 // labels are the levels of a category: gaps, all that are rare or unknown, and each of the others.
 type labels struct {
@@ -24,7 +24,7 @@ func newLabels(rows *encode.Batch, column int) labels {
 	for i := range rows.Rows {
 		if !l.gap(rows, i) {
 			code := l.code(rows, i)
-			if seen[code]++; seen[code] == fewestOfLabel {
+			if seen[code]++; seen[code] == minOfLabel {
 				l.levels[code] = int32(l.count)
 				l.count++
 			}

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	maxRows     = 100_000
-	maxCells    = 2_000_000 // rows × columns × outputs, which the work grows with
-	fewestDrawn = 500       // rows, however wide the table is
-	foldCount   = 5
-	fewCells    = 100_000 // up to which every fold is held back in turn, and not the first alone
+	maxRows   = 100_000
+	maxCells  = 2_000_000 // rows × columns × outputs, which the work grows with
+	minDrawn  = 500       // rows, however wide the table is
+	foldCount = 5
+	fewCells  = 100_000 // up to which every fold is held back in turn, and not the first alone
 )
 
 // sample is training rows in random order, rows of one unit side by side. The penalty of the linear model and the rounds of the
@@ -49,7 +49,7 @@ func (s *sample) without(fold int) []float64 {
 
 // sampledRows is how many rows of a table are learned from.
 func sampledRows(rows, columns, outputs int) int {
-	return min(rows, maxRows, max(fewestDrawn, maxCells/max(1, columns*outputs)))
+	return min(rows, maxRows, max(minDrawn, maxCells/max(1, columns*outputs)))
 }
 
 // draw draws the sample, always the same of the same rows.

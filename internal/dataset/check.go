@@ -45,8 +45,8 @@ func (o Options) suit(schema *table.Schema) error {
 	return o.Task.Check(o.Target, schema.Field(o.Target).Kind)
 }
 
-// fewestRows is where training starts to make any sense.
-const fewestRows = 10
+// minRows is where training starts to make any sense.
+const minRows = 10
 
 // check says what keeps the rows that were read from being trained on.
 func check(rows, held *gathered, o Options) error {
@@ -54,10 +54,10 @@ func check(rows, held *gathered, o Options) error {
 	if o.Weight != "" {
 		counted += fmt.Sprintf(" and a weight in %q that is not 0", o.Weight)
 	}
-	if rows.labelled < fewestRows {
+	if rows.labelled < minRows {
 		return &table.Error{
 			Row:     -1,
-			Message: fmt.Sprintf("%s %s: training needs at least %d", countRows(rows.labelled), counted, fewestRows),
+			Message: fmt.Sprintf("%s %s: training needs at least %d", countRows(rows.labelled), counted, minRows),
 			Remedy:  "give more rows",
 		}
 	}

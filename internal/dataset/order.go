@@ -31,7 +31,7 @@ func keyOf(v float64) uint64 {
 // newest chooses the rows that validate by the order column: those after o.After, or about the newest fraction. Rows with
 // equal cells stay on one side.
 func (g *gathered) newest(ctx context.Context, o Options) (held keys, rows int, err error) {
-	need := fewestRows
+	need := minRows
 	if o.After != nil {
 		held = keys{keyOf(*o.After) + 1, math.MaxUint64}
 		rows, err = g.within(ctx, held, o)
@@ -56,7 +56,7 @@ func (o Options) oneSided(held, left int) error {
 	case held == 0:
 		e.Message = "no row is after --validation-after, so none can validate"
 	default:
-		e.Message = fmt.Sprintf("%d rows are after --validation-after, which leaves %d to train on: training needs at least %d", held, left, fewestRows)
+		e.Message = fmt.Sprintf("%d rows are after --validation-after, which leaves %d to train on: training needs at least %d", held, left, minRows)
 		e.Remedy = "give a later --validation-after, or more rows"
 	}
 	return e

@@ -35,8 +35,8 @@ type identity struct {
 	before float64
 }
 
-// fewestIdentified is the number of cells below which it means little that they are all different, or count up.
-const fewestIdentified = 20
+// minIdentified is the number of cells below which it means little that they are all different, or count up.
+const minIdentified = 20
 
 // What text is like: the least share of different labels, and the fewest words of a label in the mean.
 const (
@@ -101,7 +101,7 @@ func (d *identity) counts(v float64) bool {
 // text says why the column is text; "" if it is not.
 func (d *identity) text() string {
 	switch {
-	case d.rows < fewestIdentified || float64(d.labels) < differentTexts*float64(d.rows):
+	case d.rows < minIdentified || float64(d.labels) < differentTexts*float64(d.rows):
 		return ""
 	case d.words < wordsOfText*d.labels:
 		return ""
@@ -111,7 +111,7 @@ func (d *identity) text() string {
 
 func (d *identity) why(kind table.Kind) string {
 	switch {
-	case d.ruled || d.rows < fewestIdentified:
+	case d.ruled || d.rows < minIdentified:
 		return ""
 	case kind == table.Category:
 		return "every text is different"

@@ -99,9 +99,9 @@ func TestIdentifiers(t *testing.T) {
 			}
 		}
 	}
-	few := table.CategoryColumn("a", each(fewestIdentified-1, text), nil)
+	few := table.CategoryColumn("a", each(minIdentified-1, text), nil)
 	if got := traitsOf(t, n, nil, few)["a"].Identifier; got != "" {
-		t.Errorf("%d texts: %q", fewestIdentified-1, got)
+		t.Errorf("%d texts: %q", minIdentified-1, got)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestText(t *testing.T) {
 			label("choice", func(i int) string { return sentence(i % 30) }),
 			label("id", func(i int) string { return fmt.Sprint("id", i) }),
 			label("name", func(i int) string { return fmt.Sprint("Ann Bee ", i) }),
-			table.CategoryColumn("few", each(n, sentence), each(n, func(i int) bool { return i < fewestIdentified-1 })),
+			table.CategoryColumn("few", each(n, sentence), each(n, func(i int) bool { return i < minIdentified-1 })),
 			table.NumberColumn("x", each(n, func(i int) float64 { return float64(i) }), nil),
 		)
 		for name, want := range map[string][2]string{

@@ -89,13 +89,13 @@ func (l *Labels) addTexts(y *table.Column, keep func(row int) bool) error {
 // Positive says whether the target is a number that is above 0 in all rows.
 func (l *Labels) Positive() bool { return l.kind == table.Number && l.least > 0 }
 
-// leastSkewness of a target that is called skewed: an exponential distribution has it.
-const leastSkewness = 2
+// minSkewness of a target that is called skewed: an exponential distribution has it.
+const minSkewness = 2
 
 // Skewed says whether the target is positive and so skewed, while its log is less so, that the log may be the better scale to learn it on.
 func (l *Labels) Skewed() bool {
 	skew := l.skew.value()
-	return l.Positive() && skew >= leastSkewness && math.Abs(l.logSkew.value()) < skew
+	return l.Positive() && skew >= minSkewness && math.Abs(l.logSkew.value()) < skew
 }
 
 // Skewness is that of the target.

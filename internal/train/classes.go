@@ -13,8 +13,8 @@ import (
 // φ_0: one log odds, or a score of each class.
 type classes struct{ *Run }
 
-// leastVariance of a score keeps the slope of its square root finite.
-const leastVariance = 1e-4
+// minVariance of a score keeps the slope of its square root finite.
+const minVariance = 1e-4
 
 // fit takes a label to speak of the row as observed and, as well, of its masked copy, so that
 // μ(x_S) is the score of P(y | x_S) and φ_0 that of P(y). What a coalition hides is thus averaged
@@ -50,7 +50,7 @@ func (r classes) observedNLL(in lossInputs, mu *Node) *Node {
 	if !r.fitsSigma() {
 		return r.pointNLL(in.y, mu)
 	}
-	return objective.TruncatedNLL(in.y, mu, AddScalar(ReduceSum(Square(in.Std(in.asObserved())), -1), leastVariance))
+	return objective.TruncatedNLL(in.y, mu, AddScalar(ReduceSum(Square(in.Std(in.asObserved())), -1), minVariance))
 }
 
 // spread leaves out what the rows lack: their scores are those with it averaged over.
@@ -58,7 +58,7 @@ func (r classes) spread(in lossInputs, v, sigma, _ *Node) *Node {
 	if r.net.Outputs > 1 {
 		return objective.SoftmaxNormalNLL(in.y, r.scores(v), sigma)
 	}
-	return objective.LogisticNormalNLL(in.y, r.scores(v), AddScalar(sigma, leastVariance))
+	return objective.LogisticNormalNLL(in.y, r.scores(v), AddScalar(sigma, minVariance))
 }
 
 // hidden is −log N(μ(x_S); μ(x), h²). The columns that S hides add their own noise: Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].

@@ -293,8 +293,8 @@ func (r *Run) endPhase(ctx context.Context) error {
 	return err
 }
 
-// leastUnit bounds how much smaller, in squares, σ's unit is than the error of all rows.
-const leastUnit = 1e-4
+// minUnit bounds how much smaller, in squares, σ's unit is than the error of all rows.
+const minUnit = 1e-4
 
 // measureRows bounds the training rows that the training error is measured on.
 const measureRows = 4096
@@ -327,7 +327,7 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 	training := r.scoreOf(seen.Value, sample)
 	form.SetNoise(weights, r.scoreOf(unseen.Value, r.validation), training)
 	if whole := r.scoreOf(wholest(seen.Value, sample)); whole < training {
-		weights[form.NoiseScale][0] *= float32(math.Sqrt(max(whole/training, leastUnit)))
+		weights[form.NoiseScale][0] *= float32(math.Sqrt(max(whole/training, minUnit)))
 	}
 	return r.trainer.put(weights)
 }

@@ -73,9 +73,9 @@ func (d Data) some(n int) Data {
 // one window, is shuffled whole. What a step sees is a function of its number, so that a run can start
 // anywhere.
 const (
-	blockRows    = 256
-	windowCells  = 1 << 22 // about 50 MB
-	fewestBlocks = 16
+	blockRows   = 256
+	windowCells = 1 << 22 // about 50 MB
+	minBlocks   = 16
 )
 
 // shuffle is the order in which a run visits the rows of a store.
@@ -93,7 +93,7 @@ type shuffle struct {
 
 func newShuffle(store Store, players, batch int, seed func(pass int) *rand.Rand) *shuffle {
 	s := &shuffle{store: store, batch: batch, seed: seed}
-	blocks := max(fewestBlocks, windowCells/blockRows/max(1, players), (batch+blockRows-1)/blockRows)
+	blocks := max(minBlocks, windowCells/blockRows/max(1, players), (batch+blockRows-1)/blockRows)
 	if s.windowRows = min(store.Len(), blocks*blockRows); store.InMemory() {
 		s.windowRows = store.Len()
 	}

@@ -45,10 +45,10 @@ func pass(t *testing.T, s *shuffle, pass int) (rows []int) {
 
 func TestPassVisitsEveryRowOnce(t *testing.T) {
 	for _, c := range []struct{ rows, players, batch int }{
-		{100, 3, 10},                                    // one window
-		{50 * blockRows, windowCells, 256},              // windows of the fewest blocks, the last one short
-		{50*blockRows + 100, windowCells, 256},          // the last block overlaps the one before it
-		{3 * fewestBlocks * blockRows, windowCells, 64}, // whole windows
+		{100, 3, 10},                                 // one window
+		{50 * blockRows, windowCells, 256},           // windows of the fewest blocks, the last one short
+		{50*blockRows + 100, windowCells, 256},       // the last block overlaps the one before it
+		{3 * minBlocks * blockRows, windowCells, 64}, // whole windows
 	} {
 		s := newShuffle(onDisk{numbered(c.rows)}, c.players, c.batch, seedOf)
 		first := pass(t, s, 0)
@@ -79,7 +79,7 @@ func TestPassVisitsEveryRowOnce(t *testing.T) {
 
 // A table sorted by its target must not give batches of one kind.
 func TestWindowMixesDistantRows(t *testing.T) {
-	const rows = 64 * fewestBlocks * blockRows
+	const rows = 64 * minBlocks * blockRows
 	s := newShuffle(onDisk{numbered(rows)}, windowCells, 256, seedOf)
 	_, places, err := s.rowsOf(0)
 	if err != nil {
@@ -89,8 +89,8 @@ func TestWindowMixesDistantRows(t *testing.T) {
 	for _, j := range places {
 		spread[int(s.rows.Target[j])/blockRows] = true
 	}
-	if len(spread) < fewestBlocks-2 {
-		t.Errorf("a batch of 256 rows comes from %d blocks, want about %d", len(spread), fewestBlocks)
+	if len(spread) < minBlocks-2 {
+		t.Errorf("a batch of 256 rows comes from %d blocks, want about %d", len(spread), minBlocks)
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 const (
 	// hiddenFloor keeps the likelihood of h finite, in variances of the target.
 	hiddenFloor = 1e-4
-	// leastVariance of a score keeps the slope of its square root finite.
-	leastVariance = 1e-4
+	// minVariance of a score keeps the slope of its square root finite.
+	minVariance = 1e-4
 	// precisions beyond these would leave a step to a few rows.
-	leastPrecision, maxPrecision = 0.1, 10
+	minPrecision, maxPrecision = 0.1, 10
 )
 
 // losses is the memory of the losses.
@@ -222,7 +222,7 @@ func (t *Trainer) weigh() {
 		mean += float64(t.current.Weight[r]) * t.loss.precision[r] / float64(t.Batch)
 	}
 	for r, p := range t.loss.precision {
-		t.loss.precision[r] = min(max(p/mean, leastPrecision), maxPrecision)
+		t.loss.precision[r] = min(max(p/mean, minPrecision), maxPrecision)
 	}
 }
 
@@ -300,7 +300,7 @@ func (t *Trainer) spreadLoss() float64 {
 			t.spread.dvariance[r] = float32(w * slope)
 		case t.Outputs == 1:
 			var slope float64
-			nll, slope = t.logisticNormal(t.valueOf(r, observed, 0)+t.Base[0], t.loss.sigma[r]+leastVariance, t.current.Target[r] == 1)
+			nll, slope = t.logisticNormal(t.valueOf(r, observed, 0)+t.Base[0], t.loss.sigma[r]+minVariance, t.current.Target[r] == 1)
 			t.spread.dvariance[r] = float32(w * slope)
 		default:
 			nll = t.softmaxNormal(r, w)
