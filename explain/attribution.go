@@ -1,6 +1,9 @@
 package explain
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Attribution is what one player did to one prediction. A number that does not
 // apply is NaN.
@@ -19,6 +22,19 @@ type Attribution struct {
 // Attributions are those of all players to one output of one row, in player order.
 func (e *Explanation) Attributions(row, output int) []Attribution {
 	return e.attributions(row, output, newTop(e.Top), e.law())
+}
+
+// At returns what a column, or a group of columns, did to the prediction of a row, and false if there is no such row, output or column.
+// An empty output is the only one, or the first.
+func (e *Explanation) At(row int, output, column string) (a Attribution, found bool) {
+	k, d := 0, slices.Index(e.Players, column)
+	if output != "" {
+		k = slices.Index(e.Outputs, output)
+	}
+	if row < 0 || row >= e.Rows || k < 0 || d < 0 {
+		return Attribution{}, false
+	}
+	return e.Attribution(row, k, d), true
 }
 
 // Attribution is one of Attributions; it costs as much as all of them.

@@ -153,6 +153,16 @@ func ExampleExplanation_Contrast() {
 	// Output: versicolor − virginica: length adds 1 ± 0.5
 }
 
+func ExampleExplanation_At() {
+	a, found := insurance().At(0, "", "smoker")
+	fmt.Printf("%s = %s adds %.0f: %v\n", a.Player, a.Value, a.Mean, found)
+	_, found = insurance().At(0, "", "smokes")
+	fmt.Println(found)
+	// Output:
+	// smoker = yes adds 10520: true
+	// false
+}
+
 func ExampleExplanation_Attributions() {
 	for _, a := range insurance().Attributions(0, 0) {
 		fmt.Printf("%-6s = %-4s %6.0f in [%6.0f, %6.0f], above 0 with probability %.3f, the largest with %.3f\n",

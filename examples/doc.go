@@ -1,0 +1,2 @@
+// Package examples holds programs of a page each that use psi as a library.
+package examples
