@@ -12,7 +12,7 @@ import (
 
 // amend plans objects anew that have failed units and were replaced since: mended, as is to be hoped. What was explained of
 // such an object before goes, since it is of other rows; the units keep their numbers.
-func (j *Job) amend(ctx context.Context, out *store.Place, failed []int) error {
+func (j *Job) amend(ctx context.Context, out *store.Location, failed []int) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (j *Job) amend(ctx context.Context, out *store.Place, failed []int) error {
 }
 
 // objectsOf are the units of the objects that have some of these units, object by object.
-func (j *Job) objectsOf(ctx context.Context, out *store.Place, units []int) ([][]Unit, error) {
+func (j *Job) objectsOf(ctx context.Context, out *store.Location, units []int) ([][]Unit, error) {
 	keys := map[string]int{}
 	for u, err := range j.units(ctx, out) {
 		if err != nil {
@@ -91,7 +91,7 @@ func fit(units []Unit, n int) []Unit {
 }
 
 // rewrite puts units in the places of those with their numbers.
-func (j *Job) rewrite(ctx context.Context, out *store.Place, amended map[int]Unit) error {
+func (j *Job) rewrite(ctx context.Context, out *store.Location, amended map[int]Unit) error {
 	var page bytes.Buffer
 	changed := false
 	for u, err := range j.units(ctx, out) {

@@ -62,7 +62,7 @@ func failureOf(j *Job, u *Unit, err error, attempts int) *Failure {
 }
 
 // Failures are those of the job, in order of units.
-func Failures(ctx context.Context, out *store.Place) iter.Seq2[*Failure, error] {
+func Failures(ctx context.Context, out *store.Location) iter.Seq2[*Failure, error] {
 	return func(yield func(*Failure, error) bool) {
 		for o, err := range out.List(ctx, failedKeys+"*.json") {
 			if err != nil {

@@ -103,8 +103,8 @@ const (
 // ErrNoBatch is a place that holds no job.
 var ErrNoBatch = errors.New("no batch was planned here")
 
-// placeOf is where a job's result lies. Unlike store.Create it makes no directory: whoever asks about a job plans none.
-func placeOf(ctx context.Context, where string) (*store.Place, error) {
+// locationOf is where a job's result lies. Unlike store.Create it makes no directory: whoever asks about a job plans none.
+func locationOf(ctx context.Context, where string) (*store.Location, error) {
 	if !store.IsURL(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", where, ErrNoBatch)
@@ -114,7 +114,7 @@ func placeOf(ctx context.Context, where string) (*store.Place, error) {
 }
 
 // Read is the job of a place.
-func Read(ctx context.Context, out *store.Place) (*Job, error) {
+func Read(ctx context.Context, out *store.Location) (*Job, error) {
 	content, err := out.Read(ctx, jobKey, maxJSON)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("%s: %w", out.Name(""), ErrNoBatch)

@@ -71,7 +71,7 @@ func (l *Local) Run(ctx context.Context) (*Status, error) {
 	}
 	defer server.Close()
 	at := QueueAt{URL: server.URL(), Name: "psi batch run", Log: l.Say}
-	ours := func(out *store.Place) error { return out.Delete(ctx, queueKey) }
+	ours := func(out *store.Location) error { return out.Delete(ctx, queueKey) }
 	if _, _, err := submit(ctx, at, l.Out, ours); err != nil {
 		return nil, err
 	}

@@ -52,8 +52,8 @@ var (
 	ErrForeign = errors.New("the results of another program are here")
 )
 
-// CheckPlaces sees, without reading anything, that In and Out do not overlap.
-func (r *Request) CheckPlaces() error {
+// CheckLocations sees, without reading anything, that In and Out do not overlap.
+func (r *Request) CheckLocations() error {
 	if store.Overlap(r.In, r.Out) {
 		return fmt.Errorf("%s: %w: IN is %s", r.Out, ErrOverlap, r.In)
 	}
@@ -65,7 +65,7 @@ var ErrOtherBatch = errors.New("another batch was planned here, of other files, 
 
 // Plan cuts a job into units and writes them down. If the place holds the same job already, that is the plan, and old is true.
 func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
-	if err := r.CheckPlaces(); err != nil {
+	if err := r.CheckLocations(); err != nil {
 		return nil, false, err
 	}
 	columns, err := r.check()
@@ -120,7 +120,7 @@ func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
 // checkForeign keeps the marks of another program's results, such as Spark's, from being taken for
 // this job's or deleted: a place without a job has no success and no summary, unless they are left
 // of a batch of psi's.
-func (r *Request) checkForeign(ctx context.Context, out *store.Place) error {
+func (r *Request) checkForeign(ctx context.Context, out *store.Location) error {
 	if r.Force {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (r *Request) check() (columns int, err error) {
 // planner writes the pages of a plan.
 type planner struct {
 	job      *Job
-	in, out  *store.Place
+	in, out  *store.Location
 	unitRows int64
 	dry      bool // nothing is written: only the digest is wanted
 	progress func(files, units int)
@@ -261,7 +261,7 @@ type access = interface {
 }
 
 // footer reads something from the end of a Parquet file.
-func footer[T any](ctx context.Context, p *store.Place, o store.Object, read func(access) (T, error)) (T, error) {
+func footer[T any](ctx context.Context, p *store.Location, o store.Object, read func(access) (T, error)) (T, error) {
 	r, err := p.Open(ctx, o)
 	if err != nil {
 		var none T
@@ -304,7 +304,7 @@ func (p *planner) turn(ctx context.Context) error {
 }
 
 // units are those of the plan, in order.
-func (j *Job) units(ctx context.Context, out *store.Place) iter.Seq2[Unit, error] {
+func (j *Job) units(ctx context.Context, out *store.Location) iter.Seq2[Unit, error] {
 	return func(yield func(Unit, error) bool) {
 		for page := range j.Pages {
 			content, err := out.Read(ctx, pageKey(page), maxJSON)
@@ -329,7 +329,7 @@ func (j *Job) units(ctx context.Context, out *store.Place) iter.Seq2[Unit, error
 
 func digestOf(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
 
-func writeJSON(ctx context.Context, p *store.Place, key string, content any) error {
+func writeJSON(ctx context.Context, p *store.Location, key string, content any) error {
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
 		return err

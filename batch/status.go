@@ -29,7 +29,7 @@ const statusSchema = "psi.batch.status/v1"
 type Watch struct {
 	job   *Job
 	where string
-	out   *store.Place
+	out   *store.Location
 	queue *queue.Queue // nil: none is running
 }
 
@@ -38,7 +38,7 @@ func Look(ctx context.Context, at *QueueAt, where string) (*Watch, error) {
 	w := &Watch{where: where}
 	var err error
 	if at == nil {
-		if w.out, err = placeOf(ctx, where); err != nil {
+		if w.out, err = locationOf(ctx, where); err != nil {
 			return nil, err
 		}
 		if w.job, err = Read(ctx, w.out); err != nil {

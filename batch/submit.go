@@ -32,12 +32,12 @@ func Submit(ctx context.Context, at QueueAt, where string) (*Job, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return submit(ctx, at, where, func(out *store.Place) error { return writeJSON(ctx, out, queueKey, shared{hosts}) })
+	return submit(ctx, at, where, func(out *store.Location) error { return writeJSON(ctx, out, queueKey, shared{hosts}) })
 }
 
 // QueueOf is the queue that OUT says its job was submitted to; "" if it says none.
 func QueueOf(ctx context.Context, where string) (string, error) {
-	out, err := placeOf(ctx, where)
+	out, err := locationOf(ctx, where)
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +53,7 @@ func QueueOf(ctx context.Context, where string) (string, error) {
 	return told.Queue, err
 }
 
-func submit(ctx context.Context, at QueueAt, where string, tell func(*store.Place) error) (*Job, int, error) {
+func submit(ctx context.Context, at QueueAt, where string, tell func(*store.Location) error) (*Job, int, error) {
 	q, out, job, err := reach(ctx, at, where)
 	if err != nil {
 		return nil, 0, err
@@ -96,7 +96,7 @@ func submit(ctx context.Context, at QueueAt, where string, tell func(*store.Plac
 }
 
 // forgive takes the failures back, so that their units are tried anew.
-func (j *Job) forgive(ctx context.Context, out *store.Place) error {
+func (j *Job) forgive(ctx context.Context, out *store.Location) error {
 	var units []int
 	for f, err := range Failures(ctx, out) {
 		if err != nil {
@@ -130,8 +130,8 @@ func Cancel(ctx context.Context, at QueueAt, where string) (*Job, error) {
 }
 
 // reach opens a queue and the place of a job.
-func reach(ctx context.Context, at QueueAt, where string) (*queue.Queue, *store.Place, *Job, error) {
-	out, err := placeOf(ctx, where)
+func reach(ctx context.Context, at QueueAt, where string) (*queue.Queue, *store.Location, *Job, error) {
+	out, err := locationOf(ctx, where)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -174,7 +174,7 @@ func (s set) has(unit int) bool { return s[unit/64]>>(unit%64)&1 == 1 }
 func (s set) add(unit int)      { s[unit/64] |= 1 << (unit % 64) }
 
 // done are the units whose parts are there.
-func (j *Job) done(ctx context.Context, out *store.Place) (set, error) {
+func (j *Job) done(ctx context.Context, out *store.Location) (set, error) {
 	units := make(set, j.Units/64+1)
 	for o, err := range out.List(ctx, "part-*-"+j.ID+".parquet") {
 		if err != nil {

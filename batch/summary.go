@@ -117,7 +117,7 @@ func (s *Summary) state() string {
 }
 
 // ReadSummary is that of a finished job, by its key: SummaryKey, unless somebody copied it.
-func ReadSummary(ctx context.Context, in *store.Place, key string) (*Summary, error) {
+func ReadSummary(ctx context.Context, in *store.Location, key string) (*Summary, error) {
 	content, err := in.Read(ctx, key, maxJSON)
 	if err != nil {
 		return nil, err

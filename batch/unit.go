@@ -20,13 +20,13 @@ const tallyNote = "psi.tally"
 // task is a job as a worker has it open.
 type task struct {
 	*Job
-	in, out *store.Place
+	in, out *store.Location
 	model   *psi.Model
 }
 
 // open reads what a worker needs to know of a job, and its model.
 func open(ctx context.Context, where, backend string) (*task, error) {
-	out, err := placeOf(ctx, where)
+	out, err := locationOf(ctx, where)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (t *task) close() {
 	if t.model != nil {
 		t.model.Close()
 	}
-	for _, p := range []*store.Place{t.in, t.out} {
+	for _, p := range []*store.Location{t.in, t.out} {
 		if p != nil {
 			_ = p.Close()
 		}

@@ -32,7 +32,7 @@ type Worker struct {
 	UntilEmpty bool // end once the queue has nothing more, not even with other workers
 
 	queue *queue.Queue
-	tasks shelf
+	tasks openTasks
 }
 
 // openJobs is how many jobs a worker has open at a time, each with its model.
@@ -217,10 +217,10 @@ func (w *Worker) tell(what, job string) func(error) {
 	return func(err error) { w.Log.Warn(what+"; waiting", "job", job, "error", err) }
 }
 
-// shelf is the jobs that a worker has open, the last used first.
-type shelf struct{ tasks []*task }
+// openTasks is the jobs that a worker has open, the last used first.
+type openTasks struct{ tasks []*task }
 
-func (s *shelf) open(ctx context.Context, out, job, backend string) (*task, error) {
+func (s *openTasks) open(ctx context.Context, out, job, backend string) (*task, error) {
 	for i, t := range s.tasks {
 		if t.ID == job {
 			copy(s.tasks[1:i+1], s.tasks[:i])
@@ -243,7 +243,7 @@ func (s *shelf) open(ctx context.Context, out, job, backend string) (*task, erro
 	return t, nil
 }
 
-func (s *shelf) close() {
+func (s *openTasks) close() {
 	for _, t := range s.tasks {
 		t.close()
 	}

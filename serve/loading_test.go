@@ -59,13 +59,13 @@ func TestHealthWhileModelsLoad(t *testing.T) {
 func TestNamedFilesMustBeModels(t *testing.T) {
 	damaged := filepath.Join(t.TempDir(), "m.psi")
 	check(t, os.WriteFile(damaged, []byte("PK nonsense"), 0o600))
-	for _, place := range []string{damaged, damaged + ".none", filepath.Join(t.TempDir(), "none.psi")} {
+	for _, location := range []string{damaged, damaged + ".none", filepath.Join(t.TempDir(), "none.psi")} {
 		started := false
-		s, err := New(t.Context(), Config{Models: []string{place}, HTTP: "127.0.0.1:0", Started: func() error { started = true; return nil }})
+		s, err := New(t.Context(), Config{Models: []string{location}, HTTP: "127.0.0.1:0", Started: func() error { started = true; return nil }})
 		check(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		if err := s.Run(ctx); err == nil || !strings.Contains(err.Error(), place) || started {
-			t.Errorf("%s: %v", place, err)
+		if err := s.Run(ctx); err == nil || !strings.Contains(err.Error(), location) || started {
+			t.Errorf("%s: %v", location, err)
 		}
 		cancel()
 	}

@@ -87,7 +87,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.registry, err = registry.New(registry.Options{
-		Places: c.Models, Rules: c.Rules, Backend: c.Backend, Every: c.Look,
+		Locations: c.Models, Rules: c.Rules, Backend: c.Backend, Every: c.Look,
 		Limits: registry.Limits{Rows: c.MaxWaiting, Wait: c.MaxWait}, Observer: observer{s},
 	})
 	if err != nil {

@@ -129,7 +129,7 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 		return err
 	}
 	request := &batch.Request{Name: args[0], In: args[1], Out: args[2], Options: options, Force: f.force}
-	if err := request.CheckPlaces(); err != nil {
+	if err := request.CheckLocations(); err != nil {
 		return &plainError{args[2], fmt.Sprintf("IN and OUT overlap: %v (%s)", batch.ErrOverlap, args[1]), "choose an OUT outside IN that contains no file of IN"}
 	}
 	if request.Model, err = batch.ReadModel(ctx, args[0]); err != nil {

@@ -23,7 +23,7 @@ const (
 type data struct {
 	name    string   // for messages
 	files   []string // their names
-	place   *store.Place
+	place   *store.Location
 	objects []store.Object // behind a URL, of each file
 	pattern bool           // the files are those of a pattern
 	stdin   io.Reader

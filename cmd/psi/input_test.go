@@ -33,7 +33,7 @@ func TestSampleRows(t *testing.T) {
 		"a small packed one": {&data{files: []string{sized("a.csv.gz", 60<<20)}}, all},
 		"a large file":       {&data{files: []string{sized("a.csv", maxInferred+1)}}, few},
 		"many files":         {&data{files: []string{sized("a.csv", maxInferred/2), sized("b.csv", maxInferred/2), sized("c.csv", 1)}}, few},
-		"large objects":      {&data{files: []string{"a.csv"}, place: &store.Place{}, objects: []store.Object{{Size: maxInferred + 1}}}, few},
+		"large objects":      {&data{files: []string{"a.csv"}, place: &store.Location{}, objects: []store.Object{{Size: maxInferred + 1}}}, few},
 		"standard input":     {&data{stdin: iotest.ErrReader(os.ErrClosed), format: "csv"}, all},
 	} {
 		if got := c.data.sampleRows(); got != c.want {

@@ -13,8 +13,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// shelves are the places to read tables from: a directory by its URL, and a bucket if there is one.
-func shelves(t *testing.T) map[string]string {
+// locations are where tables are read from: a directory by its URL, and a bucket if there is one.
+func locations(t *testing.T) map[string]string {
 	t.Helper()
 	places := map[string]string{"file": "file://" + t.TempDir() + "/@"}
 	if where := os.Getenv("PSI_S3"); where != "" {
@@ -35,9 +35,9 @@ func TestTablesBehindURLs(t *testing.T) {
 		local[i] = filepath.Join(dir, filepath.Base(key))
 		writeTable(t, rows, local[i])
 	}
-	for name, shelf := range shelves(t) {
+	for name, location := range locations(t) {
 		t.Run(name, func(t *testing.T) {
-			at := func(key string) string { return strings.Replace(shelf, "@", key, 1) }
+			at := func(key string) string { return strings.Replace(location, "@", key, 1) }
 			place, err := store.Create(t.Context(), at(""))
 			if err != nil {
 				t.Fatal(err)

@@ -30,7 +30,7 @@ type batchReported struct {
 
 // summaryAt is the summary of a batch: a JSON file, or one in the place where parts lie.
 type summaryAt struct {
-	place *store.Place
+	place *store.Location
 	key   string
 	out   string // OUT; "" if it is not known
 }

@@ -30,17 +30,17 @@ func newBucket(ctx context.Context, a address, prefix string) (*bucket, error) {
 }
 
 // openBucket finds an object, a prefix or a pattern.
-func openBucket(ctx context.Context, a address) (*Place, string, error) {
+func openBucket(ctx context.Context, a address) (*Location, string, error) {
 	directory, rest := splitPattern(a.path, urlWildcards)
 	b, err := newBucket(ctx, a, directory)
 	if err != nil {
 		return nil, "", err
 	}
-	give := func(p string, err error) (*Place, string, error) {
+	give := func(p string, err error) (*Location, string, error) {
 		if err != nil {
 			return nil, "", errors.Join(err, b.close())
 		}
-		return &Place{b}, p, nil
+		return &Location{b}, p, nil
 	}
 	if rest == "" {
 		_, err := b.first(ctx)
@@ -64,7 +64,7 @@ func openBucket(ctx context.Context, a address) (*Place, string, error) {
 	return give("", err)
 }
 
-func createBucket(ctx context.Context, a address) (*Place, error) {
+func createBucket(ctx context.Context, a address) (*Location, error) {
 	prefix := a.path
 	if prefix != "" && !strings.HasSuffix(prefix, "/") {
 		prefix += "/"
@@ -76,7 +76,7 @@ func createBucket(ctx context.Context, a address) (*Place, error) {
 	if _, err := b.first(ctx); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	return &Place{b}, nil
+	return &Location{b}, nil
 }
 
 // first tells whether there is any object, and fails if the bucket does not answer.
@@ -179,7 +179,7 @@ func (b *bucket) open(ctx context.Context, o Object) (access, error) {
 			return nil
 		}
 	} else {
-		same = func() error { return (&Place{b}).Same(ctx, o) }
+		same = func() error { return (&Location{b}).Same(ctx, o) }
 		if err := same(); err != nil {
 			return nil, err
 		}

@@ -34,32 +34,32 @@ func s3(t *testing.T) (bucket string, query url.Values) {
 	return strings.TrimSuffix(bucket, "/"), query
 }
 
-// prefix is a fresh place in the bucket, emptied in the end.
-func prefix(t *testing.T) (place *store.Place, where, query string) {
+// prefix is a fresh location in the bucket, emptied in the end.
+func prefix(t *testing.T) (location *store.Location, where, query string) {
 	t.Helper()
 	bucket, values := s3(t)
 	where, query = fmt.Sprintf("%s/test-%s", bucket, rand.Text()), "?"+values.Encode()
-	place, err := store.Create(t.Context(), where+query)
+	location, err := store.Create(t.Context(), where+query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		for _, pattern := range []string{"", "_*", "_hidden/**", "a/.*", "a/_temporary/**"} {
-			for o, err := range place.List(ctx, pattern) {
+			for o, err := range location.List(ctx, pattern) {
 				if err == nil {
-					err = place.Delete(ctx, o.Key)
+					err = location.Delete(ctx, o.Key)
 				}
 				if err != nil {
 					t.Error(err)
 				}
 			}
 		}
-		if err := place.Close(); err != nil {
+		if err := location.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return place, where, query
+	return location, where, query
 }
 
 func TestBucket(t *testing.T) {
@@ -81,7 +81,7 @@ func TestBucket(t *testing.T) {
 		{"/b[1].parquet", `b\[1].parquet`, "b[1].parquet"},
 		{"/a b/ä ö%20%.parquet", "ä ö%20%.parquet", "ä ö%20%.parquet"},
 	} {
-		place, pattern, err := store.Open(t.Context(), where+c.where+query)
+		location, pattern, err := store.Open(t.Context(), where+c.where+query)
 		if err != nil {
 			t.Errorf("%s: %v", c.where, err)
 			continue
@@ -89,10 +89,10 @@ func TestBucket(t *testing.T) {
 		if pattern != c.pattern {
 			t.Errorf("%s: pattern %q, want %q", c.where, pattern, c.pattern)
 		}
-		if got := keys(t, place, pattern); len(got) == 0 || got[0] != c.first {
+		if got := keys(t, location, pattern); len(got) == 0 || got[0] != c.first {
 			t.Errorf("%s: %q", c.where, got)
 		}
-		if err := place.Close(); err != nil {
+		if err := location.Close(); err != nil {
 			t.Error(err)
 		}
 	}

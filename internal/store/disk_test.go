@@ -13,8 +13,8 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// keys lists a place.
-func keys(t *testing.T, p *store.Place, pattern string) []string {
+// keys lists a location.
+func keys(t *testing.T, p *store.Location, pattern string) []string {
 	t.Helper()
 	var all []string
 	for o, err := range p.List(t.Context(), pattern) {
@@ -32,7 +32,7 @@ var oddKeys = []string{
 	"_hidden/x.parquet", "_y.parquet", "a/.z.parquet", "a/_temporary/0/w.parquet",
 }
 
-func fill(t *testing.T, p *store.Place) {
+func fill(t *testing.T, p *store.Location) {
 	t.Helper()
 	for _, key := range oddKeys {
 		if err := p.Write(t.Context(), key, []byte("of "+key)); err != nil {
@@ -41,8 +41,8 @@ func fill(t *testing.T, p *store.Place) {
 	}
 }
 
-// checkPatterns is of any place that was filled.
-func checkPatterns(t *testing.T, p *store.Place) {
+// checkPatterns is of any location that was filled.
+func checkPatterns(t *testing.T, p *store.Location) {
 	t.Helper()
 	shown := slices.DeleteFunc(slices.Sorted(slices.Values(oddKeys)), func(key string) bool {
 		return strings.HasPrefix(key, "_") || strings.Contains(key, "/_") || strings.Contains(key, "/.")
@@ -83,8 +83,8 @@ func checkPatterns(t *testing.T, p *store.Place) {
 	}
 }
 
-// checkContents reads all objects of a filled place in both ways.
-func checkContents(t *testing.T, p *store.Place) {
+// checkContents reads all objects of a filled location in both ways.
+func checkContents(t *testing.T, p *store.Location) {
 	t.Helper()
 	for _, key := range oddKeys {
 		want := "of " + key
@@ -133,8 +133,8 @@ func checkContents(t *testing.T, p *store.Place) {
 	}
 }
 
-// checkWriting is of any place that was filled.
-func checkWriting(t *testing.T, p *store.Place) {
+// checkWriting is of any location that was filled.
+func checkWriting(t *testing.T, p *store.Location) {
 	t.Helper()
 	ctx := t.Context()
 	w, err := p.Create(ctx, "new/one.txt")
@@ -231,7 +231,7 @@ func TestWhatPeopleName(t *testing.T) {
 		{"/a b/ä ö%20%.parquet", "ä ö%20%.parquet", "ä ö%20%.parquet"},
 	} {
 		for _, scheme := range []string{"", "file://"} {
-			place, pattern, err := store.Open(t.Context(), scheme+directory+c.where)
+			location, pattern, err := store.Open(t.Context(), scheme+directory+c.where)
 			if err != nil {
 				t.Errorf("%s: %v", c.where, err)
 				continue
@@ -239,7 +239,7 @@ func TestWhatPeopleName(t *testing.T) {
 			if pattern != c.pattern {
 				t.Errorf("%s: pattern %q, want %q", c.where, pattern, c.pattern)
 			}
-			if got := keys(t, place, pattern); len(got) == 0 || got[0] != c.first {
+			if got := keys(t, location, pattern); len(got) == 0 || got[0] != c.first {
 				t.Errorf("%s: %q", c.where, got)
 			}
 		}

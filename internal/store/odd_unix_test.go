@@ -31,7 +31,7 @@ func TestListingGoesOnPastOddEntries(t *testing.T) {
 	if err := errors.Join(syscall.Mkfifo(filepath.Join(directory, "fifo.psi"), 0o600), os.Mkdir(filepath.Join(directory, "directory.psi"), 0o700)); err != nil {
 		t.Skip("no FIFOs here:", err)
 	}
-	place, pattern, err := store.Open(t.Context(), directory+"/*.psi")
+	location, pattern, err := store.Open(t.Context(), directory+"/*.psi")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,9 +39,9 @@ func TestListingGoesOnPastOddEntries(t *testing.T) {
 		"List":    {[]string{"a.psi", "link.psi", "z.psi"}, []string{"fifo.psi", "link-to-fifo.psi", "loop.psi"}},
 		"Entries": {[]string{"a.psi", "link.psi", "z.psi"}, []string{"directory.psi", "fifo.psi", "link-to-fifo.psi", "loop.psi"}},
 	} {
-		list := place.List
+		list := location.List
 		if name == "Entries" {
-			list = place.Entries
+			list = location.Entries
 		}
 		var good []string
 		bad := map[string]error{}
@@ -68,18 +68,18 @@ func TestContentIsOfTheObjectThatWasFound(t *testing.T) {
 	if err := os.WriteFile(path, []byte("first"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	place, _, err := store.Open(t.Context(), directory)
+	location, _, err := store.Open(t.Context(), directory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := place.Stat(t.Context(), "m.psi")
+	o, err := location.Stat(t.Context(), "m.psi")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if content, err := place.Content(t.Context(), o, 10); err != nil || string(content) != "first" {
+	if content, err := location.Content(t.Context(), o, 10); err != nil || string(content) != "first" {
 		t.Errorf("%q, %v", content, err)
 	}
-	r, err := place.Open(t.Context(), o)
+	r, err := location.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestContentIsOfTheObjectThatWasFound(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if content, err := place.Content(t.Context(), o, 10); !errors.Is(err, store.ErrChanged) {
+	if content, err := location.Content(t.Context(), o, 10); !errors.Is(err, store.ErrChanged) {
 		t.Errorf("%q, %v", content, err)
 	}
 	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
@@ -98,7 +98,7 @@ func TestContentIsOfTheObjectThatWasFound(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := place.Content(t.Context(), o, 10)
+		_, err := location.Content(t.Context(), o, 10)
 		done <- err
 	}()
 	select {

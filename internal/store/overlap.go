@@ -64,11 +64,11 @@ func overlapInBucket(in, out string) bool {
 }
 
 func overlapOnDisk(in, out string) bool {
-	place, rest, err := openDisk(in)
+	location, rest, err := openDisk(in)
 	if err != nil {
 		return false
 	}
-	directory := place.Name("")
+	directory := location.Name("")
 	if _, is := below(out, directory); is {
 		return true
 	}

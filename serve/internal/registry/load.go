@@ -190,7 +190,7 @@ func (reg *Registry) Load(ctx context.Context, name string) error {
 	return failed
 }
 
-// find lists the places for files of a model. A place that does not answer soon is left out.
+// find lists the locations for files of a model. A location that does not answer soon is left out.
 func (reg *Registry) find(ctx context.Context, name string) (all []entry, err error) {
 	const soon = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, min(soon, reg.options.ReadTimeout))
@@ -199,8 +199,8 @@ func (reg *Registry) find(ctx context.Context, name string) (all []entry, err er
 		entries []entry
 		err     error
 	}
-	lists := make([]chan listing, len(reg.places))
-	for i, p := range reg.places {
+	lists := make([]chan listing, len(reg.locations))
+	for i, p := range reg.locations {
 		lists[i] = make(chan listing, 1)
 		go func() {
 			entries, err := p.list(ctx)
@@ -213,7 +213,7 @@ func (reg *Registry) find(ctx context.Context, name string) (all []entry, err er
 		select {
 		case l = <-lists[i]:
 		case <-ctx.Done():
-			l.err = fmt.Errorf("%s: %w", reg.places[i].where, ctx.Err())
+			l.err = fmt.Errorf("%s: %w", reg.locations[i].where, ctx.Err())
 		}
 		err = errors.Join(err, l.err)
 		for _, e := range l.entries {

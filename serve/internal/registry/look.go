@@ -11,7 +11,7 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// record is what the registry knows of a file that is in a place: how it looks now, and what came of loading it.
+// record is what the registry knows of a file that is in a location: how it looks now, and what came of loading it.
 type record struct {
 	entry             // as it was listed last
 	listed  time.Time // when that was, or later
@@ -32,10 +32,10 @@ func (r *record) cancel() {
 	}
 }
 
-// Watch looks at the places, and loads what is new or not what it was, until the context ends. Each place is looked at by
+// Watch looks at the locations, and loads what is new or not what it was, until the context ends. Each location is looked at by
 // itself: one that does not answer keeps no other waiting.
 func (reg *Registry) Watch(ctx context.Context) {
-	for _, p := range reg.places {
+	for _, p := range reg.locations {
 		reg.working.Go(func() { reg.repeat(ctx, func() { reg.look(ctx, p) }) })
 	}
 	told := ""
@@ -61,8 +61,8 @@ func (reg *Registry) repeat(ctx context.Context, do func()) {
 	}
 }
 
-// look lists a place and starts what follows from it.
-func (reg *Registry) look(ctx context.Context, p *place) {
+// look lists a location and starts what follows from it.
+func (reg *Registry) look(ctx context.Context, p *location) {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, reg.options.ReadTimeout)
 	entries, err := p.list(limited)
@@ -86,9 +86,9 @@ func (reg *Registry) look(ctx context.Context, p *place) {
 	reg.reconcile()
 }
 
-// refusal is why a place can never be looked at, as far as its first listing tells: one that may succeed later is no
+// refusal is why a location can never be looked at, as far as its first listing tells: one that may succeed later is no
 // reason.
-func (p *place) refusal() error {
+func (p *location) refusal() error {
 	if p.err != nil && !store.Passing(p.err) {
 		return p.err
 	}
@@ -98,7 +98,7 @@ func (p *place) refusal() error {
 	return nil
 }
 
-// failFirst ends the first look with an error. Only what a place or a file shows at first may do so: a server that has been
+// failFirst ends the first look with an error. Only what a location or a file shows at first may do so: a server that has been
 // at work for a while does not end because of one of them. It needs the lock.
 func (reg *Registry) failFirst(err error) {
 	if err != nil && reg.failure == nil && !reg.firstEnded() {
@@ -116,14 +116,14 @@ func (reg *Registry) firstEnded() bool {
 	}
 }
 
-// reconcile compares what is in the places with what is loaded: new and changed files are loaded, versions whose file is
-// gone are retired. As long as a place cannot be listed nothing is retired.
+// reconcile compares what is in the locations with what is loaded: new and changed files are loaded, versions whose file is
+// gone are retired. As long as a location cannot be listed nothing is retired.
 func (reg *Registry) reconcile() {
 	var told []func()
 	reg.mu.Lock()
 	complete, began := true, time.Now() // when the oldest listing did
 	there := map[string]entry{}
-	for _, p := range reg.places {
+	for _, p := range reg.locations {
 		complete = complete && p.looked && p.err == nil
 		if p.began.Before(began) {
 			began = p.began
@@ -198,9 +198,9 @@ func (reg *Registry) due(r *record) bool {
 	return true
 }
 
-// endFirst ends the first look if all places were listed and all files tried. It needs the lock.
+// endFirst ends the first look if all locations were listed and all files tried. It needs the lock.
 func (reg *Registry) endFirst() {
-	if reg.firstEnded() || slices.ContainsFunc(reg.places, func(p *place) bool { return !p.looked }) {
+	if reg.firstEnded() || slices.ContainsFunc(reg.locations, func(p *location) bool { return !p.looked }) {
 		return
 	}
 	for _, r := range reg.records {
@@ -211,8 +211,8 @@ func (reg *Registry) endFirst() {
 	close(reg.first)
 }
 
-// First waits for the end of the first look: all places were listed and each of their files was tried. It fails if a
-// place can never be looked at, or if a single file that was named cannot be loaded for a reason that will not pass.
+// First waits for the end of the first look: all locations were listed and each of their files was tried. It fails if a
+// location can never be looked at, or if a single file that was named cannot be loaded for a reason that will not pass.
 func (reg *Registry) First(ctx context.Context) error {
 	select {
 	case <-reg.first:
@@ -225,14 +225,14 @@ func (reg *Registry) First(ctx context.Context) error {
 }
 
 // Ready tells why the registry is not ready, or nil if it is: the first look has ended, every single file that was named
-// answers, and so does at least one model if the places hold any. What was unloaded on request need not answer.
+// answers, and so does at least one model if the locations hold any. What was unloaded on request need not answer.
 func (reg *Registry) Ready() error {
 	reg.mu.RLock()
 	defer reg.mu.RUnlock()
 	if !reg.firstEnded() || reg.failure != nil {
 		return errors.New("models are being loaded")
 	}
-	for _, p := range reg.places {
+	for _, p := range reg.locations {
 		if name, version, is := p.single(); is && !reg.off[name] && reg.versions[name][version] == nil {
 			return errors.New("a model that was named at the start does not answer")
 		}
@@ -245,9 +245,9 @@ func (reg *Registry) Ready() error {
 	return nil
 }
 
-// named tells whether a file is a place by itself, not one of a directory or bucket.
+// named tells whether a file is a location by itself, not one of a directory or bucket.
 func (reg *Registry) named(file found) bool {
-	return slices.ContainsFunc(reg.places, func(p *place) bool {
+	return slices.ContainsFunc(reg.locations, func(p *location) bool {
 		name, version, is := p.single()
 		return is && name == file.name && version == file.version
 	})

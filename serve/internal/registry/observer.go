@@ -18,7 +18,7 @@ type Observer interface {
 	Unloaded(v *Version)
 	// Failed is called when a file could not be loaded. It is tried again after a pause; 0 means once it has changed.
 	Failed(name, version string, err error, pause time.Duration)
-	Unlisted(err error) // a place could not be looked at
+	Unlisted(err error) // a location could not be looked at
 }
 
 // Pass is rows that are passed through a model together.

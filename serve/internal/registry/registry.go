@@ -16,14 +16,14 @@ import (
 
 // Options say what a registry holds.
 type Options struct {
-	Places   []string      // model files, directories and URLs of buckets
-	Rules    string        // file of rules; "" if there is none
-	Backend  string        // that models run on
-	Limits   Limits        // of what waits for a model
-	Every    time.Duration // between looks at the places
-	Observer Observer
+	Locations []string      // model files, directories and URLs of buckets
+	Rules     string        // file of rules; "" if there is none
+	Backend   string        // that models run on
+	Limits    Limits        // of what waits for a model
+	Every     time.Duration // between looks at the locations
+	Observer  Observer
 
-	// ReadTimeout is how long listing a place, or reading a file of no bytes, may take; a file has a second more for each
+	// ReadTimeout is how long listing a location, or reading a file of no bytes, may take; a file has a second more for each
 	// megabyte. 0 means 30 s.
 	ReadTimeout time.Duration
 }
@@ -43,14 +43,14 @@ func (n *NotFoundError) Error() string {
 
 // Registry is the models that answer requests. It is safe for concurrent use.
 type Registry struct {
-	options  Options
-	places   []*place
-	readers  slots
-	builders slots
+	options   Options
+	locations []*location
+	readers   slots
+	builders  slots
 
 	mu       sync.RWMutex
 	versions map[string]map[string]*Version // that answer, by name and version
-	records  map[string]*record             // of the files in the places, by id
+	records  map[string]*record             // of the files in the locations, by id
 	off      map[string]bool                // names that were unloaded on request
 	rules    Rules
 	rulesAt  time.Time
@@ -80,8 +80,8 @@ func New(o Options) (*Registry, error) {
 		options: o, readers: make(slots, maxReads), builders: make(slots, runtime.GOMAXPROCS(0)),
 		versions: map[string]map[string]*Version{}, records: map[string]*record{}, off: map[string]bool{}, first: make(chan struct{}),
 	}
-	for _, where := range o.Places {
-		reg.places = append(reg.places, &place{where: where})
+	for _, where := range o.Locations {
+		reg.locations = append(reg.locations, &location{where: where})
 	}
 	err := reg.readRules()
 	return reg, err
@@ -238,7 +238,7 @@ func (reg *Registry) Close(ctx context.Context) error {
 		return errors.New("shutdown timeout: a model that is being loaded or used was left behind")
 	}
 	var err error
-	for _, p := range reg.places {
+	for _, p := range reg.locations {
 		if at := p.opened.Load(); at != nil {
 			err = errors.Join(err, at.objects.Close())
 		}

@@ -120,11 +120,11 @@ func open(t *testing.T, directory string, change func(o *registry.Options)) (*re
 	return reg, seen
 }
 
-// watch is a registry of places that is watched until the test ends.
-func watch(t *testing.T, change func(o *registry.Options), places ...string) (*registry.Registry, *events) {
+// watch is a registry of locations that is watched until the test ends.
+func watch(t *testing.T, change func(o *registry.Options), locations ...string) (*registry.Registry, *events) {
 	t.Helper()
 	seen := &events{}
-	o := registry.Options{Places: places, Backend: "auto", Every: 20 * time.Millisecond, Observer: seen, Limits: registry.Limits{Rows: 10_000, Wait: time.Minute}}
+	o := registry.Options{Locations: locations, Backend: "auto", Every: 20 * time.Millisecond, Observer: seen, Limits: registry.Limits{Rows: 10_000, Wait: time.Minute}}
 	if change != nil {
 		change(&o)
 	}
@@ -359,10 +359,10 @@ func TestSingleFiles(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 	put(t, directory, "broken.psi", []byte("broken"))
-	for _, place := range []string{filepath.Join(directory, "none.psi"), filepath.Join(directory, "broken.psi"), filepath.Join(directory, "none"), "nowhere://bucket"} {
-		reg, _ := watch(t, nil, place)
+	for _, location := range []string{filepath.Join(directory, "none.psi"), filepath.Join(directory, "broken.psi"), filepath.Join(directory, "none"), "nowhere://bucket"} {
+		reg, _ := watch(t, nil, location)
 		if err := reg.First(t.Context()); err == nil || reg.Ready() == nil {
-			t.Errorf("%s is taken", place)
+			t.Errorf("%s is taken", location)
 		}
 	}
 	bucket, _ := open(t, "file://"+directory, nil)
@@ -424,11 +424,11 @@ func TestModelsOfABucket(t *testing.T) {
 	}
 	bucket, query, _ := strings.Cut(where, "?")
 	prefix := fmt.Sprintf("registry-%x/", rand.Uint64())
-	place, err := store.Create(t.Context(), bucket+"/"+prefix+"?"+query)
+	location, err := store.Create(t.Context(), bucket+"/"+prefix+"?"+query)
 	check(t, err)
 	for i, key := range []string{"m.psi", "other@2.psi", "deeper/n.psi", "_n.psi"} {
-		check(t, place.Write(t.Context(), key, models()[i%2]))
-		t.Cleanup(func() { check(t, place.Delete(context.WithoutCancel(t.Context()), key)) })
+		check(t, location.Write(t.Context(), key, models()[i%2]))
+		t.Cleanup(func() { check(t, location.Delete(context.WithoutCancel(t.Context()), key)) })
 	}
 	for address, want := range map[string]int{
 		bucket + "/" + prefix + "?" + query:         2,

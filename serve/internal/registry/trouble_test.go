@@ -120,7 +120,7 @@ func TestStalledObject(t *testing.T) {
 func TestCloseDoesNotWaitForReads(t *testing.T) {
 	b := newBucket(t)
 	b.change(func(b *bucket) { b.objects["m/a.psi"], b.stalls["m/a.psi"] = models()[0], true })
-	reg, err := registry.New(registry.Options{Places: []string{b.url}, Backend: "auto", Every: 20 * time.Millisecond, Observer: &events{}})
+	reg, err := registry.New(registry.Options{Locations: []string{b.url}, Backend: "auto", Every: 20 * time.Millisecond, Observer: &events{}})
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	go reg.Watch(ctx)

@@ -18,10 +18,10 @@ const suffix = ".psi"
 // maxBytes is the size of the largest model file that is read: more than ten times what the largest network has.
 const maxBytes = 1 << 30
 
-// place is where model files lie: a bucket or a directory, of which a single file may be all that counts.
-type place struct {
+// location is where model files lie: a bucket or a directory, of which a single file may be all that counts.
+type location struct {
 	where  string
-	opened atomic.Pointer[location] // nil until the place has answered once
+	opened atomic.Pointer[openLocation] // nil until the location has answered once
 
 	// Guarded by the registry's lock.
 	entries []entry   // of the last listing that succeeded
@@ -31,16 +31,16 @@ type place struct {
 	err     error     // of the last listing
 }
 
-// location is a place that was found.
-type location struct {
-	objects *store.Place
+// openLocation is a location that was found.
+type openLocation struct {
+	objects *store.Location
 	pattern string
 	only    string // key of the single file; "" is all
 }
 
-// found is a model file in a place.
+// found is a model file in a location.
 type found struct {
-	at            *location
+	at            *openLocation
 	object        store.Object
 	name, version string
 }
@@ -68,7 +68,7 @@ func versionOf(key string) (name, version string, is bool) {
 }
 
 // open understands a model file, a directory of them or a URL of either.
-func (p *place) open(ctx context.Context) (*location, error) {
+func (p *location) open(ctx context.Context) (*openLocation, error) {
 	if at := p.opened.Load(); at != nil {
 		return at, nil
 	}
@@ -83,7 +83,7 @@ func (p *place) open(ctx context.Context) (*location, error) {
 	if pattern == "" {
 		pattern = "*" + suffix
 	}
-	at := &location{objects, pattern, only}
+	at := &openLocation{objects, pattern, only}
 	if !p.opened.CompareAndSwap(nil, at) { // another look was faster
 		return p.opened.Load(), objects.Close()
 	}
@@ -91,7 +91,7 @@ func (p *place) open(ctx context.Context) (*location, error) {
 }
 
 // list is the model files that are there now.
-func (p *place) list(ctx context.Context) ([]entry, error) {
+func (p *location) list(ctx context.Context) ([]entry, error) {
 	at, err := p.open(ctx)
 	if err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func (p *place) list(ctx context.Context) ([]entry, error) {
 	return all, nil
 }
 
-// single is the version that the place's only file holds, if it is a single file.
-func (p *place) single() (name, version string, is bool) {
+// single is the version that the location's only file holds, if it is a single file.
+func (p *location) single() (name, version string, is bool) {
 	if at := p.opened.Load(); at != nil && at.only != "" {
 		return versionOf(at.only)
 	}

@@ -1,4 +1,4 @@
-// Package store is the places where tables, models and results lie: directories, and buckets of an object store.
+// Package store is the locations where tables, models and results lie: directories, and buckets of an object store.
 // Both are listed in order and in bounded memory, read by ranges, and written so that an object is there whole or not at all.
 package store
 
@@ -13,18 +13,18 @@ import (
 	"strings"
 )
 
-// Object is one that was found in a place.
+// Object is one that was found in a location.
 type Object struct {
-	Key     string // with slashes, from the place on
+	Key     string // with slashes, from the location on
 	Size    int64
 	Version string // differs when the content does: the ETag; on disk, size and time of the last change
 }
 
-// Place is where objects lie: a directory, or a bucket below a prefix. It is safe for concurrent use.
-type Place struct{ shelf }
+// Location is where objects lie: a directory, or a bucket below a prefix. It is safe for concurrent use.
+type Location struct{ backend }
 
-// shelf is what directories and buckets have in common.
-type shelf interface {
+// backend is what directories and buckets have in common.
+type backend interface {
 	list(ctx context.Context, p pattern) iter.Seq2[Object, error]
 	stat(ctx context.Context, key string) (Object, error)
 	open(ctx context.Context, o Object) (access, error)
@@ -53,10 +53,10 @@ func isDirectory(err error) bool {
 	return is
 }
 
-// Open finds what people name: a file, a directory, or a pattern of either, by path or by URL. The place ends where the
+// Open finds what people name: a file, a directory, or a pattern of either, by path or by URL. The location ends where the
 // first wildcard's directory ends, and the pattern is the rest. An object's own name is a pattern that matches just it,
 // and "" matches everything below.
-func Open(ctx context.Context, where string) (*Place, string, error) {
+func Open(ctx context.Context, where string) (*Location, string, error) {
 	if !IsURL(where) {
 		return openDisk(where)
 	}
@@ -70,8 +70,8 @@ func Open(ctx context.Context, where string) (*Place, string, error) {
 	return openBucket(ctx, a)
 }
 
-// Create is the place that where names, to write into. A directory is made if it is not there.
-func Create(ctx context.Context, where string) (*Place, error) {
+// Create is the location that where names, to write into. A directory is made if it is not there.
+func Create(ctx context.Context, where string) (*Location, error) {
 	if IsURL(where) {
 		a, err := parseAddress(where)
 		if err != nil {
@@ -85,7 +85,7 @@ func Create(ctx context.Context, where string) (*Place, error) {
 	if err := makeDirectory(filepath.Clean(where)); err != nil {
 		return nil, fault(where, err)
 	}
-	return &Place{disk{where}}, nil
+	return &Location{disk{where}}, nil
 }
 
 // List is the objects that match a pattern, in the order of their keys' bytes. * stands for any part of a name, ? for one
@@ -94,9 +94,9 @@ func Create(ctx context.Context, where string) (*Place, error) {
 //
 // A file that cannot be looked at, or is not a regular one, is an error beside an Object that has its key; the listing can
 // go on past it. An error without a key ends it.
-func (p *Place) List(ctx context.Context, text string) iter.Seq2[Object, error] {
+func (l *Location) List(ctx context.Context, text string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		for o, err := range p.Entries(ctx, text) {
+		for o, err := range l.Entries(ctx, text) {
 			if !isDirectory(err) && !yield(o, err) {
 				return
 			}
@@ -105,17 +105,17 @@ func (p *Place) List(ctx context.Context, text string) iter.Seq2[Object, error] 
 }
 
 // Entries is List, with an error also for every directory whose name matches.
-func (p *Place) Entries(ctx context.Context, text string) iter.Seq2[Object, error] {
+func (l *Location) Entries(ctx context.Context, text string) iter.Seq2[Object, error] {
 	parsed, err := parsePattern(text)
 	if err != nil {
 		return func(yield func(Object, error) bool) { yield(Object{}, err) }
 	}
 	key, single := parsed.literal()
 	if !single {
-		return p.list(ctx, parsed)
+		return l.list(ctx, parsed)
 	}
 	return func(yield func(Object, error) bool) {
-		o, err := p.stat(ctx, key)
+		o, err := l.stat(ctx, key)
 		if !errors.Is(err, ErrNotFound) {
 			yield(o, err)
 		}
@@ -123,24 +123,24 @@ func (p *Place) Entries(ctx context.Context, text string) iter.Seq2[Object, erro
 }
 
 // Stat is the object of a key.
-func (p *Place) Stat(ctx context.Context, key string) (Object, error) { return p.stat(ctx, key) }
+func (l *Location) Stat(ctx context.Context, key string) (Object, error) { return l.stat(ctx, key) }
 
 // Same sees that an object is what it was.
-func (p *Place) Same(ctx context.Context, o Object) error {
-	now, err := p.stat(ctx, o.Key)
+func (l *Location) Same(ctx context.Context, o Object) error {
+	now, err := l.stat(ctx, o.Key)
 	if err != nil {
 		return err
 	}
 	if now != o {
-		return fmt.Errorf("%s: %w", p.name(o.Key), ErrChanged)
+		return fmt.Errorf("%s: %w", l.name(o.Key), ErrChanged)
 	}
 	return nil
 }
 
 // Open reads an object, and fails with ErrChanged if it is not what it was. S3 sees to that at every range; elsewhere
 // what is replaced later is seen by Same only.
-func (p *Place) Open(ctx context.Context, o Object) (*Reader, error) {
-	from, err := p.open(ctx, o)
+func (l *Location) Open(ctx context.Context, o Object) (*Reader, error) {
+	from, err := l.open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -148,38 +148,40 @@ func (p *Place) Open(ctx context.Context, o Object) (*Reader, error) {
 }
 
 // Read is the content of the object of a key that has at most that many bytes.
-func (p *Place) Read(ctx context.Context, key string, most int64) ([]byte, error) {
-	o, err := p.stat(ctx, key)
+func (l *Location) Read(ctx context.Context, key string, most int64) ([]byte, error) {
+	o, err := l.stat(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return p.Content(ctx, o, most)
+	return l.Content(ctx, o, most)
 }
 
 // Content is the content of an object that has at most that many bytes. It is that of the object as it was found, or an
 // error that wraps ErrChanged.
-func (p *Place) Content(ctx context.Context, o Object, most int64) ([]byte, error) {
+func (l *Location) Content(ctx context.Context, o Object, most int64) ([]byte, error) {
 	if o.Size > most {
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", p.name(o.Key), o.Size, most)
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", l.name(o.Key), o.Size, most)
 	}
-	r, err := p.Open(ctx, o)
+	r, err := l.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	content := make([]byte, o.Size)
 	if _, err := io.ReadFull(r, content); err != nil {
-		return nil, fault(p.name(o.Key), err)
+		return nil, fault(l.name(o.Key), err)
 	}
-	return content, fault(p.name(o.Key), r.access.unchanged())
+	return content, fault(l.name(o.Key), r.access.unchanged())
 }
 
 // Create writes an object, which is there when the writer has been closed without an error, and not before.
-func (p *Place) Create(ctx context.Context, key string) (*Writer, error) { return p.create(ctx, key) }
+func (l *Location) Create(ctx context.Context, key string) (*Writer, error) {
+	return l.create(ctx, key)
+}
 
 // Write is Create with all of the content.
-func (p *Place) Write(ctx context.Context, key string, content []byte) error {
-	w, err := p.create(ctx, key)
+func (l *Location) Write(ctx context.Context, key string, content []byte) error {
+	w, err := l.create(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -191,28 +193,28 @@ func (p *Place) Write(ctx context.Context, key string, content []byte) error {
 }
 
 // Delete removes an object. One that is not there is no error.
-func (p *Place) Delete(ctx context.Context, key string) error {
-	if err := p.remove(ctx, key); !errors.Is(err, ErrNotFound) {
+func (l *Location) Delete(ctx context.Context, key string) error {
+	if err := l.remove(ctx, key); !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	return nil
 }
 
 // Name is what people call an object: its path, or its URL without the query.
-func (p *Place) Name(key string) string { return p.name(key) }
+func (l *Location) Name(key string) string { return l.name(key) }
 
-// Close lets go of the place.
-func (p *Place) Close() error { return p.close() }
+// Close lets go of the location.
+func (l *Location) Close() error { return l.close() }
 
 // openDisk finds a path or a pattern of paths.
-func openDisk(where string) (*Place, string, error) {
+func openDisk(where string) (*Location, string, error) {
 	info, err := os.Stat(where)
 	switch {
 	case err == nil && info.IsDir():
-		return &Place{disk{where}}, "", nil
+		return &Location{disk{where}}, "", nil
 	case err == nil:
 		directory, base := filepath.Split(where)
-		return &Place{disk{filepath.Clean(directory)}}, Quote(base), nil
+		return &Location{disk{filepath.Clean(directory)}}, Quote(base), nil
 	case !strings.ContainsAny(where, wildcards):
 		return nil, "", fault(where, err)
 	}
@@ -227,7 +229,7 @@ func openDisk(where string) (*Place, string, error) {
 	if _, err := os.Stat(directory); err != nil {
 		return nil, "", fault(directory, err)
 	}
-	return &Place{disk{directory}}, rest, nil
+	return &Location{disk{directory}}, rest, nil
 }
 
 // splitPattern splits behind the last slash before the first wildcard.
