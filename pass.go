@@ -22,7 +22,7 @@ const (
 
 func (d Depth) String() string { return [...]string{"values", "spread", "attributions", "doubt"}[d] }
 
-// Rows are those of one asker, as a model reads them.
+// Rows is one request's encoded input.
 type Rows struct{ *chunk }
 
 // Len is their number.
@@ -37,7 +37,7 @@ func (m *Model) Read(t *table.Table, unknown ...string) (*Rows, error) {
 	return &Rows{c}, err
 }
 
-// Answer is what a pass found out about the rows of one asker.
+// Answer is what a pass found out about the rows of one request.
 type Answer struct {
 	Depth Depth
 
@@ -48,21 +48,21 @@ type Answer struct {
 
 // Pass evaluates the rows of several requests together and returns one answer for each. A row's answer does not depend on its
 // neighbours. If an answer is not finite, the pass fails with a *table.Error that has the number of the row within its request.
-func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answer, error) {
-	if len(askers) == 0 {
+func (m *Model) Pass(ctx context.Context, depth Depth, requests ...*Rows) ([]*Answer, error) {
+	if len(requests) == 0 {
 		return nil, nil
 	}
-	joined := askers[0].batch
-	if len(askers) > 1 {
+	joined := requests[0].batch
+	if len(requests) > 1 {
 		joined = joined.Like(0)
-		for _, r := range askers {
+		for _, r := range requests {
 			joined.Append(r.batch)
 		}
 	}
 	x, err := m.pass(ctx, depth, joined)
 	if err != nil {
 		return nil, notFinite(form.Renumber(err, func(row int) int {
-			for _, r := range askers {
+			for _, r := range requests {
 				if row < r.Len() {
 					return row
 				}
@@ -71,9 +71,9 @@ func (m *Model) Pass(ctx context.Context, depth Depth, askers ...*Rows) ([]*Answ
 			return row
 		}), 0)
 	}
-	answers := make([]*Answer, len(askers))
+	answers := make([]*Answer, len(requests))
 	from := 0
-	for i, r := range askers {
+	for i, r := range requests {
 		answers[i] = &Answer{depth, m, r, x.Slice(from, from+r.Len(), joined.Rows)}
 		from += r.Len()
 	}

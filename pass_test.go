@@ -28,8 +28,8 @@ func readAs(t *testing.T, m *psi.Model, rows *table.Table, from, to int) *psi.Ro
 	return r
 }
 
-// Askers who share passes get what each would get alone, to the bit, at every depth.
-func TestAskersShareAPass(t *testing.T) {
+// Requests that share passes get what each would get alone, to the bit, at every depth.
+func TestRequestsShareAPass(t *testing.T) {
 	rows := gappy(t, 200)
 	m := trained(t, rows, psi.Config{})
 	check := func(err error) {
@@ -38,30 +38,30 @@ func TestAskersShareAPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	askers := []*psi.Rows{readAs(t, m, rows, 0, 1), readAs(t, m, rows, 1, 72), readAs(t, m, rows, 72, 75)}
-	answers, err := m.Pass(t.Context(), psi.Attributions, askers...)
+	requests := []*psi.Rows{readAs(t, m, rows, 0, 1), readAs(t, m, rows, 1, 72), readAs(t, m, rows, 72, 75)}
+	answers, err := m.Pass(t.Context(), psi.Attributions, requests...)
 	check(err)
 	for i, from := range []int{0, 1, 72} {
-		alone, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Z: 2, From: from, To: from + askers[i].Len()})
+		alone, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Z: 2, From: from, To: from + requests[i].Len()})
 		check(err)
 		together, err := answers[i].Explanation(psi.ExplainOptions{Z: 2})
 		check(err)
 		together.FirstRow = from
 		if !reflect.DeepEqual(together.Mean, alone.Mean) || !reflect.DeepEqual(together.Std, alone.Std) || !reflect.DeepEqual(together.PredictionStd, alone.PredictionStd) ||
 			!slices.Equal(together.Players, alone.Players) || together.Model != alone.Model || together.Z != alone.Z {
-			t.Errorf("asker %d gets something else than alone", i)
+			t.Errorf("request %d gets something else than alone", i)
 		}
 		check(together.Validate())
 		whole := answers[i].Prediction()
 		for _, depth := range []psi.Depth{psi.Values, psi.Spread} {
-			less, err := m.Pass(t.Context(), depth, askers[i])
+			less, err := m.Pass(t.Context(), depth, requests[i])
 			check(err)
 			p := less[0].Prediction()
 			if far := apart(p.Mean, whole.Mean); far > 1e-5 || math.IsNaN(far) {
-				t.Errorf("asker %d: predictions at depth %s are %g apart", i, depth, far)
+				t.Errorf("request %d: predictions at depth %s are %g apart", i, depth, far)
 			}
 			if has := p.Std != nil; has != (depth == psi.Spread) {
-				t.Errorf("asker %d at depth %s: standard deviations are there: %v", i, depth, has)
+				t.Errorf("request %d at depth %s: standard deviations are there: %v", i, depth, has)
 			}
 		}
 	}

@@ -74,10 +74,10 @@ func probe(ctx context.Context, s *settings, files []string) (any, error) {
 		{healthEvery * s.every, func(ctx context.Context, _ int) error { return c.readyGRPC(ctx) }},
 	}
 	logs := make([]log, len(kinds))
-	var askers sync.WaitGroup
+	var requests sync.WaitGroup
 	for k, kind := range kinds {
 		logs[k].start = start
-		askers.Go(func() {
+		requests.Go(func() {
 			rate := float64(time.Second) / float64(kind.every)
 			paced(pacing, start.Add(s.length), func(time.Duration) float64 { return rate }, func(i int, meant time.Time) {
 				ctx, cancel := context.WithDeadline(ctx, meant.Add(s.limit))
@@ -86,7 +86,7 @@ func probe(ctx context.Context, s *settings, files []string) (any, error) {
 			})
 		})
 	}
-	askers.Wait()
+	requests.Wait()
 	from := time.Duration(0)
 	select {
 	case from = <-counted:

@@ -146,7 +146,7 @@ func TestDriftWithoutReference(t *testing.T) {
 	}
 }
 
-// The window is of the attributions as they were given, whatever the number of outputs, chunks and askers.
+// The window is of the attributions as they were given, whatever the number of outputs, chunks and requests.
 func TestDriftAgainstOneSum(t *testing.T) {
 	rng := newRand(t)
 	const outputs, players, chunks = 3, 5, 40

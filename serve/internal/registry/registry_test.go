@@ -189,10 +189,10 @@ func TestSwapsDropNothing(t *testing.T) {
 	put(t, directory, "m.psi", models()[0])
 	reg, seen := open(t, directory, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	var askers sync.WaitGroup
+	var requests sync.WaitGroup
 	var answered atomic.Int64
 	for range 8 {
-		askers.Go(func() {
+		requests.Go(func() {
 			for ctx.Err() == nil {
 				v, err := reg.Lease("m", "", "")
 				if err != nil {
@@ -218,7 +218,7 @@ func TestSwapsDropNothing(t *testing.T) {
 		}
 	}
 	cancel()
-	askers.Wait()
+	requests.Wait()
 	eventually(t, "old versions are freed", func() bool { return seen.unloaded.Load() == 6 })
 	t.Logf("%d requests answered in %d passes, %d swaps", answered.Load(), seen.passes.Load(), 6)
 }
@@ -380,10 +380,10 @@ func TestRequestsShareAndAreRefused(t *testing.T) {
 	v, err := reg.Lease("m", "", "")
 	check(t, err)
 	defer v.Release()
-	var askers sync.WaitGroup
+	var requests sync.WaitGroup
 	var busy, answered atomic.Int64
 	for range 400 {
-		askers.Go(func() {
+		requests.Go(func() {
 			_, err := slopes(t.Context(), v, 20)
 			if refusal, is := errors.AsType[*registry.BusyError](err); is && refusal.RetryAfter > 0 {
 				busy.Add(1)
@@ -394,7 +394,7 @@ func TestRequestsShareAndAreRefused(t *testing.T) {
 			}
 		})
 	}
-	askers.Wait()
+	requests.Wait()
 	t.Logf("%d answered in %d passes, %d refused", answered.Load(), seen.passes.Load(), busy.Load())
 	if busy.Load() == 0 || answered.Load() == 0 || seen.passes.Load() >= answered.Load() {
 		t.Error("requests do not share passes, or none is refused")
