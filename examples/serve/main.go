@@ -13,14 +13,14 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1], os.Args[2:]); err != nil {
+	if err := run(os.Args[1], os.Args[2:]); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, address string, models []string) error {
+func run(address string, models []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	server, err := serve.New(ctx, serve.Config{Models: models, HTTP: address, UI: true, Log: slog.Default()})
 	if err != nil {
 		return err

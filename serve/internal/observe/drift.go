@@ -73,11 +73,11 @@ type bucket struct {
 // an update, after a return to the old version, and beside a version that is tried out on a few.
 func (d *Drift) Watch(model string, outputs, players []string, reference [][]float64) (*DriftWindow, error) {
 	if reference != nil && len(reference) != len(outputs) {
-		return nil, fmt.Errorf("watch: model %q: the reference has %d outputs, not %d", model, len(reference), len(outputs))
+		return nil, fmt.Errorf("model %q: the reference has %d outputs, not %d", model, len(reference), len(outputs))
 	}
 	for c, list := range reference {
 		if len(list) != len(players) {
-			return nil, fmt.Errorf("watch: model %q: the reference of output %q has %d players, not %d", model, outputs[c], len(list), len(players))
+			return nil, fmt.Errorf("model %q: the reference of output %q has %d players, not %d", model, outputs[c], len(list), len(players))
 		}
 	}
 	w := &DriftWindow{drift: d, model: model, outputs: outputs, players: players, reference: reference}

@@ -95,7 +95,7 @@ type logBatch struct {
 // OpenExplanationLog makes the directory, clears it of drafts of an earlier run, and starts the log.
 func OpenExplanationLog(o LogOptions) (*ExplanationLog, error) {
 	if !(o.Share >= 0 && o.Share <= 1) {
-		return nil, fmt.Errorf("watch: a share of %v of the requests cannot be logged: give a number from 0 to 1", o.Share)
+		return nil, fmt.Errorf("a share of %v of the requests cannot be logged: give a number from 0 to 1", o.Share)
 	}
 	o.Lines, o.Age = cmp.Or(o.Lines, defaultLines), cmp.Or(o.Age, defaultAge)
 	o.Files, o.Bytes = cmp.Or(o.Files, defaultFiles), cmp.Or(o.Bytes, defaultBytes)
@@ -186,7 +186,7 @@ func (l *ExplanationLog) Close(ctx context.Context) error {
 	case <-l.done:
 		return l.lost
 	case <-ctx.Done():
-		return fmt.Errorf("watch: the explanation log was not written in time: %w", ctx.Err())
+		return fmt.Errorf("the explanation log was not written in time: %w", ctx.Err())
 	}
 }
 
@@ -234,7 +234,7 @@ func (l *ExplanationLog) take(x logged) {
 	t, err := x.table(l.o.Values)
 	if err != nil {
 		l.count(failed, rows)
-		l.fault.about(fmt.Errorf("watch: an explanation of model %q cannot be logged: %w", x.model, err))
+		l.fault.about(fmt.Errorf("an explanation of model %q cannot be logged: %w", x.model, err))
 		return
 	}
 	if l.batch.rows == 0 {

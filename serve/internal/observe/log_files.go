@@ -40,7 +40,7 @@ type logFile struct {
 func openLogFiles(o LogOptions) (*logFiles, error) {
 	l := &logFiles{dir: o.Dir, files: o.Files, bytes: o.Bytes}
 	wrong := func(err error) error {
-		return fmt.Errorf("watch: explanations cannot be logged to %s: %w; check the directory and its permissions", o.Dir, err)
+		return fmt.Errorf("explanations cannot be logged to %s: %w; check the directory and its permissions", o.Dir, err)
 	}
 	if err := l.makeDir(); err != nil {
 		return nil, wrong(err)
@@ -92,22 +92,22 @@ func (l *logFiles) tryOut() error {
 // write makes one file.
 func (l *logFiles) write(tables []*table.Table) error {
 	if err := l.makeDir(); err != nil { // somebody may have removed it
-		return fmt.Errorf("watch: writing the explanation log: %w", err)
+		return fmt.Errorf("writing the explanation log: %w", err)
 	}
 	name := logPrefix + time.Now().UTC().Format(logTime) + "-" + strings.ToLower(rand.Text()[:6]) + logSuffix
 	path := filepath.Join(l.dir, name)
 	sink, err := table.Create(path)
 	if err != nil {
-		return fmt.Errorf("watch: writing the explanation log: %w", err)
+		return fmt.Errorf("writing the explanation log: %w", err)
 	}
 	defer sink.Abort()
 	for _, t := range tables {
 		if err := sink.Write(context.Background(), t); err != nil {
-			return fmt.Errorf("watch: writing the explanation log: %w", err)
+			return fmt.Errorf("writing the explanation log: %w", err)
 		}
 	}
 	if err := sink.Close(); err != nil {
-		return fmt.Errorf("watch: writing the explanation log: %w", err)
+		return fmt.Errorf("writing the explanation log: %w", err)
 	}
 	file := logFile{name: name}
 	if info, err := os.Stat(path); err == nil {
@@ -126,7 +126,7 @@ func (l *logFiles) prune() error {
 	for len(l.kept) > 1 && (len(l.kept) > l.files || total > l.bytes) {
 		oldest := l.kept[0]
 		if err := os.Remove(filepath.Join(l.dir, oldest.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("watch: an old explanation log cannot be removed: %w", err)
+			return fmt.Errorf("an old explanation log cannot be removed: %w", err)
 		}
 		total -= oldest.bytes
 		l.kept = l.kept[1:]

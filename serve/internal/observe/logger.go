@@ -30,7 +30,7 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, er
 	case "json":
 		return slog.New(requestHandler{slog.NewJSONHandler(w, options)}), nil
 	}
-	return nil, fmt.Errorf("watch: log lines cannot be written as %q: text and json are known", format)
+	return nil, fmt.Errorf("log lines cannot be written as %q: text and json are known", format)
 }
 
 type requestIDKey struct{}

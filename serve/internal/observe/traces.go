@@ -72,14 +72,14 @@ func OpenTraces(ctx context.Context, o TraceOptions) (*Traces, error) {
 	}
 	exporter, err := otlptracegrpc.New(ctx, options...)
 	if err != nil {
-		return nil, fmt.Errorf("watch: traces to %s: %w", o.Endpoint, err)
+		return nil, fmt.Errorf("traces to %s: %w", o.Endpoint, err)
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
 		resource.WithAttributes(attribute.String("service.name", tracesService), attribute.String("service.version", o.Version)),
 		resource.WithFromEnv(),
 	)
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
-		return nil, fmt.Errorf("watch: traces to %s: %w", o.Endpoint, err)
+		return nil, fmt.Errorf("traces to %s: %w", o.Endpoint, err)
 	}
 	s := &sender{SpanExporter: exporter, endpoint: o.Endpoint, fault: complaint{report: o.Report}, stop: make(chan struct{})}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(s,
@@ -92,7 +92,7 @@ func OpenTraces(ctx context.Context, o TraceOptions) (*Traces, error) {
 func parseEndpoint(endpoint string) (address string, insecure bool, err error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-		return "", false, errors.New("watch: the endpoint of traces is no http://HOST:PORT or https://HOST:PORT; headers for a collector that asks for a name are given in OTEL_EXPORTER_OTLP_HEADERS")
+		return "", false, errors.New("the endpoint of traces is no http://HOST:PORT or https://HOST:PORT; headers for a collector that asks for a name are given in OTEL_EXPORTER_OTLP_HEADERS")
 	}
 	port := u.Port()
 	if port == "" {
@@ -135,7 +135,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	err := t.provider.Shutdown(ctx)
 	t.sender.ended.Do(func() { close(t.sender.stop) })
 	if err != nil {
-		return fmt.Errorf("watch: the last traces were not sent: %w", err)
+		return fmt.Errorf("the last traces were not sent: %w", err)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (s *sender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan)
 		}
 	}()
 	if err := s.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		s.fault.about(fmt.Errorf("watch: spans cannot be sent to %s and are dropped: %w", s.endpoint, err))
+		s.fault.about(fmt.Errorf("spans cannot be sent to %s and are dropped: %w", s.endpoint, err))
 	}
 	return nil
 }
