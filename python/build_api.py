@@ -1,8 +1,8 @@
-"""Writes docs/python-api.md from the docstrings of the package that is installed.
+"""Write docs/python-api.md from the docstrings of the installed package.
 
     python build_api.py ../docs/python-api.md
 
-What is described are the names in ``psishap.__all__``, and what has no underscore in the modules for other platforms.
+It describes the names in ``psishap.__all__``, and public functions of the modules for other platforms.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from psishap import _adopt, _plots, _reasons
 
 HEAD = """# Python API
 
-What the package `psishap` offers, from its docstrings: `python build_api.py` in `python/` writes this page. How to start is in
-[python/README.md](../python/README.md), whole examples are in [python/notebooks](../python/notebooks).
+This page is the reference of the package `psishap`. `python build_api.py` in `python/` generates it from the docstrings.
+To start, read [python/README.md](../python/README.md). Complete examples are in [python/notebooks](../python/notebooks).
 """
 
-# What functions return, and is not made by hand.
+# Classes that functions return and users do not create.
 RETURNED = [_plots.Plots, _plots.Picture, _reasons.Reason, _adopt.AdoptedModel, _adopt.Fidelity]
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     made = [getattr(psishap, name) for name in psishap.__all__]
     errors = [c for c in made if inspect.isclass(c) and issubclass(c, Exception)]
     classes = [c for c in made if inspect.isclass(c) and c not in errors]
-    classes.sort(key=lambda c: not hasattr(c, "fit"))  # people begin with the estimators
+    classes.sort(key=lambda c: not hasattr(c, "fit"))  # estimators first
     parts = [HEAD, *map(describe_class, [*classes, *RETURNED])]
     parts.append("## Functions\n")
     parts += [describe_function(f, "psishap.", "###") for f in made if inspect.isfunction(f)]
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def platforms() -> Iterator[str]:
-    """Modules for other platforms, read without being imported: they need what few have."""
+    """Describe the modules for other platforms without importing them, because few environments have these platforms."""
     for path in sorted(pathlib.Path(psishap.__file__).parent.glob("[!_]*.py")):
         module = ast.parse(path.read_text(encoding="utf-8"))
         yield f"## psishap.{path.stem}\n\n{markdown(ast.get_docstring(module, clean=False) or '')}\n"
@@ -89,14 +89,14 @@ def describe_class(c: type) -> str:
 
 
 def members(c: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties that this package gives a class, its own before those of its bases."""
+    """Yield the public methods and properties of a class from this package, its own before those of its bases."""
     seen = set()
     for base in c.__mro__:
         if not base.__module__.startswith("psishap"):
             continue
         for name, member in vars(base).items():
-            member = getattr(member, "__func__", member)  # of a class method
-            of = getattr(member, "func", getattr(member, "fget", member))  # of a property, cached or not
+            member = getattr(member, "__func__", member)  # a class method
+            of = getattr(member, "func", getattr(member, "fget", member))  # a property, cached or not
             if name.startswith("_") or name in seen or not inspect.isfunction(of):
                 continue
             seen.add(name)
@@ -104,7 +104,7 @@ def members(c: type) -> Iterator[tuple[str, Any]]:
 
 
 def fields(c: type) -> str:
-    """Fields of a data class with the comments behind them."""
+    """List the fields of a data class with their comments."""
     comments = dict(re.findall(r"^ +(\w+): .*?#: (.*)$", inspect.getsource(c), re.M))
     return (
         "\n".join(f"- `{f.name}`" + (f": {markdown(comments[f.name])}" if f.name in comments else "") for f in dataclasses.fields(c)) + "\n"
@@ -136,7 +136,7 @@ def parameters(f: Any, method: bool = False) -> list[str]:
 
 
 def code(name: str, given: list[str], returns: str | None = None) -> str:
-    """A signature, on lines of its own if it is long."""
+    """Format a signature, with one parameter per line if it is long."""
     end = f" -> {returns}" if returns else ""
     line = f"{name}({', '.join(given)}){end}"
     if len(line) > 110:
@@ -145,7 +145,7 @@ def code(name: str, given: list[str], returns: str | None = None) -> str:
 
 
 def markdown(text: str) -> str:
-    """A docstring, whose lists of parameters are those of numpydoc, as Markdown."""
+    """Convert a docstring in numpydoc style to Markdown."""
     text = re.sub(r"  # doctest: \+SKIP", "", text)
     text = re.sub(r":\w+:`~?(?:psishap\.)?([^`]+)`", r"`\1`", text).replace("``", "`")
     out: list[str] = []
@@ -167,7 +167,7 @@ def markdown(text: str) -> str:
             out += [f"**{line}**", ""]
             continue
         if listed and line and not lines[i - 1] and not line.startswith(" ") and not re.match(r"\**\w+( :|$)", line):
-            listed = False  # the list is over
+            listed = False  # end of the list
         if listed and line and not line.startswith(" "):
             name, _, kind = line.partition(" : ")
             out.append(f"- `{name}`" + (f" ({kind})" if kind else ""))

@@ -100,8 +100,8 @@ def test_split_and_measures():
     assert len(held) == 10 and not set(train.index) & set(held.index)
     with pytest.raises(ValueError, match="too few"):
         _split(x[:10], 0.1, 0)
-    with pytest.raises(ValueError, match="share"):
+    with pytest.raises(ValueError, match="fraction"):
         _split(x, 1.5, 0)
     assert _r2(np.array([1.0, 2, 3]), np.array([1.0, 2, 3])) == 1 and _spearman(np.arange(9.0), np.exp(np.arange(9.0))) == pytest.approx(1)
     little = psishap._adopt.AdoptedModel([], ["y"], "identity", [Fidelity("y", 0.4, 0.5, None, 7)])
-    assert "That is little" in repr(little)
+    assert "This is low" in repr(little)

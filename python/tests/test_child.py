@@ -167,7 +167,7 @@ def test_a_killed_process_is_started_again_and_said(model):
     want = model.predict(table_of(20))
     first = model._child.pid
     os.kill(first, signal.SIGKILL)
-    with pytest.warns(RuntimeWarning, match="was killed by signal 9 and is started again"):
+    with pytest.warns(RuntimeWarning, match="was killed by signal 9; restarting it"):
         np.testing.assert_array_equal(model.predict(table_of(20)), want)
     assert model._child.pid != first
     with warnings.catch_warnings():
@@ -179,7 +179,7 @@ def test_killed_in_the_middle_of_a_call(model):
     table = table_of(200_000)
     want = model.predict(table.head(2000))
     threading.Timer(0.2, lambda: os.kill(model._child.pid, signal.SIGKILL)).start()
-    with pytest.warns(RuntimeWarning, match="started again"):
+    with pytest.warns(RuntimeWarning, match="restarting it"):
         got = model.predict(table)
     assert len(got) == len(table)
     np.testing.assert_array_equal(got[:2000], want)

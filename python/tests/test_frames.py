@@ -124,7 +124,7 @@ def test_arrays():
     [
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a': two columns"),
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), "'1': two columns"),
-        (pd.DataFrame({"a": [1, "x"]}), "'a': its cells are of several types"),
+        (pd.DataFrame({"a": [1, "x"]}), "'a': its cells have several types"),
         (np.zeros(3), r"shape \[3\]"),
         (np.zeros((2, 2, 2)), r"shape \[2, 2, 2\]"),
     ],

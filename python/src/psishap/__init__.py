@@ -1,11 +1,11 @@
-"""psishap: one model that predicts and explains, with the uncertainty of both.
+"""psishap: one model that predicts and explains, with uncertainty.
 
     from psishap import PsiRegressor
 
     model = PsiRegressor(random_state=0).fit(X, y)
     explanation = model.explain(X)
 
-All work is done by the psi program inside this package.
+The psi program inside this package does all the work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "Model", "PsiClassifier", "PsiError", "PsiRegressor", "explain_model", "load", "sample"]
 
-# What needs other packages is imported when it is used: the command psi starts at once.
+# Modules that need other packages are imported on first use, so that the command psi starts quickly.
 _LATER = {
     "Explanation": "._explanation",
     "Model": "._model",

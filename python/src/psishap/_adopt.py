@@ -1,4 +1,4 @@
-"""Explanations of a model that somebody already has: psi learns its outputs, and says first how much of them it got."""
+"""Explanations of an existing model: psi learns its outputs and measures how well it reproduces them."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ from ._model import Model
 
 Floats = npt.NDArray[np.float64]
 
-_HELD = 0.1  # share of the rows that fidelity is measured on
-_MOST = 20_000  # of them, at most
+_HELD = 0.1  # fraction of the rows that measure fidelity
+_MOST = 20_000  # maximum number of these rows
 
 
 @dataclasses.dataclass(frozen=True)
 class Fidelity:
-    """How much of a model's outputs psi reproduces, on rows that psi was not trained on."""
+    """How well psi reproduces the outputs of a model, measured on rows that psi was not trained on."""
 
     output: str
     r2: float  #: 1 − Σ(output − psi)² / Σ(output − mean)²
-    rank: float  #: Spearman's rank correlation of the two
-    same_class: float | None  #: share of rows on whose class both agree, None of a number
+    rank: float  #: Spearman's rank correlation of both
+    same_class: float | None  #: fraction of rows with the same predicted class; None for a number
     rows: int
 
     def __str__(self) -> str:
         words = f"psi reproduces {self.r2:.1%} of the variance of {self.output!r} (R² {self.r2:.4f}), rank agreement {self.rank:.4f}"
         if self.same_class is not None:
             words += f", same class in {self.same_class:.1%} of rows"
-        return words + f"; measured on {self.rows:,} rows kept aside"
+        return words + f"; measured on {self.rows:,} held-out rows"
 
 
 class AdoptedModel:
-    """What :func:`explain_model` returns. ``print`` it: the first thing it says is how far it can be trusted.
+    """Explainable copy of an existing model, from :func:`explain_model`. ``print`` shows how well it reproduces the model.
 
-    ``fidelity`` has a :class:`Fidelity` for each output, ``models`` the psi models (one for each output), ``outputs`` their
-    names and ``scale`` what they are measured on: ``logit`` of two classes, ``score`` of more, ``identity`` of a number.
+    ``fidelity`` contains a :class:`Fidelity` for each output, ``models`` one psi model for each output, and ``outputs`` their names.
+    ``scale`` is the scale of the outputs: ``logit`` for two classes, ``score`` for more, ``identity`` for a number.
     """
 
     def __init__(self, models: Sequence[Model], outputs: Sequence[str], scale: str, fidelity: Sequence[Fidelity]):
         self.models, self.outputs, self.scale, self.fidelity = list(models), list(outputs), scale, list(fidelity)
 
     def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96) -> Explanation:
-        """Explains rows, as :meth:`psishap.Model.explain` does, on the scale of the model that was adopted."""
+        """Explain rows as :meth:`psishap.Model.explain` does, on ``scale``."""
         parts = [model.explain(X, unknown=unknown, z=z) for model in self.models]
         return Explanation.join(parts, self.outputs, self.scale)
 
     def predict(self, X: Frame) -> Floats:
-        """What psi thinks that the model says, on ``scale``: [rows], or [rows, outputs] of several."""
+        """Predict the outputs of the model on ``scale``, of shape (rows,), or (rows, outputs) for several outputs."""
         columns = [model.predict(X) for model in self.models]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def __repr__(self) -> str:
         words = [str(f) for f in self.fidelity]
         if any(f.r2 < 0.9 for f in self.fidelity):
-            words.append("That is little: an explanation is of what psi reproduces, and says nothing about the rest.")
+            words.append("This is low: explanations cover only what psi reproduces, not the rest.")
         words.append(
-            "Attributions are Shapley values of what is known, E[output | x_S], which share credit between columns that go together; "
-            "TreeSHAP's follow the splits of the trees."
+            "Attributions are Shapley values of the conditional expectation E[output | x_S], so correlated columns share credit. "
+            "TreeSHAP values follow the splits of the trees instead."
         )
         return "\n".join(words)
 
@@ -78,28 +78,28 @@ def explain_model(
     verbose: bool = True,
     **parameters: Any,
 ) -> AdoptedModel:
-    """Learns what a model says of rows, so that it can be explained, with uncertainty, in one pass.
+    """Train psi on the outputs of an existing model, to explain the model with uncertainty in one pass.
 
-    The model is asked for its outputs on the rows of X; no labels are needed, so that X may have any rows that the model can
-    be asked about: the more, the better. psi is trained on them. Before anything else it says how much of the outputs it
-    reproduces on rows that were kept aside.
+    The function calls the model on the rows of X and trains psi on its outputs. It needs no labels, so X may contain any rows that the
+    model accepts; more rows are better. It prints how much of the outputs psi reproduces on held-out rows.
 
-    A missing cell is a value here, for the model does something with it; ``unknown`` of :meth:`AdoptedModel.explain` takes
-    columns for unknown.
+    A missing cell counts as a value here, because the model does something with it. To treat columns as missing, pass ``unknown`` to
+    :meth:`AdoptedModel.explain`.
 
     Parameters
     ----------
     model
-        Has ``predict_proba`` (two classes: log odds of the second; more: log probabilities less their mean, one psi model for
-        each) or ``predict`` (numbers); or a function from rows to numbers [rows] or [rows, outputs].
+        Object with ``predict_proba`` or ``predict``, or a function from rows to numbers of shape (rows,) or (rows, outputs).
+        ``predict`` must return numbers. With ``predict_proba`` and two classes, psi learns the log odds of the second class. With more
+        classes, it learns log probabilities minus their mean, with one psi model for each class.
     X
-        Rows in the form that the model takes, and that psi takes too.
+        Rows in a format that both the model and psi accept.
     test
-        Rows to measure fidelity on, or the share of X that is kept aside for it.
+        Rows to measure fidelity on, or the fraction of X to hold out for it.
     random_state
-        Seed of the split and of the training.
+        Seed of the split and of training.
     verbose
-        Whether to print how much is reproduced.
+        Whether to print the fidelity.
     **parameters
         Further parameters of :class:`psishap.PsiRegressor`.
     """
@@ -125,7 +125,7 @@ def _train(X: Frame, y: Floats, name: str, seed: int, parameters: dict[str, Any]
 
 
 def _asker(model: Any) -> Callable[[Frame], tuple[list[str], str, Floats]]:
-    """How to ask a model: the names of its outputs, their scale, and what it says, [rows, outputs]."""
+    """Return a function from rows to the names of the outputs, their scale, and the outputs [rows, outputs]."""
 
     def ask(X: Frame) -> tuple[list[str], str, Floats]:
         if hasattr(model, "predict_proba"):
@@ -138,26 +138,28 @@ def _asker(model: Any) -> Callable[[Frame], tuple[list[str], str, Floats]]:
         said = np.asarray(model.predict(X) if hasattr(model, "predict") else model(X))
         if said.dtype.kind not in "biuf":
             raise TypeError(
-                "the model predicts labels, but no probabilities: give a model with predict_proba, or a function that gives numbers"
+                "the model predicts labels but no probabilities: give a model with predict_proba, or a function that returns numbers"
             )
         said = said.astype(np.float64)
         if said.ndim > 2 or len(said) != len(X):
             raise ValueError(
-                f"the model's outputs have the shape {list(said.shape)}: give [rows] or [rows, outputs], with a row for each of X"
+                f"the outputs of the model have the shape {list(said.shape)}: give [rows] or [rows, outputs], with one row for each of X"
             )
         said = said.reshape(len(said), -1)
         if not np.isfinite(said).all():
-            raise ValueError("the model gives outputs that are not finite: leave out the rows where it does")
+            raise ValueError("some outputs of the model are not finite: remove these rows from X")
         names = ["output"] if said.shape[1] == 1 else [f"output {c}" for c in range(said.shape[1])]
         return names, "identity", said
 
     if not (hasattr(model, "predict_proba") or hasattr(model, "predict") or callable(model)):
-        raise TypeError(f"a {type(model).__name__} has no predict and is no function: give a model, or a function from rows to numbers")
+        raise TypeError(
+            f"a {type(model).__name__} has no predict method and is not callable: give a model, or a function from rows to numbers"
+        )
     return ask
 
 
 def _inside(p: Floats) -> Floats:
-    """Probabilities that have a logarithm: 0 becomes half of the smallest that is above it, for example of a forest's votes."""
+    """Replace probabilities of 0, such as of a random forest, by half of the smallest positive one, so that all have a logarithm."""
     positive = p[p > 0]
     least = max(positive.min() / 2 if positive.size else 0.5, 1e-9)
     p = np.maximum(p, least)
@@ -166,11 +168,11 @@ def _inside(p: Floats) -> Floats:
 
 def _split(X: Frame, share: float, seed: int) -> tuple[Frame, Frame]:
     if not 0 < share < 1:
-        raise ValueError(f"test is {share}: give a share between 0 and 1, or rows")
+        raise ValueError(f"test is {share}: give a fraction between 0 and 1, or rows")
     count = len(X)
     held = min(max(2, round(share * count)), _MOST)
     if count < held + 10:
-        raise ValueError(f"X has {count} rows: that is too few to learn from")
+        raise ValueError(f"X has {count} rows, which are too few to train on: give more")
     order = np.random.default_rng(seed).permutation(count)
     return tuple(_rows(X, np.sort(part)) for part in (order[held:], order[:held]))
 
@@ -183,7 +185,7 @@ def _rows(X: Frame, places: npt.NDArray[np.intp]) -> Frame:
 
 
 def _gaps(X: Frame) -> list[str]:
-    """Columns with missing cells."""
+    """Return the columns with missing cells."""
     table = to_arrow(X)
     return [n for n, c in zip(table.column_names, table.columns) if c.null_count or _nans(c)]
 

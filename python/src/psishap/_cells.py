@@ -1,4 +1,4 @@
-"""Cells of a table as people, and shap's axes, want them."""
+"""Cells of a table as text for people and as numbers for the axes of shap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def floats(column: pa.ChunkedArray) -> Floats:
-    """Numbers of a column, NaN where there is none."""
+    """Return a column as floats, NaN for missing cells."""
     return column.cast(pa.float64()).to_numpy().astype(np.float64, copy=False)
 
 
@@ -24,7 +24,7 @@ def missing(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A cell as a person reads it."""
+    """Format a cell for people."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
@@ -38,7 +38,7 @@ def text(value: Any) -> str:
 
 
 def numeric(rows: pa.Table, players: Sequence[str], unknown: Sequence[str]) -> tuple[Floats, npt.NDArray[np.object_] | None]:
-    """Cells as numbers for shap's plots, NaN where missing; and as they are shown, if those are not the same."""
+    """Return cells as numbers for the plots of shap, NaN for missing cells, and as displayed, if that differs."""
     data = np.full((rows.num_rows, len(players)), np.nan)
     shown = np.full(data.shape, "", dtype=object)
     differ = False
@@ -52,7 +52,7 @@ def numeric(rows: pa.Table, players: Sequence[str], unknown: Sequence[str]) -> t
         of = column.type
         if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
             data[:, d] = shown[:, d] = floats(column)
-        elif pa.types.is_date(of) or pa.types.is_timestamp(of):  # years, for shap's axes take numbers, and its texts no times
+        elif pa.types.is_date(of) or pa.types.is_timestamp(of):  # years, because shap can neither draw nor print times
             moments = pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())
             data[:, d] = shown[:, d] = 1970 + floats(moments) / 365.2425 / 86_400e6
         else:

@@ -1,4 +1,4 @@
-"""The server that answers for a model: a psi process that belongs to this one and ends with it."""
+"""The server of a model: a psi process that belongs to this process and ends with it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from ._directory import Directory
 
 ARROW = "application/vnd.apache.arrow.stream"
 
-# A request is of so many rows and bytes, at most: enough that its overhead is nothing, and little enough to hold some of them.
+# Maximum rows and bytes of a request: large enough for a negligible overhead, small enough to keep several in memory.
 _ROWS = 8192
 _BYTES = 16 << 20
 _LIMITS = ["--timeout", "24h", "--drain", "1s", "--max-rows", str(_ROWS), "--max-body", "1GiB", "--max-held", "4GiB"]  # of the server
-_TOGETHER = 3  # requests of one call under way at once: one is answered while others are packed and unpacked
-_RESTARTS = 2  # of one request
+_TOGETHER = 3  # concurrent requests of one call: psi computes one while others are encoded and decoded
+_RESTARTS = 2  # maximum restarts for one request
 
 
 class _Connection(http.client.HTTPConnection):
-    """HTTP over a socket in the file system. There is no time limit: a call takes as long as it takes."""
+    """HTTP over a Unix socket, without a timeout."""
 
     def __init__(self, path: str):
         super().__init__("localhost")
@@ -48,10 +48,9 @@ class _Connection(http.client.HTTPConnection):
 
 
 class _Process:
-    """A psi serve that runs, with a directory of its own: the model, the socket and what it logs.
+    """A running psi serve, with its own directory for the model, the socket and the log.
 
-    It stops when its standard input ends. The other end is in this process alone, so that the system closes it however this
-    process dies.
+    It stops at the end of its standard input. Only this process has the other end, so the system closes it however this process ends.
     """
 
     def __init__(self, model: bytes):
@@ -69,7 +68,7 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=_psi.environment(),
-                start_new_session=True,  # Ctrl-C is for this process
+                start_new_session=True,  # Ctrl-C must reach only this process
             )
         assert self.popen.stdin is not None and self.popen.stdout is not None
         self._stdin, self._stdout = self.popen.stdin, self.popen.stdout
@@ -83,19 +82,19 @@ class _Process:
             raise _psi.failure(ready, said) from None
 
     def log(self) -> str:
-        """What it said last."""
+        """Return the end of the log."""
         try:
             return (self.directory / "log").read_text(errors="replace")[-2000:]
         except OSError:
             return ""
 
     def forget(self) -> None:
-        """Called in a process that was forked: the server is not this one's, and must not be kept alive by it."""
+        """Release the server in a forked process, which must not keep it alive."""
         for pipe in (self._stdin, self._stdout, *(c.sock for c in self.connections)):
             if pipe is not None:
                 pipe.close()
         self._directory.forget()
-        self.popen.returncode = 0  # it is no child of this process
+        self.popen.returncode = 0  # it is not a child of this process
 
     def end(self) -> None:
         for connection in self.connections:
@@ -111,15 +110,15 @@ class _Process:
 
 
 class Child:
-    """What answers for one model, in this process and in those that are forked from it: each has a psi of its own.
+    """Client and owner of the psi process of one model. Forked processes start their own psi process.
 
-    It starts with the first question, and again with the next one if it was killed. Threads may ask at once. Copies of a model
-    share one, see :meth:`of`.
+    The first request starts the process, and so does the next request after it was killed. Threads may send requests concurrently.
+    Copies of a model share one child, see :meth:`of`.
     """
 
     @staticmethod
     def of(model: bytes, digest: str) -> Child:
-        """The one child of a model in this process."""
+        """Return the child of a model in this process."""
         with _registry:
             child = _children.get(digest)
             if child is None:
@@ -139,7 +138,7 @@ class Child:
             pass
 
     def close(self) -> None:
-        """Ends the process. A later question starts another."""
+        """Stop the process. The next request starts another."""
         process, self._process = self._process, None
         if process is not None and self._pid == os.getpid():
             process.end()
@@ -152,7 +151,7 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the server, None while there is none."""
+        """Process id of the server, None if it is not running."""
         process = self._process
         return process.popen.pid if process is not None else None
 
@@ -165,7 +164,7 @@ class Child:
                 how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
                 last = said.splitlines()[-1] if said else ""
                 warnings.warn(
-                    f"the psi process of this model {how} and is started again" + (f"; it said last: {last}" if last else ""),
+                    f"the psi process of this model {how}; restarting it" + (f" (last log line: {last})" if last else ""),
                     RuntimeWarning,
                     stacklevel=2,
                 )
@@ -177,7 +176,7 @@ class Child:
             return process
 
     def ask(self, path: str, body: bytes | memoryview) -> bytes:
-        """Sends a body in Arrow and returns the answer's. A process that dies meanwhile is replaced and asked again."""
+        """Send a body in Arrow and return the body of the response. Restart a process that ends meanwhile, and retry."""
         _keep_warm(self)
         restarts = 0
         while True:
@@ -194,12 +193,12 @@ class Child:
             except (OSError, http.client.HTTPException) as err:
                 connection.close()
                 if not fresh and process.popen.poll() is None:
-                    continue  # the server closes connections that were idle for long
+                    continue  # the server closes idle connections
                 if not _ended(process.popen) or restarts == _RESTARTS:
-                    raise _psi.PsiError(f"psi broke off its answer: {err}. It said last: {process.log()}") from err
+                    raise _psi.PsiError(f"psi did not complete its response: {err}. End of its log: {process.log()}") from err
                 restarts += 1
                 continue
-            except BaseException:  # Ctrl-C: the server sees that nobody waits for it
+            except BaseException:  # Ctrl-C: the server sees the closed connection and stops
                 connection.close()
                 raise
             if response.status == 200:
@@ -212,13 +211,13 @@ class Child:
             raise _psi.failure(answer, answer.decode(errors="replace"))
 
     def stream(self, path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """Answers to batches of rows, in their order and numbered through, while only a few are held."""
+        """Yield the results of batches in order, with rows numbered through all batches. Only a few batches are in memory."""
         numbered = _numbered(batches)
         first = next(numbered, None)
         if first is None:
             return
         second = next(numbered, None)
-        if second is None:  # no thread for the little that most calls ask
+        if second is None:  # most calls are one request and need no threads
             yield self._answer(path, *first)
             return
         pool = concurrent.futures.ThreadPoolExecutor(_TOGETHER, "psishap")
@@ -245,27 +244,27 @@ class Child:
         return answer
 
     def explain(self, table: pa.Table, *, unknown: Sequence[str] = (), output: str | None = None) -> pa.Table:
-        """Explains the rows of a table: the columns of ``psi explain -o x.arrow``, wide."""
+        """Explain the rows of a table, with the wide columns of ``psi explain -o x.arrow``."""
         return self._all("/explain", table, unknown=list(unknown), output=output, layout="wide")
 
     def predict(self, table: pa.Table, *, unknown: Sequence[str] = ()) -> pa.Table:
-        """Predicts the rows of a table: the columns of ``psi predict``."""
+        """Predict the rows of a table, with the columns of ``psi predict``."""
         return self._all("/predict", table, unknown=list(unknown))
 
     def _all(self, path: str, table: pa.Table, **query: str | list[str] | None) -> pa.Table:
         if table.num_rows == 0:
-            raise _psi.PsiError("there are no rows", "give at least one")
+            raise _psi.PsiError("there are no rows", "give at least one row")
         return pa.concat_tables(self.stream(asking(path, **query), table.to_batches()))
 
 
 def asking(path: str, **query: str | list[str] | None) -> str:
-    """A path with the parts of a query that are given."""
+    """Return a path with the query parameters that have a value."""
     given = [(key, value) for key, value in query.items() if value]
     return path + ("?" + urllib.parse.urlencode(given, doseq=True) if given else "")
 
 
 def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
-    """Batches cut into what one request holds, each with the number of its first row."""
+    """Split batches into requests, each with the number of its first row."""
     start = 0
     for batch in batches:
         rows = batch.num_rows
@@ -277,7 +276,7 @@ def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it has ended; one that was just killed has a moment until the system says so."""
+    """Return whether a process has ended, after a short wait for one that was just killed."""
     try:
         process.wait(2)
         return True
@@ -288,8 +287,8 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
 _registry = threading.Lock()
 _children: weakref.WeakValueDictionary[str, Child] = weakref.WeakValueDictionary()
 
-# The children that were asked last stay when their models go: workers of joblib and Spark get a new copy of a model with every
-# task, and would start a process for each.
+# The children used last outlive their models: workers of joblib and Spark get a new copy of a model with every task, and would
+# start a process for each.
 _WARM = 2
 _warm: list[Child] = []
 

@@ -1,4 +1,4 @@
-"""The command ``psi`` of an environment that has this package: it becomes the program inside."""
+"""The command ``psi`` of a Python environment: it runs the program inside this package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _psi
 
 
 def main() -> None:
-    """Runs the program in place of this process, so that signals, pipes and the exit code are its own."""
+    """Replace this process by the program, so that signals, pipes and the exit code are its own."""
     try:
         path = _psi.program()
     except _psi.PsiError as err:

@@ -1,4 +1,4 @@
-"""Directories for the files of a psi process, which nobody else can look into and which do not stay behind."""
+"""Private temporary directories for the files of a psi process."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import time
 from typing import IO
 
 _PREFIX = "psishap-"
-_YOUNG = 60.0  # seconds in which a directory may be about to be locked
+_YOUNG = 60.0  # seconds in which a new directory may not be locked yet
 
 
 class Directory:
-    """A private directory (mode 0700) under the system's temporary one.
+    """A private directory (mode 0700) in the temporary directory of the system.
 
-    It is locked while this process, or one forked from it, lives. Those of processes that were killed are removed by the next
-    that needs one.
+    It is locked as long as this process, or one forked from it, runs. A new directory first removes those of processes that were
+    killed.
     """
 
     def __init__(self) -> None:
         _sweep()
         path = tempfile.mkdtemp(prefix=_PREFIX)
-        if len(os.fsencode(path)) > 90:  # the path of a socket has 107 bytes, at most
+        if len(os.fsencode(path)) > 90:  # the path of a socket has at most 107 bytes
             os.rmdir(path)
             path = tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp")
         self.path = pathlib.Path(path)
@@ -41,7 +41,7 @@ class Directory:
         self._lock.close()
 
     def forget(self) -> None:
-        """Called in a process that was forked: the directory is not this one's."""
+        """Release the directory in a forked process, which does not own it."""
         self._lock.close()
 
 

@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn."""
+"""Estimators with the scikit-learn API."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class _Psi(BaseEstimator):
         return tags
 
     def _checked(self, X: Frame, *, fitting: bool) -> Frame:
-        """X as scikit-learn wants it to be: of the right names and number of columns; an array of finite numbers or texts."""
+        """Validate the column names and the shape of X, and the cells if X is an array."""
         of = _frames.kind(X)
         if of != "numpy":
-            if hasattr(X, "collect"):  # a lazy frame of polars
+            if hasattr(X, "collect"):  # a polars LazyFrame
                 X = X.collect()
-            named = X.head(0).to_arrow() if of == "polars" else X  # not all of scikit-learn's versions find polars' names
+            named = X.head(0).to_arrow() if of == "polars" else X  # some versions of scikit-learn do not find the names of polars columns
             validate_data(self, named, reset=fitting, skip_check_array=True)
             if fitting and X.shape[0] < 2:
                 raise PsiError(f"there is {X.shape[0]} sample", "a minimum of 2 is required")
@@ -110,7 +110,7 @@ class _Psi(BaseEstimator):
         return Model(train(table, arguments, self.verbose))
 
     def _flags(self, table: pa.Table) -> list[str]:
-        """The parameters as flags of psi train."""
+        """Translate the parameters into flags of psi train."""
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
@@ -140,7 +140,7 @@ class _Psi(BaseEstimator):
         for column in self.missing_as_level if self.missing_as_level is not None else ():
             flags += ["--missing-as-level", _quoted(column)]
         settings = dict(self.settings or {})
-        if self.steps is not None:  # what comes after the mean is cut with it
+        if self.steps is not None:  # the stages after the mean get half of its steps
             half = max(1, self.steps // 2)
             settings = {"steps": self.steps, "refit_steps": half, "polish_steps": half, "spread_steps": half, **settings}
         for key, value in settings.items():
@@ -153,14 +153,14 @@ class _Psi(BaseEstimator):
         return self.model_
 
     def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: Any = None) -> Explanation:
-        """Predictions of the rows of X and every column's part in them; see :meth:`Model.explain`.
+        """Explain the predictions for the rows of X; see :meth:`Model.explain`.
 
-        Columns go by name: X may have others too, such as the target.
+        Columns are matched by name. X may contain other columns too, such as the target.
         """
         return self._fitted.explain(X, unknown=unknown, z=z, output=None if output is None else str(output))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to a file, which ``psi`` and :func:`load` read."""
+        """Write the model to a file that ``psi`` and :func:`load` can read."""
         pathlib.Path(path).write_bytes(self._fitted.data)
 
 
@@ -168,70 +168,71 @@ _PARAMETERS = """
     Parameters
     ----------
     head : {"exact", "learned"}
-        With the exact head attributions are the model's Shapley values; with the learned one they come near them.
+        How attributions are computed. With ``exact`` they are the Shapley values of the model. With ``learned`` they approximate them.
     effort : {"normal", "fast", "best"}
-        How much to spend: fast takes a third to a half of normal's time; best takes three times as long: it learns for twice as many
-        steps and averages two networks.
+        Training effort. ``fast`` takes a third to a half of the time of ``normal``. ``best`` takes three times as long: it trains for
+        twice as many steps and averages two networks.
     target_scale : {"auto", "identity", "log-mean", "log"}
-        Scale on which a number is learned. auto tries log-mean where a positive target is skewed, and keeps what predicts better; columns
-        then multiply the predicted mean. log predicts the median. Classes have no such scale.
+        Scale of a numeric target during training. ``auto`` tries ``log-mean`` if a positive target is skewed, and keeps the scale that
+        predicts better. With ``log-mean``, columns multiply the predicted mean. ``log`` predicts the median. Not used for classes.
     members : int, optional
-        Networks to train and average; without it as many as the effort has, one or two.
+        Number of networks to train and average. The default depends on the effort: one or two.
     bags : int, optional
-        Small networks to train on other samples of the rows, which tell the doubt of attributions; without it 8, and 0 for none.
+        Number of small networks trained on resampled rows, for the epistemic uncertainty of attributions. Default 8; 0 for none.
     steps : int, optional
-        Training steps of the mean; without it they depend on the size of the table.
+        Number of training steps of the mean. The default depends on the size of the table.
     validation_fraction : float
-        Share of the rows that the best weights are chosen by.
+        Fraction of the rows used for validation, which selects the best weights.
     validation_by : str, optional
-        Column, such as a patient's number, whose rows stay together in training or validation. It is no input.
+        Column such as a patient number. Rows with equal values stay together in training or validation. Not used as a feature.
     order_by : str, optional
-        Column of numbers or times by which the newest rows validate, as a model meets them that is to predict what comes next. It stays an
-        input.
+        Column of numbers or times. The newest rows by this column are used for validation, as for a model that predicts the future. It
+        stays a feature.
     validation_after : optional
-        Value of ``order_by``, such as "2024-03-01": all rows after it validate, in place of a share.
+        Value of ``order_by``, such as "2024-03-01". All later rows are used for validation, instead of ``validation_fraction``.
     time_budget : float, optional
-        Seconds that fit may take: an effort that would take longer is cut to size.
+        Maximum duration of fit in seconds. An effort that would take longer is reduced accordingly.
     categorical : list of str or int, optional
-        Columns that are categories though they look like numbers or dates. Texts are, unless they hold numbers or dates as people write
-        them ("$1,234.50", "48.4%", "31.12.2024"); pandas' categories always are.
+        Columns to treat as categories although they look like numbers or dates. Text columns are categories by default, unless they
+        contain formatted numbers or dates ("$1,234.50", "48.4%", "31.12.2024"). pandas categories always are.
     groups : dict of str to list of str, optional
-        Columns that are one player, with one attribution.
+        Groups of columns, by name. The columns of a group share one attribution.
     missing : list of str, optional
-        Texts that mean that a cell is missing.
+        Strings to treat as missing values.
     missing_as_level : list of str, optional
-        Columns in which a missing cell is a value of its own, such as "never asked".
+        Columns in which a missing value is a category of its own, such as "never asked".
     settings : dict, optional
-        Further settings, those that ``psi train --help-config`` lists.
+        Further settings. ``psi train --help-config`` lists them.
     random_state : int, RandomState instance or None
-        An integer is psi's seed: it gives one model, to the byte, on one machine.
+        Seed. The same integer gives the same model, byte for byte, on the same machine.
     verbose : bool, optional
-        True tells what psi tells, False nothing; None shows a progress bar on a terminal and in a notebook.
+        True prints all messages of psi, False prints nothing. None shows a progress bar in a terminal and in a notebook.
 
     Attributes
     ----------
     model_ : Model
-        What was learned.
+        The trained model.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : ndarray of str
-        If X had names.
+        Names of the columns of X. Only defined if X has names.
 """
 
 
 class PsiRegressor(RegressorMixin, _Psi):
-    __doc__ = f"""Predicts a number, its uncertainty, and every column's part in it.
+    __doc__ = f"""Regressor that predicts a number with its uncertainty, and explains it by attributions.
 
     >>> model = PsiRegressor(random_state=0).fit(X, y)  # doctest: +SKIP
     >>> model.explain(X).to_pandas()  # doctest: +SKIP
     {_PARAMETERS}"""
 
     def fit(self, X: Frame, y: Any, sample_weight: Any = None) -> PsiRegressor:
-        """Learns to predict y from X. Cells of X may be missing. Ctrl-C ends it with the best model so far.
+        """Fit the regressor. X may contain missing values. Ctrl-C ends training and keeps the best model so far.
 
-        A column from which nothing can be learned is not used, such as one that is the same in every row. A warning names it.
-        Another warning names columns that seem to identify rows, which are used: leave them out of X unless they matter.
-        A ``ConvergenceWarning`` says that the model may have learned too little: it predicts no better than a plain model, or
-        training was too short. A ``UserWarning`` asks about columns that predict y almost perfectly by themselves: they may be known only
+        psi does not use a column from which it cannot learn anything, such as a constant one. A warning names the column.
+        Another warning names columns that look like row identifiers. psi uses them as features: remove them from X unless they matter.
+        A ``ConvergenceWarning`` means that the model may be underfitted: it predicts no better than a baseline model, or
+        training was too short. A ``UserWarning`` names columns that predict y almost perfectly on their own: they may be known only
         after the outcome.
         """
         if y is None:
@@ -244,33 +245,33 @@ class PsiRegressor(RegressorMixin, _Psi):
         return self
 
     def predict(self, X: Frame) -> npt.NDArray[np.float64]:
-        """The expected number of each row."""
+        """Predict the expected value of the target for each row."""
         model = self._fitted
         return model.predict(self._checked(X, fitting=False))
 
     def predict_interval(self, X: Frame, level: float = 0.9) -> npt.NDArray[np.float64]:
-        """Lower and upper bound [rows, 2] between which a row's number lies with the probability ``level``."""
+        """Predict intervals, of shape (rows, 2): lower and upper bounds that contain the target with the probability ``level``."""
         model = self._fitted
         return model.predict_interval(self._checked(X, fitting=False), level)
 
 
 class PsiClassifier(ClassifierMixin, _Psi):
-    __doc__ = f"""Predicts classes with their probabilities, and every column's part in them.
+    __doc__ = f"""Classifier that predicts classes with their probabilities, and explains them by attributions.
 
     >>> model = PsiClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
     >>> model.explain(X).to_pandas()  # doctest: +SKIP
     {_PARAMETERS}
     classes_ : ndarray
-        The labels, in the order of predict_proba's columns.
+        Class labels, in the order of the columns of predict_proba.
 """
 
     def fit(self, X: Frame, y: Any, sample_weight: Any = None) -> PsiClassifier:
-        """Learns which class rows of X are of. Cells of X may be missing. Ctrl-C ends it with the best model so far.
+        """Fit the classifier. X may contain missing values. Ctrl-C ends training and keeps the best model so far.
 
-        A column from which nothing can be learned is not used, such as one that is the same in every row. A warning names it.
-        Another warning names columns that seem to identify rows, which are used: leave them out of X unless they matter.
-        A ``ConvergenceWarning`` says that the model may have learned too little: it predicts no better than a plain model, or
-        training was too short. A ``UserWarning`` asks about columns that predict y almost perfectly by themselves: they may be known only
+        psi does not use a column from which it cannot learn anything, such as a constant one. A warning names the column.
+        Another warning names columns that look like row identifiers. psi uses them as features: remove them from X unless they matter.
+        A ``ConvergenceWarning`` means that the model may be underfitted: it predicts no better than a baseline model, or
+        training was too short. A ``UserWarning`` names columns that predict y almost perfectly on their own: they may be known only
         after the outcome.
         """
         if y is None:
@@ -283,10 +284,10 @@ class PsiClassifier(ClassifierMixin, _Psi):
         classes, codes = np.unique(y, return_inverse=True)
         counts = np.ones(len(y), bool) if sample_weight is None else _check_sample_weight(sample_weight, X) != 0
         if len(np.unique(codes[counts])) < 2:
-            raise PsiError("the rows of y that count have one class", "give rows of two classes at least")
+            raise PsiError("the rows of y with a weight above 0 have only one class", "give rows of at least two classes")
         labels = [str(c) for c in classes]
         if len(set(labels)) < len(labels):
-            raise PsiError("two classes are written alike", "give labels of one type")
+            raise PsiError("two classes have the same text", "give labels of one type")
         arguments = ["--task", "multiclass"]
         if len(classes) == 2:
             arguments = ["--task", "binary", "--positive", labels[1]]
@@ -295,20 +296,20 @@ class PsiClassifier(ClassifierMixin, _Psi):
         return self
 
     def predict_proba(self, X: Frame) -> npt.NDArray[np.float64]:
-        """Probabilities [rows, classes], in the order of ``classes_``."""
+        """Predict class probabilities, of shape (rows, classes), in the order of ``classes_``."""
         model = self._fitted
         found = model.predict_proba(self._checked(X, fitting=False))
         order = [(model.classes or []).index(str(c)) for c in self.classes_]
         return found[:, order]
 
     def predict(self, X: Frame) -> npt.NDArray[Any]:
-        """The likeliest class of each row."""
+        """Predict the most probable class of each row."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return self.classes_[likeliest]
 
 
 def _name(y: Any) -> str:
-    """What the target is called: the name of a series, or y."""
+    """Return the name of the target: the name of a series, or y."""
     name = getattr(y, "name", None)
     return str(name) if isinstance(name, str) and name else "y"
 
@@ -320,5 +321,5 @@ def _free(name: str, table: pa.Table) -> str:
 
 
 def _quoted(name: str) -> str:
-    """A name as a list of names has it: lists are read as lines of CSV."""
+    """Quote a name for a list of names, which psi reads as a line of CSV."""
     return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name

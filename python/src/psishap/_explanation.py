@@ -1,4 +1,4 @@
-"""Explanations: what each column of each row added to its prediction, and how sure that is."""
+"""Explanations: the attributions of each row, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -26,44 +26,42 @@ _SCALES = {"binary": "logit", "multiclass": "score"}
 
 
 class Explanation:
-    """Attributions of rows: arrays of rows × outputs × players, and what to do with them.
+    """Attributions of rows, with their uncertainty. :meth:`psishap.Model.explain` returns it.
 
-    In every row, ``base`` and the sum of ``mean`` over players make the ``prediction``. A player that is not observed,
-    for its cell is missing, has mean 0, std 0 and model_std 0.
-
-    Parameters are what :meth:`psishap.Model.explain` knows; explanations are not made by hand.
+    The features that have attributions are called players: columns, or groups of columns. In every row, ``base`` plus the sum of
+    ``mean`` over all players is the ``prediction``. If the cell of a player is missing, its mean, std and model_std are 0.
 
     Attributes
     ----------
     outputs : list of str
-        The number that is predicted; or the positive class of two; or each class of more.
+        Name of the target for a number, the positive class for two classes, or all classes if there are more.
     players : list of str
-        Columns, or groups of them, that have attributions.
+        Names of the columns, or groups of columns, that have attributions.
     mean : array of float, shape (rows, outputs, players)
-        The attributions.
+        Attributions.
     std : array of float, shape (rows, outputs, players)
-        Their spread: how contributions of the column scatter among rows like this one.
+        Spread, a standard deviation: how much contributions of the column vary among rows like this one.
     model_std : array of float, shape (rows, outputs, players), or None
-        Their doubt (epistemic uncertainty): how far another sample of rows to learn from would have moved the mean. None if it is
-        not known: of models without bags, such as those of the learned head and of older files.
+        Doubt (epistemic uncertainty), a standard deviation: how far another sample of training rows would have moved the mean. None if
+        it is unknown: for models without bags, such as models with ``head="learned"`` and older files.
     bags : int
-        Networks, trained on other samples of the rows, that tell the doubt; 0 if it is not known.
+        Number of networks, trained on resampled rows, that estimate the doubt; 0 if it is unknown.
     prediction, prediction_std, base : array of float, shape (rows, outputs)
-        On ``scale``, where base and ``mean`` add up to the prediction. ``Model.predict`` has it in the target's own units, and 0 in
-        place of a negative number if no training row had one.
+        Prediction, its standard deviation and the base value, on ``scale``. ``Model.predict`` returns the prediction in the units of
+        the target. It returns 0 instead of a negative number if no target of the training table was negative.
     probability : array of float, shape (rows, outputs), or None
-        Of each class; None of a number.
+        Probability of each class; None if the model predicts a number.
     scale : str
-        ``identity`` (the target's own units), ``log-mean`` (log of the target's mean), ``log`` (mean of its log), ``logit`` (log
-        odds of the positive class) or ``score`` (of a class, before softmax).
+        Scale of predictions and attributions. For a number: ``identity`` (units of the target), ``log-mean`` (log of its mean) or ``log``
+        (mean of its log). For classes: ``logit`` (log odds of the positive class) or ``score`` (of a class, before softmax).
     head : str
         ``exact`` or ``learned``.
     exact : bool
-        Whether ``mean`` is the model's Shapley values, to rounding.
+        Whether ``mean`` contains the Shapley values of the model, up to rounding.
     z : float
-        Intervals have as much probability as a normal distribution has within ∓ z standard deviations: 1.96 is 95 %.
+        Intervals have the probability of ∓ z standard deviations of a normal distribution: 1.96 is 95 %.
     data
-        The rows that were explained, as they were given.
+        The explained rows, as passed in.
     """
 
     def __init__(
@@ -110,16 +108,16 @@ class Explanation:
         output: str | None = None,
         z: float = 1.96,
     ) -> Explanation:
-        """The explanation in a wide table, as psi writes it, of the rows of X that were sent to it."""
+        """Create an explanation from a wide table of psi explain and the rows of X it explains."""
         players, names = model.players, answer.column_names
         outputs = [output] if output is not None and len(model.classes or ()) > 2 else model._outputs
         lines = answer.num_rows // len(outputs)
-        start = names.index("base") + 1  # players follow, whatever they are called
+        start = names.index("base") + 1  # the players follow, whatever their names
 
         def numbers(at: int) -> Floats:
             return floats(answer.column(at)).reshape(lines, len(outputs))
 
-        each = (len(names) - start) // len(players)  # mean, std and, where doubt is known, model_std
+        each = (len(names) - start) // len(players)  # mean, std and, if the doubt is known, model_std
         arrays = [np.empty((lines, len(outputs), len(players))) for _ in range(each)]
         for at in range(each * len(players)):
             arrays[at % each][:, :, at // each] = numbers(start + at)
@@ -145,10 +143,10 @@ class Explanation:
 
     @classmethod
     def join(cls, parts: Sequence[Explanation], outputs: Sequence[str], scale: str) -> Explanation:
-        """Explanations of the same rows by one model for each output, side by side.
+        """Join explanations of the same rows by several models, one for each output.
 
-        Doubt is known if it is of all of them. Models whose training was cut short may have fewer bags: intervals of all outputs
-        are those of the fewest, which are the widest.
+        The doubt is known if all models have it. A model whose training was cut short may have fewer bags. Intervals of all outputs
+        then use the smallest number of bags, which gives the widest intervals.
         """
 
         def beside(name: str) -> Floats:
@@ -175,7 +173,7 @@ class Explanation:
             z=first.z,
         )
 
-    # What there is.
+    # Properties.
 
     @property
     def head(self) -> str:
@@ -187,43 +185,44 @@ class Explanation:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Rows, outputs and players."""
+        """Number of rows, outputs and players."""
         return self.mean.shape
 
     @property
     def interval(self) -> str:
-        """What ``lower``, ``upper`` and ``p_positive`` are by: ``doubt``, or ``spread`` where doubt is not known."""
+        """Uncertainty that ``lower``, ``upper`` and ``p_positive`` use: ``doubt``, or ``spread`` if the doubt is unknown."""
         return "spread" if self.model_std is None else "doubt"
 
     @property
     def lower(self) -> Floats:
-        """Lower end of the interval about each mean.
+        """Lower bound of the interval around each mean.
 
-        By doubt it is mean − t·model_std, where t is the quantile of Student's t with bags − 1 degrees of freedom that has the
-        probability of z; by spread mean − z·std.
+        With doubt it is mean − t·model_std, with spread mean − z·std. t is the quantile of Student's t distribution with bags − 1 degrees
+        of freedom for the probability of z.
         """
         return self.mean - self._law.reach(self.z) * self._deviations
 
     @property
     def upper(self) -> Floats:
-        """Upper end of the interval about each mean, as far from it as ``lower``."""
+        """Upper bound of the interval around each mean, as far from it as ``lower``."""
         return self.mean + self._law.reach(self.z) * self._deviations
 
     @property
     def spread_lower(self) -> Floats:
-        """mean − z·std, whatever ``interval`` is."""
+        """Lower bound by spread: mean − z·std, whatever ``interval`` is."""
         return self.mean - self.z * self.std
 
     @property
     def spread_upper(self) -> Floats:
-        """mean + z·std, whatever ``interval`` is."""
+        """Upper bound by spread: mean + z·std, whatever ``interval`` is."""
         return self.mean + self.z * self.std
 
     @property
     def p_positive(self) -> Floats:
-        """Probability that an attribution is above 0; NaN where there is none.
+        """Probability that an attribution is above 0; NaN where the cell is missing.
 
-        By doubt it is T(mean/model_std), Student's t with bags − 1 degrees of freedom; by spread Φ(mean/std).
+        With doubt it is T(mean/model_std), where T is Student's t distribution with bags − 1 degrees of freedom. With spread it is
+        Φ(mean/std).
         """
         std = self._deviations
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -236,17 +235,17 @@ class Explanation:
 
     @property
     def _deviations(self) -> Floats:
-        """What intervals are made of: doubt or, where it is not known, spread."""
+        """Standard deviations for intervals: doubt, or spread if the doubt is unknown."""
         return self.std if self.model_std is None else self.model_std
 
     @property
     def observed(self) -> Bools:
-        """Whether a player of a row is known, of shape (rows, players): what is not has neither a mean nor a deviation."""
+        """Whether the cell of a player is present, of shape (rows, players). If not, mean and standard deviations are 0."""
         return ((self.mean != 0) | (self.std != 0) | (self._deviations != 0)).any(axis=1)
 
     @property
     def values(self) -> npt.NDArray[np.object_]:
-        """The rows' cells of each player, of shape (rows, players); None where missing, and of groups of columns."""
+        """Cells of the explained rows, of shape (rows, players); None for missing cells and for groups of columns."""
         cells = np.full((len(self), len(self.players)), None, dtype=object)
         for d, name in enumerate(self.players):
             if name in self._rows.column_names:
@@ -260,7 +259,7 @@ class Explanation:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> Explanation:
-        """Some of the rows: an index, a slice, a mask or a list of indices, and after a comma an output by name or number."""
+        """Select rows by an index, a slice, a mask or a list of indices; after a comma, select an output by name or number."""
         rows, output = key if isinstance(key, tuple) else (key, slice(None))
         if isinstance(output, str):
             output = self._output(output)
@@ -288,13 +287,13 @@ class Explanation:
         if output is None:
             return 0
         if output not in self.outputs:
-            raise ValueError(f"{output!r} is none of the outputs {self.outputs}")
+            raise ValueError(f"unknown output {output!r}: the outputs are {self.outputs}")
         return self.outputs.index(output)
 
-    # As tables.
+    # Tables.
 
     def to_arrow(self) -> pa.Table:
-        """A table with a line for each row and output: the columns of ``psi explain -o x.arrow``."""
+        """Return an Arrow table with one line per row and output, and the columns of ``psi explain -o x.arrow``."""
         rows, outputs, _ = self.shape
         columns: dict[str, Any] = {"row": np.repeat(self.row, outputs)}
         if outputs > 1:
@@ -312,28 +311,28 @@ class Explanation:
 
     @property
     def frame(self) -> Any:
-        """The table of :meth:`to_arrow` in the kind of the rows that were explained.
+        """The table of :meth:`to_arrow`, in the format of the explained rows.
 
-        pandas (with their index), polars, pyarrow or numpy.
+        The format is pandas (with its index), polars, pyarrow or numpy.
         """
         return self.to_pandas() if kind(self.data) == "pandas" else from_arrow(self.to_arrow(), self.data)
 
     def to_pandas(self, layout: str = "wide") -> pandas.DataFrame:
-        """A data frame: ``wide`` with a line for each row and output, or ``long`` with one for each player too.
+        """Return a pandas data frame: ``wide`` has one line per row and output, ``long`` one per row, output and player.
 
-        The index is that of the rows explained, if they have one.
+        It keeps the index of the explained rows, if they have one.
         """
         import pandas as pd
 
         rows, outputs, players = self.shape
         if layout not in ("wide", "long"):
-            raise ValueError(f"layout is {layout!r}: it is wide or long")
+            raise ValueError(f"layout is {layout!r}: it must be wide or long")
         if layout == "wide":
             frame, times = self.to_arrow().to_pandas(), outputs
         else:
             times = outputs * players
 
-            def each(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:  # of a row, for each of its outputs
+            def each(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:  # repeat the cells of a row for each output
                 return np.repeat(cells, outputs, axis=0).ravel()
 
             frame = pd.DataFrame(
@@ -356,18 +355,19 @@ class Explanation:
         return frame
 
     def importance(self) -> dict[str, float]:
-        """Mean size of each player's attributions over rows and outputs, the largest first."""
+        """Return the mean absolute attribution of each player over rows and outputs, largest first."""
         size = np.abs(self.mean).mean(axis=(0, 1)) if len(self) else np.zeros(len(self.players))
         return {self.players[d]: float(size[d]) for d in np.argsort(-size, kind="stable")}
 
-    # As other things.
+    # Other representations.
 
     def to_shap(self) -> shap.Explanation:
-        """The same as a :class:`shap.Explanation`, for all of shap's plots.
+        """Convert to a :class:`shap.Explanation`, for the plots of shap.
 
-        Of one output, ``values`` is [rows, players] and ``base_values`` [rows]; of several, a last axis has the outputs. ``error_std``
-        is ``std``; ``lower_bounds`` and ``upper_bounds`` are ``lower`` and ``upper``, which ``shap.plots.waterfall`` draws. Of labels,
-        ``data`` has the place in sorted order, and ``display_data`` the label. Times are years, for shap draws numbers.
+        For one output, ``values`` has the shape (rows, players) and ``base_values`` has the shape (rows). For several outputs, both have
+        them as the last axis. ``error_std`` is ``std``. ``lower_bounds`` and ``upper_bounds`` are ``lower`` and ``upper``, which
+        ``shap.plots.waterfall`` draws. For labels, ``data`` contains their positions in sorted order, and ``display_data`` the labels.
+        Times become years, because shap draws numbers.
         """
         import shap
 
@@ -390,9 +390,10 @@ class Explanation:
         )
 
     def interactions(self) -> Floats:
-        """Shapley interaction indices of all pairs, of shape (rows, outputs, players, players): symmetric, 0 on the diagonal.
+        """Return the Shapley interaction indices of all pairs, of shape (rows, outputs, players, players).
 
-        Exact for the model where ``exact`` is true. They take rows × outputs × players² numbers: explain a sample if there are many rows.
+        They are symmetric, with 0 on the diagonal. They are exact for the model if ``exact`` is true. They need rows × outputs × players²
+        numbers in memory: with many rows, explain a sample.
         """
         count = len(self.players)
         out = np.zeros((*self.shape, count))
@@ -409,13 +410,13 @@ class Explanation:
         return out
 
     def reasons(self, k: int = 3, output: str | None = None) -> list[list[Reason]]:
-        """Of each row, the at most k most important players whose interval holds no 0, the largest first.
+        """Return for each row its most important players whose interval does not contain 0: at most k, largest first.
 
-        ``str`` of a reason has the words of ``psi explain --reasons``. Of several outputs, the one with the highest prediction in
-        a row is explained unless one is named.
+        ``str`` of a reason is the text of ``psi explain --reasons``. With several outputs, the default is the output with the highest
+        prediction in each row.
         """
         if k < 1:
-            raise ValueError(f"k is {k}: give a whole number from 1 up")
+            raise ValueError(f"k is {k}: it must be at least 1")
         chosen = np.full(len(self), self._output(output)) if output is not None else self.prediction.argmax(axis=1)
         observed = self.observed
         columns = {n: self._rows.column(n) for n in self.players if n in self._rows.column_names}
@@ -429,25 +430,25 @@ class Explanation:
 
     @property
     def plot(self) -> _plots.Plots:
-        """Pictures of these rows: ``e.plot.bar()``, ``e.plot.waterfall(row=3)``, … See :class:`Plots`."""
+        """Plots of these rows, such as ``e.plot.bar()`` and ``e.plot.waterfall(row=3)``; see :class:`Plots`."""
         return _plots.Plots(self)
 
     def report(self, path: str, *, y: Any = None, by: str | None = None) -> str:
-        """Writes all about the model and these rows to one HTML file, and returns its path.
+        """Write a report on the model and these rows as one HTML file, and return its path.
 
-        With the true outcomes ``y`` it also says how well the rows are predicted. ``by`` names a column between whose values
-        importances are compared.
+        With the true outcomes ``y``, the report also evaluates the predictions. It compares importances between the values of the column
+        ``by``.
         """
         return _plots.report(self, path, y=y, by=by)
 
     def __repr__(self) -> str:
         rows, outputs, _ = self.shape
         of = repr(self.outputs[0]) if outputs == 1 else f"{outputs} classes"
-        how = "exact Shapley values of the model" if self.exact else "near the model's Shapley values (learned head)"
-        first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} players, {how}, scale {self.scale}, intervals by {self.interval}"
+        how = "exact Shapley values of the model" if self.exact else "approximate Shapley values of the model (head='learned')"
+        first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} features, {how}, scale {self.scale}, intervals by {self.interval}"
         top = list(self.importance().items())[:5]
         write = digits(np.array([size for _, size in top]))
-        return first + "\nmean sizes: " + ", ".join(f"{name} {write(size)}" for name, size in top)
+        return first + "\nmean absolute attributions: " + ", ".join(f"{name} {write(size)}" for name, size in top)
 
     def _repr_html_(self) -> str:
         if self._page is None:
@@ -456,7 +457,7 @@ class Explanation:
 
 
 def _mean_names(players: Sequence[str]) -> list[str]:
-    """Columns of the players' means: their own names, where no other column has them."""
+    """Return the column names of the means: the names of the players, made unique."""
     taken = {"file", "row", "output", "prediction", "prediction_std", "probability", "base"}
     taken |= {f"{p}__{deviation}" for p in players for deviation in ("std", "model_std")}
     names = {p: p for p in players if p not in taken}
@@ -471,7 +472,7 @@ def _mean_names(players: Sequence[str]) -> list[str]:
 
 
 def _take(data: Any, rows: pa.Table, places: npt.NDArray[np.intp]) -> Any:
-    """Some rows of what the user gave; of what hands over its columns by Arrow's interface alone, in Arrow."""
+    """Select rows in the user's format, or in Arrow if the data has only the Arrow interface."""
     of = kind(data)
     if of == "pandas":
         return data.iloc[places]

@@ -1,4 +1,4 @@
-"""Tables of pandas, polars, pyarrow and numpy as pyarrow's, and back."""
+"""Conversion of pandas, polars and numpy tables to pyarrow and back."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from ._psi import PsiError
 
-#: A table: a data frame of pandas or polars, a table of pyarrow, a numpy array [rows, columns], or whatever
-#: hands its columns over by Arrow's interface (``__arrow_c_stream__``).
+#: A table: a pandas or polars data frame, a pyarrow table, a numpy array [rows, columns], or any object with the Arrow
+#: interface (``__arrow_c_stream__``).
 Frame: TypeAlias = Any
 
 
 def kind(frame: Frame) -> str:
-    """What a table is of: "pandas", "polars", "pyarrow", "arrow" (its interface) or "numpy" (all else)."""
+    """Return the format of a table: "pandas", "polars", "pyarrow", "arrow" (its interface) or "numpy" (everything else)."""
     for name, types in (("pandas", ("DataFrame",)), ("polars", ("DataFrame", "LazyFrame"))):
         module = sys.modules.get(name)
         if module is not None and isinstance(frame, tuple(getattr(module, t) for t in types)):
@@ -29,10 +29,10 @@ def kind(frame: Frame) -> str:
 
 
 def to_arrow(frame: Frame, names: Sequence[str] | None = None) -> pa.Table:
-    """The table in Arrow, each column as one of the types that psi reads.
+    """Convert a table to Arrow, with column types that psi reads.
 
-    Columns of an array are called ``names``, or x0, x1, …. NaN, None, NaT and NA are missing cells, categories are texts,
-    durations are seconds.
+    Columns of an array are called ``names``, or x0, x1, …. NaN, None, NaT and NA become missing cells, categories become text,
+    durations become seconds.
     """
     of = kind(frame)
     if of == "numpy":
@@ -61,30 +61,30 @@ def _of_pandas(frame: Any) -> pa.Table:
 def _of_array(array: Any, names: Sequence[str] | None) -> pa.Table:
     array = np.asarray(array)
     if array.ndim != 2:
-        raise PsiError(f"rows have the shape {list(array.shape)}", "give an array of [rows, columns]: reshape(1, -1) for one row")
+        raise PsiError(f"the array has the shape {list(array.shape)}", "give an array of [rows, columns]; for one row, call reshape(1, -1)")
     if names is None:
         names = [f"x{i}" for i in range(array.shape[1])]
     if len(names) != array.shape[1]:
-        raise PsiError(f"the array has {array.shape[1]} columns and not {len(names)}", "give them as in the training")
+        raise PsiError(f"the array has {array.shape[1]} columns instead of {len(names)}", "give the columns of the training table")
     columns = np.ascontiguousarray(array.T)
     return pa.table({name: _cells(cells, name) for name, cells in zip(names, columns)})
 
 
 def _cells(cells: Any, name: str) -> pa.Array:
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
-        return pa.array(cells)  # psi takes NaN for missing
+        return pa.array(cells)  # psi treats NaN as missing
     try:
         return pa.array(cells, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError) as err:
         raise PsiError(
-            f"its cells are of several types, or of one that no table has: {err}",
-            "make them numbers, texts, booleans or times, for example by astype(str)",
+            f"its cells have several types, or an unsupported one: {err}",
+            "convert them to numbers, text, booleans or times, for example with astype(str)",
             column=name,
         ) from err
 
 
 def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """A column whose type psi reads."""
+    """Convert a column to a type that psi reads."""
     t = column.type
     if pa.types.is_null(t):
         return column.cast(pa.float64())
@@ -100,7 +100,7 @@ def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def from_arrow(table: pa.Table, like: Frame) -> Frame:
-    """A table of the kind that ``like`` is of; pandas' with its index, if there is a row for each of its rows."""
+    """Convert a table to the format of ``like``. A pandas frame gets the index of ``like`` if both have as many rows."""
     of = kind(like)
     if of == "pandas":
         frame = table.to_pandas()

@@ -1,4 +1,4 @@
-"""What a notebook shows of an explanation: the viewer of psi report, inside the cell."""
+"""Display of an explanation in a notebook: the viewer of psi report inside the cell."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pathlib
 from . import _plots
 from ._directory import Directory
 
-# Rows of the page: it is saved in the notebook, and 200 rows of twelve columns are some 60 kB beside the viewer's 370.
+# Maximum rows of the page. The notebook saves it: 200 rows of twelve columns take about 60 kB, and the viewer 370 kB.
 _ROWS = 200
 
 
 def page(e: _plots.Explained) -> str:
-    """One line of words, and the viewer in a frame that reaches nothing outside it. It needs no network."""
+    """Return a summary and the viewer in a sandboxed frame, which works offline."""
     words = html.escape(repr(e)).replace("\n", "<br>")
     if len(e) == 0:
         return f"<p>{words}</p>"
@@ -23,10 +23,10 @@ def page(e: _plots.Explained) -> str:
         with Directory() as directory:
             path = _plots.report(shown, directory / "report.html")
             document = pathlib.Path(path).read_text(encoding="utf-8")
-    except ValueError as err:  # the words are better than nothing in the cell
+    except ValueError as err:  # the summary is better than an empty cell
         return f"<p>{words}</p><p>{html.escape(str(err))}</p>"
-    note = "" if len(e) == len(shown) else f"<br>The page below is of {len(shown)} of them, chosen at random."
-    note += "" if len(e._models) == 1 else f"<br>The page below is of the output {html.escape(shown.outputs[0])}."
+    note = "" if len(e) == len(shown) else f"<br>The page below shows {len(shown)} of these rows, chosen at random."
+    note += "" if len(e._models) == 1 else f"<br>The page below shows the output {html.escape(shown.outputs[0])}."
     return (
         f'<p>{words}{note}</p><iframe title="Explanation" sandbox="allow-scripts" loading="lazy" '
         f'style="width:100%;height:42rem;border:1px solid #8884" srcdoc="{html.escape(document)}"></iframe>'

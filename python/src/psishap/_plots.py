@@ -1,4 +1,4 @@
-"""Pictures and reports of rows: psi draws them, and they need no network and no other package."""
+"""Plots and reports of rows. psi draws them; they need no network and no other package."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ._directory import Directory
 from ._frames import kind, to_arrow
 from ._stored import Stored, files, labelled
 
-# Rows that a picture is drawn of, at most, as psi plot has it: more change nothing that is seen.
+# Maximum rows of a plot, as in psi plot: more rows make no visible difference.
 _ROWS = 5000
 _PAIR_ROWS = 500
 
 
 class Explained(Protocol):
-    """What pictures want to know of an explanation."""
+    """What plots need from an explanation."""
 
     _models: tuple[Stored, ...]
     _rows: pa.Table
@@ -42,9 +42,9 @@ class Explained(Protocol):
 
 
 class Picture:
-    """A picture. Notebooks show it; :meth:`save` writes it as SVG, PNG or PDF.
+    """A plot. Notebooks display it; :meth:`save` writes it as SVG, PNG or PDF.
 
-    ``title`` says what it shows, ``read`` how to read it, and ``exact`` how near its attributions are to Shapley values.
+    ``title`` says what it shows, ``read`` how to read it, and ``exact`` how close its attributions are to Shapley values.
     """
 
     def __init__(self, kind: str, flags: list[str], since: pa.Table | None, rows: pa.Table, model: Stored):
@@ -61,7 +61,7 @@ class Picture:
             return _psi.run("plot", self._kind, model, rows, "-o", os.fspath(path), "--force", *earlier, *self._flags)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture to a file that ends in .svg, .png or .pdf."""
+        """Write the plot to a file that ends in .svg, .png or .pdf."""
         self._draw(path)
 
     def _repr_svg_(self) -> str:
@@ -72,68 +72,75 @@ class Picture:
 
 
 class Plots:
-    """Pictures of an explanation, as ``psi plot`` draws them.
+    """Plots of an explanation, as ``psi plot`` draws them.
 
-    All take ``columns`` (those that are shown; without it the most important), ``max`` (how many are shown at most), ``title``, ``size``
-    (width and height in inches), ``z`` (intervals have the probability of ∓ z standard deviations of a normal distribution), ``dark``
-    (light on dark) and, of several classes, ``output``. Pictures of many rows are drawn of 5,000 of them, at most, chosen at random and
-    always the same.
+    All methods take these options:
+
+    - ``columns``: columns to show; the default is the most important ones.
+    - ``max``: maximum number of columns to show.
+    - ``title``: title of the plot.
+    - ``size``: width and height in inches.
+    - ``z``: intervals have the probability of ∓ z standard deviations of a normal distribution.
+    - ``dark``: whether to draw on a dark background.
+    - ``output``: class to show, if there are several.
+
+    Plots of many rows show at most 5,000 rows, drawn at random with a fixed seed.
     """
 
     def __init__(self, explanation: Explained):
         self._e = explanation
 
     def bar(self, **options: Any) -> Picture:
-        """How much each column moves predictions."""
+        """Plot the importance of columns: how much each one moves predictions."""
         return self._many("bar", options)
 
     def beeswarm(self, **options: Any) -> Picture:
-        """A dot for each row and column: attribution and value."""
+        """Plot one dot per row and column: attribution and value."""
         return self._many("beeswarm", options)
 
     def waterfall(self, row: int = 0, interactions: bool = False, **options: Any) -> Picture:
-        """One row, from the base to its prediction, with intervals.
+        """Plot one row, from the base to its prediction, with intervals.
 
-        ``interactions`` splits it into what columns do alone and what pairs do together.
+        ``interactions`` splits the attributions into main effects and pairwise interactions.
         """
         return self._one("waterfall", row, options, ["--interactions"] if interactions else [])
 
     def force(self, row: int = 0, **options: Any) -> Picture:
-        """One row, what pushes up against what pushes down."""
+        """Plot what raises against what lowers the prediction of one row."""
         return self._one("force", row, options)
 
     def ranking(self, row: int = 0, **options: Any) -> Picture:
-        """One row, the order of columns as doubt is granted to each."""
+        """Plot the order of columns of one row for different interval widths."""
         return self._one("ranking", row, options)
 
     def dependence(self, column: str | None = None, color: str | None = None, **options: Any) -> Picture:
-        """What a column does by its value: the most important one unless it is named; ``color`` is a second column."""
+        """Plot the attribution of a column by its value. The default is the most important column; ``color`` names a second one."""
         if color is not None and column is None:
             column = next(iter(self._e.importance()))
         named = [name for name in (column, color) if name is not None]
         return self._many("dependence", {"columns": named, **options} if named else options)
 
     def interaction(self, **options: Any) -> Picture:
-        """Which pairs of columns act together."""
+        """Plot the interactions between pairs of columns."""
         return self._many("interaction", options, rows=_PAIR_ROWS)
 
     def decision(self, **options: Any) -> Picture:
-        """How rows come to their predictions."""
+        """Plot the paths of many rows from the base to their predictions."""
         return self._many("decision", options)
 
     def heatmap(self, **options: Any) -> Picture:
-        """Attributions of many rows at once."""
+        """Plot the attributions of many rows at once."""
         return self._many("heatmap", options)
 
     def groups(self, column: str, **options: Any) -> Picture:
-        """Importance by the values of a column."""
+        """Plot importance by the values of a column."""
         return self._many("groups", {**options, "columns": [column, *(options.get("columns") or ())]})
 
     def drift(self, since: Explained, **options: Any) -> Picture:
-        """What acts otherwise than in earlier rows.
+        """Plot the changes in attributions since earlier rows.
 
-        If the model was trained with ``validation_by`` and both explained tables have that column, groups of rows that share its value are
-        compared in place of rows.
+        If the model was trained with ``validation_by`` and both explained tables have that column, the plot compares groups of rows with
+        equal values instead of single rows.
         """
         by = self._e._models[0].validation_by
         now, then = _with(_known(self._e), self._e, by), _with(_known(since), since, by)
@@ -142,7 +149,7 @@ class Plots:
     def _one(self, kind: str, row: int, options: dict[str, Any], flags: Sequence[str] = ()) -> Picture:
         count = len(self._e)
         if not -count <= row < count:
-            raise IndexError(f"row {row} of an explanation of {count} rows")
+            raise IndexError(f"row {row} does not exist: the explanation has {count} rows")
         row %= count
         if len(self._e.outputs) > 1 and options.get("output") is None:
             options = {**options, "output": self._e.outputs[int(self._e.prediction[row].argmax())]}
@@ -158,9 +165,9 @@ class Plots:
         if options.pop("dark", False):
             given.append("--dark")
         if columns := options.pop("columns", None):
-            # A list for cobra: names that hold commas or quotes are quoted as in CSV.
+            # psi reads the list as a line of CSV, so names are quoted.
             given += ["--columns", ",".join('"' + name.replace('"', '""') + '"' for name in columns)]
-        if (most := options.pop("max", options.pop("most", None))) is not None:  # most is what it was called before
+        if (most := options.pop("max", options.pop("most", None))) is not None:  # most is the former name
             given += ["--max", str(most)]
         if title := options.pop("title", None):
             given += ["--title", title]
@@ -168,7 +175,7 @@ class Plots:
             given += ["--size", "{}x{}".format(*size)]
         output = options.pop("output", None)
         if options:
-            raise TypeError(f"{kind} takes no {next(iter(options))!r}")
+            raise TypeError(f"{kind} has no option {next(iter(options))!r}: use columns, max, title, size, z, dark or output")
         place = e._output(output)
         if len(e._models) == 1 and e.scale == "score" and (output is not None or len(e.outputs) == 1):
             given += ["--output", e.outputs[place]]
@@ -176,10 +183,10 @@ class Plots:
 
 
 def report(e: Explained, path: str | os.PathLike[str], *, y: Any = None, by: str | None = None) -> str:
-    """Writes what psi report makes of the rows."""
+    """Write the report of psi report on the rows."""
     rows, path = _known(e), os.fspath(path)
     if len(e._models) > 1:
-        raise ValueError("each output has a model of its own: report one of them, as in e[:, 'class'].report(…)")
+        raise ValueError("each output has its own model: select one output, as in e[:, 'class'].report(…)")
     model = e._models[0]
     if y is not None:
         rows = labelled(model, rows, y)
@@ -190,12 +197,12 @@ def report(e: Explained, path: str | os.PathLike[str], *, y: Any = None, by: str
 
 
 def _known(e: Explained) -> pa.Table:
-    """The rows with what is unknown left out, for commands that take no --unknown."""
+    """Return the rows with unknown columns as missing, for commands without --unknown."""
     rows = e._rows
     for name in e.unknown:
         if name in e._models[0].manifest["missing_as_level"]:
             raise ValueError(
-                f"in {name!r} a missing cell is a value, so that pictures cannot take it for unknown: explain without unknown="
+                f"a missing cell of {name!r} is a category, so plots cannot treat the column as unknown: explain without unknown="
             )
         if name in rows.column_names:
             rows = rows.drop_columns([name])
@@ -204,7 +211,7 @@ def _known(e: Explained) -> pa.Table:
 
 
 def _with(rows: pa.Table, e: Explained, name: str | None) -> pa.Table:
-    """The rows with a column of the explained table that the model does not use, if there is one."""
+    """Add a column of the explained table that the model does not use, if the table has it."""
     if name is None or name in rows.column_names or kind(e.data) == "numpy":
         return rows
     table = to_arrow(e.data)
@@ -216,5 +223,5 @@ def _sample(rows: pa.Table, most: int) -> pa.Table:
 
 
 def places(count: int, most: int) -> npt.NDArray[np.intp]:
-    """Some of so many rows, drawn at random, always the same."""
+    """Draw row numbers at random, with a fixed seed."""
     return np.sort(np.random.default_rng(0).choice(count, most, replace=False))

@@ -1,4 +1,4 @@
-"""The psi program inside this package: where it is, what it is run under, and how it says that it failed."""
+"""The psi program inside this package: its path, its environment and its errors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 
 class PsiError(ValueError):
-    """psi refused or failed; the text says what to do.
+    """Error of psi. The text says what is wrong and what to do.
 
-    ``message``, ``remedy``, ``row`` and ``column`` are its parts, None where there is none.
+    ``message``, ``remedy``, ``row`` and ``column`` are its parts; they are None if they do not apply.
     """
 
     def __init__(self, message: str, remedy: str | None = None, row: int | None = None, column: str | None = None):
@@ -25,29 +25,29 @@ class PsiError(ValueError):
 
 
 def program() -> str:
-    """Path of the program."""
+    """Return the path of the program."""
     path = pathlib.Path(__file__).with_name("bin") / "psi"
     if not path.exists():
-        raise PsiError(f"{path} is not there", "install the wheel, or run make wheel in the sources")
+        raise PsiError(f"{path} does not exist", "install the wheel, or run make wheel in the source tree")
     return str(path)
 
 
 def environment() -> dict[str, str]:
-    """What the program is run under where its words are read by this package."""
+    """Return the environment of the program, without colours in its output."""
     return os.environ | {"NO_COLOR": "1"}
 
 
 def failure(document: str | bytes, otherwise: str) -> PsiError:
-    """The error that a psi.error/v1 document tells of; otherwise is its text if there is no such document."""
+    """Return the error of a psi.error/v1 document, or one with the text ``otherwise`` if there is no such document."""
     try:
         said = json.loads(document)
         return PsiError(said["message"], said.get("remedy"), said.get("row"), said.get("column"))
     except (ValueError, KeyError, TypeError):
-        return PsiError(otherwise.strip() or "psi failed and did not say why")
+        return PsiError(otherwise.strip() or "psi failed without a message")
 
 
 def run(*arguments: str) -> dict[str, Any]:
-    """Runs a command of the program with --json and returns the document that it prints."""
+    """Run a command of the program with --json and return the document that it prints."""
     done = subprocess.run([program(), *arguments, "--json"], capture_output=True, text=True, env=environment(), stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise failure(done.stdout, done.stderr)

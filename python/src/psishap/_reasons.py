@@ -1,4 +1,4 @@
-"""Reasons: which players are sure to have moved a prediction, in words."""
+"""Reasons: the features that moved a prediction beyond their uncertainty, in words."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ._law import Law
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """A player that is sure to have raised or lowered an output: its interval holds no 0."""
+    """A column or group that raised or lowered an output beyond its uncertainty: its interval does not contain 0."""
 
     player: str
-    value: Any  #: what the row had, None if the player is a group of columns
+    value: Any  #: cell of the row, None for a group of columns
     mean: float
     lower: float
     upper: float
-    p_larger: float | None  #: probability to outweigh the next reason, None for the last
-    words: str  #: as ``psi explain --reasons`` has them
+    p_larger: float | None  #: probability of outweighing the next reason, None for the last one
+    words: str  #: text of ``psi explain --reasons``
 
     def __str__(self) -> str:
         return self.words
@@ -33,9 +33,9 @@ class Reason:
 def reasons(
     players: Sequence[str], mean: Floats, std: Floats, observed: npt.NDArray[np.bool_], cells: Mapping[str, Any], k: int, z: float, law: Law
 ) -> list[Reason]:
-    """The at most k most important players of one row and output whose interval holds no 0, the largest first.
+    """Return the most important players of one row and output whose interval does not contain 0: at most k, largest first.
 
-    ``std`` is what ``law`` measures in: doubt, or spread. ``cells`` has what the row holds of the players that are columns.
+    ``std`` is the doubt or the spread, as ``law`` needs it. ``cells`` contains the cells of the players that are columns.
     """
     half, wide = law.reach(z) * std, law.width * std
     sure = np.flatnonzero(observed & (np.abs(mean) > half))
@@ -53,17 +53,17 @@ def reasons(
         if place + 1 < len(sure):
             after = sure[place + 1]
             p = p_larger(mean[d], wide[d], mean[after], wide[after])
-            if p < 0.95:  # what is said to be so is at least so sure
+            if p < 0.95:  # an order without a percentage is at least 95 % sure
                 words += f"; {100 * p:.0f}% sure to outweigh the next"
         out.append(Reason(name, value, float(mean[d]), float(mean[d] - reach), float(mean[d] + reach), p, words))
     return out
 
 
 def p_larger(mean_a: float, std_a: float, mean_b: float, std_b: float) -> float:
-    """P(|A| > |B|) of independent A ~ N(mean_a, std_a²) and B ~ N(mean_b, std_b²).
+    """Return P(|A| > |B|) for independent A ~ N(mean_a, std_a²) and B ~ N(mean_b, std_b²).
 
-    U = A + B and V = A − B are normal with correlation ρ = (std_a² − std_b²)/(std_a² + std_b²), and |A| > |B| where both have one
-    sign: 1 − Φ(h) − Φ(k) + 2 Φ₂(h, k; ρ), which Owen's T gives.
+    U = A + B and V = A − B are normal with correlation ρ = (std_a² − std_b²)/(std_a² + std_b²). |A| > |B| if both have the same sign,
+    with the probability 1 − Φ(h) − Φ(k) + 2 Φ₂(h, k; ρ), which Owen's T gives.
     """
     from scipy.special import ndtr, owens_t
 
@@ -88,7 +88,7 @@ def p_larger(mean_a: float, std_a: float, mean_b: float, std_b: float) -> float:
 
 
 def digits(sizes: Floats) -> Callable[[float], str]:
-    """How to write numbers so that the largest has three digits."""
+    """Return a format for numbers that gives the largest of them three digits."""
     largest = sizes.max(initial=0)
     if not largest > 0:
         return lambda v: f"{v:.3f}"

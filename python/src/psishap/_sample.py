@@ -1,4 +1,4 @@
-"""Tables to try psi on."""
+"""Example tables."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 def sample(name: str, rows: int | None = None, seed: int = 0) -> pandas.DataFrame:
-    """A table to try psi on, as ``psi sample`` writes it.
+    """Return an example table, as ``psi sample`` writes it.
 
     Parameters
     ----------
     name
-        ``bike`` (hours of a bicycle rental, target ``cnt``), ``adult`` (people, target ``income``), both of UCI under CC BY 4.0;
-        or a simulated table with columns ``x1``, ``x2``, ``x3``, … and the target ``y``: ``synth1`` … ``synth5``, ``synth5-paper``,
-        ``synth1-binary``, ``gauss``, ``copy``, ``null``, ``logit``, ``gaps``. ``psi sample --help`` says what they are.
+        Real tables from UCI (CC BY 4.0): ``bike`` (hourly bicycle rentals, target ``cnt``) and ``adult`` (people, target ``income``).
+        Simulated tables with columns ``x1``, ``x2``, ``x3``, … and the target ``y``: ``synth1`` … ``synth5``, ``synth5-paper``,
+        ``synth1-binary``, ``gauss``, ``copy``, ``null``, ``logit`` and ``gaps``. ``psi sample --help`` describes them.
     rows
-        How many; without it all of a real table, or 8,000 of a simulated one.
+        Number of rows. The default is all rows of a real table, or 8,000 rows of a simulated one.
     seed
-        One seed gives one table.
+        Random seed. The same seed gives the same table.
     """
     import pandas as pd
 

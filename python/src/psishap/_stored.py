@@ -1,4 +1,4 @@
-"""What a model's file says, and the file as the program reads it. Nothing here asks the model."""
+"""The content of a model file, and files for the program. Nothing here computes predictions."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from ._directory import Directory
 
 
 class Stored:
-    """The content of a model's file."""
+    """The content of a model file."""
 
     def __init__(self, data: bytes):
         self._data = bytes(data)
 
     @property
     def data(self) -> bytes:
-        """What the model's file holds."""
+        """Bytes of the model file."""
         return self._data
 
     @functools.cached_property
     def digest(self) -> str:
-        """sha256 of the model's file: explanations name it."""
+        """SHA-256 of the model file, which explanations contain."""
         return "sha256:" + hashlib.sha256(self._data).hexdigest()
 
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
-        """What ``psi inspect --json`` says: schema, settings, metrics, audit and provenance."""
+        """Document of ``psi inspect --json``: schema, settings, metrics, audit and provenance."""
         with Directory() as directory:
             path = directory / "model.psi"
             path.write_bytes(self._data)
@@ -42,12 +42,12 @@ class Stored:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that it predicts from."""
+        """Names of the columns that the model uses as features."""
         return [c["name"] for c in self.manifest["columns"]]
 
     @functools.cached_property
     def _trained_on(self) -> list[str]:
-        """The columns, and those that training did not use, in the order of its table."""
+        """All columns of the training table in order, including unused ones."""
         names = self.columns
         for out in self.manifest["left_out"]:
             names.insert(out["place"], out["name"])
@@ -55,7 +55,7 @@ class Stored:
 
     @functools.cached_property
     def players(self) -> list[str]:
-        """Who gets an attribution: columns, and groups of them in the place of their first column."""
+        """Names of what has an attribution: columns, and groups of columns at the position of their first column."""
         group_of = {name: g["name"] for g in self.manifest["groups"] for name in g["columns"]}
         return list(dict.fromkeys(group_of.get(name, name) for name in self.columns))
 
@@ -66,24 +66,24 @@ class Stored:
 
     @property
     def classes(self) -> list[str] | None:
-        """Labels of the classes, None if it predicts a number. Of two, the second is the positive one."""
+        """Class labels, None if the model predicts a number. The second of two classes is the positive one."""
         return self.manifest["classes"]
 
     @property
     def _outputs(self) -> list[str]:
-        """What it explains: of two classes the positive one alone."""
+        """Names of the explained outputs: of two classes, only the positive one."""
         classes = self.classes
         return [self.manifest["target"]] if not classes else classes[-1:] if len(classes) == 2 else classes
 
     @property
     def validation_by(self) -> str | None:
-        """The column whose equal values stayed together when validation rows were chosen, such as a patient; None if there was none."""
+        """Column, such as a patient number, whose equal values stayed together in training or validation; None if there was none."""
         chosen = self.manifest["provenance"]["validation"]
         return None if chosen.startswith("the newest ") else chosen.partition(", by ")[2] or None
 
 
 def explain(model: Stored, rows: pa.Table, unknown: Sequence[str], *flags: str) -> pa.Table:
-    """Explains rows by the program itself, for what its server does not answer."""
+    """Explain rows with the command psi explain, for options that its server does not have."""
     with files(model, rows) as (path, data, _):
         out = data + ".out.arrow"
         missing = [f"--unknown={name}" for name in unknown]
@@ -92,10 +92,10 @@ def explain(model: Stored, rows: pa.Table, unknown: Sequence[str], *flags: str) 
 
 
 def labelled(model: Stored, rows: pa.Table, y: Any) -> pa.Table:
-    """The rows with their outcomes as the model's target, classes as the estimators write them."""
+    """Add the outcomes y to rows as the target of the model, with classes as the estimators write them."""
     target = np.asarray(y)
     if len(target) != rows.num_rows:
-        raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows")
+        raise ValueError(f"y has {len(target)} values for {rows.num_rows} rows: give one value for each row")
     if model.classes:
         target = np.array([None if v is None or v != v else str(v) for v in target], dtype=object)
     return rows.append_column(model.manifest["target"], pa.array(target, from_pandas=True))
@@ -103,7 +103,7 @@ def labelled(model: Stored, rows: pa.Table, y: Any) -> pa.Table:
 
 @contextlib.contextmanager
 def files(model: Stored, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
-    """The model and the rows as files, for the program."""
+    """Write the model and the rows to temporary files for the program."""
     with Directory() as directory:
         path = directory / "model.psi"
         path.write_bytes(model.data)

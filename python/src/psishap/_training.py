@@ -1,4 +1,4 @@
-"""Running psi train: rows go in by a pipe, its progress comes out, and Ctrl-C ends it with the best model so far."""
+"""Run psi train: send rows through a pipe, show progress, and on Ctrl-C keep the best model so far."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ._directory import Directory
 
 
 def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> bytes:
-    """The model that psi train makes of a table, as the bytes of its file."""
+    """Train a model on a table and return the content of its file."""
     with Directory() as directory:
         out, said = directory / "model.psi", directory / "said"
         with open(said, "wb") as stdout:
@@ -53,19 +53,19 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
                 raise KeyboardInterrupt
             raise _psi.failure(said.read_bytes(), bar.words)
         if interrupted:
-            warnings.warn("the training was interrupted: the model is the best until then", RuntimeWarning, stacklevel=4)
+            warnings.warn("training was interrupted: the model is the best one so far", RuntimeWarning, stacklevel=4)
         for text in bar.warnings:
             warnings.warn(text, UserWarning, stacklevel=4)
         for warning in json.loads(said.read_bytes())["warnings"]:
-            if not (interrupted and warning["kind"] == "cut_short"):  # that is said above
-                remedy = re.sub(r" \(--[^)]*\)", "", warning["remedy"])  # flags are the program's
+            if not (interrupted and warning["kind"] == "cut_short"):  # the warning above says so
+                remedy = re.sub(r" \(--[^)]*\)", "", warning["remedy"])  # users of Python have no flags
                 category = UserWarning if warning["kind"] in ("leak", "too_good") else ConvergenceWarning
                 warnings.warn(f"{warning['message']} {remedy}", category, stacklevel=4)
         return out.read_bytes()
 
 
 def _feed(stdin: IO[bytes], table: pa.Table) -> None:
-    """Sends the rows. If psi does not want them all, it says why by itself."""
+    """Send the rows. If psi stops reading, its own error says why."""
     try:
         with stdin, pa.ipc.new_stream(stdin, table.schema) as writer:
             writer.write_table(table, max_chunksize=16384)
@@ -74,7 +74,7 @@ def _feed(stdin: IO[bytes], table: pa.Table) -> None:
 
 
 def _watch(process: subprocess.Popen[bytes], stderr: IO[bytes], bar: _Bar) -> bool:
-    """Follows the training to its end, and says whether it was interrupted. The second Ctrl-C gives it up."""
+    """Follow training to its end and return whether it was interrupted. A second Ctrl-C discards the model."""
     interrupted = False
     while True:
         try:
@@ -87,7 +87,7 @@ def _watch(process: subprocess.Popen[bytes], stderr: IO[bytes], bar: _Bar) -> bo
                 raise
             interrupted = True
             process.send_signal(signal.SIGINT)
-            bar.tell("stopping: the best model so far is kept; Ctrl-C again gives it up")
+            bar.tell("stopping and keeping the best model so far; press Ctrl-C again to discard it")
 
 
 _STAGES = {
@@ -103,7 +103,7 @@ _STAGES = {
 
 
 class _Bar:
-    """Progress with the time left, on a terminal or in a notebook. ``words`` are what psi said, ``warnings`` what it warned of."""
+    """Show progress and the remaining time in a terminal or a notebook. Collect messages (``words``) and ``warnings``."""
 
     def __init__(self, verbose: bool | None):
         self._notes = bool(verbose)
@@ -131,7 +131,7 @@ class _Bar:
                 self.warnings.append(said["note"])
             elif self._notes:
                 self.tell(said["note"])
-        if time.monotonic() - self._begun > 0.5:  # what is over at once needs no bar
+        if time.monotonic() - self._begun > 0.5:  # short trainings need no bar
             self._draw(said)
 
     def _draw(self, said: dict[str, Any]) -> None:
@@ -175,7 +175,7 @@ class _Bar:
 
 
 def _notebook() -> bool:
-    """Whether this runs in a notebook: its kernel has a class of its own."""
+    """Return whether this runs in a notebook, whose shell is not the terminal's."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and "Terminal" not in type(shell).__name__

@@ -1,4 +1,4 @@
-"""Models in MLflow: logged with their signature, metrics and report, and loaded back.
+"""MLflow integration: log models with their signature, metrics and report, and load them.
 
     import psishap.mlflow
 
@@ -7,7 +7,7 @@
     mlflow.pyfunc.load_model(info.model_uri).predict(test)
     psishap.mlflow.load_model(info.model_uri).explain(test)
 
-What is logged is model.psi itself, so that both explain as the model did before.
+The logged artifact is model.psi itself, so explanations stay the same.
 """
 
 from __future__ import annotations
@@ -58,27 +58,27 @@ def log_model(
     registered_model_name: str | None = None,
     **options: Any,
 ) -> ModelInfo:
-    """Logs a model to the active run, or to a new one: its file, signature, settings and metrics, and a report.
+    """Log a model to the active run or to a new one: file, signature, settings, metrics and report.
 
     Parameters
     ----------
     model : Model, path or estimator
+        Model to log.
     name : str
-        What MLflow calls it.
+        Name of the model in MLflow.
     X : rows, optional
-        With rows there is an input example, their first five, and the artefact ``report.html``, which ``psi report`` makes of
-        them all.
+        Rows for the input example (the first five) and for the artifact ``report.html`` (all rows), which ``psi report`` writes.
     y : array, optional
-        Their true outcomes: the report then says how well they are predicted.
+        True outcomes of X. The report then evaluates the predictions.
     by : str, optional
-        Column of X between whose values the report compares importances.
+        Column of X. The report compares importances between its values.
     registered_model_name : str, optional
-        Where in the registry a version of it is made.
+        Name in the model registry under which to create a new version.
     options
-        For :meth:`mlflow.models.Model.log`: ``tags``, ``metadata``, ``model_id``, …
+        Arguments of :meth:`mlflow.models.Model.log`: ``tags``, ``metadata``, ``model_id``, …
 
-    Metrics are those that ``psi train`` measured on the validation rows, and with ``audit_`` before their names those of the
-    audit of attributions. What is returned has ``model_uri``.
+    The logged metrics are those of ``psi train`` on the validation rows. Metrics of the audit of attributions have the prefix
+    ``audit_``. The returned object contains ``model_uri``.
     """
     model = model_of(model)
     if mlflow.active_run() is None:
@@ -112,12 +112,12 @@ def save_model(
     mlflow_model: MLmodel | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> None:
-    """Writes a model as a directory that MLflow loads. ``rows`` are those that the input example and its types are of."""
+    """Write a model as a directory that MLflow can load. ``rows`` provide the input example and its types."""
     model = model_of(model)
     directory = pathlib.Path(path)
     directory.mkdir(parents=True, exist_ok=True)
     if any(directory.iterdir()):
-        raise FileExistsError(f"{directory} is not empty: name a directory that is, or that is not there")
+        raise FileExistsError(f"{directory} is not empty: give an empty or a new directory")
     about = mlflow_model if mlflow_model is not None else MLmodel()
     if metadata is not None:
         about.metadata = metadata
@@ -139,19 +139,19 @@ def save_model(
 
 
 def load_model(model_uri: str) -> Model:
-    """Loads what :func:`log_model` logged, as a model that explains."""
+    """Load a model logged by :func:`log_model`, with its explanations."""
     directory = pathlib.Path(_download_artifact_from_uri(model_uri))
     flavors = MLmodel.load(str(directory)).flavors
     if FLAVOR_NAME not in flavors:
-        raise ValueError(f"{model_uri} is no model of psishap but of {', '.join(flavors)}: load it by mlflow.pyfunc")
+        raise ValueError(f"{model_uri} is not a psishap model, but has the flavours {', '.join(flavors)}: load it with mlflow.pyfunc")
     return load(directory / flavors[FLAVOR_NAME]["data"])
 
 
 def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
-    """What goes in and comes out. Every input is optional: cells, and whole columns, may be missing.
+    """Return the MLflow signature of a model. Every input is optional: cells and whole columns may be missing.
 
-    Types follow from the kinds of the model's columns. A column that has another type in ``rows``, which MLflow would refuse
-    (whole numbers for doubles, pandas' categories for texts), is declared to be of any.
+    Types follow from the columns of the model. A column may have another type in ``rows`` that MLflow would refuse, such as integers
+    instead of doubles, or pandas categories instead of strings. The signature then allows any type.
     """
     given = None if rows is None else _pandas(rows, model)
     inputs = [
@@ -160,7 +160,7 @@ def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
     ]
     classes = model.classes
     if not classes:
-        logs = model.manifest["target_scale"] != "identity"  # whose ranges are not symmetric
+        logs = model.manifest["target_scale"] != "identity"  # whose intervals are not symmetric
         names = ("prediction", "prediction_std", *(() if logs else ("range_std",)), "range_lower", "range_upper")
         outputs = dict.fromkeys(names, DataType.double)
     elif len(classes) == 2:
@@ -188,7 +188,7 @@ def _type(kind: str, cells: pandas.Series | None) -> DataType | AnyType:
 
 
 def _pandas(rows: Frame, model: Model) -> pandas.DataFrame:
-    """The model's columns of the rows, in pandas as MLflow wants them."""
+    """Return the columns that the model uses as a pandas data frame."""
     import pandas as pd
 
     frame = rows if isinstance(rows, pd.DataFrame) else model._named(rows).to_pandas()
@@ -202,7 +202,7 @@ def _metrics(said: dict[str, Any]) -> dict[str, float]:
 
 
 class _Predictor:
-    """What pyfunc asks: a table of predictions, or with the parameter ``explain`` one of explanations."""
+    """Model for pyfunc. It returns predictions, or explanations if the parameter ``explain`` is true."""
 
     def __init__(self, model: Model):
         self._model = model

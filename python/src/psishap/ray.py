@@ -1,11 +1,11 @@
-"""Explanations on Ray, where the rows are.
+"""Explanations computed by the workers of Ray.
 
     import psishap.ray
 
     explained = psishap.ray.explain(ds, "model.psi", keep=["id"])
     explained.write_parquet("explained")
 
-Every machine needs psishap in the Python that Ray's workers run.
+psishap must be installed in the Python environment of the workers on every machine.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ def explain(
     output: str | None = None,
     **options: Any,
 ) -> Dataset:
-    """Predictions of the rows of a dataset and every column's part in them, as a dataset.
+    """Explain the predictions for the rows of a dataset, as a dataset.
 
-    Nothing is computed before Ray is asked for it, and nothing is collected. The columns are those of ``psi explain``:
-    ``prediction``, ``prediction_std``, ``probability`` (of classes), ``base``, and of each player its name,
-    ``<player>__std`` and, where doubt is known, ``<player>__model_std``. Of more than two classes there is a line for each,
-    which ``output`` names.
+    The result is lazy: Ray computes it when needed, and nothing is collected. It has the columns of ``psi explain``: ``prediction``,
+    ``prediction_std``, ``probability`` (for classes) and ``base``. Each column of the model adds its attribution under its name,
+    ``<column>__std`` and, if the epistemic uncertainty is known, ``<column>__model_std``. A group of columns has one attribution, under
+    the name of the group. With more than two classes, each class has its own line, named in the column ``output``.
 
     Parameters
     ----------
     ds : ray.data.Dataset
-        Its columns have the names that the training had.
+        Table with the column names of the training table.
     model : Model, path or estimator
-        A path is read here, by the driver: Ray sends the model to its machines.
+        Model to explain. The driver reads a path, and Ray sends the model to its machines.
     keep : str or list of str
-        Columns of ``ds`` that go along, such as a key. Rows have no other order or number.
+        Columns of ``ds`` to copy to the result, such as a key. Rows have no other order or number.
     unknown : str or list of str, optional
-        Columns to take for missing: ``ds`` may lack them.
+        Columns to treat as missing; ``ds`` need not contain them.
     output : str, optional
-        The one class to explain, of more than two.
+        Class to explain if there are more than two. The default is all classes.
     options
-        For :meth:`ray.data.Dataset.map_batches`: ``num_cpus`` of a task, ``memory``, ``concurrency``, …
+        Arguments of :meth:`ray.data.Dataset.map_batches`: ``num_cpus`` of a task, ``memory``, ``concurrency``, …
     """
     import ray
 

@@ -1,11 +1,11 @@
-"""Explanations on Spark, where the rows are.
+"""Explanations computed by the workers of Spark.
 
     import psishap.spark
 
     explained = psishap.spark.explain(df, "model.psi", keep=["id"])
     explained.write.parquet("explained")
 
-Every machine needs psishap in the Python that Spark's workers run.
+psishap must be installed in the Python environment of the workers on every machine.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ def explain(
     unknown: str | Sequence[str] | None = None,
     output: str | None = None,
 ) -> DataFrame:
-    """Predictions of the rows of a data frame and every column's part in them, as a data frame.
+    """Explain the predictions for the rows of a data frame, as a data frame.
 
-    Nothing is computed before Spark is asked for it, and nothing is collected. The columns are those of ``psi explain``:
-    ``prediction``, ``prediction_std``, ``probability`` (of classes), ``base``, and of each player its name,
-    ``<player>__std`` and, where doubt is known, ``<player>__model_std``. Of more than two classes there is a line for each,
-    which ``output`` names.
+    The result is lazy: Spark computes it when needed, and nothing is collected. It has the columns of ``psi explain``: ``prediction``,
+    ``prediction_std``, ``probability`` (for classes) and ``base``. Each column of the model adds its attribution under its name,
+    ``<column>__std`` and, if the epistemic uncertainty is known, ``<column>__model_std``. A group of columns has one attribution, under
+    the name of the group. With more than two classes, each class has its own line, named in the column ``output``.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        Its columns have the names that the training had.
+        Table with the column names of the training table.
     model : Model, path or estimator
-        A path is read here, by the driver: Spark sends the model to its machines.
+        Model to explain. The driver reads a path, and Spark sends the model to its machines.
     keep : str or list of str
-        Columns of ``df`` that go along, such as a key. Rows have no other order or number.
+        Columns of ``df`` to copy to the result, such as a key. Rows have no other order or number.
     unknown : str or list of str, optional
-        Columns to take for missing: ``df`` may lack them.
+        Columns to treat as missing; ``df`` need not contain them.
     output : str, optional
-        The one class to explain, of more than two.
+        Class to explain if there are more than two. The default is all classes.
     """
     from pyspark.sql.functions import col
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
@@ -69,7 +69,7 @@ def explain(
         for table in asked.explain(sent.value, named):
             yield from table.to_batches()
 
-    # mapInArrow takes columns' names for expressions, in which a dot is a part of a struct: they are numbered on the way.
+    # mapInArrow reads column names as expressions, in which a dot selects a field of a struct. So columns are numbered meanwhile.
     rows = df.select([col("`" + name.replace("`", "``") + "`").alias(f"c{at}") for at, name in enumerate(needed)])
     kept = [StructField(name, rows.schema[at].dataType) for at, name in enumerate(asked.keep)]
     texts = {field.name for field in asked.schema if pa.types.is_string(field.type)}
