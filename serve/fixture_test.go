@@ -71,12 +71,13 @@ var trained = sync.OnceValues(func() ([]byte, error) {
 // running is a server under test.
 type running struct {
 	*Server
-	url   string
-	calls inference.GRPCInferenceServiceClient
-	model *psi.Model // the same as is served
-	dir   string     // of the models
-	log   *lockedBuffer
-	stop  func() // ends the server and waits for it
+	url     string
+	calls   inference.GRPCInferenceServiceClient
+	dialled *grpc.ClientConn // that calls go over
+	model   *psi.Model       // the same as is served
+	dir     string           // of the models
+	log     *lockedBuffer
+	stop    func() // ends the server and waits for it
 }
 
 // lockedBuffer takes log lines from any goroutine.
@@ -138,7 +139,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	r.url = "http://" + web
 	connection, err := grpc.NewClient(calls, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	check(t, err)
-	r.calls = inference.NewGRPCInferenceServiceClient(connection)
+	r.calls, r.dialled = inference.NewGRPCInferenceServiceClient(connection), connection
 	r.model, err = psi.Decode("shop.psi", content, "auto")
 	check(t, err)
 	t.Cleanup(func() {

@@ -2802,910 +2802,6 @@ func (*RepositoryModelUnloadResponse) Descriptor() ([]byte, []int) {
 }
 
 // @@
-// @@.. cpp:var:: message SystemSharedMemoryStatusRequest
-// @@
-// @@   Request message for SystemSharedMemoryStatus.
-// @@
-type SystemSharedMemoryStatusRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: string name
-	// @@
-	// @@     The name of the region to get status for. If empty the
-	// @@     status is returned for all registered regions.
-	// @@
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SystemSharedMemoryStatusRequest) Reset() {
-	*x = SystemSharedMemoryStatusRequest{}
-	mi := &file_grpc_service_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SystemSharedMemoryStatusRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SystemSharedMemoryStatusRequest) ProtoMessage() {}
-
-func (x *SystemSharedMemoryStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SystemSharedMemoryStatusRequest.ProtoReflect.Descriptor instead.
-func (*SystemSharedMemoryStatusRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *SystemSharedMemoryStatusRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-// @@
-// @@.. cpp:var:: message SystemSharedMemoryStatusResponse
-// @@
-// @@   Response message for SystemSharedMemoryStatus.
-// @@
-type SystemSharedMemoryStatusResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: map<string,RegionStatus> regions
-	// @@
-	// @@     Status for each of the registered regions, indexed by
-	// @@     region name.
-	// @@
-	Regions       map[string]*SystemSharedMemoryStatusResponse_RegionStatus `protobuf:"bytes,1,rep,name=regions,proto3" json:"regions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SystemSharedMemoryStatusResponse) Reset() {
-	*x = SystemSharedMemoryStatusResponse{}
-	mi := &file_grpc_service_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SystemSharedMemoryStatusResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SystemSharedMemoryStatusResponse) ProtoMessage() {}
-
-func (x *SystemSharedMemoryStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SystemSharedMemoryStatusResponse.ProtoReflect.Descriptor instead.
-func (*SystemSharedMemoryStatusResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{33}
-}
-
-func (x *SystemSharedMemoryStatusResponse) GetRegions() map[string]*SystemSharedMemoryStatusResponse_RegionStatus {
-	if x != nil {
-		return x.Regions
-	}
-	return nil
-}
-
-// @@
-// @@.. cpp:var:: message SystemSharedMemoryRegisterRequest
-// @@
-// @@   Request message for SystemSharedMemoryRegister.
-// @@
-type SystemSharedMemoryRegisterRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: string name
-	// @@
-	// @@     The name of the region to register.
-	// @@
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// @@  .. cpp:var:: string shared_memory_key
-	// @@
-	// @@     The key of the underlying memory object that contains the
-	// @@     shared memory region.
-	// @@
-	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// @@  .. cpp:var:: uint64 offset
-	// @@
-	// @@     Offset, in bytes, within the underlying memory object to
-	// @@     the start of the shared memory region.
-	// @@
-	Offset uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// @@  .. cpp:var:: uint64 byte_size
-	// @@
-	// @@     Size of the shared memory region, in bytes.
-	// @@
-	ByteSize      uint64 `protobuf:"varint,4,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SystemSharedMemoryRegisterRequest) Reset() {
-	*x = SystemSharedMemoryRegisterRequest{}
-	mi := &file_grpc_service_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SystemSharedMemoryRegisterRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SystemSharedMemoryRegisterRequest) ProtoMessage() {}
-
-func (x *SystemSharedMemoryRegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SystemSharedMemoryRegisterRequest.ProtoReflect.Descriptor instead.
-func (*SystemSharedMemoryRegisterRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *SystemSharedMemoryRegisterRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *SystemSharedMemoryRegisterRequest) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
-func (x *SystemSharedMemoryRegisterRequest) GetOffset() uint64 {
-	if x != nil {
-		return x.Offset
-	}
-	return 0
-}
-
-func (x *SystemSharedMemoryRegisterRequest) GetByteSize() uint64 {
-	if x != nil {
-		return x.ByteSize
-	}
-	return 0
-}
-
-// @@
-// @@.. cpp:var:: message SystemSharedMemoryRegisterResponse
-// @@
-// @@   Response message for SystemSharedMemoryRegister.
-// @@
-type SystemSharedMemoryRegisterResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SystemSharedMemoryRegisterResponse) Reset() {
-	*x = SystemSharedMemoryRegisterResponse{}
-	mi := &file_grpc_service_proto_msgTypes[35]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SystemSharedMemoryRegisterResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SystemSharedMemoryRegisterResponse) ProtoMessage() {}
-
-func (x *SystemSharedMemoryRegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[35]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SystemSharedMemoryRegisterResponse.ProtoReflect.Descriptor instead.
-func (*SystemSharedMemoryRegisterResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{35}
-}
-
-// @@
-// @@.. cpp:var:: message SystemSharedMemoryUnregisterRequest
-// @@
-// @@   Request message for SystemSharedMemoryUnregister.
-// @@
-type SystemSharedMemoryUnregisterRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: string name
-	// @@
-	// @@     The name of the system region to unregister. If empty
-	// @@     all system shared-memory regions are unregistered.
-	// @@
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SystemSharedMemoryUnregisterRequest) Reset() {
-	*x = SystemSharedMemoryUnregisterRequest{}
-	mi := &file_grpc_service_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SystemSharedMemoryUnregisterRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SystemSharedMemoryUnregisterRequest) ProtoMessage() {}
-
-func (x *SystemSharedMemoryUnregisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SystemSharedMemoryUnregisterRequest.ProtoReflect.Descriptor instead.
-func (*SystemSharedMemoryUnregisterRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *SystemSharedMemoryUnregisterRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-// @@
-// @@.. cpp:var:: message SystemSharedMemoryUnregisterResponse
-// @@
-// @@   Response message for SystemSharedMemoryUnregister.
-// @@
-type SystemSharedMemoryUnregisterResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SystemSharedMemoryUnregisterResponse) Reset() {
-	*x = SystemSharedMemoryUnregisterResponse{}
-	mi := &file_grpc_service_proto_msgTypes[37]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SystemSharedMemoryUnregisterResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SystemSharedMemoryUnregisterResponse) ProtoMessage() {}
-
-func (x *SystemSharedMemoryUnregisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[37]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SystemSharedMemoryUnregisterResponse.ProtoReflect.Descriptor instead.
-func (*SystemSharedMemoryUnregisterResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{37}
-}
-
-// @@
-// @@.. cpp:var:: message CudaSharedMemoryStatusRequest
-// @@
-// @@   Request message for CudaSharedMemoryStatus.
-// @@
-type CudaSharedMemoryStatusRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: string name
-	// @@
-	// @@     The name of the region to get status for. If empty the
-	// @@     status is returned for all registered regions.
-	// @@
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CudaSharedMemoryStatusRequest) Reset() {
-	*x = CudaSharedMemoryStatusRequest{}
-	mi := &file_grpc_service_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CudaSharedMemoryStatusRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CudaSharedMemoryStatusRequest) ProtoMessage() {}
-
-func (x *CudaSharedMemoryStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CudaSharedMemoryStatusRequest.ProtoReflect.Descriptor instead.
-func (*CudaSharedMemoryStatusRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *CudaSharedMemoryStatusRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-// @@
-// @@.. cpp:var:: message CudaSharedMemoryStatusResponse
-// @@
-// @@   Response message for CudaSharedMemoryStatus.
-// @@
-type CudaSharedMemoryStatusResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: map<string,RegionStatus> regions
-	// @@
-	// @@     Status for each of the registered regions, indexed by
-	// @@     region name.
-	// @@
-	Regions       map[string]*CudaSharedMemoryStatusResponse_RegionStatus `protobuf:"bytes,1,rep,name=regions,proto3" json:"regions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CudaSharedMemoryStatusResponse) Reset() {
-	*x = CudaSharedMemoryStatusResponse{}
-	mi := &file_grpc_service_proto_msgTypes[39]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CudaSharedMemoryStatusResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CudaSharedMemoryStatusResponse) ProtoMessage() {}
-
-func (x *CudaSharedMemoryStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[39]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CudaSharedMemoryStatusResponse.ProtoReflect.Descriptor instead.
-func (*CudaSharedMemoryStatusResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{39}
-}
-
-func (x *CudaSharedMemoryStatusResponse) GetRegions() map[string]*CudaSharedMemoryStatusResponse_RegionStatus {
-	if x != nil {
-		return x.Regions
-	}
-	return nil
-}
-
-// @@
-// @@.. cpp:var:: message CudaSharedMemoryRegisterRequest
-// @@
-// @@   Request message for CudaSharedMemoryRegister.
-// @@
-type CudaSharedMemoryRegisterRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: string name
-	// @@
-	// @@     The name of the region to register.
-	// @@
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// @@  .. cpp:var:: bytes raw_handle
-	// @@
-	// @@     The raw serialized cudaIPC handle.
-	// @@
-	RawHandle []byte `protobuf:"bytes,2,opt,name=raw_handle,json=rawHandle,proto3" json:"raw_handle,omitempty"`
-	// @@  .. cpp:var:: int64 device_id
-	// @@
-	// @@     The GPU device ID on which the cudaIPC handle was created.
-	// @@
-	DeviceId int64 `protobuf:"varint,3,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
-	// @@  .. cpp:var:: uint64 byte_size
-	// @@
-	// @@     Size of the shared memory block, in bytes.
-	// @@
-	ByteSize      uint64 `protobuf:"varint,4,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CudaSharedMemoryRegisterRequest) Reset() {
-	*x = CudaSharedMemoryRegisterRequest{}
-	mi := &file_grpc_service_proto_msgTypes[40]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CudaSharedMemoryRegisterRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CudaSharedMemoryRegisterRequest) ProtoMessage() {}
-
-func (x *CudaSharedMemoryRegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[40]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CudaSharedMemoryRegisterRequest.ProtoReflect.Descriptor instead.
-func (*CudaSharedMemoryRegisterRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{40}
-}
-
-func (x *CudaSharedMemoryRegisterRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *CudaSharedMemoryRegisterRequest) GetRawHandle() []byte {
-	if x != nil {
-		return x.RawHandle
-	}
-	return nil
-}
-
-func (x *CudaSharedMemoryRegisterRequest) GetDeviceId() int64 {
-	if x != nil {
-		return x.DeviceId
-	}
-	return 0
-}
-
-func (x *CudaSharedMemoryRegisterRequest) GetByteSize() uint64 {
-	if x != nil {
-		return x.ByteSize
-	}
-	return 0
-}
-
-// @@
-// @@.. cpp:var:: message CudaSharedMemoryRegisterResponse
-// @@
-// @@   Response message for CudaSharedMemoryRegister.
-// @@
-type CudaSharedMemoryRegisterResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CudaSharedMemoryRegisterResponse) Reset() {
-	*x = CudaSharedMemoryRegisterResponse{}
-	mi := &file_grpc_service_proto_msgTypes[41]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CudaSharedMemoryRegisterResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CudaSharedMemoryRegisterResponse) ProtoMessage() {}
-
-func (x *CudaSharedMemoryRegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[41]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CudaSharedMemoryRegisterResponse.ProtoReflect.Descriptor instead.
-func (*CudaSharedMemoryRegisterResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{41}
-}
-
-// @@
-// @@.. cpp:var:: message CudaSharedMemoryUnregisterRequest
-// @@
-// @@   Request message for CudaSharedMemoryUnregister.
-// @@
-type CudaSharedMemoryUnregisterRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@  .. cpp:var:: string name
-	// @@
-	// @@     The name of the cuda region to unregister. If empty
-	// @@     all cuda shared-memory regions are unregistered.
-	// @@
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CudaSharedMemoryUnregisterRequest) Reset() {
-	*x = CudaSharedMemoryUnregisterRequest{}
-	mi := &file_grpc_service_proto_msgTypes[42]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CudaSharedMemoryUnregisterRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CudaSharedMemoryUnregisterRequest) ProtoMessage() {}
-
-func (x *CudaSharedMemoryUnregisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[42]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CudaSharedMemoryUnregisterRequest.ProtoReflect.Descriptor instead.
-func (*CudaSharedMemoryUnregisterRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{42}
-}
-
-func (x *CudaSharedMemoryUnregisterRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-// @@
-// @@.. cpp:var:: message CudaSharedMemoryUnregisterResponse
-// @@
-// @@   Response message for CudaSharedMemoryUnregister.
-// @@
-type CudaSharedMemoryUnregisterResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CudaSharedMemoryUnregisterResponse) Reset() {
-	*x = CudaSharedMemoryUnregisterResponse{}
-	mi := &file_grpc_service_proto_msgTypes[43]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CudaSharedMemoryUnregisterResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CudaSharedMemoryUnregisterResponse) ProtoMessage() {}
-
-func (x *CudaSharedMemoryUnregisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[43]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CudaSharedMemoryUnregisterResponse.ProtoReflect.Descriptor instead.
-func (*CudaSharedMemoryUnregisterResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{43}
-}
-
-// @@
-// @@.. cpp:var:: message TraceSettingRequest
-// @@
-// @@   Request message for TraceSetting.
-// @@
-type TraceSettingRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@  .. cpp:var:: map<string,SettingValue> settings
-	// @@
-	// @@     The new setting values to be updated,
-	// @@     settings that are not specified will remain unchanged.
-	// @@
-	Settings map[string]*TraceSettingRequest_SettingValue `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// @@
-	// @@  .. cpp:var:: string model_name
-	// @@
-	// @@     The name of the model to apply the new trace settings.
-	// @@     If not given, the new settings will be applied globally.
-	// @@
-	ModelName     string `protobuf:"bytes,2,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TraceSettingRequest) Reset() {
-	*x = TraceSettingRequest{}
-	mi := &file_grpc_service_proto_msgTypes[44]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TraceSettingRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TraceSettingRequest) ProtoMessage() {}
-
-func (x *TraceSettingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[44]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TraceSettingRequest.ProtoReflect.Descriptor instead.
-func (*TraceSettingRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{44}
-}
-
-func (x *TraceSettingRequest) GetSettings() map[string]*TraceSettingRequest_SettingValue {
-	if x != nil {
-		return x.Settings
-	}
-	return nil
-}
-
-func (x *TraceSettingRequest) GetModelName() string {
-	if x != nil {
-		return x.ModelName
-	}
-	return ""
-}
-
-// @@
-// @@.. cpp:var:: message TraceSettingResponse
-// @@
-// @@   Response message for TraceSetting.
-// @@
-type TraceSettingResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@  .. cpp:var:: map<string,SettingValue> settings
-	// @@
-	// @@     The current trace settings, including any changes specified
-	// @@     by TraceSettingRequest.
-	// @@
-	Settings      map[string]*TraceSettingResponse_SettingValue `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TraceSettingResponse) Reset() {
-	*x = TraceSettingResponse{}
-	mi := &file_grpc_service_proto_msgTypes[45]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TraceSettingResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TraceSettingResponse) ProtoMessage() {}
-
-func (x *TraceSettingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[45]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TraceSettingResponse.ProtoReflect.Descriptor instead.
-func (*TraceSettingResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{45}
-}
-
-func (x *TraceSettingResponse) GetSettings() map[string]*TraceSettingResponse_SettingValue {
-	if x != nil {
-		return x.Settings
-	}
-	return nil
-}
-
-// @@
-// @@.. cpp:var:: message LogSettingsRequest
-// @@
-// @@   Request message for LogSettings.
-// @@
-type LogSettingsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@  .. cpp:var:: map<string,SettingValue> settings
-	// @@
-	// @@     The current log settings.
-	// @@
-	Settings      map[string]*LogSettingsRequest_SettingValue `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LogSettingsRequest) Reset() {
-	*x = LogSettingsRequest{}
-	mi := &file_grpc_service_proto_msgTypes[46]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LogSettingsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LogSettingsRequest) ProtoMessage() {}
-
-func (x *LogSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[46]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LogSettingsRequest.ProtoReflect.Descriptor instead.
-func (*LogSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{46}
-}
-
-func (x *LogSettingsRequest) GetSettings() map[string]*LogSettingsRequest_SettingValue {
-	if x != nil {
-		return x.Settings
-	}
-	return nil
-}
-
-// @@
-// @@.. cpp:var:: message LogSettingsResponse
-// @@
-// @@   Response message for LogSettings.
-// @@
-type LogSettingsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@  .. cpp:var:: map<string,SettingValue> settings
-	// @@
-	// @@     The current log settings.
-	// @@
-	Settings      map[string]*LogSettingsResponse_SettingValue `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LogSettingsResponse) Reset() {
-	*x = LogSettingsResponse{}
-	mi := &file_grpc_service_proto_msgTypes[47]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LogSettingsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LogSettingsResponse) ProtoMessage() {}
-
-func (x *LogSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[47]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LogSettingsResponse.ProtoReflect.Descriptor instead.
-func (*LogSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{47}
-}
-
-func (x *LogSettingsResponse) GetSettings() map[string]*LogSettingsResponse_SettingValue {
-	if x != nil {
-		return x.Settings
-	}
-	return nil
-}
-
-// @@
 // @@  .. cpp:var:: message TensorMetadata
 // @@
 // @@     Metadata for a tensor.
@@ -3737,7 +2833,7 @@ type ModelMetadataResponse_TensorMetadata struct {
 
 func (x *ModelMetadataResponse_TensorMetadata) Reset() {
 	*x = ModelMetadataResponse_TensorMetadata{}
-	mi := &file_grpc_service_proto_msgTypes[48]
+	mi := &file_grpc_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3749,7 +2845,7 @@ func (x *ModelMetadataResponse_TensorMetadata) String() string {
 func (*ModelMetadataResponse_TensorMetadata) ProtoMessage() {}
 
 func (x *ModelMetadataResponse_TensorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[48]
+	mi := &file_grpc_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3829,7 +2925,7 @@ type ModelInferRequest_InferInputTensor struct {
 
 func (x *ModelInferRequest_InferInputTensor) Reset() {
 	*x = ModelInferRequest_InferInputTensor{}
-	mi := &file_grpc_service_proto_msgTypes[50]
+	mi := &file_grpc_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +2937,7 @@ func (x *ModelInferRequest_InferInputTensor) String() string {
 func (*ModelInferRequest_InferInputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferInputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[50]
+	mi := &file_grpc_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3916,7 +3012,7 @@ type ModelInferRequest_InferRequestedOutputTensor struct {
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) Reset() {
 	*x = ModelInferRequest_InferRequestedOutputTensor{}
-	mi := &file_grpc_service_proto_msgTypes[51]
+	mi := &file_grpc_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3928,7 +3024,7 @@ func (x *ModelInferRequest_InferRequestedOutputTensor) String() string {
 func (*ModelInferRequest_InferRequestedOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[51]
+	mi := &file_grpc_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4001,7 +3097,7 @@ type ModelInferResponse_InferOutputTensor struct {
 
 func (x *ModelInferResponse_InferOutputTensor) Reset() {
 	*x = ModelInferResponse_InferOutputTensor{}
-	mi := &file_grpc_service_proto_msgTypes[55]
+	mi := &file_grpc_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4013,7 +3109,7 @@ func (x *ModelInferResponse_InferOutputTensor) String() string {
 func (*ModelInferResponse_InferOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferResponse_InferOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[55]
+	mi := &file_grpc_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4100,7 +3196,7 @@ type RepositoryIndexResponse_ModelIndex struct {
 
 func (x *RepositoryIndexResponse_ModelIndex) Reset() {
 	*x = RepositoryIndexResponse_ModelIndex{}
-	mi := &file_grpc_service_proto_msgTypes[59]
+	mi := &file_grpc_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4112,7 +3208,7 @@ func (x *RepositoryIndexResponse_ModelIndex) String() string {
 func (*RepositoryIndexResponse_ModelIndex) ProtoMessage() {}
 
 func (x *RepositoryIndexResponse_ModelIndex) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[59]
+	mi := &file_grpc_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4154,512 +3250,6 @@ func (x *RepositoryIndexResponse_ModelIndex) GetReason() string {
 		return x.Reason
 	}
 	return ""
-}
-
-// @@
-// @@  .. cpp:var:: message RegionStatus
-// @@
-// @@     Status for a shared memory region.
-// @@
-type SystemSharedMemoryStatusResponse_RegionStatus struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@    .. cpp:var:: string name
-	// @@
-	// @@       The name for the shared memory region.
-	// @@
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// @@    .. cpp:var:: string shared_memory_key
-	// @@
-	// @@       The key of the underlying memory object that contains the
-	// @@       shared memory region.
-	// @@
-	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// @@    .. cpp:var:: uint64 offset
-	// @@
-	// @@       Offset, in bytes, within the underlying memory object to
-	// @@       the start of the shared memory region.
-	// @@
-	Offset uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// @@    .. cpp:var:: uint64 byte_size
-	// @@
-	// @@       Size of the shared memory region, in bytes.
-	// @@
-	ByteSize      uint64 `protobuf:"varint,4,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SystemSharedMemoryStatusResponse_RegionStatus) Reset() {
-	*x = SystemSharedMemoryStatusResponse_RegionStatus{}
-	mi := &file_grpc_service_proto_msgTypes[62]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SystemSharedMemoryStatusResponse_RegionStatus) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SystemSharedMemoryStatusResponse_RegionStatus) ProtoMessage() {}
-
-func (x *SystemSharedMemoryStatusResponse_RegionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[62]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SystemSharedMemoryStatusResponse_RegionStatus.ProtoReflect.Descriptor instead.
-func (*SystemSharedMemoryStatusResponse_RegionStatus) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{33, 0}
-}
-
-func (x *SystemSharedMemoryStatusResponse_RegionStatus) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *SystemSharedMemoryStatusResponse_RegionStatus) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
-func (x *SystemSharedMemoryStatusResponse_RegionStatus) GetOffset() uint64 {
-	if x != nil {
-		return x.Offset
-	}
-	return 0
-}
-
-func (x *SystemSharedMemoryStatusResponse_RegionStatus) GetByteSize() uint64 {
-	if x != nil {
-		return x.ByteSize
-	}
-	return 0
-}
-
-// @@
-// @@  .. cpp:var:: message RegionStatus
-// @@
-// @@     Status for a shared memory region.
-// @@
-type CudaSharedMemoryStatusResponse_RegionStatus struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@    .. cpp:var:: string name
-	// @@
-	// @@       The name for the shared memory region.
-	// @@
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// @@    .. cpp:var:: uin64 device_id
-	// @@
-	// @@       The GPU device ID where the cudaIPC handle was created.
-	// @@
-	DeviceId uint64 `protobuf:"varint,2,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
-	// @@    .. cpp:var:: uint64 byte_size
-	// @@
-	// @@       Size of the shared memory region, in bytes.
-	// @@
-	ByteSize      uint64 `protobuf:"varint,3,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CudaSharedMemoryStatusResponse_RegionStatus) Reset() {
-	*x = CudaSharedMemoryStatusResponse_RegionStatus{}
-	mi := &file_grpc_service_proto_msgTypes[64]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CudaSharedMemoryStatusResponse_RegionStatus) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CudaSharedMemoryStatusResponse_RegionStatus) ProtoMessage() {}
-
-func (x *CudaSharedMemoryStatusResponse_RegionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[64]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CudaSharedMemoryStatusResponse_RegionStatus.ProtoReflect.Descriptor instead.
-func (*CudaSharedMemoryStatusResponse_RegionStatus) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{39, 0}
-}
-
-func (x *CudaSharedMemoryStatusResponse_RegionStatus) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *CudaSharedMemoryStatusResponse_RegionStatus) GetDeviceId() uint64 {
-	if x != nil {
-		return x.DeviceId
-	}
-	return 0
-}
-
-func (x *CudaSharedMemoryStatusResponse_RegionStatus) GetByteSize() uint64 {
-	if x != nil {
-		return x.ByteSize
-	}
-	return 0
-}
-
-// @@
-// @@  .. cpp:var:: message SettingValue
-// @@
-// @@     The values to be associated with a trace setting.
-// @@     If no value is provided, the setting will be clear and
-// @@     the global setting value will be used.
-// @@
-type TraceSettingRequest_SettingValue struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@    .. cpp:var:: string value (repeated)
-	// @@
-	// @@       The value.
-	// @@
-	Value         []string `protobuf:"bytes,1,rep,name=value,proto3" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TraceSettingRequest_SettingValue) Reset() {
-	*x = TraceSettingRequest_SettingValue{}
-	mi := &file_grpc_service_proto_msgTypes[66]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TraceSettingRequest_SettingValue) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TraceSettingRequest_SettingValue) ProtoMessage() {}
-
-func (x *TraceSettingRequest_SettingValue) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[66]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TraceSettingRequest_SettingValue.ProtoReflect.Descriptor instead.
-func (*TraceSettingRequest_SettingValue) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{44, 0}
-}
-
-func (x *TraceSettingRequest_SettingValue) GetValue() []string {
-	if x != nil {
-		return x.Value
-	}
-	return nil
-}
-
-// @@
-// @@  .. cpp:var:: message SettingValue
-// @@
-// @@     The values to be associated with a trace setting.
-// @@
-type TraceSettingResponse_SettingValue struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// @@
-	// @@    .. cpp:var:: string value (repeated)
-	// @@
-	// @@       The value.
-	// @@
-	Value         []string `protobuf:"bytes,1,rep,name=value,proto3" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TraceSettingResponse_SettingValue) Reset() {
-	*x = TraceSettingResponse_SettingValue{}
-	mi := &file_grpc_service_proto_msgTypes[68]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TraceSettingResponse_SettingValue) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TraceSettingResponse_SettingValue) ProtoMessage() {}
-
-func (x *TraceSettingResponse_SettingValue) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[68]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TraceSettingResponse_SettingValue.ProtoReflect.Descriptor instead.
-func (*TraceSettingResponse_SettingValue) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{45, 0}
-}
-
-func (x *TraceSettingResponse_SettingValue) GetValue() []string {
-	if x != nil {
-		return x.Value
-	}
-	return nil
-}
-
-type LogSettingsRequest_SettingValue struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to ParameterChoice:
-	//
-	//	*LogSettingsRequest_SettingValue_BoolParam
-	//	*LogSettingsRequest_SettingValue_Uint32Param
-	//	*LogSettingsRequest_SettingValue_StringParam
-	ParameterChoice isLogSettingsRequest_SettingValue_ParameterChoice `protobuf_oneof:"parameter_choice"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *LogSettingsRequest_SettingValue) Reset() {
-	*x = LogSettingsRequest_SettingValue{}
-	mi := &file_grpc_service_proto_msgTypes[70]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LogSettingsRequest_SettingValue) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LogSettingsRequest_SettingValue) ProtoMessage() {}
-
-func (x *LogSettingsRequest_SettingValue) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[70]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LogSettingsRequest_SettingValue.ProtoReflect.Descriptor instead.
-func (*LogSettingsRequest_SettingValue) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{46, 0}
-}
-
-func (x *LogSettingsRequest_SettingValue) GetParameterChoice() isLogSettingsRequest_SettingValue_ParameterChoice {
-	if x != nil {
-		return x.ParameterChoice
-	}
-	return nil
-}
-
-func (x *LogSettingsRequest_SettingValue) GetBoolParam() bool {
-	if x != nil {
-		if x, ok := x.ParameterChoice.(*LogSettingsRequest_SettingValue_BoolParam); ok {
-			return x.BoolParam
-		}
-	}
-	return false
-}
-
-func (x *LogSettingsRequest_SettingValue) GetUint32Param() uint32 {
-	if x != nil {
-		if x, ok := x.ParameterChoice.(*LogSettingsRequest_SettingValue_Uint32Param); ok {
-			return x.Uint32Param
-		}
-	}
-	return 0
-}
-
-func (x *LogSettingsRequest_SettingValue) GetStringParam() string {
-	if x != nil {
-		if x, ok := x.ParameterChoice.(*LogSettingsRequest_SettingValue_StringParam); ok {
-			return x.StringParam
-		}
-	}
-	return ""
-}
-
-type isLogSettingsRequest_SettingValue_ParameterChoice interface {
-	isLogSettingsRequest_SettingValue_ParameterChoice()
-}
-
-type LogSettingsRequest_SettingValue_BoolParam struct {
-	// @@    .. cpp:var:: bool bool_param
-	// @@
-	// @@       A boolean parameter value.
-	// @@
-	BoolParam bool `protobuf:"varint,1,opt,name=bool_param,json=boolParam,proto3,oneof"`
-}
-
-type LogSettingsRequest_SettingValue_Uint32Param struct {
-	// @@    .. cpp:var:: uint32 uint32_param
-	// @@
-	// @@       An uint32 parameter value.
-	// @@
-	Uint32Param uint32 `protobuf:"varint,2,opt,name=uint32_param,json=uint32Param,proto3,oneof"`
-}
-
-type LogSettingsRequest_SettingValue_StringParam struct {
-	// @@    .. cpp:var:: string string_param
-	// @@
-	// @@       A string parameter value.
-	// @@
-	StringParam string `protobuf:"bytes,3,opt,name=string_param,json=stringParam,proto3,oneof"`
-}
-
-func (*LogSettingsRequest_SettingValue_BoolParam) isLogSettingsRequest_SettingValue_ParameterChoice() {
-}
-
-func (*LogSettingsRequest_SettingValue_Uint32Param) isLogSettingsRequest_SettingValue_ParameterChoice() {
-}
-
-func (*LogSettingsRequest_SettingValue_StringParam) isLogSettingsRequest_SettingValue_ParameterChoice() {
-}
-
-type LogSettingsResponse_SettingValue struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to ParameterChoice:
-	//
-	//	*LogSettingsResponse_SettingValue_BoolParam
-	//	*LogSettingsResponse_SettingValue_Uint32Param
-	//	*LogSettingsResponse_SettingValue_StringParam
-	ParameterChoice isLogSettingsResponse_SettingValue_ParameterChoice `protobuf_oneof:"parameter_choice"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *LogSettingsResponse_SettingValue) Reset() {
-	*x = LogSettingsResponse_SettingValue{}
-	mi := &file_grpc_service_proto_msgTypes[72]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LogSettingsResponse_SettingValue) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LogSettingsResponse_SettingValue) ProtoMessage() {}
-
-func (x *LogSettingsResponse_SettingValue) ProtoReflect() protoreflect.Message {
-	mi := &file_grpc_service_proto_msgTypes[72]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LogSettingsResponse_SettingValue.ProtoReflect.Descriptor instead.
-func (*LogSettingsResponse_SettingValue) Descriptor() ([]byte, []int) {
-	return file_grpc_service_proto_rawDescGZIP(), []int{47, 0}
-}
-
-func (x *LogSettingsResponse_SettingValue) GetParameterChoice() isLogSettingsResponse_SettingValue_ParameterChoice {
-	if x != nil {
-		return x.ParameterChoice
-	}
-	return nil
-}
-
-func (x *LogSettingsResponse_SettingValue) GetBoolParam() bool {
-	if x != nil {
-		if x, ok := x.ParameterChoice.(*LogSettingsResponse_SettingValue_BoolParam); ok {
-			return x.BoolParam
-		}
-	}
-	return false
-}
-
-func (x *LogSettingsResponse_SettingValue) GetUint32Param() uint32 {
-	if x != nil {
-		if x, ok := x.ParameterChoice.(*LogSettingsResponse_SettingValue_Uint32Param); ok {
-			return x.Uint32Param
-		}
-	}
-	return 0
-}
-
-func (x *LogSettingsResponse_SettingValue) GetStringParam() string {
-	if x != nil {
-		if x, ok := x.ParameterChoice.(*LogSettingsResponse_SettingValue_StringParam); ok {
-			return x.StringParam
-		}
-	}
-	return ""
-}
-
-type isLogSettingsResponse_SettingValue_ParameterChoice interface {
-	isLogSettingsResponse_SettingValue_ParameterChoice()
-}
-
-type LogSettingsResponse_SettingValue_BoolParam struct {
-	// @@    .. cpp:var:: bool bool_param
-	// @@
-	// @@       A boolean parameter value.
-	// @@
-	BoolParam bool `protobuf:"varint,1,opt,name=bool_param,json=boolParam,proto3,oneof"`
-}
-
-type LogSettingsResponse_SettingValue_Uint32Param struct {
-	// @@    .. cpp:var:: uint32 uint32_param
-	// @@
-	// @@       An int32 parameter value.
-	// @@
-	Uint32Param uint32 `protobuf:"varint,2,opt,name=uint32_param,json=uint32Param,proto3,oneof"`
-}
-
-type LogSettingsResponse_SettingValue_StringParam struct {
-	// @@    .. cpp:var:: string string_param
-	// @@
-	// @@       A string parameter value.
-	// @@
-	StringParam string `protobuf:"bytes,3,opt,name=string_param,json=stringParam,proto3,oneof"`
-}
-
-func (*LogSettingsResponse_SettingValue_BoolParam) isLogSettingsResponse_SettingValue_ParameterChoice() {
-}
-
-func (*LogSettingsResponse_SettingValue_Uint32Param) isLogSettingsResponse_SettingValue_ParameterChoice() {
-}
-
-func (*LogSettingsResponse_SettingValue_StringParam) isLogSettingsResponse_SettingValue_ParameterChoice() {
 }
 
 var File_grpc_service_proto protoreflect.FileDescriptor
@@ -4878,87 +3468,7 @@ const file_grpc_service_proto_rawDesc = "" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
 	"\x05value\x18\x02 \x01(\v2#.inference.ModelRepositoryParameterR\x05value:\x028\x01\"\x1f\n" +
-	"\x1dRepositoryModelUnloadResponse\"5\n" +
-	"\x1fSystemSharedMemoryStatusRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xd7\x02\n" +
-	" SystemSharedMemoryStatusResponse\x12R\n" +
-	"\aregions\x18\x01 \x03(\v28.inference.SystemSharedMemoryStatusResponse.RegionsEntryR\aregions\x1ai\n" +
-	"\fRegionStatus\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1b\n" +
-	"\tbyte_size\x18\x04 \x01(\x04R\bbyteSize\x1at\n" +
-	"\fRegionsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12N\n" +
-	"\x05value\x18\x02 \x01(\v28.inference.SystemSharedMemoryStatusResponse.RegionStatusR\x05value:\x028\x01\"~\n" +
-	"!SystemSharedMemoryRegisterRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1b\n" +
-	"\tbyte_size\x18\x04 \x01(\x04R\bbyteSize\"$\n" +
-	"\"SystemSharedMemoryRegisterResponse\"9\n" +
-	"#SystemSharedMemoryUnregisterRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
-	"$SystemSharedMemoryUnregisterResponse\"3\n" +
-	"\x1dCudaSharedMemoryStatusRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xc4\x02\n" +
-	"\x1eCudaSharedMemoryStatusResponse\x12P\n" +
-	"\aregions\x18\x01 \x03(\v26.inference.CudaSharedMemoryStatusResponse.RegionsEntryR\aregions\x1a\\\n" +
-	"\fRegionStatus\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
-	"\tdevice_id\x18\x02 \x01(\x04R\bdeviceId\x12\x1b\n" +
-	"\tbyte_size\x18\x03 \x01(\x04R\bbyteSize\x1ar\n" +
-	"\fRegionsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12L\n" +
-	"\x05value\x18\x02 \x01(\v26.inference.CudaSharedMemoryStatusResponse.RegionStatusR\x05value:\x028\x01\"\x8e\x01\n" +
-	"\x1fCudaSharedMemoryRegisterRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
-	"\n" +
-	"raw_handle\x18\x02 \x01(\fR\trawHandle\x12\x1b\n" +
-	"\tdevice_id\x18\x03 \x01(\x03R\bdeviceId\x12\x1b\n" +
-	"\tbyte_size\x18\x04 \x01(\x04R\bbyteSize\"\"\n" +
-	" CudaSharedMemoryRegisterResponse\"7\n" +
-	"!CudaSharedMemoryUnregisterRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"$\n" +
-	"\"CudaSharedMemoryUnregisterResponse\"\x8e\x02\n" +
-	"\x13TraceSettingRequest\x12H\n" +
-	"\bsettings\x18\x01 \x03(\v2,.inference.TraceSettingRequest.SettingsEntryR\bsettings\x12\x1d\n" +
-	"\n" +
-	"model_name\x18\x02 \x01(\tR\tmodelName\x1a$\n" +
-	"\fSettingValue\x12\x14\n" +
-	"\x05value\x18\x01 \x03(\tR\x05value\x1ah\n" +
-	"\rSettingsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12A\n" +
-	"\x05value\x18\x02 \x01(\v2+.inference.TraceSettingRequest.SettingValueR\x05value:\x028\x01\"\xf2\x01\n" +
-	"\x14TraceSettingResponse\x12I\n" +
-	"\bsettings\x18\x01 \x03(\v2-.inference.TraceSettingResponse.SettingsEntryR\bsettings\x1a$\n" +
-	"\fSettingValue\x12\x14\n" +
-	"\x05value\x18\x01 \x03(\tR\x05value\x1ai\n" +
-	"\rSettingsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12B\n" +
-	"\x05value\x18\x02 \x01(\v2,.inference.TraceSettingResponse.SettingValueR\x05value:\x028\x01\"\xd6\x02\n" +
-	"\x12LogSettingsRequest\x12G\n" +
-	"\bsettings\x18\x01 \x03(\v2+.inference.LogSettingsRequest.SettingsEntryR\bsettings\x1a\x8d\x01\n" +
-	"\fSettingValue\x12\x1f\n" +
-	"\n" +
-	"bool_param\x18\x01 \x01(\bH\x00R\tboolParam\x12#\n" +
-	"\fuint32_param\x18\x02 \x01(\rH\x00R\vuint32Param\x12#\n" +
-	"\fstring_param\x18\x03 \x01(\tH\x00R\vstringParamB\x12\n" +
-	"\x10parameter_choice\x1ag\n" +
-	"\rSettingsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12@\n" +
-	"\x05value\x18\x02 \x01(\v2*.inference.LogSettingsRequest.SettingValueR\x05value:\x028\x01\"\xd9\x02\n" +
-	"\x13LogSettingsResponse\x12H\n" +
-	"\bsettings\x18\x01 \x03(\v2,.inference.LogSettingsResponse.SettingsEntryR\bsettings\x1a\x8d\x01\n" +
-	"\fSettingValue\x12\x1f\n" +
-	"\n" +
-	"bool_param\x18\x01 \x01(\bH\x00R\tboolParam\x12#\n" +
-	"\fuint32_param\x18\x02 \x01(\rH\x00R\vuint32Param\x12#\n" +
-	"\fstring_param\x18\x03 \x01(\tH\x00R\vstringParamB\x12\n" +
-	"\x10parameter_choice\x1ah\n" +
-	"\rSettingsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12A\n" +
-	"\x05value\x18\x02 \x01(\v2+.inference.LogSettingsResponse.SettingValueR\x05value:\x028\x012\xb7\x0f\n" +
+	"\x1dRepositoryModelUnloadResponse2\xb7\b\n" +
 	"\x14GRPCInferenceService\x12K\n" +
 	"\n" +
 	"ServerLive\x12\x1c.inference.ServerLiveRequest\x1a\x1d.inference.ServerLiveResponse\"\x00\x12N\n" +
@@ -4974,15 +3484,7 @@ const file_grpc_service_proto_rawDesc = "" +
 	"\x0fModelStatistics\x12!.inference.ModelStatisticsRequest\x1a\".inference.ModelStatisticsResponse\"\x00\x12Z\n" +
 	"\x0fRepositoryIndex\x12!.inference.RepositoryIndexRequest\x1a\".inference.RepositoryIndexResponse\"\x00\x12f\n" +
 	"\x13RepositoryModelLoad\x12%.inference.RepositoryModelLoadRequest\x1a&.inference.RepositoryModelLoadResponse\"\x00\x12l\n" +
-	"\x15RepositoryModelUnload\x12'.inference.RepositoryModelUnloadRequest\x1a(.inference.RepositoryModelUnloadResponse\"\x00\x12u\n" +
-	"\x18SystemSharedMemoryStatus\x12*.inference.SystemSharedMemoryStatusRequest\x1a+.inference.SystemSharedMemoryStatusResponse\"\x00\x12{\n" +
-	"\x1aSystemSharedMemoryRegister\x12,.inference.SystemSharedMemoryRegisterRequest\x1a-.inference.SystemSharedMemoryRegisterResponse\"\x00\x12\x81\x01\n" +
-	"\x1cSystemSharedMemoryUnregister\x12..inference.SystemSharedMemoryUnregisterRequest\x1a/.inference.SystemSharedMemoryUnregisterResponse\"\x00\x12o\n" +
-	"\x16CudaSharedMemoryStatus\x12(.inference.CudaSharedMemoryStatusRequest\x1a).inference.CudaSharedMemoryStatusResponse\"\x00\x12u\n" +
-	"\x18CudaSharedMemoryRegister\x12*.inference.CudaSharedMemoryRegisterRequest\x1a+.inference.CudaSharedMemoryRegisterResponse\"\x00\x12{\n" +
-	"\x1aCudaSharedMemoryUnregister\x12,.inference.CudaSharedMemoryUnregisterRequest\x1a-.inference.CudaSharedMemoryUnregisterResponse\"\x00\x12Q\n" +
-	"\fTraceSetting\x12\x1e.inference.TraceSettingRequest\x1a\x1f.inference.TraceSettingResponse\"\x00\x12N\n" +
-	"\vLogSettings\x12\x1d.inference.LogSettingsRequest\x1a\x1e.inference.LogSettingsResponse\"\x00b\x06proto3"
+	"\x15RepositoryModelUnload\x12'.inference.RepositoryModelUnloadRequest\x1a(.inference.RepositoryModelUnloadResponse\"\x00b\x06proto3"
 
 var (
 	file_grpc_service_proto_rawDescOnce sync.Once
@@ -4996,7 +3498,7 @@ func file_grpc_service_proto_rawDescGZIP() []byte {
 	return file_grpc_service_proto_rawDescData
 }
 
-var file_grpc_service_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
+var file_grpc_service_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_grpc_service_proto_goTypes = []any{
 	(*ServerLiveRequest)(nil),                    // 0: inference.ServerLiveRequest
 	(*ServerLiveResponse)(nil),                   // 1: inference.ServerLiveResponse
@@ -5030,61 +3532,33 @@ var file_grpc_service_proto_goTypes = []any{
 	(*RepositoryModelLoadResponse)(nil),          // 29: inference.RepositoryModelLoadResponse
 	(*RepositoryModelUnloadRequest)(nil),         // 30: inference.RepositoryModelUnloadRequest
 	(*RepositoryModelUnloadResponse)(nil),        // 31: inference.RepositoryModelUnloadResponse
-	(*SystemSharedMemoryStatusRequest)(nil),      // 32: inference.SystemSharedMemoryStatusRequest
-	(*SystemSharedMemoryStatusResponse)(nil),     // 33: inference.SystemSharedMemoryStatusResponse
-	(*SystemSharedMemoryRegisterRequest)(nil),    // 34: inference.SystemSharedMemoryRegisterRequest
-	(*SystemSharedMemoryRegisterResponse)(nil),   // 35: inference.SystemSharedMemoryRegisterResponse
-	(*SystemSharedMemoryUnregisterRequest)(nil),  // 36: inference.SystemSharedMemoryUnregisterRequest
-	(*SystemSharedMemoryUnregisterResponse)(nil), // 37: inference.SystemSharedMemoryUnregisterResponse
-	(*CudaSharedMemoryStatusRequest)(nil),        // 38: inference.CudaSharedMemoryStatusRequest
-	(*CudaSharedMemoryStatusResponse)(nil),       // 39: inference.CudaSharedMemoryStatusResponse
-	(*CudaSharedMemoryRegisterRequest)(nil),      // 40: inference.CudaSharedMemoryRegisterRequest
-	(*CudaSharedMemoryRegisterResponse)(nil),     // 41: inference.CudaSharedMemoryRegisterResponse
-	(*CudaSharedMemoryUnregisterRequest)(nil),    // 42: inference.CudaSharedMemoryUnregisterRequest
-	(*CudaSharedMemoryUnregisterResponse)(nil),   // 43: inference.CudaSharedMemoryUnregisterResponse
-	(*TraceSettingRequest)(nil),                  // 44: inference.TraceSettingRequest
-	(*TraceSettingResponse)(nil),                 // 45: inference.TraceSettingResponse
-	(*LogSettingsRequest)(nil),                   // 46: inference.LogSettingsRequest
-	(*LogSettingsResponse)(nil),                  // 47: inference.LogSettingsResponse
-	(*ModelMetadataResponse_TensorMetadata)(nil), // 48: inference.ModelMetadataResponse.TensorMetadata
-	nil, // 49: inference.ModelMetadataResponse.PropertiesEntry
-	(*ModelInferRequest_InferInputTensor)(nil),           // 50: inference.ModelInferRequest.InferInputTensor
-	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 51: inference.ModelInferRequest.InferRequestedOutputTensor
-	nil, // 52: inference.ModelInferRequest.ParametersEntry
-	nil, // 53: inference.ModelInferRequest.InferInputTensor.ParametersEntry
-	nil, // 54: inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
-	(*ModelInferResponse_InferOutputTensor)(nil), // 55: inference.ModelInferResponse.InferOutputTensor
-	nil, // 56: inference.ModelInferResponse.ParametersEntry
-	nil, // 57: inference.ModelInferResponse.InferOutputTensor.ParametersEntry
-	nil, // 58: inference.ModelStatistics.ResponseStatsEntry
-	(*RepositoryIndexResponse_ModelIndex)(nil), // 59: inference.RepositoryIndexResponse.ModelIndex
-	nil, // 60: inference.RepositoryModelLoadRequest.ParametersEntry
-	nil, // 61: inference.RepositoryModelUnloadRequest.ParametersEntry
-	(*SystemSharedMemoryStatusResponse_RegionStatus)(nil), // 62: inference.SystemSharedMemoryStatusResponse.RegionStatus
-	nil, // 63: inference.SystemSharedMemoryStatusResponse.RegionsEntry
-	(*CudaSharedMemoryStatusResponse_RegionStatus)(nil), // 64: inference.CudaSharedMemoryStatusResponse.RegionStatus
-	nil,                                      // 65: inference.CudaSharedMemoryStatusResponse.RegionsEntry
-	(*TraceSettingRequest_SettingValue)(nil), // 66: inference.TraceSettingRequest.SettingValue
-	nil,                                      // 67: inference.TraceSettingRequest.SettingsEntry
-	(*TraceSettingResponse_SettingValue)(nil), // 68: inference.TraceSettingResponse.SettingValue
-	nil,                                      // 69: inference.TraceSettingResponse.SettingsEntry
-	(*LogSettingsRequest_SettingValue)(nil),  // 70: inference.LogSettingsRequest.SettingValue
-	nil,                                      // 71: inference.LogSettingsRequest.SettingsEntry
-	(*LogSettingsResponse_SettingValue)(nil), // 72: inference.LogSettingsResponse.SettingValue
-	nil,                                      // 73: inference.LogSettingsResponse.SettingsEntry
-	(*ModelConfig)(nil),                      // 74: inference.ModelConfig
+	(*ModelMetadataResponse_TensorMetadata)(nil), // 32: inference.ModelMetadataResponse.TensorMetadata
+	nil, // 33: inference.ModelMetadataResponse.PropertiesEntry
+	(*ModelInferRequest_InferInputTensor)(nil),           // 34: inference.ModelInferRequest.InferInputTensor
+	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 35: inference.ModelInferRequest.InferRequestedOutputTensor
+	nil, // 36: inference.ModelInferRequest.ParametersEntry
+	nil, // 37: inference.ModelInferRequest.InferInputTensor.ParametersEntry
+	nil, // 38: inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
+	(*ModelInferResponse_InferOutputTensor)(nil), // 39: inference.ModelInferResponse.InferOutputTensor
+	nil, // 40: inference.ModelInferResponse.ParametersEntry
+	nil, // 41: inference.ModelInferResponse.InferOutputTensor.ParametersEntry
+	nil, // 42: inference.ModelStatistics.ResponseStatsEntry
+	(*RepositoryIndexResponse_ModelIndex)(nil), // 43: inference.RepositoryIndexResponse.ModelIndex
+	nil,                 // 44: inference.RepositoryModelLoadRequest.ParametersEntry
+	nil,                 // 45: inference.RepositoryModelUnloadRequest.ParametersEntry
+	(*ModelConfig)(nil), // 46: inference.ModelConfig
 }
 var file_grpc_service_proto_depIdxs = []int32{
-	48, // 0: inference.ModelMetadataResponse.inputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
-	48, // 1: inference.ModelMetadataResponse.outputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
-	49, // 2: inference.ModelMetadataResponse.properties:type_name -> inference.ModelMetadataResponse.PropertiesEntry
-	52, // 3: inference.ModelInferRequest.parameters:type_name -> inference.ModelInferRequest.ParametersEntry
-	50, // 4: inference.ModelInferRequest.inputs:type_name -> inference.ModelInferRequest.InferInputTensor
-	51, // 5: inference.ModelInferRequest.outputs:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor
-	56, // 6: inference.ModelInferResponse.parameters:type_name -> inference.ModelInferResponse.ParametersEntry
-	55, // 7: inference.ModelInferResponse.outputs:type_name -> inference.ModelInferResponse.InferOutputTensor
+	32, // 0: inference.ModelMetadataResponse.inputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
+	32, // 1: inference.ModelMetadataResponse.outputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
+	33, // 2: inference.ModelMetadataResponse.properties:type_name -> inference.ModelMetadataResponse.PropertiesEntry
+	36, // 3: inference.ModelInferRequest.parameters:type_name -> inference.ModelInferRequest.ParametersEntry
+	34, // 4: inference.ModelInferRequest.inputs:type_name -> inference.ModelInferRequest.InferInputTensor
+	35, // 5: inference.ModelInferRequest.outputs:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor
+	40, // 6: inference.ModelInferResponse.parameters:type_name -> inference.ModelInferResponse.ParametersEntry
+	39, // 7: inference.ModelInferResponse.outputs:type_name -> inference.ModelInferResponse.InferOutputTensor
 	13, // 8: inference.ModelStreamInferResponse.infer_response:type_name -> inference.ModelInferResponse
-	74, // 9: inference.ModelConfigResponse.config:type_name -> inference.ModelConfig
+	46, // 9: inference.ModelConfigResponse.config:type_name -> inference.ModelConfig
 	18, // 10: inference.InferStatistics.success:type_name -> inference.StatisticDuration
 	18, // 11: inference.InferStatistics.fail:type_name -> inference.StatisticDuration
 	18, // 12: inference.InferStatistics.queue:type_name -> inference.StatisticDuration
@@ -5105,81 +3579,53 @@ var file_grpc_service_proto_depIdxs = []int32{
 	19, // 27: inference.ModelStatistics.inference_stats:type_name -> inference.InferStatistics
 	21, // 28: inference.ModelStatistics.batch_stats:type_name -> inference.InferBatchStatistics
 	22, // 29: inference.ModelStatistics.memory_usage:type_name -> inference.MemoryUsage
-	58, // 30: inference.ModelStatistics.response_stats:type_name -> inference.ModelStatistics.ResponseStatsEntry
+	42, // 30: inference.ModelStatistics.response_stats:type_name -> inference.ModelStatistics.ResponseStatsEntry
 	23, // 31: inference.ModelStatisticsResponse.model_stats:type_name -> inference.ModelStatistics
-	59, // 32: inference.RepositoryIndexResponse.models:type_name -> inference.RepositoryIndexResponse.ModelIndex
-	60, // 33: inference.RepositoryModelLoadRequest.parameters:type_name -> inference.RepositoryModelLoadRequest.ParametersEntry
-	61, // 34: inference.RepositoryModelUnloadRequest.parameters:type_name -> inference.RepositoryModelUnloadRequest.ParametersEntry
-	63, // 35: inference.SystemSharedMemoryStatusResponse.regions:type_name -> inference.SystemSharedMemoryStatusResponse.RegionsEntry
-	65, // 36: inference.CudaSharedMemoryStatusResponse.regions:type_name -> inference.CudaSharedMemoryStatusResponse.RegionsEntry
-	67, // 37: inference.TraceSettingRequest.settings:type_name -> inference.TraceSettingRequest.SettingsEntry
-	69, // 38: inference.TraceSettingResponse.settings:type_name -> inference.TraceSettingResponse.SettingsEntry
-	71, // 39: inference.LogSettingsRequest.settings:type_name -> inference.LogSettingsRequest.SettingsEntry
-	73, // 40: inference.LogSettingsResponse.settings:type_name -> inference.LogSettingsResponse.SettingsEntry
-	53, // 41: inference.ModelInferRequest.InferInputTensor.parameters:type_name -> inference.ModelInferRequest.InferInputTensor.ParametersEntry
-	11, // 42: inference.ModelInferRequest.InferInputTensor.contents:type_name -> inference.InferTensorContents
-	54, // 43: inference.ModelInferRequest.InferRequestedOutputTensor.parameters:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
-	10, // 44: inference.ModelInferRequest.ParametersEntry.value:type_name -> inference.InferParameter
-	10, // 45: inference.ModelInferRequest.InferInputTensor.ParametersEntry.value:type_name -> inference.InferParameter
-	10, // 46: inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry.value:type_name -> inference.InferParameter
-	57, // 47: inference.ModelInferResponse.InferOutputTensor.parameters:type_name -> inference.ModelInferResponse.InferOutputTensor.ParametersEntry
-	11, // 48: inference.ModelInferResponse.InferOutputTensor.contents:type_name -> inference.InferTensorContents
-	10, // 49: inference.ModelInferResponse.ParametersEntry.value:type_name -> inference.InferParameter
-	10, // 50: inference.ModelInferResponse.InferOutputTensor.ParametersEntry.value:type_name -> inference.InferParameter
-	20, // 51: inference.ModelStatistics.ResponseStatsEntry.value:type_name -> inference.InferResponseStatistics
-	25, // 52: inference.RepositoryModelLoadRequest.ParametersEntry.value:type_name -> inference.ModelRepositoryParameter
-	25, // 53: inference.RepositoryModelUnloadRequest.ParametersEntry.value:type_name -> inference.ModelRepositoryParameter
-	62, // 54: inference.SystemSharedMemoryStatusResponse.RegionsEntry.value:type_name -> inference.SystemSharedMemoryStatusResponse.RegionStatus
-	64, // 55: inference.CudaSharedMemoryStatusResponse.RegionsEntry.value:type_name -> inference.CudaSharedMemoryStatusResponse.RegionStatus
-	66, // 56: inference.TraceSettingRequest.SettingsEntry.value:type_name -> inference.TraceSettingRequest.SettingValue
-	68, // 57: inference.TraceSettingResponse.SettingsEntry.value:type_name -> inference.TraceSettingResponse.SettingValue
-	70, // 58: inference.LogSettingsRequest.SettingsEntry.value:type_name -> inference.LogSettingsRequest.SettingValue
-	72, // 59: inference.LogSettingsResponse.SettingsEntry.value:type_name -> inference.LogSettingsResponse.SettingValue
-	0,  // 60: inference.GRPCInferenceService.ServerLive:input_type -> inference.ServerLiveRequest
-	2,  // 61: inference.GRPCInferenceService.ServerReady:input_type -> inference.ServerReadyRequest
-	4,  // 62: inference.GRPCInferenceService.ModelReady:input_type -> inference.ModelReadyRequest
-	6,  // 63: inference.GRPCInferenceService.ServerMetadata:input_type -> inference.ServerMetadataRequest
-	8,  // 64: inference.GRPCInferenceService.ModelMetadata:input_type -> inference.ModelMetadataRequest
-	12, // 65: inference.GRPCInferenceService.ModelInfer:input_type -> inference.ModelInferRequest
-	12, // 66: inference.GRPCInferenceService.ModelStreamInfer:input_type -> inference.ModelInferRequest
-	15, // 67: inference.GRPCInferenceService.ModelConfig:input_type -> inference.ModelConfigRequest
-	17, // 68: inference.GRPCInferenceService.ModelStatistics:input_type -> inference.ModelStatisticsRequest
-	26, // 69: inference.GRPCInferenceService.RepositoryIndex:input_type -> inference.RepositoryIndexRequest
-	28, // 70: inference.GRPCInferenceService.RepositoryModelLoad:input_type -> inference.RepositoryModelLoadRequest
-	30, // 71: inference.GRPCInferenceService.RepositoryModelUnload:input_type -> inference.RepositoryModelUnloadRequest
-	32, // 72: inference.GRPCInferenceService.SystemSharedMemoryStatus:input_type -> inference.SystemSharedMemoryStatusRequest
-	34, // 73: inference.GRPCInferenceService.SystemSharedMemoryRegister:input_type -> inference.SystemSharedMemoryRegisterRequest
-	36, // 74: inference.GRPCInferenceService.SystemSharedMemoryUnregister:input_type -> inference.SystemSharedMemoryUnregisterRequest
-	38, // 75: inference.GRPCInferenceService.CudaSharedMemoryStatus:input_type -> inference.CudaSharedMemoryStatusRequest
-	40, // 76: inference.GRPCInferenceService.CudaSharedMemoryRegister:input_type -> inference.CudaSharedMemoryRegisterRequest
-	42, // 77: inference.GRPCInferenceService.CudaSharedMemoryUnregister:input_type -> inference.CudaSharedMemoryUnregisterRequest
-	44, // 78: inference.GRPCInferenceService.TraceSetting:input_type -> inference.TraceSettingRequest
-	46, // 79: inference.GRPCInferenceService.LogSettings:input_type -> inference.LogSettingsRequest
-	1,  // 80: inference.GRPCInferenceService.ServerLive:output_type -> inference.ServerLiveResponse
-	3,  // 81: inference.GRPCInferenceService.ServerReady:output_type -> inference.ServerReadyResponse
-	5,  // 82: inference.GRPCInferenceService.ModelReady:output_type -> inference.ModelReadyResponse
-	7,  // 83: inference.GRPCInferenceService.ServerMetadata:output_type -> inference.ServerMetadataResponse
-	9,  // 84: inference.GRPCInferenceService.ModelMetadata:output_type -> inference.ModelMetadataResponse
-	13, // 85: inference.GRPCInferenceService.ModelInfer:output_type -> inference.ModelInferResponse
-	14, // 86: inference.GRPCInferenceService.ModelStreamInfer:output_type -> inference.ModelStreamInferResponse
-	16, // 87: inference.GRPCInferenceService.ModelConfig:output_type -> inference.ModelConfigResponse
-	24, // 88: inference.GRPCInferenceService.ModelStatistics:output_type -> inference.ModelStatisticsResponse
-	27, // 89: inference.GRPCInferenceService.RepositoryIndex:output_type -> inference.RepositoryIndexResponse
-	29, // 90: inference.GRPCInferenceService.RepositoryModelLoad:output_type -> inference.RepositoryModelLoadResponse
-	31, // 91: inference.GRPCInferenceService.RepositoryModelUnload:output_type -> inference.RepositoryModelUnloadResponse
-	33, // 92: inference.GRPCInferenceService.SystemSharedMemoryStatus:output_type -> inference.SystemSharedMemoryStatusResponse
-	35, // 93: inference.GRPCInferenceService.SystemSharedMemoryRegister:output_type -> inference.SystemSharedMemoryRegisterResponse
-	37, // 94: inference.GRPCInferenceService.SystemSharedMemoryUnregister:output_type -> inference.SystemSharedMemoryUnregisterResponse
-	39, // 95: inference.GRPCInferenceService.CudaSharedMemoryStatus:output_type -> inference.CudaSharedMemoryStatusResponse
-	41, // 96: inference.GRPCInferenceService.CudaSharedMemoryRegister:output_type -> inference.CudaSharedMemoryRegisterResponse
-	43, // 97: inference.GRPCInferenceService.CudaSharedMemoryUnregister:output_type -> inference.CudaSharedMemoryUnregisterResponse
-	45, // 98: inference.GRPCInferenceService.TraceSetting:output_type -> inference.TraceSettingResponse
-	47, // 99: inference.GRPCInferenceService.LogSettings:output_type -> inference.LogSettingsResponse
-	80, // [80:100] is the sub-list for method output_type
-	60, // [60:80] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	43, // 32: inference.RepositoryIndexResponse.models:type_name -> inference.RepositoryIndexResponse.ModelIndex
+	44, // 33: inference.RepositoryModelLoadRequest.parameters:type_name -> inference.RepositoryModelLoadRequest.ParametersEntry
+	45, // 34: inference.RepositoryModelUnloadRequest.parameters:type_name -> inference.RepositoryModelUnloadRequest.ParametersEntry
+	37, // 35: inference.ModelInferRequest.InferInputTensor.parameters:type_name -> inference.ModelInferRequest.InferInputTensor.ParametersEntry
+	11, // 36: inference.ModelInferRequest.InferInputTensor.contents:type_name -> inference.InferTensorContents
+	38, // 37: inference.ModelInferRequest.InferRequestedOutputTensor.parameters:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
+	10, // 38: inference.ModelInferRequest.ParametersEntry.value:type_name -> inference.InferParameter
+	10, // 39: inference.ModelInferRequest.InferInputTensor.ParametersEntry.value:type_name -> inference.InferParameter
+	10, // 40: inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry.value:type_name -> inference.InferParameter
+	41, // 41: inference.ModelInferResponse.InferOutputTensor.parameters:type_name -> inference.ModelInferResponse.InferOutputTensor.ParametersEntry
+	11, // 42: inference.ModelInferResponse.InferOutputTensor.contents:type_name -> inference.InferTensorContents
+	10, // 43: inference.ModelInferResponse.ParametersEntry.value:type_name -> inference.InferParameter
+	10, // 44: inference.ModelInferResponse.InferOutputTensor.ParametersEntry.value:type_name -> inference.InferParameter
+	20, // 45: inference.ModelStatistics.ResponseStatsEntry.value:type_name -> inference.InferResponseStatistics
+	25, // 46: inference.RepositoryModelLoadRequest.ParametersEntry.value:type_name -> inference.ModelRepositoryParameter
+	25, // 47: inference.RepositoryModelUnloadRequest.ParametersEntry.value:type_name -> inference.ModelRepositoryParameter
+	0,  // 48: inference.GRPCInferenceService.ServerLive:input_type -> inference.ServerLiveRequest
+	2,  // 49: inference.GRPCInferenceService.ServerReady:input_type -> inference.ServerReadyRequest
+	4,  // 50: inference.GRPCInferenceService.ModelReady:input_type -> inference.ModelReadyRequest
+	6,  // 51: inference.GRPCInferenceService.ServerMetadata:input_type -> inference.ServerMetadataRequest
+	8,  // 52: inference.GRPCInferenceService.ModelMetadata:input_type -> inference.ModelMetadataRequest
+	12, // 53: inference.GRPCInferenceService.ModelInfer:input_type -> inference.ModelInferRequest
+	12, // 54: inference.GRPCInferenceService.ModelStreamInfer:input_type -> inference.ModelInferRequest
+	15, // 55: inference.GRPCInferenceService.ModelConfig:input_type -> inference.ModelConfigRequest
+	17, // 56: inference.GRPCInferenceService.ModelStatistics:input_type -> inference.ModelStatisticsRequest
+	26, // 57: inference.GRPCInferenceService.RepositoryIndex:input_type -> inference.RepositoryIndexRequest
+	28, // 58: inference.GRPCInferenceService.RepositoryModelLoad:input_type -> inference.RepositoryModelLoadRequest
+	30, // 59: inference.GRPCInferenceService.RepositoryModelUnload:input_type -> inference.RepositoryModelUnloadRequest
+	1,  // 60: inference.GRPCInferenceService.ServerLive:output_type -> inference.ServerLiveResponse
+	3,  // 61: inference.GRPCInferenceService.ServerReady:output_type -> inference.ServerReadyResponse
+	5,  // 62: inference.GRPCInferenceService.ModelReady:output_type -> inference.ModelReadyResponse
+	7,  // 63: inference.GRPCInferenceService.ServerMetadata:output_type -> inference.ServerMetadataResponse
+	9,  // 64: inference.GRPCInferenceService.ModelMetadata:output_type -> inference.ModelMetadataResponse
+	13, // 65: inference.GRPCInferenceService.ModelInfer:output_type -> inference.ModelInferResponse
+	14, // 66: inference.GRPCInferenceService.ModelStreamInfer:output_type -> inference.ModelStreamInferResponse
+	16, // 67: inference.GRPCInferenceService.ModelConfig:output_type -> inference.ModelConfigResponse
+	24, // 68: inference.GRPCInferenceService.ModelStatistics:output_type -> inference.ModelStatisticsResponse
+	27, // 69: inference.GRPCInferenceService.RepositoryIndex:output_type -> inference.RepositoryIndexResponse
+	29, // 70: inference.GRPCInferenceService.RepositoryModelLoad:output_type -> inference.RepositoryModelLoadResponse
+	31, // 71: inference.GRPCInferenceService.RepositoryModelUnload:output_type -> inference.RepositoryModelUnloadResponse
+	60, // [60:72] is the sub-list for method output_type
+	48, // [48:60] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_grpc_service_proto_init() }
@@ -5201,23 +3647,13 @@ func file_grpc_service_proto_init() {
 		(*ModelRepositoryParameter_StringParam)(nil),
 		(*ModelRepositoryParameter_BytesParam)(nil),
 	}
-	file_grpc_service_proto_msgTypes[70].OneofWrappers = []any{
-		(*LogSettingsRequest_SettingValue_BoolParam)(nil),
-		(*LogSettingsRequest_SettingValue_Uint32Param)(nil),
-		(*LogSettingsRequest_SettingValue_StringParam)(nil),
-	}
-	file_grpc_service_proto_msgTypes[72].OneofWrappers = []any{
-		(*LogSettingsResponse_SettingValue_BoolParam)(nil),
-		(*LogSettingsResponse_SettingValue_Uint32Param)(nil),
-		(*LogSettingsResponse_SettingValue_StringParam)(nil),
-	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_grpc_service_proto_rawDesc), len(file_grpc_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   74,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
