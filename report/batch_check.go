@@ -26,13 +26,13 @@ func (r *Run) otherModel() error {
 // check refuses what no batch of the model can have come to: a summary is a file like any other, and may be damaged or made up.
 func (r *Run) check(e *explain.Explanation) error {
 	unsound := func(words string, values ...any) error {
-		return &table.Error{Row: -1, Message: "this is no sound summary of a batch: " + fmt.Sprintf(words, values...), Remedy: "copy it again, or have it made anew by psi batch resume"}
+		return &table.Error{Row: -1, Message: "invalid batch summary: " + fmt.Sprintf(words, values...), Remedy: "copy it again, or write it again with psi batch resume"}
 	}
 	switch {
 	case min(int64(r.Files), int64(r.Units), int64(r.Failed), int64(r.Rows), r.BytesRead, r.BytesWritten) < 0:
 		return unsound("a count is below 0")
 	case r.Failed > r.Units || len(r.Failures) > r.Failed:
-		return unsound("%d of %d units failed, and %d failures are told", r.Failed, r.Units, len(r.Failures))
+		return unsound("%d of %d units failed, but %d failures are listed", r.Failed, r.Units, len(r.Failures))
 	case !amount(r.Seconds) || !amount(r.ResidualMax):
 		return unsound("it took %g seconds, and its largest residual is %g", r.Seconds, r.ResidualMax)
 	case !amount(r.Z):

@@ -29,7 +29,7 @@ func TestUnsoundSummaries(t *testing.T) {
 		"below 0":                   func(r *Run) { r.Rows = -1 },
 		"a count is below":          func(r *Run) { r.BytesWritten = math.MinInt64 },
 		"5 of 4 units failed":       func(r *Run) { r.Failed = 5 },
-		"1 failures are told":       func(r *Run) { r.Failures = make([]RunFailure, 1) },
+		"1 failures are listed":     func(r *Run) { r.Failures = make([]RunFailure, 1) },
 		"took -1 seconds":           func(r *Run) { r.Seconds = -1 },
 		"largest residual is NaN":   func(r *Run) { r.ResidualMax = math.NaN() },
 		"z is -2":                   func(r *Run) { r.Z = -2 },
@@ -87,23 +87,23 @@ func TestVerdictsOnBatches(t *testing.T) {
 		done, trust, drift string
 		advice             []string // beginnings
 	}{
-		{"sound", func(r *Run, _ *explain.Explanation) { r.Missing[0].Ratio = 0 }, "good", "exact", "good", []string{"Nothing needs"}},
-		{"gaps", func(r *Run, _ *explain.Explanation) { r.Missing[1].Ratio = 1 }, "good", "exact", "good", []string{"Look where the files lost a column: no row has town.", "See whether so many cells should be missing: age (25 %)"}},
-		{"some failed", func(r *Run, _ *explain.Explanation) { r.Failed, r.Out, r.Missing[0].Ratio = 1, "out", 0 }, "fair", "exact", "good", []string{"Mend what failed as the table says, then run psi batch resume out."}},
+		{"sound", func(r *Run, _ *explain.Explanation) { r.Missing[0].Ratio = 0 }, "good", "exact", "good", []string{"There is nothing to do"}},
+		{"gaps", func(r *Run, _ *explain.Explanation) { r.Missing[1].Ratio = 1 }, "good", "exact", "good", []string{"Check why the files have no values for a column: no row has town.", "Check whether so many cells should be missing: age (25 %)"}},
+		{"some failed", func(r *Run, _ *explain.Explanation) { r.Failed, r.Out, r.Missing[0].Ratio = 1, "out", 0 }, "fair", "exact", "good", []string{"Fix the failures as the table below says, then run psi batch resume out."}},
 		{"all failed", func(r *Run, _ *explain.Explanation) {
 			r.Failed, r.Rows, r.Audit, r.ResidualMax, r.Missing[0].Ratio = 4, 0, nil, 0, 0
 			r.Outputs[0] = RunOutput{Output: "yes"}
-		}, "poor", "unchecked", "unchecked", []string{"Mend what failed as the table says, then run psi batch resume OUT."}},
+		}, "poor", "unchecked", "unchecked", []string{"Fix the failures as the table below says, then run psi batch resume OUT."}},
 		{"other order", func(r *Run, _ *explain.Explanation) { *r.Outputs[0].NDCG, r.Missing[0].Ratio = .8, 0 }, "good", "exact", "poor", []string{"Find out how these rows differ"}},
-		{"few rows", func(r *Run, _ *explain.Explanation) { r.Rows, *r.Outputs[0].NDCG, r.Missing[0].Ratio = 900, .8, 0 }, "good", "exact", "unchecked", []string{"Nothing needs"}},
-		{"old model", func(r *Run, _ *explain.Explanation) { r.Outputs[0].NDCG, r.Missing[0].Ratio = nil, 0 }, "good", "exact", "unchecked", []string{"Nothing needs"}},
-		{"sums that miss", func(r *Run, _ *explain.Explanation) { r.ResidualMax, r.Missing[0].Ratio = .3, 0 }, "good", "close", "good", []string{"Nothing needs"}},
+		{"few rows", func(r *Run, _ *explain.Explanation) { r.Rows, *r.Outputs[0].NDCG, r.Missing[0].Ratio = 900, .8, 0 }, "good", "exact", "unchecked", []string{"There is nothing to do"}},
+		{"old model", func(r *Run, _ *explain.Explanation) { r.Outputs[0].NDCG, r.Missing[0].Ratio = nil, 0 }, "good", "exact", "unchecked", []string{"There is nothing to do"}},
+		{"sums that miss", func(r *Run, _ *explain.Explanation) { r.ResidualMax, r.Missing[0].Ratio = .3, 0 }, "good", "close", "good", []string{"There is nothing to do"}},
 		{"learned", func(r *Run, e *explain.Explanation) {
 			e.Head, e.Exact, r.Audit, r.Missing[0].Ratio = "learned", false, auditOf("learned", "exact", .2, .2), 0
 		}, "good", "rough", "good", []string{"Do not rely on the order of small attributions. psi batch run --mode refined"}},
 		{"learned, exactly", func(r *Run, e *explain.Explanation) {
 			e.Head, r.Mode, r.Audit, r.Missing[0].Ratio = "learned", explain.Exact, auditOf("learned", "exact", .2, .2), 0
-		}, "good", "exact", "good", []string{"Nothing needs"}},
+		}, "good", "exact", "good", []string{"There is nothing to do"}},
 	} {
 		r, e := soundRun()
 		c.change(&r, e)

@@ -24,11 +24,11 @@ func (r *Run) done() Verdict {
 	case r.Failed == 0:
 		return Verdict{"good", "Every row of every file was explained: " + parts + ".", []string{}}
 	case r.Failed == r.Units:
-		return Verdict{"poor", "No row was explained: " + unitsOf(r.Units) + " of " + prose.Count(r.Files, "file") + " failed, which is all.", []string{}}
+		return Verdict{"poor", "No row was explained: " + unitsOf(r.Units) + " of " + prose.Count(r.Files, "file") + " failed. That is all of them.", []string{}}
 	}
 	return Verdict{
-		"fair", fmt.Sprintf("%s of %s failed; the rows of the others are explained and can be used.", prose.Thousands(r.Failed), unitsOf(r.Units)),
-		[]string{fmt.Sprintf("What this page says of columns is from %s. Rows that failed are in none of its numbers.", prose.Count(r.Rows, "row"))},
+		"fair", fmt.Sprintf("%s of %s failed. The rows of the others are explained and can be used.", prose.Thousands(r.Failed), unitsOf(r.Units)),
+		[]string{fmt.Sprintf("The figures for columns on this page come from %s. Rows that failed are in none of its numbers.", prose.Count(r.Rows, "row"))},
 	}
 }
 
@@ -44,12 +44,12 @@ func (r *Run) trust(e *explain.Explanation) Trust {
 		t.Level, t.Verdict, t.Words = "unchecked", "No row was explained, so there is nothing to check.", []string{}
 		return t
 	}
-	sums := fmt.Sprintf("In all %s, base and attributions add up to the prediction but for %.2g%s at most: %s of the mean sum of their sizes.", prose.Count(r.Rows, "row"), r.ResidualMax, inUnits[e.Scale], part(t.Gap))
-	t.settle(e.Exact, "The attributions of %s, taken from all over this batch,", "The summary holds no audit.", sums)
+	sums := fmt.Sprintf("In all %s, base and attributions add up to the prediction to within %.2g%s: %s of the mean sum of their sizes.", prose.Count(r.Rows, "row"), r.ResidualMax, inUnits[e.Scale], part(t.Gap))
+	t.settle(e.Exact, "The attributions of %s, sampled from the whole batch,", "The summary has no audit.", sums)
 	if r.Mode != explain.Fast && e.Head != "exact" {
-		t.Words = append(t.Words, fmt.Sprintf("The audit is of what the model says in one pass. The rows of this batch were explained in mode %s, which comes nearer.", r.Mode))
+		t.Words = append(t.Words, fmt.Sprintf("The audit covers attributions from a single pass of the model. The rows of this batch were explained in mode %s, which is more accurate.", r.Mode))
 		if r.Mode == explain.Exact && t.Gap <= exactError {
-			t.Level, t.Verdict = "exact", "Exact: these are the model's Shapley values, each worked out from all combinations of known and unknown columns."
+			t.Level, t.Verdict = "exact", "Exact: these are the model's Shapley values, each computed from all combinations of known and unknown columns."
 		}
 	}
 	return t
@@ -88,19 +88,19 @@ func (r *Run) drift(o *RunOutput) Verdict {
 	case r.Rows == 0:
 		return Verdict{"unchecked", "No row was explained, so there is nothing to compare with the training.", []string{}}
 	case o.NDCG == nil:
-		return Verdict{"unchecked", "The model file does not say how much each column mattered in training.", []string{"An older psi made it. Trained anew, the model has something to compare with."}}
+		return Verdict{"unchecked", "The model file does not record how much each column mattered in training.", []string{"An older version of psi wrote it. Retrain the model to be able to compare."}}
 	}
-	v := Verdict{Words: []string{fmt.Sprintf("The order of columns agrees with that of training by %.3f, where 1 is the same order and below %.1f columns that mattered then matter less now (nDCG).", *o.NDCG, alikeEnough)}}
+	v := Verdict{Words: []string{fmt.Sprintf("The order of columns agrees with training by %.3f (nDCG). 1 is the same order; below %.1f, columns that mattered in training matter less now.", *o.NDCG, alikeEnough)}}
 	if moved := o.moved(); len(moved) > 0 {
-		v.Words = append(v.Words, "Beside training, "+strings.Join(moved, "; ")+".")
+		v.Words = append(v.Words, "Compared with training, "+strings.Join(moved, "; ")+".")
 	}
 	switch {
 	case r.Rows < enoughRows:
-		v.Level, v.Verdict = "unchecked", fmt.Sprintf("With %s, chance alone may change the order.", prose.Count(r.Rows, "row"))
+		v.Level, v.Verdict = "unchecked", fmt.Sprintf("With only %s, chance alone may change the order.", prose.Count(r.Rows, "row"))
 	case *o.NDCG < alikeEnough:
-		v.Level, v.Verdict = "poor", "What decides predictions here is not what decided them in training: these rows differ from those that the model learned from."
+		v.Level, v.Verdict = "poor", "Other columns decide predictions here than in training: these rows differ from the training rows."
 	default:
-		v.Level, v.Verdict = "good", "The columns that mattered in training matter here."
+		v.Level, v.Verdict = "good", "The columns that mattered in training also matter here."
 	}
 	return v
 }
@@ -135,11 +135,11 @@ func (b *Batch) advice() []string {
 		out = "OUT"
 	}
 	if r.Failed > 0 {
-		list = append(list, fmt.Sprintf("Mend what failed as the table says, then run psi batch resume %s. It does the failed units alone, and this report can be made anew.", out))
+		list = append(list, fmt.Sprintf("Fix the failures as the table below says, then run psi batch resume %s. It runs only the failed units. Then write this report again.", out))
 	}
 	for i, v := range b.Drift {
 		if v.Level == "poor" {
-			words := "Find out how these rows differ before relying on them: psi report MODEL FILE of one of the files shows what is in its columns, and psi evaluate how well the model predicts where outcomes are known. If the change will stay, train anew."
+			words := "Find out how these rows differ before you rely on the results. psi report MODEL FILE shows what is in the columns of one of the files. psi evaluate measures how well the model predicts where outcomes are known. If the change is permanent, retrain."
 			if len(b.Outputs) > 1 {
 				words = b.Outputs[i] + ": " + words
 			}
@@ -156,20 +156,20 @@ func (b *Batch) advice() []string {
 		}
 	}
 	if len(gone) > 0 {
-		list = append(list, fmt.Sprintf("Look where the files lost a column: no row has %s.", listed(gone)))
+		list = append(list, fmt.Sprintf("Check why the files have no values for a column: no row has %s.", listed(gone)))
 	}
 	if len(many) > 0 {
-		list = append(list, fmt.Sprintf("See whether so many cells should be missing: %s. Where a cell is missing, its column has no attribution, and the prediction is made without it.", listed(many)))
+		list = append(list, fmt.Sprintf("Check whether so many cells should be missing: %s. Where a cell is missing, its column has no attribution, and the model predicts without it.", listed(many)))
 	}
 	if b.Trust.Level == "rough" || b.Trust.Level == "poor" {
 		words := "Do not rely on the order of small attributions."
 		if b.Model.Head != "exact" && r.Mode == explain.Fast {
-			words += " psi batch run --mode refined comes nearer to the Shapley values, at more work for each row."
+			words += " psi batch run --mode refined is closer to the Shapley values, but takes longer for each row."
 		}
 		list = append(list, words)
 	}
 	if len(list) == 0 {
-		list = append(list, "Nothing needs to be done. The predictions and attributions of each row are in the Parquet files of "+out+".")
+		list = append(list, "There is nothing to do. The predictions and attributions of each row are in the Parquet files of "+out+".")
 	}
 	return list
 }

@@ -1,4 +1,4 @@
-// Package report tells, in one document and one HTML file, what a model makes of a table.
+// Package report describes a model and its predictions for a table, in one document and one HTML file.
 //
 // [Gather] reads the table once: it measures the predictions of all rows, describes the columns, and explains a random
 // sample of the rows. What it found is a [Report], the document psi.report/v1. [Write] makes of it a page that needs no

@@ -84,7 +84,7 @@ func Gather(ctx context.Context, model *psi.Model, rows psi.Source, o Options) (
 		g.outcomes.add(outcome)
 	}
 	if g.outcomes.rows == 0 {
-		return nil, &table.Error{Row: -1, Message: "there are no rows to report on", Remedy: "give a table with rows"}
+		return nil, &table.Error{Row: -1, Message: "the table has no rows to report on", Remedy: "use a table with rows"}
 	}
 	return g.report(ctx)
 }
@@ -94,7 +94,7 @@ func (g *gathering) checkBy(schema *table.Schema) error {
 	if g.By == "" || schema.Field(g.By) != nil {
 		return nil
 	}
-	return &table.Error{Row: -1, Column: g.By, Message: "the table lacks this column, by which rows are to be compared", Remedy: "check the spelling"}
+	return &table.Error{Row: -1, Column: g.By, Message: "the table does not have this column, which should group the rows", Remedy: "check the spelling"}
 }
 
 // watched lets the rows of a source be seen on their way.

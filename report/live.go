@@ -19,7 +19,7 @@ const livePage = `<!doctype html>
 <style>%s</style>
 </head>
 <body>
-<noscript><p>This page asks its server for predictions, for which the browser must be allowed to run the script inside it.</p></noscript>
+<noscript><p>This page asks its server for predictions. Allow the browser to run the script in it.</p></noscript>
 <script type="application/json" id="live">{"models":"ui/models","explain":"explain"}</script>
 <script>%s</script>
 </body>

@@ -21,11 +21,11 @@ const (
 func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried, order []int) (Pairs, error) {
 	switch {
 	case len(order) < 2:
-		return Pairs{Absent: "The model has one column, which has nothing to act together with."}, nil
+		return Pairs{Absent: "The model has only one column, so there are no interactions."}, nil
 	case g.model.Head() != "exact":
-		return Pairs{Absent: "This model has the learned head, which gives no interactions. The exact head gives them: psi train --head exact."}, nil
+		return Pairs{Absent: "This model has the learned head, which does not compute interactions. Use the exact head: psi train --head exact."}, nil
 	case g.Paired < minPaired && len(rows) < len(carried):
-		return Pairs{Absent: fmt.Sprintf("The model has %d columns: their pairs are too many to be worked out for a report.", len(order))}, nil
+		return Pairs{Absent: fmt.Sprintf("The model has %d columns: they have too many pairs to compute for a report.", len(order))}, nil
 	}
 	g.Progress(fmt.Sprintf("pairs of columns in %s", prose.Count(len(rows), "row")))
 	e, err := g.model.Explain(ctx, drawn.Select(rows).Source(), psi.ExplainOptions{Interactions: true, NoDoubt: true})

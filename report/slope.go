@@ -17,6 +17,6 @@ func slopeWords(c psi.Calibration) string {
 	if c.Slope > 0 {
 		where = "farther from the base rate"
 	}
-	return fmt.Sprintf("If cells of a row are missing, its probability lies %s than its score says: with half of the columns missing, the distance of the score from the base is multiplied by %.2f "+
-		"before it becomes a probability, as the rows kept aside in training bore out. Scores and attributions stay as they are.", where, math.Exp(c.Slope/2))
+	return fmt.Sprintf("In rows with missing cells, the probability lies %s than the score alone implies. With half of the columns missing, the distance of the score from the base is multiplied by %.2f "+
+		"before it becomes a probability. This factor was fitted on the rows held out from training. Scores and attributions do not change.", where, math.Exp(c.Slope/2))
 }

@@ -30,11 +30,11 @@ const (
 // trust judges the attributions of a model by its stored audit and by the rows just explained.
 func trust(audit *psi.Audit, e *explain.Explanation) Trust {
 	t := Trust{Audit: audit, Gap: gap(e)}
-	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of how far predictions usually lie from the base.", prose.Count(e.Rows, "row"), part(t.Gap))
+	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of the usual distance between prediction and base.", prose.Count(e.Rows, "row"), part(t.Gap))
 	if t.Gap > exactError {
-		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction but for a gap of up to %.2g of how far predictions usually lie from the base.", prose.Count(e.Rows, "row"), t.Gap)
+		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction except for a gap of up to %.2g of the usual distance between prediction and base.", prose.Count(e.Rows, "row"), t.Gap)
 	}
-	t.settle(e.Exact, "When the model was trained, the attributions of %s", "The model file holds no audit. psi audit makes one.", sums)
+	t.settle(e.Exact, "When the model was trained, the attributions of %s", "The model file has no audit. psi audit makes one.", sums)
 	return t
 }
 
@@ -42,14 +42,14 @@ func trust(audit *psi.Audit, e *explain.Explanation) Trust {
 func (t *Trust) settle(exact bool, which, unaudited, sums string) {
 	audit := t.Audit
 	if audit == nil || audit.RelativeRMSE == nil {
-		t.Level, t.Verdict = "unchecked", "Nobody has checked how near these attributions are to the model's Shapley values."
+		t.Level, t.Verdict = "unchecked", "These attributions have not been compared with the model's Shapley values."
 		t.Words = []string{unaudited, sums}
 		return
 	}
 	t.Level, t.Verdict = t.judge(miss(audit), exact)
 	t.Words = audited(audit, fmt.Sprintf(which, prose.Count(audit.Rows, "row")))
 	if audit.Top1 != nil {
-		t.Words = append(t.Words, fmt.Sprintf("The attributions and the exact values name the same most important column in %s.", shareOfRows(*audit.Top1)))
+		t.Words = append(t.Words, fmt.Sprintf("The attributions and the exact values have the same most important column in %s.", shareOfRows(*audit.Top1)))
 	}
 	t.Words = append(t.Words, sums)
 }
@@ -58,11 +58,11 @@ func (t *Trust) settle(exact bool, which, unaudited, sums string) {
 func (t *Trust) judge(relative float64, exact bool) (level, verdict string) {
 	switch {
 	case relative <= exactError && exact && t.Gap <= exactError:
-		return "exact", fmt.Sprintf("Exact: these are the model's Shapley values. What is left is rounding, %s of their size.", part(relative))
+		return "exact", fmt.Sprintf("Exact: these are the model's Shapley values. The rounding error is %s of their size.", part(relative))
 	case relative <= closeError:
-		return "close", fmt.Sprintf("Close: attributions are off by %s of their usual size. Their order can be relied on but for near ties.", percent(relative))
+		return "close", fmt.Sprintf("Close: attributions are off by %s of their usual size. Their order is reliable except for near ties.", percent(relative))
 	case relative <= roughError:
-		return "rough", fmt.Sprintf("Rough: attributions are off by %s of their usual size. The large ones can be relied on, the order of the small ones cannot.", percent(relative))
+		return "rough", fmt.Sprintf("Rough: attributions are off by %s of their usual size. The large ones are reliable, the order of the small ones is not.", percent(relative))
 	}
 	return "poor", fmt.Sprintf("Poor: attributions are off by %s of their usual size. Do not draw conclusions from them.", percent(relative))
 }
@@ -78,17 +78,17 @@ func miss(a *psi.Audit) float64 {
 
 // audited says what the audit did, to which attributions.
 func audited(a *psi.Audit, which string) []string {
-	words := which + " were held against Shapley values worked out the long way, "
+	words := which + " were compared with Shapley values computed the long way"
 	if a.Method == "exact" {
-		return []string{words + fmt.Sprintf("by asking the model about every combination of known and unknown columns (%s questions). The two differ by %s of their size.", prose.Thousands(a.Coalitions), part(*a.RelativeRMSE))}
+		return []string{words + fmt.Sprintf(": the model was evaluated for every combination of known and unknown columns (%s evaluations). The two differ by %s of their size.", prose.Thousands(a.Coalitions), part(*a.RelativeRMSE))}
 	}
-	words += fmt.Sprintf("by asking the model about columns becoming known in random orders (%s questions). The two differ by %s of their size", prose.Thousands(a.Coalitions), part(*a.RelativeRMSE))
+	words += fmt.Sprintf(": the model was evaluated as columns became known in random orders (%s evaluations). The two differ by %s of their size", prose.Thousands(a.Coalitions), part(*a.RelativeRMSE))
 	if a.StandardError != nil {
-		words += fmt.Sprintf("; sampling alone leaves %s", part(*a.StandardError))
+		words += fmt.Sprintf("; sampling alone leaves a difference of %s", part(*a.StandardError))
 	}
 	list := []string{words + "."}
 	if a.SubgameRelativeRMSE != nil {
-		list = append(list, fmt.Sprintf("With so many cells taken away from these rows that every combination of the others could be asked about, the two differ by %s of their size.", part(*a.SubgameRelativeRMSE)))
+		list = append(list, fmt.Sprintf("With enough cells removed from these rows to evaluate every combination of the others, the two differ by %s of their size.", part(*a.SubgameRelativeRMSE)))
 	}
 	return list
 }
@@ -107,7 +107,7 @@ func gap(e *explain.Explanation) float64 {
 	return worst / max(math.Sqrt(square), math.SmallestNonzeroFloat64)
 }
 
-// Calibration is whether what the model says of its predictions comes true, with a verdict in words.
+// Calibration is how well stated probabilities or intervals match the observed outcomes, with a verdict in words.
 type Calibration struct {
 	What    string             `json:"what"`
 	Points  []CalibrationPoint `json:"promises"` // nil if no row has a target
@@ -117,7 +117,7 @@ type Calibration struct {
 	aside   bool               // it was judged by the rows kept aside in training
 }
 
-// CalibrationPoint is what the model said of many rows, and how often it came true.
+// CalibrationPoint is a nominal probability or coverage, and the share observed over some rows.
 type CalibrationPoint struct {
 	Nominal  float64 `json:"promised"`
 	Observed float64 `json:"kept"`
@@ -137,14 +137,14 @@ func (o *outcomes) calibration() Calibration {
 		c.Points = append(c.Points, CalibrationPoint(p))
 	}
 	if len(c.Points) == 0 {
-		c.Verdict = "No row of this table has a known outcome, so what the model promises cannot be checked here."
+		c.Verdict = "No row of this table has a known outcome, so calibration cannot be checked here."
 		c.Words = o.stored()
 		return c
 	}
 	c = o.judged(c)
 	c.Words = o.withSlope(c.Words)
 	if !c.aside {
-		c.Words = append(c.Words, "If the model learned from these rows, it keeps its promises here more easily than it will on new ones.")
+		c.Words = append(c.Words, "If the model was trained on these rows, its calibration looks better here than it will be on new rows.")
 	}
 	return c
 }
@@ -164,7 +164,7 @@ func (o *outcomes) judged(c Calibration) Calibration {
 	c.Level = held.Level
 	c.Verdict, c.Words = held.intervalWords()
 	if c.aside {
-		c.Words = append(c.Words, fmt.Sprintf("Of this table, whose rows it may have learned from, %s lie in the ranges of 90 %% and %s in those of half.",
+		c.Words = append(c.Words, fmt.Sprintf("In this table, on whose rows it may have been trained, the 90 %% intervals contain %s of the outcomes, and the 50 %% intervals %s.",
 			percent(c.at(.9).Observed), percent(c.at(.5).Observed)))
 	}
 	return c
@@ -201,7 +201,7 @@ func (p CalibrationPoint) intervalGap() float64 {
 	return math.Abs(p.Observed-p.Nominal) - 2*math.Sqrt(p.Nominal*(1-p.Nominal)/max(1, float64(p.Rows)))
 }
 
-// probabilityGap is the mean distance of probabilities from what came true, less what chance alone leaves of a perfect
+// probabilityGap is the mean distance of probabilities from observed shares, less what chance alone leaves of a perfect
 // calibration. With s the standard error of a share, that is |N(0, s²)|, of mean √(2/π)·s and variance (1 − 2/π)·s²; its mean
 // and two standard deviations over all rows are granted.
 func (c *Calibration) probabilityGap() float64 {
@@ -231,41 +231,41 @@ func (o *outcomes) aside() Calibration {
 // heldAside says what intervals held of the rows kept aside.
 func (c *Calibration) heldAside() string {
 	nine := c.at(.9)
-	return fmt.Sprintf("On the %s kept aside when the model was trained, ranges said to hold 90 %% of outcomes held %s.", prose.Count(nine.Rows, "row"), percent(nine.Observed))
+	return fmt.Sprintf("On the %s held out from training, the 90 %% prediction intervals contained %s of the outcomes.", prose.Count(nine.Rows, "row"), percent(nine.Observed))
 }
 
 func (c *Calibration) intervalWords() (verdict string, words []string) {
 	which := ""
 	if c.aside {
-		which = " kept aside in training"
+		which = " held out from training"
 	}
 	half, nine := c.at(.5), c.at(.9)
-	how := "Its ranges are about right"
+	how := "Its prediction intervals are about right"
 	switch {
 	case c.Level == "good":
 	case nine.Observed < .9 && half.Observed < .5:
-		how = "Its ranges are too narrow: the model is too sure"
+		how = "Its prediction intervals are too narrow: the model is overconfident"
 	case called(nine.intervalGap()) == "good":
-		how = "Its ranges of 90 % are about right, others are less so"
+		how = "Its 90 % prediction intervals are about right, others are less so"
 	case c.wide():
-		how = "Its ranges are too wide: the model is less sure than it could be"
+		how = "Its prediction intervals are too wide: the model is less certain than it could be"
 	default:
-		how = "Its ranges are of the wrong shape"
+		how = "Its prediction intervals have the wrong shape"
 	}
 	sentences := []string{
-		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold 90 %% of them.", percent(nine.Observed)),
-		fmt.Sprintf("Of the outcomes, %s lie in the ranges said to hold half of them.", percent(half.Observed)),
+		fmt.Sprintf("The 90 %% intervals contain %s of the outcomes.", percent(nine.Observed)),
+		fmt.Sprintf("The 50 %% intervals contain %s of the outcomes.", percent(half.Observed)),
 	}
 	if half.intervalGap() > nine.intervalGap() && c.Level != "good" {
 		slices.Reverse(sentences) // the one that is off comes first
 	}
-	return how + ". " + sentences[0], []string{sentences[1] + " This was held against " + prose.Count(nine.Rows, "row") + which + "."}
+	return how + ". " + sentences[0], []string{sentences[1] + " This was measured on " + prose.Count(nine.Rows, "row") + which + "."}
 }
 
 func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string, words []string) {
-	how := map[string]string{"good": "Its probabilities mean what they say", "fair": "Its probabilities are somewhat off", "poor": "Its probabilities cannot be taken at face value"}[c.Level]
-	return fmt.Sprintf("%s: they miss the share that came true by %s on the average.", how, points(gap)),
-		[]string{fmt.Sprintf("Of the rows said to have a probability of 0.3, three in ten should turn out so. This was held against %s.", prose.Count(o.labelled, "row"))}
+	how := map[string]string{"good": "Its probabilities match the outcomes", "fair": "Its probabilities are somewhat off", "poor": "Its probabilities cannot be taken at face value"}[c.Level]
+	return fmt.Sprintf("%s: they differ from the observed share by %s on average.", how, points(gap)),
+		[]string{fmt.Sprintf("Of the rows with a predicted probability of 0.3, three in ten should have that outcome. This was measured on %s.", prose.Count(o.labelled, "row"))}
 }
 
 // withSlope adds how missing cells change probabilities, if they do.
@@ -288,9 +288,9 @@ func (o *outcomes) validated() []string {
 	}
 	rows := prose.Count(o.manifest.Provenance.ValidationRows, "row")
 	if v, known := o.manifest.Metrics["ece"]; known {
-		return []string{fmt.Sprintf("On the %s kept aside when the model was trained, probabilities missed the share that came true by %s on the average.", rows, points(v))}
+		return []string{fmt.Sprintf("On the %s held out from training, probabilities differed from the observed share by %s on average.", rows, points(v))}
 	}
-	return []string{"Give a table with the column " + o.manifest.Target + " to see it."}
+	return []string{"Use a table with the column " + o.manifest.Target + " to check it."}
 }
 
 // part writes a small share as people say it: less than one part in so many.

@@ -41,14 +41,14 @@ func (r *Report) howWell() string {
 	what, m := r.predicted(), measured{r, r.tellsOfAside()}
 	skill := m.value(r.skillMetric())
 	if skill == nil {
-		return fmt.Sprintf("The model predicts %s; how well is not known.", what)
+		return fmt.Sprintf("The model predicts %s; its accuracy is not known.", what)
 	}
 	figures := m.words(*skill)
 	kinds := map[string]string{
-		psi.NoBetterThanMean: "always saying the mean", psi.NoBetterThanLinear: "a plain linear model", psi.NoBetterThanAdditive: "a plain additive model",
+		psi.NoBetterThanMean: "always predicting the mean", psi.NoBetterThanLinear: "a linear model", psi.NoBetterThanAdditive: "an additive model",
 	}
 	if r.Model.Classes != nil {
-		kinds[psi.NoBetterThanMean] = "the share of each class"
+		kinds[psi.NoBetterThanMean] = "always predicting the share of each class"
 	}
 	for _, w := range r.Warnings {
 		if plain, beaten := kinds[w.Kind]; beaten {
@@ -56,7 +56,7 @@ func (r *Report) howWell() string {
 		}
 	}
 	if *skill >= tooGood {
-		return fmt.Sprintf("The model predicts %s almost without error, which is rarely true of rows to come: find out why before you rely on it.", what)
+		return fmt.Sprintf("The model predicts %s almost without error. This rarely holds on new rows: find out why before you rely on it.", what)
 	}
 	return fmt.Sprintf("The model predicts %s %s: %s.", what, m.level(*skill), figures)
 }
@@ -80,7 +80,7 @@ type measured struct {
 
 func (m measured) rows() string {
 	if m.aside {
-		return "on rows kept aside from its training"
+		return "on rows held out from its training"
 	}
 	return "on the rows of " + m.Data.Name
 }
@@ -111,24 +111,24 @@ func (m measured) plain(name string) *float64 {
 func (m measured) words(skill float64) string {
 	switch m.Model.Task {
 	case psi.Binary:
-		return fmt.Sprintf("of one row that is and one that is not, it picks the right one in %.0f of 100 cases (tossing a coin: 50), %s", math.Floor(100*skill), m.rows())
+		return fmt.Sprintf("given one row that is and one that is not, it picks the right one in %.0f of 100 cases (a coin toss: 50), %s", math.Floor(100*skill), m.rows())
 	case psi.Multiclass:
 		if right := m.value("accuracy"); right != nil {
-			words := fmt.Sprintf("it names the right class in %s of cases", percent(*right))
+			words := fmt.Sprintf("it predicts the right class in %s of cases", percent(*right))
 			if plain := m.plain("accuracy"); plain != nil {
-				words += fmt.Sprintf(" (always naming the commonest: %s)", percent(*plain))
+				words += fmt.Sprintf(" (always predicting the most common class: %s)", percent(*plain))
 			}
 			return words + ", " + m.rows()
 		}
 	case psi.Regression:
-		metric, words := "rmse", "it is typically off by "
+		metric, words := "rmse", "its typical error is "
 		if m.Scale == explain.Log {
-			metric, words = "mae", "its medians are off by a mean of " // of which no other number has a lower one
+			metric, words = "mae", "the mean absolute error of its medians is " // of which no other number has a lower one
 		}
 		if off := m.value(metric); off != nil {
 			words += threeDigits(*off)
 			if plain := m.plain(metric); plain != nil {
-				words += fmt.Sprintf(" (always saying the mean: %s)", threeDigits(*plain))
+				words += fmt.Sprintf(" (always predicting the mean: %s)", threeDigits(*plain))
 			}
 			return words + ", " + m.rows()
 		}
@@ -177,23 +177,23 @@ func (r *Report) drivers() string {
 	}
 	switch {
 	case len(names) == 0:
-		return "No column moves its predictions."
+		return "No column changes its predictions."
 	case len(order) == 1:
-		return names[0] + " is all that drives it."
+		return names[0] + " alone drives its predictions."
 	case len(names) == 1:
-		return fmt.Sprintf("%s drives it: it makes up %s of what moves its predictions.", names[0], percent(together))
+		return fmt.Sprintf("%s drives its predictions: it has %s of the total importance.", names[0], percent(together))
 	}
 	all := ""
 	if len(order) > len(names) {
-		all = fmt.Sprintf(": together they make up %s of what moves its predictions", percent(together))
+		all = fmt.Sprintf("; together they have %s of the total importance", percent(together))
 	}
-	return fmt.Sprintf("%s drives it most, then %s%s.", names[0], joined(names[1:]), all)
+	return fmt.Sprintf("%s has the most influence, followed by %s%s.", names[0], joined(names[1:]), all)
 }
 
 // watch is what bears most on what the report says, in a sentence.
 func (r *Report) watch(suspects []psi.Suspect) string {
 	if len(r.Warnings) == 0 || r.Warnings[0].Change < worthWatching {
-		return "Nothing was found that speaks against using it; watch whether new rows stay like these."
+		return "No check found a reason not to use it. Monitor whether new rows stay similar to these."
 	}
 	w := r.Warnings[0]
 	var names []string
@@ -203,31 +203,31 @@ func (r *Report) watch(suspects []psi.Suspect) string {
 	column := strings.Join(names, ", ")
 	switch w.Kind {
 	case psi.NoBetterThanMean:
-		return "Do not use it: its columns may not tell the target."
+		return "Do not use it: its columns may not predict the target."
 	case psi.NoBetterThanLinear, psi.NoBetterThanAdditive:
-		return "Before anybody relies on it, train it longer or on more rows, or use the plainer model."
+		return "Before you rely on it, train it longer or on more rows, or use the simpler model."
 	case psi.Leak:
 		return ask(suspects)
 	case psi.TooGood:
-		return "Ask first whether some column is known only after the outcome."
+		return "First check whether some column is known only after the outcome."
 	case psi.CutShort, psi.StillFalling:
-		return "Longer training would have made it better, so do not take this for the best there is."
+		return "Longer training would have made it better, so do not treat it as the best possible model."
 	case kindCalibration:
-		return "Watch how sure it says it is: that does not come true as it should."
+		return "Watch its stated uncertainty: it does not match the observed outcomes."
 	case kindAttributions:
-		return "Watch what is said of single columns: attributions are only roughly right."
+		return "Be careful with attributions of single columns: they are only roughly right."
 	case kindAssociated:
-		return fmt.Sprintf("Watch %s together: they tell much the same, so that how credit falls on the one or the other says little.", joined(names))
+		return fmt.Sprintf("Watch %s together: they carry much the same information, so how the credit splits between them means little.", joined(names))
 	case kindMissing:
 		return fmt.Sprintf("Watch %s: many of its cells are missing.", column)
 	case kindConstant:
-		return fmt.Sprintf("Watch %s: it has one value only here, so that nothing tells what another would do.", column)
+		return fmt.Sprintf("Watch %s: it has only one value here, so these rows cannot show what another value would do.", column)
 	case kindUnknown:
-		return fmt.Sprintf("Watch %s: it has labels that training did not know.", column)
+		return fmt.Sprintf("Watch %s: it has labels that were absent or very rare in training.", column)
 	case kindOutside:
-		return fmt.Sprintf("Watch %s: it has values beyond all that training saw.", column)
+		return fmt.Sprintf("Watch %s: it has values outside the training range.", column)
 	}
-	return fmt.Sprintf("Watch %s: some of its labels are so rare that what is said of them rests on little.", column)
+	return fmt.Sprintf("Watch %s: some of its labels are so rare that results for them rest on few rows.", column)
 }
 
 // ask asks about columns that may leak the target.
@@ -236,6 +236,6 @@ func ask(suspects []psi.Suspect) string {
 	for i, s := range suspects {
 		names[i] = s.Column
 	}
-	return fmt.Sprintf("Ask first whether %s %s known when you predict: alone %s the outcome almost perfectly.",
-		joined(names), either(len(names), "is", "are"), either(len(names), "it tells", "each of them tells"))
+	return fmt.Sprintf("First check whether %s %s known when you predict: %s the outcome almost perfectly.",
+		joined(names), either(len(names), "is", "are"), either(len(names), "it alone predicts", "each of them alone predicts"))
 }

@@ -40,16 +40,16 @@ func TestHowWell(t *testing.T) {
 		kind    string
 		want    string
 	}{
-		{psi.Regression, []Metric{metric("r2", .99, .62), metric("rmse", 1, 35.78)}, "", "The model predicts y moderately well: it is typically off by 35.8 (always saying the mean: 185), on rows kept aside from its training."},
-		{psi.Regression, []Metric{metric("r2", .5, .95), metric("rmse", 12345, 3)}, "", "The model predicts y moderately well: it is typically off by 12,345, on the rows of t.csv."},
-		{psi.Regression, []Metric{metric("r2", .5, .45), metric("mae", 12, 13)}, "", "The model predicts y moderately well: its medians are off by a mean of 13 (always saying the mean: 185), on rows kept aside from its training."},
-		{psi.Regression, []Metric{metric("r2", 1, .9995), metric("rmse", 1, 3)}, "", "The model predicts y almost without error, which is rarely true of rows to come: find out why before you rely on it."},
-		{psi.Regression, []Metric{metric("r2", -.2, .02), metric("rmse", 1, 3)}, psi.NoBetterThanMean, "The model predicts y no better than always saying the mean: it is typically off by 1, on the rows of t.csv."},
-		{psi.Binary, []Metric{metric("auroc", .94, .9299)}, "", "The model predicts whether y is yes very well: of one row that is and one that is not, it picks the right one in 92 of 100 cases (tossing a coin: 50), on rows kept aside from its training."},
-		{psi.Binary, []Metric{metric("auroc", .9995, .9999)}, psi.NoBetterThanLinear, "The model predicts whether y is yes no better than a plain linear model: of one row"},
+		{psi.Regression, []Metric{metric("r2", .99, .62), metric("rmse", 1, 35.78)}, "", "The model predicts y moderately well: its typical error is 35.8 (always predicting the mean: 185), on rows held out from its training."},
+		{psi.Regression, []Metric{metric("r2", .5, .95), metric("rmse", 12345, 3)}, "", "The model predicts y moderately well: its typical error is 12,345, on the rows of t.csv."},
+		{psi.Regression, []Metric{metric("r2", .5, .45), metric("mae", 12, 13)}, "", "The model predicts y moderately well: the mean absolute error of its medians is 13 (always predicting the mean: 185), on rows held out from its training."},
+		{psi.Regression, []Metric{metric("r2", 1, .9995), metric("rmse", 1, 3)}, "", "The model predicts y almost without error. This rarely holds on new rows: find out why before you rely on it."},
+		{psi.Regression, []Metric{metric("r2", -.2, .02), metric("rmse", 1, 3)}, psi.NoBetterThanMean, "The model predicts y no better than always predicting the mean: its typical error is 1, on the rows of t.csv."},
+		{psi.Binary, []Metric{metric("auroc", .94, .9299)}, "", "The model predicts whether y is yes very well: given one row that is and one that is not, it picks the right one in 92 of 100 cases (a coin toss: 50), on rows held out from its training."},
+		{psi.Binary, []Metric{metric("auroc", .9995, .9999)}, psi.NoBetterThanLinear, "The model predicts whether y is yes no better than a linear model: given one row"},
 		{psi.Binary, []Metric{metric("auroc", .51, .9)}, "", "The model predicts whether y is yes hardly at all"},
-		{psi.Multiclass, []Metric{metric("macro_auroc", .85, .87), metric("accuracy", .7, .8)}, "", "The model predicts which of 3 classes y is well: it names the right class in 70 % of cases, on the rows of t.csv."},
-		{psi.Regression, nil, "", "The model predicts y; how well is not known."},
+		{psi.Multiclass, []Metric{metric("macro_auroc", .85, .87), metric("accuracy", .7, .8)}, "", "The model predicts which of 3 classes y is well: it predicts the right class in 70 % of cases, on the rows of t.csv."},
+		{psi.Regression, nil, "", "The model predicts y; its accuracy is not known."},
 	} {
 		r := judged(c.task, c.metrics...)
 		r.Performance.Baselines = []Plain{mean}
@@ -98,13 +98,13 @@ func TestVerdict(t *testing.T) {
 	suspects := []psi.Suspect{{Column: "c"}}
 	r.Warnings = []Warning{}
 	got := r.verdict(suspects)
-	if len(got) != 3 || got[1] != "b drives it most, then a and c: together they make up 90 % of what moves its predictions." || !strings.HasPrefix(got[2], "Nothing was found") {
+	if len(got) != 3 || got[1] != "b has the most influence, followed by a and c; together they have 90 % of the total importance." || !strings.HasPrefix(got[2], "No check found") {
 		t.Errorf("verdict %q", got)
 	}
 	for kind, want := range map[string]string{
-		psi.Leak: "Ask first whether c is known", psi.TooGood: "known only after", psi.StillFalling: "Longer training", psi.NoBetterThanMean: "Do not use it",
-		kindMissing: "Watch a, b: many", kindAssociated: "Watch a and b together", kindUnknown: "did not know", kindOutside: "beyond", kindConstant: "one value", kindRare: "rare",
-		kindCalibration: "how sure", kindAttributions: "roughly right",
+		psi.Leak: "First check whether c is known", psi.TooGood: "known only after", psi.StillFalling: "Longer training", psi.NoBetterThanMean: "Do not use it",
+		kindMissing: "Watch a, b: many", kindAssociated: "Watch a and b together", kindUnknown: "absent or very rare in training", kindOutside: "outside the training range", kindConstant: "one value", kindRare: "rare",
+		kindCalibration: "stated uncertainty", kindAttributions: "roughly right",
 	} {
 		r.Warnings = []Warning{{Kind: kind, Columns: []int{0, 1}, Change: .2}}
 		if got := r.watch(suspects); !strings.Contains(got, want) {
@@ -115,7 +115,7 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	r.Players, r.Importances = r.Players[:1], [][]Importance{{{Player: 0, Mean: 1, Observed: 9}}}
-	if got := r.drivers(); got != "a is all that drives it." {
+	if got := r.drivers(); got != "a alone drives its predictions." {
 		t.Error(got)
 	}
 }

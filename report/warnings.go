@@ -58,25 +58,25 @@ func (r *Report) ofColumns() []Warning {
 		if share := float64(c.Missing) / rows; c.Missing == r.Data.Rows {
 			warn(kindMissing, c.Missing, "%s is missing in every row.", c.Name)
 		} else if share >= manyMissing {
-			words := "%s is missing in %s of rows. There it has no attribution, and the prediction is made without it."
+			words := "%s is missing in %s of rows. In those rows it has no attribution, and the model predicts without it."
 			if c.GapLevel {
-				words = "%s is missing in %s of rows. The model takes a gap for a value of its own, which has an attribution."
+				words = "%s is missing in %s of rows. The model treats a missing cell as a value of its own, which has an attribution."
 			}
 			warn(kindMissing, c.Missing, words, c.Name, percent(share))
 		}
 		if c.constant() {
-			warn(kindConstant, r.Data.Rows, "%s has one value only: nothing here tells what it does.", c.Name)
+			warn(kindConstant, r.Data.Rows, "%s has only one value: these rows cannot show what it does.", c.Name)
 		}
 		if c.Unknown > 0 {
-			warn(kindUnknown, c.Unknown, "%s of %s %s a label that training did not know or hardly knew. The model reads all of these as one, “other”.",
+			warn(kindUnknown, c.Unknown, "%s of %s %s a label that was absent or very rare in training. The model treats all such labels as one, “other”.",
 				cells(c.Unknown), c.Name, either(c.Unknown, "has", "have"))
 		}
 		if float64(c.Outside) > fewOutside*rows {
-			warn(kindOutside, c.Outside, "%s of %s %s beyond all that training saw: what is said of these rows is a guess from the nearest values.",
+			warn(kindOutside, c.Outside, "%s of %s %s outside the training range: results for these rows are a guess from the nearest values.",
 				cells(c.Outside), c.Name, either(c.Outside, "lies", "lie"))
 		}
 		if c.Rare > 0 && c.Levels > 2 {
-			warn(kindRare, c.InRare, "%d of the %d labels of %s %s in fewer than %d rows: what is said of %s rests on little.", c.Rare, c.Levels, c.Name, either(c.Rare, "is", "are"), rareRows, either(c.Rare, "it", "them"))
+			warn(kindRare, c.InRare, "%d of the %d labels of %s %s in fewer than %d rows: results for %s rest on little data.", c.Rare, c.Levels, c.Name, either(c.Rare, "is", "are"), rareRows, either(c.Rare, "it", "them"))
 		}
 	}
 	for _, group := range r.alike() {
@@ -86,7 +86,7 @@ func (r *Report) ofColumns() []Warning {
 		}
 		list = append(list, Warning{
 			kindAssociated, group.columns,
-			fmt.Sprintf("%s tell much the same (%s): they share the credit, and how it falls on the one or the other says little.", joined(names), group.measure()), sum - largest,
+			fmt.Sprintf("%s carry much the same information (association %s): they share the credit, and how it splits between them means little.", joined(names), group.measure()), sum - largest,
 		})
 	}
 	return list
@@ -130,7 +130,7 @@ func (r *Report) sharesOfColumns() []float64 {
 	return ofColumns
 }
 
-// alike is columns that tell much the same, each of one other at least.
+// alike is columns that carry much the same information, each as at least one other.
 type alike struct {
 	columns   []int
 	low, high float64 // strength of the associations

@@ -33,7 +33,7 @@ func TestVerdicts(t *testing.T) {
 		{auditOf("learned", "exact", .2, .2), &learned, "rough", "20 %"},
 		{auditOf("learned", "exact", .6, .6), &learned, "poor", "60 %"},
 		{auditOf("learned", "permutation", .05, 1e-9), &learned, "close", "5.0 %"},
-		{nil, sound, "unchecked", "Nobody has checked"},
+		{nil, sound, "unchecked", "have not been compared"},
 	} {
 		if got := trust(c.audit, c.e); got.Level != c.level || !strings.Contains(got.Verdict, c.says) {
 			t.Errorf("%+v: %s: %s; want %s and %q", c.audit, got.Level, got.Verdict, c.level, c.says)
@@ -61,7 +61,7 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, want := range []string{
 		"missing: gone is missing in every row", "missing: holes is missing in 30 %", "constant: flat", "outside: 40 cells of far lie",
-		"unknown: 1 cell of town has", "rare: 3 of the 40 labels of town are", "associated: holes, far and fine tell much the same (0.85 to 0.95 of 1)",
+		"unknown: 1 cell of town has", "rare: 3 of the 40 labels of town are", "associated: holes, far and fine carry much the same information (association 0.85 to 0.95 of 1)",
 	} {
 		if !slices.ContainsFunc(got, func(w string) bool { return strings.HasPrefix(w, want) }) {
 			t.Errorf("no warning %q in\n%s", want, strings.Join(got, "\n"))
@@ -129,9 +129,9 @@ func TestRangesOfRowsLearnedFrom(t *testing.T) {
 		half, nine  float64 // held of the rows kept aside
 		level, want string
 	}{
-		{.51, .905, "good", "Its ranges are about right. Of the outcomes, 90.5 % lie in the ranges said to hold 90 % of them."},
-		{.57, .91, "fair", "Its ranges of 90 % are about right, others are less so. Of the outcomes, 57 % lie in the ranges said to hold half of them."},
-		{.7, .99, "poor", "Its ranges are too wide: the model is less sure than it could be. Of the outcomes, 57 % lie in the ranges said to hold half of them."},
+		{.51, .905, "good", "Its prediction intervals are about right. The 90 % intervals contain 90.5 % of the outcomes."},
+		{.57, .91, "fair", "Its 90 % prediction intervals are about right, others are less so. The 50 % intervals contain 57 % of the outcomes."},
+		{.7, .99, "poor", "Its prediction intervals are too wide: the model is less certain than it could be. The 50 % intervals contain 57 % of the outcomes."},
 	} {
 		o := &outcomes{manifest: psi.Manifest{
 			Task: psi.Regression, Metrics: map[string]float64{"coverage_50": c.half, "coverage_90": c.nine}, Provenance: psi.Provenance{ValidationRows: 2000},

@@ -36,7 +36,7 @@ const page = `<!doctype html>
 <style>%s</style>
 </head>
 <body>
-<noscript><p>This report draws itself, for which the browser must be allowed to run the script inside this file. It loads nothing from anywhere.</p></noscript>
+<noscript><p>This report needs JavaScript: allow the browser to run the script in this file. It loads nothing from the network.</p></noscript>
 <script type="application/json" id="%s">%s</script>
 <script>%s</script>
 </body>

@@ -94,7 +94,6 @@ var notYet = []string{
 	"internal/benchset/passes/main.go",
 	"internal/encode/fit.go",
 	"order.go",
-	"report/batch_check.go",
 	"serve/internal/auth/address.go",
 	"serve/internal/auth/refusal.go",
 	"serve/internal/load/soak.go",
