@@ -32,7 +32,7 @@ func trust(audit *psi.Audit, e *explain.Explanation) Trust {
 	t := Trust{Audit: audit, Gap: gap(e)}
 	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of the usual distance between prediction and base.", prose.Count(e.Rows, "row"), part(t.Gap))
 	if t.Gap > exactError {
-		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction except for a gap of up to %.2g of the usual distance between prediction and base.", prose.Count(e.Rows, "row"), t.Gap)
+		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction except for a gap of up to %.2g of the usual distance from the base.", prose.Count(e.Rows, "row"), t.Gap)
 	}
 	t.settle(e.Exact, "When the model was trained, the attributions of %s", "The model file has no audit. psi audit makes one.", sums)
 	return t

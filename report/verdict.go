@@ -80,7 +80,7 @@ type measured struct {
 
 func (m measured) rows() string {
 	if m.aside {
-		return "on rows held out from its training"
+		return "on rows held out from training"
 	}
 	return "on the rows of " + m.Data.Name
 }
@@ -111,7 +111,7 @@ func (m measured) plain(name string) *float64 {
 func (m measured) words(skill float64) string {
 	switch m.Model.Task {
 	case psi.Binary:
-		return fmt.Sprintf("given one row that is and one that is not, it picks the right one in %.0f of 100 cases (a coin toss: 50), %s", math.Floor(100*skill), m.rows())
+		return fmt.Sprintf("it ranks two rows of different classes correctly in %.0f of 100 cases (chance: 50), %s", math.Floor(100*skill), m.rows())
 	case psi.Multiclass:
 		if right := m.value("accuracy"); right != nil {
 			words := fmt.Sprintf("it predicts the right class in %s of cases", percent(*right))

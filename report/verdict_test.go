@@ -40,13 +40,13 @@ func TestHowWell(t *testing.T) {
 		kind    string
 		want    string
 	}{
-		{psi.Regression, []Metric{metric("r2", .99, .62), metric("rmse", 1, 35.78)}, "", "The model predicts y moderately well: its typical error is 35.8 (always predicting the mean: 185), on rows held out from its training."},
+		{psi.Regression, []Metric{metric("r2", .99, .62), metric("rmse", 1, 35.78)}, "", "The model predicts y moderately well: its typical error is 35.8 (always predicting the mean: 185), on rows held out from training."},
 		{psi.Regression, []Metric{metric("r2", .5, .95), metric("rmse", 12345, 3)}, "", "The model predicts y moderately well: its typical error is 12,345, on the rows of t.csv."},
-		{psi.Regression, []Metric{metric("r2", .5, .45), metric("mae", 12, 13)}, "", "The model predicts y moderately well: the mean absolute error of its medians is 13 (always predicting the mean: 185), on rows held out from its training."},
+		{psi.Regression, []Metric{metric("r2", .5, .45), metric("mae", 12, 13)}, "", "The model predicts y moderately well: the mean absolute error of its medians is 13 (always predicting the mean: 185), on rows held out from training."},
 		{psi.Regression, []Metric{metric("r2", 1, .9995), metric("rmse", 1, 3)}, "", "The model predicts y almost without error. This rarely holds on new rows: find out why before you rely on it."},
 		{psi.Regression, []Metric{metric("r2", -.2, .02), metric("rmse", 1, 3)}, psi.NoBetterThanMean, "The model predicts y no better than always predicting the mean: its typical error is 1, on the rows of t.csv."},
-		{psi.Binary, []Metric{metric("auroc", .94, .9299)}, "", "The model predicts whether y is yes very well: given one row that is and one that is not, it picks the right one in 92 of 100 cases (a coin toss: 50), on rows held out from its training."},
-		{psi.Binary, []Metric{metric("auroc", .9995, .9999)}, psi.NoBetterThanLinear, "The model predicts whether y is yes no better than a linear model: given one row"},
+		{psi.Binary, []Metric{metric("auroc", .94, .9299)}, "", "The model predicts whether y is yes very well: it ranks two rows of different classes correctly in 92 of 100 cases (chance: 50), on rows held out from training."},
+		{psi.Binary, []Metric{metric("auroc", .9995, .9999)}, psi.NoBetterThanLinear, "The model predicts whether y is yes no better than a linear model: it ranks two rows"},
 		{psi.Binary, []Metric{metric("auroc", .51, .9)}, "", "The model predicts whether y is yes hardly at all"},
 		{psi.Multiclass, []Metric{metric("macro_auroc", .85, .87), metric("accuracy", .7, .8)}, "", "The model predicts which of 3 classes y is well: it predicts the right class in 70 % of cases, on the rows of t.csv."},
 		{psi.Regression, nil, "", "The model predicts y; its accuracy is not known."},

@@ -27,7 +27,7 @@ export abstract class Shown {
     this.output = output;
   }
 
-  /** Goes to a place within a page; tells whether the page must be drawn anew. */
+  /** Goes to a place within a page; reports whether the page must be redrawn. */
   arrive(_page: string, _place: string): boolean {
     return false;
   }

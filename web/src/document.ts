@@ -72,8 +72,8 @@ export interface Metric {
 
 export interface Performance {
   metrics: Metric[];
-  aside: boolean; // the first page tells of the rows kept aside in training, not of the table's
-  baselines: { name: string; label: string; values: (number | null)[] }[]; // of metrics, on the rows kept aside in training
+  aside: boolean; // the first page is about the rows held out from training, not the table's
+  baselines: { name: string; label: string; values: (number | null)[] }[]; // of metrics, on the rows held out from training
   plain: number | null;
   plain_guess: string;
   histogram: { low: number; high: number; negative: number; positive: number; unknown: number }[] | null;

@@ -97,7 +97,7 @@ export class StoredRows implements Explainer {
     return best;
   }
 
-  /** What came true: a number or the number of a class; null if it is not known. */
+  /** The observed outcome: a number or the number of a class; null if it is not known. */
   truth(row: number): number | null {
     const v = this.truths[row];
     return v === undefined || Number.isNaN(v) ? null : v;

@@ -15,12 +15,12 @@ export function measure(i: Pick<Intervals, "bags">): "doubt" | "spread" {
 
 /** What doubt says, of intervals that hold a share. */
 export function ofDoubt(share: number, bags: number): string {
-  return `The mean of trainings on other samples of rows lies within it in about ${level(share)} of cases, as ${bags} such trainings tell.`;
+  return `The mean over trainings on other samples of rows lies within it in about ${level(share)} of cases, estimated from ${bags} such trainings.`;
 }
 
 /** What spread says, after a colon. */
 export function ofSpread(classes: boolean): string {
-  return `how contributions of the column scatter among rows like this one${classes ? ", as far as labels show it beyond the score: often next to none" : ""}. It does not say how far other rows to learn from would move the number.`;
+  return `how much the column's contribution varies among rows like this one${classes ? ", as far as labels show it beyond the score: often almost none" : ""}. It does not say how far other training rows would move the number.`;
 }
 
 /** What shows the interval about an attribution, such as ± or a line, and what the interval says. */

@@ -19,14 +19,14 @@ import { trust } from "./pages/trust.ts";
 import { type Page, Viewer } from "./viewer.ts";
 
 const pages: Page<Context>[] = [
-  { id: "summary", title: "In short", render: summary },
-  { id: "predicts", title: "What it predicts, and how well", render: predicts },
+  { id: "summary", title: "Summary", render: summary },
+  { id: "predicts", title: "What it predicts and how well", render: predicts },
   { id: "trust", title: "How far to trust it", render: trust },
   { id: "columns", title: "Which columns matter", render: columns },
   { id: "effects", title: "How each column acts", render: effects },
   { id: "rows", title: "Single rows", render: rows },
   { id: "pairs", title: "Interactions", render: pairs },
-  { id: "data", title: "What was in the data", render: data },
+  { id: "data", title: "Data", render: data },
   { id: "provenance", title: "Where it comes from", render: provenance },
 ];
 

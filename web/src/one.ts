@@ -15,7 +15,7 @@ const mostReasons = 5;
 /** The slider and the order. */
 export function controls(c: Choices, refresh: () => void): Node {
   const id = fresh("z"), output = h("output", { for: id });
-  const told = () => `z = ${c.z.toFixed(2)}, ${c.z > 0 ? `intervals of ${level(within(c.z))}` : "no intervals"}`;
+  const told = () => `z = ${c.z.toFixed(2)}, ${c.z > 0 ? `${level(within(c.z))} intervals` : "no intervals"}`;
   const tell = () => { output.textContent = told(); };
   const slider = h("input", { id, type: "range", min: 0, max: 3, step: 0.02, value: c.z, class: "z" });
   slider.addEventListener("input", () => {
@@ -26,8 +26,8 @@ export function controls(c: Choices, refresh: () => void): Node {
   });
   tell();
   return h("div", { class: "controls" },
-    h("div", { class: "control wide" }, h("label", { for: id }, "Width of intervals"), slider, output),
-    select("Order by", [{ value: "sure", text: `size that is sure (size − ${measure(c)})` }, { value: "most", text: "most it may add (mean + z·spread)" }], c.order, (value) => {
+    h("div", { class: "control wide" }, h("label", { for: id }, "Interval width"), slider, output),
+    select("Order by", [{ value: "sure", text: `sure size (size − ${measure(c)})` }, { value: "most", text: "most it may add (mean + z·spread)" }], c.order, (value) => {
       c.order = value as Order;
       refresh();
     }));
@@ -63,8 +63,8 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
   const missing = e.attributions.filter((a) => !a.observed).map((a) => t.name(a.player));
   return figure({
     title,
-    read: `From the base at the top each column moves ${sum(t)} right (orange, it raises it) or left (blue, it lowers it), down to the prediction. ${lines(c)}`,
-    not: "It says how the model came to this prediction, not what would have to change in the world for another outcome.",
+    read: `Start at the base at the top. Each column moves ${sum(t)} right (orange, raises it) or left (blue, lowers it), down to the prediction. ${lines(c)}`,
+    not: "What would have to change in the world for another outcome. It shows how the model came to this prediction.",
     picture: h("div", {}, draw({
       width: c.width, height: 46 + 25 * domain.length, marginLeft: room.margin, marginTop: 4, marginRight: 12,
       x: { label: unit(t), domain: [low - pad, high + pad], grid: true, ticks: Math.max(3, Math.floor(c.width / 120)) },
@@ -85,7 +85,7 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
 /** What the thin lines and the pale bars of a waterfall are. */
 function lines(c: Choices): string {
   if (c.z === 0) return "At z = 0 no intervals are drawn.";
-  const pale = `A bar is pale if its ${measure(c)} leaves open whether the column raises or lowers it.`;
+  const pale = `A bar is pale if its interval by ${measure(c)} contains 0: the column may raise or lower it.`;
   return `${meaning("The thin line at the end of a bar", bySpread(c) ? { z: c.z, reach: c.z, bags: 0, classes: c.classes } : c)} ${pale}`;
 }
 
@@ -100,7 +100,7 @@ export function inWords(c: Choices, t: Told, e: Explained, write: (v: number) =>
       logs(t.scale) ? ` ${does} ${it}: ${a.mean < 0 ? "÷" : "×"}\u00a0${factor(size)} ${factors}` :
         ` ${does} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)})`);
   };
-  const brackets = c.z > 0 ? ` In brackets: the interval of ${level(within(c.z))} by ${measure(c)}.` : "";
+  const brackets = c.z > 0 ? ` In brackets: the ${level(within(c.z))} interval by ${measure(c)}.` : "";
   const scale = t.scale === "score" ? " Sizes are in units of the score." : "";
   return h("section", { class: "block" }, h("h4", {}, "In words"),
     certain.length ? h("ol", {}, certain.map(sentence)) : null,

@@ -25,7 +25,7 @@ test("tables are read with care", () => {
   assert.deepEqual(sheet("a\n1\n2").rows, [["1"], ["2"]]);
   assert.deepEqual(sheet("a,b\n1,").rows, [["1", ""]]);
   for (const [text, message] of [
-    ["", /no line of names/], ["a,b", /no row/], ["a,b\n1,2\n3", /Line 3 has 1 cells, but the first line 2/], ["a,a\n1,2", /Two columns are called a/],
+    ["", /no header line/], ["a,b", /no row/], ["a,b\n1,2\n3", /Line 3 has 1 cells, but the header has 2/], ["a,a\n1,2", /Two columns are named a/],
     ['a\n"x\n\ny', /Line 2 opens a quote/], ['a,b\n"x\ny"z,1', /Line 3 has text after/], ['a,b\n"x\ny",1\n1', /Line 4 has 1/],
   ] as const) assert.throws(() => sheet(text), message);
 });
@@ -63,10 +63,10 @@ test("a column called __proto__ is asked of like any other", () => {
 test("remarks", () => {
   const of = (i: number, text: string) => remark(model.columns[i], { text, unknown: false });
   assert.equal(of(0, "50"), "");
-  assert.match(of(0, "91"), /Beyond what training saw: 17 to 90/);
-  assert.match(of(2, "Ulm"), /did not know/);
+  assert.match(of(0, "91"), /Outside the training range: 17 to 90/);
+  assert.match(of(2, "Ulm"), /absent or very rare/);
   assert.match(of(2, ""), /value of its own/);
-  assert.match(of(0, ""), /as good as unknown/);
+  assert.match(of(0, ""), /treats this as unknown/);
   assert.match(of(3, "1969-12-31"), /1970-01-01 to 1971-01-01/);
 });
 
@@ -137,7 +137,7 @@ test("refusals are in the server's words, and name the column", async () => {
   const named = await refuse(answer(400, { schema: "psi.error/v1", message: "\"x\" is no number", column: "age", remedy: "write a number" })) as Refusal;
   assert.deepEqual([named.message, named.column], ['"x" is no number. Write a number.', "age"]);
   assert.ok((await refuse(answer(401, {}))) instanceof Stranger);
-  assert.match(((await refuse(answer(403, {}))) as Error).message, /may not ask/);
+  assert.match(((await refuse(answer(403, {}))) as Error).message, /do not have permission/);
   assert.match(((await refuse(new Response("<html>", { status: 502 }))) as Error).message, /502/);
 });
 

@@ -77,9 +77,9 @@ test("intervals by doubt reach as far as Student's t", () => {
 
 test("doubt and spread are never mixed", () => {
   const words = (bags: number) => meaning("±", { z: 1.959963984540054, reach: 2, bags, classes: false });
-  assert.match(words(8), /the doubt\. The mean of trainings on other samples .* in about 95\u00a0% of cases, as 8 such trainings/);
-  assert.doesNotMatch(words(8), /spread|scatter/);
-  assert.match(words(0), /the spread, ± 1\.96 .* scatter among rows like this one/);
+  assert.match(words(8), /the doubt\. The mean over trainings on other samples .* in about 95\u00a0% of cases, estimated from 8 such trainings/);
+  assert.doesNotMatch(words(8), /spread|varies/);
+  assert.match(words(0), /the spread, ± 1\.96 .* varies among rows like this one/);
   assert.doesNotMatch(words(0), /doubt/);
 });
 
@@ -158,8 +158,8 @@ test("a warning is on the first page or on that of the data, never on both", () 
 
 test("a decision in words", () => {
   const d = { threshold: 0.2, true_positives: 1500, false_positives: 500, false_negatives: 7, true_negatives: 8, precision: 0.75, recall: 0.99, lift: 2, f1: 0.9, called: 0.19, accuracy: 0.5 };
-  assert.equal(inWords(d, "yes"), "2,000 rows are called yes, 19\u00a0% of all. Of them 1,500 turned out so; 7 others did too, and are not called.");
-  assert.equal(inWords({ ...d, true_positives: 0, false_positives: 0, precision: null }, "yes"), "No row is called yes: none has a probability of 0.2.");
+  assert.equal(inWords(d, "yes"), "2,000 rows are predicted yes, 19\u00a0% of all. 1,500 of them are yes; 7 other yes rows are missed.");
+  assert.equal(inWords({ ...d, true_positives: 0, false_positives: 0, precision: null }, "yes"), "No row is predicted yes: none has a probability of 0.2.");
 });
 
 test("few values stand for themselves, and axes have their marks there", () => {

@@ -178,7 +178,7 @@ async function numbersAgree(browser: Browser): Promise<void> {
   let edited = changed(table, 0, number.name, text);
   truth = explained(edited, []);
   await compare(page, first, truth[0], explained(table, [])[0], `${number.name} = ${text}`);
-  assert.match((await field(page, number.name).locator(".back").textContent()) ?? "", /^Put back /);
+  assert.match((await field(page, number.name).locator(".back").textContent()) ?? "", /^Reset to /);
   console.log(`${name}: ${number.name} = ${text}: all numbers are those of psi explain`);
 
   // Dragging the slider asks again and again, but only a few times, and ends at the last value.
@@ -205,7 +205,7 @@ async function numbersAgree(browser: Browser): Promise<void> {
     await box.selectOption({ label: "another label …" });
     await field(page, category.name).locator("input[type=text]").fill("never seen before");
     await compare(page, first, explained(changed(edited, 0, category.name, "never seen before"), [])[0], explained(table, [])[0], `${category.name} unseen`);
-    assert.match((await field(page, category.name).locator(".note").textContent()) ?? "", /did not know this label|Not among/);
+    assert.match((await field(page, category.name).locator(".note").textContent()) ?? "", /absent or very rare|Not among/);
     await box.selectOption(label);
     await settled(page);
   }
@@ -248,7 +248,7 @@ async function numbersAgree(browser: Browser): Promise<void> {
   const nothing = explained(edited, model.columns.map((c) => c.name))[0];
   await compare(page, first, nothing, explained(table, [])[2], "all unknown");
   assert.match((await page.textContent(".answer")) ?? "", /No column is sure to raise or to lower/);
-  await page.getByRole("button", { name: "Put all cells back" }).click();
+  await page.getByRole("button", { name: "Reset all cells" }).click();
   await compare(page, first, explained(table, [])[0], explained(table, [])[2], "put back");
 
   // The announcement comes once, when the reader pauses.
@@ -287,7 +287,7 @@ async function troubles(browser: Browser): Promise<void> {
   expected("status of 429");
   await reply(429, {}, { "Retry-After": "1" });
   await box.fill("1.5");
-  await page.waitForFunction(() => document.querySelector(".problem")?.textContent?.includes("Asking again in 1 s"));
+  await page.waitForFunction(() => document.querySelector(".problem")?.textContent?.includes("Retrying in 1 s"));
   await page.waitForFunction(() => document.querySelector(".problem")?.textContent === "");
   await settled(page);
 

@@ -14,17 +14,17 @@ export function columns(c: Batch): Node[] {
   if (all.length === 0) return [compared];
   const first = all.slice(0, 3).map((i) => c.name(i.player));
   return [
-    p(`${list(first)} ${first.length > 1 ? "move" : "moves"} ${c.sum} most. What follows is from all ${count(c.report.run.rows, "row")} that were explained.`),
+    p(`${list(first)} ${first.length > 1 ? "move" : "moves"} ${c.sum} most. The figures below are from all ${count(c.report.run.rows, "row")} that were explained.`),
     bars(c, all), compared, missing(c),
   ];
 }
 
-/** The columns that rows lacked. */
+/** The columns with missing cells. */
 function missing(c: Batch): Node {
   const lacked = c.report.run.missing.filter((m) => m.ratio > 0).sort((a, b) => b.ratio - a.ratio);
-  return h("section", { class: "block" }, h("h3", {}, "Cells that were missing"),
+  return h("section", { class: "block" }, h("h3", {}, "Missing cells"),
     lacked.length === 0 ? p("No cell was missing.") :
-      table("The columns that rows lacked", ["Column", "Share of rows"], lacked.map((m) => [m.player, percent(m.ratio)]), [false, true]));
+      table("Columns with missing cells", ["Column", "Share of rows"], lacked.map((m) => [m.player, percent(m.ratio)]), [false, true]));
 }
 
 function bars(c: Batch, all: BatchImportance[]): Node {
@@ -37,8 +37,8 @@ function bars(c: Batch, all: BatchImportance[]): Node {
   const groups = [(d: number) => of(d).mean, ...(trained ? [(d: number) => of(d).trained as number] : [])];
   return figure({
     title,
-    read: `The longer a bar, the more the column moves ${c.sum}, up or down, on the average of all rows; a row that lacks the column counts as 0. ` +
-      `The thin line goes the mean spread to either side: how contributions of the column scatter among rows like a given one.${trained ? " The second bar is the same of the rows kept aside in training." : ""}`,
+    read: `The longer a bar, the more the column moves ${c.sum}, up or down, on average over all rows; a row without the column counts as 0. ` +
+      `The thin line extends by the mean spread to either side: how much the column's contribution varies among rows like a given one.${trained ? " The second bar is the same for the rows held out from training." : ""}`,
     not: notCause,
     legend: [{ colour: "series-0", text: "this batch" }, ...(trained ? [{ colour: "series-1", text: "training" }] : [])],
     picture: beside(c, title, shown, (d) => c.name(d), groups, (d) => of(d).std),

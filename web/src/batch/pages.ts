@@ -18,7 +18,7 @@ export const batchPages: Page<Batch>[] = [
 function trust(c: Batch): Node[] {
   const { trust: t } = c.report;
   return [
-    p("A prediction is split into what each column added or took: the column's attribution. Is the split right, for this model?", t.audit ? " Some rows of the batch were checked the long way, and all rows for their sums." : ""),
+    p("A prediction is split into what each column added or subtracted: the column's attribution. Is the split right for this model?", t.audit ? " Some rows of the batch were audited, and the sums of all rows were checked." : ""),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
     ...doubted(c, "The interval of an attribution in the results, from lower to upper,"),
@@ -31,11 +31,11 @@ function provenance(c: Batch): Node[] {
   return [
     ...sources(model, [
       ["Summary", run.name], ["Job", run.job], ["Explained", run.in], ["Results", run.out || "not known"],
-      ["Begun", moment(Math.floor(Date.parse(run.submitted) / 1000))], ["Units of work", String(run.units)],
+      ["Started", moment(Math.floor(Date.parse(run.submitted) / 1000))], ["Units of work", String(run.units)],
       ["Mode", run.mode], ["Intervals in the results", formula(c.report)],
     ]),
     glossary(c, [
-      ["Unit of work", "Some row groups of a file, or all of it: what one worker explains at a time, and what fails or succeeds as a whole."],
+      ["Unit of work", "Some row groups of a file, or the whole file. A worker explains one unit at a time, and a unit fails or succeeds as a whole."],
       ["Mean spread, mean doubt", "The mean over rows of each attribution's spread, and of its doubt: one standard deviation each."],
     ]),
     game(),

@@ -63,9 +63,9 @@ export function card(c: Choices, a: Answered, other: Answered | null): HTMLEleme
       ...(clipped(told, e.prediction) ? [`the sum is ${number(e.prediction)}, but ${told.target} is never negative`] : []),
       logs(told.scale) ? `${times(e.prediction - e.base)} the base of ${number(response(told, e.base))}` : `from a base of ${number(e.base)}`] :
     [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}${c.z > 0 ? `; ${share} by spread: ${write(low)} to ${write(high)}` : ""}`,
-      told.scale === "score" ? `likeliest class: ${e.likeliest}` : c.z > 0 ? `as probabilities ${chance(chanceAt(low))} to ${chance(chanceAt(high))}` : "",
+      told.scale === "score" ? `most probable class: ${e.likeliest}` : c.z > 0 ? `as probabilities ${chance(chanceAt(low))} to ${chance(chanceAt(high))}` : "",
       `from a base of ${write(e.base)}${told.scale === "logit" ? ` (probability ${chance(probability(e.base))})` : ""}`];
-  if (e.hiddenStd > 0.05 * e.predictionStd) lines.push("what is unknown makes this range wider");
+  if (e.hiddenStd > 0.05 * e.predictionStd) lines.push("unknown cells make this interval wider");
   const moved = other ? difference(a, other) : null;
   return h("section", {
     class: "card", "data-row": told.what, "data-prediction": e.prediction, "data-prediction-std": e.predictionStd, "data-hidden-std": e.hiddenStd,
@@ -90,11 +90,11 @@ export function sideBySide(c: Choices, now: Answered, other: Answered, write: (v
   const mark = (a: Attribution) => ({ ...a, low: a.mean - margin(a, c), high: a.mean + margin(a, c) });
   const mine = shown.filter((a) => a.observed).map(mark);
   const theirs = shown.map((a) => other.explained.attributions[a.player]).filter((a) => a.observed).map(mark);
-  const title = "What each column does, in both rows";
+  const title = "Attributions in both rows";
   return figure({
     title,
-    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. ${meaning("The line through a dot", c)} Where a line crosses 0, it is open whether the column raises or lowers it, and its dot is pale.`,
-    not: "It says what the model makes of the two rows, not what would happen if somebody changed the world so. A column that was not changed can act differently, because columns act together.",
+    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. ${meaning("The line through a dot", c)} Where a line crosses 0, the column may raise or lower it, and its dot is pale.`,
+    not: "What would happen if somebody changed the world accordingly: it shows only how the model treats the two rows. A column that did not change can have another attribution, because columns interact.",
     legend: [{ colour: "up", text: `raises, ${now.told.what}` }, { colour: "down", text: `lowers, ${now.told.what}` }, { colour: "ring", text: other.told.what }],
     picture: draw({
       width: c.width, height: 50 + 32 * shown.length, marginLeft: room.margin, marginTop: 6, marginRight: 16,
@@ -115,7 +115,7 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
   const seen = ranked(now.explained.attributions, c, c.order);
   const order = [...seen, ...now.explained.attributions.filter((a) => !a.observed)];
   const interval = (a: Attribution) => `${write(a.mean - margin(a, c))} to ${write(a.mean + margin(a, c))}`;
-  const so = (a: Attribution) => (sure(a, c) ? (a.mean < 0 ? "▼ sure to lower" : "▲ sure to raise") : "may do either");
+  const so = (a: Attribution) => (sure(a, c) ? (a.mean < 0 ? "▼ sure to lower" : "▲ sure to raise") : "not sure");
   const brief = (p: number | null | undefined) => chance(p ?? NaN).replace("under", "<").replace("over", ">");
   const there = (a: Attribution) => (a.observed ? signed(write(a.mean)) : "unknown");
   const spread = c.order === "most" && c.bags > 0; // which that order is by
@@ -123,10 +123,10 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
     const b = other.explained.attributions[a.player];
     return a.observed ?
       [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), ...(spread ? [write(c.z * a.spread)] : []), there(b), signed(write(a.mean - b.mean))] :
-      [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "does nothing", ...(spread ? ["–"] : []), there(b), signed(write(a.mean - b.mean))];
+      [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "no effect", ...(spread ? ["–"] : []), there(b), signed(write(a.mean - b.mean))];
   });
   const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, in ${unit(now.told)}`,
-    ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} by ${measure(c)}` : "Interval", "P(raises)", `P(top ${top})`, "So it is", ...(spread ? ["± spread"] : []), "Other row", "Change"],
+    ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} interval by ${measure(c)}` : "Interval", "P(raises)", `P(top ${top})`, "Conclusion", ...(spread ? ["± spread"] : []), "Other row", "Change"],
     lines, [false, true, true, true, true, false, true, true, ...(spread ? [true] : [])], true);
   shown.querySelectorAll("tbody tr").forEach((line, i) => {
     const a = order[i];
@@ -140,5 +140,5 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
     line.setAttribute("data-player", now.told.name(a.player));
   });
   return h("section", { class: "block numbers" }, h("h3", {}, "The numbers"), shown,
-    h("p", { class: "note" }, `P(raises): how likely the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): how likely it is among the ${top} largest of the row. Both are by ${measure(c)}, whatever z is.${spread ? " Spread: how contributions of the column scatter among rows like this one." : ""} The other row is ${other.told.what}.`));
+    h("p", { class: "note" }, `P(raises): the probability that the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): the probability that it is among the ${top} largest of the row. Both use the ${measure(c)} and do not depend on z.${spread ? " Spread: how much the column's contribution varies among rows like this one." : ""} The other row is ${other.told.what}.`));
 }

@@ -104,12 +104,12 @@ export const top = 3;
 /** What is to be said of a cell that can be asked of. */
 export function remark(column: Column, cell: Cell): string {
   if (cell.unknown) return "";
-  if (cell.text.trim() === "") return column.gap ? "Missing, which the model takes as a value of its own." : "Missing, which is as good as unknown.";
+  if (cell.text.trim() === "") return column.gap ? "Missing: the model treats this as a value of its own." : "Missing: the model treats this as unknown.";
   if (column.kind === "category") {
     if (column.labels === null || column.labels.includes(cell.text)) return "";
-    return column.left ? `Not among the ${column.labels.length} labels listed; ${column.left} more are known.` : "Training did not know this label; the model takes it as any other rare one.";
+    return column.left ? `Not among the ${column.labels.length} labels listed; ${column.left} more are known.` : "This label is absent or very rare in the training data; the model treats it like other rare labels.";
   }
   const value = column.kind === "time" ? seconds(cell.text) : Number(cell.text);
   if (column.kind === "boolean" || value === null || column.low === null || column.high === null || (value >= column.low && value <= column.high)) return "";
-  return `Beyond what training saw: ${written(column, column.low)} to ${written(column, column.high)}.`;
+  return `Outside the training range: ${written(column, column.low)} to ${written(column, column.high)}.`;
 }

@@ -12,13 +12,13 @@ export function sheet(text: string): Sheet {
   const source = text.replace(/^\ufeff/, "");
   const lines = records(source, separator(source));
   const [names, ...rows] = lines.map((l) => l.cells);
-  if (names === undefined) throw new Error("There is no line of names.");
+  if (names === undefined) throw new Error("The table has no header line.");
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new Error(`Two columns are called ${twice || "nothing"}.`);
-  if (rows.length === 0) throw new Error("There is a line of names, but no row below it.");
+  if (twice !== undefined) throw new Error(twice ? `Two columns are named ${twice}.` : "Two columns have no name.");
+  if (rows.length === 0) throw new Error("The table has a header line, but no row below it.");
   if (rows.length > mostRows) throw new Error(`There are more than ${mostRows} rows. Open a part of the table.`);
   const bad = lines.find((l) => l.cells.length !== names.length);
-  if (bad) throw new Error(`Line ${bad.line} has ${bad.cells.length} cells, but the first line ${names.length}.`);
+  if (bad) throw new Error(`Line ${bad.line} has ${bad.cells.length} cells, but the header has ${names.length}.`);
   return { headers: names, rows };
 }
 

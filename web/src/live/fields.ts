@@ -123,8 +123,8 @@ class Field {
     this.back.hidden = !differs;
     this.element.classList.toggle("changed", differs);
     const was = origin.unknown ? "unknown" : origin.text || "missing";
-    this.back.textContent = `Put back ${was}`;
-    this.back.setAttribute("aria-label", `Put back ${was}, ${this.column.name}`);
+    this.back.textContent = `Reset to ${was}`;
+    this.back.setAttribute("aria-label", `Reset to ${was}, ${this.column.name}`);
   }
 
   /** A number or a time: what is written, and a slider over what training saw. */

@@ -59,7 +59,7 @@ export class Live implements Choices {
     (_, error) => this.trouble(error));
 
   constructor(places: Places) {
-    this.server = new Server(places, (wait) => this.say(`The server is busy. Asking again in ${Math.ceil(wait)} s.`));
+    this.server = new Server(places, (wait) => this.say(`The server is busy. Retrying in ${Math.ceil(wait)} s.`));
     document.body.prepend(
       h("a", { href: "#main", class: "skip", click: (e) => { e.preventDefault(); this.main.focus(); } }, "Skip to the row"),
       this.header, this.main);
@@ -72,7 +72,7 @@ export class Live implements Choices {
   private async begin(): Promise<void> {
     try {
       this.models = await this.server.models();
-      if (this.models.length === 0) throw new Refusal("The server has no model to ask.");
+      if (this.models.length === 0) throw new Refusal("The server has no models.");
       this.trouble(null);
       this.main.append(h("div", { class: "columns" }, this.editor, this.answer));
       this.choose(this.models[0]);
@@ -106,7 +106,7 @@ export class Live implements Choices {
     document.title = `What if – ${model.target}`;
     this.header.replaceChildren(
       h("div", { class: "title" }, h("h1", {}, `What if: ${model.target}`),
-        p(`${model.name}${model.version ? `, version ${model.version}` : ""}. ${model.exact ? "Attributions are the exact Shapley values of the model." : "Attributions are those of a learned head, close to Shapley values."}`)),
+        p(`${model.name}${model.version ? `, version ${model.version}` : ""}. ${model.exact ? "Attributions are the exact Shapley values of the model." : "Attributions come from a learned head and approximate Shapley values."}`)),
       h("div", { class: "controls" },
         names.length > 1 ? select("Model", names.map((n) => ({ value: n, text: n })), model.name, (name) => this.choose(this.models.find((m) => m.name === name) ?? model)) : null,
         versions.length > 1 ? select("Version", versions.map((m) => ({ value: m.version, text: m.version })), model.version, (v) => this.choose(versions.find((m) => m.version === v) ?? model)) : null,
@@ -119,9 +119,9 @@ export class Live implements Choices {
     this.editor.replaceChildren(
       h("h2", { id: "title-row", tabindex: -1 }, "The row"),
       p(this.whence()), this.sources(), h("div", { class: "controls" }, this.picks(),
-        h("button", { type: "button", click: () => all((i) => { Object.assign(this.row[i], this.origin[i]); }) }, "Put all cells back"),
+        h("button", { type: "button", click: () => all((i) => { Object.assign(this.row[i], this.origin[i]); }) }, "Reset all cells"),
         h("button", { type: "button", click: () => all((i) => { this.row[i].unknown = true; }) }, "Mark all unknown")),
-      h("p", { class: "note" }, "Beside a column: what it adds to the prediction or takes from it, and its interval, ±. Grey: the interval holds 0."), this.place, this.strip);
+      h("p", { class: "note" }, "Beside each column: what it adds to the prediction or subtracts from it, and its interval, ±. Grey: the interval contains 0."), this.place, this.strip);
     this.fill();
   }
 
@@ -134,8 +134,8 @@ export class Live implements Choices {
 
   private whence(): string {
     if (this.opened) return "Change a cell, or mark it unknown, and see the prediction move.";
-    return this.model.kept ? "You start from usual cells: medians, and the commonest labels. Change one, or mark it unknown, and see the prediction move." :
-      "You start from numbers near their means and from the first label of each column, which no real row need have. Change a cell, or mark it unknown, and see the prediction move.";
+    return this.model.kept ? "The row starts with typical values: medians and the most common labels. Change a cell, or mark it unknown, and see the prediction move." :
+      "The row starts with numbers near their means and the first label of each column, which may not occur together in a real row. Change a cell, or mark it unknown, and see the prediction move.";
   }
 
   /** A file or a text to take rows from. */
@@ -154,17 +154,17 @@ export class Live implements Choices {
     input.addEventListener("change", () => {
       const [chosen] = input.files ?? [];
       if (!chosen) return;
-      if (chosen.size > mostBytes) fault.textContent = "The file has more than 64 MiB. Open a part of it.";
-      else chosen.text().then(take, () => { fault.textContent = "The file cannot be read."; });
+      if (chosen.size > mostBytes) fault.textContent = "The file is larger than 64 MiB. Open a part of it.";
+      else chosen.text().then(take, () => { fault.textContent = "The browser cannot read the file."; });
     });
-    return h("details", { class: "sources" }, h("summary", {}, this.opened ? `${count(this.opened.rows.length, "row")} opened. Open others` : "Open rows of your own"),
-      p("The table stays in this browser; only rows that are explained are sent."),
+    return h("details", { class: "sources" }, h("summary", {}, this.opened ? `${count(this.opened.rows.length, "row")} opened. Open other rows` : "Open your own rows"),
+      p("The table stays in this browser; the page sends only the rows it explains to the server."),
       h("div", { class: "control" }, h("label", { for: file }, "CSV file"), input),
-      h("div", { class: "control" }, h("label", { for: text }, "or paste rows, names first"), box, h("button", { type: "button", click: () => take(box.value) }, "Use these rows")), fault);
+      h("div", { class: "control" }, h("label", { for: text }, "or paste rows with a header line"), box, h("button", { type: "button", click: () => take(box.value) }, "Use these rows")), fault);
   }
 
   private open(table: Sheet): void {
-    if (!this.model.columns.some((c) => table.headers.includes(c.name))) throw new Error(`None of the names is a column of the model: ${list(this.model.columns.slice(0, 5).map((c) => c.name))}, …`);
+    if (!this.model.columns.some((c) => table.headers.includes(c.name))) throw new Error(`None of the columns is a column of the model. It has ${list(this.model.columns.slice(0, 5).map((c) => c.name))}, …`);
     this.opened = table;
     this.at = this.against = 0;
     this.start(0);
@@ -237,7 +237,7 @@ export class Live implements Choices {
       this.problem.replaceChildren(this.introduce(again));
       return;
     }
-    const said = error instanceof Refusal ? error : new Refusal("The answer of the server cannot be read.");
+    const said = error instanceof Refusal ? error : new Refusal("The page cannot read the server's answer.");
     const column = this.asked ? this.model.columns.findIndex((c) => c.name === said.column) : -1;
     if (column >= 0) {
       this.problem.replaceChildren();
@@ -255,9 +255,9 @@ export class Live implements Choices {
   private introduce(again: () => void): HTMLElement {
     const id = fresh("token");
     const box = h("input", { id, type: "password", autocomplete: "off", spellcheck: "false" });
-    const form = h("form", {}, p(this.server.token ? "The server does not know this token." : "The server wants to know who asks."),
+    const form = h("form", {}, p(this.server.token ? "The server rejected this token." : "The server requires authentication."),
       h("div", { class: "control" }, h("label", { for: id }, "Token"), box, h("button", { type: "submit" }, "Use it")),
-      h("p", { class: "note" }, "It is kept until this page is closed or loaded again, and nowhere else."));
+      h("p", { class: "note" }, "The token is kept only in this page, until you close or reload it."));
     form.addEventListener("submit", (e) => {
       e.preventDefault();
       this.server.token = box.value.trim();
@@ -288,7 +288,7 @@ export class Live implements Choices {
     if (!this.answered) return;
     if (!this.parts) {
       this.parts = { cards: h("div", { class: "cards" }), pictures: h("div", {}) };
-      this.answer.replaceChildren(h("h2", { id: "title-answer" }, "What the model makes of it"), this.parts.cards, controls(this, () => this.draw()), this.parts.pictures);
+      this.answer.replaceChildren(h("h2", { id: "title-answer" }, "Prediction and attributions"), this.parts.cards, controls(this, () => this.draw()), this.parts.pictures);
       this.measure();
     }
     const same = this.against === this.at;
@@ -315,7 +315,7 @@ export class Live implements Choices {
     this.timer = window.setTimeout(() => {
       const certain = ranked(now.explained.attributions, this, "sure").filter((a) => sure(a, this)).slice(0, 3);
       const head = headline(now);
-      const text = `${head.what}: ${head.text}, ${difference(now, other).words}. ${certain.length ? `Surest: ${list(certain.map((a) => `${now.told.name(a.player)} ${a.mean < 0 ? "lowers" : "raises"} it`))}.` : "No column is sure to raise or lower it."}`;
+      const text = `${head.what}: ${head.text}, ${difference(now, other).words}. ${certain.length ? `Sure: ${list(certain.map((a) => `${now.told.name(a.player)} ${a.mean < 0 ? "lowers" : "raises"} it`))}.` : "No column is sure to raise or lower it."}`;
       if (this.status.textContent !== text) this.status.textContent = text;
     }, untilTold);
   }

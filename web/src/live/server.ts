@@ -79,7 +79,7 @@ async function refused(response: Response): Promise<Error> {
     const fault = (await response.json()) as Partial<Fault>;
     if (fault.message) return new Refusal([fault.message, fault.remedy].filter(Boolean).map((text) => sentence(text as string)).join(" "), fault.column ?? null);
   } catch { /* the answer was not in the server's own words */ }
-  return new Refusal(response.status === 403 ? "You may not ask this model." : `The server answers ${response.status} ${response.statusText}.`.replace(" .", "."));
+  return new Refusal(response.status === 403 ? "You do not have permission to use this model." : `The server returned ${response.status} ${response.statusText}.`.replace(" .", "."));
 }
 
 function sentence(text: string): string {

@@ -13,12 +13,12 @@ export function columns(c: Context): Node[] {
   const first = c.importances().slice(0, 3).map((i) => c.name(i.player));
   return [
     p(`${list(first)} ${first.length > 1 ? "move" : "moves"} ${c.sum} most. `,
-      `What follows is worked out from ${count(data.explained, "row")}${data.explained < data.rows ? ` drawn at random from ${thousands(data.rows)}` : ""}.`),
+      `The figures below are computed from ${count(data.explained, "row")}${data.explained < data.rows ? ` drawn at random from ${thousands(data.rows)}` : ""}.`),
     bars(c), ...loss(c, most), dots(c), ...(c.report.by ? [cohorts(c)] : []),
   ];
 }
 
-export const notCause = "It says what the model uses, not what causes the outcome: changing a column in the world need not do what it does here.";
+export const notCause = "What causes the outcome. It shows what the model uses: changing a column in the real world need not have this effect.";
 
 function bars(c: Context): Node {
   const all = c.importances();
@@ -28,7 +28,7 @@ function bars(c: Context): Node {
   const write = decimalsFor(Math.max(...all.map((i) => i.mean)));
   return figure({
     title,
-    read: `The longer a bar, the more the column moves ${c.sum}, up or down, on the average. The thin line holds the middle 80 % of rows: where it is long, the column matters much to some rows and little to others.`,
+    read: `The longer a bar, the more the column moves ${c.sum}, up or down, on average. The thin line covers the middle 80 % of rows: where it is long, the column matters much for some rows and little for others.`,
     not: notCause,
     picture: draw({
       width: c.width, height: 50 + 26 * shown.length, marginLeft: room.margin, marginTop: 6, marginRight: 48,
@@ -39,7 +39,7 @@ function bars(c: Context): Node {
         Plot.text(shown, { x: (i: (typeof shown)[number]) => Math.max(i.mean, i.high), y: "player", text: (i: (typeof shown)[number]) => write(i.mean), textAnchor: "start", dx: 6, fill: "var(--ink)" }),
         Plot.ruleX([0])],
     }, `${title}: ${shown.length} bars. ${shown.slice(0, 5).map((i) => `${c.name(i.player)} ${number(i.mean, 3)}`).join(", ")}.`),
-    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Middle 80 % of rows", "Share of the spread", "Rows that have it"],
+    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Middle 80 % of rows", "Share of the spread", "Rows with a value"],
       all.map((i) => [c.name(i.player), number(i.mean, 3), i.observed ? `${number(i.low, 2)} to ${number(i.high, 2)}` : "–", percent(i.spread), thousands(i.observed)]), [false, true, true, true, true]),
   });
 }
@@ -62,12 +62,12 @@ function dots(c: Context): Node {
       points.push({ x: means[i], y: line + aside[i], fill: place && v !== null ? ramp(place(v)) : "var(--missing)" });
     });
   });
-  const title = "Every row a dot";
+  const title = "Attributions row by row";
   return figure({
     title,
-    read: `A dot is a row: right of 0 the column raises ${c.sum}, left of 0 it lowers it. Its colour is the value of the column in that row. Where one colour lies on one side, the column acts one way.`,
-    not: "Dots far out are rows that differ in this column and perhaps in others too; the picture does not take these apart. Nothing here is a cause.",
-    legend: [{ colour: "low", text: "low value" }, { colour: "middle", text: "middle" }, { colour: "high", text: "high value" }, { colour: "missing", text: "a label, which is neither" }],
+    read: `Each dot is a row: right of 0 the column raises ${c.sum}, left of 0 it lowers it. The colour is the value of the column in that row. Where one colour is on one side, the column acts in one direction.`,
+    not: "Which other columns play a part: rows far out differ in this column and perhaps in others too. Nothing here is a cause.",
+    legend: [{ colour: "low", text: "low value" }, { colour: "middle", text: "middle" }, { colour: "high", text: "high value" }, { colour: "missing", text: "a label, neither low nor high" }],
     picture: draw({
       width: c.width, height: 56 + 34 * shown.length, marginLeft: room.margin, marginTop: 6,
       x: { label: `attribution, in ${c.unit}`, grid: true, ticks: Math.max(3, Math.floor(c.width / 110)) },
@@ -92,15 +92,15 @@ function cohorts(c: Context): Node {
   const bars = by.cohorts.length <= mostBars;
   return figure({
     title,
-    read: (bars ? `Bars of one column beside each other: for which rows it moves ${c.sum} more.` :
+    read: (bars ? `Compare the bars of one column: they show for which rows it moves ${c.sum} more.` :
       `The stronger the colour, the more the column of that line moves ${c.sum} in rows with that ${by.column}. The strongest is a mean size of ${number(Math.max(...groups.flatMap((g) => players.map((d) => size(g, d)))), 3)}, in ${c.unit}.`) + differing,
-    not: `That a column matters more in one group does not say that the model treats the groups unequally, or equally: it may matter more because its values differ more there.`,
+    not: `Whether the model treats the groups equally. A column may matter more in one group because its values differ more there.`,
     ...(bars ? { legend: by.cohorts.map((cohort, g) => ({ colour: `series-${g}`, text: `${cohort.name} (${count(cohort.rows, "row")})` })) } : {}),
     picture: bars ? beside(c, title, players, (d) => c.name(d), groups.map((g) => (d: number) => size(g, d))) :
       matrix(c, title, by.column, players, by.cohorts.map((cohort) => cohort.name), size),
     numbers: table(title, [by.column, "Rows", ...players.map((d) => c.name(d))],
       by.cohorts.map((cohort, g) => [cohort.name, thousands(cohort.rows), ...players.map((d) => number(size(g, d), 3))]), [false, true, ...players.map(() => true)]),
-    ...(by.left > 0 ? { controls: [h("p", {}, `${count(by.left, "row")} of the explained ones belong to none of these groups.`)] } : {}),
+    ...(by.left > 0 ? { controls: [h("p", {}, `${count(by.left, "row")} of those explained belong to none of these groups.`)] } : {}),
   });
 }
 

@@ -8,12 +8,12 @@ import { count, moment, number, percent, shorten, thousands } from "../words.ts"
 export function data(c: Context): Node[] {
   const { report } = c;
   return [
-    p(`${report.data.name} has ${count(report.data.rows, "row")}. All of them were read for the counts on this page; histograms, medians and how columns hang together are from ${count(report.data.explained, "row")}${report.data.explained < report.data.rows ? " drawn at random" : ""}.`),
+    p(`${report.data.name} has ${count(report.data.rows, "row")}. The counts on this page cover all of them. Histograms, medians and associations are from ${count(report.data.explained, "row")}${report.data.explained < report.data.rows ? " drawn at random" : ""}.`),
     warnings(c),
     h("section", { class: "block" }, h("h3", {}, "The columns"),
-      h("p", { class: "note" }, h("strong", {}, "How to read it: "), "the small picture shows how often which values occur, low on the left; for labels, the commonest come first. The farthest hundredth on each side is counted in the outermost bar."),
-      h("p", { class: "note" }, h("strong", {}, "What it does not say: "), "whether these rows are like those the model will meet."),
-      table("Columns of the table", ["Column", "Kind", "Missing", "Values", "How often"], report.columns.map((column) => [
+      h("p", { class: "note" }, h("strong", {}, "How to read it: "), "the small picture is a histogram of the values, low on the left. Labels are in order of frequency, the most common first. The outermost bars include the most extreme 1 % on each side."),
+      h("p", { class: "note" }, h("strong", {}, "What it does not say: "), "whether these rows are like the rows that the model will be used on."),
+      table("Columns of the table", ["Column", "Kind", "Missing", "Values", "Histogram"], report.columns.map((column) => [
         column.name, kinds[column.kind], column.missing ? percent(column.missing / report.data.rows) : "none", values(column), strip(column)]))),
     alike(c),
   ];
@@ -22,18 +22,18 @@ export function data(c: Context): Node[] {
 const kinds: Record<Column["kind"], string> = { number: "number", category: "labels", boolean: "yes or no", time: "time" };
 
 const heads: Record<string, string> = {
-  associated: "Columns that say much the same", missing: "Many missing cells", constant: "Columns that do not vary",
-  unknown: "Labels that training did not know", outside: "Values beyond what training saw", rare: "Rare labels",
+  associated: "Columns with much the same information", missing: "Many missing cells", constant: "Constant columns",
+  unknown: "Labels absent or very rare in training", outside: "Values outside the training range", rare: "Rare labels",
 };
 
-/** What to keep in mind of columns, beside what the first page says. */
+/** The warnings about columns that are not on the first page. */
 function warnings(c: Context): Node {
   const { first, lesser } = parted(c.report.warnings);
   const told = first.filter((w) => w.columns.length > 0);
-  const elsewhere = told.length ? p(`What matters most of these columns is on the first page, “In short”: ${count(told.length, "warning")}.`) : null;
+  const elsewhere = told.length ? p(`The most important warnings about columns are on the first page, “Summary”: ${count(told.length, "warning")}.`) : null;
   const groups = Object.entries(heads).map(([kind, head]) => ({ head, words: lesser.filter((w) => w.kind === kind).map((w) => w.words) })).filter((g) => g.words.length > 0);
-  if (groups.length === 0) return elsewhere ?? h("section", { class: "verdict good" }, h("h3", {}, "Nothing to warn of"), p("No column is mostly missing, constant, unlike what training saw, or nearly the same as another."));
-  return h("section", { class: "verdict fair" }, h("h3", {}, `${count(groups.reduce((n, g) => n + g.words.length, 0), "small thing")} to keep in mind`),
+  if (groups.length === 0) return elsewhere ?? h("section", { class: "verdict good" }, h("h3", {}, "No warnings"), p("No column has many missing cells, is constant, differs from the training data, or has much the same information as another."));
+  return h("section", { class: "verdict fair" }, h("h3", {}, `${count(groups.reduce((n, g) => n + g.words.length, 0), "minor warning")}`),
     groups.map((g) => [h("h4", {}, g.head), h("ul", {}, g.words.map((text) => h("li", {}, sentences(text))))]).flat(), elsewhere);
 }
 
@@ -44,7 +44,7 @@ function values(column: Column): string {
   }
   if (column.least === null || column.greatest === null) return "none";
   const write = column.kind === "time" ? moment : (v: number) => number(v, 4);
-  return `${write(column.least)} to ${write(column.greatest)}${column.median === null ? "" : `, half of them up to ${write(column.median)}`}`;
+  return `${write(column.least)} to ${write(column.greatest)}${column.median === null ? "" : `, median ${write(column.median)}`}`;
 }
 
 const svg = "http://www.w3.org/2000/svg";
@@ -58,7 +58,7 @@ function strip(column: Column): Node {
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   picture.setAttribute("class", "strip");
   picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", column.labels ? `commonest: ${column.labels.slice(0, 3).map((l) => `${l.name} ${thousands(l.rows)}`).join(", ")}` : `histogram of ${column.name}`);
+  picture.setAttribute("aria-label", column.labels ? `most common: ${column.labels.slice(0, 3).map((l) => `${l.name} ${thousands(l.rows)}`).join(", ")}` : `histogram of ${column.name}`);
   heights.forEach((rows, i) => {
     const bar = document.createElementNS(svg, "rect");
     const high = rows ? Math.max(1, (height * rows) / most) : 0;
@@ -70,8 +70,8 @@ function strip(column: Column): Node {
 
 function alike(c: Context): Node {
   const { associations, columns } = c.report;
-  return h("section", { class: "block" }, h("h3", {}, "Columns that hang together"),
-    associations.length === 0 ? p("No two columns tell much of each other.") : h("div", {},
-      p("Columns that tell of each other share the credit for what both tell: the model splits it, and the split says little about the world. 1 is as alike as can be, 0 not at all; a minus means that the one falls as the other rises."),
-      table("Columns that tell of each other", ["Columns", "How much", "Measure"], associations.map((a) => [`${columns[a.a].name} and ${columns[a.b].name}`, number(a.value, 2), a.measure]), [false, true])));
+  return h("section", { class: "block" }, h("h3", {}, "Associated columns"),
+    associations.length === 0 ? p("No two columns are strongly associated.") : h("div", {},
+      p("Associated columns share the credit for the information that both carry. The model splits it, and the split says little about the world. 1 is the strongest association, 0 is none; a minus sign means that one falls as the other rises."),
+      table("Associated columns", ["Columns", "Strength", "Measure"], associations.map((a) => [`${columns[a.a].name} and ${columns[a.b].name}`, number(a.value, 2), a.measure]), [false, true])));
 }

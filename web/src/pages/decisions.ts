@@ -10,14 +10,14 @@ export function decisions(c: Context): Node[] {
   const { decisions: all } = c.report.performance;
   if (!all) return [];
   const positive = c.outputName;
-  const title = `Which rows to call ${positive}`;
+  const title = `Choosing a threshold for ${positive}`;
   const id = fresh("threshold"), output = h("output", { for: id });
   const slider = h("input", { id, type: "range", class: "threshold", min: 0, max: all.at.length - 1, step: 1, value: all.first });
   const live = h("p", { role: "status", class: "lead" }), result = h("div", {});
   const refresh = () => {
     const d = all.at[Number(slider.value)];
     slider.setAttribute("aria-valuetext", String(d.threshold));
-    output.textContent = `${d.threshold} and more`;
+    output.textContent = `${d.threshold} or more`;
     live.textContent = inWords(d, positive);
     result.replaceChildren(cards(d, positive), h("div", { class: "beside" }, curve(c, all.at, d), matrix(d, positive)));
   };
@@ -25,11 +25,11 @@ export function decisions(c: Context): Node[] {
   refresh();
   return [figure({
     title,
-    read: "Move the threshold: the lower it is, the more rows are called, the more of those sought are among them, and the more are called wrongly. The curve has a point for each threshold; the large dot is the one chosen, and the dashed line what calling rows at random reaches.",
-    not: `Which threshold is best. That depends on what a row called wrongly costs, and one that is missed. On rows that the model learned from all of this looks better than it is.`,
-    controls: [h("div", { class: "control wide" }, h("label", { for: id }, "Call rows with a probability of"), slider, output)],
+    read: "Move the threshold. A lower threshold selects more rows: it finds more of those that are sought, and more false positives. The curve has a point for each threshold; the large dot is the chosen one. The dashed line is what random selection reaches.",
+    not: `Which threshold is best. That depends on the cost of a false positive and of a missed row. On training rows all of this looks better than it is.`,
+    controls: [h("div", { class: "control wide" }, h("label", { for: id }, "Select rows with a probability of"), slider, output)],
     picture: h("div", {}, live, result),
-    numbers: table(`${title}, by threshold`, ["Threshold", "Called", "Precision", "Recall", "Lift", "F1"],
+    numbers: table(`${title}, by threshold`, ["Threshold", "Selected", "Precision", "Recall", "Lift", "F1"],
       all.at.filter((_, i) => i % 5 === all.first % 5).map((d) => [String(d.threshold), rows(d.true_positives + d.false_positives), share(d.precision), share(d.recall), times(d.lift), share(d.f1)]), [true, true, true, true, true, true]),
   })];
 }
@@ -43,22 +43,22 @@ const rows = (v: number) => (Number.isInteger(v) ? thousands(v) : number(v));
 /** The decision in a sentence or two. */
 export function inWords(d: Decision, positive: string): string {
   const called = d.true_positives + d.false_positives;
-  if (called === 0) return `No row is called ${positive}: none has a probability of ${d.threshold}.`;
-  return `${called === 1 ? "1 row is" : `${rows(called)} rows are`} called ${positive}, ${percent(d.called ?? 0)} of all. Of them ${rows(d.true_positives)} turned out so; ${rows(d.false_negatives)} others did too, and are not called.`;
+  if (called === 0) return `No row is predicted ${positive}: none has a probability of ${d.threshold}.`;
+  return `${called === 1 ? "1 row is" : `${rows(called)} rows are`} predicted ${positive}, ${percent(d.called ?? 0)} of all. ${rows(d.true_positives)} of them are ${positive}; ${rows(d.false_negatives)} other ${positive} rows are missed.`;
 }
 
 function cards(d: Decision, positive: string): Node {
   const card = (value: string, words: string) => h("div", { class: "card" }, h("p", { class: "big" }, value), p(words));
   return h("div", { class: "cards" },
-    card(share(d.precision), `of the rows called ${positive} are (precision).`),
-    card(share(d.recall), `of the rows that are ${positive} are called (recall).`),
+    card(share(d.precision), `of the rows predicted ${positive} are ${positive} (precision).`),
+    card(share(d.recall), `of the rows that are ${positive} are found (recall).`),
     card(times(d.lift), `as many ${positive} as among rows drawn at random (lift).`));
 }
 
 /** The confusion matrix. */
 function matrix(d: Decision, positive: string): Node {
-  return table(`Rows at a threshold of ${d.threshold}`, ["It turned out", `called ${positive}`, "not called"],
-    [[positive, rows(d.true_positives), rows(d.false_negatives)], ["otherwise", rows(d.false_positives), rows(d.true_negatives)]], [false, true, true]);
+  return table(`Rows at a threshold of ${d.threshold}`, ["Observed", `predicted ${positive}`, "not predicted"],
+    [[positive, rows(d.true_positives), rows(d.false_negatives)], ["other", rows(d.false_positives), rows(d.true_negatives)]], [false, true, true]);
 }
 
 /** Precision over recall. */

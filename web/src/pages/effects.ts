@@ -23,25 +23,25 @@ export function effects(c: Context): Node[] {
   const columns = c.width > 620 ? 2 : 1;
   const width = columns === 2 ? Math.floor((c.width - 56) / 2) : c.width;
   return [
-    p(`How ${c.sum} goes up and down with the value of a column. Choose one, or look over the most important ones below.`),
+    p(`How ${c.sum} changes with the value of a column. Choose a column, or compare the most important ones below.`),
     h("div", { class: "controls" }, choice), large,
     h("h3", {}, `The ${Math.min(small, players.length)} most important, side by side`),
-    h("p", { class: "note" }, "Each is to be read as the picture above, and none of them says what would happen if somebody changed the value."),
+    h("p", { class: "note" }, "Read each like the picture above. None of them says what would happen if somebody changed the value."),
     h("div", { class: columns === 2 ? "pairwise" : "" }, players.slice(0, small).map((d) =>
       h("div", { class: "small" }, h("h4", {}, c.name(d)), picture(c, d, width, 190, 300)))),
   ];
 }
 
 function one(c: Context, player: number): Node {
-  const title = `What ${c.name(player)} does`;
+  const title = `Effect of ${c.name(player)}`;
   const column = c.rows.column(player);
   const labelled = column !== null && c.report.columns[column].labels !== null;
   return figure({
     title,
     read: labelled ?
-      `A dot is a row, placed by what the label adds to ${c.sum} (right) or takes from it (left); the upright line is their mean. Dots of one label differ because the rows differ in other columns.` :
-      `A dot is a row: the value of ${c.name(player)} across, what it adds to ${c.sum} up, what it takes down. Thin lines are the ${measure(c)}, intervals of ${level(within(c.report.z))}; ${summed(c, player, column)} Dots above each other differ in other columns.`,
-    not: `It is no promise that changing ${c.name(player)} would move the outcome: the model may use it as a sign of something else.`,
+      `Each dot is a row, placed by how much the label adds to ${c.sum} (right) or subtracts from it (left). The vertical line is the mean. Dots of one label differ because the rows differ in other columns.` :
+      `Each dot is a row: left to right is the value of ${c.name(player)}, up and down is what it adds to ${c.sum} or subtracts. Thin lines are ${level(within(c.report.z))} intervals (${measure(c)}); ${summed(c, player, column)} Dots above each other differ in other columns.`,
+    not: `Whether changing ${c.name(player)} would change the outcome: the model may use it as a sign of something else.`,
     picture: picture(c, player, c.width, 320, 1000),
     ...(column === null ? {} : { numbers: summary(c, player, column) }),
   });
@@ -65,10 +65,10 @@ function dotsOf(c: Context, player: number, column: number, most: number): Dot[]
 
 function picture(c: Context, player: number, width: number, height: number, most: number): Node {
   const column = c.rows.column(player);
-  if (column === null) return p(`${c.name(player)} is a group of columns: it has no value of its own to draw by.`);
+  if (column === null) return p(`${c.name(player)} is a group of columns: it has no single value to draw.`);
   const dots = dotsOf(c, player, column, most);
   if (dots.length === 0) return p(`${c.name(player)} is missing in all rows shown.`);
-  const label = `What ${c.name(player)} does to ${c.sum}, ${count(dots.length, "row")}.`;
+  const label = `Effect of ${c.name(player)} on ${c.sum}, ${count(dots.length, "row")}.`;
   return c.report.columns[column].labels !== null ? labels(c, column, dots, width, label) : numbers(c, player, column, dots, width, height, label);
 }
 
@@ -132,7 +132,7 @@ function byLabel(dots: Dot[], names: string[]): { code: number; name: string; me
 
 function summary(c: Context, player: number, column: number): HTMLElement {
   const dots = dotsOf(c, player, column, c.rows.length);
-  const title = `What ${c.name(player)} does on the average`;
+  const title = `Mean effect of ${c.name(player)}`;
   const unit = `Mean attribution, in ${c.unit}`;
   if (c.report.columns[column].labels !== null) {
     return table(title, ["Label", unit, "Rows"], byLabel(dots, c.report.rows.cells[column].labels ?? []).map((g) => [g.name, number(g.mean, 3), thousands(g.dots.length)]), [false, true, true]);

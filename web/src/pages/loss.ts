@@ -22,8 +22,8 @@ export function loss(c: Context, most: number): Node[] {
   return [figure({
     title,
     controls: [h("p", {}, told(all))],
-    read: `A bar is how much lower the ${what} of a row is, on average, once the model also knows the column, where columns become known one by one in a random order. ${c.classes ? "Log loss punishes a low probability for the class that came true." : "Squared error is the square of how far a prediction is off."} The thin line is one standard error to either side${groups ? `, over ${count(groups, "group")} of rows that belong together` : ""}. It was measured when the model was trained, on ${count(Math.max(...all.map((x) => x.rows)), "row")} kept aside.`,
-    not: "A pale bar does not say that the column is useless: its help may be too small to show in so few rows. Two columns that tell the same share the credit. It says what the model gains from knowing a column, not what causes the outcome.",
+    read: `A bar shows how much lower the ${what} of a row is, on average, once the model also knows the column. Columns become known one by one in a random order. ${c.classes ? "Log loss penalises a low probability for the observed class." : "Squared error is the square of the prediction error."} The thin line is one standard error to either side${groups ? `, computed over ${count(groups, "group")} of related rows` : ""}. It was measured when the model was trained, on ${count(Math.max(...all.map((x) => x.rows)), "row")} held out.`,
+    not: "Whether a column with a pale bar is useless: its benefit may be too small to show in so few rows. Two columns with the same information share the credit. The bars show what the model gains from knowing a column, not what causes the outcome.",
     legend: [{ colour: "down", text: "helps beyond chance" }, { colour: "pale", text: "may be chance" }],
     picture: draw({
       width: c.width, height: 50 + 26 * shown.length, marginLeft: room.margin, marginTop: 6, marginRight: 24,

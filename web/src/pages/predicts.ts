@@ -12,17 +12,17 @@ import { chance, count, number, percent, tenths, shorten, thousands } from "../w
 export function predicts(c: Context): Node[] {
   const { data } = c.report;
   return [
-    p(`How predictions of ${c.predicted} compare with what came true`, data.labelled === 0 ? ` on rows kept aside in training: ${data.name} does not tell what came true.` : `, and with those of plain models.`),
+    p(`How predictions of ${c.predicted} compare with observed outcomes`, data.labelled === 0 ? ` on rows held out from training: ${data.name} has no outcomes.` : `, and with simple models.`),
     ...pictures(c),
     ...baselines(c),
-    details("All measures, for those who know statistics", ...figures(c)),
+    details("All metrics, for readers who know statistics", ...figures(c)),
     scales(c),
   ];
 }
 
 const names: Record<string, string> = {
   rmse: "Typical error (RMSE)", mae: "Mean error (MAE)", r2: "Variance explained (R²)", nll: "Negative log likelihood",
-  coverage_50: "Inside ranges of 50 %", coverage_90: "Inside ranges of 90 %",
+  coverage_50: "Inside 50 % intervals", coverage_90: "Inside 90 % intervals",
   auroc: "Pairs in the right order (AUROC)", average_precision: "Average precision", log_loss: "Log loss",
   brier: "Squared error of probabilities (Brier)", ece: "Calibration gap (ECE)", accuracy: "Right class (accuracy)",
   macro_auroc: "Pairs in the right order (macro AUROC)",
@@ -43,12 +43,12 @@ function figures(c: Context): Node[] {
   const { performance, model } = c.report;
   const unit = (m: Metric) => m.meaning + (m.in_target_units ? `, in units of ${model.target}` : "");
   const here = c.report.data.labelled > 0;
-  const headers = ["Measure", ...(here ? ["These rows"] : []), "Rows kept aside in training", "What it tells"];
+  const headers = ["Metric", ...(here ? ["These rows"] : []), "Rows held out from training", "Meaning"];
   return [
     table("How well the model predicts", headers, performance.metrics.map((m) =>
       [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), written(m, m.validation), unit(m)]), [false, true, here], true),
-    ...(here ? [p(h("strong", {}, "Mind where the rows come from. "), "On rows that the model learned from, any model looks better than it is. The rows kept aside were not learned from, but the training was ended by them.")] : []),
-    ...(performance.baselines.length ? [beside(c, "All measures of plain models, on the rows kept aside in training", () => true)] : []),
+    ...(here ? [p(h("strong", {}, "Note where the rows come from. "), "On its training rows, any model looks better than it is. The held-out rows were not used to fit the weights, but they decided when training stopped.")] : []),
+    ...(performance.baselines.length ? [beside(c, "All metrics of simple models, on the rows held out from training", () => true)] : []),
   ];
 }
 
@@ -56,7 +56,7 @@ function figures(c: Context): Node[] {
 function beside(c: Context, caption: string, shown: (m: Metric) => boolean): HTMLElement {
   const { metrics, baselines: list } = c.report.performance;
   const lines = metrics.map((m, i) => ({ m, values: list.map((b) => b.values[i]) })).filter((line) => shown(line.m) && line.values.some((v) => v !== null));
-  return table(caption, ["Measure", "This model", ...list.map((b) => b.label[0].toUpperCase() + b.label.slice(1))],
+  return table(caption, ["Metric", "This model", ...list.map((b) => b.label[0].toUpperCase() + b.label.slice(1))],
     lines.map(({ m, values }) => [names[m.name] ?? m.name, written(m, m.validation), ...values.map((v) => written(m, v))]), [false, true, ...list.map(() => true)]);
 }
 
@@ -64,10 +64,10 @@ function beside(c: Context, caption: string, shown: (m: Metric) => boolean): HTM
 function baselines(c: Context): Node[] {
   if (c.report.performance.baselines.length === 0) return [];
   return [h("section", { class: "block" },
-    h("h3", {}, "Beside plain models"),
-    h("p", { class: "note" }, h("strong", {}, "How to read it: "), "these models learned from the same rows. If one of them predicts as well, use that one: it is easier to understand. The linear model adds up a multiple of each column; the additive model adds up a curve of each column."),
+    h("h3", {}, "Comparison with simple models"),
+    h("p", { class: "note" }, h("strong", {}, "How to read it: "), "these models were trained on the same rows. If one of them predicts as well, use that one: it is easier to understand. The linear model is a weighted sum of the columns. The additive model is a sum of one curve per column."),
     h("p", { class: "note" }, h("strong", {}, "What it does not say: "), "whether a small difference would hold on other rows."),
-    beside(c, "Plain models on the rows kept aside in training", (m) => common.has(m.name)))];
+    beside(c, "Simple models on the rows held out from training", (m) => common.has(m.name)))];
 }
 
 function pictures(c: Context): Node[] {
@@ -81,7 +81,7 @@ function pictures(c: Context): Node[] {
   }
 }
 
-/** Probabilities of two classes, by what came true. */
+/** Probabilities of two classes, by observed outcome. */
 function histogram(c: Context): Node {
   const { performance, model, data } = c.report;
   const bars = performance.histogram ?? [];
@@ -95,18 +95,18 @@ function histogram(c: Context): Node {
     const lower = (b: (typeof bars)[number]) => (of === 2 ? 0 : of === 1 ? b.unknown : b.unknown + b.negative);
     return Plot.rectY(parts.filter((b) => b.of === of && b.rows > 0), { x1: "low", x2: "high", y1: lower, y2: (b: (typeof parts)[number]) => lower(b) + b.rows, fill, inset: 0.5 });
   });
-  const legend = [{ colour: "up", text: `turned out ${positive}` }, { colour: "down", text: `turned out ${negative}` }];
+  const legend = [{ colour: "up", text: `observed: ${positive}` }, { colour: "down", text: `observed: ${negative}` }];
   return figure({
     title,
-    read: `Each bar is the rows with about that probability, coloured by what came true. A model that tells the two apart has the colours on different sides.`,
-    not: `A high probability is no certainty, and the picture does not say why a row has it: see “Single rows”.`,
-    legend: data.labelled === 0 ? [{ colour: "missing", text: "not known what came true" }] :
-      data.labelled < data.rows ? [...legend, { colour: "missing", text: "not known" }] : legend,
+    read: `Each bar counts the rows with about that probability, coloured by observed outcome. A model that separates the two classes has the colours on different sides.`,
+    not: `Why a row has its probability: see “Single rows”. A high probability is not a certainty.`,
+    legend: data.labelled === 0 ? [{ colour: "missing", text: "outcome not known" }] :
+      data.labelled < data.rows ? [...legend, { colour: "missing", text: "outcome not known" }] : legend,
     picture: draw({
       width: c.width, height: 260, marginLeft: 56, x: { label: `probability of ${positive}`, domain: [0, 1] },
       y: { label: "rows", grid: true, tickFormat: (v: number) => thousands(v) }, marks: [...marks, Plot.ruleY([0])],
     }, `${title}: a histogram of ${count(data.rows, "row")}.`),
-    numbers: table(title, ["Probability", `Turned out ${positive}`, `Turned out ${negative}`, "Not known"],
+    numbers: table(title, ["Probability", `Observed: ${positive}`, `Observed: ${negative}`, "Outcome not known"],
       bars.map((b) => [`${b.low.toFixed(2)} to ${b.high.toFixed(2)}`, thousands(b.positive), thousands(b.negative), thousands(b.unknown)]), [false, true, true, true]),
   });
 }
@@ -122,28 +122,28 @@ function scatter(c: Context): Node {
   const size = Math.min(c.width, 520);
   return figure({
     title, narrow: true,
-    read: "A dot is a row. On the dashed line the prediction is right; the farther a dot lies from it, the more it is off.",
-    not: `These are ${count(dots.length, "row")} drawn at random, so rare kinds of rows may not be among them.`,
+    read: "Each dot is a row. On the dashed line the prediction is exact; the farther a dot is from it, the larger the error.",
+    not: `How rare kinds of rows are predicted: these are ${count(dots.length, "row")} drawn at random, and may not include them.`,
     picture: draw({
       width: size, height: size * 0.85, marginLeft: 60, grid: true, x: { label: `predicted ${shorten(model.target, 30)}`, domain, ticks: Math.max(3, Math.floor(size / 110)) }, y: { label: `true ${shorten(model.target, 30)}`, domain },
       marks: [Plot.line([[domain[0], domain[0]], [domain[1], domain[1]]], { stroke: "var(--muted)", strokeDasharray: "4 3" }),
         Plot.dot(dots, { x: "said", y: "true", r: 2, fill: "var(--down)", fillOpacity: 0.55 })],
     }, `${title}, ${count(dots.length, "row")}.`),
-    numbers: table(`${title}: the twelve that are farthest off`, ["Row", "Predicted", "True", "Off by"],
+    numbers: table(`${title}: the twelve largest errors`, ["Row", "Predicted", "True", "Error"],
       [...dots].sort((a, b) => Math.abs(b.said - b.true) - Math.abs(a.said - a.true)).slice(0, 12).map((d) =>
         [String(d.row), number(d.said), number(d.true), number(d.said - d.true, 3)]), [true, true, true, true]),
   });
 }
 
-/** Predicted numbers where it is not known what came true. */
+/** Predicted numbers where the outcomes are not known. */
 function distribution(c: Context): Node {
   const { model } = c.report;
   const said = some(c.rows.length, 1000).map((r) => c.said(r));
   const title = `Predicted ${model.target}`;
   return figure({
     title,
-    read: "Each bar is the rows whose prediction lies there.",
-    not: "What came true is not known, so nothing here says whether the predictions are right.",
+    read: "Each bar counts the rows with a prediction in that range.",
+    not: "Whether the predictions are right: the outcomes are not known.",
     picture: draw({
       width: c.width, height: 240, marginLeft: 50, x: { label: `predicted ${model.target}` }, y: { label: "rows", grid: true },
       marks: [Plot.rectY(said, { ...Plot.binX({ y: "count" }, { x: (v: number) => v }), fill: "var(--down)" }), Plot.ruleY([0])],
@@ -158,14 +158,14 @@ function confusion(c: Context): Node {
     const rows = line.reduce((a, b) => a + b, 0);
     return line.map((n, said) => ({ truth, said, n, share: rows ? n / rows : 0 }));
   });
-  const title = "Which classes are taken for which";
+  const title = "Which classes are confused (confusion matrix)";
   const narrow = c.width < 500;
   const size = Math.min(c.width, 150 + 60 * classes.length);
   const room = labelRoom(classes, size);
   return figure({
     title, narrow: classes.length < 9,
-    read: "A line is the rows of one class, and says what share of them, in per cent, was taken for which. A perfect model has 100 from the upper left to the lower right.",
-    not: "It counts the likeliest class alone: a row that was nearly taken for its own class counts as much as one that was not.",
+    read: "Each line shows the rows of one class: the share of them, in per cent, predicted as each class. A perfect model has 100 along the diagonal from upper left to lower right.",
+    not: "How close a wrong prediction was. Only the most probable class of each row is counted.",
     picture: draw({
       width: size, height: 100 + 34 * classes.length, marginLeft: room.margin, marginBottom: 84, marginTop: 6,
       x: { label: "predicted class", labelOffset: 78, tickFormat: (k: number) => shorten(classes[k], narrow ? 8 : 14), tickSize: 0, tickRotate: -35, domain: classes.map((_, k) => k) }, y: { label: null, tickFormat: (k: number) => shorten(classes[k], room.most), tickSize: 0, domain: classes.map((_, k) => k) },
@@ -173,7 +173,7 @@ function confusion(c: Context): Node {
         Plot.text(cells.filter((d) => d.n > 0), { x: "said", y: "truth", text: (d: (typeof cells)[number]) => (d.share < 0.001 ? "< 0.1" : (100 * d.share).toFixed(d.share < 0.1 ? 1 : 0)), fill: (d: (typeof cells)[number]) => onHeat(d.share) })],
       color: { type: "identity" },
     }, title),
-    numbers: table(`${title}: rows`, ["True class", ...classes.map((k) => `taken for ${k}`)], counts.map((line, k) => [classes[k], ...line.map(thousands)]), [false, ...classes.map(() => true)]),
+    numbers: table(`${title}: rows`, ["True class", ...classes.map((k) => `predicted ${k}`)], counts.map((line, k) => [classes[k], ...line.map(thousands)]), [false, ...classes.map(() => true)]),
   });
 }
 
@@ -182,21 +182,21 @@ function scales(c: Context): Node {
   const { report } = c;
   if (report.scale === "identity") {
     return h("section", { class: "block" }, h("h3", {}, "Where every prediction starts"),
-      p(`Knowing nothing of a row, the model says ${number(report.base[0])}, the mean of the rows it learned from: the base. Each column of a row then adds to it or takes from it, and the sum is the prediction.`));
+      p(`Without knowing any column, the model predicts ${number(report.base[0])}, the mean of its training rows: the base. Each column of a row then adds to it or subtracts from it, and the sum is the prediction.`));
   }
   if (logs(report.scale)) {
     return h("section", { class: "block" }, h("h3", {}, "Two scales: logs and numbers"),
-      p(`The model adds up logs, so that each column multiplies the predicted ${report.model.target}: 0.1 more is 11 % more, 0.7 twice as much. Knowing nothing of a row, it says ${number(response(c, report.base[0]))}: the base. ${report.scale === "log-mean" ? "Predictions are means, whose sum over many rows is that of the true numbers." : "Predictions are medians: about half of the true numbers lie above them, and their sum is lower than that of the true numbers."}`),
+      p(`The model adds up logs, so each column multiplies the predicted ${report.model.target}: adding 0.1 means 11 % more, adding 0.7 twice as much. Without knowing any column, it predicts ${number(response(c, report.base[0]))}: the base. ${report.scale === "log-mean" ? "Predictions are means: their sum over many rows matches the sum of the true numbers." : "Predictions are medians: about half of the true numbers lie above them, so their sum is lower than the sum of the true numbers."}`),
       table("Logs as factors", ["Log", "Factor"], [-2, -1, -0.5, -0.1, 0, 0.1, 0.5, 1, 2].map((v) => [number(v), times(v)]), [true, true]));
   }
   if (report.scale === "logit") {
     const [base] = report.base;
     return details("Two scales: log odds and probability",
-      p(`The model adds up in log odds, and the sum is turned into a probability. 0 is even, a probability of 50 %; each 1 more multiplies the odds by 2.7. Knowing nothing of a row, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base, how common ${c.outputName} is.`), p(gaps),
+      p(`The model adds up log odds and converts the sum to a probability. Log odds of 0 mean a probability of 50 %; adding 1 multiplies the odds by 2.7. Without knowing any column, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base, how common ${c.outputName} is.`), p(gaps),
       table("Log odds as probabilities", ["Log odds", "Probability"], [-4, -3, -2, -1, 0, 1, 2, 3, 4].map((v) => [number(v), chance(probability(v))]), [true, true]));
   }
   return details("Two scales: scores and probabilities",
-    p("The model adds up a score for each class, and the scores are turned into probabilities: the higher a score is beside those of the other classes, the likelier the class. One more than another class makes it 2.7 times as likely as that one."), p(gaps));
+    p("The model adds up a score for each class and converts the scores to probabilities. The higher a score relative to the other classes, the more probable the class. A score that is 1 higher makes a class 2.7 times as probable as the other."), p(gaps));
 }
 
-const gaps = "In a row with missing cells, the way from the base is first multiplied by a factor that training chose, so that probabilities of such rows mean what they say.";
+const gaps = "In a row with missing cells, the distance from the base is first multiplied by a factor. Training chose it so that the probabilities of such rows are calibrated.";

@@ -32,20 +32,20 @@ export async function detail(c: Context, row: number): Promise<Node> {
     controls(c, () => refresh(true)), live, picture, words, ranks);
 }
 
-/** What the model says of the row, on both scales, and what came true. */
+/** The prediction of the row, on both scales, and the observed outcome. */
 function verdict(c: Context, row: number, e: Explained): string {
   const { report } = c;
   const { model } = report;
   const truth = c.rows.truth(row);
   const ends = range(c, e, 1.96);
-  const held = c.classes ? "" : ` (95 % range ${number(ends[0])} to ${number(ends[1])})`;
-  const came = truth === null ? "" : model.classes ? ` It turned out ${model.classes[truth]}.` : ` It turned out ${number(truth)}.`;
-  const hidden = e.hiddenStd > 0.05 * e.predictionStd && e.hiddenStd > 0 ? " Missing cells make it less sure." : "";
+  const held = c.classes ? "" : ` (95 % interval ${number(ends[0])} to ${number(ends[1])})`;
+  const came = truth === null ? "" : model.classes ? ` The observed outcome is ${model.classes[truth]}.` : ` The observed outcome is ${number(truth)}.`;
+  const hidden = e.hiddenStd > 0.05 * e.predictionStd && e.hiddenStd > 0 ? " Missing cells make it less certain." : "";
   switch (report.scale) {
     case "logit":
       return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}, from a base of ${chance(probability(e.base))}.${came}${hidden}`;
     case "score":
-      return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}; the likeliest class is ${e.likeliest}.${came}${hidden}`;
+      return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}; the most probable class is ${e.likeliest}.${came}${hidden}`;
     case "log-mean":
     case "log":
       return `Predicted ${model.target}: ${number(response(c, e.prediction))}${held}, ${times(e.prediction - e.base)} the base of ${number(response(c, e.base))}. Sizes below are logs of factors.${came}${hidden}`;
@@ -55,17 +55,17 @@ function verdict(c: Context, row: number, e: Explained): string {
 }
 
 function rankTable(c: Context, row: number, order: Attribution[], write: (v: number) => string): Node {
-  const by = measure(c), share = c.z > 0 ? `intervals of ${level(within(c.z))} by ${by}` : "without intervals";
+  const by = measure(c), share = c.z > 0 ? `${level(within(c.z))} intervals by ${by}` : "without intervals";
   const number = `row ${c.report.rows.numbers[row]}`;
   if (c.width < 500) {
     const written = (a: Attribution) => `${signed(write(a.mean))} ± ${write(margin(a, c))}`;
-    return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"), table(`Columns of ${number}, in order, ${share}; in brackets what is not sure`, ["Rank", "Column", "Attribution"],
+    return h("section", { class: "block ranks" }, h("h4", {}, "Ranking"), table(`Columns of ${number}, in order, ${share}; brackets mark columns that are not sure`, ["Rank", "Column", "Attribution"],
       order.map((a, i) => [String(i + 1), c.name(a.player), sure(a, c) ? written(a) : `(${written(a)})`]), [true, false, true]));
   }
   const doubt = c.bags > 0;
-  return h("section", { class: "block ranks" }, h("h4", {}, "Ranks"),
+  return h("section", { class: "block ranks" }, h("h4", {}, "Ranking"),
     table(`Columns of ${number} by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, ${share}`,
-      ["Rank", "Column", "Attribution", ...(doubt ? ["± doubt"] : []), "± spread", c.order === "sure" ? "Sure size" : "May add", "So it"],
+      ["Rank", "Column", "Attribution", ...(doubt ? ["± doubt"] : []), "± spread", c.order === "sure" ? "Sure size" : "May add", "Conclusion"],
       order.map((a, i) => [String(i + 1), `${c.name(a.player)} = ${shorten(c.rows.cell(row, a.player), 24)}`, signed(write(a.mean)), ...(doubt ? [write(margin(a, c))] : []), write(c.z * a.spread),
-        c.order === "sure" && !sure(a, c) ? "–" : write(att(a, c, c.order)), sure(a, c) ? (a.mean < 0 ? "▼ lowers it" : "▲ raises it") : "may do either"]), [true, false, true, ...(doubt ? [true] : []), true, true]));
+        c.order === "sure" && !sure(a, c) ? "–" : write(att(a, c, c.order)), sure(a, c) ? (a.mean < 0 ? "▼ lowers it" : "▲ raises it") : "not sure"]), [true, false, true, ...(doubt ? [true] : []), true, true]));
 }

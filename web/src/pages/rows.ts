@@ -23,7 +23,7 @@ export function rows(c: Context): Node[] {
   detail(c, c.row).then((node) => opened.replaceChildren(node));
   const { data } = c.report;
   return [
-    p(`Why the model says what it says of a row. ${data.carried < data.rows ? `${thousands(data.carried)} rows drawn at random from ${thousands(data.rows)} can be looked at; psi explain has all of them.` : ""}`),
+    p(`Why the model predicts what it predicts for a row. ${data.carried < data.rows ? `This page has ${thousands(data.carried)} rows drawn at random from ${thousands(data.rows)}; psi explain shows all of them.` : ""}`),
     list, opened,
   ];
 }
@@ -117,7 +117,7 @@ function listing(c: Context, place: HTMLElement, open: (row: number, focus: bool
   });
   place.replaceChildren(
     h("div", { class: "control" }, h("label", { for: search }, "Search rows"), box),
-    h("p", { class: "note", id: hint }, `Any word of a row, or conditions parted by commas, such as ${example ? `${example.name} > ${example.text(0)}` : "row > 10"}. A header sorts; the number of a row opens it.`),
+    h("p", { class: "note", id: hint }, `Type any word of a row, or conditions separated by commas, such as ${example ? `${example.name} > ${example.text(0)}` : "row > 10"}. Click a header to sort, and a row number to open the row.`),
     live,
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Rows" }, h("table", { class: "rows" }, h("caption", { class: "hidden" }, "Rows"), h("thead", {}, h("tr", {}, headers)), body)),
     pages);

@@ -7,32 +7,32 @@ import { details, h, p, table } from "../dom.ts";
 import { ofDoubt } from "../interval.ts";
 import { count, kept, number, percent, thousands } from "../words.ts";
 
-/** How far to trust the attributions, and what the model promises of its predictions. */
+/** How far to trust the attributions, and the calibration of predictions. */
 export function trust(c: Context): Node[] {
   const { trust: t, calibration } = c.report;
   return [
-    p("A prediction is split into what each column added or took: the column's attribution. ", c.bags > 0 ?
-      "Three questions decide how far to trust that. Is the split right, for this model? How far would other rows to learn from have moved it? And does the model know how sure its predictions are?" :
-      "Two questions decide how far to trust that. Is the split right, for this model? And does the model know how sure its predictions are?"),
+    p("A prediction is split into what each column added or subtracted: the column's attribution. ", c.bags > 0 ?
+      "Three questions decide how far to trust it. Is the split right for this model? How far would other training rows have moved it? Are the model's stated uncertainties right?" :
+      "Two questions decide how far to trust it. Is the split right for this model? Are the model's stated uncertainties right?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
     ...(c.bags > 0 ? doubted(c, "± beside an attribution", held(c)) : []),
-    verdict("Does the model know how sure its predictions are?", calibration.level, calibration.verdict, calibration.words),
+    verdict("Are its stated uncertainties right (calibration)?", calibration.level, calibration.verdict, calibration.words),
     ...(calibration.promises?.length ? [reliability(c)] : []),
     ...missing(c),
-    untold(c, "“What was in the data” names such columns."),
+    untold(c, "the page “Data” names such columns."),
   ];
 }
 
-/** What no check can tell. */
+/** What no check can show. */
 export function untold(c: Shown, alike: string): Node {
-  return h("section", { class: "block" }, h("h3", {}, "What no check can tell"), h("ul", {},
-    h("li", {}, "Whether a column is a cause. An attribution says what the column told the model, not what would happen if somebody changed it."),
-    h("li", {}, "Whether the model is right. Attributions explain the model, not the world: of a wrong prediction they say how the model went wrong."),
-    h("li", {}, `Which of two columns that say the same is the real one. They share the credit; ${alike}`),
+  return h("section", { class: "block" }, h("h3", {}, "What no check can show"), h("ul", {},
+    h("li", {}, "Whether a column is a cause. An attribution shows how the model used the column, not what would happen if somebody changed it."),
+    h("li", {}, "Whether the model is right. Attributions explain the model, not the world: for a wrong prediction they show how the model went wrong."),
+    h("li", {}, `Which of two columns with the same information is the real one. They share the credit; ${alike}`),
     h("li", {}, c.bags > 0 ?
-      "How far other settings, another kind of model or rows from elsewhere would move an attribution. Doubt tells of other samples of rows like those learned from." :
-      "How far other rows to learn from would move an attribution: this model does not tell its doubt. Its intervals are by spread.")));
+      "How far other settings, another kind of model or rows from elsewhere would move an attribution. Doubt covers only other samples of rows like the training rows." :
+      "How far other training rows would move an attribution: this model has no estimate of its doubt. Its intervals show the spread.")));
 }
 
 /** How many of the attributions shown row by row are sure. */
@@ -45,15 +45,15 @@ function held(c: Context): string {
     certain += list.filter((a) => sure(a, c.report)).length;
     if (largest && sure(largest, c.report)) first++;
   }
-  return `Of the ${thousands(all)} attributions that this report shows row by row, ${percent(all ? certain / all : 0)} are sure to raise or to lower ${c.sum}: their interval does not hold 0. The largest attribution of a row is sure in ${percent(first / Math.max(1, c.rows.length))} of rows.`;
+  return `Of the ${thousands(all)} attributions that this report shows row by row, ${percent(all ? certain / all : 0)} are sure to raise or to lower ${c.sum}: their interval does not contain 0. The largest attribution of a row is sure in ${percent(first / Math.max(1, c.rows.length))} of rows.`;
 }
 
 /** How sure the numbers are, if the model tells, and what shows it. */
 export function doubted(c: Shown, shown: string, ...more: string[]): Node[] {
   if (c.bags === 0) return [];
-  return [h("section", { class: "block" }, h("h3", {}, "How far would other rows to learn from have moved it?"),
+  return [h("section", { class: "block" }, h("h3", {}, "How far would other training rows have moved it?"),
     p(`${shown} is the doubt. ${ofDoubt(c.share, c.bags)}`), more.map((text) => p(text)),
-    p("Doubt is not spread. Spread is how contributions of the column scatter among rows like this one; more rows to learn from need not make it smaller."))];
+    p("Doubt is not spread. Spread is how much the column's contribution varies among rows like this one; more training rows need not make it smaller."))];
 }
 
 const marks: Record<string, string> = { exact: "✓", good: "✓", close: "✓", fair: "!", rough: "!", poor: "✗", unchecked: "?" };
@@ -70,20 +70,20 @@ export function verdict(question: string, level: string, words: string, reasons:
 export function audit(c: Shown, a: Audit | null): Node[] {
   if (!a) return [];
   const lines: [string, number | null, (v: number) => string, string][] = [
-    ["Error of attributions", a.relative_rmse, (v) => number(v, 2), "beside their size; 0 if they are the model's Shapley values"],
-    ["… with cells taken away", a.subgame_relative_rmse, (v) => number(v, 2), "the same for rows with missing cells"],
+    ["Error of attributions", a.relative_rmse, (v) => number(v, 2), "relative to their size; 0 if they are the model's Shapley values"],
+    ["… with cells removed", a.subgame_relative_rmse, (v) => number(v, 2), "the same for rows with missing cells"],
     ["Correlation", a.correlation, (v) => v.toFixed(6), "of attributions and the model's Shapley values; 1 is best"],
     ["Same most important column", a.top1, percent, "share of rows"],
     ["Same three most important", a.top3, percent, "mean overlap"],
-    ["Largest gap of the sum", a.efficiency_max, (v) => number(v, 2), c.classes ? "prediction less base and attributions, in units of the score" : "prediction less base and attributions, in standard deviations of the target"],
-    ["Error of the check itself", a.standard_error, (v) => number(v, 2), "where the model's Shapley values had to be sampled"],
+    ["Largest gap of the sum", a.efficiency_max, (v) => number(v, 2), c.classes ? "prediction minus base and attributions, in units of the score" : "prediction minus base and attributions, in standard deviations of the target"],
+    ["Error of the check itself", a.standard_error, (v) => number(v, 2), "where the model's Shapley values were sampled"],
     ["Within three standard errors", a.within_3_se, percent, "share of attributions, where sampled"],
   ];
-  return [details(`The audit in numbers: ${count(a.rows, "row")}, ${thousands(a.coalitions)} questions to the model`,
-    table("Audit of attributions", ["Measure", "Value", "What it tells"], lines.filter((l) => l[1] !== null).map(([name, v, write, words]) => [name, write(v as number), words]), [false, true], true))];
+  return [details(`The audit in numbers: ${count(a.rows, "row")}, ${thousands(a.coalitions)} evaluations of the model`,
+    table("Audit of attributions", ["Metric", "Value", "Meaning"], lines.filter((l) => l[1] !== null).map(([name, v, write, words]) => [name, write(v as number), words]), [false, true], true))];
 }
 
-/** Promises and how often they were kept. */
+/** Nominal and observed shares. */
 function reliability(c: Context): Node {
   const points = c.report.calibration.promises ?? [];
   const bands = points.map((d) => {
@@ -91,13 +91,13 @@ function reliability(c: Context): Node {
     return { x: d.promised, low: Math.max(0, d.promised - 2 * sd), high: Math.min(1, d.promised + 2 * sd) };
   });
   const title = c.classes ? "Predicted probability and observed share" : "Predicted intervals and observed coverage";
-  const promised = c.classes ? "probability that the model said" : "share that a range should hold";
-  const kept = c.classes ? "share that came true" : "share that it held";
+  const promised = c.classes ? "predicted probability" : "nominal coverage";
+  const kept = c.classes ? "observed share" : "observed coverage";
   const size = Math.min(c.width, 440);
   return figure({
     title, narrow: true,
-    read: `On the dashed line the model keeps what it promises. ${c.classes ? "Dots above it came true more often than said, dots below it less often." : "Below it the ranges are too narrow, above it too wide."} Grey bars are what chance alone leaves with so many rows.`,
-    not: "It speaks of all rows together. In some kinds of rows the model may be too sure, and in others not sure enough.",
+    read: `On the dashed line the model is well calibrated. ${c.classes ? "Dots above it: the class occurred more often than predicted. Dots below it: less often." : "Dots below it: the intervals are too narrow. Dots above it: too wide."} Grey bars show the variation to expect from chance alone with this number of rows.`,
+    not: "How calibration differs between kinds of rows. The model may be overconfident for some and underconfident for others.",
     picture: draw({
       width: size, height: size * 0.9, marginLeft: 50, grid: true, x: { label: promised, domain: [0, 1] }, y: { label: kept, domain: [0, 1] },
       marks: [Plot.line([[0, 0], [1, 1]], { stroke: "var(--muted)", strokeDasharray: "4 3" }),
@@ -117,10 +117,10 @@ function missing(c: Context): Node[] {
   const title = "What happens when cells are missing";
   return [figure({
     title, narrow: true,
-    read: `From right to left, more and more cells of the rows kept aside in training were hidden at random. The line is the ${what}: it should rise gently, for the model was taught to do without.`,
-    not: "Cells that are missing for a reason, rather than at random, may do more harm than this.",
+    read: `From right to left, more and more cells of the held-out rows were hidden at random. The line is the ${what}. It should rise gently, because the model is trained to predict with missing cells.`,
+    not: "What happens when cells are missing for a reason rather than at random: that may do more harm.",
     picture: draw({
-      width: Math.min(c.width, 440), height: 250, marginLeft: 56, x: { label: "share of cells that are known", domain: [0.2, 1.02], tickFormat: (v: number) => percent(v), ticks: [0.25, 0.5, 0.75, 1] },
+      width: Math.min(c.width, 440), height: 250, marginLeft: 56, x: { label: "share of cells known", domain: [0.2, 1.02], tickFormat: (v: number) => percent(v), ticks: [0.25, 0.5, 0.75, 1] },
       y: { label: what, grid: true, zero: true, nice: true },
       marks: [Plot.line(list, { x: "kept", y: "error", stroke: "var(--down)", strokeWidth: 1.8 }), Plot.dot(list, { x: "kept", y: "error", fill: "var(--down)", r: 3.5 })],
     }, title),
