@@ -26,7 +26,7 @@ func Bar(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	t, all := themeOf(o), v.importances()
-	p := t.newPlot(fmt.Sprintf("Importance of columns, %s", rowsWord(v.Rows)), "mean size of the attribution to "+v.unit, "")
+	p := t.newPlot(fmt.Sprintf("Column importance, %s", rowsWord(v.Rows)), "mean size of the attribution to "+v.unit, "")
 	names := make([]string, len(shown))
 	for i, im := range shown {
 		y := float64(len(shown) - 1 - i)
@@ -41,7 +41,7 @@ func Bar(e *explain.Explanation, o Options) (*Picture, error) {
 	data, err := importanceTable(v, all)
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: "The longer a bar, the more the column moves predictions, up or down; the thin line holds the middle 80 % of rows." + beyond(len(shown), len(all), o.Columns),
+		Read: "The longer a bar, the more the column moves predictions, up or down; the thin line covers the middle 80 % of rows." + beyond(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}), err
 }
@@ -87,7 +87,7 @@ func classBar(e *explain.Explanation, o Options) (*Picture, error) {
 	slices.SortStableFunc(shown, func(a, b explain.Importance) int { return cmp.Compare(sums[b.Player], sums[a.Player]) })
 	shown = shown[:min(len(shown), o.most())]
 	t := themeOf(o)
-	p := t.newPlot(fmt.Sprintf("Importance of columns for %d classes, %s", len(e.Outputs), rowsWord(v.Rows)), "mean size of the attributions to the scores of the classes", "")
+	p := t.newPlot(fmt.Sprintf("Column importance for %d classes, %s", len(e.Outputs), rowsWord(v.Rows)), "mean size of the attributions to the scores of the classes", "")
 	names := make([]string, len(shown))
 	var player, class []string
 	var size []float64

@@ -12,7 +12,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Beeswarm shows a dot for each row and player: how the attribution hangs on the value of the cell. Where many rows have the
+// Beeswarm shows a dot for each row and player: how the attribution depends on the value of the cell. Where many rows have the
 // same attribution, the dots lie beside each other.
 func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
@@ -69,7 +69,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	drawn, err := data.table(nil)
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: fmt.Sprintf("Each dot is a row: right of 0 the column raises the prediction; the thicker, the more rows. Orange is a high value of the column, blue a low one, grey a category; "+
+		Read: fmt.Sprintf("Each dot is a row: right of 0 the column raises the prediction; thicker means more rows. Orange is a high value of the column, blue a low one, grey a category; "+
 			"pale lines are %s%s.", v.bars(), someBars(v.Rows, maxBars)) + beyond(len(shown), len(v.Players), o.Columns),
 		Data: drawn, plot: p, theme: t, width: wide, height: tall(len(shown)),
 		side: colourBar{title: "value of the column", low: "low", high: "high", colour: t.ramp},

@@ -24,7 +24,7 @@ func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	t, all, rows := themeOf(o), v.importances(), someRows(v.Rows, maxRows)
-	p := t.newPlot(fmt.Sprintf("How %s come to their predictions", someOf(len(rows), v.Rows)), v.unit, "")
+	p := t.newPlot(fmt.Sprintf("From base to prediction, %s", someOf(len(rows), v.Rows)), v.unit, "")
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, r := range rows {
 		low, high = min(low, v.Prediction[r]), max(high, v.Prediction[r])
@@ -61,10 +61,10 @@ func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 			row, step, value = append(row, float64(v.number(r))), append(step, steps[min(i, len(steps)-1)]), append(value, point.X)
 		}
 	}
-	read := "Each line is a row, read from below: it starts at the base and ends, at the top, at the prediction; each column moves it sideways."
+	read := "Each line is a row; read it from the bottom up. It starts at the base and ends at the prediction; each column moves it sideways."
 	if len(gaps) > 0 {
 		p.Add(&plotter.Scatter{XYs: gaps, GlyphStyle: draw.GlyphStyle{Color: t.missing, Radius: vg.Points(2), Shape: draw.RingGlyph{}}})
-		read += " Rings are missing cells, which do nothing."
+		read += " Rings are missing cells, which have no effect."
 	}
 	namesDown(p, names)
 	data, err := table.New(table.NumberColumn("row", row, nil), table.CategoryColumn("after", step, nil), table.NumberColumn("value", value, nil))

@@ -14,7 +14,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Dependence shows how the attribution of a column hangs on its value, with its band. The dots may be coloured by the
+// Dependence shows how the attribution of a column depends on its value, with its band. The dots may be coloured by the
 // value of a second column.
 func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
@@ -22,7 +22,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	if len(o.Columns) > 2 {
-		return nil, fmt.Errorf("plot: a dependence is of one column, or of one coloured by another, not of %d", len(o.Columns))
+		return nil, fmt.Errorf("plot: a dependence plot needs one column, or one and another for the colour, not %d", len(o.Columns))
 	}
 	d, c, err := v.column(o, 0)
 	if err != nil {
@@ -30,8 +30,8 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	}
 	const maxBars = 400 // more would cover the page
 	t := themeOf(o)
-	p := t.newPlot(fmt.Sprintf("What %s does, %s", v.name(d), rowsWord(v.Rows)), v.name(d), "attribution to "+v.unit)
-	read := fmt.Sprintf("Each dot is a row: the column's value across, what it adds to the prediction up; bars are %s%s.", v.bars(), someBars(v.Rows, maxBars))
+	p := t.newPlot(fmt.Sprintf("Effect of %s, %s", v.name(d), rowsWord(v.Rows)), v.name(d), "attribution to "+v.unit)
+	read := fmt.Sprintf("Each dot is a row: left to right is the column's value, upwards what it adds to the prediction; bars are %s%s.", v.bars(), someBars(v.Rows, maxBars))
 	colour, beside := func(int) color.NRGBA { return t.down }, side(nil)
 	if len(o.Columns) == 2 {
 		other, by, err := v.column(o, 1)
@@ -92,7 +92,7 @@ func (v view) column(o Options, k int) (int, *table.Column, error) {
 		return 0, nil, err
 	}
 	if v.Values[d] == nil {
-		return 0, nil, fmt.Errorf("plot: %q is a group of columns and has no value of its own: name one of its columns at training", v.Players[d])
+		return 0, nil, fmt.Errorf("plot: %q is a group of columns and has no single value: choose another column, or train without the group", v.Players[d])
 	}
 	return d, v.Values[d], nil
 }

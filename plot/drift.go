@@ -40,7 +40,7 @@ func DriftBy(before, after *explain.Explanation, column string, units explain.Un
 			moved++
 		}
 	}
-	p := t.newPlot(fmt.Sprintf("%d of %d columns act otherwise than before", moved, len(all)),
+	p := t.newPlot(fmt.Sprintf("%d of %d columns act differently than before", moved, len(all)),
 		"distance between the attributions to "+first.unit, "")
 	names := make([]string, len(shown))
 	for i, d := range shown {
@@ -57,19 +57,19 @@ func DriftBy(before, after *explain.Explanation, column string, units explain.Un
 	data, err := driftTable(all)
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: after.Exactness(),
-		Read: fmt.Sprintf("%s against %s before. ", rowsWord(after.Rows), rowsWord(before.Rows)) +
-			"A bar is how far attributions of a column have moved on average. In 19 of 20 pairs of tables without any change, no bar crosses its upright line; " +
-			"coloured bars do. It says that the column acts otherwise on these rows, not why." + together(column, units) + beyond(len(shown), len(all), o.Columns),
+		Read: fmt.Sprintf("%s, compared with %s before. ", rowsWord(after.Rows), rowsWord(before.Rows)) +
+			"A bar is how far attributions of a column have moved on average. In 19 of 20 pairs of tables without any change, no bar crosses its vertical line; " +
+			"coloured bars do. It shows that the column acts differently on these rows, not why." + together(column, units) + beyond(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: vg.Points(80 + 20*float64(len(shown))),
 	}), err
 }
 
-// together says which rows chance is told by.
+// together says which rows chance is estimated from.
 func together(column string, units explain.Units) string {
 	if column == "" {
 		return ""
 	}
-	text := fmt.Sprintf(" Rows with the same %s may be alike, so chance is told by %d such groups, not by rows.", shorten(column, 28), units.Count())
+	text := fmt.Sprintf(" Rows with the same %s may be alike, so chance is estimated from %d such groups, not from rows.", shorten(column, 28), units.Count())
 	if !units.Enough() {
 		text += " They are too few to mark any column."
 	}

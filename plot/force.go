@@ -79,8 +79,8 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 	}
 	line(p, t.small, 1, plotter.XYs{{X: base, Y: -.15}, {X: base, Y: top}}, 3, 2)
 	p.Y.Min, p.Y.Max = -.2-.35*float64(lanes), 2.2
-	read := fmt.Sprintf("Orange columns push the prediction up from the left, blue ones push it down from the right; where they meet is the prediction. "+
-		"Thin lines are, of the column that ends there, %s.", v.bars())
+	read := fmt.Sprintf("Orange columns push the prediction up from the left, blue ones push it down from the right; they meet at the prediction. "+
+		"Thin lines show, for the column that ends there, %s.", v.bars())
 	if len(missing) > 0 {
 		read += missingWords(missing)
 	}

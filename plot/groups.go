@@ -22,14 +22,14 @@ func Groups(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	if len(o.Columns) == 0 {
-		return nil, errors.New("plot: groups need a column that says which row belongs to which")
+		return nil, errors.New("plot: groups need a column to group the rows by")
 	}
 	by, err := v.player(o.Columns[0])
 	if err != nil {
 		return nil, err
 	}
 	if v.Values[by] == nil {
-		return nil, fmt.Errorf("plot: %q is a group of columns: name a column with values", v.Players[by])
+		return nil, fmt.Errorf("plot: %q is a group of columns: choose a single column", v.Players[by])
 	}
 	groups := explain.Cohorts(v.Values[by])
 	if len(groups) == 0 {
@@ -94,7 +94,7 @@ func (g *grouped) bars() *Picture {
 	namesDown(p, g.names())
 	p.X.Min = 0
 	return &Picture{
-		Read: "Bars of one column beside each other: in which group of rows it moves predictions more. Thin lines hold the middle 80 % of a group's rows.",
+		Read: "Compare the bars of one column: they show in which group of rows it moves predictions more. Thin lines cover the middle 80 % of a group's rows.",
 		plot: p, side: legend, height: max(vg.Points(90+float64(len(g.shown))*(14+8*float64(len(g.groups)))), vg.Points(60)+legend.height()),
 	}
 }
@@ -132,7 +132,7 @@ func (g *grouped) matrix(width vg.Length) *Picture {
 	p.X.Min, p.X.Max = 0, float64(len(g.groups))
 	p.X.Tick.Marker = ticks
 	return &Picture{
-		Read: "The stronger a cell, the more the column moves predictions of the rows with that value: the mean size of its attribution.",
+		Read: "The stronger the colour, the more the column moves predictions of the rows with that value: the mean size of its attribution.",
 		plot: p, height: tall(len(g.shown)), side: colourBar{title: "mean size of the attribution", low: "0", high: digits(largest), colour: strong},
 	}
 }

@@ -57,8 +57,8 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	drawn, err := data.table(there)
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: fmt.Sprintf("Each column of cells is a row of the table, with its prediction f(x) above; the dashed line is the base. Orange raises the prediction, blue lowers it, in full colour from %s on; "+
-			"of a low cell %s holds 0; grey is missing.", digits(full), v.bars()) + beyond(len(shown), len(v.Players), o.Columns),
+		Read: fmt.Sprintf("Each column of cells is a row of the table, with its prediction f(x) above; the dashed line is the base. Orange raises the prediction, blue lowers it, with full colour from %s; "+
+			"in short cells, %s contains 0; grey is missing.", digits(full), v.bars()) + beyond(len(shown), len(v.Players), o.Columns),
 		Data: drawn, plot: p, theme: t, width: wide, height: tall(len(shown) + aboveLines),
 		side: colourBar{
 			title: "attribution to " + v.unit, low: digits(-full), middle: "0", high: signed(full),

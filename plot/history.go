@@ -65,11 +65,11 @@ func History(r io.Reader, o Options) (*Picture, error) {
 	for k, of := range phases {
 		plots[k] = of.plot(t, t.series(k))
 	}
-	plots[0].Title.Text = "Training: error of validation rows"
+	plots[0].Title.Text = "Training: error on validation rows"
 	plots[len(plots)-1].X.Label.Text = "step"
 	data, err := table.New(table.CategoryColumn("phase", phase, nil), table.NumberColumn("step", step, nil), table.NumberColumn("score", score, nil))
 	return o.settle(&Picture{
-		Title: plots[0].Title.Text, Read: "Lower is better. Each phase of the training has its own measure, and so its own axis.",
+		Title: plots[0].Title.Text, Read: "Lower is better. Each phase of training has its own metric and its own axis.",
 		Data: data, plot: plots[0], below: plots[1:], theme: t, width: wide, height: vg.Points(70 + 130*float64(len(plots))),
 	}), err
 }

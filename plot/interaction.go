@@ -29,7 +29,7 @@ func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 	}
 	t := themeOf(o)
 	strong := func(share float64) color.NRGBA { return mix(t.background, t.up, share) }
-	p := t.newPlot(fmt.Sprintf("Pairs that act together, %s", rowsWord(v.Rows)), "", "")
+	p := t.newPlot(fmt.Sprintf("Interactions of column pairs, %s", rowsWord(v.Rows)), "", "")
 	n, names := len(shown), make([]string, len(shown))
 	size := make([]float64, n*n)
 	largest := 0.0
@@ -72,11 +72,11 @@ func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 	data, err := table.New(table.CategoryColumn("a", first, nil), table.CategoryColumn("b", second, nil), table.NumberColumn("mean_size", value, nil))
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: "The stronger a cell, the more the effect of one column hangs on the other: the mean size of the pair's Shapley interaction index, 0 where either is missing." + beyond(n, len(v.Players), o.Columns),
+		Read: "The stronger the colour, the more the effect of one column depends on the other. Shown is the mean size of the pair's Shapley interaction index, 0 where either is missing." + beyond(n, len(v.Players), o.Columns),
 		Data: data, plot: p, theme: t, width: vg.Points(250 + 30*float64(n)), height: vg.Points(150 + 26*float64(n)),
 		side: colourBar{title: "mean size of the index", low: "0", high: digits(largest), colour: strong},
 	}), err
 }
 
 // errNoPairs is for an explanation that was made without interactions.
-var errNoPairs = errors.New("plot: the explanation has no interactions: ask for them")
+var errNoPairs = errors.New("plot: the explanation has no interactions: request them when explaining")

@@ -20,7 +20,7 @@ type LossDrop struct {
 // LossBar shows the importance of players in loss, in the order given. loss names what is lowered, such as "squared error".
 func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 	if len(all) == 0 {
-		return nil, errors.New("plot: there is no importance in loss to draw")
+		return nil, errors.New("plot: the model has no loss importance to draw")
 	}
 	t := themeOf(o)
 	shown, err := asked(all, o, func(d LossDrop) string { return d.Player })
@@ -33,7 +33,7 @@ func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 			found++
 		}
 	}
-	p := t.newPlot(fmt.Sprintf("Importance in loss: %d of %d columns found", found, len(all)), "how much a column lowers the "+loss+" of a row", "")
+	p := t.newPlot(fmt.Sprintf("Loss importance: %d of %d columns above chance", found, len(all)), "how much a column lowers the "+loss+" of a row", "")
 	names := make([]string, len(shown))
 	for i, d := range shown {
 		names[i] = shorten(d.Player, 28)
@@ -49,9 +49,9 @@ func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 	data, err := lossTable(all)
 	return o.settle(&Picture{
 		Title: p.Title.Text,
-		Read: fmt.Sprintf("A bar is how much lower the %s of a validation row is, on average, once the column is known beside those that precede it in a random order. "+
-			"Thin lines are ± one standard error. Pale columns may lower nothing: they fail a one-sided test with at most 5 %% false discoveries. "+
-			"It tells what the model gains from a column, not what would happen if somebody changed it.", loss) + beyond(len(shown), len(all), o.Columns),
+		Read: fmt.Sprintf("A bar is how much lower the %s of a validation row is, on average, once the column is known. Columns become known one by one in a random order. "+
+			"Thin lines are ± one standard error. Pale columns may have no benefit: they fail a one-sided test with at most 5 %% false discoveries. "+
+			"It shows what the model gains from a column, not what would happen if somebody changed it.", loss) + beyond(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}), err
 }

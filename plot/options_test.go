@@ -88,7 +88,7 @@ func TestTitleAndSize(t *testing.T) {
 			t.Errorf("%s: something is drawn at the edge, %v", kind, at)
 		}
 	}
-	if p, err := Bar(hundred(t), Options{Most: 100, Height: 5}); err != nil || !strings.Contains(p.Read, "the 19 most important of 100") {
+	if p, err := Bar(hundred(t), Options{Most: 100, Height: 5}); err != nil || !strings.Contains(p.Read, "The 19 most important of 100") {
 		t.Errorf("as many columns as there is room for: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func FormatOf(path string) (string, error) {
 	if slices.Contains(Formats(), format) {
 		return format, nil
 	}
-	return "", fmt.Errorf("plot: %s: no picture ends in %q: choose .%s", path, filepath.Ext(path), strings.Join(Formats(), ", ."))
+	return "", fmt.Errorf("plot: %s: unknown picture format %q: choose .%s", path, filepath.Ext(path), strings.Join(Formats(), ", ."))
 }
 
 const (

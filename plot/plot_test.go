@@ -334,7 +334,7 @@ func TestPlaces(t *testing.T) {
 func TestTrust(t *testing.T) {
 	e := sample(t, 20)
 	same, err := Fidelity(e, e, Options{})
-	if err != nil || !strings.Contains(same.Title, "off by 0 ") {
+	if err != nil || !strings.Contains(same.Title, "error is 0 ") {
 		t.Errorf("an explanation against itself: %v, %v", same, err)
 	}
 	c, err := Calibration([]CalibrationPoint{{.2, .25, 40}, {.8, .7, 0}, {.9, .9, 10}}, "probability", Options{})

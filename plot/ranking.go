@@ -23,7 +23,7 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 	}
 	t := themeOf(o)
 	_, _, words := v.ends(row)
-	p := t.newPlot(capital(words), "z, standard deviations granted", "")
+	p := t.newPlot(capital(words), "z, standard deviations added", "")
 	if err := v.check(o.Columns); err != nil {
 		return nil, err
 	}
@@ -82,10 +82,10 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 	p.Y.Tick.Marker, p.Y.Tick.Length, p.Y.Width = ticks, 0, 0
 	p.X.Min, p.X.Max = 0, maxZ
 	p.Y.Min, p.Y.Max = -float64(shown)-.5, -.5
-	read := "On the left the columns by what they add to the prediction; going right, by mean + z standard deviations: a column rises that may add much more than it does in the mean. " +
-		"Orange adds, blue takes away."
+	read := "On the left, columns are ranked by what they add to the prediction. Further right, they are ranked by mean + z standard deviations: a column rises if it may add much more than its mean. " +
+		"Orange adds, blue subtracts."
 	if shown < len(players) {
-		read += fmt.Sprintf(" Shown are the first %d of %d.", shown, len(players))
+		read += fmt.Sprintf(" The first %d of %d are shown.", shown, len(players))
 	}
 	if len(missing) > 0 {
 		read += missingWords(missing)

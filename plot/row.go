@@ -195,7 +195,7 @@ func (v view) predicted(row int) string {
 	lower, upper := v.Range(row)
 	switch {
 	case v.Scale.Logs():
-		return fmt.Sprintf("%s (the number itself: %s, %s to %s)", digits(score), digits(v.Link().Response(score)), digits(lower), digits(upper))
+		return fmt.Sprintf("%s (in original units: %s, %s to %s)", digits(score), digits(v.Link().Response(score)), digits(lower), digits(upper))
 	case v.Clipped(row):
 		return fmt.Sprintf("0 (%s to %s; the sum is %s)", digits(lower), digits(upper), digits(score))
 	case v.NonNegative && score < reach:

@@ -28,7 +28,7 @@ func Calibration(points []CalibrationPoint, what string, o Options) (*Picture, e
 		return nil, errNoRows
 	}
 	t := themeOf(o)
-	p := t.newPlot("Calibration", what, "share of rows that kept it")
+	p := t.newPlot("Calibration", what, "observed share of rows")
 	p.X.Tick.Marker, p.Y.Tick.Marker = fifths(), fifths()
 	line(p, t.missing, 1, plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, 3, 2)
 	var xy plotter.XYs
@@ -48,7 +48,7 @@ func Calibration(points []CalibrationPoint, what string, o Options) (*Picture, e
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 	data, err := table.New(table.NumberColumn("promised", nominal, nil), table.NumberColumn("kept", observed, nil), table.NumberColumn("rows", rows, nil))
 	return o.settle(&Picture{
-		Title: p.Title.Text, Read: "On the dashed line promises are kept; grey bars are what chance alone leaves with so many rows.",
+		Title: p.Title.Text, Read: "On the dashed line the model is well calibrated. Grey bars show the variation to expect from chance alone with this number of rows.",
 		Data: data, plot: p, theme: t, width: 4.6 * vg.Inch, height: 4.4 * vg.Inch,
 	}), err
 }
@@ -73,7 +73,7 @@ func Fidelity(e, exact *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	if len(v.Mean) != len(w.Mean) {
-		return nil, errors.New("plot: the two explanations are not of the same rows and columns")
+		return nil, errors.New("plot: the two explanations have different rows or columns")
 	}
 	t := themeOf(o)
 	var xy plotter.XYs
@@ -95,9 +95,9 @@ func Fidelity(e, exact *explain.Explanation, o Options) (*Picture, error) {
 	if len(xy) == 0 {
 		return nil, errors.New("plot: every cell is missing")
 	}
-	p := t.newPlot(fmt.Sprintf("Fidelity: off by %s of the size of Shapley values", digits(math.Sqrt(gap/math.Max(size, math.SmallestNonzeroFloat64)))), "Shapley value, from all coalitions", "attribution")
+	p := t.newPlot(fmt.Sprintf("Fidelity: error is %s of the size of Shapley values", digits(math.Sqrt(gap/math.Max(size, math.SmallestNonzeroFloat64)))), "Shapley value, from all coalitions", "attribution")
 	line(p, t.missing, 1, plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, 3, 2)
-	read := "Dots on the dashed line are attributions that are the model's Shapley values."
+	read := "Dots on the dashed line are attributions that equal the model's Shapley values."
 	if v.StandardError != nil {
 		p.Add(computed)
 		read += fmt.Sprintf(" Bars are ± %.3g standard errors of the computation.", v.Z)

@@ -36,7 +36,7 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 	for _, list := range [][]float64{e.Base, e.Prediction, e.Mean, e.Std, e.ModelStd, e.Interactions} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return view{}, errors.New("plot: the explanation holds a number that is not finite, which cannot be drawn")
+				return view{}, errors.New("plot: the explanation contains NaN or Inf, which cannot be drawn")
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (v view) interval(row, d int) (lo, hi float64) {
 // bars says what intervals are.
 func (v view) bars() string {
 	if v.Interval() == explain.ByDoubt {
-		return fmt.Sprintf("the %.3g%% interval of its doubt", 100*math.Erf(v.Z/math.Sqrt2))
+		return fmt.Sprintf("the %.3g%% interval of its doubt (epistemic uncertainty)", 100*math.Erf(v.Z/math.Sqrt2))
 	}
 	return fmt.Sprintf("± %.3g standard deviations", v.Z)
 }
@@ -89,7 +89,7 @@ func (v view) player(name string) (int, error) {
 			return im.Player, nil
 		}
 	}
-	return 0, errors.New("plot: no player is a column with values: name one with a value")
+	return 0, errors.New("plot: every column is part of a group, and groups have no single value: train with a column of its own")
 }
 
 // number is that of a row in its table.
@@ -148,9 +148,9 @@ func beyond(shown, all int, asked []string) string {
 	case shown == all:
 		return ""
 	case len(asked) > 0:
-		return fmt.Sprintf(" Shown are %d of %d columns.", shown, all)
+		return fmt.Sprintf(" %d of %d columns are shown.", shown, all)
 	}
-	return fmt.Sprintf(" Shown are the %d most important of %d columns.", shown, all)
+	return fmt.Sprintf(" The %d most important of %d columns are shown.", shown, all)
 }
 
 // someOf are rows that are shown, of all.

@@ -17,15 +17,15 @@ func Waterfall(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	t := themeOf(o)
-	read := fmt.Sprintf("From the base at the top, each column moves the prediction right (orange) or left (blue); thin lines are %s.", v.bars())
+	read := fmt.Sprintf("Start at the base at the top. Each column moves the prediction right (orange) or left (blue); thin lines are %s.", v.bars())
 	split := v.parts
 	if o.Pairs {
 		if v.Interactions == nil {
 			return nil, errNoPairs
 		}
 		split = v.effects
-		read = "From the base at the top, what each column does alone, and what pairs do beyond that (×), moves the prediction right (orange) or left (blue). " +
-			"Half of a pair's part is in the attribution of each of its two columns."
+		read = "Start at the base at the top. The effect of each column alone, and the interactions of pairs (×), move the prediction right (orange) or left (blue). " +
+			"Half of an interaction is in the attribution of each of its two columns."
 	}
 	parts, err := split(row, o)
 	if err != nil {

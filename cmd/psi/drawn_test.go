@@ -76,7 +76,7 @@ func TestDriftOfSortedTables(t *testing.T) {
 	writeTable(t, rows.Select(order), falling)
 
 	o := mustRun(t, "plot", "drift", fixtures.model, falling, "--since", rising, "-o", filepath.Join(dir, "d.svg"), "--data", data)
-	if !strings.Contains(o.stderr, "0 of 3 columns act otherwise") || strings.Count(o.stderr, "compared by 5,000 of 15,000 rows") != 2 {
+	if !strings.Contains(o.stderr, "0 of 3 columns act differently") || strings.Count(o.stderr, "compared by 5,000 of 15,000 rows") != 2 {
 		t.Errorf("said %s", o.stderr)
 	}
 	for _, p := range readTable(t, data).Column("p").Numbers {

@@ -39,14 +39,14 @@ func TestDriftByTheColumnOfValidation(t *testing.T) {
 	mustRun(t, quick("train", in("then.csv"), "--target", "y", "--validation-by", "patient", "-o", in("m.psi"))...)
 
 	o := mustRun(t, "plot", "drift", in("m.psi"), in("now.csv"), "--since", in("then.csv"), "-o", in("d.svg"))
-	if !strings.Contains(o.stderr, "0 of 1 columns act otherwise") || !strings.Contains(o.stderr, "Rows with the same patient may be alike, so chance is told by 28 such groups, not by rows.") || strings.Contains(o.stderr, "too few") {
+	if !strings.Contains(o.stderr, "0 of 1 columns act differently") || !strings.Contains(o.stderr, "Rows with the same patient may be alike, so chance is estimated from 28 such groups, not from rows.") || strings.Contains(o.stderr, "too few") {
 		t.Errorf("said %s", o.stderr)
 	}
 	rows := readTable(t, in("now.csv"))
 	rows.Columns = rows.Columns[:1]
 	writeTable(t, rows, in("bare.csv"))
 	o = mustRun(t, "plot", "drift", in("m.psi"), in("bare.csv"), "--since", in("then.csv"), "-o", in("e.svg"))
-	if !strings.Contains(o.stderr, "1 of 1 columns act otherwise") || !strings.Contains(o.stderr, `"patient", the --validation-by column, is not in both tables`) || strings.Contains(o.stderr, "such groups") {
+	if !strings.Contains(o.stderr, "1 of 1 columns act differently") || !strings.Contains(o.stderr, `"patient", the --validation-by column, is not in both tables`) || strings.Contains(o.stderr, "such groups") {
 		t.Errorf("without the column, said %s", o.stderr)
 	}
 	if o = mustRun(t, "audit", in("m.psi"), in("now.csv")); !strings.Contains(o.stdout, "± one standard error over groups of rows") {

@@ -154,7 +154,7 @@ func TestPlotsThatCannotBe(t *testing.T) {
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--interactions"}, 2, "applies only to waterfall"},
 		{[]string{"beeswarm", fixtures.model, fixtures.table, "-o", svg, "--by", "loss"}, 2, "--by loss applies only to bar"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--by", "size"}, 2, "attribution or loss"},
-		{[]string{"dependence", fixtures.model, fixtures.table, "-o", svg, "--column", "x1,x2,x3"}, 1, "coloured by another"},
+		{[]string{"dependence", fixtures.model, fixtures.table, "-o", svg, "--column", "x1,x2,x3"}, 1, "another for the colour"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--most", "0"}, 2, "--max"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--max", "0"}, 2, "--max"},
 		{[]string{"bar", fixtures.model, fixtures.table, "-o", svg, "--size", "800x600"}, 2, "in inches"},
@@ -187,7 +187,7 @@ func TestPlotAsAsked(t *testing.T) {
 	if err != nil || !strings.Contains(string(file), `width="576pt" height="360pt"`) || !strings.Contains(string(file), ">Two columns<") {
 		t.Errorf("size and title are not those asked for: %v", err)
 	}
-	wantText(t, o.stderr, "Two columns", "Shown are 2 of 3 columns")
+	wantText(t, o.stderr, "Two columns", "2 of 3 columns are shown")
 	for _, name := range readTable(t, data).Column("player").Levels {
 		if name != "x1" && name != "x3" {
 			t.Errorf("%s was not asked for", name)
@@ -195,7 +195,7 @@ func TestPlotAsAsked(t *testing.T) {
 	}
 	for _, flags := range [][]string{{"--max", "1"}, {"--most", "1"}} {
 		o = mustRun(t, append([]string{"plot", "beeswarm", fixtures.model, fixtures.table, "-o", svg, "--data", data, "--force"}, flags...)...)
-		wantText(t, o.stderr, "the 1 most important of 3 columns")
+		wantText(t, o.stderr, "The 1 most important of 3 columns")
 	}
 }
 
