@@ -37,10 +37,10 @@ func ExampleText() {
 		fmt.Println(err)
 	}
 	// Output:
-	// What each column added to the prediction or took from it, starting from
-	// the base: the prediction where no column is known. ± is 2 standard
-	// deviations of how contributions of the column scatter among rows like
-	// this one: no measure of how far other rows to learn from would move it.
+	// How much each column added to the prediction or subtracted from it,
+	// starting from the base: the prediction when no column is known. ± is 2
+	// standard deviations of the column's contribution among rows like this
+	// one. It does not measure how far other training rows would move it.
 	// Exact: these are the Shapley values of the model.
 	//
 	// Row 0: prediction 18940 ± 4600, 5670 above the base of 13270
@@ -51,10 +51,10 @@ func ExampleText() {
 	// Row 1: prediction 3120 ± 2800, 10150 below the base of 13270
 	//   age     18  ───▐█████████████████████████████│  -5150 ± 600  lowers it
 	//   smoker  no     ─▐████████████████████████████│  -5000 ± 200  lowers it
-	//   missing: bmi (of the prediction's doubt, ± 1800)
+	//   missing: bmi (part of the prediction's uncertainty: ± 1800)
 	//
-	// All rows and columns as numbers: -o FILE, ending in .csv, .parquet,
-	// .arrow or .json.
+	// For all rows and columns as numbers, use -o FILE, ending in .csv,
+	// .parquet, .arrow or .json.
 }
 
 // Two reasons for each bill, and no more than are sure.
@@ -63,11 +63,11 @@ func ExampleText_reasons() {
 		fmt.Println(err)
 	}
 	// Output:
-	// What is sure to have raised or lowered the prediction, starting from the
-	// base: the prediction where no column is known. Only a column whose
-	// interval of 95.4% holds no 0 is named. ± is 2 standard deviations of how
-	// contributions of the column scatter among rows like this one: no measure
-	// of how far other rows to learn from would move it.
+	// The columns that are sure to have raised or lowered the prediction,
+	// starting from the base: the prediction when no column is known. psi
+	// names a column only if its 95.4% interval excludes 0. ± is 2 standard
+	// deviations of the column's contribution among rows like this one. It
+	// does not measure how far other training rows would move it.
 	// Exact: these are the Shapley values of the model.
 	//
 	// Row 0: prediction 18940 ± 4600, 5670 above the base of 13270
@@ -81,8 +81,8 @@ func ExampleText_reasons() {
 	//   2. smoker = no lowers it by 5000 (4800 to 5200)
 	//   no other column is sure to raise or to lower it
 	//
-	// All rows and columns as numbers: -o FILE, ending in .csv, .parquet,
-	// .arrow or .json.
+	// For all rows and columns as numbers, use -o FILE, ending in .csv,
+	// .parquet, .arrow or .json.
 }
 
 // income explains whether a person earns more than 50,000: one output, the positive class, on
@@ -112,15 +112,15 @@ func ExampleText_classes() {
 		fmt.Println(err)
 	}
 	// Output:
-	// What each column or group of columns added to the score of >50K or took from
-	// it, starting from the base: the score where no column is known. The score is
-	// the log odds of >50K: 0 is even, and each 1 more multiplies the odds by 2.7.
-	// ± is 2 standard deviations of the doubt that labels show beyond the score:
-	// often next to none, and no measure of how far other rows to learn from would
-	// move it.
+	// How much each column or group of columns added to the score of >50K or
+	// subtracted from it, starting from the base: the score when no column is
+	// known. The score is the log odds of >50K: 0 means a probability of 50%, and
+	// adding 1 multiplies the odds by 2.7. ± is 2 standard deviations of the
+	// uncertainty that labels show beyond the score: often almost none. It does
+	// not measure how far other training rows would move it.
 	// Exact: these are the Shapley values of the model.
-	// (other): a label that training did not know, or hardly knew. All such labels
-	// count as one.
+	// (other): a label that was absent or very rare in training. The model treats
+	// all such labels as one.
 	//
 	// Row 0: P(>50K) = 0.83; score (log odds) 1.60 ± 0.80, 2.80 above the base of
 	//   -1.20
@@ -128,8 +128,8 @@ func ExampleText_classes() {
 	//   work                        │█████▍───             +0.80 ± 0.60  raises it
 	//   country    Malta (other)  ─▐│─                     -0.10 ± 0.20  84% down
 	//
-	// All rows and columns as numbers: -o FILE, ending in .csv, .parquet, .arrow
-	// or .json.
+	// For all rows and columns as numbers, use -o FILE, ending in .csv, .parquet,
+	// .arrow or .json.
 }
 
 // Why versicolor, and not virginica?

@@ -35,8 +35,8 @@ func (o TextOptions) orDefaults() TextOptions {
 	return o
 }
 
-// Text writes the explanation for people: why each prediction is not the base. Of
-// several outputs it shows the likeliest of each row.
+// Text writes the explanation for people: why each prediction differs from the base. Of
+// several outputs it shows the most probable of each row.
 func Text(w io.Writer, e *Explanation, options TextOptions) error {
 	if err := e.Validate(); err != nil {
 		return err
@@ -109,18 +109,18 @@ func (t *textWriter) header() {
 	case e.Scale == Logit:
 		what = "the score of " + t.name(e.Outputs[0])
 		start = "the score"
-		scale = "The score is the log odds of " + t.name(e.Outputs[0]) + ": 0 is even, and each 1 more multiplies the odds by 2.7. "
+		scale = "The score is the log odds of " + t.name(e.Outputs[0]) + ": 0 means a probability of 50%, and adding 1 multiplies the odds by 2.7. "
 	case e.Scale.Logs():
 		what, start = "the log of "+t.predictand(), "that log"
-		scale = fmt.Sprintf("%s is the factor by which a column multiplies %s: the base times all factors is the prediction. ", t.sign("×", "x"), t.predictand())
+		scale = fmt.Sprintf("%s is the factor by which a column multiplies %s: the prediction is the base times all factors. ", t.sign("×", "x"), t.predictand())
 	case e.contrast():
-		what, start = "the lead of one class's score over another's, "+t.contrastName()+",", "the lead"
+		what, start = "the difference between the scores of two classes, "+t.contrastName()+",", "the difference"
 	case e.Scale == Score:
 		what, start = "the score of a class", "the score"
 		if len(e.Outputs) == 1 {
 			what = "the score of " + t.name(e.Outputs[0])
 		}
-		scale = "The higher a score is beside those of the other classes, the likelier the class. "
+		scale = "The higher a score relative to those of the other classes, the more probable the class. "
 	}
 	players := "column"
 	if slices.Contains(e.Values, nil) {
@@ -128,46 +128,46 @@ func (t *textWriter) header() {
 	}
 	switch {
 	case e.Against != "":
-		t.paragraph(fmt.Sprintf("What each %s added to the difference from %s. %s%s", players, e.Against, scale, t.doubt()))
+		t.paragraph(fmt.Sprintf("How much each %s added to the difference from %s. %s%s", players, e.Against, scale, t.doubt()))
 	case t.Reasons > 0:
-		t.paragraph(fmt.Sprintf("What is sure to have raised or lowered %s, starting from the base: %s where no column is known. "+
-			"Only a %s whose interval %sholds no 0 is named. %s%s", what, start, players, t.whose(), scale, t.doubt()))
+		t.paragraph(fmt.Sprintf("The columns that are sure to have raised or lowered %s, starting from the base: %s when no column is known. "+
+			"psi names a %s only if its %sinterval excludes 0. %s%s", what, start, players, t.whose(), scale, t.doubt()))
 	default:
-		t.paragraph(fmt.Sprintf("What each %s added to %s or took from it, starting from the base: "+
-			"%s where no column is known. %s%s", players, what, start, scale, t.doubt()))
+		t.paragraph(fmt.Sprintf("How much each %s added to %s or subtracted from it, starting from the base: "+
+			"%s when no column is known. %s%s", players, what, start, scale, t.doubt()))
 	}
 	t.paragraph(e.Exactness())
 	if e.Interactions != nil {
-		t.paragraph(fmt.Sprintf("Pairs (%s): with + they are worth more together than apart, with - each can stand in for the other. "+
-			"Half of a pair is in the number of each of its two columns.", t.sign("×", "x")))
+		t.paragraph(fmt.Sprintf("Pairs (%s): with +, the two are worth more together than apart; with -, each can replace the other. "+
+			"Half of an interaction is in the number of each of its two columns.", t.sign("×", "x")))
 	}
 	if len(e.Outputs) > 1 {
-		t.paragraph(fmt.Sprintf("Of the %d classes, the likeliest of each row is shown: --output CLASS shows another, "+
-			"and --against CLASS beside it why not that one.", len(e.Outputs)))
+		t.paragraph(fmt.Sprintf("Of the %d classes, psi shows the most probable for each row. --output CLASS shows another; "+
+			"with --against CLASS it is compared with that class.", len(e.Outputs)))
 	}
 	if slices.Contains(e.Other, true) {
-		t.paragraph("(other): a label that training did not know, or hardly knew. All such labels count as one.")
+		t.paragraph("(other): a label that was absent or very rare in training. The model treats all such labels as one.")
 	}
 }
 
 // whose says of what probability an interval is.
 func (t *textWriter) whose() string {
-	return fmt.Sprintf("of %.3g%% ", 100*math.Erf(t.e.Z/math.Sqrt2))
+	return fmt.Sprintf("%.3g%% ", 100*math.Erf(t.e.Z/math.Sqrt2))
 }
 
-// doubt says what stands behind ±, and what it is not.
+// doubt says what ± is, and what it is not.
 func (t *textWriter) doubt() string {
 	e := t.e
 	switch {
 	case e.Interval() == ByDoubt:
-		return fmt.Sprintf("%s is the doubt: the mean of trainings on other samples of rows lies within it in about %.3g%% of cases, "+
-			"as %d such trainings tell. \"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
+		return fmt.Sprintf("%s is the doubt (epistemic uncertainty): the mean over trainings on other samples of rows lies within it in about %.3g%% of cases, "+
+			"estimated from %d such trainings. \"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
 	case e.Scale == Identity:
-		return fmt.Sprintf("%s is %g standard deviations of how contributions of the column scatter among rows like this one: "+
-			"no measure of how far other rows to learn from would move it.", t.plusMinus(), e.Z)
+		return fmt.Sprintf("%s is %g standard deviations of the column's contribution among rows like this one. "+
+			"It does not measure how far other training rows would move it.", t.plusMinus(), e.Z)
 	}
-	return fmt.Sprintf("%s is %g standard deviations of the doubt that labels show beyond the score: often next to none, "+
-		"and no measure of how far other rows to learn from would move it.", t.plusMinus(), e.Z)
+	return fmt.Sprintf("%s is %g standard deviations of the uncertainty that labels show beyond the score: often almost none. "+
+		"It does not measure how far other training rows would move it.", t.plusMinus(), e.Z)
 }
 
 // contrastName is the output of a contrast, which is made of two names.
@@ -186,7 +186,7 @@ func (t *textWriter) footer() {
 	if t.e.Rows > t.Rows {
 		shown = fmt.Sprintf("%d of %d rows shown. ", t.Rows, t.e.Rows)
 	}
-	t.paragraph(shown + "All rows and columns as numbers: -o FILE, ending in .csv, .parquet, .arrow or .json.")
+	t.paragraph(shown + "For all rows and columns as numbers, use -o FILE, ending in .csv, .parquet, .arrow or .json.")
 }
 
 func (t *textWriter) row(row, output int) {
@@ -207,7 +207,7 @@ func (t *textWriter) row(row, output int) {
 	if len(missing) > 0 {
 		doubt := ""
 		if hidden := e.Z * e.HiddenStd[at]; hidden > 0 {
-			doubt = fmt.Sprintf(" (of the prediction's doubt, %s %s)", t.plusMinus(), digits.plain(hidden))
+			doubt = fmt.Sprintf(" (part of the prediction's uncertainty: %s %s)", t.plusMinus(), digits.plain(hidden))
 		}
 		t.note("missing: " + t.list(missing) + doubt)
 	}
@@ -316,7 +316,7 @@ func (t *textWriter) predicted(at int, digits digits) string {
 		text = fmt.Sprintf("%s (%s to %s)", digits.plain(e.Link().Response(score)), digits.plain(lower), digits.plain(upper))
 	}
 	if e.Clipped(at) {
-		text += fmt.Sprintf(", for %s is never negative; the sum is %s", t.name(e.Outputs[0]), digits.signed(score))
+		text += fmt.Sprintf(", because %s is never negative; the sum is %s", t.name(e.Outputs[0]), digits.signed(score))
 	}
 	return text
 }
@@ -386,12 +386,12 @@ func (t *textWriter) effects(row, output int, digits digits) {
 		shown = append(shown, line)
 	}
 	if pairs == 0 {
-		t.note("pairs: none that shows")
+		t.note("pairs: none large enough to show")
 		return
 	}
 	if hidden > 0 {
 		shown = append(shown, textLine{name: fmt.Sprintf("%d others", hidden), mean: rest, piece: true})
 	}
-	t.note("alone and in pairs, adding up to the same:")
+	t.note("alone and in pairs, with the same sum:")
 	t.block(shown, digits)
 }

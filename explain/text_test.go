@@ -119,7 +119,7 @@ func TestTextShowsTheLikeliestOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := textOf(t, one, TextOptions{}); !strings.Contains(text, ": P(setosa) = 0.040; score -1.") || strings.Contains(text, "virginica") ||
-		!strings.Contains(strings.ReplaceAll(text, "\n", " "), "added to the score of setosa or took") || strings.Contains(text, "Of the") {
+		!strings.Contains(strings.ReplaceAll(text, "\n", " "), "added to the score of setosa or subtracted") || strings.Contains(text, "Of the") {
 		t.Errorf("not the output that was asked for:\n%s", text)
 	}
 	lead, err := e.Contrast("virginica", "setosa")
@@ -127,7 +127,7 @@ func TestTextShowsTheLikeliestOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := textOf(t, lead, TextOptions{}); !strings.Contains(text, ": virginica − setosa = 3.6") || strings.Contains(text, "P(") ||
-		!strings.Contains(strings.ReplaceAll(text, "\n", " "), "the lead of one class's score over another's") {
+		!strings.Contains(strings.ReplaceAll(text, "\n", " "), "the difference between the scores of two classes") {
 		t.Errorf("not the contrast:\n%s", text)
 	}
 }
@@ -377,7 +377,7 @@ func TestTextSplitsIntoPairs(t *testing.T) {
 		t.Errorf("got %q, which add up to %g, want %q", got, sum, want)
 	}
 	e.Interactions = make([]float64, n*n)
-	if text := fmt.Sprint(blockOf(t, e, TextOptions{ASCII: true})); !strings.Contains(text, "pairs: none that shows") {
+	if text := fmt.Sprint(blockOf(t, e, TextOptions{ASCII: true})); !strings.Contains(text, "pairs: none large enough to show") {
 		t.Errorf("got %s", text)
 	}
 }

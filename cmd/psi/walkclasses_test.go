@@ -53,7 +53,7 @@ func TestWalkOfTwoClasses(t *testing.T) {
 		}
 	}
 
-	wantText(t, mustRun(t, "explain", at("m.psi"), at("data.csv"), "--rows", "0:1").stdout, "Row 0: P(0) ", "; score (log odds) ", "log odds of 0")
+	wantText(t, mustRun(t, "explain", at("m.psi"), at("data.csv"), "--rows", "0:1").stdout, "Row 0: P(0) ", "; score (log odds) ", "added to the score of 0")
 	e := explained(t, "explain", at("m.psi"), at("data.csv"), "--json")
 	if e.Scale != explain.Logit || len(e.Outputs) != 1 || e.Outputs[0] != "0" || len(e.Probability) != 150 {
 		t.Errorf("outputs %v on %s", e.Outputs, e.Scale)
@@ -140,7 +140,7 @@ func TestWalkOfManyClasses(t *testing.T) {
 		}
 	}
 
-	wantText(t, mustRun(t, "explain", at("m.psi"), at("data.csv")).stdout, "Of the 3 classes, the likeliest of each row", "; score ", "size ", "group of columns")
+	wantText(t, mustRun(t, "explain", at("m.psi"), at("data.csv")).stdout, "Of the 3 classes, psi shows the most probable", "; score ", "size ", "group of columns")
 	e := explained(t, "explain", at("m.psi"), at("data.csv"), "--json")
 	if strings.Join(e.Outputs, ",") != "iris,lily,rose" || strings.Join(e.Players, ",") != "note,size,c" || e.Scale != explain.Score {
 		t.Errorf("outputs %v, players %v on %s", e.Outputs, e.Players, e.Scale)
