@@ -194,13 +194,13 @@ test("places, swarms and means of neighbours", () => {
 
 test("importance in loss names the columns that help beyond chance", () => {
   const columns = (...found: boolean[]) => found.map((f, i) => ({ player: "abcdefgh"[i], mean: 1, standard_error: 1, p: 0.5, found: f, rows: 9 }));
-  const test = "predictions better beyond chance, by a test that allows for the number of columns.";
-  const rest = (of: string) => ` For the other ${of} this is not shown.`;
-  assert.equal(told(columns(false, false)), "No column is shown to make predictions better beyond chance, by a test that allows for the number of columns.");
-  assert.equal(told(columns(true)), `The column makes ${test}`);
-  assert.equal(told(columns(true, true)), `All 2 columns make ${test}`);
-  assert.equal(told(columns(true, false)), `a makes ${test}${rest("column")}`);
-  assert.equal(told(columns(true, true, true, true, true, false, false)), `5 of 7 columns, led by a, b and c, make ${test}${rest("2 columns")}`);
+  const test = "predictions beyond chance, in a test corrected for the number of columns.";
+  const rest = (of: string) => ` There is no such evidence for the other ${of}.`;
+  assert.equal(told(columns(false, false)), "No column is shown to improve predictions beyond chance, in a test corrected for the number of columns.");
+  assert.equal(told(columns(true)), `The column improves ${test}`);
+  assert.equal(told(columns(true, true)), `All 2 columns improve ${test}`);
+  assert.equal(told(columns(true, false)), `a improves ${test}${rest("column")}`);
+  assert.equal(told(columns(true, true, true, true, true, false, false)), `5 of 7 columns, led by a, b and c, improve ${test}${rest("2 columns")}`);
   assert.deepEqual([0, 2, 99_999, 4.3e9, 4e-5].map(power), [0, 0, 0, 9, -6]);
 });
 

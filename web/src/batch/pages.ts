@@ -18,10 +18,10 @@ export const batchPages: Page<Batch>[] = [
 function trust(c: Batch): Node[] {
   const { trust: t } = c.report;
   return [
-    p("A prediction is split into what each column added or subtracted: the column's attribution. Is the split right for this model?", t.audit ? " Some rows of the batch were audited, and the sums of all rows were checked." : ""),
+    p("A prediction is split into attributions: what each column added or subtracted. Is the split right for this model?", t.audit ? " Some rows of the batch were audited, and the sums of all rows were checked." : ""),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
-    ...doubted(c, "The interval of an attribution in the results, from lower to upper,"),
+    ...doubted(c, "In the results, the interval of an attribution, from lower to upper,"),
     untold(c, "a report of one of the files, psi report MODEL FILE, names such columns."),
   ];
 }

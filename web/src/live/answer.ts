@@ -125,7 +125,7 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
       [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), ...(spread ? [write(c.z * a.spread)] : []), there(b), signed(write(a.mean - b.mean))] :
       [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "no effect", ...(spread ? ["–"] : []), there(b), signed(write(a.mean - b.mean))];
   });
-  const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, in ${unit(now.told)}`,
+  const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "sure size" : "the most they may add"}, in ${unit(now.told)}`,
     ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} interval by ${measure(c)}` : "Interval", "P(raises)", `P(top ${top})`, "Conclusion", ...(spread ? ["± spread"] : []), "Other row", "Change"],
     lines, [false, true, true, true, true, false, true, true, ...(spread ? [true] : [])], true);
   shown.querySelectorAll("tbody tr").forEach((line, i) => {

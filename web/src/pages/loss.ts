@@ -7,18 +7,18 @@ import { count, list, number, shorten, thousands } from "../words.ts";
 
 interface Bar { player: string; mean: number; error: number; found: boolean }
 
-/** Which columns make predictions better, on rows kept aside in training; nothing if training did not measure it. */
+/** Which columns improve predictions, on rows held out from training; nothing if training did not measure it. */
 export function loss(c: Context, most: number): Node[] {
   const all = (c.report.trust.audit?.loss_importance ?? []).filter((x) => x.mean !== null).sort((a, b) => (b.mean as number) - (a.mean as number));
   if (all.length === 0) return [];
   const what = c.classes ? "log loss" : "squared error";
-  const title = "Which columns make predictions better";
+  const title = "Which columns improve predictions";
   const shown = all.slice(0, most);
   const groups = Math.max(...all.map((x) => x.units ?? 0));
   const unit = power(Math.max(...shown.map((x) => Math.abs(x.mean as number) + (x.standard_error ?? 0))));
   const bars: Bar[] = shown.map((x) => ({ player: x.player, mean: (x.mean as number) / 10 ** unit, error: (x.standard_error ?? 0) / 10 ** unit, found: x.found }));
   const room = labelRoom(shown.map((x) => x.player), c.width);
-  const axis = `fall of the ${what}${c.classes || c.width < 500 ? "" : ` of ${c.report.model.target}`}${unit ? `, in units of 10${raised(unit)}` : ""}`;
+  const axis = `reduction of the ${what}${c.classes || c.width < 500 ? "" : ` of ${c.report.model.target}`}${unit ? `, in units of 10${raised(unit)}` : ""}`;
   return [figure({
     title,
     controls: [h("p", {}, told(all))],
@@ -35,7 +35,7 @@ export function loss(c: Context, most: number): Node[] {
       color: { type: "identity" },
     }, `${title}: ${shown.length} bars. ${told(all)}`),
     numbers: table(title, ["Column", `Lowers the ${what} by`, "Standard error", "p", "Helps beyond chance", "Rows"],
-      all.map((x) => [x.player, number(x.mean as number, 3), written(x.standard_error, 2), written(x.p, 2), x.found ? "yes" : "not shown", thousands(x.rows)]), [false, true, true, true, false, true]),
+      all.map((x) => [x.player, number(x.mean as number, 3), written(x.standard_error, 2), written(x.p, 2), x.found ? "yes" : "no evidence", thousands(x.rows)]), [false, true, true, true, false, true]),
   })];
 }
 
@@ -44,11 +44,11 @@ const written = (v: number | null, digits: number) => (v === null ? "–" : numb
 /** Which columns help beyond chance, in a sentence. */
 export function told(all: LossImportance[]): string {
   const found = all.filter((x) => x.found).map((x) => x.player);
-  const test = "by a test that allows for the number of columns";
-  if (found.length === 0) return `No column is shown to make predictions better beyond chance, ${test}.`;
-  if (found.length === all.length) return `${all.length === 1 ? "The column makes" : `All ${all.length} columns make`} predictions better beyond chance, ${test}.`;
+  const test = "in a test corrected for the number of columns";
+  if (found.length === 0) return `No column is shown to improve predictions beyond chance, ${test}.`;
+  if (found.length === all.length) return `${all.length === 1 ? "The column improves" : `All ${all.length} columns improve`} predictions beyond chance, ${test}.`;
   const named = found.length <= 4 ? list(found) : `${found.length} of ${all.length} columns, led by ${list(found.slice(0, 3))},`;
-  return `${named} ${found.length === 1 ? "makes" : "make"} predictions better beyond chance, ${test}. For the other ${all.length - found.length === 1 ? "column" : count(all.length - found.length, "column")} this is not shown.`;
+  return `${named} ${found.length === 1 ? "improves" : "improve"} predictions beyond chance, ${test}. There is no such evidence for the other ${all.length - found.length === 1 ? "column" : count(all.length - found.length, "column")}.`;
 }
 
 /** The power of ten, a multiple of three, by which numbers are divided to be short; 0 if they are. */

@@ -64,7 +64,7 @@ function rankTable(c: Context, row: number, order: Attribution[], write: (v: num
   }
   const doubt = c.bags > 0;
   return h("section", { class: "block ranks" }, h("h4", {}, "Ranking"),
-    table(`Columns of ${number} by ${c.order === "sure" ? "the size that is sure" : "the most they may add"}, ${share}`,
+    table(`Columns of ${number} by ${c.order === "sure" ? "sure size" : "the most they may add"}, ${share}`,
       ["Rank", "Column", "Attribution", ...(doubt ? ["± doubt"] : []), "± spread", c.order === "sure" ? "Sure size" : "May add", "Conclusion"],
       order.map((a, i) => [String(i + 1), `${c.name(a.player)} = ${shorten(c.rows.cell(row, a.player), 24)}`, signed(write(a.mean)), ...(doubt ? [write(margin(a, c))] : []), write(c.z * a.spread),
         c.order === "sure" && !sure(a, c) ? "–" : write(att(a, c, c.order)), sure(a, c) ? (a.mean < 0 ? "▼ lowers it" : "▲ raises it") : "not sure"]), [true, false, true, ...(doubt ? [true] : []), true, true]));

@@ -11,7 +11,7 @@ import { count, kept, number, percent, thousands } from "../words.ts";
 export function trust(c: Context): Node[] {
   const { trust: t, calibration } = c.report;
   return [
-    p("A prediction is split into what each column added or subtracted: the column's attribution. ", c.bags > 0 ?
+    p("A prediction is split into attributions: what each column added or subtracted. ", c.bags > 0 ?
       "Three questions decide how far to trust it. Is the split right for this model? How far would other training rows have moved it? Are the model's stated uncertainties right?" :
       "Two questions decide how far to trust it. Is the split right for this model? Are the model's stated uncertainties right?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
@@ -52,7 +52,7 @@ function held(c: Context): string {
 export function doubted(c: Shown, shown: string, ...more: string[]): Node[] {
   if (c.bags === 0) return [];
   return [h("section", { class: "block" }, h("h3", {}, "How far would other training rows have moved it?"),
-    p(`${shown} is the doubt. ${ofDoubt(c.share, c.bags)}`), more.map((text) => p(text)),
+    p(`${shown} is the doubt: the uncertainty from the choice of training rows. ${ofDoubt(c.share, c.bags)}`), more.map((text) => p(text)),
     p("Doubt is not spread. Spread is how much the column's contribution varies among rows like this one; more training rows need not make it smaller."))];
 }
 
