@@ -126,7 +126,7 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
       [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "no effect", ...(spread ? ["–"] : []), there(b), signed(write(a.mean - b.mean))];
   });
   const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "sure size" : "the most they may add"}, in ${unit(now.told)}`,
-    ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} interval by ${measure(c)}` : "Interval", "P(raises)", `P(top ${top})`, "Conclusion", ...(spread ? ["± spread"] : []), "Other row", "Change"],
+    ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} interval` : "Interval", "P(raises)", `P(top ${top})`, "Conclusion", ...(spread ? ["± spread"] : []), "Other row", "Change"],
     lines, [false, true, true, true, true, false, true, true, ...(spread ? [true] : [])], true);
   shown.querySelectorAll("tbody tr").forEach((line, i) => {
     const a = order[i];
@@ -140,5 +140,5 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
     line.setAttribute("data-player", now.told.name(a.player));
   });
   return h("section", { class: "block numbers" }, h("h3", {}, "The numbers"), shown,
-    h("p", { class: "note" }, `P(raises): the probability that the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): the probability that it is among the ${top} largest of the row. Both use the ${measure(c)} and do not depend on z.${spread ? " Spread: how much the column's contribution varies among rows like this one." : ""} The other row is ${other.told.what}.`));
+    h("p", { class: "note" }, `P(raises): the probability that the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): the probability that it is among the ${top} largest of the row. Intervals and both probabilities use the ${measure(c)}; the probabilities do not depend on z.${spread ? " Spread: how much the column's contribution varies among rows like this one." : ""} The other row is ${other.told.what}.`));
 }
