@@ -28,7 +28,7 @@ func (r *Run) done() Verdict {
 	}
 	return Verdict{
 		"fair", fmt.Sprintf("%s of %s failed. The rows of the others are explained and can be used.", prose.Thousands(r.Failed), unitsOf(r.Units)),
-		[]string{fmt.Sprintf("The figures for columns on this page come from %s. Rows that failed are in none of its numbers.", prose.Count(r.Rows, "row"))},
+		[]string{fmt.Sprintf("The figures for columns in this report come from %s. They do not include rows that failed.", prose.Count(r.Rows, "row"))},
 	}
 }
 
