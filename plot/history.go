@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	gonum "gonum.org/v1/plot"
@@ -60,6 +61,9 @@ func History(r io.Reader, o Options) (*Picture, error) {
 	if len(phases) == 0 {
 		return nil, errors.New("plot: the model has no history")
 	}
+	if curves := slices.DeleteFunc(slices.Clone(phases), (*scored).lacksCurve); len(curves) > 0 {
+		phases = curves
+	}
 	t := themeOf(o)
 	plots := make([]*gonum.Plot, len(phases))
 	for k, of := range phases {
@@ -72,6 +76,11 @@ func History(r io.Reader, o Options) (*Picture, error) {
 		Title: plots[0].Title.Text, Read: "Lower is better. Each phase of training has its own metric and its own axis.",
 		Data: data, plot: plots[0], below: plots[1:], theme: t, width: wide, height: vg.Points(70 + 130*float64(len(plots))),
 	}), err
+}
+
+// lacksCurve reports whether no run of the phase was scored twice: one point makes an empty panel.
+func (s *scored) lacksCurve() bool {
+	return !slices.ContainsFunc(s.runs, func(xy plotter.XYs) bool { return len(xy) > 1 })
 }
 
 func (s *scored) plot(t theme, c color.Color) *gonum.Plot {

@@ -346,6 +346,9 @@ func TestTrust(t *testing.T) {
 	if err != nil || !slices.Equal(numbers(t, h, "step"), []float64{10, 20, 25}) {
 		t.Errorf("history: %v", err)
 	}
+	if len(h.below) != 0 {
+		t.Errorf("a phase with one score has a panel")
+	}
 }
 
 func TestFormats(t *testing.T) {
