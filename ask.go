@@ -78,7 +78,7 @@ func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, 
 	if from == nil {
 		if m.reference == nil {
 			return nil, &table.Error{
-				Row: -1, Message: "the model keeps no rows to tell what a missing cell may be",
+				Row: -1, Message: "the model keeps no rows that show what a missing cell may be",
 				Remedy: "give a table of such rows as reference, or train with reference rows",
 			}
 		}

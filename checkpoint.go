@@ -76,7 +76,7 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 	}
 	point, err := decodeCheckpoint(file)
 	if err != nil {
-		return nil, &artifact.Error{File: t.Checkpoint, Message: "the checkpoint makes no sense: " + err.Error(), Remedy: "remove it", Err: errors.Join(artifact.ErrDamaged, err)}
+		return nil, &artifact.Error{File: t.Checkpoint, Message: "invalid checkpoint: " + err.Error(), Remedy: "remove it", Err: errors.Join(artifact.ErrDamaged, err)}
 	}
 	if point.mark != mark {
 		message, remedy := point.madeBy.differsFrom(fresh.madeBy)

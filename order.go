@@ -19,7 +19,7 @@ func (t *training) checkOrder() error {
 	case t.Validation != nil:
 		return errors.New("a validation table is given (--validation), so OrderBy (--order-by) has no rows to choose: leave one of them out")
 	case t.ValidationBy != "":
-		return errors.New("ValidationBy (--validation-by) does not go with OrderBy (--order-by): leave one of them out")
+		return errors.New("ValidationBy (--validation-by) and OrderBy (--order-by) cannot be combined: leave one of them out")
 	}
 	return nil
 }

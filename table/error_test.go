@@ -180,7 +180,7 @@ func TestFileErrors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range []string{"T.xlsx", "t", "t.parquet.gz", "t.arrow.gz"} {
-		want := name + ": the end of the file's name tells no format; use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format"
+		want := name + ": cannot infer the format from the file name; use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format"
 		if name == "T.xlsx" {
 			want = name + ": psi neither reads nor writes spreadsheets; use .csv, which spreadsheet programs open and save"
 		}
@@ -202,7 +202,7 @@ func TestFileErrors(t *testing.T) {
 	if e, is := errors.AsType[*Error](err); !is || e.File != path || e.Row != 0 || e.Remedy == "" {
 		t.Errorf("got %#v", err)
 	}
-	if _, err := ParseFormat("xlsx"); err == nil || err.Error() != `"xlsx" is no format; use csv, tsv, parquet or arrow` {
+	if _, err := ParseFormat("xlsx"); err == nil || err.Error() != `unknown format "xlsx"; use csv, tsv, parquet or arrow` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := OpenReader(strings.NewReader(""), 99, Options{}); err == nil || err.Error() != "unknown format 99" {

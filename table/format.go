@@ -30,7 +30,7 @@ func ParseFormat(name string) (Format, error) {
 	case "arrow":
 		return Arrow, nil
 	}
-	return 0, &Error{Row: noRow, Message: fmt.Sprintf("%q is no format", shorten(name)), Remedy: "use csv, tsv, parquet or arrow"}
+	return 0, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %q", shorten(name)), Remedy: "use csv, tsv, parquet or arrow"}
 }
 
 // FormatOf is the format of a file by the end of its name.
@@ -52,7 +52,7 @@ func FormatOf(path string) (Format, error) {
 		return 0, &Error{File: path, Row: noRow, Message: "psi neither reads nor writes spreadsheets", Remedy: "use .csv, which spreadsheet programs open and save"}
 	}
 	return 0, &Error{
-		File: path, Row: noRow, Message: "the end of the file's name tells no format",
+		File: path, Row: noRow, Message: "cannot infer the format from the file name",
 		Remedy: "use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format",
 	}
 }

@@ -94,7 +94,7 @@ func badUsage() []trial {
 		{"no such file", nil, "predict MODEL @none.csv", 1, "none.csv: there is no such file"},
 		{"pattern that matches nothing", nil, "predict MODEL @none-*.csv", 1, "no file matches the pattern"},
 		{"broken pattern", nil, "predict MODEL @none-[.csv", 2, "close its brackets"},
-		{"unknown suffix", map[string]string{"t.txt": "a"}, "predict MODEL @t.txt", 1, "tells no format; use .csv"},
+		{"unknown suffix", map[string]string{"t.txt": "a"}, "predict MODEL @t.txt", 1, "cannot infer the format from the file name; use .csv"},
 		{"spreadsheet", map[string]string{"t.xlsx": "a"}, "predict MODEL @t.xlsx", 1, "psi neither reads nor writes spreadsheets; use .csv"},
 		{"a URL of no store", nil, "predict MODEL http://host/t.csv", 2, "http:// is no store that is known; use s3://, gs://, azblob:// or file://"},
 		{"a URL of no full path", nil, "predict MODEL file://t.csv", 2, "this is no URL of a file; write file:// and the full path"},

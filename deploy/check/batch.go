@@ -97,7 +97,7 @@ func triggered(kind any, told map[string]string, scalers string) []error {
 		p, is := known[name]
 		switch {
 		case !is:
-			problems = append(problems, fmt.Errorf("the trigger is told %s, which it does not know", name))
+			problems = append(problems, fmt.Errorf("the trigger has the setting %s, which it does not know", name))
 			continue
 		case p.kind == "int64":
 			_, err = strconv.ParseInt(value, 10, 64)

@@ -113,7 +113,7 @@ func serves(spec *corev1.PodSpec, insecure bool) []error {
 		}
 		asks := hasFlag(c.Args, "token-file") || hasFlag(c.Args, "client-ca") || hasFlag(c.Args, "oidc-issuer")
 		if !asks && !insecure {
-			problems = append(problems, fmt.Errorf("container %s asks nobody who they are", c.Name))
+			problems = append(problems, fmt.Errorf("container %s serves without authentication", c.Name))
 		}
 		if hasFlag(c.Args, "insecure") != insecure {
 			problems = append(problems, fmt.Errorf("container %s: --insecure is %v, want %v", c.Name, !insecure, insecure))

@@ -23,7 +23,7 @@ func (o Options) suit(schema *table.Schema) error {
 	}
 	for _, name := range o.MissingAsLevel {
 		if !slices.Contains(o.Inputs, name) {
-			return wrong(name, "missing cells of this column are to be a level, but it is no input", "check the spelling, or leave it out of --missing-as-level")
+			return wrong(name, "missing cells of this column are to be a level, but it is not a feature", "check the spelling, or leave it out of --missing-as-level")
 		}
 	}
 	if o.Weight != "" {

@@ -123,7 +123,7 @@ func TestBadWeights(t *testing.T) {
 		"text":            {func(_ *table.Table, o *Options) { o.Weight = "town" }, -1, "category"},
 		"no such column":  {func(_ *table.Table, o *Options) { o.Weight = "mass" }, -1, "no such column"},
 		"the target":      {func(_ *table.Table, o *Options) { o.Weight = "y" }, -1, "target"},
-		"a missing level": {func(_ *table.Table, o *Options) { o.MissingAsLevel = []string{"weight"} }, -1, "no input"},
+		"a missing level": {func(_ *table.Table, o *Options) { o.MissingAsLevel = []string{"weight"} }, -1, "not a feature"},
 		"validation": {func(_ *table.Table, o *Options) {
 			held := people(t, 20)
 			held.Column("weight").Numbers[7] = -3

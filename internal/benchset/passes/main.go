@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	n, err := strconv.Atoi(args[2])
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is no number of rows", args[2])
+		return fmt.Errorf("%q is not a number of rows", args[2])
 	}
 	all, err := table.Read(ctx, args[1], table.Options{})
 	if err != nil {

@@ -28,7 +28,7 @@ func (g *Guard) CheckOrigin(r *http.Request, loopback bool) error {
 	socket := address != nil && address.Network() == "unix" // which no browser reaches
 	if !g.Secured() && loopback && !socket && !loopbackHost(hostOf(r.Host)) {
 		return &originError{
-			"this server asks nobody who they are, so it answers only to localhost and its IP: ask it by those, or give it --token-file",
+			"this server has no authentication, so it answers only to localhost and its IP address: use one of those, or set --token-file",
 			"the request is for the host " + r.Host + ", not for localhost",
 		}
 	}

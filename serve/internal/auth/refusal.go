@@ -9,7 +9,7 @@ import (
 
 // The refusals. Their texts are the same whatever was wrong.
 var (
-	ErrUnauthenticated = errors.New("who you are is not known: send a valid token or client certificate")
+	ErrUnauthenticated = errors.New("unauthenticated: send a valid token or client certificate")
 	ErrForbidden       = errors.New("you may not do this: ask for a token with the permission")
 )
 

@@ -126,7 +126,7 @@ func mixture(ctx context.Context, s *settings, files []string) ([]*request, erro
 					return nil, err
 				}
 				if near(r.right[0], r.right[1]) {
-					return nil, errors.New("the two models predict the same: nobody could tell which of them answers")
+					return nil, errors.New("the two models predict the same, so answers would not show which of them gave them")
 				}
 				pool = append(pool, r)
 			}
