@@ -274,7 +274,7 @@ func TestBadTables(t *testing.T) {
 		"no positive": {50, func(_ *table.Table, o *Options) { o.Target, o.Positive = "town", "Ulm" }, "multiclass"},
 		"no level":    {50, func(_ *table.Table, o *Options) { o.MissingAsLevel = []string{"patient"} }, "not a feature"},
 		"no target":   {50, func(_ *table.Table, o *Options) { o.Target = "z" }, "no such column"},
-		"not a feature":    {50, func(_ *table.Table, o *Options) { o.Inputs = []string{"w"} }, "no such column"},
+		"no input":    {50, func(_ *table.Table, o *Options) { o.Inputs = []string{"w"} }, "no such column"},
 		"one unit": {50, func(tab *table.Table, o *Options) {
 			o.By = "patient"
 			clear(tab.Column("patient").Codes)
