@@ -62,7 +62,7 @@ func TestOrderMistakes(t *testing.T) {
 		"without a column":           {ValidationAfter: "2024-01-05"},
 		"the target is to order":     {OrderBy: "y"},
 		"has no rows to choose":      {OrderBy: "day", Validation: rows.Source()},
-		"cannot be combined":   {OrderBy: "day", ValidationBy: "x"},
+		"cannot be combined":         {OrderBy: "day", ValidationBy: "x"},
 		"no such column":             {OrderBy: "when"},
 		"such as 2024-03-01":         {OrderBy: "day", ValidationAfter: "soon"},
 		"such as 42":                 {OrderBy: "x", ValidationAfter: "Inf"},
