@@ -230,7 +230,7 @@ func TestCrossValidateMistakes(t *testing.T) {
 		{"take the place", Config{Target: "y", Validation: rows.Source()}, 3},
 		{"take the place", Config{Target: "y", OrderBy: "day", ValidationAfter: "0.5"}, 3},
 		{"no such column to predict", Config{Target: "z"}, 3},
-		{"does not go with", Config{Target: "y", OrderBy: "day", ValidationBy: "unit"}, 3},
+		{"cannot be combined", Config{Target: "y", OrderBy: "day", ValidationBy: "unit"}, 3},
 		{"only 15 rows, or groups", Config{Target: "y", ValidationBy: "unit"}, 16},
 		{"training needs at least 10", Config{Target: "y", OrderBy: "day"}, 20},
 	} {

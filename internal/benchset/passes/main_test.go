@@ -55,7 +55,7 @@ func TestCosts(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	for want, args := range map[string][]string{"usage": {"m.psi"}, "no number": {"m.psi", "rows.csv", "0"}, "none.csv": {"m.psi", "none.csv", "1"}} {
+	for want, args := range map[string][]string{"usage": {"m.psi"}, "not a number": {"m.psi", "rows.csv", "0"}, "none.csv": {"m.psi", "none.csv", "1"}} {
 		if err := run(t.Context(), args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one that says %s", args, err, want)
 		}
