@@ -161,7 +161,7 @@ func (t *textWriter) doubt() string {
 	switch {
 	case e.Interval() == ByDoubt:
 		return fmt.Sprintf("%s is the doubt (epistemic uncertainty): the mean over trainings on other samples of rows lies within it in about %.3g%% of cases, "+
-			"estimated from %d such trainings. \"raises it\" and \"lowers it\" are at least 95%% sure.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
+			"estimated from %d such trainings. \"raises it\" and \"lowers it\" mean that it does not reach 0.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
 	case e.Scale == Identity:
 		return fmt.Sprintf("%s is %g standard deviations of the column's contribution among rows like this one. "+
 			"It does not measure how far other training rows would move it.", t.plusMinus(), e.Z)

@@ -89,7 +89,7 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 		means.add(strings.TrimSpace(t.factor(line.mean) + "  " + digits.signed(line.mean)))
 		if !line.piece {
 			spreads.add(digits.plain(t.law.reach * line.std))
-			words.add(t.direction(line.mean, line.std))
+			words.add(t.direction(line))
 		}
 	}
 	numbers, forNames := means.width, t.Width/2
@@ -171,17 +171,18 @@ func (c *column) add(text string) {
 	c.width = max(c.width, screenWidth(text))
 }
 
-// direction says what p_positive means.
-func (t *textWriter) direction(mean, std float64) string {
-	const sure = 0.95
-	switch p := t.law.positive(mean, std); {
+// direction says which way a line goes: for sure if its interval does not contain 0, as reasons and reports have it, and otherwise with
+// its probability.
+func (t *textWriter) direction(line textLine) string {
+	p, sure := t.law.positive(line.mean, line.std), !t.interval(line).holds0()
+	switch {
 	case math.IsNaN(p):
 		return "unknown"
-	case mean == 0 && std == 0:
+	case line.mean == 0 && line.std == 0:
 		return "no effect"
-	case p >= sure:
+	case sure && line.mean > 0:
 		return "raises it"
-	case p <= 1-sure:
+	case sure:
 		return "lowers it"
 	case p >= 0.5:
 		return fmt.Sprintf("%.0f%% up", 100*p)

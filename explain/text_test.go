@@ -236,8 +236,9 @@ func TestTextOfARowWithNothing(t *testing.T) {
 func TestDirection(t *testing.T) {
 	for want, c := range map[string][2]float64{
 		"raises it": {1, 0.1}, "lowers it": {-1, 0}, "no effect": {0, 0}, "50% up": {0, 1}, "84% up": {1, 1}, "84% down": {-1, 1}, "unknown": {math.NaN(), 1},
+		"97% up": {1.9, 1}, // its 95% interval contains 0
 	} {
-		if got := (&textWriter{}).direction(c[0], c[1]); got != want {
+		if got := (&textWriter{law: law{reach: 1.96}}).direction(textLine{mean: c[0], std: c[1]}); got != want {
 			t.Errorf("N(%g, %g²): %q, want %q", c[0], c[1], got, want)
 		}
 	}

@@ -71,7 +71,7 @@ function cards(c: Context): Node[] {
     const median = c.scale === "log", off = known(median ? "mae" : "rmse"), r2 = known("r2"), cover = known("coverage_90");
     if (off) list.push(card(number(off.v, 3), `${median ? "mean" : "typical"} error in ${model.target}, on ${where}.` + (off.plain !== null ? ` Always predicting the mean would give ${number(off.plain, 3)}.` : "")));
     if (r2) list.push(card(percent(r2.v), `of the variation is explained (R²). Always predicting the mean explains none of it.${doubted(r2.v)}`));
-    if (cover) list.push(card(percent(cover.v), "of outcomes lie in their 90 % prediction interval."));
+    if (cover) list.push(card(percent(cover.v), `of outcomes lie in their 90 % prediction interval, on ${where}.`));
     return list;
   }
   const { decisions } = performance;
