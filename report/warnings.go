@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/prose"
 )
 
 // What is worth a warning.
@@ -69,11 +70,11 @@ func (r *Report) ofColumns() []Warning {
 		}
 		if c.Unknown > 0 {
 			warn(kindUnknown, c.Unknown, "%s of %s %s a label that was absent or very rare in training. The model treats all such labels as one, “other”.",
-				cells(c.Unknown), c.Name, either(c.Unknown, "has", "have"))
+				prose.Count(c.Unknown, "cell"), c.Name, either(c.Unknown, "has", "have"))
 		}
 		if float64(c.Outside) > fewOutside*rows {
 			warn(kindOutside, c.Outside, "%s of %s %s outside the training range: results for these rows are a guess from the nearest values.",
-				cells(c.Outside), c.Name, either(c.Outside, "lies", "lie"))
+				prose.Count(c.Outside, "cell"), c.Name, either(c.Outside, "lies", "lie"))
 		}
 		if c.Rare > 0 && c.Levels > 2 {
 			warn(kindRare, c.InRare, "%d of the %d labels of %s %s in fewer than %d rows: results for %s rest on little data.", c.Rare, c.Levels, c.Name, either(c.Rare, "is", "are"), rareRows, either(c.Rare, "it", "them"))
@@ -182,10 +183,6 @@ func (c *Column) constant() bool {
 		return c.Levels == 1 && !c.GapLevel
 	}
 	return c.Least != nil && *c.Least == *c.Greatest && !c.GapLevel
-}
-
-func cells(n int) string {
-	return fmt.Sprintf("%d %s", n, either(n, "cell", "cells"))
 }
 
 func either(n int, one, many string) string {
