@@ -11,8 +11,17 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Native is the backend that needs no tensor engine. It trains and evaluates the product form of the exact head.
-const Native = "native"
+// Backend is what trains and evaluates networks.
+type Backend string
+
+// Backends. ONNX and XLA are part of programs that are built with the tags onnx and xla.
+const (
+	Auto   Backend = "auto"   // the fastest that can run the model and is always part of the program; also ""
+	Native Backend = "native" // no tensor engine: the product form of the exact head, which is the default
+	Go     Backend = "go"     // GoMLX's engine in pure Go: every model
+	ONNX   Backend = "onnx"   // ONNX Runtime
+	XLA    Backend = "xla"    // OpenXLA
+)
 
 // BackendError refuses a backend that cannot train or evaluate a model.
 type BackendError struct{ Message string }
@@ -21,12 +30,12 @@ func (e *BackendError) Error() string { return e.Message + "; leave --backend ou
 
 // evaluators make networks ready for passes on a backend.
 type evaluators struct {
-	backend string
+	backend Backend
 	of      func(form.Config, form.Member) (form.Evaluator, error)
 }
 
 // chosenLater reports whether a backend depends on the network.
-func chosenLater(backend string) bool { return backend == "" || backend == "auto" || backend == Native }
+func chosenLater(backend Backend) bool { return backend == "" || backend == Auto || backend == Native }
 
 // choose decides what trains, now that the settings and the task are known: Native if it can, else a tensor engine.
 func (t *training) choose(task Task) error {
@@ -40,7 +49,7 @@ func (t *training) choose(task Task) error {
 	if (train.Native{}).Trains(net, t.settings.recipe(0)) {
 		var err error
 		t.cpu, err = kernel.CPU()
-		t.note("backend " + Native)
+		t.note("backend " + string(Native))
 		return err
 	}
 	if t.Backend == Native {
@@ -61,8 +70,8 @@ func (t *training) openEngine() error {
 }
 
 // openEngine opens a tensor engine. One that is not part of this program is a BackendError.
-func openEngine(backend string) (*engine.Backend, error) {
-	b, _, err := engine.Open(backend)
+func openEngine(backend Backend) (*engine.Backend, error) {
+	b, _, err := engine.Open(string(backend))
 	if absent, ok := errors.AsType[*engine.AbsentError](err); ok {
 		return nil, &BackendError{fmt.Sprintf("this program was built without the %s backend: build one that has it (%s)", absent.Name, absent.Build)}
 	}
@@ -78,15 +87,15 @@ func (t *training) backend() train.Backend {
 }
 
 // backendName is the name of what trains.
-func (t *training) backendName() string {
+func (t *training) backendName() Backend {
 	if t.engine == nil {
 		return Native
 	}
-	return t.engine.Name()
+	return Backend(t.engine.Name())
 }
 
 // passes is the backend of the model's passes: Native if it can, else what trains.
-func (t *training) passes(c form.Config) string {
+func (t *training) passes(c form.Config) Backend {
 	if kernel.Evaluates(c) {
 		return Native
 	}
@@ -95,8 +104,8 @@ func (t *training) passes(c form.Config) string {
 
 // openEvaluators opens a backend for passes of networks like this one. "auto" is Native for those that it evaluates, and the tensor
 // engine in pure Go for others.
-func openEvaluators(backend string, c form.Config) (evaluators, error) {
-	if backend == Native || (backend == "" || backend == "auto") && kernel.Evaluates(c) {
+func openEvaluators(backend Backend, c form.Config) (evaluators, error) {
+	if backend == Native || (backend == "" || backend == Auto) && kernel.Evaluates(c) {
 		if !kernel.Evaluates(c) {
 			return evaluators{}, &BackendError{"the native backend evaluates the product form of the exact head, which this model does not have"}
 		}
@@ -108,7 +117,7 @@ func openEvaluators(backend string, c form.Config) (evaluators, error) {
 	if err != nil {
 		return evaluators{}, err
 	}
-	return evaluators{b.Name(), func(c form.Config, m form.Member) (form.Evaluator, error) {
+	return evaluators{Backend(b.Name()), func(c form.Config, m form.Member) (form.Evaluator, error) {
 		return network.FinalEvaluator(b, c, m)
 	}}, nil
 }

@@ -23,9 +23,10 @@ func TestBackendOfATraining(t *testing.T) {
 	}
 	tensorTrain := func(s *psi.Settings) { s.Form = "tensor-train" }
 	for _, c := range []struct {
-		name, backend string
-		change        func(s *psi.Settings)
-		native        bool
+		name    string
+		backend psi.Backend
+		change  func(s *psi.Settings)
+		native  bool
 	}{
 		{"product", "auto", nil, true},
 		{"product", "", nil, true},

@@ -35,9 +35,9 @@ type trained struct {
 
 // maker is what a checkpoint can only be continued by. It is part of the mark too, and says what is wrong if that differs.
 type maker struct {
-	Psi     string `json:"psi"`
-	Backend string `json:"backend"`
-	CPU     string `json:"cpu"` // instruction set of native training
+	Psi     string  `json:"psi"`
+	Backend Backend `json:"backend"`
+	CPU     string  `json:"cpu"` // instruction set of native training
 }
 
 func (c *checkpoint) members() []form.Member {

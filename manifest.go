@@ -164,18 +164,18 @@ func (m *Manifest) gameForm() string {
 // Provenance says where a model comes from. Together with the program it is all that is
 // needed to make the same model again.
 type Provenance struct {
-	Psi            string `json:"psi"`
-	Revision       string `json:"revision"` // of the source, if known
-	Data           string `json:"data"`     // digest of all cells read
-	TrainingRows   int    `json:"training_rows"`
-	ValidationRows int    `json:"validation_rows"`
-	Validation     string `json:"validation"` // how they were chosen
-	Seed           uint64 `json:"seed"`
-	Backend        string `json:"backend"`           // that trained
-	CPU            string `json:"cpu,omitempty"`     // instruction set of native training, on which the last digits depend
-	Threads        int    `json:"threads,omitempty"` // of the backend, in models of psi 0.1
-	Effort         string `json:"effort,omitempty"`  // "" is normal
-	TimeBudget     string `json:"time_budget"`       // that the training was cut short to; "" if it was not
+	Psi            string  `json:"psi"`
+	Revision       string  `json:"revision"` // of the source, if known
+	Data           string  `json:"data"`     // digest of all cells read
+	TrainingRows   int     `json:"training_rows"`
+	ValidationRows int     `json:"validation_rows"`
+	Validation     string  `json:"validation"` // how they were chosen
+	Seed           uint64  `json:"seed"`
+	Backend        Backend `json:"backend"`           // that trained
+	CPU            string  `json:"cpu,omitempty"`     // instruction set of native training, on which the last digits depend
+	Threads        int     `json:"threads,omitempty"` // of the backend, in models of psi 0.1
+	Effort         string  `json:"effort,omitempty"`  // "" is normal
+	TimeBudget     string  `json:"time_budget"`       // that the training was cut short to; "" if it was not
 
 	// Share of the effort's steps that there was time for, of a training with a time budget; 0 if it is not known.
 	Share float64 `json:"share,omitempty"`

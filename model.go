@@ -49,27 +49,32 @@ const (
 // Open reads a model file and prepares it on the fastest backend that works. A file that is damaged, or whose model gives
 // NaN or infinity, is an error. The file may come from anyone: nothing in it is executed, and opening takes little more
 // memory than the file has bytes.
-func Open(path string) (*Model, error) { return OpenOn(path, "auto") }
+func Open(path string) (*Model, error) { return OpenOptions{}.Open(path) }
 
-// OpenOn is Open on a backend of choice: "auto", "native", "go", "onnx" or "xla".
-func OpenOn(path, backend string) (*Model, error) {
+// OpenOptions say how to open a model. The zero value is what Open uses.
+type OpenOptions struct {
+	Backend Backend // that computes predictions and attributions
+}
+
+// Open is the function Open with these options.
+func (o OpenOptions) Open(path string) (*Model, error) {
 	file, digest, err := artifact.ReadFile(path, artifact.Model)
 	if err != nil {
 		return nil, err
 	}
-	return opened(path, file, digest, backend)
+	return o.opened(path, file, digest)
 }
 
-// Decode is OpenOn of a file's content; name is what errors call it.
-func Decode(name string, content []byte, backend string) (*Model, error) {
+// Decode opens a model from the content of its file. Errors call the file name.
+func (o OpenOptions) Decode(name string, content []byte) (*Model, error) {
 	file, err := artifact.Read(content, artifact.Model)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return opened(name, file, artifact.Digest(content), backend)
+	return o.opened(name, file, artifact.Digest(content))
 }
 
-func opened(path string, file *artifact.File, digest, backend string) (*Model, error) {
+func (o OpenOptions) opened(path string, file *artifact.File, digest string) (*Model, error) {
 	if err := file.Lacks(path, features()...); err != nil {
 		return nil, err
 	}
@@ -78,7 +83,7 @@ func opened(path string, file *artifact.File, digest, backend string) (*Model, e
 		return nil, invalid(path, err)
 	}
 	m.digest.Store(&digest)
-	if err := m.prepare(backend); err != nil {
+	if err := m.prepare(o.Backend); err != nil {
 		return nil, err
 	}
 	if err := m.check(context.Background()); err != nil {
@@ -225,7 +230,7 @@ func (m *Model) WeightCount() int {
 }
 
 // prepare makes the model ready for passes.
-func (m *Model) prepare(backend string) (err error) {
+func (m *Model) prepare(backend Backend) (err error) {
 	m.places = places(m.manifest.Columns, m.manifest.Encoder)
 	if m.evaluators, err = openEvaluators(backend, m.config); err != nil {
 		return err
@@ -275,8 +280,8 @@ func (m *Model) Digest() string {
 	return ""
 }
 
-// Backend is the name of the backend that the model runs on.
-func (m *Model) Backend() string { return m.evaluators.backend }
+// Backend is the backend that the model runs on; never Auto.
+func (m *Model) Backend() Backend { return m.evaluators.backend }
 
 // Head is "exact" or "learned".
 func (m *Model) Head() string { return m.manifest.Settings.Head }

@@ -74,7 +74,7 @@ type Config struct {
 	// worth asking for. Whoever has the file can read them, so that none are kept unless they are asked for.
 	ReferenceRows int
 
-	Backend string // "auto" (also ""), "native", "go", "onnx" or "xla"
+	Backend Backend // that trains; "" is Auto
 
 	// TimeBudget, if not 0, is what Train may take, reading and audit included: an effort that would take longer is cut to size.
 	TimeBudget time.Duration

@@ -269,12 +269,12 @@ func TestUnknownColumnsAndRanges(t *testing.T) {
 
 // A training may be stopped at any step.
 func TestInterruptedTrainingEndsInTheSameBytes(t *testing.T) {
-	for _, backend := range []string{"auto", "go"} {
-		t.Run(backend, func(t *testing.T) { interrupt(t, backend) })
+	for _, backend := range []psi.Backend{psi.Auto, psi.Go} {
+		t.Run(string(backend), func(t *testing.T) { interrupt(t, backend) })
 	}
 }
 
-func interrupt(t *testing.T, backend string) {
+func interrupt(t *testing.T, backend psi.Backend) {
 	rows := gappy(t, 400)
 	change := func(s *psi.Settings) {
 		few(s)

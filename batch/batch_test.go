@@ -71,7 +71,7 @@ func (s *scene) parts() (rows *table.Table, files []string) {
 // wantExplained sees that the result is, to the last bit, what explaining each file alone gives.
 func (s *scene) wantExplained(files ...int) {
 	s.Helper()
-	m, err := psi.Decode("m.psi", s.model, "auto")
+	m, err := psi.OpenOptions{}.Decode("m.psi", s.model)
 	if err != nil {
 		s.Fatal(err)
 	}

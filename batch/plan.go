@@ -144,7 +144,7 @@ func (r *Request) checkForeign(ctx context.Context, out *store.Location) error {
 
 // check sees that the model is one and can do what is asked; columns is how many it reads.
 func (r *Request) check() (columns int, err error) {
-	m, err := psi.Decode(r.Name, r.Model, "auto")
+	m, err := psi.OpenOptions{}.Decode(r.Name, r.Model)
 	if err != nil {
 		return 0, err
 	}

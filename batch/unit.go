@@ -25,7 +25,7 @@ type task struct {
 }
 
 // open reads what a worker needs to know of a job, and its model.
-func open(ctx context.Context, where, backend string) (*task, error) {
+func open(ctx context.Context, where string, backend psi.Backend) (*task, error) {
 	out, err := locationOf(ctx, where)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func open(ctx context.Context, where, backend string) (*task, error) {
 	return t, nil
 }
 
-func (t *task) readModel(ctx context.Context, backend string) (*psi.Model, error) {
+func (t *task) readModel(ctx context.Context, backend psi.Backend) (*psi.Model, error) {
 	content, err := t.out.Read(ctx, modelKey, maxModel)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (t *task) readModel(ctx context.Context, backend string) (*psi.Model, error
 	if got := digestOf(content); got != t.Model {
 		return nil, fmt.Errorf("%s is not the model of the job: its digest is %s, not %s", name, got, t.Model)
 	}
-	return psi.Decode(name, content, backend)
+	return psi.OpenOptions{Backend: backend}.Decode(name, content)
 }
 
 func (t *task) close() {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/batch/internal/queue"
 )
 
@@ -24,7 +25,7 @@ type message struct {
 // Worker explains units of whatever jobs are in a queue, one at a time.
 type Worker struct {
 	Queue   QueueAt
-	Backend string        // of the models: "auto", "native", "go", "onnx" or "xla"
+	Backend psi.Backend   // of the models; "" is Auto
 	Drain   time.Duration // that a unit under way has when the worker is told to stop
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -220,7 +221,7 @@ func (w *Worker) tell(what, job string) func(error) {
 // openTasks is the jobs that a worker has open, the last used first.
 type openTasks struct{ tasks []*task }
 
-func (s *openTasks) open(ctx context.Context, out, job, backend string) (*task, error) {
+func (s *openTasks) open(ctx context.Context, out, job string, backend psi.Backend) (*task, error) {
 	for i, t := range s.tasks {
 		if t.ID == job {
 			copy(s.tasks[1:i+1], s.tasks[:i])

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/observe"
 )
@@ -15,7 +16,7 @@ import (
 type Config struct {
 	Models  []string      // model files, directories of them and URLs of buckets
 	Rules   string        // file of labels, splits and shadows of versions; "" if there is none
-	Backend string        // that models run on; "" is the fastest
+	Backend psi.Backend   // that models run on; "" is Auto
 	Look    time.Duration // between looks for new models; 0 means 2 s
 
 	HTTP, GRPC, Metrics string // addresses: HOST:PORT or unix:PATH; "" is none
@@ -71,7 +72,7 @@ func (c *Config) fill() {
 	or(&c.streamIdle, 5*time.Minute)
 	or(&c.LogShare, .01)
 	if c.Backend == "" {
-		c.Backend = "auto"
+		c.Backend = psi.Auto
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

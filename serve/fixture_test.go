@@ -140,7 +140,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	connection, err := grpc.NewClient(calls, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	check(t, err)
 	r.calls, r.dialled = inference.NewGRPCInferenceServiceClient(connection), connection
-	r.model, err = psi.Decode("shop.psi", content, "auto")
+	r.model, err = psi.OpenOptions{}.Decode("shop.psi", content)
 	check(t, err)
 	t.Cleanup(func() {
 		check(t, connection.Close())

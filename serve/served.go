@@ -35,7 +35,7 @@ func (o observer) Prepare(v *registry.Version) (any, error) {
 	}
 	s := &served{page: page, base: v.Model.Base(), since: time.Now()}
 	s.signature = s.describe(v, []string{v.Version})
-	s.counts = o.metrics.Loaded(observe.ModelInfo{Model: v.Name, Version: v.Version, Digest: v.Model.Digest(), Head: v.Model.Head(), Backend: v.Model.Backend()})
+	s.counts = o.metrics.Loaded(observe.ModelInfo{Model: v.Name, Version: v.Version, Digest: v.Model.Digest(), Head: v.Model.Head(), Backend: string(v.Model.Backend())})
 	var reference [][]float64
 	if audit := v.Model.StoredAudit(); audit != nil {
 		for _, output := range audit.Outputs {
@@ -56,7 +56,7 @@ func (s *served) describe(v *registry.Version, versions []string) *oip.Signature
 		Name: v.Name, Version: v.Version, Versions: versions,
 		Players: v.Model.Players(), Outputs: s.page.Outputs, Classes: s.page.Classes != nil,
 		Parameters: map[string]string{
-			"digest": v.Model.Digest(), "head": v.Model.Head(), "task": string(s.page.Task), "target": s.page.Target, "backend": v.Model.Backend(),
+			"digest": v.Model.Digest(), "head": v.Model.Head(), "task": string(s.page.Task), "target": s.page.Target, "backend": string(v.Model.Backend()),
 		},
 	}
 	for _, in := range v.Model.Inputs() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/batch"
 )
 
@@ -73,7 +74,7 @@ func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
 	if f.logFormat.word == "json" {
 		handler = slog.NewJSONHandler(p.stderr, options)
 	}
-	w := &batch.Worker{Queue: at, Backend: f.backend.word, Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics(), UntilEmpty: f.untilEmpty}
+	w := &batch.Worker{Queue: at, Backend: psi.Backend(f.backend.word), Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics(), UntilEmpty: f.untilEmpty}
 	w.Queue.Log = func(line string) { w.Log.Warn(line) }
 	if f.untilEOF {
 		ctx = p.untilEOF(ctx)

@@ -47,12 +47,12 @@ type diagnosis struct {
 
 // backendState is what doctor finds of a backend.
 type backendState struct {
-	Name    string   `json:"name"`
-	Works   bool     `json:"works"`
-	Taken   bool     `json:"taken"` // by --backend auto: native for the product form, go for other forms
-	Step    *float64 `json:"step_ms"`
-	Reason  *string  `json:"reason"`
-	Install *string  `json:"install"`
+	Name    psi.Backend `json:"name"`
+	Works   bool        `json:"works"`
+	Taken   bool        `json:"taken"` // by --backend auto: native for the product form, go for other forms
+	Step    *float64    `json:"step_ms"`
+	Reason  *string     `json:"reason"`
+	Install *string     `json:"install"`
 }
 
 func (p *program) doctor(ctx context.Context, asJSON bool) error {
@@ -63,12 +63,12 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 	if r := psi.Revision(); r != "" {
 		d.Revision = &r
 	}
-	for _, name := range append([]string{psi.Native}, engine.Names()...) {
+	for _, name := range []psi.Backend{psi.Native, psi.Go, psi.ONNX, psi.XLA} {
 		state, err := examine(ctx, name)
 		if err != nil {
 			return err
 		}
-		state.Taken = state.Works && (name == psi.Native || name == engine.Names()[0])
+		state.Taken = state.Works && (name == psi.Native || name == psi.Go)
 		d.Backends = append(d.Backends, state)
 	}
 	if asJSON {
@@ -79,11 +79,11 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 }
 
 // examine opens a backend and times it.
-func examine(ctx context.Context, name string) (backendState, error) {
+func examine(ctx context.Context, name psi.Backend) (backendState, error) {
 	state := backendState{Name: name}
 	var err error
 	if name != psi.Native {
-		_, _, err = engine.Open(name)
+		_, _, err = engine.Open(string(name))
 	}
 	if err == nil {
 		step, failure := timeStep(ctx, name)
@@ -95,17 +95,17 @@ func examine(ctx context.Context, name string) (backendState, error) {
 			return state, nil
 		}
 	}
-	reason, install := strings.TrimPrefix(err.Error(), name+": "), toInstall(name)
+	reason, install := strings.TrimPrefix(err.Error(), string(name)+": "), toInstall(name)
 	state.Reason, state.Install = &reason, &install
 	return state, nil
 }
 
 // toInstall says how to get a backend.
-func toInstall(name string) string {
+func toInstall(name psi.Backend) string {
 	switch name {
-	case "xla":
+	case psi.XLA:
 		return "build psi with -tags xla, and install a PJRT plugin of XLA for your processor"
-	case "onnx":
+	case psi.ONNX:
 		return "make psi-onnx builds a program with it and puts libonnxruntime.so.1 beside it; ONNXRUNTIME_SHARED_LIBRARY_PATH can name another library"
 	}
 	return "build psi again"
@@ -113,7 +113,7 @@ func toInstall(name string) string {
 
 // timeStep is the time of a training step in milliseconds: 256 rows of synth1, the
 // network as it is by default.
-func timeStep(ctx context.Context, backend string) (float64, error) {
+func timeStep(ctx context.Context, backend psi.Backend) (float64, error) {
 	sample, err := synth.Generate("synth1", 1024, 0)
 	if err != nil {
 		return 0, err
@@ -175,7 +175,7 @@ func (d *diagnosis) text() string {
 	var lines [][]string
 	for _, b := range d.Backends {
 		if !b.Works {
-			lines = append(lines, []string{b.Name, "absent", *b.Reason}, []string{"", "", "to get it: " + *b.Install})
+			lines = append(lines, []string{string(b.Name), "absent", *b.Reason}, []string{"", "", "to get it: " + *b.Install})
 			continue
 		}
 		speed := fmt.Sprintf("%.1f ms for a small training step", *b.Step)
@@ -185,7 +185,7 @@ func (d *diagnosis) text() string {
 		case b.Taken:
 			speed += "; auto uses it for other forms"
 		}
-		lines = append(lines, []string{b.Name, "works", speed})
+		lines = append(lines, []string{string(b.Name), "works", speed})
 	}
 	text.WriteString(aligned("  ", lines))
 	return text.String()

@@ -126,7 +126,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return err
 	}
-	model, err := psi.OpenOn(path, f.backend.word)
+	model, err := psi.OpenOptions{Backend: psi.Backend(f.backend.word)}.Open(path)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSO
 	if err := p.checkFiles(ctx, force, []output{{path: out, holds: anExport}}, path); err != nil {
 		return err
 	}
-	model, err := psi.OpenOn(path, "go") // nothing is computed here
+	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is computed here
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func addJSON(flags *pflag.FlagSet, to *bool) {
 }
 
 func addBackend(flags *pflag.FlagSet, to *choice) {
-	*to = choose("auto", psi.Native, "go", "onnx", "xla")
+	*to = choose(string(psi.Auto), string(psi.Native), string(psi.Go), string(psi.ONNX), string(psi.XLA))
 	flags.Var(to, "backend", "compute backend: auto uses native for the exact head's product form, and go for other forms; onnx and xla need a psi built with them")
 }
 

@@ -65,7 +65,7 @@ type inspection struct {
 }
 
 func (p *program) inspect(path string, asJSON bool) error {
-	model, err := psi.OpenOn(path, "go") // nothing is computed, and go needs no library
+	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is computed, and go needs no library
 	if err != nil {
 		return err
 	}

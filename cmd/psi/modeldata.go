@@ -34,7 +34,7 @@ func (p *program) open(ctx context.Context, path, argument, format string, backe
 	if err := d.checkFormat(); err != nil {
 		return nil, err
 	}
-	model, err := psi.OpenOn(path, backend.word)
+	model, err := psi.OpenOptions{Backend: psi.Backend(backend.word)}.Open(path)
 	if err != nil {
 		return nil, err
 	}

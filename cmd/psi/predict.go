@@ -46,12 +46,12 @@ will open.`,
 	result.add(c.Flags())
 	addBackend(c.Flags(), &backend)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.predict(cmd.Context(), args[0], args[1], result, backend.word)
+		return p.predict(cmd.Context(), args[0], args[1], result, psi.Backend(backend.word))
 	}
 	return c
 }
 
-func (p *program) predict(ctx context.Context, path, argument string, result resultFlags, backend string) (err error) {
+func (p *program) predict(ctx context.Context, path, argument string, result resultFlags, backend psi.Backend) (err error) {
 	to, err := result.destination(csvFormat)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	if err != nil {
 		return err
 	}
-	model, err := psi.OpenOn(path, backend)
+	model, err := psi.OpenOptions{Backend: backend}.Open(path)
 	if err != nil {
 		return err
 	}

@@ -362,7 +362,7 @@ func (f *trainFlags) learning(change func(*psi.Settings)) psi.Config {
 		Drop: f.readOnly(), Keep: f.keep, LeaveOutIdentifiers: !f.keepIdentifiers,
 		Missing: f.missing, MissingAsLevel: f.missingAsLevel,
 		ValidationFraction: f.validationFraction, ValidationBy: f.validationBy, OrderBy: f.orderBy, ValidationAfter: f.validationAfter,
-		Head: f.head.word, Effort: psi.Effort(f.effort.word), Change: change, Seed: f.seed, Backend: f.backend.word, TimeBudget: f.timeBudget,
+		Head: f.head.word, Effort: psi.Effort(f.effort.word), Change: change, Seed: f.seed, Backend: psi.Backend(f.backend.word), TimeBudget: f.timeBudget,
 	}
 }
 
@@ -410,7 +410,7 @@ func exists(path string) bool {
 
 // finishedBefore answers --resume of a training that has ended.
 func (p *program) finishedBefore(argument string, f *trainFlags) error {
-	model, err := psi.OpenOn(f.out, f.backend.word)
+	model, err := psi.OpenOptions{Backend: psi.Backend(f.backend.word)}.Open(f.out)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func TestResidualsOfEveryRow(t *testing.T) {
 			std := spread(rows.Column(target).Numbers)
 			path := trainedOn(t, rows, target, "exact", 20*time.Second)
 			for _, backend := range engine.Names() {
-				m, err := psi.OpenOn(path, backend)
+				m, err := psi.OpenOptions{Backend: psi.Backend(backend)}.Open(path)
 				if err != nil {
 					t.Logf("without %s: %v", backend, err)
 					continue

@@ -31,12 +31,12 @@ func main() {
 
 // costs of what was done.
 type costs struct {
-	Rows         int    `json:"rows"`
-	Players      int    `json:"players"`
-	Backend      string `json:"backend"`
-	Explain      cost   `json:"explain"`      // of all rows
-	Interactions cost   `json:"interactions"` // of all rows, with all pairs
-	Coalition    cost   `json:"coalition"`    // of one: a prediction
+	Rows         int         `json:"rows"`
+	Players      int         `json:"players"`
+	Backend      psi.Backend `json:"backend"`
+	Explain      cost        `json:"explain"`      // of all rows
+	Interactions cost        `json:"interactions"` // of all rows, with all pairs
+	Coalition    cost        `json:"coalition"`    // of one: a prediction
 }
 
 type cost struct {

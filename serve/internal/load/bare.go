@@ -11,7 +11,7 @@ import (
 
 // bareCost is what opening a model costs, and a row of a pass, by depth.
 type bareCost struct {
-	Backend string             `json:"backend"`
+	Backend psi.Backend        `json:"backend"`
 	Open    float64            `json:"open_ms"`  // least of a few
 	Kept    float64            `json:"open_mib"` // least that an open model keeps
 	Rows    int                `json:"rows"`     // of a pass

@@ -39,7 +39,7 @@ func setup(ctx context.Context, s *settings, files []string) (*client, []*reques
 	if s.form == gRPC && s.grpc == "" || s.form != gRPC && s.http == "" {
 		return nil, nil, fmt.Errorf("requests of the form %s need the server's address: --http or --grpc", s.form)
 	}
-	m, err := psi.OpenOn(files[0], "go")
+	m, err := psi.OpenOptions{Backend: psi.Go}.Open(files[0])
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,13 +12,15 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/psi-shapley/psi"
 )
 
 // Options say what a registry holds.
 type Options struct {
 	Locations []string      // model files, directories and URLs of buckets
 	Rules     string        // file of rules; "" if there is none
-	Backend   string        // that models run on
+	Backend   psi.Backend   // that models run on
 	Limits    Limits        // of what waits for a model
 	Every     time.Duration // between looks at the locations
 	Observer  Observer

@@ -44,7 +44,8 @@ func (reg *Registry) build(file found, content []byte) (_ *Version, err error) {
 			v.free()
 		}
 	}()
-	if v.Model, err = psi.Decode(file.at.objects.Name(file.object.Key), content, reg.options.Backend); err != nil {
+	open := psi.OpenOptions{Backend: reg.options.Backend}
+	if v.Model, err = open.Decode(file.at.objects.Name(file.object.Key), content); err != nil {
 		return nil, err
 	}
 	if v.Tag, err = reg.options.Observer.Prepare(v); err != nil {
