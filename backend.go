@@ -23,11 +23,6 @@ const (
 	XLA    Backend = "xla"    // OpenXLA
 )
 
-// BackendError refuses a backend that cannot train or evaluate a model.
-type BackendError struct{ Message string }
-
-func (e *BackendError) Error() string { return e.Message + "; leave --backend out" }
-
 // evaluators make networks ready for passes on a backend.
 type evaluators struct {
 	backend Backend
@@ -53,7 +48,7 @@ func (t *training) choose(task Task) error {
 		return err
 	}
 	if t.Backend == Native {
-		return &BackendError{fmt.Sprintf("the native backend trains the exact head's product form with the %s likelihood, which these settings are not", train.Marginal)}
+		return wrongBackend(fmt.Sprintf("the native backend trains the exact head's product form with the %s likelihood, which these settings are not", train.Marginal))
 	}
 	return t.openEngine()
 }
@@ -69,11 +64,11 @@ func (t *training) openEngine() error {
 	return nil
 }
 
-// openEngine opens a tensor engine. One that is not part of this program is a BackendError.
+// openEngine opens a tensor engine. One that is not part of this program is an ErrBackend.
 func openEngine(backend Backend) (*engine.Backend, error) {
 	b, _, err := engine.Open(string(backend))
 	if absent, ok := errors.AsType[*engine.AbsentError](err); ok {
-		return nil, &BackendError{fmt.Sprintf("this program was built without the %s backend: build one that has it (%s)", absent.Name, absent.Build)}
+		return nil, wrongBackend(fmt.Sprintf("this program was built without the %s backend: build one that has it (%s)", absent.Name, absent.Build))
 	}
 	return b, err
 }
@@ -107,7 +102,7 @@ func (t *training) passes(c form.Config) Backend {
 func openEvaluators(backend Backend, c form.Config) (evaluators, error) {
 	if backend == Native || (backend == "" || backend == Auto) && kernel.Evaluates(c) {
 		if !kernel.Evaluates(c) {
-			return evaluators{}, &BackendError{"the native backend evaluates the product form of the exact head, which this model does not have"}
+			return evaluators{}, wrongBackend("the native backend evaluates the product form of the exact head, which this model does not have")
 		}
 		return evaluators{Native, func(c form.Config, m form.Member) (form.Evaluator, error) {
 			return kernel.New(c, m.Weights, m.Nodes)

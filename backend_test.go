@@ -41,7 +41,7 @@ func TestBackendOfATraining(t *testing.T) {
 		}
 	}
 	_, err := psi.Train(t.Context(), rows.Source(), psi.Config{Target: "y", Backend: psi.Native, Change: form(tensorTrain)})
-	if _, ok := errors.AsType[*psi.BackendError](err); !ok {
+	if e, ok := errors.AsType[*psi.Error](err); !ok || !errors.Is(err, psi.ErrBackend) || e.Remedy != "leave Config.Backend out" {
 		t.Errorf("a tensor-train on the native backend: %v", err)
 	}
 }
@@ -64,7 +64,7 @@ func TestBoundNeedsAnEngine(t *testing.T) {
 		t.Error("the bound was trained natively")
 	}
 	_, err := psi.Train(t.Context(), rows.Source(), psi.Config{Target: "y", Task: psi.Binary, Backend: psi.Native, Change: bound})
-	if _, ok := errors.AsType[*psi.BackendError](err); !ok {
+	if e, ok := errors.AsType[*psi.Error](err); !ok || !errors.Is(err, psi.ErrBackend) || e.Remedy != "leave Config.Backend out" {
 		t.Errorf("the bound on the native backend: %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestCheckpointNamesItsBackend(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.checkpoint")
 	trained(t, rows, psi.Config{Checkpoint: path, SaveEvery: 1})
 	_, err := psi.Train(t.Context(), rows.Source(), psi.Config{Target: "y", Change: few, Backend: "go", Checkpoint: path, Resume: true})
-	if err == nil || !strings.Contains(err.Error(), "backend native") || !strings.Contains(err.Error(), "--backend native") {
+	if err == nil || !strings.Contains(err.Error(), "backend native") || !strings.Contains(err.Error(), "Config.Backend=native") {
 		t.Errorf("a native checkpoint was resumed by an engine: %v", err)
 	}
 }

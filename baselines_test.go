@@ -102,7 +102,7 @@ func TestFewTellingColumnsAreNamed(t *testing.T) {
 	w, names := again.Warnings()[0], again.Manifest().LinearColumns
 	if len(names) < 2 || !slices.Equal(names[:2], []string{"c07", "c41"}) || w.Kind != psi.NoBetterThanLinear ||
 		!strings.Contains(w.Message, fmt.Sprintf("a linear model of %d of the 60 columns (c07, c41", len(names))) || !strings.Contains(w.Message, "R²") ||
-		!strings.HasPrefix(w.Remedy, "Train on these alone (--only c07,c41") {
+		!strings.HasPrefix(w.Remedy, "Train on these alone (table.Options.Keep=c07,c41") {
 		t.Errorf("%v: %v", names, w)
 	}
 }

@@ -76,11 +76,11 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 	}
 	point, err := decodeCheckpoint(file)
 	if err != nil {
-		return nil, &artifact.Error{File: t.Checkpoint, Message: "invalid checkpoint: " + err.Error(), Remedy: "remove it", Err: errors.Join(artifact.ErrDamaged, err)}
+		return nil, &Error{Row: -1, File: t.Checkpoint, Message: "invalid checkpoint: " + err.Error(), Remedy: "remove it", Err: errors.Join(artifact.ErrDamaged, err)}
 	}
 	if point.mark != mark {
 		message, remedy := point.madeBy.differsFrom(fresh.madeBy)
-		return nil, &artifact.Error{File: t.Checkpoint, Message: message, Remedy: remedy}
+		return nil, &Error{Row: -1, File: t.Checkpoint, Message: message, Remedy: remedy}
 	}
 	point.path, t.resumed = t.Checkpoint, true
 	where := fmt.Sprintf("%d networks done", len(point.Members))
@@ -93,12 +93,12 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 
 // differsFrom says why a checkpoint cannot be continued, and what to do.
 func (m maker) differsFrom(now maker) (message, remedy string) {
-	const anew = "train without --resume"
+	const anew = "train without Config.Resume"
 	switch {
 	case m.Psi != now.Psi:
 		return fmt.Sprintf("the checkpoint was written by psi %s, and this is psi %s", cmp.Or(m.Psi, "of an older version"), now.Psi), "resume with the program that wrote it, or " + anew
 	case m.Backend != now.Backend:
-		return fmt.Sprintf("the checkpoint was written by the backend %s, and this training would use %s", m.Backend, now.Backend), fmt.Sprintf("give --backend %s, or %s", m.Backend, anew)
+		return fmt.Sprintf("the checkpoint was written by the backend %s, and this training would use %s", m.Backend, now.Backend), fmt.Sprintf("give Config.Backend=%s, or %s", m.Backend, anew)
 	case m.CPU != now.CPU:
 		return fmt.Sprintf("the checkpoint was written with %s instructions, and this training would use %s", m.CPU, now.CPU), fmt.Sprintf("set PSI_CPU=%s on a machine that has them, or %s", m.CPU, anew)
 	}

@@ -12,10 +12,10 @@ func TestCheckpointSaysWhatDiffers(t *testing.T) {
 		says, advice string
 	}{
 		{maker{Psi: "0.2", Backend: Native, CPU: "avx2"}, "avx2 instructions", "PSI_CPU=avx2"},
-		{maker{Psi: "0.2", Backend: "onnx"}, "backend onnx", "--backend onnx"},
-		{maker{Psi: "0.1", Backend: Native, CPU: "avx512"}, "psi 0.1", "without --resume"},
-		{maker{}, "older version", "without --resume"}, // written before checkpoints said it
-		{now, "another training", "without --resume"},
+		{maker{Psi: "0.2", Backend: "onnx"}, "backend onnx", "Config.Backend=onnx"},
+		{maker{Psi: "0.1", Backend: Native, CPU: "avx512"}, "psi 0.1", "without Config.Resume"},
+		{maker{}, "older version", "without Config.Resume"}, // written before checkpoints said it
+		{now, "another training", "without Config.Resume"},
 	} {
 		message, remedy := c.made.differsFrom(now)
 		if !strings.Contains(message, c.says) || !strings.Contains(remedy, c.advice) {

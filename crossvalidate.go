@@ -39,9 +39,9 @@ func CrossValidate(ctx context.Context, rows Source, c Config, folds int) (done 
 	c.fill()
 	switch {
 	case folds < 2:
-		return nil, fmt.Errorf("%d folds are asked for: it must be 2 or more", folds)
+		return nil, wrongSetting(fmt.Sprintf("%d folds are asked for", folds), "give 2 or more")
 	case c.Validation != nil || c.ValidationAfter != "":
-		return nil, errors.New("folds take the place of Validation (--validation) and ValidationAfter (--validation-after): leave them out")
+		return nil, wrongSetting("folds take the place of Config.Validation and Config.ValidationAfter", "leave them out")
 	}
 	before := training{Config: c}
 	before.Progress = nil // the folds say it

@@ -21,7 +21,7 @@ func Efforts() []Effort { return []Effort{Fast, Normal, Best} }
 // Validate says what is wrong with an effort.
 func (e Effort) Validate() error {
 	if e != "" && !slices.Contains(Efforts(), e) {
-		return fmt.Errorf("the effort is %q: it is %s, %s or %s", string(e), Fast, Normal, Best)
+		return wrongSetting(fmt.Sprintf("there is no effort %q", string(e)), fmt.Sprintf("choose %s, %s or %s", Fast, Normal, Best))
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (e *Evaluator) Decide(threshold float64) (eval.Decision, error) {
 		}
 	}
 	if !(threshold >= 0 && threshold <= 1) {
-		return eval.Decision{}, fmt.Errorf("the threshold is %g: it is a probability and must lie between 0 and 1", threshold)
+		return eval.Decision{}, wrongSetting(fmt.Sprintf("the threshold is %g", threshold), "give a probability, between 0 and 1")
 	}
 	return e.binary.Decide(threshold), nil
 }

@@ -2,7 +2,6 @@ package psi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -153,13 +152,13 @@ func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 	d := len(players)
 	switch {
 	case !(o.Z > 0) || math.IsInf(o.Z, 0):
-		return o, fmt.Errorf("z is %g: it must be a positive number", o.Z)
+		return o, wrongSetting(fmt.Sprintf("z is %g", o.Z), "give a positive number")
 	case o.Top < 1:
-		return o, fmt.Errorf("top is %d: it must be at least 1", o.Top)
+		return o, wrongSetting(fmt.Sprintf("top is %d", o.Top), "give at least 1")
 	case o.From < 0 || o.To != 0 && o.To <= o.From:
-		return o, fmt.Errorf("rows %d:%d are none: give the first and the one after the last", o.From, o.To)
+		return o, wrongSetting(fmt.Sprintf("rows %d:%d are none", o.From, o.To), "give the first and the one after the last")
 	case o.Mode != explain.Fast && o.Mode != explain.Refined && o.Mode != explain.Exact:
-		return o, fmt.Errorf("unknown mode %q: choose %s, %s or %s", o.Mode, explain.Fast, explain.Refined, explain.Exact)
+		return o, wrongSetting(fmt.Sprintf("unknown mode %q", o.Mode), fmt.Sprintf("choose %s, %s or %s", explain.Fast, explain.Refined, explain.Exact))
 	case o.Mode == explain.Exact && d > shapley.MaxExact:
 		return o, &table.Error{
 			Row:     -1,
@@ -167,9 +166,9 @@ func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 			Remedy:  m.insteadOfExact(),
 		}
 	case o.Interactions && o.Mode == explain.Fast && !m.exact():
-		return o, &table.Error{Row: -1, Message: "the learned head has no interactions of its own", Remedy: "use --mode exact or --mode refined"}
+		return o, &table.Error{Row: -1, Message: "the learned head has no interactions of its own", Remedy: "use ExplainOptions.Mode=exact or ExplainOptions.Mode=refined"}
 	case len(o.Groups) > 0 && o.Mode == explain.Fast && !m.exact():
-		return o, &table.Error{Row: -1, Message: "the learned head knows only the players it was trained with", Remedy: "use --mode exact, or train with these groups"}
+		return o, &table.Error{Row: -1, Message: "the learned head knows only the players it was trained with", Remedy: "use ExplainOptions.Mode=exact, or train with these groups"}
 	}
 	if o.Mode == explain.Refined {
 		if err := m.checkRefined(o); err != nil {
@@ -190,16 +189,16 @@ func (m *Model) playersOf(groups []Group) ([]player, error) {
 // checkOutputs refuses classes that the model does not have.
 func (m *Model) checkOutputs(o ExplainOptions) error {
 	if o.Against != "" && o.Output == "" {
-		return errors.New("against what is given, but not which class is to be explained: name it as the output")
+		return wrongSetting("a class to compare with is given, but not the class to explain", "name both")
 	}
 	names := m.outputNames()
 	for _, name := range []string{o.Output, o.Against} {
 		if name != "" && !slices.Contains(names, name) {
-			return fmt.Errorf("the model has no output %q: choose one of %s", name, listNames(names))
+			return wrongSetting(fmt.Sprintf("the model has no output %q", name), "choose one of "+listNames(names))
 		}
 	}
 	if o.Against != "" && o.Against == o.Output {
-		return fmt.Errorf("%q is to be explained against itself: name two classes", o.Output)
+		return wrongSetting(fmt.Sprintf("%q is to be explained against itself", o.Output), "name two classes")
 	}
 	return nil
 }

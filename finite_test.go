@@ -44,7 +44,7 @@ func TestModelsThatOverflowAreRefused(t *testing.T) {
 		if err == nil {
 			m.Close()
 			t.Errorf("%v: a model that overflows was accepted", names)
-		} else if !errors.Is(err, artifact.ErrDamaged) {
+		} else if !errors.Is(err, ErrDamaged) {
 			t.Errorf("%v: %v", names, err)
 		}
 	}

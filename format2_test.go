@@ -30,7 +30,7 @@ func TestFeaturesThatAreRequired(t *testing.T) {
 	if _, err := artifact.WriteFile(path, file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = psi.Open(path); !errors.Is(err, artifact.ErrNewer) || !strings.Contains(err.Error(), `m.psi: the model requires "time travel", which this program does not have; update psi`) {
+	if _, err = psi.Open(path); !errors.Is(err, psi.ErrNewer) || !strings.Contains(err.Error(), `m.psi: the model requires "time travel", which this program does not have; update psi`) {
 		t.Errorf("%v", err)
 	}
 }

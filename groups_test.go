@@ -111,7 +111,7 @@ func TestLearnedHeadKnowsItsOwnGroupsOnly(t *testing.T) {
 		t.Error("the model's own groups give other numbers by name")
 	}
 	other := []psi.Group{{Name: "who", Columns: []string{"age", "town"}}}
-	if _, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Groups: other}); err == nil || !strings.Contains(err.Error(), "--mode exact") {
+	if _, err := m.Explain(t.Context(), rows.Source(), psi.ExplainOptions{Groups: other}); err == nil || !strings.Contains(err.Error(), "ExplainOptions.Mode=exact") {
 		t.Errorf("other groups in mode fast: %v", err)
 	}
 	e := explained(t, m, rows, psi.ExplainOptions{Groups: other, Mode: explain.Exact, To: 5})

@@ -88,7 +88,7 @@ func (m *Manifest) leak() (w Warning, suspicious bool) {
 	if v := m.Metrics[metric]; v >= tooGood {
 		return Warning{
 			TooGood, fmt.Sprintf("The model is suspiciously good: %s %.5g on %d validation rows.", skillWords(metric), v, m.Provenance.ValidationRows),
-			"Check that no column is computed from the target or known only after it, and that rows which belong together do not both train and validate (--validation-by).",
+			"Check that no column is computed from the target or known only after it, and that rows which belong together do not both train and validate (Config.ValidationBy).",
 		}, true
 	}
 	return Warning{}, false
@@ -103,7 +103,7 @@ func (m *Manifest) leakOf(suspects []Suspect) Warning {
 	if len(names) == 1 {
 		return Warning{
 			Leak, fmt.Sprintf("Column %s alone predicts %q almost perfectly.", texts[0], m.Target),
-			fmt.Sprintf("Is it known when you predict? If not, train again without it (%s).", columnsFlag("--drop", names)),
+			fmt.Sprintf("Is it known when you predict? If not, train again without it (%s).", columnsSetting("Config.Drop", names)),
 		}
 	}
 	if more := len(texts) - most; more > 0 {
@@ -112,19 +112,19 @@ func (m *Manifest) leakOf(suspects []Suspect) Warning {
 	last := len(texts) - 1
 	return Warning{
 		Leak, fmt.Sprintf("Each of the columns %s and %s alone predicts %q almost perfectly.", strings.Join(texts[:last], ", "), texts[last], m.Target),
-		fmt.Sprintf("Are they known when you predict? Train again without those that are not (%s).", columnsFlag("--drop", names)),
+		fmt.Sprintf("Are they known when you predict? Train again without those that are not (%s).", columnsSetting("Config.Drop", names)),
 	}
 }
 
 // plainNames need no quotes in a shell or in a list.
 var plainNames = regexp.MustCompile(`^[\pL\pN_.,-]+$`)
 
-// columnsFlag is a flag with columns; without their names if these would need quotes.
-func columnsFlag(flag string, names []string) string {
+// columnsSetting is a setting with columns; without their names if these would need quotes.
+func columnsSetting(setting string, names []string) string {
 	if list := strings.Join(names, ","); plainNames.MatchString(list) && strings.Count(list, ",") == len(names)-1 {
-		return flag + " " + list
+		return setting + "=" + list
 	}
-	return flag
+	return setting
 }
 
 func skillWords(metric string) string {

@@ -78,7 +78,7 @@ func TestLeakIsAskedAbout(t *testing.T) {
 			continue
 		}
 		if len(manifest.Suspects) != 1 || manifest.Suspects[0].Column != "leak" || w.Kind != psi.Leak ||
-			!strings.HasPrefix(w.Message, `Column "leak" (`) || !strings.Contains(w.Remedy, "Is it known when you predict?") || !strings.Contains(w.Remedy, "(--drop leak)") {
+			!strings.HasPrefix(w.Message, `Column "leak" (`) || !strings.Contains(w.Remedy, "Is it known when you predict?") || !strings.Contains(w.Remedy, "(Config.Drop=leak)") {
 			t.Errorf("%s: %v, %v", kind, manifest.Suspects, w)
 		}
 		if !slices.Contains(m.Columns(), "leak") {
@@ -125,7 +125,7 @@ func TestLeakOfThreeClasses(t *testing.T) {
 	if s := m.Manifest().Suspects; len(s) != 2 || s[0].Metric != "macro_auroc" || s[0].Value != 1 {
 		t.Errorf("suspects %v", s)
 	}
-	if w.Message != `Each of the columns "the code" (macro AUROC 1) and "again" (macro AUROC 1) alone predicts "y" almost perfectly.` || !strings.HasSuffix(w.Remedy, "(--drop).") {
+	if w.Message != `Each of the columns "the code" (macro AUROC 1) and "again" (macro AUROC 1) alone predicts "y" almost perfectly.` || !strings.HasSuffix(w.Remedy, "(Config.Drop).") {
 		t.Errorf("%+v", w)
 	}
 }

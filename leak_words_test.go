@@ -34,15 +34,15 @@ func TestTooGoodModelIsDoubted(t *testing.T) {
 
 func TestDropFlag(t *testing.T) {
 	for want, names := range map[string][]string{
-		"--drop a,größe_2": {"a", "größe_2"},
-		"--drop":           {"a", "paid late"},
+		"Config.Drop=a,größe_2": {"a", "größe_2"},
+		"Config.Drop":           {"a", "paid late"},
 	} {
-		if got := columnsFlag("--drop", names); got != want {
+		if got := columnsSetting("Config.Drop", names); got != want {
 			t.Errorf("%q: %s", names, got)
 		}
 	}
 	for _, name := range []string{"a,b", "$(rm)", "", "x'y"} {
-		if got := columnsFlag("--drop", []string{name}); got != "--drop" {
+		if got := columnsSetting("Config.Drop", []string{name}); got != "Config.Drop" {
 			t.Errorf("%q: %s", name, got)
 		}
 	}

@@ -59,10 +59,10 @@ func (t *training) narrow(all []dataset.Trait) []string {
 		t.warn(inputs, same, same)
 	}
 	t.warn(nulls, "Not used as a feature: nothing can be learned from it", "Not used as features: nothing can be learned from them")
-	t.warn(texts, "Not used as a feature: psi does not read sentences (--keep uses every text as a label)",
-		"Not used as features: psi does not read sentences (--keep uses every text as a label)")
-	t.warn(identifiers, "Not used as a feature: it seems to identify rows rather than to describe them (--keep uses it)",
-		"Not used as features: they seem to identify rows rather than to describe them (--keep uses them)")
+	t.warn(texts, "Not used as a feature: psi does not read sentences (Config.Keep uses every text as a label)",
+		"Not used as features: psi does not read sentences (Config.Keep uses every text as a label)")
+	t.warn(identifiers, "Not used as a feature: it seems to identify rows rather than to describe them (Config.Keep uses it)",
+		"Not used as features: they seem to identify rows rather than to describe them (Config.Keep uses them)")
 	t.warn(suspects, "Used as a feature, though it seems to identify rows rather than to describe them",
 		"Used as features, though they seem to identify rows rather than to describe them")
 	return inputs

@@ -103,7 +103,7 @@ func overflow(path string, err error) error {
 
 // invalid is the error of a file that is whole but holds no model that answers.
 func invalid(path string, err error) error {
-	return &artifact.Error{File: path, Message: "invalid model: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
+	return &Error{Row: -1, File: path, Message: "invalid model: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
 }
 
 // decode checks what a model file holds.

@@ -1,7 +1,6 @@
 package psi
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/psi-shapley/psi/table"
@@ -11,15 +10,15 @@ import (
 func (t *training) checkOrder() error {
 	switch {
 	case t.OrderBy == "" && t.ValidationAfter != "":
-		return errors.New("ValidationAfter (--validation-after) is given without a column: name it in OrderBy (--order-by)")
+		return wrongSetting("Config.ValidationAfter is given without a column", "name it in Config.OrderBy")
 	case t.OrderBy == "":
 		return nil
 	case t.OrderBy == t.Target:
-		return errors.New("the target is to order the rows: name another column in OrderBy (--order-by)")
+		return wrongSetting("the target is to order the rows", "name another column in Config.OrderBy")
 	case t.Validation != nil:
-		return errors.New("a validation table is given (--validation), so OrderBy (--order-by) has no rows to choose: leave one of them out")
+		return wrongSetting("Config.Validation and Config.OrderBy cannot be combined", "leave one of them out")
 	case t.ValidationBy != "":
-		return errors.New("ValidationBy (--validation-by) and OrderBy (--order-by) cannot be combined: leave one of them out")
+		return wrongSetting("Config.ValidationBy and Config.OrderBy cannot be combined", "leave one of them out")
 	}
 	return nil
 }

@@ -59,9 +59,9 @@ func TestTrainByOrder(t *testing.T) {
 func TestOrderMistakes(t *testing.T) {
 	rows := sales(t, 40)
 	for want, c := range map[string]Config{
-		"without a column":           {ValidationAfter: "2024-01-05"},
-		"the target is to order":     {OrderBy: "y"},
-		"has no rows to choose":      {OrderBy: "day", Validation: rows.Source()},
+		"without a column":       {ValidationAfter: "2024-01-05"},
+		"the target is to order": {OrderBy: "y"},
+		"Config.Validation and Config.OrderBy cannot be combined": {OrderBy: "day", Validation: rows.Source()},
 		"cannot be combined":         {OrderBy: "day", ValidationBy: "x"},
 		"no such column":             {OrderBy: "when"},
 		"such as 2024-03-01":         {OrderBy: "day", ValidationAfter: "soon"},
@@ -122,7 +122,7 @@ func TestOrderedRowsThatRepeat(t *testing.T) {
 		if at < 0 {
 			t.Fatal("copies are not warned of")
 		}
-		if strings.Contains(notes[at], "both train and validate") != dropped || strings.Contains(notes[at], "--validation-by") {
+		if strings.Contains(notes[at], "both train and validate") != dropped || strings.Contains(notes[at], "Config.ValidationBy") {
 			t.Errorf("dropped %v: %s", dropped, notes[at])
 		}
 	}

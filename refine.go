@@ -140,13 +140,13 @@ func (m *Model) checkRefined(o ExplainOptions) error {
 	no := func(message, remedy string) error { return &table.Error{Row: -1, Message: message, Remedy: remedy} }
 	switch {
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 0):
-		return fmt.Errorf("the tolerance is %g: it must be a positive number", o.Tolerance)
+		return wrongSetting(fmt.Sprintf("the tolerance is %g", o.Tolerance), "give a positive number")
 	case o.Budget < 0:
-		return fmt.Errorf("the budget is %d evaluations: it must be at least 1", o.Budget)
+		return wrongSetting(fmt.Sprintf("the budget is %d evaluations", o.Budget), "give at least 1")
 	case m.audit == nil || m.audit.Prior == nil:
-		return no("the model's file does not say how far its attributions err, which mode refined starts from", "train it again, or use --mode exact")
+		return no("the model's file does not say how far its attributions err, which mode refined starts from", "train it again, or use ExplainOptions.Mode=exact")
 	case len(o.Groups) > 0:
-		return no("the learned head knows only the players it was trained with", "use --mode exact, or train with these groups")
+		return no("the learned head knows only the players it was trained with", "use ExplainOptions.Mode=exact, or train with these groups")
 	}
 	return nil
 }

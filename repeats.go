@@ -31,7 +31,7 @@ func (t *training) warnOfRepeats() {
 	if t.Validation != nil || slices.ContainsFunc(t.in.Encoder.Players, func(p encode.Player) bool { return p.Name == t.OrderBy }) { // copies share their place in the order
 		harm = "They are taken for independent, so doubt looks too small"
 	}
-	remedy := "If a column says which rows belong together, such as a patient, name it with --validation-by; else remove the copies"
+	remedy := "If a column says which rows belong together, such as a patient, name it with Config.ValidationBy; else remove the copies"
 	if t.OrderBy != "" {
 		remedy = "Remove the copies"
 	}

@@ -34,7 +34,7 @@ func TestRowsThatRepeat(t *testing.T) {
 		config psi.Config
 		want   []string
 	}{
-		{"twice", repeated(2, rng.NormFloat64), psi.Config{}, []string{"200 of 200 rows appear more than once", "both train and validate", "--validation-by"}},
+		{"twice", repeated(2, rng.NormFloat64), psi.Config{}, []string{"200 of 200 rows appear more than once", "both train and validate", "Config.ValidationBy"}},
 		{"with rows to validate", repeated(2, rng.NormFloat64), psi.Config{Validation: repeated(1, rng.NormFloat64).Source()}, []string{"200 of 200 rows", "doubt looks too small"}},
 		{"kept together", repeated(2, rng.NormFloat64), psi.Config{ValidationBy: "who"}, nil},
 		{"once", repeated(1, rng.NormFloat64), psi.Config{}, nil},

@@ -67,7 +67,7 @@ func (t *training) link(labels *encode.Labels) (encode.Link, error) {
 		}
 		return encode.Link(t.TargetScale), nil
 	}
-	return "", fmt.Errorf("unknown target scale %q: choose %s, %s, %s or %s", t.TargetScale, AutoScale, IdentityScale, LogMeanScale, LogScale)
+	return "", wrongSetting(fmt.Sprintf("unknown target scale %q", t.TargetScale), fmt.Sprintf("choose %s, %s, %s or %s", AutoScale, IdentityScale, LogMeanScale, LogScale))
 }
 
 // scaleShare of a time budget is for the trials of scales.

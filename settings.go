@@ -103,19 +103,19 @@ func (s *Settings) Set(key, value string) error {
 		case reflect.Int:
 			n, err := strconv.Atoi(value)
 			if err != nil {
-				return fmt.Errorf("setting %s: %q is not a whole number", key, value)
+				return wrongSetting(fmt.Sprintf("setting %s: %q is not a whole number", key, value), "")
 			}
 			field.SetInt(int64(n))
 		default:
 			x, err := strconv.ParseFloat(value, 64)
 			if err != nil {
-				return fmt.Errorf("setting %s: %q is not a number", key, value)
+				return wrongSetting(fmt.Sprintf("setting %s: %q is not a number", key, value), "")
 			}
 			field.SetFloat(x)
 		}
 		return nil
 	}
-	return fmt.Errorf("there is no setting %q: psi train --help-config lists them%s", key, nearest(key))
+	return wrongSetting(fmt.Sprintf("there is no setting %q", key), "psi.ListSettings lists them"+nearest(key))
 }
 
 // nearest suggests a key that begins alike.
@@ -163,23 +163,23 @@ func (s Settings) Validate() error {
 	for i := range all.NumField() {
 		key := all.Type().Field(i).Tag.Get("json")
 		if limit, ok := most[key]; ok && all.Field(i).Int() > int64(limit) {
-			return fmt.Errorf("setting %s is %d: at most %d", key, all.Field(i).Int(), limit)
+			return wrongSetting(fmt.Sprintf("setting %s is %d: at most %d", key, all.Field(i).Int(), limit), "")
 		}
 	}
 	if s.Members < 1 {
-		return fmt.Errorf("setting members is %d: at least 1", s.Members)
+		return wrongSetting(fmt.Sprintf("setting members is %d: at least 1", s.Members), "")
 	}
 	if s.Bags < 0 || s.Bags == 1 {
-		return fmt.Errorf("setting bags is %d: it takes two to differ, and 0 is none", s.Bags)
+		return wrongSetting(fmt.Sprintf("setting bags is %d: it takes two to differ, and 0 is none", s.Bags), "")
 	}
 	if s.Bins < 1 {
-		return fmt.Errorf("setting bins is %d: at least 1", s.Bins)
+		return wrongSetting(fmt.Sprintf("setting bins is %d: at least 1", s.Bins), "")
 	}
 	if err := s.network(form.Inputs{Numeric: 1, Bins: s.Bins}).Validate(); err != nil {
-		return fmt.Errorf("settings: %w", err)
+		return wrongSetting("settings: "+err.Error(), "")
 	}
 	if err := s.recipe(0).Validate(); err != nil {
-		return fmt.Errorf("settings: %w", err)
+		return wrongSetting("settings: "+err.Error(), "")
 	}
 	return nil
 }

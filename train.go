@@ -121,7 +121,7 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	}
 	switch {
 	case t.Target == "":
-		return nil, errors.New("no target: say which column to predict")
+		return nil, wrongSetting("no target", "name the column to predict in Config.Target")
 	case target == nil:
 		return nil, wrong(t.Target, "the table has no such column to predict", "choose one of "+listFields(schema))
 	}
@@ -132,14 +132,14 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	}
 	for _, name := range t.Keep {
 		if slices.Contains(t.Drop, name) {
-			return nil, wrong(name, "the column is to be both dropped and kept", "name it in Drop (--drop) or in Keep (--keep)")
+			return nil, wrong(name, "the column is to be both dropped and kept", "name it in Config.Drop or in Config.Keep")
 		}
 	}
 	if t.ReferenceRows < 0 || t.ReferenceRows > maxReference {
-		return nil, fmt.Errorf("%d reference rows are to be kept: it must be from 0 to %d", t.ReferenceRows, maxReference)
+		return nil, wrongSetting(fmt.Sprintf("%d reference rows are to be kept", t.ReferenceRows), fmt.Sprintf("give a number from 0 to %d", maxReference))
 	}
 	if !(t.ValidationFraction > 0 && t.ValidationFraction < 1) {
-		return nil, fmt.Errorf("the validation fraction is %g: it must lie between 0 and 1", t.ValidationFraction)
+		return nil, wrongSetting(fmt.Sprintf("the validation fraction is %g", t.ValidationFraction), "give a number between 0 and 1")
 	}
 	if err := t.checkOrder(); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 		t.noteColumn(f)
 	}
 	if len(inputs) == 0 {
-		return nil, errors.New("no input column is left: the table needs one beside the target")
+		return nil, &Error{Row: -1, Message: "no input column is left", Remedy: "the table needs one beside the target"}
 	}
 	if _, err := grouped(inputs, t.Groups); err != nil {
 		return nil, err
@@ -442,17 +442,20 @@ func (t *training) fits(m Manifest) error {
 		weights += w.Size() * t.settings.Bags
 	}
 	if weights > maxWeights {
-		return fmt.Errorf("the model would have %d weights, more than %d: lower bins, embedding, channels or members, or drop columns of many labels", weights, maxWeights)
+		return &Error{
+			Row: -1, Message: fmt.Sprintf("the model would have %d weights, more than %d", weights, maxWeights),
+			Remedy: "lower bins, embedding, channels or members, or drop columns of many labels",
+		}
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
 	if most := artifact.MaxManifestBytes / 2; len(text) > most {
-		return fmt.Errorf("the labels of the columns take %d MB, more than %d: drop columns that identify rows", len(text)>>20, most>>20)
+		return &Error{Row: -1, Message: fmt.Sprintf("the labels of the columns take %d MB, more than %d", len(text)>>20, most>>20), Remedy: "drop columns that identify rows"}
 	}
 	if err := artifact.CheckContent(text, 4*int64(weights)); err != nil {
-		return fmt.Errorf("the model would not fit into its file: %w", err)
+		return &Error{Row: -1, Message: "the model would not fit into its file: " + err.Error(), Err: err}
 	}
 	return nil
 }

@@ -32,15 +32,15 @@ func grouped(columns []string, groups []Group) ([]player, error) {
 	names := map[string]bool{}
 	for g, group := range groups {
 		if group.Name == "" || len(group.Columns) == 0 {
-			return nil, fmt.Errorf("a group needs a name and columns: NAME=A,B")
+			return nil, wrongSetting("a group lacks a name or columns", "give both")
 		}
 		if names[group.Name] || slices.Contains(columns, group.Name) && !slices.Contains(group.Columns, group.Name) {
-			return nil, fmt.Errorf("two players would be called %q: give the group another name", group.Name)
+			return nil, wrongSetting(fmt.Sprintf("two players would be called %q", group.Name), "give the group another name")
 		}
 		names[group.Name] = true
 		for _, name := range group.Columns {
 			if !slices.Contains(columns, name) {
-				return nil, wrong(name, fmt.Sprintf("group %q names a column that is no input", group.Name), "check the spelling")
+				return nil, wrong(name, fmt.Sprintf("group %q names a column that is not a feature", group.Name), "check the spelling")
 			}
 			if _, twice := of[name]; twice {
 				return nil, wrong(name, "the column is in two groups, or twice in one", "put it into one of them")

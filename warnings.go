@@ -47,7 +47,7 @@ func (m *Model) Warnings() []Warning {
 	if m.manifest.cutShort() {
 		list = append(list, Warning{
 			CutShort, fmt.Sprintf("There was time for %s of the steps of effort %s.", percent(m.manifest.Provenance.Share), m.manifest.effort()),
-			"Train with a longer time budget (--time-budget), or without one.",
+			"Train with a longer time budget (Config.TimeBudget), or without one.",
 		})
 	} else if fall := lastFall(m.history); fall > stillFalling {
 		list = append(list, Warning{
@@ -77,9 +77,9 @@ func (m *Manifest) effort() Effort { return cmp.Or(Effort(m.Provenance.Effort), 
 // trainLonger says how.
 func (m *Manifest) trainLonger() string {
 	if m.effort() == Fast {
-		return "Train with effort normal (--effort normal)."
+		return "Train with effort normal (Config.Effort=normal)."
 	}
-	return fmt.Sprintf("Train with more steps (--set steps=%d).", 2*m.Settings.Steps)
+	return fmt.Sprintf("Train with more steps (Settings.Steps=%d).", 2*m.Settings.Steps)
 }
 
 // beaten says which baseline has a loss of the validation rows that is as low as the model's or lower. The mean goes first: a model that
@@ -122,20 +122,20 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 	}
 	return Warning{
 		NoBetterThanMean, fmt.Sprintf("The model predicts no better than %s: %s.", constant, figures),
-		"Do not use it: its columns may not tell the target. Train with more rows, other columns or more effort (--effort best).",
+		"Do not use it: its columns may not tell the target. Train with more rows, other columns or more effort (Config.Effort=best).",
 	}, true
 }
 
 // learnMore says how a model may become better than a plain one.
 func (m *Manifest) learnMore() string {
 	if m.cutShort() {
-		return "Train with a longer time budget (--time-budget)"
+		return "Train with a longer time budget (Config.TimeBudget)"
 	}
-	return "Train with more rows or more effort (--effort best)"
+	return "Train with more rows or more effort (Config.Effort=best)"
 }
 
 func (m *Manifest) beatenByLinear(figures string) Warning {
-	const most, named = 40, 5 // columns of a flag, and of a sentence
+	const most, named = 40, 5 // columns of a setting, and of a sentence
 	n := len(m.LinearColumns)
 	if n == 0 || n > most {
 		return Warning{
@@ -149,7 +149,7 @@ func (m *Manifest) beatenByLinear(figures string) Warning {
 	}
 	return Warning{
 		NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model of %d of the %d columns (%s): %s.", n, len(m.Columns), names, figures),
-		fmt.Sprintf("Train on these alone (%s), or use a linear model instead.", columnsFlag("--only", m.LinearColumns)),
+		fmt.Sprintf("Train on these alone (%s), or use a linear model instead.", columnsSetting("table.Options.Keep", m.LinearColumns)),
 	}
 }
 

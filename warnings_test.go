@@ -88,7 +88,7 @@ func TestWarningsOfAModel(t *testing.T) {
 }
 
 func TestRemedyByEffort(t *testing.T) {
-	for effort, want := range map[string]string{"": "steps=2000", "best": "steps=2000", "fast": "--effort normal"} {
+	for effort, want := range map[string]string{"": "Settings.Steps=2000", "best": "Settings.Steps=2000", "fast": "Config.Effort=normal"} {
 		m := &Manifest{Settings: Settings{Steps: 1000}, Provenance: Provenance{Effort: effort}}
 		if got := m.trainLonger(); !strings.Contains(got, want) {
 			t.Errorf("effort %q: %s", effort, got)
@@ -120,7 +120,7 @@ func TestLossesInWords(t *testing.T) {
 		t.Error(w.Message)
 	}
 	m.Provenance.Share = 0.3
-	if w, _ := m.beaten(); w.Remedy != "Train with a longer time budget (--time-budget), or use a linear model instead." {
+	if w, _ := m.beaten(); w.Remedy != "Train with a longer time budget (Config.TimeBudget), or use a linear model instead." {
 		t.Error(w.Remedy)
 	}
 }

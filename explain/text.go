@@ -19,6 +19,8 @@ type TextOptions struct {
 	Players int  // most players shown of a row; the rest are added up
 	Rows    int  // most rows shown
 	Reasons int  // if not 0, say in words, of so many players at most, what is sure; nothing else
+
+	Others string // of several outputs: a sentence on how to see those that are not shown; "" is none
 }
 
 func (o TextOptions) orDefaults() TextOptions {
@@ -142,8 +144,7 @@ func (t *textWriter) header() {
 			"Half of an interaction is in the number of each of its two columns.", t.sign("×", "x")))
 	}
 	if len(e.Outputs) > 1 {
-		t.paragraph(fmt.Sprintf("Of the %d classes, psi shows the most probable for each row. --output CLASS shows another; "+
-			"with --against CLASS it is compared with that class.", len(e.Outputs)))
+		t.paragraph(strings.TrimSpace(fmt.Sprintf("Of the %d classes, psi shows the most probable for each row. %s", len(e.Outputs), t.Others)))
 	}
 	if slices.Contains(e.Other, true) {
 		t.paragraph("(other): a label that was absent or very rare in training. The model treats all such labels as one.")

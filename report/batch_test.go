@@ -100,7 +100,7 @@ func TestVerdictsOnBatches(t *testing.T) {
 		{"sums that miss", func(r *Run, _ *explain.Explanation) { r.ResidualMax, r.Missing[0].Ratio = .3, 0 }, "good", "close", "good", []string{"There is nothing to do"}},
 		{"learned", func(r *Run, e *explain.Explanation) {
 			e.Head, e.Exact, r.Audit, r.Missing[0].Ratio = "learned", false, auditOf("learned", "exact", .2, .2), 0
-		}, "good", "rough", "good", []string{"Do not rely on the order of small attributions. psi batch run --mode refined"}},
+		}, "good", "rough", "good", []string{"Do not rely on the order of small attributions. batch.Options.Mode=refined"}},
 		{"learned, exactly", func(r *Run, e *explain.Explanation) {
 			e.Head, r.Mode, r.Audit, r.Missing[0].Ratio = "learned", explain.Exact, auditOf("learned", "exact", .2, .2), 0
 		}, "good", "exact", "good", []string{"There is nothing to do"}},

@@ -164,7 +164,7 @@ func (b *Batch) advice() []string {
 	if b.Trust.Level == "rough" || b.Trust.Level == "poor" {
 		words := "Do not rely on the order of small attributions."
 		if b.Model.Head != "exact" && r.Mode == explain.Fast {
-			words += " psi batch run --mode refined is closer to the Shapley values, but takes longer for each row."
+			words += " batch.Options.Mode=refined is closer to the Shapley values, but takes longer for each row."
 		}
 		list = append(list, words)
 	}

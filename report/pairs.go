@@ -23,7 +23,7 @@ func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried
 	case len(order) < 2:
 		return Pairs{Absent: "The model has only one column, so there are no interactions."}, nil
 	case g.model.Head() != "exact":
-		return Pairs{Absent: "This model has the learned head, which does not compute interactions. Use the exact head: psi train --head exact."}, nil
+		return Pairs{Absent: "This model has the learned head, which does not compute interactions. Train with the exact head (Config.Head=exact)."}, nil
 	case g.Paired < minPaired && len(rows) < len(carried):
 		return Pairs{Absent: fmt.Sprintf("The model has %d columns: they have too many pairs to compute for a report.", len(order))}, nil
 	}

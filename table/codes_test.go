@@ -57,7 +57,7 @@ func TestCodesAreNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		notes := strings.Join(rows.Schema().Fields[0].Notes, "; ")
-		if noted := strings.Contains(notes, "may be codes") && strings.Contains(notes, "--categorical"); noted != c.noted {
+		if noted := strings.Contains(notes, "may be codes") && strings.Contains(notes, "table.Options.Categorical"); noted != c.noted {
 			t.Errorf("%s: noted as codes is %v, want %v: %q", c.name, noted, c.noted, notes)
 		}
 	}

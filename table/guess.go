@@ -104,7 +104,7 @@ func (e *evidence) guessNumber(d decimalSigns, where string) (finding, bool) {
 	case unclear:
 		f.remarks = append(f.remarks, r.unclear(example))
 	case fit:
-		f.remarks = append(f.remarks, fmt.Sprintf("%q is read as the number %s; --categorical keeps the text as labels", shorten(example), appendNumber(nil, v)))
+		f.remarks = append(f.remarks, fmt.Sprintf("%q is read as the number %s; table.Options.Categorical keeps the text as labels", shorten(example), appendNumber(nil, v)))
 	}
 	if fit {
 		f.reason += fmt.Sprintf(": %q is %s", shorten(example), appendNumber(nil, v))
@@ -121,7 +121,7 @@ func (r *Reading) unclear(example string) string {
 	}
 	here, _ := r.Number(example)
 	there, _ := other.Number(example)
-	return fmt.Sprintf("no cell shows whether %q is %s or %s: it is read as %[2]s. --decimal %[4]s reads it as %[3]s, and --categorical keeps the text as labels",
+	return fmt.Sprintf("no cell shows whether %q is %s or %s: it is read as %[2]s. table.Guess.Decimal=%[4]s reads it as %[3]s, and table.Options.Categorical keeps the text as labels",
 		shorten(example), appendNumber(nil, here), appendNumber(nil, there), other.Decimal)
 }
 
@@ -169,11 +169,11 @@ func (e *evidence) guessTime(g *Guess, where string) (finding, bool) {
 	f := finding{kind: Time, reading: &Reading{Dates: orders}, reason: e.readAs(n, "a date or time", "dates or times", where)}
 	if example, seconds, shown := c.exampleOf(f.reading); example != "" {
 		f.reason += fmt.Sprintf(": %q is %s", shorten(example), appendTime(nil, seconds))
-		other := "--date-order gives another order, and"
+		other := "table.Guess.DateOrder gives another order, and"
 		if shown {
 			other = "other cells show that order;"
 		}
-		f.remarks = append(f.remarks, fmt.Sprintf("%q is read as %s; %s --categorical keeps the text as labels", shorten(example), appendTime(nil, seconds), other))
+		f.remarks = append(f.remarks, fmt.Sprintf("%q is read as %s; %s table.Options.Categorical keeps the text as labels", shorten(example), appendTime(nil, seconds), other))
 	}
 	f.remarks = append(f.remarks, e.missed(n)...)
 	return f, true
@@ -223,7 +223,7 @@ func (c *clues) orders(asked DateOrder) (orders map[string]DateOrder, unclear st
 		case between == "." || of.unclear == "": // nobody writes the month before the day with points
 			orders[between] = DayFirst
 		default:
-			return nil, fmt.Sprintf("these look like dates, but no cell shows whether %q starts with the day or the month: --date-order dmy or --date-order mdy says it", shorten(of.unclear))
+			return nil, fmt.Sprintf("these look like dates, but no cell shows whether %q starts with the day or the month: table.Guess.DateOrder=dmy or table.Guess.DateOrder=mdy says it", shorten(of.unclear))
 		}
 	}
 	return orders, ""
@@ -239,7 +239,7 @@ func (d *dates) order() (order DateOrder, unclear string) {
 	case more == 0:
 		return "", ""
 	case float64(less) > slips*float64(less+more):
-		return "", fmt.Sprintf("these look like dates, but %q starts with the day and %q with the month: --date-order dmy or --date-order mdy reads those of one order, and the others are missing",
+		return "", fmt.Sprintf("these look like dates, but %q starts with the day and %q with the month: table.Guess.DateOrder=dmy or table.Guess.DateOrder=mdy reads those of one order, and the others are missing",
 			shorten(d.day), shorten(d.month))
 	case d.days > d.months:
 		return DayFirst, ""

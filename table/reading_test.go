@@ -235,7 +235,7 @@ func TestGuessedReadings(t *testing.T) {
 		first   string // cell, as it is read
 		notes   string // some of them
 	}{
-		{"money", Guess{}, []string{"$1,234.50", "$12", "7"}, Number, &Reading{Decimal: ".", Unit: "$"}, "1234.5", `"$1,234.50" is read as the number 1234.5; --categorical`},
+		{"money", Guess{}, []string{"$1,234.50", "$12", "7"}, Number, &Reading{Decimal: ".", Unit: "$"}, "1234.5", `"$1,234.50" is read as the number 1234.5; table.Options.Categorical`},
 		{"euros", Guess{}, []string{"€1.234,50", "€12,5"}, Number, &Reading{Decimal: ",", Unit: "€"}, "1234.5", ""},
 		{"per cent", Guess{}, []string{"48.4%", "3%"}, Number, &Reading{Decimal: ".", Unit: "%"}, "48.4", ""},
 		{"accountants'", Guess{}, []string{"(1,200)", "1,300", "1,300,500"}, Number, &Reading{Decimal: "."}, "-1200", ""},
@@ -243,7 +243,7 @@ func TestGuessedReadings(t *testing.T) {
 		{"apostrophes", Guess{}, []string{"5'000", "900"}, Number, &Reading{Decimal: "."}, "5000", ""},
 		{"decimal commas", Guess{}, []string{"1,5", "2"}, Number, &Reading{Decimal: ","}, "1.5", ""},
 		{"thousands shown", Guess{}, []string{"1,234", "1,234,567"}, Number, &Reading{Decimal: "."}, "1234", ""},
-		{"thousands or decimals", Guess{}, []string{"1,234", "567"}, Number, &Reading{Decimal: "."}, "1234", `no cell shows whether "1,234" is 1234 or 1.234: it is read as 1234. --decimal , reads it as 1.234`},
+		{"thousands or decimals", Guess{}, []string{"1,234", "567"}, Number, &Reading{Decimal: "."}, "1234", `no cell shows whether "1,234" is 1234 or 1.234: it is read as 1234. table.Guess.Decimal=, reads it as 1.234`},
 		{"decimals by choice", Guess{Decimal: ","}, []string{"1,234", "567"}, Number, &Reading{Decimal: ","}, "1.234", ""},
 		{"points by choice", Guess{Decimal: ","}, []string{"1.234", "567"}, Number, &Reading{Decimal: ","}, "1234", ""},
 		{"a choice leaves alone what numbers show", Guess{Decimal: ","}, []string{"$1,234", "$5.50"}, Number, &Reading{Decimal: ".", Unit: "$"}, "1234", ""},
@@ -270,7 +270,7 @@ func TestGuessedReadings(t *testing.T) {
 		{"short years", Guess{}, []string{"1/2/11", "31/12/99"}, Time, &Reading{Dates: map[string]DateOrder{"/": DayFirst}}, "2011-02-01", ""},
 		{"years first", Guess{}, []string{"2011-1-2", "2011-12-31"}, Time, &Reading{Dates: map[string]DateOrder{}}, "2011-01-02", ""},
 		{"short years first", Guess{}, []string{"70-1-31", "99-12-31"}, Time, &Reading{Dates: map[string]DateOrder{"-": YearFirst}}, "1970-01-31", ""},
-		{"unclear dates", Guess{}, []string{"01/02/2011", "03/04/2011"}, Category, nil, "01/02/2011", `no cell shows whether "01/02/2011" starts with the day or the month: --date-order dmy`},
+		{"unclear dates", Guess{}, []string{"01/02/2011", "03/04/2011"}, Category, nil, "01/02/2011", `no cell shows whether "01/02/2011" starts with the day or the month: table.Guess.DateOrder=dmy`},
 		{"dates by choice", Guess{DateOrder: MonthFirst}, []string{"01/02/2011", "03/04/2011"}, Time, &Reading{Dates: map[string]DateOrder{"/": MonthFirst}}, "2011-01-02", ""},
 		{
 			"a choice leaves alone what dates show",
@@ -283,7 +283,7 @@ func TestGuessedReadings(t *testing.T) {
 		{"dates at odds", Guess{}, []string{"31/12/2011", "12/31/2011"}, Category, nil, "31/12/2011", `"31/12/2011" starts with the day and "12/31/2011" with the month`},
 		{"dates and strays", Guess{}, append(many(40, "2011-05-06"), "later"), Time, &Reading{Dates: map[string]DateOrder{}}, "2011-05-06", "1 cell does not read so"},
 
-		{"dates with points", Guess{}, []string{"01.02.2011", "03.04.2011"}, Time, &Reading{Dates: map[string]DateOrder{".": DayFirst}}, "2011-02-01", `"01.02.2011" is read as 2011-02-01; --date-order`},
+		{"dates with points", Guess{}, []string{"01.02.2011", "03.04.2011"}, Time, &Reading{Dates: map[string]DateOrder{".": DayFirst}}, "2011-02-01", `"01.02.2011" is read as 2011-02-01; table.Guess.DateOrder`},
 		{"strays first", Guess{}, append(many(100, "n.k."), many(2500, "$5.5")...), Number, &Reading{Decimal: ".", Unit: "$"}, "", "100 cells do not read so"},
 		{"many spellings", Guess{}, many(6000, "yes", "N", "0"), Boolean, nil, "yes", ""},
 

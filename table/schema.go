@@ -118,7 +118,7 @@ func describe(parts ...*Column) Field {
 		case c.Kind == Number && countsUp(parts):
 			note(NoteCounts)
 		case c.Kind == Number && distinct <= maxCodes && likelyCodes(parts, observed):
-			note(fmt.Sprintf("its %d different whole numbers may be codes: if they name things rather than measure them, --categorical makes them labels", distinct))
+			note(fmt.Sprintf("its %d different whole numbers may be codes: if they name things rather than measure them, table.Options.Categorical makes them labels", distinct))
 		}
 	}
 	return field

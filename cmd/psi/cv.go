@@ -114,8 +114,10 @@ func (p *program) cv(ctx context.Context, argument string, f *trainFlags, folds 
 	return err
 }
 
-// flagOfFolds names the flag of cv in a text about the one of train.
-func flagOfFolds(text string) string { return strings.ReplaceAll(text, "--validation-by", "--by") }
+// flagOfFolds names the flags of cv in a text of the library, or about those of train. Folds are no setting, but an argument.
+func flagOfFolds(text string) string {
+	return strings.NewReplacer("--validation-by", "--by", "give fewer folds", "give fewer --folds").Replace(inFlags(text))
+}
 
 // asFolds is flagOfFolds for errors.
 func asFolds(err error) error {

@@ -95,7 +95,7 @@ func examine(ctx context.Context, name psi.Backend) (backendState, error) {
 			return state, nil
 		}
 	}
-	reason, install := strings.TrimPrefix(err.Error(), string(name)+": "), toInstall(name)
+	reason, install := inFlags(strings.TrimPrefix(err.Error(), string(name)+": ")), toInstall(name)
 	state.Reason, state.Install = &reason, &install
 	return state, nil
 }

@@ -129,7 +129,10 @@ func (s *textSink) close() error {
 			text.WriteString(file + "\n\n")
 		}
 		screen := s.program.screen
-		options := explain.TextOptions{Width: s.program.stdoutWidth(), Reasons: s.reasons, Colour: screen.stdout && screen.colours}
+		options := explain.TextOptions{
+			Width: s.program.stdoutWidth(), Reasons: s.reasons, Colour: screen.stdout && screen.colours,
+			Others: "--output CLASS shows another; with --against CLASS it is compared with that class.",
+		}
 		if err := explain.Text(&text, whole, options); err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/batch"
-	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
 )
@@ -59,8 +58,6 @@ func failureOf(err error, began bool) failure {
 	}
 	if e, ok := errors.AsType[*usageError](err); ok {
 		f.code, f.text, f.message, f.remedy = wrongUsage, e.Error(), e.message, e.remedy
-	} else if _, ok := errors.AsType[*psi.BackendError](err); ok {
-		f.code = wrongUsage
 	} else if e, ok := errors.AsType[*plainError](err); ok {
 		f.text, f.message, f.file, f.remedy = e.Error(), e.message, e.file, e.remedy
 		if e.file != "" {
@@ -72,8 +69,9 @@ func failureOf(err error, began bool) failure {
 		f.text, f.message, f.remedy = "stopped; run the command again for the full result", "stopped", "run the command again for the full result"
 	} else if e, ok := errors.AsType[*table.Error](err); ok {
 		f.text, f.message, f.file, f.row, f.column, f.remedy = e.Error(), e.Message, e.File, e.Row, e.Column, e.Remedy
-	} else if e, ok := errors.AsType[*artifact.Error](err); ok {
-		f.text, f.message, f.file, f.remedy = e.Error(), e.Message, e.File, e.Remedy
+		if errors.Is(err, psi.ErrBackend) {
+			f.code = wrongUsage
+		}
 	}
 	if f.remedy == "" {
 		if f.remedy = remedyFor(err); f.remedy != "" {
@@ -84,7 +82,7 @@ func failureOf(err error, began bool) failure {
 		f.remedy = "the file is cut short or damaged: copy it again"
 		f.text += "; " + f.remedy
 	}
-	f.text = strings.ReplaceAll(f.text, "\n", "; ")
+	f.text, f.message, f.remedy = inFlags(strings.ReplaceAll(f.text, "\n", "; ")), inFlags(f.message), inFlags(f.remedy)
 	return f
 }
 
@@ -133,8 +131,11 @@ func (p *program) report(f failure, asJSON bool) {
 	}{"psi.error/v1", f.message, known(f.file), row, known(f.column), known(f.remedy)})
 }
 
-// inFile names the file of an error about a table that does not name its own.
+// inFile names the file of an error about a table that does not name its own. Settings are not in a file.
 func inFile(err error, file string) error {
+	if errors.Is(err, psi.ErrSetting) || errors.Is(err, psi.ErrBackend) {
+		return err
+	}
 	if e, ok := errors.AsType[*table.Error](err); ok && e.File == "" {
 		named := *e
 		named.File = file

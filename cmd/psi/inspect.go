@@ -73,9 +73,9 @@ func (p *program) inspect(path string, asJSON bool) error {
 	m := model.Manifest()
 	i := inspection{
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, NonNegative: m.Scale.NonNegative, scaleText: m.ScaleText(), Classes: m.Classes(),
-		Head: model.Head(), Weights: model.WeightCount(), Columns: m.Columns, LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
+		Head: model.Head(), Weights: model.WeightCount(), Columns: fieldsInFlags(m.Columns), LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
-		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: model.Warnings(), Calibrated: m.Calibration, Anew: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
+		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: warningsOf(model), Calibrated: m.Calibration, Anew: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
 	if m.Weight != "" {
 		i.Weight = &m.Weight

@@ -37,6 +37,7 @@ const (
 )
 
 func (w *watch) progress(s psi.Progress) {
+	s.Note = inFlags(s.Note)
 	if w.beat != nil {
 		w.beat.progress(s)
 		if s.Stage == "audit" && w.audit.IsZero() {

@@ -146,6 +146,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if err != nil {
 		return d.blame(err, d.name)
 	}
+	reportInFlags(r)
 	written, err := p.writePage(ctx, f.out, func(to *counter) error { return report.Write(to, r) })
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		return p.document(said)
 	}
 	p.note("%s: %s, %s explained, %s shown one by one, %d kB", f.out, prose.Count(r.Data.Rows, "row"), prose.Thousands(r.Data.Explained), prose.Thousands(r.Data.Carried), written/1000)
-	for _, w := range d.model.Warnings() {
+	for _, w := range warningsOf(d.model) {
 		p.note("Warning: %s", w)
 	}
 	p.note("%s", r.Trust.Verdict)

@@ -88,6 +88,7 @@ func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, c
 	if err != nil {
 		return inFile(err, at.name())
 	}
+	batchInFlags(b)
 	written, err := p.writePage(ctx, f.out, func(to *counter) error { return report.WriteBatch(to, b) })
 	if err != nil {
 		return err

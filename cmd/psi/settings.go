@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,23 +79,22 @@ func try(list []setting) error {
 	s := psi.DefaultSettings(head, psi.TypicalSize())
 	for _, one := range list {
 		if err := s.Set(one.key, one.value); err != nil {
-			return settingError(one.where + ": " + err.Error())
+			return settingError(one.where+": ", err)
 		}
 	}
 	if err := s.Validate(); err != nil {
-		return settingError(err.Error())
+		return settingError("", err)
 	}
 	return nil
 }
 
-// settingError is a mistake in the settings; some messages end in the remedy already.
-func settingError(text string) error {
-	const help = "psi train --help-config"
-	message, rest, found := strings.Cut(text, ": "+help)
-	if !found {
-		rest = " lists the settings"
+// settingError is a mistake in the settings; some errors know the remedy.
+func settingError(where string, err error) error {
+	message, remedy := err.Error(), "psi train --help-config lists the settings"
+	if e, ok := errors.AsType[*psi.Error](err); ok {
+		message, remedy = e.Message, cmp.Or(e.Remedy, remedy)
 	}
-	return &usageError{message, help + rest}
+	return &usageError{where + message, remedy}
 }
 
 // maxConfig is how long a file of settings may be, in bytes.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/psi-shapley/psi"
-	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -379,7 +378,7 @@ func (f *trainFlags) keptSince(before os.FileInfo) os.FileInfo {
 // stoppedTraining says what an interruption left behind. If the last checkpoint could not be
 // written, err says why.
 func stoppedTraining(err error, checkpoint string, kept os.FileInfo) error {
-	lost, unwritten := errors.AsType[*artifact.Error](err)
+	lost, unwritten := errors.AsType[*psi.Error](err)
 	switch {
 	case unwritten && kept == nil:
 		return &plainError{"", "stopped; nothing is kept because the checkpoint cannot be written: " + lost.Error(), "free disk space or choose another location, and run the command again"}

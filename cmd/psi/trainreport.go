@@ -30,7 +30,7 @@ type trainingDocument struct {
 
 // reportTraining tells of a model that is done; w is nil if it was done before.
 func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w *watch) error {
-	for _, w := range m.Warnings() {
+	for _, w := range warningsOf(m) {
 		p.note("%s", wrap("Warning: "+w.String(), p.stderrWidth()))
 	}
 	p.note("%s\nNext: psi explain %s %s, or psi inspect %s", wrap(trainingText(f, m, w), p.stderrWidth()), quoted(f.out), quoted(argument), quoted(f.out))
@@ -42,7 +42,7 @@ func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w
 	doc := trainingDocument{
 		Schema: "psi.training/v1", Model: f.out, Digest: m.Digest(), Rows: from.TrainingRows + from.ValidationRows, ValidationRows: from.ValidationRows,
 		Metrics: manifest.Metrics, Audit: m.StoredAudit(), Effort: cmp.Or(from.Effort, string(psi.Normal)), Share: cmp.Or(from.Share, 1),
-		TargetScale: manifest.TargetScaleName(), ScaleChoice: manifest.TargetScale, Baselines: plainModels(m), Warnings: m.Warnings(),
+		TargetScale: manifest.TargetScaleName(), ScaleChoice: manifest.TargetScale, Baselines: plainModels(m), Warnings: warningsOf(m),
 	}
 	if w != nil {
 		seconds, audit := w.seconds(), w.auditTook().Seconds()

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"serve/internal/jsonrows":   {"table"},
 	"serve/internal/load":       {".", "serve/internal/oip/inference", "table"},
 	"serve/internal/ui":         {".", "table"},
-	"internal/artifact":         {},
+	"internal/artifact":         {"table"},
 	"internal/baseline":         {"internal/encode", "internal/train"},
 	"internal/link":             {},
 	"internal/pipeline":         {"table"},

@@ -195,7 +195,7 @@ func messages(t *testing.T, tree *ast.File) []string {
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if f, ok := n.Fun.(*ast.SelectorExpr); ok && (f.Sel.Name == "Errorf" || f.Sel.Name == "New") {
+			if makesError(n.Fun) {
 				for _, argument := range n.Args {
 					texts = append(texts, literals(t, argument)...)
 				}
@@ -208,6 +208,17 @@ func messages(t *testing.T, tree *ast.File) []string {
 		return true
 	})
 	return texts
+}
+
+// makesError reports whether a function returns an error of its arguments: errors.New, fmt.Errorf, or one whose name starts with wrong.
+func makesError(function ast.Expr) bool {
+	switch f := function.(type) {
+	case *ast.SelectorExpr:
+		return f.Sel.Name == "Errorf" || f.Sel.Name == "New"
+	case *ast.Ident:
+		return strings.HasPrefix(f.Name, "wrong")
+	}
+	return false
 }
 
 // literals returns the strings below a node that are words: two or more.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // archive is a zip that may claim anything. What may still be unpacked is counted
@@ -56,7 +58,7 @@ func openArchive(content []byte, kind Kind) (*archive, error) {
 func checkSize(size int64) error {
 	switch {
 	case size <= 0:
-		return &Error{Message: "the file is empty", Remedy: "copy it again", Err: ErrDamaged}
+		return &table.Error{Row: -1, Message: "the file is empty", Remedy: "copy it again", Err: ErrDamaged}
 	case size > MaxFileBytes:
 		return tooLarge("the file has %d bytes, more than %d", size, int64(MaxFileBytes))
 	}
@@ -76,7 +78,8 @@ func checkStart(start []byte, kind Kind) error {
 func checkEnd(end []byte, size int64) error {
 	const maxDirectoryBytes = 60_000 // from 65,535 on, a zip may be a 64-bit one
 	if len(end) < endLength || string(end[:4]) != endBytes || binary.LittleEndian.Uint16(end[20:]) != 0 {
-		return &Error{
+		return &table.Error{
+			Row:     -1,
 			Message: "the file is truncated: it does not end with the list of its parts",
 			Remedy:  "copy it again",
 			Err:     ErrDamaged,

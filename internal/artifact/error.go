@@ -3,7 +3,10 @@ package artifact
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // What can be wrong with a file, for [errors.Is].
@@ -15,42 +18,28 @@ var (
 	ErrTooLarge = errors.New("a file beyond the limits")
 )
 
-// Error says what is wrong with a file and what to do about it.
-type Error struct {
-	File    string // empty if unknown
-	Message string
-	Remedy  string // what the user can do; may be empty
-	Err     error  // one of this package's errors, the cause, or both
+// Refused reports whether the content of a file is wrong, so that reading it again cannot help.
+func Refused(err error) bool {
+	return slices.ContainsFunc([]error{ErrNotPsi, ErrKind, ErrNewer, ErrDamaged, ErrTooLarge}, func(cause error) bool { return errors.Is(err, cause) })
 }
-
-func (e *Error) Error() string {
-	text := e.Message
-	if e.File != "" {
-		text = e.File + ": " + text
-	}
-	if e.Remedy != "" {
-		text += "; " + e.Remedy
-	}
-	return text
-}
-
-func (e *Error) Unwrap() error { return e.Err }
 
 // damaged is for bytes that are not as they were written.
-func damaged(format string, values ...any) *Error {
-	return &Error{
+func damaged(format string, values ...any) *table.Error {
+	return &table.Error{
+		Row:     -1,
 		Message: "the file is damaged: " + fmt.Sprintf(format, values...),
 		Remedy:  "copy it again",
 		Err:     ErrDamaged,
 	}
 }
 
-func tooLarge(format string, values ...any) *Error {
-	return &Error{Message: fmt.Sprintf(format, values...), Err: ErrTooLarge}
+func tooLarge(format string, values ...any) *table.Error {
+	return &table.Error{Row: -1, Message: fmt.Sprintf(format, values...), Err: ErrTooLarge}
 }
 
-func notPsi(kind Kind, why string) *Error {
-	return &Error{
+func notPsi(kind Kind, why string) *table.Error {
+	return &table.Error{
+		Row:     -1,
 		Message: "the file is not a psi " + kind.noun() + why,
 		Remedy:  "give a " + kind.noun() + " that psi has written",
 		Err:     ErrNotPsi,
@@ -60,13 +49,13 @@ func notPsi(kind Kind, why string) *Error {
 // during names the file of an error, and what was being done to it if another package
 // reports the error.
 func during(doing, file string, err error) error {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*table.Error](err); ok {
 		if e.File == "" {
 			e.File = file
 		}
 		return e
 	}
-	return &Error{File: file, Message: doing + " failed: " + err.Error(), Err: err}
+	return &table.Error{Row: -1, File: file, Message: doing + " failed: " + err.Error(), Err: err}
 }
 
 // shorten cuts a name to what fits in a message.

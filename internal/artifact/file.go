@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // Version is the format this program writes, and the newest it reads. Format 1 has no list of required features.
@@ -41,7 +43,8 @@ type File struct {
 func (f *File) Lacks(path string, features ...string) error {
 	for _, name := range f.Requires {
 		if !slices.Contains(features, name) {
-			return &Error{
+			return &table.Error{
+				Row:     -1,
 				File:    path,
 				Message: fmt.Sprintf("the %s requires %q, which this program does not have", f.Kind.noun(), shorten(name)),
 				Remedy:  "update psi",

@@ -7,9 +7,11 @@ import (
 	"maps"
 	"os"
 	"testing"
+
+	"github.com/psi-shapley/psi/table"
 )
 
-// FuzzRead: whatever the bytes, reading ends in an *Error or in a file that can be
+// FuzzRead: whatever the bytes, reading ends in a *table.Error or in a file that can be
 // written and read again.
 func FuzzRead(f *testing.F) {
 	f.Add(written(f, sample(f)))
@@ -78,7 +80,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// FuzzDecodeTensors: whatever the bytes, decoding ends in an *Error or in tensors that
+// FuzzDecodeTensors: whatever the bytes, decoding ends in a *table.Error or in tensors that
 // can be encoded and decoded again.
 func FuzzDecodeTensors(f *testing.F) {
 	reference, err := os.ReadFile("testdata/reference.safetensors")
@@ -93,8 +95,8 @@ func FuzzDecodeTensors(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		first, err := DecodeTensors(content)
 		if err != nil {
-			if _, is := errors.AsType[*Error](err); !is || first != nil {
-				t.Fatalf("not an *Error alone: %v", err)
+			if _, is := errors.AsType[*table.Error](err); !is || first != nil {
+				t.Fatalf("not a *table.Error alone: %v", err)
 			}
 			return
 		}

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // manifest is manifest.json.
@@ -34,14 +36,14 @@ func describe(content []byte) part {
 // encodeManifest checks a file against all limits and returns its manifest.
 func encodeManifest(f *File) ([]byte, error) {
 	if f.Kind != Model && f.Kind != Checkpoint {
-		return nil, &Error{Message: fmt.Sprintf("a %s cannot be written", f.Kind.noun()), Err: ErrKind}
+		return nil, &table.Error{Row: -1, Message: fmt.Sprintf("a %s cannot be written", f.Kind.noun()), Err: ErrKind}
 	}
 	const spareManifest = 1 << 16 // for the list of parts
 	if len(f.Content) > MaxManifestBytes-spareManifest {
 		return nil, tooLarge("the content of the manifest has %d bytes, more than %d", len(f.Content), MaxManifestBytes-spareManifest)
 	}
 	if !utf8.Valid(f.Content) || !json.Valid(f.Content) || bytes.TrimLeft(f.Content, " \t\r\n")[0] != '{' {
-		return nil, &Error{Message: "the content of the manifest is not a JSON object"}
+		return nil, &table.Error{Row: -1, Message: "the content of the manifest is not a JSON object"}
 	}
 	if len(f.Parts) > MaxParts {
 		return nil, tooLarge("there are %d parts, more than %d", len(f.Parts), MaxParts)
@@ -53,7 +55,7 @@ func encodeManifest(f *File) ([]byte, error) {
 	var total, texts int64
 	for _, name := range slices.Sorted(maps.Keys(f.Parts)) {
 		if err := checkName(name); err != nil {
-			return nil, &Error{Message: err.Error()}
+			return nil, &table.Error{Row: -1, Message: err.Error()}
 		}
 		total += int64(len(f.Parts[name]))
 		if isText(name) {
@@ -75,10 +77,10 @@ func encodeManifest(f *File) ([]byte, error) {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false) // it would rewrite the caller's content
 	if err := encoder.Encode(m); err != nil {
-		return nil, &Error{Message: "the manifest cannot be encoded: " + err.Error(), Err: err}
+		return nil, &table.Error{Row: -1, Message: "the manifest cannot be encoded: " + err.Error(), Err: err}
 	}
 	if !json.Valid(out.Bytes()) { // encoding/json has a limit of depth, and the manifest is one deeper
-		return nil, &Error{Message: "the content of the manifest is nested too deeply"}
+		return nil, &table.Error{Row: -1, Message: "the content of the manifest is nested too deeply"}
 	}
 	return out.Bytes(), nil
 }
@@ -98,7 +100,8 @@ func decodeManifest(data []byte, kind Kind) (*manifest, error) {
 		return nil, damaged("format %s is unknown", shorten(string(fields["format"])))
 	}
 	if format > Version {
-		return nil, &Error{
+		return nil, &table.Error{
+			Row:     -1,
 			Message: fmt.Sprintf("the file was written by a newer psi (format %d; this program reads up to %d)", format, Version),
 			Remedy:  "update psi",
 			Err:     ErrNewer,
@@ -109,7 +112,8 @@ func decodeManifest(data []byte, kind Kind) (*manifest, error) {
 		return nil, damaged("kind: %v", err)
 	}
 	if Kind(found) != kind {
-		return nil, &Error{
+		return nil, &table.Error{
+			Row:     -1,
 			Message: fmt.Sprintf("the file is a %s, not a %s", Kind(found).noun(), kind.noun()),
 			Remedy:  "give a " + kind.noun(),
 			Err:     ErrKind,

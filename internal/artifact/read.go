@@ -10,11 +10,13 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // Read reads a file of the given kind from its content. Every part has been checked
 // against its digest; those that are not packed share the content's memory. Errors are
-// of type [*Error].
+// of type [*table.Error].
 func Read(content []byte, kind Kind) (*File, error) {
 	a, err := openArchive(content, kind)
 	if err != nil {
@@ -146,14 +148,14 @@ func readAt(file io.ReaderAt, offset, length int64) ([]byte, error) {
 func open(path string, kind Kind) (*os.File, int64, error) {
 	info, err := os.Stat(path) // first, as opening a pipe waits for its other end
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, &Error{File: path, Message: "there is no such file", Remedy: "check the path", Err: err}
+		return nil, 0, &table.Error{Row: -1, File: path, Message: "there is no such file", Remedy: "check the path", Err: err}
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		what := "this is not a regular file"
 		if info.IsDir() {
 			what = "this is a directory"
 		}
-		return nil, 0, &Error{File: path, Message: what, Remedy: "give the path of a " + kind.noun()}
+		return nil, 0, &table.Error{Row: -1, File: path, Message: what, Remedy: "give the path of a " + kind.noun()}
 	}
 	var file *os.File
 	if err == nil {
@@ -165,5 +167,5 @@ func open(path string, kind Kind) (*os.File, int64, error) {
 		}
 		err = errors.Join(err, file.Close())
 	}
-	return nil, 0, &Error{File: path, Message: "cannot be opened: " + err.Error(), Remedy: "check the permissions", Err: err}
+	return nil, 0, &table.Error{Row: -1, File: path, Message: "cannot be opened: " + err.Error(), Remedy: "check the permissions", Err: err}
 }

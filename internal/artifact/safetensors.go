@@ -10,6 +10,8 @@ import (
 	"math/bits"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // Limits of tensors, the same for encoding and decoding.
@@ -105,11 +107,11 @@ func EncodeTensors(tensors map[string]Tensor) ([]byte, error) {
 	var end int64
 	for i, name := range names {
 		if name == metadataName || !utf8.ValidString(name) {
-			return nil, &Error{Message: fmt.Sprintf("no tensor can be named %q", name)}
+			return nil, &table.Error{Row: -1, Message: fmt.Sprintf("no tensor can be named %q", name)}
 		}
 		info, size, err := tensors[name].info()
 		if err != nil {
-			return nil, &Error{Message: fmt.Sprintf("tensor %q cannot be written: %v", name, err), Err: err}
+			return nil, &table.Error{Row: -1, Message: fmt.Sprintf("tensor %q cannot be written: %v", name, err), Err: err}
 		}
 		info.Offsets = [2]int64{end, end + size}
 		end += size
@@ -149,7 +151,7 @@ func EncodeTensors(tensors map[string]Tensor) ([]byte, error) {
 }
 
 // DecodeTensors reads tensors of types F32 and I64 in the safetensors format from any
-// bytes. Metadata is ignored. Errors are of type [*Error].
+// bytes. Metadata is ignored. Errors are of type [*table.Error].
 func DecodeTensors(b []byte) (map[string]Tensor, error) {
 	if len(b) < 8 {
 		return nil, damaged("its tensors have no header")

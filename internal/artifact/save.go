@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // WriteFile writes a file that appears under its name only when it is whole and on
@@ -20,11 +22,11 @@ func WriteFile(path string, f *File) (digest string, err error) {
 		return "", during("writing", path, err)
 	}
 	if found, err := os.Stat(path); err == nil && found.IsDir() {
-		return "", &Error{File: path, Message: "this is a directory", Remedy: "give the path of a file"}
+		return "", &table.Error{Row: -1, File: path, Message: "this is a directory", Remedy: "give the path of a file"}
 	}
 	draft, err := newDraft(path + ".tmp")
 	if err != nil {
-		return "", &Error{File: path, Message: "cannot be created: " + err.Error(), Remedy: "check the directory and its permissions", Err: err}
+		return "", &table.Error{Row: -1, File: path, Message: "cannot be created: " + err.Error(), Remedy: "check the directory and its permissions", Err: err}
 	}
 	sum := sha256.New()
 	err = write(io.MultiWriter(draft, sum), entries)
@@ -79,7 +81,7 @@ func (d *draft) publish(path string) error {
 		return err
 	}
 	if !d.ours() {
-		return &Error{Message: "another program is writing this file", Remedy: "let it end, or write to another path"}
+		return &table.Error{Row: -1, Message: "another program is writing this file", Remedy: "let it end, or write to another path"}
 	}
 	return os.Rename(d.Name(), path)
 }

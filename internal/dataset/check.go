@@ -23,15 +23,15 @@ func (o Options) suit(schema *table.Schema) error {
 	}
 	for _, name := range o.MissingAsLevel {
 		if !slices.Contains(o.Inputs, name) {
-			return wrong(name, "missing cells of this column are to be a level, but it is not a feature", "check the spelling, or leave it out of --missing-as-level")
+			return wrong(name, "missing cells of this column are to be a level, but it is not a feature", "check the spelling, or leave it out of Config.MissingAsLevel")
 		}
 	}
 	if o.Weight != "" {
 		if o.Weight == o.Target {
-			return wrong(o.Weight, "the target is also to be the weight of the rows", "name another column in --weight")
+			return wrong(o.Weight, "the target is also to be the weight of the rows", "name another column in Config.Weight")
 		}
 		if kind := schema.Field(o.Weight).Kind; kind != table.Number {
-			return wrong(o.Weight, fmt.Sprintf("the weights are a %v, not numbers", kind), "name another column in --weight")
+			return wrong(o.Weight, fmt.Sprintf("the weights are a %v, not numbers", kind), "name another column in Config.Weight")
 		}
 	}
 	if o.OrderBy != "" {
@@ -39,7 +39,7 @@ func (o Options) suit(schema *table.Schema) error {
 		case field == nil:
 			return wrong(o.OrderBy, "the table has no such column", "check the spelling, or give a table that has it")
 		case field.Kind != table.Number && field.Kind != table.Time:
-			return wrong(o.OrderBy, fmt.Sprintf("the column is a %v, so it does not order the rows", field.Kind), "name a column of numbers or times in --order-by")
+			return wrong(o.OrderBy, fmt.Sprintf("the column is a %v, so it does not order the rows", field.Kind), "name a column of numbers or times in Config.OrderBy")
 		}
 	}
 	return o.Task.Check(o.Target, schema.Field(o.Target).Kind)
@@ -67,7 +67,7 @@ func check(rows, held *gathered, o Options) error {
 	if o.By != "" && o.Validation == nil && len(rows.units) < 2 {
 		return &table.Error{
 			Row: -1, Column: o.By,
-			Message: "all rows have the same value, so they cannot be divided by it", Remedy: "name another column in --validation-by",
+			Message: "all rows have the same value, so they cannot be divided by it", Remedy: "name another column in Config.ValidationBy",
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func (g *gathered) folds(count int, o Options) ([]keys, error) {
 	if len(g.units) < count {
 		return nil, &table.Error{
 			Row: -1, Column: o.By, Message: fmt.Sprintf("%d folds are asked for, but there are only %d rows, or groups of rows, to divide", count, len(g.units)),
-			Remedy: "give fewer --folds",
+			Remedy: "give fewer folds",
 		}
 	}
 	hashes, taken := slices.Sorted(maps.Keys(g.units)), 0
@@ -108,7 +108,7 @@ func (g *gathered) blocks(ctx context.Context, count int, o Options) ([]keys, er
 		if rows >= before {
 			return nil, &table.Error{
 				Row: -1, Column: o.OrderBy, Message: fmt.Sprintf("the column has too few different values to cut the rows into %d blocks", count+1),
-				Remedy: "give fewer --folds, or name another column in --order-by",
+				Remedy: "give fewer folds, or name another column in Config.OrderBy",
 			}
 		}
 		if k > 0 {

@@ -58,7 +58,7 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, labels *enc
 		if len(g.units) > maxUnits {
 			return &table.Error{
 				Row: -1, Column: o.By, Message: fmt.Sprintf("the column has more than %d different values: it keeps no rows together", maxUnits),
-				Remedy: "name another column in --validation-by",
+				Remedy: "name another column in Config.ValidationBy",
 			}
 		}
 		if err := g.keep(chunk, o); err != nil {

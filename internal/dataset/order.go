@@ -48,16 +48,16 @@ func (g *gathered) newest(ctx context.Context, o Options) (held keys, rows int, 
 
 // oneSided says that the order column leaves too few rows on one side.
 func (o Options) oneSided(held, left int) error {
-	e := &table.Error{Row: -1, Column: o.OrderBy, Remedy: "give an earlier --validation-after, or more rows"}
+	e := &table.Error{Row: -1, Column: o.OrderBy, Remedy: "give an earlier Config.ValidationAfter, or more rows"}
 	switch {
 	case o.After == nil:
 		e.Message = fmt.Sprintf("too many rows share the newest value: %d rows would validate, and %d train", held, left)
-		e.Remedy = "name another column in --order-by, or give --validation-after"
+		e.Remedy = "name another column in Config.OrderBy, or give Config.ValidationAfter"
 	case held == 0:
-		e.Message = "no row is after --validation-after, so none can validate"
+		e.Message = "no row is after Config.ValidationAfter, so none can validate"
 	default:
-		e.Message = fmt.Sprintf("%d rows are after --validation-after, which leaves %d to train on: training needs at least %d", held, left, minRows)
-		e.Remedy = "give a later --validation-after, or more rows"
+		e.Message = fmt.Sprintf("%d rows are after Config.ValidationAfter, which leaves %d to train on: training needs at least %d", held, left, minRows)
+		e.Remedy = "give a later Config.ValidationAfter, or more rows"
 	}
 	return e
 }
@@ -65,7 +65,7 @@ func (o Options) oneSided(held, left int) error {
 // last chooses about the given number of rows with the highest keys. It never splits equal ones, and never takes all rows that count.
 func (g *gathered) last(ctx context.Context, want int, o Options) (held keys, rows int, err error) {
 	if g.ordered == 0 {
-		return keys{}, 0, &table.Error{Row: -1, Column: o.OrderBy, Message: "no row has a value in this column", Remedy: "name another column in --order-by"}
+		return keys{}, 0, &table.Error{Row: -1, Column: o.OrderBy, Message: "no row has a value in this column", Remedy: "name another column in Config.OrderBy"}
 	}
 	key, above, equal, err := g.ranked(ctx, min(want, g.ordered), o)
 	if err != nil {

@@ -105,7 +105,7 @@ func (f *Fitter) MissingAsLevel(columns []string) error {
 		if d < 0 {
 			return &table.Error{
 				Row: noRow, Column: name,
-				Message: "missing cells of this column are to be a level, but it is not a feature", Remedy: "check the spelling, or leave it out of --missing-as-level",
+				Message: "missing cells of this column are to be a level, but it is not a feature", Remedy: "check the spelling, or leave it out of Config.MissingAsLevel",
 			}
 		}
 		f.levels[d] = true

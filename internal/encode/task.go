@@ -30,7 +30,7 @@ func (t Task) Check(column string, kind table.Kind) error {
 		}
 		return &table.Error{
 			Row: noRow, Column: column,
-			Message: fmt.Sprintf("the target is a %v, and only numbers have a regression", kind), Remedy: "choose a column of numbers, or another --task",
+			Message: fmt.Sprintf("the target is a %v, and only numbers have a regression", kind), Remedy: "choose a column of numbers, or another Config.Task",
 		}
 	}
 	return fmt.Errorf("encode: the task %q is unknown: choose %s, %s, %s or %s", t, Auto, Regression, Binary, Multiclass)
@@ -88,11 +88,11 @@ func (l *Labels) task(asked Task) (task Task, note string, err error) {
 		return Regression, "", nil
 	case Binary:
 		if n != 2 {
-			return "", "", l.wrong(fmt.Sprintf("the target has %s different values, and --task binary needs two", l.count()), "choose another --task, or another column")
+			return "", "", l.wrong(fmt.Sprintf("the target has %s different values, and Config.Task=binary needs two", l.count()), "choose another Config.Task, or another column")
 		}
 	case Multiclass:
 		if n > 2 && l.kind == table.Time {
-			return "", "", l.wrong("the target is a time, whose values are no classes", "choose --task regression, or another column")
+			return "", "", l.wrong("the target is a time, whose values are no classes", "choose Config.Task=regression, or another column")
 		}
 		if n == 2 {
 			note = fmt.Sprintf("the target has two classes, %s: their task is binary", quoted(l.list(), "and"))
@@ -116,7 +116,7 @@ func (l *Labels) hintOfClasses() string {
 	if l.kind != table.Number || l.len() > fewNumbers || !l.whole() {
 		return ""
 	}
-	return fmt.Sprintf("the target has %d different values, all whole, and is learned as a quantity: --task multiclass takes them for classes", l.len())
+	return fmt.Sprintf("the target has %d different values, all whole, and is learned as a quantity: Config.Task=multiclass takes them for classes", l.len())
 }
 
 func (l *Labels) choosePositive(t *Target, positive string) error {

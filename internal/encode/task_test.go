@@ -68,7 +68,7 @@ func TestTasks(t *testing.T) {
 	}{
 		{"numbers", auto, "", numbers(1.5, 2, 3), regression, nil, ""},
 		{"not said", "", "", numbers(1.5, 2, 3), regression, nil, ""},
-		{"few whole numbers", auto, "", numbers(3, 1, 2), regression, nil, "--task multiclass"},
+		{"few whole numbers", auto, "", numbers(3, 1, 2), regression, nil, "Config.Task=multiclass"},
 		{"whole numbers", auto, "", numbers(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), regression, nil, ""},
 		{"two numbers", auto, "", numbers(10, 9, 10), binary, []string{"9", "10"}, ""},
 		{"two numbers and no number", auto, "", numbers(10, missing, 9), binary, []string{"9", "10"}, ""},

@@ -212,7 +212,7 @@ func (c Config) Validate() error {
 				"%d channels, %d orders of pairs cannot be divided among %d learners, the channels by multiples of %d", c.Channels, len(c.Pairs), c.Learners, PairLanes)
 			if len(errs) == 0 && c.Inputs.Groups != nil {
 				n := c.Joined()
-				need(n <= MaxJoined, "these groups are not those the model was trained with, and join %d players by pairs of their columns, more than %d: train with the groups, or with --set pairs=0", n, MaxJoined)
+				need(n <= MaxJoined, "these groups are not those the model was trained with, and join %d players by pairs of their columns, more than %d: train with the groups, or with Settings.Pairs=0", n, MaxJoined)
 			}
 		case TensorTrain:
 			need(c.Rank > 0, "rank must be positive, not %d", c.Rank)

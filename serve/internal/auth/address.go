@@ -41,8 +41,8 @@ func CheckAddresses(addresses []string, secured, insecure bool) error {
 	for _, address := range addresses {
 		if !Loopback(address) {
 			return fmt.Errorf("address %q can be reached from other machines without authentication: "+
-				"give --token-file, --client-ca or --oidc-issuer, or listen on 127.0.0.1 or unix:PATH; "+
-				"--insecure lets everybody in", address)
+				"give serve.Config.TokenFile, serve.Config.ClientCAFile or serve.Config.Issuer, or listen on 127.0.0.1 or unix:PATH; "+
+				"serve.Config.Insecure lets everybody in", address)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func TestOpenGuardsStayOnLoopback(t *testing.T) {
 				t.Errorf("%q secured %v insecure %v: %v", address, c.secured, c.insecure, err)
 			}
 			if err != nil {
-				for _, remedy := range []string{"--token-file", "--client-ca", "--oidc-issuer", "127.0.0.1", "--insecure"} {
+				for _, remedy := range []string{"serve.Config.TokenFile", "serve.Config.ClientCAFile", "serve.Config.Issuer", "127.0.0.1", "serve.Config.Insecure"} {
 					if !strings.Contains(err.Error(), remedy) {
 						t.Errorf("%v: %s is not named", err, remedy)
 					}

@@ -28,7 +28,7 @@ func (g *Guard) CheckOrigin(r *http.Request, loopback bool) error {
 	socket := address != nil && address.Network() == "unix" // which no browser reaches
 	if !g.Secured() && loopback && !socket && !loopbackHost(hostOf(r.Host)) {
 		return &originError{
-			"this server has no authentication, so it answers only to localhost and its IP address: use one of those, or set --token-file",
+			"this server has no authentication, so it answers only to localhost and its IP address: use one of those, or give the server a token file",
 			"the request is for the host " + r.Host + ", not for localhost",
 		}
 	}

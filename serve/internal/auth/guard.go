@@ -89,7 +89,7 @@ func newGuard(ctx context.Context, config Config, now func() time.Time) (*Guard,
 			return nil, err
 		}
 	case config.Audience != "":
-		return nil, errors.New("--oidc-audience without --oidc-issuer: give both")
+		return nil, errors.New("serve.Config.Audience without serve.Config.Issuer: give both")
 	}
 	switch {
 	case config.Rate > 0:
@@ -101,7 +101,7 @@ func newGuard(ctx context.Context, config Config, now func() time.Time) (*Guard,
 		return nil, errors.New("the limit of concurrent requests must be above 0, or 0 for none")
 	}
 	if len(config.Admins) > 0 && !config.ClientCertificates {
-		return nil, errors.New("certificates are named as admins, but there is no --client-ca to verify them")
+		return nil, errors.New("certificates are named as admins, but there is no serve.Config.ClientCAFile to verify them")
 	}
 	return g, nil
 }

@@ -53,8 +53,8 @@ func TestSecuredGuardGivesNothingToTheAnonymous(t *testing.T) {
 
 func TestConfigurationsThatDoNotFit(t *testing.T) {
 	for want, config := range map[string]Config{
-		"rate":        {Rate: -1},
-		"--client-ca": {Admins: []string{"root"}},
+		"rate":                      {Rate: -1},
+		"serve.Config.ClientCAFile": {Admins: []string{"root"}},
 	} {
 		if _, err := New(t.Context(), config); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", config, err, want)

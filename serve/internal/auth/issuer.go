@@ -46,10 +46,10 @@ type remembered struct {
 
 func discover(ctx context.Context, address, audience string, report func(error), now func() time.Time) (*issuer, error) {
 	if audience == "" {
-		return nil, errors.New("--oidc-issuer without --oidc-audience: without it, a token for any other service would be taken; give both")
+		return nil, errors.New("serve.Config.Issuer without serve.Config.Audience: without it, a token for any other service would be taken; give both")
 	}
 	if err := checkURL(address); err != nil {
-		return nil, fmt.Errorf("--oidc-issuer: %w", err)
+		return nil, fmt.Errorf("serve.Config.Issuer: %w", err)
 	}
 	fetch := newFetcher(report, now)
 	client := &http.Client{
@@ -59,7 +59,7 @@ func discover(ctx context.Context, address, audience string, report func(error),
 	}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), address)
 	if err != nil {
-		return nil, fmt.Errorf("OpenID Connect issuer %s cannot be asked: %w; check --oidc-issuer and the network", address, err)
+		return nil, fmt.Errorf("OpenID Connect issuer %s cannot be asked: %w; check serve.Config.Issuer and the network", address, err)
 	}
 	var described struct {
 		Keys string `json:"jwks_uri"`

@@ -269,8 +269,8 @@ func TestIssuersThatAreNotTaken(t *testing.T) {
 	}))
 	t.Cleanup(plain.Close)
 	for _, c := range []struct{ what, issuer, audience, want string }{
-		{"no audience", "https://issuer.example", "", "--oidc-audience"},
-		{"no issuer", "", "psi", "--oidc-issuer"},
+		{"no audience", "https://issuer.example", "", "serve.Config.Audience"},
+		{"no issuer", "", "psi", "serve.Config.Issuer"},
 		{"http", "http://issuer.example", "psi", "no https URL"},
 		{"a file", "file:///keys", "psi", "no https URL"},
 		{"a password", "https://ann:x@issuer.example", "psi", "no https URL"},

@@ -21,11 +21,11 @@ func TLS(certFile, keyFile, clientCAFile string, report func(error)) (*tls.Confi
 func reloadedTLS(certFile, keyFile, clientCAFile string, report func(error), now func() time.Time) (*tls.Config, error) {
 	switch {
 	case certFile == "" && keyFile != "":
-		return nil, errors.New("--tls-key without --tls-cert: give both")
+		return nil, errors.New("serve.Config.KeyFile without serve.Config.CertFile: give both")
 	case certFile != "" && keyFile == "":
-		return nil, errors.New("--tls-cert without --tls-key: give both")
+		return nil, errors.New("serve.Config.CertFile without serve.Config.KeyFile: give both")
 	case certFile == "":
-		return nil, errors.New("--client-ca without --tls-cert and --tls-key: give all three")
+		return nil, errors.New("serve.Config.ClientCAFile without serve.Config.CertFile and serve.Config.KeyFile: give all three")
 	}
 	sources := []source{{path: certFile}, {path: keyFile, secret: true}}
 	if clientCAFile != "" {

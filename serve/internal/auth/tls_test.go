@@ -294,9 +294,9 @@ func TestTLSFilesAtTheStart(t *testing.T) {
 	for _, c := range []struct{ cert, key, ca, want string }{
 		{cert, key, "", ""},
 		{cert, key, cert, ""},
-		{cert, "", "", "--tls-key"},
-		{"", key, "", "--tls-cert"},
-		{"", "", cert, "--tls-cert"},
+		{cert, "", "", "serve.Config.KeyFile"},
+		{"", key, "", "serve.Config.CertFile"},
+		{"", "", cert, "serve.Config.CertFile"},
 		{cert, open, "", "chmod 600"},
 		{cert, cert, "", "mode"},
 		{cert, dir + "/none", "", "none"},

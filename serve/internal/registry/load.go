@@ -130,7 +130,7 @@ func (reg *Registry) fail(r *record, file found, err error) (tell func()) {
 	if !r.tried.same(file) {
 		r.failures = 0
 	}
-	_, r.final = errors.AsType[*artifact.Error](err)
+	r.final = artifact.Refused(err)
 	pause := min(longestPause, reg.options.Every<<min(r.failures, 10))
 	r.tried, r.failed, r.failures, r.next = file, err, r.failures+1, time.Now().Add(pause)
 	if r.final {

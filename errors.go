@@ -1,0 +1,34 @@
+package psi
+
+import (
+	"errors"
+
+	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/table"
+)
+
+// Error says what is wrong with a table, a file or a setting, where, and what to do about it. Texts name a setting by its field, such as
+// Config.OrderBy. A value follows an equals sign: Config.Task=binary.
+type Error = table.Error
+
+// Causes of an Error, for [errors.Is].
+var (
+	// ErrSetting: a field of Config, ExplainOptions or Settings is out of range, or contradicts another. No table is at fault.
+	ErrSetting = errors.New("unsuitable setting")
+	// ErrBackend: the backend cannot train or evaluate the model, or is not part of this program.
+	ErrBackend = errors.New("unsuitable backend")
+	// ErrNewer: the file needs a newer version of psi.
+	ErrNewer = artifact.ErrNewer
+	// ErrDamaged: the file is not as it was written, or holds no valid model or checkpoint.
+	ErrDamaged = artifact.ErrDamaged
+)
+
+// wrongSetting is the error of a setting.
+func wrongSetting(message, remedy string) error {
+	return &Error{Row: -1, Message: message, Remedy: remedy, Err: ErrSetting}
+}
+
+// wrongBackend is the error of a backend.
+func wrongBackend(message string) error {
+	return &Error{Row: -1, Message: message, Remedy: "leave Config.Backend out", Err: ErrBackend}
+}
