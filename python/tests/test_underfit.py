@@ -16,7 +16,7 @@ def test_a_linear_model_is_better():
         PsiRegressor(random_state=0, steps=5, bags=0).fit(table, target_of(table))
     first = said[0]
     assert str(first.message).startswith("The model predicts no better than a linear model: rmse ")
-    assert str(first.message).endswith("Train with more rows or more effort, or use a linear model instead.")
+    assert str(first.message).endswith('Train with more rows or more effort (effort="best"), or use a linear model instead.')
     assert first.filename == __file__
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
 from typing import Any
 
@@ -37,13 +38,49 @@ def environment() -> dict[str, str]:
     return os.environ | {"NO_COLOR": "1"}
 
 
+#: Parameters of the estimators, by the flag of psi train that they become.
+PARAMETERS = {
+    "--bags": "bags",
+    "--categorical": "categorical",
+    "--effort": "effort",
+    "--group": "groups",
+    "--head": "head",
+    "--members": "members",
+    "--missing": "missing",
+    "--missing-as-level": "missing_as_level",
+    "--order-by": "order_by",
+    "--seed": "random_state",
+    "--set": "settings",
+    "--target-scale": "target_scale",
+    "--time-budget": "time_budget",
+    "--validation-after": "validation_after",
+    "--validation-by": "validation_by",
+    "--validation-fraction": "validation_fraction",
+    "--weight": "sample_weight",
+}
+
+_FLAG = r"(?<![\w-])--[a-z]+(?:-[a-z]+)*"
+_VALUES = r"fast|normal|best|exact|learned|identity|log-mean|log"  # of flags that choose a word
+
+
+def in_parameters(text: str) -> str:
+    """Return a text of psi with parameters of Python in place of flags.
+
+    A flag in parentheses that has no parameter is left out, with the parentheses.
+    """
+    text = re.sub(rf" \(({_FLAG})[^)]*\)", lambda m: m[0] if m[1] in PARAMETERS else "", text)
+    text = re.sub(r"(?<![\w-])--set (\w+)=([\w.]+)", r'settings={"\1": \2}', text)
+    text = re.sub(rf"({_FLAG}) ({_VALUES})\b", lambda m: f'{PARAMETERS[m[1]]}="{m[2]}"' if m[1] in PARAMETERS else m[0], text)
+    return re.sub(_FLAG, lambda m: PARAMETERS.get(m[0], m[0]), text)
+
+
 def failure(document: str | bytes, otherwise: str) -> PsiError:
     """Return the error of a psi.error/v1 document, or one with the text ``otherwise`` if there is no such document."""
     try:
         said = json.loads(document)
-        return PsiError(said["message"], said.get("remedy"), said.get("row"), said.get("column"))
+        return PsiError(in_parameters(said["message"]), in_parameters(said.get("remedy") or "") or None, said.get("row"), said.get("column"))
     except (ValueError, KeyError, TypeError):
-        return PsiError(otherwise.strip() or "psi failed without a message")
+        return PsiError(in_parameters(otherwise.strip()) or "psi failed without a message")
 
 
 def run(*arguments: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -58,9 +57,8 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
             warnings.warn(text, UserWarning, stacklevel=4)
         for warning in json.loads(said.read_bytes())["warnings"]:
             if not (interrupted and warning["kind"] == "cut_short"):  # the warning above says so
-                remedy = re.sub(r" \(--[^)]*\)", "", warning["remedy"])  # users of Python have no flags
                 category = UserWarning if warning["kind"] in ("leak", "too_good") else ConvergenceWarning
-                warnings.warn(f"{warning['message']} {remedy}", category, stacklevel=4)
+                warnings.warn(_psi.in_parameters(f"{warning['message']} {warning['remedy']}"), category, stacklevel=4)
         return out.read_bytes()
 
 
@@ -122,15 +120,16 @@ class _Bar:
         if not line.startswith("{"):
             self.words = (self.words + line)[-4000:]
             if self._notes:
-                self.tell(line.rstrip("\n"))
+                self.tell(_psi.in_parameters(line.rstrip("\n")))
             return
         said = json.loads(line)
         if said["note"]:
-            self.words = (self.words + said["note"] + "\n")[-4000:]
+            note = _psi.in_parameters(said["note"])
+            self.words = (self.words + note + "\n")[-4000:]
             if said["warning"]:
-                self.warnings.append(said["note"])
+                self.warnings.append(note)
             elif self._notes:
-                self.tell(said["note"])
+                self.tell(note)
         if time.monotonic() - self._begun > 0.5:  # short trainings need no bar
             self._draw(said)
 

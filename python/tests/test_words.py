@@ -1,0 +1,40 @@
+"""Users of Python have no flags: messages of the program name parameters."""
+
+import inspect
+
+import pytest
+
+from psishap import PsiClassifier, PsiRegressor, _psi
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("name another column in --validation-by", "name another column in validation_by"),
+        ("give an earlier --validation-after, or more rows", "give an earlier validation_after, or more rows"),
+        ("leave it out of --missing-as-level", "leave it out of missing_as_level"),
+        ("Train with effort normal (--effort normal).", 'Train with effort normal (effort="normal").'),
+        ("Train with a longer time budget (--time-budget), or without one.", "Train with a longer time budget (time_budget), or without one."),
+        ("Train with more steps (--set steps=200).", 'Train with more steps (settings={"steps": 200}).'),
+        ("If not, train again without it (--drop a,b).", "If not, train again without it."),
+        ("Train on these alone (--only a,b), or not.", "Train on these alone, or not."),
+        ("--categorical keeps the text as labels", "categorical keeps the text as labels"),
+        ("--decimal , reads it as 1.5", "--decimal , reads it as 1.5"),
+        ("a -- b, x--head and ---set", "a -- b, x--head and ---set"),
+    ],
+)
+def test_flags_become_parameters(said, shown):
+    assert _psi.in_parameters(said) == shown
+
+
+def test_errors_name_parameters():
+    failure = _psi.failure('{"message": "no row is after --validation-after", "remedy": "more --bags", "row": null, "column": "day"}', "")
+    assert (failure.message, failure.remedy, failure.column) == ("no row is after validation_after", "more bags", "day")
+    assert _psi.failure('{"message": "stopped", "remedy": null}', "").remedy is None
+    assert _psi.failure("", "give --order-by").message == "give order_by"
+
+
+def test_parameters_exist():
+    for estimator in (PsiRegressor, PsiClassifier):
+        known = {*inspect.signature(estimator).parameters, *inspect.signature(estimator.fit).parameters}
+        assert set(_psi.PARAMETERS.values()) <= known
