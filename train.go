@@ -442,10 +442,7 @@ func (t *training) fits(m Manifest) error {
 		weights += w.Size() * t.settings.Bags
 	}
 	if weights > maxWeights {
-		return &Error{
-			Row: -1, Message: fmt.Sprintf("the model would have %d weights, more than %d", weights, maxWeights),
-			Remedy: "lower bins, embedding, channels or members, or drop columns of many labels",
-		}
+		return wrongSetting(fmt.Sprintf("the model would have %d weights, more than %d", weights, maxWeights), "lower bins, embedding, channels or members, or drop columns of many labels")
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

@@ -70,9 +70,9 @@ func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
 			return a
 		}
 	}
-	var handler slog.Handler = slog.NewTextHandler(p.stderr, options)
+	var handler slog.Handler = slog.NewTextHandler(flagWriter{p.stderr}, options)
 	if f.logFormat.word == "json" {
-		handler = slog.NewJSONHandler(p.stderr, options)
+		handler = slog.NewJSONHandler(flagWriter{p.stderr}, options)
 	}
 	w := &batch.Worker{Queue: at, Backend: psi.Backend(f.backend.word), Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics(), UntilEmpty: f.untilEmpty}
 	w.Queue.Log = func(line string) { w.Log.Warn(line) }

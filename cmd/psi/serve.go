@@ -99,7 +99,7 @@ authentication: --token-file (see psi token), --client-ca or --oidc-issuer.`,
 func (p *program) serve(ctx context.Context, models []string, f *serveFlags) error {
 	f.Models, f.Backend, f.MaxBody, f.MaxHeld = models, psi.Backend(f.backend.word), int64(f.body), int64(f.held)
 	var err error
-	if f.Log, err = serve.NewLogger(p.stderr, f.logFormat.word); err != nil {
+	if f.Log, err = serve.NewLogger(flagWriter{p.stderr}, f.logFormat.word); err != nil {
 		return err
 	}
 	if f.untilEOF {

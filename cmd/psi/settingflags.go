@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"regexp"
 	"strings"
 
@@ -68,6 +69,16 @@ func inFlags(text string) string {
 		}
 		return flag + " "
 	})
+}
+
+// flagWriter writes lines of a log, with flags in place of settings.
+type flagWriter struct{ to io.Writer }
+
+func (w flagWriter) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(w.to, inFlags(string(line))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // warningsOf are the warnings of a model, in flags.

@@ -36,6 +36,15 @@ func TestInFlags(t *testing.T) {
 	}
 }
 
+// The log of psi serve names flags too.
+func TestLogNamesFlags(t *testing.T) {
+	var log strings.Builder
+	line := "error=\"leave Config.Backend out\"\n"
+	if n, err := (flagWriter{&log}).Write([]byte(line)); n != len(line) || err != nil || log.String() != "error=\"leave --backend out\"\n" {
+		t.Errorf("%d bytes are written as %q: %v", n, log.String(), err)
+	}
+}
+
 // Every setting that a text of the library names is a field, and has a flag.
 func TestSettingsHaveFlags(t *testing.T) {
 	named := settingsNamed(t)
