@@ -14,7 +14,7 @@ from psishap import PsiClassifier, PsiRegressor, _psi
         ("give an earlier --validation-after, or more rows", "give an earlier validation_after, or more rows"),
         ("leave it out of --missing-as-level", "leave it out of missing_as_level"),
         ("Train with effort normal (--effort normal).", 'Train with effort normal (effort="normal").'),
-        ("Train with a longer time budget (--time-budget), or without one.", "Train with a longer time budget (time_budget), or without one."),
+        ("Train with a longer time (--time-budget), or without one.", "Train with a longer time (time_budget), or without one."),
         ("Train with more steps (--set steps=200).", 'Train with more steps (settings={"steps": 200}).'),
         ("If not, train again without it (--drop a,b).", "If not, train again without it."),
         ("Train on these alone (--only a,b), or not.", "Train on these alone, or not."),

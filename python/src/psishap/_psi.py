@@ -78,7 +78,8 @@ def failure(document: str | bytes, otherwise: str) -> PsiError:
     """Return the error of a psi.error/v1 document, or one with the text ``otherwise`` if there is no such document."""
     try:
         said = json.loads(document)
-        return PsiError(in_parameters(said["message"]), in_parameters(said.get("remedy") or "") or None, said.get("row"), said.get("column"))
+        message, remedy = in_parameters(said["message"]), said.get("remedy")
+        return PsiError(message, in_parameters(remedy) if remedy else None, said.get("row"), said.get("column"))
     except (ValueError, KeyError, TypeError):
         return PsiError(in_parameters(otherwise.strip()) or "psi failed without a message")
 
