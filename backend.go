@@ -48,14 +48,14 @@ func (t *training) choose(task Task) error {
 		return err
 	}
 	if t.Backend == Native {
-		return wrongBackend(fmt.Sprintf("the native backend trains the exact head's product form with the %s likelihood, which these settings are not", train.Marginal))
+		return wrongBackend(configBackend, fmt.Sprintf("the native backend trains the exact head's product form with the %s likelihood, which these settings are not", train.Marginal))
 	}
 	return t.openEngine()
 }
 
 // openEngine opens the tensor engine that trains.
 func (t *training) openEngine() error {
-	b, err := openEngine(t.Backend)
+	b, err := openEngine(t.Backend, configBackend)
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,11 @@ func (t *training) openEngine() error {
 	return nil
 }
 
-// openEngine opens a tensor engine. One that is not part of this program is an ErrBackend.
-func openEngine(backend Backend) (*engine.Backend, error) {
+// openEngine opens the tensor engine that a setting names. One that is not part of this program is an ErrBackend.
+func openEngine(backend Backend, setting string) (*engine.Backend, error) {
 	b, _, err := engine.Open(string(backend))
 	if absent, ok := errors.AsType[*engine.AbsentError](err); ok {
-		return nil, wrongBackend(fmt.Sprintf("this program was built without the %s backend: build one that has it (%s)", absent.Name, absent.Build))
+		return nil, wrongBackend(setting, fmt.Sprintf("this program was built without the %s backend: build one that has it (%s)", absent.Name, absent.Build))
 	}
 	return b, err
 }
@@ -102,13 +102,13 @@ func (t *training) passes(c form.Config) Backend {
 func openEvaluators(backend Backend, c form.Config) (evaluators, error) {
 	if backend == Native || (backend == "" || backend == Auto) && kernel.Evaluates(c) {
 		if !kernel.Evaluates(c) {
-			return evaluators{}, wrongBackend("the native backend evaluates the product form of the exact head, which this model does not have")
+			return evaluators{}, wrongBackend(openBackend, "the native backend evaluates the product form of the exact head, which this model does not have")
 		}
 		return evaluators{Native, func(c form.Config, m form.Member) (form.Evaluator, error) {
 			return kernel.New(c, m.Weights, m.Nodes)
 		}}, nil
 	}
-	b, err := openEngine(backend)
+	b, err := openEngine(backend, openBackend)
 	if err != nil {
 		return evaluators{}, err
 	}

@@ -28,7 +28,13 @@ func wrongSetting(message, remedy string) error {
 	return &Error{Row: -1, Message: message, Remedy: remedy, Err: ErrSetting}
 }
 
-// wrongBackend is the error of a backend.
-func wrongBackend(message string) error {
-	return &Error{Row: -1, Message: message, Remedy: "leave Config.Backend out", Err: ErrBackend}
+// wrongBackend is the error of the backend that a setting names.
+func wrongBackend(setting, message string) error {
+	return &Error{Row: -1, Message: message, Remedy: "leave " + setting + " out", Err: ErrBackend}
 }
+
+// Settings that name a backend.
+const (
+	configBackend = "Config.Backend"
+	openBackend   = "OpenOptions.Backend"
+)

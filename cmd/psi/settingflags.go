@@ -29,6 +29,7 @@ var settingFlags = map[string]string{
 	"Config.Weight":          "--weight",
 
 	"ExplainOptions.Mode": "--mode",
+	"OpenOptions.Backend": "--backend",
 
 	"Settings.Pairs": "--set pairs",
 	"Settings.Steps": "--set steps",
