@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"internal/kernel":           {"internal/encode", "internal/form", "internal/kernel/vector"},
 	"internal/kernel/learn":     {"internal/encode", "internal/form", "internal/kernel/vector", "internal/link"},
 	"internal/kernel/vector":    {},
+	"internal/trees":            {"internal/form", "internal/kernel/vector"},
 	"internal/network":          {gomlx, "internal/engine", "internal/encode", "internal/form"},
 	"internal/objective":        {gomlx, "internal/link"},
 	"internal/onnx":             {gomlx, "internal/encode", "internal/engine", "internal/form", "internal/link", "internal/network", "table"},

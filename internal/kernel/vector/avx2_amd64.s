@@ -6514,3 +6514,221 @@ blocks:
 blocksEnd:
 	VZEROUPPER
 	RET
+
+// func branchSplitAVX2(args uintptr)
+// Requires: AVX
+TEXT ·branchSplitAVX2(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	VBROADCASTSD 56(AX), Y0
+	VMOVUPD      (SI), Y1
+	VMOVUPD      (CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (DX)
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (BX)
+	VMOVUPD      32(SI), Y1
+	VMOVUPD      32(CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(DX)
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, 32(BX)
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      64(CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 64(DX)
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, 64(BX)
+	VMOVUPD      96(SI), Y1
+	VMOVUPD      96(CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 96(DX)
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, 96(BX)
+	VMOVUPD      128(SI), Y1
+	VMOVUPD      128(CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 128(DX)
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, 128(BX)
+	VMOVUPD      160(SI), Y1
+	VMOVUPD      160(CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 160(DX)
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, 160(BX)
+	VMOVUPD      192(SI), Y1
+	VMOVUPD      192(CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 192(DX)
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, 192(BX)
+	VMOVUPD      224(SI), Y1
+	VMOVUPD      224(CX), Y2
+	VCMPPD       $0x01, Y0, Y2, Y0
+	VANDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 224(DX)
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 224(BX)
+	VZEROUPPER
+	RET
+
+// func branchGrowAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·branchGrowAVX2(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Y0
+	VBROADCASTSD 56(AX), Y1
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), BX
+	MOVQ         16(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         64(AX), R10
+	XORQ         R11, R11
+
+rows:
+	VMOVUPD (CX)(R11*1), Y1
+	VMOVUPD (DX)(R11*1), Y2
+	LEAQ    (BX)(R11*1), AX
+	LEAQ    (SI)(R11*1), R8
+	MOVQ    DI, R9
+	MOVQ    R10, R12
+
+nodes:
+	TESTQ        R12, R12
+	JZ           nodesEnd
+	VMOVAPD      Y0, Y3
+	VBROADCASTSD (R9), Y4
+	VFMADD231PD  Y4, Y1, Y3
+	VBROADCASTSD 8(R9), Y4
+	VFMADD231PD  Y4, Y2, Y3
+	VMULPD       (R8), Y3, Y3
+	VMOVUPD      Y3, (AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, R8
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000001, R12
+	JMP          nodes
+
+nodesEnd:
+	ADDQ $0x00000020, R11
+	CMPQ R11, $0x00000100
+	JLT  rows
+	VZEROUPPER
+	RET
+
+// func branchCreditAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·branchCreditAVX2(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Y0
+	VBROADCASTSD 56(AX), Y0
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), DI
+	MOVQ         40(AX), R8
+	MOVQ         64(AX), R11
+	XORQ         R12, R12
+
+rows:
+	VMOVUPD (CX)(R12*1), Y0
+	VMOVUPD (DX)(R12*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	LEAQ    (SI)(R12*1), AX
+	LEAQ    (DI)(R12*1), R9
+	MOVQ    R8, R10
+	MOVQ    R11, R13
+
+nodes:
+	TESTQ        R13, R13
+	JZ           nodesEnd
+	VMOVUPD      (R9), Y3
+	VBROADCASTSD 16(R10), Y4
+	VMULPD       Y4, Y0, Y4
+	VBROADCASTSD 24(R10), Y5
+	VFMADD231PD  Y5, Y1, Y4
+	VFMADD231PD  Y3, Y4, Y2
+	VADDPD       (AX), Y3, Y3
+	VMOVUPD      Y3, (AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000001, R13
+	JMP          nodes
+
+nodesEnd:
+	VMOVUPD Y2, (BX)(R12*1)
+	ADDQ    $0x00000020, R12
+	CMPQ    R12, $0x00000100
+	JLT     rows
+	VZEROUPPER
+	RET
+
+// func branchLeafAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·branchLeafAVX2(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Y0
+	VBROADCASTSD 56(AX), Y1
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), DI
+	MOVQ         40(AX), R8
+	MOVQ         64(AX), R11
+	XORQ         R12, R12
+
+rows:
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD (DX)(R12*1), Y3
+	VMOVUPD (BX)(R12*1), Y4
+	LEAQ    (SI)(R12*1), AX
+	LEAQ    (DI)(R12*1), R9
+	MOVQ    R8, R10
+	MOVQ    R11, R13
+
+nodes:
+	TESTQ        R13, R13
+	JZ           nodesEnd
+	VMOVAPD      Y0, Y5
+	VBROADCASTSD (R10), Y6
+	VFMADD231PD  Y6, Y2, Y5
+	VBROADCASTSD 8(R10), Y6
+	VFMADD231PD  Y6, Y3, Y5
+	VMULPD       (R9), Y5, Y5
+	VMULPD       Y1, Y5, Y5
+	VBROADCASTSD 16(R10), Y6
+	VMULPD       Y6, Y2, Y6
+	VBROADCASTSD 24(R10), Y7
+	VFMADD231PD  Y7, Y3, Y6
+	VFMADD231PD  Y5, Y6, Y4
+	VADDPD       (AX), Y5, Y5
+	VMOVUPD      Y5, (AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000001, R13
+	JMP          nodes
+
+nodesEnd:
+	VMOVUPD Y4, (BX)(R12*1)
+	ADDQ    $0x00000020, R12
+	CMPQ    R12, $0x00000100
+	JLT     rows
+	VZEROUPPER
+	RET

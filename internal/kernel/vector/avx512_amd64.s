@@ -7084,3 +7084,193 @@ blocks:
 blocksEnd:
 	VZEROUPPER
 	RET
+
+// func branchSplitAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·branchSplitAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         24(AX), SI
+	VBROADCASTSD 56(AX), Z0
+	VMOVUPD      (SI), Z1
+	VMOVUPD      (CX), Z2
+	VCMPPD       $0x01, Z0, Z2, K1
+	VMOVAPD.Z    Z1, K1, Z2
+	VMOVUPD      Z2, (DX)
+	VSUBPD       Z2, Z1, Z1
+	VMOVUPD      Z1, (BX)
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      64(CX), Z2
+	VCMPPD       $0x01, Z0, Z2, K1
+	VMOVAPD.Z    Z1, K1, Z2
+	VMOVUPD      Z2, 64(DX)
+	VSUBPD       Z2, Z1, Z1
+	VMOVUPD      Z1, 64(BX)
+	VMOVUPD      128(SI), Z1
+	VMOVUPD      128(CX), Z2
+	VCMPPD       $0x01, Z0, Z2, K1
+	VMOVAPD.Z    Z1, K1, Z2
+	VMOVUPD      Z2, 128(DX)
+	VSUBPD       Z2, Z1, Z1
+	VMOVUPD      Z1, 128(BX)
+	VMOVUPD      192(SI), Z1
+	VMOVUPD      192(CX), Z2
+	VCMPPD       $0x01, Z0, Z2, K1
+	VMOVAPD.Z    Z1, K1, Z0
+	VMOVUPD      Z0, 192(DX)
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 192(BX)
+	VZEROUPPER
+	RET
+
+// func branchGrowAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·branchGrowAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Z0
+	VBROADCASTSD 56(AX), Z1
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), BX
+	MOVQ         16(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         64(AX), R10
+	XORQ         R11, R11
+
+rows:
+	VMOVUPD (CX)(R11*1), Z1
+	VMOVUPD (DX)(R11*1), Z2
+	LEAQ    (BX)(R11*1), AX
+	LEAQ    (SI)(R11*1), R8
+	MOVQ    DI, R9
+	MOVQ    R10, R12
+
+nodes:
+	TESTQ        R12, R12
+	JZ           nodesEnd
+	VMOVAPD      Z0, Z3
+	VBROADCASTSD (R9), Z4
+	VFMADD231PD  Z4, Z1, Z3
+	VBROADCASTSD 8(R9), Z4
+	VFMADD231PD  Z4, Z2, Z3
+	VMULPD       (R8), Z3, Z3
+	VMOVUPD      Z3, (AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, R8
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000001, R12
+	JMP          nodes
+
+nodesEnd:
+	ADDQ $0x00000040, R11
+	CMPQ R11, $0x00000100
+	JLT  rows
+	VZEROUPPER
+	RET
+
+// func branchCreditAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·branchCreditAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Z0
+	VBROADCASTSD 56(AX), Z0
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), DI
+	MOVQ         40(AX), R8
+	MOVQ         64(AX), R11
+	XORQ         R12, R12
+
+rows:
+	VMOVUPD (CX)(R12*1), Z0
+	VMOVUPD (DX)(R12*1), Z1
+	VMOVUPD (BX)(R12*1), Z2
+	LEAQ    (SI)(R12*1), AX
+	LEAQ    (DI)(R12*1), R9
+	MOVQ    R8, R10
+	MOVQ    R11, R13
+
+nodes:
+	TESTQ        R13, R13
+	JZ           nodesEnd
+	VMOVUPD      (R9), Z3
+	VBROADCASTSD 16(R10), Z4
+	VMULPD       Z4, Z0, Z4
+	VBROADCASTSD 24(R10), Z5
+	VFMADD231PD  Z5, Z1, Z4
+	VFMADD231PD  Z3, Z4, Z2
+	VADDPD       (AX), Z3, Z3
+	VMOVUPD      Z3, (AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000001, R13
+	JMP          nodes
+
+nodesEnd:
+	VMOVUPD Z2, (BX)(R12*1)
+	ADDQ    $0x00000040, R12
+	CMPQ    R12, $0x00000100
+	JLT     rows
+	VZEROUPPER
+	RET
+
+// func branchLeafAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·branchLeafAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Z0
+	VBROADCASTSD 56(AX), Z1
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), DI
+	MOVQ         40(AX), R8
+	MOVQ         64(AX), R11
+	XORQ         R12, R12
+
+rows:
+	VMOVUPD (CX)(R12*1), Z2
+	VMOVUPD (DX)(R12*1), Z3
+	VMOVUPD (BX)(R12*1), Z4
+	LEAQ    (SI)(R12*1), AX
+	LEAQ    (DI)(R12*1), R9
+	MOVQ    R8, R10
+	MOVQ    R11, R13
+
+nodes:
+	TESTQ        R13, R13
+	JZ           nodesEnd
+	VMOVAPD      Z0, Z5
+	VBROADCASTSD (R10), Z6
+	VFMADD231PD  Z6, Z2, Z5
+	VBROADCASTSD 8(R10), Z6
+	VFMADD231PD  Z6, Z3, Z5
+	VMULPD       (R9), Z5, Z5
+	VMULPD       Z1, Z5, Z5
+	VBROADCASTSD 16(R10), Z6
+	VMULPD       Z6, Z2, Z6
+	VBROADCASTSD 24(R10), Z7
+	VFMADD231PD  Z7, Z3, Z6
+	VFMADD231PD  Z5, Z6, Z4
+	VADDPD       (AX), Z5, Z5
+	VMOVUPD      Z5, (AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000001, R13
+	JMP          nodes
+
+nodesEnd:
+	VMOVUPD Z4, (BX)(R12*1)
+	ADDQ    $0x00000040, R12
+	CMPQ    R12, $0x00000100
+	JLT     rows
+	VZEROUPPER
+	RET

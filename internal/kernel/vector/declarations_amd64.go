@@ -519,3 +519,59 @@ func (s Set) transposeLoop(args *transposeArgs) {
 		transposeAVX2(args)
 	}
 }
+
+//go:noescape
+func branchSplitAVX512(args *branchArgs)
+
+//go:noescape
+func branchSplitAVX2(args *branchArgs)
+
+func (s Set) branchSplitLoop(args *branchArgs) {
+	if s == AVX512 {
+		branchSplitAVX512(args)
+	} else {
+		branchSplitAVX2(args)
+	}
+}
+
+//go:noescape
+func branchGrowAVX512(args *branchArgs)
+
+//go:noescape
+func branchGrowAVX2(args *branchArgs)
+
+func (s Set) branchGrowLoop(args *branchArgs) {
+	if s == AVX512 {
+		branchGrowAVX512(args)
+	} else {
+		branchGrowAVX2(args)
+	}
+}
+
+//go:noescape
+func branchCreditAVX512(args *branchArgs)
+
+//go:noescape
+func branchCreditAVX2(args *branchArgs)
+
+func (s Set) branchCreditLoop(args *branchArgs) {
+	if s == AVX512 {
+		branchCreditAVX512(args)
+	} else {
+		branchCreditAVX2(args)
+	}
+}
+
+//go:noescape
+func branchLeafAVX512(args *branchArgs)
+
+//go:noescape
+func branchLeafAVX2(args *branchArgs)
+
+func (s Set) branchLeafLoop(args *branchArgs) {
+	if s == AVX512 {
+		branchLeafAVX512(args)
+	} else {
+		branchLeafAVX2(args)
+	}
+}

@@ -29,3 +29,8 @@ func (Set) adam(*Adam)                                                {}
 func (Set) transpose([]float32, int, []float32, int, int, int)        {}
 func (Set) gather(*Gather)                                            {}
 func (Set) scatter([]float32, []int32, []float32, []float32, int)     {}
+
+func (Set) split(_, _, _, _ *Rows, _ float64)               {}
+func (Set) grow(_, _ []Rows, _ *Branch)                     {}
+func (Set) credit(_ *Rows, _, _ []Rows, _ *Branch)          {}
+func (Set) leaf(_ *Rows, _, _ []Rows, _ float64, _ *Branch) {}

@@ -33,6 +33,7 @@ func main() {
 		a.elementwise()
 		a.products()
 		a.learning()
+		a.branches()
 		functions = a.functions
 		exitOn(a.write("../" + set.file + "_amd64.s"))
 	}

@@ -1,0 +1,167 @@
+package trees
+
+import (
+	"math"
+
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+// blocks of vector.TreeRows rows go through a tree before the next tree is read from memory.
+const blocks = 8
+
+// Attributions are φ [rows, outputs, columns] of rows of codes [rows, columns]; v(∅) + Σ_d φ_d is the value of a row. Columns of a row
+// that are not present have 0, and are absent from every coalition. A nil present is all.
+func (g *Game) Attributions(set vector.Set, codes []Code, present []bool) []float64 {
+	rows := len(codes) / max(1, g.columns)
+	phi := make([]float64, rows*g.outputs*g.columns)
+	w := g.newWalk(set)
+	list := make([]*block, min(blocks, (rows+vector.TreeRows-1)/vector.TreeRows))
+	for i := range list {
+		list[i] = g.newBlock()
+	}
+	for from := 0; from < rows; from += len(list) * vector.TreeRows {
+		for i, b := range list {
+			b.load(g, codes, present, from+i*vector.TreeRows, rows)
+		}
+		for i := range g.trees {
+			for _, b := range list {
+				w.tree(&g.trees[i], b)
+			}
+		}
+		for _, b := range list {
+			b.store(g, phi)
+		}
+	}
+	return phi
+}
+
+// block is some rows and their attributions, by column.
+type block struct {
+	from, rows int
+	codes      [][vector.TreeRows]Code
+	lower      []vector.Rows // codes, missing values below all others
+	upper      []vector.Rows // codes, missing values above all others
+	present    []vector.Rows // 1 or 0
+	phi        []vector.Rows // by output and column
+}
+
+func (g *Game) newBlock() *block {
+	return &block{
+		codes: make([][vector.TreeRows]Code, g.columns), lower: make([]vector.Rows, g.columns), upper: make([]vector.Rows, g.columns),
+		present: make([]vector.Rows, g.columns), phi: make([]vector.Rows, g.outputs*g.columns),
+	}
+}
+
+// load takes up to vector.TreeRows of the rows. What lies beyond them keeps what was there, and is not stored.
+func (b *block) load(g *Game, codes []Code, present []bool, from, rows int) {
+	b.from, b.rows = from, max(0, min(vector.TreeRows, rows-from))
+	clear(b.phi)
+	for r := range b.rows {
+		for d := range g.columns {
+			at := (from+r)*g.columns + d
+			code := codes[at]
+			b.codes[d][r] = code
+			b.lower[d][r], b.upper[d][r] = float64(code), float64(code)
+			if code == Missing {
+				b.upper[d][r] = math.Inf(1)
+			}
+			b.present[d][r] = 1
+			if len(present) > 0 && !present[at] {
+				b.present[d][r] = 0
+			}
+		}
+	}
+}
+
+func (b *block) store(g *Game, phi []float64) {
+	for k := range b.phi {
+		for r := range b.rows {
+			phi[(b.from+r)*g.outputs*g.columns+k] = b.phi[k][r]
+		}
+	}
+}
+
+// walk is the state of a pass of a block through a tree.
+type walk struct {
+	set  vector.Set
+	game *Game
+
+	t      *compiled
+	b      *block
+	passed [][2]vector.Rows // by depth: o of the edges to the left and to the right
+	taken  []int            // by depth: which of them the path takes
+	factor [][]vector.Rows  // by depth and quadrature node: of the path so far
+	sum    [][]vector.Rows  // by depth and quadrature node: value × factor of the leaves below
+}
+
+func (g *Game) newWalk(set vector.Set) *walk {
+	depth, quad := 0, 1
+	for i := range g.trees {
+		depth, quad = max(depth, g.trees[i].depth), max(quad, g.trees[i].quad)
+	}
+	w := &walk{
+		set: set, game: g, passed: make([][2]vector.Rows, depth+1), taken: make([]int, depth+1),
+		factor: make([][]vector.Rows, depth+1), sum: make([][]vector.Rows, depth+1),
+	}
+	for k := range w.factor {
+		w.factor[k], w.sum[k] = make([]vector.Rows, quad), make([]vector.Rows, quad)
+	}
+	for i := range w.factor[0] {
+		for r := range vector.TreeRows {
+			w.factor[0][i][r] = 1
+		}
+	}
+	return w
+}
+
+// tree adds what a tree contributes to the attributions of a block.
+func (w *walk) tree(t *compiled, b *block) {
+	if w.t, w.b = t, b; t.nodes[0].Column != Leaf {
+		w.split(0, 0)
+	}
+}
+
+// split walks what is below a split at a depth, and leaves the sum of its leaves there.
+func (w *walk) split(node, depth int) {
+	n := &w.t.nodes[node]
+	before := &w.b.present[n.Column]
+	if at := w.t.edges[n.Left].before; at > 0 {
+		before = &w.passed[at][w.taken[at]]
+	}
+	passed := &w.passed[depth+1]
+	w.divide(n, &passed[0], &passed[1], before)
+	sum := w.sum[depth][:w.t.quad]
+	clear(sum)
+	from := w.factor[depth][:w.t.quad]
+	for side, child := range [...]int{n.Left, n.Right} {
+		branch := vector.Branch{Before: before, Passed: &passed[side], Share: w.t.edges[child].share, Terms: w.t.termsOf(child)}
+		phi := &w.b.phi[w.t.output*w.game.columns+n.Column]
+		if leaf := &w.t.nodes[child]; leaf.Column == Leaf {
+			w.set.Leaf(phi, sum, from, leaf.Value, &branch)
+			continue
+		}
+		w.taken[depth+1] = side
+		w.set.Grow(w.factor[depth+1][:w.t.quad], from, &branch)
+		w.split(child, depth+1)
+		w.set.Credit(phi, sum, w.sum[depth+1][:w.t.quad], &branch)
+	}
+}
+
+// divide finds which of the rows that passed before go left and right.
+func (w *walk) divide(n *Node, left, right, before *vector.Rows) {
+	if n.Set == nil && !n.Zero {
+		codes := &w.b.upper[n.Column]
+		if n.MissingLeft {
+			codes = &w.b.lower[n.Column]
+		}
+		w.set.Split(left, right, before, codes, float64(n.Below))
+		return
+	}
+	zero := w.game.zero[n.Column]
+	for r, code := range w.b.codes[n.Column] {
+		left[r], right[r] = 0, before[r]
+		if n.left(code, zero) {
+			left[r], right[r] = before[r], 0
+		}
+	}
+}

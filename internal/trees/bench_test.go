@@ -1,0 +1,27 @@
+package trees
+
+import (
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+func BenchmarkAttributions(b *testing.B) {
+	for _, c := range []struct {
+		name                  string
+		columns, trees, depth int
+	}{{"500 of depth 5", 12, 500, 5}, {"1000 of depth 8", 12, 1000, 8}} {
+		e, r := random(1, c.columns, c.trees, c.depth, 1)
+		g := e.NewGame()
+		const rows = 256
+		codes, _ := rowsOf(r, e, rows)
+		for _, set := range vector.Available() {
+			b.Run(c.name+"/"+set.String(), func(b *testing.B) {
+				for b.Loop() {
+					g.Attributions(set, codes, nil)
+				}
+				b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package trees
+
+import (
+	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+// Game is an ensemble compiled for the Shapley values of the path-dependent game. It does not change and is safe for concurrent use.
+type Game struct {
+	columns, outputs int
+	base             []float64 // of the ensemble
+	empty            []float64 // v(∅) of each output
+	zero             []Code    // Column.Zero by column
+	trees            []compiled
+}
+
+// compiled is a tree with what its edges need. Edge i leads to node i; the root has none.
+type compiled struct {
+	output int
+	nodes  []Node
+	quad   int       // number of quadrature nodes
+	depth  int       // edges of the longest path
+	edges  []edge    // by node
+	terms  []float64 // of edges, vector.BranchTerms·quad each
+}
+
+// edge is what a branch adds to the path of the leaves below it. Let q be the product of the shares of its column on the path so far, this
+// branch included, q′ without it, and f(q) = q + t (1 − q) the factor of a row that passes. A row has passed the column's branches
+// before this one or not (o′) and with this one or not (o). Its factor at a quadrature node t of weight ω grows by a ratio, and the
+// slope ω (o_d − p_d)/factor of its column by a difference:
+//
+//	o′ o   ratio            slope
+//	1  1   f(q)/f(q′)       ω (1 − q)/f(q) − ω (1 − q′)/f(q′)
+//	1  0   q (1 − t)/f(q′)  −ω/(1 − t) − ω (1 − q′)/f(q′)
+//	0  0   share            0
+//
+// So no factor is divided by, not even one that is 0, and an absent column is one whose first o′ is 0.
+type edge struct {
+	column int
+	before int     // depth of the column's edge before this one; 0 if it is the first
+	share  float64 // of the parent's training rows
+}
+
+// NewGame compiles an ensemble that Check accepts.
+func (e *Ensemble) NewGame() *Game {
+	g := &Game{columns: len(e.Columns), outputs: len(e.Base), base: e.Base, empty: append([]float64{}, e.Base...), trees: make([]compiled, len(e.Trees))}
+	for i := range e.Trees {
+		t := &e.Trees[i]
+		g.trees[i] = compile(t)
+		g.empty[t.Output] += t.expected(0)
+	}
+	for d := range e.Columns {
+		g.zero = append(g.zero, e.Columns[d].Zero)
+	}
+	return g
+}
+
+// expected is the mean of the leaves below a node, by their shares.
+func (t *Tree) expected(i int) float64 {
+	n := &t.Nodes[i]
+	if n.Column == Leaf {
+		return n.Value
+	}
+	return t.share(i, n.Left)*t.expected(n.Left) + t.share(i, n.Right)*t.expected(n.Right)
+}
+
+// share of a node's training rows that went on to a child: 0 where none came.
+func (t *Tree) share(parent, child int) float64 {
+	if t.Nodes[parent].Cover == 0 {
+		return 0
+	}
+	return t.Nodes[child].Cover / t.Nodes[parent].Cover
+}
+
+func compile(t *Tree) compiled {
+	c := compiled{output: t.Output, nodes: t.Nodes, edges: make([]edge, len(t.Nodes))}
+	longest := 0 // most columns of a path
+	columns := map[int]int{}
+	products := make([][2]float64, len(t.Nodes)) // q′ and q of each edge
+	type step struct {
+		column int
+		q      float64
+	}
+	var path []step
+	var descend func(node int)
+	descend = func(node int) {
+		c.depth, longest = max(c.depth, len(path)), max(longest, len(columns))
+		n := &t.Nodes[node]
+		if n.Column == Leaf {
+			return
+		}
+		for _, child := range []int{n.Left, n.Right} {
+			e, q := edge{column: n.Column, share: t.share(node, child)}, 1.0
+			for depth := len(path); depth > 0; depth-- {
+				if path[depth-1].column == n.Column {
+					e.before, q = depth, path[depth-1].q
+					break
+				}
+			}
+			c.edges[child], products[child] = e, [2]float64{q, q * e.share}
+			path = append(path, step{n.Column, q * e.share})
+			columns[n.Column]++
+			descend(child)
+			path = path[:len(path)-1]
+			if columns[n.Column]--; columns[n.Column] == 0 {
+				delete(columns, n.Column)
+			}
+		}
+	}
+	descend(0)
+	c.quad = form.ExactNodes(longest)
+	c.terms = make([]float64, 0, vector.BranchTerms*c.quad*len(t.Nodes))
+	at, weight := form.GaussLegendre(c.quad)
+	for node := range t.Nodes {
+		before, q := products[node][0], products[node][1]
+		for i, t := range at {
+			f, fBefore := q+t*(1-q), before+t*(1-before)
+			ratio10, ratio11 := q*(1-t)/fBefore, f/fBefore
+			slope := weight[i] * (1 - before) / fBefore
+			slope10, slope11 := -weight[i]/(1-t)-slope, weight[i]*(1-q)/f-slope
+			// As o ≤ o′, what o′ and o add to what a row has with neither.
+			c.terms = append(c.terms, ratio10-c.edges[node].share, ratio11-ratio10, slope10, slope11-slope10)
+		}
+	}
+	return c
+}
+
+// termsOf are the terms of the edge to a node.
+func (c *compiled) termsOf(node int) []float64 {
+	size := vector.BranchTerms * c.quad
+	return c.terms[size*node:][:size]
+}
+
+// Empty is v(∅) of each output: what the ensemble expects of a row that nothing is known of.
+func (g *Game) Empty() []float64 { return g.empty }

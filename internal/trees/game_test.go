@@ -1,0 +1,193 @@
+package trees
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/psi-shapley/psi/internal/kernel/vector"
+)
+
+// grown is a random tree over columns with some edges each. Some branches have no training rows, paths meet columns again.
+func grown(r *rand.Rand, columns []Column, depth, outputs int) Tree {
+	t := Tree{Output: r.IntN(outputs)}
+	var grow func(depth int, cover float64) int
+	grow = func(depth int, cover float64) int {
+		at := len(t.Nodes)
+		t.Nodes = append(t.Nodes, Node{Column: Leaf, Cover: cover, Value: r.NormFloat64()})
+		if depth == 0 || r.Float64() < .1 {
+			return at
+		}
+		n := Node{Column: r.IntN(len(columns)), Cover: cover, MissingLeft: r.IntN(2) == 0}
+		if c := columns[n.Column]; c.Labels == nil {
+			n.Below = Code(r.IntN(len(c.Edges) + 2))
+			n.Zero = r.IntN(3) == 0
+		} else {
+			n.Set, n.SetLeft = []Code{}, r.IntN(2) == 0
+			for code := range len(c.Labels) + 1 {
+				if r.IntN(2) == 0 {
+					n.Set = append(n.Set, Code(code))
+				}
+			}
+		}
+		share := r.Float64()
+		if r.Float64() < .1 {
+			share = math.Round(share)
+		}
+		n.Left = grow(depth-1, cover*share)
+		n.Right = grow(depth-1, cover*(1-share))
+		t.Nodes[at] = n
+		return at
+	}
+	grow(depth, 100)
+	return t
+}
+
+func random(seed uint64, columns, trees, depth, outputs int) (*Ensemble, *rand.Rand) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	e := &Ensemble{}
+	for d := range columns {
+		c := Column{Name: fmt.Sprintf("x%d", d), Zero: Missing}
+		if d%4 == 3 {
+			c.Labels = []string{"a", "b", "c"}
+		} else {
+			c.Edges, c.Zero = []float64{-1, 0, 1, 2}, 2
+		}
+		e.Columns = append(e.Columns, c)
+	}
+	for range outputs {
+		e.Base = append(e.Base, r.NormFloat64())
+	}
+	for range trees {
+		e.Trees = append(e.Trees, grown(r, e.Columns, depth, outputs))
+	}
+	return e, r
+}
+
+// rowsOf are random rows, some cells of which are missing values, and some absent.
+func rowsOf(r *rand.Rand, e *Ensemble, rows int) (codes []Code, present []bool) {
+	for range rows {
+		for _, c := range e.Columns {
+			code := Code(r.IntN(len(c.Edges)+len(c.Labels)+1+1)) - 1
+			codes = append(codes, code)
+			present = append(present, r.IntN(4) > 0)
+		}
+	}
+	return codes, present
+}
+
+// reached is the definition of v(S), written by recursion over the tree of the ensemble itself.
+func (e *Ensemble) reached(t *Tree, node int, row []Code, in uint) float64 {
+	n := &t.Nodes[node]
+	if n.Column == Leaf {
+		return n.Value
+	}
+	c := &e.Columns[n.Column]
+	code := row[n.Column]
+	goes := n.Right
+	switch {
+	case code == Missing, n.Zero && code == c.Zero:
+		if n.MissingLeft {
+			goes = n.Left
+		}
+	case c.Labels == nil && code < n.Below:
+		goes = n.Left
+	case c.Labels != nil:
+		in := false
+		for _, s := range n.Set {
+			in = in || s == code
+		}
+		if in == n.SetLeft {
+			goes = n.Left
+		}
+	}
+	if in>>n.Column&1 == 1 {
+		return e.reached(t, goes, row, in)
+	}
+	if n.Cover == 0 {
+		return 0
+	}
+	left, right := t.Nodes[n.Left].Cover/n.Cover, t.Nodes[n.Right].Cover/n.Cover
+	return left*e.reached(t, n.Left, row, in) + right*e.reached(t, n.Right, row, in)
+}
+
+// enumerated are v of all coalitions of a row's present columns, and the Shapley values by definition.
+func (e *Ensemble) enumerated(row []Code, present []bool, output int) (v []float64, phi []float64) {
+	d := len(e.Columns)
+	known := uint(0)
+	for j, is := range present {
+		if is {
+			known |= 1 << j
+		}
+	}
+	v = make([]float64, 1<<d)
+	for s := range v {
+		v[s] = e.Base[output]
+		for i := range e.Trees {
+			if t := &e.Trees[i]; t.Output == output {
+				v[s] += e.reached(t, 0, row, uint(s)&known)
+			}
+		}
+	}
+	phi = make([]float64, d)
+	for j := range phi {
+		for s := range v {
+			if s>>j&1 == 0 {
+				size := bits.OnesCount(uint(s))
+				weight := math.Exp(lgamma(size) + lgamma(d-size-1) - lgamma(d))
+				phi[j] += weight * (v[s|1<<j] - v[s])
+			}
+		}
+	}
+	return v, phi
+}
+
+// lgamma is log n!.
+func lgamma(n int) float64 {
+	l, _ := math.Lgamma(float64(n) + 1)
+	return l
+}
+
+func TestAttributionsAreTheShapleyValues(t *testing.T) {
+	for _, c := range []struct{ columns, trees, depth, outputs int }{{1, 1, 3, 1}, {4, 3, 2, 1}, {6, 4, 5, 1}, {7, 5, 9, 3}, {9, 2, 12, 2}} {
+		e, r := random(7, c.columns, c.trees, c.depth, c.outputs)
+		if err := e.Check(); err != nil {
+			t.Fatal(err)
+		}
+		g := e.NewGame()
+		const rows = 41 // more than a block, and no multiple
+		codes, present := rowsOf(r, e, rows)
+		for k, known := range [][]bool{nil, present} {
+			set := vector.Available()[k%len(vector.Available())]
+			phi, values := g.Attributions(set, codes, known), g.Values(codes, known)
+			worst := 0.0
+			for i := range rows {
+				row := codes[i*c.columns:][:c.columns]
+				here := make([]bool, c.columns)
+				for j := range here {
+					here[j] = len(known) == 0 || known[i*c.columns+j]
+				}
+				for o := range c.outputs {
+					v, want := e.enumerated(row, here, o)
+					worst = max(worst, math.Abs(values[i*c.outputs+o]-v[len(v)-1]), math.Abs(g.Empty()[o]-v[0]))
+					sum := g.Empty()[o]
+					for j, p := range want {
+						got := phi[(i*c.outputs+o)*c.columns+j]
+						sum += got
+						worst = max(worst, math.Abs(got-p))
+						if !here[j] && got != 0 {
+							t.Errorf("an absent column has the attribution %v", got)
+						}
+					}
+					worst = max(worst, math.Abs(sum-values[i*c.outputs+o]))
+				}
+			}
+			t.Logf("%+v: off by %.1e", c, worst)
+			if !(worst < 1e-12) {
+				t.Errorf("%+v: off by %.1e", c, worst)
+			}
+		}
+	}
+}
