@@ -1,7 +1,7 @@
 # make           bin/psi, one static program; bin/psi-static is another name of it
 # make psi-onnx  bin/psi-onnx, with ONNX Runtime's backend, and the library that it needs, which is fetched
 # make psi-cloud bin/psi-cloud, which also opens gs:// and azblob://
-# make docs      the command reference in docs/cli, man pages in bin/man
+# make docs      the command reference in docs/cli.md, man pages in bin/man
 # make install   the program, its manual pages and completions, below PREFIX (/usr/local), itself below DESTDIR if that is set
 # make wheel     python/dist/psishap-*.whl, with the program inside
 # make web       the viewer of reports, from web/ into report/viewer
@@ -38,7 +38,7 @@ psi-cloud:
 
 # The command reference, from the command tree; man pages beside the programs.
 docs: bin/psi
-	bin/psi docs markdown docs/cli
+	bin/psi docs markdown docs/cli.md
 	bin/psi docs man bin/man
 
 PREFIX ?= /usr/local

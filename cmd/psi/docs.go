@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -20,15 +24,12 @@ func docsCommand() *cobra.Command {
 	}
 	c.AddCommand(
 		&cobra.Command{
-			Use:     "markdown DIRECTORY",
-			Short:   "Write docs/cli",
-			Example: "  psi docs markdown docs/cli",
-			Args:    arguments("DIRECTORY"),
+			Use:     "markdown FILE",
+			Short:   "Write docs/cli.md",
+			Example: "  psi docs markdown docs/cli.md",
+			Args:    arguments("FILE"),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				if err := os.MkdirAll(args[0], 0o777); err != nil {
-					return err
-				}
-				return doc.GenMarkdownTree(cmd.Root(), args[0])
+				return os.WriteFile(args[0], reference(cmd.Root()), 0o666)
 			},
 		},
 		&cobra.Command{
@@ -46,3 +47,51 @@ func docsCommand() *cobra.Command {
 	)
 	return c
 }
+
+// reference is one page in Markdown: a list of the commands, then each with its flags, in the order of help.
+func reference(root *cobra.Command) []byte {
+	var page, sections bytes.Buffer
+	describe(&page, root, "#")
+	others := &cobra.Group{Title: "Other commands:"} // commands of no group have the ID ""
+	for _, group := range slices.Concat(root.Groups(), []*cobra.Group{others}) {
+		fmt.Fprintf(&page, "\n%s\n\n", group.Title)
+		for _, c := range root.Commands() {
+			if c.IsAvailableCommand() && c.GroupID == group.ID {
+				fmt.Fprintf(&page, "- [%s](#%s): %s\n", c.CommandPath(), anchor(c), c.Short)
+				describe(&sections, c, "##")
+			}
+		}
+	}
+	page.Write(sections.Bytes())
+	return page.Bytes()
+}
+
+// describe writes the section of a command, then those of its subcommands under smaller headings.
+func describe(page *bytes.Buffer, c *cobra.Command, heading string) {
+	c.InitDefaultHelpFlag()
+	if c.HasParent() {
+		page.WriteString("\n")
+	}
+	fmt.Fprintf(page, "%s %s\n\n%s\n", heading, c.CommandPath(), c.Short)
+	if c.Long != "" {
+		fmt.Fprintf(page, "\n%s\n", strings.TrimSpace(c.Long))
+	}
+	fmt.Fprintf(page, "\n```\n%s\n```\n", c.UseLine())
+	if c.HasExample() {
+		fmt.Fprintf(page, "\nExamples:\n\n```\n%s\n```\n", c.Example)
+	}
+	if flags := c.Flags().FlagUsages(); flags != "" {
+		fmt.Fprintf(page, "\nFlags:\n\n```\n%s```\n", flags)
+	}
+	if !c.HasParent() || c.Name() == "completion" { // what to do in each shell, its own help says
+		return
+	}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			describe(page, sub, heading+"#")
+		}
+	}
+}
+
+// anchor is what GitHub calls the heading of a command in links.
+func anchor(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }

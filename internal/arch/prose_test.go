@@ -94,7 +94,7 @@ func held(f file) bool {
 	switch dir := path.Dir(f.path); {
 	case f.path == "README.md", f.path == "python/README.md":
 		return true
-	case dir == "docs", dir == "docs/cli":
+	case dir == "docs":
 		return path.Ext(f.path) == ".md"
 	}
 	return f.ast != nil && !f.isTest() && !ast.IsGenerated(f.ast)
