@@ -97,7 +97,7 @@ func measureLatent(ctx context.Context, f *Fitted) (latentFit, error) {
 }
 
 func runBound(ctx context.Context, l *Lab) (*Answer, error) {
-	forms := Table{Name: "bound-forms", Header: []string{"μ", "σ", "mass, printed", "mass", "entropy, printed", "entropy", "cross-entropy, printed", "cross-entropy", "log Φ(μ/σ)", "entropy + cross-entropy"}}
+	forms := Table{Header: []string{"μ", "σ", "mass, printed", "mass", "entropy, printed", "entropy", "cross-entropy, printed", "cross-entropy", "log Φ(μ/σ)", "entropy + cross-entropy"}}
 	identity := 0.0
 	for _, at := range [][2]float64{{-2, 1}, {-.5, 2}, {.5, .5}, {1, 1}, {2, 1}} {
 		mu, sigma := at[0], at[1]

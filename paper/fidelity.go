@@ -50,14 +50,14 @@ func runFidelity(_ context.Context, l *Lab) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := Table{Hidden: true, Header: []string{"set", "fold", "head", "way", "fidelity"}}
+	data := Table{File: "fidelity", Header: []string{"set", "fold", "head", "way", "fidelity"}}
 	by := map[string][]float64{}
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		k := models[name]
 		by[k.Training.way()] = append(by[k.Training.way()], k.Fidelity)
 		data.Rows = append(data.Rows, []string{k.Training.Set, fmt.Sprint(k.Training.Fold), k.Training.Head, k.Training.way(), full(k.Fidelity)})
 	}
-	table := Table{Name: "fidelity-summary", Header: []string{"attributions", "models", "median error", "largest error"}}
+	table := Table{Header: []string{"attributions", "models", "median error", "largest error"}}
 	for _, way := range slices.Sorted(maps.Keys(by)) {
 		list := by[way]
 		slices.Sort(list)

@@ -79,7 +79,7 @@ const shownFirst = 3
 
 func runICU(ctx context.Context, l *Lab) (*Answer, error) {
 	table := Table{Header: []string{"set", "likelihood", "σ/f", "another measurement first at z = 2", "of the first five stay", "fidelity error"}}
-	data := Table{Name: "icu-patients", Hidden: true, Header: []string{"set", "likelihood", "measurement", "mean", "std"}}
+	data := Table{File: "icu-patients", Header: []string{"set", "likelihood", "measurement", "mean", "std"}}
 	chart := Chart{Columns: 2, Caption: "The test row with the highest risk in each set: f_d + zσ_d (log odds) of the measurements that come among the first three at z = 0 or at z = 2. Left by the exact likelihood, right by the paper's bound."}
 	change := map[string][]float64{}
 	for _, set := range []string{"support2", "physionet2012"} {

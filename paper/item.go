@@ -19,12 +19,11 @@ type Answer struct {
 	Charts  []Chart
 }
 
-// Table is written as CSV and, if it is short, shown in the text.
+// Table is shown in the text, or is too long for that and written as a CSV file.
 type Table struct {
-	Name   string // of the file; "" is the item's
+	File   string // name of the CSV file, without its extension; "" shows the table
 	Header []string
 	Rows   [][]string
-	Hidden bool // only written, not shown
 }
 
 // items are all, in the order of the paper, then what goes beyond it.

@@ -202,7 +202,7 @@ func runMNIST(ctx context.Context, l *Lab) (*Answer, error) {
 		name, head, likelihood string
 	}{{"exact head, exact likelihood", "exact", "marginal"}, {"exact head, paper's bound", "exact", "bound"}, {"learned head, paper's bound", "learned", "bound"}}
 	found := Table{Header: []string{"digit", "model", "accuracy", "fidelity error", "σ/f", "precision z = 0", "z = 2", "z = 8", "recall z = 0", "z = 2", "F z = 0", "z = 2", "z = 8", "best z of F"}}
-	data := Table{Name: "mnist-curves", Hidden: true, Header: []string{"digit", "model", "z", "precision", "recall", "f"}}
+	data := Table{File: "mnist-curves", Header: []string{"digit", "model", "z", "precision", "recall", "f"}}
 	curves := Chart{Columns: 3, Caption: "Precision, recall and F of the strokes of a digit by z, as the paper defines them: one row of panels per digit."}
 	maps := Chart{Name: "mnist-maps", Columns: 3, Caption: "The first test image of each digit: its patches (left), att_d(0) (middle) and att_d(2) (right) of the learned head with the paper's bound. Dark is low."}
 	x := make([]float64, maxZ+1)

@@ -27,7 +27,7 @@ func (o *output) file(item Item, name, ending string) string {
 	return filepath.Join(o.dir, "results", name+ending)
 }
 
-// write makes an item's files, its tables and pictures, and its section of the results.
+// write makes an item's files, its pictures and its long tables, and its section of the results.
 func (o *output) write(l *Lab, item Item, a *Answer) error {
 	if err := os.MkdirAll(filepath.Join(o.dir, "results"), 0o755); err != nil {
 		return err
@@ -53,12 +53,13 @@ func (o *output) write(l *Lab, item Item, a *Answer) error {
 		}
 	}
 	for _, t := range a.Tables {
-		path := o.file(item, t.Name, ".csv")
+		if t.File == "" {
+			section.WriteString("\n" + t.markdown())
+			continue
+		}
+		path := o.file(item, t.File, ".csv")
 		if err := os.WriteFile(path, t.csv(), 0o644); err != nil {
 			return err
-		}
-		if !t.Hidden {
-			section.WriteString("\n" + t.markdown())
 		}
 		fmt.Fprintf(section, "\nData: [%s](results/%s)\n", filepath.Base(path), filepath.Base(path))
 	}

@@ -18,10 +18,18 @@ func TestSectionsOfOthersStay(t *testing.T) {
 		verdict string
 	}{{last, "It holds."}, {first, "Not yet."}, {first, "It does."}}
 	for _, a := range answers {
-		table := Table{Header: []string{"set"}, Rows: [][]string{{"synth1"}}}
-		if err := o.write(l, a.item, &Answer{Verdict: a.verdict, Text: "Text.", Tables: []Table{table}}); err != nil {
+		shown := Table{Header: []string{"set"}, Rows: [][]string{{"synth1"}}}
+		long := Table{File: "long", Header: []string{"row", "x"}, Rows: [][]string{{"1", "0.5"}}}
+		if err := o.write(l, a.item, &Answer{Verdict: a.verdict, Text: "Text.", Tables: []Table{shown, long}}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	files, err := filepath.Glob(filepath.Join(l.dir, "results", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %q, want long.csv alone: %v", files, err)
+	}
+	if data, err := os.ReadFile(files[0]); err != nil || string(data) != "row,x\n1,0.5\n" {
+		t.Errorf("long.csv holds %q: %v", data, err)
 	}
 	text, err := os.ReadFile(filepath.Join(l.dir, resultsFile))
 	if err != nil {
@@ -29,7 +37,7 @@ func TestSectionsOfOthersStay(t *testing.T) {
 	}
 	results := string(text)
 	for item, verdict := range map[string]string{first.Name: "It does.", last.Name: "It holds."} {
-		line := "**Verdict.** " + verdict + "\n\nText.\n\n| set |\n| --- |\n| synth1 |\n\nData: "
+		line := "**Verdict.** " + verdict + "\n\nText.\n\n| set |\n| --- |\n| synth1 |\n\nData: [long.csv](results/long.csv)\n"
 		if section := sectionOf(results, Item{Name: item}); strings.Count(section, line) != 1 || strings.Count(section, "**Verdict.**") != 1 {
 			t.Errorf("section of %s:\n%s", item, section)
 		}

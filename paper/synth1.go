@@ -63,7 +63,7 @@ func runSynth1(ctx context.Context, l *Lab) (*Answer, error) {
 	a := &Answer{}
 	chart := Chart{Columns: 3, Caption: "synth1, fold 0: true attributions with ±2 standard deviations (top), those of the exact head (middle) and of the learned head (bottom). Dots are latent draws, which no training saw."}
 	table := Table{Header: []string{"head", "column", "f_d against the truth, RMSE of all", "σ_d RMSE", "±1σ covers", "±2σ covers", "±1σ, all rows", "±2σ, all rows"}}
-	data := Table{Name: "synth1-curves", Hidden: true, Header: []string{"head", "column", "x", "mean", "std", "true_mean", "true_std", "draw"}}
+	data := Table{File: "synth1-curves", Header: []string{"head", "column", "x", "mean", "std", "true_mean", "true_std", "draw"}}
 	worst, astray := map[string]float64{}, map[string]int{}
 	for _, head := range headNames {
 		curves, err := ask(ctx, l, headTraining("synth1", 0, head), "curves", drawCurves)

@@ -146,7 +146,7 @@ func runTable1(ctx context.Context, l *Lab) (*Answer, error) {
 // rawNets compares the nets on numbers as they are, with time to learn: in the grid the MENN reads lifted numbers, as psi
 // does by default, from which waves are learned in few steps.
 func rawNets(ctx context.Context, l *Lab) (Table, error) {
-	t := Table{Name: "table1-raw", Header: []string{"numbers as they are, 3,000 steps, `ls`, β′ = 0.1, fold 0", "MENN", "FFNN", "paper's best MENN", "paper's best FFNN"}}
+	t := Table{Header: []string{"numbers as they are, 3,000 steps, `ls`, β′ = 0.1, fold 0", "MENN", "FFNN", "paper's best MENN", "paper's best FFNN"}}
 	for k, set := range synthNames[:3] {
 		cells := []string{set}
 		for _, change := range []map[string]string{{"bins": "1", "frequencies": "0", "hidden": "1"}, ffnnNet} {
@@ -190,7 +190,7 @@ func bestBeta(grid map[gridRow]gridResult, net, estimator string) gridRow {
 }
 
 func table1Summary(heads map[string]gridResult, grid map[gridRow]gridResult) Table {
-	t := Table{Name: "table1", Header: append([]string{"net", "estimator", "β′"}, synthNames...)}
+	t := Table{Header: append([]string{"net", "estimator", "β′"}, synthNames...)}
 	add := func(r gridResult, cells ...string) {
 		for _, set := range synthNames {
 			cells = append(cells, r.rmse(set).String())
@@ -214,7 +214,7 @@ func table1Summary(heads map[string]gridResult, grid map[gridRow]gridResult) Tab
 }
 
 func table1Grid(grid map[gridRow]gridResult) Table {
-	t := Table{Name: "table1-grid", Hidden: true, Header: []string{"net", "estimator", "beta", "set", "fold", "rmse", "excess", "fidelity", "truth", "mean_max", "paper_rmse"}}
+	t := Table{File: "table1-grid", Header: []string{"net", "estimator", "beta", "set", "fold", "rmse", "excess", "fidelity", "truth", "mean_max", "paper_rmse"}}
 	for _, net := range nets {
 		for _, estimator := range estimators {
 			for b, beta := range betas {
@@ -232,7 +232,7 @@ func table1Grid(grid map[gridRow]gridResult) Table {
 }
 
 func table1Heads(heads map[string]gridResult) Table {
-	t := Table{Name: "table1-heads", Header: []string{"set", "head", "RMSE", "paper's best", "excess over E[y given x]", "fidelity error", "error against the truth"}}
+	t := Table{Header: []string{"set", "head", "RMSE", "paper's best", "excess over E[y given x]", "fidelity error", "error against the truth"}}
 	for k, set := range synthNames {
 		for _, head := range headNames {
 			r := heads[head][set]
