@@ -56,6 +56,10 @@ func TestInferredKindsAndReasons(t *testing.T) {
 			"only yes", column("Yes"), Boolean, "the only observed cell is No or Yes; 1 distinct value",
 			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"},
 		},
+		{
+			"only y", column("y"), Category, "the cells are not all of one kind; 1 distinct label",
+			[]string{"every observed cell is the same: the column can say nothing but whether it is missing"},
+		},
 		{"two pairs of words", column("yes", "false"), Category, "the cells are not all of one kind; 2 distinct labels", nil},
 		{"dates", column("2011-01-31", "2011/02/01", "NA"), Time, "all 2 observed cells parse as dates or times; 2 distinct values", nil},
 		{
