@@ -12,12 +12,31 @@ const blocks = 8
 // Attributions are φ [rows, outputs, columns] of rows of codes [rows, columns]; v(∅) + Σ_d φ_d is the value of a row. Columns of a row
 // that are not present have 0, and are absent from every coalition. A nil present is all.
 func (g *Game) Attributions(set vector.Set, codes []Code, present []bool) []float64 {
-	rows := len(codes) / max(1, g.columns)
-	phi := make([]float64, rows*g.outputs*g.columns)
+	phi, _ := g.pass(set, codes, present, false)
+	return phi
+}
+
+// Interactions are the pairwise Shapley interaction indices [rows, outputs, columns, columns] of rows, as Attributions takes them:
+//
+//	I_ij = Σ_ℓ w (o_i − p_i) (o_j − p_j) ∫₀¹ Π_{k ≠ i, j} (p_k + t (o_k − p_k)) dt
+//
+// The diagonal is 0.
+func (g *Game) Interactions(set vector.Set, codes []Code, present []bool) []float64 {
+	_, pairs := g.pass(set, codes, present, true)
+	return pairs
+}
+
+// pass walks rows through the trees, and finds the pairs if they are wanted.
+func (g *Game) pass(set vector.Set, codes []Code, present []bool, wantPairs bool) (phi, pairs []float64) {
+	rows, perRow := len(codes)/max(1, g.columns), g.outputs*g.columns
+	phi = make([]float64, rows*perRow)
+	if wantPairs {
+		pairs = make([]float64, rows*perRow*g.columns)
+	}
 	w := g.newWalk(set)
 	list := make([]*block, min(blocks, (rows+vector.TreeRows-1)/vector.TreeRows))
 	for i := range list {
-		list[i] = g.newBlock()
+		list[i] = g.newBlock(wantPairs)
 	}
 	for from := 0; from < rows; from += len(list) * vector.TreeRows {
 		for i, b := range list {
@@ -29,10 +48,12 @@ func (g *Game) Attributions(set vector.Set, codes []Code, present []bool) []floa
 			}
 		}
 		for _, b := range list {
-			b.store(g, phi)
+			b.store(phi, b.phi)
+			b.mirror(g.columns)
+			b.store(pairs, b.pairs)
 		}
 	}
-	return phi
+	return phi, pairs
 }
 
 // block is some rows and their attributions, by column.
@@ -43,19 +64,25 @@ type block struct {
 	upper      []vector.Rows // codes, missing values above all others
 	present    []vector.Rows // 1 or 0
 	phi        []vector.Rows // by output and column
+	pairs      []vector.Rows // by output, column and column; nil if they are not wanted
 }
 
-func (g *Game) newBlock() *block {
-	return &block{
+func (g *Game) newBlock(pairs bool) *block {
+	b := &block{
 		codes: make([][vector.TreeRows]Code, g.columns), lower: make([]vector.Rows, g.columns), upper: make([]vector.Rows, g.columns),
 		present: make([]vector.Rows, g.columns), phi: make([]vector.Rows, g.outputs*g.columns),
 	}
+	if pairs {
+		b.pairs = make([]vector.Rows, g.outputs*g.columns*g.columns)
+	}
+	return b
 }
 
 // load takes up to vector.TreeRows of the rows. What lies beyond them keeps what was there, and is not stored.
 func (b *block) load(g *Game, codes []Code, present []bool, from, rows int) {
 	b.from, b.rows = from, max(0, min(vector.TreeRows, rows-from))
 	clear(b.phi)
+	clear(b.pairs)
 	for r := range b.rows {
 		for d := range g.columns {
 			at := (from+r)*g.columns + d
@@ -73,10 +100,26 @@ func (b *block) load(g *Game, codes []Code, present []bool, from, rows int) {
 	}
 }
 
-func (b *block) store(g *Game, phi []float64) {
-	for k := range b.phi {
+// store puts what was found of the rows, one list for each, among that of all rows.
+func (b *block) store(all []float64, found []vector.Rows) {
+	for k := range found {
 		for r := range b.rows {
-			phi[(b.from+r)*g.outputs*g.columns+k] = b.phi[k][r]
+			all[(b.from+r)*len(found)+k] = found[k][r]
+		}
+	}
+}
+
+// mirror adds pairs to those of the same columns in the other order.
+func (b *block) mirror(columns int) {
+	for first := 0; first < len(b.pairs); first += columns * columns {
+		for i := range columns {
+			for j := range i {
+				one, other := &b.pairs[first+i*columns+j], &b.pairs[first+j*columns+i]
+				for r := range one {
+					one[r] += other[r]
+				}
+				*other = *one
+			}
 		}
 	}
 }
@@ -90,8 +133,11 @@ type walk struct {
 	b      *block
 	passed [][2]vector.Rows // by depth: o of the edges to the left and to the right
 	taken  []int            // by depth: which of them the path takes
+	column []int            // by depth: of the edge
 	factor [][]vector.Rows  // by depth and quadrature node: of the path so far
 	sum    [][]vector.Rows  // by depth and quadrature node: value × factor of the leaves below
+	slope  [][]vector.Rows  // by depth and quadrature node: of the edge's column, over the node's weight
+	scaled []vector.Rows    // by quadrature node: slope × sum of an edge
 }
 
 func (g *Game) newWalk(set vector.Set) *walk {
@@ -100,11 +146,12 @@ func (g *Game) newWalk(set vector.Set) *walk {
 		depth, quad = max(depth, g.trees[i].depth), max(quad, g.trees[i].quad)
 	}
 	w := &walk{
-		set: set, game: g, passed: make([][2]vector.Rows, depth+1), taken: make([]int, depth+1),
-		factor: make([][]vector.Rows, depth+1), sum: make([][]vector.Rows, depth+1),
+		set: set, game: g, passed: make([][2]vector.Rows, depth+1), taken: make([]int, depth+1), column: make([]int, depth+1),
+		factor: make([][]vector.Rows, depth+1), sum: make([][]vector.Rows, depth+1), slope: make([][]vector.Rows, depth+1),
+		scaled: make([]vector.Rows, quad),
 	}
 	for k := range w.factor {
-		w.factor[k], w.sum[k] = make([]vector.Rows, quad), make([]vector.Rows, quad)
+		w.factor[k], w.sum[k], w.slope[k] = make([]vector.Rows, quad), make([]vector.Rows, quad), make([]vector.Rows, quad)
 	}
 	for i := range w.factor[0] {
 		for r := range vector.TreeRows {
@@ -136,14 +183,49 @@ func (w *walk) split(node, depth int) {
 	for side, child := range [...]int{n.Left, n.Right} {
 		branch := vector.Branch{Before: before, Passed: &passed[side], Share: w.t.edges[child].share, Terms: w.t.termsOf(child)}
 		phi := &w.b.phi[w.t.output*w.game.columns+n.Column]
-		if leaf := &w.t.nodes[child]; leaf.Column == Leaf {
+		leaf := &w.t.nodes[child]
+		if leaf.Column == Leaf && w.b.pairs == nil {
 			w.set.Leaf(phi, sum, from, leaf.Value, &branch)
 			continue
 		}
 		w.taken[depth+1] = side
-		w.set.Grow(w.factor[depth+1][:w.t.quad], from, &branch)
-		w.split(child, depth+1)
-		w.set.Credit(phi, sum, w.sum[depth+1][:w.t.quad], &branch)
+		to, below := w.factor[depth+1][:w.t.quad], w.sum[depth+1][:w.t.quad]
+		w.set.Grow(to, from, &branch)
+		if w.b.pairs != nil {
+			w.column[depth+1] = n.Column
+			w.set.Slope(w.slope[depth+1][:w.t.quad], w.t.inverse, &branch)
+		}
+		if leaf.Column == Leaf {
+			scale(below, to, leaf.Value)
+		} else {
+			w.split(child, depth+1)
+		}
+		w.set.Credit(phi, sum, below, &branch)
+		if w.b.pairs != nil {
+			w.pair(depth+1, &branch)
+		}
+	}
+}
+
+// pair adds what the edge at a depth and those above it contribute together, for leaves below it. The slopes of a column's edges add up
+// to that of the column, so each pair of edges on a path counts once.
+func (w *walk) pair(depth int, b *vector.Branch) {
+	scaled := w.scaled[:w.t.quad]
+	w.set.Slope(scaled, w.sum[depth][:w.t.quad], b)
+	row := (w.t.output*w.game.columns + w.column[depth]) * w.game.columns
+	for above := 1; above < depth; above++ {
+		if other := w.column[above]; other != w.column[depth] {
+			w.set.Dot(&w.b.pairs[row+other], scaled, w.slope[above][:w.t.quad])
+		}
+	}
+}
+
+// scale is to = x × from.
+func scale(to, from []vector.Rows, x float64) {
+	for i := range from {
+		for r, f := range &from[i] {
+			to[i][r] = x * f
+		}
 	}
 }
 

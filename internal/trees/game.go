@@ -22,6 +22,8 @@ type compiled struct {
 	depth  int       // edges of the longest path
 	edges  []edge    // by node
 	terms  []float64 // of edges, vector.BranchTerms·quad each
+
+	inverse []vector.Rows // by quadrature node: 1/ω
 }
 
 // edge is what a branch adds to the path of the leaves below it. Let q be the product of the shares of its column on the path so far, this
@@ -111,6 +113,7 @@ func compile(t *Tree) compiled {
 	c.quad = form.ExactNodes(longest)
 	c.terms = make([]float64, 0, vector.BranchTerms*c.quad*len(t.Nodes))
 	at, weight := form.GaussLegendre(c.quad)
+	c.inverse = inverses(weight)
 	for node := range t.Nodes {
 		before, q := products[node][0], products[node][1]
 		for i, t := range at {
@@ -123,6 +126,16 @@ func compile(t *Tree) compiled {
 		}
 	}
 	return c
+}
+
+func inverses(weight []float64) []vector.Rows {
+	list := make([]vector.Rows, len(weight))
+	for i, w := range weight {
+		for r := range list[i] {
+			list[i][r] = 1 / w
+		}
+	}
+	return list
 }
 
 // termsOf are the terms of the edge to a node.

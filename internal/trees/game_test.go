@@ -191,3 +191,40 @@ func TestAttributionsAreTheShapleyValues(t *testing.T) {
 		}
 	}
 }
+
+// I_ij by definition: Σ_S (|S|)! (d − |S| − 2)! / (d − 1)! (v(S ∪ ij) − v(S ∪ i) − v(S ∪ j) + v(S)).
+func TestInteractionsAreTheIndices(t *testing.T) {
+	for _, c := range []struct{ columns, trees, depth, outputs int }{{2, 2, 3, 1}, {5, 4, 5, 1}, {7, 3, 9, 2}} {
+		e, r := random(11, c.columns, c.trees, c.depth, c.outputs)
+		g := e.NewGame()
+		const rows = 35
+		codes, present := rowsOf(r, e, rows)
+		for _, set := range vector.Available() {
+			pairs := g.Interactions(set, codes, present)
+			worst := 0.0
+			for i := range rows {
+				for o := range c.outputs {
+					v, _ := e.enumerated(codes[i*c.columns:][:c.columns], present[i*c.columns:][:c.columns], o)
+					for a := range c.columns {
+						for b := range c.columns {
+							want := 0.0
+							for s := range v {
+								if in := 1<<a | 1<<b; a != b && s&in == 0 {
+									size := bits.OnesCount(uint(s))
+									weight := math.Exp(lgamma(size) + lgamma(c.columns-size-2) - lgamma(c.columns-1))
+									want += weight * (v[s|in] - v[s|1<<a] - v[s|1<<b] + v[s])
+								}
+							}
+							got := pairs[((i*c.outputs+o)*c.columns+a)*c.columns+b]
+							worst = max(worst, math.Abs(got-want))
+						}
+					}
+				}
+			}
+			t.Logf("%+v, %v: off by %.1e", c, set, worst)
+			if !(worst < 1e-12) {
+				t.Errorf("%+v, %v: off by %.1e", c, set, worst)
+			}
+		}
+	}
+}

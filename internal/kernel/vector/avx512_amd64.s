@@ -7171,6 +7171,92 @@ nodesEnd:
 	VZEROUPPER
 	RET
 
+// func branchSlopeAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·branchSlopeAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Z0
+	VBROADCASTSD 56(AX), Z0
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), BX
+	MOVQ         16(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         64(AX), R10
+	XORQ         R11, R11
+
+rows:
+	VMOVUPD (CX)(R11*1), Z0
+	VMOVUPD (DX)(R11*1), Z1
+	LEAQ    (BX)(R11*1), AX
+	LEAQ    (SI)(R11*1), R8
+	MOVQ    DI, R9
+	MOVQ    R10, R12
+
+nodes:
+	TESTQ        R12, R12
+	JZ           nodesEnd
+	VBROADCASTSD 16(R9), Z2
+	VMULPD       Z2, Z0, Z2
+	VBROADCASTSD 24(R9), Z3
+	VFMADD231PD  Z3, Z1, Z2
+	VMULPD       (R8), Z2, Z2
+	VMOVUPD      Z2, (AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, R8
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000001, R12
+	JMP          nodes
+
+nodesEnd:
+	ADDQ $0x00000040, R11
+	CMPQ R11, $0x00000100
+	JLT  rows
+	VZEROUPPER
+	RET
+
+// func branchDotAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·branchDotAVX512(SB), NOSPLIT, $0-8
+	MOVQ         args+0(FP), AX
+	VBROADCASTSD 48(AX), Z0
+	VBROADCASTSD 56(AX), Z0
+	MOVQ         24(AX), CX
+	MOVQ         32(AX), CX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         64(AX), R9
+	XORQ         R10, R10
+
+rows:
+	VMOVUPD (CX)(R10*1), Z0
+	LEAQ    (DX)(R10*1), AX
+	LEAQ    (BX)(R10*1), DI
+	MOVQ    SI, R8
+	MOVQ    R9, R11
+
+nodes:
+	TESTQ       R11, R11
+	JZ          nodesEnd
+	VMOVUPD     (AX), Z1
+	VFMADD231PD (DI), Z1, Z0
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000001, R11
+	JMP         nodes
+
+nodesEnd:
+	VMOVUPD Z0, (CX)(R10*1)
+	ADDQ    $0x00000040, R10
+	CMPQ    R10, $0x00000100
+	JLT     rows
+	VZEROUPPER
+	RET
+
 // func branchCreditAVX512(args uintptr)
 // Requires: AVX, AVX512F
 TEXT ·branchCreditAVX512(SB), NOSPLIT, $0-8

@@ -81,3 +81,29 @@ func (s Set) Leaf(phi *Rows, up, from []Rows, value float64, b *Branch) {
 		}
 	}
 }
+
+// Slope is to[i] = from[i] × the slope at quadrature node i.
+func (s Set) Slope(to, from []Rows, b *Branch) {
+	if s != Portable {
+		s.slope(to, from, b)
+		return
+	}
+	for i := range from {
+		for r, f := range &from[i] {
+			to[i][r] = f * b.slope(i, r)
+		}
+	}
+}
+
+// Dot is y += Σ_i a[i] × b[i].
+func (s Set) Dot(y *Rows, a, b []Rows) {
+	if s != Portable {
+		s.dot(y, a, b)
+		return
+	}
+	for i := range a {
+		for r, x := range &a[i] {
+			y[r] += x * b[i][r]
+		}
+	}
+}

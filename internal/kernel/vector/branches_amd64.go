@@ -33,3 +33,14 @@ func (s Set) leaf(phi *Rows, up, from []Rows, value float64, b *Branch) {
 		terms: &b.Terms[:BranchTerms*len(from)][0], share: b.Share, value: value, nodes: len(from),
 	})
 }
+
+func (s Set) slope(to, from []Rows, b *Branch) {
+	s.branchSlopeLoop(&branchArgs{
+		to: &to[:len(from)][0], from: &from[0], before: b.Before, passed: b.Passed,
+		terms: &b.Terms[:BranchTerms*len(from)][0], nodes: len(from),
+	})
+}
+
+func (s Set) dot(y *Rows, a, b []Rows) {
+	s.branchDotLoop(&branchArgs{phi: y, to: &a[0], from: &b[:len(a)][0], nodes: len(a)})
+}

@@ -44,7 +44,12 @@ func TestBranches(t *testing.T) {
 			Portable.Credit(&wantPhi[1], wantUp, from, b)
 			s.Leaf(&phi[2], upLeaf, from, .7, b)
 			Portable.Leaf(&wantPhi[2], wantLeaf, from, .7, b)
-			for what, pair := range map[string][2][]Rows{"φ": {phi, wantPhi}, "factors": {to, wantTo}, "sums": {up, wantUp}, "sums of leaves": {upLeaf, wantLeaf}} {
+			slopes, wantSlopes := list(nodes), list(nodes)
+			s.Slope(slopes, from, b)
+			Portable.Slope(wantSlopes, from, b)
+			s.Dot(&phi[0], from, up)
+			Portable.Dot(&wantPhi[0], from, wantUp)
+			for what, pair := range map[string][2][]Rows{"φ": {phi, wantPhi}, "factors": {to, wantTo}, "slopes": {slopes, wantSlopes}, "sums": {up, wantUp}, "sums of leaves": {upLeaf, wantLeaf}} {
 				for i := range pair[0] {
 					for k, x := range pair[0][i] {
 						if !(math.Abs(x-pair[1][i][k]) <= 1e-13*(1+math.Abs(x))) {

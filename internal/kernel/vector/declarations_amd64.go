@@ -549,6 +549,34 @@ func (s Set) branchGrowLoop(args *branchArgs) {
 }
 
 //go:noescape
+func branchSlopeAVX512(args *branchArgs)
+
+//go:noescape
+func branchSlopeAVX2(args *branchArgs)
+
+func (s Set) branchSlopeLoop(args *branchArgs) {
+	if s == AVX512 {
+		branchSlopeAVX512(args)
+	} else {
+		branchSlopeAVX2(args)
+	}
+}
+
+//go:noescape
+func branchDotAVX512(args *branchArgs)
+
+//go:noescape
+func branchDotAVX2(args *branchArgs)
+
+func (s Set) branchDotLoop(args *branchArgs) {
+	if s == AVX512 {
+		branchDotAVX512(args)
+	} else {
+		branchDotAVX2(args)
+	}
+}
+
+//go:noescape
 func branchCreditAVX512(args *branchArgs)
 
 //go:noescape

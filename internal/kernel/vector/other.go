@@ -34,3 +34,5 @@ func (Set) split(_, _, _, _ *Rows, _ float64)               {}
 func (Set) grow(_, _ []Rows, _ *Branch)                     {}
 func (Set) credit(_ *Rows, _, _ []Rows, _ *Branch)          {}
 func (Set) leaf(_ *Rows, _, _ []Rows, _ float64, _ *Branch) {}
+func (Set) slope(_, _ []Rows, _ *Branch)                    {}
+func (Set) dot(_ *Rows, _, _ []Rows)                        {}

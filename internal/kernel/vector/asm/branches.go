@@ -46,6 +46,12 @@ func (a *assembler) branches() {
 		v := b.grown()
 		a.VMOVUPD(v, at(b.to, 0))
 	})
+	a.branch("branchSlope", func(b *branch) {
+		v := b.slope()
+		a.VMULPD(at(b.from, 0), v, v)
+		a.VMOVUPD(v, at(b.to, 0))
+	})
+	a.branch("branchDot", func(b *branch) { a.VFMADD231PD(at(b.from, 0), a.doubles(at(b.to, 0)), b.phi) })
 	a.branch("branchCredit", func(b *branch) { b.credit(a.doubles(at(b.from, 0))) })
 	a.branch("branchLeaf", func(b *branch) {
 		v := b.grown()
@@ -95,12 +101,18 @@ func (b *branch) grown() reg.VecVirtual {
 	return v
 }
 
+// slope is that of the branch's column.
+func (b *branch) slope() reg.VecVirtual {
+	v := b.a.vector()
+	b.a.VMULPD(b.a.doubleAt(b.terms, 16), b.before, v)
+	b.a.VFMADD231PD(b.a.doubleAt(b.terms, 24), b.passed, v)
+	return v
+}
+
 // credit adds a sum of leaves to that of the node above, and its product with the slope to φ.
 func (b *branch) credit(sum reg.VecVirtual) {
-	slope, up := b.a.vector(), b.a.vector()
-	b.a.VMULPD(b.a.doubleAt(b.terms, 16), b.before, slope)
-	b.a.VFMADD231PD(b.a.doubleAt(b.terms, 24), b.passed, slope)
-	b.a.VFMADD231PD(sum, slope, b.phi)
+	up := b.a.vector()
+	b.a.VFMADD231PD(sum, b.slope(), b.phi)
 	b.a.VADDPD(at(b.to, 0), sum, up)
 	b.a.VMOVUPD(up, at(b.to, 0))
 }
@@ -108,6 +120,7 @@ func (b *branch) credit(sum reg.VecVirtual) {
 // branch writes a function that goes through the rows, as many as a register holds, and for them through the quadrature nodes.
 func (a *assembler) branch(name string, body func(*branch)) {
 	g := a.begin(name)
+	branches, phis := name != "branchDot", name != "branchGrow" && name != "branchSlope"
 	b := &branch{a: a, to: a.GP64(), from: a.GP64(), terms: a.GP64(), share: g.double(branchShare), value: g.double(branchValue)}
 	before, passed, phi := g.word(branchBefore), g.word(branchPassed), g.word(branchPhi)
 	to, from, terms := g.word(branchTo), g.word(branchFrom), g.word(branchTerms)
@@ -115,8 +128,10 @@ func (a *assembler) branch(name string, body func(*branch)) {
 	index, left := a.GP64(), a.GP64()
 	a.XORQ(index, index)
 	a.Label("rows")
-	b.before, b.passed = a.doubles(indexed(before, index, 0)), a.doubles(indexed(passed, index, 0))
-	if name != "branchGrow" {
+	if branches {
+		b.before, b.passed = a.doubles(indexed(before, index, 0)), a.doubles(indexed(passed, index, 0))
+	}
+	if phis {
 		b.phi = a.doubles(indexed(phi, index, 0))
 	}
 	a.LEAQ(indexed(to, index, 0), b.to)
@@ -129,7 +144,7 @@ func (a *assembler) branch(name string, body func(*branch)) {
 		a.ADDQ(operand.U32(treeBytes), b.from)
 		a.ADDQ(operand.U32(termBytes), b.terms)
 	})
-	if name != "branchGrow" {
+	if phis {
 		a.VMOVUPD(b.phi, indexed(phi, index, 0))
 	}
 	a.ADDQ(operand.U32(uint32(a.bytes())), index)
