@@ -12,24 +12,24 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Ask says which rows to look at, and what their missing cells might be.
+// Ask selects the rows that Model.Questions examines and the table that missing cells are drawn from.
 type Ask struct {
-	// Reference is a table whose cells stand for what a missing one may turn out to be; nil takes the rows that the model
-	// was told to keep when it was trained.
+	// Reference supplies plausible values for missing cells. If it is nil, Questions uses the training rows that the
+	// model kept (Config.ReferenceRows).
 	Reference Source
-	Unknown   []string // columns to take for missing
-	From, To  int      // rows to look at, To not included; To = 0 means all
+	Unknown   []string // columns to treat as missing
+	From, To  int      // half-open range of rows; To = 0 means all rows
 }
 
-// Question is a missing column of a row and what it is worth to ask for it.
+// Question is a missing cell of a row, with the variance reduction expected from measuring it.
 type Question struct {
-	Row       int // within the source
+	Row       int // number of the row within the source, from 0
 	Column    string
-	Variance  float64 // of the outcome as it is predicted now: of the number; of classes Σ p(1 − p)
-	Reduction float64 // of it, expected of knowing the column
+	Variance  float64 // current predictive variance: of the number, or Σ p(1 − p) over the classes
+	Reduction float64 // expected decrease of Variance once the column is known
 }
 
-// Share is the expected reduction as a share of the present variance.
+// Share returns Reduction as a share of Variance, between 0 and 1.
 func (q Question) Share() float64 {
 	if q.Variance == 0 {
 		return 0
@@ -37,14 +37,15 @@ func (q Question) Share() float64 {
 	return min(1, q.Reduction/q.Variance)
 }
 
-// alike is how many reference rows, those most like the row, lend it a cell.
+// alike is the number of nearest reference rows whose cells fill a missing one.
 const alike = 48
 
-// Questions are the missing columns of each row that has any, the most worth asking for first.
+// Questions yields, for each row with missing cells, the missing columns in descending order of expected variance
+// reduction.
 //
-// By the law of total variance, knowing x_d lessens the variance of y by Var(E[y | x_S, x_d] | x_S). E is the prediction
-// with the cell filled in. Cells that x_d may have given x_S are those of the reference rows that are most alike: whose
-// attributions of the observed columns, the same cells missing, lie nearest to the row's.
+// By the law of total variance, knowing x_d reduces the variance of y by Var(E[y | x_S, x_d] | x_S). E is the
+// prediction with the cell filled in. The distribution of x_d given x_S is approximated by the cells of the nearest
+// reference rows. Distance is measured between the attributions of the observed columns, with the same cells missing.
 func (m *Model) Questions(ctx context.Context, rows Source, o Ask) iter.Seq2[[]Question, error] {
 	return func(yield func([]Question, error) bool) {
 		reference, err := m.referenceRows(ctx, o.Reference)
@@ -70,10 +71,10 @@ func (m *Model) Questions(ctx context.Context, rows Source, o Ask) iter.Seq2[[]Q
 	}
 }
 
-// maxReference rows are drawn from a reference table, or kept of the training rows.
+// maxReference is the maximum number of rows drawn from a reference table, or of training rows that a model keeps.
 const maxReference = 512
 
-// referenceRows are those of a table, or the model's own.
+// referenceRows samples the reference table, or returns the model's own reference rows if there is no table.
 func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, error) {
 	if from == nil {
 		if m.reference == nil {
@@ -94,7 +95,7 @@ func (m *Model) referenceRows(ctx context.Context, from Source) (*encode.Batch, 
 	return s.rows, nil
 }
 
-// questions are those of row i of a chunk.
+// questions returns the questions of row i of a chunk, sorted by Reduction.
 func (m *Model) questions(ctx context.Context, c *chunk, i int, reference *encode.Batch) ([]Question, error) {
 	var absent []int
 	for j, place := range m.places {
@@ -128,7 +129,7 @@ func (m *Model) questions(ctx context.Context, c *chunk, i int, reference *encod
 			}
 		}
 		if filled.Rows < 2 {
-			continue // nothing is known of the column
+			continue // the reference rows have no values of this column
 		}
 		then, err := m.outcomes(ctx, filled)
 		if err != nil {
@@ -140,7 +141,7 @@ func (m *Model) questions(ctx context.Context, c *chunk, i int, reference *encod
 	return list, nil
 }
 
-// outcome is what is expected of rows: the variance of the first, and the variance between their means.
+// outcome holds the predictive variance of the first row and the variance between the rows' means.
 type outcome struct{ variance, between float64 }
 
 func (m *Model) outcomes(ctx context.Context, b *encode.Batch) (outcome, error) {
@@ -148,7 +149,7 @@ func (m *Model) outcomes(ctx context.Context, b *encode.Batch) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	means, width := p.Mean, 1 // of a number; or probabilities of classes
+	means, width := p.Mean, 1 // means of a number, or probabilities of classes
 	var o outcome
 	if p.Classes == nil {
 		o.variance = p.Std[0] * p.Std[0]
@@ -170,7 +171,7 @@ func (m *Model) outcomes(ctx context.Context, b *encode.Batch) (outcome, error) 
 	return o, nil
 }
 
-// nearest are the reference rows in the order of how alike they are to row i.
+// nearest returns the reference rows ordered by their distance from row i.
 func (m *Model) nearest(ctx context.Context, b *encode.Batch, i int, reference *encode.Batch) ([]int, error) {
 	all := reference.Like(reference.Rows)
 	for r := range reference.Rows {

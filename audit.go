@@ -13,21 +13,21 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Audit compares a model's attributions with the Shapley values of the same model,
-// computed without the head that gave the attributions: from the model's values of
-// coalitions alone. A measure that does not apply is nil.
+// Audit compares a model's attributions with Shapley values of the same model. The Shapley values are computed from the
+// model's values of coalitions alone, without the head that produced the attributions. Measures that do not apply are
+// nil.
 type Audit struct {
 	Schema     string `json:"schema"`
 	Head       string `json:"head"`
-	Method     string `json:"method"` // "exact": all coalitions; "permutation": sampled ones
+	Method     string `json:"method"` // "exact": all coalitions; "permutation": sampled coalitions
 	Rows       int    `json:"rows"`
-	Coalitions int    `json:"coalitions"` // evaluated, of all rows
+	Coalitions int    `json:"coalitions"` // number of evaluated coalitions, over all rows
 
 	RelativeRMSE        *float64 `json:"relative_rmse"`         // RMSE(f_d, φ_d) / RMS(φ_d) over rows and columns
-	SubgameRelativeRMSE *float64 `json:"subgame_relative_rmse"` // the same of rows with cells taken away, against all coalitions of the rest
+	SubgameRelativeRMSE *float64 `json:"subgame_relative_rmse"` // the same for rows with hidden cells, against all coalitions of the remaining ones
 	Correlation         *float64 `json:"correlation"`
 	Top1                *float64 `json:"top1"`                 // share of rows that agree on the most important column
-	Top3                *float64 `json:"top3"`                 // mean overlap of the three most important
+	Top3                *float64 `json:"top3"`                 // mean overlap of the three most important columns
 	EfficiencyMax       *float64 `json:"efficiency_max"`       // largest |prediction − base − Σ attributions|, in standard deviations of the target, or in units of the score
 	MeanAttributionMax  *float64 `json:"mean_attribution_max"` // largest |mean attribution| of a column, in standard deviations of the target
 	StandardError       *float64 `json:"standard_error"`       // RMS standard error of φ_d / RMS(φ_d), if sampled
@@ -35,26 +35,26 @@ type Audit struct {
 
 	CoalitionsError []CoalitionError `json:"coalitions_error"` // nil if no target is known
 
-	// LossImportance has an entry for each player. It is absent if no target is known, and in files of older versions.
+	// LossImportance has one entry per player. It is absent if no target is known, and in files of older versions.
 	LossImportance []LossImportance `json:"loss_importance,omitempty"`
 
 	Players []PlayerAudit `json:"players"`
 	Outputs []OutputAudit `json:"outputs"`
 
-	// Prior is what mode refined starts from: how games and errors of the learned head's
-	// attributions vary. Only the audit of a training measures it.
+	// Prior is the prior of mode refined: how games, and the errors of the learned head's attributions, vary. Only the
+	// audit at the end of training measures it.
 	Prior *shapley.Prior `json:"prior,omitempty"`
 }
 
-// CoalitionError is the error of predictions from some of the cells: of a number RMSE, of
-// classes LogLoss.
+// CoalitionError is the prediction error when only a share of the cells is known: RMSE for a number, LogLoss for
+// classes.
 type CoalitionError struct {
-	Kept    float64  `json:"kept"`           // share of the cells
+	Kept    float64  `json:"kept"`           // share of the cells that are known
 	RMSE    *float64 `json:"rmse,omitempty"` // in the target's units
 	LogLoss *float64 `json:"log_loss,omitempty"`
 }
 
-// PlayerAudit is the audit of one column.
+// PlayerAudit is the audit of one column or group of columns.
 type PlayerAudit struct {
 	Name            string   `json:"name"`
 	RelativeRMSE    *float64 `json:"relative_rmse"`
@@ -68,28 +68,32 @@ type OutputAudit struct {
 	RelativeRMSE *float64 `json:"relative_rmse"`
 	Correlation  *float64 `json:"correlation"`
 
-	// Importance is the mean |attribution| of each player, in the prediction's units: what later rows are compared with.
+	// Importance is the mean |attribution| of each player, in the prediction's units. Servers compare later rows with
+	// it to detect drift.
 	Importance []float64 `json:"importance,omitempty"`
 }
 
 const auditSchema = "psi.audit/v1"
 
-// plan says how much an audit does.
+// plan sets the size of an audit.
 type plan struct {
 	rows     int
-	pairs    int // of permutations; 0 means all coalitions
-	lossRows int // maximum of those for the importance in loss
+	pairs    int // pairs of permutations; 0 means all coalitions
+	lossRows int // maximum number of rows for LossImportance
 	prior    bool
 }
 
 const (
 	defaultAuditRows  = 200
 	defaultAuditPairs = 200
-	auditSample       = 4096 // rows for what needs no coalitions of its own
+	auditSample       = 4096 // rows for measures that need no coalitions
 )
 
-// Audit audits some rows of a source, 200 if rows is 0. If the source has the column that kept rows together when validation rows were
-// chosen (Provenance.ValidationBy), rows that share its value are one unit of the importance in loss.
+// Audit audits at most rows rows of a source, drawn at random with a fixed seed; 0 means 200. With at most 16 players
+// it enumerates all coalitions, otherwise it samples permutations. The source is read to its end and not closed.
+//
+// If validation rows were chosen by a column (Provenance.ValidationBy) and the source has it, rows with the same value
+// form one unit in the standard errors of LossImportance.
 func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, error) {
 	p := plan{rows: rows, lossRows: maxLossRows}
 	if rows == 0 {
@@ -108,13 +112,13 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 	return m.auditRows(ctx, s.rows, s.y, s.units, p)
 }
 
-// auditStream is the second word of the seed of all that is random in an audit.
+// auditStream is the second word of the seed of everything random in an audit.
 const auditStream = 0x6175646974
 
-// auditPlan keeps the audit at the end of a training to about a twentieth of the work of
-// the training, of that many steps. It counts work, not time, so that one training gives one file.
+// auditPlan limits the audit at the end of training to about a twentieth of the work of that many training steps. It
+// counts work instead of time, so that the same training always writes the same file.
 func auditPlan(steps, batch, players int) plan {
-	const passes = 6 // of a row in a step: forward and backward, as observed and masked
+	const passes = 6 // per row and step: forward and backward, observed and masked
 	budget := steps * batch * passes / 20
 	subgame := 1 << subgameOf(players)
 	lossRows := min(max(budget/(players+1), minLossRows), maxLossRows)
@@ -127,8 +131,8 @@ func auditPlan(steps, batch, players int) plan {
 	return plan{rows: min(max(budget/(2*pairs*players+subgame), 5), defaultAuditRows), pairs: pairs, lossRows: lossRows, prior: true}
 }
 
-// auditRows audits some rows of a sample, drawn from it; y may hold NaN for targets that are not
-// known. Rows of one of the units may depend on each other; nil means that none do.
+// auditRows audits rows drawn from a sample; y is NaN where the target is not known. Rows of the same unit may depend
+// on each other; units is nil if all rows are independent.
 func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64, units []uint64, p plan) (*Audit, error) {
 	p.rows = min(p.rows, sample.Rows)
 	a := &Audit{Schema: auditSchema, Head: m.Head(), Method: "exact", Rows: p.rows}
@@ -161,7 +165,7 @@ func (m *Model) auditRows(ctx context.Context, sample *encode.Batch, y []float64
 	return a, err
 }
 
-// auditSums checks what needs the attributions alone.
+// auditSums checks efficiency and mean attributions, which need no coalitions.
 func (m *Model) auditSums(a *Audit, x *form.Answer, sample *encode.Batch) {
 	d := len(m.own.players)
 	a.Players = make([]PlayerAudit, d)
@@ -193,8 +197,8 @@ func (m *Model) auditSums(a *Audit, x *form.Answer, sample *encode.Batch) {
 	a.EfficiencyMax, a.MeanAttributionMax = &worst, &largest
 }
 
-// auditUnit is the unit of sums in an audit: standard deviations of a numeric target, which
-// are the network's own, or the units of scores.
+// auditUnit converts sums to the audit's units: standard deviations of a numeric target, which are the network's own,
+// or the units of scores.
 func (m *Model) auditUnit() float64 {
 	if m.classes() {
 		return m.unit()
@@ -202,11 +206,11 @@ func (m *Model) auditUnit() float64 {
 	return 1
 }
 
-// roundingOfGames is what single precision may add to a Shapley value, beside the largest
-// of its row: a standard error below it says nothing.
+// roundingOfGames is the rounding error of a Shapley value in single precision, relative to the largest of its row. A
+// standard error below it is not meaningful.
 const roundingOfGames = 1e-5
 
-// agreement compares the attributions of some rows with Shapley values.
+// agreement compares attributions with Shapley values over several rows.
 type agreement struct {
 	all          eval.Agreement
 	players      []eval.Agreement
@@ -216,7 +220,7 @@ type agreement struct {
 	squaredErrors, squares, within, count float64
 }
 
-// add takes in output c of a row, whose attributions of the present players are f.
+// add takes in output c of a row; f are the attributions of the players present in the row.
 func (g *agreement) add(c int, present []int, f []float64, phi *shapley.Values) {
 	exact := phi.Of(c)
 	size := 0.0
@@ -276,7 +280,7 @@ func (m *Model) auditGames(ctx context.Context, a *Audit, rows *encode.Batch, p 
 	return nil
 }
 
-// attributionsOf are those of the present players, of line i of [rows, C].
+// attributionsOf returns the attributions of the present players from line i of [rows, C].
 func attributionsOf(x *form.Answer, line, players int, present []int) []float64 {
 	f := make([]float64, len(present))
 	for k, j := range present {
@@ -285,7 +289,7 @@ func attributionsOf(x *form.Answer, line, players int, present []int) []float64 
 	return f
 }
 
-// shapleyValues are those of the game of row i among the players it has.
+// shapleyValues computes the Shapley values of row i among the players present in the row.
 func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i, pairs int, rng *rand.Rand, fit *priorFit) (*shapley.Values, error) {
 	game := m.own.restricted(b, i)
 	switch {
@@ -299,15 +303,15 @@ func (m *Model) shapleyValues(ctx context.Context, b *encode.Batch, i, pairs int
 	return shapley.Exact(ctx, game)
 }
 
-// subgameOf is how many of a row's cells are left for the audit of its sub-game.
+// subgameOf is the number of cells that a row keeps for the audit of its sub-game.
 func subgameOf(cells int) int { return min(10, max(1, cells*2/3)) }
 
-// auditSubgames takes players away from rows and compares the attributions of the others
-// with the Shapley values of the game among them.
+// auditSubgames hides players of rows and compares the attributions of the others with the Shapley values of the game
+// among them.
 func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch, fit *priorFit) error {
 	rng := rand.New(rand.NewPCG(2, auditStream))
 	rows := whole.Like(0)
-	rows.Append(whole) // a copy: cells will be taken away
+	rows.Append(whole) // a copy, because cells will be hidden
 	for i := range rows.Rows {
 		players := m.own.RowGame(rows, i).Present()
 		left := min(subgameOf(len(players)), len(players))
@@ -324,7 +328,7 @@ func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch
 	d, outputs := len(m.own.players), m.outputs()
 	var all eval.Agreement
 	if !fit.sampled {
-		fit = &priorFit{} // the whole games have told more
+		fit = &priorFit{} // the whole games gave the better estimate
 	}
 	for i := range rows.Rows {
 		present := m.own.RowGame(rows, i).Present()
@@ -343,7 +347,7 @@ func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch
 	return nil
 }
 
-// takeAway makes the cells of one of the network's players missing.
+// takeAway hides the cells of a player of the network.
 func (m *Model) takeAway(b *encode.Batch, row, networkPlayer int) {
 	p := m.own.players[slices.Index(m.own.places, networkPlayer)]
 	for _, j := range p.columns {
@@ -351,7 +355,7 @@ func (m *Model) takeAway(b *encode.Batch, row, networkPlayer int) {
 	}
 }
 
-// coalitionErrors are the errors of predictions from a share of the cells of each row.
+// coalitionErrors measures predictions that know only a share of the cells of each row.
 func (m *Model) coalitionErrors(ctx context.Context, sample *encode.Batch, y []float64) ([]CoalitionError, error) {
 	if !slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
 		return nil, nil
@@ -383,7 +387,7 @@ func (m *Model) coalitionErrors(ctx context.Context, sample *encode.Batch, y []f
 	return list, nil
 }
 
-// known is x, or nil if it is not a number.
+// known returns x, or nil if x is NaN.
 func known(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

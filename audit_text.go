@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Text writes the audit for people.
+// Text writes the audit as plain text for people.
 func (a *Audit) Text(w io.Writer) error {
 	var text strings.Builder
 	how := "all coalitions of the columns"

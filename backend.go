@@ -11,35 +11,36 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Backend is what trains and evaluates networks.
+// Backend is an implementation that trains and evaluates networks.
 type Backend string
 
-// Backends. ONNX and XLA are part of programs that are built with the tags onnx and xla.
+// Backends. ONNX and XLA need a program that is built with the tag onnx or xla.
 const (
-	Auto   Backend = "auto"   // the fastest that can run the model and is always part of the program; also ""
-	Native Backend = "native" // no tensor engine: the product form of the exact head, which is the default
+	Auto   Backend = "auto"   // Native if it supports the model, else Go; also ""
+	Native Backend = "native" // no tensor engine: the exact head's product form, the default form
 	Go     Backend = "go"     // GoMLX's engine in pure Go: every model
 	ONNX   Backend = "onnx"   // ONNX Runtime
 	XLA    Backend = "xla"    // OpenXLA
 )
 
-// evaluators make networks ready for passes on a backend.
+// evaluators prepares networks for evaluation on a backend.
 type evaluators struct {
 	backend Backend
 	of      func(form.Config, form.Member) (form.Evaluator, error)
 }
 
-// chosenLater reports whether a backend depends on the network.
+// chosenLater reports whether the choice of the backend depends on the network.
 func chosenLater(backend Backend) bool { return backend == "" || backend == Auto || backend == Native }
 
-// choose decides what trains, now that the settings and the task are known: Native if it can, else a tensor engine.
+// choose selects the training backend once settings and task are known: Native if it supports them, else a tensor
+// engine.
 func (t *training) choose(task Task) error {
 	if !chosenLater(t.Backend) {
 		return nil
 	}
 	net := t.settings.network(form.Inputs{Numeric: 1})
 	if net.Classes = task != Regression; task == Multiclass {
-		net.Outputs = 3 // or more
+		net.Outputs = 3 // or more: the backends treat all numbers of classes above two alike
 	}
 	if (train.Native{}).Trains(net, t.settings.recipe(0)) {
 		var err error
@@ -53,7 +54,7 @@ func (t *training) choose(task Task) error {
 	return t.openEngine()
 }
 
-// openEngine opens the tensor engine that trains.
+// openEngine opens the tensor engine for training.
 func (t *training) openEngine() error {
 	b, err := openEngine(t.Backend, configBackend)
 	if err != nil {
@@ -64,7 +65,8 @@ func (t *training) openEngine() error {
 	return nil
 }
 
-// openEngine opens the tensor engine that a setting names. One that is not part of this program is an ErrBackend.
+// openEngine opens the tensor engine that a setting names. It returns ErrBackend if the engine was not compiled into
+// this program.
 func openEngine(backend Backend, setting string) (*engine.Backend, error) {
 	b, _, err := engine.Open(string(backend))
 	if absent, ok := errors.AsType[*engine.AbsentError](err); ok {
@@ -73,7 +75,7 @@ func openEngine(backend Backend, setting string) (*engine.Backend, error) {
 	return b, err
 }
 
-// backend is what trains.
+// backend returns the training backend.
 func (t *training) backend() train.Backend {
 	if t.engine == nil {
 		return train.Native{}
@@ -81,7 +83,7 @@ func (t *training) backend() train.Backend {
 	return train.Engine{Backend: t.engine}
 }
 
-// backendName is the name of what trains.
+// backendName returns the name of the training backend.
 func (t *training) backendName() Backend {
 	if t.engine == nil {
 		return Native
@@ -89,7 +91,7 @@ func (t *training) backendName() Backend {
 	return Backend(t.engine.Name())
 }
 
-// passes is the backend of the model's passes: Native if it can, else what trains.
+// passes returns the backend that evaluates the model: Native if it supports it, else the training backend.
 func (t *training) passes(c form.Config) Backend {
 	if kernel.Evaluates(c) {
 		return Native
@@ -97,8 +99,8 @@ func (t *training) passes(c form.Config) Backend {
 	return t.backendName()
 }
 
-// openEvaluators opens a backend for passes of networks like this one. "auto" is Native for those that it evaluates, and the tensor
-// engine in pure Go for others.
+// openEvaluators opens a backend that evaluates networks like this one. Auto selects Native if it supports the network,
+// else the tensor engine in pure Go.
 func openEvaluators(backend Backend, c form.Config) (evaluators, error) {
 	if backend == Native || (backend == "" || backend == Auto) && kernel.Evaluates(c) {
 		if !kernel.Evaluates(c) {

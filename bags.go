@@ -12,11 +12,11 @@ import (
 
 const (
 	defaultBags = 8
-	minBags     = 4    // of those asked for, that a training which is cut short keeps
-	bagsShare   = 0.25 // of a time budget
+	minBags     = 4    // minimum that a training cut short must finish; with fewer, it keeps none
+	bagsShare   = 0.25 // of the time budget
 )
 
-// bags trains the networks that point lacks of those that tell the doubt.
+// bags trains the bagged networks that point does not have yet. Their spread is the epistemic uncertainty.
 func (t *training) bags(ctx context.Context, m *Model, point *checkpoint) error {
 	for i := range t.settings.Bags {
 		if t.settings.Members+i < len(point.Members) {
@@ -44,7 +44,7 @@ func (t *training) bags(ctx context.Context, m *Model, point *checkpoint) error 
 	return nil
 }
 
-// keepBags does with those that are done, or without any.
+// keepBags keeps the finished bags, or none if there are too few.
 func (t *training) keepBags(m *Model, done int) {
 	note := fmt.Sprintf("doubt is told by %d networks instead of %d", done, t.settings.Bags)
 	if done < min(minBags, t.settings.Bags) {
@@ -54,7 +54,7 @@ func (t *training) keepBags(m *Model, done int) {
 	t.note(note)
 }
 
-// bag trains one network on another sample of the rows, or trains it on from point.
+// bag trains a network on a bootstrap sample of the rows, or resumes it from point.
 func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained, error) {
 	seed := memberSeed(t.Seed, most["members"]+1+i)
 	recipe := t.settings.recipe(seed).Bag()
@@ -76,7 +76,7 @@ func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained,
 	return t.finish(ctx, run, point, watch)
 }
 
-// finish trains a network to its end, from where point is if it is under way.
+// finish trains a network to its end, resuming it from point if it was interrupted.
 func (t *training) finish(ctx context.Context, run *train.Run, point *checkpoint, watch train.Watch) (*trained, error) {
 	if point.State != nil {
 		if err := run.Restore(point.State); err != nil {
@@ -97,7 +97,7 @@ func (t *training) finish(ctx context.Context, run *train.Run, point *checkpoint
 	return &trained{Member: form.Member{Weights: weights, Nodes: run.Nodes()}, History: run.History()}, nil
 }
 
-// sharedUntil is when the first of several networks must be done, for all of them to be by the end.
+// sharedUntil returns the deadline of the first of several networks that share the time until end.
 func (t *training) sharedUntil(end time.Time, networks int) time.Time {
 	now := time.Now()
 	return now.Add(end.Sub(now) / time.Duration(networks))

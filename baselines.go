@@ -12,13 +12,14 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// Baseline is a plain model that was fitted beside psi's, and its metrics on the same validation rows.
+// Baseline is a simple model fitted on the same training rows as psi's model, with its metrics on the same validation
+// rows.
 type Baseline struct {
 	Name    string             `json:"name"` // "mean", "linear" or "additive"
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// Label is what people call it.
+// Label returns the baseline's name for people.
 func (b Baseline) Label(task Task) string {
 	switch {
 	case b.Name == baseline.Linear:
@@ -31,18 +32,19 @@ func (b Baseline) Label(task Task) string {
 	return "mean"
 }
 
-// LossMetric is the metric by which a model is compared with baselines: "rmse", "mae" or "log_loss". Lower is better.
+// LossMetric returns the metric that compares the model with its baselines: "rmse", "mae" or "log_loss". Lower is
+// better.
 func (m *Manifest) LossMetric() string {
 	switch {
 	case m.Task != Regression:
 		return "log_loss"
 	case m.Scale.Link == encode.Log:
-		return "mae" // its predictions are medians, which err least so; means have the least rmse
+		return "mae" // predictions are medians, which minimise mae; means minimise rmse
 	}
 	return "rmse"
 }
 
-// PlainModels lists the baselines, the plainest first; nil for a model of an older version.
+// PlainModels returns the baselines, the simplest first. It returns nil for models of versions that had none.
 func (m *Manifest) PlainModels() []Baseline {
 	var list []Baseline
 	for _, name := range baseline.Names() {
@@ -53,7 +55,7 @@ func (m *Manifest) PlainModels() []Baseline {
 	return list
 }
 
-// checkBaselines refuses baselines that this version does not know, and columns that the model does not have.
+// checkBaselines rejects unknown baselines and columns that the model does not have.
 func (m *Manifest) checkBaselines() error {
 	for name := range m.Baselines {
 		if !slices.Contains(baseline.Names(), name) {
@@ -69,7 +71,8 @@ func (m *Manifest) checkBaselines() error {
 	return nil
 }
 
-// baselines fits the baselines on the training rows and measures them on the validation rows, for the manifest.
+// baselines fits the baselines on the training rows, measures them on the validation rows and stores the metrics in the
+// manifest.
 func (t *training) baselines(ctx context.Context, m *Model) error {
 	models, err := baseline.Fit(ctx, baseline.Problem{
 		Rows: t.plainTraining(), Units: t.in.Units, Classes: len(t.in.Target.Classes), Base: t.in.Target.Base,
@@ -90,7 +93,7 @@ func (t *training) baselines(ctx context.Context, m *Model) error {
 	return nil
 }
 
-// measurePlain measures a baseline's predictions by targets as labels gives them.
+// measurePlain measures a baseline's predictions; targets are as returned by labels.
 func (m *Model) measurePlain(predictions []float64, units encode.Target, targets []float64, weights []float32) map[string]float64 {
 	p, all := m.plainPrediction(predictions, units), m.NewEvaluator()
 	for i, y := range targets {
@@ -99,7 +102,7 @@ func (m *Model) measurePlain(predictions []float64, units encode.Target, targets
 	return plainMetrics(all.evaluation())
 }
 
-// plainPrediction is what a baseline predicts: numbers as units encodes them, or probabilities.
+// plainPrediction converts a baseline's output, numbers encoded by units or probabilities, into a Prediction.
 func (m *Model) plainPrediction(predictions []float64, units encode.Target) *Prediction {
 	p := &Prediction{Probability: predictions, Classes: m.manifest.Classes()}
 	if !m.classes() {
@@ -114,7 +117,7 @@ func (m *Model) plainPrediction(predictions []float64, units encode.Target) *Pre
 	return p
 }
 
-// plainMetrics are those of a baseline. It says nothing of how sure it is of a number, so that the metrics of that are left out.
+// plainMetrics returns a baseline's metrics. Baselines of a number have no uncertainty, so its metrics are left out.
 func plainMetrics(e eval.Evaluation) map[string]float64 {
 	metrics := finiteMetrics(e)
 	for _, name := range []string{"nll", "coverage_50", "coverage_90"} {
@@ -123,7 +126,7 @@ func plainMetrics(e eval.Evaluation) map[string]float64 {
 	return metrics
 }
 
-// finiteMetrics are the metrics that are defined.
+// finiteMetrics returns the metrics that are defined.
 func finiteMetrics(e eval.Evaluation) map[string]float64 {
 	metrics := map[string]float64{}
 	for _, metric := range e.Metrics {

@@ -10,24 +10,33 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Calibration holds what was fitted on the validation rows after training, so that the model's doubt fits rows it did not
-// learn from. Of a number it is how many standard deviations hold 90 % of the rows. Of classes it is a factor of
-// the game: score(S) = φ_0 + a·v(S) for every coalition S of known cells. Attributions and deviations scale with it and
-// φ_0 does not, so that a row of which nothing is known has the base rate. The probability of a row with gaps is that of
-// φ_0 + κ(s)·a·v(S), κ(s) = exp(b(1 − s)), s the share of its columns that are known: scores of few cells are too cautious.
+// Calibration holds the parameters fitted on the validation rows after training, so that uncertainties are calibrated
+// on rows that the weights were not trained on.
+//
+// For a number, it is the width of the 90 % interval in standard deviations.
+//
+// For classes, it is a factor of the game: score(S) = φ_0 + a·v(S) for every coalition S of known cells. Attributions
+// and their standard deviations scale with a. φ_0 does not, so that a row without known cells has the base rate.
+//
+// Scores that rest on few cells are too cautious. The probability of a row with missing cells is therefore computed
+// from φ_0 + κ(s)·a·v(S). Here κ(s) = exp(b(1 − s)), and s is the share of the row's columns that are known.
 type Calibration struct {
-	Noise       float64            `json:"noise"`                 // σ_0², in variances of a numeric target; in older files such that 1.645 deviations hold 90 %
-	Ranges      []Range            `json:"ranges,omitempty"`      // of a number, by the share of a row's columns that are known; absent in older files
-	RangeRows   int                `json:"range_rows,omitempty"`  // rows that set the ranges and nothing else; 0 if they chose the weights too
-	Level       float64            `json:"level,omitempty"`       // of a number on the scale log-mean: added to φ_0, so that predictions of training rows add up to their targets
-	Scale       float64            `json:"scale,omitempty"`       // a of classes; 0 (absent) for a number
-	Slope       float64            `json:"slope,omitempty"`       // b of classes
-	Temperature float64            `json:"temperature,omitempty"` // 1 for a number; of classes in older files, in place of Scale: it divides φ_0 too
+	// Noise is σ_0², in units of a numeric target's variance. In older files it was chosen so that 1.645 standard
+	// deviations contain 90 % of the rows.
+	Noise     float64 `json:"noise"`
+	Ranges    []Range `json:"ranges,omitempty"`     // interval widths of a number, by the share of known columns; absent in older files
+	RangeRows int     `json:"range_rows,omitempty"` // rows used only for the intervals; 0 if the same rows chose the weights
+	// Level is added to φ_0 of a number on the scale log-mean, so that the predictions of training rows add up to their
+	// targets.
+	Level       float64            `json:"level,omitempty"`
+	Scale       float64            `json:"scale,omitempty"`       // a, for classes; 0 (absent) for a number
+	Slope       float64            `json:"slope,omitempty"`       // b, for classes
+	Temperature float64            `json:"temperature,omitempty"` // 1 for a number; for classes only in older files, in place of Scale: it divides φ_0 too
 	Before      map[string]float64 `json:"before"`                // metrics of the validation rows
 	After       map[string]float64 `json:"after"`
 }
 
-// uncalibrated is what training found.
+// uncalibrated returns the calibration before fitting: what training found.
 func (m *Model) uncalibrated() Calibration {
 	if m.classes() {
 		return Calibration{Scale: 1}
@@ -35,9 +44,9 @@ func (m *Model) uncalibrated() Calibration {
 	return Calibration{Noise: m.own.NoiseVariance()[0], Temperature: 1}
 }
 
-// validate refuses what calibrating cannot have given.
+// validate rejects values that calibration cannot produce.
 func (c *Calibration) validate(task Task) error {
-	const most, maxSlope, maxNoise, maxLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below
+	const most, maxSlope, maxNoise, maxLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below these bounds
 	between := func(x float64) bool { return x >= 1/most && x <= most }
 	valid := c.Noise >= 0 && c.Noise <= maxNoise && math.Abs(c.Level) <= maxLevel && (c.Level == 0 || task == Regression)
 	if task == Regression || c.Scale == 0 {
@@ -51,7 +60,7 @@ func (c *Calibration) validate(task Task) error {
 	return c.validateRanges(task)
 }
 
-// ofGame is the factor of v in the scores of classes.
+// ofGame returns the factor of v in the scores of classes.
 func (c *Calibration) ofGame() float64 {
 	if c.Scale != 0 {
 		return c.Scale
@@ -59,7 +68,7 @@ func (c *Calibration) ofGame() float64 {
 	return 1 / c.Temperature
 }
 
-// ofBase is the factor of φ_0 in the scores of classes: 1 but in files that have a temperature.
+// ofBase returns the factor of φ_0 in the scores of classes: 1, except in older files with a temperature.
 func (c *Calibration) ofBase() float64 {
 	if c.Scale != 0 {
 		return 1
@@ -67,7 +76,7 @@ func (c *Calibration) ofBase() float64 {
 	return 1 / c.Temperature
 }
 
-// slopes are κ of rows that have these shares of their columns; nil if it is 1 for all.
+// slopes returns κ for rows with these shares of known columns; nil if κ is 1 for all rows.
 func (c *Calibration) slopes(shares []float64) []float64 {
 	if c.Slope == 0 {
 		return nil
@@ -79,7 +88,7 @@ func (c *Calibration) slopes(shares []float64) []float64 {
 	return list
 }
 
-// observedShares are the shares of the rows' columns that are known.
+// observedShares returns each row's share of known columns.
 func observedShares(b *encode.Batch) []float64 {
 	d := b.Players()
 	shares := make([]float64, b.Rows)
@@ -93,7 +102,8 @@ func observedShares(b *encode.Batch) []float64 {
 	return shares
 }
 
-// calibrate sets the model's calibration by validation rows, of which those of a number that are set aside set its ranges. Training rows set the level.
+// calibrate fits the model's calibration. Validation rows d set the scale of classes, rows set aside the intervals of a
+// number, and training rows its level.
 func (m *Model) calibrate(ctx context.Context, d, aside train.Data, training train.Store) error {
 	m.manifest.Calibration = m.uncalibrated()
 	before, err := m.measure(ctx, d)

@@ -10,22 +10,21 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Standard deviations of the priors of log a and b: few rows, or perfectly separated ones, must not decide them alone.
+// Standard deviations of the priors of log a and b. The priors regularise the fit on few or perfectly separated rows.
 const (
 	scaleDoubt = 0.5
 	slopeDoubt = 1.0
 )
 
 const (
-	scaleRows   = 10_000 // maximum of the rows that a and b are fitted on
+	scaleRows   = 10_000 // maximum number of rows that a and b are fitted on
 	scaleStream = 0x5CA1E
 )
 
-// keptShares are the shares of its cells that the copies of a row keep.
+// keptShares lists the shares of its cells that the masked copies of a row keep.
 func keptShares() []float64 { return []float64{0.25, 0.5, 0.75, 1} }
 
-// fitScale is the a of score(S) = φ_0 + a·v(S), and the b of κ, that make the log loss of the rows and of their masked
-// copies least.
+// fitScale minimises the log loss of rows and their masked copies over a in score(S) = φ_0 + a·v(S) and b in κ.
 func (m *Model) fitScale(ctx context.Context, d train.Data) (a, b float64, err error) {
 	d = atMost(d, scaleRows)
 	copies, err := m.maskedPasses(ctx, d.Rows, 1)
@@ -36,13 +35,13 @@ func (m *Model) fitScale(ctx context.Context, d train.Data) (a, b float64, err e
 	return a, b, nil
 }
 
-// maskedPass is what the model says of copies of rows, and how many of their cells they keep.
+// maskedPass is the model's answer for masked copies of rows, with the share of known columns of each copy.
 type maskedPass struct {
 	answer *form.Answer
 	shares []float64
 }
 
-// maskedPasses evaluates copies of rows, some passes for each of the kept shares and one of whole rows.
+// maskedPasses evaluates several masked copies of the rows for each kept share, and the whole rows once.
 func (m *Model) maskedPasses(ctx context.Context, b *encode.Batch, draws int) ([]maskedPass, error) {
 	rng := rand.New(rand.NewPCG(1, scaleStream))
 	var passes []maskedPass
@@ -59,7 +58,7 @@ func (m *Model) maskedPasses(ctx context.Context, b *encode.Batch, draws int) ([
 	return passes, nil
 }
 
-// keepCells hides each cell of a copy of b unless a draw keeps it. All but the mask shares b's memory.
+// keepCells hides each cell of a copy of b with probability 1 − kept. The copy shares everything but the mask with b.
 func keepCells(rng *rand.Rand, b *encode.Batch, kept float64) *encode.Batch {
 	part := *b
 	part.Observed = make([]float32, len(b.Observed))
@@ -71,7 +70,7 @@ func keepCells(rng *rand.Rand, b *encode.Batch, kept float64) *encode.Batch {
 	return &part
 }
 
-// atMost is d, or n of its rows, evenly taken.
+// atMost returns d, or n evenly spaced rows of it.
 func atMost(d train.Data, n int) train.Data {
 	if d.Len() <= n {
 		return d
@@ -83,8 +82,8 @@ func atMost(d train.Data, n int) train.Data {
 	return rowsOf(d, rows)
 }
 
-// bestScale is the a and b that make (log a)²/(2·½²) + b²/2 − Σ w log p(y) least, where the sum is the mean of those of the
-// copies: a row counts once, however many copies it has.
+// bestScale minimises (log a)²/(2·½²) + b²/2 − Σ w log p(y) over a and b. The sum is averaged over the copies, so that
+// a row counts once.
 func (m *Model) bestScale(copies []maskedPass, d train.Data) (a, b float64) {
 	c := &m.manifest.Calibration
 	logA, b := minimum(func(logA, b float64) float64 {
@@ -103,7 +102,7 @@ func (m *Model) bestScale(copies []maskedPass, d train.Data) (a, b float64) {
 
 func square(x float64) float64 { return x * x }
 
-// probabilityOf is that of class y among the probabilities of row i.
+// probabilityOf returns the probability of class y of row i.
 func (m *Model) probabilityOf(p []float64, i int, y float32) float64 {
 	if m.manifest.Task == Multiclass {
 		return p[i*m.outputs()+int(y)]

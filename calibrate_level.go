@@ -7,14 +7,14 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Rows that a level is fitted on: at most so many, in blocks from all over the table.
+// Maximum number of rows that a level is fitted on, in blocks spread over the table.
 const (
 	levelRows  = 1 << 16
 	levelBlock = 1 << 10
 )
 
-// fitLevel is log(Σ w y / Σ w μ(x)) of training rows: gamma deviance holds the mean of y/μ at 1 while training goes on, but the weights that validation chose
-// may have it a few per cent off, and with it every sum of predictions.
+// fitLevel returns log(Σ w y / Σ w μ(x)) of training rows. Gamma deviance keeps the mean of y/μ at 1 during training.
+// The weights that validation selects may be off by a few per cent, and with them every sum of predictions.
 func (m *Model) fitLevel(ctx context.Context, rows train.Store) (float64, error) {
 	blocks := (rows.Len() + levelBlock - 1) / levelBlock
 	step := max(1, (blocks*levelBlock+levelRows-1)/levelRows)

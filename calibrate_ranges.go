@@ -11,10 +11,10 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Range is how wide the ranges of rows are that have at least a share of their columns: the range that holds 90 % is
+// Range is the width of 90 % intervals for rows with at least the share From of their columns known. The interval is
 // prediction ∓ q·prediction_std.
 type Range struct {
-	From  float64 `json:"from"`  // the least share of the columns
+	From  float64 `json:"from"`  // minimum share of known columns
 	Width float64 `json:"width"` // q
 }
 
@@ -24,17 +24,18 @@ const (
 	maxWidth    = 1e6
 )
 
-// minScores of a bin of shares, which also has as many as there are rows: few would make q a matter of luck.
+// minScores is the minimum number of scores in a bin of shares. A bin also has at least as many scores as there are
+// rows, because q is too noisy with fewer.
 const minScores = 100
 
 // rangeDraws is the number of masked copies of a row for each share of its cells.
 const rangeDraws = 4
 
-// rangeScore is |y − μ(x_S)|/σ(x_S) of a copy of a row.
+// rangeScore is |y − μ(x_S)|/σ(x_S) of a masked copy of a row.
 type rangeScore struct{ share, score, weight float64 }
 
-// fitRanges is split conformal prediction: rows that the model was not chosen by, as observed and with cells hidden at random, tell
-// how many σ hold 90 %.
+// fitRanges fits interval widths by split conformal prediction. Its rows did not choose the weights. It takes them as
+// observed and with cells hidden at random, and finds how many σ contain 90 % of the targets.
 func (m *Model) fitRanges(ctx context.Context, d train.Data) ([]Range, error) {
 	copies, err := m.maskedPasses(ctx, d.Rows, rangeDraws)
 	if err != nil {
@@ -52,7 +53,8 @@ func (m *Model) fitRanges(ctx context.Context, d train.Data) ([]Range, error) {
 	return rangesOf(scores, max(minScores, d.Len())), nil
 }
 
-// rangesOf divides scores into bins of neighbouring shares, from whole rows down, each with q of its own. Bins that one q serves are one.
+// rangesOf divides scores into bins by share, the largest share first, and fits q for each bin. It merges neighbouring
+// bins that the same q covers.
 func rangesOf(scores []rangeScore, least int) []Range {
 	var ranges []Range
 	bins := binned(scores, least)
@@ -69,7 +71,7 @@ func rangesOf(scores []rangeScore, least int) []Range {
 	return ranges
 }
 
-// binned divides scores by share, the largest first, into bins of the least size or a little more. Equal shares stay together.
+// binned divides scores by share, the largest first, into bins of at least the given size. Equal shares stay together.
 func binned(scores []rangeScore, least int) (bins [][]rangeScore) {
 	slices.SortFunc(scores, func(a, b rangeScore) int { return cmp.Compare(b.share, a.share) })
 	start := 0
@@ -84,14 +86,14 @@ func binned(scores []rangeScore, least int) (bins [][]rangeScore) {
 	return bins
 }
 
-// oneServes says whether one q serves two bins: the share of each that it holds is within two standard errors of 90 %.
+// oneServes reports whether a common q covers two bins: its coverage in each is within two standard errors of 90 %.
 func oneServes(a, b []rangeScore) bool {
 	q := conformal(slices.Concat(a, b))
 	return math.Abs(held(a, q)-rangeLevel) <= 2*math.Sqrt(rangeLevel*(1-rangeLevel)/float64(len(a))) &&
 		math.Abs(held(b, q)-rangeLevel) <= 2*math.Sqrt(rangeLevel*(1-rangeLevel)/float64(len(b)))
 }
 
-// held is the share of scores, by their weights, that q holds.
+// held returns the weighted share of scores that do not exceed q.
 func held(scores []rangeScore, q float64) float64 {
 	inside, all := 0.0, 0.0
 	for _, s := range scores {
@@ -102,8 +104,9 @@ func held(scores []rangeScore, q float64) float64 {
 	return inside / all
 }
 
-// conformal is the ⌈.9 (n + 1)⌉-th smallest of n scores. Where they weigh, it is the smallest that .9 of all weights do not exceed, the
-// weight of a new row being their mean. Of fewer than nine it is the largest.
+// conformal returns the ⌈.9 (n + 1)⌉-th smallest of n scores. With weights it returns the smallest score whose
+// cumulated weight reaches .9 of the total, where a new row has the mean weight. With fewer than nine scores it returns
+// the largest.
 func conformal(scores []rangeScore) float64 {
 	scores = slices.SortedFunc(slices.Values(scores), func(a, b rangeScore) int { return cmp.Compare(a.score, b.score) })
 	all := 0.0
@@ -120,7 +123,7 @@ func conformal(scores []rangeScore) float64 {
 	return scores[len(scores)-1].score
 }
 
-// validateRanges refuses what fitRanges cannot have given.
+// validateRanges rejects values that fitRanges cannot produce.
 func (c *Calibration) validateRanges(task Task) error {
 	for i, r := range c.Ranges {
 		ordered := r.From == 0
@@ -137,7 +140,7 @@ func (c *Calibration) validateRanges(task Task) error {
 	return nil
 }
 
-// widen is the factor of σ that makes it what ranges of a row are by, for the share of its columns that are known.
+// widen returns the factor that turns σ into RangeStd, given the share of known columns.
 func (c *Calibration) widen(share float64) float64 {
 	factor := 1.0
 	for _, r := range c.Ranges {
@@ -148,7 +151,7 @@ func (c *Calibration) widen(share float64) float64 {
 	return factor
 }
 
-// rangeStds are what ranges of rows are by, from the scores of a number and their standard deviations.
+// rangeStds returns RangeStd of rows from the scores of a number and their standard deviations.
 func (m *Model) rangeStds(scores, std []float64, b *encode.Batch) []float64 {
 	list := make([]float64, len(std))
 	for i, share := range observedShares(b) {

@@ -6,26 +6,27 @@ import (
 	"github.com/psi-shapley/psi/eval"
 )
 
-// CalibrationPoint compares what a model says of many rows with how often it came true: a probability and the share of rows
-// that it held for, or an interval's level and the share of rows inside.
+// CalibrationPoint compares a nominal with an observed value over many rows: a probability with the share of
+// rows in the class, or the level of an interval with its coverage.
 type CalibrationPoint struct {
 	Nominal, Observed float64
 	Rows              int
 }
 
-// CalibrationCurve gathers how a model's doubt turns out: the probabilities of classes, or the intervals of a number.
+// CalibrationCurve accumulates predictions and targets for a calibration curve: of the probabilities of classes, or of
+// the intervals of a number. It is not safe for concurrent use.
 type CalibrationCurve struct {
 	task      Task
 	intervals eval.Intervals
 	bins      eval.Calibration
 }
 
-// NewCalibrationCurve is for the model's own predictions.
+// NewCalibrationCurve returns an empty curve for the model's predictions.
 func (m *Model) NewCalibrationCurve() *CalibrationCurve {
 	return &CalibrationCurve{task: m.manifest.Task}
 }
 
-// What names the nominal values, for an axis.
+// What returns the label of the axis of nominal values.
 func (c *CalibrationCurve) What() string {
 	if c.task == Regression {
 		return "level of the interval"
@@ -33,7 +34,7 @@ func (c *CalibrationCurve) What() string {
 	return "probability of a class"
 }
 
-// Add takes in the rows whose target is known.
+// Add accumulates the rows of o whose target is known.
 func (c *CalibrationCurve) Add(o *Outcome) {
 	for i, y := range o.Truth {
 		if math.IsNaN(y) {
@@ -54,7 +55,7 @@ func (c *CalibrationCurve) Add(o *Outcome) {
 	}
 }
 
-// Points lists the points, the lowest nominal value first.
+// Points returns the points of the curve in ascending order of the nominal value.
 func (c *CalibrationCurve) Points() []CalibrationPoint {
 	intervals, bins := c.intervals.Shares(), c.bins.Bins()
 	list := make([]CalibrationPoint, 0, len(intervals)+len(bins))
@@ -67,7 +68,7 @@ func (c *CalibrationCurve) Points() []CalibrationPoint {
 	return list
 }
 
-// Gap is the mean distance of nominal and observed values, by the rows of each; NaN without rows.
+// Gap returns the mean |nominal − observed| over the points, weighted by their rows; NaN without rows.
 func (c *CalibrationCurve) Gap() float64 {
 	sum, rows := 0.0, 0.0
 	for _, s := range c.Points() {

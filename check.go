@@ -12,8 +12,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// notFinite turns the error of a row whose answer is not finite into one that users understand; first is the number of the
-// first row that was passed. Other errors stay as they are.
+// notFinite turns the error of a row whose answer is not finite into a message for users. first is the number of the
+// first evaluated row. Other errors are returned unchanged.
 func notFinite(err error, first int) error {
 	e, is := errors.AsType[*form.NotFiniteError](err)
 	if !is {
@@ -25,21 +25,21 @@ func notFinite(err error, first int) error {
 	}
 }
 
-// The rows that check makes.
+// Sizes of the table that check builds.
 const (
-	checkBlocks  = 8   // of columns
-	checkColumns = 64  // whose factors, each below 2, cannot overflow however extreme their values are
-	checkRows    = 512 // at most; fewer if a row takes many numbers
+	checkBlocks  = 8   // blocks of columns
+	checkColumns = 64  // columns of a block; their factors, each below 2, cannot overflow at any value
+	checkRows    = 512 // maximum; fewer if a row takes many numbers
 	minRows      = 32
-	maxValues    = 256 // of a column
+	maxValues    = 256 // maximum of a column
 	minValues    = 4
 )
 
-// check passes rows through the model that have every bin edge, label, extreme and gap of its columns, and fails with a
-// NotFiniteError if an answer is not finite. Of a column with many labels it takes those whose weights are largest.
+// check evaluates rows that contain every bin edge, label, extreme and gap of the model's columns. It returns a
+// NotFiniteError if an answer is not finite. For a column with many labels it uses the labels with the largest weights.
 //
-// Columns take their values side by side, a block of columns in each row. Where hundreds of columns are at their extremes
-// at once, the product of a sound model may overflow too: smaller blocks decide then.
+// Each row sets one block of columns. With hundreds of columns at their extremes at once, the product of a sound model
+// may overflow too. In that case check decides by smaller blocks.
 func (m *Model) check(ctx context.Context) error {
 	d := len(m.manifest.Encoder.Players)
 	for columns := max(checkColumns, (d+checkBlocks-1)/checkBlocks); ; columns = max(checkColumns, columns/8) {
@@ -54,11 +54,11 @@ func (m *Model) check(ctx context.Context) error {
 	}
 }
 
-// checkNumbers of a row are the most that all checkRows are made for. Larger models are checked by fewer rows, so that opening a file
-// takes little more memory and time than reading its weights does.
+// checkNumbers is the largest size of a row for which all checkRows are built. Larger models are checked with fewer
+// rows, so that opening a file takes little more memory and time than reading its weights.
 const checkNumbers = 1 << 18
 
-// numbersPerRow is about how many numbers a pass holds for each row: for a layer [D, in, out], D·in and D·out.
+// numbersPerRow estimates how many numbers a pass holds per row: D·in and D·out for a layer [D, in, out].
 func (m *Model) numbersPerRow() int {
 	n := 0
 	for _, w := range m.config.Weights() {
@@ -69,7 +69,7 @@ func (m *Model) numbersPerRow() int {
 	return n
 }
 
-// checkRows are a row without a cell, one with the middle value of every column, and rows for each block of so many
+// checkRows returns a row without cells, a row with the middle value of every column, and rows for each block of
 // columns.
 func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	e := m.manifest.Encoder
@@ -78,7 +78,7 @@ func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	blocks := (d + blockColumns - 1) / blockColumns
 	most := max(minValues, min(maxValues, rows/blocks))
 	columns := make([]*table.Column, d)
-	width := make([]int, blocks) // rows of each block
+	width := make([]int, blocks) // number of rows of each block
 	for j := range e.Players {
 		columns[j] = m.checkValues(j, most)
 		b := j * blocks / d
@@ -103,8 +103,8 @@ func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	return e.Encode(t)
 }
 
-// spread puts the cells of a column, again and again, into rows [from, from+width) of a column that is else missing, but
-// for row 1, which has the middle one.
+// spread repeats the cells of a column over rows [from, from+width). The other rows are missing, except row 1, which
+// has the middle value.
 func spread(c *table.Column, from, width, rows int) *table.Column {
 	s := &table.Column{Name: c.Name, Kind: c.Kind, Observed: make([]bool, rows), Levels: c.Levels}
 	put := func(row, cell int) {
@@ -126,7 +126,7 @@ func spread(c *table.Column, from, width, rows int) *table.Column {
 	return s
 }
 
-// checkValues are the values that a player's cells are checked at, at most so many, the last one missing.
+// checkValues returns at most the given number of values at which a column is checked, the last one missing.
 func (m *Model) checkValues(d, most int) *table.Column {
 	p := &m.manifest.Encoder.Players[d]
 	var numbers []float64
@@ -144,12 +144,12 @@ func (m *Model) checkValues(d, most int) *table.Column {
 	observed := slices.Repeat([]bool{true}, max(len(numbers), len(labels)))
 	observed[len(observed)-1] = false
 	if p.Numeric() {
-		return table.NumberColumn(p.Name, numbers, observed) // also for a boolean or a time, which have no such values
+		return table.NumberColumn(p.Name, numbers, observed) // also for booleans and times, which have no such values
 	}
 	return table.CategoryColumn(p.Name, labels, observed)
 }
 
-// heaviest are the labels of a category, at most so many: those that have the largest weights.
+// heaviest returns at most the given number of labels, those with the largest weights.
 func (m *Model) heaviest(d, most int) []string {
 	e := m.manifest.Encoder
 	levels := e.Players[d].Levels
@@ -179,7 +179,7 @@ func (m *Model) heaviest(d, most int) []string {
 	return labels
 }
 
-// unknownLabel is one that is not among the levels, which are sorted.
+// unknownLabel returns a label that is not among the levels, which are sorted.
 func unknownLabel(levels []string) string {
 	if len(levels) == 0 {
 		return "?"

@@ -16,24 +16,23 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// checkpoint is where a training is: members that are done, and the state of the one
-// under way.
+// checkpoint is the state of a training: the finished members, and the state of the current one.
 type checkpoint struct {
-	Members []trained // and, when they are done, the bags
+	Members []trained // followed by the bags
 	State   *train.State
-	path    string // "" keeps nothing
-	mark    string // of what is trained on what
+	path    string // "" disables checkpoints
+	mark    string // fingerprint of the training
 	madeBy  maker
-	unsaved bool // it is ahead of what its file holds
+	unsaved bool // newer than its file
 }
 
-// trained is a member that is done.
+// trained is a finished member.
 type trained struct {
 	form.Member
 	History []train.Point
 }
 
-// maker is what a checkpoint can only be continued by. It is part of the mark too, and says what is wrong if that differs.
+// maker identifies the program that can continue a checkpoint. It is part of the fingerprint, and explains a mismatch.
 type maker struct {
 	Psi     string  `json:"psi"`
 	Backend Backend `json:"backend"`
@@ -56,7 +55,7 @@ func (c *checkpoint) histories() [][]train.Point {
 	return all
 }
 
-// resume is the checkpoint to go on from: an empty one for a new training.
+// resume returns the checkpoint to continue, or an empty one for a new training.
 func (t *training) resume(m Manifest) (*checkpoint, error) {
 	mark, err := fingerprint(m)
 	if err != nil {
@@ -91,7 +90,7 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 	return point, nil
 }
 
-// differsFrom says why a checkpoint cannot be continued, and what to do.
+// differsFrom explains why a checkpoint cannot be continued, and what to do.
 func (m maker) differsFrom(now maker) (message, remedy string) {
 	const anew = "train without Config.Resume"
 	switch {
@@ -106,7 +105,8 @@ func (m maker) differsFrom(now maker) (message, remedy string) {
 		"give what it was started with, or " + anew
 }
 
-// fingerprint tells trainings apart that end in different models. The sums of a tensor engine depend on its number of threads.
+// fingerprint differs between trainings that end in different models. The sums of a tensor engine depend on its number
+// of threads.
 func fingerprint(m Manifest) (string, error) {
 	m.Metrics, m.Nodes, m.Provenance.TimeBudget, m.Provenance.Share = nil, nil, "", 0
 	if m.Provenance.Backend != Native {
@@ -119,11 +119,11 @@ func fingerprint(m Manifest) (string, error) {
 
 const (
 	defaultSaveEvery = 2 * time.Second
-	saveShare        = 20              // saving takes at most a twentieth of the time
-	maxSavePause     = 5 * time.Minute // between tries while checkpoints cannot be written
+	saveShare        = 20              // maximum share of the time spent on saving: 1/20
+	maxSavePause     = 5 * time.Minute // between attempts while checkpoints cannot be written
 )
 
-// advance notes a state and saves it, unless the last checkpoint is fresh.
+// advance records a state and saves it, unless the last checkpoint is recent.
 func (t *training) advance(point *checkpoint, s *train.State) {
 	point.State, point.unsaved = s, true
 	if !time.Now().Before(t.nextSave) {
@@ -131,8 +131,8 @@ func (t *training) advance(point *checkpoint, s *train.State) {
 	}
 }
 
-// tryToSave writes the checkpoint. If that fails, as on a full disk, the training goes on: it says so
-// once, and tries again after pauses that double up to maxSavePause.
+// tryToSave writes the checkpoint. If that fails, for example on a full disk, training continues. tryToSave warns once
+// and retries after pauses that double up to maxSavePause.
 func (t *training) tryToSave(point *checkpoint) {
 	start := time.Now()
 	err := t.save(point)

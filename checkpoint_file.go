@@ -17,7 +17,7 @@ const (
 	tensorsPart = "state.safetensors"
 )
 
-// contentJSON is what tells whether a checkpoint can be continued.
+// contentJSON decides whether a checkpoint can be continued.
 type contentJSON struct {
 	Fingerprint string `json:"fingerprint"`
 	MadeBy      maker  `json:"made_by"`
@@ -54,10 +54,10 @@ type pointJSON struct {
 	Score exactFloat `json:"score"`
 }
 
-// exactFloat keeps every float64, infinities and NaN too, which JSON has no numbers for.
+// exactFloat encodes every float64 exactly, including infinities and NaN, which JSON cannot represent as numbers.
 type exactFloat float64
 
-// MarshalText writes all digits.
+// MarshalText writes the shortest text that reads back as the same number.
 func (f exactFloat) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(f), 'g', -1, 64), nil
 }

@@ -12,28 +12,29 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// CrossValidation is how well models predict rows that they were not trained on.
+// CrossValidation holds the metrics of models on rows that they were not trained on, fold by fold.
 type CrossValidation struct {
 	Task  Task
 	Folds []Fold
 }
 
-// Fold is one division of the rows: a model and its baselines, trained on some and measured on others.
+// Fold is the result of one fold: a model and its baselines, trained on some rows and measured on the others.
 type Fold struct {
-	TrainingRows int                // those included that chose the weights
-	TestRows     int                // that none of the models has seen
-	Metrics      map[string]float64 // of psi's model, those that are defined
-	Baselines    []Baseline         // the plainest first
+	TrainingRows int                // including the validation rows
+	TestRows     int                // rows that none of the models has seen
+	Metrics      map[string]float64 // of psi's model; undefined ones are absent
+	Baselines    []Baseline         // the simplest first
 }
 
-// CrossValidate trains a model per fold and measures it, and its baselines, on the rows that the fold keeps out. Folds
-// divide the rows as validation rows are chosen: at random; with ValidationBy so that rows with equal values stay
-// together; or, with OrderBy, each fold tests rows that are newer than all it trains on. Weights are chosen by validation rows
-// among those that train, never by those that test.
+// CrossValidate trains one model per fold and measures it, and its baselines, on the rows that the fold holds out.
+// Folds divide the rows as Train chooses validation rows: at random, by ValidationBy, or by OrderBy. With ValidationBy,
+// rows with equal values stay in one fold. With OrderBy, each fold tests rows that are newer than all its training
+// rows. Weights are chosen by validation rows among the training rows, never by test rows.
 //
-// Models have no bags and are not audited. TimeBudget is for all folds. Validation, ValidationAfter, Checkpoint and Resume
-// are not for it. Rows are held as Train holds them: in memory while they fit, then on disk. If ctx ends, the
-// folds that are done are returned beside the error.
+// The models have no bags and no audit. TimeBudget covers all folds. CrossValidate refuses Validation and
+// ValidationAfter and ignores Checkpoint, Resume and ReferenceRows. As in Train, rows are kept in memory if they fit,
+// else on disk. If ctx is cancelled, CrossValidate returns the finished folds and the error. The source is read once
+// and not closed.
 func CrossValidate(ctx context.Context, rows Source, c Config, folds int) (done *CrossValidation, err error) {
 	start := time.Now()
 	c.fill()
@@ -44,7 +45,7 @@ func CrossValidate(ctx context.Context, rows Source, c Config, folds int) (done 
 		return nil, wrongSetting("folds take the place of Config.Validation and Config.ValidationAfter", "leave them out")
 	}
 	before := training{Config: c}
-	before.Progress = nil // the folds say it
+	before.Progress = nil // reported once for all folds
 	if _, err := before.inputs(rows.Schema()); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func CrossValidate(ctx context.Context, rows Source, c Config, folds int) (done 
 	for k := range folds {
 		c.Progress = func(p Progress) {
 			p.Fold, p.Folds, p.Done = k+1, folds, (float64(k)+p.Done)/float64(folds)
-			p.Remaining = 0 // of the fold alone
+			p.Remaining = 0 // it covers the fold alone
 			tell(p)
 		}
 		if budget > 0 {
@@ -108,7 +109,7 @@ func (c Config) crossValidate(ctx context.Context, folds *dataset.Folds, k int) 
 	return m.manifest.Task, &Fold{m.plainRows, e.Rows, finiteMetrics(*e), plain}, nil
 }
 
-// evaluatePlain measures the baselines that were fitted beside the model, as Evaluate measures the model.
+// evaluatePlain measures the baselines on rows as Evaluate measures the model.
 func (m *Model) evaluatePlain(ctx context.Context, rows Source) ([]Baseline, error) {
 	perBaseline := make([]*Evaluator, len(m.plain))
 	for i := range perBaseline {
@@ -144,14 +145,14 @@ func (m *Model) evaluatePlain(ctx context.Context, rows Source) ([]Baseline, err
 	return measured, nil
 }
 
-// fitted is what a model keeps of its training for cross-validation alone.
+// fitted is the part of a training that only cross-validation keeps.
 type fitted struct {
-	plain      []baseline.Model // on the encoded training rows
-	plainUnits encode.Target    // of what they predict of a number
-	plainRows  int              // that trained and validated
+	plain      []baseline.Model // fitted on the encoded training rows
+	plainUnits encode.Target    // units of their predictions of a number
+	plainRows  int              // training and validation rows
 }
 
-// withoutBags changes settings, and leaves the bags out.
+// withoutBags applies change and then disables bags.
 func withoutBags(change func(*Settings)) func(*Settings) {
 	return func(s *Settings) {
 		if change != nil {
@@ -161,7 +162,7 @@ func withoutBags(change func(*Settings)) func(*Settings) {
 	}
 }
 
-// once says each note once, though every fold has it.
+// once reports each note once, although every fold repeats it.
 func once(tell func(Progress)) func(Progress) {
 	said := map[string]bool{}
 	return func(p Progress) {
@@ -177,14 +178,15 @@ func once(tell func(Progress)) func(Progress) {
 	}
 }
 
-// MetricSpread is a metric over the folds in which it is defined.
+// MetricSpread summarises a metric over the folds in which it is defined.
 type MetricSpread struct {
 	Mean  float64
-	Std   float64 // of the folds, √(Σ (x − mean)²/(n − 1)); NaN of one fold
+	Std   float64 // over folds, √(Σ (x − mean)²/(n − 1)); NaN with one fold
 	Folds int
 }
 
-// Spread sums up a metric of the baseline with that name, or of psi's model if the name is empty. It is false if no fold has the metric.
+// Spread summarises a metric of the named baseline, or of psi's model if name is "". It returns false if no fold has
+// the metric.
 func (c *CrossValidation) Spread(name, metric string) (MetricSpread, bool) {
 	var s MetricSpread
 	squares := 0.0
@@ -198,11 +200,12 @@ func (c *CrossValidation) Spread(name, metric string) (MetricSpread, bool) {
 		s.Mean += away / float64(s.Folds)
 		squares += away * (x - s.Mean)
 	}
-	s.Std = math.Sqrt(squares / float64(s.Folds-1)) // 0/0 of one fold
+	s.Std = math.Sqrt(squares / float64(s.Folds-1)) // 0/0 with one fold
 	return s, s.Folds > 0
 }
 
-// Of is the metrics of a baseline, or of psi's model if the name is empty. It is nil if the fold has no such baseline.
+// Of returns the metrics of the named baseline, or of psi's model if name is "". It returns nil if the fold has no such
+// baseline.
 func (f *Fold) Of(name string) map[string]float64 {
 	if name == "" {
 		return f.Metrics

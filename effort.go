@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Effort is how much a training spends. docs/adr/0022 says what each does.
+// Effort sets how much computation a training spends. docs/adr/0022 lists what each level changes.
 type Effort string
 
-// The efforts.
+// Levels of effort.
 const (
-	Fast   Effort = "fast"   // learns from a third as many rows as normal
-	Normal Effort = "normal" // what we stand behind; also ""
-	Best   Effort = "best"   // learns for longer, and averages two networks
+	Fast   Effort = "fast"   // processes a third as many rows as Normal
+	Normal Effort = "normal" // the measured default; also ""
+	Best   Effort = "best"   // trains twice as long and averages two networks
 )
 
-// Efforts lists them, from the least.
+// Efforts returns the levels in ascending order.
 func Efforts() []Effort { return []Effort{Fast, Normal, Best} }
 
-// Validate says what is wrong with an effort.
+// Validate returns an error if the level is unknown.
 func (e Effort) Validate() error {
 	if e != "" && !slices.Contains(Efforts(), e) {
 		return wrongSetting(fmt.Sprintf("there is no effort %q", string(e)), fmt.Sprintf("choose %s, %s or %s", Fast, Normal, Best))
@@ -26,7 +26,8 @@ func (e Effort) Validate() error {
 	return nil
 }
 
-// shorten makes a recipe fast: two thirds of the steps, of half as many rows each. Fewer steps of as many rows would err more.
+// shorten changes settings to effort fast: two thirds of the steps, with half the batch size. Fewer steps with full
+// batches have a larger error.
 func (s *Settings) shorten() {
 	for _, steps := range []*int{&s.Steps, &s.PolishSteps, &s.RefitSteps, &s.AbsentSteps, &s.SpreadSteps} {
 		*steps = (2**steps + 2) / 3
@@ -34,13 +35,13 @@ func (s *Settings) shorten() {
 	s.Batch /= 2
 }
 
-// lengthen makes a recipe the best that more time is known to bring: two networks that learn for twice as long.
+// lengthen changes settings to effort best: two networks that train twice as long.
 func (s *Settings) lengthen() {
 	s.Members = 2
 	s.Steps *= 2
 }
 
-// effort is how a manifest says it.
+// effort returns the level as the manifest records it.
 func (t *training) effort() string {
 	if t.Effort == Normal {
 		return ""
@@ -48,7 +49,7 @@ func (t *training) effort() string {
 	return string(t.Effort)
 }
 
-// defaults are the settings of the effort for a table of a size.
+// defaults returns the settings of the effort for a table of the given size.
 func (t *training) defaults(size Size) Settings {
 	s := DefaultSettings(t.Head, size)
 	switch t.Effort {

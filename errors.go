@@ -7,8 +7,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Error says what is wrong with a table, a file or a setting, where, and what to do about it. Texts name a setting by its field, such as
-// Config.OrderBy. A value follows an equals sign: Config.Task=binary.
+// Error reports what is wrong with a table, a file or a setting, where, and what to do about it. Texts name a setting
+// by its field, such as Config.OrderBy. A value follows an equals sign: Config.Task=binary.
 type Error = table.Error
 
 // Causes of an Error, for [errors.Is].
@@ -19,16 +19,16 @@ var (
 	ErrBackend = errors.New("unsuitable backend")
 	// ErrNewer: the file needs a newer version of psi.
 	ErrNewer = artifact.ErrNewer
-	// ErrDamaged: the file is not as it was written, or holds no valid model or checkpoint.
+	// ErrDamaged: the file differs from what was written, or does not contain a valid model or checkpoint.
 	ErrDamaged = artifact.ErrDamaged
 )
 
-// wrongSetting is the error of a setting.
+// wrongSetting returns an error about a setting.
 func wrongSetting(message, remedy string) error {
 	return &Error{Row: -1, Message: message, Remedy: remedy, Err: ErrSetting}
 }
 
-// wrongBackend is the error of the backend that a setting names.
+// wrongBackend returns an error about the backend that a setting names.
 func wrongBackend(setting, message string) error {
 	return &Error{Row: -1, Message: message, Remedy: "leave " + setting + " out", Err: ErrBackend}
 }

@@ -10,14 +10,17 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Outcome is what a model expects of consecutive rows, and what came true.
+// Outcome pairs the predictions of consecutive rows with their targets.
 type Outcome struct {
 	*Prediction
-	Truth  []float64 // numbers, or places in Classes; NaN where it is not known; nil if the table lacks the target
-	Weight []float64 // that rows count by: 1, unless the model was trained with weights and the table has them
+	// Truth holds numbers or indices into Classes. It is NaN where the target is missing, and nil if the table has no
+	// target column.
+	Truth  []float64
+	Weight []float64 // row weights: 1, unless the model was trained with weights and the table has them
 }
 
-// Outcomes predicts the rows of a source, some at a time, beside their targets.
+// Outcomes yields predictions and targets of the rows of a source in chunks. It stops at the first error, which it
+// yields.
 func (m *Model) Outcomes(ctx context.Context, rows Source) iter.Seq2[*Outcome, error] {
 	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, c *chunk) (*Outcome, error) {
 		o := &Outcome{Weight: make([]float64, c.batch.Rows)}
@@ -36,18 +39,19 @@ func (m *Model) Outcomes(ctx context.Context, rows Source) iter.Seq2[*Outcome, e
 	})
 }
 
-// Evaluate measures the predictions of rows whose target is known. Rows without a target
-// are left out. If the model was trained with weights and the rows have them, rows count
-// by their weights.
+// Evaluate measures predictions on the rows of a source that have a target; other rows are skipped. If the model was
+// trained with weights and the source has them, rows are weighted. Evaluate reads the source to its end and does not
+// close it.
 func (m *Model) Evaluate(ctx context.Context, rows Source) (*eval.Evaluation, error) {
 	return m.EvaluateAt(ctx, rows)
 }
 
-// EvaluateAt is Evaluate with the decisions at thresholds of the positive class's probability. Thresholds need a target of two classes.
+// EvaluateAt is Evaluate with decisions at thresholds of the positive class's probability. Thresholds need a target
+// with two classes.
 func (m *Model) EvaluateAt(ctx context.Context, rows Source, thresholds ...float64) (*eval.Evaluation, error) {
 	all := m.NewEvaluator()
 	for _, threshold := range thresholds {
-		if _, err := all.Decide(threshold); err != nil { // before rows are read
+		if _, err := all.Decide(threshold); err != nil { // fail before rows are read
 			return nil, err
 		}
 	}
@@ -78,8 +82,7 @@ func (m *Model) lacksTarget() error {
 	return &table.Error{Row: -1, Column: m.manifest.Target, Message: "the table lacks the target column", Remedy: "give rows whose outcome is known"}
 }
 
-// weights of the rows of a table: 1, unless the model was trained with weights and the
-// table has them.
+// weights returns the row weights of a table: 1, unless the model was trained with weights and the table has them.
 func (m *Model) weights(t *table.Table) func(row int) float64 {
 	column := t.Column(m.manifest.Weight)
 	if m.manifest.Weight == "" || column == nil || column.Kind == table.Category {
@@ -93,8 +96,7 @@ func (m *Model) weights(t *table.Table) func(row int) float64 {
 	}
 }
 
-// truth are the targets of a table: numbers in their own units, or places of classes. A
-// missing one is NaN.
+// truth returns the targets of a table: numbers in their own units, or indices of classes. Missing targets are NaN.
 func (m *Model) truth(t *table.Table) ([]float64, error) {
 	column := t.Column(m.manifest.Target)
 	encoded, err := m.manifest.Scale.Encode(column, nil)
@@ -107,7 +109,7 @@ func (m *Model) truth(t *table.Table) ([]float64, error) {
 		case m.classes() || !column.Observed[i]:
 			y[i] = float64(v)
 		default:
-			y[i] = column.Numbers[i] // all its digits
+			y[i] = column.Numbers[i] // in full precision
 		}
 	}
 	return y, nil
@@ -126,7 +128,7 @@ func (m *Model) measure(ctx context.Context, d train.Data) (map[string]float64, 
 	return finiteMetrics(all.evaluation()), nil
 }
 
-// labels are the targets of rows that t encoded: numbers in their own units, or places of classes.
+// labels returns the targets of rows that t encoded: numbers in their own units, or indices of classes.
 func labels(d train.Data, t encode.Target) []float64 {
 	y := make([]float64, len(d.Target))
 	for i, v := range d.Target {

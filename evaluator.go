@@ -8,22 +8,22 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Evaluator measures predictions by what came true, some rows at a time.
+// Evaluator accumulates predictions and targets in chunks and computes metrics. It is not safe for concurrent use.
 type Evaluator struct {
 	target     string
 	task       Task
 	regression eval.Regression
 	binary     eval.Binary
 	multiclass eval.Multiclass
-	known      bool // some row has a target
+	known      bool // whether any row has a target
 }
 
-// NewEvaluator evaluates the model's predictions.
+// NewEvaluator returns an empty Evaluator for the model's predictions.
 func (m *Model) NewEvaluator() *Evaluator {
 	return &Evaluator{target: m.manifest.Target, task: m.manifest.Task}
 }
 
-// Add takes in the rows whose target is known.
+// Add accumulates the rows of o whose target is known.
 func (e *Evaluator) Add(o *Outcome) {
 	for i, y := range o.Truth {
 		if !math.IsNaN(y) {
@@ -32,7 +32,7 @@ func (e *Evaluator) Add(o *Outcome) {
 	}
 }
 
-// add takes in a row of a prediction whose target is y: a number, or that of its class.
+// add accumulates a row of a prediction; y is its target, a number or the index of its class.
 func (e *Evaluator) add(p *Prediction, row int, y, weight float64) {
 	e.known = true
 	switch e.task {
@@ -47,7 +47,7 @@ func (e *Evaluator) add(p *Prediction, row int, y, weight float64) {
 	}
 }
 
-// Evaluation sums up the rows so far. It is an error if none has a target.
+// Evaluation returns the metrics of the rows added so far. It returns an error if none of them has a target.
 func (e *Evaluator) Evaluation() (*eval.Evaluation, error) {
 	if !e.known {
 		return nil, &table.Error{Row: -1, Column: e.target, Message: "no row has a value in the target column", Remedy: "give rows whose outcome is known"}
@@ -56,7 +56,8 @@ func (e *Evaluator) Evaluation() (*eval.Evaluation, error) {
 	return &all, nil
 }
 
-// Decide counts the rows so far at a threshold of the positive class's probability. It is an error unless the target has two classes.
+// Decide returns the confusion matrix of the rows added so far at a threshold of the positive class's probability. It
+// returns an error unless the target has two classes.
 func (e *Evaluator) Decide(threshold float64) (eval.Decision, error) {
 	if e.task != Binary {
 		return eval.Decision{}, &table.Error{

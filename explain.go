@@ -14,21 +14,22 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// ExplainOptions says how to explain rows. The zero value is the fast mode with
-// intervals of 95 %.
+// ExplainOptions configures explanations. The zero value selects mode Fast with 95 % intervals.
 type ExplainOptions struct {
-	Mode         explain.Mode // Fast (also ""), Refined: some coalitions, with standard errors, or Exact: all of them, for at most 16 columns
-	Tolerance    float64      // of mode Refined: a row is done when no standard error is larger, in the prediction's units
-	Budget       int          // of mode Refined: most evaluations of a row; 0 means 4 for each column, or 64 with a tolerance
-	Z            float64      // intervals have the probability of ∓ Z standard deviations of a normal distribution; 0 means 1.96
-	Top          int          // K of p_top; 0 means 3
-	Unknown      []string     // columns to explain as if their cells were missing
-	Output       string       // the class to explain; "" is all of them
-	Against      string       // with Output: why that class and not this one
-	Groups       []Group      // columns that are one player, in place of the model's own groups
-	Interactions bool         // pairwise interactions too
-	NoDoubt      bool         // ModelStd is not asked for, which makes passes quicker
-	From, To     int          // rows to explain, To not included; To = 0 means all
+	// Mode is Fast (also ""), Refined or Exact. Refined evaluates some coalitions and reports standard errors. Exact
+	// evaluates all coalitions and supports at most 16 columns.
+	Mode         explain.Mode
+	Tolerance    float64  // mode Refined stops when no standard error exceeds it; in the prediction's units
+	Budget       int      // mode Refined: maximum evaluations per row; 0 means 4 per column, 64 with Tolerance
+	Z            float64  // intervals have the coverage of ∓ Z standard deviations of a normal distribution; 0 means 1.96
+	Top          int      // K of p_top, the probability of being among the K largest attributions; 0 means 3
+	Unknown      []string // columns to treat as missing
+	Output       string   // class to explain; "" means all
+	Against      string   // requires Output: explain why Output rather than this class
+	Groups       []Group  // columns with a joint attribution, in place of the model's own groups
+	Interactions bool     // also compute pairwise interactions
+	NoDoubt      bool     // skip ModelStd, which is faster
+	From, To     int      // half-open range of rows; To = 0 means all rows
 }
 
 // Explain is the former name of ExplainOptions.
@@ -41,7 +42,8 @@ const (
 	defaultTop = 3
 )
 
-// Explanations explains the rows of a source, some at a time.
+// Explanations yields explanations of the rows of a source in chunks, in order. Memory is bounded by the chunks in
+// flight, which are computed on all cores. It stops at the first error, which it yields, and does not close the source.
 func (m *Model) Explanations(ctx context.Context, rows Source, o ExplainOptions) iter.Seq2[*explain.Explanation, error] {
 	return func(yield func(*explain.Explanation, error) bool) {
 		o, err := m.settleExplain(o)
@@ -65,7 +67,7 @@ func (m *Model) Explanations(ctx context.Context, rows Source, o ExplainOptions)
 	}
 }
 
-// Explain explains all rows of a source.
+// Explain explains all rows of a source and returns one Explanation in memory. Use Explanations for large sources.
 func (m *Model) Explain(ctx context.Context, rows Source, o ExplainOptions) (*explain.Explanation, error) {
 	var parts []*explain.Explanation
 	for e, err := range m.Explanations(ctx, rows, o) {
@@ -80,7 +82,7 @@ func (m *Model) Explain(ctx context.Context, rows Source, o ExplainOptions) (*ex
 	return explain.Join(parts)
 }
 
-// NoRows is the explanation of a table without rows, which still says of what it is.
+// NoRows returns the explanation of a table without rows. It has the model's columns, outputs and units.
 func (m *Model) NoRows(o ExplainOptions) (*explain.Explanation, error) {
 	o, err := m.settleExplain(o)
 	if err != nil {
@@ -101,7 +103,7 @@ func (m *Model) NoRows(o ExplainOptions) (*explain.Explanation, error) {
 	return chosen(e, o)
 }
 
-// heading is what all explanations of a model say.
+// heading returns an explanation with the fields that do not depend on rows.
 func (m *Model) heading(o ExplainOptions, players []player) *explain.Explanation {
 	return &explain.Explanation{
 		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
@@ -109,7 +111,7 @@ func (m *Model) heading(o ExplainOptions, players []player) *explain.Explanation
 	}
 }
 
-// bagsAsked is how many networks tell the doubt of an explanation.
+// bagsAsked returns the number of bags that ModelStd is computed from.
 func (m *Model) bagsAsked(o ExplainOptions) int {
 	if o.NoDoubt {
 		return 0
@@ -117,7 +119,7 @@ func (m *Model) bagsAsked(o ExplainOptions) int {
 	return len(m.bags)
 }
 
-// chosen is the explanation of the output that was asked for.
+// chosen restricts an explanation to the requested output.
 func chosen(e *explain.Explanation, o ExplainOptions) (*explain.Explanation, error) {
 	switch {
 	case o.Against != "":
@@ -128,7 +130,7 @@ func chosen(e *explain.Explanation, o ExplainOptions) (*explain.Explanation, err
 	return e, nil
 }
 
-// settleExplain fills in the defaults and refuses what cannot be done.
+// settleExplain sets defaults and rejects invalid combinations.
 func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 	if o.Z == 0 {
 		o.Z = defaultZ
@@ -140,10 +142,10 @@ func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 		o.Mode = explain.Fast
 	}
 	if o.Mode == explain.Refined && m.exact() {
-		o.Mode = explain.Fast // which is exact: there is nothing to refine
+		o.Mode = explain.Fast // the exact head needs no refinement
 	}
 	if slices.EqualFunc(o.Groups, m.manifest.Groups, equalGroups) {
-		o.Groups = nil // they are the model's own
+		o.Groups = nil // these are the model's own
 	}
 	players, err := m.playersOf(o.Groups)
 	if err != nil {
@@ -178,7 +180,7 @@ func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 	return o, m.checkOutputs(o)
 }
 
-// playersOf are the players of groups, or the model's own.
+// playersOf returns the players of groups, or the model's own if there are no groups.
 func (m *Model) playersOf(groups []Group) ([]player, error) {
 	if len(groups) == 0 {
 		return m.own.players, nil
@@ -186,7 +188,7 @@ func (m *Model) playersOf(groups []Group) ([]player, error) {
 	return grouped(m.Columns(), groups)
 }
 
-// checkOutputs refuses classes that the model does not have.
+// checkOutputs rejects classes that the model does not have.
 func (m *Model) checkOutputs(o ExplainOptions) error {
 	if o.Against != "" && o.Output == "" {
 		return wrongSetting("a class to compare with is given, but not the class to explain", "name both")
@@ -242,14 +244,13 @@ func (m *Model) explain(ctx context.Context, v *view, c *chunk, o ExplainOptions
 	return e, err
 }
 
-// restricted is the game of row i among the players it has.
+// restricted returns the game of row i among the players present in the row.
 func (v *view) restricted(b *encode.Batch, i int) *shapley.Subgame {
 	game := v.RowGame(b, i)
 	return shapley.Restrict(game, game.Present())
 }
 
-// enumerate replaces the attributions by Shapley values from all coalitions of the
-// observed columns.
+// enumerate replaces the attributions with Shapley values computed from all coalitions of the observed columns.
 func (v *view) enumerate(ctx context.Context, c *chunk, x *form.Answer) error {
 	outputs, d := len(x.Value)/c.batch.Rows, len(v.players)
 	for i := range c.batch.Rows {
@@ -268,7 +269,7 @@ func (v *view) enumerate(ctx context.Context, c *chunk, x *form.Answer) error {
 	return nil
 }
 
-// result puts a pass into the model's units and the order of the players.
+// result converts a pass to the model's units and the order of its players.
 func (m *Model) result(v *view, c *chunk, x *form.Answer, o ExplainOptions) *explain.Explanation {
 	n, d, outputs, unit := c.batch.Rows, len(v.players), m.outputs(), m.unit()
 	lines := n * outputs
@@ -328,7 +329,7 @@ func (m *Model) scale() explain.Scale {
 	return explain.Identity
 }
 
-// values are the columns of the players; a group has none.
+// values returns the columns of the players; a group has none.
 func (v *view) values(c *chunk) []*table.Column {
 	values := make([]*table.Column, len(v.players))
 	for k, p := range v.players {
@@ -339,8 +340,7 @@ func (v *view) values(c *chunk) []*table.Column {
 	return values
 }
 
-// others marks the cells [rows, players] whose labels are not known from training; nil if
-// there are none.
+// others marks cells [rows, players] whose labels did not occur in training; nil if there are none.
 func (m *Model) others(v *view, c *chunk) []bool {
 	var marks []bool
 	for row, place := range m.manifest.Encoder.Others(c.batch) {
@@ -354,7 +354,7 @@ func (m *Model) others(v *view, c *chunk) []bool {
 	return marks
 }
 
-// interactions are the pairwise interactions [rows, C, players, players] in the model's units.
+// interactions returns the pairwise interactions [rows, C, players, players] in the model's units.
 func (m *Model) interactions(ctx context.Context, v *view, c *chunk, o ExplainOptions) ([]float64, error) {
 	n, d, outputs := c.batch.Rows, len(v.players), m.outputs()
 	var fast []float32

@@ -9,9 +9,10 @@ import (
 	"github.com/psi-shapley/psi/internal/onnx"
 )
 
-// ExportONNX writes the model as one ONNX graph. Its inputs are the model's columns, one tensor [n] each: float64 with NaN for
-// a missing cell, or text with "" for one. Its outputs are what a server's are: prediction, prediction_std, base and, of classes,
-// probability [n, outputs], attribution_mean and attribution_std [n, outputs, players], those of mode fast.
+// ExportONNX writes the model as an ONNX graph. Each column of the model is an input, a tensor [n]: float64 with NaN
+// for a missing cell, or a string with "" for one. The outputs have the names that psi's server uses: prediction,
+// prediction_std, base, attribution_mean and attribution_std [n, outputs, players]. Models of classes also have
+// probability [n, outputs]. Attributions are those of mode fast.
 func (m *Model) ExportONNX(w io.Writer) error {
 	config := m.config
 	config.Inputs.Groups = networkGroups(m.own.players, m.places)
@@ -39,7 +40,7 @@ func (m *Model) ExportONNX(w io.Writer) error {
 	return err
 }
 
-// about is what an exported file says of the model, lists as JSON.
+// about returns the metadata of the exported file; lists are JSON.
 func (m *Model) about() (map[string]string, error) {
 	about := map[string]string{
 		"model": m.Digest(), "task": string(m.manifest.Task), "target": m.manifest.Target, "head": m.Head(), "scale": string(m.scale()), "units": m.unitWords(),
@@ -54,7 +55,7 @@ func (m *Model) about() (map[string]string, error) {
 	return about, nil
 }
 
-// unitWords says what predictions and attributions are measured in.
+// unitWords names the units of predictions and attributions.
 func (m *Model) unitWords() string {
 	switch m.scale() {
 	case explain.LogMean:

@@ -8,28 +8,28 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Input is what a model knows of the cells of one of its columns.
+// Input describes one column of the model.
 type Input struct {
 	Name   string
 	Kind   table.Kind
-	Player int      // place among the model's players
-	Gap    bool     // a missing cell is a level of its own, other than an unknown one
-	Labels []string // of a category, those that training knew; they are not to be changed
+	Player int      // index among the model's players
+	Gap    bool     // a missing cell is a level of its own, distinct from an unknown label
+	Labels []string // labels of a category that occurred in training; read-only
 
-	Reading *table.Reading // of its text; nil if it must be written plainly
+	Reading *table.Reading // how its text is parsed; nil for plain values
 
-	// Low and High are the least and the greatest cell that training had: of a number, of a boolean, which is 0 or 1, and
-	// of a time, in seconds since 1970. Both are NaN if it had none.
+	// Low and High are the minimum and maximum in the training rows: of a number, a boolean (0 or 1) or a time (seconds
+	// since 1970). Both are NaN if training had no values.
 	Low, High float64
-	Whole     bool // the numbers seem to be whole
+	Whole     bool // whether the numbers appear to be integers
 
-	// Typical is a usual cell of that kind, TypicalLabel one of a category: the median and the commonest label of the rows
-	// that the model keeps. A model that keeps none has a guess (see usual) and the first label.
+	// Typical is a typical value, TypicalLabel a typical label. They are the median and the most frequent label of the
+	// reference rows. Without reference rows they are an estimate from the bin edges and the first label.
 	Typical      float64
 	TypicalLabel string
 }
 
-// Inputs are the model's columns, in its order.
+// Inputs returns the model's columns in their order.
 func (m *Model) Inputs() []Input {
 	inputs := make([]Input, len(m.manifest.Columns))
 	for k, p := range m.own.players {
@@ -56,7 +56,7 @@ func (m *Model) input(column int) Input {
 	return in
 }
 
-// seemWhole says whether most ends of bins are whole numbers: quantiles of such may lie between two of them.
+// seemWhole reports whether most bin edges are integers. Quantiles of integers may lie between two of them.
 func seemWhole(edges []float64) bool {
 	whole := 0
 	for _, v := range edges {
@@ -67,7 +67,7 @@ func seemWhole(edges []float64) bool {
 	return 2*whole > len(edges)
 }
 
-// closest is the edge with the least distance from v.
+// closest returns the edge nearest to v.
 func closest(edges []float64, v float64) float64 {
 	return slices.MinFunc(edges, func(a, b float64) int {
 		switch x, y := math.Abs(a-v), math.Abs(b-v); {
@@ -80,9 +80,10 @@ func closest(edges []float64, v float64) float64 {
 	})
 }
 
-// usual is a cell that a numeric player is likely to have: the median of the rows that are kept. Without rows, of few
-// values it is the one nearest to the mean; of many, the middle of the bins is the median unless so many cells are equal
-// that the quantiles fall together, and then the mean lies nearer to an end.
+// usual returns a typical value of a numeric player: the median of the reference rows. Without reference rows, it is
+// the value nearest to the mean if the column has few values. For many values it is the middle of the bins, which is
+// the median unless many equal cells make quantiles coincide. In that case it is the end of the bins that is nearer to
+// the mean.
 func (m *Model) usual(d int) float64 {
 	p := &m.manifest.Encoder.Players[d]
 	n := len(p.Edges)
@@ -96,7 +97,7 @@ func (m *Model) usual(d int) float64 {
 	return closest([]float64{p.Edges[0], p.Edges[n/2], p.Edges[n-1]}, p.Centre)
 }
 
-// kept are a numeric player's cells in the rows that are kept.
+// kept returns the values of a numeric player in the reference rows.
 func (m *Model) kept(d int) []float64 {
 	p := &m.manifest.Encoder.Players[d]
 	var seen []float64
@@ -109,11 +110,11 @@ func (m *Model) kept(d int) []float64 {
 	return seen
 }
 
-// commonest is the level that most of the kept rows have, the first if none are kept.
+// commonest returns the most frequent level in the reference rows, or the first level without them.
 func (m *Model) commonest(d int) int {
 	e := m.manifest.Encoder
 	k := d - e.Numeric()
-	first := int32(1) // row of the embedding of the first level, after those of other players and the one for other levels
+	first := int32(1) // embedding row of the first level, after those of earlier players and the row of other levels
 	for _, rows := range e.EmbeddingRows()[:k] {
 		first += int32(rows)
 	}
@@ -127,5 +128,6 @@ func (m *Model) commonest(d int) int {
 	return slices.Index(counts, slices.Max(counts))
 }
 
-// Base is what each output is before any cell is known: attributions add up to the prediction from there.
+// Base returns φ_0 of each output: the prediction before any cell is known. Base and attributions add up to the
+// prediction.
 func (m *Model) Base() []float64 { return m.bases() }

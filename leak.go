@@ -13,23 +13,25 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Suspect is a column that predicts the target almost perfectly by itself. It may leak the target: be known only after it.
+// Suspect is a column that predicts the target almost perfectly by itself. It may leak the target, that is, be known
+// only after the target is.
 type Suspect struct {
 	Column string  `json:"column"`
 	Metric string  `json:"metric"` // "r2", "auroc" or "macro_auroc"
 	Value  float64 `json:"value"`  // out of fold, on training rows
 }
 
-// From where up a column is suspect. No model has a skill (R², or 2·AUROC − 1) above 1, so that such a column has 95 % of the model's too.
+// Thresholds above which a column is a suspect. Skill (R², or 2·AUROC − 1) cannot exceed 1, so that such a column has
+// 95 % of the model's skill too.
 const (
 	suspectR2    = 0.95
 	suspectAUROC = 0.98
 )
 
-// tooGood is the R² or AUROC of a model from which it is doubted.
+// tooGood is the R² or AUROC above which a model is suspicious.
 const tooGood = 0.999
 
-// skillMetric is the metric that says how much of the target a model tells: 1 is all.
+// skillMetric returns the metric whose best value is 1.
 func (m *Manifest) skillMetric() string {
 	switch m.Task {
 	case Binary:
@@ -47,7 +49,7 @@ func (m *Manifest) suspectFrom() float64 {
 	return suspectAUROC
 }
 
-// suspects lists columns that may leak the target, the most telling first.
+// suspects returns the columns that may leak the target, in descending order of skill.
 func (t *training) suspects(ctx context.Context, m *Model) ([]Suspect, error) {
 	metric := m.manifest.skillMetric()
 	values := map[string]float64{}
@@ -68,7 +70,7 @@ func (t *training) suspects(ctx context.Context, m *Model) ([]Suspect, error) {
 	return list, err
 }
 
-// checkSuspects refuses columns and metrics that the model does not have.
+// checkSuspects rejects columns and metrics that the model does not have.
 func (m *Manifest) checkSuspects() error {
 	names := columnNames(m.Columns)
 	for _, s := range m.Suspects {
@@ -79,7 +81,7 @@ func (m *Manifest) checkSuspects() error {
 	return nil
 }
 
-// leak asks about suspect columns, or about a model that is too good.
+// leak warns of suspect columns, or of a model whose skill is suspiciously high.
 func (m *Manifest) leak() (w Warning, suspicious bool) {
 	metric := m.skillMetric()
 	if len(m.Suspects) > 0 {
@@ -116,10 +118,10 @@ func (m *Manifest) leakOf(suspects []Suspect) Warning {
 	}
 }
 
-// plainNames need no quotes in a shell or in a list.
+// plainNames matches names that need no quotes in a shell or in a list.
 var plainNames = regexp.MustCompile(`^[\pL\pN_.,-]+$`)
 
-// columnsSetting is a setting with columns; without their names if these would need quotes.
+// columnsSetting returns a setting with column names, or without them if they need quotes.
 func columnsSetting(setting string, names []string) string {
 	if list := strings.Join(names, ","); plainNames.MatchString(list) && strings.Count(list, ",") == len(names)-1 {
 		return setting + "=" + list

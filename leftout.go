@@ -11,16 +11,16 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// LeftOut is a column that training did not use as a feature: nothing can be learned of it, or it seems to identify rows.
-// It is no player. Tables to predict may have it, with any cells, or lack it.
+// LeftOut is a column that training did not use as a feature: it carries no information, or it seems to identify rows.
+// It has no attribution. Tables to predict may contain the column, with any cells, or omit it.
 type LeftOut struct {
 	Name   string `json:"name"`
-	Place  int    `json:"place"` // among the model's columns and those left out, in the order of the table
+	Place  int    `json:"place"` // index among the model's columns and those left out, in the order of the table
 	Reason string `json:"reason"`
 }
 
-// narrow returns the inputs that stay, now that it is known what they are like, and says which do not. Those that
-// something can be learned from are never all left out for seeming to identify rows. If there are none, all inputs stay.
+// narrow returns the columns to use as features, given their traits, and reports the others. Informative columns are
+// never all left out because they seem to identify rows. If no column is informative, narrow keeps all.
 func (t *training) narrow(all []dataset.Trait) []string {
 	kept := func(c dataset.Trait) bool { return slices.Contains(t.Keep, c.Column) }
 	null := func(c dataset.Trait) bool { return c.Null != "" && !kept(c) }
@@ -76,7 +76,7 @@ func because(c dataset.Trait, reason string) string {
 	return fmt.Sprintf("column %q: %s", c.Column, reason)
 }
 
-// warn notes something about one column or about several, if there are any.
+// warn reports a warning about one or several columns, if there are any.
 func (t *training) warn(columns []string, one, several string) {
 	const few = 12
 	text := several
@@ -91,7 +91,7 @@ func (t *training) warn(columns []string, one, several string) {
 	}
 }
 
-// noteGaps says which columns can tell nothing but whether a cell is there.
+// noteGaps reports the columns whose only information is whether a cell is missing.
 func (t *training) noteGaps(schema *table.Schema) {
 	for _, p := range t.in.Encoder.Players {
 		rare := len(p.Levels) == 0 && p.Rare > 0
@@ -105,7 +105,7 @@ func (t *training) noteGaps(schema *table.Schema) {
 	}
 }
 
-// narrowGroups are the groups without the columns that are left out.
+// narrowGroups returns the groups without the columns that are left out.
 func (t *training) narrowGroups() []Group {
 	var groups []Group
 	for _, g := range t.Groups {
@@ -119,7 +119,7 @@ func (t *training) narrowGroups() []Group {
 	return groups
 }
 
-// checkLeftOut sees that the columns left out and the model's are those of one table.
+// checkLeftOut checks that LeftOut and Columns partition the columns of one table.
 func (m *Manifest) checkLeftOut() error {
 	names, before := map[string]bool{m.Target: true}, -1
 	for _, f := range m.Columns {

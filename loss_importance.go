@@ -10,33 +10,33 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// LossImportance is how much lower the loss of a row is, on average, once a column (or group) is known: the mean of
+// LossImportance is the mean decrease of the loss of a row when a column (or group) becomes known: the mean of
 //
 //	δ_id = loss(x_S) − loss(x_{S∪d})
 //
-// over the rows i that have the column d, S the columns that precede it in a random order of those the row has (SAGE: Covert,
-// Lundberg and Lee, 2020). The loss of a number is the squared error, in the square of the target's units; that of classes is the
-// log loss of calibrated probabilities. For each row, Σ_d δ_id = loss(nothing known) − loss(row). Rows count once, whatever their
-// weights. A measure that does not apply is nil.
+// over the rows i that have the column d. S is the set of columns that precede d in a random order of the row's known
+// columns (SAGE: Covert, Lundberg and Lee, 2020). The loss of a number is the squared error, in squared units of the
+// target. The loss of classes is the log loss of calibrated probabilities. For each row, Σ_d δ_id = loss(nothing known)
+// − loss(row). Rows are not weighted. Measures that do not apply are nil.
 type LossImportance struct {
 	Player        string   `json:"player"`
 	Mean          *float64 `json:"mean"`
-	StandardError *float64 `json:"standard_error"`  // over rows; over units if the validation rows were divided by a column
-	P             *float64 `json:"p"`               // of the one-sided test that the mean is above 0
-	Found         bool     `json:"found"`           // above 0, with at most 5 % false discoveries among all players (Benjamini and Hochberg)
-	Rows          int      `json:"rows"`            // that have the player
-	Units         int      `json:"units,omitempty"` // of these rows, if a column tells which of them belong together
+	StandardError *float64 `json:"standard_error"`  // over rows, or over units if a column chose the validation rows
+	P             *float64 `json:"p"`               // p-value of the one-sided test that the mean is above 0
+	Found         bool     `json:"found"`           // above 0 at a false discovery rate of 5 % over all players (Benjamini and Hochberg)
+	Rows          int      `json:"rows"`            // rows in which the player is known
+	Units         int      `json:"units,omitempty"` // groups of dependent rows among them, if a column identifies these
 }
 
 const (
-	falseDiscoveries = 0.05 // expected share of the players found
+	falseDiscoveries = 0.05 // expected share of false discoveries
 
 	maxLossRows = 2000
-	minLossRows = 100 // in training, whatever the budget of the audit
+	minLossRows = 100 // during training, whatever the budget of the audit
 )
 
-// lossImportance measures the importance in loss on at most so many rows with a known target, drawn from a sample. It is nil if
-// there are none.
+// lossImportance measures LossImportance on at most the given number of rows with a known target, drawn from a sample.
+// It returns nil if there are no such rows.
 func (m *Model) lossImportance(ctx context.Context, sample *encode.Batch, y []float64, units []uint64, most int) ([]LossImportance, error) {
 	var chosen []int
 	for _, i := range rand.New(rand.NewPCG(5, auditStream)).Perm(sample.Rows) {
@@ -60,7 +60,7 @@ func (m *Model) lossImportance(ctx context.Context, sample *encode.Batch, y []fl
 	list, p := make([]LossImportance, d), make([]float64, d)
 	for j := range list {
 		var delta []float64
-		var of []uint64 // units of delta
+		var of []uint64 // unit of each row of delta
 		for k, i := range chosen {
 			if v := drops[k*d+j]; !math.IsNaN(v) {
 				delta = append(delta, v)
@@ -82,7 +82,8 @@ func (m *Model) lossImportance(ctx context.Context, sample *encode.Batch, y []fl
 	return list, nil
 }
 
-// lossDrops are δ [rows, players], NaN where a row lacks a player. It takes a pass of the rows for each player and one more.
+// lossDrops returns δ [rows, players], NaN where a player is missing. It evaluates the rows once per player and once
+// more.
 func (m *Model) lossDrops(ctx context.Context, b *encode.Batch, y []float64) ([]float64, error) {
 	rng := rand.New(rand.NewPCG(6, auditStream))
 	d := len(m.own.players)
@@ -117,12 +118,12 @@ func (m *Model) lossDrops(ctx context.Context, b *encode.Batch, y []float64) ([]
 	return drops, nil
 }
 
-// has says whether a row has a cell of a player.
+// has reports whether a row has a cell of a player.
 func (m *Model) has(b *encode.Batch, row, player int) bool {
 	return slices.ContainsFunc(m.own.players[player].columns, func(j int) bool { return b.Observed[row*b.Players()+m.places[j]] != 0 })
 }
 
-// reveal makes the cells of a player known in part, as far as they are in the whole rows.
+// reveal copies the observed cells of a player from whole to part.
 func (m *Model) reveal(part, whole *encode.Batch, row, player int) {
 	for _, j := range m.own.players[player].columns {
 		at := row*whole.Players() + m.places[j]
@@ -130,7 +131,7 @@ func (m *Model) reveal(part, whole *encode.Batch, row, player int) {
 	}
 }
 
-// losses are the squared error of each row in the square of the target's units, or its log loss.
+// losses returns the loss of each row: its squared error in squared units of the target, or its log loss.
 func (m *Model) losses(ctx context.Context, b *encode.Batch, y []float64) ([]float64, error) {
 	depth := Values
 	if m.classes() {

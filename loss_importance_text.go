@@ -11,7 +11,7 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// Loss names what LossImportance is measured in: "squared error" or "log loss".
+// Loss returns the name of the loss behind LossImportance: "squared error" or "log loss".
 func (a *Audit) Loss() string {
 	if len(a.CoalitionsError) > 0 && a.CoalitionsError[0].LogLoss != nil {
 		return "log loss"
@@ -19,7 +19,7 @@ func (a *Audit) Loss() string {
 	return "squared error"
 }
 
-// SortedLossImportance is LossImportance, the largest mean first.
+// SortedLossImportance returns LossImportance in descending order of the mean.
 func (a *Audit) SortedLossImportance() []LossImportance {
 	size := func(x LossImportance) float64 {
 		if x.Mean == nil {

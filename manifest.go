@@ -15,93 +15,95 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Task is what a model predicts.
+// Task is the kind of target that a model predicts.
 type Task = encode.Task
 
-// The tasks.
+// Tasks.
 const (
 	Regression = encode.Regression // a number
-	Binary     = encode.Binary     // which of two classes
-	Multiclass = encode.Multiclass // which of more
+	Binary     = encode.Binary     // one of two classes
+	Multiclass = encode.Multiclass // one of three or more classes
 )
 
-// Manifest is what a model says of itself.
+// Manifest describes a model: its columns, settings, calibration, metrics and provenance. Model files store it as JSON.
 type Manifest struct {
 	Task          Task               `json:"task"`
 	Target        string             `json:"target"`
-	Scale         encode.Target      `json:"scale"`   // that the target is learned on
-	Columns       []table.Field      `json:"columns"` // inputs, in the order of the table they were learned from
+	Scale         encode.Target      `json:"scale"`   // scale on which the target is learned
+	Columns       []table.Field      `json:"columns"` // features, in the order of the training table
 	LeftOut       []LeftOut          `json:"left_out,omitempty"`
-	Groups        []Group            `json:"groups"`                   // of columns that are one player
-	Weight        string             `json:"weight"`                   // column of the rows' weights; "" if there is none
-	WeightReading *table.Reading     `json:"weight_reading,omitempty"` // of that column's text
-	Missing       []string           `json:"missing"`                  // texts that mean missing, beside the usual ones
+	Groups        []Group            `json:"groups"`                   // groups of columns with a joint attribution
+	Weight        string             `json:"weight"`                   // column of row weights; "" if there is none
+	WeightReading *table.Reading     `json:"weight_reading,omitempty"` // how that column's text is parsed
+	Missing       []string           `json:"missing"`                  // strings treated as missing, besides the default ones
 	Encoder       *encode.Encoder    `json:"encoder"`
 	Settings      Settings           `json:"settings"`
-	Nodes         []int              `json:"nodes"`                  // of each member's quadrature
-	BagNodes      []int              `json:"bag_nodes,omitempty"`    // of each bag's
-	SharedSigma   bool               `json:"shared_sigma,omitempty"` // of more than two classes: a column has one σ in a row, not one for each
+	Nodes         []int              `json:"nodes"`                  // quadrature nodes of each member
+	BagNodes      []int              `json:"bag_nodes,omitempty"`    // quadrature nodes of each bag
+	SharedSigma   bool               `json:"shared_sigma,omitempty"` // three or more classes: a column has one σ per row, shared by all classes
 	Calibration   Calibration        `json:"calibration"`
-	Metrics       map[string]float64 `json:"metrics"` // of the validation rows
+	Metrics       map[string]float64 `json:"metrics"` // metrics of the validation rows
 
-	// TargetScale says by which errors the scale of a number was chosen; absent if no scale was tried.
+	// TargetScale records how the scale of a number was chosen; absent if only one scale was tried.
 	TargetScale *ScaleChoice `json:"target_scale,omitempty"`
 
-	// Baselines are the metrics of the same rows of plain models, by name; absent in files of older versions.
+	// Baselines holds the metrics of simple models on the same rows, by name; absent in files of older versions.
 	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
 
-	// LinearColumns are the columns that the linear baseline uses, the most telling first, if they are half of all or fewer.
+	// LinearColumns lists the columns that the linear baseline uses, in descending order of importance, if these are at
+	// most half of all columns.
 	LinearColumns []string `json:"linear_columns,omitempty"`
 
-	// Suspects are columns that may leak the target, the most telling first; absent if there are none and in files of older versions.
+	// Suspects lists columns that may leak the target, in descending order of skill; absent if there are none, and in
+	// files of older versions.
 	Suspects []Suspect `json:"suspects,omitempty"`
 
-	// Recalibrations are those since the training, the last one last; absent if there are none. Metrics and Baselines are of the training.
+	// Recalibrations lists the recalibrations since training, the last one last; absent if there are none. Metrics and
+	// Baselines keep the values of the training.
 	Recalibrations []Recalibration `json:"recalibrations,omitempty"`
 
 	Provenance Provenance `json:"provenance"`
 }
 
-// Classes are the labels of the classes, the negative one first if they are two; nil for a
-// number.
+// Classes returns the labels of the classes, of two classes the negative one first. It returns nil for a number.
 func (m *Manifest) Classes() []string { return m.Scale.Classes }
 
-// network is that of the settings for the table's inputs and target.
+// network returns the network of the settings for the table's columns and target.
 func (m *Manifest) network() form.Config {
 	in := form.Inputs{
 		Numeric: m.Encoder.Numeric(), Times: m.Encoder.Times(), Bins: m.Encoder.Bins, Gaps: m.Encoder.Gaps(), Levels: m.Encoder.EmbeddingRows(),
 	}
-	if players, err := grouped(columnNames(m.Columns), m.Groups); err == nil { // newView says what is wrong with them
+	if players, err := grouped(columnNames(m.Columns), m.Groups); err == nil { // newView reports the error
 		in.Groups = networkGroups(players, places(m.Columns, m.Encoder))
 	}
 	c := m.Settings.network(in)
-	c.Inputs.Groups = nil // a view has its own
+	c.Inputs.Groups = nil // a view has its own groups
 	c.Outputs, c.Classes, c.SharedSigma = m.Scale.Outputs(), m.Task != Regression, m.SharedSigma
 	return c
 }
 
 // Features that a model file may require: the form of the game, and how its values become scores.
 const (
-	productFeature      = "product"      // of the exact head
-	pairsFeature        = "pairs"        // of the exact head: products whose factors have two columns
-	tensorTrainFeature  = "tensor-train" // of the exact head
-	learnedFeature      = "learned"      // head
-	scaleFeature        = "scale"        // of classes: calibration that leaves φ_0 as it is
-	bagsFeature         = "bags"         // networks that tell the doubt of attributions
-	sharedSigmaFeature  = "shared-sigma" // of more than two classes: one σ for all of them
-	rangesFeature       = "ranges"       // of a number: ranges that are not 1.645 deviations wide
-	readingsFeature     = "readings"     // how text becomes numbers and times
-	recalibratedFeature = "recalibrated" // base and scale are not those of the training
-	nonNegativeFeature  = "non-negative" // of a number: predictions below 0 are 0
-	logFeature          = "log"          // of a number: scores on the scale of its log
+	productFeature      = "product"      // exact head
+	pairsFeature        = "pairs"        // exact head: products whose factors have two columns
+	tensorTrainFeature  = "tensor-train" // exact head
+	learnedFeature      = "learned"      // learned head
+	scaleFeature        = "scale"        // classes: calibration that leaves φ_0 unchanged
+	bagsFeature         = "bags"         // bagged networks for epistemic uncertainty
+	sharedSigmaFeature  = "shared-sigma" // three or more classes: one σ for all of them
+	rangesFeature       = "ranges"       // number: intervals other than ∓ 1.645 standard deviations
+	readingsFeature     = "readings"     // how text is parsed into numbers and times
+	recalibratedFeature = "recalibrated" // base and scale differ from those of the training
+	nonNegativeFeature  = "non-negative" // number: predictions are at least 0
+	logFeature          = "log"          // number: scores on a log scale
 )
 
-// features are those that this program has.
+// features returns the features that this program supports.
 func features() []string {
 	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature}
 }
 
-// requires are the features that a program needs for the model.
+// requires returns the features that a program needs to read the model.
 func (m *Manifest) requires() []string {
 	list := []string{m.gameForm()}
 	if m.Calibration.Scale != 0 {
@@ -131,7 +133,7 @@ func (m *Manifest) requires() []string {
 	return list
 }
 
-// readings are those of the columns, the target and the weight that have one.
+// readings returns the readings of the columns, the target and the weight that have one.
 func (m *Manifest) readings() map[string]*table.Reading {
 	all := map[string]*table.Reading{}
 	for _, f := range m.Columns {
@@ -148,7 +150,7 @@ func (m *Manifest) readings() map[string]*table.Reading {
 	return all
 }
 
-// gameForm is the feature that the form of the game is.
+// gameForm returns the feature for the form of the game.
 func (m *Manifest) gameForm() string {
 	switch {
 	case m.Settings.Head == string(form.Learned):
@@ -161,27 +163,28 @@ func (m *Manifest) gameForm() string {
 	return productFeature
 }
 
-// Provenance says where a model comes from. Together with the program it is all that is
-// needed to make the same model again.
+// Provenance records how a model was made. Together with the table and the program it suffices to train the same model
+// again.
 type Provenance struct {
 	Psi            string  `json:"psi"`
-	Revision       string  `json:"revision"` // of the source, if known
+	Revision       string  `json:"revision"` // revision of the source code, if known
 	Data           string  `json:"data"`     // digest of all cells read
 	TrainingRows   int     `json:"training_rows"`
 	ValidationRows int     `json:"validation_rows"`
-	Validation     string  `json:"validation"` // how they were chosen
+	Validation     string  `json:"validation"` // how validation rows were chosen
 	Seed           uint64  `json:"seed"`
-	Backend        Backend `json:"backend"`           // that trained
-	CPU            string  `json:"cpu,omitempty"`     // instruction set of native training, on which the last digits depend
-	Threads        int     `json:"threads,omitempty"` // of the backend, in models of psi 0.1
-	Effort         string  `json:"effort,omitempty"`  // "" is normal
-	TimeBudget     string  `json:"time_budget"`       // that the training was cut short to; "" if it was not
+	Backend        Backend `json:"backend"`           // training backend
+	CPU            string  `json:"cpu,omitempty"`     // instruction set of native training, which affects the last digits
+	Threads        int     `json:"threads,omitempty"` // threads of the backend, in models of psi 0.1
+	Effort         string  `json:"effort,omitempty"`  // "" means normal
+	TimeBudget     string  `json:"time_budget"`       // time limit of the training; "" if there was none
 
-	// Share of the effort's steps that there was time for, of a training with a time budget; 0 if it is not known.
+	// Share is the share of the effort's steps that fitted into the time budget; 0 if unknown.
 	Share float64 `json:"share,omitempty"`
 }
 
-// ValidationBy is the column whose equal values stayed together when validation rows were chosen, such as a patient; "" if there is none.
+// ValidationBy returns the column whose equal values stayed together when validation rows were chosen, such as a
+// patient. It returns "" if there is none.
 func (p Provenance) ValidationBy() string {
 	if strings.HasPrefix(p.Validation, validationNewest) {
 		return ""
@@ -193,7 +196,7 @@ func (p Provenance) ValidationBy() string {
 // validationBy precedes the name of that column in Provenance.Validation.
 const validationBy = ", by "
 
-// validationNewest begins Provenance.Validation where a column ordered the rows.
+// validationNewest begins Provenance.Validation if a column ordered the rows.
 const validationNewest = "the newest "
 
 func (t *training) manifest(schema *table.Schema) Manifest {
@@ -222,7 +225,7 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 	return m
 }
 
-// validation says how the validation rows were chosen.
+// validation describes how the validation rows were chosen.
 func (t *training) validation() string {
 	switch {
 	case t.ValidationAfter != "":
@@ -240,7 +243,7 @@ func (t *training) validation() string {
 	return text
 }
 
-// Revision is that of the source the program was built from; "" if it is not known.
+// Revision returns the source revision that the program was built from; "" if unknown.
 func Revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -258,7 +261,7 @@ func Revision() string {
 
 const maxMissing = 1000
 
-// readManifest decodes a manifest and checks all that later code relies on.
+// readManifest decodes a manifest and checks everything that later code relies on.
 func readManifest(content []byte) (*Manifest, error) {
 	var m Manifest
 	d := json.NewDecoder(bytes.NewReader(content))
@@ -306,7 +309,7 @@ func readManifest(content []byte) (*Manifest, error) {
 	return &m, m.checkColumns()
 }
 
-// checkColumns sees that the columns are the encoder's players, in any order.
+// checkColumns checks that the columns are the encoder's players, in any order.
 func (m *Manifest) checkColumns() error {
 	if len(m.Columns) != len(m.Encoder.Players) {
 		return fmt.Errorf("%d columns, but %d encoders", len(m.Columns), len(m.Encoder.Players))

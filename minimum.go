@@ -2,8 +2,8 @@ package psi
 
 import "math"
 
-// minimum finds, from (0, 0), where a smooth function of two numbers is least: Newton's method, with differences in place of
-// derivatives and steps that never go up.
+// minimum minimises a smooth function of two numbers, starting from (0, 0). It uses Newton's method with finite
+// differences and steps that never increase the function.
 func minimum(f func(x, y float64) float64) (x, y float64) {
 	const h, rounds, least = 1e-3, 50, 1e-7
 	now := f(x, y)

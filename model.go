@@ -19,24 +19,24 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Model is a trained model. It does not change and is safe for concurrent use.
+// Model is a trained model. It is immutable and safe for concurrent use, except for Close.
 type Model struct {
 	manifest Manifest
-	config   form.Config // of the members, whose players are the columns
+	config   form.Config // configuration of the members, whose players are the columns
 	members  []form.Member
-	bags     []form.Member // of m.config.Bag()
+	bags     []form.Member // networks of m.config.Bag()
 	audit    *Audit
 	history  []byte // CSV
 
-	reference *encode.Batch // rows that tell what a missing cell may be; nil if none are kept
+	reference *encode.Batch // training rows that supply values for missing cells; nil if none are kept
 
-	places     []int // the encoder's place of each column
+	places     []int // the encoder's index of each column
 	evaluators evaluators
-	own        *view // of the players that the model was trained with
+	own        *view // view of the players that the model was trained with
 
-	digest atomic.Pointer[string] // of the file, if it was saved or opened
+	digest atomic.Pointer[string] // digest of the file, if the model was saved or opened
 
-	fitted // zero unless it is of a fold
+	fitted // zero unless the model was trained by cross-validation
 }
 
 // Parts of a model file.
@@ -46,14 +46,14 @@ const (
 	historyPart = "history.csv"
 )
 
-// Open reads a model file and prepares it on the fastest backend that works. A file that is damaged, or whose model gives
-// NaN or infinity, is an error. The file may come from anyone: nothing in it is executed, and opening takes little more
-// memory than the file has bytes.
+// Open reads a model file and prepares it on the fastest available backend. It returns an error if the file is damaged,
+// or if the model's answers are NaN or infinite. The file may be untrusted: nothing in it is executed, and opening
+// takes little more memory than the size of the file. Call Close when done.
 func Open(path string) (*Model, error) { return OpenOptions{}.Open(path) }
 
-// OpenOptions say how to open a model. The zero value is what Open uses.
+// OpenOptions configure how a model is opened. The zero value is what Open uses.
 type OpenOptions struct {
-	Backend Backend // that computes predictions and attributions
+	Backend Backend // evaluates the model
 }
 
 // Open is the function Open with these options.
@@ -65,7 +65,7 @@ func (o OpenOptions) Open(path string) (*Model, error) {
 	return o.opened(path, file, digest)
 }
 
-// Decode opens a model from the content of its file. Errors call the file name.
+// Decode opens a model from the content of its file. Errors refer to the file as name.
 func (o OpenOptions) Decode(name string, content []byte) (*Model, error) {
 	file, err := artifact.Read(content, artifact.Model)
 	if err != nil {
@@ -93,7 +93,7 @@ func (o OpenOptions) opened(path string, file *artifact.File, digest string) (*M
 	return m, nil
 }
 
-// overflow says of a file that its model's answers are not finite, if that is the error.
+// overflow reports that the model of a file gives answers that are not finite, if err says so.
 func overflow(path string, err error) error {
 	if _, is := errors.AsType[*form.NotFiniteError](err); is {
 		return invalid(path, errors.New("its answers are NaN or infinite at ordinary values of its columns"))
@@ -101,12 +101,12 @@ func overflow(path string, err error) error {
 	return err
 }
 
-// invalid is the error of a file that is whole but holds no model that answers.
+// invalid returns the error of a file that is intact but does not contain a valid model.
 func invalid(path string, err error) error {
 	return &Error{Row: -1, File: path, Message: "invalid model: " + err.Error(), Remedy: "train it again", Err: errors.Join(artifact.ErrDamaged, err)}
 }
 
-// decode checks what a model file holds.
+// decode checks the content of a model file.
 func decode(file *artifact.File) (*Model, error) {
 	manifest, err := readManifest(file.Content)
 	if err != nil {
@@ -143,15 +143,15 @@ func decode(file *artifact.File) (*Model, error) {
 	return m, nil
 }
 
-// bagPrefix is before the names of the weights of bags.
+// bagPrefix precedes the names of the weights of bags.
 const bagPrefix = "bag/"
 
-// weightName is that of a weight of network i.
+// weightName returns the name of a weight of network i.
 func weightName(prefix string, i int, weight string) string {
 	return prefix + strconv.Itoa(i) + "/" + weight
 }
 
-// takeNetworks are networks of one shape, whose weights are as their shape needs them.
+// takeNetworks reads networks of one configuration and checks the shapes of their weights.
 func takeNetworks(tensors map[string]artifact.Tensor, prefix string, c form.Config, nodes []int) ([]form.Member, error) {
 	var all []form.Member
 	for i, n := range nodes {
@@ -181,11 +181,11 @@ func putNetworks(tensors map[string]artifact.Tensor, prefix string, c form.Confi
 	}
 }
 
-// Save writes the model to a file, which appears whole or not at all.
+// Save writes the model to a file atomically: the file is complete or does not appear.
 func (m *Model) Save(path string) error {
 	content, err := json.Marshal(m.manifest)
 	if err == nil {
-		_, err = readManifest(content) // what could not be opened is not written
+		_, err = readManifest(content) // Open would refuse the file
 	}
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
@@ -218,7 +218,7 @@ func (m *Model) Save(path string) error {
 	return nil
 }
 
-// WeightCount is the number of numbers that were learned.
+// WeightCount returns the number of trained weights.
 func (m *Model) WeightCount() int {
 	n := 0
 	for _, member := range slices.Concat(m.members, m.bags) {
@@ -229,7 +229,7 @@ func (m *Model) WeightCount() int {
 	return n
 }
 
-// prepare makes the model ready for passes.
+// prepare prepares the model for evaluation.
 func (m *Model) prepare(backend Backend) (err error) {
 	m.places = places(m.manifest.Columns, m.manifest.Encoder)
 	if m.evaluators, err = openEvaluators(backend, m.config); err != nil {
@@ -239,7 +239,7 @@ func (m *Model) prepare(backend Backend) (err error) {
 	return err
 }
 
-// places are the encoder's places of columns.
+// places returns the encoder's index of each column.
 func places(columns []table.Field, e *encode.Encoder) []int {
 	at := map[string]int{}
 	for d, p := range e.Players {
@@ -252,13 +252,13 @@ func places(columns []table.Field, e *encode.Encoder) []int {
 	return list
 }
 
-// Close frees the memory outside Go's heap. The model is of no use after it.
+// Close frees memory outside Go's heap. The model must not be used afterwards.
 func (m *Model) Close() { m.own.Close() }
 
-// Manifest is what the model says of itself.
+// Manifest returns the description of the model. Its slices and maps are shared with the model and read-only.
 func (m *Model) Manifest() Manifest { return m.manifest }
 
-// ReferenceRows is how many training rows the model keeps, to tell what a missing cell may be.
+// ReferenceRows returns the number of training rows that the model keeps for Questions.
 func (m *Model) ReferenceRows() int {
 	if m.reference == nil {
 		return 0
@@ -266,13 +266,13 @@ func (m *Model) ReferenceRows() int {
 	return m.reference.Rows
 }
 
-// StoredAudit is that of the model's own validation rows, done when it was trained.
+// StoredAudit returns the audit of the validation rows, made at the end of training.
 func (m *Model) StoredAudit() *Audit { return m.audit }
 
-// History of the training, as CSV: member, phase, step, loss, score.
+// History returns the validation scores of the training as CSV: member, phase, step, loss, score.
 func (m *Model) History() []byte { return m.history }
 
-// Digest is "sha256:…" of the model's file; "" if it was never read from one.
+// Digest returns "sha256:…" of the model's file; "" if the model was neither saved nor opened.
 func (m *Model) Digest() string {
 	if digest := m.digest.Load(); digest != nil {
 		return *digest
@@ -280,13 +280,13 @@ func (m *Model) Digest() string {
 	return ""
 }
 
-// Backend is the backend that the model runs on; never Auto.
+// Backend returns the backend that evaluates the model; never Auto.
 func (m *Model) Backend() Backend { return m.evaluators.backend }
 
-// Head is "exact" or "learned".
+// Head returns "exact" or "learned".
 func (m *Model) Head() string { return m.manifest.Settings.Head }
 
-// Columns are the model's inputs, in the order of explanations.
+// Columns returns the model's columns in the order of explanations.
 func (m *Model) Columns() []string { return columnNames(m.manifest.Columns) }
 
 func columnNames(columns []table.Field) []string {
@@ -297,11 +297,11 @@ func columnNames(columns []table.Field) []string {
 	return list
 }
 
-// Players are what has attributions: the columns, groups of them as one.
+// Players returns the names that attributions belong to: columns, or groups of columns.
 func (m *Model) Players() []string { return names(m.own.players) }
 
-// ReadOptions read a table as the model's training read its own: the model's columns
-// and the target, with their kinds.
+// ReadOptions returns options that read a table as training read its own: the model's columns and the target, with
+// their kinds.
 func (m *Model) ReadOptions() table.Options {
 	kinds := map[string]table.Kind{m.manifest.Target: m.manifest.Scale.Kind}
 	if m.manifest.Weight != "" {
@@ -318,7 +318,7 @@ func (m *Model) ReadOptions() table.Options {
 
 func historyColumns() []string { return []string{"member", "phase", "step", "loss", "score"} }
 
-// historyCSV writes the validations of each member.
+// historyCSV writes the validation scores of each member.
 func historyCSV(members [][]train.Point) []byte {
 	var text strings.Builder
 	w := csv.NewWriter(&text)

@@ -6,7 +6,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// checkOrder refuses what does not go with a column that orders the rows.
+// checkOrder rejects options that cannot be combined with OrderBy.
 func (t *training) checkOrder() error {
 	switch {
 	case t.OrderBy == "" && t.ValidationAfter != "":
@@ -23,7 +23,7 @@ func (t *training) checkOrder() error {
 	return nil
 }
 
-// after reads ValidationAfter as cells of the order column are read, and writes it as psi writes such cells; nil if there is none.
+// after parses ValidationAfter as a cell of the order column and rewrites it in psi's notation; nil if it is empty.
 func (t *training) after(schema *table.Schema) (*float64, error) {
 	if t.ValidationAfter == "" {
 		return nil, nil //nolint:nilnil // there is none
@@ -34,7 +34,7 @@ func (t *training) after(schema *table.Schema) (*float64, error) {
 	case table.Number:
 	case table.Time:
 		example = "2024-03-01"
-	default: // dataset says what is wrong with the column
+	default: // dataset reports the error of the column
 		return nil, nil //nolint:nilnil // there is none
 	}
 	v, ok := f.Reading.Parse(f.Kind, []byte(t.ValidationAfter))

@@ -10,10 +10,10 @@ import (
 	"github.com/psi-shapley/psi/internal/link"
 )
 
-// A network's outputs are in units of its own: standard deviations of a numeric target, or
-// scores of classes before their calibration.
+// A network's outputs are in its own units: standard deviations of a numeric target, or scores of classes before
+// calibration.
 
-// unit is what one of the network's units is in the model's.
+// unit returns the factor from the network's units to the model's.
 func (m *Model) unit() float64 {
 	if m.classes() {
 		return m.manifest.Calibration.ofGame()
@@ -21,7 +21,7 @@ func (m *Model) unit() float64 {
 	return m.manifest.Scale.Std
 }
 
-// bases are φ_0 of each output, in the model's units.
+// bases returns φ_0 of each output, in the model's units.
 func (m *Model) bases() []float64 {
 	if !m.classes() {
 		return []float64{m.manifest.Scale.Mean + m.manifest.Calibration.Level}
@@ -37,7 +37,7 @@ func (m *Model) classes() bool { return m.manifest.Task != Regression }
 
 func (m *Model) outputs() int { return m.config.Outputs }
 
-// outputNames are the target, the positive class, or all classes.
+// outputNames returns the target, the positive class, or all classes.
 func (m *Model) outputNames() []string {
 	switch m.manifest.Task {
 	case Binary:
@@ -48,7 +48,7 @@ func (m *Model) outputNames() []string {
 	return []string{m.manifest.Target}
 }
 
-// scores are what bases and attributions add up to [rows, C], in the model's units.
+// scores returns base plus attributions [rows, C], in the model's units.
 func (m *Model) scores(values []float32) []float64 {
 	base, unit := m.bases(), m.unit()
 	scores := make([]float64, len(values))
@@ -58,13 +58,12 @@ func (m *Model) scores(values []float32) []float64 {
 	return scores
 }
 
-// link tells what scores predict. All predictions of numbers come from it.
+// link returns the link from scores to predictions. All predictions of numbers use it.
 func (m *Model) link() explain.Link {
 	return explain.Link{Scale: m.scale(), NonNegative: m.manifest.Scale.NonNegative}
 }
 
-// variances of the scores [rows, C] in the model's units. Of a number, σ_0² is what
-// calibration made it.
+// variances returns the variances of the scores [rows, C] in the model's units. For a number, σ_0² is calibrated.
 func (m *Model) variances(x *form.Answer) []float64 {
 	unit := m.unit()
 	recalibrated := 0.0
@@ -78,14 +77,14 @@ func (m *Model) variances(x *form.Answer) []float64 {
 	return variances
 }
 
-// slopes are κ of the rows; nil if it is 1 for all of them.
+// slopes returns κ of the rows; nil if it is 1 for all rows.
 func (m *Model) slopes(b *encode.Batch) []float64 {
 	return m.manifest.Calibration.slopes(observedShares(b))
 }
 
-// probabilities of classes from scores [rows, C]: of the positive class [rows], or of all
-// [rows, C]; nil for a number. slopes are κ [rows], or nil. Over what a row lacks scores are averaged already, so that its h
-// is left out.
+// probabilities returns the probabilities of classes from scores [rows, C]: of the positive class [rows], or of all
+// classes [rows, C]. It returns nil for a number. slopes is κ [rows], or nil. Missing cells are already marginalised in
+// the scores, so h is left out.
 func (m *Model) probabilities(scores []float64, x *form.Answer, slopes []float64) []float64 {
 	if !m.classes() {
 		return nil

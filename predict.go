@@ -12,42 +12,48 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Prediction is what a model expects of consecutive rows.
+// Prediction holds the predictions of consecutive rows.
 type Prediction struct {
-	FirstRow int // number of the first row within its source
+	FirstRow int // number of the first row within its source, from 0
 
-	// Mean of a number, score (log odds) of two classes, or scores of each of more [rows, classes], and its standard
-	// deviation. On the scale log the median of a number is in place of its mean. The mean of a number that never was negative in training is at least 0.
+	// Mean and Std are the mean and the standard deviation of each row [rows]. For two classes they describe the score
+	// (log odds) of the positive class, for more classes the score of each class [rows, classes]. On the scale log,
+	// Mean holds the median of a number. If the target was never negative in training, Mean is at least 0.
 	Mean, Std []float64
 
-	// RangeStd is what the ranges of a number are by, nil if it is learned on a scale of logs: Lower and Upper, which lie 1.645 RangeStd from the mean, hold 90 % of the outcomes of rows
-	// like the validation rows, whatever the distribution; other levels are scaled as those of a normal distribution. It is Std times what
-	// calibration found, for rows with as many gaps at random. A number that never was negative has no negative Lower. All three are nil for classes.
+	// Lower and Upper are the ends of the calibrated 90 % interval of a number, Mean ∓ 1.645 RangeStd unless the scale
+	// is a log. For rows like the validation rows they contain 90 % of the targets, whatever their distribution. Other
+	// levels scale RangeStd as for a normal distribution.
+	//
+	// RangeStd is Std times the factor that calibration found for rows with as many missing cells at random. It is nil
+	// on a log scale. If the target was never negative in training, Lower is at least 0. All three are nil for classes.
 	RangeStd, Lower, Upper []float64
 
-	// Of a number: the scores that base and attributions add up to, what they are in the target's units, and the standard deviations from them; what
-	// ranges are by on the scores' scale.
+	// For a number: the scores that base and attributions add up to, their standard deviations, and RangeStd, all on
+	// the scale of the scores.
 	scores, stds, ranges []float64
 	link                 explain.Link
 
-	// Classes are nil for a number. Probability is that of the second of two classes [rows],
-	// or that of each of more [rows, classes].
+	// Classes is nil for a number. Probability is the probability of the second of two classes [rows], or of each of
+	// more classes [rows, classes].
 	Classes     []string
 	Probability []float64
 
-	// Slope is κ of each row: its probability is that of the score base + κ·(Mean − base), with the deviation κ·Std without what
-	// missing cells add. It is 1 for whole rows, and nil for a number and for models without one.
+	// Slope is κ of each row. A probability is computed from the score base + κ·(Mean − base), with the standard
+	// deviation κ·Std without the part that missing cells add. It is 1 for complete rows, and nil for a number and for
+	// models without it.
 	Slope []float64
 }
 
-// Predictions predicts the rows of a source, some at a time, without explaining them.
+// Predictions yields predictions of the rows of a source in chunks, in order, without attributions. It stops at the
+// first error, which it yields, and does not close the source.
 func (m *Model) Predictions(ctx context.Context, rows Source) iter.Seq2[*Prediction, error] {
 	return eachChunk(ctx, m, rows, span{}, nil, func(ctx context.Context, c *chunk) (*Prediction, error) {
 		return m.predict(ctx, c.batch, c.first)
 	})
 }
 
-// Predict predicts all rows of a source.
+// Predict returns the predictions of all rows of a source. Use Predictions for large sources.
 func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 	all := m.NoPrediction()
 	for p, err := range m.Predictions(ctx, rows) {
@@ -65,7 +71,7 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 	return all, nil
 }
 
-// NoPrediction is that of a table without rows, which still has its columns.
+// NoPrediction returns the prediction of a table without rows. Its Table has all columns.
 func (m *Model) NoPrediction() *Prediction {
 	return &Prediction{Classes: m.manifest.Scale.Classes, link: m.link()}
 }
@@ -78,7 +84,7 @@ func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Predi
 	return m.prediction(x, b, first), nil
 }
 
-// prediction puts a pass of rows into the model's units; one of values alone has means alone.
+// prediction converts a pass to the model's units. A pass at depth Values has only means.
 func (m *Model) prediction(x *form.Answer, b *encode.Batch, first int) *Prediction {
 	scores := m.scores(x.Value)
 	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.link().Responses(scores)}
@@ -98,7 +104,7 @@ func (m *Model) prediction(x *form.Answer, b *encode.Batch, first int) *Predicti
 	return p
 }
 
-// setUnits sets what is in the target's own units: deviations, and the ends of the ranges that hold 90 %.
+// setUnits sets the fields in the target's own units: standard deviations and the ends of the 90 % intervals.
 func (p *Prediction) setUnits() {
 	p.Std = p.link.Deviations(p.scores, p.stds)
 	if !p.link.Scale.Logs() {
@@ -112,7 +118,7 @@ func (p *Prediction) setUnits() {
 	}
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (p *Prediction) Rows() int {
 	if len(p.Classes) > 2 {
 		return len(p.Mean) / len(p.Classes)
@@ -120,7 +126,7 @@ func (p *Prediction) Rows() int {
 	return len(p.Mean)
 }
 
-// Label is the most probable class of a row, as a place in Classes.
+// Label returns the most probable class of a row as an index into Classes.
 func (p *Prediction) Label(row int) int {
 	if len(p.Classes) == 2 {
 		if p.Probability[row] >= 0.5 {
@@ -132,14 +138,15 @@ func (p *Prediction) Label(row int) int {
 	return slices.Index(of, slices.Max(of))
 }
 
-// ofRow are the probabilities of a row's classes, if they are more than two.
+// ofRow returns the probabilities of a row with more than two classes.
 func (p *Prediction) ofRow(row int) []float64 {
 	c := len(p.Classes)
 	return p.Probability[row*c : (row+1)*c]
 }
 
-// Table is the prediction as columns row, prediction and, of a number, prediction_std, range_std, range_lower and range_upper; of
-// two classes probability, score and score_std; of more, probability_<class> of each.
+// Table returns the predictions as a table with the columns row and prediction. A number also has prediction_std,
+// range_std, range_lower and range_upper. Two classes have probability, score and score_std. More classes have
+// probability_<class> each.
 func (p *Prediction) Table() (*table.Table, error) {
 	n := p.Rows()
 	row := make([]float64, n)

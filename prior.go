@@ -8,22 +8,21 @@ import (
 	"github.com/psi-shapley/psi/shapley"
 )
 
-// priorFit collects, in the course of an audit, what mode refined starts from.
+// priorFit collects the prior of mode refined during an audit.
 type priorFit struct {
 	wanted  bool
-	sampled bool // the whole games are too large to enumerate: their sub-games must do
+	sampled bool // games are too large to enumerate, so that sub-games replace them
 
 	moments    shapley.Moments
 	games      []shapley.Enumerated
-	numbers    int               // in games
-	references []*shapley.Values // sampled ones of the rows
+	numbers    int               // of the games
+	references []*shapley.Values // sampled Shapley values of the rows
 }
 
-// maxNumbers bounds the memory of games that are kept for the widths of standard errors.
+// maxNumbers limits the memory of the games kept to calibrate standard errors.
 const maxNumbers = 1 << 23
 
-// enumerate gives the Shapley values of row i's game from the attributions of all its
-// coalitions, and remembers these.
+// enumerate computes the Shapley values of row i from the attributions of all its coalitions, and records these.
 func (f *priorFit) enumerate(ctx context.Context, m *Model, b *encode.Batch, i int) (*shapley.Values, error) {
 	outputs := m.outputs()
 	row := m.own.rowGames(b.Slice(i, i+1), outputs)
@@ -55,14 +54,14 @@ func (f *priorFit) enumerate(ctx context.Context, m *Model, b *encode.Batch, i i
 	return shapley.Divide(games), nil
 }
 
-// reference remembers sampled Shapley values of a row.
+// reference records sampled Shapley values of a row.
 func (f *priorFit) reference(phi *shapley.Values) {
 	if f.wanted {
 		f.references = append(f.references, phi)
 	}
 }
 
-// prior is what was learned from the rows of the audit, nil if that was not wanted.
+// prior returns the prior learned from the rows of the audit, or nil if none was requested.
 func (f *priorFit) prior(ctx context.Context, m *Model, rows *encode.Batch) (*shapley.Prior, error) {
 	if !f.wanted || len(f.games) == 0 {
 		return nil, nil
@@ -71,7 +70,7 @@ func (f *priorFit) prior(ctx context.Context, m *Model, rows *encode.Batch) (*sh
 	if !f.sampled {
 		return &p, nil
 	}
-	// Sub-games are smaller than the games that will be refined: the widths must do for these.
+	// Sub-games are smaller than the games to refine, so the standard errors must be calibrated for the latter.
 	found, err := shapley.Refine(ctx, m.own.rowGames(rows, m.outputs()), shapley.Refining{Prior: p})
 	if err != nil {
 		return nil, err

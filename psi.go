@@ -1,16 +1,38 @@
-// Package psi trains a model on a table and, in the same forward pass that predicts,
-// gives every column's Shapley attribution as a distribution: a mean and a standard
-// deviation.
+// Package psi trains a model on a table and computes, in the forward pass that predicts, the Shapley attribution of
+// every column. Each attribution is a distribution: a mean and a standard deviation.
 //
-//	model, err := psi.Train(ctx, rows, psi.Config{Target: "charges"})
-//	exp, err := model.Explain(ctx, rows, psi.ExplainOptions{})
+//	data, err := table.Read(ctx, "insurance.csv", table.Options{})
+//	model, err := psi.Train(ctx, data.Source(), psi.Config{Target: "charges"})
+//	exp, err := model.Explain(ctx, data.Source(), psi.ExplainOptions{})
 //	err = model.Save("model.psi")
 //	model, err = psi.Open("model.psi")
 //
-// With the exact head, the default, attributions are the Shapley values of the model by
-// construction; with the learned head they come near them, and the model's Audit says
-// how near. Cells may be missing, in training and after it: a missing column is a player
-// who is absent.
+// # What the functions return
+//
+// [Train] returns a calibrated and audited [Model] of a number, of two classes or of more. [Open] reads one from a
+// file. [Model.Predict] returns means, standard deviations and, for classes, probabilities. [Model.Explain] returns
+// predictions, attributions with intervals, and their epistemic uncertainty. Base and attributions add up to the
+// prediction. [Model.Predictions] and [Model.Explanations] stream sources of any size.
+//
+// # Heads
+//
+// A head is the part of the network that computes attributions. With the exact head, the default, attributions are the
+// Shapley values of the model by construction. With the learned head they are approximations. [Model.Audit] measures
+// the error of both.
+//
+// A player is a column, or a group of columns that has a joint attribution. Cells may be missing in training and in
+// prediction. A missing cell is an absent player: its attribution is 0, and the prediction is marginalised over it.
+//
+// # Concurrency and resources
+//
+// A [Model] is immutable and safe for concurrent use. Call [Model.Close] when it is no longer used. A [Source] is read
+// once by one goroutine; no function of this package closes it. The native backend, the default, trains and evaluates on
+// all cores. The same configuration, table, backend and instruction set train the same model.
+//
+// # Examples
+//
+// The directory examples has a short program for each task: train, explain, stream, report and serve. docs/tasks.md
+// describes the tasks, docs/equations.md lists the formulas.
 package psi
 
 import (
@@ -19,92 +41,93 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// Version is the version of this program, as model files record it.
+// Version is the version of this program. Model files record it.
 const Version = "0.1.0"
 
-// Config says what to learn and how. The zero value of all but Target is what we stand
-// behind.
+// Config configures Train. Only Target is required; other zero values select the measured defaults.
 type Config struct {
 	Target string // column to predict
-	Task   Task   // "" chooses: text, booleans and numbers of two values are classes
-	// TargetScale is the scale on which a number is learned: "identity", its own units; "log-mean", the log of its mean, by gamma deviance; "log", the
-	// mean of its log, so that the median is predicted; or "auto" (also ""), which tries identity and log-mean if all targets are positive and
-	// strongly skewed. The scales of the log need positive targets. Predictions and metrics are in the target's own units on every scale.
+	Task   Task   // "" infers it: text, booleans and numbers with two values are classes
+	// TargetScale is the scale on which a number is learned. "identity" is its own units. "log-mean" learns the log of
+	// the mean by gamma deviance. "log" learns the mean of the log and predicts the median. "auto" (also "") tries
+	// identity and log-mean if all targets are positive and strongly skewed. The two log scales need positive targets.
+	// Predictions and metrics are always in the target's own units.
 	TargetScale string
 
-	Positive string   // of two classes the one whose probability is predicted; "" is the last in order
-	Drop     []string // columns that are no inputs
-	Keep     []string // columns that are inputs even if nothing can be learned of them, or they seem to identify rows
-	Weight   string   // column that says how much a row counts; it is no input
-	Groups   []Group  // of columns that are one player
+	Positive string   // of two classes, the one whose probability is predicted; "" is the last in sorted order
+	Drop     []string // columns not used as features
+	Keep     []string // columns used as features even if they carry no information or seem to identify rows
+	Weight   string   // column of row weights; not used as a feature
+	Groups   []Group  // groups of columns with a joint attribution
 
-	// LeaveOutIdentifiers leaves out columns that seem to identify rows: texts that are all
-	// different, and whole numbers that count the rows. It leaves out free text too: several
-	// words that are different in nearly every row. Without it, a note names them.
+	// LeaveOutIdentifiers leaves out columns that seem to identify rows: text that differs in every row, and integers
+	// that count the rows. It also leaves out free text: several words that differ in nearly every row. If it is false,
+	// Progress reports these columns in a note.
 	LeaveOutIdentifiers bool
 
-	// MissingAsLevel are the columns in which a missing cell is a value like others, which
-	// can have an attribution: for gaps that say something by themselves.
+	// MissingAsLevel lists the columns in which a missing cell is a value with an attribution of its own. Use it where
+	// the gap itself is informative.
 	MissingAsLevel []string
 
-	// Missing are the texts that the rows' reader took for missing, beside the usual ones:
-	// the model remembers them for tables to come.
+	// Missing lists the strings that the reader of the rows treated as missing, besides the default ones. The model
+	// stores them for later tables.
 	Missing []string
 
-	// Rows to choose the best weights by: a table of their own; or, if that is nil, a
-	// fraction of the rows (0 means 0.1), where ValidationBy, if not empty, names a column
-	// (a patient, a customer) whose equal values stay on one side. That column is no input.
+	// Validation is a table that selects the best weights. If it is nil, Train holds out the share ValidationFraction
+	// of the rows; 0 means 0.1. If ValidationBy is not empty, it names a column, such as a patient or a customer, and
+	// rows with equal values stay on one side. That column is not used as a feature.
 	Validation         Source
 	ValidationFraction float64
 	ValidationBy       string
 
-	// OrderBy, if not empty, names a column of numbers or times, and the rows that validate are the newest by it: the
-	// newest fraction or, if ValidationAfter is not empty, all rows whose value is after that one, written as in the
-	// table. A date alone is its midnight, UTC. Rows with equal values stay on one side; rows without a value train. The
-	// column is an input unless Drop names it. OrderBy goes with neither Validation nor ValidationBy.
+	// OrderBy names a column of numbers or times that orders the rows; the newest ones become validation rows. These
+	// are the newest ValidationFraction or, if ValidationAfter is not empty, all rows after that value, written as in
+	// the table. A date without a time is midnight UTC. Rows with equal values stay on one side, and rows without a
+	// value are training rows. The column is a feature unless Drop names it. OrderBy cannot be combined with Validation
+	// or ValidationBy.
 	OrderBy         string
 	ValidationAfter string
 
 	Head   string          // "exact" (also "") or "learned"
-	Effort Effort          // "" is normal
-	Change func(*Settings) // alters the default settings; may be nil
-	Seed   uint64
+	Effort Effort          // "" means Normal
+	Change func(*Settings) // modifies the default settings; may be nil
+	Seed   uint64          // seed of everything random
 
-	// ReferenceRows of the training table are kept in the model, at most 512, so that it can say which missing column is
-	// worth asking for. Whoever has the file can read them, so that none are kept unless they are asked for.
+	// ReferenceRows is the number of training rows, at most 512, that the model keeps for Questions. Anyone who has the
+	// model file can read these rows, so the default is 0.
 	ReferenceRows int
 
-	Backend Backend // that trains; "" is Auto
+	Backend Backend // trains the model; "" means Auto
 
-	// TimeBudget, if not 0, is what Train may take, reading and audit included: an effort that would take longer is cut to size.
+	// TimeBudget limits the duration of Train, including reading and audit; 0 means no limit. Train skips steps that do
+	// not fit.
 	TimeBudget time.Duration
-	// StopEarly, if not nil, ends the training early when it is closed, in a model of what was learned so far; a network
-	// beyond the first that is not done is left out.
+	// StopEarly, if not nil, ends the training when the channel is closed. Train then returns a model of what was
+	// learned so far. It leaves out unfinished networks after the first.
 	StopEarly <-chan struct{}
-	// Checkpoint, if not empty, is a file in which the state of the training is kept until
-	// it ends; the caller removes it once the model is saved. With Resume, a training goes on
-	// from it if it is there.
+	// Checkpoint, if not empty, is the path of a file with the state of the training. The caller removes it once the
+	// model is saved. With Resume, Train continues from the file if it exists.
 	Checkpoint string
 	Resume     bool
-	SaveEvery  time.Duration // between checkpoints; 0 means 2 s
-	// Scratch is a directory for rows that do not fit into memory; "" is the system's.
+	SaveEvery  time.Duration // interval between checkpoints; 0 means 2 s
+	// Scratch is a directory for rows that do not fit into memory; "" means the system's temporary directory.
 	Scratch string
 
 	Progress func(Progress) // called often; may be nil
 
-	fold *encode.Labels // the target's values in all folds, if this is the training of one; else nil
+	fold *encode.Labels // cross-validation: the target's values in all folds; else nil
 }
 
-// Progress tells how far a training is.
+// Progress reports the state of a running Train or CrossValidate.
 type Progress struct {
-	Fold, Folds int           // under way, from 1, and how many there are; 0 unless CrossValidate runs
+	Fold, Folds int           // current fold, from 1, and number of folds; 0 in Train
 	Stage       string        // "read", "scale", "fit", "polish", "refit", "absent", "spread", "doubt", "audit"
-	Member      int           // network under way, from 0
-	Step, Steps int           // of the stage; 0 where there are none
-	Done        float64       // share of the training, 0 to 1
-	Remaining   time.Duration // about what the rest will take; 0 while not known
-	Error       float64       // of the validation rows, best so far; NaN while not known
-	Metric      string        // what Error is: "rmse", in the target's units, "rmse of the log" or "log loss"
-	Note        string        // something to tell a person, said once
-	Warning     bool          // the note is about columns that are left out or had better be, or about rows that repeat
+	Member      int           // current network, from 0
+	Step, Steps int           // of the stage; 0 if it has no steps
+	Done        float64       // finished share of the training, 0 to 1
+	Remaining   time.Duration // estimated time to the end; 0 while unknown
+	Error       float64       // best error on the validation rows so far; NaN while unknown
+	Metric      string        // metric of Error: "rmse", in the target's units, "rmse of the log" or "log loss"
+	Note        string        // message for people, sent once
+	Warning     bool          // Note is about columns that are or should be left out, or about duplicate rows
 }

@@ -14,35 +14,39 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Recalibration records that a model's base and scale were set anew: score(S) = φ_0' + a·v(S) for every coalition S of known
+// Recalibration records a change of a model's base and scale: score(S) = φ_0' + a·v(S) for every coalition S of known
 // cells. Attributions are multiplied by a and still add up to the prediction.
 type Recalibration struct {
-	Rows   int       `json:"rows"`   // that it was fitted on
+	Rows   int       `json:"rows"`   // number of rows it was fitted on
 	Data   string    `json:"data"`   // digest of all cells read
-	Factor float64   `json:"factor"` // a, of attributions and deviations
-	Shift  []float64 `json:"shift"`  // of φ_0, for each output: φ_0' − φ_0
+	Factor float64   `json:"factor"` // a, the factor of attributions and their standard deviations
+	Shift  []float64 `json:"shift"`  // φ_0' − φ_0 of each output
 
-	// Errors of the rows by the model as it was, and out of fold: for each fifth of the rows, by a model recalibrated on the others.
+	// Before holds the errors of the rows under the previous model. After holds out-of-fold errors: for each fifth of
+	// the rows, those of a model recalibrated on the other rows.
 	Before map[string]float64 `json:"before"`
 	After  map[string]float64 `json:"after"`
 }
 
-// MinRecalibrationRows is the number of rows with an outcome that Recalibrate needs.
+// MinRecalibrationRows is the minimum number of rows with a target that Recalibrate needs.
 const MinRecalibrationRows = 30
 
 const (
 	recalibrationFolds  = 5
 	recalibrationStream = 0x4E3
-	ownRows             = 10 // rows that the model's own expectation of the classes counts as: a class that is absent keeps a probability
+	ownRows             = 10 // weight, in rows, of the model's own class probabilities, so that absent classes keep a probability
 )
 
-// Recalibrate returns a model with the same weights whose base and scale fit rows with known outcomes: another year's, or those of
-// a region whose base rate differs. Of classes, the mean of each one's probability becomes its share of the rows, and the scale
-// makes their log loss least; of a number, both are by least squares, or by gamma deviance if the log of its mean was learned. log a has the prior N(0, ½²). The ranges of a number are
-// fitted on the same rows. The manifest records it (Manifest.Recalibrations) and keeps the metrics of the training.
+// Recalibrate returns a model with the same weights, whose base and scale fit rows with known targets. Use it for rows
+// of another year, or of a region with another base rate.
 //
-// At most 10,000 rows are used, drawn with a fixed seed. Rows count by the model's weight column if they have it. The model itself
-// does not change, and both must be closed.
+// For classes, the mean probability of each class becomes its share of the rows, and the scale minimises the log loss.
+// For a number, both minimise the squared error, or the gamma deviance on the scale log-mean. The prior of log a is
+// N(0, ½²). The intervals of a number are fitted on the same rows. Manifest.Recalibrations records the change; the
+// metrics stay those of the training.
+//
+// Recalibrate uses at most 10,000 rows, drawn with a fixed seed. It weights them if they have the model's weight
+// column. It does not change the model m; both models must be closed.
 func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	if rows.Schema().Field(m.manifest.Target) == nil {
 		return nil, m.lacksTarget()
@@ -69,7 +73,7 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Std = nil // the largest part, which nothing here needs
+	x.Std = nil // the largest part, which is not needed here
 	fresh := m.again()
 	fit := &refit{s: s, x: x, slopes: m.slopes(s.rows)}
 	record := Recalibration{Rows: len(s.y), Data: digest.String()}
@@ -93,7 +97,7 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	return fresh, nil
 }
 
-// evenOut gives weights the mean 1, so that priors count as much whatever their unit.
+// evenOut scales weights to the mean 1, so that the priors do not depend on the unit of the weights.
 func evenOut(weight []float64) {
 	sum := 0.0
 	for _, w := range weight {
@@ -104,7 +108,7 @@ func evenOut(weight []float64) {
 	}
 }
 
-// digested digests what is read of a source.
+// digested computes the digest of what is read from a source.
 type digested struct {
 	Source
 	digest *dataset.Digest
@@ -118,8 +122,8 @@ func (d digested) Next(ctx context.Context) (*table.Table, error) {
 	return t, err
 }
 
-// again is the model with a manifest whose base and calibration can be changed; it shares the model's evaluators. An older model's
-// temperature, and a σ_0² that stood for its ranges, become what they are today.
+// again returns a copy of the model whose base and calibration can be changed; it shares the evaluators. It converts an
+// older model's temperature, and a σ_0² that set its intervals, to the current form.
 func (m *Model) again() *Model {
 	fresh := &Model{
 		manifest: m.manifest, config: m.config, members: m.members, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference,
@@ -136,14 +140,14 @@ func (m *Model) again() *Model {
 	return fresh
 }
 
-// refit fits base and scale to rows that were passed once.
+// refit fits base and scale to rows that were evaluated once.
 type refit struct {
 	s      *sampled
 	x      *form.Answer
-	slopes []float64 // κ of the rows; nil if it is 1 for all
+	slopes []float64 // κ of the rows; nil if it is 1 for all rows
 }
 
-// outOfFold measures the model as it was, and what refitting makes of rows that it was not fitted on.
+// outOfFold returns the metrics of the previous model, and those of models refitted on other rows.
 func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
 	folds := rand.New(rand.NewPCG(1, recalibrationStream)).Perm(len(f.s.y))
 	old, out := m.NewEvaluator(), m.NewEvaluator()
@@ -163,7 +167,7 @@ func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
 	return m.errorsOf(old), m.errorsOf(out)
 }
 
-// evaluate adds the predictions of some rows to an evaluator.
+// evaluate adds the predictions of the wanted rows to an evaluator.
 func (f *refit) evaluate(m *Model, to *Evaluator, wanted func(row int) bool) {
 	p := m.prediction(f.x, f.s.rows, 0)
 	for i, y := range f.s.y {
@@ -173,7 +177,7 @@ func (f *refit) evaluate(m *Model, to *Evaluator, wanted func(row int) bool) {
 	}
 }
 
-// errorsOf are the metrics that base and scale change; those of a number's spread are left out.
+// errorsOf returns the metrics that base and scale change; those of the uncertainty of a number are left out.
 func (m *Model) errorsOf(e *Evaluator) map[string]float64 {
 	all := finiteMetrics(e.evaluation())
 	for _, spread := range []string{"nll", "coverage_50", "coverage_90"} {
@@ -182,7 +186,7 @@ func (m *Model) errorsOf(e *Evaluator) map[string]float64 {
 	return all
 }
 
-// set fits base and scale of a model to the rows, by these weights.
+// set fits base and scale of a model to weighted rows.
 func (f *refit) set(m *Model, weight []float64) {
 	if m.classes() {
 		f.setClasses(m, weight)
@@ -191,7 +195,7 @@ func (f *refit) set(m *Model, weight []float64) {
 	}
 }
 
-// setNumber fits base and scale on the scale that is learned: by gamma deviance that of the mean's log, else by least squares.
+// setNumber fits base and scale on the scale of learning: by gamma deviance on log-mean, else by least squares.
 func (f *refit) setNumber(m *Model, weight []float64) {
 	scale := &m.manifest.Scale
 	y, v, least := f.s.y, make([]float64, len(f.s.y)), leastSquares
@@ -209,7 +213,8 @@ func (f *refit) setNumber(m *Model, weight []float64) {
 	scale.NonNegative = scale.NonNegative && slices.Min(f.s.y) >= 0
 }
 
-// leastSquares makes n/2 log Σ w (y − base − a·v)² + (log a)²/(2·½²) least: of each a the best base is known, so that a is searched for alone.
+// leastSquares minimises n/2 log Σ w (y − base − a·v)² + (log a)²/(2·½²). The best base for a given a is known in
+// closed form, so only a is searched.
 func leastSquares(y, v, weight []float64) (base, a float64) {
 	n, meanY, meanV := counting(weight), weighted(y, weight), weighted(v, weight)
 	var yy, yv, vv float64
@@ -224,8 +229,9 @@ func leastSquares(y, v, weight []float64) (base, a float64) {
 	return meanY - a*meanV, a
 }
 
-// leastDeviance makes Σ w (s + y·exp(−s)) + (log a)²/(2·½²) least, where s = base + a·v is the log of the mean: that of an exponential
-// distribution, as the shape of a gamma distribution is not known. Of each a, exp(base) = Σ w y·exp(−a·v) / Σ w.
+// leastDeviance minimises Σ w (s + y·exp(−s)) + (log a)²/(2·½²), where s = base + a·v is the log of the mean. It is the
+// deviance of an exponential distribution, as the shape of the gamma distribution is not known. For a given a,
+// exp(base) = Σ w y·exp(−a·v) / Σ w.
 func leastDeviance(y, v, weight []float64) (base, a float64) {
 	n, meanV, rest := counting(weight), weighted(v, weight), make([]float64, len(y))
 	baseOf := func(a float64) float64 {
@@ -241,7 +247,7 @@ func leastDeviance(y, v, weight []float64) (base, a float64) {
 	return baseOf(a), a
 }
 
-// counting is the number of rows that weigh something.
+// counting returns the number of rows with a positive weight.
 func counting(weight []float64) (n float64) {
 	for _, w := range weight {
 		if w > 0 {
@@ -251,7 +257,7 @@ func counting(weight []float64) (n float64) {
 	return n
 }
 
-// weighted is a mean by weights.
+// weighted returns a weighted mean.
 func weighted(x, weight []float64) float64 {
 	sum, all := 0.0, 0.0
 	for i, w := range weight {
@@ -260,8 +266,8 @@ func weighted(x, weight []float64) float64 {
 	return sum / all
 }
 
-// setClasses finds, in turns, the bases that make the mean of each class's probability its share of the rows, and the scale that makes
-// the log loss least.
+// setClasses alternates between the bases that match each class's mean probability with its share of the rows, and the
+// scale that minimises the log loss.
 func (f *refit) setClasses(m *Model, weight []float64) {
 	const rounds, enough = 100, 1e-6
 	scale := &m.manifest.Calibration.Scale
@@ -296,7 +302,7 @@ func (f *refit) setClasses(m *Model, weight []float64) {
 	}
 }
 
-// shares of the classes among the rows, where what the model expected of them counts as a few rows.
+// shares returns the shares of the classes among the rows. The model's own probabilities count as a few rows.
 func (f *refit) shares(m *Model, p, weight []float64) []float64 {
 	share, _ := f.meanProbabilities(m, p, weight)
 	sum := float64(ownRows)
@@ -318,7 +324,7 @@ func (f *refit) shares(m *Model, p, weight []float64) []float64 {
 	return share
 }
 
-// meanProbabilities of each output, and of p(1 − p).
+// meanProbabilities returns the means of p and of p(1 − p) of each output.
 func (f *refit) meanProbabilities(m *Model, p, weight []float64) (mean, variance []float64) {
 	outputs, sum := m.outputs(), 0.0
 	mean, variance = make([]float64, outputs), make([]float64, outputs)
@@ -335,8 +341,9 @@ func (f *refit) meanProbabilities(m *Model, p, weight []float64) (mean, variance
 	return mean, variance
 }
 
-// moveBases takes a step towards bases whose mean probabilities are the shares, and returns the largest. Of two classes it is
-// Newton's; of more it is half of that of each class by itself, which the bound 2·diag(H) ⪰ H of the softmax makes safe.
+// moveBases moves the bases towards those whose mean probabilities are the shares, and returns the largest step. For
+// two classes it is Newton's step. For more it is half of each class's own Newton step, which the bound 2·diag(H) ⪰ H
+// of the softmax makes safe.
 func (f *refit) moveBases(m *Model, p, weight, shares []float64) (largest float64) {
 	mean, variance := f.meanProbabilities(m, p, weight)
 	base, centre, part := m.manifest.Scale.Base, 0.0, 1.0
@@ -358,7 +365,7 @@ func (f *refit) moveBases(m *Model, p, weight, shares []float64) (largest float6
 	return largest
 }
 
-// leastAt is where a function of log a is least: the best of a grid, then golden sections around it.
+// leastAt minimises a function of log a: it takes the best point of a grid, then searches by golden sections around it.
 func leastAt(f func(logA float64) float64) float64 {
 	const far, pace, ratio, enough = 3.0, 0.05, 0.6180339887498949, 1e-9
 	best := 0.0
@@ -379,7 +386,7 @@ func leastAt(f func(logA float64) float64) float64 {
 	return (low + high) / 2
 }
 
-// refitRanges sets the ranges of a number by the rows that set its base and scale.
+// refitRanges fits the intervals of a number on the rows that set its base and scale.
 func (m *Model) refitRanges(ctx context.Context, s *sampled) (err error) {
 	d := train.Data{Rows: s.rows}
 	for i, y := range m.manifest.Scale.Link.OfAll(s.y) {
@@ -387,11 +394,12 @@ func (m *Model) refitRanges(ctx context.Context, s *sampled) (err error) {
 	}
 	c := &m.manifest.Calibration
 	c.Ranges, err = m.fitRanges(ctx, d)
-	c.RangeRows = 0 // they set base and scale too
+	c.RangeRows = 0 // the same rows set base and scale
 	return err
 }
 
-// scaled is the audit of a model whose attributions were multiplied by a. What it measured of errors stays that of the training.
+// scaled returns the audit of a model whose attributions were multiplied by factor. Errors keep the values of the
+// training.
 func (a *Audit) scaled(factor float64, classes bool) *Audit {
 	if a == nil {
 		return nil

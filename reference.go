@@ -14,10 +14,10 @@ import (
 
 const referencePart = "reference.safetensors"
 
-// referenceStream is the second word of the seed by which reference rows are drawn.
+// referenceStream is the second word of the seed that draws reference rows.
 const referenceStream = 0x7265666572
 
-// someRows are n rows of a store, drawn at random, always the same; nil if none are wanted.
+// someRows draws n rows of a store with a fixed seed; nil if n is 0.
 func someRows(of train.Store, n int) (*encode.Batch, error) {
 	if n == 0 {
 		return nil, nil //nolint:nilnil // none are wanted
@@ -36,8 +36,8 @@ func someRows(of train.Store, n int) (*encode.Batch, error) {
 	return all, nil
 }
 
-// drawNumbers draws n numbers below a limit, each set of them as likely as any other, in their order (Floyd's algorithm:
-// memory for n, however large the limit).
+// drawNumbers draws n distinct numbers below a limit, uniformly over all subsets, and sorts them. It uses Floyd's
+// algorithm, whose memory depends on n alone.
 func drawNumbers(limit, n int) []int {
 	rng := rand.New(rand.NewPCG(0, referenceStream))
 	drawn := make(map[int]bool, n)
@@ -51,14 +51,14 @@ func drawNumbers(limit, n int) []int {
 	return slices.Sorted(maps.Keys(drawn))
 }
 
-// referenceDims are the dimensions of rows as a file keeps them.
+// referenceDims returns the dimensions of rows stored in a file.
 func referenceDims(b *encode.Batch) map[string][]int {
 	return map[string][]int{
 		"numbers": {b.Rows, b.Numeric, 2}, "cycles": {b.Rows, b.Times, encode.CyclicParts}, "codes": {b.Rows, b.Categorical}, "observed": {b.Rows, b.Players()},
 	}
 }
 
-// referenceTensors are rows as a file keeps them: what the network reads of them, with neither names nor targets.
+// referenceTensors returns rows as a file stores them: the network's inputs, without names or targets.
 func referenceTensors(b *encode.Batch) map[string]artifact.Tensor {
 	codes := make([]int64, len(b.Codes))
 	for i, c := range b.Codes {
@@ -73,7 +73,7 @@ func referenceTensors(b *encode.Batch) map[string]artifact.Tensor {
 	}
 }
 
-// decodeReference checks rows that a file keeps.
+// decodeReference checks rows stored in a file.
 func decodeReference(content []byte, e *encode.Encoder) (*encode.Batch, error) {
 	tensors, err := artifact.DecodeTensors(content)
 	if err != nil {
@@ -95,7 +95,7 @@ func decodeReference(content []byte, e *encode.Encoder) (*encode.Batch, error) {
 		}
 	}
 	b.Numbers, b.Cycles, b.Observed = tensors["numbers"].Floats, tensors["cycles"].Floats, observed.Floats
-	from := make([]int64, len(levels)+1) // row of the embedding table that the levels of each column start at
+	from := make([]int64, len(levels)+1) // row of the embedding table at which the levels of each column start
 	for k, rows := range levels {
 		from[k+1] = from[k] + int64(rows)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// rowGames are the games of some rows among the players that each has, for package
-// shapley to refine: rows share passes.
+// rowGames holds the games of several rows, each among the players present in its row. Package shapley refines them
+// together, so that rows share passes.
 type rowGames struct {
 	v       *view
 	rows    *encode.Batch
@@ -35,7 +35,7 @@ func (g *rowGames) Games() int             { return g.rows.Rows }
 func (g *rowGames) Players(game int) []int { return g.present[game] }
 func (g *rowGames) Outputs() int           { return g.outputs }
 
-// Attributions are f_d(x_S) of each coalition.
+// Attributions returns f_d(x_S) of each coalition.
 func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Question) ([][]float64, error) {
 	columns, players := g.rows.Players(), len(g.v.players)
 	answers := make([][]float64, 0, len(questions))
@@ -68,14 +68,14 @@ func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Questio
 	return answers, nil
 }
 
-// coalitionsAtOnce bounds the memory of coalitions under way.
+// coalitionsAtOnce limits the memory of coalitions in flight.
 const coalitionsAtOnce = 1 << 13
 
-// refinement is what refining rows gives beside their attributions, in the network's units
-// and order of players.
+// refinement holds the results of refining rows besides their attributions, in the network's units and order of
+// players.
 type refinement struct {
 	errors            []float64 // [rows, C, players]
-	pairs, pairErrors []float64 // [rows, C, players, players]; nil unless asked for
+	pairs, pairErrors []float64 // [rows, C, players, players]; nil unless requested
 	evaluations       []int     // of each row
 }
 
@@ -113,7 +113,7 @@ func (m *Model) refine(ctx context.Context, v *view, c *chunk, x *form.Answer, o
 	return r, nil
 }
 
-// put brings it into an explanation, in the model's units and the order of its players.
+// put copies the results into an explanation, in the model's units and order of players.
 func (r *refinement) put(e *explain.Explanation, v *view, unit float64) {
 	e.Evaluations = r.evaluations
 	e.StandardError = make([]float64, len(r.errors))
@@ -135,7 +135,7 @@ func (r *refinement) put(e *explain.Explanation, v *view, unit float64) {
 	}
 }
 
-// checkRefined refuses mode refined where the learned head cannot be refined.
+// checkRefined rejects mode refined if the learned head cannot be refined.
 func (m *Model) checkRefined(o ExplainOptions) error {
 	no := func(message, remedy string) error { return &table.Error{Row: -1, Message: message, Remedy: remedy} }
 	switch {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	maxRepeats = 0.05 // share of rows that may be copies without a warning
-	minRepeats = 10   // copies that are worth one
+	maxRepeats = 0.05 // maximum share of copied rows without a warning
+	minRepeats = 10   // minimum number of copies that is worth a warning
 )
 
-// warnOfRepeats says that rows are there more than once, which chance cannot do where a number differs from row to row. Copies on both
-// sides make validation too good, and doubt too small.
+// warnOfRepeats warns if rows occur more than once although chance cannot explain it, because a number differs from row
+// to row. Copies among both training and validation rows make the validation error and the uncertainty too small.
 func (t *training) warnOfRepeats() {
-	if t.ValidationBy != "" { // keeps copies on one side, and draws them together
+	if t.ValidationBy != "" { // it keeps copies on one side, and samples them together
 		return
 	}
 	r := t.in.Repeats
@@ -28,7 +28,7 @@ func (t *training) warnOfRepeats() {
 		text = fmt.Sprintf("About %.0f%% of the rows", 100*float64(r.Copies)/float64(r.Rows))
 	}
 	harm := "Copies of one row both train and validate, so validation looks too good and doubt too small"
-	if t.Validation != nil || slices.ContainsFunc(t.in.Encoder.Players, func(p encode.Player) bool { return p.Name == t.OrderBy }) { // copies share their place in the order
+	if t.Validation != nil || slices.ContainsFunc(t.in.Encoder.Players, func(p encode.Player) bool { return p.Name == t.OrderBy }) { // copies have the same place in the order
 		harm = "They are taken for independent, so doubt looks too small"
 	}
 	remedy := "If a column says which rows belong together, such as a patient, name it with Config.ValidationBy; else remove the copies"

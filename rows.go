@@ -13,24 +13,24 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// observed says whether a row has a cell at the encoder's place of a column.
+// observed reports whether a row has a cell in the column with this index in the encoder.
 func (c *chunk) observed(row, place int) bool {
 	return c.batch.Observed[row*c.batch.Players()+place] != 0
 }
 
-// span is a half-open range of rows; the zero value is all of them.
+// span is a half-open range of rows; the zero value is all rows.
 type span struct{ from, to int }
 
-// chunk is some consecutive rows of a source as a model reads them.
+// chunk holds consecutive rows of a source, encoded for the model.
 type chunk struct {
 	first  int // number of the first row within the source
 	table  *table.Table
-	values []*table.Column // what the table had, in the order of the model's columns
+	values []*table.Column // raw columns, in the order of the model's columns
 	batch  *encode.Batch
 }
 
-// chunks reads the rows of a source that lie in the span. Columns named in unknown are
-// taken for missing, whether the source has them or not.
+// chunks reads the rows of a source that lie within the span. It treats the columns named in unknown as missing,
+// whether the source has them or not.
 func (m *Model) chunks(ctx context.Context, rows Source, within span, unknown []string) iter.Seq2[*chunk, error] {
 	return func(yield func(*chunk, error) bool) {
 		if err := m.checkUnknown(unknown); err != nil {
@@ -61,7 +61,7 @@ func (m *Model) chunks(ctx context.Context, rows Source, within span, unknown []
 	}
 }
 
-// part is rows [from, to).
+// part returns rows [from, to).
 func part(t *table.Table, from, to int) *table.Table {
 	if from == 0 && to == t.Rows() {
 		return t
@@ -97,7 +97,7 @@ func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, erro
 	return c, err
 }
 
-// read reads columns that come as text though training read theirs as numbers or times.
+// read parses text columns that training read as numbers or times.
 func (m *Model) read(t *table.Table) *table.Table {
 	readings := m.manifest.readings()
 	if len(readings) == 0 {
@@ -113,7 +113,7 @@ func (m *Model) read(t *table.Table) *table.Table {
 	return read
 }
 
-// missing is a column without a single cell.
+// missing returns a column without any cells.
 func missing(f table.Field, rows int) *table.Column {
 	c := &table.Column{Name: f.Name, Kind: f.Kind, Observed: make([]bool, rows)}
 	if f.Kind == table.Category {
@@ -124,7 +124,7 @@ func missing(f table.Field, rows int) *table.Column {
 	return c
 }
 
-// eachChunk computes f for every chunk of the rows, on all cores, and yields the results in order.
+// eachChunk computes f for every chunk of the rows on all cores, and yields the results in order.
 func eachChunk[T any](ctx context.Context, m *Model, rows Source, within span, unknown []string, f func(context.Context, *chunk) (T, error)) iter.Seq2[T, error] {
 	chunks := func(ctx context.Context) iter.Seq2[*chunk, error] { return m.chunks(ctx, rows, within, unknown) }
 	return pipeline.InOrder(ctx, runtime.GOMAXPROCS(0), chunks, func(ctx context.Context, c *chunk) (T, error) {

@@ -12,18 +12,18 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// sampled is some rows of a source.
+// sampled is a sample of the rows of a source.
 type sampled struct {
 	rows   *encode.Batch // nil if there are none
-	y      []float64     // targets, as Model.truth gives them; NaN where they are not known
+	y      []float64     // targets, as Model.truth returns them; NaN where not known
 	weight []float64
-	units  []uint64 // that rows belong to (Provenance.ValidationBy); nil if the source does not say
+	units  []uint64 // unit of each row (Provenance.ValidationBy); nil if the source has none
 }
 
-// anyRow is wanted in a sample.
+// anyRow accepts all rows for a sample.
 func anyRow(float64, float64) bool { return true }
 
-// sample draws at most so many of the rows of a source that are wanted for their target and weight.
+// sample draws at most the given number of rows from the rows of a source whose target and weight are wanted.
 func (m *Model) sample(ctx context.Context, source Source, most int, wanted func(y, weight float64) bool) (*sampled, error) {
 	by := m.manifest.Provenance.ValidationBy()
 	rng := rand.New(rand.NewPCG(0, auditStream))
@@ -78,7 +78,8 @@ func (s *sampled) grow(like *encode.Batch, units bool) {
 	}
 }
 
-// unitOf is a number that rows of one value share; a row that lacks it, the one of a number, is by itself.
+// unitOf returns a number shared by all rows with the same value. A row without a value is a unit of its own, derived
+// from its row number.
 func unitOf(c *table.Column, i, number int) uint64 {
 	h := fnv.New64a()
 	text := c.Text(i)

@@ -14,7 +14,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// The values of Config.TargetScale.
+// Values of Config.TargetScale.
 const (
 	AutoScale     = "auto"
 	IdentityScale = "identity"
@@ -22,7 +22,8 @@ const (
 	LogScale      = string(encode.Log)
 )
 
-// ScaleChoice is how the scale of a number was chosen: by the errors on validation rows of a network for each scale, trained for a third of the steps.
+// ScaleChoice records how the scale of a number was chosen: by the validation errors of one network per scale, each
+// trained for a third of the steps.
 type ScaleChoice struct {
 	Skewness     float64 `json:"skewness"`      // of the target
 	IdentityRMSE float64 `json:"identity_rmse"` // in the target's own units
@@ -36,7 +37,8 @@ func (c *ScaleChoice) validate() error {
 	return nil
 }
 
-// TargetScaleName is the scale on which a number was learned: IdentityScale, LogMeanScale or LogScale; "" for classes.
+// TargetScaleName returns the scale on which a number was learned: IdentityScale, LogMeanScale or LogScale. It returns
+// "" for classes.
 func (m *Manifest) TargetScaleName() string {
 	switch {
 	case m.Task != Regression:
@@ -47,7 +49,7 @@ func (m *Manifest) TargetScaleName() string {
 	return string(m.Scale.Link)
 }
 
-// link is the scale to start with.
+// link returns the link of the scale to start with.
 func (t *training) link(labels *encode.Labels) (encode.Link, error) {
 	switch t.TargetScale {
 	case AutoScale, "":
@@ -70,14 +72,16 @@ func (t *training) link(labels *encode.Labels) (encode.Link, error) {
 	return "", wrongSetting(fmt.Sprintf("unknown target scale %q", t.TargetScale), fmt.Sprintf("choose %s, %s, %s or %s", AutoScale, IdentityScale, LogMeanScale, LogScale))
 }
 
-// scaleShare of a time budget is for the trials of scales.
+// scaleShare is the share of a time budget for the trials of scales.
 const scaleShare = 0.2
 
-// clearlyBetter is the largest ratio of errors that decides for the target's own units. Over several decades a few rows make the error, so that one
-// of some hundred rows may be off by as much; the log of the mean then keeps the other rows from being drowned.
+// clearlyBetter is the largest ratio of errors that decides for the target's own units. On a target that spans several
+// decades, a few rows dominate the error, so an error of some hundred rows may be off by as much. The log of the mean
+// then keeps these rows from dominating the others.
 const clearlyBetter = 0.9
 
-// chooseScale tries the scales of a skewed target: the log of the mean, unless the target's own units are clearly better.
+// chooseScale tries the scales of a skewed target. It chooses log-mean unless the target's own units are clearly
+// better.
 func (t *training) chooseScale(ctx context.Context, m *Model) (*ScaleChoice, error) {
 	if t.skewness == 0 {
 		return nil, nil
@@ -101,7 +105,7 @@ func (t *training) chooseScale(ctx context.Context, m *Model) (*ScaleChoice, err
 	return choice, nil
 }
 
-// setTarget puts all rows on the scale of another regression of the same target.
+// setTarget moves all rows to another scale of the same target.
 func (t *training) setTarget(m *Model, to encode.Target) {
 	from := t.in.Target
 	on := func(v float32) float32 { return to.Recode(v, from) }
@@ -111,7 +115,7 @@ func (t *training) setTarget(m *Model, to encode.Target) {
 	t.in.Target, m.manifest.Scale = to, to
 }
 
-// plainTraining are the training rows with targets in their own units, in standard deviations.
+// plainTraining returns the training rows with targets in their own units, divided by the standard deviation.
 func (t *training) plainTraining() train.Store {
 	if t.in.Target.Link == encode.IdentityLink {
 		return t.in.Training
@@ -119,14 +123,15 @@ func (t *training) plainTraining() train.Store {
 	return train.Retargeted{Store: t.in.Training, On: func(v float32) float32 { return t.in.Plain.Recode(v, t.in.Target) }}
 }
 
-// short is a third of the steps, of the mean alone.
+// short returns settings with a third of the steps that train only the mean.
 func (s Settings) short() Settings {
 	s.Steps, s.RefitSteps = (s.Steps+2)/3, (s.RefitSteps+2)/3
 	s.AbsentSteps, s.SpreadSteps, s.PolishSteps = 0, 0, 0
 	return s
 }
 
-// tryScale is the squared error of each validation row, in the target's own units, of a network whose mean was trained for a third of the steps.
+// tryScale trains the mean of a network for a third of the steps, and returns the squared error of each validation row
+// in squared units of the target.
 func (t *training) tryScale(ctx context.Context, m *Model, i int) ([]float64, error) {
 	run, err := t.newRun(t.settings.short(), t.settings.Members) // a seed that no member has
 	if err != nil {
@@ -171,7 +176,8 @@ func rootMean(squares []float64, weights []float32) float64 {
 	return math.Sqrt(sum / total)
 }
 
-// ScaleText says on which scale a number was learned and why; "" if it is its own units and no other was tried.
+// ScaleText explains on which scale a number was learned and why. It returns "" for the target's own units if no other
+// scale was tried.
 func (m *Manifest) ScaleText() string {
 	c := m.TargetScale
 	if c != nil {

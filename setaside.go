@@ -6,15 +6,15 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Validation rows of a number that are set aside for its ranges: a quarter of them, within these bounds.
+// Validation rows of a number that are set aside for its intervals: a quarter of them, within these bounds.
 const (
 	minAside    = 100
 	maxAside    = 1000
 	asideStream = 0xA51DE
 )
 
-// setAside divides the validation rows of a number into those that choose the weights and those that set the ranges. Rows of one unit
-// stay together. If there are too few for both, all rows do both.
+// setAside divides the validation rows of a number into rows that choose the weights and rows that set the intervals.
+// Rows of the same unit stay together. If there are too few for both, all rows serve both.
 func setAside(d train.Data, units []uint64) (choosing, aside train.Data) {
 	all := map[uint64][]int{}
 	var order []uint64
@@ -53,7 +53,7 @@ func setAside(d train.Data, units []uint64) (choosing, aside train.Data) {
 	return rowsOf(d, stay), rowsOf(d, leave)
 }
 
-// rowsOf is some rows of d.
+// rowsOf returns the given rows of d.
 func rowsOf(d train.Data, rows []int) train.Data {
 	some := train.Data{Rows: d.Rows.Like(len(rows))}
 	for k, i := range rows {

@@ -11,8 +11,8 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// Settings are the sizes of the network and the recipe of its training. The defaults
-// depend on the head and on the size of the table; see DefaultSettings.
+// Settings holds the sizes of the network and the hyperparameters of its training. DefaultSettings returns the
+// defaults, which depend on the head and on the size of the table. ListSettings describes each setting.
 type Settings struct {
 	Head     string `json:"head" doc:"exact: attributions are the model's Shapley values by construction; learned: the paper's, which come near them" measured:"docs/adr/0002"`
 	Form     string `json:"form" doc:"exact head: product, or tensor-train" measured:"docs/adr/0002"`
@@ -67,16 +67,16 @@ type Setting struct {
 	Key      string
 	Default  string // for a number, and a table of about 20,000 rows and 20 columns
 	Meaning  string
-	Measured string // where the measurement behind the default is written up
+	Measured string // path of the document with the measurement behind the default
 }
 
-// Size is what default settings depend on.
+// Size is the size of a table, on which default settings depend.
 type Size = form.Size
 
-// TypicalSize is that of the table that the default of a Setting is given for.
+// TypicalSize returns the size of the table that Setting.Default applies to.
 func TypicalSize() Size { return Size{Rows: 20_000, Columns: 20} }
 
-// ListSettings describes all settings, in a fixed order.
+// ListSettings describes all settings in a fixed order.
 func ListSettings() []Setting {
 	defaults := reflect.ValueOf(DefaultSettings(string(form.Exact), TypicalSize()))
 	list := make([]Setting, defaults.NumField())
@@ -90,7 +90,7 @@ func ListSettings() []Setting {
 	return list
 }
 
-// Set changes one setting, by its key.
+// Set changes the setting with the given key. It returns an error if the key is unknown or the value is invalid.
 func (s *Settings) Set(key, value string) error {
 	all := reflect.ValueOf(s).Elem()
 	for i := range all.NumField() {
@@ -128,7 +128,7 @@ func nearest(key string) string {
 	return ""
 }
 
-// DefaultSettings are what we stand behind for a head and a table of a size.
+// DefaultSettings returns the measured defaults for a head and the size of a table.
 func DefaultSettings(head string, size Size) Settings {
 	h := form.Head(head)
 	n, c := form.Default(form.Inputs{Numeric: size.Columns}, h, size), train.Default(h, size)
@@ -149,15 +149,14 @@ func DefaultSettings(head string, size Size) Settings {
 	return s
 }
 
-// most bounds the settings: a model file is hostile until checked, and so is a typing
-// error.
+// most limits the settings, because model files are untrusted and users make typing errors.
 var most = map[string]int{
 	"channels": 1 << 14, "pairs": 1 << 10, "pair_rank": 16, "learners": 64, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bags": 64, "bins": 4096,
 	"frequencies": 1024, "embedding": 1024, "hidden": 8, "sigma_width": 1024, "hidden_width": 4096,
 	"steps": 1 << 24, "batch": 1 << 16, "polish_steps": 1 << 24, "refit_steps": 1 << 24, "absent_steps": 1 << 24, "spread_steps": 1 << 24,
 }
 
-// Validate says what is wrong with the settings.
+// Validate returns an error if a setting is out of its range or contradicts another.
 func (s Settings) Validate() error {
 	all := reflect.ValueOf(s)
 	for i := range all.NumField() {
@@ -184,7 +183,7 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// network is the network of the settings for a table's inputs and one number to predict.
+// network returns the network of the settings for a table's columns and a numeric target.
 func (s Settings) network(in form.Inputs) form.Config {
 	c := form.Config{
 		Inputs: in, Outputs: 1, Head: form.Head(s.Head), Form: form.Form(s.Form),
@@ -198,7 +197,7 @@ func (s Settings) network(in form.Inputs) form.Config {
 	return c
 }
 
-// recipe is the training of the settings.
+// recipe returns the training configuration of the settings.
 func (s Settings) recipe(seed uint64) train.Config {
 	return train.Config{
 		Seed: seed, Steps: s.Steps, Batch: s.Batch, Rate: s.Rate, Decay: s.Decay, Clip: s.Clip, Average: s.Average, Dropout: s.Dropout,

@@ -19,18 +19,20 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Source is where rows come from: a file opened by package table, or the Source method
-// of a table in memory.
+// Source supplies rows: a file opened by package table, or the Source method of a table in memory. It is read once by
+// one goroutine, and the caller closes it.
 type Source = table.Source
 
-// defaultFraction of the rows validate: the share that the folds of our measurements have.
-// Others were not measured.
+// defaultFraction is the default share of validation rows. It equals the share in the folds of the benchmarks; others
+// were not measured.
 const defaultFraction = 0.1
 
-// auditShare of a time budget is kept for the audit.
+// auditShare is the share of a time budget for the audit.
 const auditShare = 0.1
 
-// Train learns from all rows of a source. It does not close it.
+// Train trains a model on all rows of a source. It reads the source once, keeps rows in memory or, if they do not fit,
+// on disk, and does not close the source. If ctx is cancelled, Train returns its error; with Config.Checkpoint the
+// training can be resumed. To obtain a model instead, close Config.StopEarly.
 func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	start := time.Now()
 	c.fill()
@@ -78,30 +80,30 @@ func (c *Config) fill() {
 	}
 }
 
-// training is one call of Train.
+// training is the state of one call of Train.
 type training struct {
 	Config
-	engine   *engine.Backend // that trains; nil if training is native
+	engine   *engine.Backend // training engine; nil if training is native
 	cpu      string          // instruction set of native training
 	size     Size
 	settings Settings
-	columns  int // that are inputs
+	columns  int // number of features
 	leftOut  []LeftOut
-	told     []string // columns that are used, though it was said that this makes little sense
+	told     []string // columns used as features although a warning advised against it
 	start    time.Time
 	net      form.Config
 	in       *dataset.Dataset
-	choosing train.Data // validation rows by which weights are chosen
-	aside    train.Data // validation rows that set the ranges of a number
-	skewness float64    // of a target whose scale is to be chosen by trials; else 0
-	steps    int        // taken by members, since it was resumed
-	skipped  int        // by members, for want of time
+	choosing train.Data // validation rows that choose the weights
+	aside    train.Data // validation rows that set the intervals of a number
+	skewness float64    // of a target whose scale trials choose; else 0
+	steps    int        // steps of members since the last resume
+	skipped  int        // steps that members skipped for lack of time
 	resumed  bool
 	last     Progress
 
-	nextSave    time.Time // of a checkpoint
-	failedSaves int       // since the last one that was written
-	warned      bool      // that checkpoints cannot be written
+	nextSave    time.Time // time of the next checkpoint
+	failedSaves int       // failed saves since the last checkpoint was written
+	warned      bool      // whether a warning about failed saves was reported
 }
 
 func (t *training) say(p Progress) {
@@ -113,7 +115,7 @@ func (t *training) say(p Progress) {
 
 func (t *training) note(text string) { t.say(Progress{Stage: "read", Error: math.NaN(), Note: text}) }
 
-// inputs are the columns that become players.
+// inputs returns the columns to use as features.
 func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	target := schema.Field(t.Target)
 	wrong := func(column, message, remedy string) error {
@@ -167,11 +169,11 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 	return inputs, nil
 }
 
-// noteColumn says what a reader noted of a column.
+// noteColumn reports what the reader noted about a column.
 func (t *training) noteColumn(f table.Field) {
 	for _, note := range f.Notes {
 		switch note {
-		case table.NoteEmpty, table.NoteConstant, table.NoteIdentifies, table.NoteCounts: // narrow looks at all rows
+		case table.NoteEmpty, table.NoteConstant, table.NoteIdentifies, table.NoteCounts: // narrow examines all rows
 		default:
 			t.note(fmt.Sprintf("column %q: %s", f.Name, note))
 		}
@@ -182,7 +184,7 @@ func listFields(schema *table.Schema) string {
 	return listNames(columnNames(schema.Fields))
 }
 
-// listNames lists names, but not hundreds of them.
+// listNames lists names, at most a few of them.
 func listNames(names []string) string {
 	const few = 12
 	if len(names) <= few {
@@ -191,8 +193,8 @@ func listNames(names []string) string {
 	return strings.Join(names[:few], ", ") + fmt.Sprintf(" … (%d of them)", len(names))
 }
 
-// settle decides the settings, now that the number of training rows and the task are known,
-// and returns the bins of numeric columns.
+// settle decides the settings once the task and the number of training rows are known. It returns the number of bins of
+// numeric columns.
 func (t *training) settle(rows int, task Task) (bins int, err error) {
 	t.size = Size{Rows: rows, Columns: t.columns, Classes: task != Regression}
 	t.settings = t.defaults(t.size)
@@ -254,16 +256,16 @@ func (t *training) run(ctx context.Context, in *dataset.Dataset, schema *table.S
 	}
 	if err := t.complete(ctx, m, point); err != nil {
 		if ctx.Err() != nil {
-			err = errors.Join(err, t.save(point)) // what the last checkpoint is too old for
+			err = errors.Join(err, t.save(point)) // steps since the last checkpoint
 		}
 		return nil, err
 	}
 	return m, nil
 }
 
-// complete trains the members that point lacks and makes them a model.
+// complete trains the members that point does not have yet and assembles the model.
 func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) error {
-	err := t.baselines(ctx, m) // first, so that what is left of a time budget is known
+	err := t.baselines(ctx, m) // first, so that the rest of a time budget is known
 	if err != nil {
 		return err
 	}
@@ -308,14 +310,14 @@ func (t *training) complete(ctx context.Context, m *Model, point *checkpoint) er
 	return nil
 }
 
-// newRun prepares the training of a network by a recipe.
+// newRun prepares the training of a network.
 func (t *training) newRun(s Settings, member int) (*train.Run, error) {
 	recipe := s.recipe(memberSeed(t.Seed, member))
 	recipe.Base, recipe.LogStd = t.in.Target.Base, t.in.Target.LogStd()
 	return train.New(t.net, t.backend(), recipe, t.in.Training, t.choosing)
 }
 
-// member trains one network, or trains it on from point.
+// member trains one network, or resumes it from point.
 func (t *training) member(ctx context.Context, i int, point *checkpoint) (*trained, error) {
 	run, err := t.newRun(t.settings, i)
 	if err != nil {
@@ -349,7 +351,7 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	return member, err
 }
 
-// stopped says whether training is to end early.
+// stopped reports whether training should end early.
 func (t *training) stopped() bool {
 	select {
 	case <-t.StopEarly:
@@ -359,10 +361,10 @@ func (t *training) stopped() bool {
 	}
 }
 
-// memberSeed is the seed of a member; the first has the training's own.
+// memberSeed returns the seed of a member; the first member has the seed of the training.
 func memberSeed(seed uint64, member int) uint64 { return seed + uint64(member)*0x9E3779B97F4A7C15 }
 
-// deadline is when member i must be done.
+// deadline returns the time at which member i must be finished.
 func (t *training) deadline(i int) time.Time {
 	if t.TimeBudget == 0 {
 		return time.Time{}
@@ -374,7 +376,7 @@ func (t *training) deadline(i int) time.Time {
 	return t.sharedUntil(t.start.Add(time.Duration(share*float64(t.TimeBudget))), t.settings.Members-i)
 }
 
-// remaining is about what a network under way takes, and as many others.
+// remaining estimates the time for the rest of the current network and for the given number of others.
 func remaining(p train.Progress, others int) time.Duration {
 	if p.Done == 0 || p.Remaining == 0 {
 		return 0
@@ -383,7 +385,7 @@ func remaining(p train.Progress, others int) time.Duration {
 	return p.Remaining + whole*time.Duration(others)
 }
 
-// conclude measures the model on its validation rows and audits it.
+// conclude calibrates the model, measures it on its validation rows and audits it.
 func (t *training) conclude(ctx context.Context, m *Model) error {
 	t.say(Progress{Stage: "audit", Done: 1, Error: math.NaN()})
 	if err := m.calibrate(ctx, t.in.Validation, t.aside, t.in.Training); err != nil {
@@ -391,7 +393,7 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 	}
 	m.manifest.Metrics = m.manifest.Calibration.After
 	if t.fold != nil {
-		return nil // nobody looks at its attributions
+		return nil // cross-validation does not use attributions
 	}
 	var err error
 	if m.reference, err = someRows(t.in.Training, t.ReferenceRows); err != nil {
@@ -402,9 +404,8 @@ func (t *training) conclude(ctx context.Context, m *Model) error {
 	return err
 }
 
-// audited is the number of steps, of one member, by which the work of the audit is
-// measured. A training that was cut short has a shorter audit; else it is the same however
-// often it was resumed.
+// audited returns the number of steps per member that limits the work of the audit. It is smaller if the training was
+// cut short. Otherwise it does not depend on how often the training was resumed.
 func (t *training) audited() int {
 	if t.cutShort() && t.steps > 0 {
 		return t.steps / t.settings.Members
@@ -412,10 +413,10 @@ func (t *training) audited() int {
 	return t.planned()
 }
 
-// cutShort says whether steps may have been skipped.
+// cutShort reports whether steps may have been skipped.
 func (t *training) cutShort() bool { return t.TimeBudget > 0 || t.stopped() }
 
-// planned is the number of steps of one member that is not cut short.
+// planned returns the number of steps of a member that is not cut short.
 func (t *training) planned() int {
 	s := t.settings
 	switch {
@@ -428,11 +429,10 @@ func (t *training) planned() int {
 	return s.Steps + s.PolishSteps + s.SpreadSteps
 }
 
-// maxWeights bounds a model so that its checkpoint, some eight numbers for each of them,
-// fits into a file.
+// maxWeights limits a model so that its checkpoint, about eight numbers per weight, fits into a file.
 const maxWeights = 1 << 26
 
-// fits sees, before hours of training, that the model will fit into its file.
+// fits checks before the training that the model will fit into its file.
 func (t *training) fits(m Manifest) error {
 	weights := 0
 	for _, w := range t.net.Weights() {

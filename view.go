@@ -9,26 +9,25 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Group is several columns that are one player: they come and go together, and have one
-// attribution, which is the Shapley value of the group and not the sum of its columns'.
+// Group is a set of columns that form a player: they are present or missing together and have a joint attribution. It
+// is the Shapley value of the group, not the sum of its columns' attributions.
 type Group struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
 }
 
-// player is one column, or a group of them.
+// player is a column or a group of columns.
 type player struct {
 	name    string
-	columns []int // places among the model's columns
+	columns []int // indices among the model's columns
 }
 
-// grouped are the players of a table's columns, a group standing where its first column
-// does.
+// grouped returns the players of a table's columns. A group takes the place of its first column.
 func grouped(columns []string, groups []Group) ([]player, error) {
 	wrong := func(name, message, remedy string) error {
 		return &table.Error{Row: -1, Column: name, Message: message, Remedy: remedy}
 	}
-	of := map[string]int{} // group of a column
+	of := map[string]int{} // index of each column's group
 	names := map[string]bool{}
 	for g, group := range groups {
 		if group.Name == "" || len(group.Columns) == 0 {
@@ -49,7 +48,7 @@ func grouped(columns []string, groups []Group) ([]player, error) {
 		}
 	}
 	var players []player
-	at := map[int]int{} // place of a group's player
+	at := map[int]int{} // index of each group's player
 	for j, name := range columns {
 		g, is := of[name]
 		if !is {
@@ -66,14 +65,14 @@ func grouped(columns []string, groups []Group) ([]player, error) {
 	return players, nil
 }
 
-// view is a model seen through players: the same weights, with some columns grouped.
+// view is a model with its columns grouped into players; all views share the model's weights.
 type view struct {
 	*form.Ensemble
 	players []player
-	places  []int // the network's player of each
+	places  []int // the network's index of each player
 }
 
-// names of players.
+// names returns the names of players.
 func names(players []player) []string {
 	list := make([]string, len(players))
 	for k, p := range players {
@@ -82,8 +81,7 @@ func names(players []player) []string {
 	return list
 }
 
-// networkGroups are the groups as a network knows them, by the encoder's places of columns;
-// nil if every column is a player.
+// networkGroups returns the groups as indices of the encoder; nil if every column is a player.
 func networkGroups(players []player, places []int) [][]int {
 	if len(players) == len(places) {
 		return nil
@@ -128,7 +126,8 @@ func (m *Model) newView(groups []Group) (*view, error) {
 	return v, nil
 }
 
-// viewOf is the model's own view, or a new one of other groups. done must be called when the view is not needed any more.
+// viewOf returns the model's own view, or a new one if there are groups. The caller must call done when it no longer
+// needs the view.
 func (m *Model) viewOf(groups []Group) (v *view, done func(), err error) {
 	if len(groups) == 0 {
 		return m.own, func() {}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// Kinds of warnings.
+// Values of Warning.Kind.
 const (
 	NoBetterThanMean     = "no_better_than_mean"
 	NoBetterThanLinear   = "no_better_than_linear"
@@ -25,17 +25,19 @@ const (
 	StillFalling         = "still_falling"
 )
 
-// Warning is a reason to doubt a model as a whole: it may have learned too little, or from what is not known when it predicts.
+// Warning is a reason to distrust a model as a whole. It may have learned too little, or from values that are not known
+// at prediction time.
 type Warning struct {
 	Kind    string `json:"kind"`
-	Message string `json:"message"` // what is the case, in a sentence
-	Remedy  string `json:"remedy"`  // what to do, in a sentence
+	Message string `json:"message"` // one sentence on what was found
+	Remedy  string `json:"remedy"`  // one sentence on what to do
 }
 
-// String is both sentences.
+// String returns Message and Remedy.
 func (w Warning) String() string { return w.Message + " " + w.Remedy }
 
-// Warnings lists reasons to doubt the model, the most important first; it is empty, not nil, if there are none.
+// Warnings returns the reasons to distrust the model, the most important first. It returns an empty slice, not nil, if
+// there are none.
 func (m *Model) Warnings() []Warning {
 	list := []Warning{}
 	if w, beaten := m.manifest.beaten(); beaten {
@@ -58,13 +60,13 @@ func (m *Model) Warnings() []Warning {
 	return list
 }
 
-// cutShort says whether a time budget or an interruption left out steps.
+// cutShort reports whether a time budget or an interruption skipped steps.
 func (m *Manifest) cutShort() bool {
 	share := m.Provenance.Share
 	return share > 0 && math.Round(100*share) < 100
 }
 
-// percent is a share in whole per cent.
+// percent formats a share in whole per cent.
 func percent(share float64) string {
 	if share < 0.01 {
 		return "less than 1 %"
@@ -74,7 +76,7 @@ func percent(share float64) string {
 
 func (m *Manifest) effort() Effort { return cmp.Or(Effort(m.Provenance.Effort), Normal) }
 
-// trainLonger says how.
+// trainLonger says how to train longer.
 func (m *Manifest) trainLonger() string {
 	if m.effort() == Fast {
 		return "Train with effort normal (Config.Effort=normal)."
@@ -82,8 +84,8 @@ func (m *Manifest) trainLonger() string {
 	return fmt.Sprintf("Train with more steps (Settings.Steps=%d).", 2*m.Settings.Steps)
 }
 
-// beaten says which baseline has a loss of the validation rows that is as low as the model's or lower. The mean goes first: a model that
-// is no better says nothing. Of the others it is the one with the lower loss.
+// beaten returns a warning if the validation loss of a baseline is at most the model's. The mean has precedence,
+// because a model that is no better has learned nothing. Otherwise the baseline with the lowest loss is named.
 func (m *Manifest) beaten() (w Warning, beaten bool) {
 	metric := m.LossMetric()
 	own, known := m.Metrics[metric]
@@ -126,7 +128,7 @@ func (m *Manifest) beaten() (w Warning, beaten bool) {
 	}, true
 }
 
-// learnMore says how a model may become better than a plain one.
+// learnMore says how the model may become better than a baseline.
 func (m *Manifest) learnMore() string {
 	if m.cutShort() {
 		return "Train with a longer time budget (Config.TimeBudget)"
@@ -160,12 +162,12 @@ func lossWords(metric string) string {
 	return metric
 }
 
-// stillFalling is the least fall of the validation error in the last quarter of its steps that is warned of. ADR 0029 has the falls of
-// trainings that were long enough, and of others.
+// stillFalling is the smallest fall of the validation error in the last quarter of the steps that causes a warning. ADR
+// 0029 lists the falls of trainings that were long enough, and of others.
 const stillFalling = 0.025
 
-// lastFall is the share by which the best validation error of the phase that trains the mean on all rows alike (fit) fell in the last
-// quarter of its steps, as the mean over members; 0 if the history does not tell.
+// lastFall returns the share by which the best validation error of phase fit fell in the last quarter of its steps,
+// averaged over members. It returns 0 if the history does not contain it.
 func lastFall(history []byte) float64 {
 	lines, err := csv.NewReader(bytes.NewReader(history)).ReadAll()
 	if err != nil || len(lines) < 2 || !slices.Equal(lines[0], historyColumns()) {

@@ -2,29 +2,29 @@ package eval
 
 import "math"
 
-// minProbability is what a probability counts as at least, and 1 minus it at most, in a
-// log loss: one row that was thought impossible does not make all others worthless.
+// minProbability clips probabilities in a log loss to [1e-15, 1 − 1e-15], so that one row predicted with probability 0
+// does not make the loss infinite.
 const minProbability = 1e-15
 
-// surprise is −log of the probability of what came true.
+// surprise returns −log of the probability of the observed class.
 func surprise(probability float64) float64 {
 	return -math.Log(max(minProbability, min(probability, 1-minProbability)))
 }
 
-// Binary compares the probabilities of the positive class with what came true. The zero
-// value is ready to use.
+// Binary compares the predicted probabilities of the positive class with the observed labels. The zero value is ready
+// to use. It is not safe for concurrent use.
 type Binary struct {
 	rows        int
 	weight      float64
-	loss        float64 // Σ w surprise
+	loss        float64 // Σ w·surprise
 	squared     float64 // Σ w (label − p)²
-	right       float64 // weight of the rows whose likelier class is theirs
+	right       float64 // weight of the correctly classified rows
 	ranking     ranking
 	calibration Calibration
 }
 
-// Add takes one row: whether it is of the positive class, the predicted probability that
-// it is, and the row's weight, 1 if all rows count alike.
+// Add adds a row: whether it is positive, the predicted probability of that, and the row's weight, 1 for unweighted
+// rows.
 func (b *Binary) Add(positive bool, probability, weight float64) {
 	if weight == 0 {
 		return
@@ -44,32 +44,29 @@ func (b *Binary) Add(positive bool, probability, weight float64) {
 	b.calibration.Add(positive, probability, weight)
 }
 
-// AUROC is the area under the receiver operating characteristic: the probability that a
-// positive row has a higher probability than a negative one, where ties count half. It is
-// NaN if there is only one class.
+// AUROC returns the area under the receiver operating characteristic: the probability that a positive row has a higher
+// predicted probability than a negative one, where ties count half. It is NaN if there is only one class.
 func (b *Binary) AUROC() float64 { return b.ranking.auroc() }
 
-// AveragePrecision is the mean of the precision over recall, Σ_k (R_k − R_{k−1}) P_k. It is
-// NaN without a positive row.
+// AveragePrecision returns Σ_k (R_k − R_{k−1}) P_k, the mean precision over recall. It is NaN without positive rows.
 func (b *Binary) AveragePrecision() float64 { return b.ranking.averagePrecision() }
 
-// LogLoss is the mean of −log P(label), in nats, with probabilities kept within
-// [1e-15, 1 − 1e-15].
+// LogLoss returns the mean of −log P(label), in nats. Probabilities are clipped to [1e-15, 1 − 1e-15].
 func (b *Binary) LogLoss() float64 { return b.loss / b.weight }
 
-// Brier is the mean squared error of the probability, Σ w(label − p)² / Σ w.
+// Brier returns the mean squared error of the probability, Σ w(label − p)² / Σ w.
 func (b *Binary) Brier() float64 { return b.squared / b.weight }
 
-// ECE is the expected calibration error over 15 bins of equal width.
+// ECE returns the expected calibration error over 15 bins of equal width.
 func (b *Binary) ECE() float64 { return b.calibration.ECE() }
 
-// Accuracy is the share of rows whose class is the likelier one; at ½ that is the positive one.
+// Accuracy returns the share of correctly classified rows, with the threshold ½ for the positive class.
 func (b *Binary) Accuracy() float64 { return b.right / b.weight }
 
-// Bins are those of the calibration, for reports.
+// Bins returns the bins of the calibration.
 func (b *Binary) Bins() []Bin { return b.calibration.Bins() }
 
-// Evaluation sums up the rows so far.
+// Evaluation returns the metrics of the rows added so far.
 func (b *Binary) Evaluation() Evaluation {
 	return Evaluation{
 		Task: "binary",

@@ -2,28 +2,27 @@ package eval
 
 import "math"
 
-// bins is how many bins of equal width the probabilities from 0 to 1 are put into.
+// bins is the number of bins of equal width for probabilities from 0 to 1.
 const bins = 15
 
-// Calibration tells how far probabilities are from the shares of rows that turn out
-// positive: of the rows said to be positive with probability 0.3, three in ten should
-// be. The zero value is ready to use.
+// Calibration compares predicted probabilities with the observed shares of positive rows, in bins. Of the rows with a
+// probability of 0.3, three in ten should be positive. The zero value is ready to use. It is not safe for concurrent
+// use.
 type Calibration struct {
 	bin    [bins]struct{ weight, predicted, positive float64 }
 	count  [bins]int
-	broken bool // a probability was no number
+	broken bool // a probability was NaN
 }
 
-// Bin is the rows whose probability lies from Low up to High.
+// Bin holds the rows with a probability from Low up to High.
 type Bin struct {
 	Low, High float64
-	Count     int     // of rows
-	Mean      float64 // of their probabilities
-	Share     float64 // of them that are positive
+	Count     int     // number of rows
+	Mean      float64 // mean probability
+	Share     float64 // share of positive rows
 }
 
-// Add takes one row: whether it is positive, the predicted probability that it is, and
-// its weight.
+// Add adds a row: whether it is positive, the predicted probability of that, and its weight.
 func (c *Calibration) Add(positive bool, probability, weight float64) {
 	if math.IsNaN(probability) {
 		c.broken = true
@@ -39,7 +38,7 @@ func (c *Calibration) Add(positive bool, probability, weight float64) {
 	}
 }
 
-// Bins are those that hold rows of any weight, the lowest first.
+// Bins returns the bins with a positive weight in ascending order.
 func (c *Calibration) Bins() []Bin {
 	var list []Bin
 	for i, b := range c.bin {
@@ -53,8 +52,7 @@ func (c *Calibration) Bins() []Bin {
 	return list
 }
 
-// ECE is the expected calibration error Σ_b w_b |Share_b − Mean_b| / Σ_b w_b over 15 bins
-// of equal width.
+// ECE returns the expected calibration error Σ_b w_b |Share_b − Mean_b| / Σ_b w_b over 15 bins of equal width.
 func (c *Calibration) ECE() float64 {
 	if c.broken {
 		return math.NaN()

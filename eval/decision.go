@@ -10,18 +10,18 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// Decision is what becomes of calling rows positive whose probability is at least a threshold. The counts are sums of weights: of rows, if
-// all count alike.
+// Decision is the confusion matrix of classifying rows as positive if their probability is at least a threshold. Counts
+// are sums of weights.
 type Decision struct {
 	Threshold      float64
-	TruePositives  float64 // positive rows that are called positive
+	TruePositives  float64 // positive rows classified as positive
 	FalsePositives float64
 	FalseNegatives float64
 	TrueNegatives  float64
 }
 
-// Decide counts the rows so far at a threshold. Beyond four million different probabilities these are rounded, so that rows close to
-// the threshold may count on its other side.
+// Decide returns the confusion matrix of the rows added so far at a threshold. Beyond four million distinct
+// probabilities these are rounded, so that rows close to the threshold may count on its other side.
 func (b *Binary) Decide(threshold float64) Decision {
 	d := Decision{Threshold: threshold}
 	for _, p := range b.ranking.places {
@@ -36,33 +36,34 @@ func (b *Binary) Decide(threshold float64) Decision {
 	return d
 }
 
-// Precision is the share of positive rows among those called positive, TP / (TP + FP). It is NaN if none is.
+// Precision returns TP / (TP + FP). It is NaN if no row is classified as positive.
 func (d Decision) Precision() float64 { return d.TruePositives / (d.TruePositives + d.FalsePositives) }
 
-// Recall is the share of positive rows that are called positive, TP / (TP + FN). It is NaN without a positive row.
+// Recall returns TP / (TP + FN). It is NaN without positive rows.
 func (d Decision) Recall() float64 { return d.TruePositives / (d.TruePositives + d.FalseNegatives) }
 
-// F1 is the harmonic mean of precision and recall, 2TP / (2TP + FP + FN).
+// F1 returns the harmonic mean of precision and recall, 2TP / (2TP + FP + FN).
 func (d Decision) F1() float64 {
 	return 2 * d.TruePositives / (2*d.TruePositives + d.FalsePositives + d.FalseNegatives)
 }
 
-// Called is the share of rows that are called positive, (TP + FP) / n.
+// Called returns the share of rows classified as positive, (TP + FP) / n.
 func (d Decision) Called() float64 { return (d.TruePositives + d.FalsePositives) / d.rows() }
 
-// Lift is how many times as frequent positive rows are among those called positive as among all: precision / ((TP + FN) / n).
+// Lift returns precision / ((TP + FN) / n): how much more frequent positive rows are among those classified as
+// positive.
 func (d Decision) Lift() float64 {
 	return d.Precision() * d.rows() / (d.TruePositives + d.FalseNegatives)
 }
 
-// Accuracy is the share of rows that are called what they are, (TP + TN) / n.
+// Accuracy returns the share of correctly classified rows, (TP + TN) / n.
 func (d Decision) Accuracy() float64 { return (d.TruePositives + d.TrueNegatives) / d.rows() }
 
 func (d Decision) rows() float64 {
 	return d.TruePositives + d.FalsePositives + d.FalseNegatives + d.TrueNegatives
 }
 
-// Metrics are the measures of the decision, in the order of reading.
+// Metrics returns the measures of the decision in display order.
 func (d Decision) Metrics() []Metric {
 	return []Metric{
 		{"precision", d.Precision(), "of the rows called positive, the share that is", false},
@@ -74,7 +75,7 @@ func (d Decision) Metrics() []Metric {
 	}
 }
 
-// MarshalJSON writes counts and measures, null for what is not defined.
+// MarshalJSON writes counts and measures; undefined ones are null.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	all := map[string]*float64{
 		"threshold": &d.Threshold, "true_positives": &d.TruePositives, "false_positives": &d.FalsePositives,
@@ -89,7 +90,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Text writes the confusion matrix and the measures for people. Class is the label of the positive class.
+// Text writes the confusion matrix and the measures for people. class is the label of the positive class.
 func (d Decision) Text(w io.Writer, class string) error {
 	class = prose.Printable(class)
 	called, not, of := "called "+class, "not called so", "others"

@@ -8,26 +8,26 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// MeanEstimate is a sample mean and how far chance may have moved it.
+// MeanEstimate is a sample mean with its standard error.
 type MeanEstimate struct {
 	Mean          float64
-	StandardError float64 // NaN if there are fewer than two units
+	StandardError float64 // NaN with fewer than two units
 	Rows, Units   int
 }
 
-// EstimateMean returns the mean of x and its standard error. Rows of one unit, such as those of one patient, may depend on
-// each other; units do not. If units is nil, every row is a unit of its own. The standard error is cluster-robust:
+// EstimateMean returns the mean of x and its standard error. Rows of one unit, such as a patient, may depend on each
+// other; units are independent. If units is nil, every row is a unit. The standard error is cluster-robust:
 //
 //	√(G/(G − 1) · Σ_g (Σ_{i∈g} (x_i − x̄))²) / n
 //
-// for n rows in G units, which is s/√n if every row is its own unit.
+// for n rows in G units, which is s/√n if every row is a unit.
 func EstimateMean(x []float64, units []uint64) MeanEstimate {
 	e := MeanEstimate{Rows: len(x), StandardError: math.NaN()}
 	for i, v := range x {
 		e.Mean += (v - e.Mean) / float64(i+1)
 	}
 	place := map[uint64]int{}
-	var sums []float64 // of each unit's deviations, in the order in which units appear, so that rounding is always the same
+	var sums []float64 // deviations of each unit in order of first appearance, so that rounding is deterministic
 	for i, v := range x {
 		unit := uint64(i)
 		if units != nil {
@@ -54,8 +54,8 @@ func EstimateMean(x []float64, units []uint64) MeanEstimate {
 	return e
 }
 
-// PositiveP is the p-value of the one-sided test that the mean is above 0: Student's t with one degree of freedom less than
-// there are units. It is NaN without a standard error, and 1 if all numbers are 0.
+// PositiveP returns the p-value of the one-sided test that the mean is above 0, by Student's t with one degree of
+// freedom less than there are units. It is NaN without a standard error, and 1 if all numbers are 0.
 func (e MeanEstimate) PositiveP() float64 {
 	switch {
 	case math.IsNaN(e.StandardError):
@@ -68,9 +68,9 @@ func (e MeanEstimate) PositiveP() float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: float64(e.Units - 1)}.CDF(-e.Mean / e.StandardError)
 }
 
-// Discoveries tells which of several tests to believe, so that the expected share of false ones among those believed is at
-// most rate (Benjamini and Hochberg, 1995): the k smallest p-values, k the largest with p_(k) ≤ rate·k/m. This holds for tests
-// that are independent or positively dependent. A NaN is no test: it is not believed and does not count in m.
+// Discoveries selects the tests to accept, so that the expected share of false discoveries is at most rate (Benjamini
+// and Hochberg, 1995). It accepts the k smallest p-values, k being the largest with p_(k) ≤ rate·k/m. This holds for
+// independent or positively dependent tests. NaN is not a test: it is not accepted and does not count in m.
 func Discoveries(p []float64, rate float64) []bool {
 	var order []int
 	for i, v := range p {

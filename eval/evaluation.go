@@ -12,26 +12,25 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// Metric is one measure with, in words, what it tells.
+// Metric is a measure with a description in words.
 type Metric struct {
 	Name          string
-	Value         float64 // NaN if it is not defined for the rows
+	Value         float64 // NaN if not defined for the rows
 	Meaning       string
 	InTargetUnits bool
 }
 
-// Evaluation is the metrics of a model on labelled rows, in the order of reading.
+// Evaluation holds the metrics of a model on labelled rows, in display order.
 type Evaluation struct {
 	Task    string
 	Rows    int
 	Metrics []Metric
 
-	// Decisions at thresholds of two classes, if some were asked for.
+	// Decisions holds the confusion matrices at the requested thresholds, for two classes.
 	Decisions []Decision
 }
 
-// MarshalJSON writes the document psi.evaluation/v1: the metrics in order, null for
-// what is not a finite number.
+// MarshalJSON writes the document psi.evaluation/v1: the metrics in order; values that are not finite are null.
 func (e Evaluation) MarshalJSON() ([]byte, error) {
 	var metrics bytes.Buffer
 	for i, m := range e.Metrics {
@@ -59,8 +58,7 @@ func (e Evaluation) MarshalJSON() ([]byte, error) {
 	}{"psi.evaluation/v1", e.Task, e.Rows, json.RawMessage("{" + metrics.String() + "}"), e.Decisions})
 }
 
-// Text writes the metrics for people, a line each. The target's name tells which
-// units are meant.
+// Text writes the metrics for people, one per line. The name of the target indicates the units.
 func (e Evaluation) Text(w io.Writer, target string) error {
 	target = prose.Printable(target)
 	var text strings.Builder

@@ -1,7 +1,7 @@
 package eval
 
-// moments are the weighted means of paired numbers and the sums of products of their
-// deviations from them, updated without cancellation (Welford, 1962; West, 1979).
+// moments holds the weighted means of paired numbers and the sums of products of their deviations, updated without
+// cancellation (Welford, 1962; West, 1979).
 type moments struct {
 	weight     float64
 	x, y       float64 // means
@@ -10,7 +10,7 @@ type moments struct {
 
 func (m *moments) add(x, y, weight float64) {
 	if weight == 0 {
-		return // the first of them would divide nothing by nothing
+		return // avoids 0/0
 	}
 	m.weight += weight
 	dx, dy := x-m.x, y-m.y

@@ -2,19 +2,18 @@ package eval
 
 import "math"
 
-// Multiclass compares the probabilities of several classes with what came true. The zero
-// value is ready to use.
+// Multiclass compares the predicted probabilities of several classes with the observed ones. The zero value is ready to
+// use. It is not safe for concurrent use.
 type Multiclass struct {
 	rows    int
 	weight  float64
 	loss    float64
-	right   float64   // weight of the rows whose likeliest class is theirs
+	right   float64   // weight of the correctly classified rows
 	against []ranking // each class against the rest
 }
 
-// Add takes one row: the number of its class, the predicted probabilities of all classes,
-// and the row's weight, 1 if all rows count alike. A class that the model does not know, −1,
-// is always a miss.
+// Add adds a row: the index of its class, the predicted probabilities of all classes, and the row's weight, 1 for
+// unweighted rows. A class unknown to the model, −1, always counts as an error.
 func (m *Multiclass) Add(class int, probabilities []float64, weight float64) {
 	if weight == 0 {
 		return
@@ -43,15 +42,14 @@ func (m *Multiclass) Add(class int, probabilities []float64, weight float64) {
 	}
 }
 
-// Accuracy is the share of rows whose class is the likeliest one; of equals, the first.
+// Accuracy returns the share of rows whose class is the most probable one; among equals, the first.
 func (m *Multiclass) Accuracy() float64 { return m.right / m.weight }
 
-// LogLoss is the mean of −log P(class), in nats, with probabilities kept within
-// [1e-15, 1 − 1e-15].
+// LogLoss returns the mean of −log P(class), in nats. Probabilities are clipped to [1e-15, 1 − 1e-15].
 func (m *Multiclass) LogLoss() float64 { return m.loss / m.weight }
 
-// MacroAUROC is the mean, over the classes that occur, of the area under the receiver
-// operating characteristic of that class against all others. It is NaN if only one occurs.
+// MacroAUROC returns the mean AUROC of each class against all others, over the classes that occur. It is NaN if only
+// one occurs.
 func (m *Multiclass) MacroAUROC() float64 {
 	sum, present := 0.0, 0.0
 	for c := range m.against {
@@ -66,7 +64,7 @@ func (m *Multiclass) MacroAUROC() float64 {
 	return sum / present
 }
 
-// Evaluation sums up the rows so far.
+// Evaluation returns the metrics of the rows added so far.
 func (m *Multiclass) Evaluation() Evaluation {
 	return Evaluation{
 		Task: "multiclass",

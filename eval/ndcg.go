@@ -6,18 +6,17 @@ import (
 	"slices"
 )
 
-// NDCG tells how far a ranking by score puts first what has most gain, from 0 to 1:
+// NDCG returns the normalised discounted cumulative gain of a ranking by score, from 0 to 1:
 //
 //	DCG = Σ_i gain(i) / log₂(i + 1),   nDCG = DCG / (the largest DCG of any ranking)
 //
-// where gain(i) is that of the i-th in order of falling score, from i = 1. Those of equal score each
-// count with the mean of their gains, as they do on average if ties are broken by chance. It is NaN if no
-// gain is positive.
+// where gain(i) is the gain of the i-th element in descending order of score, from i = 1. Elements with equal scores
+// count with the mean of their gains, the expectation if ties are broken at random. It is NaN if no gain is positive.
 func NDCG(gain, score []float64) float64 {
 	return discounted(gain, score) / discounted(gain, gain)
 }
 
-// discounted is the DCG of gains in order of falling score.
+// discounted returns the DCG of gains in descending order of score.
 func discounted(gain, score []float64) float64 {
 	order := make([]int, len(gain))
 	for i := range order {

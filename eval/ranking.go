@@ -7,24 +7,23 @@ import (
 )
 
 const (
-	// maxPlaces bounds the memory of a ranking: about 100 MB.
+	// maxPlaces limits the memory of a ranking to about 100 MB.
 	maxPlaces = 1 << 22
-	// firstGrain is what log odds are rounded to if there are more.
+	// firstGrain is the initial rounding of log odds if there are more.
 	firstGrain = 1. / 1024
 )
 
-// ranking is how the probabilities of positive and of negative rows interleave. It keeps
-// every probability that occurs, up to a number of them. Beyond that it rounds their log
-// odds, as little as need be, so that a table of any size fits; rows that rounding
-// brings together count as tied.
+// ranking holds the order of the probabilities of positive and negative rows. It keeps every distinct probability up to
+// a maximum. Beyond that it rounds their log odds as little as possible, so that tables of any size fit. Rows with the
+// same rounded probability count as tied.
 type ranking struct {
-	most   int // places; 0 means maxPlaces
+	most   int // maximum number of places; 0 means maxPlaces
 	grain  float64
 	places []place
-	broken bool // a probability was no number
+	broken bool // a probability was NaN
 }
 
-// place is the rows of one probability, by weight.
+// place holds the weights of the rows with one probability.
 type place struct{ probability, positive, negative float64 }
 
 func (r *ranking) add(probability float64, positive bool, weight float64) {
@@ -41,7 +40,7 @@ func (r *ranking) add(probability float64, positive bool, weight float64) {
 		return
 	}
 	r.merge()
-	for len(r.places) > most/2 { // or the next merge would come too soon
+	for len(r.places) > most/2 { // otherwise the next merge would come too soon
 		r.grain = max(firstGrain, 2*r.grain)
 		for i := range r.places {
 			r.places[i].probability = r.round(r.places[i].probability)
@@ -50,7 +49,7 @@ func (r *ranking) add(probability float64, positive bool, weight float64) {
 	}
 }
 
-// round keeps the order, and 0, 1/2 and 1 as they are.
+// round preserves the order, and keeps 0, 1/2 and 1 exact.
 func (r *ranking) round(probability float64) float64 {
 	if r.grain == 0 || !(probability > 0 && probability < 1) {
 		return probability
@@ -59,7 +58,7 @@ func (r *ranking) round(probability float64) float64 {
 	return 1 / (1 + math.Exp(-math.Round(odds/r.grain)*r.grain))
 }
 
-// merge sorts the places, the lowest first, and joins those of one probability.
+// merge sorts the places in ascending order and joins those with equal probabilities.
 func (r *ranking) merge() {
 	slices.SortFunc(r.places, func(a, b place) int { return cmp.Compare(a.probability, b.probability) })
 	joined := r.places[:0]
@@ -74,7 +73,7 @@ func (r *ranking) merge() {
 	r.places = joined
 }
 
-// totals are the weights of the positive and of the negative rows.
+// totals returns the weights of the positive and of the negative rows.
 func (r *ranking) totals() (positive, negative float64) {
 	for _, p := range r.places {
 		positive += p.positive
@@ -83,15 +82,15 @@ func (r *ranking) totals() (positive, negative float64) {
 	return positive, negative
 }
 
-// auroc is P(p⁺ > p⁻) + P(p⁺ = p⁻)/2 of a positive and a negative row drawn by weight. It
-// is NaN if there are none of either.
+// auroc returns P(p⁺ > p⁻) + P(p⁺ = p⁻)/2 of a positive and a negative row drawn by weight. It is NaN if either class
+// is absent.
 func (r *ranking) auroc() float64 {
 	if r.broken {
 		return math.NaN()
 	}
 	r.merge()
 	positive, negative := r.totals()
-	below, pairs := 0.0, 0.0 // weight of negative rows, and of pairs in order
+	below, pairs := 0.0, 0.0 // weight of negative rows, and of correctly ordered pairs
 	for _, p := range r.places {
 		pairs += p.positive * (below + p.negative/2)
 		below += p.negative
@@ -99,9 +98,8 @@ func (r *ranking) auroc() float64 {
 	return pairs / (positive * negative)
 }
 
-// averagePrecision is Σ_k (R_k − R_{k−1}) P_k over the thresholds, the highest first, where
-// R and P are the recall and the precision of the rows from there up. It is NaN without a
-// positive row.
+// averagePrecision returns Σ_k (R_k − R_{k−1}) P_k over descending thresholds, where R and P are the recall and
+// precision of the rows above each. It is NaN without positive rows.
 func (r *ranking) averagePrecision() float64 {
 	if r.broken {
 		return math.NaN()

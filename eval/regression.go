@@ -2,15 +2,15 @@ package eval
 
 import "math"
 
-// Half-widths, in standard deviations, of the central intervals of a normal that
-// hold half and nine tenths of it: Φ⁻¹(3/4) and Φ⁻¹(19/20).
+// Half-widths, in standard deviations, of the central intervals of a normal distribution with coverage 50 % and 90 %:
+// Φ⁻¹(3/4) and Φ⁻¹(19/20).
 const (
 	half50 = 0.6744897501960817
 	half90 = 1.6448536269514722
 )
 
-// Regression compares predictions N(μ, σ²) with the numbers y that they predict.
-// The zero value is ready to use.
+// Regression compares predictions N(μ, σ²) with numeric targets y. The zero value is ready to use. It is not safe for
+// concurrent use.
 type Regression struct {
 	rows     int
 	weight   float64 // Σ w
@@ -22,20 +22,19 @@ type Regression struct {
 	target   moments
 }
 
-// Add takes one row: the truth, the predicted mean and its standard deviation, and
-// the row's weight, 1 if all rows count alike.
+// Add adds a row: the target, the predicted mean and standard deviation, and the row's weight, 1 for unweighted rows.
 func (r *Regression) Add(y, prediction, std, weight float64) {
 	r.AddScored(y, prediction, Scored{Miss: y - prediction, Std: std, RangeStd: std}, weight)
 }
 
-// Scored is how far the truth lies from the centre of a normal distribution that a prediction comes from, on the scale of that distribution.
+// Scored is the residual of a target on the scale on which the prediction is normally distributed.
 type Scored struct {
 	Miss, Std float64
-	RangeStd  float64 // that ranges are as wide as
-	LogSlope  float64 // log of the scale's slope at the truth: 0 if it is that of the truth
+	RangeStd  float64 // standard deviation that sets the intervals
+	LogSlope  float64 // log of the slope of the scale at the target; 0 on the target's own scale
 }
 
-// AddScored is Add of a prediction that is not the mean of N(μ, σ²), or has ranges of its own.
+// AddScored is Add for a prediction that is not the mean of N(μ, σ²), or whose intervals have another width.
 func (r *Regression) AddScored(y, prediction float64, s Scored, weight float64) {
 	if weight == 0 {
 		return
@@ -56,14 +55,14 @@ func (r *Regression) AddScored(y, prediction float64, s Scored, weight float64) 
 	r.target.add(y, y, weight)
 }
 
-// RMSE is the root-mean-square error √(Σ w(y − μ)² / Σ w).
+// RMSE returns the root-mean-square error √(Σ w(y − μ)² / Σ w).
 func (r *Regression) RMSE() float64 { return math.Sqrt(r.squared / r.weight) }
 
-// MAE is the mean absolute error Σ w|y − μ| / Σ w.
+// MAE returns the mean absolute error Σ w|y − μ| / Σ w.
 func (r *Regression) MAE() float64 { return r.absolute / r.weight }
 
-// R2 is the share of the target's variance that is explained,
-// 1 − Σ w(y − μ)² / Σ w(y − ȳ)². It is NaN for a constant target.
+// R2 returns the explained share of the target's variance, 1 − Σ w(y − μ)² / Σ w(y − ȳ)². It is NaN for a constant
+// target.
 func (r *Regression) R2() float64 {
 	if r.target.xx == 0 {
 		return math.NaN()
@@ -71,16 +70,18 @@ func (r *Regression) R2() float64 {
 	return 1 - r.squared/r.target.xx
 }
 
-// NLL is the mean of −log N(y; μ, σ²), in nats.
+// NLL returns the mean of −log N(y; μ, σ²), in nats.
 func (r *Regression) NLL() float64 { return r.nll / r.weight }
 
-// Coverage50 is the share of rows whose y lies in the central half of N(μ, σ²), or of what AddScored was told.
+// Coverage50 returns the share of rows whose y lies in the central 50 % interval of N(μ, σ²), or of the distribution
+// given to AddScored.
 func (r *Regression) Coverage50() float64 { return r.inside50 / r.weight }
 
-// Coverage90 is the share of rows whose y lies in the central 90 % of N(μ, σ²), or of what AddScored was told.
+// Coverage90 returns the share of rows whose y lies in the central 90 % interval of N(μ, σ²), or of the distribution
+// given to AddScored.
 func (r *Regression) Coverage90() float64 { return r.inside90 / r.weight }
 
-// Evaluation sums up the rows so far.
+// Evaluation returns the metrics of the rows added so far.
 func (r *Regression) Evaluation() Evaluation {
 	return Evaluation{
 		Task: "regression",

@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// TopOverlap tells how far attributions f and Shapley values φ agree on which
-// players matter most: the share of the K players of largest |f| that are among the
-// K of largest |φ|, averaged over rows. With K = 1 it is the share of rows that
-// agree on the first player. Players tied in φ for the last place all count as among
-// the K; f's own ties are broken by player order.
+// TopOverlap measures how far attributions f and Shapley values φ agree on the most important players. It is the share
+// of the K players with the largest |f| that are among the K with the largest |φ|, averaged over rows. With K = 1 it is
+// the share of rows that agree on the first player. Players tied in φ for the last place all count as among the K; ties
+// in f are broken by player order. It is not safe for concurrent use.
 type TopOverlap struct {
 	K int
 
@@ -20,8 +19,8 @@ type TopOverlap struct {
 	sizes []float64
 }
 
-// Add takes the values of the players present in one row. A row without players is
-// left out; one of fewer than K agrees.
+// Add adds the values of the players present in a row. A row without players is ignored; a row with at most K players
+// agrees.
 func (t *TopOverlap) Add(f, phi []float64) {
 	n := len(phi)
 	if n == 0 {
@@ -45,5 +44,5 @@ func (t *TopOverlap) Add(f, phi []float64) {
 	t.share += float64(hits) / float64(k)
 }
 
-// Share is the mean overlap, from 0 to 1.
+// Share returns the mean overlap, from 0 to 1.
 func (t *TopOverlap) Share() float64 { return t.share / float64(t.rows) }

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Attribution is what one player did to one prediction. A number that does not
-// apply is NaN.
+// Attribution is the contribution of a player, a column or a group of columns, to a prediction. Numbers that do not
+// apply are NaN.
 type Attribution struct {
 	Player        string
-	Value         string // the cell of the user's table, as text; empty if missing or a group
+	Value         string // cell of the user's table as text; "" if missing or a group
 	Observed      bool
 	Mean, Std     float64
-	Lower, Upper  float64 // an interval about Mean by doubt, or by spread where doubt is not known
-	PPositive     float64 // P(φ > 0), by the same; NaN if not observed
+	Lower, Upper  float64 // interval about Mean by ModelStd or, if that is not known, by Std
+	PPositive     float64 // P(φ > 0) under the same distribution; NaN if not observed
 	PTop          float64 // P(|φ| is among the K largest of the observed players)
-	StandardError float64 // of Mean; NaN unless Mean was sampled
-	ModelStd      float64 // doubt: how far another sample of rows would have moved Mean; NaN if it is not known
+	StandardError float64 // sampling error of Mean; NaN unless Mean was sampled
+	ModelStd      float64 // epistemic uncertainty: standard deviation of Mean over samples of training rows; NaN if unknown
 }
 
-// Attributions are those of all players to one output of one row, in player order.
+// Attributions returns the attributions of all players to one output of one row, in player order.
 func (e *Explanation) Attributions(row, output int) []Attribution {
 	return e.attributions(row, output, newTop(e.Top), e.law())
 }
 
-// At returns what a column, or a group of columns, did to the prediction of a row, and false if there is no such row, output or column.
-// An empty output is the only one, or the first.
+// At returns the attribution of a column, or a group of columns, to the prediction of a row. found is false if there is
+// no such row, output or column. An empty output selects the first output.
 func (e *Explanation) At(row int, output, column string) (a Attribution, found bool) {
 	k, d := 0, slices.Index(e.Players, column)
 	if output != "" {
@@ -37,7 +37,7 @@ func (e *Explanation) At(row int, output, column string) (a Attribution, found b
 	return e.Attribution(row, k, d), true
 }
 
-// Attribution is one of Attributions; it costs as much as all of them.
+// Attribution returns one of Attributions. It costs as much as all of them.
 func (e *Explanation) Attribution(row, output, player int) Attribution {
 	return e.Attributions(row, output)[player]
 }

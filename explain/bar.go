@@ -9,19 +9,19 @@ import (
 // bars draws numbers of both signs, and intervals about them, on one axis.
 type bars struct {
 	left, right int     // cells on either side of the axis
-	perCell     float64 // of the numbers
+	perCell     float64 // value of one cell
 	ascii       bool
 }
 
-// barMark is what a cell of a bar is part of.
+// barMark is the part of a bar that a cell belongs to.
 type barMark int
 
 const (
 	emptyMark barMark = iota
 	axisMark
-	sureMark  // the bar, nearer to 0 than its interval
-	doubtMark // the bar, within its interval
-	reachMark // the interval, beyond the bar
+	sureMark  // the bar between 0 and its interval
+	doubtMark // the bar within its interval
+	reachMark // the interval beyond the bar
 )
 
 // barCell is one cell of a drawn bar.
@@ -30,17 +30,17 @@ type barCell struct {
 	mark barMark
 }
 
-// interval is a number with what may hold it.
+// interval is a number with its interval.
 type interval struct{ mean, low, high float64 }
 
-// holds0 tells whether it may as well have the other sign.
+// holds0 reports whether the interval contains 0, so that the sign is not certain.
 func (x interval) holds0() bool { return x.low <= 0 && x.high >= 0 }
 
-// maxReach is how many times the largest number an interval may go on before it is cut: else bars could not be seen.
+// maxReach limits an interval to this multiple of the largest number, so that bars stay visible.
 const maxReach = 3
 
-// newBars divides width cells, one of them the axis, so that the largest number of either sign fits, and its interval if it
-// is not far wider.
+// newBars divides width cells, one of them the axis, so that the largest number of either sign fits, with its interval
+// unless that is far wider.
 func newBars(values []interval, width int, ascii bool) bars {
 	largest := 0.0
 	for _, v := range values {
@@ -72,7 +72,7 @@ func newBars(values []interval, width int, ascii bool) bars {
 	return b
 }
 
-// draw is the cells of one bar, from left to right.
+// draw returns the cells of one bar from left to right.
 func (b bars) draw(v interval) []barCell {
 	axis, line, before, after := "│", "─", "←", "→"
 	if b.ascii {
@@ -115,15 +115,15 @@ func (b bars) draw(v interval) []barCell {
 	return cells
 }
 
-// blocks are the signs of a bar, from the axis on.
+// blocks returns the characters of a bar, starting at the axis.
 func (b bars) blocks(v float64) []string {
 	cells, full := math.Abs(v/b.perCell), "█"
-	end := "" // the part of a cell at a bar's end
+	end := "" // the partial cell at the end of a bar
 	switch {
 	case b.ascii:
 		full = "#"
 		cells = math.Round(cells)
-	case v < 0: // to the left there are only halves
+	case v < 0: // to the left there are only half blocks
 		cells = math.Round(cells*2) / 2
 		if cells != math.Trunc(cells) {
 			end = "▐"
@@ -140,7 +140,7 @@ func (b bars) blocks(v float64) []string {
 	return signs
 }
 
-// barText is a bar in one colour: what is sure of it as it is, the rest dim.
+// barText paints a bar in one colour. Its certain part is bright, the rest dim.
 func barText(cells []barCell, of ink) string {
 	var text strings.Builder
 	for from := 0; from < len(cells); {

@@ -8,23 +8,24 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Cohort is the rows that have something in common.
+// Cohort is a set of rows with a common property.
 type Cohort struct {
 	Name string
 	Rows []int
 }
 
-// What a picture has room for: bars of so many cohorts beside each other, or a matrix of so many. The days of a month fit, and the hours of
-// a day. In a matrix most values need some rows, or it would be one of single rows.
+// Limits of a picture: bars for so many cohorts side by side, or a matrix of so many. The days of a month and the hours
+// of a day fit. In a matrix, most values need several rows, otherwise it would show single rows.
 const (
 	maxBars   = 6
 	maxValues = 31
 	minRows   = 3
 )
 
-// Cohorts are the rows by the values of a column: numbers and times in their order, labels the commonest first. Each value is a cohort of its
-// own, if there are at most six of them, or at most 31 of which half or more have three rows. Of more labels the six commonest are left; more
-// numbers are halved. Rows without a value are in none, so there may be no cohort at all.
+// Cohorts divides the rows by the values of a column: numbers and times in order, labels by descending frequency. Each
+// value is a cohort if there are at most six values, or at most 31 of which half or more have three rows. Otherwise the
+// six most frequent labels remain, and numbers are divided at the median. Rows without a value belong to no cohort, so
+// the result may be empty.
 func Cohorts(c *table.Column) []Cohort {
 	list := byValue(c)
 	common := 0
@@ -44,7 +45,7 @@ func Cohorts(c *table.Column) []Cohort {
 
 func ordered(c *table.Column) bool { return c.Kind == table.Number || c.Kind == table.Time }
 
-// byValue are the rows of each value.
+// byValue returns the rows of each value.
 func byValue(c *table.Column) []Cohort {
 	of := map[string][]int{}
 	for row, observed := range c.Observed {
@@ -65,7 +66,7 @@ func byValue(c *table.Column) []Cohort {
 	return list
 }
 
-// halves are the rows up to the median and those above it.
+// halves returns the rows up to the median and the rows above it.
 func halves(c *table.Column) []Cohort {
 	var sorted []float64
 	for row, observed := range c.Observed {

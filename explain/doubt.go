@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Doubt sets ModelStd by ByBag: of each attribution the standard deviation over bags,
+// Doubt sets ModelStd from ByBag, the standard deviation of each attribution over the bags:
 //
 //	s² = Σ_m (φ^(m) − φ̄)² / (M − 1).
 func (e *Explanation) Doubt() {
@@ -31,16 +31,16 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(values)-1))
 }
 
-// Interval is what Lower and Upper of an explanation are made by.
+// Interval names the uncertainty that Lower and Upper of an attribution express.
 type Interval string
 
-// The intervals.
+// Values of Interval.
 const (
-	ByDoubt  Interval = "doubt"  // how far another sample of rows would have moved the attribution
-	BySpread Interval = "spread" // how contributions of the column scatter among rows like this one
+	ByDoubt  Interval = "doubt"  // epistemic uncertainty: variation over samples of training rows
+	BySpread Interval = "spread" // variation of the column's contribution among rows like this one
 )
 
-// Interval is ByDoubt where doubt is known.
+// Interval returns ByDoubt if ModelStd is known, else BySpread.
 func (e *Explanation) Interval() Interval {
 	if e.ModelStd != nil {
 		return ByDoubt
@@ -48,15 +48,16 @@ func (e *Explanation) Interval() Interval {
 	return BySpread
 }
 
-// law is the distribution of an attribution about its mean, in standard deviations. Doubt is estimated from few bags, so it is
-// Student's t with one degree of freedom less than there are; spread is normal.
+// law is the distribution of an attribution about its mean, in standard deviations. ModelStd is estimated from few
+// bags, so the distribution is Student's t with one degree of freedom less than there are bags. For Std it is normal.
 type law struct {
-	freedom float64 // 0 is normal
-	reach   float64 // of an interval that has as much probability as ∓ z has of a normal distribution
+	freedom float64 // degrees of freedom; 0 means normal
+	reach   float64 // half-width of an interval with the coverage of ∓ z of a normal distribution
 	width   float64 // standard deviation
 }
 
-// minTail keeps intervals finite: beyond 21 standard deviations of a normal distribution the probability outside is soon 0.
+// minTail keeps intervals finite: beyond 21 standard deviations of a normal distribution, the probability outside
+// rounds to 0.
 const minTail = 1e-100
 
 func (e *Explanation) law() law {
@@ -71,7 +72,7 @@ func (e *Explanation) law() law {
 
 func (l law) t() distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: l.freedom} }
 
-// positive is P(φ > 0).
+// positive returns P(φ > 0).
 func (l law) positive(mean, std float64) float64 {
 	if l.freedom == 0 || std == 0 {
 		return Positive(mean, std)
@@ -79,10 +80,11 @@ func (l law) positive(mean, std float64) float64 {
 	return l.t().CDF(mean / std)
 }
 
-// Reach is how many of its Deviations an interval about an attribution has on either side.
+// Reach returns the half-width of an attribution's interval, in units of Deviations.
 func (e *Explanation) Reach() float64 { return e.law().reach }
 
-// Deviations are what intervals about attributions are made of: doubt or, where it is not known, spread.
+// Deviations returns the standard deviations behind the intervals of attributions: ModelStd or, if that is unknown,
+// Std.
 func (e *Explanation) Deviations() []float64 {
 	if e.ModelStd != nil {
 		return e.ModelStd
@@ -90,7 +92,7 @@ func (e *Explanation) Deviations() []float64 {
 	return e.Std
 }
 
-// Positives are P(φ > 0) of all attributions.
+// Positives returns P(φ > 0) of all attributions.
 func (e *Explanation) Positives() []float64 {
 	l, std := e.law(), e.Deviations()
 	all := make([]float64, len(e.Mean))
@@ -100,13 +102,13 @@ func (e *Explanation) Positives() []float64 {
 	return all
 }
 
-// deviations are those of a row.
+// deviations returns those of a row.
 func (e *Explanation) deviations(row, output int) []float64 {
 	return e.of(e.Deviations(), row, output, len(e.Players))
 }
 
-// between is the deviation of the difference of two attributions of a row: that over bags or, where they are not known, that of
-// independent ones.
+// between returns the standard deviation of the difference of two attributions of a row: over bags or, if these are
+// unknown, as for independent ones.
 func (e *Explanation) between(row, output, a, b int) float64 {
 	if e.ByBag == nil {
 		s := e.deviations(row, output)

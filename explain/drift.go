@@ -8,36 +8,35 @@ import (
 	"slices"
 )
 
-// Drift is how the attributions of a player to one output differ between two tables explained by one model. What is
-// missing counts as 0, as it does in predictions.
+// Drift compares the attributions of a player to one output between two tables explained by one model. Missing cells
+// count as 0, as they do in predictions.
 type Drift struct {
 	Player      string
 	Before      float64 // mean |f_d| of the first table
-	After       float64 // of the second
-	ChangeError float64 // standard error of After − Before, rows or units of rows taken for independent
+	After       float64 // mean |f_d| of the second table
+	ChangeError float64 // standard error of After − Before, for independent rows or units of rows
 
-	// Distance is Wasserstein's distance between the two distributions of f_d, in units of the prediction: what must be
-	// added or taken away on average to turn the one into the other. P is the probability that, if nothing has changed,
-	// any player's distance stands out as much (ADR 0024). Chance is the distance beyond which P ≤ .05; it depends on the
-	// players that are compared and on the numbers of rows.
+	// Distance is the Wasserstein distance between the two distributions of f_d, in units of the prediction. P is the
+	// probability of a distance at least as unusual for any player if nothing has changed (ADR 0024). Chance is the
+	// distance at which P = .05. It depends on the compared players and on the numbers of rows.
 	Distance, Chance, P float64
 
-	MissingBefore, MissingAfter float64 // shares of the rows
+	MissingBefore, MissingAfter float64 // shares of missing cells
 }
 
-// Drifted tells whether the distance is more than chance makes of any player in 19 of 20 pairs of tables.
+// Drifted reports whether P ≤ .05. If nothing has changed, at most one pair of tables in 20 has a drifted player.
 func (d Drift) Drifted() bool { return d.P <= alarm }
 
-// maxCompared bounds the rows of each table whose distributions are compared, drawn at random from more.
+// maxCompared limits the rows of each table whose distributions are compared; larger tables are sampled.
 const maxCompared = 5000
 
-// Drifts compares two tables that one model has explained, the largest distance first. Rows are taken for independent. The
-// same tables give the same answer.
+// Drifts compares two tables explained by one model and returns the players in descending order of distance. It assumes
+// independent rows. The result is deterministic.
 func Drifts(before, after *Explanation, output int) ([]Drift, error) {
 	return DriftsBy(before, after, output, Units{})
 }
 
-// DriftsBy is Drifts for rows that depend on each other if they are of one unit.
+// DriftsBy is Drifts for rows that may depend on other rows of the same unit.
 func DriftsBy(before, after *Explanation, output int, units Units) ([]Drift, error) {
 	if difference := difference(before, after); difference != "" {
 		return nil, fmt.Errorf("explain: the two tables are explained otherwise: %s", difference)
@@ -80,7 +79,7 @@ func DriftsBy(before, after *Explanation, output int, units Units) ([]Drift, err
 	return list, nil
 }
 
-// someRows are all of n rows, or maxCompared of them.
+// someRows returns all of n rows, or a sample of maxCompared.
 func someRows(n int, rng *rand.Rand) []int {
 	return rng.Perm(n)[:min(n, maxCompared)]
 }
@@ -111,7 +110,7 @@ func (e *Explanation) missing(player int) float64 {
 	return float64(n) / float64(e.Rows)
 }
 
-// meanSize is the mean of |x| and its standard error.
+// meanSize returns the mean of |x| and its standard error.
 func meanSize(x []float64) (mean, standardError float64) {
 	n := float64(len(x))
 	for _, v := range x {

@@ -1,18 +1,18 @@
 package explain
 
-// Effect is a part of a prediction: what a player does by itself, or what two players do only together.
+// Effect is a part of a prediction: the main effect of a player, or the interaction of two.
 type Effect struct {
 	A, B  int // players; B is −1 for a main effect, else above A
 	Value float64
 }
 
-// Effects split the attributions of one output of a row into main effects and interactions. Each interaction index I_ij is
-// divided equally between its two players,
+// Effects splits the attributions of one output of a row into main effects and interactions. Each interaction index
+// I_ij is divided equally between its two players,
 //
 //	main_i = φ_i − ½ Σ_j I_ij,
 //
-// so that all effects add up to what the attributions do: Σ_i main_i + Σ_{i<j} I_ij = Σ_i φ_i. Players that are not
-// observed have none. It needs Interactions.
+// so that the effects have the same sum as the attributions: Σ_i main_i + Σ_{i<j} I_ij = Σ_i φ_i. Players that are not
+// observed have no effects. Effects needs Interactions.
 func (e *Explanation) Effects(row, output int) []Effect {
 	mean, observed := e.means(row, output), e.observed(row)
 	var mains, pairs []Effect

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Exactness says in a sentence how near the attributions are to the Shapley values of the model.
+// Exactness returns a sentence on how close the attributions are to the model's Shapley values.
 func (e *Explanation) Exactness() string {
 	switch {
 	case e.Exact:

@@ -7,39 +7,39 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Mode is the way the attributions were computed.
+// Mode is the method that computed the attributions.
 type Mode string
 
-// The modes.
+// Modes.
 const (
-	Fast    Mode = "fast"    // the network's own, from one pass
-	Refined Mode = "refined" // the network's own, corrected by sampled coalitions
+	Fast    Mode = "fast"    // the network's own attributions, from one pass
+	Refined Mode = "refined" // the network's own attributions, corrected by sampled coalitions
 	Exact   Mode = "exact"   // from all coalitions
 )
 
-// Scale is what predictions and attributions are measured on.
+// Scale is the scale of predictions and attributions.
 type Scale string
 
-// The scales.
+// Scales.
 const (
 	Identity Scale = "identity" // the target's own units
 	LogMean  Scale = "log-mean" // log of the target's mean
 	Log      Scale = "log"      // mean of the target's log
-	Logit    Scale = "logit"    // log-odds of the positive class
+	Logit    Scale = "logit"    // log odds of the positive class
 	Score    Scale = "score"    // score of a class, before softmax
 )
 
-// Logs says whether the scale is that of a number's log.
+// Logs reports whether the scale is the log of a number.
 func (s Scale) Logs() bool { return s == LogMean || s == Log }
 
-// Explanation is the attributions of consecutive rows of a table. Arrays are flat,
-// the last axis fastest.
+// Explanation holds the attributions of consecutive rows of a table. Arrays are flat and row-major: the last axis
+// varies fastest.
 type Explanation struct {
-	Model string // "sha256:…" of the model's file; empty if it was never saved
-	Head  string // of the network
+	Model string // "sha256:…" of the model's file; "" if it was never saved
+	Head  string // head of the network, "exact" or "learned"
 	Mode  Mode
-	Exact bool    // Mean is the model's Shapley values, to rounding
-	Z     float64 // intervals have as much probability as a normal distribution has within ∓ Z standard deviations
+	Exact bool    // Mean holds the model's Shapley values, up to rounding
+	Z     float64 // intervals have the coverage of ∓ Z standard deviations of a normal distribution
 	Top   int     // K of p_top, at least 1
 
 	Outputs []string
@@ -48,43 +48,45 @@ type Explanation struct {
 
 	NonNegative bool // no training row had a negative target: where Prediction is below 0, the model predicts 0
 
-	Bags int // networks that the doubt of attributions is told by; 0 if it is not told
+	Bags int // number of bagged networks behind ModelStd; 0 if it is unknown
 
-	File     string // that the rows are of; empty if there is only one
-	FirstRow int    // number of the first row within its file
-	Against  string // what all else is the difference from, such as "row 8"; empty if nothing is
+	File     string // file of the rows; "" if there is only one
+	FirstRow int    // number of the first row within its file, from 0
+	Against  string // reference that everything is a difference from, such as "row 8"; "" if there is none
 	Rows     int
 
 	// [rows, outputs]
 	Base          []float64
 	Prediction    []float64
 	PredictionStd []float64
-	RangeStd      []float64 // of a number: Prediction ∓ 1.645 RangeStd holds 90 % of outcomes; nil for classes, and if it is PredictionStd
-	HiddenStd     []float64 // the part of PredictionStd that is due to missing cells
+	RangeStd      []float64 // number: Prediction ∓ 1.645 RangeStd contains 90 % of targets; nil for classes, and if it equals PredictionStd
+	HiddenStd     []float64 // part of PredictionStd caused by missing cells
 	Probability   []float64 // of the class; nil for regression and for contrasts
 	Residual      []float64 // Prediction − Base − Σ Mean
 
 	// [rows, outputs, players]
 	Mean          []float64
 	Std           []float64
-	StandardError []float64 // of Mean, for it was sampled; else nil
-	ModelStd      []float64 // doubt: how far another sample of rows would have moved Mean; nil if it is not known
+	StandardError []float64 // sampling error of Mean; nil unless it was sampled
+	ModelStd      []float64 // epistemic uncertainty of Mean over samples of training rows; nil if unknown
 
-	ByBag []float64 // [rows, outputs, players, bags] what each bag attributes; nil if it is not known
+	ByBag []float64 // [rows, outputs, players, bags] attributions of each bag; nil if unknown
 
-	Slope       []float64 // [rows]: κ; the probability is that of Base + κ·(Prediction − Base). 1 for whole rows; nil if it is 1 for all, and without Probability
-	Evaluations []int     // [rows]: coalitions that the model was asked for; nil unless the mode is Refined
+	// [rows]: κ; the probability is computed from Base + κ·(Prediction − Base). It is 1 for complete rows. Slope is nil
+	// if κ is 1 for all rows, and without Probability.
+	Slope       []float64
+	Evaluations []int // [rows]: number of coalitions evaluated; nil unless the mode is Refined
 
 	Observed []bool          // [rows, players]
-	Other    []bool          // [rows, players]: the cell's label is not known from training, and was read as "other"; nil if there is none
-	Values   []*table.Column // what the user's table had, one per player; nil for a group
+	Other    []bool          // [rows, players]: the label did not occur in training and was read as "other"; nil if there is none
+	Values   []*table.Column // the user's cells, one column per player; nil for a group
 
 	// [rows, outputs, players, players], symmetric, the diagonal unused
-	Interactions     []float64 // Shapley interaction indices; nil if not asked for
-	InteractionError []float64 // standard errors of Interactions, if sampled; else nil
+	Interactions     []float64 // Shapley interaction indices; nil unless requested
+	InteractionError []float64 // standard errors of Interactions if sampled; else nil
 }
 
-// Validate reports the first way in which the explanation contradicts itself.
+// Validate returns an error if the explanation is inconsistent.
 func (e *Explanation) Validate() error {
 	if err := e.validateHeader(); err != nil {
 		return err
@@ -199,9 +201,9 @@ func (e *Explanation) validateLengths() error {
 	return nil
 }
 
-// validateCells holds the cells to what the package promises of them.
+// validateCells checks the invariants of the cells.
 func (e *Explanation) validateCells() error {
-	apart := make([]float64, len(e.Players)) // if doubt is not known
+	apart := make([]float64, len(e.Players)) // if ModelStd is unknown
 	for row := range e.Rows {
 		observed := e.observed(row)
 		for output := range e.Outputs {
@@ -226,11 +228,11 @@ func (e *Explanation) validateCells() error {
 	return nil
 }
 
-// at is the place of (row, output) in arrays [rows, outputs].
+// at returns the index of (row, output) in arrays [rows, outputs].
 func (e *Explanation) at(row, output int) int { return row*len(e.Outputs) + output }
 
-// RangeOf is what the range of a prediction is by, for its place in arrays [rows, outputs]: z of it to either side. Of a number it is
-// RangeStd, if that is known, else PredictionStd.
+// RangeOf returns the standard deviation behind the interval of a prediction, given its index in arrays [rows,
+// outputs]. It is RangeStd for a number, if known, else PredictionStd.
 func (e *Explanation) RangeOf(at int) float64 {
 	if e.RangeStd != nil {
 		return e.RangeStd[at]
@@ -238,7 +240,7 @@ func (e *Explanation) RangeOf(at int) float64 {
 	return e.PredictionStd[at]
 }
 
-// of cuts (row, output) out of an array [rows, outputs, width].
+// of returns the part of an array [rows, outputs, width] for (row, output).
 func (e *Explanation) of(values []float64, row, output, width int) []float64 {
 	start := e.at(row, output) * width
 	return values[start : start+width]
@@ -256,13 +258,13 @@ func (e *Explanation) observed(row int) []bool {
 	return e.Observed[row*len(e.Players) : (row+1)*len(e.Players)]
 }
 
-// other tells whether the label of a cell was read as "other".
+// other reports whether the label of a cell was read as "other".
 func (e *Explanation) other(row, player int) bool {
 	at := row*len(e.Players) + player
 	return at < len(e.Other) && e.Other[at]
 }
 
-// pairAt is the place of a pair in arrays [rows, outputs, players, players].
+// pairAt returns the index of a pair in arrays [rows, outputs, players, players].
 func (e *Explanation) pairAt(row, output, a, b int) int {
 	return (e.at(row, output)*len(e.Players)+a)*len(e.Players) + b
 }

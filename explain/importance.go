@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// Importance is what a player does over many rows.
+// Importance summarises the attributions of a player over many rows.
 type Importance struct {
 	Player    int
-	Mean      float64 // of |mean_d| over all rows: where it is missing it does nothing
-	Low, High float64 // that hold the middle 80 % of |mean_d|, where it is observed
+	Mean      float64 // mean |mean_d| over all rows; 0 where the cell is missing
+	Low, High float64 // 10 % and 90 % quantiles of |mean_d| where the cell is observed
 	Spread    float64 // the player's share of Σ_d std_d²
-	Observed  int     // rows
+	Observed  int     // number of rows in which the cell is observed
 }
 
-// Importances are those of all players to an output over some rows, or over all if rows is nil, the greatest first.
+// Importances returns the importance of all players for an output over the given rows, or over all rows if rows is nil,
+// in descending order of the mean.
 func (e *Explanation) Importances(output int, rows []int) []Importance {
 	if rows == nil {
 		rows = make([]int, e.Rows)
@@ -53,7 +54,7 @@ func (e *Explanation) Importances(output int, rows []int) []Importance {
 	return list
 }
 
-// Quantile of sorted values, between the two nearest.
+// Quantile interpolates a quantile of sorted values.
 func Quantile(sorted []float64, share float64) float64 {
 	at := share * float64(len(sorted)-1)
 	i := int(at)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// ink is how text stands on a terminal, by the sequences of ECMA-48; the zero value is plain.
+// ink is the style of text on a terminal, by ECMA-48 sequences; the zero value is plain.
 type ink struct {
-	colour int // of 256; 0 is that of the terminal
+	colour int // of 256; 0 is the terminal's default
 	dim    bool
 	bold   bool
 }
 
-// Up and down are the orange and blue of the pictures, which people with any kind of sight tell apart.
+// Up and down are the orange and blue of the pictures, which are also distinct for colour-blind people.
 const (
 	upColour   = 208
 	downColour = 33
@@ -25,7 +25,7 @@ func (i ink) dimmed() ink {
 	return i
 }
 
-// paint puts ink on a text, but not on the spaces about it.
+// paint styles a text, but not the spaces around it.
 func (i ink) paint(text string) string {
 	inner := strings.Trim(text, " ")
 	if i == (ink{}) || inner == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Join makes one explanation of those of consecutive chunks of one source.
+// Join concatenates explanations of consecutive chunks of one source.
 func Join(parts []*Explanation) (*Explanation, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("explain: nothing to join")
@@ -70,8 +70,8 @@ func Join(parts []*Explanation) (*Explanation, error) {
 	return &whole, nil
 }
 
-// lists are all arrays of numbers: seven [rows, outputs], four [rows, outputs, players], two
-// [rows, outputs, players, players], one [rows, outputs, players, bags].
+// lists returns all arrays of numbers: seven [rows, outputs], four [rows, outputs, players], two [rows, outputs,
+// players, players], one [rows, outputs, players, bags].
 func (e *Explanation) lists() [14]*[]float64 {
 	return [...]*[]float64{
 		&e.Base, &e.Prediction, &e.PredictionStd, &e.HiddenStd, &e.Probability, &e.Residual,

@@ -64,11 +64,13 @@ type jsonInteraction struct {
 	StandardError *float64 `json:"standard_error"`
 }
 
-// ReadJSON reads a document of a [JSONWriter], whole. What the document does not
-// say comes back as near as it can: a time as the label it was written as, booleans
-// as false and true, a column without an observed cell as nil, Scale as Identity if
-// there are no rows, and Top as the sum of a row's p_top, which is K or, in rows of
-// fewer players, their number.
+// ReadJSON reads a document written by a [JSONWriter] into memory. Some properties are not in the document and are
+// approximated:
+//   - a time becomes the label that it was written as;
+//   - booleans become false and true;
+//   - a column without observed cells becomes nil;
+//   - Scale is Identity if there are no rows;
+//   - Top is the sum of a row's p_top, which is K or, in rows with fewer players, their number.
 func ReadJSON(r io.Reader) (*Explanation, error) {
 	var document jsonDocument
 	decoder := json.NewDecoder(r)
@@ -127,8 +129,8 @@ func (document *jsonDocument) explanation() (*Explanation, error) {
 	return e, nil
 }
 
-// jsonReader appends rows to e, whose arrays so grow by what the document holds,
-// whatever it claims to. It remembers which of the optional ones had a number.
+// jsonReader appends rows to e, so that memory grows with the content and not with claimed sizes. It records which of
+// the optional arrays had a number.
 type jsonReader struct {
 	e                                                                       *Explanation
 	hasProbability, hasError, hasModel, hasInteraction, hasInteractionError bool
@@ -237,7 +239,7 @@ func (r *jsonReader) dropUnused() {
 	}
 }
 
-// readColumn makes a column of the values of player d.
+// readColumn returns a column with the values of player d.
 func readColumn(name string, rows []jsonRow, d int) (*table.Column, error) {
 	var first any
 	for _, row := range rows {
@@ -264,7 +266,7 @@ func readColumn(name string, rows []jsonRow, d int) (*table.Column, error) {
 	return nil, fmt.Errorf("explain: the values of %q are not all numbers, all texts or all booleans", name)
 }
 
-// cells are the values of player d, if all that are not null are T.
+// cells returns the values of player d, if all that are not null are of type T.
 func cells[T any](rows []jsonRow, d int) (list []T, observed []bool, ok bool) {
 	list, observed = make([]T, len(rows)), make([]bool, len(rows))
 	for i, row := range rows {

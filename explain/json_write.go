@@ -11,11 +11,11 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// jsonSchema names the document, so that a reader knows what it holds.
+// jsonSchema identifies the format of the document.
 const jsonSchema = "psi.explanation/v1"
 
-// JSONWriter writes explanations of consecutive chunks of a table as one JSON
-// document. It holds no more than a piece of it in memory.
+// JSONWriter writes explanations of consecutive chunks of a table as one JSON document. It buffers only a small part of
+// it. It is not safe for concurrent use.
 type JSONWriter struct {
 	out     io.Writer
 	header  *Explanation // the first chunk without its rows; nil before it
@@ -26,11 +26,11 @@ type JSONWriter struct {
 	failure error
 }
 
-// NewJSONWriter makes a writer. Its Close does not close w.
+// NewJSONWriter returns a writer to w. Close does not close w.
 func NewJSONWriter(w io.Writer) *JSONWriter { return &JSONWriter{out: w} }
 
-// Write appends the rows of e, which must agree with those before it in everything
-// but the rows. An explanation without rows still fixes the rest of the document.
+// Write appends the rows of e, which must agree with earlier explanations in everything but the rows. An explanation
+// without rows still sets the rest of the document.
 func (w *JSONWriter) Write(e *Explanation) error {
 	if w.failure == nil {
 		w.failure = w.write(e)
@@ -38,8 +38,7 @@ func (w *JSONWriter) Write(e *Explanation) error {
 	return w.failure
 }
 
-// Close completes the document. It fails if an earlier Write did, or if nothing was
-// written: without an explanation there is nothing to say of it.
+// Close completes the document. It fails if an earlier Write failed, or if nothing was written.
 func (w *JSONWriter) Close() error {
 	if w.failure != nil {
 		return w.failure
@@ -60,7 +59,7 @@ func (w *JSONWriter) write(e *Explanation) error {
 		return err
 	}
 	if w.header == nil {
-		w.header = &Explanation{ // not all of e, whose rows may go
+		w.header = &Explanation{ // a copy, so that the rows of e can be freed
 			Model: e.Model, Head: e.Head, Mode: e.Mode, Exact: e.Exact, Z: e.Z, Top: e.Top,
 			Outputs: slices.Clone(e.Outputs), Scale: e.Scale, Players: slices.Clone(e.Players), NonNegative: e.NonNegative, Bags: e.Bags,
 		}
@@ -94,7 +93,7 @@ func (w *JSONWriter) flush() error {
 	return err
 }
 
-// difference names the first thing two chunks of one document differ in.
+// difference names the first property in which two chunks of one document differ.
 func difference(a, b *Explanation) string {
 	switch {
 	case a.Model != b.Model:
@@ -242,7 +241,7 @@ func (w *JSONWriter) interactions(e *Explanation, row, output int) {
 	w.add("]")
 }
 
-// cell is what the user's table had, as the kind of the column says.
+// cell writes the user's cell according to the kind of its column.
 func (w *JSONWriter) cell(column *table.Column, row int) {
 	switch {
 	case column == nil || !column.Observed[row]:
@@ -261,7 +260,7 @@ func (w *JSONWriter) add(text string) *JSONWriter {
 	return w
 }
 
-// element is a number of an array that may not be there.
+// element writes an element of an array that may be nil.
 func (w *JSONWriter) element(values []float64, at int) {
 	if values == nil {
 		w.add("null")
@@ -306,6 +305,6 @@ func (w *JSONWriter) str(text string) {
 		w.add(`"`).add(text).add(`"`)
 		return
 	}
-	quoted, _ := json.Marshal(text) // a string is never refused
+	quoted, _ := json.Marshal(text) // strings never fail
 	w.text = append(w.text, quoted...)
 }

@@ -2,19 +2,20 @@ package explain
 
 import "math"
 
-// Link tells what scores, which base and attributions add up to, predict in the target's own units.
+// Link converts scores, which base and attributions add up to, to predictions in the target's own units.
 type Link struct {
 	Scale       Scale
 	NonNegative bool // no training row had a negative target
 }
 
-// Link is that of the explanation's predictions.
+// Link returns the link of the explanation's predictions.
 func (e *Explanation) Link() Link { return Link{e.Scale, e.NonNegative} }
 
-// maxLog is below the log of the largest number there is.
+// maxLog is a little below the log of the largest float64.
 const maxLog = 700
 
-// Response is what a score predicts: on a scale of logs e^score; of a number that never was negative at least 0. Of classes it is the score.
+// Response returns the prediction of a score: e^score on a log scale, otherwise the score. It is at least 0 if
+// NonNegative is set. For classes it is the score.
 func (l Link) Response(score float64) float64 {
 	switch {
 	case l.Scale.Logs():
@@ -25,7 +26,7 @@ func (l Link) Response(score float64) float64 {
 	return score
 }
 
-// Responses are what the scores predict.
+// Responses returns the predictions of the scores.
 func (l Link) Responses(scores []float64) []float64 {
 	list := make([]float64, len(scores))
 	for i, s := range scores {
@@ -34,9 +35,10 @@ func (l Link) Responses(scores []float64) []float64 {
 	return list
 }
 
-// Normal is the normal distribution that a number has on the scale of its score, given the score and the root-mean-square distance from it. The log of
-// a number is distributed about a centre below the log of its mean: if its variance is σ², by σ²/2, so that the mean square distance from
-// the log of the mean is σ² + σ⁴/4. Elsewhere the score is the centre.
+// Normal returns the normal distribution of a number on the scale of its score, given the score and the
+// root-mean-square distance from it. On the scale log-mean, a log-normal number with log variance σ² has its centre
+// σ²/2 below the log of its mean. The mean square distance from the log of the mean is then σ² + σ⁴/4. On other scales
+// the score is the centre.
 func (l Link) Normal(score, std float64) (centre, spread float64) {
 	if l.Scale != LogMean {
 		return score, std
@@ -45,7 +47,8 @@ func (l Link) Normal(score, std float64) (centre, spread float64) {
 	return score - variance/2, math.Sqrt(variance)
 }
 
-// Deviation is the standard deviation of a number in its own units: of one whose log is normal with the variance σ², its mean times √(e^σ² − 1).
+// Deviation returns the standard deviation of a number in its own units. If the log of the number is normal with
+// variance σ², it is the mean times √(e^σ² − 1).
 func (l Link) Deviation(score, std float64) float64 {
 	if !l.Scale.Logs() {
 		return std
@@ -55,7 +58,7 @@ func (l Link) Deviation(score, std float64) float64 {
 	return l.Response(centre+variance/2) * math.Sqrt(math.Expm1(variance))
 }
 
-// Deviations are those of scores.
+// Deviations returns the standard deviations of scores in the target's units.
 func (l Link) Deviations(scores, stds []float64) []float64 {
 	list := make([]float64, len(scores))
 	for i, s := range scores {
@@ -64,7 +67,8 @@ func (l Link) Deviations(scores, stds []float64) []float64 {
 	return list
 }
 
-// Score is a number on the scale of scores, and the log of the slope there: densities of numbers are those of scores times the slope.
+// Score returns a number on the scale of scores, and the log of the slope there. The density of a number is the density
+// of its score times the slope.
 func (l Link) Score(y float64) (score, logSlope float64) {
 	if l.Scale.Logs() {
 		return math.Log(max(0, y)), -math.Log(max(0, y))
@@ -72,12 +76,13 @@ func (l Link) Score(y float64) (score, logSlope float64) {
 	return y, 0
 }
 
-// Clipped says whether the prediction, for its place in arrays [rows, outputs], is 0 in place of a negative sum.
+// Clipped reports whether the prediction, given its index in arrays [rows, outputs], is 0 in place of a negative sum.
 func (e *Explanation) Clipped(at int) bool {
 	return e.NonNegative && e.Scale == Identity && e.Prediction[at] < 0
 }
 
-// Range holds the target with the probability of ∓ Z standard deviations of a normal distribution, in the target's own units.
+// Range returns the interval of a prediction in the target's own units. Its coverage is that of ∓ Z standard deviations
+// of a normal distribution.
 func (e *Explanation) Range(at int) (lower, upper float64) {
 	centre, _ := e.Link().Normal(e.Prediction[at], e.PredictionStd[at])
 	reach := e.Z * e.RangeOf(at)

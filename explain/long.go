@@ -6,11 +6,12 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Long is a table with a line for each row, output and player:
+// Long returns a table with a line for each row, output and player:
 //
 //	[file,] row, output, player, value, observed, mean, std, [model_std,] lower, upper, p_positive, p_top
 //
-// model_std is there if doubt is known. value is text, whatever the kind of the column it comes from. A line of one player has no place for interactions.
+// model_std is present if ModelStd is known. value is text, whatever the kind of its column. Interactions are not
+// included.
 func (e *Explanation) Long() (*table.Table, error) {
 	if e.Interactions != nil {
 		return nil, errors.New("explain: the long layout has no place for interactions; use the wide one, or write them to a .json file")

@@ -8,9 +8,10 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Minus explains why the rows are predicted as they are and not as one row of another explanation is: the attributions
-// are the differences, which add up to the difference of the predictions, from a base of 0. Contributions
-// to different rows scatter independently, so variances add up, and so do those of sampling; doubt is that of the difference, bag by bag. A value reads "39, not 25". There is no probability.
+// Minus explains why the rows are predicted differently from one row of another explanation. The attributions are the
+// differences. They add up to the difference of the predictions, from a base of 0. Contributions to different rows vary
+// independently, so their variances add up, as do those of sampling. ModelStd is that of the difference, bag by bag.
+// Values have the form "39, not 25". Probability is nil.
 func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	if difference := difference(e, other); difference != "" {
 		return nil, fmt.Errorf("explain: the row to compare with is explained otherwise: %s", difference)
@@ -20,7 +21,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	}
 	c := *e
 	c.Probability, c.Slope, c.Other = nil, nil, nil
-	c.NonNegative = false // of a difference
+	c.NonNegative = false // does not apply to a difference
 	c.Against = fmt.Sprintf("row %d", other.FirstRow+row)
 	players := len(e.Players)
 	minus := func(x, y float64) float64 { return x - y }
@@ -57,7 +58,7 @@ func (e *Explanation) Minus(other *Explanation, row int) (*Explanation, error) {
 	return &c, nil
 }
 
-// against is a column of texts that hold both cells.
+// against returns a column of texts with both cells.
 func against(here, there *table.Column, row int) *table.Column {
 	text := func(c *table.Column, row int) string {
 		if !c.Observed[row] {

@@ -2,8 +2,8 @@ package explain
 
 import "math"
 
-// Positive is P(φ > 0) = Φ(mean/std) for φ ~ N(mean, std²). Without spread it is
-// what mean is; at mean 0 neither side is likelier.
+// Positive returns P(φ > 0) = Φ(mean/std) for φ ~ N(mean, std²). If std is 0, it is 0 or 1 by the sign of mean, and ½
+// at mean 0.
 func Positive(mean, std float64) float64 {
 	if std == 0 {
 		switch {
@@ -18,12 +18,12 @@ func Positive(mean, std float64) float64 {
 	return math.Erfc(-mean/std/math.Sqrt2) / 2
 }
 
-// upper is 1 − Φ(z) and the density at z of N(0, 1), from one exponential: twice as
-// fast as Erfc and Exp, where p_top spends its time. The tail is its ratio to the
-// exponential, by Hart's rational function 5666 (Computer Approximations, 1968).
+// upper returns 1 − Φ(z) and the density at z of N(0, 1) from one exponential. It is twice as fast as Erfc and Exp,
+// which matters because p_top spends its time here. The tail is its ratio to the exponential, by Hart's rational
+// function 5666 (Computer Approximations, 1968).
 func upper(z float64) (tail, density float64) {
 	x := math.Abs(z)
-	if x > 7 { // where the function ends and nothing is left to count
+	if x > 7 { // beyond the range of the function the tail is negligible
 		if z > 0 {
 			return 0, 0
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Only is the explanation of one of several outputs.
+// Only returns the explanation of one output. It returns an error if there is no such output.
 func (e *Explanation) Only(output string) (*Explanation, error) {
 	at, err := e.outputAt(output)
 	if err != nil {
@@ -16,10 +16,10 @@ func (e *Explanation) Only(output string) (*Explanation, error) {
 	return e.combine(output, func(values []float64, width int) []float64 { return e.ofOutput(values, at, width) }), nil
 }
 
-// Contrast explains why the model scores class a as it does and not class b: one output,
-// "a − b", whose attributions are the differences of those of the classes. By linearity they
-// are the Shapley values of the difference. Contributions of different classes scatter
-// independently, so their variances add up; doubt is that of the difference, bag by bag. It has no probability.
+// Contrast explains why the model scores class a differently from class b. It has one output, "a − b", whose
+// attributions are the differences between the classes. By linearity they are the Shapley values of the difference.
+// Contributions to different classes vary independently, so their variances add up. ModelStd is that of the difference,
+// bag by bag. Probability is nil.
 func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
 	first, err := e.outputAt(a)
 	if err != nil {
@@ -54,8 +54,8 @@ func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
 	}{{&c.PredictionStd, e.PredictionStd, 1}, {&c.HiddenStd, e.HiddenStd, 1}, {&c.Std, e.Std, n}, {&c.ModelStd, e.ModelStd, n}} {
 		*std.to = join(math.Hypot)(std.from, std.each)
 	}
-	// Classes are computed from the same samples, so their errors hang together in a way that is
-	// not known: the sum is the most that the error of a difference can be.
+	// Classes are computed from the same samples, so their errors are correlated in an unknown way. The sum is an upper
+	// bound of the error of a difference.
 	plus := join(func(x, y float64) float64 { return x + y })
 	c.StandardError = plus(e.StandardError, n)
 	c.InteractionError = plus(e.InteractionError, n*n)
@@ -71,8 +71,7 @@ func (e *Explanation) outputAt(name string) (int, error) {
 	return at, nil
 }
 
-// ofOutput copies the part of an array [rows, outputs, width] that is of one output. It is nil
-// if the array is.
+// ofOutput copies the part of an array [rows, outputs, width] for one output. It returns nil for a nil array.
 func (e *Explanation) ofOutput(values []float64, output, width int) []float64 {
 	if values == nil {
 		return nil
@@ -84,7 +83,7 @@ func (e *Explanation) ofOutput(values []float64, output, width int) []float64 {
 	return list
 }
 
-// combine makes an explanation of one output, its arrays by of.
+// combine returns an explanation of one output, whose arrays are computed by of.
 func (e *Explanation) combine(name string, of func(values []float64, width int) []float64) *Explanation {
 	c := *e
 	c.Outputs = []string{name}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Reasons are the players of a row that are sure to have raised or lowered an output: those whose interval
-// does not hold 0, the largest first, at most so many.
+// Reasons returns the players of a row whose interval does not contain 0, so that they certainly raised or lowered an
+// output. It returns at most most players, in descending order of |mean|.
 func (e *Explanation) Reasons(row, output, most int) []int {
 	var sure []int
 	mean, std, observed, reach := e.means(row, output), e.deviations(row, output), e.observed(row), e.Reach()
@@ -20,7 +20,7 @@ func (e *Explanation) Reasons(row, output, most int) []int {
 	return sure[:min(len(sure), most)]
 }
 
-// reasons says in words what is sure.
+// reasons writes the certain contributions in words.
 func (t *textWriter) reasons(row, output int, digits digits) {
 	e := t.e
 	sure := e.Reasons(row, output, t.Reasons)
@@ -33,7 +33,7 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 		size := math.Abs(mean)
 		order := ""
 		if i+1 < len(sure) {
-			if p := e.PLarger(row, output, d, sure[i+1]); p < .95 { // what is said to be so is at least so sure
+			if p := e.PLarger(row, output, d, sure[i+1]); p < .95 { // claims need at least this probability
 				order = fmt.Sprintf("; %.0f%% sure to outweigh the next", 100*p)
 			}
 		}
@@ -47,7 +47,7 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 	}
 }
 
-// reason is a player with what it is in the row.
+// reason names a player and its value in the row.
 func (t *textWriter) reason(row, d int) string {
 	e := t.e
 	text := t.name(e.Players[d])

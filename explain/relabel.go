@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	relabellings = 199 // of the rows, each for all columns at once
+	relabellings = 199 // random divisions of the rows, each for all columns at once
 	alarm        = .05 // P(an alarm for any column) if nothing has changed
 )
 
-// standing is where the distance of a column stands among those of all columns' relabellings.
+// standing is the distance of a column, with its critical value and its adjusted p-value.
 type standing struct{ distance, chance, p float64 }
 
-// relabel compares two tables of n1 and n2 rows, column by column. If both are of one distribution, their rows are as
-// likely to lie in the one as in the other, whatever columns have to do with each other: so each relabelling divides the
-// rows of both anew, for all columns.
+// relabel compares two tables of n1 and n2 rows column by column with a permutation test. If both have the same
+// distribution, rows are exchangeable between them, whatever the dependence between columns. Each relabelling therefore
+// divides the rows of both tables at random, for all columns at once.
 func relabel(first, second [][]float64, rng *rand.Rand) []standing {
 	return compare(first, second, func(former []bool) {
 		rng.Shuffle(len(former), func(i, j int) { former[i], former[j] = former[j], former[i] })
 	})
 }
 
-// compare holds the distances of two tables against those of random divisions of their rows. divide decides anew which of the
-// rows, those of the first table before those of the second, belong to the former table.
+// compare ranks the distances of two tables among those of random divisions of their rows. divide draws which rows
+// belong to the former table; rows of the first table precede those of the second.
 func compare(first, second [][]float64, divide func(former []bool)) []standing {
 	columns := make([]sortedColumn, len(first))
 	for d := range columns {
@@ -50,8 +50,8 @@ func compare(first, second [][]float64, divide func(former []bool)) []standing {
 	return maxT(observed, random)
 }
 
-// label labels the rows of the former table n2 and those of the latter −n1, and returns 1/(n1 n2). The labels are whole
-// numbers: their sums have no rounding error that would make equal distances differ.
+// label labels the rows of the former table n2 and those of the latter −n1, and returns 1/(n1 n2). Sums of these
+// integers have no rounding errors that would make equal distances differ.
 func label(labels []float64, former []bool) (scale float64) {
 	n1 := 0.0
 	for _, is := range former {
@@ -69,8 +69,8 @@ func label(labels []float64, former []bool) (scale float64) {
 	return 1 / (n1 * n2)
 }
 
-// sortedColumn is a column of the rows of both tables by ascending value. Step i is the difference of the values of rows
-// order[i+1] and order[i].
+// sortedColumn is a column of the rows of both tables in ascending order. Step i is the difference of the values of
+// rows order[i+1] and order[i].
 type sortedColumn struct {
 	order []int32
 	steps []float64
@@ -88,7 +88,7 @@ func sortColumn(values []float64) sortedColumn {
 	return c
 }
 
-// area is n1 n2 ∫ |F1(x) − F2(x)| dx, of rows labelled n2 in the first table and −n1 in the second.
+// area returns n1 n2 ∫ |F1(x) − F2(x)| dx for rows labelled n2 in the first table and −n1 in the second.
 func (c sortedColumn) area(labels []float64) float64 {
 	sum, gap := 0.0, 0.0
 	for i, step := range c.steps {
@@ -102,9 +102,10 @@ func (c sortedColumn) area(labels []float64) float64 {
 //
 //	p_d = (1 + #{b : max_j T_j^b ≥ T_d}) / (B + 1).
 //
-// T_j^b is the distance of relabelling b less the mean over the B relabellings, in units of their deviation. T_d is
-// the same with the observed distance counted in, as b is in its own: otherwise it would lie farther out by chance, in the
-// largest of many columns by much. A column whose distance does not vary has T = 0 and p = 1.
+// T_j^b is the distance of relabelling b less the mean over the B relabellings, in units of their standard deviation.
+// T_d also includes the observed distance in mean and deviation, as b is included in its own. Otherwise it would be
+// larger by chance, and much larger in the maximum over many columns. A column whose distance does not vary has T = 0
+// and p = 1.
 func maxT(observed []float64, random [][]float64) []standing {
 	list, t := make([]standing, len(observed)), make([]float64, len(observed))
 	means, deviations := make([]float64, len(observed)), make([]float64, len(observed))
@@ -115,7 +116,7 @@ func maxT(observed []float64, random [][]float64) []standing {
 		for b := range random {
 			largest[b] = max(largest[b], standardised(random[b][d], means[d], deviations[d]))
 		}
-		// With u = (x − mean)/deviation, counting x in moves the mean by (x − mean)/(n + 1) and widens the deviation.
+		// With u = (x − mean)/deviation, including x moves the mean by (x − mean)/(n + 1) and increases the deviation.
 		u := standardised(observed[d], means[d], deviations[d])
 		t[d] = u * math.Sqrt(n/(n+1+u*u))
 	}
@@ -134,8 +135,8 @@ func maxT(observed []float64, random [][]float64) []standing {
 	return list
 }
 
-// moments are the mean and the standard deviation of a column's distances over the relabellings. A deviation that is
-// rounding is 0.
+// moments returns the mean and the standard deviation of a column's distances over the relabellings. A deviation within
+// the rounding error is 0.
 func moments(random [][]float64, d int) (mean, deviation float64) {
 	n := float64(len(random))
 	for _, distances := range random {

@@ -5,8 +5,7 @@ import (
 	"unicode"
 )
 
-// clean takes out what would move the cursor or hide text: names and cells come
-// from files that nobody looked at.
+// clean removes characters that move the cursor or hide text: names and cells come from untrusted files.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
@@ -16,7 +15,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// screenWidth is the number of terminal cells a cleaned text takes.
+// screenWidth returns the number of terminal cells of a cleaned text.
 func screenWidth(text string) int {
 	width := 0
 	for _, r := range text {
@@ -25,8 +24,7 @@ func screenWidth(text string) int {
 	return width
 }
 
-// runeWidth knows combining marks, East Asian wide characters and pictures, which
-// is enough for the names of columns.
+// runeWidth handles combining marks, East Asian wide characters and pictures, which suffices for column names.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
@@ -65,8 +63,8 @@ func padLeft(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-screenWidth(text))) + text
 }
 
-// wrap breaks a text between words, so that its lines fit into width where words
-// do. The first line starts with first, the others with rest.
+// wrap breaks a text between words, so that its lines fit into width if the words do. The first line starts with first,
+// the others with rest.
 func wrap(text string, width int, first, rest string) string {
 	var wrapped strings.Builder
 	wrapped.WriteString(first)

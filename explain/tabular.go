@@ -2,7 +2,7 @@ package explain
 
 import "github.com/psi-shapley/psi/table"
 
-// ofFile is the table with the name of the file before its columns, if the rows have one.
+// ofFile returns the table, with the name of the file as the first column if the rows have one.
 func (e *Explanation) ofFile(columns []*table.Column, lines int) (*table.Table, error) {
 	if e.File != "" {
 		columns = append([]*table.Column{levelColumn("file", []string{e.File}, lines, func(int) int { return 0 })}, columns...)
@@ -10,7 +10,7 @@ func (e *Explanation) ofFile(columns []*table.Column, lines int) (*table.Table, 
 	return table.New(columns...)
 }
 
-// numberColumn leaves cells missing where the value is not finite.
+// numberColumn returns a column whose cells are missing where the value is not finite.
 func numberColumn(name string, lines int, value func(line int) float64) *table.Column {
 	c := &table.Column{Name: name, Kind: table.Number, Numbers: make([]float64, lines), Observed: make([]bool, lines)}
 	for line := range lines {
@@ -21,7 +21,7 @@ func numberColumn(name string, lines int, value func(line int) float64) *table.C
 	return c
 }
 
-// levelColumn has one of the levels in every line.
+// levelColumn returns a column with one of the levels in every line.
 func levelColumn(name string, levels []string, lines int, level func(line int) int) *table.Column {
 	c := &table.Column{Name: name, Kind: table.Category, Levels: levels, Codes: make([]int32, lines), Observed: make([]bool, lines)}
 	for line := range lines {

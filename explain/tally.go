@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Tally is sums over the attributions of many rows: what is left of them when the rows are too many to keep. Tallies of parts of
-// the rows add up to that of all.
+// Tally holds sums over the attributions of many rows, for tables whose rows are too many to keep. Tallies of disjoint
+// parts can be merged. It is not safe for concurrent use.
 type Tally struct {
 	Outputs []string `json:"outputs"`
 	Players []string `json:"players"`
 
 	Rows       int       `json:"rows"`
-	OutputRows []int     `json:"output_rows"` // [outputs]: explanations may be of some outputs only
+	OutputRows []int     `json:"output_rows"` // [outputs]: number of rows; an explanation may have only some of the outputs
 	Size       []float64 `json:"size"`        // [outputs, players]: Σ |f_d|
 	Std        []float64 `json:"std"`         // [outputs, players]: Σ σ_d
-	ModelStd   []float64 `json:"model_std"`   // [outputs, players]: Σ s_d, the doubt, of the rows that have it
-	DoubtRows  []int     `json:"doubt_rows"`  // [outputs]: those rows; none in tallies of older versions
-	Missing    []int     `json:"missing"`     // [players]: rows that lack it
+	ModelStd   []float64 `json:"model_std"`   // [outputs, players]: Σ of ModelStd, over the rows that have it
+	DoubtRows  []int     `json:"doubt_rows"`  // [outputs]: number of these rows; absent in tallies of older versions
+	Missing    []int     `json:"missing"`     // [players]: rows in which the player is missing
 	Residual   float64   `json:"residual"`    // largest |prediction − base − Σ f_d|
 }
 
-// NewTally is that of no rows.
+// NewTally returns an empty tally.
 func NewTally(outputs, players []string) *Tally {
 	lines := len(outputs) * len(players)
 	return &Tally{
@@ -31,7 +31,7 @@ func NewTally(outputs, players []string) *Tally {
 	}
 }
 
-// Clear goes back to no rows.
+// Clear removes all rows.
 func (t *Tally) Clear() {
 	t.Rows, t.Residual = 0, 0
 	clear(t.OutputRows)
@@ -42,7 +42,7 @@ func (t *Tally) Clear() {
 	clear(t.Missing)
 }
 
-// Merge adds the rows of another tally of the same outputs and players.
+// Merge adds the rows of another tally with the same outputs and players.
 func (t *Tally) Merge(o *Tally) {
 	t.Rows += o.Rows
 	addTo(t.OutputRows, o.OutputRows)
@@ -60,8 +60,8 @@ func addTo[T int | float64](to, from []T) {
 	}
 }
 
-// Add takes the rows of an explanation in and reports whether all sums are finite. It leaves out what is no attribution of
-// the tally's players: differences from a row or between classes, groups that a caller made, and outputs it does not know.
+// Add adds the rows of an explanation and reports whether all sums are finite. It ignores everything but attributions
+// of the tally's players: contrasts, differences from a row, groups made by a caller, and unknown outputs.
 func (t *Tally) Add(e *Explanation) bool {
 	if e.Against != "" || e.Rows == 0 || !slices.Equal(e.Players, t.Players) {
 		return true
@@ -113,14 +113,16 @@ func (t *Tally) addOutput(c int, e *Explanation, o int) (sound bool) {
 	return sound
 }
 
-// MeanSize is the mean |f_d| of the players to an output, 0 where they are missing; nil if it has no rows.
+// MeanSize returns the mean |f_d| of each player for an output, where missing cells count as 0. It returns nil without
+// rows.
 func (t *Tally) MeanSize(output int) []float64 { return t.mean(t.Size, output) }
 
-// MeanStd is the mean σ_d of the players to an output, 0 where they are missing; nil if it has no rows.
+// MeanStd returns the mean σ_d of each player for an output, where missing cells count as 0. It returns nil without
+// rows.
 func (t *Tally) MeanStd(output int) []float64 { return t.mean(t.Std, output) }
 
-// MeanModelStd is the mean doubt s_d of the players' attributions to an output, 0 where they are missing; nil if it has no rows, or some whose
-// doubt is not known.
+// MeanModelStd returns the mean ModelStd of each player for an output, where missing cells count as 0. It returns nil
+// without rows, or if some rows have no ModelStd.
 func (t *Tally) MeanModelStd(output int) []float64 {
 	if output >= len(t.DoubtRows) || t.DoubtRows[output] != t.OutputRows[output] {
 		return nil

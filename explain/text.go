@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// TextOptions fit Text to a screen. The zero value stands for 80 columns of Unicode,
-// ten players a row and all rows.
+// TextOptions adapt Text to a screen. The zero value means 80 columns of Unicode, ten players per row and all rows.
 type TextOptions struct {
 	Width   int  // columns of the screen, at least 40
-	ASCII   bool // draw with ASCII only; names and cells stay as they are
-	Colour  bool // for a terminal that shows colours
-	Players int  // most players shown of a row; the rest are added up
-	Rows    int  // most rows shown
-	Reasons int  // if not 0, say in words, of so many players at most, what is sure; nothing else
+	ASCII   bool // draw with ASCII only; names and cells stay unchanged
+	Colour  bool // use terminal colours
+	Players int  // maximum number of players per row; the rest are summed up
+	Rows    int  // maximum number of rows
+	Reasons int  // if not 0, write only the certain contributions in words, for at most this number of players
 
-	Others string // of several outputs: a sentence on how to see those that are not shown; "" is none
+	Others string // with several outputs: a sentence on how to see the others; may be ""
 }
 
 func (o TextOptions) orDefaults() TextOptions {
@@ -37,8 +36,8 @@ func (o TextOptions) orDefaults() TextOptions {
 	return o
 }
 
-// Text writes the explanation for people: why each prediction differs from the base. Of
-// several outputs it shows the most probable of each row.
+// Text writes the explanation for people: why each prediction differs from the base. With several outputs it shows the
+// most probable one of each row.
 func Text(w io.Writer, e *Explanation, options TextOptions) error {
 	if err := e.Validate(); err != nil {
 		return err
@@ -54,8 +53,7 @@ func Text(w io.Writer, e *Explanation, options TextOptions) error {
 	return t.out.Flush()
 }
 
-// likeliest is the output with the highest probability or, where there is none, the highest
-// prediction.
+// likeliest returns the output with the highest probability or, without probabilities, the highest prediction.
 func (e *Explanation) likeliest(row int) int {
 	heights := e.Prediction
 	if e.Probability != nil {
@@ -83,10 +81,10 @@ func (t *textWriter) line(text string) {
 
 func (t *textWriter) paragraph(text string) { t.line(wrap(text, t.Width, "", "")) }
 
-// note is a paragraph below the players of a row.
+// note writes a paragraph below the players of a row.
 func (t *textWriter) note(text string) { t.line(wrap(text, t.Width, "  ", "    ")) }
 
-// sign is a character for the screen at hand.
+// sign returns a character that the screen supports.
 func (t *textWriter) sign(unicode, ascii string) string {
 	if t.ASCII {
 		return ascii
@@ -94,7 +92,7 @@ func (t *textWriter) sign(unicode, ascii string) string {
 	return unicode
 }
 
-// ink is what is used of it: none unless the screen shows colours.
+// ink returns the style, or none if the screen has no colours.
 func (t *textWriter) ink(i ink) ink {
 	if !t.Colour {
 		return ink{}
@@ -151,12 +149,12 @@ func (t *textWriter) header() {
 	}
 }
 
-// whose says of what probability an interval is.
+// whose names the probability of an interval.
 func (t *textWriter) whose() string {
 	return fmt.Sprintf("%.3g%% ", 100*math.Erf(t.e.Z/math.Sqrt2))
 }
 
-// doubt says what ± is, and what it is not.
+// doubt explains what ± means, and what it does not mean.
 func (t *textWriter) doubt() string {
 	e := t.e
 	switch {
@@ -171,13 +169,13 @@ func (t *textWriter) doubt() string {
 		"It does not measure how far other training rows would move it.", t.plusMinus(), e.Z)
 }
 
-// contrastName is the output of a contrast, which is made of two names.
+// contrastName returns the output of a contrast, which consists of two names.
 func (t *textWriter) contrastName() string {
 	const most = 50
 	return shorten(clean(t.e.Outputs[0]), min(most, t.Width-8), t.sign("…", "..."))
 }
 
-// contrast tells whether the one output is the difference of two classes.
+// contrast reports whether the output is the difference of two classes.
 func (e *Explanation) contrast() bool {
 	return e.Scale == Score && e.Probability == nil && len(e.Outputs) == 1
 }
@@ -226,7 +224,7 @@ func (t *textWriter) row(row, output int) {
 	}
 }
 
-// verdict is the headline of a row: what the players below have to explain.
+// verdict writes the headline of a row: what the players below explain.
 func (t *textWriter) verdict(row, output int, digits digits) {
 	e, at := t.e, t.e.at(row, output)
 	what := "prediction"
@@ -269,7 +267,7 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	t.line(t.ink(ink{bold: true}).paint(head) + ": " + rest)
 }
 
-// predictand is what is predicted on a scale of logs.
+// predictand names what is predicted on a log scale.
 func (t *textWriter) predictand() string {
 	if t.e.Scale == LogMean {
 		return "the mean of " + t.name(t.target())
@@ -277,13 +275,13 @@ func (t *textWriter) predictand() string {
 	return "the median of " + t.name(t.target())
 }
 
-// target is the one output of a number.
+// target returns the only output of a number.
 func (t *textWriter) target() string {
 	name, _, _ := strings.Cut(t.e.Outputs[0], " − that of ")
 	return name
 }
 
-// multiplied is a prediction on a scale of logs: the number, its range, and the factor from the base.
+// multiplied describes a prediction on a log scale: the number, its interval, and the factor from the base.
 func (t *textWriter) multiplied(at int) string {
 	e, link := t.e, t.e.Link()
 	lower, upper := e.Range(at)
@@ -291,7 +289,7 @@ func (t *textWriter) multiplied(at int) string {
 		t.factor(e.Prediction[at]-e.Base[at]), fourDigits(link.Response(e.Base[at])))
 }
 
-// factor is what an attribution on a scale of logs multiplies by, with the sign before it; else "".
+// factor returns the factor of an attribution on a log scale, with its sign; "" on other scales.
 func (t *textWriter) factor(mean float64) string {
 	if !t.e.Scale.Logs() {
 		return ""
@@ -299,16 +297,16 @@ func (t *textWriter) factor(mean float64) string {
 	return fmt.Sprintf(" %s %#.3g", t.sign("×", "x"), math.Exp(mean))
 }
 
-// fourDigits is a number without an exponent, unless it is far from 1.
+// fourDigits writes a number without an exponent, unless it is far from 1.
 func fourDigits(v float64) string {
 	if size := math.Abs(v); size != 0 && (size < 1e-4 || size >= 1e12) {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // its own output
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // parses the output of FormatFloat
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// predicted is a prediction and its range. Where the target never was negative, neither is.
+// predicted returns a prediction and its interval. Both are at least 0 if the target never was negative.
 func (t *textWriter) predicted(at int, digits digits) string {
 	e := t.e
 	score, reach := e.Prediction[at], e.Z*e.RangeOf(at)
@@ -322,8 +320,7 @@ func (t *textWriter) predicted(at int, digits digits) string {
 	return text
 }
 
-// probability names the class that is explained and, if there are more, the likeliest of the
-// others.
+// probability names the explained class and, if there are more than two, the most probable of the others.
 func (t *textWriter) probability(row, output int) string {
 	e := t.e
 	of := func(c int) string {
@@ -341,8 +338,7 @@ func (t *textWriter) probability(row, output int) string {
 	return text
 }
 
-// chance writes a probability so that neither 0 nor 1 is said of what is only unlikely or
-// likely.
+// chance writes a probability without rounding it to 0 or 1.
 func chance(p float64) string {
 	switch {
 	case math.IsNaN(p):
@@ -357,7 +353,7 @@ func chance(p float64) string {
 	return fmt.Sprintf("= %.2f", p)
 }
 
-// list joins names, as many as fit into two lines.
+// list joins as many names as fit into two lines.
 func (t *textWriter) list(names []string) string {
 	room := 2*t.Width - 60
 	for i, name := range names {
@@ -368,7 +364,7 @@ func (t *textWriter) list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// effects are the attributions of a row once more, split into what players do alone and what pairs do together.
+// effects writes the attributions of a row split into main effects and interactions.
 func (t *textWriter) effects(row, output int, digits digits) {
 	var shown []textLine
 	rest, hidden, pairs := 0.0, 0, 0

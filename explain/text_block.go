@@ -11,19 +11,19 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// textLine is a player of a row, or what is left of its players together.
+// textLine is a player of a row, or the sum of its remaining players.
 type textLine struct {
 	name, value string
-	other       bool // the value is not known from training
+	other       bool // the label did not occur in training
 	mean, std   float64
-	piece       bool // of attributions, which has no standard deviation of its own
+	piece       bool // a part of attributions, which has no standard deviation of its own
 }
 
-// otherMark stands behind such a value.
+// otherMark follows such a value.
 const otherMark = " (other)"
 
-// lines are the observed players of a row, the largest first, and the names of the
-// others. Those beyond the number to be shown are added up in the last line.
+// lines returns the observed players of a row in descending order, and the names of the others. Players beyond the
+// maximum are summed up in the last line.
 func (t *textWriter) lines(row, output int) (lines []textLine, missing []string) {
 	e := t.e
 	mean, std := e.means(row, output), e.deviations(row, output)
@@ -38,24 +38,24 @@ func (t *textWriter) lines(row, output int) (lines []textLine, missing []string)
 		case column.Observed[row]:
 			line.value = clean(valueText(column, row))
 		default:
-			line.value = "(missing)" // which can have an attribution where training took gaps for values
+			line.value = "(missing)" // it has an attribution if its column is in MissingAsLevel
 		}
 		lines = append(lines, line)
 	}
 	slices.SortStableFunc(lines, func(a, b textLine) int { return larger(a.mean, b.mean) })
 	if len(lines) <= t.Players+1 {
-		return lines, missing // one more is no longer than a line about it
+		return lines, missing // one more player takes no more space than a line about it
 	}
 	rest, variance := textLine{name: fmt.Sprintf("%d others", len(lines)-t.Players)}, 0.0
 	for _, line := range lines[t.Players:] {
 		rest.mean += line.mean
-		variance += line.std * line.std // as of independent ones
+		variance += line.std * line.std // as for independent players
 	}
 	rest.std = math.Sqrt(variance)
 	return append(lines[:t.Players], rest), missing
 }
 
-// valueText is a cell with no more digits than a person reads.
+// valueText returns a cell with few enough digits for people.
 func valueText(c *table.Column, row int) string {
 	if full := c.Text(row); c.Kind != table.Number || len(full) <= 8 {
 		return full
@@ -63,18 +63,17 @@ func valueText(c *table.Column, row int) string {
 	return strconv.FormatFloat(c.Numbers[row], 'g', 6, 64)
 }
 
-// larger orders numbers by size, the largest first and NaN last.
+// larger sorts numbers by descending size, NaN last.
 func larger(a, b float64) int { return cmp.Compare(math.Abs(b), math.Abs(a)) }
 
-// name is a player's name where there is no column for it.
+// name returns a player's name for use in a sentence.
 func (t *textWriter) name(player string) string {
 	const most = 24
 	return shorten(clean(player), most, t.sign("…", "..."))
 }
 
-// block aligns the lines in columns: name, value, bar, mean ± z·std, words. Where
-// the screen is too narrow for a bar the words go, then the values, then the bar.
-// Lines without a standard deviation have neither spread nor words.
+// block aligns the lines in columns: name, value, bar, mean ± z·std, words. On a narrow screen it drops the words, then
+// the values, then the bar. Lines without a standard deviation have neither interval nor words.
 func (t *textWriter) block(lines []textLine, digits digits) {
 	const gap, narrowest, widest = 2, 8, 48
 	var names, values, means, spreads, words column
@@ -142,12 +141,12 @@ func (t *textWriter) block(lines []textLine, digits digits) {
 	}
 }
 
-// interval of a line, as wide as its doubt.
+// interval returns the interval of a line.
 func (t *textWriter) interval(line textLine) interval {
 	return interval{line.mean, line.mean - t.law.reach*line.std, line.mean + t.law.reach*line.std}
 }
 
-// inkOf is the colour of what raises or lowers, dim where it is not sure to.
+// inkOf returns the colour for raising or lowering, dim if the direction is not certain.
 func (t *textWriter) inkOf(line textLine) ink {
 	of := ink{colour: upColour}
 	switch {
@@ -160,7 +159,7 @@ func (t *textWriter) inkOf(line textLine) ink {
 	return t.ink(of)
 }
 
-// column is texts under each other; a width of 0 leaves it out.
+// column is a column of texts; a width of 0 omits it.
 type column struct {
 	cells []string
 	width int
@@ -171,8 +170,8 @@ func (c *column) add(text string) {
 	c.width = max(c.width, screenWidth(text))
 }
 
-// direction says which way a line goes: for sure if its interval does not contain 0, as reasons and reports have it, and otherwise with
-// its probability.
+// direction names the direction of a line. It is certain if the interval does not contain 0, as in reasons and reports;
+// otherwise its probability is added.
 func (t *textWriter) direction(line textLine) string {
 	p, sure := t.law.positive(line.mean, line.std), !t.interval(line).holds0()
 	switch {
@@ -191,16 +190,14 @@ func (t *textWriter) direction(line textLine) string {
 	}
 }
 
-// digits writes the numbers of one row with the same number of decimals, so that
-// they can be added up by eye.
+// digits writes the numbers of one row with the same number of decimals, so that readers can add them up.
 type digits struct {
 	format   byte
 	decimals int
-	unit     float64 // of the last decimal of the largest mean
+	unit     float64 // unit of the last decimal of the largest mean
 }
 
-// digitsFor gives the largest mean three digits or more, unless its doubt is so
-// large that they say nothing.
+// digitsFor gives the largest mean three digits or more, unless its uncertainty makes them meaningless.
 func (t *textWriter) digitsFor(lines []textLine) digits {
 	largest := 0.0
 	for _, line := range lines {
@@ -238,5 +235,5 @@ func (d digits) signed(v float64) string {
 	return d.plain(v)
 }
 
-// shows reports whether v, beside the largest mean, is more than zeros.
+// shows reports whether v is more than zeros beside the largest mean.
 func (d digits) shows(v float64) bool { return finite(v) && math.Abs(v) > d.unit/2 }

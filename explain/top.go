@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// reach is how many standard deviations from its mean a player is looked for;
-	// 2e-9 of it lies beyond.
+	// reach is the half-width, in standard deviations, of the range in which a player is integrated; 2e-9 of its
+	// probability lies outside.
 	reach = 6
 
-	// panelWidth is the most that a panel has of the standard deviations of the
-	// narrowest player in it.
+	// panelWidth is the maximum width of a panel, in standard deviations of the narrowest player in it.
 	panelWidth = 3
 
-	// pointlike is the relative width below which float64 hardly tells the sides of
-	// a player's distribution apart; smallest is a width whose inverse is finite.
+	// pointlike is the relative width below which float64 hardly resolves a player's distribution; smallest is a width
+	// whose inverse is finite.
 	pointlike = 1e-12
 	smallest  = 1e-200
 )
@@ -26,12 +25,11 @@ const (
 //
 //	p_d = ∫ f_d(t) P(fewer than k of the others exceed t) dt
 //
-// where f_d is the density of |φ_d|, a folded normal, and the number of others that
-// exceed t is Poisson-binomial. It integrates all players of a row at once and
-// keeps its memory from row to row.
+// where f_d is the density of |φ_d|, a folded normal, and the number of others that exceed t is Poisson-binomial. It
+// integrates all players of a row at once and reuses its memory from row to row.
 //
-// A player without spread is a point: its integral is one value of the integrand.
-// Points at the same |mean| share equally the places that are left for them.
+// A player without spread is a point: its integral is one value of the integrand. Points at the same |mean| share the
+// remaining places equally.
 type top struct {
 	k     int
 	rules [panelWidth]rule // for panels of up to 1, 2 and 3 standard deviations
@@ -50,7 +48,7 @@ type top struct {
 type rival struct {
 	player    int
 	mean, std float64 // of φ with mean ≥ 0, in units of the row's largest; a point has std 0
-	low, high float64 // between which |φ| lies
+	low, high float64 // bounds of |φ|
 	p         float64
 }
 
@@ -63,19 +61,19 @@ func newRule(nodes int) rule {
 	return r
 }
 
-// newTop chooses the rules by TestTopConverges.
+// newTop uses rules that TestTopConverges verifies.
 func newTop(k int) *top {
 	return &top{k: k, rules: [panelWidth]rule{newRule(8), newRule(12), newRule(16)}}
 }
 
-// probabilities are those of all players, overwritten by the next call. If a mean
-// or std of an observed player is not finite, those of all observed ones are NaN.
+// probabilities returns p_top of all players, overwritten by the next call. If a mean or std of an observed player is
+// not finite, all observed players get NaN.
 func (t *top) probabilities(mean, std []float64, observed []bool) []float64 {
 	t.result = append(t.result[:0], make([]float64, len(mean))...)
 	unit := 0.0
 	for d := range mean {
 		if observed[d] {
-			unit = max(unit, math.Abs(mean[d]), std[d]) // NaN if one is
+			unit = max(unit, math.Abs(mean[d]), std[d]) // NaN propagates
 		}
 	}
 	t.rivals = t.rivals[:0]
@@ -118,8 +116,8 @@ func newRival(player int, mean, std, unit float64) rival {
 	return r
 }
 
-// dropHopeless keeps the rivals that can be among the k largest, and returns the
-// height below which nobody is: k+1 lie above it.
+// dropHopeless keeps the rivals that can be among the k largest. It returns the height below which none is: k+1 lie
+// above it.
 func (t *top) dropHopeless() float64 {
 	t.lows = t.lows[:0]
 	for _, r := range t.rivals {
@@ -131,8 +129,7 @@ func (t *top) dropHopeless() float64 {
 	return floor
 }
 
-// integrate adds to the rivals with spread their integrals from floor up, panel by
-// panel.
+// integrate adds the integrals of the rivals with spread, from floor up, panel by panel.
 func (t *top) integrate(floor float64) {
 	for from := floor; ; {
 		to := t.panelEnd(from)
@@ -140,7 +137,7 @@ func (t *top) integrate(floor float64) {
 			return
 		}
 		t.active = t.active[:0]
-		places := t.k // left by those who surely exceed the panel
+		places := t.k // left by rivals that certainly exceed the panel
 		for i, r := range t.rivals {
 			switch {
 			case r.low >= to:
@@ -151,7 +148,7 @@ func (t *top) integrate(floor float64) {
 		}
 		switch {
 		case places <= 0:
-		case len(t.active) <= places: // all of them get one
+		case len(t.active) <= places: // every rival gets a place
 			for _, i := range t.active {
 				r := &t.rivals[i]
 				above, _ := r.at(height{base: from})
@@ -165,8 +162,8 @@ func (t *top) integrate(floor float64) {
 	}
 }
 
-// panelEnd is where the panel that starts at from must end so that it is narrow
-// for everybody in it; infinite if nobody is left.
+// panelEnd returns where the panel that starts at from must end to be narrow for all its rivals; infinite if none is
+// left.
 func (t *top) panelEnd(from float64) float64 {
 	to := math.Inf(1)
 	for _, r := range t.rivals {
@@ -182,8 +179,7 @@ func (t *top) panelEnd(from float64) float64 {
 	return to
 }
 
-// panel adds the integrals over [from, to] of the active rivals, more of them than
-// places.
+// panel adds the integrals over [from, to] of the active rivals, of which there are more than places.
 func (t *top) panel(from, to float64, places int) {
 	width, narrowest := to-from, math.Inf(1)
 	for _, i := range t.active {
@@ -219,8 +215,7 @@ func (t *top) panel(from, to float64, places int) {
 	}
 }
 
-// countBefore fills before from exceed: the Poisson-binomial distribution, one
-// rival more in each line.
+// countBefore fills before from exceed: the Poisson-binomial distribution, one rival more in each line.
 func (t *top) countBefore(places int) {
 	t.before = append(t.before[:0], make([]float64, (len(t.exceed)+1)*places)...)
 	t.before[0] = 1
@@ -233,8 +228,7 @@ func (t *top) countBefore(places int) {
 	}
 }
 
-// point is p_top of a rival that is sure to be there: the expected share of
-// the places left for those that are.
+// point returns p_top of a rival without spread: the expected share of the places left for such rivals.
 func (t *top) point(at float64) float64 {
 	t.exceed = t.exceed[:0]
 	places, sharers := t.k, 0.0
@@ -261,13 +255,13 @@ func (t *top) point(at float64) float64 {
 	return share
 }
 
-// height is a value of |φ| in two parts, base + offset: a narrow player is smaller
-// than the rounding error of their sum.
+// height is a value of |φ| in two parts, base + offset, because a narrow player may be smaller than the rounding error
+// of their sum.
 type height struct{ base, offset float64 }
 
 func (h height) over(mean float64) float64 { return h.base - mean + h.offset }
 
-// at is P(|φ| > t) = Φ((m − t)/s) + Φ((−m − t)/s) and the density of |φ| at t.
+// at returns P(|φ| > t) = Φ((m − t)/s) + Φ((−m − t)/s) and the density of |φ| at t.
 func (r *rival) at(h height) (exceed, density float64) {
 	exceed, density = upper(h.over(r.mean) / r.std)
 	if z := h.over(-r.mean) / r.std; z < reach {

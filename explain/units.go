@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Units names what each row of two tables is of, such as its patient. Rows of one unit may depend on each other. A row of the unit
-// "" is a unit by itself. The zero value means that all rows are.
+// Units assigns each row of two tables to a unit, such as its patient. Rows of one unit may depend on each other. A row
+// with the unit "" is a unit of its own. In the zero value, all rows are.
 type Units struct{ Before, After []string }
 
 func (u Units) known() bool { return u.Before != nil || u.After != nil }
@@ -23,14 +23,14 @@ func (u Units) pick(former, latter []int) Units {
 	return Units{pick(u.Before, former), pick(u.After, latter)}
 }
 
-// Count is the number of units.
+// Count returns the number of units.
 func (u Units) Count() int {
 	b := u.blocks()
 	return len(b.alone) + len(b.both)
 }
 
-// Enough tells whether the units can be divided between two tables in so many ways that chance does not give one division of
-// twenty: with fewer, no player can be called drifted.
+// Enough reports whether the units can be divided between two tables in enough ways for a significance level of 5 %.
+// With fewer units, no player can be drifted.
 func (u Units) Enough() bool {
 	b := u.blocks()
 	former := 0
@@ -44,16 +44,16 @@ func (u Units) Enough() bool {
 		ways *= float64(len(b.alone)-i) / float64(i+1)
 	}
 	if 2*former == len(b.alone) {
-		ways /= 2 // those that exchange the tables have the same distance
+		ways /= 2 // divisions that exchange the tables have the same distance
 	}
-	return ways >= 1/alarm+3 // 199 relabellings meet each division by chance, some more often
+	return ways >= 1/alarm+3 // 199 relabellings draw each division at random, some more often
 }
 
-// blocks are the rows of units, those of the first table before those of the second.
+// blocks holds the rows of units; rows of the first table precede those of the second.
 type blocks struct {
-	alone  [][]int    // of units that one table alone has
-	former []bool     // whether that is the first
-	both   [][2][]int // of units that both have: in the first, and in the second
+	alone  [][]int    // rows of units that occur in one table only
+	former []bool     // whether that is the first table
+	both   [][2][]int // rows of units that occur in both: in the first, and in the second
 }
 
 func (u Units) blocks() blocks {
@@ -84,8 +84,9 @@ func (u Units) blocks() blocks {
 	return b
 }
 
-// divider divides units between the tables anew: those of one table among each other, as wholes, and of those that both tables have
-// the rows of the one against those of the other. If nothing has changed, all such divisions are equally likely.
+// divider returns a function that divides units between the tables at random. Units of a single table are assigned as a
+// whole. For units in both tables, it exchanges the rows of the tables or keeps them. If nothing has changed,
+// all such divisions are equally likely.
 func (b blocks) divider(rng *rand.Rand) func(former []bool) {
 	set := func(former []bool, rows []int, is bool) {
 		for _, row := range rows {
@@ -105,11 +106,11 @@ func (b blocks) divider(rng *rand.Rand) func(former []bool) {
 	}
 }
 
-// changeError is the standard error of the mean of |now| less that of |then|, cluster-robust over the G units:
+// changeError returns the standard error of mean |now| − mean |then|, cluster-robust over the G units:
 //
 //	√(G/(G − 1) · Σ_g (Σ_{i∈g} ±(|x_i| − mean)/n)²)
 //
-// with the mean and the number n of the rows of x_i's table, + for the second and − for the first.
+// with the mean and the number n of rows of x_i's table, + for the second table and − for the first.
 func (b blocks) changeError(then, now []float64, before, after float64) float64 {
 	of := func(rows []int) (sum float64) {
 		for _, row := range rows {

@@ -2,22 +2,19 @@ package explain
 
 import "github.com/psi-shapley/psi/table"
 
-// reservedNames are the wide columns that are not players, and "file", which comes
-// before them where a table is made of several files.
+// reservedNames returns the wide columns that are not players, and "file", which precedes them if a table has rows of
+// several files.
 func reservedNames() []string {
 	return []string{"file", "row", "output", "prediction", "prediction_std", "probability", "base"}
 }
 
-// Wide is a table with a line for each row and output, and two or three columns for each
-// player:
+// Wide returns a table with a line for each row and output, and two or three columns for each player:
 //
 //	[file,] row, [output,] prediction, prediction_std, [probability,] base, <player>, <player>__std, [<player>__model_std,] …, [<a>__x__<b>, …]
 //
-// file is there if the rows have one, output if there are several, probability, doubt and interactions (of players a before b) if
-// there are any. A player that
-// is not observed has 0 in all its columns, so that base and the players add up to
-// the prediction in every line. A player whose name is that of another column is
-// written as <player>__mean.
+// Columns in brackets are present if they apply: file if the rows have one, output if there are several. Interactions
+// are those of players a before b. A player that is not observed has 0 in all its columns, so that base and the players
+// add up to the prediction in every line. A player with the name of another column is written as <player>__mean.
 func (e *Explanation) Wide() (*table.Table, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -53,7 +50,7 @@ func (e *Explanation) Wide() (*table.Table, error) {
 	return e.ofFile(columns, lines)
 }
 
-// pairColumns are the interactions, named so that no other column has the name.
+// pairColumns returns the interactions under names that no other column has.
 func (e *Explanation) pairColumns(others []*table.Column) []*table.Column {
 	taken := map[string]bool{"file": true}
 	for _, c := range others {
@@ -80,8 +77,7 @@ func stdName(player string) string { return player + "__std" }
 
 func modelStdName(player string) string { return player + "__model_std" }
 
-// meanNames are the columns of the players' means: the players' own names, where
-// no other column has them.
+// meanNames returns the column names of the players' means: the players' own names, unless another column has them.
 func (e *Explanation) meanNames() []string {
 	taken := make(map[string]bool)
 	for _, name := range reservedNames() {

@@ -12,14 +12,14 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// axis is the x axis of a column's values.
+// axis is the x axis for the values of a column.
 type axis struct {
-	place func(row int) float64 // of a cell
-	aside func(row int) float64 // how far a dot is off its place, so that rows of one value lie beside each other
-	gap   float64               // place of missing cells
+	place func(row int) float64 // position of a cell
+	aside func(row int) float64 // horizontal offset of a dot, so that rows with the same value lie side by side
+	gap   float64               // position of missing cells
 }
 
-// axisOf gives the places of cells on the x axis, labels as names and times as such, and a place for missing ones.
+// axisOf returns the positions of cells on the x axis: labels by name, times as such, and a position for missing cells.
 func axisOf(p *gonum.Plot, c *table.Column) axis {
 	of, apart, gap := func(row int) float64 { return c.Numbers[row] }, 0.0, 0.0
 	switch c.Kind {
@@ -38,20 +38,20 @@ func axisOf(p *gonum.Plot, c *table.Column) axis {
 	}
 	return axis{
 		place: func(row int) float64 {
-			if !c.Observed[row] { // a gap that is a value
+			if !c.Observed[row] { // MissingAsLevel: the gap has an attribution
 				return gap
 			}
 			return of(row)
 		},
-		aside: func(row int) float64 { return .24 * apart * (float64(row*7919%97)/97 - .5) }, // by a fixed pattern
+		aside: func(row int) float64 { return .24 * apart * (float64(row*7919%97)/97 - .5) }, // a fixed pattern
 		gap:   gap,
 	}
 }
 
-// numberAxis chooses the ticks of numbers or times. It returns the place behind them and, of few values, how far these are
-// apart at least; 0 means that they are many.
+// numberAxis chooses the ticks of numbers or times. It returns the position behind them and, for few distinct values,
+// their minimum distance; 0 means that there are many.
 func numberAxis(p *gonum.Plot, c *table.Column) (gap, apart float64) {
-	const few, ticked = 31, 12 // values that lie apart, and that have a tick each
+	const few, ticked = 31, 12 // distinct values that are drawn apart, and that get a tick each
 	values := slices.Compact(sortedNumbers(c))
 	if len(values) == 0 {
 		return 0, 0
@@ -79,7 +79,7 @@ func numberAxis(p *gonum.Plot, c *table.Column) (gap, apart float64) {
 	return max(gap, high+.5*apart), apart
 }
 
-// labelAxis writes a category's labels below the axis, those beyond a number as one, and returns the place behind them.
+// labelAxis writes a category's labels below the axis, rare ones as one, and returns the position behind them.
 func labelAxis(p *gonum.Plot, c *table.Column) (behind float64) {
 	const most = 20
 	var ticks gonum.ConstantTicks
@@ -96,10 +96,10 @@ func labelAxis(p *gonum.Plot, c *table.Column) (behind float64) {
 	return float64(len(ticks))
 }
 
-// timeTicks are five times, evenly spaced, told as finely as they lie apart.
+// timeTicks returns five evenly spaced times, as precise as their distance requires.
 type timeTicks struct{}
 
-// Ticks of seconds since 1970.
+// Ticks returns ticks in seconds since 1970.
 func (timeTicks) Ticks(low, high float64) []gonum.Tick {
 	const n = 5
 	layout := "2006-01-02"

@@ -11,8 +11,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Bar shows how much each player moves predictions: the mean of |attribution|, and the middle 80 % of it. Of more than two
-// classes it stacks those of all, unless one is asked for.
+// Bar draws a bar chart of feature importance: the mean |attribution| of each player and the middle 80 % of it. For
+// more than two classes it stacks all classes, unless Options.Output names one.
 func Bar(e *explain.Explanation, o Options) (*Picture, error) {
 	if o.Output == "" && len(e.Outputs) > 1 {
 		return classBar(e, o)
@@ -60,9 +60,9 @@ func importanceTable(v view, all []explain.Importance) (*table.Table, error) {
 		table.NumberColumn("size_90", columns[2], nil), table.NumberColumn("share_of_variance", columns[3], nil), table.NumberColumn("observed", columns[4], nil))
 }
 
-// classBar stacks the importance of players for each class, the largest sum first.
+// classBar stacks the importance of players for each class, in descending order of the sum.
 func classBar(e *explain.Explanation, o Options) (*Picture, error) {
-	const maxClasses = 6 // that have a colour of their own; the rest is drawn as one
+	const maxClasses = 6 // classes with a colour of their own; the rest are combined
 	views := make([]view, len(e.Outputs))
 	sizes := make([][]float64, len(e.Outputs)) // mean |attribution| by class and player
 	sums := make([]float64, len(e.Players))

@@ -12,8 +12,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Beeswarm shows a dot for each row and player: how the attribution depends on the value of the cell. Where many rows have the
-// same attribution, the dots lie beside each other.
+// Beeswarm draws a dot for each row and player: how the attribution depends on the value of the cell. Dots of rows with
+// the same attribution lie side by side.
 func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
 	if err != nil {
@@ -23,7 +23,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	const maxBars = 200 // intervals of a column; more would cover the page
+	const maxBars = 200 // maximum number of intervals per column, which would otherwise cover the page
 	t, barred := themeOf(o), map[int]bool{}
 	for _, r := range someRows(v.Rows, maxBars) {
 		barred[r] = true
@@ -76,10 +76,10 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	}), err
 }
 
-// rampSteps are colours from low to high that are told apart; more make files larger.
+// rampSteps is the number of distinct colours from low to high; more make files larger.
 const rampSteps = 24
 
-// someBars says how many intervals are drawn, where there is no room for all.
+// someBars says how many intervals are drawn if there is no room for all.
 func someBars(rows, most int) string {
 	if rows <= most {
 		return ""
@@ -87,8 +87,8 @@ func someBars(rows, most int) string {
 	return fmt.Sprintf(", for %d of the rows", most)
 }
 
-// asides move dots up and down where they would lie on each other: the n-th dot of a bin by n lanes, above and below in
-// turns. Lanes are as narrow as the fullest bin needs.
+// asides moves overlapping dots up and down: the n-th dot of a bin by n lanes, alternately above and below. Lanes are
+// as narrow as the fullest bin requires.
 func asides(at []float64) []float64 {
 	const bins, lane, widest = 120, .07, .4
 	low, high := math.Inf(1), math.Inf(-1)
@@ -116,7 +116,7 @@ func asides(at []float64) []float64 {
 	return aside
 }
 
-// cellData is what was drawn of cells.
+// cellData collects the data of the drawn cells.
 type cellData struct {
 	player         []string
 	row, mean, std []float64
@@ -127,7 +127,7 @@ func (c *cellData) add(v view, row, player int) {
 	c.mean, c.std = append(c.mean, v.mean(row, player)), append(c.std, v.std(row, player))
 }
 
-// table has no numbers where a cell is not there; nil means that all are.
+// table omits the numbers of cells that are not there; nil means that all are.
 func (c *cellData) table(there []bool) (*table.Table, error) {
 	return table.New(table.CategoryColumn("player", c.player, nil), table.NumberColumn("row", c.row, nil), table.NumberColumn("mean", c.mean, there), table.NumberColumn("std", c.std, there))
 }

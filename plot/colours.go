@@ -9,11 +9,11 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// maxNamed is the number of values that a key names; numbers with more have a colour bar.
+// maxNamed is the maximum number of values in a key; numbers with more values have a colour bar.
 const maxNamed = 6
 
-// colours are those of rows by the value of a column, and what they mean: of numbers from low to high, of categories each
-// its own, as far as they go.
+// colours returns the colours of rows by the value of a column, and their legend. Numbers range from low to high;
+// categories have a colour each, as far as the colours go.
 func (v view) colours(t theme, player int, c *table.Column) (of func(row int) color.NRGBA, beside side) {
 	if c.Kind == table.Category || c.Kind == table.Boolean {
 		return labelColours(t, v.name(player), c)
@@ -40,7 +40,7 @@ func (v view) colours(t theme, player int, c *table.Column) (of func(row int) co
 	return of, legend
 }
 
-// labelColours give each of the commonest labels its own colour.
+// labelColours gives each of the most frequent labels a colour.
 func labelColours(t theme, name string, c *table.Column) (func(row int) color.NRGBA, side) {
 	legend, colours, named := &key{title: name}, map[string]color.NRGBA{}, 0
 	commonest := explain.Cohorts(c)
@@ -59,7 +59,7 @@ func labelColours(t theme, name string, c *table.Column) (func(row int) color.NR
 	}, legend
 }
 
-// textOf writes a number of a column: a time as such.
+// textOf writes a number of a column, or a time.
 func textOf(c *table.Column, x float64) string {
 	if c.Kind != table.Time {
 		return digits(x)

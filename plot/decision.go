@@ -12,7 +12,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Decision follows rows from the base to their predictions, player by player, the most important last.
+// Decision draws a decision plot: the path of each row from the base to its prediction, player by player, the most
+// important last.
 func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
 	if err != nil {
@@ -42,7 +43,7 @@ func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 	for _, r := range rows {
 		at := v.Prediction[r]
 		xy := plotter.XYs{{X: at, Y: float64(len(names) - 1)}}
-		for i, im := range shown { // backwards: take away what was added last
+		for i, im := range shown { // backwards: subtract what was added last
 			at -= v.mean(r, im.Player)
 			xy = append(xy, plotter.XY{X: at, Y: float64(len(names) - 2 - i)})
 			if !v.there(r, im.Player) {

@@ -14,8 +14,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Dependence shows how the attribution of a column depends on its value, with its band. The dots may be coloured by the
-// value of a second column.
+// Dependence draws a dependence plot: the attribution of a column against its value, with intervals. Dots may be
+// coloured by the value of a second column.
 func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
 	if err != nil {
@@ -28,7 +28,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	const maxBars = 400 // more would cover the page
+	const maxBars = 400 // maximum number of intervals, which would otherwise cover the page
 	t := themeOf(o)
 	p := t.newPlot(fmt.Sprintf("Effect of %s, %s", v.name(d), rowsWord(v.Rows)), v.name(d), "attribution to "+v.unit)
 	read := fmt.Sprintf("Each dot is a row: left to right is the column's value, upwards what it adds to the prediction; bars are %s%s.", v.bars(), someBars(v.Rows, maxBars))
@@ -71,7 +71,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 		p.Add(bars)
 		p.Add(swarm)
 	}
-	if gaps > 0 { // absent: no attribution, beside the axis
+	if gaps > 0 { // missing cells have no attribution; drawn beside the axis
 		p.Add(&plotter.Scatter{XYs: plotter.XYs{{X: axis.gap, Y: 0}}, GlyphStyle: draw.GlyphStyle{Color: t.missing, Radius: vg.Points(4), Shape: draw.RingGlyph{}}})
 		t.text(p, axis.gap, 0, fmt.Sprintf("%d missing", gaps), t.missing, draw.XLeft)
 	}
@@ -81,7 +81,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	}), err
 }
 
-// column is the k-th column that a picture was asked for; the first may be left out.
+// column returns the k-th requested column; the first may be omitted.
 func (v view) column(o Options, k int) (int, *table.Column, error) {
 	name := ""
 	if k < len(o.Columns) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// digits writes a number with three significant digits, and its whole part in full up to ten millions: a year is not
-// rounded to the nearest ten.
+// digits writes a number with three significant digits, and its integer part in full up to ten million, so that a year
+// is not rounded.
 func digits(x float64) string {
 	const significant = 3
 	size := math.Abs(x)
@@ -22,7 +22,7 @@ func digits(x float64) string {
 	return text
 }
 
-// signed is digits with a sign, also of what is above 0.
+// signed is digits with an explicit sign.
 func signed(x float64) string {
 	if x > 0 {
 		return "+" + digits(x)

@@ -1,9 +1,12 @@
-// Package plot draws explanations as SVG, PNG or PDF, each picture with the data behind it.
+// Package plot draws explanations as SVG, PNG or PDF, with the data behind each picture.
 //
-// A kind of picture is a function: Bar, Beeswarm, Dependence, Interaction, Decision, Heatmap and Groups show many rows,
-// Waterfall, Force and Ranking one; Calibration, Fidelity and History show how far to trust a model. Each returns a
-// Picture, which is written by Write; Picture.Data is what was drawn.
+// Each kind of picture is a function that returns a [Picture]; [Picture.Write] writes it, and Picture.Data holds what
+// was drawn.
+//   - [Bar], [LossBar], [Beeswarm], [Dependence], [Interaction], [Decision], [Heatmap] and [Groups] show many rows.
+//   - [Waterfall], [Force] and [Ranking] show one row.
+//   - [Drift] compares two tables.
+//   - [Calibration], [Fidelity] and [History] show how far to trust a model.
 //
-// Intervals are mean ∓ z·std of the explanation. A missing cell is an absent player: it has no attribution, and is drawn
-// as missing, never as 0. Colours can be told apart by people with any kind of sight.
+// Intervals are those of the explanation. A missing cell is an absent player without an attribution; it is drawn as
+// missing, never as 0. The colours are distinct for colour-blind people.
 package plot

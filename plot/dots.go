@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// dots are many dots, those of one colour as one path, which keeps files small.
+// dots draws many dots, those of one colour as one path, which keeps files small.
 type dots struct {
 	xy      plotter.XYs
 	colours []color.NRGBA
@@ -25,10 +25,10 @@ func (d *dots) add(x, y float64, c color.NRGBA) {
 	d.xy, d.colours = append(d.xy, plotter.XY{X: x, Y: y}), append(d.colours, c)
 }
 
-// dotGrid is the least distance of dots: of those that lie nearer, one is drawn.
+// dotGrid is the minimum distance of dots; closer dots are drawn once.
 const dotGrid = vg.Length(.7)
 
-// Plot draws them. Which of two dots lies above the other is chance, so that no colour hides the others.
+// Plot draws the dots in random order, so that no colour hides the others.
 func (d *dots) Plot(c draw.Canvas, p *gonum.Plot) {
 	x, y := p.Transforms(&c)
 	rng := rand.New(rand.NewPCG(0, 0))
@@ -73,7 +73,7 @@ func (d *dots) draw(c draw.Canvas, colour color.NRGBA, places []vg.Point) {
 	c.SetLineDash(nil, 0)
 }
 
-// isSVG looks through the canvases that others were cut from.
+// isSVG looks through the canvases that others were cropped from.
 func isSVG(c vg.Canvas) bool {
 	for {
 		cut, ok := c.(draw.Canvas)
@@ -85,13 +85,13 @@ func isSVG(c vg.Canvas) bool {
 	}
 }
 
-// tenth rounds to a tenth of a point, which is written in few letters.
+// tenth rounds to a tenth of a point, which has a short notation.
 func tenth(x vg.Length) vg.Length { return vg.Length(math.Round(10*float64(x)) / 10) }
 
-// DataRange is what the axes must hold.
+// DataRange returns the range of the axes.
 func (d *dots) DataRange() (xmin, xmax, ymin, ymax float64) { return plotter.XYRange(d.xy) }
 
-// GlyphBoxes keep dots at the ends of the axes off their edge.
+// GlyphBoxes keeps dots at the ends of the axes off their edge.
 func (d *dots) GlyphBoxes(p *gonum.Plot) []gonum.GlyphBox {
 	if len(d.xy) == 0 {
 		return nil

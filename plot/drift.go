@@ -10,12 +10,13 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Drift compares the attributions of two tables by one model: what has changed in how its columns act. Rows are taken for independent.
+// Drift compares the attributions of two tables explained by one model, to show how the influence of columns has
+// changed. It assumes independent rows.
 func Drift(before, after *explain.Explanation, o Options) (*Picture, error) {
 	return DriftBy(before, after, "", explain.Units{}, o)
 }
 
-// DriftBy is Drift for rows that depend on each other if they are of one unit, which a column of that name tells.
+// DriftBy is Drift for rows that may depend on other rows of the same unit; column is the name of the column of units.
 func DriftBy(before, after *explain.Explanation, column string, units explain.Units, o Options) (*Picture, error) {
 	first, err := viewOf(before, o)
 	if err != nil {
@@ -64,7 +65,7 @@ func DriftBy(before, after *explain.Explanation, column string, units explain.Un
 	}), err
 }
 
-// together says which rows chance is estimated from.
+// together describes the rows that chance is estimated from.
 func together(column string, units explain.Units) string {
 	if column == "" {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/psi-shapley/psi/explain"
 )
 
-// Force shows what pushes a row's prediction up, against what pushes it down, on one line.
+// Force draws a force plot: what raises a row's prediction against what lowers it, on one line.
 func Force(e *explain.Explanation, o Options) (*Picture, error) {
 	v, row, err := rowView(e, o)
 	if err != nil {
@@ -45,13 +45,13 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 			continue
 		}
 		size := math.Abs(part.mean)
-		x0, end := up-size, up-size // the end is what moves with the attribution
+		x0, end := up-size, up-size // the end that moves with the attribution
 		if part.mean < 0 {
 			x0, end = down, down+size
 		}
 		box(p, x0, 0, x0+size, 1, t.sign(part.mean))
 		line(p, t.background, 1.5, plotter.XYs{{X: x0, Y: 0}, {X: x0, Y: 1}})
-		y, reach := .2+.2*float64(i%4), part.bar // neighbours' on different heights
+		y, reach := .2+.2*float64(i%4), part.bar // neighbours at different heights
 		doubt.add(end-reach, y, end+reach, y)
 		labels := &left
 		if part.mean < 0 {
@@ -91,7 +91,7 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 	}), err
 }
 
-// missingWords names what a row lacks, or says how much it is.
+// missingWords lists the missing columns of a row, or their number.
 func missingWords(names []string) string {
 	const most = 4
 	if len(names) > most {
@@ -106,18 +106,17 @@ type forceLabel struct {
 	name string
 }
 
-// forceStyle is how names and ends are written.
+// forceStyle is the text style of names and ends.
 func forceStyle(p *gonum.Plot) draw.TextStyle {
 	style := p.X.Label.TextStyle
 	setFont(&style.Font, 9)
 	return style
 }
 
-// forceLabels writes names below their parts: those of what pushes up to the left of the lines that lead to them, those of
-// what pushes down to the right. It returns how many lanes of names there are. The x axis becomes longer where a name would
-// leave the page.
+// forceLabels writes names below their parts: raising ones to the left of their lines, lowering ones to the right. It
+// returns the number of lanes of names. It extends the x axis where a name would leave the page.
 func (t theme) forceLabels(p *gonum.Plot, left, right []forceLabel, room vg.Length) (lanes int) {
-	const most, rounds = 8, 60 // names on each side, and to find the ends of the axis
+	const most, rounds = 8, 60 // names on each side; iterations to find the ends of the axis
 	style := forceStyle(p)
 	wide := func(l *forceLabel) float64 { return float64(style.Width(l.name) + 10) }
 	for _, side := range []*[]forceLabel{&left, &right} {
@@ -142,11 +141,11 @@ func (t theme) forceLabels(p *gonum.Plot, left, right []forceLabel, room vg.Leng
 	perPoint := (p.X.Max - p.X.Min) / float64(room)
 	for _, side := range []struct {
 		labels []forceLabel
-		sign   float64 // towards which names go
+		sign   float64 // direction of the names
 		align  draw.XAlignment
 		colour color.NRGBA
 	}{{left, -1, draw.XRight, t.up}, {right, 1, draw.XLeft, t.down}} {
-		// From the far end on, so that a name crosses no line to a deeper lane.
+		// Start at the far end, so that a name crosses no line to a deeper lane.
 		slices.SortFunc(side.labels, func(a, b forceLabel) int { return cmp.Compare(side.sign*b.at, side.sign*a.at) })
 		deep := make([]int, len(side.labels))
 		for i, l := range side.labels {
@@ -165,7 +164,7 @@ func (t theme) forceLabels(p *gonum.Plot, left, right []forceLabel, room vg.Leng
 	return lanes
 }
 
-// forceText writes above a place, as near to it as the page allows, and returns the ends of what it wrote.
+// forceText writes above a position, as near to it as the page allows, and returns the ends of the text.
 func (t theme) forceText(p *gonum.Plot, x, y float64, words string, c color.NRGBA, room vg.Length) (from, to float64) {
 	style := forceStyle(p)
 	half := float64(style.Width(words)/2+2) * (p.X.Max - p.X.Min) / float64(room)

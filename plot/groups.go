@@ -14,8 +14,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Groups compares the importance of players between groups of rows, by the values of the first column asked for. Further
-// ones are the players shown.
+// Groups compares the importance of players between groups of rows, by the values of the first column of
+// Options.Columns. Further columns select the players shown.
 func Groups(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
 	if err != nil {
@@ -58,13 +58,13 @@ func Groups(e *explain.Explanation, o Options) (*Picture, error) {
 	return o.settle(p), err
 }
 
-// grouped is the importance of players in each group.
+// grouped holds the importance of players in each group.
 type grouped struct {
 	view
 	theme  theme
-	name   string // of the column that tells the groups
+	name   string // column that defines the groups
 	groups []explain.Cohort
-	within []map[int]explain.Importance // of each group, by player
+	within []map[int]explain.Importance // per group, by player
 	shown  []explain.Importance
 }
 
@@ -76,7 +76,7 @@ func (g *grouped) names() []string {
 	return names
 }
 
-// bars draws those of a player beside each other.
+// bars draws the groups of a player side by side.
 func (g *grouped) bars() *Picture {
 	p := g.theme.newPlot("Importance by "+g.name, "mean size of the attribution to "+g.unit, "")
 	high := .8 / float64(len(g.groups))
@@ -99,7 +99,7 @@ func (g *grouped) bars() *Picture {
 	}
 }
 
-// matrix draws a cell for each player and group, where the groups are too many for bars.
+// matrix draws a cell for each player and group if there are too many groups for bars.
 func (g *grouped) matrix(width vg.Length) *Picture {
 	p := g.theme.newPlot("Importance by "+g.name, g.name, "")
 	largest := 0.0

@@ -15,8 +15,7 @@ import (
 	"github.com/psi-shapley/psi/explain"
 )
 
-// Heatmap shows the attributions of many rows at once, those with the highest predictions on the left, below their
-// predictions.
+// Heatmap draws the attributions of many rows below their predictions, in descending order of prediction.
 func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
 	if err != nil {
@@ -26,7 +25,7 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	const maxRows = 240 // that can be told apart in the width of a page
+	const maxRows = 240 // distinguishable in the width of a page
 	t, rows := themeOf(o), someRows(v.Rows, maxRows)
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(v.Prediction[b], v.Prediction[a]) })
 	p := t.newPlot(fmt.Sprintf("Attributions of %s, highest predictions first", someOf(len(rows), v.Rows)), "rows, by prediction", "")
@@ -67,10 +66,10 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	}), err
 }
 
-// aboveLines is the room of the predictions above a heat map, in lines of names.
+// aboveLines is the height of the predictions above a heat map, in lines of names.
 const aboveLines = 3
 
-// predictionsAbove draws the predictions of rows above n lines of cells, and names their ends.
+// predictionsAbove draws the predictions of rows above n lines of cells, and labels their ends.
 func (v view) predictionsAbove(p *gonum.Plot, t theme, rows []int, n int) {
 	base := v.Base[rows[0]]
 	low, high := base, base
@@ -98,9 +97,9 @@ func (v view) predictionsAbove(p *gonum.Plot, t theme, rows []int, n int) {
 	p.Y.Tick.Marker, p.Y.Max = names, top+.4
 }
 
-// cells are filled rectangles of the width 1, those of one colour and height as one path.
+// cells draws filled rectangles of width 1, those of one colour and height as one path.
 type cells struct {
-	kinds []cellKind // in the order in which they came
+	kinds []cellKind // in order of appearance
 	at    map[cellKind]plotter.XYs
 	right float64
 	top   float64
@@ -123,7 +122,7 @@ func (g *cells) add(x, y, half float64, c color.NRGBA) {
 	g.right, g.top = max(g.right, x+1), max(g.top, y+.5)
 }
 
-// Plot draws each cell as a line as thick as the cell is high, a little too long: no seams are seen between cells.
+// Plot draws each cell as a thick line that is slightly too long, so that no seams are visible between cells.
 func (g *cells) Plot(c draw.Canvas, p *gonum.Plot) {
 	const over = vg.Length(.2)
 	x, y := p.Transforms(&c)
@@ -139,11 +138,11 @@ func (g *cells) Plot(c draw.Canvas, p *gonum.Plot) {
 	}
 }
 
-// DataRange is what the axes must hold.
+// DataRange returns the range of the axes.
 func (g *cells) DataRange() (xmin, xmax, ymin, ymax float64) { return 0, g.right, -.5, g.top }
 
-// fullColour is the size of attribution from which on a cell has its full colour: all but the largest hundredth are below
-// it, lest a few extremes leave the rest pale.
+// fullColour returns the |attribution| at which a cell has its full colour: the 99 % quantile, so that a few extremes
+// do not leave the rest pale.
 func (v view) fullColour(shown []explain.Importance, rows []int) float64 {
 	var sizes []float64
 	for _, im := range shown {

@@ -17,14 +17,14 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// scored is a phase of a training: a line for each time that it ran.
+// scored holds the scores of a phase of a training: a line for each run.
 type scored struct {
 	name string
 	runs []plotter.XYs
 }
 
-// History shows the score of validation rows over the steps of a training, each phase with axes of its own, from the CSV
-// that a model keeps: member, phase, step, loss, score.
+// History draws the validation score over the steps of a training, with separate axes for each phase. It reads the CSV
+// of Model.History: member, phase, step, loss, score.
 func History(r io.Reader, o Options) (*Picture, error) {
 	lines, err := csv.NewReader(r).ReadAll()
 	if err != nil {
@@ -78,7 +78,7 @@ func History(r io.Reader, o Options) (*Picture, error) {
 	}), err
 }
 
-// lacksCurve reports whether no run of the phase was scored twice: one point makes an empty panel.
+// lacksCurve reports whether no run of the phase has two scores: a single point makes an empty panel.
 func (s *scored) lacksCurve() bool {
 	return !slices.ContainsFunc(s.runs, func(xy plotter.XYs) bool { return len(xy) > 1 })
 }

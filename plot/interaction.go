@@ -14,7 +14,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Interaction is a heat map of how much pairs of players act together: the mean of |interaction index|.
+// Interaction draws a heat map of pairwise interactions: the mean |interaction index|.
 func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
 	if err != nil {
@@ -78,5 +78,5 @@ func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 	}), err
 }
 
-// errNoPairs is for an explanation that was made without interactions.
+// errNoPairs reports an explanation without interactions.
 var errNoPairs = errors.New("plot: the explanation has no interactions: request them when explaining")

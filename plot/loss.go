@@ -7,17 +7,17 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// LossDrop is how much lower the loss of a row is, on average, once a player is known.
+// LossDrop is the mean decrease of the loss of a row when a player becomes known.
 type LossDrop struct {
 	Player        string
 	Mean          float64
 	StandardError float64
-	P             float64 // of the test that the mean is above 0
-	Found         bool    // the mean is above 0 by a test that allows for the number of players
+	P             float64 // p-value of the test that the mean is above 0
+	Found         bool    // the mean is above 0 after correction for the number of players
 	Rows          int
 }
 
-// LossBar shows the importance of players in loss, in the order given. loss names what is lowered, such as "squared error".
+// LossBar draws LossDrops as bars in the given order. loss names the loss, such as "squared error".
 func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 	if len(all) == 0 {
 		return nil, errors.New("plot: the model has no loss importance to draw")

@@ -19,25 +19,25 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Picture is a drawing and the data behind it.
+// Picture is a drawing with the data behind it.
 type Picture struct {
 	Title string
-	Read  string       // how to read it, in a sentence or two; stands below the picture
-	Exact string       // how near its attributions are to Shapley values, in a sentence below; "" if it shows none
+	Read  string       // how to read it, in a sentence or two below the picture
+	Exact string       // how close its attributions are to Shapley values, in a sentence below; "" if it shows none
 	Data  *table.Table // what was drawn
 
 	plot          *gonum.Plot
-	below         []*gonum.Plot // further drawings, each with axes of its own
-	side          side          // what the colours mean; nil if the drawing says it
+	below         []*gonum.Plot // further drawings, each with its own axes
+	side          side          // legend of the colours; nil if the drawing contains it
 	theme         theme
 	width, height vg.Length
-	whole         vg.Length // height of the page; 0 is what title, drawing and small print need
+	whole         vg.Length // height of the page; 0 fits title, drawing and small print
 }
 
-// Formats are the endings of files that Write knows.
+// Formats returns the file extensions that Write supports.
 func Formats() []string { return []string{"svg", "png", "pdf"} }
 
-// FormatOf is the format that the name of a file asks for.
+// FormatOf returns the format of a file by its extension. It returns an error if the extension is not supported.
 func FormatOf(path string) (string, error) {
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
 	if slices.Contains(Formats(), format) {
@@ -51,7 +51,7 @@ const (
 	margin      = vg.Length(10)
 )
 
-// Write draws the picture in a format. The same picture is the same bytes.
+// Write draws the picture in a format. The same picture gives the same bytes.
 func (p *Picture) Write(w io.Writer, format string) error {
 	var file bytes.Buffer
 	var err error
@@ -81,7 +81,7 @@ func (p *Picture) Write(w io.Writer, format string) error {
 	return err
 }
 
-// raster is the picture in dots.
+// raster draws the picture in pixels.
 func (p *Picture) raster(dotsPerInch int) *vgimg.Canvas {
 	page := p.page()
 	canvas := vgimg.NewWith(vgimg.UseWH(p.width, page.height), vgimg.UseDPI(dotsPerInch), vgimg.UseBackgroundColor(p.theme.background))
@@ -89,7 +89,7 @@ func (p *Picture) raster(dotsPerInch int) *vgimg.Canvas {
 	return canvas
 }
 
-// page is a picture with its title and the small print below it, which must not be lost when it is copied.
+// page is a picture with its title and the small print, which must stay with the picture when it is copied.
 type page struct {
 	title, foot []string
 	small       draw.TextStyle
@@ -147,7 +147,7 @@ func (p *Picture) draw(whole draw.Canvas, page page) {
 	}
 	inner = draw.Crop(inner, 0, 0, below+margin, -titleLine*vg.Length(len(page.title))-p.plot.Title.Padding)
 	drawn := *p.plot
-	drawn.Title.Text = "" // it stands above all of the page
+	drawn.Title.Text = "" // it is above the whole page
 	if p.side == nil {
 		p.stack(&drawn, inner)
 		return
@@ -160,7 +160,7 @@ func (p *Picture) draw(whole draw.Canvas, page page) {
 	p.side.drawOn(beside, text)
 }
 
-// stack draws one below the other, with the ends of their x axes at the same place.
+// stack draws plots below each other, with their x axes aligned.
 func (p *Picture) stack(first *gonum.Plot, c draw.Canvas) {
 	plots := append(make([][]*gonum.Plot, 0, 1+len(p.below)), []*gonum.Plot{first})
 	for _, next := range p.below {
@@ -175,7 +175,7 @@ func (p *Picture) stack(first *gonum.Plot, c draw.Canvas) {
 	}
 }
 
-// sideText is how a side is written.
+// sideText is the text style of a side.
 func (p *Picture) sideText() draw.TextStyle {
 	text := p.plot.X.Tick.Label
 	setFont(&text.Font, 9)
@@ -183,23 +183,23 @@ func (p *Picture) sideText() draw.TextStyle {
 	return text
 }
 
-// Options say what is to be drawn.
+// Options configure a picture. The zero value selects the defaults of each kind.
 type Options struct {
-	Row        int      // of the explanation, for a picture of one row
-	RowNumbers []int    // of the explanation's rows in their table, where they are a sample of it; nil counts from FirstRow
-	Columns    []string // the column, or the two, for pictures of columns; the players shown, for others; nil is the most important
-	Output     string   // class to show of several; "" is the likeliest of a row, or the first; bars show all of them
-	Most       int      // players shown at most; 0 means 15
-	Pairs      bool     // a waterfall of main effects and interactions of pairs
+	Row        int      // row of the explanation, for a picture of one row
+	RowNumbers []int    // numbers of the explanation's rows in their table, if they are a sample; nil counts from FirstRow
+	Columns    []string // the column or columns of pictures of columns; the players shown in others; nil means the most important
+	Output     string   // class to show; "" means the most probable of a row, or the first; bars show all
+	Most       int      // maximum number of players; 0 means 15
+	Pairs      bool     // waterfall of main effects and pairwise interactions
 	Dark       bool     // light on dark
-	Title      string   // in place of the picture's own
-	Width      float64  // of the page in inches; 0 is what the kind of picture needs
-	Height     float64  // of the page in inches; 0 is what title, drawing and small print need
+	Title      string   // replaces the picture's own title
+	Width      float64  // of the page in inches; 0 depends on the kind of picture
+	Height     float64  // of the page in inches; 0 fits title, drawing and small print
 }
 
-// most is the number of players shown: 15, or as many as were asked for, as far as the page has room for their names.
+// most returns the number of players shown: 15 or as requested, if the page has room for their names.
 func (o Options) most() int {
-	const usual, around, name = 15, 130, 12 // points around the names and for each
+	const usual, around, name = 15, 130, 12 // points around the names and per name
 	most := usual
 	if o.Most > 0 {
 		most = o.Most
@@ -210,7 +210,7 @@ func (o Options) most() int {
 	return most
 }
 
-// width is the page's, which is a kind's own unless another is asked for.
+// width returns the page width: requested, or the default of the kind.
 func (o Options) width(own vg.Length) vg.Length {
 	if o.Width > 0 {
 		return vg.Length(o.Width) * vg.Inch
@@ -218,7 +218,7 @@ func (o Options) width(own vg.Length) vg.Length {
 	return own
 }
 
-// settle gives a picture the title and the size that were asked for.
+// settle applies the requested title and size.
 func (o Options) settle(p *Picture) *Picture {
 	if o.Title != "" {
 		p.Title = shorten(o.Title, 500)
@@ -229,5 +229,5 @@ func (o Options) settle(p *Picture) *Picture {
 	return p
 }
 
-// errNoRows is for a table without rows: there is nothing to draw.
+// errNoRows reports a table without rows.
 var errNoRows = errors.New("plot: the table has no rows")

@@ -8,11 +8,12 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// scale is where numbers lie between two ends, 0 to 1; what lies beyond them is at the end.
+// scale maps numbers between two ends to [0, 1]; numbers beyond are clipped.
 type scale struct{ low, high float64 }
 
-// scaleOf has the ends of the middle 90 % of a column's numbers, so that a few extremes do not leave the rest alike; or of
-// 98 %, or of all, where these are one number. The lowest number is always at 0 and the highest at 1, unless they are one.
+// scaleOf returns the range of the middle 90 % of a column's numbers, so that a few extremes do not make the rest look
+// alike. If that is a single number, it uses the middle 98 %, or all. The minimum is always at 0 and the maximum at 1,
+// unless they are equal.
 func scaleOf(c *table.Column) scale {
 	sorted := sortedNumbers(c)
 	if len(sorted) == 0 {
@@ -33,7 +34,7 @@ func (s scale) share(x float64) float64 {
 	return math.Min(1, math.Max(0, (x-s.low)/(s.high-s.low)))
 }
 
-// sortedNumbers are the numbers of a column that it has, in their order.
+// sortedNumbers returns the observed numbers of a column in order.
 func sortedNumbers(c *table.Column) []float64 {
 	var sorted []float64
 	for row, x := range c.Numbers {
@@ -45,7 +46,7 @@ func sortedNumbers(c *table.Column) []float64 {
 	return sorted
 }
 
-// place is where a cell lies between the low and the high values of its column, 0 to 1; categories have none.
+// place maps a cell to [0, 1] within the values of its column; not for categories.
 func (v view) place(player int) func(row int) (share float64, ok bool) {
 	c := v.Values[player]
 	if c == nil || c.Kind == table.Category {

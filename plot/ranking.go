@@ -13,8 +13,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Ranking shows how the order of a row's players changes with the standard deviations that are granted to each, as
-// att_d(z) = mean + z·std of the paper.
+// Ranking shows how the order of a row's players depends on the number z of standard deviations added to each: att_d(z)
+// = mean + z·std of the paper.
 func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 	const maxZ, steps = 3.0, 60
 	v, row, err := rowView(e, o)

@@ -11,20 +11,20 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// part is one player's share of a prediction, or that of all the small ones together.
+// part is the contribution of a player to a prediction, or of all small ones together.
 type part struct {
 	name      string // with the value of the cell
 	player    string
 	with      string // the other player of a pair
 	mean, std float64
-	bar       float64 // half its interval
+	bar       float64 // half-width of its interval
 	missing   bool
 }
 
-// doubted is false of what has no standard deviation of its own.
+// doubted reports whether the part has a standard deviation.
 func (p part) doubted() bool { return !math.IsNaN(p.std) }
 
-// row checks that the row is there.
+// row checks that the row exists.
 func (v view) row(o Options) (int, error) {
 	if o.Row < 0 || o.Row >= v.Rows {
 		return 0, fmt.Errorf("plot: there is no row %d: the table has %s, counted from 0", o.Row, rowsWord(v.Rows))
@@ -32,7 +32,7 @@ func (v view) row(o Options) (int, error) {
 	return o.Row, nil
 }
 
-// rowView is the output of one row: the one asked for, or its likeliest.
+// rowView returns the output of one row: the requested one, or the most probable.
 func rowView(e *explain.Explanation, o Options) (view, int, error) {
 	if o.Output == "" && len(e.Outputs) > 1 && o.Row >= 0 && o.Row < e.Rows {
 		o.Output = e.Outputs[likeliest(e, o.Row)]
@@ -59,8 +59,8 @@ func likeliest(e *explain.Explanation, row int) int {
 	return best
 }
 
-// parts are those of a row, the largest first, what is left of them as one, the missing last. Independent players'
-// variances add up.
+// parts returns the contributions of a row in descending order, the remaining ones as one, the missing ones last.
+// Players are independent, so their variances add up.
 func (v view) parts(row int, o Options) ([]part, error) {
 	if err := v.check(o.Columns); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (v view) parts(row int, o Options) ([]part, error) {
 	return v.withMissing(row, o, largest(there, o)), nil
 }
 
-// effects are those of a row as parts: main effects and interactions of pairs. σ_d is the doubt of a player's whole
+// effects returns the main effects and interactions of a row as parts. σ_d is the uncertainty of a player's whole
 // attribution; its pieces have none of their own.
 func (v view) effects(row int, o Options) ([]part, error) {
 	if err := v.check(o.Columns); err != nil {
@@ -94,7 +94,7 @@ func (v view) effects(row int, o Options) ([]part, error) {
 	return v.withMissing(row, o, largest(all, o)), nil
 }
 
-// largest sorts parts by size and joins those to one that were not asked for or are beyond a number.
+// largest sorts parts by size, and combines those that were not requested or exceed the maximum.
 func largest(parts []part, o Options) []part {
 	order := func(a, b part) int {
 		return cmp.Or(boolCompare(o.asks(b), o.asks(a)), cmp.Compare(math.Abs(b.mean), math.Abs(a.mean)))
@@ -117,7 +117,7 @@ func largest(parts []part, o Options) []part {
 	return append(parts[:kept], rest)
 }
 
-// asks says whether a part is one of those that were asked for.
+// asks reports whether a part was requested.
 func (o Options) asks(p part) bool {
 	return len(o.Columns) == 0 || slices.Contains(o.Columns, p.player) || p.with != "" && slices.Contains(o.Columns, p.with)
 }
@@ -132,7 +132,7 @@ func boolCompare(a, b bool) int {
 	return 1
 }
 
-// withMissing adds the players that a row lacks, as far as there is room; the last of them stands for the rest.
+// withMissing appends the missing players of a row as far as there is room; the last one stands for the rest.
 func (v view) withMissing(row int, o Options, parts []part) []part {
 	var missing []part
 	for d := range v.Players {
@@ -148,7 +148,7 @@ func (v view) withMissing(row int, o Options, parts []part) []part {
 	return append(parts, missing...)
 }
 
-// cell is a player with the value it has in a row.
+// cell returns a player's name and its value in a row.
 func (v view) cell(row, d int) string {
 	c := v.Values[d]
 	switch {
@@ -157,7 +157,7 @@ func (v view) cell(row, d int) string {
 	case c == nil:
 		return v.name(d)
 	case !c.Observed[row]:
-		return v.name(d) + " = (missing)" // which can have an attribution where training took gaps for values
+		return v.name(d) + " = (missing)" // it has an attribution if its column is in MissingAsLevel
 	case c.Kind == table.Number:
 		return fmt.Sprintf("%s = %s", v.name(d), strconv.FormatFloat(c.Numbers[row], 'g', 4, 64))
 	}
@@ -179,7 +179,7 @@ func partsTable(parts []part) (*table.Table, error) {
 	return table.New(append(columns, table.NumberColumn("mean", mean, known), table.NumberColumn("std", std, spread), table.BooleanColumn("missing", missing, nil))...)
 }
 
-// ends of a row: where attributions start and end.
+// ends returns where the attributions of a row start and end.
 func (v view) ends(row int) (base, prediction float64, words string) {
 	base, prediction = v.Base[row], v.Prediction[row]
 	words = fmt.Sprintf("row %d: %s is %s, from a base of %s", v.number(row), v.unit, v.predicted(row), digits(base))
@@ -189,7 +189,7 @@ func (v view) ends(row int) (base, prediction float64, words string) {
 	return base, prediction, words
 }
 
-// predicted is a prediction and its range. Where the target never was negative, neither is.
+// predicted returns a prediction and its interval. Both are at least 0 if the target never was negative.
 func (v view) predicted(row int) string {
 	score, reach := v.Prediction[row], v.Z*v.RangeOf(row)
 	lower, upper := v.Range(row)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// someRows are n rows, or at most so many of them, drawn at random, always the same, in their order. Rows at even distances
-// would be alike in a table that repeats itself, such as one of hours.
+// someRows draws at most the given number of n rows with a fixed seed, and sorts them. Evenly spaced rows would be
+// alike in a periodic table, such as hourly data.
 func someRows(n, most int) []int {
 	rows := rand.New(rand.NewPCG(0, 0)).Perm(n)[:min(n, most)]
 	slices.Sort(rows)

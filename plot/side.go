@@ -8,19 +8,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// side is what stands to the right of a drawing and says what its colours mean. There it covers nothing.
+// side is the legend of the colours, to the right of a drawing, where it covers nothing.
 type side interface {
 	width(text draw.TextStyle) vg.Length
-	drawOn(c draw.Canvas, text draw.TextStyle) // c is as high as the area of the data
+	drawOn(c draw.Canvas, text draw.TextStyle) // c is as high as the data area
 }
 
-// sideGap is between the drawing and its side.
+// sideGap is the distance between the drawing and its side.
 const sideGap = vg.Length(14)
 
-// colourBar is the scale of colours of numbers, the lowest at the bottom.
+// colourBar is the colour scale of numbers, the lowest at the bottom.
 type colourBar struct {
-	title     string // along the bar; left out if the bar is too short for it
-	low, high string // what is written at the ends
+	title     string // along the bar; omitted if the bar is too short
+	low, high string // labels of the ends
 	middle    string
 	colour    func(share float64) color.NRGBA
 }
@@ -38,7 +38,7 @@ func (b colourBar) drawOn(c draw.Canvas, text draw.TextStyle) {
 	const steps = 60
 	high := c.Max.Y - c.Min.Y
 	for i := range steps {
-		// Each step reaches to the top, so that no seams are seen between them.
+		// Each step reaches to the top, so that no seams are visible between them.
 		box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: c.Min.Y + high*vg.Length(i)/steps}, Max: vg.Point{X: c.Min.X + barWidth, Y: c.Max.Y}}
 		c.SetColor(b.colour(float64(i) / (steps - 1)))
 		c.Fill(box.Path())
@@ -58,7 +58,7 @@ func (b colourBar) drawOn(c draw.Canvas, text draw.TextStyle) {
 	}
 }
 
-// key names the colours of labels.
+// key is the legend of the colours of labels.
 type key struct {
 	title   string
 	entries []keyEntry

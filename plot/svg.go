@@ -10,14 +10,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// svgText is a text as the drawing library writes it: style, size, style and words.
+// svgText matches a text as the drawing library writes it: style, size, style and words.
 var svgText = regexp.MustCompile(`transform="scale\(1, -1\)"\n\tstyle="font-family:Liberation Sans;([^"]*)font-size:([0-9.]+)px;([^"]*)">([^<]+)</text>`)
 
-// families have letters as wide as those of Liberation Sans, by which everything was laid out.
+// families lists fonts with the letter widths of Liberation Sans, which the layout uses.
 const families = "Liberation Sans,Arial,Helvetica,Arimo,Nimbus Sans,sans-serif"
 
-// fitText tells whoever shows the file how wide each text is. Fonts are not part of an SVG file, and where none of the
-// families is installed another one must not run off the page.
+// fitText adds the width of each text. Fonts are not part of an SVG file, and a replacement font must not run off the
+// page.
 func fitText(file []byte, style draw.TextStyle) []byte {
 	return svgText.ReplaceAllFunc(file, func(found []byte) []byte {
 		parts := svgText.FindSubmatch(found)
@@ -32,8 +32,8 @@ func fitText(file []byte, style draw.TextStyle) []byte {
 	})
 }
 
-// dotMark is an offset of dashes where there are none. The drawing library cannot round the ends of lines; by this mark
-// roundDots knows the paths whose lines are dots.
+// dotMark is a dash offset on lines without dashes. The drawing library cannot round the ends of lines; roundDots
+// recognises the paths whose lines are dots by this mark.
 const dotMark = vg.Length(7)
 
 var (
@@ -41,7 +41,7 @@ var (
 	svgDot  = regexp.MustCompile(`(M[^ML"]+)L[^ML"]+`)
 )
 
-// roundDots makes dots of lines without length.
+// roundDots turns lines without length into dots.
 func roundDots(file []byte) []byte {
 	return svgDots.ReplaceAllFunc(file, func(path []byte) []byte {
 		return bytes.Replace(svgDot.ReplaceAll(path, []byte("${1}h0")), []byte("stroke-dashoffset:7"), []byte("stroke-linecap:round"), 1)

@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// theme is the colours of a picture.
+// theme holds the colours of a picture.
 type theme struct{ background, ink, small, faint, up, down, missing color.NRGBA }
 
-// Up and down are Okabe and Ito's vermilion and blue, which people with any kind of sight tell apart.
+// Up and down are Okabe and Ito's vermilion and blue, which are distinct for colour-blind people.
 func themeOf(o Options) theme {
 	t := theme{
 		background: color.NRGBA{255, 255, 255, 255}, ink: color.NRGBA{30, 30, 30, 255}, small: color.NRGBA{95, 95, 95, 255}, faint: color.NRGBA{215, 215, 215, 255},
@@ -31,7 +31,7 @@ func themeOf(o Options) theme {
 	return t
 }
 
-// sign is the colour of what raises or lowers.
+// sign returns the colour of raising or lowering.
 func (t theme) sign(x float64) color.NRGBA {
 	if x < 0 {
 		return t.down
@@ -39,7 +39,7 @@ func (t theme) sign(x float64) color.NRGBA {
 	return t.up
 }
 
-// ramp goes from low to high: of a cell's place among the values of its column.
+// ramp returns the colour for a cell's position among the values of its column, from low to high.
 func (t theme) ramp(share float64) color.NRGBA {
 	middle := color.NRGBA{186, 130, 180, 255}
 	if share < .5 {
@@ -53,7 +53,7 @@ func (t theme) diverging(x float64) color.NRGBA {
 	return mix(t.background, t.sign(x), math.Min(1, math.Abs(x)))
 }
 
-// on is the colour of a text on a cell: ink or background, whichever has the greater contrast.
+// on returns the text colour on a cell: ink or background, whichever has more contrast.
 func (t theme) on(cell color.NRGBA) color.NRGBA {
 	if contrast(cell, t.background) > contrast(cell, t.ink) {
 		return t.background
@@ -61,14 +61,14 @@ func (t theme) on(cell color.NRGBA) color.NRGBA {
 	return t.ink
 }
 
-// contrast of two colours is 1 to 21, as WCAG defines it.
+// contrast returns the contrast of two colours, 1 to 21, as WCAG defines it.
 func contrast(a, b color.NRGBA) float64 {
 	const glare = .05
 	x, y := luminance(a)+glare, luminance(b)+glare
 	return math.Max(x, y) / math.Min(x, y)
 }
 
-// luminance is how bright a colour is, 0 to 1, as WCAG defines it.
+// luminance returns the brightness of a colour, 0 to 1, as WCAG defines it.
 func luminance(c color.NRGBA) float64 {
 	linear := func(v uint8) float64 {
 		x := float64(v) / 255
@@ -90,7 +90,7 @@ func pale(c color.NRGBA, alpha uint8) color.NRGBA {
 	return c
 }
 
-// newPlot has axes in the theme's colours.
+// newPlot returns a plot with axes in the theme's colours.
 func (t theme) newPlot(title, x, y string) *gonum.Plot {
 	p := gonum.New()
 	p.BackgroundColor = t.background
@@ -117,7 +117,7 @@ func setFont(f *font.Font, size float64) { f.Variant, f.Size = "Sans", vg.Points
 func box(p *gonum.Plot, x0, y0, x1, y1 float64, c color.Color) {
 	square, err := plotter.NewPolygon(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
 	if err != nil {
-		panic(err) // four finite corners
+		panic(err) // cannot fail: four finite corners
 	}
 	square.Color, square.LineStyle.Width = c, 0
 	p.Add(square)
@@ -128,7 +128,7 @@ func line(p *gonum.Plot, c color.Color, width float64, xy plotter.XYs, dashes ..
 	p.Add(&plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: c, Width: vg.Points(width), Dashes: dashes}})
 }
 
-// whisker is an interval across, with ends.
+// whisker draws a horizontal interval with ends.
 func whisker(p *gonum.Plot, c color.Color, low, high, y float64) {
 	const end = .14
 	line(p, c, 1, plotter.XYs{{X: low, Y: y}, {X: high, Y: y}})
@@ -137,7 +137,7 @@ func whisker(p *gonum.Plot, c color.Color, low, high, y float64) {
 	}
 }
 
-// strokes are many short lines as one path, which keeps files small.
+// strokes draws many short lines as one path, which keeps files small.
 type strokes struct {
 	draw.LineStyle
 	from, to plotter.XYs
@@ -147,7 +147,7 @@ func (s *strokes) add(x0, y0, x1, y1 float64) {
 	s.from, s.to = append(s.from, plotter.XY{X: x0, Y: y0}), append(s.to, plotter.XY{X: x1, Y: y1})
 }
 
-// Plot draws them.
+// Plot draws the lines.
 func (s *strokes) Plot(c draw.Canvas, p *gonum.Plot) {
 	x, y := p.Transforms(&c)
 	var path vg.Path
@@ -159,17 +159,17 @@ func (s *strokes) Plot(c draw.Canvas, p *gonum.Plot) {
 	c.Stroke(path)
 }
 
-// DataRange is what the axes must hold.
+// DataRange returns the range of the axes.
 func (s *strokes) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return plotter.XYRange(append(slices.Clone(s.from), s.to...))
 }
 
-// text writes beside a point, a little off it: spaces at the ends of a text would get lost in a file. Right is to the left
-// of it.
+// text writes beside a point, with a small offset, because files lose spaces at the ends of a text. Alignment right
+// puts it to the left of the point.
 func (t theme) text(p *gonum.Plot, x, y float64, words string, c color.Color, align draw.XAlignment) {
 	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{words}})
 	if err != nil {
-		panic(err) // one label for one point
+		panic(err) // cannot fail: one label for one point
 	}
 	style := &labels.TextStyle[0]
 	style.Color, style.XAlign, style.YAlign = c, align, draw.YCenter
@@ -178,7 +178,7 @@ func (t theme) text(p *gonum.Plot, x, y float64, words string, c color.Color, al
 	p.Add(labels)
 }
 
-// namesDown makes the y axis a list of names, the first on top, at n−1 … 0.
+// namesDown turns the y axis into a list of names, the first on top, at n−1 … 0.
 func namesDown(p *gonum.Plot, names []string) {
 	ticks := make([]gonum.Tick, len(names))
 	for i, name := range names {
@@ -189,8 +189,8 @@ func namesDown(p *gonum.Plot, names []string) {
 	p.Y.Min, p.Y.Max = -.7, float64(len(names))-.3
 }
 
-// shorten keeps long names on the page, and both their ends: names that start alike differ at the end. What would not be
-// seen, or would break a file, becomes a dot.
+// shorten truncates long names in the middle: names that start alike differ at the end. Invisible characters, and those
+// that would break a file, become dots.
 func shorten(name string, most int) string {
 	runes := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
@@ -205,7 +205,7 @@ func shorten(name string, most int) string {
 	return string(runes[:most-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
-// series is the colour of a series by its number (Okabe and Ito).
+// series returns the colour of a series by its number (Okabe and Ito).
 func (t theme) series(i int) color.NRGBA {
 	last := color.NRGBA{86, 180, 233, 255}
 	if last == t.down {
@@ -214,13 +214,13 @@ func (t theme) series(i int) color.NRGBA {
 	return []color.NRGBA{t.down, t.up, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, last}[i%6]
 }
 
-// widen gives what is drawn room on both sides.
+// widen adds a margin on both sides.
 func widen(p *gonum.Plot, share float64) {
 	room := share * (p.X.Max - p.X.Min)
 	p.X.Min, p.X.Max = p.X.Min-room, p.X.Max+room
 }
 
-// tall is the height of a picture with a line for each of n players.
+// tall returns the height of a picture with a line for each of n players.
 func tall(n int) vg.Length { return vg.Points(90 + 22*float64(n)) }
 
 const wide = 7.2 * vg.Inch

@@ -7,10 +7,10 @@ import (
 	gonum "gonum.org/v1/plot"
 )
 
-// roundTicks are at multiples of 1, 2 or 5 times a power of ten, which people read with ease.
+// roundTicks places ticks at multiples of 1, 2 or 5 times a power of ten, which are easy to read.
 type roundTicks struct{}
 
-// Ticks are three to seven between two numbers.
+// Ticks returns three to seven ticks between two numbers.
 func (roundTicks) Ticks(low, high float64) []gonum.Tick {
 	const most = 6
 	step := math.Pow10(int(math.Floor(math.Log10((high - low) / most))))
@@ -27,7 +27,7 @@ func (roundTicks) Ticks(low, high float64) []gonum.Tick {
 	return ticks
 }
 
-// roundNumber writes a multiple of a step with the decimals that the step has.
+// roundNumber writes a multiple of a step with the decimals of the step.
 func roundNumber(x, step float64) string {
 	if largest := math.Abs(x); step < 1e-5 || largest >= 1e7 {
 		return strconv.FormatFloat(x, 'g', 6, 64)

@@ -15,14 +15,14 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// CalibrationPoint is a nominal value and what was observed: a probability and the share of rows that came true, or an
-// interval's level and the share of rows within.
+// CalibrationPoint is a nominal and an observed value: a probability and the share of rows in the class, or the level
+// of an interval and its coverage.
 type CalibrationPoint struct {
 	Nominal, Observed float64
 	Rows              int
 }
 
-// Calibration compares nominal values with what came true. What names them for the axis, such as "probability".
+// Calibration compares nominal with observed values. what labels the axis, such as "probability".
 func Calibration(points []CalibrationPoint, what string, o Options) (*Picture, error) {
 	if len(points) == 0 {
 		return nil, errNoRows
@@ -37,7 +37,7 @@ func Calibration(points []CalibrationPoint, what string, o Options) (*Picture, e
 		if s.Rows == 0 {
 			continue
 		}
-		// What chance alone would leave of a perfect calibration.
+		// Deviation that chance alone causes under perfect calibration.
 		sd := math.Sqrt(s.Nominal * (1 - s.Nominal) / float64(s.Rows))
 		line(p, t.faint, 5, plotter.XYs{{X: s.Nominal, Y: s.Nominal - 2*sd}, {X: s.Nominal, Y: s.Nominal + 2*sd}})
 		xy = append(xy, plotter.XY{X: s.Nominal, Y: s.Observed})
@@ -53,7 +53,7 @@ func Calibration(points []CalibrationPoint, what string, o Options) (*Picture, e
 	}), err
 }
 
-// fifths are ticks of what lies between 0 and 1.
+// fifths returns ticks between 0 and 1.
 func fifths() gonum.ConstantTicks {
 	ticks := make(gonum.ConstantTicks, 6)
 	for i := range ticks {
@@ -62,7 +62,7 @@ func fifths() gonum.ConstantTicks {
 	return ticks
 }
 
-// Fidelity holds attributions against the exact Shapley values of the same rows of the same model.
+// Fidelity compares attributions with the exact Shapley values of the same rows and model.
 func Fidelity(e, exact *explain.Explanation, o Options) (*Picture, error) {
 	v, err := viewOf(e, o)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/psi-shapley/psi/explain"
 )
 
-// view is one output of an explanation, as rows of players.
+// view is one output of an explanation.
 type view struct {
 	*explain.Explanation
 	unit    string  // of attributions, for an axis
-	reach   float64 // of intervals, in deviations
+	reach   float64 // half-width of intervals, in standard deviations
 	numbers []int   // of the rows in their table; nil counts from FirstRow
 }
 
-// viewOf takes one output: the one asked for, or the first.
+// viewOf selects an output: the requested one, or the first.
 func viewOf(e *explain.Explanation, o Options) (view, error) {
 	if e.Rows == 0 {
 		return view{}, errNoRows
@@ -56,7 +56,7 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 
 func (v view) mean(row, player int) float64 { return v.Mean[row*len(v.Players)+player] }
 func (v view) std(row, player int) float64  { return v.Std[row*len(v.Players)+player] }
-func (v view) bar(row, player int) float64 { // half an interval
+func (v view) bar(row, player int) float64 { // half-width of an interval
 	return v.reach * v.Deviations()[row*len(v.Players)+player]
 }
 func (v view) there(row, player int) bool { return v.Observed[row*len(v.Players)+player] }
@@ -65,7 +65,7 @@ func (v view) interval(row, d int) (lo, hi float64) {
 	return v.mean(row, d) - v.bar(row, d), v.mean(row, d) + v.bar(row, d)
 }
 
-// bars says what intervals are.
+// bars describes the intervals.
 func (v view) bars() string {
 	if v.Interval() == explain.ByDoubt {
 		return fmt.Sprintf("the %.3g%% interval of its doubt (epistemic uncertainty)", 100*math.Erf(v.Z/math.Sqrt2))
@@ -73,10 +73,10 @@ func (v view) bars() string {
 	return fmt.Sprintf("± %.3g standard deviations", v.Z)
 }
 
-// importances are those of all players, the greatest first.
+// importances returns the importance of all players in descending order.
 func (v view) importances() []explain.Importance { return v.Importances(0, nil) }
 
-// player finds a player by name; "" is the most important that has values.
+// player finds a player by name; "" means the most important one with values.
 func (v view) player(name string) (int, error) {
 	if name != "" {
 		if d := slices.Index(v.Players, name); d >= 0 {
@@ -92,7 +92,7 @@ func (v view) player(name string) (int, error) {
 	return 0, errors.New("plot: every column is part of a group, and groups have no single value: train with a column of its own")
 }
 
-// number is that of a row in its table.
+// number returns the number of a row in its table.
 func (v view) number(row int) int {
 	if v.numbers != nil {
 		return v.numbers[row]
@@ -100,13 +100,13 @@ func (v view) number(row int) int {
 	return v.FirstRow + row
 }
 
-// choose finds the players that are shown, the most important first: those that were asked for, or all, as far as there is
+// choose returns the players to show in descending order of importance: those requested, or all, as far as there is
 // room.
 func (v view) choose(o Options) ([]explain.Importance, error) {
 	return asked(v.importances(), o, func(im explain.Importance) string { return v.Players[im.Player] })
 }
 
-// asked are the elements of a list whose players were asked for, or all, as far as there is room.
+// asked returns the elements whose players were requested, or all, as far as there is room.
 func asked[T any](all []T, o Options, player func(T) string) ([]T, error) {
 	list := slices.Clone(all)
 	if len(o.Columns) > 0 {
@@ -124,7 +124,7 @@ func noColumn(name string) error {
 	return fmt.Errorf("plot: there is no column %q in the explanation", name)
 }
 
-// check refuses names that are no player's.
+// check rejects names that are not players.
 func (v view) check(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(v.Players, name) {
@@ -134,7 +134,7 @@ func (v view) check(names []string) error {
 	return nil
 }
 
-// named is a player's name, with the number of rows that lack it.
+// named returns a player's name with the number of rows in which it is missing.
 func (v view) named(im explain.Importance) string {
 	if gaps := v.Rows - im.Observed; gaps > 0 {
 		return fmt.Sprintf("%s (%d missing)", v.name(im.Player), gaps)
@@ -142,7 +142,7 @@ func (v view) named(im explain.Importance) string {
 	return v.name(im.Player)
 }
 
-// beyond says how many players a picture leaves out.
+// beyond says how many players a picture omits.
 func beyond(shown, all int, asked []string) string {
 	switch {
 	case shown == all:
@@ -153,7 +153,7 @@ func beyond(shown, all int, asked []string) string {
 	return fmt.Sprintf(" The %d most important of %d columns are shown.", shown, all)
 }
 
-// someOf are rows that are shown, of all.
+// someOf says how many of all rows are shown.
 func someOf(shown, all int) string {
 	if shown == all {
 		return rowsWord(all)

@@ -9,8 +9,8 @@ import (
 	"github.com/psi-shapley/psi/explain"
 )
 
-// Waterfall goes from the base to a row's prediction, one player a step, the largest first; or one main effect or pair a
-// step, which adds up to the same.
+// Waterfall draws a waterfall plot from the base to a row's prediction, a player per step, the largest first. With
+// Options.Pairs the steps are main effects and interactions, which have the same sum.
 func Waterfall(e *explain.Explanation, o Options) (*Picture, error) {
 	v, row, err := rowView(e, o)
 	if err != nil {

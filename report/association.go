@@ -16,15 +16,15 @@ const (
 )
 
 const (
-	minJoint = 30 // rows in which two columns must both be observed to be compared
-	minLabel = 5  // of these rows that a label must have to be told from other rare ones
+	minJoint = 30 // minimum number of rows in which both columns are observed
+	minLabel = 5  // minimum number of these rows for a label to be distinct from other rare ones
 )
 
-// facet is a column made ready to be compared.
+// facet is a column prepared for comparison.
 type facet struct {
 	observed []bool
-	ranks    []float64 // of a number
-	codes    []int     // of a label
+	ranks    []float64 // for a number
+	codes    []int     // for labels
 	levels   int       // 0 for a number
 }
 
@@ -47,7 +47,7 @@ func facetOf(c *table.Column) facet {
 	return f
 }
 
-// ranksOf are the places of the observed cells in their order, equal ones sharing the mean of theirs.
+// ranksOf returns the ranks of the observed cells; equal cells share the mean of their ranks.
 func ranksOf(c *table.Column) []float64 {
 	var order []int
 	for row, observed := range c.Observed {
@@ -70,8 +70,8 @@ func ranksOf(c *table.Column) []float64 {
 	return ranks
 }
 
-// associate measures how much two columns tell of each other, over the rows that have both; NaN if these are few or one
-// of the two does not vary in them.
+// associate measures the association of two columns over the rows that have both. It returns NaN if these are few, or
+// if one of the columns does not vary in them.
 func associate(a, b facet) (value float64, measure string) {
 	var rows []int
 	for row := range a.observed {
@@ -96,8 +96,8 @@ func associate(a, b facet) (value float64, measure string) {
 	return value, measure
 }
 
-// common takes labels of fewer than minLabel rows for one: a label that hardly any other row has tells all of that row, and nothing of
-// the column. Labels that are nearly unique thus do not vary.
+// common combines labels with fewer than minLabel rows. A label that hardly any other row has would predict that row
+// perfectly, although the column is not informative. Nearly unique labels thus do not vary.
 func (f facet) common(rows []int) facet {
 	if f.levels == 0 {
 		return f
@@ -116,7 +116,7 @@ func (f facet) common(rows []int) facet {
 	return joined
 }
 
-// correlation is Pearson's of ranks, Spearman's ρ.
+// correlation returns Spearman's ρ, Pearson's correlation of ranks.
 func correlation(a, b facet, rows []int) float64 {
 	n, ma, mb := float64(len(rows)), 0.0, 0.0
 	for _, r := range rows {
@@ -127,15 +127,15 @@ func correlation(a, b facet, rows []int) float64 {
 		x, y := a.ranks[r]-ma, b.ranks[r]-mb
 		aa, bb, ab = aa+x*x, bb+y*y, ab+x*y
 	}
-	const least = 1e-6 // ranks that differ at all vary more than rounding does
+	const least = 1e-6 // ranks that differ at all vary by more than rounding errors
 	if aa < least || bb < least {
 		return math.NaN()
 	}
 	return ab / math.Sqrt(aa*bb)
 }
 
-// correlationRatio is η of ranks by labels, less what as many labels would give by chance:
-// η² = 1 − (1 − SSB/SST)(n − 1)/(n − k).
+// correlationRatio returns η of ranks by labels, corrected for the expectation under independence: η² = 1 − (1 −
+// SSB/SST)(n − 1)/(n − k).
 func correlationRatio(number, label facet, rows []int) float64 {
 	count, sum := make([]float64, label.levels), make([]float64, label.levels)
 	n, mean := float64(len(rows)), 0.0
@@ -160,8 +160,8 @@ func correlationRatio(number, label facet, rows []int) float64 {
 	return math.Sqrt(max(0, 1-(1-between/total)*(n-1)/(n-k)))
 }
 
-// cramersV is Cramér's V, corrected for what as many labels would give by chance (Bergsma 2013):
-// φ̃² = max(0, χ²/n − (k−1)(l−1)/(n−1)), k̃ = k − (k−1)²/(n−1), l̃ alike, V = √(φ̃² / min(k̃−1, l̃−1)).
+// cramersV returns Cramér's V, corrected for the expectation under independence (Bergsma 2013): φ̃² = max(0, χ²/n −
+// (k−1)(l−1)/(n−1)), k̃ = k − (k−1)²/(n−1), l̃ likewise, V = √(φ̃² / min(k̃−1, l̃−1)).
 func cramersV(a, b facet, rows []int) float64 {
 	n := float64(len(rows))
 	joint := map[[2]int]float64{}
@@ -183,14 +183,14 @@ func cramersV(a, b facet, rows []int) float64 {
 	return math.Sqrt(max(0, square-(k-1)*(l-1)/(n-1)) / less)
 }
 
-// Associations are listed from minListed up, of the most important columns.
+// Associations of at least minListed are listed, for the most important columns.
 const (
 	minListed     = .5
 	maxAssociated = 40
 	maxListed     = 30
 )
 
-// associations are the strong ones among columns of a table, named by their places.
+// associations returns the strong associations among columns of a table, identified by index.
 func associations(columns []*table.Column, among []int) []Association {
 	among = among[:min(len(among), maxAssociated)]
 	facets := make([]facet, len(among))

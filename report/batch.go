@@ -9,10 +9,10 @@ import (
 	"github.com/psi-shapley/psi/explain"
 )
 
-// BatchSchema names the form of the document of a batch.
+// BatchSchema identifies the format of the document of a batch.
 const BatchSchema = "psi.report.batch/v1"
 
-// Batch is all that the page of a batch shows: what came of its rows, without any of them.
+// Batch is the document behind the page of a batch: its results, without any rows.
 type Batch struct {
 	Schema string `json:"schema"`
 	Cover
@@ -24,18 +24,18 @@ type Batch struct {
 
 	Run         Run                 `json:"run"`
 	Done        Verdict             `json:"done"`        // whether all rows were explained
-	Trust       Trust               `json:"trust"`       // by the audit of some of its rows
-	Drift       []Verdict           `json:"drift"`       // of each output: whether columns matter as they did in training
-	Importances [][]BatchImportance `json:"importances"` // of each output, the greatest first; none if no row was explained
+	Trust       Trust               `json:"trust"`       // from the audit of some of its rows
+	Drift       []Verdict           `json:"drift"`       // per output: whether columns matter as they did in training
+	Importances [][]BatchImportance `json:"importances"` // per output, in descending order; empty if no row was explained
 	Advice      []string            `json:"advice"`      // what to do
 }
 
-// Run is the outcome of a batch, as its summary tells it.
+// Run is the outcome of a batch, from its summary.
 type Run struct {
-	Name         string       `json:"name"`  // where it was read
-	Out          string       `json:"out"`   // where its parts lie; "" if that is not known
-	Job          string       `json:"job"`   // its id
-	Model        string       `json:"model"` // digest of the model that explained
+	Name         string       `json:"name"`  // location of the input
+	Out          string       `json:"out"`   // location of the parts; "" if unknown
+	Job          string       `json:"job"`   // job id
+	Model        string       `json:"model"` // digest of the model
 	In           string       `json:"in"`
 	Mode         explain.Mode `json:"mode"`
 	Z            float64      `json:"z"`
@@ -43,68 +43,69 @@ type Run struct {
 	Seconds      float64      `json:"seconds"` // from the plan to the summary
 	Files        int          `json:"files"`
 	Units        int          `json:"units"`
-	Failed       int          `json:"failed"` // units
-	Rows         int          `json:"rows"`   // explained
+	Failed       int          `json:"failed"` // failed units
+	Rows         int          `json:"rows"`   // rows explained
 	BytesRead    int64        `json:"bytes_read"`
 	BytesWritten int64        `json:"bytes_written"`
 	ResidualMax  float64      `json:"residual_max"` // largest |prediction − base − Σ attributions|
-	Missing      []RunMissing `json:"missing"`      // of each player
+	Missing      []RunMissing `json:"missing"`      // per player
 	Failures     []RunFailure `json:"failures"`     // the first of them
 	Outputs      []RunOutput  `json:"-"`
-	Audit        *psi.Audit   `json:"-"` // of some rows; nil if there are none
+	Audit        *psi.Audit   `json:"-"` // of some rows; nil if there is none
 }
 
-// RunMissing is how often a player was missing.
+// RunMissing counts the missing cells of a player.
 type RunMissing struct {
 	Player string  `json:"player"`
 	Ratio  float64 `json:"ratio"`
 }
 
-// RunOutput is what players did to an output.
+// RunOutput summarises the attributions of players to an output.
 type RunOutput struct {
 	Output  string
-	NDCG    *float64 // how far players rank as in training; nil if that is not known
+	NDCG    *float64 // agreement of the players' ranking with training; nil if unknown
 	Players []RunPlayer
 }
 
-// RunPlayer is what a player did to an output, over all rows.
+// RunPlayer summarises the attributions of a player to an output over all rows.
 type RunPlayer struct {
 	Player  string
 	Size    float64  // mean |f_d|
-	Std     float64  // mean σ_d: spread
-	Doubt   *float64 // mean doubt; nil if it is not known
-	Trained *float64 // mean |f_d| in training; nil if that is not known
+	Std     float64  // mean σ_d
+	Doubt   *float64 // mean epistemic uncertainty; nil if unknown
+	Trained *float64 // mean |f_d| in training; nil if unknown
 }
 
-// RunFailure is why a unit was given up.
+// RunFailure is the reason why a unit failed.
 type RunFailure struct {
 	Unit     int    `json:"unit"`
 	File     string `json:"file"`
-	Groups   []int  `json:"row_groups"` // nil: the whole file
-	Row      *int64 `json:"row"`        // nil if it is not about one
+	Groups   []int  `json:"row_groups"` // nil means the whole file
+	Row      *int64 `json:"row"`        // nil if the failure is not about a row
 	Column   string `json:"column"`
 	Message  string `json:"message"`
 	Remedy   string `json:"remedy"`
 	Attempts int    `json:"attempts"`
 }
 
-// Verdict is an answer with a level, a sentence, and what it rests on.
+// Verdict is an assessment with a level, a sentence and its evidence.
 type Verdict struct {
 	Level   string   `json:"level"` // good, fair, poor or unchecked
 	Verdict string   `json:"verdict"`
 	Words   []string `json:"words"`
 }
 
-// BatchImportance is what a player did over all rows of a batch.
+// BatchImportance summarises a player over all rows of a batch.
 type BatchImportance struct {
 	Player  int      `json:"player"`
-	Mean    float64  `json:"mean"`    // size of its attribution
-	Std     float64  `json:"std"`     // mean spread of its attribution
-	Doubt   *float64 `json:"doubt"`   // mean doubt of it; nil if it is not known
-	Trained *float64 `json:"trained"` // Mean in training; nil if that is not known
+	Mean    float64  `json:"mean"`    // mean |attribution|
+	Std     float64  `json:"std"`     // mean standard deviation of its attribution
+	Doubt   *float64 `json:"doubt"`   // mean epistemic uncertainty; nil if unknown
+	Trained *float64 `json:"trained"` // Mean in training; nil if unknown
 }
 
-// GatherBatch reports what came of a batch that the model, which readers know by name, explained. No row is read.
+// GatherBatch returns the report of a batch that the model explained. name is the model's name for readers. It reads no
+// rows. It returns an error if run does not fit the model.
 func GatherBatch(model *psi.Model, name string, run Run, cover Cover) (*Batch, error) {
 	if run.Model != model.Digest() {
 		return nil, run.otherModel()

@@ -9,7 +9,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// What a page has room for, whatever a summary holds.
+// Limits of a page, whatever a summary contains.
 const (
 	maxFailures  = 1000
 	longestWords = 500
@@ -23,7 +23,7 @@ func (r *Run) otherModel() error {
 	return &table.Error{Row: -1, Message: fmt.Sprintf("another model explained this batch: %q", shorten(r.Model)), Remedy: remedy}
 }
 
-// check refuses what no batch of the model can have come to: a summary is a file like any other, and may be damaged or made up.
+// check rejects results that no batch of the model can have: a summary is an untrusted file.
 func (r *Run) check(e *explain.Explanation) error {
 	unsound := func(words string, values ...any) error {
 		return &table.Error{Row: -1, Message: "invalid batch summary: " + fmt.Sprintf(words, values...), Remedy: "copy it again, or write it again with psi batch resume"}
@@ -55,7 +55,7 @@ func (r *Run) check(e *explain.Explanation) error {
 	return nil
 }
 
-// check says what is wrong with an output; "" if nothing is.
+// check returns what is wrong with an output; "" if nothing is.
 func (o *RunOutput) check(name string, players []string, rows int) string {
 	switch {
 	case o.Output != name:
@@ -75,10 +75,10 @@ func (o *RunOutput) check(name string, players []string, rows int) string {
 	return ""
 }
 
-// amount tells whether v can be a size.
+// amount reports whether v is finite and at least 0.
 func amount(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
-// cut keeps what a page has room for.
+// cut drops what exceeds the limits of a page.
 func (r *Run) cut() {
 	for _, words := range []*string{&r.Name, &r.Out, &r.Job, &r.In} {
 		*words = shortenTo(*words, longestWords)

@@ -8,16 +8,16 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// What is worth a word. Below alikeEnough the order of columns is another one than in training, as the alert of a server
-// has it; fewer rows than enoughRows do not tell.
+// Thresholds of the assessment. Below alikeEnough the order of columns differs from training; servers alert at the same
+// value. With fewer than enoughRows rows the result is not significant.
 const (
 	alikeEnough = .9
 	enoughRows  = 1000
-	otherSize   = 1.5 // times that of training
+	otherSize   = 1.5 // times the value in training
 	fewOfAll    = .05 // share of all sizes
 )
 
-// done says whether all rows were explained.
+// done assesses whether all rows were explained.
 func (r *Run) done() Verdict {
 	parts := fmt.Sprintf("%s of %s, in %s", prose.Count(r.Rows, "row"), prose.Count(r.Files, "file"), unitsOf(r.Units))
 	switch {
@@ -32,7 +32,7 @@ func (r *Run) done() Verdict {
 	}
 }
 
-// trust judges the attributions by the audit of some rows of the batch, and by the sums of all.
+// trust assesses the attributions by the audit of some rows of the batch, and by the sums of all rows.
 func (r *Run) trust(e *explain.Explanation) Trust {
 	t := Trust{Gap: r.gap()}
 	if r.Audit != nil {
@@ -55,11 +55,11 @@ func (r *Run) trust(e *explain.Explanation) Trust {
 	return t
 }
 
-// inUnits is what residuals are measured in, if that can be said in a word.
+// inUnits names the units of residuals, if a word suffices.
 var inUnits = map[Scale]string{explain.LogMean: " of a log", explain.Log: " of a log", explain.Logit: " in log odds", explain.Score: " of a score"}
 
-// gap is the largest residual beside the mean of Σ |f_d|, of the output where that is least: what attributions move a
-// prediction by is at most that, on the average.
+// gap returns the largest residual divided by the mean of Σ |f_d| of the output where that mean is smallest. The mean is
+// an upper bound of the mean change of a prediction by attributions.
 func (r *Run) gap() float64 {
 	least := 0.0
 	for i := range r.Outputs {
@@ -82,7 +82,7 @@ func (o *RunOutput) sum() float64 {
 	return sum
 }
 
-// drift says whether columns matter to an output as they did in training.
+// drift assesses whether columns matter to an output as they did in training.
 func (r *Run) drift(o *RunOutput) Verdict {
 	switch {
 	case r.Rows == 0:
@@ -105,7 +105,7 @@ func (r *Run) drift(o *RunOutput) Verdict {
 	return v
 }
 
-// moved names the columns of some weight that matter much more or less than in training.
+// moved lists the important columns that matter much more or less than in training.
 func (o *RunOutput) moved() []string {
 	const most = 5
 	list, before, now := []string{}, 0.0, o.sum()
@@ -127,7 +127,7 @@ func (o *RunOutput) moved() []string {
 	return list
 }
 
-// advice is what to do.
+// advice says what to do.
 func (b *Batch) advice() []string {
 	list, r := []string{}, &b.Run
 	out := r.Out
@@ -174,7 +174,7 @@ func (b *Batch) advice() []string {
 	return list
 }
 
-// listed names the first of many.
+// listed lists the first of many names.
 func listed(names []string) string {
 	const most = 10
 	if len(names) > most {

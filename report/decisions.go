@@ -5,7 +5,7 @@ import "math"
 // rareShare is the share of positive rows below which few of them reach a probability of ½.
 const rareShare = .1
 
-// decisions are those of each threshold that a reader may choose; nil if there are not two classes.
+// decisions returns the decisions at each threshold that a reader may choose; nil unless there are two classes.
 func (o *outcomes) decisions() *Decisions {
 	d := &Decisions{}
 	for _, threshold := range thresholds() {
@@ -19,7 +19,8 @@ func (o *outcomes) decisions() *Decisions {
 	return d
 }
 
-// firstThreshold is the place of the threshold that is shown first: ½ or, of a rare class, the one nearest to its share of the rows.
+// firstThreshold returns the index of the threshold shown first: ½ or, for a rare class, the one nearest to its share
+// of the rows.
 func firstThreshold(share float64) int {
 	if share >= rareShare {
 		share = .5
@@ -33,7 +34,7 @@ func firstThreshold(share float64) int {
 	return first
 }
 
-// thresholds go by hundredths, and in finer steps towards 0 and 1.
+// thresholds returns steps of a hundredth, and finer steps towards 0 and 1.
 func thresholds() []float64 {
 	var list []float64
 	steps := func(from, to int, unit float64) {

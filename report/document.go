@@ -7,41 +7,42 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Schema names the form of the document.
+// Schema identifies the format of the document.
 const Schema = "psi.report/v1"
 
-// Report is all that a page shows. What does not apply is nil.
+// Report is the document behind the page. What does not apply is nil.
 type Report struct {
 	Schema string `json:"schema"`
 	Cover
-	Verdict []string `json:"verdict"` // three sentences: what it predicts and how well, what drives it, what to watch
+	Verdict []string `json:"verdict"` // three sentences: what is predicted and how well, what drives it, what to watch
 	Model   Model    `json:"model"`
 	Data    Data     `json:"data"`
 	Intervals
 	Scale       Scale     `json:"scale"`
 	NonNegative bool      `json:"non_negative,omitempty"` // no training row had a negative target: predictions below 0 are 0
 	Output      []string  `json:"outputs"`
-	Base        []float64 `json:"base"` // of each output
+	Base        []float64 `json:"base"` // per output
 
 	Players      []Player       `json:"players"`
 	Performance  Performance    `json:"performance"`
 	Trust        Trust          `json:"trust"`
 	Calibration  Calibration    `json:"calibration"`
-	Importances  [][]Importance `json:"importances"` // of each output, the greatest first
+	Importances  [][]Importance `json:"importances"` // per output, in descending order
 	By           *By            `json:"by"`
 	Pairs        Pairs          `json:"pairs"`
 	Columns      []Column       `json:"columns"`
 	Associations []Association  `json:"associations"` // the strongest first
-	Warnings     []Warning      `json:"warnings"`     // those that change most first
+	Warnings     []Warning      `json:"warnings"`     // those with the largest effect first
 	Rows         Rows           `json:"rows"`
 }
 
-// Intervals says what the intervals about attributions are made of. They are mean ∓ Reach·model_std by doubt, and mean ∓ Z·std by spread.
+// Intervals describes the intervals about attributions: mean ∓ Reach·model_std for epistemic uncertainty, mean ∓ Z·std
+// for the variation in the data.
 type Intervals struct {
-	Z        float64          `json:"z"`        // their probability is that of a normal distribution within ∓ Z standard deviations
-	Interval explain.Interval `json:"interval"` // doubt, or spread where doubt is not known
-	Bags     int              `json:"bags"`     // trainings on other samples of rows that tell the doubt; 0 if it is not known
-	Reach    float64          `json:"reach"`    // standard deviations on either side
+	Z        float64          `json:"z"`        // coverage of ∓ Z standard deviations of a normal distribution
+	Interval explain.Interval `json:"interval"` // doubt, or spread if model_std is unknown
+	Bags     int              `json:"bags"`     // number of bagged networks behind model_std; 0 if it is unknown
+	Reach    float64          `json:"reach"`    // half-width in standard deviations
 }
 
 func intervalsOf(e *explain.Explanation) Intervals {
@@ -52,20 +53,20 @@ func intervalsOf(e *explain.Explanation) Intervals {
 	return i
 }
 
-// Scale is what predictions and attributions are measured on.
+// Scale is the scale of predictions and attributions.
 type Scale = explain.Scale
 
-// Model is the model that is reported on.
+// Model describes the model of the report.
 type Model struct {
-	Name       string              `json:"name"` // of its file
+	Name       string              `json:"name"` // name of its file
 	Digest     string              `json:"digest"`
 	Task       psi.Task            `json:"task"`
 	Target     string              `json:"target"`
-	Classes    []string            `json:"classes"` // nil for a number; the positive one of two is the last
+	Classes    []string            `json:"classes"` // nil for a number; of two classes, the positive one is last
 	Head       string              `json:"head"`
-	Exact      bool                `json:"exact"` // attributions are the model's Shapley values, to rounding
+	Exact      bool                `json:"exact"` // attributions are the model's Shapley values, up to rounding
 	Weights    int                 `json:"weights"`
-	Weight     string              `json:"weight"` // column that rows count by; "" if there is none
+	Weight     string              `json:"weight"` // column of row weights; "" if there is none
 	Members    int                 `json:"members"`
 	Settings   psi.Settings        `json:"settings"`
 	Calibrated psi.Calibration     `json:"calibration"`
@@ -73,58 +74,58 @@ type Model struct {
 	Provenance psi.Provenance      `json:"provenance"`
 }
 
-// Data says which rows were read, and how many of them for what.
+// Data describes the rows: how many were read and explained.
 type Data struct {
 	Name      string `json:"name"`
-	Rows      int    `json:"rows"`      // read, predicted and described
-	Labelled  int    `json:"labelled"`  // whose target is known
-	Explained int    `json:"explained"` // drawn at random for importances
-	Carried   int    `json:"carried"`   // of these, that the page shows one by one
-	Paired    int    `json:"paired"`    // of these, for interactions
-	Seed      uint64 `json:"seed"`      // of the drawing
+	Rows      int    `json:"rows"`      // rows read, predicted and described
+	Labelled  int    `json:"labelled"`  // rows with a known target
+	Explained int    `json:"explained"` // rows drawn at random for importances
+	Carried   int    `json:"carried"`   // of these, rows that the page shows individually
+	Paired    int    `json:"paired"`    // of these, rows for interactions
+	Seed      uint64 `json:"seed"`      // of the random sample
 }
 
-// Player is a column, or a group of them, that has attributions.
+// Player is a column, or a group of columns, that has attributions.
 type Player struct {
 	Name    string `json:"name"`
-	Columns []int  `json:"columns"` // places in Report.Columns
+	Columns []int  `json:"columns"` // indices into Report.Columns
 }
 
-// Metric is a measure, what it tells, and its value; nil if it is not defined.
+// Metric is a measure with a description; a value is nil if it is not defined.
 type Metric struct {
 	Name          string   `json:"name"`
 	Meaning       string   `json:"meaning"`
 	InTargetUnits bool     `json:"in_target_units"`
 	Value         *float64 `json:"value"`      // on the rows of the table
-	Validation    *float64 `json:"validation"` // on rows kept aside from training
+	Validation    *float64 `json:"validation"` // on the validation rows of the training
 }
 
-// Performance is how well the model predicts.
+// Performance describes how well the model predicts.
 type Performance struct {
 	Metrics    []Metric       `json:"metrics"`
-	Aside      bool           `json:"aside"`       // the first page tells of the rows kept aside from training, not of the table's
-	Baselines  []Plain        `json:"baselines"`   // on the rows kept aside from training; empty for a model of an older version
-	Plain      *float64       `json:"plain"`       // what the plainest guess reaches: share of the commonest class, or standard deviation of a number
-	PlainGuess string         `json:"plain_guess"` // that guess
-	Histogram  []HistogramBar `json:"histogram"`   // of two classes: probabilities of all rows
-	Decisions  *Decisions     `json:"decisions"`   // of two classes, if it is known what came true
-	Confusion  *Confusion     `json:"confusion"`   // of more than two
+	Aside      bool           `json:"aside"`       // the first page shows the validation rows of the training instead of the table
+	Baselines  []Plain        `json:"baselines"`   // on the validation rows; empty for a model of an older version
+	Plain      *float64       `json:"plain"`       // result of the simplest guess: share of the most frequent class, or standard deviation of a number
+	PlainGuess string         `json:"plain_guess"` // description of that guess
+	Histogram  []HistogramBar `json:"histogram"`   // two classes: probabilities of all rows
+	Decisions  *Decisions     `json:"decisions"`   // two classes, if targets are known
+	Confusion  *Confusion     `json:"confusion"`   // more than two classes
 }
 
-// Plain is a baseline, a plain model that was fitted beside the model on the same rows.
+// Plain is a baseline: a simple model fitted on the same training rows.
 type Plain struct {
 	Name   string     `json:"name"`
-	Label  string     `json:"label"`  // what people call it
-	Values []*float64 `json:"values"` // of Performance.Metrics, in their order; nil where one is not defined
+	Label  string     `json:"label"`  // name for people
+	Values []*float64 `json:"values"` // in the order of Performance.Metrics; nil where not defined
 }
 
-// Decisions are what becomes of calling rows positive from a probability up.
+// Decisions holds the confusion matrices of classifying rows as positive from a probability upwards.
 type Decisions struct {
-	At    []eval.Decision `json:"at"`    // thresholds, the lowest first
-	First int             `json:"first"` // place of the one that is shown first
+	At    []eval.Decision `json:"at"`    // thresholds in ascending order
+	First int             `json:"first"` // index of the one shown first
 }
 
-// HistogramBar is rows whose probability lies in a range.
+// HistogramBar counts rows whose probability lies in a range.
 type HistogramBar struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
@@ -133,17 +134,17 @@ type HistogramBar struct {
 	Unknown  int     `json:"unknown"`
 }
 
-// Confusion counts rows by their class and the one that was thought likeliest.
+// Confusion counts rows by true and predicted class.
 type Confusion struct {
 	Classes []string `json:"classes"`
 	Counts  [][]int  `json:"counts"` // [true class][predicted class]
 }
 
-// Importance is what a player does over the rows explained.
+// Importance summarises the attributions of a player over the explained rows.
 type Importance struct {
 	Player   int     `json:"player"`
-	Mean     float64 `json:"mean"` // size of its attribution
-	Low      float64 `json:"low"`  // that, with High, holds the middle 80 % of sizes
+	Mean     float64 `json:"mean"` // mean |attribution|
+	Low      float64 `json:"low"`  // Low and High contain the middle 80 % of |attribution|
 	High     float64 `json:"high"`
 	Spread   float64 `json:"spread"` // its share of Σ_d std_d² over all players
 	Observed int     `json:"observed"`
@@ -156,19 +157,19 @@ type By struct {
 	Left    int      `json:"left"` // rows in none of them
 }
 
-// Cohort is the rows with one value of a column.
+// Cohort is the set of rows with one value of a column.
 type Cohort struct {
 	Name string      `json:"name"`
 	Rows int         `json:"rows"`
-	Mean [][]float64 `json:"mean"` // [outputs][players] size of attributions
+	Mean [][]float64 `json:"mean"` // [outputs][players] mean |attribution|
 }
 
-// Pairs is how much players act together.
+// Pairs holds the pairwise interactions of players.
 type Pairs struct {
 	Absent  string   `json:"absent"`  // why there are none; "" if there are
-	Players []int    `json:"players"` // that pairs are of, the most important first
-	Outputs [][]Pair `json:"outputs"` // of each output, the strongest first
-	Rows    []int    `json:"rows"`    // places among the rows carried, for Pair.Values
+	Players []int    `json:"players"` // players of the pairs, in descending order of importance
+	Outputs [][]Pair `json:"outputs"` // per output, the strongest first
+	Rows    []int    `json:"rows"`    // indices among the carried rows, for Pair.Values
 }
 
 // Pair is the interaction of two players.
@@ -176,35 +177,35 @@ type Pair struct {
 	A      int     `json:"a"`
 	B      int     `json:"b"`
 	Size   float64 `json:"size"`   // mean |interaction|
-	Mean   float64 `json:"mean"`   // interaction: above 0 the two are worth more together
-	Values Floats  `json:"values"` // row by row, of the strongest pairs
+	Mean   float64 `json:"mean"`   // mean interaction: above 0, the two are worth more together
+	Values Floats  `json:"values"` // per row, for the strongest pairs
 }
 
-// Column is what was in an input.
+// Column describes the cells of a column.
 type Column struct {
 	Name     string     `json:"name"`
 	Kind     table.Kind `json:"kind"`
-	Reason   string     `json:"reason"` // why it is of that kind
+	Reason   string     `json:"reason"` // why it has that kind
 	Missing  int        `json:"missing"`
 	GapLevel bool       `json:"gap_level"` // a missing cell is a value
 
-	// Of numbers and times: seconds since 1970.
+	// For numbers and times, in seconds since 1970.
 	Least    *float64 `json:"least"`
 	Greatest *float64 `json:"greatest"`
 	Mean     *float64 `json:"mean"`
-	Median   *float64 `json:"median"`  // of the rows explained
-	Bars     []Bar    `json:"bars"`    // of the rows explained
-	Outside  int      `json:"outside"` // cells beyond what training saw
+	Median   *float64 `json:"median"`  // of the explained rows
+	Bars     []Bar    `json:"bars"`    // of the explained rows
+	Outside  int      `json:"outside"` // cells beyond the range in training
 
-	// Of categories and booleans.
-	Labels  []Label `json:"labels"`  // the commonest first, at most 12
-	Levels  int     `json:"levels"`  // how many there are
-	Rare    int     `json:"rare"`    // of them in fewer than ten rows
-	InRare  int     `json:"in_rare"` // rows that have those
-	Unknown int     `json:"unknown"` // cells whose label training did not know
+	// For categories and booleans.
+	Labels  []Label `json:"labels"`  // the most frequent first, at most 12
+	Levels  int     `json:"levels"`  // number of labels
+	Rare    int     `json:"rare"`    // labels with fewer than ten rows
+	InRare  int     `json:"in_rare"` // rows with such labels
+	Unknown int     `json:"unknown"` // cells whose label did not occur in training
 }
 
-// Bar is the rows in a range.
+// Bar counts rows in a range.
 type Bar struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -217,18 +218,18 @@ type Label struct {
 	Rows int    `json:"rows"`
 }
 
-// Association is how much two columns tell of each other, from 0 to 1, or from −1 of two numbers.
+// Association measures how strongly two columns are associated, from 0 to 1, or from −1 for two numbers.
 type Association struct {
-	A       int     `json:"a"` // places in Report.Columns
+	A       int     `json:"a"` // index into Report.Columns
 	B       int     `json:"b"`
 	Value   float64 `json:"value"`
 	Measure string  `json:"measure"`
 }
 
-// Warning is what a reader should know of the model as a whole, of a column, or of some.
+// Warning is a caveat about the model as a whole, or about columns.
 type Warning struct {
 	Kind    string  `json:"kind"`
-	Columns []int   `json:"columns"` // places in Report.Columns; none if it is about the model as a whole
+	Columns []int   `json:"columns"` // indices into Report.Columns; empty if it is about the model as a whole
 	Words   string  `json:"words"`
-	Change  float64 `json:"change"` // share of the sizes of all attributions that it bears on; 1 if it is about the model as a whole
+	Change  float64 `json:"change"` // share of all |attributions| that it affects; 1 if it is about the model as a whole
 }

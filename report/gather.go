@@ -11,23 +11,23 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Options say what to report on. The zero value of all but the names is what we stand behind.
+// Options configure Gather. Only the names are required; other zero values select the measured defaults.
 type Options struct {
 	Cover
-	Name  string  // of the table, for the reader
-	Model string  // of the model, for the reader
-	By    string  // column between whose values importances are compared; "" is none
-	Z     float64 // intervals have the probability of ∓ Z standard deviations of a normal distribution; 0 means 1.96
-	Seed  uint64  // of the drawing of rows
+	Name  string  // name of the table for readers
+	Model string  // name of the model for readers
+	By    string  // column whose values divide rows into groups to compare; "" means none
+	Z     float64 // intervals have the coverage of ∓ Z standard deviations of a normal distribution; 0 means 1.96
+	Seed  uint64  // of the random sample
 
-	Explained int // rows explained at most, drawn at random; 0 means 5,000
-	Carried   int // of these, rows that the page shows one by one; 0 means 1,000
+	Explained int // maximum number of explained rows, drawn at random; 0 means 5,000
+	Carried   int // of these, rows that the page shows individually; 0 means 1,000
 	Paired    int // of these, rows for interactions; 0 means 300
 
-	Progress func(string) // told what comes next; may be nil
+	Progress func(string) // called with the next step; may be nil
 }
 
-// What a report has room for: numbers of attributions in memory, on the page and of interactions.
+// Limits of a report: number of attributions in memory and on the page, and of interactions.
 const (
 	maxExplained = 40_000_000
 	maxCarried   = 93_000
@@ -35,7 +35,7 @@ const (
 	minPaired    = 20
 )
 
-// settle fills in the defaults. Of very many columns or classes fewer rows are taken, so that memory and page stay small.
+// settle sets the defaults. With very many columns or classes it takes fewer rows, so that memory and page stay small.
 func (o Options) settle(outputs, players int) Options {
 	size := outputs * players
 	usual := func(n *int, usually, most, least int) {
@@ -55,7 +55,7 @@ func (o Options) settle(outputs, players int) Options {
 	return o
 }
 
-// gathering is a report under way.
+// gathering is the state of Gather.
 type gathering struct {
 	Options
 	model    *psi.Model
@@ -65,7 +65,8 @@ type gathering struct {
 	profiles []*profile
 }
 
-// Gather reads rows once and reports what the model makes of them.
+// Gather reads rows once and reports on the model's predictions for them. Memory does not grow with the number of rows.
+// It does not close the source.
 func Gather(ctx context.Context, model *psi.Model, rows psi.Source, o Options) (*Report, error) {
 	outputs := 1
 	if m := model.Manifest(); m.Task == psi.Multiclass {
@@ -89,7 +90,7 @@ func Gather(ctx context.Context, model *psi.Model, rows psi.Source, o Options) (
 	return g.report(ctx)
 }
 
-// checkBy finds out before any work that the column of By is not there.
+// checkBy reports a missing By column before any work.
 func (g *gathering) checkBy(schema *table.Schema) error {
 	if g.By == "" || schema.Field(g.By) != nil {
 		return nil
@@ -97,7 +98,7 @@ func (g *gathering) checkBy(schema *table.Schema) error {
 	return &table.Error{Row: -1, Column: g.By, Message: "the table does not have this column, which should group the rows", Remedy: "check the spelling"}
 }
 
-// watched lets the rows of a source be seen on their way.
+// watched passes the rows of a source to an observer.
 type watched struct {
 	table.Source
 	see func(*table.Table)
@@ -120,7 +121,7 @@ func (g *gathering) see(t *table.Table) {
 	}
 }
 
-// report explains the rows drawn and puts all together.
+// report explains the drawn rows and assembles the report.
 func (g *gathering) report(ctx context.Context) (*Report, error) {
 	drawn, numbers := g.sample.Rows()
 	g.Progress(fmt.Sprintf("explaining %s", prose.Count(drawn.Rows(), "row")))
@@ -170,7 +171,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// modelOf is what a reader is told of a model, by the name of its file.
+// modelOf describes a model for readers; name is that of its file.
 func modelOf(model *psi.Model, name string, exact bool) Model {
 	m := model.Manifest()
 	return Model{
@@ -179,7 +180,7 @@ func modelOf(model *psi.Model, name string, exact bool) Model {
 	}
 }
 
-// truth is what came true of some rows, or nil if the table does not tell.
+// truth returns the targets of some rows, or nil if the table has none.
 func (g *gathering) truth(ctx context.Context, rows *table.Table) (Floats, error) {
 	if g.outcomes.labelled == 0 {
 		return nil, nil
@@ -194,7 +195,7 @@ func (g *gathering) truth(ctx context.Context, rows *table.Table) (Floats, error
 	return truth, nil
 }
 
-// playersOf are the model's players with their columns.
+// playersOf returns the model's players with their columns.
 func playersOf(m *psi.Model) []Player {
 	manifest, columns := m.Manifest(), m.Columns()
 	list := make([]Player, 0, len(m.Players()))
@@ -215,7 +216,7 @@ func playersOf(m *psi.Model) []Player {
 	return list
 }
 
-// columnsOf are the columns of players, in their order.
+// columnsOf returns the columns of players in their order.
 func columnsOf(players []Player, order []int) []int {
 	var list []int
 	for _, d := range order {
@@ -232,7 +233,7 @@ func importances(e *explain.Explanation, output int) []Importance {
 	return list
 }
 
-// overall orders the players by their importances, added up over outputs.
+// overall sorts the players by importance, summed over outputs.
 func overall(importances [][]Importance) []int {
 	sum := make([]float64, len(importances[0]))
 	order := make([]int, len(sum))

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// livePage is the viewer without a report. It asks the server that it comes from, and nobody else: for the models, and
-// for explanations of the rows that a reader makes up.
+// livePage is the viewer without a report. It contacts only the server that it comes from, for models and for
+// explanations of rows that a reader enters.
 const livePage = `<!doctype html>
 <html lang="en">
 <head>
@@ -26,7 +26,7 @@ const livePage = `<!doctype html>
 </html>
 `
 
-// WriteLive makes the page that a server shows at /ui. It holds no data.
+// WriteLive writes the page that a server shows at /ui. It contains no data.
 func WriteLive(w io.Writer) error {
 	_, err := fmt.Fprintf(w, livePage, digest(script), digest(style), style, script)
 	return err

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// Floats are written as base64 of single-precision numbers, the lowest byte first: a third of the size of digits, and
-// more exact than anybody reads. NaN stays NaN.
+// Floats are encoded as base64 of little-endian single-precision numbers: a third of the size of decimal digits, with
+// sufficient precision. NaN stays NaN.
 type Floats []float64
 
-// MarshalText packs the numbers.
+// MarshalText encodes the numbers.
 func (f Floats) MarshalText() ([]byte, error) {
 	packed := make([]byte, 4*len(f))
 	for i, v := range f {
@@ -20,23 +20,23 @@ func (f Floats) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, packed), nil
 }
 
-// Attributions are Floats without their lowest byte: off by 2e-5 of themselves at most, and four characters each.
+// Attributions are Floats without their lowest byte: four characters each, with a relative error of at most 2e-5.
 type Attributions []float64
 
-// MarshalText packs the numbers.
+// MarshalText encodes the numbers.
 func (a Attributions) MarshalText() ([]byte, error) {
 	packed := make([]byte, 3*len(a))
 	for i, v := range a {
-		bits := math.Float32bits(float32(v)) + 1<<7 // rounded; a number so near infinity is none of ours
+		bits := math.Float32bits(float32(v)) + 1<<7 // rounds; overflow to infinity does not occur in attributions
 		packed[3*i], packed[3*i+1], packed[3*i+2] = byte(bits>>8), byte(bits>>16), byte(bits>>24)
 	}
 	return base64.StdEncoding.AppendEncode(nil, packed), nil
 }
 
-// Bits are written as base64, eight to a byte, the lowest first.
+// Bits are encoded as base64, eight to a byte, the lowest first.
 type Bits []bool
 
-// MarshalText packs the bits.
+// MarshalText encodes the bits.
 func (b Bits) MarshalText() ([]byte, error) {
 	packed := make([]byte, (len(b)+7)/8)
 	for i, set := range b {
@@ -47,7 +47,7 @@ func (b Bits) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, packed), nil
 }
 
-// Digits are numbers of a table with at most nine digits, null for NaN: what people read, in few bytes.
+// Digits are numbers with at most nine digits, null for NaN, which is readable and short.
 type Digits []float64
 
 // MarshalJSON writes a list.
@@ -74,7 +74,7 @@ func (d Digits) MarshalJSON() ([]byte, error) {
 	return append(text, ']'), nil
 }
 
-// known is v, or nil if it is not a number.
+// known returns v, or nil if v is NaN.
 func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	maxPairPlayers = 15 // that a picture of all pairs has room for
+	maxPairPlayers = 15 // players that fit into a picture of all pairs
 	maxPairValues  = 6  // pairs that are shown row by row
 )
 
-// pairs explains some rows with interactions. Carried are the rows of the page, both by their places among those drawn.
+// pairs explains some rows with interactions. rows and carried, the rows of the page, are indices among the drawn rows.
 func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried, order []int) (Pairs, error) {
 	switch {
 	case len(order) < 2:

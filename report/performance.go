@@ -10,10 +10,10 @@ import (
 
 const (
 	histogramBars = 20
-	maxConfused   = 12 // classes that a table has room for
+	maxConfused   = 12 // maximum number of classes in a table
 )
 
-// outcomes gathers how predictions turn out, over all rows.
+// outcomes accumulates predictions and targets over all rows.
 type outcomes struct {
 	manifest            psi.Manifest
 	evaluator           *psi.Evaluator
@@ -23,7 +23,7 @@ type outcomes struct {
 	bars                []HistogramBar
 	counts              [][]int   // [true class][predicted class]
 	of                  []float64 // weight of each true class
-	sum, square, weight float64   // of a number
+	sum, square, weight float64   // for a number
 }
 
 func newOutcomes(m *psi.Model) *outcomes {
@@ -65,7 +65,7 @@ func (o *outcomes) add(x *psi.Outcome) {
 	}
 }
 
-// count puts a row into the histogram of probabilities.
+// count adds a row to the histogram of probabilities.
 func (o *outcomes) count(x *psi.Outcome, i int, y float64) {
 	if o.bars == nil {
 		return
@@ -81,7 +81,8 @@ func (o *outcomes) count(x *psi.Outcome, i int, y float64) {
 	}
 }
 
-// performance sums up. Where no row has a target there are the metrics of the model's own validation rows alone.
+// performance summarises the outcomes. If no row has a target, it contains only the metrics of the model's own
+// validation rows.
 func (o *outcomes) performance() Performance {
 	p := Performance{Metrics: []Metric{}, Baselines: []Plain{}, Histogram: o.bars}
 	named := o.unmeasured()
@@ -128,7 +129,7 @@ func (o *outcomes) performance() Performance {
 	return p
 }
 
-// unmeasured are the metrics of the task, without values.
+// unmeasured returns the metrics of the task without values.
 func (o *outcomes) unmeasured() []eval.Metric {
 	switch o.manifest.Task {
 	case psi.Binary:

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	maxLabels  = 12      // of a column that are listed
-	maxCounted = 100_000 // labels of a column that are told apart
-	rareRows   = 10      // below which a label is rare
+	maxLabels  = 12      // maximum number of listed labels
+	maxCounted = 100_000 // maximum number of distinct labels that are counted
+	rareRows   = 10      // labels with fewer rows are rare
 	bars       = 24      // of a histogram
 )
 
-// profile gathers what is in a column, chunk by chunk.
+// profile accumulates the description of a column, chunk by chunk.
 type profile struct {
 	Column
 	sum     float64
 	seen    int
 	counts  map[string]int
-	edges   [2]float64 // least and greatest number of the training rows
-	limited bool       // edges are known
-	levels  []string   // labels that training knew, sorted
-	labels  bool       // the column has labels
+	edges   [2]float64 // minimum and maximum of the training rows
+	limited bool       // whether edges are known
+	levels  []string   // labels that occurred in training, sorted
+	labels  bool       // whether the column has labels
 }
 
-// newProfiles are those of a model's columns, in its order.
+// newProfiles returns the profiles of a model's columns in its order.
 func newProfiles(m psi.Manifest) []*profile {
 	list := make([]*profile, len(m.Columns))
 	for i, f := range m.Columns {
@@ -68,7 +68,8 @@ func (p *profile) add(c *table.Column) {
 	}
 }
 
-// unknowns tells which codes stand for labels that training did not know, each looked up once.
+// unknowns returns a function that reports whether a code's label did not occur in training. Each label is looked up
+// once.
 func (p *profile) unknowns(c *table.Column) func(code int32) bool {
 	const yes, no = 1, 2
 	met := make([]uint8, len(c.Levels))
@@ -95,7 +96,7 @@ func (p *profile) number(v float64) {
 	}
 }
 
-// finish sums the column up; rows drawn from it give the median and the histogram.
+// finish summarises the column. Rows drawn from it give the median and the histogram.
 func (p *profile) finish(drawn *table.Column) Column {
 	c := p.Column
 	if p.labels {
@@ -131,8 +132,9 @@ func (p *profile) finish(drawn *table.Column) Column {
 	return c
 }
 
-// histogram counts sorted values: each by itself, if there are no more than bars, or else in ranges of equal width. The farthest hundredth
-// on each side goes into the outermost, so that one stray value does not squeeze all others into one bar.
+// histogram counts sorted values: individually if there are at most bars distinct ones, else in ranges of equal width.
+// The outermost ranges include the extreme hundredth on each side, so that a single outlier does not squeeze all others
+// into one bar.
 func histogram(sorted []float64) []Bar {
 	if values := slices.Compact(slices.Clone(sorted)); len(values) <= bars {
 		list := make([]Bar, len(values))
@@ -152,7 +154,7 @@ func histogram(sorted []float64) []Bar {
 	width := (high - low) / bars
 	if whole(sorted) {
 		low, high = math.Floor(low), math.Ceil(high)
-		width = math.Ceil((high - low + 1) / bars) // else some bars would have room for one value more than their neighbours
+		width = math.Ceil((high - low + 1) / bars) // otherwise some bars would contain one more integer than their neighbours
 	}
 	list := make([]Bar, int(min(bars, math.Floor((high-low)/width)+1)))
 	for i := range list {

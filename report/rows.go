@@ -8,39 +8,39 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Rows are those that the page shows one by one. Arrays are flat, the last axis fastest.
+// Rows are the rows that the page shows individually. Arrays are flat and row-major: the last axis varies fastest.
 type Rows struct {
-	Numbers []int   `json:"numbers"` // of the rows in the table, from 0
+	Numbers []int   `json:"numbers"` // row numbers in the table, from 0
 	Cells   []Cells `json:"cells"`   // by column
-	Truth   Floats  `json:"truth"`   // numbers, or places of classes; NaN where not known; nil if none is
+	Truth   Floats  `json:"truth"`   // numbers or indices of classes; NaN where unknown; nil if all are
 
 	// [rows, outputs]
 	Prediction    Floats `json:"prediction"`
 	PredictionStd Floats `json:"prediction_std"`
-	RangeStd      Floats `json:"range_std"` // what ranges are by, where that is not prediction_std; nil for classes
+	RangeStd      Floats `json:"range_std"` // standard deviation behind the intervals, if not prediction_std; nil for classes
 	HiddenStd     Floats `json:"hidden_std"`
 	Probability   Floats `json:"probability"` // nil for a number
 
 	// [rows, outputs, players]
 	Mean     Attributions `json:"mean"`
-	Std      Attributions `json:"std"`       // spread: how contributions of the player scatter among rows like this one
-	ModelStd Attributions `json:"model_std"` // doubt: how far another sample of rows would have moved Mean; nil if it is not known
+	Std      Attributions `json:"std"`       // variation of the contribution among rows like this one
+	ModelStd Attributions `json:"model_std"` // epistemic uncertainty of Mean over samples of training rows; nil if unknown
 
 	Observed Bits `json:"observed"` // [rows, players]
-	Other    Bits `json:"other"`    // [rows, players] labels that training did not know; nil if there is none
+	Other    Bits `json:"other"`    // [rows, players]: labels that did not occur in training; nil if there are none
 }
 
-// Cells are those of a column: numbers, or codes into labels where −1 is missing.
+// Cells holds the cells of a column: numbers, or indices into labels, where −1 is missing.
 type Cells struct {
 	Numbers Digits   `json:"numbers,omitempty"`
 	Codes   []int    `json:"codes,omitempty"`
 	Labels  []string `json:"labels,omitempty"`
 }
 
-// longestLabel is what a page has room for.
+// longestLabel is the maximum length of a label on a page.
 const longestLabel = 80
 
-// cellsOf takes the cells of some rows, with the labels that occur in them.
+// cellsOf returns the cells of some rows, with the labels that occur in them.
 func cellsOf(c *table.Column, rows []int) Cells {
 	var cells Cells
 	if c.Kind == table.Number || c.Kind == table.Time {
@@ -80,7 +80,7 @@ func shortenTo(words string, most int) string {
 	return string([]rune(words)[:most-1]) + "…"
 }
 
-// some takes rows out of an array [rows, width]; nil stays nil.
+// some selects rows of an array [rows, width]; nil stays nil.
 func some[T any](values []T, rows []int, width int) []T {
 	if values == nil {
 		return nil
@@ -92,7 +92,7 @@ func some[T any](values []T, rows []int, width int) []T {
 	return list
 }
 
-// rowsOfPage takes rows out of the explanation of a sample.
+// rowsOfPage selects rows of the explanation of a sample.
 func rowsOfPage(e *explain.Explanation, columns []*table.Column, numbers []int, truth []float64, rows []int) Rows {
 	outputs, players := len(e.Outputs), len(e.Players)
 	r := Rows{

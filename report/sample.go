@@ -6,10 +6,10 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// sampleStream is the second word of the seed of all that is drawn.
+// sampleStream is the second word of the seed of everything random.
 const sampleStream = 0x7265706f7274
 
-// sample is rows drawn at random from all that were read, and what is drawn of them.
+// sample holds rows drawn at random from all that were read.
 type sample struct {
 	*table.Sample
 	rng *rand.Rand
@@ -20,5 +20,5 @@ func newSample(most int, seed uint64) *sample {
 	return &sample{table.NewSample(most, rng), rng}
 }
 
-// draw chooses some of n rows, without regard to their order.
+// draw draws some of n rows in random order.
 func (s *sample) draw(n, some int) []int { return s.rng.Perm(n)[:min(n, some)] }

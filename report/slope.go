@@ -7,8 +7,9 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// slopeWords says that probabilities of rows with missing cells are not those of their scores: κ(s) = exp(b·(1 − s)) multiplies the distance of the
-// score from the base in a row that has a share s of its columns. "" if κ is 1.
+// slopeWords explains that probabilities of rows with missing cells differ from those of their scores. κ(s) = exp(b·(1
+// − s)) multiplies the distance of the score from the base, where s is the row's share of known columns. It returns ""
+// if κ is 1.
 func slopeWords(c psi.Calibration) string {
 	if c.Slope == 0 {
 		return ""

@@ -10,24 +10,24 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// Trust is how near attributions are to the model's Shapley values, with a verdict in words.
+// Trust describes how close attributions are to the model's Shapley values, with a verdict in words.
 type Trust struct {
 	Level   string     `json:"level"`   // exact, close, rough, poor or unchecked
-	Verdict string     `json:"verdict"` // in a sentence
-	Words   []string   `json:"words"`   // what it rests on
-	Gap     float64    `json:"gap"`     // largest |prediction − base − Σ attributions| of the rows explained, beside the root mean square of prediction − base
-	Audit   *psi.Audit `json:"audit"`   // kept in the model
+	Verdict string     `json:"verdict"` // one sentence
+	Words   []string   `json:"words"`   // the evidence
+	Gap     float64    `json:"gap"`     // largest |prediction − base − Σ attributions| of the explained rows, relative to the RMS of prediction − base
+	Audit   *psi.Audit `json:"audit"`   // stored in the model
 }
 
-// Up to what relative error attributions are called so. An error of a tenth seldom changes which column comes first;
-// one of a third often does.
+// Upper limits of the relative error for each level. An error of a tenth seldom changes the most important column; an
+// error of a third often does.
 const (
 	exactError = 1e-4
 	closeError = .1
 	roughError = .33
 )
 
-// trust judges the attributions of a model by its stored audit and by the rows just explained.
+// trust assesses the attributions of a model by its stored audit and by the rows just explained.
 func trust(audit *psi.Audit, e *explain.Explanation) Trust {
 	t := Trust{Audit: audit, Gap: gap(e)}
 	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of the usual distance between prediction and base.", prose.Count(e.Rows, "row"), part(t.Gap))
@@ -38,7 +38,7 @@ func trust(audit *psi.Audit, e *explain.Explanation) Trust {
 	return t
 }
 
-// settle comes to a verdict. Which says of what rows the audit was, and unaudited what to say if there was none.
+// settle decides the verdict. which names the audited rows, unaudited is the text if there is no audit.
 func (t *Trust) settle(exact bool, which, unaudited, sums string) {
 	audit := t.Audit
 	if audit == nil || audit.RelativeRMSE == nil {
@@ -54,7 +54,7 @@ func (t *Trust) settle(exact bool, which, unaudited, sums string) {
 	t.Words = append(t.Words, sums)
 }
 
-// judge puts an error into words.
+// judge expresses an error in words.
 func (t *Trust) judge(relative float64, exact bool) (level, verdict string) {
 	switch {
 	case relative <= exactError && exact && t.Gap <= exactError:
@@ -67,8 +67,9 @@ func (t *Trust) judge(relative float64, exact bool) (level, verdict string) {
 	return "poor", fmt.Sprintf("Poor: attributions are off by %s of their usual size. Do not draw conclusions from them.", percent(relative))
 }
 
-// miss is the error of attributions beside their size. Where the check of whole rows was sampled, and so has an error of
-// its own, that of rows with cells taken away, which was not, tells more of an exact head.
+// miss returns the error of attributions relative to their size. If the audit of whole rows was sampled, it has an
+// error of its own. For an exact head, the audit of rows with hidden cells is then more precise, because it was not
+// sampled.
 func miss(a *psi.Audit) float64 {
 	if a.Method != "exact" && a.Head == "exact" && a.SubgameRelativeRMSE != nil {
 		return *a.SubgameRelativeRMSE
@@ -76,7 +77,7 @@ func miss(a *psi.Audit) float64 {
 	return *a.RelativeRMSE
 }
 
-// audited says what the audit did, to which attributions.
+// audited describes what the audit did, and for which attributions.
 func audited(a *psi.Audit, which string) []string {
 	words := which + " were compared with Shapley values computed the long way"
 	if a.Method == "exact" {
@@ -93,7 +94,7 @@ func audited(a *psi.Audit, which string) []string {
 	return list
 }
 
-// gap is the largest residual beside the root mean square of what attributions add up to.
+// gap returns the largest residual relative to the root mean square of the sum of attributions.
 func gap(e *explain.Explanation) float64 {
 	worst, square := 0.0, 0.0
 	for i, rest := range e.Residual {
@@ -107,14 +108,15 @@ func gap(e *explain.Explanation) float64 {
 	return worst / max(math.Sqrt(square), math.SmallestNonzeroFloat64)
 }
 
-// Calibration is how well stated probabilities or intervals match the observed outcomes, with a verdict in words.
+// Calibration describes how well predicted probabilities or intervals match the observed targets, with a verdict in
+// words.
 type Calibration struct {
 	What    string             `json:"what"`
 	Points  []CalibrationPoint `json:"promises"` // nil if no row has a target
 	Level   string             `json:"level"`    // good, fair, poor or unchecked
 	Verdict string             `json:"verdict"`
 	Words   []string           `json:"words"`
-	aside   bool               // it was judged by the rows kept aside in training
+	aside   bool               // assessed on the validation rows of the training
 }
 
 // CalibrationPoint is a nominal probability or coverage, and the share observed over some rows.
@@ -124,13 +126,13 @@ type CalibrationPoint struct {
 	Rows     int     `json:"rows"`
 }
 
-// Up to what gap, beyond what chance leaves, calibration is called so.
+// Upper limits, beyond chance, of the gap for each level.
 const (
 	goodGap = .02
 	fairGap = .06
 )
 
-// calibration judges the calibration points of all rows that have a target.
+// calibration assesses the calibration points of all rows that have a target.
 func (o *outcomes) calibration() Calibration {
 	c := Calibration{What: o.curve.What(), Level: "unchecked"}
 	for _, p := range o.curve.Points() {
@@ -158,7 +160,7 @@ func (o *outcomes) judged(c Calibration) Calibration {
 	}
 	held := c
 	if aside := o.aside(); c.wide() && aside.Points != nil && aside.intervalGap() < c.intervalGap() {
-		held, c.aside = aside, true // rows that a model learned from lie nearer to its predictions than others will
+		held, c.aside = aside, true // training rows lie nearer to their predictions than new rows
 	}
 	held.Level = called(held.intervalGap())
 	c.Level = held.Level
@@ -170,7 +172,7 @@ func (o *outcomes) judged(c Calibration) Calibration {
 	return c
 }
 
-// called is a gap in a word.
+// called expresses a gap in a word.
 func called(gap float64) string {
 	switch {
 	case gap <= goodGap:
@@ -181,7 +183,7 @@ func called(gap float64) string {
 	return "poor"
 }
 
-// at is the share that intervals of a level held.
+// at returns the coverage of intervals of a level.
 func (c *Calibration) at(level float64) CalibrationPoint {
 	for _, p := range c.Points {
 		if p.Nominal == level {
@@ -191,19 +193,19 @@ func (c *Calibration) at(level float64) CalibrationPoint {
 	return CalibrationPoint{level, level, 0}
 }
 
-// intervalGap is how far the intervals of 50 and 90 % miss their levels, the worse of the two.
+// intervalGap returns how far the coverage of 50 and 90 % intervals is from nominal, the worse of the two.
 func (c *Calibration) intervalGap() float64 {
 	return max(0, c.at(.5).intervalGap(), c.at(.9).intervalGap())
 }
 
-// intervalGap is how far a share misses its level, beyond two standard errors of a perfect calibration.
+// intervalGap returns how far a coverage is from nominal, beyond two standard errors under perfect calibration.
 func (p CalibrationPoint) intervalGap() float64 {
 	return math.Abs(p.Observed-p.Nominal) - 2*math.Sqrt(p.Nominal*(1-p.Nominal)/max(1, float64(p.Rows)))
 }
 
-// probabilityGap is the mean distance of probabilities from observed shares, less what chance alone leaves of a perfect
-// calibration. With s the standard error of a share, that is |N(0, s²)|, of mean √(2/π)·s and variance (1 − 2/π)·s²; its mean
-// and two standard deviations over all rows are granted.
+// probabilityGap returns the mean distance of probabilities from observed shares, less the part that chance causes
+// under perfect calibration. With s the standard error of a share, that part is |N(0, s²)|, with mean √(2/π)·s and
+// variance (1 − 2/π)·s². Its mean plus two standard deviations over all rows are subtracted.
 func (c *Calibration) probabilityGap() float64 {
 	gap, rows, variance := 0.0, 0.0, 0.0
 	for _, p := range c.Points {
@@ -215,10 +217,10 @@ func (c *Calibration) probabilityGap() float64 {
 	return (gap - 2*math.Sqrt(variance)) / rows
 }
 
-// wide says whether intervals of 50 and 90 % held more than that.
+// wide reports whether the coverage of 50 and 90 % intervals is above nominal.
 func (c *Calibration) wide() bool { return c.at(.5).Observed > .5 && c.at(.9).Observed > .9 }
 
-// aside is what intervals held of the rows kept aside in training; it has no points if that is not known.
+// aside returns the calibration on the validation rows of the training; it has no points if that is unknown.
 func (o *outcomes) aside() Calibration {
 	half, known50 := o.manifest.Metrics["coverage_50"]
 	nine, known90 := o.manifest.Metrics["coverage_90"]
@@ -228,7 +230,7 @@ func (o *outcomes) aside() Calibration {
 	return Calibration{}
 }
 
-// heldAside says what intervals held of the rows kept aside.
+// heldAside describes the coverage on the validation rows.
 func (c *Calibration) heldAside() string {
 	nine := c.at(.9)
 	return fmt.Sprintf("On the %s held out from training, the 90 %% prediction intervals contained %s of the outcomes.", prose.Count(nine.Rows, "row"), percent(nine.Observed))
@@ -276,12 +278,12 @@ func (o *outcomes) withSlope(words []string) []string {
 	return words
 }
 
-// stored are the words for the model's own validation rows.
+// stored describes the model's own validation rows.
 func (o *outcomes) stored() []string {
 	return o.withSlope(o.validated())
 }
 
-// validated says what the model's metrics tell.
+// validated describes the model's metrics.
 func (o *outcomes) validated() []string {
 	if aside := o.aside(); aside.Points != nil {
 		return []string{aside.heldAside()}
@@ -293,7 +295,7 @@ func (o *outcomes) validated() []string {
 	return []string{"Use a table with the column " + o.manifest.Target + " to check it."}
 }
 
-// part writes a small share as people say it: less than one part in so many.
+// part writes a small share as "less than one part in …".
 func part(share float64) string {
 	if share >= .01 {
 		return percent(share)
@@ -310,5 +312,5 @@ func shareOfRows(share float64) string {
 	return percent(share) + " of the rows"
 }
 
-// points are hundredths of a probability.
+// points writes a gap in percentage points.
 func points(gap float64) string { return fmt.Sprintf("%.1f percentage points", 100*gap) }

@@ -11,27 +11,27 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// tooGood is the R² or AUROC from which a model is doubted rather than praised.
+// tooGood is the R² or AUROC from which a model is suspicious.
 const tooGood = .999
 
-// muchWorse is a fall of R² or AUROC that is more than chance leaves.
+// muchWorse is a decrease of R² or AUROC beyond chance.
 const muchWorse = .01
 
-// worthWatching is the share of all attributions that a warning must bear on to be the one to watch.
+// worthWatching is the minimum share of all attributions that a warning must affect to be named in the verdict.
 const worthWatching = .01
 
-// verdict is the report in three sentences: what is predicted and how well, what drives it, and what to watch.
+// verdict summarises the report in three sentences: what is predicted and how well, what drives it, and what to watch.
 func (r *Report) verdict(suspects []psi.Suspect) []string {
 	return []string{r.howWell(), r.drivers(), r.watch(suspects)}
 }
 
-// skillMetric is the metric by which models are called good.
+// skillMetric returns the metric that decides how good a model is.
 func (r *Report) skillMetric() string {
 	return map[psi.Task]string{psi.Regression: "r2", psi.Binary: "auroc", psi.Multiclass: "macro_auroc"}[r.Model.Task]
 }
 
-// tellsOfAside says whether the first page tells of the rows kept aside in training. It does, for the table may hold rows that the model
-// learned from, unless the model does worse on the table: it may be of another time or place.
+// tellsOfAside reports whether the first page shows the validation rows of the training. It does, because the table may
+// contain training rows, unless the model does worse on the table, which may come from another time or place.
 func (r *Report) tellsOfAside() bool {
 	m := metricOf(r.Performance.Metrics, r.skillMetric())
 	return m.Value == nil || m.Validation != nil && *m.Validation < *m.Value+muchWorse
@@ -61,7 +61,7 @@ func (r *Report) howWell() string {
 	return fmt.Sprintf("The model predicts %s %s: %s.", what, m.level(*skill), figures)
 }
 
-// predicted is what the model predicts.
+// predicted describes what the model predicts.
 func (r *Report) predicted() string {
 	switch r.Model.Task {
 	case psi.Binary:
@@ -72,7 +72,7 @@ func (r *Report) predicted() string {
 	return r.Model.Target
 }
 
-// measured is the metrics of some rows: those kept aside in training, or those of the table.
+// measured holds the metrics of some rows: the validation rows of the training, or those of the table.
 type measured struct {
 	*Report
 	aside bool
@@ -92,7 +92,7 @@ func (m measured) value(name string) *float64 {
 	return metricOf(m.Performance.Metrics, name).Value
 }
 
-// plain is what the plainest guess reaches.
+// plain returns the result of the simplest guess.
 func (m measured) plain(name string) *float64 {
 	if !m.aside {
 		if name == "mae" {
@@ -107,7 +107,7 @@ func (m measured) plain(name string) *float64 {
 	return m.Performance.Baselines[0].Values[at]
 }
 
-// words say how well in figures that need no statistics.
+// words describes the quality in figures that need no statistics.
 func (m measured) words(skill float64) string {
 	switch m.Model.Task {
 	case psi.Binary:
@@ -123,7 +123,7 @@ func (m measured) words(skill float64) string {
 	case psi.Regression:
 		metric, words := "rmse", "its typical error is "
 		if m.Scale == explain.Log {
-			metric, words = "mae", "the mean absolute error of its medians is " // of which no other number has a lower one
+			metric, words = "mae", "the mean absolute error of its medians is " // the median minimises it
 		}
 		if off := m.value(metric); off != nil {
 			words += threeDigits(*off)
@@ -136,7 +136,7 @@ func (m measured) words(skill float64) string {
 	return m.rows()
 }
 
-// level is an R² or AUROC in words.
+// level expresses an R² or AUROC in words.
 func (m measured) level(skill float64) string {
 	from := []float64{.9, .7, .4, .1}
 	if m.Model.Classes != nil {
@@ -157,7 +157,7 @@ func metricOf(list []Metric, name string) Metric {
 	return Metric{}
 }
 
-// threeDigits writes a number with three digits, or all whole ones.
+// threeDigits writes a number with three digits, or with all integer digits.
 func threeDigits(v float64) string {
 	if v >= 100 && v < 1e15 {
 		return prose.Thousands(int(math.Round(v)))
@@ -165,7 +165,7 @@ func threeDigits(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// drivers are the columns that move predictions most.
+// drivers names the columns that move predictions most.
 func (r *Report) drivers() string {
 	const most = 3
 	order, shares := overall(r.Importances), r.shares()
@@ -190,7 +190,7 @@ func (r *Report) drivers() string {
 	return fmt.Sprintf("%s has the most influence, followed by %s%s.", names[0], joined(names[1:]), all)
 }
 
-// watch is what bears most on what the report says, in a sentence.
+// watch names the most important caveat in a sentence.
 func (r *Report) watch(suspects []psi.Suspect) string {
 	if len(r.Warnings) == 0 || r.Warnings[0].Change < worthWatching {
 		return "No check found a reason not to use it. Monitor whether new rows stay similar to these."

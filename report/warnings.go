@@ -11,14 +11,14 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// What is worth a warning.
+// Thresholds of warnings.
 const (
 	manyMissing  = .2
 	fewOutside   = .001
 	strongEnough = .8
 )
 
-// Kinds of warnings, beside those of the model.
+// Kinds of warnings, besides those of the model.
 const (
 	kindCalibration  = "calibration"
 	kindAttributions = "attributions"
@@ -30,7 +30,8 @@ const (
 	kindAssociated   = "associated"
 )
 
-// warnings say in words what a reader should know, those that change most first: of the model as a whole, then of columns.
+// warnings returns the caveats for readers, those with the largest effect first: about the model as a whole, then about
+// columns.
 func (r *Report) warnings(ofModel []psi.Warning) []Warning {
 	list := []Warning{}
 	for _, w := range ofModel {
@@ -47,7 +48,8 @@ func (r *Report) warnings(ofModel []psi.Warning) []Warning {
 	return list
 }
 
-// ofColumns are the warnings of columns. What one changes is the share of all attributions that its columns have, in the rows that it is about.
+// ofColumns returns the warnings about columns. The effect of a warning is the share of all attributions that its
+// columns have in the affected rows.
 func (r *Report) ofColumns() []Warning {
 	list := []Warning{}
 	rows, shares := float64(r.Data.Rows), r.sharesOfColumns()
@@ -93,7 +95,7 @@ func (r *Report) ofColumns() []Warning {
 	return list
 }
 
-// shares are what part of the sizes of all attributions each player has.
+// shares returns each player's share of all |attributions|.
 func (r *Report) shares() []float64 {
 	shares, total := make([]float64, len(r.Players)), 0.0
 	for _, list := range r.Importances {
@@ -108,8 +110,8 @@ func (r *Report) shares() []float64 {
 	return shares
 }
 
-// sharesOfColumns are those of the columns' players in rows that have them. Of a player that no row has nothing is known: it counts as one of
-// many.
+// sharesOfColumns returns the shares of the columns' players in rows that have them. A player that is missing in all
+// rows counts with an equal share.
 func (r *Report) sharesOfColumns() []float64 {
 	observed := make([]int, len(r.Players))
 	for _, list := range r.Importances {
@@ -131,7 +133,7 @@ func (r *Report) sharesOfColumns() []float64 {
 	return ofColumns
 }
 
-// alike is columns that carry much the same information, each as at least one other.
+// alike is a set of columns with nearly the same information.
 type alike struct {
 	columns   []int
 	low, high float64 // strength of the associations
@@ -169,7 +171,7 @@ func (r *Report) alike() []alike {
 	return groups
 }
 
-// joined lists names as a person does.
+// joined lists names with "and".
 func joined(names []string) string {
 	last := len(names) - 1
 	if last == 0 {
@@ -192,7 +194,7 @@ func either(n int, one, many string) string {
 	return many
 }
 
-// percent writes a share so that neither 0 nor 100 % is said of what is only little or much.
+// percent writes a share without rounding it to 0 or 100 %.
 func percent(share float64) string {
 	switch {
 	case share > 0 && share < .001:

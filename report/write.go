@@ -21,8 +21,8 @@ var (
 	style string
 )
 
-// page is the whole file. Nothing in it may be loaded from anywhere, and no script or style may run but these two, which
-// the policy knows by their digests.
+// page is the whole file. Nothing in it may be loaded from elsewhere. The content security policy allows only these
+// two, script and style, by their digests.
 const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -43,15 +43,15 @@ const page = `<!doctype html>
 </html>
 `
 
-// Write makes the page: one file that needs no other and no network.
+// Write writes the page: a single HTML file that needs no network and no other file.
 func Write(w io.Writer, r *Report) error { return writePage(w, "report", r.Title, r) }
 
-// WriteBatch makes the page of a batch, in the same way.
+// WriteBatch writes the page of a batch, in the same way.
 func WriteBatch(w io.Writer, b *Batch) error { return writePage(w, "batch", b.Title, b) }
 
-// writePage makes a page of a document, whose kind is the id that the viewer looks for.
+// writePage writes the page of a document; kind is the element id that the viewer looks for.
 func writePage(w io.Writer, kind, title string, content any) error {
-	document, err := json.Marshal(content) // which escapes <, > and &, so that no cell can end the element
+	document, err := json.Marshal(content) // json.Marshal escapes <, > and &, so that no cell can end the element
 	if err != nil {
 		return err
 	}
@@ -59,9 +59,8 @@ func writePage(w io.Writer, kind, title string, content any) error {
 	return err
 }
 
-// Written tells whether a file is a report that psi wrote, of a table or of a batch, by its
-// first kilobytes: by the name of its generator or, in reports from before they carried it, by
-// its security policy, which is like no other page's.
+// Written reports whether a file is a report that psi wrote, of a table or of a batch. start is the first kilobytes of
+// the file. It recognises the name of the generator or, in older reports, their security policy, which is unique.
 func Written(start []byte) bool {
 	mark := regexp.MustCompile(`^<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n` +
 		`(<meta name="generator" content="psi [^"]*">|<meta http-equiv="Content-Security-Policy" content="default-src 'none'; ` +
@@ -69,7 +68,7 @@ func Written(start []byte) bool {
 	return mark.Match(start)
 }
 
-// digest names a script or a style in a content security policy.
+// digest returns the digest of a script or a style for a content security policy.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

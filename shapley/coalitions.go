@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Coalitions is a batch of subsets of n players, stored as a matrix of bits
-// with one row per coalition. Every coalition starts out empty.
+// Coalitions is a batch of subsets of n players, stored as a matrix of bits with one row per coalition. New coalitions
+// are empty.
 type Coalitions struct {
 	players int
 	length  int
@@ -20,7 +20,7 @@ const wordBits = 64
 // NewCoalitions returns a batch of length empty coalitions of the given number
 // of players.
 func NewCoalitions(length, players int) *Coalitions {
-	// One word at least, so that a game without players is no special case.
+	// One word at least, so that a game without players needs no special case.
 	stride := max(1, (players+wordBits-1)/wordBits)
 	return &Coalitions{players: players, length: length, stride: stride, words: make([]uint64, length*stride)}
 }
@@ -51,8 +51,7 @@ func (s *Coalitions) Size(i int) int {
 	return size
 }
 
-// Members iterates over the players of coalition i in increasing order. It
-// costs one step per member, not per player.
+// Members iterates over the players of coalition i in increasing order. It takes one step per member, not per player.
 func (s *Coalitions) Members(i int) iter.Seq[int] {
 	row := s.row(i)
 	return func(yield func(int) bool) {
@@ -66,7 +65,7 @@ func (s *Coalitions) Members(i int) iter.Seq[int] {
 	}
 }
 
-// complement makes coalition i the complement of coalition j.
+// complement sets coalition i to the complement of coalition j.
 func (s *Coalitions) complement(i, j int) {
 	row := s.row(i)
 	for w, word := range s.row(j) {

@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// designSeed fixes which coalitions a design has. Games differ by who plays whom in it.
+// designSeed determines the coalitions of a design. Games differ by the assignment of their players to the design's
+// seats.
 const designSeed = 0x726566696e6564
 
-// newDesign lists at most budget coalitions of n players that tell most of their
-// Shapley values: N, then all others without one player, then all single ones, then
-// pairs of a coalition and its complement, the sizes by the Shapley kernel
-// 1/(s(n−s)), none twice. ∅ is not among them, for a network's f(∅) is 0.
+// newDesign lists at most budget coalitions of n players, the most informative ones about Shapley values first. These
+// are N, then all coalitions that lack one player, then all single players. Then follow pairs of a coalition and its
+// complement, with sizes drawn by the Shapley kernel 1/(s(n−s)), without repetition. ∅ is not included, because a
+// network's f(∅) is 0.
 func newDesign(n, budget int) *Coalitions {
 	list := [][]uint64{}
 	words := max(1, (n+wordBits-1)/wordBits)
@@ -84,7 +85,7 @@ func wordsKey(s []uint64) string {
 	return string(key)
 }
 
-// kernelSizes are 1/(s(n−s)) for s = 2, …, n−2, at place s; the rest are 0.
+// kernelSizes returns 1/(s(n−s)) for s = 2, …, n−2 at index s, and 0 elsewhere.
 func kernelSizes(n int) []float64 {
 	weights := make([]float64, n+1)
 	for s := 2; s <= n-2; s++ {
@@ -112,8 +113,8 @@ func drawSize(weights []float64, rng *rand.Rand) int {
 	return last
 }
 
-// kernelOrder is one of each pair of complements of n players, in the random order in
-// which the kernel draws them without putting any back.
+// kernelOrder returns one of each pair of complements of n players, in random order: the kernel draws them without
+// replacement.
 func kernelOrder(n int, rng *rand.Rand) []uint64 {
 	type drawn struct {
 		s    uint64
@@ -139,7 +140,7 @@ func kernelOrder(n int, rng *rand.Rand) []uint64 {
 	return order
 }
 
-// overlap is |S∩S′|.
+// overlap returns |S∩S′|.
 func overlap(s *Coalitions, i, j int) int {
 	a, b := s.row(i), s.row(j)
 	size := 0

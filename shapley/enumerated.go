@@ -2,14 +2,14 @@ package shapley
 
 import "math/bits"
 
-// Enumerated is one output of a game of which all is known.
+// Enumerated is one output of a game whose coalitions are all known.
 type Enumerated struct {
 	Players int
-	Who     []int     // numbers of the players among all that the network knows; nil is 0, 1, …
-	F       []float64 // the network's attributions, [coalition][player]; coalition S is number Σ_{i∈S} 2^i
+	Who     []int     // numbers of the players among all players of the network; nil means 0, 1, …
+	F       []float64 // the network's attributions, [coalition][player]; coalition S has the index Σ_{i∈S} 2^i
 }
 
-// who is the number of a player.
+// who returns the number of a player.
 func (g Enumerated) who(player int) int {
 	if g.Who == nil {
 		return player
@@ -17,7 +17,7 @@ func (g Enumerated) who(player int) int {
 	return g.Who[player]
 }
 
-// value of coalition s.
+// value returns the value of coalition s.
 func (g Enumerated) value(s int) float64 {
 	v := 0.0
 	for _, x := range g.F[s*g.Players : (s+1)*g.Players] {
@@ -26,7 +26,7 @@ func (g Enumerated) value(s int) float64 {
 	return v
 }
 
-// truth are the Shapley values, and the interaction indices [player][player].
+// truth returns the Shapley values, and the interaction indices [player][player].
 func (g Enumerated) truth() (phi, pair []float64) {
 	n := g.Players
 	one, two := weights(n), weights(max(0, n-1))
@@ -54,7 +54,7 @@ func (g Enumerated) truth() (phi, pair []float64) {
 	return phi, pair
 }
 
-// answer are the attributions of a coalition of a design, with players on its seats.
+// answer returns the attributions of a coalition of a design, given the assignment of players to its seats.
 func (g Enumerated) answer(design *Coalitions, at int, seats []int) []float64 {
 	s := 0
 	for seat := range design.Members(at) {
@@ -63,8 +63,7 @@ func (g Enumerated) answer(design *Coalitions, at int, seats []int) []float64 {
 	return g.F[s*g.Players : (s+1)*g.Players]
 }
 
-// Divide returns the Shapley values of a game of which all is known, given by its
-// outputs.
+// Divide returns the Shapley values of a fully enumerated game, given its outputs.
 func Divide(outputs []Enumerated) *Values {
 	n := outputs[0].Players
 	v := &Values{

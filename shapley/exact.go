@@ -11,8 +11,7 @@ import (
 // MaxExact is the largest number of players whose coalitions are enumerated.
 const MaxExact = 16
 
-// ErrTooManyPlayers reports a game with more than [MaxExact] players, whose
-// coalitions are too many to enumerate.
+// ErrTooManyPlayers reports a game with more than [MaxExact] players, which has too many coalitions to enumerate.
 var ErrTooManyPlayers = errors.New("too many players to enumerate")
 
 // Exact returns the Shapley values
@@ -46,7 +45,7 @@ func Exact(ctx context.Context, game Game) (*Values, error) {
 			}
 		}
 		for c := range v {
-			gain := v[c] - values.Empty[c] // same φ as v, smaller rounding errors
+			gain := v[c] - values.Empty[c] // same φ as v, with smaller rounding errors
 			phi := values.Of(c)
 			for i := range phi {
 				phi[i] += slope[i] * gain
@@ -75,7 +74,7 @@ func weights(n int) []float64 {
 	return w
 }
 
-// enumerable returns an error that tells the cost if n players are too many.
+// enumerable returns an error that names the cost if n players are too many.
 func enumerable(n int) error {
 	if n <= MaxExact {
 		return nil
@@ -84,8 +83,8 @@ func enumerable(n int) error {
 		ErrTooManyPlayers, n, n, float64(n)*math.Log10(2), MaxExact)
 }
 
-// enumerate calls visit with every coalition S, as the number Σ_{i∈S} 2^i in
-// increasing order, and its value for each output.
+// enumerate calls visit with every coalition S, as the number Σ_{i∈S} 2^i in increasing order, and its value for each
+// output.
 func enumerate(ctx context.Context, game Game, visit func(s uint, v []float64)) error {
 	n, outputs := game.Players(), game.Outputs()
 	count := 1 << n

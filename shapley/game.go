@@ -6,28 +6,25 @@ import (
 	"math"
 )
 
-// Game is a cooperative game with one or more outputs, each a characteristic
-// function of its own: one for a regression model, one per class for a
-// classifier.
+// Game is a cooperative game with one or more outputs, each with its own characteristic function: one for a regression
+// model, one per class for a classifier.
 type Game interface {
-	// Players returns the number n of players, who are called 0, …, n−1.
+	// Players returns the number n of players, which are numbered 0, …, n−1.
 	Players() int
 
 	// Outputs returns the number of outputs.
 	Outputs() int
 
-	// Values returns v(S) for every coalition of the batch and every output:
-	// output c of coalition i is element i·Outputs()+c. It must not modify the
-	// batch, and should return soon after ctx is done.
+	// Values returns v(S) for every coalition of the batch and every output: output c of coalition i is element
+	// i·Outputs()+c. It must not modify the batch, and should return soon after ctx is done.
 	Values(ctx context.Context, s *Coalitions) ([]float64, error)
 }
 
-// GameFunc is a game with one output, written as a function.
+// GameFunc is a game with one output, defined by a function.
 type GameFunc struct {
 	N int // number of players
 
-	// V is the characteristic function v(S) of the members of S in increasing
-	// order. It must not keep the slice.
+	// V is the characteristic function v(S) of the members of S in increasing order. It must not keep the slice.
 	V func(members []int) float64
 }
 
@@ -54,12 +51,12 @@ func (g GameFunc) Values(ctx context.Context, s *Coalitions) ([]float64, error) 
 	return values, nil
 }
 
-// batchSize bounds the coalitions passed to a game at once: enough to keep an
-// accelerator busy, half a megabyte of bits at a thousand players.
+// batchSize is the maximum number of coalitions passed to a game at once: enough to keep an accelerator busy, and half
+// a megabyte of bits at a thousand players.
 const batchSize = 1 << 12
 
-// evaluate returns the values of a batch, having checked that they are complete
-// and finite: one NaN would spoil the values of all players.
+// evaluate returns the values of a batch and checks that they are complete and finite: one NaN would invalidate the
+// values of all players.
 func evaluate(ctx context.Context, game Game, s *Coalitions) ([]float64, error) {
 	if s.Len() == 0 {
 		return nil, nil

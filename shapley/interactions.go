@@ -5,22 +5,19 @@ import (
 	"math/bits"
 )
 
-// InteractionIndices are the pairwise Shapley interaction indices of a game, a
-// symmetric matrix for each of its outputs. A positive index means that the two
-// players are worth more together than apart, a negative one that each can
-// stand in for the other.
+// InteractionIndices holds the pairwise Shapley interaction indices of a game, a symmetric matrix for each output. A
+// positive index means that two players are worth more together than apart, a negative one that each can replace the
+// other.
 type InteractionIndices struct {
 	Players, Outputs int
 
-	// I holds the index of each pair, [output][player][player]. The diagonal is
-	// zero.
+	// I holds the index of each pair, [output][player][player]. The diagonal is zero.
 	I []float64
 
-	// StandardErrors tells how far I may be from the true indices because not all
-	// coalitions were evaluated; nil if all were.
+	// StandardErrors holds the sampling errors of I; nil if all coalitions were evaluated.
 	StandardErrors []float64
 
-	// Coalitions is the number of coalitions that were evaluated.
+	// Coalitions is the number of evaluated coalitions.
 	Coalitions int
 }
 
@@ -50,7 +47,7 @@ func (x *InteractionIndices) row(output, i int) []float64 { return x.rowOf(x.I, 
 func (x *InteractionIndices) rowOf(of []float64, output, i int) []float64 {
 	n := x.Players
 	end := (output + 1) * n * n
-	matrix := of[output*n*n : end : end] // capped: a row out of range is not the next output's
+	matrix := of[output*n*n : end : end] // capped, so that an index out of range panics
 	return matrix[i*n : (i+1)*n]
 }
 
@@ -69,7 +66,7 @@ func Interactions(ctx context.Context, game Game) (*InteractionIndices, error) {
 	}
 	indices := newInteractionIndices(n, outputs)
 	indices.Coalitions = 1 << n
-	weight := weights(max(0, n-1))      // as if i and j were one player
+	weight := weights(max(0, n-1))      // as if i and j were a single player
 	slope := make([]float64, n*(n-1)/2) // ∂I_ij/∂v(S) for j < i
 	empty := make([]float64, outputs)   // v(∅)
 
@@ -90,7 +87,7 @@ func Interactions(ctx context.Context, game Game) (*InteractionIndices, error) {
 			}
 		}
 		for c := range v {
-			gain := v[c] - empty[c] // same I as v, smaller rounding errors
+			gain := v[c] - empty[c] // same I as v, with smaller rounding errors
 			pair := 0
 			for i := range n {
 				lower := indices.row(c, i)[:i]

@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// Moments learn a Prior from games of which all coalitions are known.
+// Moments estimates a Prior from games whose coalitions are all known.
 type Moments struct {
 	shared, rounding, count []float64 // by |T|−1
 	own, owns               []float64 // by |S|−1
-	lagged, lags            float64   // errors of a coalition times those of it without one player, and without a lag
+	lagged, lags            float64   // products of the errors of a coalition with those of it without a player; and without a lag
 }
 
-// Add takes in a game.
+// Add adds a game.
 func (m *Moments) Add(g Enumerated) {
 	n := g.Players
 	for len(m.count) < n {
@@ -29,7 +29,7 @@ func (m *Moments) Add(g Enumerated) {
 	m.addOwn(g, v)
 }
 
-// addShared finds the l_T of v(N) − v(N∖U) = Σ_{∅≠T⊆U} l_T by Möbius inversion.
+// addShared computes the l_T of v(N) − v(N∖U) = Σ_{∅≠T⊆U} l_T by Möbius inversion.
 func (m *Moments) addShared(n int, v []float64, largest float64) {
 	lost := make([]float64, len(v))
 	for u := range lost {
@@ -50,7 +50,7 @@ func (m *Moments) addShared(n int, v []float64, largest float64) {
 	}
 }
 
-// addOwn finds the network's errors by the recursion
+// addOwn computes the network's errors by the recursion
 //
 //	φ_d(S) = [v(S) − v(S∖d) + Σ_{j∈S∖d} φ_d(S∖j)] / |S|
 func (m *Moments) addOwn(g Enumerated, v []float64) {
@@ -86,7 +86,7 @@ func (m *Moments) addOwn(g Enumerated, v []float64) {
 		m.own[size-1] += squares
 		m.owns[size-1] += float64(size - 1) // E Σ_d δ_d² = (|S|−1) Own
 		if size > 2 {
-			// Of each j, E Σ_d δ_d(S) δ_d(S∖j) = (|S|−2) Own · Steady: all sizes count alike.
+			// For each j, E Σ_d δ_d(S) δ_d(S∖j) = (|S|−2) Own · Steady: all sizes count equally.
 			ways := binomial(n, size) * float64(size*(size-2))
 			m.lagged += lagged / ways
 			m.lags += squares / float64(size-1) / binomial(n, size)
@@ -94,11 +94,10 @@ func (m *Moments) addOwn(g Enumerated, v []float64) {
 	}
 }
 
-// singlePrecision is about the error of a value beside the largest of its game.
+// singlePrecision is the approximate error of a value relative to the largest of its game.
 const singlePrecision = 1e-7
 
-// Prior is what the games have shown. What is no larger than rounding makes it is taken
-// for 0.
+// Prior returns the prior estimated from the games. Variances within the rounding error are 0.
 func (m *Moments) Prior() Prior {
 	p := Prior{Shared: make([]float64, len(m.count)), Own: make([]float64, len(m.count))}
 	for k, count := range m.count {

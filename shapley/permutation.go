@@ -7,20 +7,17 @@ import (
 	"math/rand/v2"
 )
 
-// Permutation estimates the Shapley values from random orders of the players,
-// drawn in antithetic pairs: an order and its reverse. With P_k the first k
-// players of an order, one pair credits the player in place k with
+// Permutation estimates the Shapley values from random orders of the players, drawn in antithetic pairs: an order and
+// its reverse. With P_k the first k players of an order, one pair credits the player at position k with
 //
 //	g(k) − g(k−1),   g(k) = ½ [v(P_k) − v(N∖P_k)]
 //
-// which is the mean of its marginal contributions going up the order and coming
-// down it. The estimate is the mean credit: unbiased, and efficient whatever the
-// number of pairs. Its standard error is that of a mean over pairs, since the
-// two halves of a pair depend on each other. It vanishes, up to rounding, if the
-// players interact at most in twos.
+// which is the mean of its marginal contributions in the order and in its reverse. The estimate is the mean credit. It
+// is unbiased, and efficient for any number of pairs. Its standard error is that of a mean over pairs, since the two
+// halves of a pair depend on each other. It vanishes, up to rounding, if players interact at most in pairs.
 //
-// Permutation needs at least two pairs, and evaluates 2 + 2·pairs·(n−1)
-// coalitions. The orders depend on n and rng alone.
+// Permutation needs at least two pairs, and evaluates 2 + 2·pairs·(n−1) coalitions. The orders depend on n and rng
+// alone.
 func Permutation(ctx context.Context, game Game, pairs int, rng *rand.Rand) (*Values, error) {
 	if pairs < 2 {
 		return nil, fmt.Errorf("shapley: a standard error needs at least 2 pairs of permutations, got %d", pairs)
@@ -69,8 +66,8 @@ func Permutation(ctx context.Context, game Game, pairs int, rng *rand.Rand) (*Va
 	return values, nil
 }
 
-// coalitionsPerPair returns the number of coalitions on the way along an order
-// of n players and back, without ∅ and N, which all orders share.
+// coalitionsPerPair returns the number of coalitions along an order of n players and back, without ∅ and N, which all
+// orders share.
 func coalitionsPerPair(n int) int { return 2 * max(0, n-1) }
 
 // walks returns for each order the coalitions P_1, N∖P_1, …, P_{n−1}, N∖P_{n−1}.
@@ -90,9 +87,8 @@ func walks(orders [][]int, n int) *Coalitions {
 	return s
 }
 
-// creditPair sets credit, [output][player], to what an order and its reverse
-// give each player. walk holds the values of the coalitions of that order as
-// [walks] lists them.
+// creditPair sets credit, [output][player], to the credits of an order and its reverse. walk holds the values of the
+// coalitions of that order as [walks] lists them.
 func (v *Values) creditPair(credit []float64, order []int, walk []float64) {
 	for c := range v.Outputs {
 		credit := credit[c*v.Players : (c+1)*v.Players]

@@ -5,29 +5,27 @@ import (
 	"math"
 )
 
-// Prior is what is known of the games of a network, and of the network's own
-// attributions of their coalitions, before a game is looked at. A game is a sum over
-// the coalitions T of whoever can stand in for one another,
+// Prior is a prior distribution of the games of a network, and of the network's own attributions of their coalitions. A
+// game is a sum over the coalitions T of players that can replace each other,
 //
 //	v(S) = Σ_{T∩S≠∅} l_T,   φ_d(S) = Σ_{T∋d} l_T / |T∩S|
 //
-// for l_T is there as soon as one of T is, and those of T who are there share it evenly;
-// every game is such a sum. The network's attributions f_d(S) = φ_d(S) + δ_d(S) err by
-// what adds up to nothing. Taken beforehand, all l_T are independent, with mean zero,
-// and so are the errors, but for those of coalitions that are alike:
+// because l_T counts as soon as a member of T is present, and the present members share it equally. Every game is such
+// a sum. The network's attributions f_d(S) = φ_d(S) + δ_d(S) have errors δ that sum to 0. A priori, all l_T and all
+// errors are independent with mean zero, except that errors of similar coalitions are correlated:
 //
 //	E l_T² = Shared[|T|−1]
 //	E δ_d(S) δ_e(S′) = √(Own[|S|−1] Own[|S′|−1]) Steady^|SΔS′| · Σ_{j∈S∩S′} (1{j=d} − 1/|S|)(1{j=e} − 1/|S′|)
 type Prior struct {
-	Shared []float64 `json:"shared"` // of coalitions T of 1, 2, … players
-	Own    []float64 `json:"own"`    // of coalitions S of 1, 2, … players; those of more are as the last
-	Steady float64   `json:"steady"` // correlation of the errors of a coalition and of that with one player more
+	Shared []float64 `json:"shared"` // by the size of T, from 1
+	Own    []float64 `json:"own"`    // by the size of S, from 1; larger sizes have the last value
+	Steady float64   `json:"steady"` // correlation of the errors of a coalition and of it with one more player
 
-	Widths  []Width   `json:"widths"`  // of standard errors, by evaluations; empty means 1
-	Players []float64 `json:"players"` // by how much those of each player are wider still; empty means 1
+	Widths  []Width   `json:"widths"`  // factors of standard errors, by evaluations; empty means 1
+	Players []float64 `json:"players"` // additional factors of each player; empty means 1
 }
 
-// Validate reports what makes no sense.
+// Validate returns an error if the prior is invalid.
 func (p Prior) Validate() error {
 	if len(p.Shared) == 0 || len(p.Own) == 0 {
 		return fmt.Errorf("shapley: a prior of %d and %d sizes of coalitions", len(p.Shared), len(p.Own))
@@ -56,7 +54,7 @@ func (p Prior) Validate() error {
 	return nil
 }
 
-// player is the width of one.
+// player returns the factor of a player.
 func (p Prior) player(who int) float64 {
 	if who >= len(p.Players) {
 		return 1
@@ -64,10 +62,10 @@ func (p Prior) player(who int) float64 {
 	return p.Players[who]
 }
 
-// observation is one number that was seen of a game.
+// observation is one observed number of a game.
 type observation struct {
 	kind   observationKind
-	s      int // its coalition, a place in the design
+	s      int // index of its coalition in the design
 	player int
 }
 
@@ -76,18 +74,18 @@ type observationKind uint8
 const (
 	ofValue  observationKind = iota // v(S)
 	ofPart                          // f_player(S)
-	ofAround                        // Σ_{j≠player} f_player(N∖j), the recursion's sum; N∖j has place 1+j
+	ofAround                        // Σ_{j≠player} f_player(N∖j), the recursion's sum; N∖j has the index 1+j
 )
 
-// covariances of what is observed of a game of n players and of what is asked, under a
-// prior. They depend on the sizes of overlaps, and on who is in them.
+// covariances computes the covariances of observations of a game of n players and of its unknown values under a prior.
+// They depend on the sizes of overlaps and their members.
 type covariances struct {
 	Prior
 	n      int
 	design *Coalitions
-	sizes  []int              // of the design's coalitions
+	sizes  []int              // sizes of the design's coalitions
 	ways   [][]float64        // binomial coefficients
-	shares map[[6]int]float64 // memory of shared
+	shares map[[6]int]float64 // cache of shared
 	around [2]float64         // variance and covariance of ofAround
 }
 
@@ -116,7 +114,7 @@ func newCovariances(p Prior, design *Coalitions) *covariances {
 	return c
 }
 
-// binomial is the number of ways to choose k of n.
+// binomial returns the number of ways to choose k of n.
 func binomial(n, k int) float64 {
 	ways := 1.0
 	for j := 1; j <= k; j++ {
@@ -125,7 +123,7 @@ func binomial(n, k int) float64 {
 	return ways
 }
 
-// choose is binomial from memory.
+// choose returns binomial from a table.
 func (c *covariances) choose(n, k int) float64 {
 	if n < 0 || k < 0 || k >= len(c.ways[n]) {
 		return 0
@@ -133,9 +131,8 @@ func (c *covariances) choose(n, k int) float64 {
 	return c.ways[n][k]
 }
 
-// shared is Σ_T E l_T² / (|T∩S| |T∩S′|) over the T that hold fixed players, of which both
-// are in S and S′, first in S alone and second in S′ alone, among i, p and q players in
-// both, in S alone, and in S′ alone.
+// shared returns Σ_T E l_T² / (|T∩S| |T∩S′|) over the T that contain given players. Of these, both are in S and S′,
+// first in S alone and second in S′ alone, where i players are in both, p in S alone and q in S′ alone.
 func (c *covariances) shared(both, first, second, i, p, q int) float64 {
 	key := [6]int{both, first, second, i, p, q}
 	if sum, known := c.shares[key]; known {
@@ -159,7 +156,7 @@ func (c *covariances) shared(both, first, second, i, p, q int) float64 {
 	return sum
 }
 
-// place says where a player is, for shared.
+// place classifies a player for shared.
 func place(inS, inOther bool) (both, first, second int) {
 	switch {
 	case inS && inOther:
@@ -170,8 +167,7 @@ func place(inS, inOther bool) (both, first, second int) {
 	return 0, 0, 1
 }
 
-// parts is the covariance of φ_d(S) and φ_e(S′), given |S∩S′|, |S∖S′|, |S′∖S|, and whether
-// d is in S′ and e in S.
+// parts returns the covariance of φ_d(S) and φ_e(S′), given |S∩S′|, |S∖S′|, |S′∖S|, and whether d is in S′ and e in S.
 func (c *covariances) parts(same, dIn, eIn bool, i, p, q int) float64 {
 	if same {
 		return c.shared(1, 0, 0, i, p, q)
@@ -181,7 +177,7 @@ func (c *covariances) parts(same, dIn, eIn bool, i, p, q int) float64 {
 	return c.shared(both+x, first+y, second+z, i, p, q)
 }
 
-// values is Σ_T E l_T² over the T that meet both S and S′.
+// values returns Σ_T E l_T² over the T that meet both S and S′.
 func (c *covariances) values(i, p, q int) float64 {
 	sum := 0.0
 	for k := 1; k <= min(c.n, len(c.Shared)); k++ {
@@ -190,7 +186,7 @@ func (c *covariances) values(i, p, q int) float64 {
 	return sum
 }
 
-// valuePart is the covariance of v(S) = Σ_d φ_d(S) and φ_e(S′).
+// valuePart returns the covariance of v(S) = Σ_d φ_d(S) and φ_e(S′).
 func (c *covariances) valuePart(eIn bool, i, p, q int) float64 {
 	own, others := 0.0, float64(i)
 	if eIn {
@@ -205,7 +201,7 @@ func (c *covariances) valuePart(eIn bool, i, p, q int) float64 {
 	return own
 }
 
-// errors is the covariance of δ_d(S) and δ_e(S′).
+// errors returns the covariance of δ_d(S) and δ_e(S′).
 func (c *covariances) errors(same, dIn, eIn bool, i, p, q int) float64 {
 	a, b := float64(i+p), float64(i+q)
 	share := float64(i) / (a * b)
@@ -223,7 +219,7 @@ func (c *covariances) errors(same, dIn, eIn bool, i, p, q int) float64 {
 
 func (c *covariances) own(size int) float64 { return c.Own[min(size, len(c.Own))-1] }
 
-// between is the covariance of two observations.
+// between returns the covariance of two observations.
 func (c *covariances) between(a, b observation) float64 {
 	if a.kind > b.kind {
 		a, b = b, a
@@ -243,7 +239,7 @@ func (c *covariances) between(a, b observation) float64 {
 	return c.parts(same, dIn, eIn, i, p, q) + c.errors(same, dIn, eIn, i, p, q)
 }
 
-// withAround is the covariance of an observation with Σ_{j≠d} f_d(N∖j).
+// withAround returns the covariance of an observation with Σ_{j≠d} f_d(N∖j).
 func (c *covariances) withAround(a observation, d int) float64 {
 	if a.kind == ofAround {
 		if a.player == d {
@@ -260,7 +256,7 @@ func (c *covariances) withAround(a observation, d int) float64 {
 	return sum
 }
 
-// phi is the covariance of φ_d(N) with an observation.
+// phi returns the covariance of φ_d(N) with an observation.
 func (c *covariances) phi(d int, a observation) float64 {
 	if a.kind == ofAround {
 		sum := 0.0
@@ -279,10 +275,10 @@ func (c *covariances) phi(d int, a observation) float64 {
 	return c.valuePart(in, size, 0, c.n-size)
 }
 
-// phiVariance is that of φ_d(N).
+// phiVariance returns the variance of φ_d(N).
 func (c *covariances) phiVariance() float64 { return c.parts(true, true, true, c.n, 0, 0) }
 
-// pair is the covariance with an observation of I_de(N) = −Σ_{T∋d,e} l_T / (|T|−1).
+// pair returns the covariance of an observation with I_de(N) = −Σ_{T∋d,e} l_T / (|T|−1).
 func (c *covariances) pair(d, e int, a observation) float64 {
 	if a.kind == ofAround {
 		sum := 0.0
@@ -317,8 +313,8 @@ func (c *covariances) pair(d, e int, a observation) float64 {
 	})
 }
 
-// pairShared is −Σ_T E l_T² / ((|T|−1) among(|T∩S|)) over the T that hold fixed players, so
-// many of them in and out of S.
+// pairShared returns −Σ_T E l_T² / ((|T|−1) among(|T∩S|)) over the T that contain given players, in of them inside S
+// and out outside.
 func (c *covariances) pairShared(in, out, size int, among func(x int) float64) float64 {
 	sum, most := 0.0, len(c.Shared)
 	for x := in; x <= min(size, most); x++ {
@@ -331,7 +327,7 @@ func (c *covariances) pairShared(in, out, size int, among func(x int) float64) f
 	return sum
 }
 
-// pairVariance is that of I_de(N).
+// pairVariance returns the variance of I_de(N).
 func (c *covariances) pairVariance() float64 {
 	sum := 0.0
 	for k := 2; k <= min(c.n, len(c.Shared)); k++ {

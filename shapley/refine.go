@@ -7,60 +7,55 @@ import (
 	"math/rand/v2"
 )
 
-// Panel is games that a network evaluates together, each with its own players but
-// all with the same outputs. The network also divides the value of every coalition
-// among its members, nearly as Shapley values would.
+// Panel is a set of games that a network evaluates together, each with its own players but all with the same outputs.
+// The network also divides the value of every coalition among its members, approximately as Shapley values would.
 type Panel interface {
 	Games() int
 	Outputs() int
 
-	// Players are those of a game, as numbers among all that the network knows.
+	// Players returns the players of a game as numbers among all players of the network.
 	Players(game int) []int
 
-	// Attributions returns for each question the network's attributions,
-	// [output][player of the game], which add up to v(S) − v(∅) and are 0 for whoever is
-	// not in S.
+	// Attributions returns for each question the network's attributions, [output][player of the game]. They add up to
+	// v(S) − v(∅) and are 0 for players outside S.
 	Attributions(ctx context.Context, questions []Question) ([][]float64, error)
 }
 
-// Question asks for a coalition of a game.
+// Question is a coalition of a game to evaluate.
 type Question struct {
 	Game    int
 	Members []int
 }
 
-// Refining says how far games are refined.
+// Refining configures Refine.
 type Refining struct {
 	Prior        Prior
-	Budget       int     // most evaluations of a game; 0 means 4 for each of its players, or 64 with a tolerance
-	Tolerance    float64 // a game is done when no standard error of an attribution is larger
+	Budget       int     // maximum evaluations per game; 0 means 4 per player, or 64 per player with a tolerance
+	Tolerance    float64 // a game is finished when no standard error of an attribution exceeds it
 	Interactions bool
 
-	// First is the number of the first game: who plays whom in the coalitions that are
-	// evaluated depends on a game's number alone.
+	// First is the number of the first game. The players of the evaluated coalitions depend only on a game's number.
 	First int
 }
 
-// Usual numbers of evaluations for each player.
+// Default numbers of evaluations per player.
 const (
 	defaultPerPlayer = 4
 	maxPerPlayer     = 64
 )
 
-// Refined is what was found of a game.
+// Refined is the result of refining a game.
 type Refined struct {
 	*Values
-	Interactions *InteractionIndices // nil unless asked for
+	Interactions *InteractionIndices // nil unless requested
 }
 
-// Refine improves a network's attributions of games by evaluating a few of their
-// coalitions. The estimates are the best linear ones under the prior from all that the
-// network says of these coalitions: their values, and its attributions of each. They add
-// up to v(N) − v(∅). A standard error is the standard deviation of what the prior leaves
-// open, scaled by how large the answers of the game were beside what the prior expects,
-// and by the prior's Widths.
+// Refine improves a network's attributions of games by evaluating a few of their coalitions. The estimates are the best
+// linear ones under the prior, given the values of these coalitions and the network's attributions of each. They add up
+// to v(N) − v(∅). A standard error is the posterior standard deviation. It is scaled by the size of the game's answers
+// relative to the prior, and by the prior's Widths.
 //
-// All games that are not done are evaluated together, stage by stage.
+// Refine evaluates all unfinished games together, stage by stage.
 func Refine(ctx context.Context, panel Panel, o Refining) ([]Refined, error) {
 	if err := o.Prior.Validate(); err != nil {
 		return nil, err
@@ -94,7 +89,7 @@ func Refine(ctx context.Context, panel Panel, o Refining) ([]Refined, error) {
 	return done, nil
 }
 
-// budget is that of games of n players: no more than there are coalitions.
+// budget returns the maximum evaluations of games with n players, at most the number of coalitions.
 func (o Refining) budget(n int) int {
 	budget := o.Budget
 	switch {
@@ -110,17 +105,17 @@ func (o Refining) budget(n int) int {
 	return max(1, budget)
 }
 
-// course is a game under way.
+// course is a game being refined.
 type course struct {
 	r     *refinement
 	game  int
 	who   []int        // its players
 	seats []int        // the game's player on each seat of the design
-	of    []*posterior // each output
+	of    []*posterior // per output
 	at    int          // coalitions evaluated
 }
 
-// refineStream keeps the seats apart from other uses of random numbers.
+// refineStream separates the seats from other uses of random numbers.
 const refineStream = 0x7365617473
 
 func newCourse(r *refinement, game, number int, who []int, outputs int) *course {
@@ -131,8 +126,8 @@ func newCourse(r *refinement, game, number int, who []int, outputs int) *course 
 	return c
 }
 
-// next is the number of coalitions of the next stage: N, those without one player, single
-// players, and then half as many again each time.
+// next returns the number of coalitions of the next stage: N, those without one player, single players, and then half
+// as many again each time.
 func (c *course) next() int {
 	n, end := c.r.n, c.r.design.Len()
 	switch {
@@ -144,7 +139,7 @@ func (c *course) next() int {
 	return min(end, c.at+max(2, c.at/4*2))
 }
 
-// step takes every game to its next stage.
+// step advances every game to its next stage.
 func step(ctx context.Context, panel Panel, open []*course) error {
 	var questions []Question
 	for _, c := range open {
@@ -197,7 +192,7 @@ func (c *course) take(answer []float64) error {
 	return nil
 }
 
-// refined is what is known so far.
+// refined returns the current estimates.
 func (c *course) refined(o Refining) Refined {
 	n, outputs := c.r.n, len(c.of)
 	v := &Values{
@@ -236,7 +231,7 @@ func (c *course) refined(o Refining) Refined {
 	return x
 }
 
-// worst is the largest standard error of an attribution.
+// worst returns the largest standard error of an attribution.
 func (x Refined) worst() float64 {
 	worst := 0.0
 	for _, se := range x.StandardErrors {

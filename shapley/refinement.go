@@ -2,12 +2,12 @@ package shapley
 
 import "math"
 
-// refinement is how games of n players are refined under a prior: which coalitions are
-// evaluated, in which order, and what each answer adds to the estimates.
+// refinement is how games of n players are refined under a prior: which coalitions are evaluated, in which order, and
+// what each answer adds to the estimates.
 //
-// The answers y, jointly normal with what is asked, are whitened one by one by
-// Cholesky's factor of their covariance, K = L Lᵀ, z = L⁻¹y. With u = L⁻¹ Cov(y, φ),
-// the best linear estimates from the first p answers and their variances are
+// The answers y are jointly normal with the unknowns. They are whitened one by one with the Cholesky factor of their
+// covariance, K = L Lᵀ, z = L⁻¹y. With u = L⁻¹ Cov(y, φ), the best linear estimates from the first p answers and their
+// variances are
 //
 //	φ̂ = Σ_{i<p} u_i z_i,   Var(φ − φ̂) = Var φ − Σ_{i<p} u_i²
 //
@@ -17,27 +17,26 @@ type refinement struct {
 	n      int
 	nugget float64
 	design *Coalitions
-	pairs  bool // interactions too
+	pairs  bool // also interactions
 
-	complete bool // the design has all coalitions: the end is exact
+	complete bool // the design has all coalitions: the final estimates are exact
 
 	observations []observation
-	upTo         []int       // [evaluated coalitions]: observations that these give
+	upTo         []int       // [evaluated coalitions]: number of their observations
 	lower        [][]float64 // L
 	phi          [][]float64 // u of φ [observation][player]
 	pair         [][]float64 // u of I [observation][pair a < b]
 }
 
 const (
-	// maxParts bounds the observations up to which a coalition counts with all its
-	// attributions, and not with its value alone: work grows with their cube.
+	// maxParts is the number of observations up to which a coalition contributes all its attributions instead of its
+	// value alone: work grows with their cube.
 	maxParts = 640
 
-	// maxWhitened bounds the coalitions that estimates are made from. More are asked for
-	// only if these are all that there are.
+	// maxWhitened limits the coalitions that estimates use. More are evaluated only to enumerate all coalitions.
 	maxWhitened = 2048
 
-	// rounding is the variance of answers in single precision, beside that of v(N).
+	// rounding is the variance of answers in single precision, relative to that of v(N).
 	rounding = 1e-11
 )
 
@@ -49,12 +48,12 @@ func newRefinement(p Prior, n, budget int, pairs bool) *refinement {
 	r.design = newDesign(n, budget)
 	r.cov = newCovariances(p, r.design)
 	if r.nugget = rounding * r.cov.values(n, 0, 0); r.nugget == 0 {
-		r.nugget = 1 // nothing moves in these games
+		r.nugget = 1 // these games are constant
 	}
 	return r
 }
 
-// observe lists what coalition s, the next one, adds.
+// observe lists the observations of coalition s, the next one.
 func (r *refinement) observe(s int) {
 	add := func(kind observationKind, player int) {
 		r.observations = append(r.observations, observation{kind, s, player})
@@ -76,7 +75,7 @@ func (r *refinement) observe(s int) {
 	}
 }
 
-// grow prepares for the first so many coalitions.
+// grow prepares the given number of coalitions.
 func (r *refinement) grow(coalitions int) {
 	for s := len(r.upTo) - 1; s < coalitions; s++ {
 		r.observe(s)
@@ -87,7 +86,7 @@ func (r *refinement) grow(coalitions int) {
 	}
 }
 
-// factor appends row i of L, and of u.
+// factor appends row i of L and of u.
 func (r *refinement) factor(i int) {
 	a := r.observations[i]
 	row := make([]float64, i+1)
@@ -117,7 +116,7 @@ func (r *refinement) factor(i int) {
 	r.pair = append(r.pair, solveRow(pair, row, r.pair))
 }
 
-// solveRow is the next row of L⁻¹C.
+// solveRow returns the next row of L⁻¹C.
 func solveRow(c, row []float64, before [][]float64) []float64 {
 	for j, u := range before {
 		for d, x := range u {
@@ -139,13 +138,13 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// posterior is what is known of one output of one game.
+// posterior holds the estimates of one output of one game.
 type posterior struct {
 	r         *refinement
-	coalition int        // evaluated
+	coalition int        // number of evaluated coalitions
 	around    []float64  // Σ_j f_d(N∖j)
 	whole     float64    // v(N)
-	game      Enumerated // if all coalitions are asked for: the attributions of each
+	game      Enumerated // all attributions, if all coalitions will be evaluated
 	z         []float64
 	squares   float64 // Σ z²
 
@@ -205,7 +204,7 @@ func (p *posterior) take(f []float64) {
 	}
 }
 
-// conclude puts the truth in place of estimates.
+// conclude replaces estimates by exact values.
 func (p *posterior) conclude() {
 	phi, pair := p.game.truth()
 	p.phi = phi
@@ -237,7 +236,7 @@ func (p *posterior) whiten(y float64) {
 	}
 }
 
-// values are the estimates of φ, with the rounding of their sum divided evenly.
+// values returns the estimates of φ, with the rounding error of their sum divided equally.
 func (p *posterior) values() []float64 {
 	phi := make([]float64, len(p.phi))
 	rest := p.whole
@@ -250,11 +249,11 @@ func (p *posterior) values() []float64 {
 	return phi
 }
 
-// fewAnswers is how many answers say as much of a game's scale as the prior does.
+// fewAnswers is the number of answers with the same weight as the prior in the scale of a game.
 const fewAnswers = 10
 
-// deviations are standard deviations by the prior, as much larger or smaller as the
-// answers of this game were than those the prior expects.
+// deviations returns standard deviations under the prior, scaled by the size of this game's answers relative to the
+// prior's expectation.
 func (p *posterior) deviations(variance []float64) []float64 {
 	scale := math.Sqrt((p.squares + fewAnswers) / float64(len(p.z)+fewAnswers))
 	list := make([]float64, len(variance))

@@ -6,19 +6,15 @@ import (
 	"slices"
 )
 
-// Subgame is a game confined to some of its players: the others never join a
-// coalition. Its own players are numbered anew; [Values.Extend] and
-// [InteractionIndices.Extend] bring its results back to the players of the whole
-// game.
+// Subgame is a game restricted to some of its players: the others never join a coalition. Its players are renumbered
+// from 0. [Values.Extend] and [InteractionIndices.Extend] map its results to the players of the whole game.
 type Subgame struct {
 	game    Game
 	present []int
 }
 
-// Restrict returns the game S ↦ v(S) on subsets S of the players present, such
-// as the observed cells of a row with missing ones. Player k of the sub-game is
-// player present[k] of game. Restrict panics if a player is out of range or
-// named twice.
+// Restrict returns the game S ↦ v(S) on subsets S of the players present, such as the observed cells of a row. Player k
+// of the sub-game is player present[k] of game. Restrict panics if a player is out of range or named twice.
 func Restrict(game Game, present []int) *Subgame {
 	once := NewCoalitions(1, game.Players())
 	for _, player := range present {
@@ -47,9 +43,8 @@ func (g *Subgame) Values(ctx context.Context, s *Coalitions) ([]float64, error) 
 	return g.game.Values(ctx, whole)
 }
 
-// Extend returns values of a sub-game as values of all players of the whole
-// game, zero for those who are absent. Grand remains the value of the players
-// present.
+// Extend returns values of a sub-game as values of all players of the whole game, with zero for absent players. Grand
+// remains the value of the players present.
 func (v *Values) Extend(sub *Subgame) *Values {
 	whole := newValues(sub.game)
 	copy(whole.Empty, v.Empty)
@@ -64,8 +59,8 @@ func (v *Values) Extend(sub *Subgame) *Values {
 	return whole
 }
 
-// Extend returns interaction indices of a sub-game as indices of all players of
-// the whole game, zero for pairs of whom one is absent.
+// Extend returns interaction indices of a sub-game as indices of all players of the whole game, with zero for pairs
+// with an absent player.
 func (x *InteractionIndices) Extend(sub *Subgame) *InteractionIndices {
 	whole := newInteractionIndices(sub.game.Players(), x.Outputs)
 	whole.Coalitions = x.Coalitions

@@ -1,23 +1,20 @@
 package shapley
 
-// Values are the Shapley values of all players of a game, for each of its
-// outputs.
+// Values holds the Shapley values of all players of a game, for each output.
 type Values struct {
 	Players, Outputs int
 
 	// Phi holds the Shapley value of each player, [output][player].
 	Phi []float64
 
-	// StandardErrors tells how far Phi may be from the true values because not
-	// all coalitions were evaluated, [output][player]. Exact values have none:
-	// all are zero.
+	// StandardErrors holds the sampling errors of Phi, [output][player]. They are zero if all coalitions were
+	// evaluated.
 	StandardErrors []float64
 
-	// Empty and Grand are v(∅) and v(N), [output]. The players divide their
-	// difference: Σ_i φ_i = v(N) − v(∅).
+	// Empty and Grand are v(∅) and v(N), [output]. The players divide their difference: Σ_i φ_i = v(N) − v(∅).
 	Empty, Grand []float64
 
-	// Coalitions is the number of coalitions that were evaluated.
+	// Coalitions is the number of evaluated coalitions.
 	Coalitions int
 }
 
@@ -38,8 +35,7 @@ func (v *Values) At(output, player int) float64 {
 	return v.Of(output)[player]
 }
 
-// Of returns the Shapley values of all players for output, sharing memory with
-// Phi.
+// Of returns the Shapley values of all players for output. The slice shares memory with Phi.
 func (v *Values) Of(output int) []float64 {
 	return v.Phi[output*v.Players : (output+1)*v.Players]
 }

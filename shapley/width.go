@@ -7,17 +7,15 @@ import (
 	"slices"
 )
 
-// Width is what standard deviations under a prior are multiplied by to be standard
-// errors, of which 1.645 to either side hold the truth nine times in ten. A prior that
-// were true of its games would have widths of 1.
+// Width is the factor that turns standard deviations under a prior into standard errors, so that ∓ 1.645 of them
+// contain the truth in nine cases of ten. A correct prior would have widths of 1.
 type Width struct {
-	PerPlayer   float64 `json:"per_player"` // evaluations beyond the first, for each player
+	PerPlayer   float64 `json:"per_player"` // evaluations per player, beyond the first
 	Attribution float64 `json:"attribution"`
 	Interaction float64 `json:"interaction"`
 }
 
-// width is that after some evaluations of a game of n players, between the two that are
-// nearest.
+// width interpolates the width after some evaluations of a game of n players.
 func (p Prior) width(evaluations, n int) Width {
 	if len(p.Widths) == 0 {
 		return Width{Attribution: 1, Interaction: 1}
@@ -39,12 +37,11 @@ func (p Prior) width(evaluations, n int) Width {
 	}
 }
 
-// widthStages are the evaluations per player at which widths are measured.
+// widthStages lists the evaluations per player at which widths are measured.
 var widthStages = []float64{0, 1, 2, 4, 8, 16}
 
-// Calibrate is the prior with the widths that its standard errors need in games of which
-// the truth is known. Each game is refined several times, with other players in other
-// places.
+// Calibrate returns the prior with the widths that its standard errors need in games with known Shapley values. It
+// refines each game several times, with its players on different seats.
 func (p Prior) Calibrate(games []Enumerated) Prior {
 	p.Widths, p.Players = nil, nil
 	seen := p.measure(games)
@@ -62,13 +59,13 @@ func (p Prior) Calibrate(games []Enumerated) Prior {
 	return p
 }
 
-// ratios are errors in standard errors.
+// ratios holds errors divided by their standard errors.
 type ratios struct {
-	of    map[int][]float64 // attributions of each player
+	of    map[int][]float64 // of attributions, by player
 	pairs []float64
 }
 
-// attributions are those of some players, nil meaning all, in a new list.
+// attributions returns a new list with the ratios of some players; nil means all.
 func (r ratios) attributions(players []int) []float64 {
 	if players == nil {
 		players = slices.Sorted(maps.Keys(r.of))
@@ -80,10 +77,10 @@ func (r ratios) attributions(players []int) []float64 {
 	return list
 }
 
-// playerWidths are by how much more than all together each player needs, over all stages
-// at which something was asked; of few games, drawn towards 1.
+// playerWidths returns the factor of each player relative to all together, over all stages with evaluations. With few
+// games it is shrunk towards 1.
 func playerWidths(seen []ratios, stages []float64) []float64 {
-	const few = 200 // ratios that say as much as the prior belief that players are alike
+	const few = 200 // number of ratios with the same weight as the prior factor 1
 	var widths []float64
 	for player := 0; player <= slices.Max(append(slices.Collect(maps.Keys(seen[0].of)), -1)); player++ {
 		var list []float64
@@ -100,8 +97,7 @@ func playerWidths(seen []ratios, stages []float64) []float64 {
 	return widths
 }
 
-// measure refines games of which the truth is known, and gives the errors at each of
-// widthStages.
+// measure refines games with known Shapley values and returns the errors at each of widthStages.
 func (p Prior) measure(games []Enumerated) []ratios {
 	const runs = 600
 	seen := make([]ratios, len(widthStages))
@@ -129,7 +125,7 @@ func (p Prior) measure(games []Enumerated) []ratios {
 					break
 				}
 				for ; c.at < end; c.at++ {
-					_ = c.take(g.answer(c.r.design, c.at, c.seats)) // of the right length, and finite
+					_ = c.take(g.answer(c.r.design, c.at, c.seats)) // cannot fail: the length is right and the values are finite
 				}
 				x := c.refined(Refining{Prior: p, Interactions: true})
 				for d, want := range phi {
@@ -146,7 +142,7 @@ func (p Prior) measure(games []Enumerated) []ratios {
 	return seen
 }
 
-// ratio appends an error in standard errors.
+// ratio appends an error divided by its standard error.
 func ratio(list []float64, err, se float64) []float64 {
 	if se > 0 {
 		list = append(list, math.Abs(err)/se)
@@ -154,10 +150,10 @@ func ratio(list []float64, err, se float64) []float64 {
 	return list
 }
 
-// normal90 is how many deviations of a normal variable hold nine tenths of it.
+// normal90 is the half-width of the central 90 % interval of a normal distribution, in standard deviations.
 const normal90 = 1.6448536269514722
 
-// nineTenths is the width with which nine tenths of the errors lie within 1.645.
+// nineTenths returns the width with which nine tenths of the errors lie within 1.645.
 func nineTenths(ratios []float64) float64 {
 	if len(ratios) == 0 {
 		return 1

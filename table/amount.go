@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// amount is a number with what people write around its digits.
+// amount is a number as people write it, with a unit, separators or parentheses around its digits.
 type amount struct {
 	digits   string // with separators, and perhaps an exponent
 	negative bool
-	enclosed bool // in parentheses, as accountants write what is negative
+	enclosed bool // in parentheses, which accountants use for negative numbers
 	unit     string
 	thousand int // power of 1000 that multiplies it
 }
 
-// undress finds the digits of a number such as "-$1,234.50", "(1,200)", "48.4 %" or "3.5M".
+// undress parses numbers such as "-$1,234.50", "(1,200)", "48.4 %" or "3.5M".
 func undress(cell string) (a amount, ok bool) {
 	if len(cell) > maxReadBytes {
 		return a, false
@@ -55,7 +55,7 @@ func startsNumber(s string) bool {
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-// sign takes a sign off the text.
+// sign cuts a sign off the text.
 func (a *amount) sign(s string, rest *string) bool {
 	for _, sign := range []string{"-", "−", "–", "+"} {
 		if after, found := strings.CutPrefix(s, sign); found {
@@ -104,7 +104,7 @@ func cutThousands(s string) (power int, rest string, found bool) {
 
 const percentUnit = "%"
 
-// unitOf is the unit that a word stands for, in one spelling.
+// unitOf returns the unit that a word stands for, in one spelling.
 func unitOf(word string) (unit string, ok bool) {
 	if word == percentUnit {
 		return percentUnit, true
@@ -112,7 +112,7 @@ func unitOf(word string) (unit string, ok bool) {
 	return currencyOf(word)
 }
 
-// cutCurrency takes a currency off the text's start.
+// cutCurrency cuts a currency off the start of the text.
 func cutCurrency(s string, unit, rest *string) bool {
 	end := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.Sc, r) })
 	if end < 0 {
@@ -127,7 +127,7 @@ func cutCurrency(s string, unit, rest *string) bool {
 	return is
 }
 
-// currencyOf knows currency signs, alone or with letters before them as in US$, and the commonest names.
+// currencyOf recognises currency signs, alone or after letters as in US$, and the most common names.
 func currencyOf(word string) (unit string, ok bool) {
 	word = strings.TrimSuffix(word, ".")
 	switch word {
@@ -155,7 +155,7 @@ func currencyOf(word string) (unit string, ok bool) {
 	return word, true
 }
 
-// value is the number if the digits have that decimal sign.
+// value returns the number, given the decimal sign of its digits.
 func (a amount) value(decimal string) (value float64, ok bool) {
 	text := make([]byte, 0, maxReadBytes)
 	if a.negative {
@@ -178,7 +178,7 @@ func (a amount) value(decimal string) (value float64, ok bool) {
 	return value, err == nil && !math.IsInf(value, 0)
 }
 
-// appendGrouped appends the digits of a whole number without what parts its thousands.
+// appendGrouped appends the digits of an integer without its thousands separators.
 func appendGrouped(text []byte, s, decimal string) ([]byte, bool) {
 	var groups []string
 	separator, start := rune(0), 0
@@ -220,7 +220,7 @@ func partsThousands(r rune, decimal string) bool {
 	return false
 }
 
-// wellGrouped knows 1,234,567 and, with commas, India's 12,34,567.
+// wellGrouped accepts 1,234,567 and, with commas, India's 12,34,567.
 func wellGrouped(groups []string, separator rune) bool {
 	last := len(groups) - 1
 	if n := len(groups[0]); n < 1 || n > 3 || len(groups[last]) != 3 {

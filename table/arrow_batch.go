@@ -8,19 +8,19 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// ipcBatch is the body of a batch and the lists that say what lies where in it. Slots are
-// those of Message.fbs in the Arrow format.
+// ipcBatch is the body of a batch and the lists of its arrays and buffers. Slot numbers are those of Message.fbs in the
+// Arrow format.
 type ipcBatch struct {
 	rows     int64
-	nodes    flatVector // of each array: its length, its nulls
-	buffers  flatVector // where each lies: offset, length
-	variadic flatVector // of each array of views: its buffers of text
+	nodes    flatVector // per array: length and number of nulls
+	buffers  flatVector // per buffer: offset and length
+	variadic flatVector // per array of views: number of text buffers
 	codec    codec
 	body     []byte
-	unions   bool // have a bitmap, as before version 5 of the format
+	unions   bool // unions have a validity bitmap, as before version 5 of the format
 }
 
-// codec is how the buffers of a batch are packed.
+// codec is the compression of a batch's buffers.
 type codec int8
 
 const (
@@ -58,7 +58,7 @@ func (b *ipcBatch) skip(of arrow.DataType) {
 	}
 }
 
-// bufferCount is how many buffers an array has, without its children's.
+// bufferCount returns the number of buffers of an array, without its children's.
 func (b *ipcBatch) bufferCount(of arrow.DataType) int {
 	switch of.ID() {
 	case arrow.NULL, arrow.RUN_END_ENCODED:
@@ -101,8 +101,8 @@ func (b *ipcBatch) buffer(u *unpacker, held *account) (*ipcBuffer, error) {
 	return openPacked(b.codec, stored, size, u, held)
 }
 
-// openPacked opens a packed buffer: unpacked as a whole if that takes less memory than
-// a decompressor, otherwise a part at a time.
+// openPacked opens a compressed buffer. It decompresses the whole buffer if that takes less memory than a streaming
+// decompressor.
 func openPacked(by codec, stored []byte, size int64, u *unpacker, held *account) (*ipcBuffer, error) {
 	open := lz4Stream
 	if by == packedZstd {
@@ -132,20 +132,19 @@ func openPacked(by codec, stored []byte, size int64, u *unpacker, held *account)
 	return buffer, err
 }
 
-// ipcBuffer is the bytes of a buffer, to be read in order.
+// ipcBuffer reads the bytes of a buffer in order.
 type ipcBuffer struct {
-	size   int64         // bytes, as claimed
-	start  int64         // of the window
-	window []byte        // what is unpacked
-	stream io.ReadCloser // the bytes after it; nil if they are all there
+	size   int64         // claimed size in bytes
+	start  int64         // offset of the window
+	window []byte        // decompressed bytes
+	stream io.ReadCloser // the bytes after the window; nil if all are in it
 	held   *account
 }
 
-// readAhead is how much is unpacked at a time, at least.
+// readAhead is the minimum number of bytes decompressed at a time.
 const readAhead = 32 << 10
 
-// bytes are those from one place to another, valid until the next call. Neither place may
-// be before the one where the last call began.
+// bytes returns the bytes [from, to), valid until the next call. Neither bound may precede from of the last call.
 func (b *ipcBuffer) bytes(from, to int64) ([]byte, error) {
 	if from < b.start || to < from || to > b.size {
 		return nil, fmt.Errorf("bytes %d to %d of a buffer of %d bytes are referred to", from, to, b.size)

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// arrowCells reads the cells of one array of a batch after another.
+// arrowCells reads the cells of one column, an array of each batch in turn.
 type arrowCells struct {
 	of         arrow.DataType
 	dictionary *arrowDictionary // if of is a dictionary type
@@ -20,15 +20,15 @@ type arrowCells struct {
 
 	at       int64        // next row
 	validity *ipcBuffer   // nil if no cell is missing
-	values   *ipcBuffer   // numbers, places in a dictionary, views, or where texts begin and end
-	text     *ipcBuffer   // that they refer to
-	texts    [][]byte     // that views refer to
-	integers arrow.Array  // just read; nil if they are none
-	places   []float64    // in the dictionary
-	codes    []int32      // of labels that are entries; unknown before they are asked for
-	version  int          // of the dictionary that has them
-	coded    account      // of codes
-	buffers  []*ipcBuffer // all of them
+	values   *ipcBuffer   // numbers, dictionary indices, views, or offsets of texts
+	text     *ipcBuffer   // the text that offsets refer to
+	texts    [][]byte     // the texts that views refer to
+	integers arrow.Array  // the integers just read; nil for other types
+	places   []float64    // dictionary indices
+	codes    []int32      // codes of labels by dictionary index; computed on first use
+	version  int          // version of the dictionary that codes belong to
+	coded    account      // memory of codes
+	buffers  []*ipcBuffer // all buffers of the array
 }
 
 // open finds the buffers of the next array of the batch.
@@ -60,14 +60,14 @@ func (c *arrowCells) open(batch *ipcBatch, u *unpacker) error {
 	return c.check(length)
 }
 
-// view keeps a text that views refer to, in any order, as a whole.
+// view keeps a whole text buffer, because views refer to it in any order.
 func (c *arrowCells) view(buffer *ipcBuffer) error {
 	text, err := buffer.bytes(0, buffer.size)
 	c.texts = append(c.texts, text)
 	return err
 }
 
-// check refuses rows that the buffers have no bytes for.
+// check rejects batches with more rows than the buffers have bytes for.
 func (c *arrowCells) check(rows int64) error {
 	if c.validity != nil && rows > 8*c.validity.size {
 		return fmt.Errorf("%d rows are claimed, and marks for %d", rows, 8*c.validity.size)
@@ -77,7 +77,7 @@ func (c *arrowCells) check(rows int64) error {
 	}
 	entries := rows
 	if c.text != nil {
-		entries++ // where the last text ends
+		entries++ // the end of the last text
 	}
 	if width := int64(c.bits()); entries < 0 || c.values.size > math.MaxInt64/8 || entries > 8*c.values.size/width {
 		return fmt.Errorf("%d rows are claimed, and %d bytes for them", rows, c.values.size)
@@ -85,7 +85,7 @@ func (c *arrowCells) check(rows int64) error {
 	return nil
 }
 
-// bits is what an entry of values takes.
+// bits returns the size of an entry of values.
 func (c *arrowCells) bits() int {
 	switch of := c.of.(type) {
 	case *arrow.StringType:
@@ -99,12 +99,12 @@ func (c *arrowCells) bits() int {
 	case arrow.FixedWidthDataType:
 		return of.BitWidth()
 	}
-	panic(fmt.Sprintf("cells of type %s", c.of)) // newTypedColumn refuses them
+	panic(fmt.Sprintf("cells of type %s", c.of)) // newTypedColumn rejects these types
 }
 
 func (c *arrowCells) close() {
 	for _, buffer := range c.buffers {
-		_ = buffer.close() // it was only read
+		_ = buffer.close() // read-only
 	}
 	*c = arrowCells{of: c.of, dictionary: c.dictionary, held: c.held, codes: c.codes, version: c.version, coded: c.coded}
 }
@@ -144,7 +144,7 @@ func (c *arrowCells) integer(row int) []byte {
 	return []byte(c.integers.ValueStr(row))
 }
 
-// readObserved reads which cells are there, from a row on.
+// readObserved reads the validity of cells, starting at a row.
 func (c *arrowCells) readObserved(observed []bool, from int64) error {
 	if c.validity == nil {
 		for row := range observed {
@@ -162,7 +162,7 @@ func (c *arrowCells) readObserved(observed []bool, from int64) error {
 	return nil
 }
 
-// window is rows of an array of fixed width, all of them valid.
+// window returns rows of a fixed-width array as an array without nulls.
 func (c *arrowCells) window(of arrow.DataType, from, to int64) (arrow.Array, error) {
 	bits := int64(of.(arrow.FixedWidthDataType).BitWidth())
 	offset := from * bits % 8 // of booleans
@@ -174,7 +174,7 @@ func (c *arrowCells) window(of arrow.DataType, from, to int64) (arrow.Array, err
 	return array.MakeFromData(data), nil
 }
 
-// readTexts reads texts that lie one after the other.
+// readTexts reads texts that are stored consecutively.
 func (c *arrowCells) readTexts(column *Column, from, to int64, label func(row int, text []byte) error) error {
 	width := int64(c.bits() / 8)
 	ends, err := c.values.bytes(from*width, (to+1)*width)
@@ -193,7 +193,7 @@ func (c *arrowCells) readTexts(column *Column, from, to int64, label func(row in
 		}
 		start, end := end(row), end(row+1)
 		if end-start > maxCellBytes && end <= c.text.size {
-			end = start + maxCellBytes + 1 // which is too long already
+			end = start + maxCellBytes + 1 // enough to exceed the limit
 		}
 		text, err := c.text.bytes(start, end)
 		if err == nil {
@@ -206,9 +206,9 @@ func (c *arrowCells) readTexts(column *Column, from, to int64, label func(row in
 	return nil
 }
 
-// readViews reads texts that are short, or lie anywhere in the texts of the array.
+// readViews reads texts that are stored inline, or anywhere in the array's text buffers.
 func (c *arrowCells) readViews(column *Column, from, to int64, label func(row int, text []byte) error) error {
-	const size, inline = 16, 12 // bytes of a view, and of a text that is kept in one
+	const size, inline = 16, 12 // bytes of a view, and of an inline text
 	views, err := c.values.bytes(size*from, size*to)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (c *arrowCells) readViews(column *Column, from, to int64, label func(row in
 	return nil
 }
 
-// readEntries reads places in a dictionary, and what is there.
+// readEntries reads dictionary indices and looks up their entries.
 func (c *arrowCells) readEntries(of *arrow.DictionaryType, column *Column, from, to int64, label func(row int, text []byte) error) error {
 	window, err := c.window(of.IndexType, from, to)
 	if err != nil {
@@ -270,7 +270,7 @@ func (c *arrowCells) readEntries(of *arrow.DictionaryType, column *Column, from,
 
 const unknown = -2 // code
 
-// readLabel looks an entry of a dictionary up once.
+// readLabel looks up each entry of a dictionary once.
 func (c *arrowCells) readLabel(column *Column, row, place int, label func(row int, text []byte) error) error {
 	if c.version != c.dictionary.version {
 		n := c.dictionary.entries.Len()

@@ -6,14 +6,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// arrowDictionary is what cells refer to by their places.
+// arrowDictionary holds the entries that cells refer to by index.
 type arrowDictionary struct {
 	of      arrow.DataType
-	entries Column // observed marks, and numbers unless they are labels
-	text    []byte // of all labels
-	ends    []int  // of each in it
+	entries Column // validity, and numbers unless the entries are labels
+	text    []byte // of all labels, concatenated
+	ends    []int  // end of each label in text
 	held    account
-	version int // grows with each change
+	version int // incremented by each change
 }
 
 func (d *arrowDictionary) label(place int) []byte {
@@ -24,13 +24,13 @@ func (d *arrowDictionary) label(place int) []byte {
 	return d.text[start:d.ends[place]]
 }
 
-// readDictionary replaces a dictionary, or adds to it.
+// readDictionary replaces a dictionary or appends to it.
 func (r *arrowReader) readDictionary(message arrowMessage) error {
 	const data, delta = 1, 2 // slots of DictionaryBatch
 	at, ok := message.header.slot(data)
 	dictionary := r.dictionaries[message.header.int64(0)]
 	if dictionary == nil || !ok {
-		return r.messages.skip(message.bodyBytes) // no wanted column has it
+		return r.messages.skip(message.bodyBytes) // no wanted column uses it
 	}
 	body, err := r.messages.bytes(message.bodyBytes, &r.batch)
 	if err != nil {
@@ -59,9 +59,9 @@ func (r *arrowReader) readDictionary(message arrowMessage) error {
 	return nil
 }
 
-// add reads some entries.
+// add reads n entries.
 func (d *arrowDictionary) add(cells *arrowCells, n int) error {
-	const spare = 2 // times what is there, as slices grow
+	const spare = 2 // slices may grow to twice the needed size
 	kind, _ := storedKind(d.of)
 	if err := d.held.take(spare * numberBytes * int64(n)); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (d *arrowDictionary) add(cells *arrowCells, n int) error {
 		}
 	}
 	err := cells.read(part, func(row int, text []byte) error {
-		fill(row) // entries that are missing
+		fill(row) // missing entries
 		if err := d.held.take(spare * int64(len(text))); err != nil {
 			return err
 		}

@@ -11,22 +11,21 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// What one Arrow message may claim. Other programs write a whole table as one
-// batch, so the bound on bodies is generous.
+// Limits of one Arrow message. Other programs write a whole table as one batch, so the limit on bodies is generous.
 const (
 	maxMetadataBytes = 16 << 20
 	maxBodyBytes     = 2 << 30
 	maxListed        = 1 << 18 // fields and key-value pairs in one message
 )
 
-// The kinds of messages that tables are made of.
+// Kinds of messages that occur in tables.
 const (
 	schemaMessage     = 1
 	dictionaryMessage = 2
 	batchMessage      = 3
 )
 
-// arrowMessage is what stands before a body.
+// arrowMessage is the header of a message.
 type arrowMessage struct {
 	metadata  []byte
 	version   int16
@@ -35,17 +34,16 @@ type arrowMessage struct {
 	bodyBytes int64
 }
 
-// messageReader cuts a stream into Arrow messages and checks them before they are
-// decoded. The library's own reader allocates what lengths in a message claim, so a
-// damaged one of a hundred bytes can end the process.
+// messageReader splits a stream into Arrow messages and checks them before they are decoded. The library's own reader
+// allocates what lengths in a message claim, so a damaged message of a hundred bytes can end the process.
 type messageReader struct {
 	in   io.Reader
-	file bool   // a file marks its last message; a stream may just end
+	file bool   // a file marks its last message; a stream may simply end
 	last []byte // metadata of the message that Message returned
 	held account
 }
 
-// next reads a message up to its body: a marker, the metadata's length, metadata.
+// next reads a message up to its body: marker, length of the metadata, metadata.
 func (r *messageReader) next() (m arrowMessage, err error) {
 	length, err := r.uint32()
 	if r.file {
@@ -54,7 +52,7 @@ func (r *messageReader) next() (m arrowMessage, err error) {
 	if err != nil {
 		return m, err
 	}
-	if length == 0xffffffff { // the marker, which old writers left out
+	if length == 0xffffffff { // the marker, which old writers omit
 		if length, err = r.uint32(); err != nil {
 			return m, noEOF(err)
 		}
@@ -78,7 +76,7 @@ func (r *messageReader) Message() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	const decoded = 8 // times the bytes of metadata, at most
+	const decoded = 8 // maximum expansion of decoded metadata
 	length := int64(len(m.metadata))
 	if err := r.held.takeUnpacked(decoded*length+m.bodyBytes, length); err != nil {
 		return nil, err
@@ -91,7 +89,7 @@ func (r *messageReader) Message() (*ipc.Message, error) {
 	return ipc.NewMessage(memory.NewBufferBytes(m.metadata), memory.NewBufferBytes(body)), nil
 }
 
-// Retain and Release have nothing to count: the collector frees messages.
+// Retain and Release do nothing: the garbage collector frees messages.
 func (*messageReader) Retain()  {}
 func (*messageReader) Release() {}
 
@@ -101,7 +99,7 @@ func (r *messageReader) uint32() (uint32, error) {
 	return binary.LittleEndian.Uint32(word[:]), err
 }
 
-// bytes reads n bytes, growing with what is there and not with what is claimed.
+// bytes reads n bytes. Its memory grows with the bytes present, not with the claimed length.
 func (r *messageReader) bytes(n int64, held *account) ([]byte, error) {
 	const least, most = 8 << 20, 64 << 20
 	var data []byte
@@ -124,7 +122,7 @@ func (r *messageReader) skip(n int64) error {
 	return noEOF(err)
 }
 
-// noEOF makes an end of input inside a message an error.
+// noEOF turns an end of input inside a message into an error.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -132,9 +130,8 @@ func noEOF(err error) error {
 	return err
 }
 
-// checkMessage checks the lengths that memory is taken by. Slots are those of Message.fbs
-// and Schema.fbs in the Arrow format. Positions outside the metadata panic here as they
-// would in the library.
+// checkMessage checks the lengths that determine allocations. Slot numbers are those of Message.fbs and Schema.fbs in
+// the Arrow format. Positions outside the metadata panic here as they would in the library.
 func checkMessage(metadata []byte) (m arrowMessage, err error) {
 	message := flatTable{metadata, int(binary.LittleEndian.Uint32(metadata))}
 	budget := maxListed
@@ -164,7 +161,7 @@ type flatTable struct {
 	at   int
 }
 
-// slot finds where the table keeps the field of that number, if it has it.
+// slot finds the position of a field, if the table has it.
 func (t flatTable) slot(number int) (at int, ok bool) {
 	layout := t.at - int(int32(binary.LittleEndian.Uint32(t.data[t.at:])))
 	entry := 4 + 2*number
@@ -175,7 +172,7 @@ func (t flatTable) slot(number int) (at int, ok bool) {
 	return t.at + offset, offset != 0
 }
 
-// byte, int16 and int64 are fields of the table, 0 if it does not have them.
+// byte, int16 and int64 return fields of the table, 0 if they are absent.
 func (t flatTable) byte(number int) byte {
 	if at, ok := t.slot(number); ok {
 		return t.data[at]
@@ -197,12 +194,12 @@ func (t flatTable) int64(number int) int64 {
 	return 0
 }
 
-// flatVector is a list of entries of some 64-bit integers each.
+// flatVector is a list whose entries consist of 64-bit integers.
 type flatVector struct {
 	data   []byte
 	length int
-	words  int // of an entry
-	next   int // entry
+	words  int // integers per entry
+	next   int // index of the next entry
 }
 
 func (t flatTable) vector(number, words int) flatVector {
@@ -215,7 +212,7 @@ func (t flatTable) vector(number, words int) flatVector {
 	return flatVector{t.data[list+4:][:8*words*length], length, words, 0}
 }
 
-// take returns the next entry. One that is not there panics.
+// take returns the next entry. It panics past the end.
 func (v *flatVector) take() (first, second int64) {
 	entry := v.data[8*v.words*v.next:][:8*v.words]
 	v.next++
@@ -226,13 +223,13 @@ func (v *flatVector) take() (first, second int64) {
 	return first, second
 }
 
-// follow is the table that the offset at the position points to.
+// follow returns the table that the offset at the position points to.
 func (t flatTable) follow(at int) flatTable {
 	return flatTable{t.data, at + int(binary.LittleEndian.Uint32(t.data[at:]))}
 }
 
-// list is the tables of a list field, taken from the budget: offsets may share
-// tables, so a short message can unfold into an endless one.
+// list returns the tables of a list field and charges them to the budget. Offsets may share tables, so a short message
+// can expand without bound.
 func (t flatTable) list(number int, budget *int) ([]flatTable, error) {
 	at, ok := t.slot(number)
 	if !ok {

@@ -5,8 +5,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// readNumbers fills the numbers of a column from an array. Those of missing cells are
-// undefined.
+// readNumbers fills the numbers of a column from an array. The numbers of missing cells are undefined.
 func readNumbers(column *Column, cells arrow.Array) error {
 	if copyPlain(column.Numbers, cells) {
 		return nil
@@ -23,7 +22,7 @@ func readNumbers(column *Column, cells arrow.Array) error {
 	return nil
 }
 
-// copyPlain copies the cells of an array that is a plain slice of Go numbers.
+// copyPlain copies arrays that are plain slices of Go numbers.
 func copyPlain(to []float64, cells arrow.Array) bool {
 	switch cells := cells.(type) {
 	case *array.Int8:
@@ -59,7 +58,7 @@ func copyNumbers[T arrow.IntType | arrow.UintType | float32 | float64](to []floa
 	}
 }
 
-// numberAt reads the cells of the less plain types one by one.
+// numberAt reads cells of other types one by one.
 func numberAt(cells arrow.Array) (func(row int) float64, error) {
 	switch cells := cells.(type) {
 	case *array.Boolean:

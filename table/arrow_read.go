@@ -13,26 +13,26 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// maxUnbackedRows bounds the rows of batches none of whose wanted columns has any bytes:
-// a batch of nulls claims any number of rows for free.
+// maxUnbackedRows limits the rows of batches whose wanted columns have no bytes: a batch of nulls can claim any number
+// of rows.
 const maxUnbackedRows = 1 << 20
 
-// arrowReader reads record batches of Arrow IPC. A batch stays packed: its columns are
-// unpacked as rows are asked for, and those that are not wanted never are.
+// arrowReader reads record batches of Arrow IPC. A batch stays compressed: only wanted columns are decompressed, as
+// their rows are read.
 type arrowReader struct {
 	messages     *messageReader
 	fields       []arrow.Field
-	wanted       []*arrowCells // by field; nil if it is not wanted
+	wanted       []*arrowCells // by field; nil if not wanted
 	dictionaries map[int64]*arrowDictionary
 	unpacker     unpacker
 	budget       *budget
-	batch        account // of the batch under way
-	rows, taken  int     // of it
-	unbacked     int64   // rows so far
+	batch        account // memory of the current batch
+	rows, taken  int     // rows of the current batch, and how many were read
+	unbacked     int64   // such rows so far
 }
 
-// openArrow opens Arrow IPC data. The file format is the stream format between a
-// magic word and a footer, so both are read as streams; no random access is needed.
+// openArrow opens Arrow IPC data. The file format is the stream format between a magic word and a footer. Both are read
+// as streams, so no random access is needed.
 func openArrow(r io.Reader, resource io.Closer, options Options, b *budget) (source *typedSource, err error) {
 	in := bufio.NewReader(r)
 	start, _ := in.Peek(len(ipc.Magic))
@@ -88,7 +88,7 @@ func (r *arrowReader) schema(resource io.Closer, options Options) (*typedSource,
 	return source, nil
 }
 
-// storageOf is how an extension type is stored; other types are stored as they are.
+// storageOf returns the storage type of an extension type; other types are returned unchanged.
 func storageOf(of arrow.DataType) arrow.DataType {
 	if extension, is := of.(arrow.ExtensionType); is {
 		return storageOf(extension.StorageType())
@@ -96,7 +96,7 @@ func storageOf(of arrow.DataType) arrow.DataType {
 	return of
 }
 
-// dictionaryOf is the dictionary that a field of the schema refers to; fields may share one.
+// dictionaryOf returns the dictionary of a field of the schema; fields may share one.
 func (r *arrowReader) dictionaryOf(field flatTable, values arrow.DataType) *arrowDictionary {
 	const dictionary = 4 // slot
 	id := int64(0)
@@ -142,7 +142,7 @@ func (r *arrowReader) ready(ctx context.Context) (int, error) {
 
 func (r *arrowReader) took(rows int) { r.taken += rows }
 
-// close lets go of the batch.
+// close releases the batch.
 func (r *arrowReader) close() {
 	for _, cells := range r.wanted {
 		if cells != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// arrowSchema is the Arrow form of the table's columns. Categories become plain text
-// and not dictionaries, because levels may grow from chunk to chunk and an Arrow
-// file's dictionary may not change once written.
+// arrowSchema returns the Arrow schema of the table's columns. Categories become plain text instead of dictionaries:
+// levels may grow from chunk to chunk, and the dictionary of an Arrow file must not change once written.
 func arrowSchema(t *Table) *arrow.Schema {
 	fields := make([]arrow.Field, len(t.Columns))
 	for i, c := range t.Columns {

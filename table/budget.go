@@ -6,34 +6,31 @@ import (
 	"math"
 )
 
-// What a reader may hold at a time if the caller does not limit it by Options.Reserve.
+// Memory limits of a reader without Options.Reserve.
 const (
-	// maxHeldBytes bounds what is unpacked and decoded: pages, dictionaries, labels and
-	// the chunk that was handed out.
+	// maxHeldBytes limits decompressed and decoded data: pages, dictionaries, labels and the current chunk.
 	maxHeldBytes = 512 << 20
 
-	// storedCredit is how many unpacked bytes each stored byte stands for before any are
-	// counted. Real tables shrink less than this, so a wide one is never refused, while
-	// a small file cannot claim much memory.
+	// storedCredit is how many decompressed bytes each stored byte may produce before any are counted. Real tables
+	// compress less than this, so a wide table is never refused, while a small file cannot claim much memory.
 	storedCredit = 8
 )
 
-// budget counts the bytes that a reader holds for what it unpacks and decodes. A nil
-// budget counts nothing. It is not safe for concurrent use.
+// budget counts the bytes that a reader holds for decompressed and decoded data. A nil budget counts nothing. It is not
+// safe for concurrent use.
 type budget struct {
 	reserve func(bytes int64) error // Options.Reserve
-	limit   int64                   // if reserve is nil
-	sample  int                     // bytes of a sample of all rows of CSV
+	limit   int64                   // used if reserve is nil
+	sample  int                     // bytes of a CSV sample that covers all rows
 	held    int64
-	refused error // the first refusal, whatever a library makes of it later
+	refused error // the first refusal, which libraries may hide
 }
 
 func newBudget(o Options) *budget {
 	return &budget{reserve: o.Reserve, limit: maxHeldBytes, sample: maxSampleBytes}
 }
 
-// take counts bytes that are unpacked from a number of stored ones, and returns what give
-// takes back.
+// take counts bytes decompressed from the given number of stored bytes, and returns the amount to pass to give.
 func (b *budget) take(bytes, stored int64) (counted int64, err error) {
 	if b == nil || bytes <= 0 {
 		return 0, nil
@@ -71,14 +68,14 @@ func (b *budget) give(counted int64) {
 	}
 	b.held -= counted
 	if b.reserve != nil {
-		_ = b.reserve(-counted) // nothing is asked for
+		_ = b.reserve(-counted) // returns memory, so it cannot be refused
 	}
 }
 
-// close gives back all that is held.
+// close returns all memory.
 func (b *budget) close() { b.give(b.held) }
 
-// why is the refusal behind an error, if there was one, at the place that the error names.
+// why returns the refusal that caused an error, if there was one, at the error's location.
 func (b *budget) why(err error) error {
 	if err == nil || b.refused == nil {
 		return err
@@ -89,23 +86,23 @@ func (b *budget) why(err error) error {
 	return b.refused
 }
 
-// account is the part of a budget that is given back together.
+// account is the part of a budget that is released together.
 type account struct {
 	budget  *budget
 	counted int64
 }
 
-// take counts bytes that nothing stored stands for.
+// take counts bytes that have no stored counterpart.
 func (a *account) take(bytes int64) error { return a.takeUnpacked(bytes, 0) }
 
-// takeUnpacked counts bytes that are unpacked from a number of stored ones.
+// takeUnpacked counts bytes decompressed from the given number of stored bytes.
 func (a *account) takeUnpacked(bytes, stored int64) error {
 	counted, err := a.budget.take(bytes, stored)
 	a.counted += counted
 	return err
 }
 
-// release gives all of it back.
+// release returns all memory of the account.
 func (a *account) release() {
 	a.budget.give(a.counted)
 	a.counted = 0

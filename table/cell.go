@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseNumber reads a decimal number, with a point and not a comma. Words for
-// infinity and numbers too large for a float64 give an infinite value, which the
-// caller must refuse: as text they would hide an error in a column of numbers.
+// parseNumber parses a decimal number with a point. Words for infinity and numbers too large for a float64 give an
+// infinite value, which the caller must reject: as text they would hide an error in a numeric column.
 func parseNumber(cell []byte) (value float64, ok bool) {
 	cell = bytes.TrimSpace(cell)
 	if len(cell) == 0 {
@@ -22,7 +21,7 @@ func parseNumber(cell []byte) (value float64, ok bool) {
 	default:
 		return 0, false
 	}
-	// ParseFloat also takes hexadecimal numbers and NaN, which no table means as quantities.
+	// ParseFloat also accepts hexadecimal numbers and NaN, which are not quantities in a table.
 	if bytes.ContainsAny(cell, "xX_pPaA") {
 		return 0, false
 	}
@@ -33,15 +32,15 @@ func parseNumber(cell []byte) (value float64, ok bool) {
 	return value, true
 }
 
-// booleanPairs are the words for false and true, in that order.
+// booleanPairs returns the words for false and true, in that order.
 func booleanPairs() [4][2]string {
 	return [4][2]string{{"false", "true"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}}
 }
 
-// lettersPair is n and y. Without a Guess they are labels: a column of x, y and z has a y too.
+// lettersPair is n and y. Without a Guess they are labels, because a column of x, y and z has a y too.
 const lettersPair = 3
 
-// parseBoolean reads one of the words in any case and says which pair it is from.
+// parseBoolean parses one of the words in any case and returns the pair it belongs to.
 func parseBoolean(cell []byte) (value bool, pair int, ok bool) {
 	cell = bytes.TrimSpace(cell)
 	if len(cell) == 0 || len(cell) > len("false") {
@@ -57,15 +56,14 @@ func parseBoolean(cell []byte) (value bool, pair int, ok bool) {
 	return false, 0, false
 }
 
-// Truth reads one of the words that stand for false and true in tables: false and true, no
-// and yes, f and t, n and y, in any case.
+// Truth parses a word for false or true: false and true, no and yes, f and t, n and y, in any case.
 func Truth(word string) (value, ok bool) {
 	value, _, ok = parseBoolean([]byte(word))
 	return value, ok
 }
 
-// booleanWords are the pair's words spelt in the case of the example. Only the
-// first observed cell serves as example, so that a stream and a whole read agree.
+// booleanWords returns the pair's words in the case of the example. Only the first observed cell serves as example, so
+// that a stream and a whole read agree.
 func booleanWords(pair int, example string) [2]string {
 	words := booleanPairs()[pair]
 	first, _ := utf8.DecodeRuneInString(example)

@@ -7,67 +7,67 @@ import (
 	"slices"
 )
 
-// clues are what the cells of a text column say about how to read them where they are not written plainly.
+// clues counts how the cells of a text column can be parsed if they are not in the plain notation.
 type clues struct {
 	bare     amounts             // numbers without a unit
-	units    map[string]*amounts // others
-	plain    int                 // of the numbers, those that parseNumber reads
-	enclosed int                 // of the numbers, those in parentheses
-	several  map[float64]bool    // some different plain numbers
+	units    map[string]*amounts // numbers by unit
+	plain    int                 // numbers that parseNumber accepts
+	enclosed int                 // numbers in parentheses
+	several  map[float64]bool    // some distinct plain numbers
 	dressed  string              // the longest of the first numbers that are not plain
 
-	times int               // that parseTime reads
-	dates map[string]*dates // in numbers, by what stands between these
+	times int               // cells that parseTime accepts
+	dates map[string]*dates // numeric dates, by separator
 
-	truths int    // words of booleans, 0 and 1
-	word   string // the first of the words
+	truths int    // words of booleans, and 0 and 1
+	word   string // the first such word
 	words  int    // its pair
 
-	strays int    // cells that are nothing of all this
-	stray  string // the first one
-	codes  bool   // some stray has a digit
+	strays int    // cells that fit none of these
+	stray  string // the first of them
+	codes  bool   // whether any of them has a digit
 }
 
-// amounts counts numbers by the decimal signs that they can have.
+// amounts counts numbers by their possible decimal signs.
 type amounts struct {
-	point, comma int    // that have this one
-	any          int    // that are the same with both
-	either       int    // that are not, such as 1,234
-	example      string // the first of either
+	point, comma int    // numbers that need this decimal sign
+	any          int    // numbers with the same value under both
+	either       int    // numbers with different values under both, such as 1,234
+	example      string // the first of these
 }
 
-// dates counts dates in numbers by the orders that they can have.
+// dates counts numeric dates by their possible orders.
 type dates struct {
-	day, month string // the first one that has the day before the month, or after it
-	unclear    string // the first one that may have either
-	days       int    // that have the day first
-	months     int    // the month
-	both       int    // that can have either
-	years      int    // that can have the year first
+	day, month string // the first date with the day, or the month, first
+	unclear    string // the first date that fits both
+	days       int    // dates with the day first
+	months     int    // with the month first
+	both       int    // that fit both
+	years      int    // that may have the year first
 	all        int
 }
 
 const (
 	maxUnits  = 8
-	fewValues = 20 // different numbers that, among labels, may be codes
+	fewValues = 20 // maximum number of distinct numbers that, among labels, may be codes
 )
 
-// add looks at a cell that is observed. number says whether parseNumber reads it, as v.
+// add examines an observed cell. number reports whether parseNumber accepts it, with the value v.
 func (c *clues) add(cell []byte, v float64, number bool) {
 	if number {
 		c.addPlain(cell, v)
 		return
 	}
-	const few = 10_000 // strays that decide nothing: a table may be sorted by the column
+	const few = 10_000 // maximum number of such cells that do not decide, because the table may be sorted by the column
 	if c.strays > few && c.strays > c.read()+c.truths {
-		c.strays++ // enough of them: the rest need not be looked at
+		c.strays++ // enough of them: stop examining cells
 		return
 	}
 	if _, pair, is := parseBoolean(cell); is {
 		if c.truths++; c.word == "" {
 			c.word, c.words = string(bytes.TrimSpace(cell)), pair
 		}
-		c.astray(cell) // of numbers and dates
+		c.astray(cell) // neither a number nor a date
 		return
 	}
 	if _, is := parseTime(cell); is {
@@ -83,7 +83,7 @@ func (c *clues) add(cell []byte, v float64, number bool) {
 	}
 }
 
-// read is how many cells are numbers or dates.
+// read returns the number of cells that are numbers or dates.
 func (c *clues) read() int {
 	n := c.lookLikeTimes() + c.bare.all()
 	for _, of := range c.units {
@@ -92,7 +92,7 @@ func (c *clues) read() int {
 	return n
 }
 
-// lookLikeTimes is how many cells are dates in some order.
+// lookLikeTimes returns the number of cells that are dates in some order.
 func (c *clues) lookLikeTimes() int {
 	n := c.times
 	for _, of := range c.dates {
@@ -108,7 +108,7 @@ func (c *clues) astray(cell []byte) {
 	c.codes = c.codes || bytes.ContainsAny(limited(cell), "0123456789")
 }
 
-// addPlain takes a number that parseNumber reads.
+// addPlain counts a number that parseNumber accepts.
 func (c *clues) addPlain(cell []byte, v float64) {
 	c.plain++
 	if math.IsInf(v, 0) {
@@ -141,7 +141,7 @@ func (a *amounts) addEither(cell string) {
 	}
 }
 
-// addAmount counts a number, if it is one.
+// addAmount counts a number, if the cell is one.
 func (c *clues) addAmount(a amount, cell string) bool {
 	p, isPoint := a.value(point)
 	q, isComma := a.value(comma)
@@ -179,7 +179,7 @@ func (c *clues) addAmount(a amount, cell string) bool {
 	return true
 }
 
-// addDate counts a date, if it is one in some order.
+// addDate counts a date, if the cell is one in some order.
 func (c *clues) addDate(d date, cell string) bool {
 	day, isDay := d.seconds(DayFirst)
 	month, isMonth := d.seconds(MonthFirst)
@@ -223,7 +223,7 @@ func (c *clues) addDate(d date, cell string) bool {
 	return true
 }
 
-// unit is the commonest one, "" if there is none, and the numbers that have it or none.
+// unit returns the most common unit, "" if there is none, and the numbers with that unit or without one.
 func (c *clues) unit() (unit string, of amounts) {
 	most := 0
 	for _, name := range slices.Sorted(maps.Keys(c.units)) {
@@ -243,7 +243,7 @@ func (c *clues) unit() (unit string, of amounts) {
 
 func (a amounts) all() int { return a.point + a.comma + a.any + a.either }
 
-// with is how many of the numbers can have a decimal sign.
+// with returns how many of the numbers can have a decimal sign.
 func (a amounts) with(decimal string) int {
 	if decimal == comma {
 		return a.any + a.either + a.comma

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// What the numbers of a column of codes are like. None of these is measured: they are
-// chosen so that a note about ages, counts, years and grades stays rare.
+// Properties of numeric codes. None of these is measured: they are chosen so that notes about ages, counts, years and
+// grades stay rare.
 const (
 	minCodes    = 3
 	maxCodes    = 30
-	codeRepeats = 5 // how often a code occurs on average, at least
+	codeRepeats = 5 // minimum mean number of occurrences of a code
 )
 
-// likelyCodes says whether a column's numbers are probably names of things: few, whole, and
-// either so named or too scattered to measure anything.
+// likelyCodes reports whether a column's numbers are probably names of things: few integers, with such a column name or
+// too scattered for a quantity.
 func likelyCodes(parts []*Column, observed int) bool {
 	c := parts[0]
 	values := wholeValues(parts)
@@ -28,8 +28,8 @@ func likelyCodes(parts []*Column, observed int) bool {
 	return namedCodes(c.Name) || scattered(values)
 }
 
-// wholeValues are the different observed numbers in order; nil if any is not whole, or if
-// they are more than maxCodes.
+// wholeValues returns the distinct observed numbers in order. It returns nil if any is not an integer, or if there are
+// more than maxCodes.
 func wholeValues(parts []*Column) []float64 {
 	seen := make(map[float64]struct{})
 	for _, c := range parts {
@@ -45,7 +45,7 @@ func wholeValues(parts []*Column) []float64 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// namedCodes says whether a column is called a code: shop_id, shopId, PostCode, Pclass.
+// namedCodes reports whether a column is named like a code: shop_id, shopId, PostCode, Pclass.
 func namedCodes(name string) bool {
 	lower := strings.ToLower(name)
 	for _, word := range []string{"code", "type", "class"} {
@@ -57,14 +57,13 @@ func namedCodes(name string) bool {
 	if before < 0 || !strings.EqualFold(name[before:], "id") {
 		return false
 	}
-	// Many words end like this: paid, humid. An id of its own starts anew.
+	// Many words end in "id": paid, humid. A separate "id" follows a separator or starts with a capital.
 	last, _ := utf8.DecodeLastRuneInString(name[:before])
 	return before == 0 || !unicode.IsLetter(last) || name[before] == 'I' && unicode.IsLower(last)
 }
 
-// scattered says whether values in order leave most of their range empty, as 20, 31, 75,
-// 190 do, in a way that quantities do not: those start from 0, have neighbours, are evenly
-// spaced as settings are, or are years.
+// scattered reports whether sorted values leave most of their range empty, as 20, 31, 75, 190 do. Quantities do not:
+// they start from 0, have neighbours, are evenly spaced or are years.
 func scattered(values []float64) bool {
 	least, most := values[0], values[len(values)-1]
 	neighbours, even := 0, true

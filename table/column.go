@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Column is one typed column. Cells where Observed is false are missing; their
-// Numbers entry is 0 and their Codes entry -1.
+// Column is a typed column. Cells where Observed is false are missing; their Numbers entry is 0 and their Codes entry
+// −1.
 type Column struct {
 	Name     string
 	Kind     Kind
@@ -17,21 +17,19 @@ type Column struct {
 	Numbers  []float64 // Number; Boolean as 0/1; Time as Unix seconds UTC, to the microsecond
 	Codes    []int32   // Category: index into Levels
 
-	// Levels of a Category are its distinct labels, in order of first
-	// appearance. A Boolean may keep here the two words its file used for false
-	// and true, in that order; nil stands for "false", "true".
+	// Levels lists the distinct labels of a Category, in order of first appearance. A Boolean may keep the two words
+	// that its file used for false and true; nil stands for "false", "true".
 	Levels []string
 
-	// Reason says in a user's words why a reader chose Kind. It is empty for
-	// columns made by a program.
+	// Reason explains to users why a reader chose Kind. It is empty for columns made by a program.
 	Reason string
 
-	remarks []string // what the reader saw in the text that the typed cells no longer show
-	reading *Reading // that made the cells
+	remarks []string // notes of the reader that the typed cells no longer show
+	reading *Reading // how the cells were parsed
 }
 
-// NumberColumn makes a Number column. A nil observed means every cell but NaN is
-// observed; a NaN is missing in any case.
+// NumberColumn returns a Number column. A nil observed means that every cell but NaN is observed; NaN is always
+// missing.
 func NumberColumn(name string, values []float64, observed []bool) *Column {
 	c := &Column{Name: name, Kind: Number, Numbers: slices.Clone(values), Observed: observedOrAll(observed, len(values))}
 	for i, v := range values {
@@ -42,7 +40,7 @@ func NumberColumn(name string, values []float64, observed []bool) *Column {
 	return c
 }
 
-// BooleanColumn makes a Boolean column. A nil observed means every cell is observed.
+// BooleanColumn returns a Boolean column. A nil observed means that every cell is observed.
 func BooleanColumn(name string, values, observed []bool) *Column {
 	c := &Column{Name: name, Kind: Boolean, Numbers: make([]float64, len(values)), Observed: observedOrAll(observed, len(values))}
 	for i, v := range values {
@@ -53,8 +51,7 @@ func BooleanColumn(name string, values, observed []bool) *Column {
 	return c
 }
 
-// TimeColumn makes a Time column. A nil observed means every cell but the zero
-// time is observed.
+// TimeColumn returns a Time column. A nil observed means that every cell but the zero time is observed.
 func TimeColumn(name string, values []time.Time, observed []bool) *Column {
 	c := &Column{Name: name, Kind: Time, Numbers: make([]float64, len(values)), Observed: observedOrAll(observed, len(values))}
 	for i, v := range values {
@@ -71,8 +68,7 @@ func TimeColumn(name string, values []time.Time, observed []bool) *Column {
 	return c
 }
 
-// CategoryColumn makes a Category column. A nil observed means every cell is
-// observed, the empty label included.
+// CategoryColumn returns a Category column. A nil observed means that every cell is observed, including empty labels.
 func CategoryColumn(name string, labels []string, observed []bool) *Column {
 	c := &Column{Name: name, Kind: Category, Codes: make([]int32, len(labels)), Observed: observedOrAll(observed, len(labels))}
 	codes := make(map[string]int32)
@@ -99,13 +95,13 @@ func observedOrAll(observed []bool, n int) []bool {
 	return slices.Repeat([]bool{true}, n)
 }
 
-// Bytes that an observed mark and a number or a code take.
+// Bytes of an observed mark with a number or a code.
 const (
 	numberBytes = 1 + 8
 	codeBytes   = 1 + 4
 )
 
-// bytes is what a column of the kind takes in memory beside its labels.
+// bytes returns the memory of a column of the kind, without its labels.
 func (k Kind) bytes(rows int) int64 {
 	if k == Category {
 		return codeBytes * int64(rows)
@@ -113,10 +109,10 @@ func (k Kind) bytes(rows int) int64 {
 	return numberBytes * int64(rows)
 }
 
-// Len is the number of cells.
+// Len returns the number of cells.
 func (c *Column) Len() int { return len(c.Observed) }
 
-// Text is the cell as a user would write it; a missing cell is the empty text.
+// Text returns the cell as a user would write it; a missing cell is empty.
 func (c *Column) Text(row int) string { return string(c.appendText(nil, row)) }
 
 func (c *Column) appendText(text []byte, row int) []byte {
@@ -135,7 +131,7 @@ func (c *Column) appendText(text []byte, row int) []byte {
 	}
 }
 
-// words are the texts of a Boolean's false and true.
+// words returns the texts of a Boolean's false and true.
 func (c *Column) words() [2]string {
 	if len(c.Levels) == 2 {
 		return [2]string{c.Levels[0], c.Levels[1]}
@@ -143,8 +139,8 @@ func (c *Column) words() [2]string {
 	return [2]string{"false", "true"}
 }
 
-// appendNumber writes v with the fewest digits that read back as v, without an
-// exponent for the sizes people write without one.
+// appendNumber writes v with the fewest digits that read back as v. It uses no exponent for numbers that people write
+// without one.
 func appendNumber(text []byte, v float64) []byte {
 	if size := math.Abs(v); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.AppendFloat(text, v, 'e', -1, 64)
@@ -172,8 +168,8 @@ func pick[T any](from []T, rows []int) []T {
 	return picked
 }
 
-// slice is a view of rows [from, to) that shares memory with c. Its capacity ends
-// at to, so appending to the view cannot write into the rows after it.
+// slice returns a view of rows [from, to) that shares memory with c. Its capacity ends at to, so appending to the view
+// cannot overwrite later rows.
 func (c *Column) slice(from, to int) *Column {
 	view := *c
 	view.Observed = c.Observed[from:to:to]
@@ -186,7 +182,7 @@ func (c *Column) slice(from, to int) *Column {
 	return &view
 }
 
-// check reports the first way in which the column contradicts its own kind.
+// check returns an error if the column contradicts its kind.
 func (c *Column) check() error {
 	if c.Name == "" {
 		return &Error{Row: noRow, Message: "a column has no name", Remedy: "give every column a name"}

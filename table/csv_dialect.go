@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// openText prepares CSV bytes for the scanner: unpacks gzip, known by its first
-// bytes whatever the name says, and takes off a byte order mark.
+// openText prepares CSV bytes for the scanner. It decompresses gzip, recognised by its first bytes, and removes a byte
+// order mark.
 func openText(r io.Reader) (*bufio.Reader, error) {
 	text := bufio.NewReaderSize(r, sniffBytes)
 	if start, _ := text.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
@@ -36,13 +36,13 @@ func openText(r io.Reader) (*bufio.Reader, error) {
 
 func byteOrderMark() []byte { return []byte("\ufeff") }
 
-// sniffBytes is how much of the start decides on the delimiter, and the size of the read buffer.
+// sniffBytes is how much of the start decides the delimiter, and the size of the read buffer.
 const sniffBytes = 256 << 10
 
 const delimiters = ",;\t"
 
-// sniffDelimiter picks the delimiter that cuts the first records into the most
-// cells, all records alike; if none does, the one that cuts the first record most.
+// sniffDelimiter returns the delimiter that splits the first records into the most cells, with the same number in every
+// record. If there is none, it returns the one that splits the first record into the most cells.
 func sniffDelimiter(text *bufio.Reader) byte {
 	start, err := text.Peek(sniffBytes)
 	whole := errors.Is(err, io.EOF)
@@ -56,9 +56,8 @@ func sniffDelimiter(text *bufio.Reader) byte {
 	return best
 }
 
-// trialCut cuts the start of a text and returns the first record's width and
-// whether the others share it. A record cut short by the end of start is left out,
-// unless it is the only one.
+// trialCut splits the start of a text. It returns the width of the first record, and whether the others have the same
+// width. A record truncated by the end of start is ignored, unless it is the only one.
 func trialCut(start []byte, whole bool, delimiter byte) (width int, even bool) {
 	const most = 100
 	s := &scanner{in: bufio.NewReader(bytes.NewReader(start)), delimiter: delimiter}
@@ -87,7 +86,7 @@ func trialCut(start []byte, whole bool, delimiter byte) (width int, even bool) {
 	return width, even
 }
 
-// delimiterName is the delimiter as messages call it.
+// delimiterName returns the name of the delimiter for messages.
 func delimiterName(delimiter byte) string {
 	switch delimiter {
 	case ',':

@@ -11,8 +11,8 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// csvSource reads CSV in three steps: the scanner cuts text into cells, a sample of
-// the cells fixes each column's kind, decoders turn cells into typed columns.
+// csvSource reads CSV in three steps: the scanner splits text into cells, a sample of the cells decides each column's
+// kind, and decoders convert cells to typed columns.
 type csvSource struct {
 	scanner  *scanner
 	options  Options
@@ -21,29 +21,28 @@ type csvSource struct {
 	buffer   cells
 	scanned  int // data rows read so far
 	schema   *Schema
-	sample   []csvChunk // rows decoded for the schema and not handed out yet
-	handed   account    // of the chunk handed out last
+	sample   []csvChunk // rows decoded for the schema but not returned yet
+	handed   account    // memory of the last returned chunk
 	chunk    int        // rows per chunk
 	resource io.Closer
 }
 
-// csvColumn is a kept column: where it lies in a record and how its cells are read.
+// csvColumn is a kept column: its index in a record and its decoder.
 type csvColumn struct {
 	index int
 	*decoder
 }
 
-// csvChunk is rows that are decoded.
+// csvChunk is a chunk of decoded rows.
 type csvChunk struct {
 	rows *Table
 	held account
 }
 
-// How much memory a sample takes, as text or decoded, and a chunk as text, however wide
-// their rows are.
+// Memory of a sample, as text or decoded, and of a chunk as text, for rows of any width.
 const (
 	maxBufferBytes = 64 << 20
-	maxSampleBytes = 512 << 20 // of a sample of all rows; about 250 MB of text
+	maxSampleBytes = 512 << 20 // for a sample of all rows; about 250 MB of text
 )
 
 // openCSV reads the header and the sample. The source closes resource.
@@ -81,8 +80,8 @@ func openCSV(ctx context.Context, r io.Reader, resource io.Closer, options Optio
 	return s, nil
 }
 
-// header reads the column names. Without a header line the columns are x0, x1, …
-// and the first record stays in the buffer as data.
+// header reads the column names. Without a header line the columns are x0, x1, … and the first record stays in the
+// buffer as data.
 func (s *csvSource) header() ([]string, error) {
 	n, err := s.scanner.record(&s.buffer)
 	if errors.Is(err, io.EOF) {
@@ -101,7 +100,7 @@ func (s *csvSource) header() ([]string, error) {
 			numbers++
 		}
 		if s.options.NoHeader || len(name) == 0 {
-			continue // a header without a name for one column is common: row numbers are often written so
+			continue // row numbers are often written in a column without a name
 		}
 		if !utf8.Valid(name) {
 			return nil, &Error{Row: noRow, Message: fmt.Sprintf("the name of column %d is not UTF-8 text", i), Remedy: "save the file in UTF-8"}
@@ -125,8 +124,8 @@ func (s *csvSource) header() ([]string, error) {
 	return names, nil
 }
 
-// readSample scans the rows that decide on the kinds, and decodes them. Their text is
-// held until all kinds are known, in blocks that are let go one by one.
+// readSample scans and decodes the rows that decide the kinds. It keeps their text until all kinds are known, in blocks
+// that are released one by one.
 func (s *csvSource) readSample(ctx context.Context, names []string) error {
 	most := maxBufferBytes
 	if s.options.sampleRows() == everyRow {
@@ -166,7 +165,7 @@ func (s *csvSource) readSample(ctx context.Context, names []string) error {
 	return s.decodeSample(ctx, blocks)
 }
 
-// decideKinds makes the decoders. where and since say which rows the evidence is from.
+// decideKinds creates the decoders. where and since name the rows that the evidence comes from.
 func (s *csvSource) decideKinds(names []string, evidence []evidence, missing *missingTokens, where, since string) {
 	guess := s.options.Guess
 	var signs decimalSigns
@@ -182,7 +181,7 @@ func (s *csvSource) decideKinds(names []string, evidence []evidence, missing *mi
 		d := newDecoder(name, found, since, missing, s.budget)
 		if kind, declared := s.options.declaredKind(name); declared {
 			d = newDeclaredDecoder(name, kind, missing, s.budget)
-			d.words = evidence[i].words(found) // a boolean's own words, if it is written in words
+			d.words = evidence[i].words(found) // a boolean keeps its own words
 			d.reading = s.options.Readings[name]
 		}
 		d.unread = s.options.unread(name)
@@ -210,7 +209,7 @@ func (s *csvSource) decodeSample(ctx context.Context, blocks []cells) error {
 	return nil
 }
 
-// Schema describes the columns as the sample shows them.
+// Schema describes the columns as found in the sample.
 func (s *csvSource) Schema() *Schema { return s.schema }
 
 // Next returns the next chunk of rows.
@@ -218,7 +217,7 @@ func (s *csvSource) Next(ctx context.Context) (*Table, error) {
 	s.handed.release()
 	if len(s.sample) > 0 {
 		next := s.sample[0]
-		s.sample[0] = csvChunk{} // others are in the same memory
+		s.sample[0] = csvChunk{} // the remaining chunks share its memory
 		s.sample, s.handed = s.sample[1:], next.held
 		return next.rows, nil
 	}
@@ -238,8 +237,8 @@ func (s *csvSource) Next(ctx context.Context) (*Table, error) {
 	return next.rows, nil
 }
 
-// scan reads records until the buffer holds that many rows, or as much text as it may.
-// It returns io.EOF at the end of the input.
+// scan reads records until the buffer holds that many rows or the maximum of text. It returns io.EOF at the end of the
+// input.
 func (s *csvSource) scan(ctx context.Context, rows int) error {
 	for s.buffer.rows() < rows && s.buffer.bytes() <= maxBufferBytes {
 		if s.buffer.rows()%256 == 0 && ctx.Err() != nil {
@@ -268,7 +267,7 @@ func (s *csvSource) scan(ctx context.Context, rows int) error {
 	return nil
 }
 
-// decode turns records into typed columns; first is the row they start at.
+// decode converts records to typed columns; first is the number of their first row.
 func (s *csvSource) decode(ctx context.Context, records *cells, first int) (csvChunk, error) {
 	chunk := csvChunk{&Table{Columns: make([]*Column, len(s.columns))}, account{budget: s.budget}}
 	for i, column := range s.columns {

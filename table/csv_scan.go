@@ -10,19 +10,19 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// What one record may take. Files beyond this are damaged or hostile.
+// Limits of one record. Files beyond them are damaged or hostile.
 const (
 	maxColumns     = 1 << 16
 	maxCellBytes   = 1 << 20
 	maxRecordBytes = 16 << 20
 )
 
-// cells holds some records as text, packed without a pointer per cell: a sample of
-// millions of cells then costs the collector nothing.
+// cells holds records as text without a pointer per cell, so that a sample of millions of cells does not slow down the
+// garbage collector.
 type cells struct {
 	width int // cells per record
 	text  []byte
-	ends  []uint32 // where each cell ends in text, which is far shorter than 4 GiB
+	ends  []uint32 // end of each cell in text, which is far shorter than 4 GiB
 	held  account
 }
 
@@ -35,15 +35,15 @@ func (c *cells) rows() int {
 	return len(c.ends) / c.width
 }
 
-// bytes is what the cells take in memory.
+// bytes returns the memory of the cells.
 func (c *cells) bytes() int { return len(c.text) + endBytes*len(c.ends) }
 
-// charge counts memory that the cells have grown into.
+// charge counts the memory that the cells have grown to.
 func (c *cells) charge() error {
 	return c.held.take(int64(cap(c.text)+endBytes*cap(c.ends)) - c.held.counted)
 }
 
-// another is an empty buffer with room for as much.
+// another returns an empty buffer of the same capacity.
 func (c *cells) another() (cells, error) {
 	a := cells{width: c.width, held: account{budget: c.held.budget}}
 	if err := a.held.take(int64(c.bytes())); err != nil {
@@ -55,7 +55,7 @@ func (c *cells) another() (cells, error) {
 
 func (c *cells) reset() { c.text, c.ends = c.text[:0], c.ends[:0] }
 
-// at is the cell's text, valid until the next reset.
+// at returns the text of a cell, valid until the next reset.
 func (c *cells) at(row, column int) []byte {
 	i := row*c.width + column
 	start := uint32(0)
@@ -71,11 +71,12 @@ func (c *cells) column(i int) textColumn {
 
 // scanner splits CSV text into records.
 //
-// It stands in for encoding/csv, which cannot serve here: that package refuses
-// spaces after a closing quote and does not tell quoted cells from others, so
-// spaces could not be trimmed outside quotes only; it skips blank lines, which
-// shifts the rows of a one-column table; it changes line ends inside quotes; and
-// it holds lines of any length in memory.
+// It replaces encoding/csv, which does not fit for four reasons:
+//   - it rejects spaces after a closing quote and does not distinguish quoted cells, so spaces cannot be trimmed outside quotes
+//     only;
+//   - it skips blank lines, which shifts the rows of a table with one column;
+//   - it changes line ends inside quotes;
+//   - it holds lines of any length in memory.
 type scanner struct {
 	in        *bufio.Reader
 	delimiter byte
@@ -84,8 +85,8 @@ type scanner struct {
 	taken     int    // bytes of the current record so far
 }
 
-// record appends the next record's cells and returns how many there are. It
-// returns io.EOF after the last one; blank lines at the end do not count.
+// record appends the cells of the next record and returns their number. It returns io.EOF after the last record; blank
+// lines at the end do not count.
 func (s *scanner) record(into *cells) (int, error) {
 	s.taken = 0
 	line, err := s.readLine()
@@ -125,8 +126,8 @@ func (s *scanner) record(into *cells) (int, error) {
 	}
 }
 
-// quoted appends the cell whose opening quote has been read, over as many lines as
-// it takes, and returns what follows the closing quote and the spaces after it.
+// quoted appends the cell whose opening quote has been read, over any number of lines. It returns what follows the
+// closing quote and the spaces after it.
 func (s *scanner) quoted(into *cells, rest, lineEnd []byte) (after, end []byte, err error) {
 	opened := s.line
 	for {
@@ -184,7 +185,7 @@ func (s *scanner) readLine() ([]byte, error) {
 	}
 }
 
-// blankToEnd checks that a blank line is followed by nothing but blank lines.
+// blankToEnd checks that only blank lines follow a blank line.
 func (s *scanner) blankToEnd() error {
 	blank := s.line
 	for {

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// csvEncoder writes CSV that this package reads back: a header, numbers with the
-// fewest digits that keep them, times in ISO 8601, nothing for a missing cell.
+// csvEncoder writes CSV that this package reads back: a header, numbers with the fewest digits that keep them, times in
+// ISO 8601, and nothing for a missing cell.
 type csvEncoder struct {
 	out       *bufio.Writer
 	delimiter byte
-	safe      bool // text never begins as a formula does
+	safe      bool // text never begins like a formula
 	record    []byte
 	cell      []byte
 }
@@ -56,7 +56,7 @@ func (e *csvEncoder) write(ctx context.Context, t *Table) error {
 
 func (e *csvEncoder) finish() error { return e.out.Flush() }
 
-// appendText adds a cell of text, which a spreadsheet must not run if that was asked for.
+// appendText adds a cell of text, escaped if it is a formula and SpreadsheetSafe is set.
 func (e *csvEncoder) appendText() {
 	if e.safe && isFormula(e.cell) {
 		e.cell = slices.Insert(e.cell, 0, '\'')
@@ -64,8 +64,8 @@ func (e *csvEncoder) appendText() {
 	e.appendCell()
 }
 
-// isFormula tells whether a spreadsheet may take text for a formula: by its first character
-// other than white space, in the ASCII or the full-width form. A plain number is none.
+// isFormula reports whether a spreadsheet may evaluate text as a formula. The first character other than white space
+// decides, in its ASCII or full-width form. A plain number is not a formula.
 //
 // https://owasp.org/www-community/attacks/CSV_Injection
 func isFormula(cell []byte) bool {
@@ -90,8 +90,7 @@ func (e *csvEncoder) appendCell() {
 	e.record = append(e.record, e.delimiter)
 }
 
-// needsQuotes also covers delimiters other than ours and what looks like a byte
-// order mark, so that sniffing a file we wrote cannot go astray.
+// needsQuotes also covers other delimiters and byte order marks, so that sniffing a file written by psi cannot fail.
 func needsQuotes(cell []byte) bool {
 	return bytes.ContainsAny(cell, delimiters+"\"\r\n") ||
 		len(bytes.TrimSpace(cell)) != len(cell) ||
@@ -101,7 +100,7 @@ func needsQuotes(cell []byte) bool {
 func (e *csvEncoder) endRecord() error {
 	e.record[len(e.record)-1] = '\n' // in place of the last delimiter
 	if len(e.record) == 1 {
-		e.record = append(e.record[:0], "\"\"\n"...) // else a blank line
+		e.record = append(e.record[:0], "\"\"\n"...) // otherwise it would be a blank line
 	}
 	_, err := e.out.Write(e.record)
 	e.record = e.record[:0]

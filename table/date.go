@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// date is one that is written in numbers, such as 31.12.2024 23:59.
+// date is a numeric date, such as 31.12.2024 23:59.
 type date struct {
 	parts   [3]int
-	between string // the parts
-	long    int    // which part has four digits and is the year; −1 if none has
-	digits  [3]int // of each part
+	between string // separator of the parts
+	long    int    // index of the part with four digits, the year; −1 if there is none
+	digits  [3]int // number of digits of each part
 	clock   time.Duration
 }
 
 func isBetween(b byte) bool { return b == '/' || b == '-' || b == '.' }
 
-// cutDate finds the parts of a date.
+// cutDate splits a date into its parts.
 func cutDate(cell []byte) (d date, ok bool) {
 	cell = bytes.TrimSpace(cell)
 	if len(cell) > maxReadBytes {
@@ -54,7 +54,7 @@ func cutDate(cell []byte) (d date, ok bool) {
 	return d, ok
 }
 
-// timeOfDay reads what follows a date.
+// timeOfDay parses what follows a date.
 func timeOfDay(cell []byte) (time.Duration, bool) {
 	if len(cell) < 2 || cell[0] != ' ' && cell[0] != 'T' && cell[0] != ',' {
 		return 0, false
@@ -68,9 +68,9 @@ func timeOfDay(cell []byte) (time.Duration, bool) {
 	return 0, false
 }
 
-// seconds are the date's if its parts have that order.
+// seconds returns the Unix seconds of the date, given the order of its parts.
 func (d date) seconds(order DateOrder) (seconds float64, ok bool) {
-	at := [3]int{0, 1, 2} // of day, month and year among the parts
+	at := [3]int{0, 1, 2} // indices of day, month and year among the parts
 	switch {
 	case d.long == 0 || d.long < 0 && order == YearFirst:
 		at = [3]int{2, 1, 0}
@@ -93,7 +93,7 @@ func (d date) seconds(order DateOrder) (seconds float64, ok bool) {
 	return secondsOf(t.Add(d.clock).UnixMicro(), microsPerSecond), true
 }
 
-// century completes a year of two digits: 69 is 1969 and 68 is 2068, as in package time.
+// century completes a two-digit year: 69 is 1969 and 68 is 2068, as in package time.
 func century(year int) int {
 	if year >= 69 {
 		return 1900 + year

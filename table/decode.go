@@ -5,25 +5,25 @@ import (
 	"math"
 )
 
-// decoder turns the text of one column into typed cells, chunk after chunk. It
-// keeps the column's levels, so that codes mean the same in every chunk.
+// decoder converts the text of one column to typed cells, chunk by chunk. It keeps the column's levels, so that codes
+// are the same in every chunk.
 type decoder struct {
 	name    string
 	kind    Kind
 	reason  string
 	remarks []string
-	since   string // what fixed the kind, for the error when a cell contradicts it
+	since   string // where the kind was found, for the error about a cell that contradicts it
 	words   [2]string
-	pair    int // the only words a Boolean takes; anyPair takes all of them, and 0 and 1
+	pair    int // the only words that a Boolean accepts; anyPair accepts all of them, and 0 and 1
 	levels  *levelSet
 	missing *missingTokens
-	reading *Reading                   // nil if cells are written plainly
-	unread  func(row int, text []byte) // is told of cells that do not fit it
+	reading *Reading                   // nil for cells in plain notation
+	unread  func(row int, text []byte) // called with cells that do not fit the reading
 }
 
 const anyPair = -1
 
-// newDecoder makes the decoder of a column whose kind was found in its text.
+// newDecoder returns the decoder of a column whose kind was inferred from its text.
 func newDecoder(name string, found finding, since string, missing *missingTokens, b *budget) *decoder {
 	return &decoder{
 		name: name, kind: found.kind, reason: found.reason, remarks: found.remarks, since: since,
@@ -31,7 +31,7 @@ func newDecoder(name string, found finding, since string, missing *missingTokens
 	}
 }
 
-// newDeclaredDecoder makes the decoder of a column whose kind the caller chose.
+// newDeclaredDecoder returns the decoder of a column whose kind the caller chose.
 func newDeclaredDecoder(name string, kind Kind, missing *missingTokens, b *budget) *decoder {
 	return &decoder{
 		name: name, kind: kind, reason: "declared a " + kind.String(), since: "as it was declared",
@@ -39,7 +39,7 @@ func newDeclaredDecoder(name string, kind Kind, missing *missingTokens, b *budge
 	}
 }
 
-// decode reads the column's cells; firstRow is where they start in the file.
+// decode parses the column's cells; firstRow is the number of the first one in the file.
 func (d *decoder) decode(text textColumn, firstRow int) (*Column, error) {
 	c := &Column{Name: d.name, Kind: d.kind, Reason: d.reason, remarks: d.remarks, reading: d.reading, Observed: make([]bool, text.rows)}
 	if d.kind == Category {
@@ -87,7 +87,7 @@ func (d *decoder) listLevels() []string {
 	return nil
 }
 
-// number reads an observed cell of a kind that is kept as numbers.
+// number parses an observed cell of a kind that is stored as numbers.
 func (d *decoder) number(cell []byte) (float64, error) {
 	switch d.kind {
 	case Boolean:

@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// noRow marks an Error that is not about one row.
+// noRow marks an Error that is not about a row.
 const noRow = -1
 
-// Error says what is wrong with a table, where, and what to do about it.
+// Error reports what is wrong with a table, where, and what to do about it.
 type Error struct {
-	File    string // empty if unknown
-	Row     int    // 0-based data row; -1 if the error is not about one row
-	Column  string // empty if the error is not about one column
+	File    string // "" if unknown
+	Row     int    // data row, from 0; −1 if the error is not about a row
+	Column  string // "" if the error is not about a column
 	Message string
-	Remedy  string // what the user can do; may be empty
-	Err     error  // the cause, if another package reported one
+	Remedy  string // what the user can do; may be ""
+	Err     error  // the cause, if another package reported it
 }
 
 func (e *Error) Error() string {
@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// shorten cuts a cell to what fits in a message.
+// shorten truncates a cell to fit into a message.
 func shorten(cell string) string {
 	const most = 40
 	if utf8.RuneCountInString(cell) <= most {
@@ -54,7 +54,7 @@ func shorten(cell string) string {
 	return string([]rune(cell)[:most-1]) + "…"
 }
 
-// at fills in the row and column of an error that does not name them yet.
+// at sets the row and column of an error that does not name them yet.
 func at(err error, row int, column string) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		if e.Row < 0 {
@@ -67,9 +67,8 @@ func at(err error, row int, column string) error {
 	return err
 }
 
-// during names the file of an error, and what was being done to it if another
-// package reports the error. Cancellation and the end of the input are no faults of
-// the file and pass as they are.
+// during adds the file to an error and, if another package reported it, the operation. Cancellation and the end of the
+// input are not faults of the file and are returned unchanged.
 func during(doing, file string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -80,6 +79,6 @@ func during(doing, file string, err error) error {
 		}
 		return e
 	}
-	cause := strings.TrimPrefix(err.Error(), file+": ") // the file is named once
+	cause := strings.TrimPrefix(err.Error(), file+": ") // name the file once
 	return &Error{File: file, Row: noRow, Message: doing + " failed: " + cause, Err: err}
 }

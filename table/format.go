@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Format is a way to write a table as bytes.
+// Format is a file format of tables.
 type Format uint8
 
-// The formats that are read and written.
+// Formats that this package reads and writes.
 const (
-	CSV       Format = iota // text, delimiter sniffed when read, comma when written
+	CSV       Format = iota // text; delimiter detected when read, comma when written
 	TSV                     // CSV with tabs
 	Parquet                 // Apache Parquet
-	Arrow                   // Arrow IPC stream, what pipes carry; readers take either Arrow format
-	ArrowFile               // Arrow IPC file, what .arrow files hold
+	Arrow                   // Arrow IPC stream, for pipes; readers accept both Arrow formats
+	ArrowFile               // Arrow IPC file, for .arrow files
 )
 
-// ParseFormat reads a format's name: csv, tsv, parquet or arrow.
+// ParseFormat returns the format with the given name: csv, tsv, parquet or arrow.
 func ParseFormat(name string) (Format, error) {
 	switch name {
 	case "csv":
@@ -33,7 +33,7 @@ func ParseFormat(name string) (Format, error) {
 	return 0, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %q", shorten(name)), Remedy: "use csv, tsv, parquet or arrow"}
 }
 
-// FormatOf is the format of a file by the end of its name.
+// FormatOf returns the format of a file by its extension.
 func FormatOf(path string) (Format, error) {
 	name := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	packed := len(name) < len(path)

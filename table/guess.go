@@ -8,11 +8,11 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// decimalSigns is what is known of the decimal sign of a table before a column is looked at.
+// decimalSigns is the prior knowledge about the decimal sign of a column.
 type decimalSigns struct {
-	asked string // by the caller; "" if it was not
-	usual string // of a column that does not show it
-	shown bool   // other columns show the usual one
+	asked string // set by the caller; "" if not
+	usual string // assumed for columns that do not show it
+	shown bool   // whether other columns show it
 }
 
 // signs counts the columns that show their decimal sign. European tables with semicolons often have a comma.
@@ -32,7 +32,7 @@ func (g *Guess) signs(all []evidence, delimiter byte) decimalSigns {
 	return d
 }
 
-// of is the decimal sign of numbers; unclear says that they do not show it.
+// of returns the decimal sign of numbers; unclear reports that they do not show it.
 func (d decimalSigns) of(numbers amounts) (sign string, unclear bool) {
 	switch {
 	case numbers.comma > numbers.point:
@@ -47,13 +47,13 @@ func (d decimalSigns) of(numbers amounts) (sign string, unclear bool) {
 	return d.usual, true
 }
 
-// enough says whether so many of the observed cells fit.
+// enough reports whether n of the observed cells are enough.
 func (e *evidence) enough(n int) bool { return float64(n) >= fits*float64(e.observed) }
 
-// about says whether the column is to be guessed.
+// about reports whether to guess the column.
 func (g *Guess) about(column string) bool { return g != nil && !slices.Contains(g.Except, column) }
 
-// guess finds the kind of a column whose cells need not be written plainly.
+// guess infers the kind of a column whose cells need not be in plain notation.
 func (e *evidence) guess(g *Guess, d decimalSigns, where string) finding {
 	plain := e.kind(where)
 	if e.observed == 0 || plain.kind == Boolean || plain.kind == Time {
@@ -113,7 +113,7 @@ func (e *evidence) guessNumber(d decimalSigns, where string) (finding, bool) {
 	return f, true
 }
 
-// unclear says what the other decimal sign would make of a number.
+// unclear describes how the other decimal sign would change a number.
 func (r *Reading) unclear(example string) string {
 	other := Reading{Decimal: comma, Unit: r.Unit}
 	if r.Decimal == comma {
@@ -125,7 +125,7 @@ func (r *Reading) unclear(example string) string {
 		shorten(example), appendNumber(nil, here), appendNumber(nil, there), other.Decimal)
 }
 
-// readAs says how many cells fit a reading.
+// readAs describes how many cells fit a reading.
 func (e *evidence) readAs(n int, one, many, where string) string {
 	if n < e.observed {
 		return fmt.Sprintf("%s%s of %s observed cells read as %s", where, prose.Thousands(n), prose.Thousands(e.observed), many)
@@ -136,7 +136,7 @@ func (e *evidence) readAs(n int, one, many, where string) string {
 	return fmt.Sprintf("%sall %s observed cells read as %s", where, prose.Thousands(n), many)
 }
 
-// missed says what becomes of cells that do not fit.
+// missed describes what happens to cells that do not fit.
 func (e *evidence) missed(n int) []string {
 	such := ""
 	if e.clues.stray != "" {
@@ -152,7 +152,7 @@ func (e *evidence) missed(n int) []string {
 	}
 }
 
-// guessTime finds the order of dates. Cells may be dates of several forms.
+// guessTime infers the order of dates. Cells may be dates in several notations.
 func (e *evidence) guessTime(g *Guess, where string) (finding, bool) {
 	c := &e.clues
 	orders, unclear := c.orders(g.DateOrder)
@@ -179,8 +179,8 @@ func (e *evidence) guessTime(g *Guess, where string) (finding, bool) {
 	return f, true
 }
 
-// exampleOf is a date in numbers that a reading reads, one that other orders read otherwise if there is one, and whether dates of its form
-// show their order; "" if there is no such date.
+// exampleOf returns a numeric date that the reading accepts, preferably one that other orders read differently. shown
+// reports whether dates with its separator show their order. example is "" if there is no such date.
 func (c *clues) exampleOf(r *Reading) (example string, seconds float64, shown bool) {
 	for _, between := range []string{"/", "-", "."} {
 		of := c.dates[between]
@@ -197,7 +197,7 @@ func (c *clues) exampleOf(r *Reading) (example string, seconds float64, shown bo
 	return "", 0, false
 }
 
-// orders are those of the dates, by what stands between their parts; unclear says why they cannot be told.
+// orders returns the orders of dates by separator; unclear explains why they cannot be inferred.
 func (c *clues) orders(asked DateOrder) (orders map[string]DateOrder, unclear string) {
 	orders = map[string]DateOrder{}
 	common, agree := DateOrder(""), true
@@ -220,7 +220,7 @@ func (c *clues) orders(asked DateOrder) (orders map[string]DateOrder, unclear st
 		case orders[between] != "":
 		case common != "" && agree:
 			orders[between] = common
-		case between == "." || of.unclear == "": // nobody writes the month before the day with points
+		case between == "." || of.unclear == "": // with points, the month never precedes the day
 			orders[between] = DayFirst
 		default:
 			return nil, fmt.Sprintf("these look like dates, but no cell shows whether %q starts with the day or the month: table.Guess.DateOrder=dmy or table.Guess.DateOrder=mdy says it", shorten(of.unclear))
@@ -229,7 +229,7 @@ func (c *clues) orders(asked DateOrder) (orders map[string]DateOrder, unclear st
 	return orders, ""
 }
 
-// order is what the dates show; "" if they show nothing.
+// order returns the order that the dates show; "" if they show none.
 func (d *dates) order() (order DateOrder, unclear string) {
 	const slips = 1 - fits
 	less, more := min(d.days, d.months), max(d.days, d.months)
@@ -247,7 +247,7 @@ func (d *dates) order() (order DateOrder, unclear string) {
 	return MonthFirst, ""
 }
 
-// count is how many of the dates have an order.
+// count returns how many of the dates fit an order.
 func (d *dates) count(order DateOrder) int {
 	switch order {
 	case DayFirst:
@@ -258,7 +258,7 @@ func (d *dates) count(order DateOrder) int {
 	return d.years
 }
 
-// doubt says why cells are labels though they look like dates or numbers; "" if they do not.
+// doubt explains why cells that look like dates or numbers are labels; "" if they do not look like these.
 func (e *evidence) doubt(g *Guess, d decimalSigns) string {
 	c := &e.clues
 	look := c.lookLikeTimes()

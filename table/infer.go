@@ -7,20 +7,20 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// textColumn gives the cells of one column as text, before it has a kind.
+// textColumn holds the cells of a column as text, before its kind is known.
 type textColumn struct {
 	rows int
 	cell func(row int) []byte
 }
 
-// finding is what the cells of a text column say about its kind.
+// finding is the kind inferred from the cells of a text column.
 type finding struct {
 	kind    Kind
 	reason  string
 	remarks []string
 	words   [2]string // Boolean: the texts of false and true
-	pair    int       // Boolean: which pair of words these are
-	reading *Reading  // nil if the cells are written plainly
+	pair    int       // Boolean: pair of these words
+	reading *Reading  // nil for cells in plain notation
 }
 
 // infer chooses the kind of a column from all its cells.
@@ -30,9 +30,8 @@ func infer(column textColumn, missing *missingTokens, where string) finding {
 	return e.kind(where)
 }
 
-// kind chooses the narrowest kind that every observed cell fits: numbers, booleans,
-// times, else categories. where says which rows were looked at; it is empty when that
-// was all of them.
+// kind chooses the narrowest kind that fits every observed cell: number, boolean, time, else category. where names the
+// examined rows; it is empty if all were.
 func (e *evidence) kind(where string) finding {
 	all := fmt.Sprintf("%sall %s observed cells", where, prose.Thousands(e.observed))
 	if e.observed == 1 {
@@ -60,7 +59,7 @@ func (e *evidence) kind(where string) finding {
 	return e.category(where)
 }
 
-// words are the texts of false and true that the column seems to use.
+// words returns the column's texts of false and true.
 func (e *evidence) words(found finding) [2]string {
 	if _, pair, is := parseBoolean([]byte(e.example)); is && found.kind != Boolean {
 		return booleanWords(pair, e.example)
@@ -82,14 +81,14 @@ type evidence struct {
 	pair                               int    // the boolean words' pair
 	example                            string // the first observed cell
 	zeroLed                            string // a number written with a leading zero
-	oddRow                             int    // the first cell that is no number, if there is one
+	oddRow                             int    // the first cell that is not a number, if any
 	odd                                string
 	commas, unclear                    int // numbers with a decimal comma, dates of unclear order
 	guesses                            bool
-	clues                              clues // if it guesses
+	clues                              clues // used with a Guess
 }
 
-// add looks at the next cells of the column.
+// add examines the next cells of the column.
 func (e *evidence) add(column textColumn, missing *missingTokens) {
 	first := e.rows
 	e.rows += column.rows
@@ -115,7 +114,7 @@ func (e *evidence) add(column textColumn, missing *missingTokens) {
 		if e.observed == e.numbers+1 {
 			e.oddRow, e.odd = first+row, shorten(string(cell))
 		}
-		// A kind that an earlier cell ruled out is not tried again.
+		// Do not try kinds that an earlier cell ruled out.
 		earlier := e.observed - 1
 		if e.booleans == earlier {
 			if _, pair, is := parseBoolean(cell); is && pair != lettersPair && (earlier == 0 || pair == e.pair) {
@@ -136,8 +135,7 @@ func (e *evidence) add(column textColumn, missing *missingTokens) {
 	}
 }
 
-// category explains why the cells are labels, and what may have gone wrong if they
-// should not be.
+// category explains why the cells are labels, and what may be wrong if they should not be.
 func (e *evidence) category(where string) finding {
 	f := finding{kind: Category}
 	f.reason = fmt.Sprintf("%s%q in row %d is neither a number, a date nor true or false", where, e.odd, e.oddRow)
@@ -158,7 +156,7 @@ func (e *evidence) category(where string) finding {
 	return f
 }
 
-// leadingZero reports whether the number is written as codes are: 0123, but not 0.5.
+// leadingZero reports whether the number is written like a code: 0123, but not 0.5.
 func leadingZero(cell []byte) bool {
 	cell = bytes.TrimSpace(cell)
 	return len(cell) > 1 && cell[0] == '0' && cell[1] >= '0' && cell[1] <= '9'

@@ -2,10 +2,10 @@ package table
 
 import "fmt"
 
-// Kind says how the cells of a column are to be understood.
+// Kind is the type of a column's cells.
 type Kind uint8
 
-// The kinds of columns.
+// Kinds of columns.
 const (
 	Number   Kind = iota // a quantity
 	Category             // one of a set of labels
@@ -27,7 +27,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// MarshalText writes the kind as its word, so that stored schemas stay readable.
+// MarshalText returns the kind as a word, so that stored schemas are readable.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k > Time {
 		return nil, fmt.Errorf("unknown column kind %d", uint8(k))

@@ -8,16 +8,15 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// What one column's labels may take. A stream keeps every label it has met, so a
-// column of identifiers would otherwise grow without bound.
+// Limits of one column's labels. A stream keeps every label it has seen, so a column of identifiers would otherwise
+// grow without bound.
 const (
 	maxLevels     = 1 << 20
 	maxLevelBytes = 256 << 20
-	labelBytes    = 100 // of a label beside its text: in the list, and in the map with its spare room
+	labelBytes    = 100 // memory of a label besides its text: in the list, and in the map with its spare room
 )
 
-// levelSet numbers labels in order of first appearance. The list only grows, so
-// codes given out earlier stay valid.
+// levelSet numbers labels in order of first appearance. The list only grows, so codes remain valid.
 type levelSet struct {
 	labels []string
 	codes  map[string]int32
@@ -29,7 +28,7 @@ func newLevelSet(b *budget) *levelSet {
 	return &levelSet{codes: make(map[string]int32), held: account{budget: b}}
 }
 
-// code is the label's number, a new one if the label is new.
+// code returns the code of a label; new labels get a new code.
 func (s *levelSet) code(label []byte) (int32, error) {
 	if code, known := s.codes[string(label)]; known {
 		return code, nil
@@ -55,5 +54,5 @@ func (s *levelSet) code(label []byte) (int32, error) {
 	return code, nil
 }
 
-// list is the labels so far; later labels do not show in it.
+// list returns the labels so far; later labels do not appear in it.
 func (s *levelSet) list() []string { return slices.Clip(s.labels) }

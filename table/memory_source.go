@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// memorySource hands out a table that is already in memory.
+// memorySource is a Source of a table in memory.
 type memorySource struct {
 	table *Table
-	next  int // row
+	next  int // next row
 }
 
-// Source hands out the table's rows, in chunks that share its memory.
+// Source returns a source of the table's rows. Its chunks share the table's memory.
 func (t *Table) Source() Source { return &memorySource{table: t} }
 
 func (s *memorySource) Schema() *Schema { return s.table.Schema() }

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// missingTokens knows the texts that stand for a missing cell.
+// missingTokens recognises the strings that mean a missing cell.
 type missingTokens struct {
 	tokens [][]byte
-	first  [256]bool // bytes a token can start with, to reject most cells at one look
-	asked  []string  // the user's own tokens, which hold in typed files too
+	first  [256]bool // first bytes of tokens, to reject most cells at once
+	asked  []string  // the user's own tokens, which also apply to typed files
 }
 
-// defaultTokens stand for a missing cell in any CSV file.
+// defaultTokens are treated as missing in any CSV file.
 func defaultTokens() [5]string { return [5]string{"NA", "N/A", "NaN", "null", "?"} }
 
-// DefaultMissing are the texts that stand for a missing cell in any CSV file, in any case, beside an empty one.
+// DefaultMissing returns the strings that CSV files treat as missing, in any case, besides the empty cell.
 func DefaultMissing() []string {
 	tokens := defaultTokens()
 	return tokens[:]
@@ -55,9 +55,8 @@ func (m *missingTokens) has(cell []byte) bool {
 	return false
 }
 
-// hasLabel reports whether the label of a typed file is one of the user's own
-// tokens. The built-in ones do not apply there: such files mark missing cells
-// themselves, and "NA" is then a label like any other.
+// hasLabel reports whether the label of a typed file is one of the user's own tokens. The default tokens do not apply:
+// typed files mark missing cells themselves, so "NA" is an ordinary label.
 func (m *missingTokens) hasLabel(label []byte) bool {
 	for _, token := range m.asked {
 		if strings.EqualFold(string(label), token) {
@@ -67,7 +66,7 @@ func (m *missingTokens) hasLabel(label []byte) bool {
 	return false
 }
 
-// numbers are the user's own tokens that are numbers, such as a -9 for "unknown".
+// numbers returns the user's own tokens that are numbers, such as −9 for "unknown".
 func (m *missingTokens) numbers() []float64 {
 	var values []float64
 	for _, token := range m.asked {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The calendar every format and layout here can write: years 1 to 9999.
+// Supported times: years 1 to 9999, which every format and layout here can write.
 const (
 	firstSecond = -62135596800 // 0001-01-01T00:00:00Z
 	lastSecond  = 253402300799 // 9999-12-31T23:59:59Z
@@ -18,10 +18,9 @@ func inCalendar(seconds float64) bool {
 
 const microsPerSecond = 1_000_000
 
-// secondsOf converts a count of ticks since 1970, as files keep it, to the Unix
-// seconds of a column. Splitting off whole seconds first lets microsOf find the
-// microseconds again wherever a float64 tells them apart (the years 1698 to 2242),
-// and keeps seconds as they are through any number of conversions.
+// secondsOf converts ticks since 1970, as files store them, to Unix seconds. Splitting off whole seconds first lets
+// microsOf recover the microseconds wherever a float64 resolves them (the years 1698 to 2242). Seconds survive any
+// number of conversions.
 func secondsOf(ticks, perSecond int64) float64 {
 	whole, part := ticks/perSecond, ticks%perSecond
 	if perSecond > microsPerSecond {
@@ -36,7 +35,7 @@ func microsOf(seconds float64) int64 {
 	return int64(whole)*microsPerSecond + int64(math.Round(part*microsPerSecond))
 }
 
-// appendTime writes a date, or a date and time of day where there is one, in ISO 8601.
+// appendTime writes a date, or a date and time of day, in ISO 8601.
 func appendTime(text []byte, seconds float64) []byte {
 	t := time.UnixMicro(microsOf(seconds)).UTC()
 	if t.Truncate(24 * time.Hour).Equal(t) {
@@ -45,10 +44,8 @@ func appendTime(text []byte, seconds float64) []byte {
 	return t.AppendFormat(text, "2006-01-02T15:04:05.999999Z")
 }
 
-// parseTime reads ISO 8601 dates and date-times, with / for - and a space for T
-// allowed, and dates with the month as a word. Dates such as 01/02/2006 are not
-// read: nothing in them says which number is the month. A time without a zone is
-// taken as UTC.
+// parseTime parses ISO 8601 dates and date-times, also with / for - and a space for T, and dates with the month as a
+// word. It does not parse dates such as 01/02/2006, which do not show the month. A time without a zone is UTC.
 func parseTime(cell []byte) (seconds float64, ok bool) {
 	cell = bytes.TrimSpace(cell)
 	const shortest, longest = len("2 Jan 2006"), len("2006-01-02T15:04:05.999999999+00:00")
@@ -88,7 +85,7 @@ func isoSpelling(cell []byte) []byte {
 	return iso
 }
 
-// unclearDate reports whether the cell is a date whose day and month cannot be told apart.
+// unclearDate reports whether the cell is a date whose day and month cannot be distinguished.
 func unclearDate(cell []byte) bool {
 	for _, layout := range []string{"1/2/2006", "2/1/2006", "1-2-2006", "2-1-2006", "1.2.2006", "2.1.2006"} {
 		if _, err := time.Parse(layout, string(cell)); err == nil {

@@ -15,26 +15,26 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
-// parquetCells reads the cells of one column, row group after row group. Labels are looked
-// up where they lie, in a page or a dictionary, so that one that repeats is there once.
+// parquetCells reads the cells of one column, row group by row group. Labels are looked up in place, in a page or a
+// dictionary, so that repeated labels are stored once.
 type parquetCells struct {
 	reader *parquetReader
 	column *schema.Column
-	leaf   int  // its number in the file
-	null   bool // it holds nothing but missing cells
-	next   int  // row group
-	left   int  // rows of the row group under way
+	leaf   int  // index of the column in the file
+	null   bool // all cells are missing
+	next   int  // next row group
+	left   int  // rows left in the current row group
 	pages  *pageReader
 	values file.ColumnChunkReader
 	fill   func(column *Column, first, n int) error // reads n values of a page
 
 	label    func(row int, text []byte) error
-	integers []int64 // just read, if their text will be asked for
+	integers []int64 // values just read, if their text will be needed
 	unsigned bool    // they are unsigned
-	held     account // of them
+	held     account // memory of integers
 }
 
-// newParquetCells reads a column as the type it is said to have.
+// newParquetCells reads a column as its declared type.
 func newParquetCells(r *parquetReader, leaf int, of arrow.DataType, texts bool) (*parquetCells, error) {
 	c := &parquetCells{reader: r, leaf: leaf, column: r.file.MetaData().Schema.Column(leaf), held: account{budget: r.budget}}
 	if c.column.MaxRepetitionLevel() > 0 || c.column.MaxDefinitionLevel() > 1 {
@@ -54,7 +54,7 @@ func newParquetCells(r *parquetReader, leaf int, of arrow.DataType, texts bool) 
 	return c, nil
 }
 
-// filler reads values of a type; nil if it cannot be read.
+// filler returns a function that reads values of a type; nil if the type is not supported.
 func (c *parquetCells) filler(of arrow.DataType) func(column *Column, first, n int) error {
 	switch c.column.PhysicalType() {
 	case parquet.Types.Boolean:
@@ -141,7 +141,7 @@ func (c *parquetCells) fillInt64(of arrow.DataType) func(column *Column, first, 
 	return nil
 }
 
-// setLabel looks an entry of a dictionary up once: it is at the same place for all its rows.
+// setLabel looks up each dictionary entry once, by its address, which all its rows share.
 func (c *parquetCells) setLabel(column *Column, row int, text parquet.ByteArray) error {
 	if !c.pages.entries || len(text) == 0 {
 		return c.label(row, text)
@@ -158,7 +158,7 @@ func (c *parquetCells) setLabel(column *Column, row int, text parquet.ByteArray)
 	return nil
 }
 
-// filler reads values that are stored as T, and sets the cells of a column by them.
+// filler returns a function that reads values stored as T and sets the cells of a column.
 func filler[T any](c *parquetCells, set func(column *Column, row int, value T) error) func(column *Column, first, n int) error {
 	var values []T
 	return func(column *Column, first, n int) error {
@@ -173,7 +173,7 @@ func filler[T any](c *parquetCells, set func(column *Column, row int, value T) e
 		reader := c.values.(interface {
 			ReadBatchInPage(n int64, values []T, levels, _ []int16) (total int64, read int, err error)
 		})
-		total, read, err := reader.ReadBatchInPage(int64(n), values, levels, nil) // texts lie in the page or its dictionary
+		total, read, err := reader.ReadBatchInPage(int64(n), values, levels, nil) // texts point into the page or its dictionary
 		if err == nil && total != int64(n) {
 			err = fmt.Errorf("a page ends after %d of %d values", total, n)
 		}
@@ -205,7 +205,7 @@ func numbers[T any](number func(T) float64) func(column *Column, row int, value 
 	}
 }
 
-// integers sets integers, and keeps them if their text will be asked for.
+// integers sets integers, and keeps them if their text will be needed.
 func integers[T int32 | int64](c *parquetCells, integer func(T) int64) func(column *Column, row int, value T) error {
 	return func(column *Column, row int, value T) error {
 		v := integer(value)
@@ -220,8 +220,7 @@ func integers[T int32 | int64](c *parquetCells, integer func(T) int64) func(colu
 	}
 }
 
-// decimals sets decimals that are stored as the bytes of an integer, the highest first; nil
-// if the type is none.
+// decimals sets decimals stored as big-endian integers; nil if the type is not a decimal.
 func decimals(of arrow.DataType) func(column *Column, row int, bytes []byte) error {
 	most := 0
 	var number func(words [4]uint64) float64
@@ -289,7 +288,7 @@ func (c *parquetCells) read(column *Column, label func(row int, text []byte) err
 	return nil
 }
 
-// open goes on to the next row group.
+// open continues with the next row group.
 func (c *parquetCells) open() error {
 	c.close()
 	group := c.reader.groups[c.next]
@@ -300,7 +299,7 @@ func (c *parquetCells) open() error {
 	if c.pages, err = newPageReader(c.reader, chunk, c.column, int64(group.rows)); err != nil {
 		return err
 	}
-	// The library has no other way to hand in pages that have been checked.
+	// The library has no other way to pass in pages that have been checked.
 	c.values = file.NewColumnReader(c.column, c.pages, memory.NewGoAllocator(), c.reader.file.BufferPool()) //nolint:staticcheck // see above
 	c.next++
 	c.left = group.rows
@@ -309,7 +308,7 @@ func (c *parquetCells) open() error {
 
 func (c *parquetCells) close() {
 	if c.pages != nil {
-		_ = c.pages.Close() // it was only read
+		_ = c.pages.Close() // read-only
 		c.pages = nil
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 )
 
-// What the delta encodings of Parquet may claim. A few bytes of them stand for any number
-// of values, and the library takes memory for as many.
+// Limits of Parquet's delta encodings. A few bytes can claim any number of values, and the library allocates memory for
+// them.
 const (
-	maxDeltaBlock    = 1 << 16  // values and parts of a block; writers take 128 values in 4 parts
+	maxDeltaBlock    = 1 << 16  // values and parts of a block; writers use 128 values in 4 parts
 	decodeBatch      = 1024     // values decoded at a time
-	decodeBatchBytes = 16 << 20 // of texts that share beginnings, which are copied for each
+	decodeBatchBytes = 16 << 20 // for texts with shared prefixes, which are copied for each text
 )
 
-// checkEncoding counts what the values of a page are decoded to, and says how many may be
-// decoded at a time. In version 2 so many bytes of levels come first.
+// checkEncoding charges the decoded values of a page to the budget and sets how many are decoded at a time. In version
+// 2, the given number of bytes of levels come first.
 func (p *pageReader) checkEncoding(header pageHeader, levels int64) error {
 	p.decodeHeld.release()
 	p.most = decodeBatch
@@ -42,20 +42,20 @@ func (p *pageReader) checkEncoding(header pageHeader, levels int64) error {
 	if encoding == parquet.Encodings.DeltaBinaryPacked {
 		return nil
 	}
-	const lengthBytes = 2 * 4 // of a beginning and the rest
+	const lengthBytes = 2 * 4 // of a prefix and a suffix
 	expanded := int64(0)
 	if encoding == parquet.Encodings.DeltaByteArray {
 		if _, err := deltaBlocks(rest, header.values); err != nil {
 			return err
 		}
-		longest := max(1, int64(len(values))) // text
+		longest := max(1, int64(len(values))) // longest text
 		p.most = max(1, min(decodeBatch, decodeBatchBytes/longest))
 		expanded = p.most * longest
 	}
 	return p.decodeHeld.take(lengthBytes*header.values + expanded)
 }
 
-// levelBytes is how many bytes the levels of a page of version 1 take.
+// levelBytes returns the size of the levels of a version 1 page.
 func (p *pageReader) levelBytes(header pageHeader) (int, error) {
 	if p.column.MaxDefinitionLevel() == 0 {
 		return 0, nil
@@ -73,7 +73,7 @@ func (p *pageReader) levelBytes(header pageHeader) (int, error) {
 	return int(n), nil
 }
 
-// deltaBlocks checks integers that are packed as differences, and returns what follows them.
+// deltaBlocks checks delta-encoded integers and returns the bytes after them.
 func deltaBlocks(data []byte, most int64) (rest []byte, err error) {
 	short := errors.New("a page ends within its values")
 	number := func() uint64 {
@@ -94,7 +94,7 @@ func deltaBlocks(data []byte, most int64) (rest []byte, err error) {
 	case values > uint64(most):
 		return nil, fmt.Errorf("a page of %d values claims %d", most, values)
 	}
-	for left := int64(values) - 1; left > 0; { // the first value stands before the blocks
+	for left := int64(values) - 1; left > 0; { // the first value precedes the blocks
 		if number(); err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func deltaBlocks(data []byte, most int64) (rest []byte, err error) {
 		data = data[parts:]
 		for _, width := range widths {
 			if left <= 0 {
-				break // parts that are not needed have widths, but no bytes
+				break // unused parts have widths, but no bytes
 			}
 			bytes := int(block/parts) * int(width) / 8
 			if bytes > len(data) {

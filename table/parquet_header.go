@@ -6,16 +6,15 @@ import (
 	"fmt"
 )
 
-// pageHeader is what stands before a page of a Parquet file, by the names and numbers of
-// parquet.thrift.
+// pageHeader is the header of a Parquet page, with the names and numbers of parquet.thrift.
 type pageHeader struct {
 	kind             int64
 	unpacked, stored int64 // bytes
-	values           int64 // missing ones too
+	values           int64 // including missing ones
 	encoding         int64
 	defEncoding      int64
 	repEncoding      int64
-	nulls, rows      int64 // of version 2
+	nulls, rows      int64 // version 2 only
 	defBytes         int64
 	repBytes         int64
 	notPacked        bool
@@ -27,7 +26,7 @@ const (
 	dataPage2      = 3
 )
 
-// readPageHeader reads a header, and how many bytes it took.
+// readPageHeader reads a header and returns its size.
 func readPageHeader(in *bufio.Reader) (h pageHeader, bytes int64, err error) {
 	t := &thriftReader{in: in, left: 16 << 20}
 	data := map[int64]*int64{1: &h.values, 2: &h.encoding, 3: &h.defEncoding, 4: &h.repEncoding}
@@ -61,12 +60,12 @@ func readPageHeader(in *bufio.Reader) (h pageHeader, bytes int64, err error) {
 	return h, bytes, t.err
 }
 
-// The types of Thrift's compact protocol.
+// Types of Thrift's compact protocol.
 const (
 	thriftTrue   = 1
 	thriftFalse  = 2
 	thriftByte   = 3
-	thriftInt64  = 6 // and 4 and 5, of fewer bits
+	thriftInt64  = 6 // also 4 and 5, with fewer bits
 	thriftDouble = 7
 	thriftBinary = 8
 	thriftList   = 9
@@ -121,7 +120,7 @@ func (t *thriftReader) zigzag() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// structure calls visit for each field, which must read it.
+// structure calls visit for each field; visit must read the field.
 func (t *thriftReader) structure(visit func(id int64, kind byte)) {
 	const deepest = 16
 	if t.depth++; t.depth > deepest {
@@ -143,7 +142,7 @@ func (t *thriftReader) structure(visit func(id int64, kind byte)) {
 	t.depth--
 }
 
-// numbers reads the fields of a structure that are wanted.
+// numbers reads the wanted fields of a structure.
 func (t *thriftReader) numbers(kind byte, into map[int64]*int64) {
 	if kind != thriftStruct {
 		t.skip(kind)
@@ -152,7 +151,7 @@ func (t *thriftReader) numbers(kind byte, into map[int64]*int64) {
 	t.structure(func(id int64, kind byte) { t.number(kind, into[id]) })
 }
 
-// number reads an integer if it is one and wanted.
+// number reads a field if it is an integer and wanted.
 func (t *thriftReader) number(kind byte, into *int64) {
 	if into == nil || kind <= thriftByte || kind > thriftInt64 {
 		t.skip(kind)
@@ -198,7 +197,7 @@ func (t *thriftReader) skip(kind byte) {
 	}
 }
 
-// element passes over an entry of a list, where truths take a byte.
+// element skips an entry of a list, where a boolean takes a byte.
 func (t *thriftReader) element(kind byte) {
 	if kind == thriftTrue || kind == thriftFalse {
 		kind = thriftByte

@@ -7,13 +7,13 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 )
 
-// RowGroup is a part of a Parquet file that can be read without the others.
+// RowGroup is a part of a Parquet file that can be read independently.
 type RowGroup struct {
 	Rows  int64
-	Bytes int64 // of all columns, as stored
+	Bytes int64 // stored size of all columns
 }
 
-// Layout is the row groups of a Parquet file, from its footer alone.
+// Layout returns the row groups of a Parquet file. It reads only the footer.
 func Layout(r interface {
 	io.ReadSeeker
 	io.ReaderAt
@@ -58,7 +58,7 @@ func layoutOf(group *metadata.RowGroupMetaData) (RowGroup, error) {
 	return g, nil
 }
 
-// chosenGroup is a row group that is read.
+// chosenGroup is a row group to read.
 type chosenGroup struct {
 	index       int
 	first, rows int // in the file
@@ -66,7 +66,7 @@ type chosenGroup struct {
 
 type chosenGroups []chosenGroup
 
-// chosenGroups is the row groups to read, in the order they are read in.
+// chosenGroups returns the row groups to read, in reading order.
 func (o Options) chosenGroups(of *metadata.FileMetaData) (chosenGroups, error) {
 	all := make(chosenGroups, len(of.GetRowGroups()))
 	row := 0
@@ -90,7 +90,7 @@ func (o Options) chosenGroups(of *metadata.FileMetaData) (chosenGroups, error) {
 }
 
 func (c chosenGroups) indices() []int {
-	indices := make([]int, len(c)) // not nil, which the library takes for all
+	indices := make([]int, len(c)) // not nil, which the library treats as all
 	for i, g := range c {
 		indices[i] = g.index
 	}
@@ -104,7 +104,7 @@ func (c chosenGroups) rows() (n int64) {
 	return n
 }
 
-// rowInFile is where the file has a row that is counted from the first one read.
+// rowInFile converts the number of a row, counted from the first one read, to its number in the file.
 func (c chosenGroups) rowInFile(row int) int {
 	for _, g := range c {
 		if row < g.rows {

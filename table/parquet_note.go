@@ -5,19 +5,19 @@ import (
 	"io"
 )
 
-// ParquetSink writes Parquet with notes in its footer.
+// ParquetSink writes Parquet files with key-value metadata in the footer. It is not safe for concurrent use.
 type ParquetSink struct {
 	*encoderSink
 	parquet *parquetEncoder
 }
 
-// NewParquetSink writes a table to w. Close does not close w.
+// NewParquetSink returns a sink that writes a table to w. Close does not close w.
 func NewParquetSink(w io.Writer) *ParquetSink {
 	e := &parquetEncoder{out: w}
 	return &ParquetSink{&encoderSink{encoder: e}, e}
 }
 
-// Note puts a text under a key into the footer, once the columns are known.
+// Note adds a key with its text to the footer's metadata. Call it after the first Write.
 func (s *ParquetSink) Note(key, text string) error {
 	if s.parquet.writer == nil {
 		return errors.New("table: a note for a table whose columns are not known")
@@ -25,7 +25,7 @@ func (s *ParquetSink) Note(key, text string) error {
 	return s.parquet.writer.AppendKeyValueMetadata(key, text)
 }
 
-// Notes are the texts in the footer of a Parquet file, by their keys.
+// Notes returns the key-value metadata in the footer of a Parquet file.
 func Notes(r interface {
 	io.ReadSeeker
 	io.ReaderAt

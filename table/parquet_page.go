@@ -15,31 +15,30 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
-// pageReader reads the pages of one column of a row group for the library to decode. The
-// library's own reader takes memory as headers and packed bytes claim it; this one counts
-// and checks all they claim first. It is a file.PageReader.
+// pageReader reads the pages of one column of a row group; the library decodes them. The library's own reader allocates
+// what headers and compressed bytes claim; this one counts and checks the claims first. It implements file.PageReader.
 type pageReader struct {
 	in     *bufio.Reader
-	left   int64 // bytes of the chunk
-	rows   int64 // that pages to come may hold
+	left   int64 // bytes left in the chunk
+	rows   int64 // rows that later pages may contain
 	column *schema.Column
 	codec  compress.Compression
 	reader *parquetReader
 
 	page       file.Page
-	inPage     int64           // values of it that are left to read
-	most       int64           // values to decode at a time
-	entries    bool            // the page holds entries of the dictionary
-	codes      map[*byte]int32 // of labels that are entries, by where they lie
+	inPage     int64           // values of the current page left to read
+	most       int64           // maximum number of values to decode at a time
+	entries    bool            // the page contains dictionary entries
+	codes      map[*byte]int32 // codes of dictionary labels, by address
 	data       []byte
-	pageHeld   account // of data
-	decodeHeld account // of what the page is decoded to
-	dictHeld   account // of the dictionary
-	bufferHeld account // of in
+	pageHeld   account // memory of the page
+	decodeHeld account // memory of its decoded values
+	dictHeld   account // memory of the dictionary
+	bufferHeld account // memory of in
 	err        error
 }
 
-// newPageReader reads the pages of a column chunk.
+// newPageReader returns a reader of the pages of a column chunk.
 func newPageReader(r *parquetReader, chunk *metadata.ColumnChunkMetaData, column *schema.Column, rows int64) (*pageReader, error) {
 	if chunk.CryptoMetadata() != nil {
 		return nil, &Error{Row: noRow, Column: column.Name(), Message: "the column is encrypted", Remedy: "write it without encryption"}
@@ -48,7 +47,7 @@ func newPageReader(r *parquetReader, chunk *metadata.ColumnChunkMetaData, column
 	if !ok {
 		return nil, damaged(fmt.Errorf("column %q lies outside the file", shorten(column.Name())))
 	}
-	// Old writers left the header of the dictionary out of the length.
+	// Old writers omit the header of the dictionary from the length.
 	const padding = 100
 	length := min(at.end-at.start+padding, r.in.size-at.start)
 	buffer, held := min(r.window, length), account{budget: r.budget}
@@ -63,7 +62,7 @@ func newPageReader(r *parquetReader, chunk *metadata.ColumnChunkMetaData, column
 	return p, nil
 }
 
-// Next reads the next page that holds values or a dictionary.
+// Next reads the next page with values or a dictionary.
 func (p *pageReader) Next() bool {
 	p.page = nil
 	for p.rows > 0 && p.err == nil && p.page == nil {
@@ -86,12 +85,12 @@ func (p *pageReader) next() error {
 	case dataPage, dataPage2:
 		return p.readData(header)
 	}
-	_, err = p.in.Discard(int(header.stored)) // others may be passed over
+	_, err = p.in.Discard(int(header.stored)) // other pages may be skipped
 	return noEOF(err)
 }
 
 func (p *pageReader) readDictionary(header pageHeader) error {
-	// Values take some bytes each, and the decoder keeps a value, or a slice and its code.
+	// Values take some bytes each; the decoder keeps a value, or a slice and its code.
 	width, decoded := int64(p.column.PhysicalType().ByteSize()), int64(p.column.PhysicalType().ByteSize())
 	switch p.column.PhysicalType() {
 	case parquet.Types.Boolean:
@@ -129,7 +128,7 @@ func (p *pageReader) readData(header pageHeader) error {
 		p.data = make([]byte, header.unpacked)
 	}
 	p.data = p.data[:header.unpacked]
-	levels := header.defBytes + header.repBytes // of version 2, which does not pack them
+	levels := header.defBytes + header.repBytes // version 2 does not compress them
 	if levels > header.stored || levels > header.unpacked {
 		return fmt.Errorf("a page of %d bytes claims %d bytes of levels", header.unpacked, levels)
 	}
@@ -169,7 +168,7 @@ func (p *pageReader) pageOf(header pageHeader) file.Page {
 		int32(header.defBytes), int32(header.repBytes), int32(header.unpacked), false)
 }
 
-// unpack reads so many bytes, which unpack to exactly dst.
+// unpack reads the stored bytes, which must decompress to exactly dst.
 func (p *pageReader) unpack(by compress.Compression, dst []byte, stored int64) error {
 	if by == compress.Codecs.Uncompressed {
 		if stored != int64(len(dst)) {
@@ -187,7 +186,7 @@ func (p *pageReader) unpack(by compress.Compression, dst []byte, stored int64) e
 	}
 	switch {
 	case len(dst) == 0:
-		return nil // codecs take nothing to fill for a size that is not known
+		return nil // codecs treat an empty destination as unknown size
 	case by == compress.Codecs.Zstd:
 		return p.reader.unpacker.zstandard(dst, block)
 	case by == compress.Codecs.Snappy:
@@ -206,13 +205,13 @@ func (p *pageReader) unpack(by compress.Compression, dst []byte, stored int64) e
 	return wantUnpacked(len(got), len(dst))
 }
 
-// Page is the page that Next read.
+// Page returns the page that Next read.
 func (p *pageReader) Page() file.Page { return p.page }
 
-// Err is why Next read none, if that was not the end.
+// Err returns why Next read no page; nil at the end.
 func (p *pageReader) Err() error { return p.err }
 
-// Close gives back the memory of pages.
+// Close releases the memory of pages.
 func (p *pageReader) Close() error {
 	p.page, p.data = nil, nil
 	p.pageHeld.release()
@@ -222,14 +221,14 @@ func (p *pageReader) Close() error {
 	return nil
 }
 
-// GetDictionaryPage has none: dictionaries come in their order.
+// GetDictionaryPage returns nil: Next returns dictionaries in order.
 func (*pageReader) GetDictionaryPage() (*file.DictionaryPage, error) { return nil, nil } //nolint:nilnil // the interface says so
 
-// SeekToPageWithRow is not needed: all rows of a row group are read.
+// SeekToPageWithRow is not supported: all rows of a row group are read.
 func (*pageReader) SeekToPageWithRow(int64) error { return errors.ErrUnsupported }
 
-// SetMaxPageHeaderSize is not needed: headers are bounded.
+// SetMaxPageHeaderSize does nothing: headers are limited.
 func (*pageReader) SetMaxPageHeaderSize(int) {}
 
-// Reset is not needed: a reader is made for each row group.
+// Reset does nothing: each row group has its own reader.
 func (*pageReader) Reset(parquet.BufferedReader, int64, compress.Compression, *file.CryptoContext) {}

@@ -9,24 +9,24 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 )
 
-// What is read ahead of a Parquet file. A request of an object store takes as long as some megabytes, so few large ones
-// are made, and no more is held than this.
+// Sizes of reads of a Parquet file. A request to an object store takes as long as the transfer of some megabytes, so
+// the reader makes few large requests, within these limits.
 const (
-	tailBytes    = 64 << 10  // the end, where the footer is
+	tailBytes    = 64 << 10  // the end of the file, with the footer
 	blockBytes   = 16 << 20  // wanted columns of row groups that are read together; two blocks are held
-	requestBytes = 4 << 20   // of one request
-	gapBytes     = 256 << 10 // unwanted bytes that are read rather than ask twice
-	windowsBytes = 16 << 20  // of all columns of a row group that is larger than a block
+	requestBytes = 4 << 20   // maximum of one request
+	gapBytes     = 256 << 10 // unwanted bytes that are read to save a request
+	windowsBytes = 16 << 20  // total over the columns of a row group that is larger than a block
 	minWindow    = 16 << 10
 )
 
-// span is a stretch of the file.
+// span is a byte range of the file.
 type span struct{ start, end int64 }
 
-// block is the wanted stretches of some row groups, which are read together.
+// block holds the wanted byte ranges of row groups that are read together.
 type block struct {
 	spans   []span
-	content [][]byte // of each span; nil before it is read
+	content [][]byte // per span; nil before it is read
 }
 
 func (b *block) bytes() (n int64) {
@@ -36,21 +36,21 @@ func (b *block) bytes() (n int64) {
 	return n
 }
 
-// rangeReader reads a Parquet file by ranges that are planned from its footer.
+// rangeReader reads a Parquet file by byte ranges planned from its footer.
 type rangeReader struct {
 	input             io.ReaderAt
-	*io.SectionReader // of this reader; the library asks it for the size
+	*io.SectionReader // reads through this reader; the library asks it for the size
 	size              int64
 	tail              []byte
 	blocks            []*block
-	loaded            []*block // the last two that were asked for, the newest last
-	failed            error    // why the input could not be read, which is no damage of the file
+	loaded            []*block // the last two requested blocks, the newest last
+	failed            error    // error of the input, as opposed to damage of the file
 }
 
 func newRangeReader(access randomAccess) (*rangeReader, error) {
 	size, err := access.Seek(0, io.SeekEnd)
 	if err == nil {
-		_, err = access.Seek(0, io.SeekStart) // where the next one to read it wants it
+		_, err = access.Seek(0, io.SeekStart) // where the next reader expects it
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func newRangeReader(access randomAccess) (*rangeReader, error) {
 	return r, nil
 }
 
-// fetch asks the input.
+// fetch reads from the input.
 func (r *rangeReader) fetch(p []byte, offset int64) (int, error) {
 	n, err := r.input.ReadAt(p, offset)
 	if n == len(p) {
@@ -75,7 +75,7 @@ func (r *rangeReader) fetch(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// why is the failure of the input, if there was one, rather than what the library made of it.
+// why returns the error of the input, if there was one, in place of the library's.
 func (r *rangeReader) why(err error) error {
 	if err != nil && r != nil && r.failed != nil {
 		return r.failed
@@ -83,7 +83,7 @@ func (r *rangeReader) why(err error) error {
 	return err
 }
 
-// ReadAt reads from what is held, if it has been planned.
+// ReadAt reads from the loaded blocks, if the range was planned.
 func (r *rangeReader) ReadAt(p []byte, offset int64) (int, error) {
 	wanted := span{offset, offset + int64(len(p))}
 	if from := r.size - int64(len(r.tail)); wanted.start >= from && wanted.end <= r.size {
@@ -110,7 +110,7 @@ func (b *block) covers(wanted span) bool {
 	return slices.ContainsFunc(b.spans, func(s span) bool { return s.start <= wanted.start && wanted.end <= s.end })
 }
 
-// find is the bytes of a stretch, nil if they are not held.
+// find returns the bytes of a range; nil if the block does not hold them.
 func (b *block) find(wanted span) []byte {
 	for i, s := range b.spans {
 		if s.start <= wanted.start && wanted.end <= s.end && b.content != nil {
@@ -120,7 +120,8 @@ func (b *block) find(wanted span) []byte {
 	return nil
 }
 
-// load reads a block, and lets go of all but the one before: rows that are read together may begin in one and end in the next.
+// load reads a block and releases all but the previous one: rows that are read together may begin in one and end in the
+// next.
 func (r *rangeReader) load(b *block) error {
 	if len(r.loaded) == 2 {
 		r.loaded[0].content = nil
@@ -141,8 +142,8 @@ func (r *rangeReader) load(b *block) error {
 	return nil
 }
 
-// plan says which columns of which row groups will be read. It returns how much of a column the library should read at a
-// time: little from what is held, much from row groups that are too large for that.
+// plan sets which columns of which row groups will be read. It returns how much of a column the library should read at
+// a time: little from loaded blocks, much from row groups that exceed a block.
 func (r *rangeReader) plan(file *metadata.FileMetaData, groups, leaves []int) (window int64, err error) {
 	window = minWindow
 	var gathered []span
@@ -169,7 +170,7 @@ func (r *rangeReader) plan(file *metadata.FileMetaData, groups, leaves []int) (w
 	return window, nil
 }
 
-// chunks is where the wanted columns of a row group lie. What lies nowhere in the file is refused when it is read.
+// chunks returns the byte ranges of the wanted columns of a row group. Reading rejects ranges outside the file.
 func (r *rangeReader) chunks(group *metadata.RowGroupMetaData, leaves []int) ([]span, error) {
 	var spans []span
 	bytes := int64(0)
@@ -188,7 +189,7 @@ func (r *rangeReader) chunks(group *metadata.RowGroupMetaData, leaves []int) ([]
 	return merge(spans), nil
 }
 
-// span is where a column of a row group lies, if that is in the file.
+// span returns the byte range of a column of a row group; ok is false if it is outside the file.
 func (r *rangeReader) span(chunk *metadata.ColumnChunkMetaData) (at span, ok bool) {
 	start, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if dictionary := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && dictionary > 0 && dictionary < start {
@@ -197,7 +198,7 @@ func (r *rangeReader) span(chunk *metadata.ColumnChunkMetaData) (at span, ok boo
 	return span{start, start + length}, start >= 0 && length > 0 && start <= r.size && length <= r.size-start
 }
 
-// merge joins stretches that lie close together.
+// merge joins ranges that are close together.
 func merge(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	var merged []span

@@ -16,8 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// parquetReader reads row groups of a Parquet file. Of each wanted column it holds one page
-// and one dictionary.
+// parquetReader reads row groups of a Parquet file. For each wanted column it holds one page and one dictionary.
 type parquetReader struct {
 	in       *rangeReader
 	file     *file.Reader
@@ -25,16 +24,15 @@ type parquetReader struct {
 	columns  []*parquetCells
 	window   int64 // bytes of a column to read at a time
 	unpacker unpacker
-	packed   []byte  // a page before it is unpacked
-	held     account // of it
-	levels   []int16 // of the values that are decoded together
+	packed   []byte  // a compressed page
+	held     account // memory of it
+	levels   []int16 // levels of the values decoded together
 	budget   *budget
-	rows     int64 // of all groups that are read
+	rows     int64 // rows of all groups to read
 	taken    int64
 }
 
-// openParquet opens a Parquet file. Only the wanted columns are read, a chunk of
-// rows at a time.
+// openParquet opens a Parquet file. It reads only the wanted columns, a chunk of rows at a time.
 func openParquet(r io.Reader, resource io.Closer, options Options, b *budget) (*typedSource, error) {
 	if access, ok := seekable(r); ok {
 		return newParquetSource(access, resource, options, b)
@@ -72,7 +70,7 @@ func newParquetSource(access randomAccess, resource io.Closer, options Options, 
 // openFooter reads the footer, which the library decodes.
 func openFooter(in *rangeReader, b *budget) (*parquetReader, error) {
 	r := &parquetReader{in: in, budget: b, held: account{budget: b}, levels: make([]int16, decodeBatch)}
-	const end, decoded = 8, 16 // bytes of its length and the magic word; times its bytes, at most
+	const end, decoded = 8, 16 // bytes of the length and the magic word; maximum expansion of the footer
 	if len(in.tail) < end {
 		return nil, damaged(io.ErrUnexpectedEOF)
 	}
@@ -90,7 +88,7 @@ func openFooter(in *rangeReader, b *budget) (*parquetReader, error) {
 	return r, nil
 }
 
-// source makes the source from what the footer says of columns and row groups.
+// source creates the source from the columns and row groups in the footer.
 func (r *parquetReader) source(resource io.Closer, options Options) (*typedSource, error) {
 	if err := checkColumns(r.file.MetaData().Schema.Root().NumFields()); err != nil {
 		return nil, err
@@ -135,8 +133,8 @@ func (r *parquetReader) source(resource io.Closer, options Options) (*typedSourc
 	return source, nil
 }
 
-// checkArrowSchema checks the schema that writers of Arrow leave in a footer, which the
-// library decodes to know types that Parquet does not have.
+// checkArrowSchema checks the Arrow schema that some writers store in the footer. The library decodes it to find types
+// that Parquet does not have.
 func checkArrowSchema(notes metadata.KeyValueMetadata) error {
 	encoded := notes.FindValue("ARROW:schema")
 	if encoded == nil {
@@ -153,7 +151,7 @@ func checkArrowSchema(notes metadata.KeyValueMetadata) error {
 	return noEOF(err)
 }
 
-// ready says how many rows are left.
+// ready returns the number of remaining rows.
 func (r *parquetReader) ready(context.Context) (int, error) {
 	if r.taken == r.rows {
 		return 0, io.EOF
@@ -169,8 +167,7 @@ func (r *parquetReader) close() {
 	}
 }
 
-// scratch is memory for a page before it is unpacked. No page is larger than its column is
-// in the file.
+// scratch returns memory for a compressed page. No page is larger than its column in the file.
 func (r *parquetReader) scratch(length int64) ([]byte, error) {
 	if length > int64(len(r.packed)) {
 		r.held.release()

@@ -10,11 +10,10 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// A row group is held in memory until it is complete, so wide tables get shorter
-// ones. A reader holds a page and a dictionary of every column at a time, so pages
-// are kept well below the usual megabyte, and only categories have dictionaries. These hold all
-// labels of a row group: of a column that goes over from one encoding to another the library notes
-// both in random order, and the same table would not be the same bytes.
+// A row group is held in memory until it is complete, so wide tables get shorter ones. A reader holds a page and a
+// dictionary of every column at a time. Pages are therefore much smaller than the usual megabyte, and only categories
+// have dictionaries. Dictionaries hold all labels of a row group: where a column falls back to another encoding, the
+// library lists both encodings in random order, and the same table would not give the same bytes.
 const (
 	defaultGroupRows  = 1 << 17
 	defaultGroupCells = 8 << 20
@@ -22,7 +21,7 @@ const (
 	dictionaryBytes   = 1 << 30
 )
 
-// parquetEncoder writes Parquet, gathering chunks into row groups.
+// parquetEncoder writes Parquet and gathers chunks into row groups.
 type parquetEncoder struct {
 	out    io.Writer
 	schema *arrow.Schema
@@ -44,7 +43,7 @@ func (e *parquetEncoder) start(t *Table) (err error) {
 			properties = append(properties, parquet.WithDictionaryFor(c.Name, true))
 		}
 	}
-	// The library closes a writer that can be closed; ours stays open for whoever owns it.
+	// The library closes writers that have a Close method; the owner of this one closes it.
 	out := struct{ io.Writer }{e.out}
 	e.writer, err = pqarrow.NewFileWriter(e.schema, out, parquet.NewWriterProperties(properties...), pqarrow.DefaultWriterProps())
 	return err

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Missing tells whether a cell of text stands for no value, as in CSV: it is empty, NA, N/A, NaN, null or ?, in any case.
+// Missing reports whether a text cell is missing as in CSV: empty, NA, N/A, NaN, null or ?, in any case.
 func Missing(cell []byte) bool {
 	cell = bytes.TrimSpace(cell)
 	if len(cell) == 0 {
@@ -19,8 +19,8 @@ func Missing(cell []byte) bool {
 	return false
 }
 
-// Parse reads a cell of text as CSV columns of the kind do: a number, which may be infinite; 0 or 1 for a boolean's words
-// or digits; the Unix seconds of a time. Labels of categories have no number.
+// Parse parses a text cell as CSV columns of the kind do. It returns a number, which may be infinite; 0 or 1 for a
+// boolean's words or digits; or the Unix seconds of a time. ok is false for categories.
 func (k Kind) Parse(cell []byte) (value float64, ok bool) {
 	switch k {
 	case Number:
@@ -41,8 +41,8 @@ func (k Kind) Parse(cell []byte) (value float64, ok bool) {
 	}
 }
 
-// Holds tells whether an observed cell of the kind may have the value: a finite number; 0 or 1; a time of the years 1 to
-// 9999. Labels of categories have no number.
+// Holds reports whether an observed cell of the kind may have the value: a finite number, 0 or 1, or a time of the
+// years 1 to 9999. It is false for categories.
 func (k Kind) Holds(value float64) bool {
 	switch k {
 	case Number:

@@ -5,49 +5,49 @@ import (
 	"slices"
 )
 
-// Reading says how the text of a column becomes numbers or times where it is not written plainly: "$1,234.50", "48.4%",
+// Reading describes how the text of a column is parsed if it is not in plain notation: "$1,234.50", "48.4%",
 // "31.12.2024". Text that does not fit is missing.
 type Reading struct {
-	// Decimal is the decimal sign of numbers, "." or ",". The other one, apostrophes and spaces may part thousands.
+	// Decimal is the decimal sign, "." or ",". The other one, apostrophes and spaces may separate thousands.
 	Decimal string `json:"decimal,omitempty"`
 
-	// Unit may stand before or after a number: "%" or a currency, such as "$". It does not change the number: 48.4% is
-	// 48.4. A number in another unit does not fit. "" is none.
+	// Unit may precede or follow a number: "%" or a currency, such as "$". It does not change the number: 48.4% is
+	// 48.4. A number with another unit does not fit. "" means no unit.
 	Unit string `json:"unit,omitempty"`
 
-	// Dates is the order of day, month and year in dates that are numbers, by what stands between these: "/", "-" or ".".
+	// Dates maps the separator of numeric dates, "/", "-" or ".", to the order of day, month and year.
 	Dates map[string]DateOrder `json:"dates,omitempty"`
 }
 
-// DateOrder is the order of day, month and year in a date such as 01/02/2024. A year of four digits that comes first is the
-// year in any case.
+// DateOrder is the order of day, month and year in a date such as 01/02/2024. A leading number with four digits is
+// always the year.
 type DateOrder string
 
-// The orders of dates.
+// Orders of dates.
 const (
 	DayFirst   DateOrder = "dmy"
 	MonthFirst DateOrder = "mdy"
 	YearFirst  DateOrder = "ymd"
 )
 
-// The decimal signs.
+// Decimal signs.
 const (
 	point = "."
 	comma = ","
 )
 
-// Guess lets a reader find a Reading for columns of text, and take booleans in several spellings for one. At least 95 % of
-// the observed cells must fit it.
+// Guess enables a reader to infer a Reading for text columns, and to combine several spellings of booleans. At least 95
+// % of the observed cells must fit.
 type Guess struct {
-	Decimal   string    // "." or ",", where the cells do not show it; "" goes by the other columns
-	DateOrder DateOrder // where the cells do not show it; "" leaves such columns as they are
-	Except    []string  // columns that are taken as they are written
+	Decimal   string    // "." or ",", used where the cells do not show it; "" infers it from the other columns
+	DateOrder DateOrder // used where the cells do not show it; "" leaves such columns as text
+	Except    []string  // columns to leave as they are
 }
 
-// fits is the share of observed cells that must fit a reading.
+// fits is the minimum share of observed cells that fit a reading.
 const fits = 0.95
 
-// Parse reads a cell of a column of that kind. Without a reading it is kind.Parse; r may be nil.
+// Parse parses a cell of a column of the kind. A nil r means plain notation, as in kind.Parse.
 func (r *Reading) Parse(kind Kind, cell []byte) (value float64, ok bool) {
 	switch {
 	case r == nil:
@@ -60,13 +60,13 @@ func (r *Reading) Parse(kind Kind, cell []byte) (value float64, ok bool) {
 	return kind.Parse(cell)
 }
 
-// maxReadBytes is the longest cell that a reading looks at: no number or date is longer.
+// maxReadBytes is the maximum length of a cell that a reading examines: no number or date is longer.
 const maxReadBytes = 64
 
-// limited cuts off what makes a cell too long to fit.
+// limited truncates cells that are too long to fit.
 func limited(cell []byte) []byte { return cell[:min(len(cell), maxReadBytes+1)] }
 
-// Number reads a number as the column's are written. The value is finite.
+// Number parses a number in the column's notation. The value is finite.
 func (r *Reading) Number(cell string) (value float64, ok bool) {
 	a, ok := undress(cell)
 	if !ok || a.unit != "" && a.unit != r.Unit {
@@ -86,7 +86,7 @@ func (r *Reading) time(cell []byte) (seconds float64, ok bool) {
 	return d.seconds(r.Dates[d.between])
 }
 
-// Validate says what is wrong with the reading of a column of that kind. A file may hold anything.
+// Validate returns an error if the reading is not valid for a column of the kind. Readings from files are untrusted.
 func (r *Reading) Validate(kind Kind) error {
 	switch {
 	case r == nil:
@@ -104,15 +104,16 @@ func (r *Reading) Validate(kind Kind) error {
 	return nil
 }
 
-// Known says whether it is one of the orders.
+// Known reports whether the order is DayFirst, MonthFirst or YearFirst.
 func (o DateOrder) Known() bool { return o == DayFirst || o == MonthFirst || o == YearFirst }
 
-// Read is a column of text, read. Text that does not fit is missing. A column that is no category stays as it is.
+// Read returns the text column parsed by r. Text that does not fit is missing. Columns of other kinds are returned
+// unchanged.
 func (c *Column) Read(kind Kind, r *Reading) *Column {
 	return c.read(kind, r, func(int, string) {})
 }
 
-// read is Read, and tells of cells that do not fit.
+// read is Read with a callback for cells that do not fit.
 func (c *Column) read(kind Kind, r *Reading, unread func(row int, text string)) *Column {
 	if c.Kind != Category || kind == Category {
 		return c

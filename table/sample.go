@@ -5,20 +5,21 @@ import (
 	"slices"
 )
 
-// Sample draws rows at random from all that it was given, each as likely as any other (reservoir sampling). It holds no
-// more rows than it draws.
+// Sample draws a uniform random sample of the rows added to it, by reservoir sampling. It holds only the drawn rows. It
+// is not safe for concurrent use.
 type Sample struct {
 	most    int
 	rng     *rand.Rand
 	seen    int
-	numbers []int // of the rows, in the table
+	numbers []int // row numbers of the drawn rows
 	columns []*Column
 }
 
-// NewSample draws at most so many rows. The same rng and rows give the same sample, however the rows are cut into chunks.
+// NewSample returns a Sample of at most the given number of rows. The same rng and rows give the same sample, however
+// the rows are divided into chunks.
 func NewSample(most int, rng *rand.Rand) *Sample { return &Sample{most: most, rng: rng} }
 
-// Add takes in the next chunk of one source: row number s is kept with probability most/s.
+// Add adds the next chunk of a source: row number s is kept with probability most/s.
 func (s *Sample) Add(t *Table) {
 	if s.columns == nil {
 		for _, c := range t.Columns {
@@ -26,7 +27,7 @@ func (s *Sample) Add(t *Table) {
 		}
 	}
 	for i, c := range t.Columns {
-		s.columns[i].Levels = c.Levels // which only grow
+		s.columns[i].Levels = c.Levels // levels only grow
 	}
 	for row := range t.Rows() {
 		at := s.seen
@@ -44,10 +45,10 @@ func (s *Sample) Add(t *Table) {
 	}
 }
 
-// Seen is the number of rows added.
+// Seen returns the number of rows added.
 func (s *Sample) Seen() int { return s.seen }
 
-// Rows returns the rows drawn, in the order in which they were added, and their numbers, counted from 0.
+// Rows returns the drawn rows in the order in which they were added, and their row numbers, from 0.
 func (s *Sample) Rows() (rows *Table, numbers []int) {
 	order := make([]int, len(s.numbers))
 	for i := range order {
@@ -61,7 +62,7 @@ func (s *Sample) Rows() (rows *Table, numbers []int) {
 	return (&Table{Columns: s.columns}).Select(order), numbers
 }
 
-// set copies a cell, to the end or over another.
+// set copies a cell, to the end of the column or over another cell.
 func set(to *Column, at int, from *Column, row int) {
 	to.Observed = put(to.Observed, at, from.Observed[row])
 	if from.Kind == Category {

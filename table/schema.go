@@ -10,13 +10,13 @@ import (
 type Field struct {
 	Name   string   `json:"name"`
 	Kind   Kind     `json:"kind"`
-	Reason string   `json:"reason"`          // why the column has this kind, in a user's words
-	Notes  []string `json:"notes,omitempty"` // what a user should know before training on the column
+	Reason string   `json:"reason"`          // why the column has this kind, for users
+	Notes  []string `json:"notes,omitempty"` // remarks for users before they train on the column
 
-	Reading *Reading `json:"reading,omitempty"` // of text that was not written plainly; nil if it was
+	Reading *Reading `json:"reading,omitempty"` // nil for text in plain notation
 }
 
-// Notes on what the cells of a column show. A stream has looked at its first rows only.
+// Notes on the cells of a column. A stream has examined only its first rows.
 const (
 	NoteEmpty      = "every cell is missing: the column can say nothing"
 	NoteConstant   = "every observed cell is the same: the column can say nothing but whether it is missing"
@@ -29,7 +29,7 @@ type Schema struct {
 	Fields []Field `json:"fields"`
 }
 
-// Field is the field of that name, or nil if there is none.
+// Field returns the field with the given name, or nil if there is none.
 func (s *Schema) Field(name string) *Field {
 	for i := range s.Fields {
 		if s.Fields[i].Name == name {
@@ -39,10 +39,10 @@ func (s *Schema) Field(name string) *Field {
 	return nil
 }
 
-// Schema describes the table's columns. It looks at every cell.
+// Schema describes the table's columns. It examines every cell.
 func (t *Table) Schema() *Schema { return schemaOf(t) }
 
-// schemaOf describes the columns of a table that is given in parts.
+// schemaOf describes the columns of a table given in parts.
 func schemaOf(parts ...*Table) *Schema {
 	schema := &Schema{Fields: make([]Field, len(parts[0].Columns))}
 	column := make([]*Column, len(parts))
@@ -55,7 +55,7 @@ func schemaOf(parts ...*Table) *Schema {
 	return schema
 }
 
-// empty is a table of no rows with the schema's columns.
+// empty returns a table without rows that has the schema's columns.
 func (s *Schema) empty() *Table {
 	t := &Table{}
 	for _, f := range s.Fields {
@@ -70,8 +70,8 @@ func (s *Schema) empty() *Table {
 	return t
 }
 
-// describe adds to what the reader knew of a column what its cells show. The column is
-// given in parts, and the last part has all its levels.
+// describe combines the reader's notes on a column with what its cells show. The column is given in parts; the last
+// part has all its levels.
 func describe(parts ...*Column) Field {
 	c := parts[len(parts)-1]
 	field := Field{Name: c.Name, Kind: c.Kind, Reason: c.Reason, Notes: append([]string(nil), c.remarks...), Reading: c.reading}
@@ -110,7 +110,7 @@ func describe(parts ...*Column) Field {
 		field.Reason += fmt.Sprintf("; %s distinct %s", prose.Thousands(distinct), what)
 	}
 
-	const enough = 20 // rows below which all-different cells mean little
+	const enough = 20 // with fewer rows, distinct cells mean little
 	if observed >= enough {
 		switch {
 		case c.Kind == Category && distinct == observed:
@@ -124,11 +124,10 @@ func describe(parts ...*Column) Field {
 	return field
 }
 
-// maxCounted is where counting distinct numbers stops: beyond it the exact count
-// tells a user nothing.
+// maxCounted is where counting distinct numbers stops, because a larger exact count does not help users.
 const maxCounted = 1000
 
-// distinctCells counts the different observed cells, numbers only up to maxCounted+1.
+// distinctCells counts the distinct observed cells; for numbers, up to maxCounted+1.
 func distinctCells(parts []*Column) int {
 	last := parts[len(parts)-1]
 	if last.Kind == Category {

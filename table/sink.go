@@ -12,14 +12,13 @@ import (
 	"strings"
 )
 
-// Sink takes a table in chunks of rows with the same columns. It is not safe for
-// concurrent use.
+// Sink writes a table in chunks of rows with the same columns. It is not safe for concurrent use.
 type Sink interface {
-	// Write appends rows. A table without rows still fixes the columns.
+	// Write appends rows. A table without rows still sets the columns.
 	Write(ctx context.Context, t *Table) error
 
-	// Close completes the output. It fails if an earlier Write did, or if nothing
-	// was written: without columns there is no table.
+	// Close completes the output. It fails if an earlier Write failed, or if nothing was written, because a table needs
+	// columns.
 	Close() error
 }
 
@@ -30,20 +29,19 @@ type encoder interface {
 	finish() error
 }
 
-// SinkOption changes how a sink writes.
+// SinkOption configures a sink.
 type SinkOption func(*sinkOptions)
 
 type sinkOptions struct{ spreadsheetSafe bool }
 
-// SpreadsheetSafe puts an apostrophe before text in CSV and TSV that a spreadsheet would run
-// as a formula: labels and column names that begin with =, +, - or @, also after spaces, tabs
-// and line ends. Numbers and times stay as they are, and so do labels that are numbers, such
-// as -1. Other formats ignore the option: their cells are typed.
+// SpreadsheetSafe makes CSV and TSV safe against formula injection. It puts an apostrophe before labels and column
+// names that begin with =, +, - or @, also after spaces, tabs and line ends. Numbers, times and labels that are
+// numbers, such as -1, stay unchanged. Other formats ignore the option because their cells are typed.
 //
-// What is written so reads back with the apostrophe.
+// Escaped cells read back with the apostrophe.
 func SpreadsheetSafe() SinkOption { return func(o *sinkOptions) { o.spreadsheetSafe = true } }
 
-// NewSink writes a table to w. Close does not close w.
+// NewSink returns a sink that writes a table to w. Close does not close w.
 func NewSink(w io.Writer, format Format, options ...SinkOption) (Sink, error) {
 	return newSink(w, format, options)
 }
@@ -66,8 +64,7 @@ func newSink(w io.Writer, format Format, options []SinkOption) (*encoderSink, er
 	return nil, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %d", format)}
 }
 
-// encoderSink holds what all formats share: chunks must agree, and nothing goes on
-// after a failure.
+// encoderSink is the part that all formats share: it checks that chunks agree, and refuses to continue after a failure.
 type encoderSink struct {
 	encoder encoder
 	columns *Table // the first table without its rows
@@ -110,17 +107,17 @@ func (s *encoderSink) Close() error {
 	return s.encoder.finish()
 }
 
-// FileSink writes a file that appears under its name only when Close succeeds.
+// FileSink writes a file that appears under its name only when Close succeeds. It is not safe for concurrent use.
 type FileSink struct {
 	path   string
-	file   *os.File // the temporary file; nil when done
+	file   *os.File // temporary file; nil when done
 	packed *gzip.Writer
 	*encoderSink
 }
 
-// Create makes a sink for a file, its format told by the end of its name as in
-// Open. A file of that name stays as it is until Close replaces it. A directory, device or
-// pipe is refused, for it cannot be replaced: write to a pipe by NewSink.
+// Create returns a sink for a file, whose extension sets the format as in Open. An existing file stays unchanged until
+// Close replaces it. Create refuses directories, devices and pipes, which cannot be replaced; use NewSink to write to a
+// pipe.
 func Create(path string, options ...SinkOption) (*FileSink, error) {
 	format, err := FormatOf(path)
 	if err != nil {
@@ -151,8 +148,8 @@ func (s *FileSink) Write(ctx context.Context, t *Table) error {
 	return during("writing", s.path, s.encoderSink.Write(ctx, t))
 }
 
-// Close completes the file and gives it its name. If anything fails, now or in an
-// earlier Write, nothing is left behind.
+// Close completes the file and renames it to its final name. If anything fails, now or in an earlier Write, no file is
+// left behind.
 func (s *FileSink) Close() error {
 	if s.file == nil {
 		return nil
@@ -162,7 +159,7 @@ func (s *FileSink) Close() error {
 		err = s.packed.Close()
 	}
 	if err == nil {
-		err = s.file.Sync() // the name must not outlive a crash that the content does not
+		err = s.file.Sync() // after a crash the name must not refer to incomplete content
 	}
 	if err != nil {
 		return errors.Join(during("writing", s.path, err), s.Abort())
@@ -179,7 +176,7 @@ func (s *FileSink) Close() error {
 	return nil
 }
 
-// Abort drops what was written. After Close it does nothing, so it can be deferred.
+// Abort discards what was written. After Close it does nothing, so it can be deferred.
 func (s *FileSink) Abort() error {
 	if s.file == nil {
 		return nil

@@ -12,55 +12,53 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// Source hands out a table in chunks of rows. It is not safe for concurrent use.
+// Source reads a table in chunks of rows. It is not safe for concurrent use.
 type Source interface {
-	// Schema describes the columns. Notes and counts in it cover the rows the
-	// source has looked at, which for a stream are its first ones.
+	// Schema describes the columns. Its notes and counts cover the examined rows, which for a stream are the first
+	// ones.
 	Schema() *Schema
 
-	// Next returns the next rows, io.EOF after the last. A category's level list
-	// only grows from chunk to chunk, so a code means the same in all of them.
+	// Next returns the next rows, or io.EOF after the last. The levels of a category only grow from chunk to chunk, so
+	// a code has the same meaning in all of them.
 	Next(ctx context.Context) (*Table, error)
 
 	Close() error
 }
 
-// Options say how to read a table. The zero value reads everything and infers all
-// kinds.
+// Options configure how a table is read. The zero value reads everything and infers all kinds.
 type Options struct {
-	Name      string // what errors call the input; Open and Read set it to the path
+	Name      string // name of the input in errors; Open and Read set it to the path
 	ChunkRows int    // rows per chunk; 0 means 8,192, fewer for very wide tables
 
-	Keep        func(name string) bool // which columns to read; nil means all
-	Kinds       map[string]Kind        // kinds known beforehand; names the input lacks are ignored
-	Categorical []string               // columns to read as categories whatever they look like
-	Missing     []string               // texts that mean missing, beside the empty one, NA, N/A, NaN, null and ?
+	Keep        func(name string) bool // selects the columns to read; nil means all
+	Kinds       map[string]Kind        // known kinds; names that the input lacks are ignored
+	Categorical []string               // columns to read as categories
+	Missing     []string               // strings to treat as missing, besides the empty cell, NA, N/A, NaN, null and ?
 
-	Check func(names []string) error // called with the names of the table's columns before any row is read; may be nil
+	Check func(names []string) error // called with the column names before any row is read; may be nil
 
-	Guess    *Guess                             // finds readings for text that is not written plainly; nil takes it for categories
-	Readings map[string]*Reading                // known beforehand, of columns whose Kinds are
-	Unread   func(row int, column, text string) // called with text that a reading takes for missing; may be nil
+	Guess    *Guess                             // infers readings for text that is not in plain notation; nil reads it as categories
+	Readings map[string]*Reading                // known readings, for columns that Kinds contains
+	Unread   func(row int, column, text string) // called with text that a reading treats as missing; may be nil
 
-	// Reserve is asked before memory is taken for what is unpacked or decoded: text, pages,
-	// dictionaries, labels and the chunk that Next returns, which counts until the next call.
-	// A negative number gives bytes back; Close gives back all. An error ends the reading, and
-	// is wrapped in the *Error that says so. Readers may exceed what they reserved by up to
-	// 64 MiB. If Reserve is nil, a reader holds at most 512 MiB more than eight times the
-	// stored bytes it is unpacking, and another 512 MiB if all rows of a CSV file decide on
-	// the kinds.
+	// Reserve is called before the reader takes memory for decompressed or decoded data: text, pages, dictionaries,
+	// labels and the chunk that Next returns, which counts until the next call. A negative number returns bytes; Close
+	// returns all. If Reserve returns an error, reading ends and the error is wrapped in an *Error. Readers may exceed
+	// the reserved bytes by up to 64 MiB.
+	//
+	// If Reserve is nil, a reader holds at most 512 MiB more than eight times the stored bytes that it is
+	// decompressing. It may hold another 512 MiB if all rows of a CSV file decide the kinds.
 	Reserve func(bytes int64) error
 
-	RowGroups []int // of a Parquet file, which to read; nil means all. Errors still count rows from the file's first
+	RowGroups []int // row groups of a Parquet file to read; nil means all. Errors still count rows from the start of the file
 
-	// The rest concerns CSV only.
+	// The following options apply to CSV only.
 
 	Delimiter byte // 0 means comma, semicolon or tab, whichever fits
 	NoHeader  bool // the first line is data; columns are named x0, x1, …
 
-	// SampleRows is how many rows decide on the kinds: 0 means 10,000, a negative number
-	// all of them, or as many as 512 MiB of memory hold. Later cells that contradict the
-	// kind are errors.
+	// SampleRows is the number of rows that decide the kinds. 0 means 10,000; a negative number means all rows, or as
+	// many as fit into 512 MiB. Later cells that contradict the kind are errors.
 	SampleRows int
 }
 
@@ -90,7 +88,7 @@ func (o Options) sampleRows() int {
 
 func (o Options) keeps(name string) bool { return o.Keep == nil || o.Keep(name) }
 
-// declaredKind is the kind the caller chose for the column, if any.
+// declaredKind returns the kind that the caller chose for the column, if any.
 func (o Options) declaredKind(name string) (Kind, bool) {
 	if slices.Contains(o.Categorical, name) {
 		return Category, true
@@ -99,18 +97,18 @@ func (o Options) declaredKind(name string) (Kind, bool) {
 	return kind, declared
 }
 
-// As reads another table as one with that schema was read, and the same columns of it.
+// As returns options that read another table as one with that schema was read: the same columns, kinds and readings.
 func (o Options) As(schema *Schema) Options {
 	o.Kinds, o.Readings = map[string]Kind{}, map[string]*Reading{}
 	for _, f := range schema.Fields {
 		o.Kinds[f.Name], o.Readings[f.Name] = f.Kind, f.Reading
 	}
 	o.Keep = func(name string) bool { return schema.Field(name) != nil }
-	o.Categorical = nil // they are among the kinds
+	o.Categorical = nil // they are among Kinds
 	return o
 }
 
-// unread is who to tell of a column's text that does not fit its reading.
+// unread returns the callback for a column's text that does not fit its reading.
 func (o Options) unread(column string) func(row int, text []byte) {
 	if o.Unread == nil {
 		return func(int, []byte) {}
@@ -118,7 +116,7 @@ func (o Options) unread(column string) func(row int, text []byte) {
 	return func(row int, text []byte) { o.Unread(row, column, string(text)) }
 }
 
-// checkNames checks a file's column names against each other and the options.
+// checkNames checks that a file's column names are distinct and agree with the options.
 func (o Options) checkNames(names []string) error {
 	if err := checkColumns(len(names)); err != nil {
 		return err
@@ -160,8 +158,8 @@ func checkColumns(n int) error {
 	return nil
 }
 
-// Open opens a file, its format told by the end of its name: .csv, .tsv (either
-// with .gz), .parquet or .arrow.
+// Open opens a file, whose extension sets the format: .csv, .tsv (either with .gz), .parquet or .arrow. The caller
+// closes the source.
 func Open(path string, options Options) (Source, error) {
 	return open(context.Background(), path, options)
 }
@@ -183,8 +181,8 @@ func open(ctx context.Context, path string, options Options) (Source, error) {
 	return source, nil
 }
 
-// OpenReader reads a table from r. Parquet and Arrow files need random access: if r
-// cannot give it, they are first copied to a temporary file. Close does not close r.
+// OpenReader reads a table from r. Parquet needs random access: if r does not support it, OpenReader first copies r to
+// a temporary file. Close does not close r.
 func OpenReader(r io.Reader, format Format, options Options) (Source, error) {
 	source, err := openReader(context.Background(), r, io.NopCloser(r), format, options)
 	if err != nil {
@@ -193,7 +191,7 @@ func OpenReader(r io.Reader, format Format, options Options) (Source, error) {
 	return source, nil
 }
 
-// openReader opens r as the format says. The source it returns closes resource.
+// openReader opens r in the given format. The returned source closes resource.
 func openReader(ctx context.Context, r io.Reader, resource io.Closer, format Format, options Options) (Source, error) {
 	b := newBudget(options)
 	source, err := openFormat(ctx, r, resource, format, options, b)
@@ -234,7 +232,7 @@ func openFormat(ctx context.Context, r io.Reader, resource io.Closer, format For
 	return guessTyped(ctx, typed), nil
 }
 
-// Read reads a whole file. Kinds of CSV columns are inferred from all rows.
+// Read reads a whole file. The kinds of CSV columns are inferred from all rows.
 func Read(ctx context.Context, path string, options Options) (*Table, error) {
 	options.SampleRows = -1
 	source, err := open(ctx, path, options)
@@ -245,7 +243,7 @@ func Read(ctx context.Context, path string, options Options) (*Table, error) {
 	return ReadAll(ctx, source)
 }
 
-// ReadAll reads what is left of a source. It does not close it.
+// ReadAll reads the remaining rows of a source. It does not close the source.
 func ReadAll(ctx context.Context, source Source) (*Table, error) {
 	var chunks []*Table
 	for {

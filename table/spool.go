@@ -7,20 +7,20 @@ import (
 	"os"
 )
 
-// randomAccess is what formats with a footer need to be read.
+// randomAccess is required by formats with a footer.
 type randomAccess interface {
 	io.Reader
 	io.ReaderAt
 	io.Seeker
 }
 
-// seekable returns r as random access if it gives that, from its start.
+// seekable returns r with random access from its start, if r supports it.
 func seekable(r io.Reader) (randomAccess, bool) {
 	file, ok := r.(randomAccess)
 	if !ok {
 		return nil, false
 	}
-	// A pipe has the methods too; only trying tells.
+	// A pipe has the method too; only a call shows whether it works.
 	position, err := file.Seek(0, io.SeekCurrent)
 	return file, err == nil && position == 0
 }
@@ -47,7 +47,7 @@ func spool(r io.Reader, input io.Closer) (*spooled, error) {
 	return s, nil
 }
 
-// notSpooled says that there is no room for the copy.
+// notSpooled reports that there is no room for the copy.
 func notSpooled(err error) error {
 	return &Error{
 		Row: noRow, Message: "a copy of the input, which is read at random, cannot be written: " + err.Error(),

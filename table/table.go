@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Table is a set of named columns of equal length. Tables and their columns are
-// treated as immutable once made: chunks and selections share level lists.
+// Table is a set of named columns of equal length. Tables and their columns must not be modified once made: chunks and
+// selections share level lists. Concurrent reads are safe.
 type Table struct {
 	Columns []*Column
 }
 
-// New checks that the columns have names, distinct ones, equal lengths and cells
-// that agree with their kinds.
+// New returns a table of the columns. It returns an error unless they have distinct names, equal lengths and cells that
+// agree with their kinds.
 func New(columns ...*Column) (*Table, error) {
 	seen := make(map[string]bool, len(columns))
 	for _, c := range columns {
@@ -33,7 +33,7 @@ func New(columns ...*Column) (*Table, error) {
 	return &Table{Columns: columns}, nil
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int {
 	if len(t.Columns) == 0 {
 		return 0
@@ -41,7 +41,7 @@ func (t *Table) Rows() int {
 	return t.Columns[0].Len()
 }
 
-// Column is the column of that name, or nil if there is none.
+// Column returns the column with the given name, or nil if there is none.
 func (t *Table) Column(name string) *Column {
 	for _, c := range t.Columns {
 		if c.Name == name {
@@ -51,12 +51,12 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// Select is a copy of the given rows, in the given order, with the same levels.
+// Select returns a copy of the given rows, in the given order, with the same levels.
 func (t *Table) Select(rows []int) *Table {
 	return t.eachColumn(func(c *Column) *Column { return c.selectRows(rows) })
 }
 
-// slice is a view of rows [from, to).
+// slice returns a view of rows [from, to).
 func (t *Table) slice(from, to int) *Table {
 	return t.eachColumn(func(c *Column) *Column { return c.slice(from, to) })
 }
@@ -69,8 +69,8 @@ func (t *Table) eachColumn(change func(*Column) *Column) *Table {
 	return changed
 }
 
-// Concat joins consecutive chunks of one source. Levels of a source only grow, so
-// the last chunk's list holds for all of them.
+// Concat joins consecutive chunks of one source. Levels only grow from chunk to chunk, so the last chunk's list applies
+// to all.
 func Concat(chunks []*Table) (*Table, error) {
 	if len(chunks) == 1 {
 		return chunks[0], nil
@@ -104,7 +104,7 @@ func Concat(chunks []*Table) (*Table, error) {
 	return whole, nil
 }
 
-// sameColumns reports how b's columns differ from a's in number, name, order or kind.
+// sameColumns returns an error if b's columns differ from a's in number, name, order or kind.
 func sameColumns(a, b *Table) error {
 	if len(a.Columns) != len(b.Columns) {
 		return &Error{Row: noRow, Message: fmt.Sprintf("a chunk has %d columns, the first one %d", len(b.Columns), len(a.Columns))}

@@ -8,19 +8,19 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// typedColumn turns the cells of one field into columns, chunk after chunk.
+// typedColumn converts the cells of one field to columns, chunk by chunk.
 type typedColumn struct {
-	index          int // of the field in the file
+	index          int // index of the field in the file
 	name           string
-	kind           Kind // what the columns become
-	stored         Kind // what the file holds
+	kind           Kind // kind of the columns returned
+	stored         Kind // kind in the file
 	reason         string
 	cells          cellReader
 	levels         *levelSet
 	missing        *missingTokens
 	missingNumbers []float64
-	declared       *decoder // reads the stored cells' text when kind differs from stored
-	free           bool     // text of which neither the file nor the caller says what it is
+	declared       *decoder // parses the text of stored cells if kind differs from stored
+	free           bool     // text whose meaning neither the file nor the caller declares
 }
 
 func newTypedColumn(index int, field arrow.Field, options Options, missing *missingTokens, b *budget) (*typedColumn, error) {
@@ -47,7 +47,7 @@ func newTypedColumn(index int, field arrow.Field, options Options, missing *miss
 	return c, nil
 }
 
-// storedKind is the kind of column an Arrow type holds.
+// storedKind returns the column kind of an Arrow type.
 func storedKind(t arrow.DataType) (kind Kind, ok bool) {
 	switch t := t.(type) {
 	case *arrow.DictionaryType:
@@ -71,7 +71,7 @@ func storedKind(t arrow.DataType) (kind Kind, ok bool) {
 	return 0, false
 }
 
-// next reads the next cells; firstRow is where they start in what is read.
+// next reads the next cells; firstRow is the number of the first one among the rows read.
 func (c *typedColumn) next(rows, firstRow int, held *account) (*Column, error) {
 	if err := held.take(c.stored.bytes(rows)); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *typedColumn) next(rows, firstRow int, held *account) (*Column, error) {
 		if !column.Observed[row] {
 			return nil
 		}
-		// Beyond 2⁵³ two integers can be one float64, but they stay two labels.
+		// Beyond 2⁵³ two integers can be the same float64, but they remain two labels.
 		if text := c.cells.integer(row); text != nil {
 			return text
 		}
@@ -108,7 +108,7 @@ func (c *typedColumn) next(rows, firstRow int, held *account) (*Column, error) {
 	}}, firstRow)
 }
 
-// label notes the label of a row. Cells are as long here as they may be in CSV.
+// label records the label of a row. The same length limit applies as in CSV.
 func (c *typedColumn) label(column *Column, row, inFile int, text []byte) error {
 	if len(text) > maxCellBytes {
 		return at(&Error{
@@ -135,7 +135,7 @@ func (c *typedColumn) labels() []string {
 	return nil
 }
 
-// checkNumbers marks as missing what stands for a missing number, and refuses what is none.
+// checkNumbers marks numbers that mean missing, and rejects values that are not finite.
 func (c *typedColumn) checkNumbers(column *Column, firstRow int) error {
 	for row, v := range column.Numbers {
 		if !column.Observed[row] || c.stored == Number && (math.IsNaN(v) || slices.Contains(c.missingNumbers, v)) {

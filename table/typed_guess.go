@@ -6,16 +6,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// guessedSource is a typed source some of whose columns of text are numbers or times, as its first rows show. Text in typed
-// files that is plainly a number stays text, and so do categories that the file declares: both were somebody's choice.
+// guessedSource is a typed source in which some text columns are numbers or times, judged by its first rows. Text that
+// is a plain number stays text, and declared categories stay categories: both were a decision of the file's author.
 type guessedSource struct {
 	*typedSource
-	sample  []csvChunk // the first rows, not handed out yet
-	guesses []finding  // of the columns; those without a reading stay as they are
-	given   int        // rows
+	sample  []csvChunk // the first rows, not returned yet
+	guesses []finding  // per column; those without a reading stay unchanged
+	given   int        // rows returned
 }
 
-// guessTyped looks at the first rows of a source. What is wrong with them, Next says.
+// guessTyped examines the first rows of a source. Next reports their errors.
 func guessTyped(ctx context.Context, s *typedSource) Source {
 	g := &guessedSource{typedSource: s, guesses: make([]finding, len(s.columns))}
 	evidence := make([]evidence, len(s.columns))
@@ -60,7 +60,7 @@ func guessTyped(ctx context.Context, s *typedSource) Source {
 	return g
 }
 
-// isFree says whether a file leaves open what its texts are.
+// isFree reports whether a type leaves the meaning of its texts open.
 func isFree(t arrow.DataType) bool {
 	kind, ok := storedKind(t)
 	return ok && kind == Category && t.ID() != arrow.DICTIONARY

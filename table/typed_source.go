@@ -9,27 +9,25 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// typedReader hands out the cells of a file that says what its columns hold.
+// typedReader reads the cells of a file with typed columns.
 type typedReader interface {
-	// ready says how many rows can be read next, at least one. It returns io.EOF after
-	// the last.
+	// ready returns how many rows can be read next, at least one, or io.EOF after the last.
 	ready(ctx context.Context) (rows int, err error)
 
-	// took says that so many rows have been read of every column.
+	// took records that the given number of rows has been read from every column.
 	took(rows int)
 
-	// close lets go of what is being read.
+	// close releases the current data.
 	close()
 }
 
 // cellReader reads the cells of one column, in order.
 type cellReader interface {
-	// read reads the next column.Len() cells: which of them are observed, and the number
-	// of each of those, or its label, which is valid during the call only.
+	// read reads the next column.Len() cells: their observed marks and, for observed cells, numbers or labels. A label
+	// is valid only during the call.
 	read(column *Column, label func(row int, text []byte) error) error
 
-	// integer is the text of an observed cell that was just read, if the column is stored
-	// as integers; else nil.
+	// integer returns the text of an observed cell just read if the column is stored as integers; else nil.
 	integer(row int) []byte
 }
 
@@ -41,17 +39,16 @@ type typedSource struct {
 	columns  []*typedColumn
 	reader   typedReader
 	resource io.Closer
-	rows     int     // handed out
-	handed   account // of the chunk handed out last
+	rows     int     // rows returned
+	handed   account // memory of the last returned chunk
 	chunk    int     // rows per chunk
-	failed   error   // nothing goes on after a failure: columns may have been read to different rows
+	failed   error   // reading ends after a failure, because columns may be at different rows
 
-	rowInFile func(row int) int     // of a row counted from the first one read; nil if that is the file's first
-	why       func(err error) error // puts a failure of the input in place of what was made of it
+	rowInFile func(row int) int     // converts a row counted from the first one read; nil if that is the file's first
+	why       func(err error) error // replaces an error by the failure of the input that caused it
 }
 
-// newTypedSource keeps the wanted ones of the fields. Its reader and the columns' cells are
-// to be set.
+// newTypedSource returns a source of the wanted fields. The caller sets its reader and the columns' cells.
 func newTypedSource(fields []arrow.Field, resource io.Closer, options Options, b *budget) (*typedSource, error) {
 	names := make([]string, len(fields))
 	for i, field := range fields {
@@ -117,8 +114,8 @@ func (s *typedSource) read(rows int) (*Table, error) {
 	return t, nil
 }
 
-// explained is the error with its row as the file counts it, or what is behind it: memory
-// that was refused, or a failure of the input.
+// explained returns the error with its row as the file counts it, or the cause: refused memory or a failure of the
+// input.
 func (s *typedSource) explained(err error) error {
 	if s.why != nil && !errors.Is(err, io.EOF) {
 		err = s.why(err)
@@ -137,8 +134,7 @@ func (s *typedSource) Close() error {
 	return s.resource.Close()
 }
 
-// guard runs f and turns a panic into an error: positions that lie outside a damaged file
-// panic here and in arrow-go.
+// guard runs f and turns a panic into an error: positions outside a damaged file panic here and in arrow-go.
 func guard(f func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -148,8 +144,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// damaged hides an io.EOF inside the cause: the end of a damaged file must not pass
-// for the end of the rows.
+// damaged hides an io.EOF inside the cause: the end of a damaged file must not look like the end of the rows.
 func damaged(cause error) error {
 	if errors.Is(cause, io.EOF) {
 		cause = io.ErrUnexpectedEOF

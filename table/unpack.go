@@ -11,12 +11,11 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// unpacker decompresses blocks into memory of a given size, and never beyond it. The codecs
-// of arrow-go go on past the end of what they are given (Zstandard) or allocate what a
-// block claims (Snappy), which is not reported yet.
+// unpacker decompresses blocks into memory of a given size, and never beyond it. The codecs of arrow-go continue past
+// the end of their destination (Zstandard) or allocate what a block claims (Snappy), which is not reported yet.
 type unpacker struct{ decoder *zstd.Decoder }
 
-// zstandard unpacks a block of frames that fill dst.
+// zstandard decompresses a block of frames that fill dst.
 func (u *unpacker) zstandard(dst, block []byte) error {
 	if u.decoder == nil {
 		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
@@ -39,13 +38,13 @@ func wantUnpacked(got, want int) error {
 	return nil
 }
 
-// unpackedStream is the decompressor of a buffer of Arrow, with about the memory it takes.
+// unpackedStream is the decompressor of an Arrow buffer, with an estimate of its memory.
 type unpackedStream struct {
 	memory int64
 	open   func() (io.ReadCloser, error)
 }
 
-// zstandardStream unpacks frames with windows no larger than the first one's.
+// zstandardStream decompresses frames whose windows are no larger than the first one's.
 func zstandardStream(block []byte) (unpackedStream, error) {
 	var header zstd.Header
 	if err := header.Decode(block); err != nil {
@@ -67,9 +66,9 @@ func zstandardStream(block []byte) (unpackedStream, error) {
 	}}, nil
 }
 
-// lz4Stream unpacks a frame, whose header says how large its blocks are.
+// lz4Stream decompresses a frame, whose header contains the size of its blocks.
 func lz4Stream(frame []byte) (unpackedStream, error) {
-	const header, blockSize = 7, 5 // bytes of the shortest header; where it has the size of blocks, as a power of 4
+	const header, blockSize = 7, 5 // bytes of the shortest header; position of the block size, a power of 4
 	if len(frame) < header || binary.LittleEndian.Uint32(frame) != 0x184D2204 {
 		return unpackedStream{}, errors.New("a buffer is no LZ4 frame")
 	}

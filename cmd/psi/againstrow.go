@@ -9,13 +9,13 @@ import (
 	"github.com/psi-shapley/psi/explain"
 )
 
-// noRow is no row to hold others against.
+// noRow means that there is no row to compare with.
 const noRow = -1
 
-// against is the row that others are held against; nil if there is none.
+// against is the row to compare with; nil if there is none.
 type against struct{ row *explain.Explanation }
 
-// rowAgainst explains the row that others are held against.
+// rowAgainst explains the row to compare with.
 func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.ExplainOptions) (*against, error) {
 	switch {
 	case row == noRow:
@@ -32,7 +32,7 @@ func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.ExplainOption
 	return nil, &plainError{d.data.name, fmt.Sprintf("it has no row %d", row), "rows are counted from 0"}
 }
 
-// compared is an explanation held against the row.
+// compared returns the difference of an explanation from the row.
 func (a *against) compared(e *explain.Explanation) (*explain.Explanation, error) {
 	if a == nil {
 		return e, nil
@@ -40,7 +40,7 @@ func (a *against) compared(e *explain.Explanation) (*explain.Explanation, error)
 	return e.Minus(a.row, 0)
 }
 
-// all are explanations held against the row.
+// all returns the differences of explanations from the row.
 func (a *against) all(each func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error]) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 	return func(ctx context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 		return func(yield func(ofFile[*explain.Explanation], error) bool) {

@@ -12,7 +12,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// askFlags are what ask is asked for.
+// askFlags holds the flags of ask.
 type askFlags struct {
 	reference string
 	rows      string
@@ -23,7 +23,7 @@ type askFlags struct {
 	json      bool
 }
 
-// asked is what ask says of all rows that lack a cell.
+// asked is the JSON document of ask.
 type asked struct {
 	Schema    string     `json:"schema"`
 	Model     string     `json:"model"`
@@ -124,7 +124,7 @@ func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) e
 	return nil
 }
 
-// openReference opens a table for its cells in the model's columns.
+// openReference opens a table with the model's columns.
 func (p *program) openReference(ctx context.Context, m *psi.Model, path string) (table.Source, error) {
 	d, err := p.data(ctx, path, "")
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *program) openReference(ctx context.Context, m *psi.Model, path string) 
 	return source, forModel(err)
 }
 
-// askText is a line for a row.
+// askText returns a line for a row.
 func askText(list []psi.Question) string {
 	parts := make([]string, len(list))
 	for i, q := range list {
@@ -143,7 +143,7 @@ func askText(list []psi.Question) string {
 	return fmt.Sprintf("row %d: ask for %s", list[0].Row, strings.Join(parts, ", then "))
 }
 
-// shareText is a share that would go.
+// shareText formats the share by which the variance would decrease.
 func shareText(share float64) string {
 	if share < .005 {
 		return "under 1%"

@@ -9,7 +9,7 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// submitted is a job that was put into a queue.
+// submitted is the JSON document of a submitted job.
 type submitted struct {
 	Schema string `json:"schema"`
 	Job    string `json:"job"`

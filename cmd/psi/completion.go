@@ -14,7 +14,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// addCompletions lets a shell complete what commands take. What a flag or an argument is called in help says what may stand there.
+// addCompletions enables shell completion of flags and arguments. The placeholder in the help text decides what is
+// completed.
 func (p *program) addCompletions(c *cobra.Command) {
 	words := argumentWords(c)
 	if slices.Contains(words, kindArgument) || slices.Contains(words, modelArgument) {
@@ -24,7 +25,7 @@ func (p *program) addCompletions(c *cobra.Command) {
 	}
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
 		if complete := p.flagCompletion(flag, slices.Index(words, dataArgument)); complete != nil {
-			_ = c.RegisterFlagCompletionFunc(flag.Name, complete) // it fails only for flags that do not exist or have one
+			_ = c.RegisterFlagCompletionFunc(flag.Name, complete) // it fails only for flags that do not exist or already have a completion
 		}
 	})
 	for _, sub := range c.Commands() {
@@ -32,7 +33,7 @@ func (p *program) addCompletions(c *cobra.Command) {
 	}
 }
 
-// argumentWords are what help calls the arguments of a command, which flags follow.
+// argumentWords returns the placeholders of a command's arguments, without those of flags.
 func argumentWords(c *cobra.Command) []string {
 	words := strings.Fields(strings.NewReplacer("(", "", ")", "").Replace(c.Use))[1:]
 	if end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") }); end >= 0 {
@@ -58,7 +59,7 @@ func completeArgument(words []string, place int) ([]cobra.Completion, cobra.Shel
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// flagCompletion is nil for flags that take files, and for those of which nothing is known.
+// flagCompletion returns nil for flags that take files, and for flags without known values.
 func (p *program) flagCompletion(flag *pflag.Flag, data int) cobra.CompletionFunc {
 	if c, is := flag.Value.(*choice); is {
 		return cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp)
@@ -85,7 +86,7 @@ func (p *program) flagCompletion(flag *pflag.Flag, data int) cobra.CompletionFun
 	return nil
 }
 
-// further are names that may follow those of a list with commas.
+// further returns names that may follow in a comma-separated list.
 func further(begun string, names []string) []string {
 	before := begun[:strings.LastIndex(begun, ",")+1]
 	given := strings.Split(before, ",")
@@ -100,7 +101,7 @@ func further(begun string, names []string) []string {
 
 var errHeaderRead = errors.New("the names of the columns are all that is wanted")
 
-// header is the names of a file's columns, without a row being read; nil if they cannot be had at once.
+// header returns the names of a file's columns without reading rows; nil if they are not available at once.
 func (p *program) header(ctx context.Context, argument string) (names []string) {
 	files := localFiles(argument)
 	if len(files) == 0 {
@@ -118,7 +119,7 @@ func (p *program) header(ctx context.Context, argument string) (names []string) 
 		return errHeaderRead
 	}})
 	if err == nil {
-		_ = source.Close() // it was only read
+		_ = source.Close() // read-only
 	}
 	return names
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/psi-shapley/psi/report"
 )
 
-// content is what a file holds, in the words of a message.
+// content is the content of a file, as messages name it.
 type content string
 
-// Kinds of content that psi writes and recognises. CSV and TSV carry no mark, so any text that is
-// not evidently something else counts as such.
+// Kinds of content that psi writes and recognises. CSV and TSV have no mark, so any text that is not evidently
+// something else counts as such.
 const (
 	aModel      content = "a psi model"
 	aCheckpoint content = "a psi checkpoint"
@@ -35,7 +35,7 @@ const (
 	nothing content = "" // no file, an empty one, a device or a pipe: nothing can be lost
 )
 
-// contentOf returns what a file holds, by its first and last kilobytes.
+// contentOf returns the content of a file, judged by its first and last kilobytes.
 func contentOf(path string) (content, error) {
 	found, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && (found.Size() == 0 || !found.Mode().IsRegular()) {
@@ -64,7 +64,7 @@ func contentOf(path string) (content, error) {
 	return contentOfBytes(gunzipped(start), end), nil
 }
 
-// contentOfZip names a zip. One that was cut short has no directory, so its kind is unknown.
+// contentOfZip names a zip. A truncated one has no directory, so its kind is unknown.
 func contentOfZip(kind artifact.Kind) content {
 	switch kind {
 	case artifact.Model:
@@ -75,13 +75,13 @@ func contentOfZip(kind artifact.Kind) content {
 	return aDraft
 }
 
-// gunzipped unpacks the start of a gzip file, and returns any other as it is.
+// gunzipped decompresses the start of a gzip file, and returns any other file unchanged.
 func gunzipped(start []byte) []byte {
 	packed, err := gzip.NewReader(bytes.NewReader(start))
 	if err != nil {
 		return start
 	}
-	inside, _ := io.ReadAll(io.LimitReader(packed, int64(len(start)))) // it ends in the midst of the file
+	inside, _ := io.ReadAll(io.LimitReader(packed, int64(len(start)))) // the error is expected: start is only a part of the file
 	return inside
 }
 
@@ -119,10 +119,10 @@ func contentOfBytes(start, end []byte) content {
 	return aText
 }
 
-// unprintable finds control characters that no text has, whatever its encoding.
+// unprintable reports control characters that do not occur in text of any encoding.
 func unprintable(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", r) }
 
-// isJSON looks at the first two characters, so that a CSV header such as [a],[b] is not JSON.
+// isJSON examines the first two characters, so that a CSV header such as [a],[b] is not JSON.
 func isJSON(text string) bool {
 	if text == "" {
 		return false

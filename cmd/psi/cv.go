@@ -66,7 +66,7 @@ no --bags and are not audited: train the model to use with psi train.`,
 	return c
 }
 
-// checkFolds finds what is wrong with the flags of cv without looking at any data.
+// checkFolds checks the flags of cv without reading any data.
 func (f *trainFlags) checkFolds(folds int, given func(flag string) bool) error {
 	switch {
 	case f.target == "":
@@ -114,7 +114,8 @@ func (p *program) cv(ctx context.Context, argument string, f *trainFlags, folds 
 	return err
 }
 
-// flagOfFolds names the flags of cv in a text of the library, or about those of train. Folds are no setting, but an argument.
+// flagOfFolds replaces settings, and flags of train, in a text by the flags of cv. The number of folds is an argument,
+// not a setting.
 func flagOfFolds(text string) string {
 	return strings.NewReplacer("--validation-by", "--by", "give fewer folds", "give fewer --folds").Replace(inFlags(text))
 }

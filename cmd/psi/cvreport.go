@@ -11,14 +11,14 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// foldsDocument is what cv prints with --json.
+// foldsDocument is the JSON document of cv.
 type foldsDocument struct {
 	Schema  string         `json:"schema"`
 	Target  string         `json:"target"`
 	Task    psi.Task       `json:"task"`
-	Divided string         `json:"divided"` // how
+	Divided string         `json:"divided"` // how rows are divided
 	Folds   []foldDocument `json:"folds"`
-	Models  []foldsModel   `json:"models"` // psi, then the baselines, the plainest first
+	Models  []foldsModel   `json:"models"` // psi, then the baselines, the simplest first
 }
 
 type foldDocument struct {
@@ -28,7 +28,7 @@ type foldDocument struct {
 	Baselines    []psi.Baseline     `json:"baselines"`
 }
 
-// foldsModel is a model's metrics over all folds.
+// foldsModel holds a model's metrics over all folds.
 type foldsModel struct {
 	Name    string                  `json:"name"`
 	Metrics map[string]metricSpread `json:"metrics"`
@@ -36,8 +36,8 @@ type foldsModel struct {
 
 type metricSpread struct {
 	Mean  float64  `json:"mean"`
-	Std   *float64 `json:"std"`   // null of one fold
-	Folds int      `json:"folds"` // in which the metric is defined
+	Std   *float64 `json:"std"`   // null with one fold
+	Folds int      `json:"folds"` // folds in which the metric is defined
 }
 
 func (f *trainFlags) foldsDocument(c *psi.CrossValidation) foldsDocument {
@@ -60,7 +60,7 @@ func (f *trainFlags) foldsDocument(c *psi.CrossValidation) foldsDocument {
 	return doc
 }
 
-// divided says how the rows are.
+// divided describes how the rows are divided.
 func (f *trainFlags) divided() string {
 	switch {
 	case f.orderBy != "":
@@ -71,10 +71,10 @@ func (f *trainFlags) divided() string {
 	return "at random"
 }
 
-// foldsModelName is one of the models that folds compare.
+// foldsModelName identifies a model in the comparison.
 type foldsModelName struct{ name, baseline, label string }
 
-// modelsOf lists psi and the baselines that some fold has: one of few rows has the mean alone.
+// modelsOf lists psi and the baselines that occur in some fold: a fold with few rows has only the mean.
 func modelsOf(c *psi.CrossValidation) []foldsModelName {
 	var most []psi.Baseline
 	for _, fold := range c.Folds {
@@ -103,7 +103,7 @@ func definedMetrics(c *psi.CrossValidation, baseline string) []string {
 	return names
 }
 
-// shownMetrics are those of the table for people: the loss first.
+// shownMetrics returns the metrics of the text output, the loss first.
 func shownMetrics(task psi.Task) []string {
 	switch task {
 	case psi.Binary:
@@ -114,7 +114,7 @@ func shownMetrics(task psi.Task) []string {
 	return []string{"rmse", "mae", "r2", "coverage_90"}
 }
 
-// foldsText is the result for people.
+// foldsText returns the result for people.
 func (f *trainFlags) foldsText(c *psi.CrossValidation) string {
 	models, metrics, tested := modelsOf(c), shownMetrics(c.Task), 0
 	for _, fold := range c.Folds {
@@ -138,7 +138,7 @@ func (f *trainFlags) foldsText(c *psi.CrossValidation) string {
 // undefined stands for a metric that a model does not have.
 const undefined = "–"
 
-// summaryLines are a table of the models' metrics over all folds.
+// summaryLines returns a table of the models' metrics over all folds.
 func summaryLines(c *psi.CrossValidation, models []foldsModelName, metrics []string) [][]string {
 	lines := make([][]string, 1+len(models))
 	lines[0] = append([]string{"mean ± standard deviation"}, metrics...)
@@ -149,7 +149,7 @@ func summaryLines(c *psi.CrossValidation, models []foldsModelName, metrics []str
 			cell := undefined
 			if s, known := c.Spread(m.baseline, name); known {
 				cell = fmt.Sprintf("%s ± %.2g", prose.Number(s.Mean), s.Std)
-				if name == "r2" { // that of the mean is 0 but for chance
+				if name == "r2" { // for the mean it is 0 up to chance
 					cell = fmt.Sprintf("%.3f ± %.3f", math.Round(1000*s.Mean)/1000+0, s.Std)
 				}
 			}
@@ -159,7 +159,7 @@ func summaryLines(c *psi.CrossValidation, models []foldsModelName, metrics []str
 	return lines
 }
 
-// foldLines are a table of one metric of the models in each fold.
+// foldLines returns a table of one metric of the models in each fold.
 func foldLines(c *psi.CrossValidation, models []foldsModelName, metric string) [][]string {
 	lines := make([][]string, 1+len(c.Folds))
 	lines[0] = []string{metric + " of fold", "trained on", "tested on"}

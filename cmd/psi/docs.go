@@ -13,7 +13,7 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// docsCommand writes the pages that are made from the commands themselves.
+// docsCommand writes the pages that are generated from the commands.
 func docsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "docs",

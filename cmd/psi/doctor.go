@@ -33,7 +33,7 @@ that does not work it gives the reason and what to install.`,
 	return c
 }
 
-// diagnosis is what doctor finds.
+// diagnosis is the JSON document of doctor.
 type diagnosis struct {
 	Schema   string         `json:"schema"`
 	Version  string         `json:"version"`
@@ -45,11 +45,11 @@ type diagnosis struct {
 	Backends []backendState `json:"backends"`
 }
 
-// backendState is what doctor finds of a backend.
+// backendState describes a backend.
 type backendState struct {
 	Name    psi.Backend `json:"name"`
 	Works   bool        `json:"works"`
-	Taken   bool        `json:"taken"` // by --backend auto: native for the product form, go for other forms
+	Taken   bool        `json:"taken"` // whether --backend auto selects it: native for the product form, go for other forms
 	Step    *float64    `json:"step_ms"`
 	Reason  *string     `json:"reason"`
 	Install *string     `json:"install"`
@@ -78,7 +78,7 @@ func (p *program) doctor(ctx context.Context, asJSON bool) error {
 	return err
 }
 
-// examine opens a backend and times it.
+// examine opens a backend and measures it.
 func examine(ctx context.Context, name psi.Backend) (backendState, error) {
 	state := backendState{Name: name}
 	var err error
@@ -111,8 +111,7 @@ func toInstall(name psi.Backend) string {
 	return "build psi again"
 }
 
-// timeStep is the time of a training step in milliseconds: 256 rows of synth1, the
-// network as it is by default.
+// timeStep returns the time of a training step in milliseconds: 256 rows of synth1 with the default network.
 func timeStep(ctx context.Context, backend psi.Backend) (float64, error) {
 	sample, err := synth.Generate("synth1", 1024, 0)
 	if err != nil {
@@ -148,7 +147,7 @@ func timeStep(ctx context.Context, backend psi.Backend) (float64, error) {
 	return 0, err
 }
 
-// memory is that of the machine, where the system tells it.
+// memory returns the memory of the machine, if the system reports it.
 func memory() *int64 {
 	file, err := os.Open("/proc/meminfo")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// drawn draws at most so many of the rows of all tables at random, the same at each call. The first rows of a table may be
-// those of another time or place than the rest.
+// drawn draws at most the given number of rows of all tables at random, the same at each call. The first rows of a
+// table may come from another time or place than the rest.
 func (d *modelData) drawn(ctx context.Context, most int) (*table.Sample, error) {
 	source, err := d.whole(ctx)
 	if err != nil {

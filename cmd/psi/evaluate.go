@@ -10,12 +10,12 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// measureFlags are those of the commands that measure a model on a table.
+// measureFlags holds the flags of the commands that measure a model on a table.
 type measureFlags struct {
 	format  string
 	backend choice
 	json    bool
-	units   bool // the column that keeps rows together is wanted too
+	units   bool // also read the column of units
 }
 
 func (f *measureFlags) add(c *cobra.Command) {
@@ -100,7 +100,7 @@ func (p *program) evaluate(ctx context.Context, m *psi.Model, rows psi.Source, t
 	return nil
 }
 
-// targetText is the target with its classes.
+// targetText returns the target with its classes.
 func targetText(m psi.Manifest) string {
 	switch classes := m.Classes(); m.Task {
 	case psi.Binary:

@@ -16,7 +16,7 @@ import (
 	"github.com/psi-shapley/psi/internal/pipeline"
 )
 
-// explainFlags are what explain is asked for.
+// explainFlags holds the flags of explain.
 type explainFlags struct {
 	resultFlags
 	mode         choice
@@ -107,7 +107,7 @@ will open.`,
 	return c
 }
 
-// shownRows is how many rows are enough on the screen, unless more are asked for.
+// shownRows is the default number of rows in text output.
 const shownRows = 10
 
 func (p *program) explain(ctx context.Context, path, argument string, f *explainFlags) error {
@@ -148,7 +148,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 		return err
 	}
 	if rows.pattern {
-		none.File = rows.name // so that a table of no rows has the column too
+		none.File = rows.name // so that a table without rows has the column too
 	}
 	out, err := p.explanationSink(ctx, to, f, rows.pattern, none)
 	if err != nil {
@@ -178,7 +178,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	return p.written(f.resultFlags, model.Digest(), out.count)
 }
 
-// noDoubt is what --doubt may be.
+// noDoubt is the value of --doubt that disables it.
 const noDoubt = "none"
 
 // options checks what can be checked without the model.
@@ -218,7 +218,7 @@ func (f *explainFlags) options(to destination) (psi.ExplainOptions, error) {
 	return o, err
 }
 
-// checkOutput refuses classes that the model does not explain.
+// checkOutput rejects classes that the model does not have.
 func (f *explainFlags) checkOutput(path string, m psi.Manifest) error {
 	classes := m.Classes()
 	for _, flag := range []struct{ name, class string }{{"--output", f.output}, {"--against", f.against}} {
@@ -240,7 +240,7 @@ func (f *explainFlags) checkOutput(path string, m psi.Manifest) error {
 	return nil
 }
 
-// parseRows reads A:B, where either may be left out, or N for the first N rows.
+// parseRows parses A:B, where either may be omitted, or N for the first N rows.
 func parseRows(text string) (from, to int, err error) {
 	if text == "" {
 		return 0, 0, nil
@@ -271,7 +271,7 @@ func parseRows(text string) (from, to int, err error) {
 	return from, to, err
 }
 
-// explanations explains all tables, but no more rows than most, if that is not 0.
+// explanations explains all tables, but at most the given number of rows, unless that is 0.
 func (d *modelData) explanations(o psi.ExplainOptions, most int) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 	return func(ctx context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 		return func(yield func(ofFile[*explain.Explanation], error) bool) {

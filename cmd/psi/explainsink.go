@@ -7,7 +7,7 @@ import (
 	"github.com/psi-shapley/psi/explain"
 )
 
-// explanationSink writes explanations. One of its three ways out is there.
+// explanationSink writes explanations to one of three outputs.
 type explanationSink struct {
 	table tableSink
 
@@ -17,7 +17,7 @@ type explanationSink struct {
 	text *textSink
 
 	long     bool
-	withFile bool // rows name their file
+	withFile bool // rows include their file
 	count    int  // rows written
 	others   others
 	empty    *explain.Explanation
@@ -63,7 +63,7 @@ func (s *explanationSink) write(ctx context.Context, of ofFile[*explain.Explanat
 	return s.table.Write(ctx, t)
 }
 
-// Close completes the output; a table of no rows still has its columns.
+// Close completes the output; a table without rows still has its columns.
 func (s *explanationSink) Close() error {
 	if s.count == 0 && s.text == nil {
 		if err := s.write(context.Background(), ofFile[*explain.Explanation]{s.empty.File, s.empty}); err != nil {
@@ -82,7 +82,7 @@ func (s *explanationSink) Close() error {
 	return s.table.Close()
 }
 
-// Abort drops what is not complete; after Close it does nothing.
+// Abort discards incomplete output; after Close it does nothing.
 func (s *explanationSink) Abort() error {
 	switch {
 	case s.stage != nil:
@@ -93,7 +93,7 @@ func (s *explanationSink) Abort() error {
 	return nil
 }
 
-// textSink shows explanations to people, once they are all there.
+// textSink prints explanations for people once all are computed.
 type textSink struct {
 	program  *program
 	withFile bool

@@ -24,7 +24,7 @@ func (p *program) exportCommand() *cobra.Command {
 	return c
 }
 
-// exported is what export says of its file.
+// exported is the JSON document of export.
 type exported struct {
 	Schema  string   `json:"schema"`
 	File    string   `json:"file"`
@@ -67,7 +67,7 @@ func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSO
 	if err := p.checkFiles(ctx, force, []output{{path: out, holds: anExport}}, path); err != nil {
 		return err
 	}
-	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is computed here
+	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is evaluated here
 	if err != nil {
 		return err
 	}

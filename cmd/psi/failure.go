@@ -21,36 +21,35 @@ const (
 	wrongUsage = 2
 )
 
-// usageError is a mistake that the command line alone shows. What only the files show is
-// no usageError, even if a flag names it.
+// usageError is an error of the command line alone. Errors that depend on files are not usageErrors, even if a flag
+// names the file.
 type usageError struct{ message, remedy string }
 
 func (e *usageError) Error() string { return e.message + "; " + e.remedy }
 
-// plainError is a failure of this program's own, with what to do about it.
+// plainError is an error of this program, with a remedy.
 type plainError struct{ file, message, remedy string }
 
 func (e *plainError) Error() string { return e.message + "; " + e.remedy }
 
-// toldError is a failure whose document is the result: it says what failed.
+// toldError is a failure that the command's own document already describes.
 type toldError struct{ message string }
 
 func (e *toldError) Error() string { return e.message }
 
-// failure is an error as it is told to people and to programs.
+// failure is an error as reported to people and programs.
 type failure struct {
 	code    int
-	text    string // all of it, for people
+	text    string // the whole message, for people
 	message string
 	file    string
-	row     int // -1 if it is not about one row
+	row     int // −1 if it is not about a row
 	column  string
 	remedy  string
 	told    bool // the document is on standard output already
 }
 
-// failureOf makes an error tellable. Before the command began, nothing but the command
-// line can have been wrong.
+// failureOf converts an error to a report. Before the command began, only the command line can be wrong.
 func failureOf(err error, began bool) failure {
 	f := failure{code: failed, row: -1, text: err.Error(), message: err.Error()}
 	if !began {
@@ -86,7 +85,7 @@ func failureOf(err error, began bool) failure {
 	return f
 }
 
-// remedyFor is what to do about errors that are told apart by what they wrap.
+// remedyFor returns the remedy of errors that are identified by what they wrap.
 func remedyFor(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -99,13 +98,13 @@ func remedyFor(err error) string {
 	return ""
 }
 
-// cutShort tells errors of unpacking.
+// cutShort identifies errors of decompression.
 func cutShort(err error) bool {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
 }
 
-// report tells of a failure on stderr and, where JSON is wanted, on stdout.
+// report writes a failure to stderr and, if JSON was requested, to stdout.
 func (p *program) report(f failure, asJSON bool) {
 	p.note("psi: %s", f.text)
 	if !asJSON || f.told {
@@ -121,7 +120,7 @@ func (p *program) report(f failure, asJSON bool) {
 	if f.row >= 0 {
 		row = &f.row
 	}
-	_ = p.document(struct { // if stdout is gone too, the exit code is left
+	_ = p.document(struct { // if stdout is closed too, only the exit code is left
 		Schema  string  `json:"schema"`
 		Message string  `json:"message"`
 		File    *string `json:"file"`
@@ -131,7 +130,7 @@ func (p *program) report(f failure, asJSON bool) {
 	}{"psi.error/v1", f.message, known(f.file), row, known(f.column), known(f.remedy)})
 }
 
-// inFile names the file of an error about a table that does not name its own. Settings are not in a file.
+// inFile adds the file to an error about a table that does not name one. Errors about settings have no file.
 func inFile(err error, file string) error {
 	if errors.Is(err, psi.ErrSetting) || errors.Is(err, psi.ErrBackend) {
 		return err

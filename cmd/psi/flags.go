@@ -15,7 +15,7 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// choice is a flag that takes one of a few words. The first is its default.
+// choice is a flag that accepts one of a few words. The first is its default.
 type choice struct {
 	words []string
 	word  string
@@ -23,13 +23,13 @@ type choice struct {
 
 func choose(words ...string) choice { return choice{words, words[0]} }
 
-// optional is a choice that need not be made.
+// optional returns a choice without a default.
 func optional(words ...string) choice { return choice{words, ""} }
 
 // seconds is a duration that may be given as a number of seconds.
 type seconds time.Duration
 
-// String writes the duration as package time does; none is empty.
+// String formats the duration as package time does; 0 is empty.
 func (s *seconds) String() string {
 	if *s == 0 {
 		return ""
@@ -37,10 +37,10 @@ func (s *seconds) String() string {
 	return time.Duration(*s).String()
 }
 
-// Type is that of durations, so that mistakes are told alike.
+// Type returns the type of durations, so that errors are worded alike.
 func (*seconds) Type() string { return "duration" }
 
-// Set takes 90, 90s or 1m30s.
+// Set accepts 90, 90s or 1m30s.
 func (s *seconds) Set(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		if text = strconv.FormatFloat(n, 'f', -1, 64) + "s"; math.IsNaN(n) || math.IsInf(n, 0) {
@@ -52,13 +52,13 @@ func (s *seconds) Set(text string) error {
 	return err
 }
 
-// String is the word chosen.
+// String returns the chosen word.
 func (c *choice) String() string { return c.word }
 
-// Type is what help shows in the place of a value.
+// Type returns the placeholder in the help text.
 func (c *choice) Type() string { return strings.Join(c.words, "|") }
 
-// Set takes one of the words.
+// Set accepts one of the words.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
 		return errors.New(meant(word, c.words, "choose "+either(c.words)))
@@ -67,7 +67,7 @@ func (c *choice) Set(word string) error {
 	return nil
 }
 
-// either joins words as a person offers them.
+// either joins words with "or".
 func either(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
@@ -76,7 +76,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// flagError says what is wrong with a flag in a user's words.
+// flagError rewords an error about a flag for users.
 func flagError(cmd *cobra.Command, err error) error {
 	help := cmd.CommandPath() + " --help lists the flags"
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -98,7 +98,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &usageError{err.Error(), help}
 }
 
-// wanted says what a flag takes.
+// wanted says what a flag accepts.
 func wanted(flag *pflag.Flag, err *pflag.InvalidValueError) string {
 	switch flag.Value.Type() {
 	case "uint64":
@@ -115,7 +115,7 @@ func wanted(flag *pflag.Flag, err *pflag.InvalidValueError) string {
 	return err.Unwrap().Error()
 }
 
-// arguments takes exactly the named ones.
+// arguments requires exactly the named arguments.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -133,7 +133,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// Arguments of commands, as help names them.
+// Arguments of commands, as the help text names them.
 const (
 	modelArgument = "MODEL"
 	dataArgument  = "DATA"

@@ -9,11 +9,10 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// parseGroups reads what --group was given, NAME=A,B each. A column whose name has a comma is
-// quoted, as in --drop.
+// parseGroups parses the values of --group, NAME=A,B each. A column with a comma in its name is quoted, as in --drop.
 func parseGroups(texts []string) ([]psi.Group, error) {
 	var groups []psi.Group
-	of := map[string]string{} // group of a column
+	of := map[string]string{} // group of each column
 	for _, text := range texts {
 		wrong := func(why string) error {
 			return &usageError{fmt.Sprintf("--group is %q: %s", text, why), "give NAME=A,B: a name and the columns that share one attribution"}

@@ -9,7 +9,7 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// trainingBeat is what a program is told of a training, in a line of stderr.
+// trainingBeat is a progress line on stderr for programs.
 type trainingBeat struct {
 	Schema    string   `json:"schema"`
 	Stage     string   `json:"stage"`
@@ -17,15 +17,15 @@ type trainingBeat struct {
 	Step      int      `json:"step"`
 	Steps     int      `json:"steps"`
 	Done      float64  `json:"done"`
-	Remaining *float64 `json:"remaining"` // seconds; null while not known
-	Error     *float64 `json:"error"`     // of the validation rows, best so far; null while not known
-	Metric    *string  `json:"metric"`    // that it is in
+	Remaining *float64 `json:"remaining"` // seconds; null while unknown
+	Error     *float64 `json:"error"`     // best error of the validation rows so far; null while unknown
+	Metric    *string  `json:"metric"`    // metric of Error
 	Note      *string  `json:"note"`
-	Warning   bool     `json:"warning"` // the note is about columns that are left out or had better be, or about rows that repeat
+	Warning   bool     `json:"warning"` // the note is about columns that are or should be left out, or about duplicate rows
 }
 
-// heartbeat tells a program how far a training is, and that it goes on: a process that writes to a reader who has died is ended by
-// the system, so that no training outlives whoever started it.
+// heartbeat reports the progress of a training to a program. Its regular lines also end orphaned trainings: the system
+// ends a process that writes to a reader that has died.
 type heartbeat struct {
 	program *program
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ type heartbeat struct {
 	done    sync.WaitGroup
 }
 
-// Times between lines: at least, and at most.
+// Minimum and maximum time between lines.
 const (
 	beatPause = 100 * time.Millisecond
 	beatEvery = time.Second
@@ -81,11 +81,11 @@ func (b *heartbeat) progress(s psi.Progress) {
 	}
 }
 
-// tell writes the line, with b.mu held. A note is told once.
+// tell writes the line, with b.mu held. A note is written once.
 func (b *heartbeat) tell() {
 	line, err := json.Marshal(b.last)
 	if err != nil {
-		panic(err) // numbers and texts alone
+		panic(err) // cannot fail: only numbers and texts
 	}
 	b.program.tell(string(line) + "\n")
 	b.told, b.last.Note, b.last.Warning = time.Now(), nil, false

@@ -13,7 +13,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// standardInput is the DATA that stands for it, and standardOutput the -o.
+// standardInput is the DATA argument that means standard input, and standardOutput the value of -o.
 const (
 	standardInput  = "-"
 	standardOutput = "-"
@@ -24,15 +24,15 @@ type data struct {
 	name    string   // for messages
 	files   []string // their names
 	place   *store.Location
-	objects []store.Object // behind a URL, of each file
+	objects []store.Object // behind a URL, per file
 	pattern bool           // the files are those of a pattern
 	stdin   io.Reader
-	stream  *stream // that stdin reads from
-	format  string  // from --format, for standard input and names that tell none
+	stream  *stream // source of stdin
+	format  string  // from --format, for standard input and names without a known extension
 	reading *reading
 }
 
-// data finds what DATA names, without opening it.
+// data resolves DATA without opening it.
 func (p *program) data(ctx context.Context, argument, format string) (*data, error) {
 	d, err := p.find(ctx, argument, format)
 	if err != nil {
@@ -95,7 +95,7 @@ func inputFormat(name string) (table.Format, error) {
 	return format, nil
 }
 
-// checkFormat refuses a --format that would be of no use.
+// checkFormat rejects a --format that has no effect.
 func (d *data) checkFormat() error {
 	if d.format == "" || d.stdin != nil {
 		return nil
@@ -108,10 +108,10 @@ func (d *data) checkFormat() error {
 	return &usageError{"--format does not apply here: " + d.name + " has a known extension", "leave it out"}
 }
 
-// parts is how many tables there are.
+// parts returns the number of tables.
 func (d *data) parts() int { return max(1, len(d.files)) }
 
-// part is the name of a table.
+// part returns the name of a table.
 func (d *data) part(i int) string {
 	if d.stdin != nil {
 		return d.name
@@ -151,11 +151,11 @@ func (d *data) open(ctx context.Context, i int, options table.Options) (table.So
 // openTable reads a table from r. The source closes the file it comes from.
 func (d *data) openTable(r io.Reader, file io.Closer, format table.Format, options table.Options) (table.Source, error) {
 	if format == table.CSV || format == table.TSV {
-		r = d.reading.count(r) // the others need random access
+		r = d.reading.count(r) // the other formats need random access
 	}
 	source, err := table.OpenReader(r, format, options)
 	if err != nil {
-		_ = file.Close() // it was only read
+		_ = file.Close() // read-only
 		return nil, err
 	}
 	return &fileSource{source, file, d.reading}, nil
@@ -168,8 +168,7 @@ type fileSource struct {
 	reading *reading
 }
 
-// Next returns the next rows, or ends with the context even if the file is a pipe that nobody
-// writes to.
+// Next returns the next rows. It ends with the context even if the file is a pipe without a writer.
 func (s *fileSource) Next(ctx context.Context) (*table.Table, error) {
 	if pipe, is := s.file.(*stream); is {
 		release := pipe.until(ctx)
@@ -186,15 +185,15 @@ func (s *fileSource) Next(ctx context.Context) (*table.Table, error) {
 
 func (s *fileSource) Close() error {
 	s.reading.end()
-	_ = s.Source.Close() // the file was only read
+	_ = s.Source.Close() // read-only
 	return s.file.Close()
 }
 
-// maxInferred is the size of stored text that is read with the kinds of its columns decided by
-// all rows, as far as they fit into memory (table.Options.SampleRows).
+// maxInferred is the maximum size of text for which all rows decide the kinds of columns, as far as they fit into
+// memory (table.Options.SampleRows).
 const maxInferred = 256 << 20
 
-// sampleRows is how many rows of text decide on the kinds of the columns.
+// sampleRows returns how many rows of text decide the kinds of the columns.
 func (d *data) sampleRows() int {
 	const all, few = -1, 0
 	size := int64(0)
@@ -206,7 +205,7 @@ func (d *data) sampleRows() int {
 	return all
 }
 
-// size is that of a file, 0 if it is not known.
+// size returns the size of a file, 0 if unknown.
 func (d *data) size(i int) int64 {
 	if d.place != nil {
 		return d.objects[i].Size

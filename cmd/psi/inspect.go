@@ -31,7 +31,7 @@ attributions.`,
 	return c
 }
 
-// inspection is a model file in words and numbers.
+// inspection is the JSON document of inspect.
 type inspection struct {
 	Schema      string              `json:"schema"`
 	File        string              `json:"file"`
@@ -39,23 +39,23 @@ type inspection struct {
 	Task        psi.Task            `json:"task"`
 	Target      string              `json:"target"`
 	TargetKind  table.Kind          `json:"target_kind"`
-	Scale       string              `json:"target_scale,omitempty"`        // on which a number is learned
+	Scale       string              `json:"target_scale,omitempty"`        // scale on which a number is learned
 	ScaleBy     *psi.ScaleChoice    `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
 	NonNegative bool                `json:"non_negative,omitempty"`        // no training row had a negative target
-	Classes     []string            `json:"classes"`                       // null for a number; the positive one of two is the last
+	Classes     []string            `json:"classes"`                       // null for a number; of two classes, the positive one is last
 	Head        string              `json:"head"`
 	Weights     int                 `json:"weights"`
 	Columns     []table.Field       `json:"columns"`
 	LeftOut     []psi.LeftOut       `json:"left_out"` // columns that training did not use
 	Groups      []psi.Group         `json:"groups"`
-	Weight      *string             `json:"weight"`           // column of the rows' weights
+	Weight      *string             `json:"weight"`           // column of row weights
 	Levels      []string            `json:"missing_as_level"` // columns in which a missing cell is a value
 	Missing     []string            `json:"missing"`
-	Kept        int                 `json:"reference_rows"` // training rows that the file holds
+	Kept        int                 `json:"reference_rows"` // training rows that the file contains
 	Settings    psi.Settings        `json:"settings"`
 	Metrics     map[string]float64  `json:"metrics"`
-	Baselines   []psi.Baseline      `json:"baselines"` // plain models on the same rows
-	Warnings    []psi.Warning       `json:"warnings"`  // reasons to doubt the model
+	Baselines   []psi.Baseline      `json:"baselines"` // simple models on the same rows
+	Warnings    []psi.Warning       `json:"warnings"`  // reasons to distrust the model
 	Calibrated  psi.Calibration     `json:"calibration"`
 	Anew        []psi.Recalibration `json:"recalibrations"` // since the training
 	Audit       *psi.Audit          `json:"audit"`
@@ -65,7 +65,7 @@ type inspection struct {
 }
 
 func (p *program) inspect(path string, asJSON bool) error {
-	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is computed, and go needs no library
+	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is evaluated, and go needs no library
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 	return err
 }
 
-// metricsOf are the metrics of a task, without values.
+// metricsOf returns the metrics of a task without values.
 func metricsOf(task psi.Task) []eval.Metric {
 	switch task {
 	case psi.Binary:
@@ -107,7 +107,7 @@ func metricsOf(task psi.Task) []eval.Metric {
 	return (&eval.Regression{}).Evaluation().Metrics
 }
 
-// calibrationLines say what calibration changed.
+// calibrationLines describes what calibration changed.
 func (i *inspection) calibrationLines(line func(...any)) {
 	c, changed := i.Calibrated, []string{"log_loss", "ece"}
 	switch {
@@ -131,7 +131,7 @@ func (i *inspection) calibrationLines(line func(...any)) {
 	}
 }
 
-// recalibrationLines say what base and scale became, and the errors of the rows out of fold.
+// recalibrationLines describes the new base and scale, and the out-of-fold errors.
 func (i *inspection) recalibrationLines(r psi.Recalibration, line func(...any)) {
 	line("factor", prose.Number(r.Factor), "of attributions and standard deviations")
 	for c, shift := range r.Shift {
@@ -152,7 +152,7 @@ func (i *inspection) recalibrationLines(r psi.Recalibration, line func(...any)) 
 	line("data", r.Data)
 }
 
-// baselineLines have a column for the model and one for each baseline.
+// baselineLines writes a column for the model and one for each baseline.
 func (i *inspection) baselineLines(line func(...any)) {
 	heads := append(make([]any, 0, 2+len(i.Baselines)), "", "this model")
 	for _, b := range i.Baselines {

@@ -10,13 +10,12 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// joined reads the files of a pattern as one table. The first file decides on the columns
-// and their kinds.
+// joined reads the files of a pattern as one table. The first file decides the columns and their kinds.
 type joined struct {
 	data    *data
 	options table.Options
 	schema  *table.Schema
-	source  table.Source // of the file under way
+	source  table.Source // of the current file
 	part    int
 	labels  map[string]*labels // of each category
 }
@@ -42,7 +41,7 @@ func (j *joined) Schema() *table.Schema { return j.schema }
 
 func (j *joined) Close() error { return j.source.Close() }
 
-// Next returns rows of the file under way, or of the one after it.
+// Next returns rows of the current file, or of the next one.
 func (j *joined) Next(ctx context.Context) (*table.Table, error) {
 	for {
 		chunk, err := j.source.Next(ctx)
@@ -56,7 +55,7 @@ func (j *joined) Next(ctx context.Context) (*table.Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		_ = j.source.Close() // it was only read
+		_ = j.source.Close() // read-only
 		j.part, j.source = j.part+1, next
 		for _, l := range j.labels {
 			l.here = nil
@@ -64,7 +63,7 @@ func (j *joined) Next(ctx context.Context) (*table.Table, error) {
 	}
 }
 
-// adapt gives the columns of a chunk the order, and the codes of labels, of the first file.
+// adapt gives the columns of a chunk the order and the codes of the first file.
 func (j *joined) adapt(chunk *table.Table) (*table.Table, error) {
 	columns := make([]*table.Column, len(j.schema.Fields))
 	for i, f := range j.schema.Fields {
@@ -83,11 +82,11 @@ func (j *joined) adapt(chunk *table.Table) (*table.Table, error) {
 	return table.New(columns...)
 }
 
-// labels are those of a category in all files so far.
+// labels holds the labels of a category in all files so far.
 type labels struct {
 	list  []string
 	codes map[string]int32
-	here  []int32 // the code of each label of the file under way
+	here  []int32 // the code of each label of the current file
 }
 
 func (l *labels) recode(c *table.Column) *table.Column {

@@ -1,5 +1,5 @@
-// Command psi trains models on tables, predicts and explains with them, and says how far
-// to trust what they say. It only joins packages: flags in, results and exit codes out.
+// Command psi trains models on tables, predicts and explains with them, and reports how far to trust the results. It
+// only connects packages: it parses flags, and prints results and exit codes.
 package main
 
 import (
@@ -13,8 +13,7 @@ import (
 
 func main() { os.Exit(start()) }
 
-// start runs the program in this process. The first interrupt asks it to stop, a second
-// one finds the system's own handling again and kills.
+// start runs the program in this process. The first interrupt stops it gracefully; a second one kills it.
 func start() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// meant puts a question before a remedy if a word is nearly one of those that exist.
+// meant prefixes a remedy with a suggestion if a word is similar to an existing one.
 func meant(word string, among []string, remedy string) string {
 	if near := nearest(word, among); near != "" {
 		return fmt.Sprintf("did you mean %s? Otherwise %s", near, remedy)
@@ -14,8 +14,8 @@ func meant(word string, among []string, remedy string) string {
 	return remedy
 }
 
-// nearest is the word that most likely was mistyped: the same in another case, or else the one that the fewest changes make
-// of it, at most a third of its letters. "" is none.
+// nearest returns the word that was most likely mistyped: the same in another case, or the one with the fewest changes,
+// at most a third of its letters. It returns "" if there is none.
 func nearest(word string, among []string) string {
 	best, fewest := "", 1+max(1, utf8.RuneCountInString(word)/3)
 	for _, other := range among {
@@ -23,7 +23,7 @@ func nearest(word string, among []string) string {
 			return other
 		}
 		if utf8.RuneCountInString(other) < 2 {
-			continue // one letter is near to any other
+			continue // a single letter is close to any other
 		}
 		if n := changes(strings.ToLower(word), strings.ToLower(other)); n < fewest {
 			best, fewest = other, n
@@ -32,10 +32,10 @@ func nearest(word string, among []string) string {
 	return best
 }
 
-// changes is how many letters must be added, taken away, replaced or swapped with the next to make b of a.
+// changes returns the number of letters to insert, delete, replace or swap with the next to turn a into b.
 func changes(a, b string) int {
 	from, to := []rune(a), []rune(b)
-	var before, above []int // rows of the table of the changes between all starts of a and b
+	var before, above []int // rows of the table of distances between all prefixes of a and b
 	row := make([]int, len(to)+1)
 	for j := range row {
 		row[j] = j

@@ -12,20 +12,20 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// modelData is data for a trained model.
+// modelData is the input data of a trained model.
 type modelData struct {
 	*data
 	program *program
 	path    string // of the model
 	model   *psi.Model
-	measure bool     // the target is wanted too, and the weight
-	also    string   // column that is wanted beside the model's; "" is none
-	unknown []string // columns to leave out
-	told    []string // columns of which it was said that they are ignored
+	measure bool     // also read the target and the weight
+	also    string   // further column to read; "" means none
+	unknown []string // columns to treat as missing
+	told    []string // columns already reported as ignored
 	unread  unread
 }
 
-// open opens a model and finds its data. The caller closes the model.
+// open opens a model and resolves its data. The caller closes the model.
 func (p *program) open(ctx context.Context, path, argument, format string, backend choice) (*modelData, error) {
 	d, err := p.data(ctx, argument, format)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *program) open(ctx context.Context, path, argument, format string, backe
 	return &modelData{data: d, program: p, path: path, model: model}, nil
 }
 
-// options read the columns that are wanted and note the others.
+// options returns options that read the wanted columns and record the others.
 func (d *modelData) options(ignored *[]string) table.Options {
 	o := d.model.ReadOptions()
 	o.Unread = d.unread.add
@@ -86,7 +86,7 @@ func (d *modelData) whole(ctx context.Context) (table.Source, error) {
 	return modelSource{source}, nil
 }
 
-// hint adds what was probably meant to an error about a column that the model or the table lacks.
+// hint adds a suggestion to an error about a column that the model or the table lacks.
 func (d *modelData) hint(err error) error {
 	e, ok := errors.AsType[*table.Error](err)
 	if !ok || e.Row >= 0 || e.Column == "" {
@@ -101,7 +101,7 @@ func (d *modelData) hint(err error) error {
 	return &changed
 }
 
-// blame names the file of an error: the model's, unless it is about a cell or a column.
+// blame adds the file to an error: the model's, unless it is about a cell or a column.
 func (d *modelData) blame(err error, part string) error {
 	err = d.hint(err)
 	if e, ok := errors.AsType[*table.Error](err); ok && e.Row < 0 && e.Column == "" {
@@ -110,7 +110,7 @@ func (d *modelData) blame(err error, part string) error {
 	return inFile(err, part)
 }
 
-// tell names the columns that are ignored, but not hundreds of them.
+// tell lists the ignored columns, at most a few of them.
 func (d *modelData) tell(ignored []string) {
 	if len(ignored) == 0 {
 		return
@@ -127,7 +127,7 @@ func (d *modelData) tell(ignored []string) {
 	d.program.note("ignored columns that the model does not use: %s", prose.Printable(few(ignored)))
 }
 
-// few joins names, a dozen at most.
+// few joins names, at most a dozen.
 func few(names []string) string {
 	const most = 12
 	if len(names) <= most {
@@ -136,7 +136,7 @@ func few(names []string) string {
 	return strings.Join(names[:most], ", ") + ", …"
 }
 
-// modelSource explains cells that the model cannot read.
+// modelSource adds remedies to errors about cells that the model cannot read.
 type modelSource struct{ table.Source }
 
 func (s modelSource) Next(ctx context.Context) (*table.Table, error) {
@@ -144,8 +144,7 @@ func (s modelSource) Next(ctx context.Context) (*table.Table, error) {
 	return chunk, forModel(err)
 }
 
-// forModel gives errors about cells the remedy that is left: the kinds of the columns
-// were settled when the model was trained.
+// forModel sets the remedy of errors about cells: the kinds of the columns were fixed when the model was trained.
 func forModel(err error) error {
 	if e, ok := errors.AsType[*table.Error](err); ok && e.Row >= 0 && e.Column != "" {
 		changed := *e

@@ -7,15 +7,15 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// others counts the cells whose labels training did not know, or hardly knew.
+// others counts the cells whose labels were unseen or rare in training.
 type others struct {
-	players []string // that have such cells
+	players []string // players that have such cells
 	of      map[string]*otherLabels
 }
 
 type otherLabels struct {
 	cells   int
-	example string // one of the labels; empty for a group, whose cells are not told apart
+	example string // one of the labels; "" for a group, whose cells are not distinguished
 }
 
 func (o *others) add(e *explain.Explanation) {
@@ -40,7 +40,7 @@ func (o *others) add(e *explain.Explanation) {
 	}
 }
 
-// tellOthers says once per run what was read as other, but not of hundreds of columns.
+// tellOthers reports once per run which labels were read as other, for at most a few columns.
 func (p *program) tellOthers(o others) {
 	const most, longest = 12, 40
 	for i, name := range o.players {

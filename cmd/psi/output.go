@@ -21,17 +21,17 @@ import (
 // Formats of results, as --format names them.
 const (
 	jsonFormat = "json"
-	textFormat = "text" // for people; has no name
+	textFormat = "text" // for people; cannot be selected by name
 	csvFormat  = "csv"
 )
 
-// resultFlags say where results go.
+// resultFlags holds the flags about results.
 type resultFlags struct {
 	out         string
 	format      string
 	json        bool
 	force       bool
-	spreadsheet bool // CSV is made safe for spreadsheets
+	spreadsheet bool // make CSV safe for spreadsheets
 }
 
 func (r *resultFlags) add(flags *pflag.FlagSet) {
@@ -46,17 +46,17 @@ func addSpreadsheetSafe(flags *pflag.FlagSet, to *bool) {
 	flags.BoolVar(to, "spreadsheet-safe", false, "in CSV and TSV, put ' before text that starts with =, +, - or @, so that spreadsheets do not run it as a formula")
 }
 
-// destination is where results go and how.
+// destination is where and how results are written.
 type destination struct {
-	path   string // "" is standard output
-	format string // of standard output
+	path   string // "" means standard output
+	format string // format of standard output
 	json   bool   // the content is JSON
-	staged bool   // standard output gets all or nothing
+	staged bool   // standard output gets everything or nothing
 
-	spreadsheet bool // a table in CSV or TSV is made safe for spreadsheets
+	spreadsheet bool // make a table in CSV or TSV safe for spreadsheets
 }
 
-// destination settles the flags; usual is the format of standard output if none is named.
+// destination resolves the flags; usual is the default format of standard output.
 func (r *resultFlags) destination(usual string) (destination, error) {
 	d, err := r.formatted(usual)
 	if err == nil && r.spreadsheet && !d.isText() {
@@ -73,7 +73,7 @@ func (r *resultFlags) formatted(usual string) (destination, error) {
 			d.format = r.format
 		}
 		if r.json {
-			d.format, d.staged = jsonFormat, true // one document, even for a failure
+			d.format, d.staged = jsonFormat, true // a single document, even on failure
 		}
 		if d.json = d.format == jsonFormat; d.json || d.format == textFormat && r.format == "" {
 			return d, nil
@@ -90,7 +90,7 @@ func (r *resultFlags) formatted(usual string) (destination, error) {
 	return d, checkTableName(d.path)
 }
 
-// tableFormat is the format of a table that goes there.
+// tableFormat returns the format of a table.
 func (d destination) tableFormat() (table.Format, error) {
 	if d.path != "" {
 		return table.FormatOf(d.path)
@@ -98,13 +98,13 @@ func (d destination) tableFormat() (table.Format, error) {
 	return table.ParseFormat(d.format)
 }
 
-// isText tells that a table goes there in CSV or TSV.
+// isText reports whether a table is written as CSV or TSV.
 func (d destination) isText() bool {
 	format, err := d.tableFormat()
 	return !d.json && err == nil && (format == table.CSV || format == table.TSV)
 }
 
-// output is the file that is written, or standard output.
+// output returns the file to write, or standard output.
 func (d destination) output() output {
 	o := output{path: d.path, holds: aText}
 	if d.path == "" {
@@ -122,8 +122,8 @@ func (d destination) output() output {
 	return o
 }
 
-// input is DATA. --format is that of standard input too, unless it can only be written; one
-// that would be of no use is refused.
+// input resolves DATA. --format also applies to standard input, unless psi can only write it. A --format without effect
+// is rejected.
 func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*data, error) {
 	format := r.format
 	if format == jsonFormat {
@@ -138,7 +138,7 @@ func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*
 	}
 	if r.out == "" || r.out == standardOutput {
 		if p.screen.stdout {
-			rows.reading = nil // results pass by on the same screen
+			rows.reading = nil // results are printed on the same screen
 		}
 		return rows, nil
 	}
@@ -148,10 +148,10 @@ func (r *resultFlags) input(ctx context.Context, p *program, argument string) (*
 	return rows, nil
 }
 
-// checkTableName refuses a name whose suffix is not that of a table format.
+// checkTableName rejects a name whose extension is not that of a table format.
 func checkTableName(path string) error {
 	if found, err := os.Stat(path); store.IsURL(path) || err == nil && found.IsDir() {
-		return nil // checkFiles says what is wrong with that
+		return nil // checkFiles reports the error
 	}
 	if _, err := table.FormatOf(path); err != nil {
 		return &usageError{fmt.Sprintf("cannot infer the format of %q", path), "use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or - with --format"}
@@ -159,8 +159,7 @@ func checkTableName(path string) error {
 	return nil
 }
 
-// tableSink is a table on its way out. Abort drops what was written of a file; after
-// Close it does nothing.
+// tableSink is an output table. Abort discards an incomplete file; after Close it does nothing.
 type tableSink interface {
 	table.Sink
 	Abort() error
@@ -193,19 +192,19 @@ func (p *program) tableSink(ctx context.Context, d destination) (tableSink, erro
 	return &streamSink{sink, packed, out, to}, err
 }
 
-// isStream tells whether a path is a device or a pipe, which is written to and not replaced.
+// isStream reports whether a path is a device or a pipe, which is written to and not replaced.
 func isStream(path string) bool {
 	found, err := os.Stat(path)
 	return err == nil && !found.Mode().IsRegular()
 }
 
-// outStream is standard output, a device or a pipe. Writing to it ends with a context.
+// outStream is standard output, a device or a pipe. Writes end with a context.
 type outStream struct {
 	io.Writer
 	close func() error
 }
 
-// openOutput opens a device or a pipe; "" is standard output.
+// openOutput opens a device or a pipe; "" means standard output.
 func (p *program) openOutput(ctx context.Context, path string) (*outStream, error) {
 	if path == "" {
 		return &outStream{newStreamWriter(ctx, p.stdout), func() error { return nil }}, nil
@@ -225,10 +224,10 @@ func cannotOpen(path string, err error) error {
 	return &plainError{path, "cannot be opened: " + err.Error(), "check its permissions"}
 }
 
-// streamSink sends each chunk on as soon as it is there: a program may wait for it.
+// streamSink writes each chunk immediately, because a program may wait for it.
 type streamSink struct {
 	table.Sink
-	packed *gzip.Writer // nil if nothing is packed
+	packed *gzip.Writer // nil without compression
 	out    *bufio.Writer
 	to     *outStream
 }
@@ -253,14 +252,14 @@ func (s *streamSink) Close() error {
 
 func (s *streamSink) Abort() error { return nil }
 
-// stage is a document on its way out.
+// stage is an output document.
 type stage struct {
 	*bufio.Writer
-	file    *os.File // nil: the document goes out as it comes
+	file    *os.File // nil: the document is written directly
 	publish func() error
 }
 
-// stage gives a place to write JSON, a page or a picture to.
+// stage opens the output of JSON, a page or a picture.
 func (p *program) stage(ctx context.Context, d destination) (*stage, error) {
 	if !d.staged && (d.path == "" || isStream(d.path)) {
 		to, err := p.openOutput(ctx, d.path)
@@ -299,7 +298,7 @@ func (s *stage) copyTo(w io.Writer) func() error {
 func (s *stage) renameTo(path string) func() error {
 	return func() error {
 		if err := s.file.Sync(); err != nil {
-			return err // the name must not outlive a crash that the content does not
+			return err // after a crash the name must not refer to incomplete content
 		}
 		return os.Rename(s.file.Name(), path)
 	}
@@ -316,7 +315,7 @@ func (s *stage) Close() error {
 	return s.Abort()
 }
 
-// Abort drops what is not complete; after Close it does nothing.
+// Abort discards incomplete output; after Close it does nothing.
 func (s *stage) Abort() error {
 	if s.file == nil {
 		return nil
@@ -324,7 +323,7 @@ func (s *stage) Abort() error {
 	file := s.file
 	s.file = nil
 	err := file.Close()
-	if e := os.Remove(file.Name()); !errors.Is(e, os.ErrNotExist) { // it may have its name by now
+	if e := os.Remove(file.Name()); !errors.Is(e, os.ErrNotExist) { // it may have been renamed already
 		err = errors.Join(err, e)
 	}
 	return err

@@ -28,7 +28,7 @@ import (
 type output struct {
 	path  string    // or standardOutput
 	holds content   // what the command writes
-	also  []content // what it may replace besides
+	also  []content // other content that it may replace
 }
 
 // addForce adds the flag of all commands that write files.
@@ -36,8 +36,8 @@ func addForce(flags *pflag.FlagSet, to *bool) {
 	flags.BoolVar(to, "force", false, "replace a file of another kind; psi never replaces its inputs")
 }
 
-// checkFiles refuses outputs that would destroy something, or that cannot be created. Inputs are
-// arguments: paths, patterns, URLs, or standardInput; "" is none.
+// checkFiles rejects outputs that would destroy something, or that cannot be created. Inputs are arguments: paths,
+// patterns, URLs, or standardInput; "" means none.
 func (p *program) checkFiles(ctx context.Context, force bool, outputs []output, inputs ...string) error {
 	if err := p.checkDistinct(ctx, outputs, inputs); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (p *program) checkFiles(ctx context.Context, force bool, outputs []output, 
 	return nil
 }
 
-// checkDistinct refuses an output that is also an input, or another output.
+// checkDistinct rejects an output that is also an input, or another output.
 func (p *program) checkDistinct(ctx context.Context, outputs []output, inputs []string) error {
 	read := make([]input, 0, len(inputs))
 	for _, argument := range inputs {
@@ -78,7 +78,7 @@ func (p *program) checkDistinct(ctx context.Context, outputs []output, inputs []
 	return nil
 }
 
-// checkContent refuses to replace a file of another kind.
+// checkContent rejects replacing a file of another kind.
 func (o output) checkContent(force bool) error {
 	if force {
 		return nil
@@ -94,16 +94,15 @@ func (o output) checkContent(force bool) error {
 	return &plainError{o.path, fmt.Sprintf("the file exists and has another kind: it is %s, not %s", held, o.holds), remedy}
 }
 
-// location identifies a file by more than its name. A file that does not exist yet is identified by
-// its directory and its name there.
+// location identifies a file by more than its name. A file that does not exist yet is identified by its directory and
+// its name there.
 type location struct {
 	file os.FileInfo // nil if it does not exist
 	in   os.FileInfo // then its directory
 	base string      // and its name
 }
 
-// is tells whether both are the same regular file. Devices do not count: a terminal is input and
-// output at once.
+// is reports whether both are the same regular file. Devices do not count: a terminal is input and output at once.
 func (l location) is(other location) bool {
 	switch {
 	case l.file != nil && other.file != nil:
@@ -114,12 +113,12 @@ func (l location) is(other location) bool {
 	return false
 }
 
-// locate follows links, also those whose target does not exist yet.
+// locate follows links, including those whose target does not exist yet.
 func (p *program) locate(path string) location {
 	if path == standardOutput {
 		return location{file: statOf(p.stdout)}
 	}
-	const maxLinks = 40 // as Linux has it
+	const maxLinks = 40 // as in Linux
 	for range maxLinks {
 		if found, err := os.Stat(path); err == nil {
 			return location{file: found}
@@ -135,7 +134,7 @@ func (p *program) locate(path string) location {
 	}
 	directory, err := os.Stat(filepath.Dir(path))
 	if err != nil {
-		return location{} // checkPlace says so
+		return location{} // checkPlace reports the error
 	}
 	return location{in: directory, base: filepath.Base(path)}
 }
@@ -154,8 +153,7 @@ func (i input) as(output string) string {
 	return ": it is the same file as " + i.name
 }
 
-// inputFiles returns the existing files that an argument names. Whoever reads them reports those
-// that do not exist.
+// inputFiles returns the existing files that an argument names. Reading them reports those that do not exist.
 func (p *program) inputFiles(ctx context.Context, argument string) []input {
 	var names []string
 	switch {
@@ -183,11 +181,11 @@ func localFiles(argument string) []string {
 	if exists(argument) || !strings.ContainsAny(argument, "*?[") {
 		return []string{argument}
 	}
-	names, _ := filepath.Glob(argument) // a broken pattern matches nothing
+	names, _ := filepath.Glob(argument) // an invalid pattern matches nothing
 	return names
 }
 
-// filesBehind returns the files of a file:// URL. Whoever reads them reports what is wrong with it.
+// filesBehind returns the files of a file:// URL. Reading them reports errors.
 func filesBehind(ctx context.Context, where string) (names []string) {
 	place, pattern, err := store.Open(ctx, where)
 	if err != nil {
@@ -216,7 +214,7 @@ func statOf(stream any) os.FileInfo {
 	return found
 }
 
-// outputName is what messages call an output.
+// outputName returns the name of an output for messages.
 func outputName(path string) string {
 	if path == standardOutput {
 		return "standard output"
@@ -224,8 +222,8 @@ func outputName(path string) string {
 	return path
 }
 
-// checkPlace refuses a file that cannot be created. A device or a pipe is written to, but cannot hold a
-// model or a checkpoint: these are read in any order, and replaced as a whole.
+// checkPlace rejects a file that cannot be created. A device or a pipe can be written to, but cannot hold a model or a
+// checkpoint: these are read in any order, and replaced as a whole.
 func (o output) checkPlace() error {
 	if store.IsURL(o.path) {
 		return &usageError{"psi cannot write results to a URL", "write to a file, then copy it there"}

@@ -18,7 +18,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// plotFlags are what plot is asked for.
+// plotFlags holds the flags of plot.
 type plotFlags struct {
 	out, data, format string
 	backend, mode, by choice
@@ -28,7 +28,7 @@ type plotFlags struct {
 	output            string
 	most              int
 	title, size       string
-	width, height     float64 // of size, in inches
+	width, height     float64 // from --size, in inches
 	z                 float64
 	interactions      bool
 	dark, json        bool
@@ -36,35 +36,35 @@ type plotFlags struct {
 	spreadsheet       bool
 }
 
-// plotted is what plot says of a picture.
+// plotted is the JSON document of plot.
 type plotted struct {
 	Schema string `json:"schema"`
 	Kind   string `json:"kind"`
 	File   string `json:"file"`
-	Data   string `json:"data"` // file of what was drawn; "" if it was not asked for
+	Data   string `json:"data"` // file with the plotted data; "" if not requested
 	Model  string `json:"model"`
 	Title  string `json:"title"`
 	Read   string `json:"read"`  // how to read it
-	Exact  string `json:"exact"` // how near its attributions are to Shapley values; "" if it shows none
+	Exact  string `json:"exact"` // how close its attributions are to Shapley values; "" if it shows none
 }
 
-// picture is a kind of picture and what it takes.
+// picture is a kind of picture with its requirements.
 type picture struct {
 	kind, shows string
-	rows        int  // of the table that it draws, at most, as a random sample; 0 is the one of --row
-	whole       bool // it shows no columns, so that none can be chosen
+	rows        int  // maximum rows of the table, as a random sample; 0 means the one of --row
+	whole       bool // it shows no columns, so none can be selected
 	pairs       bool // it needs interactions
 	draw        func(*explain.Explanation, plot.Options) (*plot.Picture, error)
-	make        func(*plotting, context.Context) (*plot.Picture, error) // in place of draw, from more than an explanation
+	make        func(*plotting, context.Context) (*plot.Picture, error) // replaces draw if it needs more than an explanation
 }
 
-// What bars measure.
+// What bars show.
 const (
 	byAttribution = "attribution"
 	byLoss        = "loss"
 )
 
-// Rows that a picture draws, at most: more change nothing that is seen, and pairs are many.
+// Maximum rows of a picture: more do not change what is visible, and pairs are expensive.
 const (
 	plotRows     = 5000
 	pairRows     = 500
@@ -157,7 +157,7 @@ would happen if somebody changed a value.`,
 	return c
 }
 
-// formerPlotFlags takes flags by the names that they had before.
+// formerPlotFlags accepts flags by their former names.
 func formerPlotFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "column":
@@ -168,7 +168,7 @@ func formerPlotFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// plotting is a picture being made.
+// plotting is the state of plot.
 type plotting struct {
 	*modelData
 	kind    picture
@@ -231,7 +231,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	return nil
 }
 
-// checkColumns refuses columns that the model does not have, before rows are read.
+// checkColumns rejects columns that the model does not have, before rows are read.
 func (f *plotFlags) checkColumns(players []string) error {
 	for _, name := range f.columns {
 		if !slices.Contains(players, name) {
@@ -241,7 +241,7 @@ func (f *plotFlags) checkColumns(players []string) error {
 	return nil
 }
 
-// check settles what can be settled without the model.
+// check resolves what can be resolved without the model.
 func (f *plotFlags) check(k picture) (format string, err error) {
 	kind := k.kind
 	switch {
@@ -277,7 +277,7 @@ func (f *plotFlags) check(k picture) (format string, err error) {
 	return format, err
 }
 
-// parseSize reads a width and a height, such as 8x5. Nothing is 0 and 0.
+// parseSize parses a width and a height, such as 8x5. An empty size is 0 and 0.
 func parseSize(size string) (width, height float64, err error) {
 	const least, most = 3, 40
 	if size == "" {
@@ -292,12 +292,12 @@ func parseSize(size string) (width, height float64, err error) {
 	return width, height, nil
 }
 
-// table is where what was drawn goes.
+// table returns the destination of the plotted data.
 func (f *plotFlags) table() destination {
 	return destination{path: f.data, spreadsheet: f.spreadsheet}
 }
 
-// outputs are the picture and, if it was asked for, its data.
+// outputs returns the picture and, if requested, its data.
 func (f *plotFlags) outputs(format string) []output {
 	all := []output{{path: f.out, holds: map[string]content{"svg": anSVG, "png": aPNG, "pdf": aPDF}[format]}}
 	if f.data != "" {
@@ -338,12 +338,12 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	return m.kind.draw(e, m.options)
 }
 
-// explaining is how rows are explained.
+// explaining returns the options of the explanation.
 func (m *plotting) explaining() psi.ExplainOptions {
 	return psi.ExplainOptions{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z}
 }
 
-// explained is the row of --row as an explanation.
+// explained returns the explanation of the row of --row.
 func (m *plotting) explained(ctx context.Context, o psi.ExplainOptions) (*explain.Explanation, error) {
 	var parts []*explain.Explanation
 	for part, err := range m.explanations(o, 0)(ctx) {
@@ -358,7 +358,8 @@ func (m *plotting) explained(ctx context.Context, o psi.ExplainOptions) (*explai
 	return explain.Join(parts)
 }
 
-// sampled draws rows from all over the table and keeps their numbers. What they are used for is told, such as "compared by".
+// sampled draws rows from the whole table and keeps their numbers. use describes the purpose, such as "compared by",
+// for a message.
 func (m *plotting) sampled(ctx context.Context, most int, use string) (*table.Table, error) {
 	sample, err := m.drawn(ctx, most)
 	if err != nil {
@@ -388,7 +389,7 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 	if err != nil {
 		return nil, then.blame(err, earlier.name)
 	}
-	m.told = then.told // once
+	m.told = then.told // report once
 	after, second, err := m.compared(ctx)
 	if err != nil {
 		return nil, err
@@ -435,7 +436,7 @@ func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
 	return plot.Fidelity(shown, exact, m.options)
 }
 
-// lossBar draws what the model's audit has of the importance in loss.
+// lossBar draws LossImportance of the model's audit.
 func (m *plotting) lossBar() (*plot.Picture, error) {
 	audit := m.model.StoredAudit()
 	if audit == nil || len(audit.LossImportance) == 0 {
@@ -443,7 +444,7 @@ func (m *plotting) lossBar() (*plot.Picture, error) {
 	}
 	var drops []plot.LossDrop
 	for _, x := range audit.SortedLossImportance() {
-		if x.Mean != nil && x.StandardError != nil && x.P != nil { // else too few validation rows have the column
+		if x.Mean != nil && x.StandardError != nil && x.P != nil { // otherwise too few validation rows have the column
 			drops = append(drops, plot.LossDrop{Player: x.Player, Mean: *x.Mean, StandardError: *x.StandardError, P: *x.P, Found: x.Found, Rows: x.Rows})
 		}
 	}
@@ -457,7 +458,7 @@ func (m *plotting) history(context.Context) (*plot.Picture, error) {
 	return plot.History(bytes.NewReader(m.model.History()), m.options)
 }
 
-// calibration needs the truth.
+// calibration needs the target.
 func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 	m.measure = true
 	source, err := m.whole(ctx)
@@ -482,7 +483,7 @@ func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 	return plot.Calibration(points, curve.What(), m.options)
 }
 
-// writePicture makes a file that appears whole or not at all.
+// writePicture writes a file atomically.
 func (p *program) writePicture(ctx context.Context, drawn *plot.Picture, path, format string) error {
 	out, err := p.stage(ctx, destination{path: path})
 	if err != nil {

@@ -85,7 +85,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	return p.written(result, model.Digest(), out.count)
 }
 
-// ofFile is a result of some rows of a file.
+// ofFile is a result for some rows of a file.
 type ofFile[T any] struct {
 	file string
 	rows T
@@ -117,7 +117,7 @@ func (d *modelData) predictPart(ctx context.Context, i int) iter.Seq2[*psi.Predi
 	}
 }
 
-// fileColumn says, in every row, which file it is from.
+// fileColumn returns a column with the name of the file in every row.
 func fileColumn(file string, rows int) *table.Column {
 	c := &table.Column{Name: "file", Kind: table.Category, Levels: []string{file}, Codes: make([]int32, rows), Observed: make([]bool, rows)}
 	for i := range c.Observed {
@@ -126,12 +126,12 @@ func fileColumn(file string, rows int) *table.Column {
 	return c
 }
 
-// withFile puts the name of the file before the other columns.
+// withFile adds the name of the file as the first column.
 func withFile(t *table.Table, file string) (*table.Table, error) {
 	return table.New(append([]*table.Column{fileColumn(file, t.Rows())}, t.Columns...)...)
 }
 
-// written says what a file holds, where the document is not the result itself.
+// written reports the content of a file, unless the document is the result itself.
 func (p *program) written(result resultFlags, digest string, rows int) error {
 	if result.out == "" || result.out == standardOutput {
 		return nil

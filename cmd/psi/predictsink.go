@@ -12,12 +12,12 @@ import (
 
 // predictionSink writes predictions.
 type predictionSink struct {
-	table    tableSink // one of these two is there
+	table    tableSink // one of these two is set
 	json     *stage
-	withFile bool            // rows name their file
+	withFile bool            // rows include their file
 	count    int             // rows written
 	text     []byte          // JSON of some rows
-	none     *psi.Prediction // of no rows
+	none     *psi.Prediction // prediction without rows
 	labels   [][]byte        // classes as JSON
 }
 
@@ -76,7 +76,7 @@ func (s *predictionSink) writeJSON(of ofFile[*psi.Prediction]) error {
 	return err
 }
 
-// appendPrediction writes a number or the likeliest class, and what is known beside it.
+// appendPrediction writes a number or the most probable class, with its uncertainties and probabilities.
 func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 	add := func(name string, v float64) { s.text = appendNumber(append(s.text, `,"`+name+`":`...), v) }
 	if p.Classes == nil {
@@ -111,16 +111,16 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 	s.text = append(s.text, '}')
 }
 
-// jsonText is a text as JSON, with < and > as they are.
+// jsonText encodes a text as JSON, without escaping < and >.
 func jsonText(text string) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string is never refused, nor is it by a Buffer
+	_ = encoder.Encode(text) // neither a string nor a Buffer can fail
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// appendNumber writes null for what is no number.
+// appendNumber writes null for NaN and infinity.
 func appendNumber(text []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return append(text, "null"...)
@@ -128,7 +128,7 @@ func appendNumber(text []byte, v float64) []byte {
 	return strconv.AppendFloat(text, v, 'g', -1, 64)
 }
 
-// Close completes the output; a table of no rows still has its columns.
+// Close completes the output; a table without rows still has its columns.
 func (s *predictionSink) Close() error {
 	if s.json != nil {
 		if _, err := s.json.Write(append(s.text, "\n]}\n"...)); err != nil {
@@ -144,7 +144,7 @@ func (s *predictionSink) Close() error {
 	return s.table.Close()
 }
 
-// Abort drops what is not complete; after Close it does nothing.
+// Abort discards incomplete output; after Close it does nothing.
 func (s *predictionSink) Abort() error {
 	if s.json != nil {
 		return s.json.Abort()

@@ -9,20 +9,19 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// watch shows how far a training is: on a terminal as a line that is drawn again and
-// again, elsewhere as a line now and then.
+// watch shows the progress of a training: on a terminal as a line that is redrawn, elsewhere as a line now and then.
 type watch struct {
 	program *program
 	now     func() time.Time
 	start   time.Time
 	audit   time.Time // start of the audit
 	over    time.Time // end of the training
-	drawn   time.Time // when the last line was
+	drawn   time.Time // time of the last line
 	stage   string
-	best    float64 // validation error, last one known
-	metric  string  // that it is in
+	best    float64 // last known validation error
+	metric  string  // its metric
 
-	beat *heartbeat // nil unless a program is told
+	beat *heartbeat // nil unless a program reads the progress
 }
 
 func newWatch(p *program, now func() time.Time) *watch {
@@ -30,7 +29,7 @@ func newWatch(p *program, now func() time.Time) *watch {
 	return &watch{program: p, now: now, start: start, drawn: start, best: math.NaN()}
 }
 
-// Least times between lines.
+// Minimum times between lines.
 const (
 	terminalPause = 100 * time.Millisecond
 	plainPause    = 10 * time.Second
@@ -58,7 +57,7 @@ func (w *watch) progress(s psi.Progress) {
 	if w.program.screen.stderr {
 		pause = terminalPause
 	}
-	begins := s.Stage != w.stage && w.program.screen.stderr // some stages speak up once
+	begins := s.Stage != w.stage && w.program.screen.stderr // some stages report only once
 	w.stage = s.Stage
 	if now := w.now(); begins || now.Sub(w.drawn) >= pause {
 		w.drawn = now
@@ -75,7 +74,7 @@ func (w *watch) draw(s psi.Progress) {
 	w.program.draw(text)
 }
 
-// line is the state in words.
+// line describes the state.
 func (w *watch) line(s psi.Progress) string {
 	text := stageWords(s.Stage)
 	if s.Folds > 0 {
@@ -104,7 +103,7 @@ func (w *watch) line(s psi.Progress) string {
 	return text
 }
 
-// stageWords says what a stage of the training does.
+// stageWords describes a stage of the training.
 func stageWords(stage string) string {
 	switch stage {
 	case "read":
@@ -127,7 +126,7 @@ func stageWords(stage string) string {
 	return stage
 }
 
-// end is called when the training is over.
+// end is called when the training has ended.
 func (w *watch) end() {
 	w.program.wipe()
 	if w.beat != nil {
@@ -138,7 +137,7 @@ func (w *watch) end() {
 
 func (w *watch) seconds() float64 { return w.over.Sub(w.start).Seconds() }
 
-// auditTook is the audit's share of the training.
+// auditTook returns the duration of the audit.
 func (w *watch) auditTook() time.Duration {
 	if w.audit.IsZero() {
 		return 0

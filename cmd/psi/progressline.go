@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// bottomLine is the line of a terminal that progress is drawn on. Whatever else is told takes its place.
+// bottomLine is the line of a terminal for progress. Other messages replace it.
 type bottomLine struct {
 	mu    sync.Mutex
-	shown int // characters that stand there
+	shown int // characters displayed
 }
 
-// tell writes to stderr. If that is gone, there is nowhere left to say so.
+// tell writes to stderr. Its errors cannot be reported anywhere.
 func (p *program) tell(text string) {
 	p.bottom.mu.Lock()
 	defer p.bottom.mu.Unlock()
@@ -23,7 +23,7 @@ func (p *program) tell(text string) {
 	_, _ = io.WriteString(p.stderr, text)
 }
 
-// draw writes over what stands on the bottom line.
+// draw replaces the bottom line.
 func (p *program) draw(text string) {
 	p.bottom.mu.Lock()
 	defer p.bottom.mu.Unlock()
@@ -35,7 +35,7 @@ func (p *program) draw(text string) {
 	p.bottom.shown = length
 }
 
-// wipe takes the bottom line away.
+// wipe clears the bottom line.
 func (p *program) wipe() {
 	p.bottom.mu.Lock()
 	defer p.bottom.mu.Unlock()
@@ -50,7 +50,7 @@ func (p *program) wipeLine() {
 	}
 }
 
-// progressLine says how far something is: on a terminal it is drawn again and again, elsewhere written now and then.
+// progressLine shows progress: on a terminal it is redrawn, elsewhere written now and then.
 type progressLine struct {
 	mu    sync.Mutex
 	drawn time.Time

@@ -9,12 +9,13 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// reading shows on a terminal how far tables are read: the rows so far, and the share of the bytes. Nil shows nothing.
+// reading shows on a terminal how far tables are read: the rows so far, and the share of the bytes. A nil reading shows
+// nothing.
 type reading struct {
 	program *program
 	now     func() time.Time
 	name    string
-	size    int64 // of all files; 0 if it is not known
+	size    int64 // of all files; 0 if unknown
 
 	mu           sync.Mutex
 	bytes        int64
@@ -22,10 +23,10 @@ type reading struct {
 	start, drawn time.Time
 }
 
-// readingPatience is how long nothing is shown: most tables are read by then.
+// readingPatience is the initial time without output: most tables are read by then.
 const readingPatience = 500 * time.Millisecond
 
-// newReading is nil where nobody watches.
+// newReading returns nil if stderr is not a terminal.
 func newReading(p *program, name string, size int64, now func() time.Time) *reading {
 	if !p.screen.stderr {
 		return nil
@@ -33,7 +34,7 @@ func newReading(p *program, name string, size int64, now func() time.Time) *read
 	return &reading{program: p, now: now, name: name, size: size, start: now()}
 }
 
-// count is a reader whose bytes count. Only formats that are read from the start to the end have a share.
+// count returns a reader whose bytes are counted. Only formats that are read sequentially have a share.
 func (r *reading) count(from io.Reader) io.Reader {
 	if r == nil {
 		return from
@@ -41,7 +42,7 @@ func (r *reading) count(from io.Reader) io.Reader {
 	return &countedReader{from, r}
 }
 
-// countedReader tells a reading what was read.
+// countedReader reports its bytes to a reading.
 type countedReader struct {
 	io.Reader
 	reading *reading
@@ -53,7 +54,7 @@ func (c *countedReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// add takes in what was read.
+// add counts what was read.
 func (r *reading) add(bytes int64, rows int) {
 	if r == nil {
 		return
@@ -70,7 +71,7 @@ func (r *reading) add(bytes int64, rows int) {
 	r.program.draw(r.line())
 }
 
-// line is the state in words.
+// line describes the state.
 func (r *reading) line() string {
 	text := "reading " + prose.Printable(r.name)
 	if r.rows > 0 {
@@ -83,7 +84,7 @@ func (r *reading) line() string {
 	return text
 }
 
-// end takes the line away.
+// end clears the line.
 func (r *reading) end() {
 	if r != nil {
 		r.program.wipe()

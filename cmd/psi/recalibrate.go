@@ -11,7 +11,7 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// recalibrateFlags are what recalibrate is asked for.
+// recalibrateFlags holds the flags of recalibrate.
 type recalibrateFlags struct {
 	measureFlags
 	out   string
@@ -74,10 +74,10 @@ func (p *program) recalibrate(ctx context.Context, path, argument string, f *rec
 	})
 }
 
-// recalibration is the JSON document of the command.
+// recalibration is the JSON document of recalibrate.
 type recalibration struct {
 	Schema string   `json:"schema"`
-	Model  string   `json:"model"`  // digest of the one that was recalibrated
+	Model  string   `json:"model"`  // digest of the input model
 	File   *string  `json:"file"`   // null if nothing was written
 	Digest *string  `json:"digest"` // of the file
 	Task   psi.Task `json:"task"`
@@ -110,7 +110,7 @@ func (p *program) reportRecalibration(m, fresh *psi.Model, f *recalibrateFlags) 
 	return nil
 }
 
-// shiftText says how the base moved.
+// shiftText describes the change of the base.
 func shiftText(m psi.Manifest, r psi.Recalibration) string {
 	names := []string{"base"}
 	switch m.Task {
@@ -129,7 +129,7 @@ func shiftText(m psi.Manifest, r psi.Recalibration) string {
 	return moved[0]
 }
 
-// signed is a number with its sign.
+// signed formats a number with its sign.
 func signed(x float64) string {
 	if x >= 0 {
 		return "+ " + prose.Number(x)
@@ -137,10 +137,10 @@ func signed(x float64) string {
 	return "− " + prose.Number(-x)
 }
 
-// fewRecalibrationRows are so few that chance moves base and scale visibly.
+// fewRecalibrationRows is the number of rows below which chance changes base and scale visibly.
 const fewRecalibrationRows = 200
 
-// tellRecalibration says what to think of it.
+// tellRecalibration reports how to interpret the result.
 func (p *program) tellRecalibration(task psi.Task, r psi.Recalibration, out string) {
 	loss := "log_loss"
 	if task == psi.Regression {

@@ -10,7 +10,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// remote finds the tables that a URL names: an object, or those of a prefix or a pattern.
+// remote resolves a URL: an object, or the tables of a prefix or a pattern.
 func (d *data) remote(ctx context.Context, where string) error {
 	d.name, _, _ = strings.Cut(where, "?")
 	place, pattern, err := store.Open(ctx, where)
@@ -26,7 +26,7 @@ func (d *data) remote(ctx context.Context, where string) error {
 		}
 		name := place.Name(o.Key)
 		if _, err := table.FormatOf(name); err != nil && pattern == "" {
-			continue // a prefix may hold other things too
+			continue // a prefix may contain other objects too
 		}
 		d.files, d.objects = append(d.files, name), append(d.objects, o)
 	}
@@ -39,7 +39,7 @@ func (d *data) remote(ctx context.Context, where string) error {
 	return errors.Join(&plainError{d.name, "nothing matches the pattern", "check the URL"}, d.close())
 }
 
-// close lets go of the place that a URL names.
+// close releases the location of a URL.
 func (d *data) close() error {
 	if d.place == nil {
 		return nil
@@ -47,7 +47,7 @@ func (d *data) close() error {
 	return d.place.Close()
 }
 
-// unreachable says of an error of the store what to do about it.
+// unreachable adds a remedy to an error of the store.
 func (d *data) unreachable(err error) error {
 	if e, is := errors.AsType[*store.AddressError](err); is {
 		return &usageError{strings.TrimPrefix(e.Where+": "+e.Message, d.name+": "), e.Remedy}
@@ -64,7 +64,7 @@ func (d *data) unreachable(err error) error {
 	return &plainError{d.name, strings.TrimPrefix(err.Error(), d.name+": "), remedy}
 }
 
-// openObject opens an object of a bucket, or a file that a URL names.
+// openObject opens an object of a bucket, or a file behind a URL.
 func (d *data) openObject(ctx context.Context, i int, format table.Format, options table.Options) (table.Source, error) {
 	object, err := d.place.Open(ctx, d.objects[i])
 	if err != nil {

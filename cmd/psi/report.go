@@ -20,7 +20,7 @@ import (
 	"github.com/psi-shapley/psi/report"
 )
 
-// reportFlags are what report is asked for.
+// reportFlags holds the flags of report.
 type reportFlags struct {
 	out, by, format string
 	title, author   string
@@ -30,7 +30,7 @@ type reportFlags struct {
 	given           func(flag string) bool
 }
 
-// reported is what report says of its file.
+// reported is the JSON document of report.
 type reported struct {
 	Schema      string   `json:"schema"`
 	File        string   `json:"file"`
@@ -39,10 +39,10 @@ type reported struct {
 	Rows        int      `json:"rows"`
 	Explained   int      `json:"explained"`
 	Shown       int      `json:"shown"`
-	Verdict     []string `json:"verdict"`     // what it predicts and how well, what drives it, what to watch
+	Verdict     []string `json:"verdict"`     // what is predicted and how well, what drives it, what to watch
 	Trust       string   `json:"trust"`       // verdict on attributions
-	Calibration string   `json:"calibration"` // verdict on doubt
-	Warnings    []string `json:"warnings"`    // those that change most first
+	Calibration string   `json:"calibration"` // verdict on calibration
+	Warnings    []string `json:"warnings"`    // those with the largest effect first
 }
 
 func (p *program) reportCommand() *cobra.Command {
@@ -90,7 +90,7 @@ no rows.`,
 	return c
 }
 
-// check settles what can be settled without the model.
+// check resolves what can be resolved without the model.
 func (f *reportFlags) check() error {
 	switch {
 	case f.out == "":
@@ -171,7 +171,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	return nil
 }
 
-// today is the date of a report. SOURCE_DATE_EPOCH sets it, so that a report can be made again to the same bytes; see
+// today returns the date of a report. SOURCE_DATE_EPOCH overrides it for reproducible reports; see
 // https://reproducible-builds.org/specs/source-date-epoch/.
 func today() (string, error) {
 	const variable = "SOURCE_DATE_EPOCH"
@@ -186,7 +186,7 @@ func today() (string, error) {
 	return now.Format(time.DateOnly), nil
 }
 
-// writePage makes a file that appears whole or not at all, and tells its size.
+// writePage writes a file atomically, and returns its size.
 func (p *program) writePage(ctx context.Context, path string, write func(to *counter) error) (size int, err error) {
 	out, err := p.stage(ctx, destination{path: path})
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *program) writePage(ctx context.Context, path string, write func(to *cou
 	return counted.bytes, out.Close()
 }
 
-// counter counts what goes through it.
+// counter counts the bytes written through it.
 type counter struct {
 	to    *stage
 	bytes int

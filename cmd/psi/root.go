@@ -13,7 +13,7 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// program is psi with all that it touches of the world outside its files.
+// program is psi with its interfaces to the system besides files.
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -21,11 +21,11 @@ type program struct {
 	bottom         bottomLine
 }
 
-// screen says what of the output a person watches.
+// screen describes the terminals of the output.
 type screen struct {
-	stdout, stderr bool // are terminals
-	width          int  // 0 if not known
-	colours        bool // it shows them, and whoever watches wants them
+	stdout, stderr bool // whether they are terminals
+	width          int  // 0 if unknown
+	colours        bool // supported and wanted
 }
 
 // run runs one command line and returns its exit code.
@@ -78,7 +78,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 	}
 	asJSON, asksVersion := false, false
 	root.Flags().BoolVar(&asJSON, "json", false, "")
-	_ = root.Flags().MarkHidden("json") // it is only there so that a mistyped command is told as JSON too
+	_ = root.Flags().MarkHidden("json") // hidden; it lets errors about a mistyped command be JSON too
 	// Not cobra's own flag: its template makes the linker keep every method of every type, a sixth of the program.
 	root.Flags().BoolVarP(&asksVersion, "version", "v", false, "version for psi")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -115,7 +115,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 	return root
 }
 
-// wantsJSON tells whether a command line asks for JSON, even one that cannot be parsed.
+// wantsJSON reports whether a command line requests JSON, even one that cannot be parsed.
 func wantsJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -123,7 +123,7 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// stdoutWidth and stderrWidth are how wide text may be.
+// stdoutWidth and stderrWidth return the maximum width of text.
 func (p *program) stdoutWidth() int { return p.screen.fit(p.screen.stdout) }
 func (p *program) stderrWidth() int { return p.screen.fit(p.screen.stderr) }
 
@@ -135,10 +135,10 @@ func (s screen) fit(watched bool) int {
 	return min(s.width, widest)
 }
 
-// note tells a person something beside the result.
+// note writes a message for people to stderr.
 func (p *program) note(format string, values ...any) { p.tell(fmt.Sprintf(format, values...) + "\n") }
 
-// document writes the one JSON document of a command.
+// document writes the JSON document of a command.
 func (p *program) document(content any) error {
 	encoder := json.NewEncoder(p.stdout)
 	encoder.SetEscapeHTML(false)

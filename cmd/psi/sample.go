@@ -15,7 +15,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// sampleFlags are what sample is asked for.
+// sampleFlags holds the flags of sample.
 type sampleFlags struct {
 	rows   int
 	seed   uint64
@@ -28,7 +28,7 @@ type sampleFlags struct {
 }
 
 const (
-	defaultSampleRows = 8000 // of a synthetic table that are drawn
+	defaultSampleRows = 8000 // default rows of a synthetic table
 	million           = "million"
 )
 
@@ -102,7 +102,7 @@ and ε has standard deviation 1. Its memory use does not grow with the number of
 	return c
 }
 
-// sampleNames are the tables that there are.
+// sampleNames returns the names of the tables.
 func sampleNames() []string { return slices.Concat(synth.Names(), []string{million}, shippedNames()) }
 
 func (f *sampleFlags) check(name string, given func(flag string) bool) error {
@@ -175,16 +175,16 @@ func (p *program) sample(ctx context.Context, name string, f *sampleFlags) error
 	return p.document(sampleDocument(name, f, drawn))
 }
 
-// drawnSample is a table that is written, in parts.
+// drawnSample is a table to write, in parts.
 type drawnSample struct {
 	parts    iter.Seq2[*table.Table, error]
 	rows     int
 	target   string
-	truth    *table.Table // of a synthetic table
-	citation string       // of a real one
+	truth    *table.Table // for a synthetic table
+	citation string       // for a real table
 }
 
-// whole is a table as its only part.
+// whole returns a table as its only part.
 func whole(t *table.Table) iter.Seq2[*table.Table, error] {
 	return func(yield func(*table.Table, error) bool) { yield(t, nil) }
 }
@@ -237,7 +237,7 @@ func (p *program) writeTables(ctx context.Context, to destination, parts iter.Se
 	return sink.Close()
 }
 
-// targetOf is the column that sample tables are made to predict, which is their last.
+// targetOf returns the target of a sample table, its last column.
 func targetOf(t *table.Table) string { return t.Columns[len(t.Columns)-1].Name }
 
 func sampleDocument(name string, f *sampleFlags, drawn *drawnSample) any {
@@ -247,7 +247,7 @@ func sampleDocument(name string, f *sampleFlags, drawn *drawnSample) any {
 		}
 		return &text
 	}
-	var rho *float64 // of a table with correlated columns
+	var rho *float64 // for a table with correlated columns
 	if slices.Contains(synth.CorrelatedNames(), name) {
 		rho = &f.rho
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/psi-shapley/psi/serve"
 )
 
-// serveFlags are what serve is asked for.
+// serveFlags holds the flags of serve.
 type serveFlags struct {
 	serve.Config
 	backend, logFormat choice
@@ -23,7 +23,7 @@ type serveFlags struct {
 	json               bool
 }
 
-// serving is what serve says once it answers.
+// serving is the document that serve prints once it accepts requests.
 type serving struct {
 	Schema  string   `json:"schema"`
 	HTTP    string   `json:"http"`
@@ -123,17 +123,18 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 	return s.Run(ctx)
 }
 
-// untilEOF is a context that ends when standard input does. However the process at its other end dies, the system closes it.
+// untilEOF returns a context that ends when standard input does. The system closes standard input however the process
+// at its other end dies.
 func (p *program) untilEOF(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		_, _ = io.Copy(io.Discard, p.stdin) // whatever ends it, it has ended
+		_, _ = io.Copy(io.Discard, p.stdin) // any error means that it has ended
 	}()
 	return ctx
 }
 
-// words tell a person where to look.
+// words tells people where to open the page.
 func (s *serving) words(page, secure bool) string {
 	scheme := "http://"
 	if secure {
@@ -161,7 +162,7 @@ func (s *serving) words(page, secure bool) string {
 // bytesFlag is a number of bytes, such as 64MiB.
 type bytesFlag int64
 
-// String is the number with the largest unit that divides it.
+// String formats the number with the largest unit that divides it.
 func (b *bytesFlag) String() string {
 	n := int64(*b)
 	for _, unit := range byteUnits() {
@@ -172,10 +173,10 @@ func (b *bytesFlag) String() string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Type is what help shows in the place of a value.
+// Type returns the placeholder in the help text.
 func (b *bytesFlag) Type() string { return "BYTES" }
 
-// Set takes a whole number, with or without a unit.
+// Set accepts an integer, with or without a unit.
 func (b *bytesFlag) Set(text string) error {
 	size := int64(1)
 	for _, unit := range byteUnits() {

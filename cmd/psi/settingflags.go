@@ -10,7 +10,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// settingFlags are the flags of settings. The library's texts name a setting as Go does, such as Config.OrderBy: it knows no flags.
+// settingFlags maps settings to flags. Texts of the library name settings by their Go fields, such as Config.OrderBy.
 var settingFlags = map[string]string{
 	"Config.Backend":         "--backend",
 	"Config.Drop":            "--drop",
@@ -52,10 +52,11 @@ var settingFlags = map[string]string{
 	"table.Options.Keep":        "--only",
 }
 
-// dotted is a word that may be a setting, and the equals sign between it and a value.
+// dotted matches a word that may be a setting, and the equals sign before its value.
 var dotted = regexp.MustCompile(`\w+(?:\.\w+)+=?`)
 
-// inFlags names flags in place of settings. Config.Task=binary becomes --task binary, and Settings.Steps=100 becomes --set steps=100.
+// inFlags replaces settings by flags. Config.Task=binary becomes --task binary, and Settings.Steps=100 becomes --set
+// steps=100.
 func inFlags(text string) string {
 	return dotted.ReplaceAllStringFunc(text, func(word string) string {
 		setting, valued := strings.CutSuffix(word, "=")
@@ -72,7 +73,7 @@ func inFlags(text string) string {
 	})
 }
 
-// flagWriter writes lines of a log, with flags in place of settings.
+// flagWriter writes log lines with settings replaced by flags.
 type flagWriter struct{ to io.Writer }
 
 func (w flagWriter) Write(line []byte) (int, error) {
@@ -82,7 +83,7 @@ func (w flagWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// warningsOf are the warnings of a model, in flags.
+// warningsOf returns the warnings of a model with settings replaced by flags.
 func warningsOf(m *psi.Model) []psi.Warning {
 	list := m.Warnings()
 	for i, w := range list {
@@ -91,7 +92,7 @@ func warningsOf(m *psi.Model) []psi.Warning {
 	return list
 }
 
-// fieldsInFlags are columns whose notes name flags.
+// fieldsInFlags returns columns with settings in their notes replaced by flags.
 func fieldsInFlags(fields []table.Field) []table.Field {
 	list := make([]table.Field, len(fields))
 	for i, f := range fields {
@@ -103,7 +104,7 @@ func fieldsInFlags(fields []table.Field) []table.Field {
 	return list
 }
 
-// reportInFlags makes the sentences of a report name flags.
+// reportInFlags replaces settings in the sentences of a report by flags.
 func reportInFlags(r *report.Report) {
 	r.Pairs.Absent = inFlags(r.Pairs.Absent)
 	for i, w := range r.Warnings {
@@ -111,7 +112,7 @@ func reportInFlags(r *report.Report) {
 	}
 }
 
-// batchInFlags makes the sentences of a batch's report name flags.
+// batchInFlags replaces settings in the sentences of a batch's report by flags.
 func batchInFlags(b *report.Batch) {
 	for i, words := range b.Advice {
 		b.Advice[i] = inFlags(words)

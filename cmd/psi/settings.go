@@ -14,11 +14,10 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// setting is a value that the user gave a setting.
+// setting is a setting given by the user.
 type setting struct{ key, value, where string }
 
-// settings gathers those of --config, and of --set and the flags that stand for one,
-// which come after it, and checks them.
+// settings collects and checks the settings of --config, and then of --set and the flags that stand for one.
 func (f *trainFlags) settings(ctx context.Context, flags *pflag.FlagSet) (change func(*psi.Settings), err error) {
 	var list []setting
 	if f.config != "" {
@@ -59,7 +58,7 @@ func (f *trainFlags) settings(ctx context.Context, flags *pflag.FlagSet) (change
 	return apply(list), try(list)
 }
 
-// apply changes settings by all of the list, which try has let through.
+// apply returns a function that applies the list, which try has accepted.
 func apply(list []setting) func(*psi.Settings) {
 	return func(s *psi.Settings) {
 		for _, one := range list {
@@ -88,7 +87,7 @@ func try(list []setting) error {
 	return nil
 }
 
-// settingError is a mistake in the settings; some errors know the remedy.
+// settingError is a mistake in the settings; some errors include the remedy.
 func settingError(where string, err error) error {
 	message, remedy := err.Error(), "psi train --help-config lists the settings"
 	if e, ok := errors.AsType[*psi.Error](err); ok {
@@ -97,7 +96,7 @@ func settingError(where string, err error) error {
 	return &usageError{where + message, remedy}
 }
 
-// maxConfig is how long a file of settings may be, in bytes.
+// maxConfig is the maximum size of a file of settings, in bytes.
 const maxConfig = 1 << 20
 
 // readConfig reads a YAML file of settings: a key and a value in each line.
@@ -138,7 +137,7 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 	return list, nil
 }
 
-// listSettings is --help-config.
+// listSettings implements --help-config.
 func (p *program) listSettings(asJSON bool) error {
 	type entry struct {
 		Key      string `json:"key"`

@@ -20,8 +20,7 @@ var shippedTables embed.FS
 
 func shippedNames() []string { return []string{"bike", "adult"} }
 
-// shipped reads a real table, or that many rows of it, chosen at random and left in their
-// order.
+// shipped reads a real table, or the given number of its rows, chosen at random in their order.
 func shipped(ctx context.Context, name string, rows int, seed uint64) (t *table.Table, citation string, err error) {
 	packed, err := shippedTables.ReadFile("tables/" + name + ".csv.gz")
 	if err != nil {

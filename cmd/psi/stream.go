@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Opening a pipe waits until its other end is opened, and reading and writing pipes, terminals and
-// devices may wait for ever. Goroutines do it here, so that the caller's wait ends with its
-// context. A goroutine that is left behind ends with the program, or when the call returns.
+// Opening a pipe waits until its other end is opened, and reading and writing pipes, terminals and devices may block
+// for ever. Goroutines do it here, so that the caller's wait ends with its context. An abandoned goroutine ends with
+// the program, or when the call returns.
 
 // openFile opens a file for reading. A file that is not regular is opened as a stream.
 func openFile(ctx context.Context, path string) (io.ReadCloser, error) {
@@ -26,7 +26,7 @@ func openFile(ctx context.Context, path string) (io.ReadCloser, error) {
 	return newStream(ctx, file), nil
 }
 
-// openWaiting opens a pipe or a device. It waits for the other end no longer than the context lasts.
+// openWaiting opens a pipe or a device. It waits for the other end until the context ends.
 func openWaiting(ctx context.Context, path string, flag int) (*os.File, error) {
 	type result struct {
 		file *os.File
@@ -69,7 +69,7 @@ func (s *stream) until(ctx context.Context) (release func() bool) {
 	return context.AfterFunc(ctx, func() { s.end(ctx.Err()) })
 }
 
-// Close ends reading, and closes what is read if that can be closed.
+// Close ends reading, and closes the input if possible.
 func (s *stream) Close() error {
 	err := s.PipeReader.Close()
 	if c, is := s.from.(io.Closer); is {
@@ -96,15 +96,14 @@ func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
 type streamWriter struct {
 	to   io.Writer
 	done <-chan struct{} // of the context
-	lost bool            // a write was left behind
+	lost bool            // a write was abandoned
 }
 
 func newStreamWriter(ctx context.Context, to io.Writer) *streamWriter {
 	return &streamWriter{to: to, done: ctx.Done()}
 }
 
-// Write writes a copy, because a write that is left behind may still read it when the caller uses
-// content again.
+// Write writes a copy, because an abandoned write may still read it when the caller reuses content.
 func (w *streamWriter) Write(content []byte) (int, error) {
 	if w.lost {
 		return 0, context.Canceled
@@ -124,7 +123,7 @@ func (w *streamWriter) Write(content []byte) (int, error) {
 		return r.n, r.err
 	case <-w.done:
 	}
-	const moment = 100 * time.Millisecond // for a write that is about to end anyway
+	const moment = 100 * time.Millisecond // for a write that is about to finish anyway
 	select {
 	case r := <-written:
 		return r.n, r.err

@@ -17,7 +17,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// trainFlags are what train is asked for.
+// trainFlags holds the flags of train.
 type trainFlags struct {
 	target             string
 	task               choice
@@ -29,7 +29,7 @@ type trainFlags struct {
 	keepIdentifiers    bool
 	weight             string
 	group              []string
-	groups             []psi.Group // of group
+	groups             []psi.Group // parsed from group
 	missing            []string
 	decimal, dateOrder choice
 	missingAsLevel     []string
@@ -161,7 +161,7 @@ bucket: s3://, gs://, azblob:// or file://. For standard input, use - with --for
 	return c
 }
 
-// addLearning adds what the commands that train have in common.
+// addLearning adds the flags that all training commands share.
 func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
 	f.task, f.head, f.effort = choose("auto", "regression", "binary", "multiclass"), choose("exact", "learned"), choice{efforts(), string(psi.Normal)}
 	flags.StringVar(&f.target, "target", "", "`COLUMN` to predict")
@@ -201,7 +201,7 @@ func efforts() (words []string) {
 	return words
 }
 
-// check finds what is wrong without looking at any data.
+// check finds errors without reading any data.
 func (f *trainFlags) check(given func(flag string) bool) error {
 	switch {
 	case f.target == "":
@@ -228,7 +228,7 @@ func errNoTarget(command string) error {
 	return &usageError{"psi " + command + " needs --target", "name the column to predict: --target COLUMN"}
 }
 
-// checkLearning is the part of check that the commands that train have in common.
+// checkLearning is the part of check that all training commands share.
 func (f *trainFlags) checkLearning(given func(flag string) bool) error {
 	switch {
 	case given("validation-fraction") && !(f.validationFraction > 0 && f.validationFraction < 1):
@@ -241,7 +241,7 @@ func (f *trainFlags) checkLearning(given func(flag string) bool) error {
 	return nil
 }
 
-// checkRoles sees that no column has two parts to play.
+// checkRoles rejects columns with two roles.
 func (f *trainFlags) checkRoles() error {
 	wrong := func(message, remedy string) error { return &usageError{message, remedy} }
 	switch {
@@ -284,17 +284,17 @@ func (f *trainFlags) checkRoles() error {
 	return nil
 }
 
-// checkpointOf lies beside a model until it is done.
+// checkpointOf returns the path of the checkpoint, which exists until the model is finished.
 func checkpointOf(model string) string { return model + ".checkpoint" }
 
-// finished tells that there is nothing to resume: the model is there, and nothing will be written.
+// finished reports that there is nothing to resume: the model exists, and nothing will be written.
 func (f *trainFlags) finished() bool {
 	return f.resume && !exists(checkpointOf(f.out)) && exists(f.out)
 }
 
-// outputs are the model, its checkpoint, and the temporary files of both.
+// outputs returns the model, its checkpoint, and the temporary files of both.
 func (f *trainFlags) outputs() []output {
-	const draft = ".tmp" // what names end in until their files are complete
+	const draft = ".tmp" // suffix of names until their files are complete
 	checkpoint, drafts := checkpointOf(f.out), []content{aModel, aCheckpoint}
 	return []output{
 		{path: f.out, holds: aModel},
@@ -354,7 +354,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	return p.reportTraining(argument, f, model, watch)
 }
 
-// learning is the part of a training's configuration that the commands that train have in common.
+// learning returns the part of the configuration that all training commands share.
 func (f *trainFlags) learning(change func(*psi.Settings)) psi.Config {
 	return psi.Config{
 		Target: f.target, Task: psi.Task(f.task.word), Positive: f.positive, TargetScale: f.targetScale.word, Weight: f.weight, Groups: f.groups,
@@ -365,8 +365,8 @@ func (f *trainFlags) learning(change func(*psi.Settings)) psi.Config {
 	}
 }
 
-// keptSince is the checkpoint of this training; nil if there is none. What lies there may be that of
-// an earlier one, which was there before and is not resumed.
+// keptSince returns the checkpoint of this training; nil if there is none. An existing file may be the checkpoint of an
+// earlier training that is not resumed.
 func (f *trainFlags) keptSince(before os.FileInfo) os.FileInfo {
 	now, err := os.Stat(checkpointOf(f.out))
 	if err != nil || !f.resume && before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime()) {
@@ -375,8 +375,8 @@ func (f *trainFlags) keptSince(before os.FileInfo) os.FileInfo {
 	return now
 }
 
-// stoppedTraining says what an interruption left behind. If the last checkpoint could not be
-// written, err says why.
+// stoppedTraining describes what an interruption left behind. If the last checkpoint could not be written, err is the
+// reason.
 func stoppedTraining(err error, checkpoint string, kept os.FileInfo) error {
 	lost, unwritten := errors.AsType[*psi.Error](err)
 	switch {
@@ -393,7 +393,7 @@ func stoppedTraining(err error, checkpoint string, kept os.FileInfo) error {
 	return &plainError{"", "stopped; the checkpoint " + checkpoint + " is kept", "add --resume to continue from it"}
 }
 
-// unsavedModel says what is left of a training whose model could not be written.
+// unsavedModel describes what is left of a training whose model could not be written.
 func unsavedModel(err error, model string, kept os.FileInfo) error {
 	remedy := "free disk space or choose another location, and run the command again"
 	if kept != nil {
@@ -407,7 +407,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// finishedBefore answers --resume of a training that has ended.
+// finishedBefore answers --resume of a finished training.
 func (p *program) finishedBefore(argument string, f *trainFlags) error {
 	model, err := psi.OpenOptions{Backend: psi.Backend(f.backend.word)}.Open(f.out)
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// trainingDocument is what train prints with --json.
+// trainingDocument is the JSON document of train.
 type trainingDocument struct {
 	Schema         string             `json:"schema"`
 	Model          string             `json:"model"`
 	Digest         string             `json:"digest"`
 	Rows           int                `json:"rows"`
-	ValidationRows int                `json:"validation_rows"` // of rows
+	ValidationRows int                `json:"validation_rows"` // of the rows
 	Metrics        map[string]float64 `json:"metrics"`
 	Audit          *psi.Audit         `json:"audit"`
-	Seconds        *float64           `json:"seconds"`       // null if the training had ended before
-	AuditSeconds   *float64           `json:"audit_seconds"` // of seconds
+	Seconds        *float64           `json:"seconds"`       // null if the training had finished before
+	AuditSeconds   *float64           `json:"audit_seconds"` // part of seconds
 	Effort         string             `json:"effort"`
-	Share          float64            `json:"share"`                         // of the effort's steps that there was time for
-	TargetScale    string             `json:"target_scale,omitempty"`        // on which a number is learned
-	ScaleChoice    *psi.ScaleChoice   `json:"target_scale_choice,omitempty"` // by which errors it was chosen, if scales were tried
+	Share          float64            `json:"share"`                         // share of the effort's steps that fitted into the time budget
+	TargetScale    string             `json:"target_scale,omitempty"`        // scale on which a number is learned
+	ScaleChoice    *psi.ScaleChoice   `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
 	Baselines      []psi.Baseline     `json:"baselines"`
-	Warnings       []psi.Warning      `json:"warnings"` // reasons to doubt the model
+	Warnings       []psi.Warning      `json:"warnings"` // reasons to distrust the model
 }
 
-// reportTraining tells of a model that is done; w is nil if it was done before.
+// reportTraining reports a finished model; w is nil if it was finished before.
 func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w *watch) error {
 	for _, w := range warningsOf(m) {
 		p.note("%s", wrap("Warning: "+w.String(), p.stderrWidth()))
@@ -78,7 +78,7 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 	return text.String()
 }
 
-// plainModels lists the baselines of a model; it is empty, not nil, for one of an older version.
+// plainModels returns the baselines of a model; it is empty, not nil, for one of an older version.
 func plainModels(m *psi.Model) []psi.Baseline {
 	manifest := m.Manifest()
 	return append([]psi.Baseline{}, manifest.PlainModels()...)
@@ -99,7 +99,7 @@ func baselinesText(m psi.Manifest) string {
 	return fmt.Sprintf("Plain models for comparison (%s): %s. ", strings.ReplaceAll(metric, "_", " "), strings.Join(parts, ", "))
 }
 
-// predicted says what a model predicts.
+// predicted describes what a model predicts.
 func predicted(m psi.Manifest) string {
 	target, classes := prose.Printable(m.Target), m.Classes()
 	switch m.Task {
@@ -111,7 +111,7 @@ func predicted(m psi.Manifest) string {
 	return target
 }
 
-// fewClasses joins the labels of classes, some of them at most.
+// fewClasses joins the labels of classes, at most a few of them.
 func fewClasses(classes []string) string {
 	const most = 6
 	if len(classes) <= most {
@@ -122,7 +122,7 @@ func fewClasses(classes []string) string {
 
 func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
-// measuredText puts the most telling metrics into words, those that are known.
+// measuredText describes the most important metrics that are known.
 func measuredText(m psi.Manifest) string {
 	var parts []string
 	add := func(name, format string, write func(float64) string) {
@@ -164,7 +164,7 @@ func measuredText(m psi.Manifest) string {
 	}
 }
 
-// auditText sums an audit up.
+// auditText summarises an audit.
 func auditText(a *psi.Audit) string {
 	if a == nil || a.RelativeRMSE == nil {
 		return "The attributions were not audited."
@@ -172,7 +172,7 @@ func auditText(a *psi.Audit) string {
 	miss := *a.RelativeRMSE
 	if a.Head == "exact" {
 		if a.Method != "exact" && a.SubgameRelativeRMSE != nil {
-			miss = *a.SubgameRelativeRMSE // sampling would hide how near they are
+			miss = *a.SubgameRelativeRMSE // the sampling error would hide how close they are
 		}
 		return fmt.Sprintf("Its attributions are exact: they are the model's Shapley values, to %.0e of their size.", miss)
 	}

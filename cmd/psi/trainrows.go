@@ -11,15 +11,15 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// trainingRows are the tables of a training.
+// trainingRows holds the tables of a training.
 type trainingRows struct {
 	name       string
 	training   table.Source
-	validation *validation // nil if rows of training validate
+	validation *validation // nil if rows of the training table validate
 	unread     unread
 }
 
-// underWay is the name of the table that was being read last.
+// underWay returns the name of the table that was read last.
 func (r *trainingRows) underWay() string {
 	if r.validation != nil && r.validation.underWay {
 		return r.validation.file
@@ -27,7 +27,7 @@ func (r *trainingRows) underWay() string {
 	return r.name
 }
 
-// Close closes both tables, which were only read.
+// Close closes both tables, which are read-only.
 func (r *trainingRows) Close() {
 	_ = r.training.Close()
 	if r.validation != nil {
@@ -35,7 +35,7 @@ func (r *trainingRows) Close() {
 	}
 }
 
-// trainingRows opens the tables of a training and says how their columns are read.
+// trainingRows opens the tables of a training and reports how their columns are read.
 func (p *program) trainingRows(ctx context.Context, argument string, f *trainFlags) (*trainingRows, error) {
 	d, err := p.data(ctx, argument, f.format)
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *program) trainingRows(ctx context.Context, argument string, f *trainFla
 	if f.task.word == "binary" || f.task.word == "multiclass" {
 		options.Guess.Except = []string{f.target} // its texts are the names of classes
 	}
-	if options.SampleRows >= 0 || d.parts() > 1 { // otherwise the notes on the columns count all
+	if options.SampleRows >= 0 || d.parts() > 1 { // otherwise the notes on the columns cover all rows
 		options.Unread = r.unread.add
 	}
 	source, err := d.join(ctx, options)
@@ -75,7 +75,7 @@ func (p *program) trainingRows(ctx context.Context, argument string, f *trainFla
 	return r, nil
 }
 
-// validationRows opens the table to validate on, and reads it as the training's.
+// validationRows opens the validation table, and reads it like the training table.
 func (p *program) validationRows(ctx context.Context, as *table.Schema, f *trainFlags, missed *unread) (*validation, error) {
 	d, err := p.data(ctx, f.validation, "")
 	if err != nil {
@@ -87,24 +87,24 @@ func (p *program) validationRows(ctx context.Context, as *table.Schema, f *train
 	}
 	for _, field := range as.Fields {
 		if source.Schema().Field(field.Name) == nil {
-			_ = source.Close() // it was only read
+			_ = source.Close() // read-only
 			return nil, &table.Error{File: d.name, Row: -1, Column: field.Name, Message: "this column of the training table is missing", Remedy: "add it, or exclude it from both with --drop"}
 		}
 	}
 	return &validation{Source: source, file: d.name, target: f.target}, nil
 }
 
-// reads says whether a column is read: as an input, or for its part.
+// reads reports whether a column is read: as a feature, or in another role.
 func (f *trainFlags) reads(name string) bool {
 	return f.learnsFrom(name) || slices.Contains([]string{f.target, f.weight, f.validationBy, f.orderBy}, name)
 }
 
-// learnsFrom says whether a column that has no other part is an input.
+// learnsFrom reports whether a column without another role is a feature.
 func (f *trainFlags) learnsFrom(name string) bool {
 	return !slices.Contains(f.drop, name) && (len(f.only) == 0 || slices.Contains(f.only, name))
 }
 
-// readOnly are columns that are read though they are no input: the one that orders the rows.
+// readOnly returns the columns that are read but not used as features: the one that orders the rows.
 func (f *trainFlags) readOnly() []string {
 	if f.orderBy != "" && !f.learnsFrom(f.orderBy) {
 		return []string{f.orderBy}
@@ -112,7 +112,7 @@ func (f *trainFlags) readOnly() []string {
 	return nil
 }
 
-// checkNames refuses flags that name columns which the table does not have, before its rows are read.
+// checkNames rejects flags that name columns which the table does not have, before its rows are read.
 func (f *trainFlags) checkNames(names []string) error {
 	for _, flag := range []struct {
 		columns []string
@@ -137,7 +137,7 @@ func (f *trainFlags) checkNames(names []string) error {
 	return nil
 }
 
-// grouped are the columns of all groups.
+// grouped returns the columns of all groups.
 func (f *trainFlags) grouped() (names []string) {
 	for _, group := range f.groups {
 		names = append(names, group.Columns...)
@@ -145,8 +145,8 @@ func (f *trainFlags) grouped() (names []string) {
 	return names
 }
 
-// checkColumns refuses tables of the target alone, and times unless they are asked for. That
-// the target is missing, psi.Train says.
+// checkColumns rejects tables without features, and times unless they are requested. psi.Train reports a missing
+// target.
 func checkColumns(file string, schema *table.Schema, f *trainFlags) error {
 	target := schema.Field(f.target)
 	if target == nil {
@@ -171,17 +171,16 @@ func checkColumns(file string, schema *table.Schema, f *trainFlags) error {
 	return nil
 }
 
-// validation is a table to validate on. The training does not know its two tables by name, so
-// it says here what is wrong with this one: that it has no target, which only its end can tell,
-// and that it is the one being read.
+// validation is a validation table. The training does not know the names of its two tables, so errors about this one
+// are reported here: that it has no target, which is known only at its end, and that it is the one being read.
 type validation struct {
 	table.Source
 	file, target string
-	known        bool // a target
+	known        bool // whether a target occurred
 	underWay     bool
 }
 
-// Next returns rows of the table.
+// Next returns the next rows of the table.
 func (s *validation) Next(ctx context.Context) (*table.Table, error) {
 	chunk, err := s.Source.Next(ctx)
 	s.underWay = err == nil
@@ -200,7 +199,7 @@ func (s *validation) Next(ctx context.Context) (*table.Table, error) {
 	return chunk, nil
 }
 
-// tellColumns says how the columns are read, but not of hundreds of them.
+// tellColumns reports how the columns are read, for at most a few of them.
 func (p *program) tellColumns(schema *table.Schema, f *trainFlags) {
 	const most = 30
 	shown := schema.Fields[:min(most, len(schema.Fields))]

@@ -7,13 +7,13 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// unread counts cells of text that do not fit how their columns are read. It may be used by several readers at once.
+// unread counts text cells that do not fit the reading of their columns. It is safe for concurrent use.
 type unread struct {
 	lock sync.Mutex
 
-	from, to int // rows of each table that count; 0, 0 is all of them
+	from, to int // range of rows of each table that count; 0, 0 means all
 
-	columns []string // that have such cells
+	columns []string // columns that have such cells
 	cells   map[string]int
 	example map[string]string
 }
@@ -32,7 +32,7 @@ func (u *unread) add(row int, column, text string) {
 	}
 }
 
-// tellUnread says once per run what could not be read, but not of hundreds of columns.
+// tellUnread reports once per run what could not be read, for at most a few columns.
 func (p *program) tellUnread(u *unread) {
 	u.lock.Lock()
 	defer u.lock.Unlock()

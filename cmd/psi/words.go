@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// lasting writes a duration as people say it.
+// lasting formats a duration for people.
 func lasting(d time.Duration) string {
 	switch seconds := d.Seconds(); {
 	case seconds < 9.95 && d%time.Second != 0:
@@ -21,7 +21,7 @@ func lasting(d time.Duration) string {
 	}
 }
 
-// wrap breaks a text between words, so that its lines fit into width where words do.
+// wrap breaks a text between words, so that its lines fit into width if the words do.
 func wrap(text string, width int) string {
 	var wrapped strings.Builder
 	column := 0
@@ -29,7 +29,7 @@ func wrap(text string, width int) string {
 		size := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case column+1+size > width && size > 1: // a unit stays with its number
+		case column+1+size > width && size > 1: // keep a unit with its number
 			wrapped.WriteByte('\n')
 			column = 0
 		default:
@@ -42,7 +42,7 @@ func wrap(text string, width int) string {
 	return wrapped.String()
 }
 
-// quoted is an argument as it can be pasted into a shell.
+// quoted returns an argument quoted for a shell.
 func quoted(argument string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%"
 	if argument != "" && strings.Trim(argument, plain) == "" {
@@ -51,7 +51,7 @@ func quoted(argument string) string {
 	return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
 }
 
-// aligned writes the cells of lines under each other.
+// aligned writes the cells of lines in aligned columns.
 func aligned(indent string, lines [][]string) string {
 	var widths []int
 	for _, cells := range lines {
@@ -59,7 +59,7 @@ func aligned(indent string, lines [][]string) string {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			if i < len(cells)-1 { // the last one of a line is in nobody's way
+			if i < len(cells)-1 { // the last cell of a line needs no padding
 				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 			}
 		}

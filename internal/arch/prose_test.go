@@ -65,6 +65,16 @@ var dialect = []rule{
 	avoid(`hardly knew`, "saw rarely"),
 	avoid(`mend`, "fix"),
 	avoid(`rightly`, "correctly"),
+	avoid(`rows that validate|validating rows`, "validation rows"),
+	avoid(`players? who|who (is|are) absent`, "players that are missing"),
+	avoid(`(at most|no more than) so many`, "at most the given number of"),
+	avoid(`commonest`, "most frequent"),
+	avoid(`learned of`, "learned from, informative"),
+	avoid(`has (no )?use for`, "needs, benefits from"),
+	avoid(`what becomes of`, "what happens to"),
+	avoid(`what is to be`, "name the noun"),
+	avoid(`lets? go of`, "releases"),
+	avoid(`lest`, "so that … not"),
 }
 
 // Spellings that are not British, which most of the repository is.

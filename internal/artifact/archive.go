@@ -11,13 +11,13 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// archive is a zip that may claim anything. What may still be unpacked is counted
-// down, so that entries cannot share bytes or together unfold into too much.
+// archive is an untrusted zip. It counts down what may still be decompressed, so that entries cannot share bytes or
+// expand into too much.
 type archive struct {
 	content   []byte
 	entries   map[string]*zip.File
-	bytesLeft uint64 // of the file, for entries as they lie there
-	left      budget // for what they unfold into
+	bytesLeft uint64 // of the stored entries
+	left      budget // for decompressed entries
 }
 
 const (
@@ -26,10 +26,9 @@ const (
 	endLength  = 22           // of a zip's end without a comment
 )
 
-// openArchive reads the directory of a zip. It takes less than archive/zip does:
-// nothing before or after the zip, so that the end of a zip inside a part is not taken
-// for the end of a truncated file; and a directory that is small and lies right before
-// the end, as archive/zip reads headers for as long as there are any.
+// openArchive reads the directory of a zip. It is stricter than archive/zip. It accepts nothing before or after the
+// zip, so that the end of a zip inside a part is not mistaken for the end of a truncated file. The directory must be
+// small and directly before the end, because archive/zip reads headers for as long as there are any.
 func openArchive(content []byte, kind Kind) (*archive, error) {
 	size := int64(len(content))
 	if err := checkSize(size); err != nil {
@@ -65,7 +64,7 @@ func checkSize(size int64) error {
 	return nil
 }
 
-// checkStart looks at the first bytes of a file.
+// checkStart checks the first bytes of a file.
 func checkStart(start []byte, kind Kind) error {
 	if string(start) != firstBytes[:len(start)] {
 		return notPsi(kind, "")
@@ -73,8 +72,7 @@ func checkStart(start []byte, kind Kind) error {
 	return nil
 }
 
-// checkEnd looks at a zip's last record: it must be the last bytes of the file, and
-// its directory must end where it begins.
+// checkEnd checks a zip's last record: it must be at the end of the file, directly after the directory.
 func checkEnd(end []byte, size int64) error {
 	const maxDirectoryBytes = 60_000 // from 65,535 on, a zip may be a 64-bit one
 	if len(end) < endLength || string(end[:4]) != endBytes || binary.LittleEndian.Uint16(end[20:]) != 0 {
@@ -96,7 +94,7 @@ func checkEnd(end []byte, size int64) error {
 	return nil
 }
 
-// unpack returns the content of an entry. One that is stored shares the file's memory.
+// unpack returns the content of an entry. A stored one shares the file's memory.
 func (a *archive) unpack(entry *zip.File) ([]byte, error) {
 	name, size := shorten(entry.Name), entry.UncompressedSize64
 	if entry.CompressedSize64 > a.bytesLeft {
@@ -132,7 +130,7 @@ func (a *archive) unpack(entry *zip.File) ([]byte, error) {
 	return unpacked, nil
 }
 
-// stored is the content of an entry that is not packed.
+// stored returns the content of an uncompressed entry.
 func (a *archive) stored(entry *zip.File) ([]byte, error) {
 	name, size := shorten(entry.Name), entry.UncompressedSize64
 	if size != entry.CompressedSize64 {

@@ -2,15 +2,14 @@ package artifact
 
 import "encoding/json"
 
-// budget is what a file of a size may still unfold into: bytes of deflated parts, and
-// bytes of memory that decoding their JSON takes.
+// budget limits what a file may expand into: bytes of deflated parts, and the memory of decoding their JSON.
 //
-// Both grow with the file, so that a small file cannot take much memory. A model keeps
-// to them because its weights, which are stored as they are, grow with its text: a
-// label has a row of the embedding, a bin's edge has a weight for each of its numbers.
+// Both grow with the file, so that a small file cannot take much memory. Models stay within them because their weights,
+// which are not compressed, grow with their text: a label has an embedding row, a bin edge has a weight for each of its
+// numbers.
 type budget struct {
 	size, text, memory int64
-	remedy             string // for who exceeds it
+	remedy             string // for errors about it
 }
 
 const (
@@ -21,7 +20,7 @@ const (
 	memoryPerByte = 8
 )
 
-// Remedies of those who read a file, and of those who write one.
+// Remedies for readers, and for writers of a file.
 const (
 	readRemedy  = "give a file that psi has written"
 	writeRemedy = "drop columns that identify rows"
@@ -33,7 +32,7 @@ func budgetOf(size int64, remedy string) budget {
 
 func textLimit(size int64) int64 { return min(MaxTextBytes, spareText+textPerByte*size) }
 
-// takeText counts bytes of a deflated part before they are unpacked.
+// takeText counts the bytes of a deflated part before decompression.
 func (b *budget) takeText(size uint64) error {
 	if size > uint64(b.text) {
 		return b.exceeded("the text parts have more than %d bytes, the most for a file of %d bytes", textLimit(b.size), b.size)
@@ -42,7 +41,7 @@ func (b *budget) takeText(size uint64) error {
 	return nil
 }
 
-// takeJSON counts what decoding a JSON text takes, before it is decoded.
+// takeJSON counts the memory of decoding a JSON text, before it is decoded.
 func (b *budget) takeJSON(name string, text []byte) error {
 	if b.memory -= weigh(text); b.memory < 0 {
 		return b.exceeded("%s lists too many values for a file of %d bytes", name, b.size)
@@ -56,15 +55,14 @@ func (b *budget) exceeded(format string, values ...any) error {
 	return err
 }
 
-// What decoding takes at most for a JSON value: the largest element of any list, and
-// the list's growth.
+// Maximum memory of a decoded JSON value: the largest element of any list, and the list's growth.
 const (
 	objectMemory = 256
-	stringMemory = 48 // and its bytes
+	stringMemory = 48 // plus its bytes
 	otherMemory  = 16 // a number, a list
 )
 
-// weigh returns how much memory decoding a JSON text takes, at most. It takes any bytes.
+// weigh returns the maximum memory of decoding a JSON text. It accepts any bytes.
 func weigh(text []byte) int64 {
 	var memory int64
 	for i := 0; i < len(text); i++ {
@@ -88,7 +86,7 @@ func weigh(text []byte) int64 {
 	return memory
 }
 
-// endOfString is the place after a string that begins at i.
+// endOfString returns the position after a string that begins at i.
 func endOfString(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -101,7 +99,7 @@ func endOfString(text []byte, i int) int {
 	return len(text)
 }
 
-// ends tells whether a byte ends a number or a word.
+// ends reports whether a byte ends a number or a word.
 func ends(c byte) bool {
 	switch c {
 	case ' ', '\t', '\r', '\n', ',', ':', '{', '}', '[', ']', '"':
@@ -110,8 +108,8 @@ func ends(c byte) bool {
 	return false
 }
 
-// CheckContent tells, before the rest of a file is known, whether the content of a
-// manifest can be read again beside that many bytes of weights.
+// CheckContent returns an error if the content of a manifest could not be read again beside that many bytes of weights.
+// It can be called before the rest of the file is known.
 func CheckContent(content json.RawMessage, weights int64) error {
 	packed, err := deflate(content)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// What can be wrong with a file, for [errors.Is].
+// Kinds of errors, for [errors.Is].
 var (
 	ErrNotPsi   = errors.New("not a file of psi")
 	ErrKind     = errors.New("a file of another kind")
@@ -23,7 +23,7 @@ func Refused(err error) bool {
 	return slices.ContainsFunc([]error{ErrNotPsi, ErrKind, ErrNewer, ErrDamaged, ErrTooLarge}, func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// damaged is for bytes that are not as they were written.
+// damaged reports bytes that differ from what was written.
 func damaged(format string, values ...any) *table.Error {
 	return &table.Error{
 		Row:     -1,
@@ -46,8 +46,7 @@ func notPsi(kind Kind, why string) *table.Error {
 	}
 }
 
-// during names the file of an error, and what was being done to it if another package
-// reports the error.
+// during adds the file to an error and, if another package reported it, the operation.
 func during(doing, file string, err error) error {
 	if e, ok := errors.AsType[*table.Error](err); ok {
 		if e.File == "" {
@@ -58,7 +57,7 @@ func during(doing, file string, err error) error {
 	return &table.Error{Row: -1, File: file, Message: doing + " failed: " + err.Error(), Err: err}
 }
 
-// shorten cuts a name to what fits in a message.
+// shorten truncates a name to fit into a message.
 func shorten(name string) string {
 	const most = 40
 	if utf8.RuneCountInString(name) <= most {

@@ -11,16 +11,16 @@ import (
 // Version is the format this program writes, and the newest it reads. Format 1 has no list of required features.
 const Version = 2
 
-// Kind says what a file is for, so that a checkpoint is not taken for a model.
+// Kind is the purpose of a file, which distinguishes checkpoints from models.
 type Kind string
 
-// The kinds of files.
+// Kinds of files.
 const (
 	Model      Kind = "psi.model"
 	Checkpoint Kind = "psi.checkpoint"
 )
 
-// noun is the kind in a message.
+// noun returns the kind for a message.
 func (k Kind) noun() string {
 	switch k {
 	case Model:
@@ -31,15 +31,16 @@ func (k Kind) noun() string {
 	return fmt.Sprintf("file of kind %q", shorten(string(k)))
 }
 
-// File is what a file holds.
+// File is the content of a file.
 type File struct {
 	Kind     Kind
-	Requires []string          // features that a program must have to make sense of the file
-	Content  json.RawMessage   // a JSON object; it is written without needless spaces
+	Requires []string          // features that a program must support to read the file
+	Content  json.RawMessage   // a JSON object; written without insignificant spaces
 	Parts    map[string][]byte // by name, such as "weights.safetensors" or "history.csv"
 }
 
-// Lacks refuses a file that requires a feature which is not among those of the program. path is what the error calls it.
+// Lacks returns an error if the file requires a feature that is not among the given ones. path is the file's name in
+// the error.
 func (f *File) Lacks(path string, features ...string) error {
 	for _, name := range f.Requires {
 		if !slices.Contains(features, name) {

@@ -8,13 +8,12 @@ import (
 	"regexp"
 )
 
-// KindOf returns what a file of size bytes is for, by the start of its manifest: it reads some
-// kilobytes and checks nothing else. It is "" for a file that psi did not write or that is cut
-// short.
+// KindOf returns the kind of a file of size bytes, by the start of its manifest. It reads some kilobytes and checks
+// nothing else. It returns "" for a file that psi did not write or that is truncated.
 func KindOf(r io.ReaderAt, size int64) Kind {
 	const (
 		endLength    = 22     // of a zip's last record, without a comment
-		maxDirectory = 60_000 // bytes of the list of parts that psi writes
+		maxDirectory = 60_000 // maximum bytes of the directory that psi writes
 		maxKind      = 256    // bytes up to the end of the kind, which is the first field
 	)
 	end := make([]byte, endLength)

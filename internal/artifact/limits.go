@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Limits of a file, the same for writing and reading. What a small file can unfold into
-// is bounded by its size too; all else in memory has as many bytes in the file.
+// Limits of a file, for writing and reading. What a small file can expand into is limited by its size too; everything
+// else has the same size in memory and in the file.
 const (
-	MaxFileBytes     = 1<<32 - 1 // what zip can hold without its 64-bit extension
+	MaxFileBytes     = 1<<32 - 1 // maximum of a zip without its 64-bit extension
 	MaxManifestBytes = 64 << 20
-	MaxTextBytes     = 256 << 20 // the manifest and the text parts together, unpacked
+	MaxTextBytes     = 256 << 20 // the manifest and the text parts together, decompressed
 	MaxParts         = 64
-	MaxNameBytes     = 128 // in the name of a part
+	MaxNameBytes     = 128 // of the name of a part
 )
 
 const manifestName = "manifest.json"
 
-// checkName lets through names that are plain files on every system.
+// checkName accepts names that are plain files on every system.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -36,8 +36,7 @@ func unusual(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
 }
 
-// isText tells by its name whether a part is worth packing. Weights are not: they are
-// noise to a packer.
+// isText reports, by its name, whether a part should be compressed. Weights do not compress.
 func isText(name string) bool {
 	for _, end := range []string{".json", ".csv", ".txt", ".yaml", ".md"} {
 		if strings.HasSuffix(name, end) {

@@ -22,7 +22,7 @@ type manifest struct {
 	Parts    map[string]part `json:"parts"`
 }
 
-// part is what the manifest says of a part.
+// part is the manifest's entry of a part.
 type part struct {
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
@@ -62,7 +62,7 @@ func encodeManifest(f *File) ([]byte, error) {
 			texts += int64(len(f.Parts[name]))
 		}
 	}
-	const spare = 1 << 20 // for zip's own headers, and text that packing makes longer
+	const spare = 1 << 20 // for zip's own headers, and text that grows under compression
 	if total > MaxFileBytes-MaxManifestBytes-spare {
 		return nil, tooLarge("the parts have %d bytes; a file can have %d", total, int64(MaxFileBytes))
 	}
@@ -79,14 +79,14 @@ func encodeManifest(f *File) ([]byte, error) {
 	if err := encoder.Encode(m); err != nil {
 		return nil, &table.Error{Row: -1, Message: "the manifest cannot be encoded: " + err.Error(), Err: err}
 	}
-	if !json.Valid(out.Bytes()) { // encoding/json has a limit of depth, and the manifest is one deeper
+	if !json.Valid(out.Bytes()) { // encoding/json limits the depth, and the manifest is one level deeper
 		return nil, &table.Error{Row: -1, Message: "the content of the manifest is nested too deeply"}
 	}
 	return out.Bytes(), nil
 }
 
-// decodeManifest reads the manifest of a file that should be of the given kind. The
-// format comes first, as nothing else is known of a newer one.
+// decodeManifest reads the manifest of a file of the given kind. It checks the format first, because a newer one may
+// differ in everything else.
 func decodeManifest(data []byte, kind Kind) (*manifest, error) {
 	fields, err := object(data, maxFields)
 	if err != nil {
@@ -140,10 +140,10 @@ func decodeManifest(data []byte, kind Kind) (*manifest, error) {
 	return &manifest{Kind: kind, Format: int(format), Requires: requires, Content: fields["content"], Parts: parts}, nil
 }
 
-// maxRequires bounds the list of required features.
+// maxRequires limits the list of required features.
 const maxRequires = 64
 
-// decodeRequires reads the list of required features; nil of none.
+// decodeRequires reads the list of required features; nil if it is empty.
 func decodeRequires(data json.RawMessage) ([]string, error) {
 	const most = 1 << 14
 	if data == nil {

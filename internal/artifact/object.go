@@ -10,12 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxFields of an object are read, to tell which of them is unknown.
+// maxFields is the maximum number of fields read, to name an unknown one.
 const maxFields = 64
 
-// object cuts a JSON object of at most so many fields into its fields, which share its
-// memory. encoding/json alone would let the last of two equal names win, and take
-// "Kind" for "kind".
+// object splits a JSON object with at most the given number of fields; the fields share its memory. encoding/json alone
+// would let the last of two equal names win, and accept "Kind" for "kind".
 func object(data []byte, most int) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) || !json.Valid(data) {
 		return nil, errors.New("it is not valid JSON")
@@ -48,7 +47,7 @@ func object(data []byte, most int) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// skipSpace is the next place from i on that is no space. Valid JSON has one.
+// skipSpace returns the next position from i on that is not a space. Valid JSON has one.
 func skipSpace(data []byte, i int) int {
 	for data[i] == ' ' || data[i] == '\t' || data[i] == '\r' || data[i] == '\n' {
 		i++
@@ -56,7 +55,7 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// endOfValue is the place after the value of a field that begins at i, in valid JSON.
+// endOfValue returns the position after the value of a field that begins at i, in valid JSON.
 func endOfValue(data []byte, i int) int {
 	depth := 0
 	for {
@@ -98,7 +97,7 @@ func exactly(fields map[string]json.RawMessage, names ...string) error {
 	return nil
 }
 
-// record cuts a JSON object that must have exactly the named fields.
+// record splits a JSON object that must have exactly the named fields.
 func record(data []byte, names ...string) (map[string]json.RawMessage, error) {
 	fields, err := object(data, maxFields)
 	if err != nil {
@@ -107,7 +106,7 @@ func record(data []byte, names ...string) (map[string]json.RawMessage, error) {
 	return fields, exactly(fields, names...)
 }
 
-// count reads a JSON number that counts something: no sign, fraction or exponent.
+// count reads a non-negative JSON integer without sign, fraction or exponent.
 func count(value json.RawMessage) (int64, error) {
 	n, err := strconv.ParseUint(string(value), 10, 63)
 	if err != nil {

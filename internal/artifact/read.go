@@ -14,9 +14,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Read reads a file of the given kind from its content. Every part has been checked
-// against its digest; those that are not packed share the content's memory. Errors are
-// of type [*table.Error].
+// Read reads a file of the given kind from its content. It checks every part against its digest; uncompressed parts
+// share the content's memory. Errors are of type [*table.Error].
 func Read(content []byte, kind Kind) (*File, error) {
 	a, err := openArchive(content, kind)
 	if err != nil {
@@ -67,7 +66,7 @@ func (a *archive) readManifest(kind Kind) (*manifest, error) {
 	return m, a.left.takeJSON(manifestName, m.Content)
 }
 
-// matches checks that manifest and zip speak of the same parts and sizes.
+// matches checks that manifest and zip contain the same parts and sizes.
 func (a *archive) matches(m *manifest) error {
 	for _, name := range slices.Sorted(maps.Keys(m.Parts)) {
 		entry := a.entries[name]
@@ -86,8 +85,8 @@ func (a *archive) matches(m *manifest) error {
 	return nil
 }
 
-// ReadFile reads a file of the given kind, as [Read] does. The digest, "sha256:" and
-// hexadecimal digits, is of the bytes that the file was read from.
+// ReadFile reads a file of the given kind, as [Read] does. The digest, "sha256:" and hexadecimal digits, covers the
+// bytes of the file.
 func ReadFile(path string, kind Kind) (f *File, digest string, err error) {
 	file, size, err := open(path, kind)
 	if err != nil {
@@ -104,7 +103,7 @@ func ReadFile(path string, kind Kind) (f *File, digest string, err error) {
 	return f, Digest(content), nil
 }
 
-// Digest names a file by its bytes: "sha256:" and hexadecimal digits.
+// Digest returns the digest of a file's content: "sha256:" and hexadecimal digits.
 func Digest(content []byte) string {
 	sum := sha256.New()
 	_, _ = sum.Write(content) // never fails
@@ -113,7 +112,7 @@ func Digest(content []byte) string {
 
 func digestOf(sum hash.Hash) string { return "sha256:" + hex.EncodeToString(sum.Sum(nil)) }
 
-// slurp reads all of a file, once it is seen that it begins and ends like one of psi's.
+// slurp reads a whole file after checking that it begins and ends like one of psi's.
 func slurp(file io.ReaderAt, size int64, kind Kind) ([]byte, error) {
 	if err := checkSize(size); err != nil {
 		return nil, err
@@ -135,7 +134,7 @@ func slurp(file io.ReaderAt, size int64, kind Kind) ([]byte, error) {
 	return readAt(file, 0, size)
 }
 
-// readAt returns some of a file's bytes, fewer if it has become shorter.
+// readAt returns some of a file's bytes, fewer if the file has become shorter.
 func readAt(file io.ReaderAt, offset, length int64) ([]byte, error) {
 	p := make([]byte, length)
 	n, err := file.ReadAt(p, offset)
@@ -146,7 +145,7 @@ func readAt(file io.ReaderAt, offset, length int64) ([]byte, error) {
 }
 
 func open(path string, kind Kind) (*os.File, int64, error) {
-	info, err := os.Stat(path) // first, as opening a pipe waits for its other end
+	info, err := os.Stat(path) // first, because opening a pipe waits for its other end
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, &table.Error{Row: -1, File: path, Message: "there is no such file", Remedy: "check the path", Err: err}
 	}

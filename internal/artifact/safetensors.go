@@ -21,27 +21,26 @@ const (
 	MaxTensorHeaderBytes = 4 << 20
 )
 
-// metadataName is the one key of a header that is no tensor.
+// metadataName is the only key of a header that is not a tensor.
 const metadataName = "__metadata__"
 
-// Tensor is an array of numbers, the last axis running fastest. Exactly one of Floats
-// and Ints is not nil; it has as many numbers as Dims multiply to, one if there are no
-// Dims.
+// Tensor is an array of numbers in row-major order. Exactly one of Floats and Ints is not nil; its length is the
+// product of Dims, 1 if there are no Dims.
 type Tensor struct {
 	Dims   []int
 	Floats []float32 // F32
 	Ints   []int64   // I64
 }
 
-// tensorInfo is what a header says of a tensor.
+// tensorInfo is the entry of a tensor in a header.
 type tensorInfo struct {
 	DType   string   `json:"dtype"`
 	Shape   []int    `json:"shape"`
 	Offsets [2]int64 `json:"data_offsets"` // from the end of the header
 }
 
-// size returns the number of bytes of a tensor. Dims that overflow fail even beside
-// one that is 0: whoever multiplies them in another order shall not overflow either.
+// size returns the number of bytes of a tensor. Dims that overflow fail even beside a 0: multiplying them in another
+// order must not overflow either.
 func (t tensorInfo) size() (int64, error) {
 	width := map[string]uint64{"F32": 4, "I64": 8}[t.DType]
 	if width == 0 {
@@ -68,7 +67,7 @@ func (t tensorInfo) size() (int64, error) {
 	return int64(product), nil
 }
 
-// info describes a tensor, but for its offsets.
+// info describes a tensor without its offsets.
 func (t Tensor) info() (tensorInfo, int64, error) {
 	info := tensorInfo{DType: "F32", Shape: append([]int{}, t.Dims...)}
 	have := 4 * int64(len(t.Floats))
@@ -86,15 +85,15 @@ func (t Tensor) info() (tensorInfo, int64, error) {
 	return info, size, err
 }
 
-// EncodeTensors writes tensors in the safetensors format: the length of a header, the
-// header in JSON, the numbers. The same tensors give the same bytes.
+// EncodeTensors writes tensors in the safetensors format: the length of a header, the header in JSON, the numbers. The
+// same tensors give the same bytes.
 func EncodeTensors(tensors map[string]Tensor) ([]byte, error) {
 	if len(tensors) > MaxTensors {
 		return nil, tooLarge("there are %d tensors, more than %d", len(tensors), MaxTensors)
 	}
 	names := slices.SortedFunc(maps.Keys(tensors), func(a, b string) int {
-		// Wider numbers come first: so all lie at multiples of their own width, which
-		// programs that map the file into memory need.
+		// Wider numbers come first, so that all are at multiples of their width, which programs that map the file into
+		// memory need.
 		if ints := tensors[a].Ints != nil; ints != (tensors[b].Ints != nil) {
 			if ints {
 				return -1
@@ -172,7 +171,7 @@ func DecodeTensors(b []byte) (map[string]Tensor, error) {
 		return nil, damaged("the header of its tensors cannot be read: %v", err)
 	}
 
-	// The numbers are in one piece each, in any order of names, without holes.
+	// The numbers of a tensor are contiguous, in any order of names, without holes.
 	names := slices.SortedFunc(maps.Keys(infos), func(a, b string) int {
 		x, y := infos[a].Offsets, infos[b].Offsets
 		return slices.Compare(x[:], y[:])

@@ -12,10 +12,9 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// WriteFile writes a file that appears under its name only when it is whole and on
-// disk; until then a file of that name stays as it is. If anything fails, nothing is
-// left behind. A process that is killed leaves path.tmp, which the next one replaces.
-// The digest is of the bytes that were written, as [ReadFile] gives it.
+// WriteFile writes a file atomically: it appears under its name only when it is complete and on disk. Until then an
+// existing file stays unchanged. If anything fails, no file is left behind. A killed process leaves path.tmp, which the
+// next one replaces. The digest covers the bytes written, as in [ReadFile].
 func WriteFile(path string, f *File) (digest string, err error) {
 	entries, err := pack(f)
 	if err != nil {
@@ -43,14 +42,14 @@ func WriteFile(path string, f *File) (digest string, err error) {
 	return digestOf(sum), nil
 }
 
-// draft is a file that has not got its name yet.
+// draft is a file that does not have its final name yet.
 type draft struct {
 	*os.File
 	info fs.FileInfo
 }
 
-// newDraft creates a file anew rather than truncate what is there, which may be a link
-// to another file, or the draft of another process.
+// newDraft creates a new file instead of truncating an existing one, which may be a link to another file, or the draft
+// of another process.
 func newDraft(path string) (*draft, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -66,8 +65,8 @@ func newDraft(path string) (*draft, error) {
 	return &draft{File: file, info: info}, nil
 }
 
-// ours tells whether the draft is still there under its name: another process that
-// writes the same file has replaced it by its own.
+// ours reports whether the draft still exists under its name: another process that writes the same file may have
+// replaced it.
 func (d *draft) ours() bool {
 	found, err := os.Lstat(d.Name())
 	return err == nil && os.SameFile(found, d.info)
@@ -75,7 +74,7 @@ func (d *draft) ours() bool {
 
 func (d *draft) publish(path string) error {
 	if err := d.Sync(); err != nil {
-		return err // the name must not outlive a crash that the content does not
+		return err // after a crash the name must not refer to incomplete content
 	}
 	if err := d.Close(); err != nil {
 		return err
@@ -86,8 +85,7 @@ func (d *draft) publish(path string) error {
 	return os.Rename(d.Name(), path)
 }
 
-// drop removes the draft. What fails here cannot be mended, and hides no error: the one
-// that led here is reported.
+// drop removes the draft. Its errors are ignored, because an earlier error is already reported.
 func (d *draft) drop() {
 	_ = d.Close()
 	if d.ours() {
@@ -95,8 +93,7 @@ func (d *draft) drop() {
 	}
 }
 
-// syncDirectory makes a new name last. Where directories cannot be synced, the system
-// keeps names in its own way.
+// syncDirectory makes a new name durable. Some systems cannot sync directories and do so by themselves.
 func syncDirectory(path string) error {
 	directory, err := os.Open(path)
 	if err == nil {

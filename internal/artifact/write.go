@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// Write writes a file. The same content gives the same bytes: entries are sorted and
-// have one date, and nothing is asked of the clock or the machine.
+// Write writes a file. The same content gives the same bytes: entries are sorted and have a fixed date, and nothing
+// depends on the clock or the machine.
 func Write(w io.Writer, f *File) error {
 	entries, err := pack(f)
 	if err != nil {
@@ -20,14 +20,13 @@ func Write(w io.Writer, f *File) error {
 	return write(w, entries)
 }
 
-// packedPart is a part as it lies in the file.
+// packedPart is a part as stored in the file.
 type packedPart struct {
 	header *zip.FileHeader
 	bytes  []byte
 }
 
-// pack checks a file against all limits and returns its entries, the manifest among
-// them.
+// pack checks a file against all limits and returns its entries, including the manifest.
 func pack(f *File) ([]packedPart, error) {
 	manifest, err := encodeManifest(f)
 	if err != nil {
@@ -36,7 +35,7 @@ func pack(f *File) ([]packedPart, error) {
 	names := append(slices.Collect(maps.Keys(f.Parts)), manifestName)
 	slices.Sort(names)
 	var entries []packedPart
-	var size int64 // of the file, but for zip's own headers
+	var size int64 // of the file, without zip's own headers
 	for _, name := range names {
 		content := manifest
 		if name != manifestName {
@@ -86,11 +85,10 @@ func write(w io.Writer, entries []packedPart) error {
 	return nil
 }
 
-// newEntry makes an entry that is written raw, with size and checksum before its
-// content: that is what programs that read a zip front to back need of entries that are
-// not packed.
+// newEntry creates an entry that is written raw, with size and checksum before its content. Programs that read a zip
+// sequentially need these for uncompressed entries.
 func newEntry(name string, content []byte) (packedPart, error) {
-	const newYear1980 = 1<<5 | 1 // the first day zip knows
+	const newYear1980 = 1<<5 | 1 // the earliest date of zip
 	header := &zip.FileHeader{
 		Name:               name,
 		Method:             zip.Store,

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	maxRate   = 0.2  // of a round, of few columns
-	minRate   = 0.02 // of many, for a round moves each of them
+	maxRate   = 0.2  // learning rate with few columns
+	minRate   = 0.02 // with many columns, because a round moves each of them
 	maxRounds = 150
-	patience  = 10 // rounds without a lower loss of the rows held back
-	shrinkage = 10 // rows that every bin seems to have besides, with a gradient of 0
+	patience  = 10 // rounds without a lower validation loss
+	shrinkage = 10 // virtual rows of each bin with a gradient of 0
 )
 
-// additive is a sum of step functions, one of each column: φ_0 + Σ_c table_c[bin of the row in c]. They are fitted by cyclic gradient
-// boosting, as the main effects of an explainable boosting machine (Lou, Caruana and Gehrke 2012).
+// additive is a sum of step functions, one per column: φ_0 + Σ_c table_c[bin of the row in c]. They are fitted by
+// cyclic gradient boosting, like the main effects of an explainable boosting machine (Lou, Caruana and Gehrke 2012).
 type additive struct {
 	base    []float64
 	columns []binning
@@ -38,7 +38,7 @@ func (a *additive) score(rows *encode.Batch) []float64 {
 	return scores
 }
 
-// fitAdditive boosts, for as many rounds as leave the lowest loss of rows held back, on all rows.
+// fitAdditive finds the number of rounds with the lowest validation loss, and boosts all rows for that many.
 func fitAdditive(ctx context.Context, s *sample, f family, base []float64) (*additive, error) {
 	columns := newBinnings(s.rows)
 	bins := binned(columns, s.rows)
@@ -80,7 +80,7 @@ type boosting struct {
 	columns   []binning
 	bins      [][]uint16 // [columns][rows]
 	y, weight []float64
-	rows      int         // of a weight above 0
+	rows      int         // rows with a positive weight
 	scores    [][]float64 // [outputs][rows]
 	tables    [][]float64
 
@@ -113,7 +113,7 @@ func (b *boosting) p(i int, p []float64) {
 	b.family.respond(p)
 }
 
-// loss is the mean loss of a fold.
+// loss returns the mean loss of a fold.
 func (b *boosting) loss(s *sample, fold int) float64 {
 	p := make([]float64, b.family.outputs())
 	sum, total := 0.0, 0.0
@@ -125,12 +125,12 @@ func (b *boosting) loss(s *sample, fold int) float64 {
 	return sum / total
 }
 
-// round takes a step in each column in turn: label, gap or interval of bins j of column c moves by
+// round takes a step in each column in turn: a label, gap or interval of bins j of column c moves by
 //
 //	−rate · Σ_{i in j} w_i g_i / (Σ_{i in j} w_i h_i + shrinkage · mean of w_i h_i),
 //
-// g and h being the first and second derivative of the loss by the score. Within a round g follows the steps to first order. Rows of weight 0
-// have scores too.
+// where g and h are the first and second derivative of the loss by the score. Within a round g follows the steps to
+// first order. Rows with weight 0 have scores too.
 func (b *boosting) round() {
 	p := make([]float64, b.family.outputs())
 	for i, w := range b.weight {
@@ -164,7 +164,7 @@ func (b *boosting) round() {
 	}
 }
 
-// step is how far the bins of a column move: labels and gaps each for itself, ordered bins in a few intervals.
+// step returns the movement of the bins of a column: labels and gaps individually, ordered bins in a few intervals.
 func (b *boosting) step(c int, g, h []float64, shrink float64) []float64 {
 	sums := make([]slope, b.columns[c].count())
 	for i, bin := range b.bins[c] {

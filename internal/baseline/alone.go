@@ -10,16 +10,18 @@ import (
 )
 
 const (
-	aloneRows = 10_000 // at most
-	minOthers = 10     // rows outside the largest class, for fewer are ranked well by chance
+	aloneRows = 10_000 // maximum
+	minOthers = 10     // minimum rows outside the largest class, because fewer are ranked well by chance
 )
 
-// EachAlone predicts the target from each column by itself, out of fold. It calls visit with the column's place among the players, the
-// predictions in the form of Model.Predict, and the rows, which are a fixed sample of the training rows. Numbers are visited twice if the
-// target is a number: with step functions, and with a line and step functions of its residuals. Too few rows are not visited at all.
+// EachAlone predicts the target from each column alone, out of fold. It calls visit with the index of the player, the
+// predictions in the form of Model.Predict, and the rows, a fixed sample of the training rows. For a numeric target,
+// numeric columns are visited twice: with step functions, and with a line plus step functions of its residuals. With
+// too few rows nothing is visited.
 //
-// A row is predicted by the rows j of other folds in the same bin, and by one more of the mean target m and the mean weight w̄ of all rows:
-// (w̄ m + Σ_j w_j y_j) / (w̄ + Σ_j w_j). Boosting the steps of a single column ends there too, without that one row.
+// A row is predicted from the rows j of other folds in the same bin, and from one virtual row with the mean target m
+// and the mean weight w̄ of all rows: (w̄ m + Σ_j w_j y_j) / (w̄ + Σ_j w_j). Boosting a single column converges to the
+// same, without the virtual row.
 func EachAlone(ctx context.Context, p Problem, visit func(player int, predictions []float64, rows train.Data)) error {
 	if p.Rows.Len() < minRows {
 		return nil
@@ -63,7 +65,7 @@ func aloneColumn(rows *encode.Batch, player int) binning {
 	return byLabel{newLabels(rows, player-rows.Numeric)}
 }
 
-// others is the number of rows outside the largest class.
+// others returns the number of rows outside the largest class.
 func (s *sample) others(classes int) int {
 	count := make([]int, classes)
 	for _, y := range s.y {
@@ -72,7 +74,7 @@ func (s *sample) others(classes int) int {
 	return s.len() - slices.Max(count)
 }
 
-// data is the sample as training has it.
+// data returns the sample as training data.
 func (s *sample) data() train.Data {
 	d := train.Data{Rows: s.rows, Target: make([]float32, s.len()), Weight: make([]float32, s.len())}
 	for i := range s.y {
@@ -81,7 +83,7 @@ func (s *sample) data() train.Data {
 	return d
 }
 
-// indicators are targets [rows, outputs] whose mean is a prediction: numbers, or 0 and 1.
+// indicators returns targets [rows, outputs] whose mean is a prediction: numbers, or 0 and 1.
 func (f family) indicators(y []float64) []float64 {
 	if f.classes <= 2 {
 		return y
@@ -93,7 +95,7 @@ func (f family) indicators(y []float64) []float64 {
 	return all
 }
 
-// meansOfBins predicts y [rows, outputs] of each fold by the means of bins in the others.
+// meansOfBins predicts y [rows, outputs] of each fold from the means of bins in the others.
 func (s *sample) meansOfBins(y []float64, bins []uint16, count int) []float64 {
 	k := len(y) / s.len()
 	all := newSums(count, k)
@@ -105,7 +107,7 @@ func (s *sample) meansOfBins(y []float64, bins []uint16, count int) []float64 {
 			mean[o] += all.sum[bin*k+o]
 		}
 	}
-	row := total / float64(s.len()) // the weight of one
+	row := total / float64(s.len()) // mean weight of a row
 	predictions := make([]float64, len(y))
 	for fold := range foldCount {
 		from, to := s.folds[fold], s.folds[fold+1]
@@ -121,14 +123,14 @@ func (s *sample) meansOfBins(y []float64, bins []uint16, count int) []float64 {
 	return predictions
 }
 
-// sums are those of y and of weights in each bin.
+// sums holds the sums of y and of weights in each bin.
 type sums struct{ sum, weight []float64 }
 
 func newSums(bins, outputs int) sums {
 	return sums{make([]float64, bins*outputs), make([]float64, bins)}
 }
 
-// add adds rows [from, to), or takes them away if the sign is −1.
+// add adds rows [from, to), or subtracts them if sign is −1.
 func (a sums) add(s *sample, y []float64, bins []uint16, from, to int, sign float64) {
 	k := len(a.sum) / len(a.weight)
 	for i := from; i < to; i++ {
@@ -140,7 +142,7 @@ func (a sums) add(s *sample, y []float64, bins []uint16, from, to int, sign floa
 	}
 }
 
-// lines predicts each fold by the least squares line of the others in n; 0 for a gap.
+// lines predicts each fold from the least-squares line of the others in n; 0 for a gap.
 func (s *sample) lines(n number) []float64 {
 	predictions := make([]float64, s.len())
 	for fold := range foldCount {

@@ -1,9 +1,8 @@
-// Package baseline fits plain models beside psi's, to tell whether psi's is worth having: the mean (of classes, their
-// base rates), a linear model (ridge or penalised logistic regression, or a lasso of few rows) and an additive one (boosted bins of each
-// column).
+// Package baseline fits simple models to compare with psi's: the mean (for classes, their base rates), a linear model
+// (ridge or penalised logistic regression, or a lasso on few rows) and an additive one (boosted bins of each column).
 //
-// They read the encoded rows that training reads, so that no table is read twice. The work is bounded: a large or wide
-// table is learned from a random sample of its rows. The same rows give the same models.
+// They use the encoded rows of the training, so that no table is read twice. The work is bounded: large or wide tables
+// are sampled. The same rows give the same models.
 package baseline
 
 import (
@@ -20,30 +19,30 @@ const (
 	Additive = "additive"
 )
 
-// Names lists them, the plainest first.
+// Names returns the names, the simplest model first.
 func Names() []string { return []string{Mean, Linear, Additive} }
 
-// Problem is what is to be learned.
+// Problem is a training problem.
 type Problem struct {
 	Rows    train.Store
-	Units   []uint64  // of the rows: equal where rows belong together; nil if none do
+	Units   []uint64  // of the rows: equal for rows that belong together; nil if there are none
 	Classes int       // 0 for a number
 	Base    []float64 // φ_0 of classes; nil for a number, whose encoded mean is 0
 }
 
-// Model is a baseline that has been fitted.
+// Model is a fitted baseline.
 type Model struct {
 	Name    string
-	Columns []int // the players that a sparse linear model uses, by their places, the most telling first; nil of others
+	Columns []int // indices of the players that a sparse linear model uses, in descending order of importance; nil for others
 
 	family family
 	score  func(rows *encode.Batch) []float64 // [rows, outputs]
 }
 
-// Predict returns the predictions of some rows: a number in encoded units, the probability of the second of two classes
-// [rows], or that of each of more classes [rows, classes].
+// Predict returns the predictions of rows: a number in encoded units, the probability of the second of two classes
+// [rows], or of each of more classes [rows, classes].
 func (m *Model) Predict(rows *encode.Batch) []float64 {
-	const chunk = 1024 // bounds the memory of a wide table
+	const chunk = 1024 // limits the memory of a wide table
 	predictions := make([]float64, 0, rows.Rows*m.family.outputs())
 	for from := 0; from < rows.Rows; from += chunk {
 		part := m.score(rows.Slice(from, min(from+chunk, rows.Rows)))
@@ -53,10 +52,11 @@ func (m *Model) Predict(rows *encode.Batch) []float64 {
 	return predictions
 }
 
-// minRows is the number of training rows below which the mean is the only baseline: an inner split of fewer chooses nothing.
+// minRows is the number of training rows below which the mean is the only baseline, because the inner validation split
+// would be too small.
 const minRows = 20
 
-// Fit fits the baselines, in the order of Names. The work does not grow with the table beyond a limit: about a second.
+// Fit fits the baselines, in the order of Names. The work is limited to about a second for a table of any size.
 func Fit(ctx context.Context, p Problem) ([]Model, error) {
 	f := family{p.Classes}
 	base := p.Base
@@ -86,7 +86,7 @@ func Fit(ctx context.Context, p Problem) ([]Model, error) {
 	}, nil
 }
 
-// repeated is x in each of so many rows.
+// repeated returns x for each of the rows.
 func repeated(x []float64, rows int) []float64 {
 	all := make([]float64, 0, rows*len(x))
 	for range rows {

@@ -9,19 +9,20 @@ import (
 )
 
 const (
-	maxBins     = 64     // of a number, but for those beside common values
-	rowsPerBin  = 20     // on average, at least
-	quantilesOf = 10_000 // rows, at most
+	maxBins     = 64     // of a number, not counting those around common values
+	rowsPerBin  = 20     // minimum mean
+	quantilesOf = 10_000 // maximum rows
 )
 
-// binning is the bins of a column.
+// binning assigns the cells of a column to bins.
 type binning interface {
 	count() int
-	ordered() int // the first bins that have an order
+	ordered() int // number of leading bins that are ordered
 	bin(rows *encode.Batch, i int) int
 }
 
-// ordered is the bins of a number: bin j holds the values of at least edges[j−1] and less than edges[j]. The last is of gaps.
+// ordered holds the bins of a number: bin j contains the values from edges[j−1] to below edges[j]. The last bin is for
+// gaps.
 type ordered struct {
 	number
 	edges []float64
@@ -38,17 +39,18 @@ func (o ordered) bin(rows *encode.Batch, i int) int {
 	return sort.Search(len(o.edges), func(j int) bool { return v < o.edges[j] })
 }
 
-// newOrdered makes bins of about as many rows each. A value that more rows have is a bin of its own, and the rest share the others.
+// newOrdered returns bins with about equally many rows. A value with more rows than that is a bin of its own, and the
+// rest share the others.
 func newOrdered(n number, rows *encode.Batch) ordered {
 	values := make([]float64, 0, min(rows.Rows, quantilesOf))
-	for i := range min(rows.Rows, quantilesOf) { // their order is random
+	for i := range min(rows.Rows, quantilesOf) { // rows are in random order
 		if v := n.value(rows, i); !math.IsNaN(v) {
 			values = append(values, v)
 		}
 	}
 	slices.Sort(values)
 	bins := min(maxBins, max(2, rows.Rows/rowsPerBin))
-	common := len(values)/bins + 1 // rows of a value that has a bin of its own
+	common := len(values)/bins + 1 // minimum rows of a value with its own bin
 	rest, left := len(values), bins
 	eachValue(values, func(from, to int) {
 		if to-from >= common {
@@ -57,7 +59,7 @@ func newOrdered(n number, rows *encode.Batch) ordered {
 	})
 	o := ordered{number: n}
 	fair := (rest + left - 1) / max(1, left)
-	held := 0 // rows of the bin that is being filled
+	held := 0 // rows in the current bin
 	eachValue(values, func(from, to int) {
 		if held > 0 && held+to-from > fair { // also before and after a common value
 			o.edges = append(o.edges, (values[from-1]+values[from])/2)
@@ -78,14 +80,14 @@ func eachValue(sorted []float64, visit func(from, to int)) {
 	}
 }
 
-// byLabel is the bins of a category: its levels.
+// byLabel holds the bins of a category: its levels.
 type byLabel struct{ labels }
 
 func (l byLabel) count() int                        { return l.labels.count }
 func (l byLabel) ordered() int                      { return 0 }
 func (l byLabel) bin(rows *encode.Batch, i int) int { return int(l.level(rows, i)) }
 
-// newBinnings makes the bins of every column, and of the angles of times.
+// newBinnings returns the bins of every column, and of the angles of times.
 func newBinnings(rows *encode.Batch) []binning {
 	list := make([]binning, 0, rows.Players())
 	for _, n := range newNumbers(rows, true) {
@@ -97,7 +99,8 @@ func newBinnings(rows *encode.Batch) []binning {
 	return list
 }
 
-// binned is the bin of each row in each column [columns][rows]. A sample has too few rows for more labels than 2^16.
+// binned returns the bin of each row in each column [columns][rows]. A sample has too few rows for more than 2^16
+// labels.
 func binned(columns []binning, rows *encode.Batch) [][]uint16 {
 	bins := make([][]uint16, len(columns))
 	for c, column := range columns {

@@ -10,16 +10,16 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// reading is how rows become the features of the linear model: numbers in standard deviations of the sample with 0, the mean, for a
-// gap; 1 where a number that has gaps is missing; one feature for each label; and last a 1 for the intercept.
+// reading maps rows to the features of the linear model: standardised numbers with 0, the mean, for a gap; 1 where a
+// number with gaps is missing; one feature per label; and finally a 1 for the intercept.
 type reading struct {
 	numbers []number
 	mean    []float64 // of each number
 	scale   []float64
 	gaps    []int // numbers that have gaps
 	labels  []labels
-	first   []int // feature of each category
-	count   int   // of features
+	first   []int // first feature of each category
+	count   int   // number of features
 }
 
 func newReading(s *sample) *reading {
@@ -50,7 +50,7 @@ func newReading(s *sample) *reading {
 	return r
 }
 
-// players are the columns of the features but the intercept, by their places among the players.
+// players returns the player of each feature but the intercept.
 func (r *reading) players(rows *encode.Batch) []int {
 	list := make([]int, 0, r.count-1)
 	for _, n := range r.numbers {
@@ -65,7 +65,7 @@ func (r *reading) players(rows *encode.Batch) []int {
 	return list
 }
 
-// design is the features of rows: X, of which dense columns come first, then one 1 for each category, then the intercept.
+// design is the feature matrix X of rows: dense columns first, then one 1 for each category, then the intercept.
 type design struct {
 	rows, dense, categories, count int
 
@@ -96,7 +96,7 @@ func (r *reading) read(rows *encode.Batch) *design {
 	return d
 }
 
-// part is rows [from, to), sharing memory.
+// part returns rows [from, to), sharing memory.
 func (d *design) part(from, to int) *design {
 	p := *d
 	p.rows = to - from
@@ -153,7 +153,7 @@ func (d *design) transposed(r, out []float64) {
 	}
 }
 
-// squares is Σ_i w_i x_ij² of each feature j.
+// squares returns Σ_i w_i x_ij² of each feature j.
 func (d *design) squares(weight []float64) []float64 {
 	sum := make([]float64, d.count)
 	for i, w := range weight {

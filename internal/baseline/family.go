@@ -2,11 +2,12 @@ package baseline
 
 import "math"
 
-// family is a loss of scores f with its canonical link: the squared error ½(p − y)² of a number, p = f; the log loss of two
-// classes, p = sigmoid(f); that of more, p = softmax(f). The gradient of each by f is p − y, y being 0 or 1 for each class.
+// family is a loss of scores f with its canonical link: the squared error ½(p − y)² of a number, p = f; the log loss of
+// two classes, p = sigmoid(f); that of more, p = softmax(f). The gradient of each by f is p − y, where y is 0 or 1 for
+// each class.
 type family struct{ classes int }
 
-// outputs is the number of scores of a row.
+// outputs returns the number of scores of a row.
 func (f family) outputs() int {
 	if f.classes > 2 {
 		return f.classes
@@ -44,7 +45,7 @@ func (f family) respondAll(scores []float64) {
 	}
 }
 
-// loss of a row whose target is y: a number, or that of its class.
+// loss returns the loss of a row with target y: a number, or the index of its class.
 func (f family) loss(p []float64, y float64) float64 {
 	const least = 1e-15
 	switch {
@@ -67,7 +68,7 @@ func (f family) gradient(p []float64, y float64) {
 	p[0] -= y
 }
 
-// curvature is the diagonal of the second derivative by output k.
+// curvature returns the diagonal of the second derivative by output k.
 func (f family) curvature(p float64) float64 {
 	if f.classes == 0 {
 		return 1
@@ -75,7 +76,7 @@ func (f family) curvature(p float64) float64 {
 	return p * (1 - p)
 }
 
-// steepest is a bound of the eigenvalues of the second derivative.
+// steepest returns an upper bound of the eigenvalues of the second derivative.
 func (f family) steepest() float64 {
 	switch {
 	case f.classes == 0:
@@ -103,7 +104,7 @@ func (f family) bend(p, v []float64) {
 	}
 }
 
-// meanLoss is the mean loss of scores [rows, outputs] by the rows' weights. The scores become p.
+// meanLoss returns the weighted mean loss of scores [rows, outputs]. The scores become p.
 func (f family) meanLoss(scores, y, weight []float64) float64 {
 	f.respondAll(scores)
 	sum, total, k := 0.0, 0.0, f.outputs()

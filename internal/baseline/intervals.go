@@ -2,17 +2,18 @@ package baseline
 
 import "slices"
 
-// slope is the sums of the first and second derivatives of rows.
+// slope holds the sums of the first and second derivatives of rows.
 type slope struct{ g, h float64 }
 
-// gain is twice the loss that a step takes away.
+// gain returns twice the decrease of the loss by a step.
 func (s slope) gain(shrink float64) float64 { return s.g * s.g / (s.h + shrink) }
 
-// maxIntervals is that of an explainable boosting machine's leaves. With a step for each bin, boosting learns the noise of small bins in few
-// rounds and stops: ADR 0029.
+// maxIntervals equals the leaves of an explainable boosting machine. With a step per bin, boosting overfits small bins
+// in few rounds and stops: ADR 0029.
 const maxIntervals = 3
 
-// intervals are the ends of at most maxIntervals intervals of ordered bins, cut where it takes most of the loss away, one cut after the other.
+// intervals returns the ends of at most maxIntervals intervals of ordered bins, cut greedily where the loss decreases
+// most.
 func intervals(sums []slope, shrink float64) []int {
 	if len(sums) == 0 {
 		return nil

@@ -2,20 +2,21 @@ package baseline
 
 import "github.com/psi-shapley/psi/internal/encode"
 
-// minOfLabel is the number of sampled rows below which labels are taken together: nothing could be learned of them singly.
+// minOfLabel is the number of sampled rows below which labels are combined, because they could not be fitted
+// individually.
 const minOfLabel = 5
 
-// labels are the levels of a category: gaps, all that are rare or unknown, and each of the others.
+// labels holds the levels of a category: gaps, rare or unknown labels, and each of the others.
 type labels struct {
-	column int             // among the categories
-	levels map[int32]int32 // by row of the embedding table; an absent one is rare
+	column int             // index among the categories
+	levels map[int32]int32 // by row of the embedding table; absent ones are rare
 	count  int
 }
 
 const (
 	gapLevel  = 0
 	rareLevel = 1
-	ownLevels = 2 // from here on
+	ownLevels = 2 // first level of individual labels
 )
 
 func newLabels(rows *encode.Batch, column int) labels {
@@ -41,7 +42,7 @@ func (l labels) code(rows *encode.Batch, i int) int32 {
 	return rows.Codes[i*rows.Categorical+l.column]
 }
 
-// level of a row.
+// level returns the level of a row.
 func (l labels) level(rows *encode.Batch, i int) int32 {
 	if l.gap(rows, i) {
 		return gapLevel
@@ -52,7 +53,7 @@ func (l labels) level(rows *encode.Batch, i int) int32 {
 	return rareLevel
 }
 
-// newAllLabels are the levels of every category.
+// newAllLabels returns the levels of every category.
 func newAllLabels(rows *encode.Batch) []labels {
 	all := make([]labels, rows.Categorical)
 	for c := range all {

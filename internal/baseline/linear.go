@@ -11,8 +11,8 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// linear is a model whose scores are X·b: ridge regression, or penalised logistic regression of two classes or more. A sparse one has
-// the penalty of the lasso.
+// linear is a model with scores X·b: ridge regression, or penalised logistic regression of two or more classes. A
+// sparse one has the lasso penalty.
 type linear struct {
 	reading *reading
 	b       []float64 // [features, outputs]
@@ -27,15 +27,15 @@ func (l *linear) score(rows *encode.Batch) []float64 {
 	return scores
 }
 
-// penalties that are tried, the largest first.
+// penalties returns the penalties to try, the largest first.
 func penalties() []float64 { return []float64{10, 1, 1e-1, 1e-2, 1e-3, 1e-4} }
 
-const innerRows = 20_000 // that penalties are tried on beside a fold, at most, divided by the number of outputs
+const innerRows = 20_000 // maximum rows outside a fold to try penalties on, divided by the number of outputs
 
-// precision is when a fit ends.
+// precision is the stopping criterion of a fit.
 type precision struct {
-	gradient float64 // its norm is at most that
-	steps    int     // of conjugate gradients, all together
+	gradient float64 // maximum norm of the gradient
+	steps    int     // total steps of conjugate gradients
 }
 
 var (
@@ -43,8 +43,8 @@ var (
 	finely  = precision{1e-5, 120} // the last fit
 )
 
-// fitLinear chooses the penalty of the lowest loss of rows held back, and fits all rows with it. It tries no further penalties after two
-// that are worse than the best. Where rows are few it tries a sparse model too.
+// fitLinear chooses the penalty with the lowest validation loss, and fits all rows with it. It stops after two
+// penalties that are worse than the best. With few rows it also tries a sparse model.
 func fitLinear(ctx context.Context, s *sample, f family, base []float64) (*linear, error) {
 	r := newReading(s)
 	d := r.read(s.rows)
@@ -74,8 +74,8 @@ func fitLinear(ctx context.Context, s *sample, f family, base []float64) (*linea
 	return best, whole.fit(ctx, best.b, finely)
 }
 
-// columns are the players that a sparse model uses, by their places, those that move its scores most first; nil of a model that is not
-// sparse or uses more than half of them.
+// columns returns the players that a sparse model uses, those that move its scores most first. It returns nil for a
+// model that is not sparse or uses more than half of them.
 func (l *linear) columns(rows *encode.Batch) []int {
 	if !l.sparse {
 		return nil
@@ -98,12 +98,12 @@ func (l *linear) columns(rows *encode.Batch) []int {
 	return used
 }
 
-// heldFold is a regression on the rows outside a fold, whose weights are 0 there.
+// heldFold is a regression on the rows outside a fold; rows of the fold have weight 0.
 type heldFold struct {
 	regression
-	b    []float64 // under way
+	b    []float64 // current coefficients
 	held *design
-	y    []float64 // of the fold
+	y    []float64 // targets of the fold
 	w    []float64
 }
 
@@ -124,7 +124,7 @@ func newFolds(s *sample, d *design, f family, base []float64) []*heldFold {
 	return list
 }
 
-// loss is the mean loss of the fold.
+// loss returns the mean loss of the fold.
 func (h *heldFold) loss() float64 {
 	scores := make([]float64, h.held.rows*h.family.outputs())
 	h.held.times(h.b, scores)
@@ -139,11 +139,11 @@ type regression struct {
 	family    family
 	y, weight []float64
 	penalty   float64
-	steepest  float64 // a bound of the second derivative; 0 if it is not known yet
+	steepest  float64 // upper bound of the second derivative; 0 if not known yet
 }
 
-// fit minimises from b on, by Newton's method, to a precision. Each step is solved by conjugate
-// gradients: the second derivative is never formed, and a step costs some passes over the rows, however many features there are.
+// fit minimises by Newton's method, starting from b, to a precision. Each step is solved by conjugate gradients: the
+// second derivative is never formed, and a step costs some passes over the rows, for any number of features.
 func (r *regression) fit(ctx context.Context, b []float64, until precision) error {
 	n := newton{regression: r, b: b, total: floats.Sum(r.weight), squares: r.squares(r.weight), left: until.steps}
 	n.p = make([]float64, r.rows*r.family.outputs())
@@ -161,7 +161,7 @@ func (r *regression) fit(ctx context.Context, b []float64, until precision) erro
 		}
 		aim := min(0.1, math.Sqrt(norm)) * norm
 		if r.family.classes == 0 {
-			aim = 0 // the loss is quadratic: one step ends it
+			aim = 0 // the loss is quadratic, so one step suffices
 		}
 		if err := n.solve(ctx, max(aim, until.gradient/2)); err != nil {
 			return err
@@ -175,17 +175,17 @@ func (r *regression) fit(ctx context.Context, b []float64, until precision) erro
 	return nil
 }
 
-// newton is a minimisation under way.
+// newton is the state of a minimisation.
 type newton struct {
 	*regression
 	b, gradient, step []float64 // [features, outputs]
 	p, rowwise        []float64 // [rows, outputs]
 	total             float64   // of the weights
 	squares           []float64
-	left              int // steps of conjugate gradients
+	left              int // remaining steps of conjugate gradients
 }
 
-// evaluate is the objective at b, and leaves p there.
+// evaluate returns the objective at b, and sets p.
 func (n *newton) evaluate(b []float64) float64 {
 	n.times(b, n.p)
 	loss := n.family.meanLoss(n.p, n.y, n.weight)
@@ -193,7 +193,7 @@ func (n *newton) evaluate(b []float64) float64 {
 	return loss + n.penalty/2*floats.Dot(penalised, penalised)
 }
 
-// addPenalty adds penalty·v to out, but for the intercepts.
+// addPenalty adds penalty·v to out, except for the intercepts.
 func (n *newton) addPenalty(out, v []float64) {
 	most := len(v) - n.family.outputs()
 	floats.AddScaled(out[:most], n.penalty, v[:most])
@@ -225,7 +225,7 @@ func (n *newton) bent(v, out []float64) {
 	n.addPenalty(out, v)
 }
 
-// scales are about the diagonal of ∇²: Σ_i w_i x_ij² times the mean curvature of each output, and the penalty.
+// scales approximates the diagonal of ∇²: Σ_i w_i x_ij² times the mean curvature of each output, plus the penalty.
 func (n *newton) scales() []float64 {
 	k := n.family.outputs()
 	mean := make([]float64, k)
@@ -265,7 +265,7 @@ func (n *newton) solve(ctx context.Context, aim float64) error {
 		n.bent(along, bent)
 		curvature := floats.Dot(along, bent)
 		if !(curvature > 0) {
-			return nil // flat: rounding
+			return nil // no curvature: rounding
 		}
 		length := product / curvature
 		floats.AddScaled(n.step, length, along)
@@ -278,7 +278,7 @@ func (n *newton) solve(ctx context.Context, aim float64) error {
 	return nil
 }
 
-// advance goes along the step as far as the objective falls, halving it as often as need be.
+// advance takes the step, halved until the objective decreases.
 func (n *newton) advance(before float64) (value float64, ok bool) {
 	next := make([]float64, len(n.b))
 	slope := floats.Dot(n.gradient, n.step)

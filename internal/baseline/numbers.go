@@ -6,15 +6,15 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// number is a number that a baseline reads from a row: a numeric column in standard deviations from its mean, which the
-// encoder keeps beside the bins; a part of where a time lies in one of its periods; or the angle of that place.
+// number is a numeric input of a baseline: a standardised numeric column, which the encoder keeps beside the bins; a
+// cyclic part of a time; or the angle of that part.
 type number struct {
-	column int // among the numeric ones
-	part   int // of the cycles, from 0; −1 for the column itself
+	column int // index among the numeric columns
+	part   int // index of the cyclic part, from 0; −1 for the column itself
 	angle  bool
 }
 
-// value is NaN for a gap.
+// value returns NaN for a gap.
 func (n number) value(rows *encode.Batch, i int) float64 {
 	at := i*rows.Numeric + n.column
 	if rows.Observed[i*rows.Players()+n.column] == 0 || rows.Numbers[2*at] == encode.GapPosition {
@@ -31,7 +31,7 @@ func (n number) value(rows *encode.Batch, i int) float64 {
 	return float64(cycles[n.part])
 }
 
-// newNumbers lists the numbers of rows: each numeric column and, of times, all parts of the cycles or the angles.
+// newNumbers lists the numeric inputs of rows: each numeric column and, for times, all cyclic parts or the angles.
 func newNumbers(rows *encode.Batch, angles bool) []number {
 	list := make([]number, 0, rows.Numeric)
 	for c := range rows.Numeric {

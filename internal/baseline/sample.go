@@ -11,20 +11,20 @@ import (
 
 const (
 	maxRows   = 100_000
-	maxCells  = 2_000_000 // rows × columns × outputs, which the work grows with
-	minDrawn  = 500       // rows, however wide the table is
+	maxCells  = 2_000_000 // rows × columns × outputs, which determines the work
+	minDrawn  = 500       // minimum rows, for a table of any width
 	foldCount = 5
-	fewCells  = 100_000 // up to which every fold is held back in turn, and not the first alone
+	fewCells  = 100_000 // up to which every fold is held out in turn, instead of the first alone
 )
 
-// sample is training rows in random order, rows of one unit side by side. The penalty of the linear model and the rounds of the
-// additive one are chosen by the loss of a fold of the rows, learned from the others; of few rows, by that of each fold in turn.
+// sample holds training rows in random order, rows of one unit side by side. The penalty of the linear model and the
+// rounds of the additive one are chosen by the loss of a held-out fold; with few rows, by that of each fold in turn.
 type sample struct {
 	rows   *encode.Batch
 	y      []float64
 	weight []float64
-	folds  []int // where they begin, and where the last ends
-	tried  int   // how many of them are held back, one at a time
+	folds  []int // starts of the folds, and the end of the last
+	tried  int   // number of folds held out, one at a time
 }
 
 func newSample(rows *encode.Batch, y, weight []float64, outputs int) *sample {
@@ -40,22 +40,22 @@ func newSample(rows *encode.Batch, y, weight []float64, outputs int) *sample {
 
 func (s *sample) len() int { return len(s.y) }
 
-// without is the rows' weights with 0 in a fold.
+// without returns the rows' weights with 0 in a fold.
 func (s *sample) without(fold int) []float64 {
 	weight := slices.Clone(s.weight)
 	clear(weight[s.folds[fold]:s.folds[fold+1]])
 	return weight
 }
 
-// sampledRows is how many rows of a table are learned from.
+// sampledRows returns the number of rows of a table to sample.
 func sampledRows(rows, columns, outputs int) int {
 	return min(rows, maxRows, max(minDrawn, maxCells/max(1, columns*outputs)))
 }
 
-// draw draws the sample, always the same of the same rows.
+// draw draws the sample, which is the same for the same rows.
 func draw(p Problem) (*sample, error) { return drawSome(p, maxRows) }
 
-// drawSome draws no more than some rows.
+// drawSome draws at most the given number of rows.
 func drawSome(p Problem, some int) (*sample, error) {
 	first, err := p.Rows.Read(0, 1)
 	if err != nil {
@@ -95,7 +95,8 @@ func drawSome(p Problem, some int) (*sample, error) {
 	return s, nil
 }
 
-// align moves the ends of folds to where a unit ends. If that leaves a fold empty, units are divided: there are too few of them.
+// align moves the ends of folds to ends of units. If that leaves a fold empty, it divides units: there are too few of
+// them.
 func (s *sample) align(same func(i int) bool) {
 	moved := slices.Clone(s.folds)
 	for k := range moved[:foldCount] {
@@ -135,7 +136,8 @@ func choose(n, some int) []int {
 
 const sampleStream = 0x62617365 // of the generator
 
-// scramble is a bijection of words under which neighbours are as random numbers: the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+// scramble is a bijection of words that maps neighbours to pseudorandom numbers: the finaliser of SplitMix64 (Steele,
+// Lea and Flood 2014).
 func scramble(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

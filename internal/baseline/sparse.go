@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	plentyRows     = 20          // for each feature, with which a sparse model is not tried: a ridge tells features apart
-	sparsePath     = 16          // penalties that are tried, each sparseRatio of the one before
+	plentyRows     = 20          // rows per feature from which no sparse model is tried, because ridge suffices
+	sparsePath     = 16          // number of penalties to try, each sparseRatio times the previous one
 	sparseRatio    = 0.7         // so that the last is 1/300 of the first
-	sparseCells    = 500_000_000 // cells that a path may pass over: it ends there
-	maxSparseSteps = 100         // of a penalty
+	sparseCells    = 500_000_000 // maximum cells processed by a path
+	maxSparseSteps = 100         // per penalty
 )
 
-// fitSparse replaces the model by the lasso (Tibshirani 1996) if that has a lower loss than least on the rows held back. Few rows of many columns,
-// of which few tell the target, leave a ridge far behind.
+// fitSparse replaces the model by the lasso (Tibshirani 1996) if its validation loss is below least. On few rows with
+// many columns, of which few are informative, the lasso is far better than ridge.
 func (l *linear) fitSparse(ctx context.Context, s *sample, d *design, f family, base []float64, least float64) error {
 	if d.rows >= plentyRows*d.count {
 		return nil
@@ -28,7 +28,7 @@ func (l *linear) fitSparse(ctx context.Context, s *sample, d *design, f family, 
 	copy(b[len(b)-len(base):], base)
 	penalty := whole.largestPenalty(b)
 	left := sparseCells / (2 * d.rows * d.count)
-	var path []float64 // that the last fit follows, for a fit starts from the one before
+	var path []float64 // followed by the last fit, because each fit starts from the previous one
 	for worse := 0; len(path) < sparsePath && worse < 2 && left > 0; {
 		penalty *= sparseRatio
 		path = append(path, penalty)
@@ -59,7 +59,7 @@ func (l *linear) fitSparse(ctx context.Context, s *sample, d *design, f family, 
 	return nil
 }
 
-// largestPenalty is the least one at which all of b but the intercepts is 0, which it is.
+// largestPenalty returns the smallest penalty at which all of b but the intercepts is 0; b must have only intercepts.
 func (r *regression) largestPenalty(b []float64) float64 {
 	n := newton{regression: r, b: b, total: floats.Sum(r.weight), gradient: make([]float64, len(b))}
 	n.p, n.rowwise = make([]float64, r.rows*r.family.outputs()), make([]float64, r.rows*r.family.outputs())
@@ -68,14 +68,14 @@ func (r *regression) largestPenalty(b []float64) float64 {
 	return floats.Norm(n.gradient[:len(b)-r.family.outputs()], math.Inf(1))
 }
 
-// shrink minimises, from b on,
+// shrink minimises, starting from b,
 //
 //	Σ_i w_i loss(x_i·b, y_i) / Σ_i w_i + penalty · ‖b without the intercepts‖₁
 //
-// by accelerated proximal gradients (Beck and Teboulle 2009), which start anew where they overshoot (O'Donoghue and Candès 2015). It takes no
-// more steps than are left, and counts them.
+// by accelerated proximal gradients (Beck and Teboulle 2009) with restarts on overshoot (O'Donoghue and Candès 2015).
+// It takes at most left steps, and subtracts those it took.
 func (r *regression) shrink(ctx context.Context, b []float64, left *int) error {
-	const enough = 1e-4 // the last step's largest part
+	const enough = 1e-4 // maximum change of the last step
 	ridgeless := *r
 	ridgeless.penalty = 0
 	at := slices.Clone(b) // ahead of b, by momentum
@@ -119,13 +119,14 @@ func (r *regression) shrink(ctx context.Context, b []float64, left *int) error {
 	return nil
 }
 
-// powered is a bound of the largest eigenvalue of ∇² anywhere, from some steps of the power method on that of the squared error.
+// powered returns an upper bound of the largest eigenvalue of ∇² anywhere, from some steps of the power method for the
+// squared error.
 func (n *newton) powered() float64 {
-	const steps, allowance = 12, 1.2 // the method comes from below
+	const steps, allowance = 12, 1.2 // the method converges from below
 	k := n.family.outputs()
 	v, out := make([]float64, len(n.b)), make([]float64, len(n.b))
 	for j := range v {
-		v[j] = 1 + float64(j%7)/7 // of no symmetry
+		v[j] = 1 + float64(j%7)/7 // asymmetric
 	}
 	size := 1.0
 	for range steps {

@@ -7,7 +7,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// suit says, before any row is read, what a table lacks that the options name.
+// suit returns an error, before any row is read, if a table lacks columns that the options name.
 func (o Options) suit(schema *table.Schema) error {
 	wrong := func(column, message, remedy string) error {
 		return &table.Error{Row: -1, Column: column, Message: message, Remedy: remedy}
@@ -45,10 +45,10 @@ func (o Options) suit(schema *table.Schema) error {
 	return o.Task.Check(o.Target, schema.Field(o.Target).Kind)
 }
 
-// minRows is where training starts to make any sense.
+// minRows is the minimum number of rows to train on.
 const minRows = 10
 
-// check says what keeps the rows that were read from being trained on.
+// check returns an error if the rows cannot be trained on.
 func check(rows, held *gathered, o Options) error {
 	counted := fmt.Sprintf("with a value in the target column %q", o.Target)
 	if o.Weight != "" {

@@ -1,11 +1,9 @@
-// Package dataset turns a source of rows into what training needs: encoders, encoded
-// training rows and validation rows. Memory stays bounded whatever the size of the
-// table: beyond a limit, rows wait in unlinked files, which a killed process takes
-// with it.
+// Package dataset converts a source of rows to encoders, encoded training rows and validation rows. Memory is bounded
+// for tables of any size: beyond a limit, rows are kept in unlinked files, which the system frees when the process
+// ends.
 //
-// A row passes through gather (counted, digested, kept), split (training or
-// validation), a look at what the inputs are like (traits), the fit of the encoders
-// (training rows only) and their Encode.
+// A row passes through gather (counted, digested, kept), split (training or validation), traits (properties of the
+// features), the fit of the encoders (training rows only) and their Encode.
 package dataset
 
 import (
@@ -20,64 +18,63 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Options say what the rows are for.
+// Options configure Read.
 type Options struct {
 	Target   string
-	Task     encode.Task                               // "" is encode.Auto
-	Positive string                                    // of two classes; "" is the last one
-	Link     func(*encode.Labels) (encode.Link, error) // chooses the scale of a number; nil is its own units
-	Labels   *encode.Labels                            // values of the target that are known beforehand, to which those of the rows are added; may be nil
-	Weight   string                                    // column that says how much a row counts, and is no input; may be empty
+	Task     encode.Task                               // "" means encode.Auto
+	Positive string                                    // of two classes; "" means the last one
+	Link     func(*encode.Labels) (encode.Link, error) // chooses the scale of a number; nil means its own units
+	Labels   *encode.Labels                            // known values of the target, to which those of the rows are added; may be nil
+	Weight   string                                    // column of row weights, not used as a feature; may be empty
 
-	Inputs         []string                                               // columns that become players
-	Choose         func([]Trait) []string                                 // which inputs, in their order, stay when it is known what they are like; nil keeps all
-	MissingAsLevel []string                                               // of these, those whose missing cells are a level of their own
-	Bins           func(differentRows int, task encode.Task) (int, error) // of a numeric player, by the training rows without copies
+	Inputs         []string                                               // columns used as features
+	Choose         func([]Trait) []string                                 // selects the features to keep, given their traits; nil keeps all
+	MissingAsLevel []string                                               // of these, columns whose missing cells are a level of their own
+	Bins           func(differentRows int, task encode.Task) (int, error) // number of bins of a numeric player, given the number of training rows without copies
 
-	Validation table.Source // rows to validate on; nil takes some of the source's
-	Fraction   float64      // of the rows that validate
+	Validation table.Source // validation rows; nil takes some rows of the source
+	Fraction   float64      // share of validation rows
 	By         string       // column whose equal values stay on one side; may be empty
-	OrderBy    string       // column, of numbers or times, whose newest rows validate; may be empty
-	After      *float64     // rows with more than this in OrderBy validate, whatever the Fraction; may be nil
-	Seed       uint64       // of the choice
+	OrderBy    string       // column of numbers or times whose newest rows validate; may be empty
+	After      *float64     // rows above this value in OrderBy validate, whatever the Fraction; may be nil
+	Seed       uint64       // of the random choice
 
-	Scratch     string // directory for what does not fit into memory
-	MemoryCells int    // that are held in memory; 0 means 2^23, about 100 MB
+	Scratch     string // directory for rows that do not fit into memory
+	MemoryCells int    // maximum cells in memory; 0 means 2^23, about 100 MB
 }
 
 const defaultMemoryCells = 1 << 23
 
-// MaxValidationRows bounds the rows that validate: more would slow training down
-// without choosing better.
+// MaxValidationRows limits the validation rows: more would slow down training without improving the choice of weights.
 const MaxValidationRows = 16_384
 
-// Dataset is what training needs to know of a table.
+// Dataset is a table prepared for training.
 type Dataset struct {
 	Encoder    *encode.Encoder
 	Target     encode.Target
 	Plain      encode.Target // of a number, in its own units
-	Weighted   bool          // rows have weights of their own
+	Weighted   bool          // whether rows have weights
 	Training   train.Store
-	Units      []uint64   // of the training rows: equal where they are kept together; nil if no column says so
-	Validation train.Data // weights on the scale of the training rows'
+	Units      []uint64   // units of the training rows: equal for rows that stay together; nil without such a column
+	Validation train.Data // weights are on the scale of the training rows
 
-	ValidationUnits []uint64 // of the validation rows, as Units
+	ValidationUnits []uint64 // units of the validation rows
 
-	Rows       int      // that count, of all sources
-	Unlabelled int      // rows left out, because their target is missing
-	Weightless int      // rows left out, because their weight is 0
-	Repeats    Repeats  // rows of the source, not of Validation, that are there more than once
-	Notes      []string // what a user might not expect
+	Rows       int      // rows used, of all sources
+	Unlabelled int      // rows skipped because their target is missing
+	Weightless int      // rows skipped because their weight is 0
+	Repeats    Repeats  // duplicate rows of the source, not of Validation
+	Notes      []string // remarks for users
 	Digest     string   // of all cells read
 
 	weights weights
 	close   func() error
 }
 
-// Close frees what lies on disk.
+// Close frees the rows on disk.
 func (ds *Dataset) Close() error { return ds.close() }
 
-// Read takes in all rows of a source. It does not close it.
+// Read reads all rows of a source. It does not close the source.
 func Read(ctx context.Context, source table.Source, o Options) (ds *Dataset, err error) {
 	if o.MemoryCells == 0 {
 		o.MemoryCells = defaultMemoryCells
@@ -128,7 +125,7 @@ func Read(ctx context.Context, source table.Source, o Options) (ds *Dataset, err
 	return ds, nil
 }
 
-// choose decides on the task and the classes.
+// choose decides the task and the classes.
 func (ds *Dataset) choose(labels *encode.Labels, o Options) error {
 	target, note, err := labels.Target(o.Task, o.Positive)
 	if err == nil && o.Link != nil && target.Task == encode.Regression {
@@ -145,8 +142,7 @@ func (ds *Dataset) note(text string) {
 	}
 }
 
-// fit learns the encoders, the target's scale and that of the weights from the training
-// rows.
+// fit fits the encoders, the target's scale and that of the weights to the training rows.
 func (ds *Dataset) fit(ctx context.Context, rows *gathered, side split, o Options) error {
 	if err := ds.lookForRepeats(ctx, rows, o); err != nil {
 		return err
@@ -190,14 +186,14 @@ func (ds *Dataset) fit(ctx context.Context, rows *gathered, side split, o Option
 		if slices.Contains(o.MissingAsLevel, p.Name) && !p.Gap {
 			ds.note(fmt.Sprintf("column %q: no training row lacks a value, so a missing cell is no level: it is unknown", p.Name))
 		}
-		if o.Choose == nil && len(p.Levels) == 0 && p.Rare > 0 { // who chooses says what became of such a column
+		if o.Choose == nil && len(p.Levels) == 0 && p.Rare > 0 { // Choose reports such columns itself
 			ds.note(fmt.Sprintf("column %q: every label is so rare that none is told from another: the column says nothing", p.Name))
 		}
 	}
 	return nil
 }
 
-// encode writes the training rows and the validation rows.
+// encode encodes the training rows and the validation rows.
 func (ds *Dataset) encode(ctx context.Context, rows, held *gathered, side split, o Options) error {
 	training := newStore(ds.Encoder, o)
 	ds.Training, ds.close = training, training.close
@@ -231,7 +227,7 @@ func (ds *Dataset) encode(ctx context.Context, rows, held *gathered, side split,
 	return training.finish()
 }
 
-// appendUnits appends the units of the chosen rows of a chunk, if a column tells them.
+// appendUnits appends the units of the chosen rows of a chunk, if there is a column of units.
 func (o Options) appendUnits(units []uint64, chunk *table.Table, chosen func(row int) bool) []uint64 {
 	by := chunk.Column(o.By)
 	if by == nil {
@@ -245,7 +241,7 @@ func (o Options) appendUnits(units []uint64, chunk *table.Table, chosen func(row
 	return units
 }
 
-// appender takes encoded rows.
+// appender accepts encoded rows.
 type appender interface {
 	append(d train.Data) error
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// longLabel is the length from which a label enters a digest by a digest of its own. A few
-// bytes of a file can stand for millions of rows with a label of 1 MiB.
+// longLabel is the length from which a label enters the digest by its own digest. A few bytes of a file can represent
+// millions of rows with a label of 1 MiB.
 const longLabel = 1 << 10
 
 // columnDigest is the digest of the cells of a column.
 type columnDigest struct {
 	hash hash.Hash
-	long [][]byte // digests of long labels by their codes, which mean the same in all chunks
+	long [][]byte // digests of long labels by code, which has the same meaning in all chunks
 }
 
 func newColumnDigest(c *table.Column) *columnDigest {
@@ -65,10 +65,10 @@ func (d *columnDigest) longLabel(c *table.Column, code int32) []byte {
 	return d.long[code]
 }
 
-// Digest is that of all cells of a table, which may come in chunks.
+// Digest is the digest of all cells of a table, which may come in chunks.
 type Digest struct{ columns []*columnDigest }
 
-// Add takes in the next rows. Their columns are the same each time.
+// Add adds the next rows, which must have the same columns each time.
 func (d *Digest) Add(chunk *table.Table) {
 	if d.columns == nil {
 		for _, c := range chunk.Columns {
@@ -80,10 +80,10 @@ func (d *Digest) Add(chunk *table.Table) {
 	}
 }
 
-// String is "sha256:…" of all rows so far.
+// String returns "sha256:…" of all rows so far.
 func (d *Digest) String() string { return digestOf(d) }
 
-// digestOf is the digest of all cells of tables, in order.
+// digestOf returns the digest of all cells of tables, in order.
 func digestOf(all ...*Digest) string {
 	whole := sha256.New()
 	for _, d := range all {

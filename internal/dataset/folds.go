@@ -14,27 +14,28 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Folds are the rows of a source, divided for cross-validation. At random, or by a column that keeps rows together, each
-// row is tested in one fold and trains in the others. By a column that orders them, the rows are cut into one block more
-// than there are folds: each fold tests a block and trains on all before it, and on rows without a value there.
+// Folds holds the rows of a source, divided for cross-validation. At random, or by a column of units, each row is
+// tested in one fold and trains in the others. By a column that orders rows, the rows are divided into one block more
+// than there are folds. Each fold tests a block and trains on all earlier blocks, and on rows without a value in that
+// column.
 //
-// Only rows that count are among them. One source can be read at a time.
+// Rows without a target or weight are excluded. Only one source may be read at a time.
 type Folds struct {
 	Labels     *encode.Labels // values of the target in all rows
-	Unlabelled int            // rows left out, because their target is missing
-	Weightless int            // rows left out, because their weight is 0
+	Unlabelled int            // rows skipped because their target is missing
+	Weightless int            // rows skipped because their weight is 0
 
 	rows    *gathered
 	options Options
-	side    split  // that gives the keys
-	tested  []keys // of each fold
+	side    split  // computes the keys
+	tested  []keys // keys tested in each fold
 }
 
 // foldStream makes the choice of folds independent of the choice of validation rows within them.
 const foldStream = 0xF01D5
 
-// ReadFolds takes in all rows of a source and divides them into so many folds. It does not close the source. Of the
-// options it needs Target, Weight, By or OrderBy, Seed, Scratch and MemoryCells.
+// ReadFolds reads all rows of a source and divides them into count folds. It does not close the source. It uses the
+// options Target, Weight, By or OrderBy, Seed, Scratch and MemoryCells.
 func ReadFolds(ctx context.Context, source table.Source, o Options, count int) (*Folds, error) {
 	if o.MemoryCells == 0 {
 		o.MemoryCells = defaultMemoryCells
@@ -62,7 +63,7 @@ func ReadFolds(ctx context.Context, source table.Source, o Options, count int) (
 	return f, nil
 }
 
-// folds divides the units by their hashes, into parts of about as many rows.
+// folds divides the units by their hashes into parts with about equally many rows.
 func (g *gathered) folds(count int, o Options) ([]keys, error) {
 	parts := make([]keys, 0, count)
 	first := uint64(1)
@@ -86,7 +87,7 @@ func (g *gathered) folds(count int, o Options) ([]keys, error) {
 	hashes, taken := slices.Sorted(maps.Keys(g.units)), 0
 	for i, hash := range hashes[:len(hashes)-1] {
 		taken += g.units[hash]
-		folds, units := count-1-len(parts), len(hashes)-1-i // to come after this fold, and after this unit
+		folds, units := count-1-len(parts), len(hashes)-1-i // remaining after this fold, and after this unit
 		want := float64(g.labelled) * float64(len(parts)+1) / float64(count)
 		if folds > 0 && (units == folds || float64(taken)+float64(g.units[hashes[i+1]])/2 > want) {
 			end(hash)
@@ -96,7 +97,8 @@ func (g *gathered) folds(count int, o Options) ([]keys, error) {
 	return parts, nil
 }
 
-// blocks cuts ordered rows into one block more than there are folds, of about as many rows, and returns all but the first.
+// blocks divides ordered rows into one block more than there are folds, with about equally many rows, and returns all
+// but the first.
 func (g *gathered) blocks(ctx context.Context, count int, o Options) ([]keys, error) {
 	parts := make([]keys, count)
 	before := g.labelled
@@ -119,7 +121,7 @@ func (g *gathered) blocks(ctx context.Context, count int, o Options) ([]keys, er
 	return parts, nil
 }
 
-// Training are the rows to train on in a fold, from 0. The source must be closed.
+// Training returns the training rows of a fold, from 0. The caller closes the source.
 func (f *Folds) Training(ctx context.Context, fold int) table.Source {
 	tested := f.tested[fold]
 	return f.source(ctx, func(key uint64) bool {
@@ -130,12 +132,12 @@ func (f *Folds) Training(ctx context.Context, fold int) table.Source {
 	})
 }
 
-// Test are the rows to test on in a fold, from 0. The source must be closed.
+// Test returns the test rows of a fold, from 0. The caller closes the source.
 func (f *Folds) Test(ctx context.Context, fold int) table.Source {
 	return f.source(ctx, f.tested[fold].hold)
 }
 
-// Close frees what lies on disk.
+// Close frees the rows on disk.
 func (f *Folds) Close() error { return f.rows.close() }
 
 func (f *Folds) source(ctx context.Context, wanted func(key uint64) bool) table.Source {
@@ -143,10 +145,10 @@ func (f *Folds) source(ctx context.Context, wanted func(key uint64) bool) table.
 	return &foldSource{f.rows.schema, next, stop}
 }
 
-// errStop ends a reading whose rows nobody wants any more.
+// errStop ends a pass whose remaining rows are not needed.
 var errStop = errors.New("stop")
 
-// chunks are the wanted rows.
+// chunks yields the wanted rows.
 func (f *Folds) chunks(ctx context.Context, wanted func(key uint64) bool) iter.Seq2[*table.Table, error] {
 	return func(yield func(*table.Table, error) bool) {
 		err := f.rows.each(ctx, func(chunk *table.Table, first int) error {
@@ -168,14 +170,14 @@ func (f *Folds) chunks(ctx context.Context, wanted func(key uint64) bool) iter.S
 	}
 }
 
-// foldSource hands out some rows of folds.
+// foldSource is a source of some rows of folds.
 type foldSource struct {
 	schema *table.Schema
 	next   func() (*table.Table, error, bool)
 	stop   func()
 }
 
-// Schema is that of the source which the folds divide.
+// Schema returns the schema of the source that was divided.
 func (s *foldSource) Schema() *table.Schema { return s.schema }
 
 // Next returns the next rows.

@@ -10,26 +10,25 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// gathered are the rows of a source, to be read any number of times: in memory while
-// they fit, then in an unlinked file.
+// gathered holds the rows of a source for repeated reading: in memory while they fit, then in an unlinked file.
 type gathered struct {
 	schema     *table.Schema
 	rows       int
-	labelled   int // rows that count: with a target, and a weight that is not 0
-	ordered    int // of those, with a value in the column that orders rows
+	labelled   int // rows used: with a target, and a weight other than 0
+	ordered    int // of those, with a value in the order column
 	unlabelled int
 	weightless int
-	heaviest   float64        // weight
-	units      map[uint64]int // labelled rows by the hash of their unit; nil if they are too many to count
+	heaviest   float64        // largest weight
+	units      map[uint64]int // number of rows by the hash of their unit; nil if there are too many units
 	digest     Digest
-	identities []identity // of the inputs
+	identities []identity // of the features
 
-	chunks []*table.Table // nil once spilt
+	chunks []*table.Table // nil once spilled to disk
 	cells  int
 	spilt  *spill
 }
 
-// maxUnits bounds the memory for the values of the column that keeps rows together.
+// maxUnits limits the memory for the values of the column of units.
 const maxUnits = 1 << 22
 
 func gather(ctx context.Context, source table.Source, labels *encode.Labels, o Options) (*gathered, error) {
@@ -71,7 +70,7 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, labels *enc
 	return g.spilt.flush()
 }
 
-// count keeps the books of a chunk.
+// count updates the counters for a chunk.
 func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) error {
 	if err := g.weigh(chunk, o); err != nil {
 		return err
@@ -107,8 +106,8 @@ func (g *gathered) count(chunk *table.Table, labels *encode.Labels, o Options) e
 	return nil
 }
 
-// inSource counts the row of an error about a chunk, whose first row has the given number,
-// from the start of its source.
+// inSource makes the row of an error about a chunk relative to its source; first is the number of the chunk's first
+// row.
 func inSource(err error, first int) error {
 	if e, ok := errors.AsType[*table.Error](err); ok && e.Row >= 0 {
 		e.Row += first
@@ -116,7 +115,7 @@ func inSource(err error, first int) error {
 	return err
 }
 
-// keep holds on to a chunk.
+// keep stores a chunk.
 func (g *gathered) keep(chunk *table.Table, o Options) error {
 	if g.spilt != nil {
 		return g.spilt.append(chunk)

@@ -11,7 +11,7 @@ import (
 // unordered is the key of a row whose cell in the order column is missing. Such rows never validate.
 const unordered = 0
 
-// orderKey grows with the cell of an order column. All keys of numbers are above unordered.
+// orderKey increases with the cell of an order column. All keys of numbers are above unordered.
 func orderKey(c *table.Column, row int) uint64 {
 	if !c.Observed[row] {
 		return unordered
@@ -19,7 +19,7 @@ func orderKey(c *table.Column, row int) uint64 {
 	return keyOf(c.Numbers[row])
 }
 
-// keyOf maps numbers to keys so that v < w gives keyOf(v) < keyOf(w).
+// keyOf maps numbers to keys monotonically: v < w gives keyOf(v) < keyOf(w).
 func keyOf(v float64) uint64 {
 	bits := math.Float64bits(v + 0) // −0 + 0 is 0
 	if bits>>63 == 1 {
@@ -28,7 +28,7 @@ func keyOf(v float64) uint64 {
 	return bits | 1<<63
 }
 
-// newest chooses the rows that validate by the order column: those after o.After, or about the newest fraction. Rows with
+// newest chooses the validation rows by the order column: those after o.After, or about the newest fraction. Rows with
 // equal cells stay on one side.
 func (g *gathered) newest(ctx context.Context, o Options) (held keys, rows int, err error) {
 	need := minRows
@@ -46,7 +46,7 @@ func (g *gathered) newest(ctx context.Context, o Options) (held keys, rows int, 
 	return held, rows, err
 }
 
-// oneSided says that the order column leaves too few rows on one side.
+// oneSided reports that the order column leaves too few rows on one side.
 func (o Options) oneSided(held, left int) error {
 	e := &table.Error{Row: -1, Column: o.OrderBy, Remedy: "give an earlier Config.ValidationAfter, or more rows"}
 	switch {
@@ -62,7 +62,8 @@ func (o Options) oneSided(held, left int) error {
 	return e
 }
 
-// last chooses about the given number of rows with the highest keys. It never splits equal ones, and never takes all rows that count.
+// last chooses about the given number of rows with the highest keys. It never separates equal keys, and never takes all
+// rows.
 func (g *gathered) last(ctx context.Context, want int, o Options) (held keys, rows int, err error) {
 	if g.ordered == 0 {
 		return keys{}, 0, &table.Error{Row: -1, Column: o.OrderBy, Message: "no row has a value in this column", Remedy: "name another column in Config.OrderBy"}
@@ -78,7 +79,7 @@ func (g *gathered) last(ctx context.Context, want int, o Options) (held keys, ro
 	return keys{key, math.MaxUint64}, above + equal, nil
 }
 
-// within counts the rows whose keys are held.
+// within counts the rows whose keys are in held.
 func (g *gathered) within(ctx context.Context, held keys, o Options) (rows int, err error) {
 	err = g.eachOrdered(ctx, o, func(key uint64) {
 		if held.hold(key) {
@@ -88,8 +89,8 @@ func (g *gathered) within(ctx context.Context, held keys, o Options) (rows int, 
 	return rows, err
 }
 
-// ranked returns the key of rank r from the top, and how many rows have a higher key and how many the same. Four passes
-// with 2¹⁶ counters each find it, whatever the number of rows.
+// ranked returns the key of rank r from the top, and how many rows have a higher key and the same key. It takes four
+// passes with 2¹⁶ counters each, for any number of rows.
 func (g *gathered) ranked(ctx context.Context, r int, o Options) (key uint64, above, equal int, err error) {
 	const digits = 16
 	for shift := 64 - digits; shift >= 0; shift -= digits {
@@ -113,7 +114,7 @@ func (g *gathered) ranked(ctx context.Context, r int, o Options) (key uint64, ab
 	return key, above, equal, nil
 }
 
-// eachOrdered calls visit with the key of every row that counts and has one.
+// eachOrdered calls visit with the key of every row that is used and has one.
 func (g *gathered) eachOrdered(ctx context.Context, o Options, visit func(key uint64)) error {
 	return g.each(ctx, func(chunk *table.Table, _ int) error {
 		counts, order := o.counts(chunk), chunk.Column(o.OrderBy)

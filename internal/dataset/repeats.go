@@ -7,19 +7,19 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Repeats counts the rows that have all inputs and the target in common with another row.
+// Repeats counts duplicate rows: those with the same features and target as another row.
 type Repeats struct {
-	Rows      int  // looked at: all, or those whose hash is in the sample
-	Different int  // of these, without further copies of a row
-	Copies    int  // of these, rows that are there more than once
-	Sample    bool // not all rows were looked at
+	Rows      int  // rows examined: all, or those whose hash is in the sample
+	Different int  // of these, distinct rows
+	Copies    int  // of these, rows that occur more than once
+	Sample    bool // whether only a sample of the rows was examined
 
-	// Telling says that some number differs from row to row, so that two rows do not have it in common by chance.
+	// Telling reports that some number differs from row to row, so that two rows do not share it by chance.
 	Telling bool
 }
 
-// without is how many of some rows differ: what a recipe goes by, as a row says nothing more for being there again. Where rows are alike
-// by chance all count.
+// without estimates how many of the given rows are distinct, which default settings depend on, because a copy carries
+// no new information. If rows may be equal by chance, all count.
 func (r Repeats) without(rows int) int {
 	if !r.Telling || r.Rows == 0 {
 		return rows
@@ -28,19 +28,19 @@ func (r Repeats) without(rows int) int {
 }
 
 const (
-	maxHashes      = 1 << 16 // of different rows, that are remembered
-	tellingRows    = 2048    // different rows whose numbers are compared
+	maxHashes      = 1 << 16 // maximum hashes of distinct rows to remember
+	tellingRows    = 2048    // distinct rows whose numbers are compared
 	tellingColumns = 64
 )
 
-// repeats looks for rows that are there more than once. It remembers the hashes of a bounded number of different rows: when they become
-// too many, half of them are forgotten, by a bit of the hash, so that a row is remembered with all its copies or not at all.
+// repeats finds duplicate rows. It remembers the hashes of a bounded number of distinct rows. When there are too many,
+// it forgets half of them by a bit of the hash, so that a row is remembered with all its copies or not at all.
 type repeats struct {
 	names []string       // of the columns
-	count map[uint64]int // copies by the hash of their cells
-	bits  int            // hashes that end in as many zeros are remembered
+	count map[uint64]int // number of copies by the hash of their cells
+	bits  int            // hashes that end in this many zeros are remembered
 	other []map[float64]bool
-	first int // different rows whose numbers are in other
+	first int // distinct rows whose numbers are in other
 }
 
 func newRepeats(o Options) *repeats {
@@ -57,12 +57,12 @@ func (ds *Dataset) lookForRepeats(ctx context.Context, rows *gathered, o Options
 	return err
 }
 
-// add looks at the rows of a chunk that count.
+// add examines the used rows of a chunk.
 func (r *repeats) add(chunk *table.Table, counts func(row int) bool) {
 	hashes := make([]uint64, chunk.Rows())
 	var columns, numbers []*table.Column
 	for _, name := range r.names {
-		if c := chunk.Column(name); c != nil { // the fit says which chunk lacks a column
+		if c := chunk.Column(name); c != nil { // the fit reports missing columns
 			columns = append(columns, c)
 			if c.Kind == table.Number && len(numbers) < tellingColumns {
 				numbers = append(numbers, c)
@@ -92,7 +92,8 @@ func (r *repeats) add(chunk *table.Table, counts func(row int) bool) {
 	}
 }
 
-// hashCells mixes the cells of a column into the hashes of their rows. Codes of labels mean the same in all chunks.
+// hashCells mixes the cells of a column into the hashes of their rows. Codes of labels have the same meaning in all
+// chunks.
 func hashCells(hashes []uint64, c *table.Column) {
 	for row, observed := range c.Observed {
 		cell := uint64(1)
@@ -108,7 +109,7 @@ func hashCells(hashes []uint64, c *table.Column) {
 	}
 }
 
-// compare takes down the numbers of one of the first different rows.
+// compare records the numbers of one of the first distinct rows.
 func (r *repeats) compare(numbers []*table.Column, row int) {
 	if r.first == tellingRows {
 		return

@@ -13,9 +13,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// spill is chunks of a table in an unlinked file: of each column the observed marks, then
-// numbers or codes. Labels stay in memory, where the source has them anyway, so a long one
-// takes no more room on disk than a short one.
+// spill holds chunks of a table in an unlinked file: for each column the observed marks, then numbers or codes. Labels
+// stay in memory, where the source has them anyway, so a long label takes no more room on disk than a short one.
 type spill struct {
 	scratch
 	columns []*table.Column // without rows, but with all labels so far
@@ -110,8 +109,7 @@ func (s *spill) read(in io.Reader, rows int) (*table.Table, error) {
 	return chunk, nil
 }
 
-// scratch is a file without a name: the system frees it when the process ends, however that
-// happens.
+// scratch is a file without a name: the system frees it when the process ends, for whatever reason.
 type scratch struct {
 	file   *os.File
 	buffer *bufio.Writer
@@ -145,7 +143,7 @@ func (s *scratch) flush() error {
 	return nil
 }
 
-// noRoom says that rows cannot be kept on disk.
+// noRoom reports that rows cannot be kept on disk.
 func noRoom(dir string, written int64, err error) error {
 	if dir == "" {
 		dir = os.TempDir()

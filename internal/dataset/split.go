@@ -9,7 +9,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// sideOf a row is where it goes.
+// sideOf is the side of a row: training or validation.
 type sideOf bool
 
 const (
@@ -17,27 +17,28 @@ const (
 	validationSide sideOf = true
 )
 
-// split divides rows by their keys: the hash of their unit, or their place in the order column. A unit is the row itself,
-// or the value it has in the column that keeps rows together.
+// split divides rows by their keys: the hash of their unit, or their position in the order column. A unit is the row
+// itself, or its value in the column of units.
 type split struct {
 	by         string
 	order      string
 	seed       uint64
-	held       keys   // of the rows that validate
+	held       keys   // keys of the validation rows
 	candidates int    // rows with such a key
 	kept       uint64 // of those, rows with a hash up to this one validate
 }
 
-// keys are those from first to last, inclusive. The zero value holds none but 0, which no hash is and which is no place in an order.
+// keys is the range from first to last, inclusive. The zero value contains only 0, which is neither a hash nor a
+// position in an order.
 type keys struct{ first, last uint64 }
 
 func (k keys) hold(key uint64) bool { return k.first <= key && key <= k.last }
 
-// exactUnits is up to how many units the share of validating rows is met exactly. Beyond
-// it, the law of large numbers is exact enough.
+// exactUnits is the number of units up to which the share of validation rows is exact. Beyond it, the law of large
+// numbers is exact enough.
 const exactUnits = 1 << 20
 
-// divide chooses the rows that validate.
+// divide chooses the validation rows.
 func (g *gathered) divide(ctx context.Context, o Options) (s split, err error) {
 	if o.OrderBy == "" || o.Validation != nil {
 		return g.split(o), nil
@@ -47,12 +48,12 @@ func (g *gathered) divide(ctx context.Context, o Options) (s split, err error) {
 	return s, err
 }
 
-// split chooses by hashes: the units with the lowest ones validate, as many as give
-// the wanted share of rows, but at least one and never all.
+// split chooses by hashes: the units with the lowest ones validate, enough for the wanted share of rows, but at least
+// one and never all.
 func (g *gathered) split(o Options) split {
 	s := split{by: o.By, seed: o.Seed, held: keys{first: 1}, kept: math.MaxUint64}
 	if o.Validation != nil {
-		return s // all train
+		return s // all rows train
 	}
 	s.held.last = uint64(o.Fraction * math.MaxUint64)
 	want := max(1, int(math.Round(o.Fraction*float64(g.labelled))))
@@ -76,15 +77,15 @@ func (g *gathered) split(o Options) split {
 	return s
 }
 
-// thin keeps about the given number of the validating rows.
+// thin keeps about the given number of the validation rows.
 func (s *split) thin(most int) {
 	if s.candidates > most {
 		s.kept = uint64(float64(most) / float64(s.candidates) * math.MaxUint64)
 	}
 }
 
-// to says which of the rows of a chunk that count go to a side. Its first row has the given
-// number.
+// to returns a function that reports which used rows of a chunk go to a side. first is the number of the chunk's first
+// row.
 func (s *split) to(side sideOf, chunk *table.Table, first int, counts func(row int) bool) func(row int) bool {
 	key := s.keys(chunk, first)
 	return func(i int) bool {
@@ -96,7 +97,7 @@ func (s *split) to(side sideOf, chunk *table.Table, first int, counts func(row i
 	}
 }
 
-// keys gives the keys of the rows of a chunk. Its first row has the given number.
+// keys returns the keys of the rows of a chunk. first is the number of its first row.
 func (s *split) keys(chunk *table.Table, first int) func(row int) uint64 {
 	by, order := chunk.Column(s.by), chunk.Column(s.order)
 	switch {
@@ -108,7 +109,7 @@ func (s *split) keys(chunk *table.Table, first int) func(row int) uint64 {
 	return func(i int) uint64 { return hashRow(s.seed, first+i) }
 }
 
-// hashRow and hashCell never give 0, so that keys up to 0 let nothing validate.
+// hashRow and hashCell never return 0, so that keys up to 0 select nothing for validation.
 func hashRow(seed uint64, row int) uint64 { return max(1, mix(mix(seed)+uint64(row))) }
 
 func hashCell(seed uint64, c *table.Column, row int) uint64 {

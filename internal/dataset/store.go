@@ -8,7 +8,7 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
-// memory is encoded rows that are appended to.
+// memory holds encoded rows and can be appended to.
 type memory struct{ train.Data }
 
 func (m *memory) append(d train.Data) error {
@@ -21,14 +21,13 @@ func (m *memory) append(d train.Data) error {
 	return nil
 }
 
-// store is the encoded training rows: in memory while they fit, then in an unlinked file
-// of rows of equal size.
+// store holds the encoded training rows: in memory while they fit, then in an unlinked file of fixed-size rows.
 type store struct {
 	memory
 	options Options
-	like    *encode.Batch // of the same players
+	like    *encode.Batch // an empty batch with the same players
 	rows    int
-	disk    *scratch // nil while they fit into memory
+	disk    *scratch // nil while rows fit into memory
 }
 
 func newStore(e *encode.Encoder, o Options) *store {
@@ -37,14 +36,14 @@ func newStore(e *encode.Encoder, o Options) *store {
 	return s
 }
 
-// cells of a row on disk, 4 bytes each: numbers, cyclic parts, codes, observed marks, the
-// target and the weight.
+// width returns the cells of a row on disk, 4 bytes each: numbers, cyclic parts, codes, observed marks, the target and
+// the weight.
 func (s *store) width() int {
 	b := s.like
 	return 2*b.Numeric + encode.CyclicParts*b.Times + b.Categorical + b.Players() + 2
 }
 
-// numbersPerCell is how many numbers, on average, a cell of a table is encoded as.
+// numbersPerCell is the mean number of encoded numbers per cell of a table.
 const numbersPerCell = 3
 
 func (s *store) append(d train.Data) error {
@@ -99,13 +98,13 @@ func (s *store) finish() error {
 	return s.disk.flush()
 }
 
-// InMemory says whether nothing went to disk.
+// InMemory reports whether all rows are in memory.
 func (s *store) InMemory() bool { return s.disk == nil }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (s *store) Len() int { return s.rows }
 
-// Read is rows [from, to).
+// Read returns rows [from, to).
 func (s *store) Read(from, to int) (train.Data, error) {
 	if s.disk == nil {
 		return s.Data.Read(from, to)

@@ -12,33 +12,33 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Trait is what makes an input a poor one, in a user's words.
+// Trait describes, in words for users, why a column is a poor feature.
 type Trait struct {
 	Column     string
-	Null       string // why nothing can be learned of it; "" if something may be
-	Identifier string // why it seems to tell which row this is, and not what the row is like; "" if it does not
-	Text       string // why it seems to be sentences and not labels; "" if it does not
+	Null       string // why it carries no information; "" if it may
+	Identifier string // why it seems to identify rows; "" if it does not
+	Text       string // why it seems to be free text instead of labels; "" if it does not
 }
 
-// identity watches, in the order of the file, whether a column identifies rows. A category whose
-// labels are all different does, and so does a number that counts up by one. A time never does, nor does a number with a
-// fraction: measurements are often all different. Labels that are nearly all different and have several words are text.
+// identity detects, in the order of the file, whether a column identifies rows. A category does if its labels are all
+// different, and a number if it counts up by one. A time never does, nor does a number with a fraction, because
+// measurements are often all different. Labels that are nearly all different and have several words are free text.
 //
-// Codes tell labels apart exactly, and take a bit each. A source holds the labels of a column themselves, and refuses
-// more than a million, so that this needs no bound of its own.
+// Codes distinguish labels exactly and take a bit each. A source holds the labels of a column, and refuses more than a
+// million, so this needs no limit of its own.
 type identity struct {
-	rows   int  // with a cell
-	ruled  bool // out
+	rows   int  // observed cells
+	ruled  bool // ruled out
 	seen   []uint64
-	labels int // seen
-	words  int // of the labels
+	labels int // distinct labels
+	words  int // total words of the labels
 	before float64
 }
 
 // minIdentified is the number of cells below which it means little that they are all different, or count up.
 const minIdentified = 20
 
-// What text is like: the least share of different labels, and the fewest words of a label in the mean.
+// Properties of free text: the minimum share of distinct labels, and the minimum mean number of words.
 const (
 	differentTexts = 0.8
 	wordsOfText    = 4
@@ -63,13 +63,13 @@ func (d *identity) add(c *table.Column) {
 	}
 }
 
-// mayBeText says whether the labels so far are as different as those of text. The first ones decide nothing.
+// mayBeText reports whether enough labels so far are distinct. The first ones do not decide.
 func (d *identity) mayBeText() bool {
 	const first = 1000
 	return d.labels > 0 && (d.rows < first || float64(d.labels) >= differentTexts*float64(d.rows))
 }
 
-// repeats says whether a label was there before.
+// repeats reports whether a label occurred before.
 func (d *identity) repeats(c *table.Column, code int32) bool {
 	word, bit := int(code/64), uint64(1)<<(code%64)
 	if more := word + 1 - len(d.seen); more > 0 {
@@ -90,7 +90,7 @@ func countWords(label string) int {
 	return len(strings.Fields(label[:min(len(label), most)]))
 }
 
-// counts says whether v is the whole number after the one before.
+// counts reports whether v is the previous integer plus one.
 func (d *identity) counts(v float64) bool {
 	const exact = 1 << 53 // beyond it, v + 1 may be v
 	goes := v == math.Trunc(v) && math.Abs(v) < exact && (d.rows == 0 || v == d.before+1)
@@ -98,7 +98,7 @@ func (d *identity) counts(v float64) bool {
 	return goes
 }
 
-// text says why the column is text; "" if it is not.
+// text explains why the column is free text; "" if it is not.
 func (d *identity) text() string {
 	switch {
 	case d.rows < minIdentified || float64(d.labels) < differentTexts*float64(d.rows):
@@ -119,23 +119,23 @@ func (d *identity) why(kind table.Kind) string {
 	return "it counts the rows"
 }
 
-// identify watches the inputs in a chunk.
+// identify examines the features in a chunk.
 func (g *gathered) identify(chunk *table.Table, o Options) {
 	if g.identities == nil {
 		g.identities = make([]identity, len(o.Inputs))
 	}
 	for i, name := range o.Inputs {
-		if c := chunk.Column(name); c != nil { // the fit says which chunk lacks a column
+		if c := chunk.Column(name); c != nil { // the fit reports missing columns
 			g.identities[i].add(c)
 		}
 	}
 }
 
-// errEnough ends a pass over rows that need not be read to the end.
+// errEnough ends a pass over rows early.
 var errEnough = errors.New("enough is known")
 
-// traits looks at the inputs in the training rows, until something may be learned of each. Most tables need only
-// their first rows for that.
+// traits examines the features in the training rows, until each is known to vary. For most tables the first rows
+// suffice.
 func (g *gathered) traits(ctx context.Context, side split, o Options) ([]Trait, error) {
 	alike := make([]encode.Alike, len(o.Inputs))
 	err := g.each(ctx, func(chunk *table.Table, first int) error {
@@ -170,7 +170,7 @@ func (g *gathered) traits(ctx context.Context, side split, o Options) ([]Trait, 
 	return all, nil
 }
 
-// narrow asks the caller which inputs to use, now that it is known what they are like.
+// narrow lets the caller choose the features, given their traits.
 func (o *Options) narrow(ctx context.Context, rows *gathered, side split) error {
 	if o.Choose == nil {
 		return nil

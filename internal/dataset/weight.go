@@ -8,7 +8,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// counts says which rows of a chunk count: those with a target, and a weight that is not 0.
+// counts returns a function that reports which rows of a chunk are used: those with a target, and a weight other than
+// 0.
 func (o Options) counts(chunk *table.Table) func(row int) bool {
 	target, weight := chunk.Column(o.Target), chunk.Column(o.Weight)
 	return func(i int) bool {
@@ -16,8 +17,7 @@ func (o Options) counts(chunk *table.Table) func(row int) bool {
 	}
 }
 
-// weigh checks the weights of the rows of a chunk that have a target, and counts the rows
-// that are left out.
+// weigh checks the weights of the rows of a chunk that have a target, and counts the skipped rows.
 func (g *gathered) weigh(chunk *table.Table, o Options) error {
 	weight := chunk.Column(o.Weight)
 	for i, labelled := range chunk.Column(o.Target).Observed {
@@ -45,18 +45,17 @@ func (g *gathered) weigh(chunk *table.Table, o Options) error {
 	return nil
 }
 
-// weights turns the cells of the weight column into weights with the mean 1 over the
-// training rows. Sums are taken in a unit near the heaviest row's weight, a power of two, so
-// that they do not overflow whatever the cells are.
+// weights converts the cells of the weight column to weights with the mean 1 over the training rows. Sums are in a unit
+// near the largest weight, a power of two, so that they cannot overflow.
 type weights struct {
-	column string // empty if all rows weigh the same
+	column string // empty if all rows have the same weight
 	unit   float64
 	sum    float64 // of the training rows, in units
-	rows   int     // training rows
+	rows   int     // number of training rows
 }
 
-// lightest is the least weight, in units: a row that counts that little next to another may
-// as well count a little more, and its logarithm stays small.
+// lightest is the minimum weight, in units: it makes no difference for a row with such a small weight, and keeps its
+// logarithm small.
 const lightest = 0x1p-100
 
 func weightsOf(column string, all ...*gathered) weights {
@@ -72,7 +71,7 @@ func weightsOf(column string, all ...*gathered) weights {
 	return w
 }
 
-// of is the weights of the rows of a chunk in units; nil if all weigh the same.
+// of returns the weights of the rows of a chunk in units; nil if all are equal.
 func (w *weights) of(chunk *table.Table) []float64 {
 	c := chunk.Column(w.column)
 	if c == nil {
@@ -85,7 +84,7 @@ func (w *weights) of(chunk *table.Table) []float64 {
 	return in
 }
 
-// add takes in the training rows of a chunk.
+// add adds the training rows of a chunk.
 func (w *weights) add(in []float64, training func(row int) bool) {
 	for i, v := range in {
 		if training(i) {
@@ -95,7 +94,7 @@ func (w *weights) add(in []float64, training func(row int) bool) {
 	}
 }
 
-// scaled is the weights of the given rows of a chunk.
+// scaled returns the weights of the given rows of a chunk.
 func (w *weights) scaled(chunk *table.Table, rows []int) []float32 {
 	in := w.of(chunk)
 	if in == nil {

@@ -2,20 +2,20 @@ package encode
 
 import "github.com/psi-shapley/psi/table"
 
-// Alike finds out whether an encoder would read all cells of a column alike, so that nothing can be learned of it. A
-// column whose missing cells lie among observed ones is not: that a cell is there may say something.
+// Alike reports whether an encoder would encode all cells of a column identically, so that the column carries no
+// information. A column with both missing and observed cells may carry some: the gap itself may be informative.
 //
-// It takes a byte for each label of a category until it knows that cells differ.
+// It takes a byte for each label of a category until it finds cells that differ.
 type Alike struct {
 	missing, observed bool
-	number            float64 // of the observed cells of a column that is no category
+	number            float64 // value of the observed cells, unless the column is a category
 	counts            []uint8 // rows of each label, up to rareLevel
-	labels            int     // that were met
-	known             bool    // a label is in rareLevel rows
+	labels            int     // number of labels seen
+	known             bool    // whether a label occurs in rareLevel rows
 	differ            bool
 }
 
-// Add looks at the cells of a chunk for which keep is true. Codes must mean the same in all chunks.
+// Add examines the cells of a chunk for which keep is true. Codes must have the same meaning in all chunks.
 func (a *Alike) Add(c *table.Column, keep func(row int) bool) {
 	if more := len(c.Levels) - len(a.counts); c.Kind == table.Category && more > 0 && !a.differ {
 		a.counts = append(a.counts, make([]uint8, more)...)
@@ -39,7 +39,7 @@ func (a *Alike) Add(c *table.Column, keep func(row int) bool) {
 	}
 }
 
-// addLabel looks at a label. Of two labels, one of which has a row of the embedding, the other has another.
+// addLabel examines a label. If one of two labels has its own row of the embedding, the other has a different one.
 func (a *Alike) addLabel(code int32) {
 	a.observed = true
 	if a.counts[code] == 0 {
@@ -52,10 +52,10 @@ func (a *Alike) addLabel(code int32) {
 	a.differ = a.missing || a.known && a.labels > 1
 }
 
-// Differ says whether some cells are read differently.
+// Differ reports whether some cells are encoded differently.
 func (a *Alike) Differ() bool { return a.differ }
 
-// Why says in a user's words why all cells are read alike; "" if they are not.
+// Why explains to users why all cells are encoded identically; "" if they are not.
 func (a *Alike) Why() string {
 	switch {
 	case a.differ:

@@ -1,10 +1,10 @@
 package encode
 
-// Batch is rows as a network reads them, row by row. Players are numbers first, then
-// times, which are numbers too, then categories.
+// Batch holds encoded rows, the input of a network. Numeric players come first, then times, which are numeric too, then
+// categories.
 type Batch struct {
 	Rows, Numeric, Categorical int
-	Times                      int // how many of the numeric players, the last ones, are times
+	Times                      int // number of times among the numeric players, the last ones
 
 	Numbers  []float32 // [rows, numeric, 2]: position among the bins, standardised value
 	Cycles   []float32 // [rows, times, CyclicParts]: sine and cosine of each period
@@ -12,12 +12,12 @@ type Batch struct {
 	Observed []float32 // [rows, players]: 1 observed, 0 missing
 }
 
-// NewBatch makes a batch of missing cells without times.
+// NewBatch returns a batch of missing cells without times.
 func NewBatch(rows, numeric, categorical int) *Batch {
 	return NewTimedBatch(rows, numeric, 0, categorical)
 }
 
-// NewTimedBatch makes a batch of missing cells. The times are among the numeric players.
+// NewTimedBatch returns a batch of missing cells. Times count among the numeric players.
 func NewTimedBatch(rows, numeric, times, categorical int) *Batch {
 	return &Batch{
 		Rows: rows, Numeric: numeric, Times: times, Categorical: categorical,
@@ -28,18 +28,18 @@ func NewTimedBatch(rows, numeric, times, categorical int) *Batch {
 	}
 }
 
-// Like makes a batch of missing cells of the same players.
+// Like returns a batch of missing cells with the same players.
 func (b *Batch) Like(rows int) *Batch {
 	return NewTimedBatch(rows, b.Numeric, b.Times, b.Categorical)
 }
 
-// Players is the number of players.
+// Players returns the number of players.
 func (b *Batch) Players() int { return b.Numeric + b.Categorical }
 
-// Head is the first rows of b, sharing its memory.
+// Head returns the first rows of b, sharing memory.
 func (b *Batch) Head(rows int) *Batch { return b.Slice(0, rows) }
 
-// Slice is rows [from, to) of b, sharing its memory.
+// Slice returns rows [from, to) of b, sharing memory.
 func (b *Batch) Slice(from, to int) *Batch {
 	return &Batch{
 		Rows: to - from, Numeric: b.Numeric, Times: b.Times, Categorical: b.Categorical,
@@ -52,7 +52,7 @@ func (b *Batch) Slice(from, to int) *Batch {
 
 func rowsOf[T any](of []T, from, to, width int) []T { return of[from*width : to*width] }
 
-// Append adds the rows of another batch of the same players.
+// Append adds the rows of another batch with the same players.
 func (b *Batch) Append(more *Batch) {
 	b.Rows += more.Rows
 	b.Numbers = append(b.Numbers, more.Numbers...)
@@ -73,7 +73,7 @@ func copyRow[T any](to []T, i int, from []T, j, width int) {
 	copy(to[i*width:(i+1)*width], from[j*width:(j+1)*width])
 }
 
-// SetPlayer copies player d alone of row j of from to row i.
+// SetPlayer copies player d of row j of from to row i.
 func (b *Batch) SetPlayer(i, d int, from *Batch, j int) {
 	if d < b.Numeric {
 		copyRow(b.Numbers, i*b.Numeric+d, from.Numbers, j*b.Numeric+d, 2)

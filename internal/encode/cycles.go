@@ -7,7 +7,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// The periods in which a time comes round again.
+// Periods of a time.
 const (
 	ofDay = iota
 	ofWeek
@@ -16,26 +16,25 @@ const (
 	periods
 )
 
-// CyclicParts is how many numbers say where a time lies in its day, week, month and year:
-// the sine and the cosine of each angle, in that order.
+// CyclicParts is the number of cyclic features of a time: sine and cosine of its position in the day, week, month and
+// year, in that order.
 const CyclicParts = 2 * periods
 
 const daySeconds = 24 * 60 * 60
 
-// LastSecond is where calendars end: beyond it, none that people write has a date.
+// LastSecond is the limit of calendars: no date in use lies beyond it.
 const LastSecond = 1e12
 
-// place is where an instant lies in each period: as a number that is the same wherever
-// people would say so (9 o'clock, a Monday, the 31st, the 1st of July), and as the part of
-// the period that is over. Weeks, months and years are counted in whole days, so that they
-// say nothing that the time of day says already.
+// place is the position of an instant in each period: as a number that identifies it (9 o'clock, a Monday, the 31st,
+// the 1st of July), and as the elapsed share of the period. Weeks, months and years are counted in whole days, so that
+// they do not repeat the time of day.
 type place struct {
-	day    int64 // since 1970
+	day    int64 // days since 1970
 	number [periods]int64
 	phase  [periods]float64
 }
 
-// placeOf finds an instant, given in Unix seconds, in the calendar.
+// placeOf returns the position of an instant, in Unix seconds, in the calendar.
 func placeOf(seconds float64) (at place, ok bool) {
 	if !(math.Abs(seconds) <= LastSecond) {
 		return place{}, false
@@ -49,7 +48,7 @@ func placeOf(seconds float64) (at place, ok bool) {
 	at.day = int64(day)
 	at.number = [periods]int64{
 		ofDay: int64(math.Round(rest * 1e6)), ofWeek: weekday, ofMonth: int64(dayOfMonth),
-		ofYear: int64(month)*32 + int64(dayOfMonth), // not the day's number, which shifts in leap years
+		ofYear: int64(month)*32 + int64(dayOfMonth), // instead of the day of the year, which shifts in leap years
 	}
 	daysOfMonth := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	daysOfYear := time.Date(year, time.December, 31, 0, 0, 0, 0, time.UTC).YearDay()
@@ -63,7 +62,7 @@ func placeOf(seconds float64) (at place, ok bool) {
 
 func dateOf(day int64) time.Time { return time.Unix(day*daySeconds, 0).UTC() }
 
-// seenTimes gathers the instants of a column.
+// seenTimes accumulates the instants of a column.
 type seenTimes struct {
 	seenNumbers
 	any         bool
@@ -92,9 +91,9 @@ func (s *seenTimes) add(c *table.Column, keep func(row int) bool) error {
 	return nil
 }
 
-// finish keeps the periods that the training rows tell something about: those whose part
-// varies, and that come round. Within a single year, its day says what the instant itself
-// says, and would make up a return that nobody has seen.
+// finish keeps the informative periods: those whose position varies and that recur in the training rows. Within a
+// single year, the day of the year carries the same information as the instant, and would suggest a seasonality that
+// was not observed.
 func (s *seenTimes) finish(p *Player) {
 	s.seenNumbers.finish(p)
 	first, after := dateOf(s.first), dateOf(s.last+1)
@@ -108,8 +107,8 @@ func (s *seenTimes) finish(p *Player) {
 	}
 }
 
-// encodeCycles writes the cyclic parts of time k of a batch. Those of missing cells, and of
-// periods that the player does not use, stay 0.
+// encodeCycles writes the cyclic features of time k of a batch. Those of missing cells, and of periods that the player
+// does not use, stay 0.
 func (p *Player) encodeCycles(c *table.Column, b *Batch, k int) {
 	for i, seconds := range c.Numbers {
 		if !c.Observed[i] {

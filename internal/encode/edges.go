@@ -5,9 +5,8 @@ import (
 	"sort"
 )
 
-// Edges returns the ends of the bins, at most the given number, for the sorted values x:
-// quantiles, or every distinct value if those are few. Where ties make quantiles coincide, the
-// spare edges go to the middle of the fullest bins.
+// Edges returns the bin edges, at most the given number, for the sorted values x: quantiles, or every distinct value if
+// there are few. If ties make quantiles coincide, the spare edges divide the fullest bins.
 func Edges(x []float64, bins int) []float64 {
 	all := ranked{values: x, upTo: make([]int64, len(x))}
 	for i := range x {
@@ -16,20 +15,19 @@ func Edges(x []float64, bins int) []float64 {
 	return all.edges(bins)
 }
 
-// ranked is sorted values, each of which stands for a number of values equal to it: values[i]
-// has the ranks from upTo[i-1] to upTo[i]-1.
+// ranked holds sorted distinct values with multiplicities: values[i] has the ranks from upTo[i-1] to upTo[i]-1.
 type ranked struct {
 	values []float64
 	upTo   []int64
 }
 
-// add appends a value not below the last one.
+// add appends a value that is not below the last one.
 func (r *ranked) add(v float64, times int64) {
 	r.upTo = append(r.upTo, r.below(len(r.values))+times)
 	r.values = append(r.values, v)
 }
 
-// below is how many values the first i stand for.
+// below returns the number of values that the first i represent.
 func (r *ranked) below(i int) int64 {
 	if i == 0 {
 		return 0
@@ -37,7 +35,7 @@ func (r *ranked) below(i int) int64 {
 	return r.upTo[i-1]
 }
 
-// at is the value of a rank, the least having rank 0.
+// at returns the value of a rank, from 0.
 func (r *ranked) at(rank int64) float64 {
 	return r.values[sort.Search(len(r.upTo), func(i int) bool { return r.upTo[i] > rank })]
 }
@@ -73,11 +71,10 @@ func (r *ranked) quantile(f float64) float64 {
 	at := f * float64(n-1)
 	k := min(int64(at), n-2)
 	f = at - float64(k)
-	return (1-f)*r.at(k) + f*r.at(k+1) // not x[k] + f·(x[k+1] − x[k]): the difference may overflow
+	return (1-f)*r.at(k) + f*r.at(k+1) // instead of x[k] + f·(x[k+1] − x[k]), whose difference may overflow
 }
 
-// splitFullest finds the bin with most values strictly inside it and returns the
-// middle one of them, which becomes edges[at].
+// splitFullest finds the bin with the most values strictly inside it and returns their median, which becomes edges[at].
 func (r *ranked) splitFullest(edges []float64) (at int, edge float64, ok bool) {
 	most := int64(0)
 	for k := 1; k < len(edges); k++ {
@@ -90,8 +87,8 @@ func (r *ranked) splitFullest(edges []float64) (at int, edge float64, ok bool) {
 	return at, edge, ok
 }
 
-// position is where v lies among the edges: the number of whole bins below it, and
-// the part of the bin it is in. Values beyond the edges are held at the ends.
+// position returns the position of v among the edges: the number of whole bins below it, plus its share of its bin.
+// Values beyond the edges are clipped.
 func position(edges []float64, v float64) float64 {
 	k := sort.SearchFloat64s(edges, v) // edges[k-1] < v <= edges[k]
 	switch k {

@@ -1,6 +1,5 @@
-// Package encode turns the rows of a table into the numbers a network reads. An
-// Encoder is fitted on training rows only and applies to any table that has its
-// columns, matched by name.
+// Package encode converts the rows of a table to the numeric input of a network. An Encoder is fitted on training rows
+// only and applies to any table with its columns, matched by name.
 package encode
 
 import (
@@ -10,37 +9,37 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Player is one column of the table as a player of the game.
+// Player is a column of the table as a player of the game.
 type Player struct {
 	Name string     `json:"name"`
 	Kind table.Kind `json:"kind"`
 
-	// A number lies at a position among edges, the ends of its bins: 2.25 is a
-	// quarter of the way through the third bin.
+	// Edges are the bin edges of a number, which is encoded as a position: 2.25 is a quarter of the way through the
+	// third bin.
 	Edges  []float64 `json:"edges,omitempty"`
 	Centre float64   `json:"centre,omitempty"`
 	Scale  float64   `json:"scale,omitempty"`
 
-	// Cycles says of a time which periods it is seen in: day, week, month, year.
+	// Cycles marks the periods of a time that are used: day, week, month, year.
 	Cycles []bool `json:"cycles,omitempty"`
 
-	// Levels of a category in sorted order. Row 0 of its embedding is for levels
-	// not among them, Rare of which occur in training rows.
+	// Levels of a category in sorted order. Row 0 of its embedding is for other levels, Rare of which occur in training
+	// rows.
 	Levels []string `json:"levels,omitempty"`
 	Rare   int      `json:"rare,omitempty"`
 
-	// Gap makes a missing cell a level of its own: it is observed, as a row of the
-	// embedding after those of the levels, or as a number at position GapPosition.
+	// Gap makes a missing cell a level of its own: it is observed, as an embedding row after those of the levels, or as
+	// a number at position GapPosition.
 	Gap bool `json:"gap,omitempty"`
 }
 
-// GapPosition marks a missing number that is a level of its own. No number lies there.
+// GapPosition marks a missing number that is a level of its own. No number has this position.
 const GapPosition = -1
 
-// Numeric says whether the player is encoded as a number.
+// Numeric reports whether the player is encoded as a number.
 func (p *Player) Numeric() bool { return p.Kind != table.Category }
 
-// rank of the player's kind in the order of players.
+// rank returns the order of the player's kind among players.
 func (p *Player) rank() int {
 	switch p.Kind {
 	case table.Category:
@@ -51,7 +50,7 @@ func (p *Player) rank() int {
 	return 0
 }
 
-// embeddingRows is one for other levels, one for each level, and one for a gap.
+// embeddingRows returns the number of embedding rows: one for other levels, one for each level, and one for a gap.
 func (p *Player) embeddingRows() int {
 	if p.Gap {
 		return len(p.Levels) + 2
@@ -59,17 +58,16 @@ func (p *Player) embeddingRows() int {
 	return len(p.Levels) + 1
 }
 
-// Encoder holds the players: numbers first, then times, then categories, each in the
-// table's order.
+// Encoder holds the players: numbers first, then times, then categories, each in the table's order.
 type Encoder struct {
 	Players []Player `json:"players"`
-	Bins    int      `json:"bins"` // most bins of a numeric player
+	Bins    int      `json:"bins"` // maximum number of bins of a numeric player
 }
 
-// Numeric is the number of numeric players, times among them.
+// Numeric returns the number of numeric players, including times.
 func (e *Encoder) Numeric() int { return e.upTo(1) }
 
-// Times is how many players are times: the last of the numeric ones.
+// Times returns the number of times, the last of the numeric players.
 func (e *Encoder) Times() int { return e.upTo(1) - e.upTo(0) }
 
 // upTo counts the players up to a rank.
@@ -82,8 +80,8 @@ func (e *Encoder) upTo(rank int) int {
 	return len(e.Players)
 }
 
-// EmbeddingRows is, for each categorical player, its number of levels and one more, or two
-// if a missing cell is a level too.
+// EmbeddingRows returns, for each categorical player, its number of levels plus one, or plus two if a missing cell is a
+// level.
 func (e *Encoder) EmbeddingRows() []int {
 	categories := e.Players[e.Numeric():]
 	rows := make([]int, 0, len(categories))
@@ -93,23 +91,22 @@ func (e *Encoder) EmbeddingRows() []int {
 	return rows
 }
 
-// Gaps says whether a missing cell of any numeric player is a level of its own.
+// Gaps reports whether a missing cell of any numeric player is a level of its own.
 func (e *Encoder) Gaps() bool {
 	return slices.ContainsFunc(e.Players[:e.Numeric()], func(p Player) bool { return p.Gap })
 }
 
-// Batch makes a batch of missing cells of the encoder's players.
+// Batch returns a batch of missing cells of the encoder's players.
 func (e *Encoder) Batch(rows int) *Batch {
 	return NewTimedBatch(rows, e.Numeric(), e.Times(), len(e.Players)-e.Numeric())
 }
 
-// Encode writes the rows of t. Columns named in unknown are taken for absent in all rows,
-// whether t has them or not: even where a missing cell is a level of its own, they do not
-// have that level.
+// Encode encodes the rows of t. It treats the columns named in unknown as absent in all rows, whether t has them or
+// not, even if a missing cell is a level of its own.
 func (e *Encoder) Encode(t *table.Table, unknown ...string) (*Batch, error) {
 	b := e.Batch(t.Rows())
 	columns := byName(t)
-	offset := int32(0) // of the player's rows in the embedding table
+	offset := int32(0) // start of the player's rows in the embedding table
 	for d := range e.Players {
 		p := &e.Players[d]
 		c := columns[p.Name]
@@ -149,7 +146,7 @@ func (p *Player) markObserved(c *table.Column, b *Batch, d int) {
 	}
 }
 
-// byName finds columns faster than t.Column, which looks through all of them each time.
+// byName finds columns faster than t.Column, which searches all of them each time.
 func byName(t *table.Table) map[string]*table.Column {
 	columns := make(map[string]*table.Column, len(t.Columns))
 	for _, c := range t.Columns {
@@ -158,7 +155,7 @@ func byName(t *table.Table) map[string]*table.Column {
 	return columns
 }
 
-// checkKind reports a category where the player is a number, or the other way round.
+// checkKind returns an error if the column is a category and the player a number, or vice versa.
 func (p *Player) checkKind(c *table.Column) error {
 	if (c.Kind == table.Category) == (p.Kind == table.Category) {
 		return nil
@@ -175,7 +172,7 @@ func (p *Player) checkKind(c *table.Column) error {
 	}
 }
 
-// Farthest bounds standardised values: a sentinel such as 1e308 must not become infinite.
+// Farthest limits standardised values: a sentinel such as 1e308 must not become infinite.
 const Farthest = 1e6
 
 func (p *Player) encodeNumbers(c *table.Column, b *Batch, d int) {
@@ -191,8 +188,8 @@ func (p *Player) encodeNumbers(c *table.Column, b *Batch, d int) {
 	}
 }
 
-// encodeLevels writes rows of the embedding table, of which the player's own start at
-// offset. A column that is not there has c nil.
+// encodeLevels writes rows of the embedding table; the player's own start at offset. c is nil if the column does not
+// exist.
 func (p *Player) encodeLevels(c *table.Column, b *Batch, d int, offset int32) {
 	missing := int32(otherRow)
 	if c == nil {

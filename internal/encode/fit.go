@@ -10,12 +10,12 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// noRow marks a table.Error that is not about one row.
+// noRow marks a table.Error that is not about a row.
 const noRow = -1
 
-// Fit learns the encoding of the named columns from the rows of t.
+// Fit fits the encoding of the named columns to the rows of t.
 func Fit(t *table.Table, columns []string, bins int) (*Encoder, error) {
-	schema := &table.Schema{} // not t.Schema(), which looks at every cell
+	schema := &table.Schema{} // not t.Schema(), which examines every cell
 	for _, c := range t.Columns {
 		schema.Fields = append(schema.Fields, table.Field{Name: c.Name, Kind: c.Kind})
 	}
@@ -29,29 +29,29 @@ func Fit(t *table.Table, columns []string, bins int) (*Encoder, error) {
 	return f.Finish()
 }
 
-// Fitter learns an encoding from chunks of training rows. How the rows are cut into
-// chunks does not matter, their order may.
+// Fitter fits an encoding to chunks of training rows. The result does not depend on the division into chunks, but may
+// depend on the order of rows.
 //
-// A numeric column takes at most 2 MB however many rows there are, a category its
-// labels, rare ones too: at most a million of them, of 256 MiB together. Edges are exact for up to
-// 131,072 observed cells; beyond, ranks are within 0.068 % for up to 10^10 (ADR 0009).
+// A numeric column takes at most 2 MB, a category the memory of its labels, including rare ones: at most a million
+// labels with 256 MiB in total. Edges are exact for up to 131,072 observed cells; beyond, ranks are within 0.068 % for
+// up to 10^10 (ADR 0009).
 type Fitter struct {
-	players  []Player  // what is known of them beforehand, in their order
+	players  []Player  // initial players, in order
 	learners []learner // of the players
-	levels   []bool    // players whose missing cells are to be a level
-	gaps     []bool    // of these, players that have missing cells
+	levels   []bool    // players whose missing cells should be a level
+	gaps     []bool    // of these, players with missing cells
 	bins     int
 	kept     []bool
 }
 
-// learner gathers from cells what a player needs to know of its column.
+// learner accumulates what a player needs to know about its column.
 type learner interface {
 	add(c *table.Column, keep func(row int) bool) error
 	finish(p *Player)
 }
 
-// NewFitter makes a Fitter for the named columns of the schema, which become players
-// in that order, but numbers first, then times, then categories.
+// NewFitter returns a Fitter for the named columns of the schema. They become players in that order, but numbers first,
+// then times, then categories.
 func NewFitter(schema *table.Schema, columns []string, bins int) (*Fitter, error) {
 	if bins < 1 || bins > maxBins {
 		return nil, fmt.Errorf("encode: bins must be between 1 and %d, not %d", maxBins, bins)
@@ -97,8 +97,8 @@ func newLearner(kind table.Kind, bins int) learner {
 	return &numbers
 }
 
-// MissingAsLevel asks, before any row is added, that missing cells of the named columns
-// become a level of their own. A column without any in the training rows does not get one: nothing could be learned of it.
+// MissingAsLevel makes missing cells of the named columns a level of their own. Call it before Add. Columns without
+// missing cells in the training rows get no such level, because it could not be trained.
 func (f *Fitter) MissingAsLevel(columns []string) error {
 	for _, name := range columns {
 		d := slices.IndexFunc(f.players, func(p Player) bool { return p.Name == name })
@@ -113,8 +113,8 @@ func (f *Fitter) MissingAsLevel(columns []string) error {
 	return nil
 }
 
-// Add learns from the rows of a chunk for which keep is true, all of them if keep is nil.
-// After an error the Fitter is of no further use.
+// Add fits the rows of a chunk for which keep is true, or all rows if keep is nil. After an error the Fitter must not
+// be used.
 func (f *Fitter) Add(t *table.Table, keep func(row int) bool) error {
 	columns := byName(t)
 	for _, p := range f.players {
@@ -149,7 +149,7 @@ func hasGap(c *table.Column, keep func(row int) bool) bool {
 	return false
 }
 
-// once asks keep about every row now, instead of again for every column.
+// once evaluates keep for every row in advance, instead of for every column.
 func (f *Fitter) once(keep func(row int) bool, rows int) func(row int) bool {
 	if keep == nil {
 		return keepAll
@@ -163,7 +163,7 @@ func (f *Fitter) once(keep func(row int) bool, rows int) func(row int) bool {
 
 func keepAll(int) bool { return true }
 
-// Finish is the encoding learned from the rows so far; more may be added afterwards.
+// Finish returns the encoding fitted to the rows so far; more may be added afterwards.
 func (f *Fitter) Finish() (*Encoder, error) {
 	e := &Encoder{Players: slices.Clone(f.players), Bins: f.bins}
 	levels := 0
@@ -182,7 +182,7 @@ func (f *Fitter) Finish() (*Encoder, error) {
 	return e, nil
 }
 
-// seenNumbers gathers the numbers of a column.
+// seenNumbers accumulates the numbers of a column.
 type seenNumbers struct {
 	sketch  *sketch
 	moments moments
@@ -204,7 +204,7 @@ func (s *seenNumbers) finish(p *Player) {
 	p.Centre, p.Scale = s.moments.meanAndStd()
 }
 
-// observedNumbers are the rows of c that are kept and observed, with their numbers.
+// observedNumbers iterates over the kept and observed rows of c with their numbers.
 func observedNumbers(c *table.Column, keep func(row int) bool) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		for row, v := range c.Numbers {

@@ -12,9 +12,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Labels gathers the different values of a target from all rows that have one. It stops
-// counting when there are too many for classes, so its memory is bounded. Its zero value is
-// ready.
+// Labels accumulates the distinct values of a target. It stops counting when there are too many for classes, so its
+// memory is bounded. The zero value is ready to use.
 type Labels struct {
 	name    string
 	kind    table.Kind
@@ -22,15 +21,14 @@ type Labels struct {
 
 	texts   map[string]struct{} // of a category
 	numbers map[float64]struct{}
-	words   []string // of a boolean; nil for the usual ones
-	least   float64  // of the numbers, all of them
+	words   []string // of a boolean; nil for the default words
+	least   float64  // minimum of all numbers
 
-	skew, logSkew skewness // of the numbers, and of the logs of those that are positive
-	met           []bool   // by the codes of the chunk at hand
+	skew, logSkew skewness // of the numbers, and of the logs of positive ones
+	met           []bool   // by the codes of the current chunk
 }
 
-// Add takes in the observed targets of the rows for which keep is true, all rows if keep
-// is nil.
+// Add adds the observed targets of the rows for which keep is true, or all rows if keep is nil.
 func (l *Labels) Add(y *table.Column, keep func(row int) bool) error {
 	if keep == nil {
 		keep = keepAll
@@ -86,22 +84,22 @@ func (l *Labels) addTexts(y *table.Column, keep func(row int) bool) error {
 	return nil
 }
 
-// Positive says whether the target is a number that is above 0 in all rows.
+// Positive reports whether the target is a number above 0 in all rows.
 func (l *Labels) Positive() bool { return l.kind == table.Number && l.least > 0 }
 
-// minSkewness of a target that is called skewed: an exponential distribution has it.
+// minSkewness is the minimum skewness of a skewed target: that of an exponential distribution.
 const minSkewness = 2
 
-// Skewed says whether the target is positive and so skewed, while its log is less so, that the log may be the better scale to learn it on.
+// Skewed reports whether the target is positive and skewed, and its log less so, so that a log scale may be better.
 func (l *Labels) Skewed() bool {
 	skew := l.skew.value()
 	return l.Positive() && skew >= minSkewness && math.Abs(l.logSkew.value()) < skew
 }
 
-// Skewness is that of the target.
+// Skewness returns the skewness of the target.
 func (l *Labels) Skewness() float64 { return l.skew.value() }
 
-// len is the number of different values, at most one more than maxClasses.
+// len returns the number of distinct values, at most maxClasses + 1.
 func (l *Labels) len() int { return len(l.texts) + len(l.numbers) }
 
 func (l *Labels) count() string {
@@ -111,7 +109,7 @@ func (l *Labels) count() string {
 	return strconv.Itoa(l.len())
 }
 
-// whole says whether all numbers are.
+// whole reports whether all numbers are integers.
 func (l *Labels) whole() bool {
 	for v := range l.numbers {
 		if v != math.Trunc(v) {
@@ -121,8 +119,7 @@ func (l *Labels) whole() bool {
 	return true
 }
 
-// list is the labels as users write them: texts in their order, numbers in theirs, false
-// before true.
+// list returns the labels as users write them: texts and numbers in order, false before true.
 func (l *Labels) list() []string {
 	if l.kind == table.Category {
 		return slices.Sorted(maps.Keys(l.texts))
@@ -139,7 +136,7 @@ func (l *Labels) list() []string {
 	return labels
 }
 
-// quoted lists labels for a message, not hundreds of them.
+// quoted lists labels for a message, at most a few of them.
 func quoted(labels []string, last string) string {
 	const few = 6
 	var text strings.Builder
@@ -157,7 +154,7 @@ func quoted(labels []string, last string) string {
 	return text.String()
 }
 
-// shortened cuts a label to what fits in a message.
+// shortened truncates a label to fit into a message.
 func shortened(label string) string {
 	const most = 40
 	if utf8.RuneCountInString(label) <= most {

@@ -9,26 +9,24 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// What one category may have. One table keeps to the same bounds, many of them
-// together may not.
+// Limits of one category. A table has the same limits, but several tables together may exceed them.
 const (
 	maxColumnLevels     = 1 << 20
 	maxColumnLevelBytes = 256 << 20
 )
 
-// rareLevel is in how many training rows a level must occur to be told apart from the
-// others: from fewer, a row of the embedding would learn those rows by heart, and the row
-// for unseen levels would learn nothing. The number is a guess, not measured yet.
+// rareLevel is the minimum number of training rows of a level with its own embedding row. With fewer, the embedding
+// would overfit these rows, and the row for unseen levels would not be trained. The number is a guess, not measured
+// yet.
 const rareLevel = 3
 
-// seenLevels counts the labels that observed cells of a column have, up to rareLevel. A
-// table may list others too.
+// seenLevels counts the labels of observed cells of a column, up to rareLevel. A table may list other labels too.
 type seenLevels struct {
 	counts map[string]uint8
 	bytes  int
 
-	met   []uint8 // by the codes of the chunk at hand
-	codes []int32 // that were met in it
+	met   []uint8 // by the codes of the current chunk
+	codes []int32 // codes seen in it
 }
 
 func newSeenLevels() *seenLevels { return &seenLevels{counts: make(map[string]uint8)} }
@@ -90,14 +88,14 @@ func (s *seenLevels) finish(p *Player) {
 	slices.Sort(p.Levels)
 }
 
-// otherRow is the row of a player's embedding for levels that have none of their own.
+// otherRow is the embedding row of a player for levels without their own.
 const otherRow = 0
 
-// levelRows tells the row, among those of the player, for each code of a column. It looks
-// up only the levels it is asked for: a table may list many more than its rows have.
+// levelRows returns a function that maps codes of a column to the player's embedding rows. It looks up only the levels
+// that occur: a table may list many more.
 func (p *Player) levelRows(c *table.Column) func(code int32) int32 {
 	const unknown = 0
-	known := make([]int32, len(c.Levels)) // rows, and one more
+	known := make([]int32, len(c.Levels)) // row plus one
 	return func(code int32) int32 {
 		if known[code] == unknown {
 			row := int32(otherRow)
@@ -110,11 +108,11 @@ func (p *Player) levelRows(c *table.Column) func(code int32) int32 {
 	}
 }
 
-// Others are the cells of a batch, by row and player, whose labels have no row of their own,
-// because they are new or were rare in the training rows.
+// Others iterates over the cells of a batch, by row and player, whose labels have no embedding row of their own,
+// because they are new or rare in the training rows.
 func (e *Encoder) Others(b *Batch) iter.Seq2[int, int] {
 	return func(yield func(row, player int) bool) {
-		offset := int32(0) // of the player's rows in the embedding table
+		offset := int32(0) // start of the player's rows in the embedding table
 		for k, rows := range e.EmbeddingRows() {
 			d := b.Numeric + k
 			for i := range b.Rows {

@@ -8,11 +8,11 @@ import (
 // Link is the scale on which a number is learned.
 type Link string
 
-// The links.
+// Links.
 const (
 	IdentityLink Link = ""         // the target's own units
 	LogMean      Link = "log-mean" // the log of the target's mean, by gamma deviance
-	Log          Link = "log"      // the mean of the target's log, whose exponential is the median of the target if logs scatter evenly
+	Log          Link = "log"      // the mean of the target's log, whose exponential is the median of the target if logs are symmetric
 )
 
 func (l Link) validate() error {
@@ -23,7 +23,7 @@ func (l Link) validate() error {
 	return fmt.Errorf("the link %.40q is unknown", l)
 }
 
-// of is a number on the scale; −∞ if it is not positive and the scale is that of the log.
+// of returns a number on the scale; −∞ if it is not positive and the scale is a log.
 func (l Link) of(y float64) float64 {
 	if l == IdentityLink {
 		return y
@@ -31,7 +31,7 @@ func (l Link) of(y float64) float64 {
 	return math.Log(max(0, y))
 }
 
-// OfAll are numbers on the scale.
+// OfAll returns numbers on the scale.
 func (l Link) OfAll(y []float64) []float64 {
 	list := make([]float64, len(y))
 	for i, v := range y {

@@ -2,24 +2,22 @@ package encode
 
 import "math"
 
-// moments gathers the mean and the standard deviation of numbers met one by one, by
-// Welford's update: with δ = v − mean, and w the weight of v, weight += w,
-// mean += w·δ/weight and squares += w·δ·(v − mean).
+// moments computes the mean and the standard deviation of a stream of numbers by Welford's update: with δ = v − mean
+// and w the weight of v, weight += w, mean += w·δ/weight and squares += w·δ·(v − mean).
 //
-// It counts in units of the largest power of two among the numbers, an exact change of
-// scale: the square of 1e308 does not overflow, nor does that of 1e-308 vanish.
+// It uses the largest power of two among the numbers as unit, which is exact: the square of 1e308 does not overflow,
+// and that of 1e-308 does not vanish.
 type moments struct {
-	weight      float64 // Σ w; without weights, how many numbers there are
+	weight      float64 // Σ w; without weights, the number of numbers
 	least, most float64
 	unit        float64
-	mean, lost  float64 // in units; lost is what rounding took from the last step (Kahan)
+	mean, lost  float64 // in units; lost is the rounding error of the last step (Kahan)
 	squares     float64 // Σ w·(v − mean)², in squared units
 }
 
 func (m *moments) add(v float64) { m.addWeighted(v, 1) }
 
-// addWeighted takes a number as if it came w times, w being positive and far from the ends
-// of what a float64 can hold.
+// addWeighted adds a number with weight w, which must be positive and far from the limits of float64.
 func (m *moments) addWeighted(v, w float64) {
 	if m.weight == 0 {
 		m.least, m.most = v, v
@@ -38,7 +36,7 @@ func (m *moments) addWeighted(v, w float64) {
 	m.squares += w * from * (v - mean)
 }
 
-// setUnit counts from now on in the power of two below size.
+// setUnit changes the unit to the power of two below size.
 func (m *moments) setUnit(size float64) {
 	_, exponent := math.Frexp(max(size, math.SmallestNonzeroFloat64))
 	unit := math.Ldexp(1, exponent-1)
@@ -49,13 +47,12 @@ func (m *moments) setUnit(size float64) {
 	m.unit = unit
 }
 
-// meanAndStd is 0 and 1 without numbers. A constant has a standard deviation of 1, so
-// that it can be divided by.
+// meanAndStd returns 0 and 1 without numbers. A constant has a standard deviation of 1, so that it can be a divisor.
 func (m *moments) meanAndStd() (mean, std float64) {
 	if m.least == m.most {
 		return m.least, 1
 	}
-	// Rounding may lead past the greatest number there is, or to 0.
+	// Rounding may lead beyond the largest float64, or to 0.
 	std = min(math.MaxFloat64, math.Sqrt(m.squares/m.weight)*m.unit)
 	if std == 0 {
 		std = 1
@@ -63,5 +60,5 @@ func (m *moments) meanAndStd() (mean, std float64) {
 	return m.mean * m.unit, std
 }
 
-// finite says whether v is neither infinite nor NaN.
+// finite reports whether v is neither infinite nor NaN.
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }

@@ -5,41 +5,40 @@ import (
 	"slices"
 )
 
-// The sizes of a sketch; ADR 0009 derives the error from them.
+// Sizes of a sketch; ADR 0009 derives the error from them.
 const (
-	exactValues  = 1 << 17 // as many values are kept whole
-	blockValues  = 1 << 15 // values sorted at a time, once there are more
-	bufferValues = 1 << 13 // what is kept of a block
+	exactValues  = 1 << 17 // up to this number all values are kept
+	blockValues  = 1 << 15 // values sorted at a time, beyond that number
+	bufferValues = 1 << 13 // values kept of a block
 	stride       = blockValues / bufferValues
 )
 
-// sketch keeps what the bin edges of a column need of a stream of values, in bounded
-// memory and without chance: the same values in the same order leave the same sketch.
+// sketch keeps what bin edges need of a stream of values, in bounded memory and deterministically: the same values in
+// the same order give the same sketch.
 //
-// Up to exactValues it keeps them all. Beyond, every block is sorted and thinned to a
-// buffer of evenly spaced values, and two buffers of one level are merged and thinned
-// to one of the next (Munro and Paterson 1980). A thinned block is off by at most
-// stride/2 ranks. A merge on level i errs by at most stride·2^i, upwards and downwards
-// in turn. After B blocks, a rank is thus off by at most
+// Up to exactValues it keeps all values. Beyond, every block is sorted and thinned to a buffer of evenly spaced values,
+// and two buffers of one level are merged and thinned to one of the next (Munro and Paterson 1980). A thinned block is
+// off by at most stride/2 ranks. A merge on level i errs by at most stride·2^i, alternately upwards and downwards.
+// After B blocks, a rank is thus off by at most
 //
 //	B·stride/2 + Σ_i stride·2^i·⌈⌊B/2^(i+1)⌋/2⌉  ≤  B·(4 + log₂ B)
 //
-// which is 0.068 % of 10^10 values. The least and the greatest value stay exact, and so
-// do all values of a column with few of them.
+// which is 0.068 % of 10^10 values. The minimum and the maximum stay exact, and so do all values of a column with few
+// distinct ones.
 type sketch struct {
 	recent []float64 // not in a buffer yet, in order of arrival
 	levels []level
-	spare  [][]float64 // buffers out of use
+	spare  [][]float64 // unused buffers
 
 	scratch []float64 // to sort a block
 
 	// Of the values in buffers:
 	least, most float64
-	few         []float64 // the distinct ones in order, as long as they fit in bins + 1
+	few         []float64 // the distinct ones in order, while they fit in bins + 1
 	bins        int
 }
 
-// level i holds at most one buffer, each value of which stands for stride·2^i values.
+// level i holds at most one buffer, each value of which represents stride·2^i values.
 type level struct {
 	buffer []float64 // sorted; nil if there is none
 	upper  bool      // the next merge keeps the greater value of each pair
@@ -73,11 +72,10 @@ func (s *sketch) makeRoom() {
 	}
 }
 
-// exact says whether all values are still there.
+// exact reports whether all values are still present.
 func (s *sketch) exact() bool { return len(s.levels) == 0 }
 
-// takeIn sorts and thins a block, and merges buffers as one carries when counting in
-// binary.
+// takeIn sorts and thins a block, and merges buffers like carries in binary counting.
 func (s *sketch) takeIn(block []float64) {
 	radixSort(block, s.scratch)
 	if s.exact() {
@@ -117,8 +115,8 @@ func (s *sketch) takeBuffer() []float64 {
 	return buffer
 }
 
-// mergeHalf merges the sorted a and b and writes to half one value of each pair of
-// neighbours: the greater or the smaller one.
+// mergeHalf merges the sorted a and b and writes one value of each pair of neighbours to half: the greater or the
+// smaller one.
 func mergeHalf(half, a, b []float64, greater bool) {
 	for i := range half {
 		first, second := takeLeast(&a, &b), takeLeast(&a, &b)
@@ -129,8 +127,7 @@ func mergeHalf(half, a, b []float64, greater bool) {
 	}
 }
 
-// mergeDistinct is the distinct values of the sorted a and b in order, at most the
-// given number of them.
+// mergeDistinct returns the distinct values of the sorted a and b in order, at most the given number.
 func mergeDistinct(a, b []float64, most int) []float64 {
 	var distinct []float64
 	for len(a)+len(b) > 0 && len(distinct) < most {
@@ -141,7 +138,7 @@ func mergeDistinct(a, b []float64, most int) []float64 {
 	return distinct
 }
 
-// takeLeast takes the first value off the sorted a or b, of which one may be empty.
+// takeLeast removes and returns the smallest value of the sorted a and b, of which one may be empty.
 func takeLeast(a, b *[]float64) float64 {
 	if len(*b) == 0 || len(*a) > 0 && (*a)[0] <= (*b)[0] {
 		b = a
@@ -151,7 +148,7 @@ func takeLeast(a, b *[]float64) float64 {
 	return v
 }
 
-// edges are the ends of the column's bins.
+// edges returns the bin edges of the column.
 func (s *sketch) edges() []float64 {
 	recent := slices.Clone(s.recent)
 	slices.Sort(recent)
@@ -164,7 +161,7 @@ func (s *sketch) edges() []float64 {
 	return s.sample(recent).edges(s.bins)
 }
 
-// sample is the sketch as weighted values.
+// sample returns the sketch as weighted values.
 func (s *sketch) sample(recent []float64) *ranked {
 	type weighted struct {
 		value  float64
@@ -182,7 +179,7 @@ func (s *sketch) sample(recent []float64) *ranked {
 	}
 	slices.SortFunc(all, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 
-	// The least and the greatest value stand for themselves alone.
+	// The minimum and the maximum have weight 1.
 	least, most := s.least, s.most
 	if len(recent) > 0 {
 		least, most = min(least, recent[0]), max(most, recent[len(recent)-1])

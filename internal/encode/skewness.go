@@ -2,8 +2,8 @@ package encode
 
 import "math"
 
-// skewness gathers the skewness of numbers met one by one, √n Σδ³/(Σδ²)^1.5 with δ the distance from the mean, by the updates of central moments
-// (Pébay, 2008).
+// skewness computes the skewness of a stream of numbers, √n Σδ³/(Σδ²)^1.5 with δ the distance from the mean, by updates
+// of central moments (Pébay, 2008).
 type skewness struct{ n, mean, squares, cubes float64 }
 
 func (s *skewness) add(v float64) {
@@ -16,5 +16,5 @@ func (s *skewness) add(v float64) {
 	s.squares += square
 }
 
-// value is NaN for a constant, and for numbers so large that their cubes overflow.
+// value returns NaN for a constant, and for numbers so large that their cubes overflow.
 func (s *skewness) value() float64 { return math.Sqrt(s.n) * s.cubes / math.Pow(s.squares, 1.5) }

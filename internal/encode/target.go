@@ -9,35 +9,33 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Target is what a target is learned as, and what its learning starts from.
+// Target describes the encoding of a target and the initial prediction of a training.
 type Target struct {
 	Task Task       `json:"task"`
 	Kind table.Kind `json:"kind"` // of the column
 
-	Reading *table.Reading `json:"reading,omitempty"` // of the column's text
+	Reading *table.Reading `json:"reading,omitempty"` // how the column's text is parsed
 
-	// Of a regression: φ_0, the target's mean over the training rows, and its standard
-	// deviation, both weighted.
+	// Regression: φ_0, the weighted mean of the target over the training rows, and its weighted standard deviation.
 	Mean float64 `json:"mean,omitempty"`
 	Std  float64 `json:"std,omitempty"`
 
-	// Link is the scale on which a regression is learned. On those of the log, Mean and Std are of it: Mean is the log of the target's mean for
-	// LogMean, the mean of the logs for Log.
+	// Link is the scale on which a regression is learned. On the log scales, Mean and Std are logs: Mean is the log of
+	// the target's mean for LogMean, the mean of the logs for Log.
 	Link Link `json:"link,omitempty"`
 
-	// NonNegative says that no row of the table had a negative number as its target, so that predictions are not negative either.
+	// NonNegative reports that no row of the table had a negative target, so that predictions are not negative either.
 	NonNegative bool `json:"non_negative,omitempty"`
 
-	// The labels of the classes in the order of outputs: of two, first the negative one,
-	// then the positive one.
+	// Labels of the classes in the order of outputs; of two, the negative one comes first.
 	Classes []string `json:"classes,omitempty"`
 
-	// φ_0 of classes, with p_k the weighted share of class k in the training rows: of two
-	// classes one number, log(p_1/p_0); of more, log p_k less its mean over classes.
+	// φ_0 of classes, with p_k the weighted share of class k in the training rows. For two classes it is one number,
+	// log(p_1/p_0); for more, log p_k less its mean over classes.
 	Base []float64 `json:"base,omitempty"`
 }
 
-// Outputs is the number of outputs that a network has for the target.
+// Outputs returns the number of network outputs for the target.
 func (t Target) Outputs() int {
 	if t.Task == Multiclass {
 		return len(t.Classes)
@@ -45,9 +43,9 @@ func (t Target) Outputs() int {
 	return 1
 }
 
-// Encode is what training compares outputs with, one number for each of the rows, or for
-// all of them if rows is nil: (y − mean)/std of a regression; of two classes, 1 for the
-// positive one and 0 for the other; of more, the place of the class. A missing cell is NaN.
+// Encode returns the training target of each of the rows, or of all rows if rows is nil: (y − mean)/std for a
+// regression, 1 for the positive and 0 for the negative of two classes, or the index of one of several. A missing cell
+// is NaN.
 func (t Target) Encode(y *table.Column, rows []int) ([]float32, error) {
 	if rows == nil {
 		rows = make([]int, y.Len())
@@ -76,15 +74,15 @@ func (t Target) Encode(y *table.Column, rows []int) ([]float32, error) {
 // Decode is the inverse of Encode for one value of a regression.
 func (t Target) Decode(v float32) float64 { return t.Link.inverse(t.Mean + t.Std*float64(v)) }
 
-// Recode is what t encodes of a value that another regression of the same target encoded.
+// Recode converts a value encoded by another regression of the same target.
 func (t Target) Recode(v float32, from Target) float32 { return t.encoded(from.Decode(v)) }
 
-// encoded is a number in standard deviations about the mean, on the scale that is learned.
+// encoded returns a standardised number on the scale of learning.
 func (t Target) encoded(y float64) float32 {
 	return float32(max(-Farthest, min(Farthest, (t.Link.of(y)-t.Mean)/t.Std)))
 }
 
-// LogStd is the standard deviation of the log if the mean of the target is learned on its scale; else 0.
+// LogStd returns the standard deviation of the log on the scale LogMean; else 0.
 func (t Target) LogStd() float64 {
 	if t.Link == LogMean {
 		return t.Std
@@ -108,10 +106,9 @@ func (t Target) standardised(y *table.Column) func(row int) (float32, error) {
 	}
 }
 
-// classes finds the class of each cell. It reads the text of a label once, however often
-// the label occurs.
+// classes returns a function that finds the class of each cell. It parses the text of each label once.
 func (t Target) classes(y *table.Column) func(row int) (float32, error) {
-	byCode := make([]float32, len(y.Levels)) // classes, and one more
+	byCode := make([]float32, len(y.Levels)) // index of the class, plus one
 	byNumber := map[float64]float32{}
 	return func(row int) (float32, error) {
 		if y.Kind == table.Category {
@@ -139,8 +136,8 @@ func (t Target) classes(y *table.Column) func(row int) (float32, error) {
 	}
 }
 
-// classOf is the place of the class with a label. A number may be written in other digits,
-// and a boolean in another word, than in the training rows.
+// classOf returns the index of the class with a label. A number may have other digits, and a boolean other words, than
+// in the training rows.
 func (t Target) classOf(label string) (int, bool) {
 	if k := slices.Index(t.Classes, label); k >= 0 {
 		return k, true

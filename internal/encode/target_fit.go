@@ -7,7 +7,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// FitTarget is the regression of the training targets y, those of them that are finite.
+// FitTarget returns the regression of the finite training targets in y.
 func FitTarget(y []float64) Target {
 	var m moments
 	for _, v := range y {
@@ -20,24 +20,24 @@ func FitTarget(y []float64) Target {
 	return t
 }
 
-// TargetFitter learns where a target's learning starts from chunks of training rows.
+// TargetFitter fits the initial prediction of a target to chunks of training rows.
 type TargetFitter struct {
 	target  Target
 	name    string
-	moments moments   // of a regression, on the scale that is learned
-	plain   moments   // of a regression, in the target's own units
+	moments moments   // regression, on the scale of learning
+	plain   moments   // regression, in the target's own units
 	weights []float64 // of each class
 	weight  float64   // of all rows
 	rows    int
 }
 
-// NewTargetFitter makes a fitter for a target whose task and classes Labels found.
+// NewTargetFitter returns a fitter for a target whose task and classes Labels found.
 func NewTargetFitter(t Target) *TargetFitter {
 	return &TargetFitter{target: t, weights: make([]float64, len(t.Classes))}
 }
 
-// Add takes in the observed targets of the rows for which keep is true, all rows if keep
-// is nil. Weights of the rows are positive, and 1 if weights is nil.
+// Add adds the observed targets of the rows for which keep is true, or all rows if keep is nil. Weights are positive,
+// and 1 if weights is nil.
 func (f *TargetFitter) Add(y *table.Column, weights []float64, keep func(row int) bool) error {
 	f.name = y.Name
 	if keep == nil {
@@ -71,7 +71,7 @@ func (f *TargetFitter) Add(y *table.Column, weights []float64, keep func(row int
 	return nil
 }
 
-// Finish is the target as learned from the rows so far.
+// Finish returns the target fitted to the rows so far.
 func (f *TargetFitter) Finish() (Target, error) {
 	if f.rows == 0 {
 		return Target{}, &table.Error{Row: noRow, Column: f.name, Message: "no training row has a target", Remedy: "name the column that holds the targets"}
@@ -92,7 +92,7 @@ func (f *TargetFitter) Finish() (Target, error) {
 	}
 	logs, mean := make([]float64, len(f.weights)), 0.0
 	for k, weight := range f.weights {
-		if weight == 0 { // no share is 0: a class that only validation rows have counts as half a row
+		if weight == 0 { // avoid a share of 0: a class that occurs only in validation rows counts as half a row
 			weight = f.weight / float64(f.rows) / 2
 		}
 		logs[k] = math.Log(weight)
@@ -109,7 +109,7 @@ func (f *TargetFitter) Finish() (Target, error) {
 	return t, nil
 }
 
-// Plain is the regression of the same rows in the target's own units.
+// Plain returns the regression of the same rows in the target's own units.
 func (f *TargetFitter) Plain() Target {
 	t := f.target
 	t.Link = IdentityLink
@@ -117,7 +117,7 @@ func (f *TargetFitter) Plain() Target {
 	return t
 }
 
-// Absent lists the classes without a training row.
+// Absent returns the classes without a training row.
 func (f *TargetFitter) Absent() []string {
 	var absent []string
 	for k, weight := range f.weights {

@@ -10,21 +10,21 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// farthestBase bounds the scores that classes start from. Rows fewer than 2^64, whose
-// weights differ by a factor below 2^128, stay within it.
+// farthestBase limits the initial scores of classes. Fewer than 2^64 rows, whose weights differ by a factor below
+// 2^128, stay within it.
 const farthestBase = 200
 
-// A target's mean and standard deviation are bounded, so that whatever finite number a network answers is finite in the
-// target's units, squared too, and what lies within 10^8 standard deviations fits into 32 bits.
+// Limits of a target's mean and standard deviation. Within them, every finite output of a network is finite in the
+// target's units, also squared, and values within 10^8 standard deviations fit into 32 bits.
 const (
 	farthestMean = 1e37
 	largestStd   = 1e30
 )
 
-// largestLogStd is more than logs of 64-bit numbers, which lie within ±745, can have.
+// largestLogStd exceeds any standard deviation of logs of 64-bit numbers, which lie within ±745.
 const largestLogStd = 745
 
-// Validate says what is wrong with a target that was read from a file.
+// Validate returns an error if a target read from a file is invalid.
 func (t Target) Validate() error {
 	if t.Kind > table.Time {
 		return fmt.Errorf("encode: the target's kind %v is unknown", t.Kind)
@@ -94,7 +94,7 @@ func (t Target) validateClasses() error {
 	return nil
 }
 
-// ascend says whether label b comes after a in the order of classes.
+// ascend reports whether label b follows a in the order of classes.
 func (t Target) ascend(a, b string) bool {
 	if t.Kind != table.Number {
 		return a < b

@@ -7,19 +7,18 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Task is what is to be predicted of a target.
+// Task is the kind of prediction.
 type Task string
 
-// The tasks.
+// Tasks.
 const (
-	Auto       Task = "auto" // whichever fits the target's values; never the task of a Target
+	Auto       Task = "auto" // inferred from the target's values; never the task of a Target
 	Regression Task = "regression"
 	Binary     Task = "binary"
 	Multiclass Task = "multiclass"
 )
 
-// Check says whether a column of that kind can have the task at all; what its values allow,
-// Labels knows.
+// Check returns an error if a column of the kind cannot have the task. Labels checks the values.
 func (t Task) Check(column string, kind table.Kind) error {
 	switch t {
 	case Auto, "", Binary, Multiclass:
@@ -36,15 +35,15 @@ func (t Task) Check(column string, kind table.Kind) error {
 	return fmt.Errorf("encode: the task %q is unknown: choose %s, %s, %s or %s", t, Auto, Regression, Binary, Multiclass)
 }
 
-// maxClasses bounds the outputs of a network.
+// maxClasses limits the outputs of a network.
 const maxClasses = 100
 
-// fewNumbers is up to how many whole numbers a target's values may well be classes.
+// fewNumbers is the number of distinct integers up to which a target may well be classes.
 const fewNumbers = 10
 
-// Target is the task that fits the values met so far, and its classes; TargetFitter learns
-// the rest. The task asked for may be "", which is Auto, and so may the positive of two
-// classes, which is then the last one. The note says what a user might not expect.
+// Target returns the task that fits the values so far, and its classes; TargetFitter fits the rest. asked may be "",
+// which means Auto. positive may be "", which means the last of two classes. The note tells users about what they might
+// not expect.
 func (l *Labels) Target(asked Task, positive string) (t Target, note string, err error) {
 	if err := l.check(); err != nil {
 		return Target{}, "", err
@@ -63,7 +62,7 @@ func (l *Labels) Target(asked Task, positive string) (t Target, note string, err
 	return t, note, err
 }
 
-// check sees that there is something to learn.
+// check returns an error if there is nothing to learn.
 func (l *Labels) check() error {
 	switch l.len() {
 	case 0:

@@ -7,15 +7,14 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// What an encoder may hold, fitted or read from a file.
+// Limits of an encoder, fitted or read from a file.
 const (
 	maxBins    = 4096
 	maxPlayers = 10_000
 	maxLevels  = 1 << 24 // of all categories together
 )
 
-// Validate says what is wrong with an encoder that was read from a file. Fit makes none
-// with which anything is.
+// Validate returns an error if an encoder read from a file is invalid. Encoders from Fit are always valid.
 func (e *Encoder) Validate() error {
 	if e.Bins < 1 || e.Bins > maxBins {
 		return fmt.Errorf("encode: bins must be between 1 and %d, not %d", maxBins, e.Bins)

@@ -1,8 +1,7 @@
-// Package engine picks and configures a tensor backend, and is the border where
-// the engine's panics become errors.
+// Package engine selects and configures a tensor backend, and turns the engine's panics into errors.
 //
-// "go", in pure Go, is in every program. "onnx" and "xla" are compiled in by the build
-// tags of those names. Nothing is ever downloaded at run time.
+// "go", in pure Go, is in every program. "onnx" and "xla" are compiled in by the build tags of those names. Nothing is
+// downloaded at run time.
 package engine
 
 import (
@@ -19,11 +18,11 @@ type Backend struct {
 	name string
 }
 
-// Name is the name the backend was opened by: "go", "onnx" or "xla".
+// Name returns the name of the backend: "go", "onnx" or "xla".
 func (b *Backend) Name() string { return b.name }
 
-// RowsAtATime is how many rows the backend's matrix products take at a time: rows of
-// passes that are multiples of it are all treated alike, to the bit. 0 means not known.
+// RowsAtATime returns the block size of the backend's matrix products, in rows. In passes of a multiple of it, all rows
+// are computed identically, to the bit. 0 means unknown.
 func (b *Backend) RowsAtATime() int {
 	switch b.name {
 	case "onnx":
@@ -34,14 +33,14 @@ func (b *Backend) RowsAtATime() int {
 	return 0
 }
 
-// opener is one way to get a backend. open is nil if it is not compiled in.
+// opener is a known backend. open is nil if it is not compiled in.
 type opener struct {
 	name  string
 	open  func() (compute.Backend, error)
-	build string // the command that builds a program with the backend
+	build string // command that builds a program with the backend
 }
 
-// openers are the known backends. The first is the default.
+// openers returns the known backends. The first is the default.
 func openers() []opener {
 	return []opener{
 		{"go", openGo, ""},
@@ -50,14 +49,14 @@ func openers() []opener {
 	}
 }
 
-// AbsentError says that a backend is not part of this program.
+// AbsentError reports that a backend is not compiled into this program.
 type AbsentError struct{ Name, Build string }
 
 func (e *AbsentError) Error() string {
 	return fmt.Sprintf("%s: this program was built without it; build one that has it: %s", e.Name, e.Build)
 }
 
-// Names lists the backends that can be asked for, the default first.
+// Names returns the known backends, the default first.
 func Names() []string {
 	all := openers()
 	names := make([]string, len(all))
@@ -67,8 +66,8 @@ func Names() []string {
 	return names
 }
 
-// Open returns the named backend. "auto" (or "") is "go". why says how the backend was chosen.
-// The error is an *AbsentError if the backend is not part of this program.
+// Open returns the named backend. "auto" (or "") means "go". why explains the choice. The error is an *AbsentError if
+// the backend is not compiled into this program.
 func Open(name string) (b *Backend, why string, err error) {
 	all := openers()
 	if name == "" || name == "auto" {
@@ -99,12 +98,10 @@ func (o opener) try() (*Backend, error) {
 	return &Backend{Backend: impl, name: o.name}, nil
 }
 
-// openGo opens the pure Go backend. Its default parallel mode deadlocks, so its
-// operations run one after the other.
+// openGo opens the pure Go backend. Its default parallel mode deadlocks, so its operations run one after the other.
 func openGo() (compute.Backend, error) { return gobackend.New("ops_sequential") }
 
-// Catch runs f and returns its error, or the panic it ended in as an error.
-// GoMLX panics while it builds graphs.
+// Catch runs f and returns its error, or its panic as an error. GoMLX panics while it builds graphs.
 func Catch(f func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {

@@ -6,26 +6,24 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Function is a graph over the variables of a store, compiled at its first call
-// for each shape of its inputs. A backend keeps at most 32 of those: callers pad
-// batches to a few sizes.
+// Function is a graph over the variables of a store, compiled at its first call for each shape of its inputs. A backend
+// keeps at most 32 shapes, so callers pad batches to a few sizes.
 type Function struct {
 	exec *model.Exec
 }
 
-// Mode says how a Function sees the store's variables.
+// Mode is how a Function reads the store's variables.
 type Mode bool
 
 const (
 	// Live graphs read every variable at every call, so they see later changes.
 	Live Mode = true
-	// Final graphs may have variables that are not trainable compiled into them:
-	// faster, but a later change of such a variable is silently not seen.
+	// Final graphs may have non-trainable variables compiled in: they are faster, but silently ignore later changes of
+	// such a variable.
 	Final Mode = false
 )
 
-// Compile makes a Function of build, which returns the outputs for the inputs and
-// may set variables of the store.
+// Compile returns a Function of build, which returns the outputs for the inputs and may set variables of the store.
 func (b *Backend) Compile(store *model.Store, mode Mode, build func(s *model.Scope, in []*graph.Node) []*graph.Node) (*Function, error) {
 	var f Function
 	err := Catch(func() (err error) {
@@ -38,8 +36,8 @@ func (b *Backend) Compile(store *model.Store, mode Mode, build func(s *model.Sco
 	return &f, err
 }
 
-// Call runs the function and returns its outputs, flat. The inputs are consumed:
-// their memory lies outside Go's heap and is freed at once.
+// Call runs the function and returns its flat outputs. It consumes the inputs: their memory is outside Go's heap and is
+// freed at once.
 func (f *Function) Call(in ...*tensors.Tensor) (out [][]float32, err error) {
 	args := make([]any, len(in))
 	for i, t := range in {

@@ -10,8 +10,8 @@ import (
 	onnxbackend "github.com/gomlx/compute-onnx"
 )
 
-// LibraryEnv names the file of ONNX Runtime's shared library. Without it the
-// library is looked for beside the program.
+// LibraryEnv is the environment variable with the path of ONNX Runtime's shared library. Without it the library is
+// searched beside the program.
 const LibraryEnv = "ONNXRUNTIME_SHARED_LIBRARY_PATH"
 
 func openONNX() (compute.Backend, error) {
@@ -22,7 +22,7 @@ func openONNX() (compute.Backend, error) {
 	return onnxbackend.New(besideProgram())
 }
 
-// besideProgram is the library in the program's own directory; "" if there is none.
+// besideProgram returns the library in the program's own directory; "" if there is none.
 func besideProgram() string {
 	program, err := os.Executable()
 	if err != nil {

@@ -1,17 +1,19 @@
 package form
 
-// Sizes of a bag's network, at most. With these the deviation of attributions over bags was that over trainings (docs/adr/0026).
+// Maximum sizes of a bag's network. With these, the deviation of attributions over bags equalled that over trainings
+// (docs/adr/0026).
 const (
 	bagChannels    = 32
 	bagEmbedding   = 16
 	bagHiddenWidth = 16
 )
 
-// HasBags reports whether doubt can be told of such networks.
+// HasBags reports whether such networks support bags.
 func (c Config) HasBags() bool { return c.Head == Exact && c.Form == Product }
 
-// Bag is the network of a bag: one that learns from another sample of rows, to tell how far that moves an attribution. Small networks
-// tell it as large ones do. A bag is never asked for its σ; its h weighs masked copies.
+// Bag returns the network of a bag: one that trains on a bootstrap sample of the rows, to measure how far that moves an
+// attribution. Small networks measure it as well as large ones. The σ of a bag is never used; its h weights masked
+// copies.
 func (c Config) Bag() Config {
 	c.Channels, c.Embedding = min(c.Channels, bagChannels), min(c.Embedding, bagEmbedding)
 	c.Pairs, c.PairRank, c.Learners = nil, 0, 0

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Head says how the attributions come about.
+// Head is the method that computes attributions.
 type Head string
 
 // Form is the shape of the exact head's multilinear game.
 type Form string
 
-// Net is what embeds the columns for the learned head.
+// Net is the network that embeds the columns for the learned head.
 type Net string
 
 const (
-	// Exact makes the game multilinear in the mask, so that its Shapley values are
-	// an integral done exactly.
+	// Exact makes the game multilinear in the mask, so that its Shapley values are an integral with an exact
+	// quadrature.
 	Exact Head = "exact"
-	// Learned is the paper's: a trunk emits f_d and training teaches f_d ≈ φ_d.
+	// Learned is the paper's head: a trunk outputs f_d, trained to f_d ≈ φ_d.
 	Learned Head = "learned"
 
 	// Product is a sum of K products of one factor per player.
@@ -28,27 +28,27 @@ const (
 
 	// MENN is a network for each column.
 	MENN Net = "menn"
-	// FFNN is none: the trunk reads [x·R, R], the numbers and which of them are there. The paper
-	// compares with it.
+	// FFNN has no networks of columns: the trunk reads [x·R, R], the numbers and their mask. The paper compares with
+	// it.
 	FFNN Net = "ffnn"
 )
 
-// Inputs are the sizes that the table decides. Columns are numbered numeric ones first,
-// the last of which may be times, then categorical ones.
+// Inputs holds the sizes that the table determines. Numeric columns come first, times last among them, then categorical
+// ones.
 type Inputs struct {
-	Numeric int   // columns that are numbers, times among them
+	Numeric int   // numeric columns, including times
 	Times   int   // of these, the last ones, which also have cyclic parts
 	Bins    int   // piecewise-linear bins of each number
 	Gaps    bool  // whether a missing number may be a level of its own
 	Levels  []int // embedding rows of each categorical column
 
-	Groups [][]int // the columns of each player; nil if every column is a player
+	Groups [][]int // columns of each player; nil if every column is a player
 }
 
-// Columns is the number of columns.
+// Columns returns the number of columns.
 func (in Inputs) Columns() int { return in.Numeric + len(in.Levels) }
 
-// Players is D, the number of players.
+// Players returns D, the number of players.
 func (in Inputs) Players() int {
 	if in.Groups != nil {
 		return len(in.Groups)
@@ -56,7 +56,7 @@ func (in Inputs) Players() int {
 	return in.Columns()
 }
 
-// PlayerOf is the player of each column.
+// PlayerOf returns the player of each column.
 func (in Inputs) PlayerOf() []int {
 	of := make([]int, in.Columns())
 	for d := range of {
@@ -70,36 +70,40 @@ func (in Inputs) PlayerOf() []int {
 	return of
 }
 
-// Config is everything that fixes a network but its weights.
+// Config determines a network, except for its weights.
 type Config struct {
 	Inputs  Inputs
-	Outputs int  // C: 1, or the number of classes if they are more than two
+	Outputs int  // C: 1, or the number of classes if there are more than two
 	Classes bool // outputs are scores of classes: one log odds, or C scores that add up to 0
 
 	Head Head
 	Form Form // exact head
 
-	Frequencies int // learned periodic features per numeric player, beside the bins
+	Frequencies int // learned periodic features per numeric player, besides the bins
 	Embedding   int // Dz, the width of a player's embedding
 	Hidden      int // hidden layers of a player's network, beyond the first
 
-	Channels int     // exact head: products, or trains, that are added up
-	Pairs    [][]int // product form: orders of the columns, pair by pair, D in place of a partner that lacks; each has as many channels. nil is none
-	PairRank int     // product form with pairs: terms of what two columns say together
-	Learners int     // product form: parts of the channels, each of which learns the target by itself; the value is their mean. 0 is one
-	Rank     int     // tensor-train: rows of a player's matrix
-	Order    []int   // tensor-train: players from first to last matrix; nil is 0..D-1
+	Channels int // exact head: number of products, or trains
+	// Pairs lists, for the product form, orders of the columns, pair by pair; D replaces a missing partner. Each order
+	// has the same number of channels. nil means no pairs.
+	Pairs    [][]int
+	PairRank int // product form with pairs: rank of the interaction of two columns
+	// Learners is, for the product form, the number of parts of the channels that each learn the target independently.
+	// The value is their mean. 0 means one.
+	Learners int
+	Rank     int   // tensor-train: rows of a player's matrix
+	Order    []int // tensor-train: order of the players' matrices; nil means 0..D-1
 
 	Net    Net // learned head
 	Width  int // learned head: width of the trunk
 	Layers int // learned head: layers of the trunk
 
 	SigmaWidth  int  // hidden units of a player's σ network
-	SharedSigma bool // more than two classes: σ_d is the same for all of them; false in files older than that
+	SharedSigma bool // more than two classes: σ_d is the same for all; false in older files
 	HiddenWidth int  // hidden units of the h network
 }
 
-// Sigmas is the number of σ_d that a column has in a row: one, or one for each output.
+// Sigmas returns the number of σ_d that a column has in a row: one, or one per output.
 func (c Config) Sigmas() int {
 	if c.SharedSigma {
 		return 1
@@ -107,14 +111,14 @@ func (c Config) Sigmas() int {
 	return c.Outputs
 }
 
-// Size is what defaults depend on.
+// Size is the size of a table, on which defaults depend.
 type Size struct {
-	Rows    int // to train on
+	Rows    int // training rows
 	Columns int
-	Classes bool // whether classes are to be predicted
+	Classes bool // whether the target is categorical
 }
 
-// Small tables cannot fill fine bins, and large ones have use for more channels.
+// Small tables cannot fill fine bins; large ones benefit from more channels.
 const (
 	tinyTable  = 1000
 	smallTable = 3000
@@ -122,21 +126,21 @@ const (
 	wideTable  = 64
 )
 
-// Tiny says whether the table has so few rows that little more than a line for each column can be learned from them.
+// Tiny reports whether the table has so few rows that little more than a line per column can be learned.
 func (s Size) Tiny() bool { return s.Rows < tinyTable }
 
-// Small says whether the table has few rows.
+// Small reports whether the table has few rows.
 func (s Size) Small() bool { return s.Rows < smallTable }
 
-// Large says whether the table has many rows.
+// Large reports whether the table has many rows.
 func (s Size) Large() bool { return s.Rows >= largeTable }
 
-// Wide says whether the table has many columns.
+// Wide reports whether the table has many columns.
 func (s Size) Wide() bool { return s.Columns >= wideTable }
 
-// Default is the network of a head for a table of a size, and the number of
-// piecewise-linear bins of its numbers. The measurements behind it are in docs/adr: 0002
-// heads and their sizes, 0004 encoding, 0010 what depends on the table, 0011 classes, 0023 pairs and learners.
+// Default returns the network of a head for a table of the given size, including the number of bins. The measurements
+// behind it are in docs/adr: 0002 heads and their sizes, 0004 encoding, 0010 what depends on the table, 0011 classes,
+// 0023 pairs and learners.
 func Default(in Inputs, head Head, size Size) Config {
 	c := Config{
 		Inputs: in, Outputs: 1, Head: head, Form: Product,
@@ -159,7 +163,7 @@ func Default(in Inputs, head Head, size Size) Config {
 	if size.Wide() {
 		c.Frequencies, c.Embedding, c.Hidden = 0, 16, 0
 	}
-	// What a step costs grows with columns × channels, and with columns × bins.
+	// The cost of a step grows with columns × channels and with columns × bins.
 	for c.Channels > 16 && c.Channels*size.Columns > maxFactors {
 		c.Channels /= 2
 	}
@@ -175,10 +179,10 @@ func Default(in Inputs, head Head, size Size) Config {
 	return c
 }
 
-// maxFactors of a row, or bins of its cells, beyond which wide tables get fewer of each.
+// maxFactors is the number of factors, or bins, of a row beyond which wide tables get fewer of each.
 const maxFactors = 8192
 
-// Validate says what is wrong with the configuration.
+// Validate returns an error if the configuration is invalid.
 func (c Config) Validate() error {
 	var errs []error
 	need := func(ok bool, format string, args ...any) {
@@ -231,7 +235,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// isPartition says whether every column is in exactly one group.
+// isPartition reports whether every column is in exactly one group.
 func isPartition(groups [][]int, columns int) bool {
 	var all []int
 	for _, g := range groups {

@@ -8,17 +8,15 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// Member is one network of an ensemble: trained weights and the number of quadrature
-// nodes that its attributions need.
+// Member is a network of an ensemble: trained weights and the number of quadrature nodes that its attributions need.
 type Member struct {
 	Weights map[string][]float32
 	Nodes   int
 }
 
-// Ensemble is the mean of networks of one shape. The Shapley values of a mean of games
-// are the mean of their Shapley values, so an ensemble of exact heads is exact too. σ_d² is
-// the mean of the members'. Bags are networks beside them that say nothing of the value: how far
-// their f_d lie apart is the doubt.
+// Ensemble is the mean of networks of one shape. The Shapley values of a mean of games are the mean of their Shapley
+// values, so an ensemble of exact heads is exact too. σ_d² is the mean over the members. Bags are additional networks
+// that do not affect the value: the deviation of their f_d is the epistemic uncertainty.
 type Ensemble struct {
 	config  Config
 	members []Evaluator
@@ -26,7 +24,7 @@ type Ensemble struct {
 	noise   []float64 // σ_0² [C]
 }
 
-// NewEnsemble joins networks; evaluator prepares one of them for passes.
+// NewEnsemble combines networks; evaluator prepares a member for evaluation.
 func (c Config) NewEnsemble(members []Member, evaluator func(Member) (Evaluator, error)) (*Ensemble, error) {
 	e := &Ensemble{config: c, noise: make([]float64, c.Outputs)}
 	for _, m := range members {
@@ -43,7 +41,7 @@ func (c Config) NewEnsemble(members []Member, evaluator func(Member) (Evaluator,
 	return e, nil
 }
 
-// AddBags gives the ensemble its bags; evaluator prepares one of them for passes. It takes two to differ.
+// AddBags adds bags to the ensemble; evaluator prepares a bag for evaluation. There must be at least two.
 func (e *Ensemble) AddBags(bags []Member, evaluator func(Member) (Evaluator, error)) error {
 	for _, b := range bags {
 		prepared, err := evaluator(b)
@@ -55,25 +53,24 @@ func (e *Ensemble) AddBags(bags []Member, evaluator func(Member) (Evaluator, err
 	return nil
 }
 
-// NoiseVariance is σ_0² [C].
+// NoiseVariance returns σ_0² [C].
 func (e *Ensemble) NoiseVariance() []float64 { return e.noise }
 
-// Close frees the memory outside Go's heap.
+// Close frees memory outside Go's heap.
 func (e *Ensemble) Close() {
 	for _, m := range slices.Concat(e.members, e.bags) {
 		m.Close()
 	}
 }
 
-// Answer is what an ensemble says of rows, in standard deviations of the target or units of
-// scores.
+// Answer is the answer of an ensemble for rows, in standard deviations of the target or units of scores.
 type Answer struct {
 	Explained
-	Variance []float64   // [rows, C] of the target about Value: σ_0² + Σ_d σ_d² + h², and that of the members' values
-	ByBag    [][]float32 // [bags] attributions [rows, C, players] of each; nil if they are not asked for, or there are none
+	Variance []float64   // [rows, C] variance of the target about Value: σ_0² + Σ_d σ_d² + h², plus the variance of the members' values
+	ByBag    [][]float32 // [bags] attributions [rows, C, players] of each; nil unless requested, or without bags
 }
 
-// Slice is the answer of rows [from, to) of all, sharing its memory.
+// Slice returns the answer of rows [from, to), sharing memory.
 func (a *Answer) Slice(from, to, all int) *Answer {
 	part := &Answer{
 		Explained: Explained{
@@ -88,13 +85,13 @@ func (a *Answer) Slice(from, to, all int) *Answer {
 	return part
 }
 
-// share is what belongs to rows [from, to) of a list that has equally much for all; nil of nil.
+// share returns the part of a list that belongs to rows [from, to); nil for a nil list.
 func share[T any](list []T, from, to, all int) []T {
 	width := len(list) / all
 	return list[from*width : to*width : to*width]
 }
 
-// Pass evaluates rows: their values, and what else is wanted. All of it is finite, or the error is a NotFiniteError.
+// Pass evaluates rows: their values, and what else is wanted. It returns a NotFiniteError if an answer is not finite.
 func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answer, error) {
 	all := make([]*Explained, len(e.members))
 	for i, m := range e.members {
@@ -127,7 +124,7 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	return a, finite(b.Rows, append(slices.Clip(a.ByBag), a.Value, a.Attributions, a.Std, a.HiddenVariance)...)
 }
 
-// spread joins what the members say of σ and h².
+// spread combines σ and h² of the members.
 func (e *Ensemble) spread(a *Answer, all []*Explained, ofValues []float32) {
 	for _, x := range all {
 		for i, s := range x.Std {
@@ -151,17 +148,17 @@ func (e *Ensemble) spread(a *Answer, all []*Explained, ofValues []float32) {
 	roots(a.Std)
 }
 
-// Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
+// Coalitions returns f(x_S) [rows, per, C] for masks [rows, per, D].
 func (e *Ensemble) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	return e.mean(b.Rows, func(m Evaluator) ([]float32, error) { return m.Coalitions(ctx, b, masks, per) })
 }
 
-// Interactions are the pairwise Shapley interaction indices [rows, C, D, D].
+// Interactions returns the pairwise Shapley interaction indices [rows, C, D, D].
 func (e *Ensemble) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	return e.mean(b.Rows, func(m Evaluator) ([]float32, error) { return m.Interactions(ctx, b) })
 }
 
-// mean of what the members answer. It is finite, or the error is a NotFiniteError.
+// mean averages the members' answers. It returns a NotFiniteError if an answer is not finite.
 func (e *Ensemble) mean(rows int, of func(Evaluator) ([]float32, error)) ([]float32, error) {
 	all := make([][]float32, len(e.members))
 	for i, m := range e.members {
@@ -174,7 +171,7 @@ func (e *Ensemble) mean(rows int, of func(Evaluator) ([]float32, error)) ([]floa
 	return mean, finite(rows, mean)
 }
 
-// RowGame is the game of row i of b.
+// RowGame returns the game of row i of b.
 func (e *Ensemble) RowGame(b *encode.Batch, i int) *RowGame {
 	return e.config.RowGame(e, b, i)
 }
@@ -186,8 +183,7 @@ func roots(v []float32) {
 	}
 }
 
-// moments are the mean and the variance of lists, element by element. One list has no
-// variance.
+// moments returns the mean and the variance of lists, element by element. The variance of a single list is nil.
 func moments[T any](all []T, list func(T) []float32) (mean, variance []float32) {
 	if len(all) == 1 {
 		return list(all[0]), nil

@@ -9,17 +9,17 @@ import (
 	"github.com/psi-shapley/psi/shapley"
 )
 
-// MaxEnumerated is the number of players beyond which coalitions are not enumerated.
+// MaxEnumerated is the maximum number of players whose coalitions are enumerated.
 const MaxEnumerated = 14
 
-// Enumerated finds the attributions and interactions of groups by enumerating their coalitions, which is exact however columns are
-// paired. The rest it leaves to an evaluator in which every column is a player.
+// Enumerated computes the attributions and interactions of groups by enumerating their coalitions, which is exact for
+// any pairing of columns. For everything else it uses an evaluator in which every column is a player.
 type Enumerated struct {
 	Evaluator
 	config Config
 }
 
-// NewEnumerated makes an evaluator of groups from one of columns.
+// NewEnumerated returns an evaluator of groups, based on one of columns.
 func (c Config) NewEnumerated(columns func(Config) (Evaluator, error)) (*Enumerated, error) {
 	if n := c.Inputs.Players(); n > MaxEnumerated {
 		return nil, fmt.Errorf("these groups are not those the model was trained with, and %d players are too many to enumerate: train with the groups, or make at most %d", n, MaxEnumerated)
@@ -55,13 +55,14 @@ func (e *Enumerated) Pass(ctx context.Context, b *encode.Batch, want Want) (*Exp
 	return x, nil
 }
 
-// game is the game of a row's players that have a cell.
+// game returns the game of a row's players that have a cell.
 func (e *Enumerated) game(b *encode.Batch, i int) *shapley.Subgame {
 	game := e.config.RowGame(e.Evaluator, b, i)
 	return shapley.Restrict(game, game.Present())
 }
 
-// groupStd is σ of players for σ of columns [rows, C, D]: the columns of a group are independent, so their variances add up.
+// groupStd returns σ of players from σ of columns [rows, C, D]: the columns of a group are independent, so their
+// variances add up.
 func (e *Enumerated) groupStd(of []float32) (std []float32) {
 	columns := e.config.Inputs.Columns()
 	for from := 0; from < len(of); from += columns {
@@ -76,7 +77,7 @@ func (e *Enumerated) groupStd(of []float32) (std []float32) {
 	return std
 }
 
-// Interactions are those of the players.
+// Interactions returns the interaction indices of the players.
 func (e *Enumerated) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	var all []float32
 	for i := range b.Rows {

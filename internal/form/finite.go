@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// NotFiniteError is the error of a row whose answer has NaN or infinity in it.
-type NotFiniteError struct{ Row int } // of the batch that was passed
+// NotFiniteError reports a row whose answer contains NaN or infinity.
+type NotFiniteError struct{ Row int } // within the batch
 
 func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("form: the answer for row %d is not finite", e.Row)
 }
 
-// Renumber gives the row of a NotFiniteError another number; other errors stay as they are.
+// Renumber changes the row of a NotFiniteError; other errors are returned unchanged.
 func Renumber(err error, number func(row int) int) error {
 	if e, is := errors.AsType[*NotFiniteError](err); is {
 		return &NotFiniteError{number(e.Row)}
@@ -21,7 +21,7 @@ func Renumber(err error, number func(row int) int) error {
 	return err
 }
 
-// finite looks for NaN and infinity in lists that have equally much for each of the rows.
+// finite looks for NaN and infinity in lists with an equal number of elements per row.
 func finite[T float32 | float64](rows int, lists ...[]T) error {
 	for _, list := range lists {
 		for i, v := range list {

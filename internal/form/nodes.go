@@ -7,19 +7,19 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// residualGoal is how near Σ_d φ_d must come to v, root mean square, relative to that of
-// v. In 32-bit arithmetic the rounding of v alone is a few times 1e-7.
+// residualGoal is the maximum of Σ_d φ_d − v, root mean square, relative to that of v. In 32-bit arithmetic the
+// rounding of v alone is a few times 1e-7.
 const residualGoal = 1e-6
 
-// residualRows is how many rows the residual is measured on.
+// residualRows is the number of rows on which the residual is measured.
 const residualRows = 512
 
-// stalled is how little of the residual more nodes must take away for it to be rounding.
+// stalled is the ratio of residuals above which more nodes do not help, because only rounding is left.
 const stalled = 0.9
 
-// FewestNodes is the least number of quadrature nodes, tried in growing steps, for which the
-// attributions of rows of b add up to their values, which are computed without any integral.
-// An untrained network does with fewer than a trained one. with makes the evaluator that integrates with a number of nodes.
+// FewestNodes returns the smallest number of quadrature nodes, tried in growing steps, for which the attributions of
+// rows of b add up to their values, which need no integral. An untrained network needs fewer than a trained one. with
+// returns an evaluator with the given number of nodes.
 func (c Config) FewestNodes(ctx context.Context, b *encode.Batch, with func(nodes int) (Evaluator, error)) (int, error) {
 	if c.Head != Exact {
 		return 1, nil
@@ -39,9 +39,8 @@ func (c Config) FewestNodes(ctx context.Context, b *encode.Batch, with func(node
 	})
 }
 
-// fewestNodes is the first number of nodes whose residual reaches the goal, at most the given
-// one. Where rounding keeps the residual from the goal, and more nodes do not lower it, the
-// last that lowered it is taken.
+// fewestNodes returns the first number of nodes, up to a maximum, whose residual reaches the goal. If rounding keeps
+// the residual above the goal and more nodes do not lower it, it returns the last number that did.
 func fewestNodes(most int, residual func(nodes int) (float64, error)) (int, error) {
 	before, last := math.Inf(1), 0
 	for nodes := min(2, most); nodes < most; nodes += max(1, nodes/8) {
@@ -59,6 +58,6 @@ func fewestNodes(most int, residual func(nodes int) (float64, error)) (int, erro
 	return most, nil
 }
 
-// roundingResidual is above what rounding alone leaves: a residual that stalls higher up is
-// one of wild factors, which need more nodes yet.
+// roundingResidual is larger than rounding alone can cause: a residual that stalls above it is due to extreme factors,
+// which need more nodes.
 const roundingResidual = 1e-4

@@ -2,11 +2,10 @@ package form
 
 import "math"
 
-// ContextWidth is the width of MENN₂, which lifts what the σ network sees beside z_d.
+// ContextWidth is the width of MENN₂, which embeds the context of the σ network besides z_d.
 const ContextWidth = 8
 
-// softplus⁻¹ of the first guesses of σ_0 and σ_d, in units of noise_scale: all noise is
-// σ_0's until a column shows that it varies with it.
+// softplus⁻¹ of the initial σ_0 and σ_d, in units of noise_scale. All noise is initially assigned to σ_0.
 const (
 	sigma0Start = 0.54 // softplus: 1
 	sigmaStart  = -3   // softplus: 0.05
@@ -22,11 +21,11 @@ func sigmaWeights(c Config) []Weight {
 		{"sigma_lifted", []int{d, ContextWidth, s}, Sigma, uniform(perRoot(ContextWidth))},
 		{"sigma_out", []int{d, s, c.Sigmas()}, Sigma, uniform(perRoot(s))},
 		{"sigma_out_bias", []int{d, 1, c.Sigmas()}, Sigma, constant(sigmaStart)},
-		// The unit of σ: about the error of the mean, so that the networks above start
-		// near the answer. Set once, not trained.
+		// The unit of σ: about the error of the mean, so that the networks above start near the solution. Set once, not
+		// trained.
 		{NoiseScale, []int{c.Sigmas()}, Fixed, constant(1)},
-		// How much larger the squared errors of new rows are than those of training
-		// rows, from which σ is learned. Set once, not trained.
+		// How much larger the squared errors of new rows are than those of training rows, from which σ is learned. Set
+		// once, not trained.
 		{NoiseGrowth, []int{c.Sigmas()}, Fixed, constant(1)},
 	}
 	if !c.Classes {
@@ -41,14 +40,14 @@ const (
 	NoiseGrowth = "noise_growth"
 )
 
-// SetNoise puts the mean squared errors of validation and of training rows into weights on
-// the host: the unit of σ, and how much more new rows err.
+// SetNoise sets, in weights on the host, the unit of σ and the growth of errors on new rows, from the mean squared
+// errors of validation and training rows.
 func SetNoise(weights map[string][]float32, validation, training float64) {
 	weights[NoiseScale][0] = float32(math.Sqrt(max(validation, 1e-12)))
 	weights[NoiseGrowth][0] = float32(max(1, validation/max(training, 1e-12)))
 }
 
-// NoiseStd is σ_0 [C] of weights on the host. Of classes it is 0, as often as they have a σ_d.
+// NoiseStd returns σ_0 [C] of weights on the host. For classes it is 0, with one entry per σ_d.
 func NoiseStd(weights map[string][]float32) []float32 {
 	s := make([]float32, len(weights[NoiseScale]))
 	for i, v := range weights["sigma0"] {

@@ -2,17 +2,18 @@ package form
 
 import "slices"
 
-// Factors are channels whose products have the same factors, each of two columns.
+// Factors is a set of channels whose products have the same factors, each of two columns.
 type Factors struct {
 	From, Channels int
-	Learner        int     // whose channels they are
-	Order          []int32 // the columns, pair by pair. A column without a partner has that of number [Inputs.Columns], which does nothing
+	Learner        int     // learner of the channels
+	Order          []int32 // columns, pair by pair; a column without a partner is paired with the number [Inputs.Columns], which has no effect
 }
 
-// PairLanes is what the channels of an order of pairs are a multiple of: those of a vector.
+// PairLanes divides the number of channels of an order of pairs: the lanes of a vector.
 const PairLanes = 16
 
-// Parts is the number of parts of a column's factor: one that it has alone, and those that only count together with its partner's.
+// Parts returns the number of parts of a column's factor: its own, and those that count only together with its
+// partner's.
 func (c Config) Parts() int {
 	if c.Pairs == nil {
 		return 1
@@ -20,8 +21,8 @@ func (c Config) Parts() int {
 	return 1 + c.PairRank
 }
 
-// PairUp pairs the columns in the given number of orders and divides the channels among the given number of learners. Where the
-// channels cannot be divided evenly, by multiples of PairLanes, it takes fewer orders, and then fewer learners.
+// PairUp pairs the columns in the given number of orders and divides the channels among the learners. If the channels
+// cannot be divided evenly in multiples of PairLanes, it uses fewer orders, and then fewer learners.
 func (c *Config) PairUp(orders, rank, learners int) {
 	for orders > 0 && c.Channels%(orders*PairLanes) != 0 {
 		orders--
@@ -36,10 +37,11 @@ func (c *Config) PairUp(orders, rank, learners int) {
 	}
 }
 
-// LearnerCount is the number of learners, which is one if Learners is 0.
+// LearnerCount returns the number of learners, one if Learners is 0.
 func (c Config) LearnerCount() int { return max(1, c.Learners) }
 
-// Factors lists how the columns are multiplied. Without pairs it is two by two as well, which is no restriction.
+// Factors lists how the columns are multiplied. Without pairs they are also multiplied two by two, which is no
+// restriction.
 func (c Config) Factors() []Factors {
 	var list []Factors
 	if c.Pairs == nil {
@@ -60,7 +62,7 @@ func (c Config) Factors() []Factors {
 	return list
 }
 
-// apart is an order of the columns in which no column of a group is beside one of another.
+// apart returns an order of the columns in which columns of different groups are not paired.
 func (c Config) apart() (order []int32) {
 	var single []int32
 	if c.Inputs.Groups == nil {
@@ -88,8 +90,8 @@ func (c Config) apart() (order []int32) {
 	return order
 }
 
-// PlayerFactor is what the columns of some players multiply to: of one or two, unless groups were declared after the columns were
-// paired.
+// PlayerFactor is the product of the columns of some players. There are one or two, unless groups were declared after
+// the columns were paired.
 type PlayerFactor struct {
 	Players []int
 	Pairs   []Pair
@@ -97,15 +99,15 @@ type PlayerFactor struct {
 
 // Pair is a pair of columns.
 type Pair struct {
-	At int    // its place among the pairs of an order
-	Of [2]int // which of the factor's players each of the columns belongs to, or −1 if there is no such column
+	At int    // index among the pairs of an order
+	Of [2]int // which of the factor's players each column belongs to, or −1 if there is no such column
 }
 
-// PlayerFactors divides the pairs of columns among factors of players: no player may be in two of these, or what it contributes would
-// not be linear in its presence. Where players are columns, factors are in the order of the pairs.
+// PlayerFactors divides the pairs of columns among factors of players. No player may be in two factors, otherwise its
+// contribution would not be linear in its presence. If players are columns, factors are in the order of the pairs.
 func (c Config) PlayerFactors(f Factors) []PlayerFactor {
 	of := append(c.Inputs.PlayerOf(), -1)
-	joined := make([]int, c.Inputs.Players()) // a player of the same factor, or itself
+	joined := make([]int, c.Inputs.Players()) // another player of the same factor, or itself
 	for p := range joined {
 		joined[p] = p
 	}
@@ -137,7 +139,7 @@ func (c Config) PlayerFactors(f Factors) []PlayerFactor {
 	return list
 }
 
-// place is that of a player in the factor, which it becomes part of.
+// place returns the index of a player in the factor, to which it is added if necessary.
 func (f *PlayerFactor) place(player int) int {
 	if player < 0 {
 		return -1
@@ -150,10 +152,10 @@ func (f *PlayerFactor) place(player int) int {
 	return at
 }
 
-// MaxJoined is the number of players that a factor may have: what they multiply to is found for each of their coalitions.
+// MaxJoined is the maximum number of players of a factor: the factor is computed for each of their coalitions.
 const MaxJoined = 12
 
-// Joined is the most players of a factor. With more than two there is no quadratic for it.
+// Joined returns the maximum number of players of a factor. With more than two it is not a quadratic polynomial.
 func (c Config) Joined() (most int) {
 	if c.Head != Exact || c.Form != Product {
 		return 0
@@ -166,7 +168,7 @@ func (c Config) Joined() (most int) {
 	return most
 }
 
-// arePairs says whether an order has every one of n columns once, and pairs of them.
+// arePairs reports whether an order contains every one of n columns once, in pairs.
 func arePairs(order []int, n int) bool {
 	var columns []int
 	for i, d := range order {
@@ -177,13 +179,14 @@ func arePairs(order []int, n int) bool {
 	return len(order)%2 == 0 && isPermutation(columns, n)
 }
 
-// Tournament are rounds in which every one of n columns meets every other exactly once: n − 1 rounds, or n if n is odd, where one
-// is left over in each, and comes last. (The circle method: one place is fixed, the others move on.)
+// Tournament returns rounds in which every one of n columns meets every other exactly once: n − 1 rounds, or n if n is
+// odd. If n is odd, one column is left over in each round, and comes last. (The circle method: one position is fixed,
+// the others rotate.)
 func Tournament(n int) [][]int {
 	even := n + n%2
 	rounds := make([][]int, even-1)
 	for r := range rounds {
-		at := func(place int) int { // who is at a place of the circle
+		at := func(place int) int { // column at a position of the circle
 			if place == 0 {
 				return even - 1
 			}
@@ -208,9 +211,9 @@ func Tournament(n int) [][]int {
 	return rounds
 }
 
-// Matchings are n orders of the columns. Every two players are neighbours in one of them if there are enough, else as many as may be: the
-// rounds of a tournament, evenly apart. The columns of two groups that meet are paired one by one, what is left of a
-// group with itself.
+// Matchings returns n orders of the columns. If n suffices, every two players are neighbours in one of them, else as
+// many as possible: the rounds of a tournament, evenly spaced. When two groups meet, their columns are paired one by
+// one, and the rest of a group with itself.
 func (in Inputs) Matchings(n int) [][]int {
 	players := in.Groups
 	if players == nil {

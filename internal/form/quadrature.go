@@ -10,10 +10,10 @@ func GaussLegendre(q int) (nodes, weights []float64) {
 	return nodes, weights
 }
 
-// ExactNodes is the number of quadrature nodes that integrates the derivative of
-// any multilinear game of n players exactly: it is a polynomial of degree n−1.
+// ExactNodes returns the number of quadrature nodes that integrates the derivative of any multilinear game of n players
+// exactly: it is a polynomial of degree n−1.
 func ExactNodes(n int) int { return max(1, (n+1)/2) }
 
-// MaxNodes is the largest number of quadrature nodes that a model of n players has. What a graph of more costs to compile
-// grows with their square; 256 are exact up to 512 players, and for more players they err by less than rounding does.
+// MaxNodes returns the maximum number of quadrature nodes of a model of n players. The cost of compiling a graph grows
+// with its square. 256 nodes are exact up to 512 players, and for more players their error is below the rounding error.
 func MaxNodes(n int) int { return min(256, ExactNodes(n)) }

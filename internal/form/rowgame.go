@@ -8,35 +8,34 @@ import (
 	"github.com/psi-shapley/psi/shapley"
 )
 
-// coalitionsPerPass is how many coalitions of one row a RowGame evaluates at once.
+// coalitionsPerPass is the number of coalitions of one row that a RowGame evaluates at once.
 const coalitionsPerPass = 512
 
-// RowGame is the game of one row, S ↦ f(x_S), for package shapley to enumerate or
-// sample. Its players are all of them; a row with missing cells is audited on
-// shapley.Restrict of it.
+// RowGame is the game of one row, S ↦ f(x_S), for package shapley to enumerate or sample. It has all players; a row
+// with missing cells is audited with shapley.Restrict.
 type RowGame struct {
 	config Config
 	of     coalitions
 	row    *encode.Batch
-	at     int // number of the row in its batch
+	at     int // index of the row in its batch
 }
 
 type coalitions interface {
 	Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error)
 }
 
-// RowGame is the game that an evaluator, or an ensemble of them, plays with row i of b.
+// RowGame returns the game of row i of b under an evaluator or an ensemble.
 func (c Config) RowGame(of coalitions, b *encode.Batch, i int) *RowGame {
 	return &RowGame{c, of, b.Slice(i, i+1), i}
 }
 
-// Players is D.
+// Players returns D.
 func (g *RowGame) Players() int { return g.config.Inputs.Players() }
 
-// Outputs is C.
+// Outputs returns C.
 func (g *RowGame) Outputs() int { return g.config.Outputs }
 
-// Values is f(x_S) of each coalition.
+// Values returns f(x_S) of each coalition.
 func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64, error) {
 	d, c := g.config.Inputs.Columns(), g.Outputs()
 	values := make([]float64, 0, s.Len()*c)
@@ -60,8 +59,7 @@ func (g *RowGame) Values(ctx context.Context, s *shapley.Coalitions) ([]float64,
 	return values, nil
 }
 
-// Enter puts a player into the mask of a coalition: its column, or those of its group that
-// the row has.
+// Enter adds a player to the mask of a coalition: its column, or the observed columns of its group.
 func (g *RowGame) Enter(mask []float32, player int) {
 	if g.config.Inputs.Groups == nil {
 		mask[player] = 1
@@ -72,7 +70,7 @@ func (g *RowGame) Enter(mask []float32, player int) {
 	}
 }
 
-// Present are the players that have a cell in the row.
+// Present returns the players that have a cell in the row.
 func (g *RowGame) Present() []int {
 	var present []int
 	for player := range g.Players() {

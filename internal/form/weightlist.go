@@ -22,11 +22,10 @@ func (c Config) Weights() []Weight {
 	return append(ws, hiddenWeights(c)...)
 }
 
-// periodicScale is the spread of the first frequencies, in cycles per standard
-// deviation of the column.
+// periodicScale is the standard deviation of the initial frequencies, in cycles per standard deviation of the column.
 const periodicScale = 1.0
 
-// binsScale is the scale of the first weights of all bins together.
+// binsScale is the scale of the initial weights of all bins together.
 const binsScale = 0.35
 
 func embeddingWeights(c Config) []Weight {
@@ -34,9 +33,8 @@ func embeddingWeights(c Config) []Weight {
 	var ws []Weight
 	if in.Numeric > 0 {
 		ws = append(ws,
-			// The steps of a piecewise-linear code add up to a random walk: small ones
-			// start every player as a smooth function of its column, and it stays smooth
-			// where the data do not ask for more.
+			// The steps of a piecewise-linear code add up to a random walk. Small ones start every player as a smooth
+			// function of its column, which stays smooth unless the data require more.
 			Weight{"bins", []int{in.Numeric, in.Bins, z}, Mean, uniform(binsScale * perRoot(in.Bins))},
 			Weight{"bins_bias", []int{in.Numeric, 1, z}, Mean, uniform(perRoot(in.Bins))},
 		)
@@ -70,7 +68,7 @@ func embeddingWeights(c Config) []Weight {
 	return ws
 }
 
-// HiddenLayers are the names of the hidden layers of the columns' networks.
+// HiddenLayers returns the names of the hidden layers of the columns' networks.
 func (c Config) HiddenLayers() []string {
 	names := make([]string, c.Hidden)
 	for i := range names {
@@ -89,7 +87,7 @@ func productWeights(h Config) []Weight {
 	}
 }
 
-// calm shrinks the first factors of many players, so that long products stay finite.
+// calm shrinks the initial factors of many players, so that long products stay finite.
 func calm(players int) float64 { return 1 / math.Sqrt(max(1, float64(players)/4)) }
 
 func trainWeights(h Config) []Weight {
@@ -120,7 +118,7 @@ func learnedWeights(h Config) []Weight {
 		Weight{"out_bias", []int{h.Outputs * d}, Mean, constant(0)})
 }
 
-// TrunkLayer is the name of a layer of the learned head's trunk.
+// TrunkLayer returns the name of a layer of the learned head's trunk.
 func TrunkLayer(i int) string { return fmt.Sprintf("trunk%d", i+1) }
 
 func hiddenWeights(c Config) []Weight {

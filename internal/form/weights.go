@@ -5,20 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// Group is the part of the network a weight belongs to. Parts are trained one
-// after the other: the mean first, then, with the mean frozen, σ and h.
+// Group is the part of the network that a weight belongs to. Parts are trained one after the other: the mean first,
+// then, with the mean frozen, σ and h.
 type Group uint8
 
-// The parts of a network.
+// Parts of a network.
 const (
 	Mean   Group = iota // player networks and head: v and φ
-	Absent              // what stands in for players of the exact head that are absent; a row that has every cell does not ask for it
+	Absent              // exact head: weights for absent players, which complete rows do not use
 	Sigma               // σ_d and σ_0
-	Hidden              // h, the spread due to absent players
+	Hidden              // h, the standard deviation due to absent players
 	Fixed               // set on the host, never trained
 )
 
-// Weight is one tensor of weights and how it starts.
+// Weight is a tensor of weights with its initialisation.
 type Weight struct {
 	Name  string
 	Dims  []int
@@ -26,7 +26,7 @@ type Weight struct {
 	start start
 }
 
-// Size is the number of elements.
+// Size returns the number of elements.
 func (w Weight) Size() int {
 	size := 1
 	for _, d := range w.Dims {
@@ -35,7 +35,7 @@ func (w Weight) Size() int {
 	return size
 }
 
-// start draws a weight's first elements.
+// start draws an initial element of a weight.
 type start func(rng *rand.Rand) float64
 
 func uniform(scale float64) start {
@@ -50,12 +50,12 @@ func constant(v float64) start {
 	return func(*rand.Rand) float64 { return v }
 }
 
-// perRoot is 1/√n, the usual scale of weights that add up n inputs.
+// perRoot returns 1/√n, the usual scale of weights that sum n inputs.
 func perRoot(n int) float64 { return 1 / math.Sqrt(float64(n)) }
 
-// Start draws the first weights from a seed.
+// Start draws the initial weights from a seed.
 func (c Config) Start(seed uint64) map[string][]float32 {
-	rng := rand.New(rand.NewPCG(seed, 0x7073692077656967)) // a stream of its own
+	rng := rand.New(rand.NewPCG(seed, 0x7073692077656967)) // a separate stream
 	weights := c.Weights()
 	values := make(map[string][]float32, len(weights))
 	for _, w := range weights {

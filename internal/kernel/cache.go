@@ -6,29 +6,29 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// cellCache keeps the records of a column's cells during a call. Records are the same bits whether they were kept or computed
-// anew, so the cache only saves time.
+// cellCache keeps the records of a column's cells during a call. Cached and newly computed records have the same bits,
+// so the cache only saves time.
 type cellCache struct {
 	records []float32 // [capacity, record]
-	used    int       // records that are there
+	used    int       // number of records present
 
-	slots      []slot // a hash table, open addressing; nil if nothing is kept from one tile to the next
-	age        uint32 // of the slots that are taken; others are free
-	off        bool   // cells hardly repeat: looking them up would cost more than it saves
+	slots      []slot // hash table with open addressing; nil if nothing is kept from one tile to the next
+	age        uint32 // age of the used slots; others are free
+	off        bool   // cells rarely repeat: looking them up would cost more than it saves
 	seen, hits int    // since the cache was last emptied
 }
 
-// slot is a place of the hash table.
+// slot is an entry of the hash table.
 type slot struct {
 	key uint64
-	at  uint32 // place among the records
+	at  uint32 // index of the record
 	age uint32
 }
 
-// cacheBytes bounds the caches of a call.
+// cacheBytes limits the caches of a call.
 const cacheBytes = 4 << 20
 
-// newCaches makes caches for the columns whose cells have to be computed. Few rows need room for a tile alone.
+// newCaches returns caches for the columns whose cells are computed. With few rows, a tile is enough.
 func newCaches(n *Net, many bool, tile int) []cellCache {
 	computed := 0
 	for i := range n.columns {
@@ -76,7 +76,7 @@ func (c *cellCache) empty() {
 	}
 }
 
-// find is the place of a cell's record, and whether it is there already or is still to be computed.
+// find returns the index of a cell's record, and whether it is present or must be computed.
 func (c *cellCache) find(key uint64) (at int, there bool) {
 	if c.slots == nil || c.off {
 		c.used++

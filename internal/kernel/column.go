@@ -9,14 +9,14 @@ import (
 // column is the network of one column: from a cell to its record.
 type column struct {
 	width  int       // of the embedding, padded
-	number *number   // first layer of a number; nil of a category
+	number *number   // first layer of a number; nil for a category
 	levels []float32 // [rows, embedding] first layer of a category's levels
-	first  int32     // row of the embedding table that is its first level
+	first  int32     // embedding row of its first level
 
 	embedding int // width of the embedding, not padded
 
 	layers []layer   // hidden layers
-	mix    layer     // the last, linear one, to the record
+	mix    layer     // the last, linear layer, to the record
 	absent []float32 // [factor] c, and 0 in the further parts
 
 	table []float32 // [rows, record] records of all levels; nil if there are too many
@@ -36,10 +36,10 @@ type number struct {
 	frequency []float32 // [frequencies, padded]; nil without waves
 	periodic  []float32 // [2 · padded frequencies, width]
 	cycles    []float32 // [encode.CyclicParts, width] of a time
-	gap       []float32 // [width] in place of all that, where a missing cell is a level
+	gap       []float32 // [width] replaces all of that where a missing cell is a level
 }
 
-// steepest is where the straight line through a number ends, in standard deviations.
+// steepest is where the linear feature of a number is clipped, in standard deviations.
 const steepest = 4
 
 func newNumber(c form.Config, w source, d, width int) *number {
@@ -75,8 +75,8 @@ func newNumber(c form.Config, w source, d, width int) *number {
 	return x
 }
 
-// embed writes the first layer of cells, before its activation, to rows of z. The cells are pairs of position and value; those of
-// a time have cyclic parts too.
+// embed writes the first layer of cells, before its activation, to rows of z. The cells are pairs of position and
+// value; those of a time also have cyclic parts.
 func (x *number) embed(o vector.Set, s *scratch, z []float32, cells [][2]float32, cycles []float32) {
 	width := len(x.bin) / x.bins
 	for i, cell := range cells {
@@ -113,7 +113,7 @@ func (x *number) embed(o vector.Set, s *scratch, z []float32, cells [][2]float32
 	}
 }
 
-// finish turns the first layer of cells, in rows of s.z, into their records, or as much of each as out says.
+// finish turns the first layer of cells, in rows of s.z, into their records, or into the first out floats of each.
 func (c *column) finish(n *Net, s *scratch, cells int, records []float32, out int) {
 	n.ops.Positive(s.z[:cells*c.width])
 	from, to := s.z, s.layer
@@ -136,10 +136,10 @@ func (c *column) look(z []float32, level int) {
 	clear(z[copy(z, c.levels[level*c.embedding:][:c.embedding]):c.width])
 }
 
-// tableBytes is how much the records of a category may take to be computed beforehand.
+// tableBytes is the maximum size of the precomputed records of a category.
 const tableBytes = 1 << 20
 
-// tabulate computes the records of all levels, unless they are too many.
+// tabulate precomputes the records of all levels, unless there are too many.
 func (c *column) tabulate(n *Net) {
 	if c.number != nil {
 		return

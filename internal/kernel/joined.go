@@ -8,8 +8,8 @@ import (
 
 // joined is the memory for factors of more than two players.
 type joined struct {
-	factors [][]float32 // [factors][coalitions of its players, channels] what the factor is for each
-	folded  []float32   // a copy of one, as it is folded
+	factors [][]float32 // [factors][coalitions of its players, channels] value of the factor for each
+	folded  []float32   // a copy of one, while it is folded
 	at      [][]float32 // [factors][channels] values at a node
 	others  [][]float32 // [factors][channels] products of the other factors
 	product []float32   // [channels]
@@ -28,7 +28,7 @@ func newJoined(p *products) *joined {
 	return j
 }
 
-// coalitions finds what every factor of a row is for each coalition of its players.
+// coalitions computes every factor of a row for each coalition of its players.
 func (n *Net) coalitions(s *scratch, p *products, cells [][]float32) *joined {
 	n.ops.Coefficients(s.coefficients, n.pairs(s, p, cells), p.channels)
 	if s.joined[p] == nil {
@@ -43,8 +43,8 @@ func (n *Net) coalitions(s *scratch, p *products, cells [][]float32) *joined {
 	return j
 }
 
-// fold writes what a factor is if each of its players is present with the probability t, or its derivative by the presence of one of them
-// (by ≥ 0).
+// fold writes the value of a factor if each of its players is present with probability t, or its derivative by the
+// presence of one of them (by ≥ 0).
 func (j *joined) fold(to, values []float32, players, by int, t float32) {
 	x := j.folded[:copy(j.folded, values)]
 	for player := players - 1; player >= 0; player-- {
@@ -72,14 +72,14 @@ func (n *Net) integrate(s *scratch, p *products, j *joined, phi []float32) {
 		for k := range j.product {
 			j.product[k] = float32(n.weights[q])
 		}
-		for i, others := range j.others { // those before it
+		for i, others := range j.others { // factors before it
 			copy(others, j.product)
 			multiply(j.product, j.at[i])
 		}
 		for k := range j.product {
 			j.product[k] = 1
 		}
-		for i, others := range slices.Backward(j.others) { // and those after it
+		for i, others := range slices.Backward(j.others) { // factors after it
 			multiply(others, j.product)
 			multiply(j.product, j.at[i])
 		}
@@ -124,7 +124,8 @@ func (n *Net) interact(s *scratch, p *products, j *joined, phi, all []float32) {
 	}
 }
 
-// addPivot adds attributions [outputs, players] of a derivative to the interactions [outputs, players, players] of its player.
+// addPivot adds attributions [outputs, players] of a derivative to the interactions [outputs, players, players] of its
+// player.
 func addPivot(all, phi []float32, pivot, players int) {
 	for at := 0; at < len(phi); at += players {
 		to := all[(at+pivot)*players:][:players]

@@ -9,19 +9,19 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// Net is a network of the product form with its weights. It is immutable, and so safe for concurrent use.
+// Net is a network of the product form with its weights. It is immutable and safe for concurrent use.
 type Net struct {
 	ops     vector.Set
 	columns []column
 	outputs int
-	sigmas  int     // of a cell: 1, or one for each output
-	players [][]int // columns of each
+	sigmas  int     // σ per cell: 1, or one per output
+	players [][]int // columns of each player
 
-	channels, parts, sigma, hidden int // widths of a record's contents, padded; of its parts there are several
+	channels, parts, sigma, hidden int // padded widths of a record's contents; it has several parts of width channels
 	rule                           vector.Rule
-	nodes, weights                 []float64 // of the rule
+	nodes, weights                 []float64 // of the quadrature rule
 
-	base    [][]float32 // [columns + 1][channels] 1 + c, at last of the column that does not exist
+	base    [][]float32 // [columns + 1][channels] 1 + c, last for the column that does not exist
 	rest    []float32   // [channels] Π_d base_d
 	channel [][]float32 // [outputs][channels] w
 	sums    []products
@@ -30,13 +30,14 @@ type Net struct {
 	spread spread
 	hide   hide
 
-	forFew, forMany sync.Pool // of scratch, which calls take up and give back
+	forFew, forMany sync.Pool // pools of scratch
 }
 
-// factor is the number of floats of a record that factors are made of: the gains, and what counts together with a partner.
+// factor returns the number of floats of a record that form factors: the gains, and the parts shared with a partner.
 func (n *Net) factor() int { return n.parts * n.channels }
 
-// record is the number of floats of a cell's record: its factor, the input of σ's network, the input of h's network.
+// record returns the number of floats of a cell's record: its factor, the input of σ's network, the input of h's
+// network.
 func (n *Net) record() int { return n.factor() + n.sigma + n.hidden }
 
 // layer is a dense layer of one column, its width padded with zeros.
@@ -48,7 +49,7 @@ type layer struct {
 
 func (l *layer) width() int { return len(l.bias) }
 
-// CPU names the instruction set that this machine computes with. The last digits of numbers depend on it.
+// CPU returns the name of the instruction set in use, which affects the last digits of results.
 func CPU() (string, error) {
 	set, err := vector.Best()
 	return set.String(), err
@@ -57,8 +58,8 @@ func CPU() (string, error) {
 // Evaluates reports whether a network has the product form.
 func Evaluates(c form.Config) bool { return c.Head == form.Exact && c.Form == form.Product }
 
-// New lays out the weights of a network for passes. A group of columns in the configuration is one player. nodes is the number of
-// quadrature nodes of attributions.
+// New prepares the weights of a network for evaluation. A group of columns in the configuration is one player. nodes is
+// the number of quadrature nodes of attributions.
 func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 	if !Evaluates(c) {
 		return nil, errors.New("kernel: the network has no product form")
@@ -70,7 +71,7 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 	return newNet(c, weights, nodes, o), nil
 }
 
-// newNet is New with loops of choice.
+// newNet is New with a given instruction set.
 func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) *Net {
 	n := &Net{
 		ops: o, outputs: c.Outputs, sigmas: c.Sigmas(), rule: vector.NewRule(form.GaussLegendre(nodes)),
@@ -98,7 +99,7 @@ func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set
 	return n
 }
 
-// layOutProducts prepares what a product over columns needs beside the gains.
+// layOutProducts prepares what a product over columns needs besides the gains.
 func (n *Net) layOutProducts(c form.Config, w source) {
 	columns := c.Inputs.Columns()
 	absent := w.rows("factor_absent", columns, c.Channels, n.channels)
@@ -179,17 +180,17 @@ func (n *Net) layOutColumns(c form.Config, w source) {
 	}
 }
 
-// source finds weights by their names.
+// source finds weights by name.
 type source struct{ weights map[string][]float32 }
 
 func (s source) of(name string) []float32 { return s.weights[name] }
 
-// matrix is block number d [rows, width] of a weight, its rows padded to a width.
+// matrix returns block d [rows, width] of a weight, its rows padded to a width.
 func (s source) matrix(name string, d, rows, width, to int) []float32 {
 	return padded(s.of(name)[d*rows*width:], rows, width, to)
 }
 
-// padded is a matrix [rows, width] with its rows padded to a width.
+// padded returns a matrix [rows, width] with its rows padded to a width.
 func padded(from []float32, rows, width, to int) []float32 {
 	m := vector.Floats(rows * to)
 	for i := range rows {
@@ -198,7 +199,7 @@ func padded(from []float32, rows, width, to int) []float32 {
 	return m
 }
 
-// rows are the first rows of a weight [rows, width], each padded to a width.
+// rows returns the first rows of a weight [rows, width], each padded to a width.
 func (s source) rows(name string, rows, width, to int) [][]float32 {
 	list := make([][]float32, rows)
 	for d := range list {

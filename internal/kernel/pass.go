@@ -10,16 +10,16 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// tileRows are embedded together, so that a column's weights are read once for all of them.
+// tileRows is the number of rows embedded together, so that a column's weights are read once for all of them.
 const tileRows = 32
 
-// scratch is the memory of one call. Another call takes it up again, emptied, so that memory need not be cleared and collected for each.
+// scratch is the memory of a call. It is reused by later calls, which saves clearing and garbage collection.
 type scratch struct {
-	many   bool // it is for many rows
+	many   bool // for many rows
 	caches []cellCache
 	at     [][]float32 // [tile, columns + 1] record of every cell, and of the column that does not exist
 
-	cells            [][2]float32 // position and value of numbers that are computed
+	cells            [][2]float32 // position and value of numbers to compute
 	cycles           []float32    // of times
 	z, layer, waves  []float32
 	pairs            vector.Pairs
@@ -35,10 +35,10 @@ type scratch struct {
 	mixed, outs      []float32
 }
 
-// manyRows is from how many rows on a call caches cells from one tile to the next.
+// manyRows is the number of rows from which a call caches cells from one tile to the next.
 const manyRows = 2 * tileRows
 
-// scratchFor takes up scratch for so many rows; release gives it back.
+// scratchFor takes scratch for the given number of rows from a pool; release returns it.
 func (n *Net) scratchFor(rows int) *scratch {
 	pool := n.scratchOf(rows >= manyRows)
 	if s, is := pool.Get().(*scratch); is {
@@ -121,7 +121,7 @@ func (n *Net) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.
 	return x, nil
 }
 
-// row is the records of a row's cells.
+// row returns the records of a row's cells.
 func (s *scratch) row(n *Net, r int) [][]float32 {
 	wide := len(n.columns) + 1
 	return s.at[r*wide:][:wide]
@@ -219,7 +219,7 @@ func (n *Net) spreadsOf(s *scratch, b *encode.Batch, from, rows int, x *form.Exp
 					to[i] = of[d] * unit * observed[d]
 					continue
 				}
-				sum := 0.0 // the columns of a group are independent: their variances add up
+				sum := 0.0 // the columns of a group are independent, so their variances add up
 				for _, d := range columns {
 					v := float64(of[d] * unit * observed[d])
 					sum += v * v
@@ -230,7 +230,7 @@ func (n *Net) spreadsOf(s *scratch, b *encode.Batch, from, rows int, x *form.Exp
 	}
 }
 
-// attribute writes the attributions [outputs, players] of a row, which are 0 so far.
+// attribute writes the attributions [outputs, players] of a row; phi must be 0.
 func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
 	for i := range n.sums {
 		p := &n.sums[i]
@@ -247,7 +247,7 @@ func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
 	}
 }
 
-// Coalitions is v [rows, per, outputs] of masks [rows, per, columns], which say which of the observed cells are present.
+// Coalitions returns v [rows, per, outputs] for masks [rows, per, columns] over the observed cells.
 func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	columns := len(n.columns)
 	all := make([]float32, b.Rows*per*n.outputs)
@@ -280,11 +280,12 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 	return all, nil
 }
 
-// Interactions are the pairwise Shapley interaction indices [rows, outputs, players, players] of the coalitions of observed cells,
+// Interactions returns the pairwise Shapley interaction indices [rows, outputs, players, players] of the coalitions of
+// observed cells,
 //
 //	I_ij = ∫₀¹ ∂²v/∂R_i∂R_j (tR) dt,
 //
-// the attributions of ∂v/∂R_i. It takes the factor of player i for what is left of it: i + both R_j, or j + both R_i.
+// the attributions of ∂v/∂R_i. It replaces the factor of player i by its derivative: i + both R_j, or j + both R_i.
 func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	d := len(n.players)
 	all := make([]float32, b.Rows*n.outputs*d*d)
@@ -327,5 +328,5 @@ func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, err
 	return all, nil
 }
 
-// Close is of form.Evaluator: there is nothing to free.
+// Close implements form.Evaluator: there is nothing to free.
 func (n *Net) Close() {}

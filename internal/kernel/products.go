@@ -5,7 +5,7 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// products are channels whose columns are multiplied in the same pairs.
+// products is a set of channels whose columns are multiplied in the same pairs.
 type products struct {
 	from, channels int
 	order          []int32     // columns, pair by pair
@@ -15,13 +15,14 @@ type products struct {
 	factors        []playerFactor
 	simple         bool // every factor of players is a pair of columns
 	joined         bool // some factor has more than two players
-	straight       bool // the order is that of the columns, and all channels have it
+	straight       bool // the order is that of the columns, for all channels
 }
 
-// playerFactor is the factor of two players: one pair of columns or, if players are groups, several, and maybe of more players.
+// playerFactor is the factor of two players: one pair of columns or, if players are groups, several, possibly with more
+// players.
 type playerFactor struct {
 	form.PlayerFactor
-	simple bool // its only pair has a column of each
+	simple bool // its only pair has a column of each player
 }
 
 func (n *Net) newProducts(c form.Config, f form.Factors) products {
@@ -50,7 +51,7 @@ func (n *Net) newProducts(c form.Config, f form.Factors) products {
 	return p
 }
 
-// pairs are the pairs of a row's records.
+// pairs returns the pairs of a row's records.
 func (n *Net) pairs(s *scratch, p *products, cells [][]float32) *vector.Pairs {
 	s.pairs.Base = p.base
 	if p.straight {
@@ -73,7 +74,7 @@ func (n *Net) value(s *scratch, cells [][]float32, y []float32) {
 	}
 }
 
-// coefficients are those of the players' factors of a row, four of each.
+// coefficients returns the coefficients of the players' factors of a row, four per factor.
 func (n *Net) coefficients(s *scratch, p *products, cells [][]float32) [][]float32 {
 	n.ops.Coefficients(s.coefficients, n.pairs(s, p, cells), p.channels)
 	list := s.factors[:0]
@@ -89,13 +90,14 @@ func (n *Net) coefficients(s *scratch, p *products, cells [][]float32) [][]float
 	return list
 }
 
-// ofPair are the coefficients of a pair of columns.
+// ofPair returns the coefficients of a pair of columns.
 func (p *products) ofPair(s *scratch, at int) [4][]float32 {
 	of := s.coefficients[3*at*p.channels:][:3*p.channels]
 	return [4][]float32{p.apart[at], of[:p.channels], of[p.channels:][:p.channels], of[2*p.channels:]}
 }
 
-// ofCoalition is what a factor's pairs multiply to if some of its players are present: player i if coalition has bit i.
+// ofCoalition returns the product of a factor's pairs if some of its players are present: player i if coalition has bit
+// i.
 func (p *products) ofCoalition(s *scratch, f *playerFactor, coalition int, to []float32) {
 	for k := range to {
 		to[k] = 1
@@ -119,13 +121,14 @@ func (p *products) ofCoalition(s *scratch, f *playerFactor, coalition int, to []
 	}
 }
 
-// ofGroups are the coefficients of a factor of two groups, or of one. They follow from what it is for each coalition.
+// ofGroups returns the coefficients of a factor of two groups, or of one. They follow from its values for each
+// coalition.
 func (p *products) ofGroups(s *scratch, f *playerFactor, to []float32) (list [4][]float32) {
 	for coalition := range list {
 		list[coalition] = to[coalition*p.channels:][:p.channels]
 		p.ofCoalition(s, f, coalition, list[coalition])
 	}
-	for k, none := range list[0] { // in an order that leaves exactly 0 to who is absent
+	for k, none := range list[0] { // in an order that gives exactly 0 to absent players
 		list[3][k] -= list[2][k]
 		list[1][k] -= none
 		list[2][k] -= none
@@ -134,12 +137,12 @@ func (p *products) ofGroups(s *scratch, f *playerFactor, to []float32) (list [4]
 	return list
 }
 
-// shares writes what each channel gives the players of all factors.
+// shares writes the contributions of each channel to the players of all factors.
 func (n *Net) shares(s *scratch, p *products, factors [][]float32) {
 	n.ops.Shares(s.share[:2*len(p.factors)*p.channels], factors, n.rule, s.poly)
 }
 
-// attributed adds those shares up, to the attributions of the players [outputs, players].
+// attributed adds those contributions to the attributions of the players [outputs, players].
 func (n *Net) attributed(s *scratch, p *products, phi []float32) {
 	rows := 2 * len(p.factors)
 	for o, w := range p.weights {

@@ -5,7 +5,7 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// spread is the networks of σ_d: for a column with embedding z and the value v of the row,
+// spread holds the networks of σ_d: for a column with embedding z and the value v of the row,
 //
 //	σ_d = R_d · unit · softplus(out·relu(in·z + lifted·relu(context·v + b) + b') + b”).
 //
@@ -73,10 +73,10 @@ func (n *Net) std(s *scratch, values []float32, rows int) {
 	n.ops.Softplus(s.std[:vector.Padded(len(std))])
 }
 
-// hide is the network of h, the spread due to what is absent. It reads a linear mix of the cells, which is the sum of a part of
-// their records.
+// hide is the network of h, the standard deviation due to absent columns. Its input is a linear mix of the cells, the
+// sum of a part of their records.
 type hide struct {
-	rest  []float32 // [hidden] of all columns absent
+	rest  []float32 // [hidden] with all columns absent
 	inner layer     // hidden → hidden
 	out   [][]float32
 	bias  []float32 // [outputs]
@@ -104,7 +104,7 @@ func newHide(c form.Config, w source) hide {
 	return h
 }
 
-// hiddenVariance writes h² of one row [outputs], some of whose cells are absent.
+// hiddenVariance writes h² of a row [outputs] with absent cells.
 func (n *Net) hiddenVariance(s *scratch, cells [][]float32, variance []float32) {
 	x, y := s.mixed, s.mixed[n.hidden:]
 	copy(x, n.hide.rest)

@@ -2,8 +2,8 @@ package link
 
 import "math"
 
-// LogisticNormal is P(label) = ∫ sigmoid(u) N(u; μ, σ²) du, the probability of the positive class
-// of a score with mean mu and standard deviation std.
+// LogisticNormal returns P(label) = ∫ sigmoid(u) N(u; μ, σ²) du, the probability of the positive class of a score with
+// mean mu and standard deviation std.
 func LogisticNormal(mu, std float64) float64 {
 	if std == 0 {
 		return sigmoid(mu)
@@ -12,11 +12,11 @@ func LogisticNormal(mu, std float64) float64 {
 	for i, z := range standard.z {
 		sum += standard.w[i] * sigmoid(mu+std*z)
 	}
-	return min(sum, 1) // the weights add up to 1 but for rounding
+	return min(sum, 1) // the weights add up to 1 up to rounding
 }
 
-// LogLogisticNormal is log P(label) or, if not positive, log(1 − P(label)), without loss where
-// either is near 0.
+// LogLogisticNormal returns log P(label) or, if not positive, log(1 − P(label)), without loss of precision where either
+// is near 0.
 func LogLogisticNormal(mu, std float64, positive bool) float64 {
 	if !positive {
 		mu = -mu // 1 − sigmoid(u) = sigmoid(−u), and the nodes are symmetric
@@ -40,7 +40,7 @@ func LogLogisticNormal(mu, std float64, positive bool) float64 {
 	return min(largest+math.Log(sum), 0)
 }
 
-// sigmoid is 1 / (1 + exp(−u)).
+// sigmoid returns 1 / (1 + exp(−u)).
 func sigmoid(u float64) float64 {
 	if u < 0 {
 		e := math.Exp(u)
@@ -49,7 +49,7 @@ func sigmoid(u float64) float64 {
 	return 1 / (1 + math.Exp(-u))
 }
 
-// logSigmoid is −log(1 + exp(−u)).
+// logSigmoid returns −log(1 + exp(−u)).
 func logSigmoid(u float64) float64 {
 	return min(u, 0) - math.Log1p(math.Exp(-math.Abs(u)))
 }

@@ -12,7 +12,7 @@ type rule struct {
 	z, w, logW [count]float64
 }
 
-// standard never changes.
+// standard is read-only.
 var standard = newRule()
 
 func newRule() *rule {
@@ -30,11 +30,10 @@ func newRule() *rule {
 	return r
 }
 
-// Nodes are those of ∫ f(z) N(z; 0, 1) dz ≈ Σ w_i f(z_i), with Σ w_i = 1: the trapezoid rule on
-// z = −7.4, −7.2, … 7.4. For f(z) = sigmoid(μ + σz), whose poles lie π/σ from the real axis, it
-// errs by some exp(−2π²/(0.2σ)): for |μ| ≤ 10 and σ ≤ 5 the logarithm of the integral is right to
-// 1e-7. Gauss–Hermite rules are made for polynomials, and are worse from σ = 3 on
-// (TestGaussHermiteIsWorse).
+// Nodes returns nodes and weights of ∫ f(z) N(z; 0, 1) dz ≈ Σ w_i f(z_i), with Σ w_i = 1: the trapezoid rule on z =
+// −7.4, −7.2, … 7.4. For f(z) = sigmoid(μ + σz), whose poles lie π/σ from the real axis, the error is about
+// exp(−2π²/(0.2σ)). For |μ| ≤ 10 and σ ≤ 5 the error of the logarithm of the integral is below 1e-7. Gauss–Hermite
+// rules are made for polynomials, and are worse from σ = 3 on (TestGaussHermiteIsWorse).
 func Nodes() (z, w []float64) {
 	r := *standard
 	return r.z[:], r.w[:]

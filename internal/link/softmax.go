@@ -2,15 +2,14 @@ package link
 
 import "math"
 
-// SoftmaxNormal writes the probabilities of the classes, whose scores are independent normals,
-// to p. It is an approximation:
+// SoftmaxNormal writes the probabilities of the classes, whose scores are independent normals, to p. It is an
+// approximation:
 //
 //	p = softmax(μ / √(1 + πv/8)),   v = mean_c σ_c²
 //
-// shrinks all scores as the mean of a sigmoid shrinks its own (MacKay, 1992). A constant added
-// to all of them changes nothing, and the class of largest p is that of largest μ. For σ ≤ 2
-// the largest error found was 0.09; a variance for each score of its own errs by up to 0.42
-// (TestSoftmaxNormalIsNear).
+// shrinks all scores as the mean of a sigmoid shrinks its own (MacKay, 1992). Adding a constant to all scores changes
+// nothing, and the class with the largest p has the largest μ. For σ ≤ 2 the largest error found was 0.09; with
+// separate variances per score it was up to 0.42 (TestSoftmaxNormalIsNear).
 func SoftmaxNormal(mu, variance, p []float64) {
 	mean := 0.0
 	for _, v := range variance {

@@ -10,12 +10,11 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// steepest is where the straight line through a column ends, in standard deviations.
+// steepest is where the linear feature of a column is clipped, in standard deviations.
 const steepest = 4
 
-// embed is MENN₁: an independent network per player, z_d = E_d(x_d), all players at
-// once as batched blocks [D, in, out]. The paper writes it as dense layers under
-// block masks, which is the same function with D times the weights.
+// embed is MENN₁: an independent network per player, z_d = E_d(x_d), all players at once as batched blocks [D, in,
+// out]. The paper writes it as dense layers under block masks, which is the same function with D times the weights.
 func embed(c form.Config, w Lookup, rows Rows) *Node {
 	var parts []*Node
 	if rows.Numbers != nil {
@@ -29,7 +28,7 @@ func embed(c form.Config, w Lookup, rows Rows) *Node {
 	if len(parts) > 1 {
 		h = Concatenate(parts, 0)
 	}
-	if c.Head == form.Learned && c.Net == form.FFNN { // a linear map, which the trunk's first layer takes in
+	if c.Head == form.Learned && c.Net == form.FFNN { // a linear map, which the trunk's first layer includes
 		return h
 	}
 	h = relu(h)
@@ -49,14 +48,14 @@ func embedNumbers(c form.Config, w Lookup, rows Rows) *Node {
 	value := Slice(x, AxisRange(), AxisRange(), AxisRange(1, 2))
 	if c.Frequencies > 0 {
 		turns := Mul(value, w("frequency"))
-		turns = Sub(turns, StopGradient(Round(turns))) // else there would be nothing left of a large one's fraction
+		turns = Sub(turns, StopGradient(Round(turns))) // otherwise the fractional part of large values would be lost
 		angle := MulScalar(turns, 2*math.Pi)
 		waves := Concatenate([]*Node{Sin(angle), Cos(angle)}, -1)
 		h = Add(h, Einsum("dbi,dij->dbj", waves, w("periodic")))
-	} else { // the simplest wave
+	} else { // no waves: a linear feature
 		h = Add(h, Mul(ClipScalar(value, -steepest, steepest), w("slope")))
 	}
-	if c.Inputs.Times > 0 { // the last columns have cyclic parts too
+	if c.Inputs.Times > 0 { // the last columns also have cyclic parts
 		parts := Einsum("dbi,dij->dbj", TransposeAllAxes(rows.Cycles, 1, 0, 2), w("cycles"))
 		plain := c.Inputs.Numeric - c.Inputs.Times
 		times := Add(half(h, plain, c.Inputs.Numeric), parts)
@@ -79,13 +78,14 @@ func playerLayer(w Lookup, name string, h *Node) *Node {
 
 func relu(x *Node) *Node { return MaxScalar(x, 0) }
 
-// positive is log(1 + eˣ), written with functions that have gradients on every backend; nowhere 0 until eˣ itself is.
+// positive returns log(1 + eˣ), written with functions that have gradients on every backend. It is above 0 until eˣ
+// underflows.
 func positive(x *Node) *Node {
 	return Add(relu(x), logOnePlus(Exp(Neg(Abs(x)))))
 }
 
-// logOnePlus is log(1 + u) for u in [0, 1]. ONNX Runtime has no such function and its backend adds 1 first, which loses all
-// of a small u: that is left to the series, which errs by less than u⁴/5 of u.
+// logOnePlus returns log(1 + u) for u in [0, 1]. ONNX Runtime has no such function, and its backend adds 1 first, which
+// loses a small u. Small u use a series with a relative error below u⁴/5.
 func logOnePlus(u *Node) *Node {
 	series := Mul(u, OneMinus(Mul(u, AddScalar(Mul(u, AddScalar(MulScalar(u, .25), -1./3)), .5))))
 	return Where(LessThan(u, Const(u.Graph(), float32(.01))), series, Log1P(u))

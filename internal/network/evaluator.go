@@ -14,9 +14,8 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// Evaluator runs a copy of a network forward. Passes are padded to one of three fixed
-// numbers of rows, all multiples of what the backend takes at a time, so a row's numbers
-// do not depend on its neighbours.
+// Evaluator evaluates a copy of a network. Passes are padded to one of three fixed numbers of rows, all multiples of
+// the backend's block size, so the numbers of a row do not depend on other rows.
 type Evaluator struct {
 	net      *Network
 	backend  *engine.Backend
@@ -26,18 +25,18 @@ type Evaluator struct {
 	rows     int // per pass
 	nodes    int
 
-	mu       sync.Mutex // one pass at a time
+	mu       sync.Mutex // serialises passes
 	passes   map[form.Want]*engine.Function
 	values   map[int]*engine.Function // by coalitions per row
 	interact *engine.Function
 }
 
-// PassRows is the number of rows in a pass: small enough that the tensors of a pass stay
-// in a core's cache, and a multiple of what every backend takes at a time.
+// PassRows is the number of rows in a pass: small enough that its tensors stay in a core's cache, and a multiple of
+// every backend's block size.
 const PassRows = 60
 
-// NewEvaluator makes an evaluator of a copy of the weights. nodes is the number of
-// quadrature nodes of the exact head's integrals.
+// NewEvaluator returns an evaluator of a copy of the weights. nodes is the number of quadrature nodes of the exact
+// head's integrals.
 func (n *Network) NewEvaluator(b *engine.Backend, p *Params, copyName string, mode engine.Mode, nodes int) *Evaluator {
 	return &Evaluator{
 		net: n, backend: b, params: p, copyName: copyName, mode: mode, rows: PassRows, nodes: nodes,
@@ -58,7 +57,7 @@ func (e *Evaluator) Close() {
 	}
 }
 
-// Coalitions is f(x_S) [rows, per, C] of masks [rows, per, D].
+// Coalitions returns f(x_S) [rows, per, C] for masks [rows, per, D].
 func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -98,7 +97,7 @@ func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []flo
 	return values, nil
 }
 
-// coalitionsPerPass is what the number of coalitions of a row is made a multiple of.
+// coalitionsPerPass divides the padded number of coalitions of a row.
 const coalitionsPerPass = 512
 
 // Pass evaluates rows: their values, and what else is wanted.
@@ -135,8 +134,8 @@ func (e *Evaluator) Pass(ctx context.Context, b *encode.Batch, want form.Want) (
 	return x, nil
 }
 
-// Interactions are the pairwise Shapley interaction indices [rows, C, players, players] of the
-// coalitions of observed cells. Only the exact head has them.
+// Interactions returns the pairwise Shapley interaction indices [rows, C, players, players] of the coalitions of
+// observed cells. It needs the exact head.
 func (e *Evaluator) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	if e.net.Head != form.Exact {
 		return nil, fmt.Errorf("network: the %s head has no exact interactions", e.net.Head)
@@ -177,7 +176,7 @@ func (e *Evaluator) compile(build func(f *Forward, mask *graph.Node) []*graph.No
 	})
 }
 
-// run passes rows through f in padded passes and joins the outputs.
+// run evaluates rows with f in padded passes and joins the outputs.
 func (e *Evaluator) run(ctx context.Context, f *engine.Function, b *encode.Batch, masks []float32, per int, more ...func() *tensors.Tensor) ([][]float32, error) {
 	d := b.Players()
 	var pass *encode.Batch
@@ -214,7 +213,7 @@ func (e *Evaluator) run(ctx context.Context, f *engine.Function, b *encode.Batch
 	return joined, nil
 }
 
-// passRows is the size of the next pass when that many rows are left.
+// passRows returns the size of the next pass, given the number of remaining rows.
 func (e *Evaluator) passRows(left, per int) int {
 	few := e.backend.RowsAtATime()
 	switch {
@@ -231,7 +230,7 @@ func (e *Evaluator) passRows(left, per int) int {
 	return e.rows
 }
 
-// RowTensors are the tensors that a graph reads rows from.
+// RowTensors returns the tensors from which a graph reads rows.
 func RowTensors(b *encode.Batch) []*tensors.Tensor {
 	var in []*tensors.Tensor
 	if b.Numeric > 0 {
@@ -246,7 +245,7 @@ func RowTensors(b *encode.Batch) []*tensors.Tensor {
 	return in
 }
 
-// RowsOf undoes RowTensors inside a graph and returns what follows the rows.
+// RowsOf is the inverse of RowTensors inside a graph, and returns the nodes after the rows.
 func RowsOf(in form.Inputs, nodes []*graph.Node) (Rows, []*graph.Node) {
 	var rows Rows
 	if in.Numeric > 0 {
@@ -261,7 +260,7 @@ func RowsOf(in form.Inputs, nodes []*graph.Node) (Rows, []*graph.Node) {
 	return rows, nodes
 }
 
-// FinalEvaluator prepares a trained network for passes on a backend.
+// FinalEvaluator prepares a trained network for evaluation on a backend.
 func FinalEvaluator(b *engine.Backend, c form.Config, m form.Member) (*Evaluator, error) {
 	n, err := New(c)
 	if err != nil {

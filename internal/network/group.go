@@ -6,7 +6,7 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// membership is [D, players]: 1 where the column belongs to the player.
+// membership returns [D, players]: 1 where the column belongs to the player.
 func membership(in form.Inputs, like *Node) *Node {
 	rows := make([][]float32, in.Columns())
 	for j := range rows {
@@ -20,7 +20,7 @@ func membership(in form.Inputs, like *Node) *Node {
 	return ConstAs(like, rows)
 }
 
-// PerPlayer adds what is said of columns, on the last axis, up to what is said of players.
+// PerPlayer sums values of columns, on the last axis, to values of players.
 func PerPlayer(in form.Inputs, x *Node) *Node {
 	if in.Groups == nil {
 		return x
@@ -29,8 +29,8 @@ func PerPlayer(in form.Inputs, x *Node) *Node {
 	return Einsum(axes+"j,jp->"+axes+"p", x, membership(in, x))
 }
 
-// ColumnsOf are masks of columns [B, P, D] for masks of players [B, P, players] and
-// the cells that rows have [B, D]. A player is present with all the cells it has.
+// ColumnsOf returns masks of columns [B, P, D] for masks of players [B, P, players] and the observed cells [B, D]. A
+// present player has all its observed cells.
 func ColumnsOf(in form.Inputs, players, observed *Node) *Node {
 	if in.Groups == nil {
 		return players
@@ -40,8 +40,8 @@ func ColumnsOf(in form.Inputs, players, observed *Node) *Node {
 	return Mul(Reshape(spread, b, p, in.Columns()), InsertAxes(observed, 1))
 }
 
-// playerStd is σ [B, C, players] of σ [B, C, D]: the columns of a group are independent, so
-// their variances add up.
+// playerStd returns σ [B, C, players] from σ [B, C, D]: the columns of a group are independent, so their variances add
+// up.
 func playerStd(in form.Inputs, std *Node) *Node {
 	if in.Groups == nil {
 		return std

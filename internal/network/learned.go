@@ -7,12 +7,11 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// learned is the paper's head (§3.4, Fig. 2): absent players' embeddings are
-// replaced by baselines b_d, a linear mix W and a trunk emit out ∈ R^D, and
-// f_d = R_d out_d.
+// learned is the paper's head (§3.4, Fig. 2): absent players' embeddings are replaced by baselines b_d, a linear mix W
+// and a trunk output out ∈ R^D, and f_d = R_d out_d.
 //
-// W is linear, so W·concat(z') = Σ_d R_d (u_d − a_d) + Σ_d a_d with u_d = W_d z_d
-// and a_d = W_d b_d: a further coalition of a row costs D·H, not D·Z·H.
+// W is linear, so W·concat(z') = Σ_d R_d (u_d − a_d) + Σ_d a_d with u_d = W_d z_d and a_d = W_d b_d: a further
+// coalition of a row costs D·H instead of D·Z·H.
 type learned struct{ form.Config }
 
 func (h learned) game(w Lookup, z *Node) Game {
@@ -28,12 +27,12 @@ type learnedGame struct {
 	gain, rest *Node
 }
 
-// Attributions of a group are those of its columns together.
+// Attributions returns the attributions of players; that of a group is the sum over its columns.
 func (g learnedGame) Attributions(mask *Node, _ int) *Node {
 	return PerPlayer(g.Inputs, g.columns(mask))
 }
 
-// columns is f_d [B, P, C, D] of the columns.
+// columns returns f_d [B, P, C, D] of the columns.
 func (g learnedGame) columns(mask *Node) *Node {
 	b, p := mask.Shape().Dim(0), mask.Shape().Dim(1)
 	h := silu(Add(Einsum("bpd,dbh->bph", mask, g.gain), g.rest))
@@ -48,8 +47,8 @@ func (g learnedGame) columns(mask *Node) *Node {
 	return Mul(InsertAxes(mask, 2), out)
 }
 
-// Value adds the attributions up as a product with ones: a plain sum over the last axis
-// may differ in its last bit with a row's place in memory.
+// Value sums the attributions as a product with ones: the last bit of a plain sum over the last axis may depend on a
+// row's position in memory.
 func (g learnedGame) Value(mask *Node) *Node {
 	f := g.columns(mask)
 	ones := Ones(f.Graph(), shapes.Make(f.DType(), g.Inputs.Columns()))

@@ -1,6 +1,6 @@
-// Package network builds the graphs of a tensor engine: the encoders, the players' networks (MENN), the
-// two heads, σ_d and h. docs/equations.md says which function is which equation. Axes are named as in package form; tensors of
-// players put D first: slices of players are contiguous.
+// Package network builds the graphs of a tensor engine: the encoders, the players' networks (MENN), the two heads, σ_d
+// and h. docs/equations.md maps functions to equations. Axes are named as in package form; tensors of players have D
+// first, so that slices of players are contiguous.
 package network
 
 import (
@@ -11,40 +11,36 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// Network is the definition of a network: what weights it has and how its graphs
-// are built from them. It holds no weights itself.
+// Network is the definition of a network: its weights and how graphs are built from them. It does not hold weights.
 type Network struct {
 	form.Config
 	weights []form.Weight
 	head    head
 }
 
-// head is what the two heads have in common.
+// head is the interface of the two heads.
 type head interface {
-	// game prepares, from the players' embeddings z [D, B, Z], what all coalitions
-	// of a row share.
+	// game prepares, from the players' embeddings z [D, B, Z], what all coalitions of a row share.
 	game(w Lookup, z *Node) Game
 }
 
-// Lookup finds a weight's node by its name.
+// Lookup returns a weight's node by name.
 type Lookup func(name string) *Node
 
 // Game is the game of each row of a batch, S ↦ f(x_S), with f(∅) = 0.
 type Game interface {
-	// Value is f(x_S) [B, P, C] for masks [B, P, D].
+	// Value returns f(x_S) [B, P, C] for masks [B, P, D].
 	Value(mask *Node) *Node
-	// Attributions are f_d(x_S) [B, P, C, players] for masks [B, P, D]: Shapley values
-	// by the given number of quadrature nodes with the exact head, the trunk's
-	// outputs with the learned one. Absent players get 0.
+	// Attributions returns f_d(x_S) [B, P, C, players] for masks [B, P, D]: with the exact head, Shapley values by the
+	// given number of quadrature nodes; with the learned head, the trunk's outputs. Absent players get 0.
 	Attributions(mask *Node, nodes int) *Node
 }
 
-// Interacting is a Game that also has exact pairwise interactions.
+// Interacting is a Game with exact pairwise interactions.
 type Interacting interface {
 	Game
-	// Interactions are the Shapley interaction indices [B, P, C, players] of every player
-	// with one other, whose place in pivot [players] is 1 (the rest 0). The pivot's
-	// interaction with itself is 0.
+	// Interactions returns the Shapley interaction indices [B, P, C, players] of every player with the one marked 1 in
+	// pivot [players]. The pivot's interaction with itself is 0.
 	Interactions(mask, pivot *Node, nodes int) *Node
 }
 
@@ -68,9 +64,8 @@ func New(c form.Config) (*Network, error) {
 	return n, nil
 }
 
-// centre takes the mean over classes from scores, whose last axis they are: what all
-// classes have in common changes no probability, and C explanations would not be
-// determined by the data.
+// centre subtracts the mean over classes, the last axis, from scores. The common part of all classes does not change
+// probabilities, so the data would not determine C explanations.
 func centre(c form.Config, scores *Node) *Node {
 	if c.Outputs == 1 || !c.Classes {
 		return scores
@@ -78,27 +73,27 @@ func centre(c form.Config, scores *Node) *Node {
 	return Sub(scores, ReduceAndKeep(scores, ReduceMean, -1))
 }
 
-// Rows are the inputs of a batch of rows, as package encode writes them.
+// Rows holds the inputs of a batch of rows, as package encode writes them.
 type Rows struct {
 	Numbers *Node // [B, numeric columns, 2]: position among the bins, standardised value; nil if there are none
 	Cycles  *Node // [B, times, 8]: cyclic parts of times; nil if there are none
 	Codes   *Node // [B, categorical columns] int32 rows of the embedding table; nil if there are none
 }
 
-// Forward is a network with weights and rows put in: everything about those rows.
+// Forward is a network applied to rows with given weights.
 type Forward struct {
 	Game
 	n      *Network
 	w      Lookup
 	z      *Node           // [D, B, Z]
-	values map[*Node]*Node // by mask: σ and the prediction share one
+	values map[*Node]*Node // by mask: σ and the prediction share the node
 }
 
 // Forward embeds the rows.
 func (n *Network) Forward(w Lookup, rows Rows) *Forward { return n.Thinned(w, rows, nil) }
 
-// Thinned is Forward with dropout: the game reads the embeddings times kept [D, B, Z], if
-// that is given. σ and h read all of them.
+// Thinned is Forward with dropout: the game uses the embeddings times kept [D, B, Z], if given. σ and h use all of
+// them.
 func (n *Network) Thinned(w Lookup, rows Rows, kept *Node) *Forward {
 	z := embed(n.Config, w, rows)
 	thin := z
@@ -108,7 +103,7 @@ func (n *Network) Thinned(w Lookup, rows Rows, kept *Node) *Forward {
 	return &Forward{Game: n.head.game(w, thin), n: n, w: w, z: z, values: map[*Node]*Node{}}
 }
 
-// Value is f(x_S) [B, P, C] for masks [B, P, D], built once for each node of masks.
+// Value returns f(x_S) [B, P, C] for masks [B, P, D], built once per node of masks.
 func (f *Forward) Value(mask *Node) *Node {
 	if f.values[mask] == nil {
 		f.values[mask] = f.Game.Value(mask)
@@ -116,7 +111,7 @@ func (f *Forward) Value(mask *Node) *Node {
 	return f.values[mask]
 }
 
-// Learners is what each learner says of f(x_S): f(x_S) is their mean.
+// Learners returns each learner's f(x_S), whose mean is f(x_S).
 func (f *Forward) Learners(mask *Node) []*Node {
 	game, is := f.Game.(productGame)
 	if !is || game.learners == 1 {
@@ -129,9 +124,9 @@ func (f *Forward) Learners(mask *Node) []*Node {
 	return list
 }
 
-// Std is σ_d [B, C, D] of the columns of rows with masks [B, 1, D]. Beside z_d the σ network of a column
-// sees f_d, as the paper has it, with the learned head, which has it at no cost. With the
-// exact head it sees f(x_S): a prediction and its spread then need no integral.
+// Std returns σ_d [B, C, D] of the columns of rows with masks [B, 1, D]. With the learned head, the σ network of a
+// column uses f_d besides z_d, as in the paper, at no extra cost. With the exact head it uses f(x_S), so that a
+// prediction and its spread need no integral.
 func (f *Forward) Std(mask *Node) *Node {
 	var context *Node
 	if f.n.Head == form.Learned {
@@ -142,16 +137,16 @@ func (f *Forward) Std(mask *Node) *Node {
 	return std(f.w, StopGradient(f.z), Squeeze(mask, 1), StopGradient(context))
 }
 
-// NoiseStd is σ_0 [C]. Classes have none: their labels are noise enough.
+// NoiseStd returns σ_0 [C]. Classes have none: labels are random already.
 func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(form.NoiseScale)) }
 
-// NoiseScale is the unit of σ [C], [1] if classes share it.
+// NoiseScale returns the unit of σ [C], [1] if classes share it.
 func (f *Forward) NoiseScale() *Node { return f.w(form.NoiseScale) }
 
-// NoiseGrowth is the ratio [C] of the squared errors of new rows to those of training rows.
+// NoiseGrowth returns the ratio [C] of the squared errors of new rows to those of training rows.
 func (f *Forward) NoiseGrowth() *Node { return f.w(form.NoiseGrowth) }
 
-// HiddenVariance is h²(x_S) [B, P, C] for masks [B, P, D].
+// HiddenVariance returns h²(x_S) [B, P, C] for masks [B, P, D].
 func (f *Forward) HiddenVariance(mask *Node) *Node {
 	return hiddenVariance(f.n.Config, f.w, StopGradient(f.z), mask)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// Params hold named copies of a network's weights in the engine's store: the one
-// being trained, its moving average, a teacher.
+// Params holds named copies of a network's weights in the engine's store: the current one, its moving average, a
+// teacher.
 type Params struct {
 	Store *model.Store
 	net   *Network
 }
 
-// NewParams makes an empty store.
+// NewParams returns an empty store.
 func (n *Network) NewParams() *Params { return &Params{Store: model.NewStore(), net: n} }
 
 // Put creates or overwrites a copy. Its weights are not trainable.
@@ -40,7 +40,7 @@ func (p *Params) Put(copyName string, values map[string][]float32) error {
 	return nil
 }
 
-// Get copies the weights out.
+// Get returns a copy of the weights.
 func (p *Params) Get(copyName string) (map[string][]float32, error) {
 	values := make(map[string][]float32, len(p.net.weights))
 	for _, w := range p.net.weights {
@@ -55,8 +55,7 @@ func (p *Params) Get(copyName string) (map[string][]float32, error) {
 	return values, nil
 }
 
-// SetTrainable makes the weights of the given groups of a copy trainable, and all
-// other weights of all copies not.
+// SetTrainable makes the weights of the given groups of a copy trainable, and no others.
 func (p *Params) SetTrainable(copyName string, groups ...form.Group) {
 	for v := range p.Store.IterVariables() {
 		v.SetTrainable(false)
@@ -70,25 +69,25 @@ func (p *Params) SetTrainable(copyName string, groups ...form.Group) {
 	}
 }
 
-// Lookup finds the weights of a copy in a graph.
+// Lookup returns the lookup of a copy's weights in a graph.
 func (p *Params) Lookup(copyName string, g graph.GraphProvider) Lookup {
 	return func(name string) *graph.Node { return p.variable(copyName, name).NodeValue(g) }
 }
 
-// Variable is a weight of a copy as the engine keeps it.
+// variable returns a weight of a copy as the engine's variable.
 func (p *Params) variable(copyName, name string) *model.Variable {
 	return p.Store.GetVariable(path(copyName, name))
 }
 
-// Set gives a weight of a copy a new value in a graph.
+// Set assigns a weight of a copy a new value in a graph.
 func (p *Params) Set(copyName, name string, value *graph.Node) {
 	p.variable(copyName, name).SetNodeValue(value)
 }
 
 func path(copyName, name string) string { return "/" + copyName + "/" + name }
 
-// TrainableGroups are the groups of the trainable weights that the graph of in uses, in
-// the order in which the engine lists their gradients.
+// TrainableGroups returns the groups of the trainable weights that the graph of in uses, in the order of the engine's
+// gradients.
 func (p *Params) TrainableGroups(scope *model.Scope, in graph.GraphProvider) []form.Group {
 	of := map[string]form.Group{}
 	for _, w := range p.net.weights {

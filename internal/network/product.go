@@ -6,14 +6,13 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// product is the exact head's product form. With factors g_d(x_d) ∈ R^K and
-// baselines c_d ∈ R^K,
+// product is the exact head's product form. With factors g_d(x_d) ∈ R^K and baselines c_d ∈ R^K,
 //
 //	f_dk = 1 + c_dk + R_d (g_dk − c_dk)
 //	v(x_S) = Σ_k w_k [Π_(i,j) (f_ik f_jk + R_i R_j Σ_m u_imk u_jmk) − Π_d (1 + c_dk)]
 //
-// over the pairs (i, j) of columns, which depend on the channel. Without pairs there is no u. It
-// is multilinear in R, so by Owen (1972)
+// over the pairs (i, j) of columns, which depend on the channel. Without pairs there is no u. It is multilinear in R,
+// so by Owen (1972)
 //
 //	φ_d(x_S) = ∫₀¹ ∂v/∂R_d (tR) dt.
 type product struct{ form.Config }
@@ -47,10 +46,10 @@ func (h product) game(w Lookup, z *Node) Game {
 	return game
 }
 
-// withNone appends the column that does not exist: it changes no product.
+// withNone appends the column that does not exist, which changes no product.
 func withNone(x *Node) *Node { return Concatenate([]*Node{x, ZerosLike(member(x, 0))}, 0) }
 
-// take are some columns of x [D + 1, …].
+// take selects columns of x [D + 1, …].
 func take(x *Node, columns []int32) *Node {
 	return Gather(x, InsertAxes(Const(x.Graph(), columns), -1))
 }
@@ -60,27 +59,27 @@ type productGame struct {
 	players, learners int
 }
 
-// products are channels whose columns are multiplied in the same pairs.
+// products is a set of channels whose columns are multiplied in the same pairs.
 type products struct {
-	learner int // whose channels they are
+	learner int // learner of the channels
 	sides   [2]side
-	with    []*Node // what the columns of each pair say together, by rank [pairs, B, 1, K]
+	with    []*Node // joint parts of the columns of each pair, by rank [pairs, B, 1, K]
 	out     *Node   // [K, C]
 	factors []form.PlayerFactor
 	alone   bool // every player is a column
 }
 
-// side is the first columns of all pairs, or the second ones.
+// side holds the first columns of all pairs, or the second ones.
 type side struct {
 	columns []int32
 	base    *Node // 1 + c [pairs, 1, 1, K]
 	gain    *Node // g − c [pairs, B, 1, K]
 }
 
-// polynomial are factors of two players that are present by R_i and R_j: none + i R_i + j R_j + both R_i R_j.
+// polynomial holds factors of two players with presence R_i and R_j: none + i R_i + j R_j + both R_i R_j.
 type polynomial struct{ none, i, j, both *Node } // [factors, B, P, K]
 
-// ofColumns are the factors of pairs of columns for masks [D + 1, B, P, 1].
+// ofColumns returns the factors of pairs of columns for masks [D + 1, B, P, 1].
 func (p products) ofColumns(mask *Node) polynomial {
 	inI, inJ := take(mask, p.sides[0].columns), take(mask, p.sides[1].columns)
 	a, b := p.sides[0].base, p.sides[1].base
@@ -92,8 +91,8 @@ func (p products) ofColumns(mask *Node) polynomial {
 	return polynomial{Mul(a, b), Mul(r, b), Mul(a, s), both}
 }
 
-// ofPlayers are the factors of pairs of players. If these are groups, the coefficients follow from what their columns multiply to
-// with each of the two present and absent.
+// ofPlayers returns the factors of pairs of players. For groups, the coefficients follow from the products of their
+// columns with each of the two present and absent.
 func (p products) ofPlayers(mask *Node) polynomial {
 	pairs := p.ofColumns(mask)
 	if p.alone {
@@ -117,7 +116,7 @@ func (p products) ofPlayers(mask *Node) polynomial {
 	return polynomial{Concatenate(list[0], 0), Concatenate(list[1], 0), Concatenate(list[2], 0), Concatenate(list[3], 0)}
 }
 
-// at is the value of a factor with each of its two present or absent.
+// at returns the value of a factor with each of its two players present or absent.
 func (f polynomial) at(factor int, first, second bool) *Node {
 	v := member(f.none, factor)
 	if first {
@@ -140,7 +139,7 @@ func (g productGame) Value(mask *Node) *Node {
 	return v
 }
 
-// parts are what the channels of each learner give to the value.
+// parts returns the contribution of each learner's channels to the value.
 func (g productGame) parts(mask *Node) []*Node {
 	mask = withNone(columnsFirst(mask))
 	list := make([]*Node, g.learners)
@@ -168,9 +167,9 @@ func (g productGame) Interactions(mask, pivot *Node, nodes int) *Node {
 	return g.integrate(mask, pivot, nodes)
 }
 
-// integrate is φ [B, P, C, players] of v, or of its derivative by the presence of a pivot. With M_n = Σ_q ω_q t_qⁿ Π_{other
-// factors}(t_q) the integrals of a factor's players are i M_0 + both M_1 and j M_0 + both M_1. What is done for every node q is
-// done for half as many factors as there are players. Nodes are added up as they come and never get an axis of their own.
+// integrate returns φ [B, P, C, players] of v, or of its derivative by the presence of a pivot. With M_n = Σ_q ω_q t_qⁿ
+// Π_{other factors}(t_q) the integrals of a factor's players are i M_0 + both M_1 and j M_0 + both M_1. The work per
+// node q covers half as many factors as there are players. Nodes are accumulated one by one and never get an axis.
 func (g productGame) integrate(mask, pivot *Node, nodes int) *Node {
 	mask = withNone(columnsFirst(mask))
 	phi := make([]*Node, g.players) // [1, B, P, C]
@@ -200,9 +199,10 @@ func (g productGame) integrate(mask, pivot *Node, nodes int) *Node {
 	return TransposeAllAxes(Concatenate(phi, 0), 1, 2, 3, 0)
 }
 
-// derivative is that by the presence of the player whose place in pivot is 1: of its factor, i + both R_j or j + both R_i is left.
+// derivative returns the derivative by the presence of the player marked 1 in pivot: its factor becomes i + both R_j or
+// j + both R_i.
 func (f polynomial) derivative(pivot *Node, factors []form.PlayerFactor) polynomial {
-	var is [2]*Node // where the pivot is the first, and where it is the second [factors, 1, 1, 1]
+	var is [2]*Node // where the pivot is the first player, and where it is the second [factors, 1, 1, 1]
 	for side := range is {
 		var all []*Node
 		for _, of := range factors {
@@ -227,8 +227,8 @@ func member(a *Node, j int) *Node { return half(a, j, j+1) }
 
 func half(a *Node, from, to int) *Node { return Slice(a, AxisRange(from, to)) }
 
-// productOf multiplies over axis 0 and keeps it: pairs of halves, in log depth. The
-// engine's own product has no gradient.
+// productOf multiplies over axis 0 and keeps it: pairs of halves, in log depth. The engine's own product has no
+// gradient.
 func productOf(a *Node) *Node {
 	for n := a.Shape().Dim(0); n > 1; n = a.Shape().Dim(0) {
 		h := n / 2
@@ -241,8 +241,8 @@ func productOf(a *Node) *Node {
 	return a
 }
 
-// productOfOthers gives each place of axis 0 the product of all other places:
-// products of pairs up a tree, then down again. O(D) work; nothing is divided.
+// productOfOthers returns, for each index of axis 0, the product of all others: products of pairs up a tree, then down
+// again. It takes O(D) work and avoids division.
 func productOfOthers(a *Node) *Node {
 	n := a.Shape().Dim(0)
 	if n == 1 {

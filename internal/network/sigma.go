@@ -6,9 +6,8 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// std is σ_d = R_d softplus(FFNN_d([z_d, MENN₂(context_d)])) as [B, C, D] for z
-// [D, B, Z], masks [B, D] and context [D or 1, B, C]. Every player has its own weights. Classes
-// that share σ_d all get the same.
+// std returns σ_d = R_d softplus(FFNN_d([z_d, MENN₂(context_d)])) as [B, C, D] for z [D, B, Z], masks [B, D] and
+// context [D or 1, B, C]. Every player has its own weights. Classes with a shared σ_d get the same value.
 func std(w Lookup, z, mask, context *Node) *Node {
 	d, b, c := z.Shape().Dim(0), context.Shape().Dim(1), context.Shape().Dim(2)
 	lifted := relu(playerLayer(w, "sigma_context", BroadcastToDims(context, d, b, c)))
@@ -17,9 +16,8 @@ func std(w Lookup, z, mask, context *Node) *Node {
 	return Mul(TransposeAllAxes(BroadcastToDims(s, d, b, c), 1, 2, 0), InsertAxes(mask, 1))
 }
 
-// hiddenVariance is h²(x_S) [B, P, C] for z [D, B, Z] and masks [B, P, D]: the
-// variance due to what is absent, exactly 0 where nothing is. Its
-// network sees [z', R] through a linear mix, as the learned head does.
+// hiddenVariance returns h²(x_S) [B, P, C] for z [D, B, Z] and masks [B, P, D]: the variance due to absent columns,
+// exactly 0 if there are none. The input of its network is a linear mix of [z', R], as in the learned head.
 func hiddenVariance(c form.Config, w Lookup, z, mask *Node) *Node {
 	absent := w("hidden_absent")                                    // [D, 1, H]
 	gain := Sub(Einsum("dbi,dij->dbj", z, w("hidden_mix")), absent) // [D, B, H]

@@ -10,17 +10,17 @@ import (
 	"github.com/psi-shapley/psi/internal/link"
 )
 
-// side is +1 where the label y [B, 1] is 1, else −1.
+// side returns +1 where the label y [B, 1] is 1, else −1.
 func side(y *Node) *Node { return AddScalar(MulScalar(y, 2), -1) }
 
-// softplus is log(1 + eˣ), written with functions that have gradients on every backend.
+// softplus returns log(1 + eˣ), written with functions that have gradients on every backend.
 func softplus(x *Node) *Node { return Add(MaxScalar(x, 0), Log1P(Exp(Neg(Abs(x))))) }
 
-// LogisticNLL is −log sigmoid(±μ) [B, 1] for labels y [B, 1] of 0 and 1 and log odds μ.
+// LogisticNLL returns −log sigmoid(±μ) [B, 1] for labels y [B, 1] of 0 and 1 and log odds μ.
 func LogisticNLL(y, mu *Node) *Node { return softplus(Neg(Mul(side(y), mu))) }
 
-// LogisticNormalNLL is −log ∫ sigmoid(±u) N(u; μ, σ²) du [B, 1]: the exact likelihood of a
-// label whose log odds are themselves uncertain.
+// LogisticNormalNLL returns −log ∫ sigmoid(±u) N(u; μ, σ²) du [B, 1]: the exact likelihood of a label whose log odds
+// are uncertain.
 func LogisticNormalNLL(y, mu, variance *Node) *Node {
 	z, w := link.Nodes()
 	logs := make([]float64, len(w))
@@ -31,7 +31,7 @@ func LogisticNormalNLL(y, mu, variance *Node) *Node {
 	return Neg(logSumExp(Sub(InsertAxes(ConstAs(mu, logs), 0), softplus(Neg(u)))))
 }
 
-// logSumExp is log Σ exp(a) over the last axis, which is kept.
+// logSumExp returns log Σ exp(a) over the last axis, which is kept.
 func logSumExp(a *Node) *Node {
 	top := StopGradient(ReduceAndKeep(a, ReduceMax, -1))
 	return Add(top, Log(ReduceAndKeep(Exp(Sub(a, top)), ReduceSum, -1)))
@@ -40,17 +40,16 @@ func logSumExp(a *Node) *Node {
 // boundNodes is the number of nodes of TruncatedNLL's integrals.
 const boundNodes = 64
 
-// TruncatedNLL is minus the paper's bound (Eq. 14) [B, 1]: with q the N(μ, σ²) of the log
-// odds restricted to the label's side of 0,
+// TruncatedNLL returns minus the paper's bound (Eq. 14) [B, 1]: with q the N(μ, σ²) of the log odds restricted to the
+// label's side of 0,
 //
 //	E_q[log sigmoid(±u)] + log Φ(±μ/σ),
 //
-// the second term being E_q[log p] + H(q), without the slips of the paper's closed forms.
-// With μ/σ held fixed it grows with σ, so the scale of log odds and attributions is set
-// by when training stops. Kept to show that.
+// the second term being E_q[log p] + H(q), with the errors of the paper's closed forms corrected. For fixed μ/σ it
+// grows with σ, so the scale of log odds and attributions depends on when training stops. It is kept to show that.
 //
-// With a = ±μ/σ and u = ±σt both terms are integrals of e^{at − t²/2} over t > 0, of which
-// nothing is left beyond 9 on either side of a, nor, where a < 0, beyond a + √(a² + 64).
+// With a = ±μ/σ and u = ±σt both terms are integrals of e^{at − t²/2} over t > 0. The integrand is negligible beyond 9
+// on either side of a and, where a < 0, beyond a + √(a² + 64).
 func TruncatedNLL(y, mu, variance *Node) *Node {
 	sigma := Sqrt(variance)
 	a := Div(Mul(side(y), mu), sigma) // [B, 1]
@@ -70,20 +69,19 @@ func TruncatedNLL(y, mu, variance *Node) *Node {
 	return Neg(Add(expected, logPhi))
 }
 
-// SoftmaxNLL is −log softmax(scores)_y [B, 1] for classes y [B, 1], numbered from 0, and
-// scores [B, C].
+// SoftmaxNLL returns −log softmax(scores)_y [B, 1] for classes y [B, 1], numbered from 0, and scores [B, C].
 func SoftmaxNLL(y, scores *Node) *Node {
 	return Sub(logSumExp(scores), ReduceAndKeep(Mul(chosen(y, scores), scores), ReduceSum, -1))
 }
 
-// SoftmaxNormalNLL is SoftmaxNLL of uncertain scores, in the approximation that
-// link.SoftmaxNormal makes: all are shrunk by √(1 + πv/8), v being their mean variance.
+// SoftmaxNormalNLL returns SoftmaxNLL of uncertain scores, with the approximation of link.SoftmaxNormal: all are shrunk
+// by √(1 + πv/8), where v is their mean variance.
 func SoftmaxNormalNLL(y, scores, variance *Node) *Node {
 	mean := ReduceAndKeep(variance, ReduceMean, -1)
 	return SoftmaxNLL(y, Div(scores, Sqrt(AddScalar(MulScalar(mean, math.Pi/8), 1))))
 }
 
-// chosen is 1 at the class y [B, 1] of scores [B, C], else 0.
+// chosen returns 1 at the class y [B, 1] of scores [B, C], else 0.
 func chosen(y, scores *Node) *Node {
 	class := Iota(scores.Graph(), shapes.Make(scores.DType(), 1, scores.Shape().Dim(-1)), -1)
 	return ConvertDType(LessThan(Abs(Sub(y, class)), ConstAs(y, 0.5)), scores.DType())

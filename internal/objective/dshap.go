@@ -6,31 +6,30 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Estimator is a way to estimate D_SHAP = Σ_d (φ_d − f_d)² / 2σ_d² from a few
-// coalitions of each row. σ_d is trained after the mean, so here it is 1.
+// Estimator is a method to estimate D_SHAP = Σ_d (φ_d − f_d)² / 2σ_d² from a few coalitions of each row. σ_d is trained
+// after the mean, so here it is 1.
 //
-// With t(S) = f(x_{S∪d}) − f(x_S) − f_d(x) for one random player d and S the players
-// before d in a random order, E[t] = φ_d − f_d.
+// With t(S) = f(x_{S∪d}) − f(x_S) − f_d(x) for a random player d and S the players before d in a random order, E[t] =
+// φ_d − f_d.
 type Estimator string
 
 const (
-	// LeastSquares is (v(S) − Σ_{d∈S} f_d)² with v(S) stopped and S from the Shapley
-	// kernel, whose minimiser over f with Σ f_d = v fixed is φ. Every coalition
-	// teaches every attribution.
+	// LeastSquares is (v(S) − Σ_{d∈S} f_d)² with v(S) stopped and S from the Shapley kernel, whose minimiser over f
+	// with Σ f_d = v fixed is φ. Every coalition trains every attribution.
 	LeastSquares Estimator = "ls"
 	// TwoDraws is t(S₁) t(S₂) with independent S₁, S₂: unbiased, as is its gradient.
 	TwoDraws Estimator = "product"
-	// Stopped is t(S)² with the contribution stopped: unbiased for f_d by itself.
+	// Stopped is t(S)² with the gradient of the contribution stopped: unbiased for f_d alone.
 	Stopped Estimator = "stop"
-	// Absolute is the paper's |t(S₁) t(S₂)| (Eq. 17), biased: its minimiser is the
-	// median of the contributions, and it punishes every interaction. Kept to show it.
+	// Absolute is the paper's |t(S₁) t(S₂)| (Eq. 17), which is biased: its minimiser is the median of the
+	// contributions, and it penalises every interaction. It is kept to show that.
 	Absolute Estimator = "abs"
 )
 
-// Copies of a row that a training step evaluates, by their place on the P axis.
-// Observed and Masked are in every step; the estimators add theirs.
+// Copies of a row that a training step evaluates, by their index on the P axis. Observed and Masked are in every step;
+// the estimators add theirs.
 const (
-	Observed   = 0 // all cells the row has
+	Observed   = 0 // all observed cells of the row
 	Masked     = 1 // S, a coalition of them; with LeastSquares from the kernel
 	Complement = 2 // LeastSquares: the observed cells not in S
 	Within     = 3 // LeastSquares: S' ⊂ S, from the kernel of S
@@ -41,7 +40,7 @@ const (
 	WithoutD2 = 5 // S₂
 )
 
-// Copies is the length of the P axis.
+// Copies returns the length of the P axis.
 func (e Estimator) Copies() int {
 	switch e {
 	case LeastSquares, Stopped:
@@ -52,7 +51,7 @@ func (e Estimator) Copies() int {
 	return 2
 }
 
-// Validate says whether the estimator is one of those above.
+// Validate returns an error if the estimator is unknown.
 func (e Estimator) Validate() error {
 	switch e {
 	case LeastSquares, TwoDraws, Stopped, Absolute:
@@ -61,12 +60,11 @@ func (e Estimator) Validate() error {
 	return fmt.Errorf("unknown estimator %q: choose %s, %s, %s or %s", e, LeastSquares, TwoDraws, Stopped, Absolute)
 }
 
-// withinWeight is the weight of the masked copy's own sub-game beside the row's game.
+// withinWeight is the weight of the masked copy's own sub-game relative to the row's game.
 const withinWeight = 0.5
 
-// DSHAP is the estimate for every row and output [B, C], without the factor D/2,
-// which β′ = Dβ/2 holds. f are attributions [B, P, C, D] of the copies masked by
-// mask [B, P, D]; pick [B, D] marks the random player d.
+// DSHAP returns the estimate for every row and output [B, C], without the factor D/2, which is part of β′ = Dβ/2. f are
+// attributions [B, P, C, D] of the copies masked by mask [B, P, D]; pick [B, D] marks the random player d.
 func (e Estimator) DSHAP(f, mask, pick *Node) *Node {
 	value := ReduceSum(f, -1) // [B, P, C]
 	of := func(x *Node, copyAt int) *Node {
@@ -94,10 +92,9 @@ func (e Estimator) DSHAP(f, mask, pick *Node) *Node {
 	panic(e.Validate())
 }
 
-// allocation is (v(S) − Σ_{d∈S} f̃_d)² [B, C] for attributions f [B, C, D] of the
-// players in whole [B, D], S = part [B, D] and v(S) = value [B, C], stopped.
-// f̃_d = f_d − Σ_e f_e / n + stop(Σ_e f_e) / n keeps the sum out of the gradient, which
-// then moves only the allocation; without it the prediction collapses.
+// allocation returns (v(S) − Σ_{d∈S} f̃_d)² [B, C] for attributions f [B, C, D] of the players in whole [B, D], S =
+// part [B, D] and v(S) = value [B, C], stopped. f̃_d = f_d − Σ_e f_e / n + stop(Σ_e f_e) / n removes the sum from the
+// gradient, so that it changes only the allocation; otherwise the prediction collapses.
 func allocation(f, whole, part, value *Node) *Node {
 	n := MaxScalar(ReduceAndKeep(whole, ReduceSum, -1), 1) // [B, 1]
 	total := ReduceSum(f, -1)                              // [B, C]

@@ -10,25 +10,25 @@ import (
 	"github.com/psi-shapley/psi/internal/network"
 )
 
-// Units put what a network says into those of its model.
+// Units convert a network's outputs to the units of its model.
 type Units struct {
-	Unit        float64     // of the network, in the model's
+	Unit        float64     // factor from the network's units to the model's
 	Base        []float64   // φ_0 [C]
 	Noise       []float64   // σ_0² [C], in the network's units, as calibrated
 	Probability bool        // outputs are scores of classes
 	Link        encode.Link // of a number
 	NonNegative bool        // a prediction below 0 is 0
-	Slope       float64     // b of κ = exp(b(1 − s)), by which a probability takes the score of a row that has a share s of its columns
+	Slope       float64     // b of κ = exp(b(1 − s)), the factor of the score in a probability, for a row with the share s of its columns known
 }
 
-// answer is what members say together, in the network's units and float64.
+// answer holds the combined answers of the members, in the network's units and float64.
 type answer struct {
-	value, variance, hidden *Node // [n, C]; variance has σ_0², Σ_d σ_d², h² and that of the members' values
+	value, variance, hidden *Node // [n, C]; variance includes σ_0², Σ_d σ_d², h² and that of the members' values
 	mean, std               *Node // [n, C, players]
-	share                   *Node // [n, 1]: of the columns that a row has
+	share                   *Node // [n, 1]: share of a row's columns that are known
 }
 
-// ask joins what the members say of rows as form.Ensemble does.
+// ask combines the members' answers for rows as form.Ensemble does.
 func (m *Model) ask(members []*network.Forward, observed *Node) answer {
 	mask := InsertAxes(observed, 1)
 	n := len(members)
@@ -51,7 +51,7 @@ func (m *Model) ask(members []*network.Forward, observed *Node) answer {
 	return a
 }
 
-// shareOf is the share [n, 1] of the columns that rows have, of a mask [n, D].
+// shareOf returns the share [n, 1] of known columns for a mask [n, D].
 func shareOf(observed *Node) *Node { return ReduceAndKeep(double(observed), ReduceMean, -1) }
 
 func meanOf(list []*Node) *Node {
@@ -62,13 +62,13 @@ func meanOf(list []*Node) *Node {
 	return DivScalar(sum, float64(len(list)))
 }
 
-// output is one of a graph's.
+// output is an output of a graph.
 type output struct {
 	name      string
 	perPlayer bool // [n, C, players], else [n, C]
 }
 
-// outputs are named as a server's are, in the order of results.
+// outputs have the names of a server's, in the order of results.
 func (u *Units) outputs() []output {
 	all := []output{{"prediction", false}, {"prediction_std", false}, {"base", false}, {"attribution_mean", true}, {"attribution_std", true}}
 	if u.Probability {
@@ -77,14 +77,14 @@ func (u *Units) outputs() []output {
 	return all
 }
 
-// results are the outputs, in float32. Players come in the order of places.
+// results returns the outputs in float32. Players are in the order of places.
 func (u *Units) results(a answer, places []int) []*Node {
 	bases := BroadcastLike(Const(a.value.Graph(), [][]float64{u.Base}), a.value)
 	score := Add(bases, MulScalar(a.value, u.Unit))
 	variance := MulScalar(MaxScalar(a.variance, 0), u.Unit*u.Unit)
 	prediction, std := u.predicted(score, variance)
 	all := []*Node{prediction, std, bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
-	if u.Probability { // over what a row lacks, scores are averaged already
+	if u.Probability { // missing cells are already marginalised in the scores
 		score, variance = u.sloped(a, score, bases, Sub(variance, MulScalar(a.hidden, u.Unit*u.Unit)))
 		all = append(all, probabilities(score, MaxScalar(variance, 0)))
 	}
@@ -94,7 +94,7 @@ func (u *Units) results(a answer, places []int) []*Node {
 	return all
 }
 
-// predicted are what scores predict, as explain.Link has it, and its standard deviation.
+// predicted returns the predictions of scores, as explain.Link does, and their standard deviations.
 func (u *Units) predicted(score, variance *Node) (prediction, std *Node) {
 	switch {
 	case u.Link == encode.LogMean:
@@ -109,7 +109,7 @@ func (u *Units) predicted(score, variance *Node) (prediction, std *Node) {
 	return score, Sqrt(variance)
 }
 
-// sloped are base + κ(score − base) and κ²·variance.
+// sloped returns base + κ(score − base) and κ²·variance.
 func (u *Units) sloped(a answer, score, bases, variance *Node) (*Node, *Node) {
 	if u.Slope == 0 {
 		return score, variance
@@ -118,7 +118,7 @@ func (u *Units) sloped(a answer, score, bases, variance *Node) (*Node, *Node) {
 	return Add(bases, Mul(kappa, Sub(score, bases))), Mul(Square(kappa), variance)
 }
 
-// ordered takes players, on the last axis of x [n, C, players], in the order of places.
+// ordered permutes players, on the last axis of x [n, C, players], to the order of places.
 func ordered(x *Node, places []int) *Node {
 	same := true
 	index := make([][]int32, len(places))
@@ -133,7 +133,7 @@ func ordered(x *Node, places []int) *Node {
 	return TransposeAllAxes(Gather(first, Const(x.Graph(), index)), 1, 2, 0)
 }
 
-// probabilities are those of link: LogisticNormal of one score, SoftmaxNormal of more.
+// probabilities returns those of package link: LogisticNormal of one score, SoftmaxNormal of more.
 func probabilities(score, variance *Node) *Node {
 	if score.Shape().Dim(-1) == 1 {
 		z, w := link.Nodes()

@@ -8,8 +8,8 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// cycles are the cyclic parts [n, times, encode.CyclicParts] of instants x, in Unix seconds. All of it is whole numbers in
-// float64, which are exact; years are counted from March, so that a leap day is the last of its year.
+// cycles returns the cyclic parts [n, times, encode.CyclicParts] of instants x, in Unix seconds. All values are
+// integers in float64, which are exact. Years are counted from March, so that a leap day is the last of its year.
 func cycles(players []encode.Player, x, gone *Node) *Node {
 	const secondsOfDay, daysOf400Years, from0ToUnix = 24 * 60 * 60, 146_097, 719_468
 	scalar := func(v float64) *Node { return Const(x.Graph(), v) }
@@ -17,7 +17,7 @@ func cycles(players []encode.Player, x, gone *Node) *Node {
 
 	day := whole(x, secondsOfDay)
 	rest := MaxScalar(Sub(x, MulScalar(day, secondsOfDay)), 0)
-	monday := AddScalar(day, 3) // 1970 began with a Thursday
+	monday := AddScalar(day, 3) // 1970 began on a Thursday
 	weekday := Sub(monday, MulScalar(whole(monday, 7), 7))
 
 	since := AddScalar(day, from0ToUnix)

@@ -11,14 +11,15 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// What the graph is given for a category's cell: 0 for a label that has no row of its own, 1 and up for those that have, in
-// their order, and gapCode for a missing cell.
+// Codes of a category's cell in the graph: 0 for a label without its own row, 1 and up for the others in order, and
+// gapCode for a missing cell.
 const gapCode = -1
 
-// cells are the columns in the encoder's order, each [n]: numbers as float64 with NaN for a missing one, categories as int64 codes.
+// cells holds the columns in the encoder's order, each [n]: numbers as float64 with NaN for a missing one, categories
+// as int64 codes.
 type cells []*Node
 
-// encoded is what Encoder.Encode writes of cells: rows, and which of them are observed [n, D].
+// encoded returns what Encoder.Encode computes for cells: rows, and the observed mask [n, D].
 func encoded(e *encode.Encoder, missing []float64, c cells) (rows network.Rows, observed *Node) {
 	var seen []*Node
 	if n := e.Numeric(); n > 0 {
@@ -43,7 +44,7 @@ func encoded(e *encode.Encoder, missing []float64, c cells) (rows network.Rows, 
 	return rows, Concatenate(seen, 1)
 }
 
-// beside puts columns [n] next to each other: [n, columns].
+// beside joins columns [n] to [n, columns].
 func beside(columns []*Node) *Node {
 	each := make([]*Node, len(columns))
 	for i, c := range columns {
@@ -54,7 +55,7 @@ func beside(columns []*Node) *Node {
 
 func columns(x *Node, from, to int) *Node { return Slice(x, AxisRange(), AxisRange(from, to)) }
 
-// perPlayer is a constant [1, players].
+// perPlayer returns a constant [1, players].
 func perPlayer[T float32 | float64 | int32 | bool](like *Node, players []encode.Player, of func(k int, p *encode.Player) T) *Node {
 	row := make([]T, len(players))
 	for k := range players {
@@ -68,7 +69,7 @@ func as(dtype dtypes.DType, x *Node) *Node { return ConvertDType(x, dtype) }
 func float(x *Node) *Node  { return as(dtypes.Float32, x) }
 func double(x *Node) *Node { return as(dtypes.Float64, x) }
 
-// one is 1 if yes, else 0.
+// one returns 1 if yes, else 0.
 func one[T float32 | int32](yes bool) T {
 	if yes {
 		return 1
@@ -76,13 +77,14 @@ func one[T float32 | int32](yes bool) T {
 	return 0
 }
 
-// orGap is 1 where a cell is not gone, or being gone is a level of its own.
+// orGap returns 1 where a cell is observed, or its gap is a level of its own.
 func orGap(players []encode.Player, gone *Node) *Node {
 	levels := perPlayer(gone, players, func(_ int, p *encode.Player) float32 { return one[float32](p.Gap) })
 	return Max(OneMinus(float(gone)), levels)
 }
 
-// numbers are positions among the bins and standardised values [n, numeric, 2] of cells x, which are 0 where they are gone.
+// numbers returns positions among the bins and standardised values [n, numeric, 2] of cells x, which are 0 where they
+// are missing.
 func numbers(players []encode.Player, x, gone *Node) *Node {
 	centre := perPlayer(x, players, func(_ int, p *encode.Player) float64 { return p.Centre })
 	scale := perPlayer(x, players, func(_ int, p *encode.Player) float64 { return p.Scale })
@@ -93,7 +95,7 @@ func numbers(players []encode.Player, x, gone *Node) *Node {
 	return Concatenate([]*Node{InsertAxes(position, -1), InsertAxes(Mul(float(value), OneMinus(none)), -1)}, -1)
 }
 
-// positions are those of encode, in float64: k edges lie below x, so that it is in bin k, at
+// positions returns the positions of package encode, in float64. If k edges lie below x, it is in bin k, at
 //
 //	offset_k + (share_k·x − from_k) / width_k.
 //
@@ -127,7 +129,7 @@ func positions(players []encode.Player, x *Node) *Node {
 	return Add(of(0), Div(Sub(Mul(of(1), x), of(2)), of(3)))
 }
 
-// bin is offset, share, from and width of values with k edges below them.
+// bin returns offset, share, from and width of values with k edges below them.
 func bin(edges []float64, k int) []float64 {
 	switch k {
 	case 0:
@@ -142,7 +144,7 @@ func bin(edges []float64, k int) []float64 {
 	return []float64{float64(k - 1), share, from, to - from}
 }
 
-// embeddingRows are rows [n, categorical] of the embedding table.
+// embeddingRows returns rows [n, categorical] of the embedding table.
 func embeddingRows(e *encode.Encoder, codes, gone *Node) *Node {
 	players, rows := e.Players[e.Numeric():], e.EmbeddingRows()
 	first := make([]int32, len(rows))
@@ -155,7 +157,7 @@ func embeddingRows(e *encode.Encoder, codes, gone *Node) *Node {
 	return Add(Add(Mul(codes, OneMinus(none)), Mul(gap, none)), offset)
 }
 
-// ofKindNumber tells the columns that texts of missing cells which are numbers hold for.
+// ofKindNumber marks the columns to which numeric missing tokens apply.
 func ofKindNumber(players []encode.Player, x *Node) *Node {
 	return BroadcastLike(perPlayer(x, players, func(_ int, p *encode.Player) bool { return p.Kind == table.Number }), x)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Versions of what the file is written in: the oldest that have all operators as operators.go writes them (the axes of ReduceMin are
-// an input since 18).
+// Format versions: the oldest that have all operators as operators.go writes them (the axes of ReduceMin are an input
+// since 18).
 const (
 	irVersion    = 8
 	operators    = 18
@@ -26,14 +26,14 @@ const (
 	columnPrefix = "input_"
 )
 
-// Bytes is the model's file.
+// Bytes returns the content of the model's file.
 func (m *Model) Bytes() ([]byte, error) {
 	g, err := m.graph()
 	if err != nil {
 		return nil, err
 	}
 	inputs := m.inputNames()
-	names := map[string]string{} // by the engine's
+	names := map[string]string{} // by the engine's names
 	var labels []*onnx.NodeProto
 	for i, in := range g.Input {
 		name := inputs[i]
@@ -59,7 +59,7 @@ func (m *Model) Bytes() ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(file)
 }
 
-// inputNames are the columns', but for those that the graph has need of itself.
+// inputNames returns the names of the columns, except for those that the graph uses itself.
 func (m *Model) inputNames() []string {
 	taken := map[string]bool{}
 	for _, o := range m.Units.outputs() {
@@ -83,10 +83,10 @@ func (m *Model) inputNames() []string {
 	return all
 }
 
-// rename gives all values of a graph the names they have in names, or ones that no column has.
+// rename gives all values of a graph the names in names, or names that no column has.
 func rename(g *onnx.GraphProto, names map[string]string) {
 	to := func(name string) string {
-		if name == "" { // an input that is left out
+		if name == "" { // an omitted input
 			return ""
 		}
 		if named, ok := names[name]; ok {
@@ -108,7 +108,7 @@ func rename(g *onnx.GraphProto, names map[string]string) {
 	}
 }
 
-// labels is the operator that makes codes of a category's texts.
+// labels returns the operator that maps a category's texts to codes.
 func (m *Model) labels(p *encode.Player, from, to string) *onnx.NodeProto {
 	var texts [][]byte
 	var codes []int64
@@ -130,7 +130,7 @@ func (m *Model) labels(p *encode.Player, from, to string) *onnx.NodeProto {
 	}
 }
 
-// missingTexts are what labels of missing cells may be: none, or one of the texts that mean missing.
+// missingTexts returns the labels of missing cells: none, or one of the missing tokens.
 func (m *Model) missingTexts() []string {
 	all := []string{""}
 	for _, text := range append(table.DefaultMissing(), m.Missing...) {
@@ -143,7 +143,7 @@ func (m *Model) missingTexts() []string {
 	return all
 }
 
-// spellings of a text in any case; of a long one, the usual ones.
+// spellings returns a text in any case; for a long one, the usual cases.
 func spellings(text string) []string {
 	const short = 6
 	if len(text) > short {
@@ -163,7 +163,7 @@ func spellings(text string) []string {
 	return all
 }
 
-// describe says what goes in and comes out.
+// describe documents inputs and outputs.
 func (m *Model) describe(g *onnx.GraphProto, inputs []string) {
 	g.Name = m.Name
 	g.Input, g.Output, g.ValueInfo = nil, nil, nil
@@ -198,7 +198,7 @@ func value(name, text string, kind onnx.TensorProto_DataType, dims ...int) *onnx
 	}
 }
 
-// column is what the file says of an input.
+// column is the metadata of an input.
 type column struct {
 	Name  string     `json:"name"`
 	Input string     `json:"input"`
@@ -206,7 +206,7 @@ type column struct {
 	Gap   bool       `json:"missing_as_level"`
 }
 
-// about is what the file says of the model, in the order of its keys.
+// about returns the metadata of the model, sorted by key.
 func (m *Model) about(inputs []string) []*onnx.StringStringEntryProto {
 	list := make([]column, len(inputs))
 	for i, name := range inputs {
@@ -215,7 +215,7 @@ func (m *Model) about(inputs []string) []*onnx.StringStringEntryProto {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // names and kinds that were checked
+		panic(err) // cannot fail: names and kinds were checked
 	}
 	entries := make([]*onnx.StringStringEntryProto, 1, 1+len(m.About))
 	entries[0] = &onnx.StringStringEntryProto{Key: "psi.columns", Value: string(text)}

@@ -15,25 +15,25 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Model is what a graph is made of.
+// Model holds the parts of a graph.
 type Model struct {
-	Network form.Config // with the groups of columns that are one player
+	Network form.Config // with the groups of columns that form a player
 	Members []form.Member
 	Units   Units
 
 	Encoder *encode.Encoder
-	Columns []int    // the encoder's place of each column, in the order of the table
-	Places  []int    // the network's place of each player, in the order of explanations
-	Missing []string // texts that mean missing, beside the usual ones
+	Columns []int    // the encoder's index of each column, in the order of the table
+	Places  []int    // the network's index of each player, in the order of explanations
+	Missing []string // missing tokens, besides the default ones
 
 	Name, Version string            // of the program
-	About         map[string]string // what the file says of the model
+	About         map[string]string // metadata of the model
 }
 
-// rowsAxis is the name of the axis of rows, whose size is open.
+// rowsAxis is the name of the axis of rows, whose size is dynamic.
 const rowsAxis = "n"
 
-// graph is the model's without its labels: of a category it takes codes.
+// graph returns the model's graph without its labels: for a category it takes codes.
 func (m *Model) graph() (*onnx.GraphProto, error) {
 	net, err := network.New(m.Network)
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *Model) graph() (*onnx.GraphProto, error) {
 
 func (m *Model) column(i int) *encode.Player { return &m.Encoder.Players[m.Columns[i]] }
 
-// missingNumbers are the texts of missing cells that are numbers.
+// missingNumbers returns the missing tokens that are numbers.
 func (m *Model) missingNumbers() []float64 {
 	var all []float64
 	for _, text := range m.Missing {

@@ -13,13 +13,13 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// unary is an operator of one operand that keeps its shape.
+// unary records an operator with one operand that keeps its shape.
 func (r *recorder) unary(op string, x compute.Value) (compute.Value, error) {
 	v := x.(*tensor)
 	return r.node(op, v.shape, nil, v), nil
 }
 
-// binary is an operator of two operands, which are broadcast.
+// binary records an operator with two operands, which are broadcast.
 func (r *recorder) binary(op string, kind compute.OpType, a, b compute.Value) (compute.Value, error) {
 	x, y := a.(*tensor), b.(*tensor)
 	shape, err := shapeinference.BinaryOp(kind, x.shape, y.shape)
@@ -29,7 +29,7 @@ func (r *recorder) binary(op string, kind compute.OpType, a, b compute.Value) (c
 	return r.node(op, shape, nil, x, y), nil
 }
 
-// comparison is binary with truth values for a result.
+// comparison is binary with a boolean result.
 func (r *recorder) comparison(op string, kind compute.OpType, a, b compute.Value) (compute.Value, error) {
 	x, y := a.(*tensor), b.(*tensor)
 	shape, err := shapeinference.ComparisonOp(kind, x.shape, y.shape)
@@ -39,7 +39,7 @@ func (r *recorder) comparison(op string, kind compute.OpType, a, b compute.Value
 	return r.node(op, shape, nil, x, y), nil
 }
 
-// reduce is an operator over axes, which are dropped.
+// reduce records an operator over axes, which are dropped.
 func (r *recorder) reduce(op string, x compute.Value, axes []int) (compute.Value, error) {
 	v := x.(*tensor)
 	if len(axes) == 0 {
@@ -54,7 +54,7 @@ func (r *recorder) reduce(op string, x compute.Value, axes []int) (compute.Value
 	return r.node(op, shape, attribute("keepdims", 0), v, r.integers(axes...)), nil
 }
 
-// Operations that ONNX has under another name or the same.
+// Operations that ONNX has under the same or another name.
 
 func (r *recorder) Abs(x compute.Value) (compute.Value, error)      { return r.unary("Abs", x) }
 func (r *recorder) Ceil(x compute.Value) (compute.Value, error)     { return r.unary("Ceil", x) }
@@ -151,7 +151,7 @@ func (r *recorder) ReduceProduct(x compute.Value, axes ...int) (compute.Value, e
 	return r.reduce("ReduceProd", x, axes)
 }
 
-// Cos of float64 is a sine: ONNX Runtime computes cosines of float32 alone.
+// Cos of float64 is a sine: ONNX Runtime supports cosines of float32 only.
 func (r *recorder) Cos(x compute.Value) (compute.Value, error) {
 	v := x.(*tensor)
 	if v.shape.DType != dtypes.Float64 {
@@ -164,7 +164,7 @@ func (r *recorder) Cos(x compute.Value) (compute.Value, error) {
 	return r.Sin(turned)
 }
 
-// Log1p adds 1 first: ONNX has no such function. Package network asks it of no small number.
+// Log1p adds 1 first: ONNX has no such function. Package network never calls it with a small number.
 func (r *recorder) Log1p(x compute.Value) (compute.Value, error) {
 	sum, err := r.plus(x.(*tensor), 1)
 	if err != nil {
@@ -206,7 +206,7 @@ func (r *recorder) ConvertDType(x compute.Value, kind dtypes.DType) (compute.Val
 	return r.node("Cast", shape, attribute("to", int(to)), v), nil
 }
 
-// Where chooses between two values.
+// Where selects between two values.
 func (r *recorder) Where(condition, yes, no compute.Value) (compute.Value, error) {
 	c, a, b := condition.(*tensor), yes.(*tensor), no.(*tensor)
 	shape, err := shapeinference.Where(c.shape, a.shape, b.shape)
@@ -250,7 +250,7 @@ func (r *recorder) Concatenate(axis int, operands ...compute.Value) (compute.Val
 	return r.node("Concat", shape, attribute("axis", axis), in...), nil
 }
 
-// Transpose orders axes.
+// Transpose permutes axes.
 func (r *recorder) Transpose(x compute.Value, order ...int) (compute.Value, error) {
 	v := x.(*tensor)
 	shape, err := shapeinference.Transpose(v.shape, order)
@@ -264,7 +264,7 @@ func (r *recorder) transpose(v *tensor, shape shapes.Shape, order []int) *tensor
 	return r.node("Transpose", shape, []*onnx.AttributeProto{{Name: "perm", Type: onnx.AttributeProto_INTS, Ints: wide(order)}}, v)
 }
 
-// Slice cuts the axes that are not taken whole.
+// Slice slices the axes that are not whole.
 func (r *recorder) Slice(x compute.Value, starts, limits, strides []int) (compute.Value, error) {
 	v := x.(*tensor)
 	shape, err := shapeinference.Slice(v.shape, starts, limits, strides)
@@ -287,7 +287,7 @@ func (r *recorder) Slice(x compute.Value, starts, limits, strides []int) (comput
 	return r.node("Slice", shape, nil, v, r.integers(from...), r.integers(to...), r.integers(axes...), r.integers(steps...)), nil
 }
 
-// Reshape gives other dimensions, of which one may be open.
+// Reshape changes the dimensions, of which one may be dynamic.
 func (r *recorder) Reshape(x compute.Value, dims ...int) (compute.Value, error) {
 	v := x.(*tensor)
 	shape, err := shapeinference.Reshape(v.shape, dims)
@@ -297,7 +297,7 @@ func (r *recorder) Reshape(x compute.Value, dims ...int) (compute.Value, error) 
 	return r.reshape(v, shape)
 }
 
-// DynamicReshape is Reshape where the axis of rows is named.
+// DynamicReshape is Reshape with a named axis of rows.
 func (r *recorder) DynamicReshape(x compute.Value, dims ...compute.DynamicDimensionSpec) (compute.Value, error) {
 	v := x.(*tensor)
 	shape, err := shapeinference.DynamicReshape(v.shape, dims)
@@ -311,7 +311,7 @@ func (r *recorder) reshape(v *tensor, shape shapes.Shape) (compute.Value, error)
 	dims, open := slices.Clone(shape.Dimensions), 0
 	for i, d := range dims {
 		if d == shapes.DynamicDim {
-			dims[i] = -1 // what is left over
+			dims[i] = -1 // the remaining size
 			open++
 		}
 	}
@@ -321,25 +321,25 @@ func (r *recorder) reshape(v *tensor, shape shapes.Shape) (compute.Value, error)
 	return r.node("Reshape", shape, nil, v, r.integers(dims...)), nil
 }
 
-// DynamicDimensionSize is the size of an axis, a scalar.
+// DynamicDimensionSize returns the size of an axis, a scalar.
 func (r *recorder) DynamicDimensionSize(x compute.Value, axis int) (compute.Value, error) {
 	size := r.size(x.(*tensor), axis)
 	scalar := r.node("Squeeze", shapes.Make(dtypes.Int64), nil, size, r.integers(0))
 	return r.node("Cast", shapes.Make(dtypes.Int32), attribute("to", int(onnx.TensorProto_INT32)), scalar), nil
 }
 
-// size of an axis [1].
+// size returns the size of an axis [1].
 func (r *recorder) size(v *tensor, axis int) *tensor {
 	all := r.node("Shape", shapes.Make(dtypes.Int64, v.shape.Rank()), nil, v)
 	return r.node("Slice", shapes.Make(dtypes.Int64, 1), nil, all, r.integers(axis), r.integers(axis+1))
 }
 
-// BroadcastInDim puts axes of x into the given places and repeats it along the others.
+// BroadcastInDim moves axes of x to the given places and repeats it along the others.
 func (r *recorder) BroadcastInDim(x compute.Value, shape shapes.Shape, places []int) (compute.Value, error) {
 	return r.broadcast(x.(*tensor), shape, places)
 }
 
-// DynamicBroadcastInDim is BroadcastInDim where the axis of rows is named.
+// DynamicBroadcastInDim is BroadcastInDim with a named axis of rows.
 func (r *recorder) DynamicBroadcastInDim(x compute.Value, places []int, dims ...compute.DynamicDimensionSpec) (compute.Value, error) {
 	v := x.(*tensor)
 	shape := shapes.Shape{DType: v.shape.DType}
@@ -368,13 +368,13 @@ func (r *recorder) broadcast(v *tensor, shape shapes.Shape, places []int) (compu
 	for i, d := range shape.Dimensions {
 		switch {
 		case spread[i] == d:
-			parts[i] = r.integers(1) // stays as it is
+			parts[i] = r.integers(1) // unchanged
 			continue
 		case d == shapes.DynamicDim:
 			if len(r.inputs) == 0 {
 				return nil, fmt.Errorf("a broadcast to %s without an input: %w in an exported graph", shape, compute.ErrNotImplemented)
 			}
-			parts[i] = r.size(r.inputs[0], 0) // the one open axis
+			parts[i] = r.size(r.inputs[0], 0) // the only dynamic axis
 		default:
 			parts[i] = r.integers(d)
 		}
@@ -428,11 +428,11 @@ func (r *recorder) DotGeneral(a compute.Value, aSum, aBatch []int, b compute.Val
 	return r.node("Einsum", shape, []*onnx.AttributeProto{{Name: "equation", Type: onnx.AttributeProto_STRING, S: []byte(equation)}}, x, y), nil
 }
 
-// perRow is a product for each row a, whose factor comes with another axis first. ONNX Runtime's Einsum divides by the size of
-// the axis of rows, and takes the whole process down when a call has none.
+// perRow is a product for each row a, whose factor has another axis first. ONNX Runtime's Einsum divides by the size of
+// the axis of rows, and crashes the process when a call has no rows.
 const perRow = "abc,cad->abd"
 
-// Gather looks rows of a table up: the last axis of the indices counts along its first axes.
+// Gather looks up rows of a table: the last axis of the indices counts along its first axes.
 func (r *recorder) Gather(x, indices compute.Value, vector int, offsets, collapsed, starts, sizes []int, _ bool) (compute.Value, error) {
 	table, index := x.(*tensor), indices.(*tensor)
 	shape, err := shapeinference.Gather(table.shape, index.shape, vector, offsets, collapsed, starts, sizes, false)
@@ -449,7 +449,7 @@ func (r *recorder) Gather(x, indices compute.Value, vector int, offsets, collaps
 	return r.node("GatherND", shape, nil, table, long), nil
 }
 
-// count are n numbers from the first on.
+// count returns n consecutive numbers from first.
 func count(first, n int) []int {
 	all := make([]int, n)
 	for i := range all {

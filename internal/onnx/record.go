@@ -16,8 +16,8 @@ import (
 	"github.com/psi-shapley/psi/internal/engine"
 )
 
-// record returns the graph of build for inputs of the given shapes, whose axis of rows may be open. The variables of the store
-// are constants in it. Nothing is run, so that no ONNX Runtime is needed.
+// record returns the graph of build for inputs of the given shapes, whose axis of rows may be dynamic. The variables of
+// the store become constants. Nothing is run, so ONNX Runtime is not needed.
 func record(store *model.Store, inputs []shapes.Shape, build func(in []*graph.Node) []*graph.Node) (*onnx.GraphProto, error) {
 	r := &recorder{graph: &onnx.GraphProto{}}
 	r.Function.ErrFn = func(op compute.OpType) error {
@@ -36,19 +36,19 @@ func record(store *model.Store, inputs []shapes.Shape, build func(in []*graph.No
 	return r.graph, err
 }
 
-// recording is a backend for the engine that keeps what is built on it.
+// recording is a backend for the engine that records what is built on it.
 type recording struct {
 	notimplemented.Backend
 	r *recorder
 }
 
-// Name is the backend's.
+// Name returns the name of the backend.
 func (b *recording) Name() string { return "recording" }
 
-// Builder returns the one builder, for one graph.
+// Builder returns the only builder, for one graph.
 func (b *recording) Builder(string) compute.Builder { return builder{r: b.r} }
 
-// Capabilities says that an axis may be open.
+// Capabilities reports that an axis may be dynamic.
 func (b *recording) Capabilities() compute.Capabilities {
 	return compute.Capabilities{DynamicShapes: compute.DynamicShapesNative, PreferConstantsForVariables: true}
 }
@@ -58,13 +58,13 @@ type builder struct {
 	r *recorder
 }
 
-// Name is the graph's.
+// Name returns the name of the graph.
 func (b builder) Name() string { return "psi" }
 
-// Main is the function that is recorded.
+// Main returns the recorded function.
 func (b builder) Main() compute.Function { return b.r }
 
-// OpShape is the shape of a value.
+// OpShape returns the shape of a value.
 func (b builder) OpShape(v compute.Value) (shapes.Shape, error) { return b.r.Shape(v) }
 
 // Compile ends the recording.
@@ -73,10 +73,10 @@ func (b builder) Compile() (compute.Executable, error) { return recorded{b.r}, n
 // recorded is a graph that cannot be run.
 type recorded struct{ r *recorder }
 
-// Nothing is to be freed.
+// There is nothing to free.
 func (e recorded) Finalize() {}
 
-// Inputs are the parameters.
+// Inputs returns the parameters.
 func (e recorded) Inputs() (names []string, of []shapes.Shape) {
 	for _, v := range e.r.inputs {
 		names, of = append(names, v.name), append(of, v.shape)
@@ -84,7 +84,7 @@ func (e recorded) Inputs() (names []string, of []shapes.Shape) {
 	return names, of
 }
 
-// Outputs are what the function returned.
+// Outputs returns the results of the function.
 func (e recorded) Outputs() (of []shapes.Shape) {
 	for _, v := range e.r.outputs {
 		of = append(of, v.shape)
@@ -92,7 +92,7 @@ func (e recorded) Outputs() (of []shapes.Shape) {
 	return of
 }
 
-// Execute is an error.
+// Execute returns an error.
 func (e recorded) Execute([]compute.Buffer, []bool, compute.DeviceNum) ([]compute.Buffer, error) {
 	return nil, compute.ErrNotImplemented
 }
@@ -101,10 +101,10 @@ func (e recorded) Execute([]compute.Buffer, []bool, compute.DeviceNum) ([]comput
 type tensor struct {
 	name  string
 	shape shapes.Shape
-	made  bool // by a node
+	made  bool // output of a node
 }
 
-// recorder writes each operation of the engine as nodes of ONNX. An operation that it lacks is an error of the export.
+// recorder writes each operation of the engine as ONNX nodes. An unsupported operation is an error of the export.
 type recorder struct {
 	notimplemented.Function
 	graph           *onnx.GraphProto
@@ -113,13 +113,13 @@ type recorder struct {
 	names           int
 }
 
-// Name is the main function's.
+// Name returns the name of the main function.
 func (r *recorder) Name() string { return compute.MainName }
 
 // Builder returns the builder.
 func (r *recorder) Builder() compute.Builder { return builder{r: r} }
 
-// Shape is that of a value.
+// Shape returns the shape of a value.
 func (r *recorder) Shape(v compute.Value) (shapes.Shape, error) { return v.(*tensor).shape, nil }
 
 func (r *recorder) name(kind string) string {
@@ -150,7 +150,7 @@ func wide(list []int) []int64 {
 	return all
 }
 
-// Parameter adds an input. What it is, file.go describes.
+// Parameter adds an input, which file.go describes.
 func (r *recorder) Parameter(_ string, shape shapes.Shape, _ *compute.ShardingSpec) (compute.Value, error) {
 	v := &tensor{r.name("in"), shape, false}
 	r.inputs = append(r.inputs, v)
@@ -196,16 +196,16 @@ func (r *recorder) constant(flat any, dims ...int) (*tensor, error) {
 	return v, nil
 }
 
-// integers is a constant [len(list)], which operators take sizes and axes as.
+// integers returns a constant [len(list)], which operators use for sizes and axes.
 func (r *recorder) integers(list ...int) *tensor {
 	v, err := r.constant(wide(list), len(list))
 	if err != nil {
-		panic(err) // int64 is a type of constants
+		panic(err) // cannot fail: int64 is a type of constants
 	}
 	return v
 }
 
-// typeOf is ONNX's name of a type.
+// typeOf returns ONNX's type.
 func typeOf(kind dtypes.DType) onnx.TensorProto_DataType {
 	switch kind {
 	case dtypes.Float32:
@@ -222,7 +222,7 @@ func typeOf(kind dtypes.DType) onnx.TensorProto_DataType {
 	return onnx.TensorProto_UNDEFINED
 }
 
-// Return marks the outputs: each is a node's of its own.
+// Return marks the outputs; each has its own node.
 func (r *recorder) Return(outputs []compute.Value, _ []*compute.ShardingSpec) error {
 	for _, o := range outputs {
 		v := o.(*tensor)
@@ -235,5 +235,5 @@ func (r *recorder) Return(outputs []compute.Value, _ []*compute.ShardingSpec) er
 	return nil
 }
 
-// Identity is its operand.
+// Identity returns its operand.
 func (r *recorder) Identity(x compute.Value) (compute.Value, error) { return x, nil }

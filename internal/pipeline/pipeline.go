@@ -1,4 +1,4 @@
-// Package pipeline lets reading, computing and writing overlap.
+// Package pipeline overlaps reading, computing and writing.
 package pipeline
 
 import (
@@ -10,8 +10,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// depth is how many chunks wait between two stages: enough to even out their pace, few
-// enough to bound memory.
+// depth is the number of chunks between two stages: enough to even out their pace, few enough to bound memory.
 const depth = 2
 
 // Ahead reads a source in the background.
@@ -27,8 +26,7 @@ type read struct {
 	err   error
 }
 
-// ReadAhead makes reading overlap with what is done to the rows. The source must not be
-// used directly from then on.
+// ReadAhead starts reading a source in the background. The source must not be used directly afterwards.
 func ReadAhead(ctx context.Context, source table.Source) *Ahead {
 	ctx, stop := context.WithCancel(ctx)
 	a := &Ahead{Source: source, chunks: make(chan read, depth), stop: stop, ended: make(chan struct{})}
@@ -50,7 +48,7 @@ func ReadAhead(ctx context.Context, source table.Source) *Ahead {
 	return a
 }
 
-// Next returns what was read.
+// Next returns the next rows.
 func (a *Ahead) Next(ctx context.Context) (*table.Table, error) {
 	select {
 	case r, ok := <-a.chunks:
@@ -63,11 +61,11 @@ func (a *Ahead) Next(ctx context.Context) (*table.Table, error) {
 	}
 }
 
-// maxCloseWait is how long Close waits for a source that does not end with its context.
+// maxCloseWait is the maximum time that Close waits for a source that ignores its context.
 const maxCloseWait = 5 * time.Second
 
-// Close stops reading and closes the source. If Next of the source does not return within
-// maxCloseWait, Close returns an error and the source is closed when it does.
+// Close stops reading and closes the source. If Next of the source does not return within maxCloseWait, Close returns
+// an error and the source is closed later.
 func (a *Ahead) Close() error {
 	a.stop()
 	select {
@@ -76,7 +74,7 @@ func (a *Ahead) Close() error {
 	case <-time.After(maxCloseWait):
 		go func() {
 			<-a.ended
-			_ = a.Source.Close() // it was only read, and nobody waits any more
+			_ = a.Source.Close() // read-only, and no caller waits any more
 		}()
 		return fmt.Errorf("reading did not end within %v", maxCloseWait)
 	}
@@ -89,7 +87,7 @@ func WriteBehind[T any](ctx context.Context, compute func(context.Context) iter.
 	queue, done := make(chan T, depth), make(chan error, 1)
 	go func() {
 		var failure error
-		for result := range queue { // all of them: the other side must never wait in vain
+		for result := range queue { // drain the queue, so that the other side never blocks
 			if failure == nil {
 				if failure = write(ctx, result); failure != nil {
 					stop()
@@ -108,13 +106,13 @@ func WriteBehind[T any](ctx context.Context, compute func(context.Context) iter.
 	}
 	close(queue)
 	if err := <-done; err != nil {
-		return err // it came first: compute was stopped by it
+		return err // the earlier error, which stopped compute
 	}
 	return failure
 }
 
-// InOrder computes f for each item of in, up to atOnce of them concurrently, and yields the results in order. The first failure is
-// the last result. The context of in and f ends when the caller stops ranging.
+// InOrder computes f for each item of in, up to atOnce concurrently, and yields the results in order. The first failure
+// is the last result. The context of in and f ends when the caller stops ranging.
 func InOrder[A, B any](ctx context.Context, atOnce int, in func(context.Context) iter.Seq2[A, error], f func(context.Context, A) (B, error)) iter.Seq2[B, error] {
 	type result struct {
 		value B
@@ -125,7 +123,7 @@ func InOrder[A, B any](ctx context.Context, atOnce int, in func(context.Context)
 		results := make(chan chan result, atOnce)
 		defer func() {
 			stop()
-			for r := range results { // until nobody uses what the caller may close
+			for r := range results { // until nothing uses what the caller may close
 				<-r
 			}
 		}()

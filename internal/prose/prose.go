@@ -1,4 +1,4 @@
-// Package prose writes numbers and names as sentences for people need them.
+// Package prose formats numbers and names for sentences.
 package prose
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Thousands writes 17379 as 17,379. Negative numbers are not for it.
+// Thousands formats 17379 as 17,379. It does not support negative numbers.
 func Thousands(n int) string {
 	digits := strconv.Itoa(n)
 	for at := len(digits) - 3; at > 0; at -= 3 {
@@ -17,7 +17,7 @@ func Thousands(n int) string {
 	return digits
 }
 
-// Number writes a number with four digits, or all whole ones, without an exponent unless it is huge or tiny.
+// Number formats a number with four digits, or all integer digits, without an exponent unless it is huge or tiny.
 func Number(v float64) string {
 	size := math.Abs(v)
 	if !(size >= 1e4 && size < 1e9) {
@@ -30,7 +30,7 @@ func Number(v float64) string {
 	return sign + Thousands(int(math.Round(size)))
 }
 
-// Count writes 17379, "row" as 17,379 rows.
+// Count formats 17379, "row" as 17,379 rows.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -38,7 +38,7 @@ func Count(n int, noun string) string {
 	return Thousands(n) + " " + noun + "s"
 }
 
-// Printable takes out what would steer a terminal: names and cells come from files that nobody looked at.
+// Printable removes terminal control characters: names and cells come from untrusted files.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

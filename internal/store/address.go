@@ -7,18 +7,18 @@ import (
 
 const fileScheme = "file"
 
-// address is a URL taken apart. Its path is taken as it is written: a % is a %, as in the tools of the object stores.
+// address is a parsed URL. Its path is used literally: a % is a %, as in the tools of the object stores.
 type address struct {
 	scheme, bucket, path string
 	query                url.Values
 }
 
-// AddressError says that what was named can name nothing.
+// AddressError reports an invalid address.
 type AddressError struct{ Where, Message, Remedy string }
 
 func (e *AddressError) Error() string { return e.Where + ": " + e.Message + "; " + e.Remedy }
 
-// IsURL tells a URL from a path.
+// IsURL distinguishes a URL from a path.
 func IsURL(where string) bool { return strings.Contains(where, "://") }
 
 func parseAddress(where string) (address, error) {
@@ -53,10 +53,10 @@ func parseAddress(where string) (address, error) {
 	return a, nil
 }
 
-// opener is the URL by which the bucket is opened.
+// opener returns the URL that opens the bucket.
 func (a address) opener() string {
 	return (&url.URL{Scheme: a.scheme, Host: a.bucket, RawQuery: a.query.Encode()}).String()
 }
 
-// at is the name of what has that path in the bucket.
+// at returns the name of a path in the bucket.
 func (a address) at(path string) string { return a.scheme + "://" + a.bucket + "/" + path }

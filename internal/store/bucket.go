@@ -13,14 +13,14 @@ import (
 	_ "gocloud.dev/blob/s3blob" // s3://
 )
 
-// bucket is the objects of a bucket whose keys begin with a prefix.
+// bucket holds the objects of a bucket whose keys begin with a prefix.
 type bucket struct {
 	address address
-	prefix  string // with the slash at its end, or empty
+	prefix  string // with a trailing slash, or empty
 	blobs   *blob.Bucket
 }
 
-// newBucket opens the bucket of an address. Only when something is asked of it does it turn out whether it exists.
+// newBucket opens the bucket of an address. The first request shows whether it exists.
 func newBucket(ctx context.Context, a address, prefix string) (*bucket, error) {
 	blobs, err := blob.OpenBucket(ctx, a.opener())
 	if err != nil {
@@ -79,7 +79,7 @@ func createBucket(ctx context.Context, a address) (*Location, error) {
 	return &Location{b}, nil
 }
 
-// first tells whether there is any object, and fails if the bucket does not answer.
+// first reports whether there is any object. It fails if the bucket does not answer.
 func (b *bucket) first(ctx context.Context) (bool, error) {
 	page, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, &blob.ListOptions{Prefix: b.prefix})
 	return len(page) > 0, fault(b.address.at(b.prefix), err)
@@ -102,7 +102,7 @@ func (b *bucket) list(ctx context.Context, p pattern) iter.Seq2[Object, error] {
 			}
 			for _, o := range objects {
 				key, is := strings.CutPrefix(o.Key, b.prefix)
-				// A key with a slash at its end is how some tools show a directory.
+				// Some tools represent a directory by a key with a trailing slash.
 				if is && !o.IsDir && !strings.HasSuffix(key, "/") && p.matches(key) && !yield(b.listed(key, o), nil) {
 					return
 				}
@@ -120,10 +120,10 @@ func (b *bucket) listed(key string, o *blob.ListObject) Object {
 	return Object{key, o.Size, version(o.ModTime.Unix(), o.MD5)}
 }
 
-// version is that of an object of a store whose listings show no ETag through the library.
+// version returns the version of an object in a store whose listings have no ETag in the library.
 func version(modified int64, digest []byte) string { return fmt.Sprintf("%d-%x", modified, digest) }
 
-// tags tells that versions are ETags, which a request may ask for.
+// tags reports whether versions are ETags, which requests can check.
 func (b *bucket) tags() bool {
 	var client *s3.Client
 	return b.blobs.As(&client)
@@ -146,7 +146,7 @@ func (b *bucket) remove(ctx context.Context, key string) error {
 
 func (b *bucket) close() error { return b.blobs.Close() }
 
-// create sends the object in parts of a few megabytes; the store shows it when all have arrived.
+// create uploads the object in parts of a few megabytes; the store shows it when all have arrived.
 func (b *bucket) create(ctx context.Context, key string) (*Writer, error) {
 	const partBytes, atOnce = 8 << 20, 2
 	ctx, cancel := context.WithCancel(ctx)
@@ -161,12 +161,12 @@ func (b *bucket) create(ctx context.Context, key string) (*Writer, error) {
 	}
 	drop := func() {
 		cancel()
-		_ = w.Close() // fails, as the context has ended: that is what drops the parts
+		_ = w.Close() // fails because the context was cancelled, which drops the parts
 	}
 	return &Writer{to: w, name: b.name(key), finish: finish, drop: drop}, nil
 }
 
-// open asks nothing of a store that checks the version with every range.
+// open sends no request to a store that checks the version with every range.
 func (b *bucket) open(ctx context.Context, o Object) (access, error) {
 	options := &blob.ReaderOptions{}
 	var same func() error

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// hasCloud tells whether gs:// and azblob:// are part of this program.
+// hasCloud reports whether gs:// and azblob:// are compiled into this program.
 const hasCloud = true
 
-// cloudStatus is the status of an answer of gs:// or azblob://, 0 if there was none.
+// cloudStatus returns the HTTP status of an answer of gs:// or azblob://, 0 if there was none.
 func cloudStatus(err error) int {
 	if e, is := errors.AsType[*googleapi.Error](err); is {
 		return e.Code

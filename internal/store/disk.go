@@ -21,7 +21,7 @@ func (d disk) name(key string) string {
 	return filepath.Join(d.directory, filepath.FromSlash(key))
 }
 
-// path is where a key lies, which must not lead out of the directory.
+// path returns the path of a key, which must not leave the directory.
 func (d disk) path(key string) (string, error) {
 	if local := filepath.FromSlash(key); filepath.IsLocal(local) {
 		return filepath.Join(d.directory, local), nil
@@ -55,7 +55,7 @@ func (d disk) list(ctx context.Context, p pattern) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) { d.walk(ctx, p, nil, yield) }
 }
 
-// walk lists a directory and those below; false ends the listing.
+// walk lists a directory recursively; false ends the listing.
 func (d disk) walk(ctx context.Context, p pattern, at []string, yield func(Object, error) bool) bool {
 	above := strings.Join(at, "/")
 	names, err := d.names(ctx, p, at)
@@ -78,9 +78,9 @@ func (d disk) walk(ctx context.Context, p pattern, at []string, yield func(Objec
 		}
 		o, err := d.stat(ctx, key)
 		if errors.Is(err, ErrNotFound) && !isDirectory(err) {
-			continue // it was there when the directory was read
+			continue // removed since the directory was read
 		}
-		o.Key = key // also of an error
+		o.Key = key // set for errors too
 		if !yield(o, err) {
 			return false
 		}
@@ -88,8 +88,8 @@ func (d disk) walk(ctx context.Context, p pattern, at []string, yield func(Objec
 	return true
 }
 
-// names is what counts of a directory, directories with a slash behind them: so sorted, keys come in the order of their
-// bytes. Only names are held, 10⁶ of them in some 60 MB.
+// names returns the relevant entries of a directory, directories with a trailing slash, so that keys are sorted by
+// their bytes. It holds only names, 10⁶ of them in some 60 MB.
 func (d disk) names(ctx context.Context, p pattern, at []string) ([]string, error) {
 	const page = 4096
 	f, err := os.Open(d.name(strings.Join(at, "/")))
@@ -105,7 +105,7 @@ func (d disk) names(ctx context.Context, p pattern, at []string) ([]string, erro
 			switch directory := d.isDirectory(entry, key, p.follows()); {
 			case directory && p.enters(key):
 				names = append(names, entry.Name()+"/")
-			case p.match(key): // also a directory, of which the listing tells
+			case p.match(key): // also directories, which the listing reports
 				names = append(names, entry.Name())
 			}
 		}
@@ -119,7 +119,7 @@ func (d disk) names(ctx context.Context, p pattern, at []string) ([]string, erro
 	}
 }
 
-// isDirectory tells so of an entry, or of what it links to.
+// isDirectory reports whether an entry, or its link target, is a directory.
 func (d disk) isDirectory(entry fs.DirEntry, key []string, follow bool) bool {
 	if entry.Type()&fs.ModeSymlink == 0 || !follow {
 		return entry.IsDir()
@@ -133,7 +133,7 @@ func (d disk) open(_ context.Context, o Object) (access, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO that has taken the file's place is not waited for
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not wait for a FIFO that has replaced the file
 	if err != nil {
 		return nil, fault(path, err)
 	}
@@ -145,7 +145,7 @@ func (d disk) open(_ context.Context, o Object) (access, error) {
 	return opened, nil
 }
 
-// diskFile is a file that was found as an object.
+// diskFile is an open file that was found as an object.
 type diskFile struct {
 	*os.File
 	object Object
@@ -169,8 +169,8 @@ func (d disk) remove(_ context.Context, key string) error {
 
 func (d disk) close() error { return nil }
 
-// create writes under a hidden name beside the object's own and renames it in the end. What a killed process leaves is
-// never listed.
+// create writes to a hidden name beside the object and renames it at the end. Leftovers of a killed process are never
+// listed.
 func (d disk) create(_ context.Context, key string) (*Writer, error) {
 	path, err := d.path(key)
 	if err != nil {
@@ -185,7 +185,7 @@ func (d disk) create(_ context.Context, key string) (*Writer, error) {
 		return nil, fault(path, err)
 	}
 	drop := func() {
-		_ = f.Close() // it is removed
+		_ = f.Close() // the file is removed
 		_ = os.Remove(f.Name())
 	}
 	finish := func() error {
@@ -202,13 +202,13 @@ func (d disk) create(_ context.Context, key string) (*Writer, error) {
 	return &Writer{to: f, name: path, finish: finish, drop: drop}, nil
 }
 
-// Modes of what is made: readable by others, as far as the directories above allow.
+// Modes of new files and directories: readable by others, as far as their parents allow.
 const (
 	objectMode    = 0o644
 	directoryMode = 0o755
 )
 
-// makeDirectory makes a directory and those above it, and sees that their names outlast a crash.
+// makeDirectory creates a directory and its parents, and makes their names durable.
 func makeDirectory(path string) error {
 	info, err := os.Stat(path)
 	if err == nil {

@@ -15,13 +15,13 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// brokenError is an answer that broke off.
+// brokenError is an answer that ended early.
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string { return "the answer broke off: " + e.cause.Error() }
 func (e *brokenError) Unwrap() error { return e.cause }
 
-// fault names what an error is about, in words of this package where there are some.
+// fault adds the object to an error, and replaces known causes by errors of this package.
 func fault(name string, err error) error {
 	switch {
 	case err == nil:
@@ -32,7 +32,7 @@ func fault(name string, err error) error {
 		return fmt.Errorf("%s: %w", name, ErrChanged)
 	}
 	if at, is := errors.AsType[*fs.PathError](err); is {
-		err = at.Err // the name is told already
+		err = at.Err // the name is included already
 	}
 	if forbidden(err) && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s: %w: %w", name, fs.ErrPermission, brief(err))
@@ -40,7 +40,7 @@ func fault(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, brief(err))
 }
 
-// briefError is an error that says no more than what helps.
+// briefError is an error with a short message.
 type briefError struct {
 	text  string
 	cause error
@@ -49,7 +49,7 @@ type briefError struct {
 func (e *briefError) Error() string { return e.text }
 func (e *briefError) Unwrap() error { return e.cause }
 
-// brief is what the store or the network said, without the request's numbers and headers around it.
+// brief returns the message of the store or the network, without the request's numbers and headers.
 func brief(err error) error {
 	if e, is := errors.AsType[interface {
 		error
@@ -69,7 +69,7 @@ func forbidden(err error) bool {
 	return gcerrors.Code(err) == gcerrors.PermissionDenied || code == http.StatusForbidden || code == http.StatusUnauthorized
 }
 
-// status is that of the store's answer, 0 if there was none.
+// status returns the HTTP status of the store's answer, 0 if there was none.
 func status(err error) int {
 	if e, is := errors.AsType[interface {
 		error
@@ -80,13 +80,13 @@ func status(err error) int {
 	return cloudStatus(err)
 }
 
-// passingCalls are failures of the network or of a machine under strain. A full disk is none.
+// passingCalls lists failures of the network or of an overloaded machine. A full disk is not one.
 var passingCalls = []error{
 	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH,
 	syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EAGAIN, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE, context.DeadlineExceeded,
 }
 
-// Passing tells whether the same may well succeed later: the store is down, slow, or asks for patience.
+// Passing reports whether a retry may succeed: the store is down or slow, or limits the rate of requests.
 func Passing(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, ErrChanged), errors.Is(err, ErrNotFound), errors.Is(err, fs.ErrPermission), errors.Is(err, context.Canceled):

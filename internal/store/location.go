@@ -1,5 +1,6 @@
-// Package store is the locations where tables, models and results lie: directories, and buckets of an object store.
-// Both are listed in order and in bounded memory, read by ranges, and written so that an object is there whole or not at all.
+// Package store accesses the locations of tables, models and results: directories, and buckets of an object store. Both
+// are listed in order and in bounded memory, read by ranges, and written atomically: an object is complete or does not
+// exist.
 package store
 
 import (
@@ -13,17 +14,17 @@ import (
 	"strings"
 )
 
-// Object is one that was found in a location.
+// Object is an object found in a location.
 type Object struct {
-	Key     string // with slashes, from the location on
+	Key     string // with slashes, relative to the location
 	Size    int64
-	Version string // differs when the content does: the ETag; on disk, size and time of the last change
+	Version string // changes with the content: the ETag; on disk, size and modification time
 }
 
-// Location is where objects lie: a directory, or a bucket below a prefix. It is safe for concurrent use.
+// Location is a directory, or a bucket below a prefix. It is safe for concurrent use.
 type Location struct{ backend }
 
-// backend is what directories and buckets have in common.
+// backend is the interface of directories and buckets.
 type backend interface {
 	list(ctx context.Context, p pattern) iter.Seq2[Object, error]
 	stat(ctx context.Context, key string) (Object, error)
@@ -34,7 +35,7 @@ type backend interface {
 	close() error
 }
 
-// Errors that callers tell apart; those of this package wrap them.
+// Errors for errors.Is; other errors of this package wrap them.
 var (
 	ErrNotFound = errors.New("there is no such file or object")
 	ErrChanged  = errors.New("the object is not what it was: it has been changed or replaced")
@@ -42,7 +43,7 @@ var (
 	ErrNotRegular = errors.New("this is not a regular file")
 )
 
-// directoryError is the error of a directory where an object is looked for.
+// directoryError reports a directory where an object is expected.
 type directoryError struct{}
 
 func (directoryError) Error() string        { return "this is a directory, not a file" }
@@ -53,9 +54,9 @@ func isDirectory(err error) bool {
 	return is
 }
 
-// Open finds what people name: a file, a directory, or a pattern of either, by path or by URL. The location ends where the
-// first wildcard's directory ends, and the pattern is the rest. An object's own name is a pattern that matches just it,
-// and "" matches everything below.
+// Open resolves a file, a directory, or a pattern of either, by path or by URL. The location ends at the directory of
+// the first wildcard; the pattern is the rest. The name of an object is a pattern that matches only it, and "" matches
+// everything below.
 func Open(ctx context.Context, where string) (*Location, string, error) {
 	if !IsURL(where) {
 		return openDisk(where)
@@ -70,7 +71,7 @@ func Open(ctx context.Context, where string) (*Location, string, error) {
 	return openBucket(ctx, a)
 }
 
-// Create is the location that where names, to write into. A directory is made if it is not there.
+// Create returns the location for writing. It creates a directory that does not exist.
 func Create(ctx context.Context, where string) (*Location, error) {
 	if IsURL(where) {
 		a, err := parseAddress(where)
@@ -88,12 +89,12 @@ func Create(ctx context.Context, where string) (*Location, error) {
 	return &Location{disk{where}}, nil
 }
 
-// List is the objects that match a pattern, in the order of their keys' bytes. * stands for any part of a name, ? for one
-// character, [ab] for one of some, and ** for any directories; a backslash makes the next character mean itself. Names
-// that begin with _ or . are left out, and so is what lies below them, unless the pattern's own part begins so.
+// List yields the objects that match a pattern, in the order of their keys' bytes. * matches any part of a name, ? one
+// character, [ab] one of several, and ** any directories; a backslash escapes the next character. Names that begin with
+// _ or . are skipped, with everything below them, unless the pattern's element begins likewise.
 //
-// A file that cannot be looked at, or is not a regular one, is an error beside an Object that has its key; the listing can
-// go on past it. An error without a key ends it.
+// If a file cannot be examined, or is not a regular one, List yields an error with an Object that has its key; the
+// listing can continue. An error without a key ends it.
 func (l *Location) List(ctx context.Context, text string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for o, err := range l.Entries(ctx, text) {
@@ -122,10 +123,10 @@ func (l *Location) Entries(ctx context.Context, text string) iter.Seq2[Object, e
 	}
 }
 
-// Stat is the object of a key.
+// Stat returns the object of a key.
 func (l *Location) Stat(ctx context.Context, key string) (Object, error) { return l.stat(ctx, key) }
 
-// Same sees that an object is what it was.
+// Same returns ErrChanged if an object has changed.
 func (l *Location) Same(ctx context.Context, o Object) error {
 	now, err := l.stat(ctx, o.Key)
 	if err != nil {
@@ -137,8 +138,8 @@ func (l *Location) Same(ctx context.Context, o Object) error {
 	return nil
 }
 
-// Open reads an object, and fails with ErrChanged if it is not what it was. S3 sees to that at every range; elsewhere
-// what is replaced later is seen by Same only.
+// Open opens an object for reading, and returns ErrChanged if it has changed. S3 checks that at every range; elsewhere
+// only Same detects later changes.
 func (l *Location) Open(ctx context.Context, o Object) (*Reader, error) {
 	from, err := l.open(ctx, o)
 	if err != nil {
@@ -147,7 +148,7 @@ func (l *Location) Open(ctx context.Context, o Object) (*Reader, error) {
 	return &Reader{access: from}, nil
 }
 
-// Read is the content of the object of a key that has at most that many bytes.
+// Read returns the content of the object of a key, which may have at most the given number of bytes.
 func (l *Location) Read(ctx context.Context, key string, most int64) ([]byte, error) {
 	o, err := l.stat(ctx, key)
 	if err != nil {
@@ -156,8 +157,8 @@ func (l *Location) Read(ctx context.Context, key string, most int64) ([]byte, er
 	return l.Content(ctx, o, most)
 }
 
-// Content is the content of an object that has at most that many bytes. It is that of the object as it was found, or an
-// error that wraps ErrChanged.
+// Content returns the content of an object, which may have at most the given number of bytes. It returns an error that
+// wraps ErrChanged if the object has changed.
 func (l *Location) Content(ctx context.Context, o Object, most int64) ([]byte, error) {
 	if o.Size > most {
 		return nil, fmt.Errorf("%s has %d bytes, more than %d", l.name(o.Key), o.Size, most)
@@ -174,12 +175,12 @@ func (l *Location) Content(ctx context.Context, o Object, most int64) ([]byte, e
 	return content, fault(l.name(o.Key), r.access.unchanged())
 }
 
-// Create writes an object, which is there when the writer has been closed without an error, and not before.
+// Create returns a writer of an object. The object appears when the writer is closed without an error.
 func (l *Location) Create(ctx context.Context, key string) (*Writer, error) {
 	return l.create(ctx, key)
 }
 
-// Write is Create with all of the content.
+// Write writes an object with the given content.
 func (l *Location) Write(ctx context.Context, key string, content []byte) error {
 	w, err := l.create(ctx, key)
 	if err != nil {
@@ -192,7 +193,7 @@ func (l *Location) Write(ctx context.Context, key string, content []byte) error 
 	return w.Close()
 }
 
-// Delete removes an object. One that is not there is no error.
+// Delete removes an object. It returns no error if the object does not exist.
 func (l *Location) Delete(ctx context.Context, key string) error {
 	if err := l.remove(ctx, key); !errors.Is(err, ErrNotFound) {
 		return err
@@ -200,13 +201,13 @@ func (l *Location) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Name is what people call an object: its path, or its URL without the query.
+// Name returns the object's name for people: its path, or its URL without the query.
 func (l *Location) Name(key string) string { return l.name(key) }
 
-// Close lets go of the location.
+// Close releases the location.
 func (l *Location) Close() error { return l.close() }
 
-// openDisk finds a path or a pattern of paths.
+// openDisk resolves a path or a pattern of paths.
 func openDisk(where string) (*Location, string, error) {
 	info, err := os.Stat(where)
 	switch {
@@ -232,7 +233,7 @@ func openDisk(where string) (*Location, string, error) {
 	return &Location{disk{directory}}, rest, nil
 }
 
-// splitPattern splits behind the last slash before the first wildcard.
+// splitPattern splits after the last slash before the first wildcard.
 func splitPattern(where, special string) (directory, rest string) {
 	first := strings.IndexAny(where, special)
 	if first < 0 {

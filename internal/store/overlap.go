@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// Overlap tells whether the objects that in names, as Open takes it, and those written to out, as
-// Create takes it, would lie among each other: in lies in out, or what is written to out could be
-// found by in. Links and several names of one directory are seen through. What names nothing
-// overlaps with nothing.
+// Overlap reports whether in, as passed to Open, and out, as passed to Create, overlap: in is inside out, or in could
+// match objects written to out. It resolves links and several names of one directory. Invalid addresses overlap with
+// nothing.
 func Overlap(in, out string) bool {
 	from, fromURL := addressOf(in)
 	to, toURL := addressOf(out)
@@ -25,16 +24,16 @@ func Overlap(in, out string) bool {
 	return overlapOnDisk(from.path, to.path)
 }
 
-// addressOf is a bucket's address, or a path alone.
+// addressOf returns a bucket's address, or a path alone.
 func addressOf(where string) (a address, inBucket bool) {
 	if !IsURL(where) {
 		return address{path: where}, false
 	}
 	a, err := parseAddress(where)
-	return a, err != nil || a.scheme != fileScheme // an address that makes no sense is no path either
+	return a, err != nil || a.scheme != fileScheme // an invalid address is not a path either
 }
 
-// sameBucket compares what tells buckets of one name apart, as far as both addresses say it.
+// sameBucket compares what distinguishes buckets of one name, as far as both addresses contain it.
 func (a address) sameBucket(b address) bool {
 	for _, setting := range []string{"endpoint", "storage_account", "domain"} {
 		if x, y := a.query.Get(setting), b.query.Get(setting); x != y && x != "" && y != "" {
@@ -76,13 +75,13 @@ func overlapOnDisk(in, out string) bool {
 	return is && enters(rest, inside)
 }
 
-// enters tells whether a pattern can match objects below a directory.
+// enters reports whether a pattern can match objects below a directory.
 func enters(text string, directory []string) bool {
 	p, err := parsePattern(text)
 	return err == nil && p.enters(directory)
 }
 
-// below tells whether a path, there or not, is a directory or lies below it, and by which names.
+// below reports whether a path, existing or not, is a directory or lies below it, and by which names.
 func below(directory, path string) (names []string, is bool) {
 	above, err := os.Stat(directory)
 	if err != nil {
@@ -92,7 +91,7 @@ func below(directory, path string) (names []string, is bool) {
 	if err != nil {
 		return nil, false
 	}
-	for { // what is not there yet has no links in it
+	for { // what does not exist yet contains no links
 		resolved, err := filepath.EvalSymlinks(path)
 		if err == nil {
 			path = resolved

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// wildcards of paths; in a URL the question mark begins the query.
+// Wildcards of paths; in a URL the question mark begins the query.
 const (
 	wildcards    = "*?["
 	urlWildcards = "*["
 )
 
-// anyDirectories is the element that stands for any number of them.
+// anyDirectories is the element that matches any number of directories.
 const anyDirectories = "**"
 
-// pattern is that of a key, by its elements.
+// pattern is a pattern of keys, by element.
 type pattern []string
 
 func parsePattern(text string) (pattern, error) {
@@ -31,12 +31,12 @@ func parsePattern(text string) (pattern, error) {
 	return elements, nil
 }
 
-// Quote is the pattern that matches a name and nothing else.
+// Quote returns the pattern that matches only the given name.
 func Quote(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// Single is the only key that a pattern matches, if there is only one.
+// Single returns the only key that a pattern matches, if there is only one.
 func Single(text string) (key string, is bool) {
 	p, err := parsePattern(text)
 	if err != nil {
@@ -45,7 +45,7 @@ func Single(text string) (key string, is bool) {
 	return p.literal()
 }
 
-// start is what a name that matches an element begins with; all tells that it is the whole name.
+// start returns the literal prefix of names that match an element; all reports that it is the whole name.
 func start(element string) (text string, all bool) {
 	var s strings.Builder
 	for i := 0; i < len(element); i++ {
@@ -53,14 +53,14 @@ func start(element string) (text string, all bool) {
 		case '*', '?', '[':
 			return s.String(), false
 		case '\\':
-			i++ // path.Match has seen to it that one follows
+			i++ // path.Match checked that one follows
 		}
 		s.WriteByte(element[i])
 	}
 	return s.String(), true
 }
 
-// literal is the only key that matches, if there is only one.
+// literal returns the only key that matches, if there is only one.
 func (p pattern) literal() (key string, is bool) {
 	names := make([]string, len(p))
 	for i, e := range p {
@@ -71,7 +71,7 @@ func (p pattern) literal() (key string, is bool) {
 	return strings.Join(names, "/"), true
 }
 
-// prefix is what every key that matches begins with.
+// prefix returns the common prefix of all keys that match.
 func (p pattern) prefix() string {
 	var s strings.Builder
 	for i, e := range p {
@@ -87,10 +87,10 @@ func (p pattern) prefix() string {
 	return s.String()
 }
 
-// flat tells that the keys have no directory.
+// flat reports whether keys have no directory.
 func (p pattern) flat() bool { return len(p) == 1 && p[0] != anyDirectories }
 
-// follows tells whether links to directories are gone into: not where they may lead round in a circle.
+// follows reports whether links to directories are followed: not where they may form a cycle.
 func (p pattern) follows() bool { return !slices.Contains(p, anyDirectories) }
 
 func (p pattern) matches(key string) bool { return p.match(strings.Split(key, "/")) }
@@ -100,7 +100,7 @@ func (p pattern) match(key []string) bool {
 	case len(p) == 0 || len(key) == 0:
 		return len(p) == len(key)
 	case p[0] == anyDirectories:
-		// As the last element it stands for the object's name too.
+		// As the last element it also matches the object's name.
 		if len(p) > 1 && p[1:].match(key) || len(p) == 1 && len(key) == 1 && !hidden(key[0]) {
 			return true
 		}
@@ -109,7 +109,7 @@ func (p pattern) match(key []string) bool {
 	return matchElement(p[0], key[0]) && p[1:].match(key[1:])
 }
 
-// enters tells whether a directory can have keys that match.
+// enters reports whether a directory can have keys that match.
 func (p pattern) enters(directory []string) bool {
 	switch {
 	case len(p) == 0:
@@ -123,11 +123,11 @@ func (p pattern) enters(directory []string) bool {
 }
 
 func matchElement(element, name string) bool {
-	is, _ := path.Match(element, name) // parsePattern knows that it is a pattern
+	is, _ := path.Match(element, name) // parsePattern checked the pattern
 	return is && (!hidden(name) || hidden(element))
 }
 
-// hidden tells of a name, or of what a pattern begins with, that it is not meant for people.
+// hidden reports whether a name, or the start of a pattern, is hidden.
 func hidden(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".")
 }

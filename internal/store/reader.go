@@ -11,22 +11,22 @@ import (
 	"gocloud.dev/blob"
 )
 
-// access is what formats with a footer need of an object.
+// access is what formats with a footer need.
 type access interface {
 	io.Reader
 	io.ReaderAt
 	io.Seeker
 	io.Closer
-	unchanged() error // ErrChanged if the object is no longer what was opened
+	unchanged() error // ErrChanged if the object has changed since it was opened
 }
 
-// Reader reads an object. ReadAt may be called by several at a time, and is one request of the store.
+// Reader reads an object. ReadAt is safe for concurrent use, and makes one request to the store.
 type Reader struct {
 	access
 	requests, bytes atomic.Int64
 }
 
-// ReadAt is of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (r *Reader) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := r.access.ReadAt(p, offset)
 	r.requests.Add(1)
@@ -34,17 +34,18 @@ func (r *Reader) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// Read is of io.Reader.
+// Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.access.Read(p)
 	r.bytes.Add(int64(n))
 	return n, err
 }
 
-// Taken is how many bytes were read, and by how many calls of ReadAt.
+// Taken returns the number of bytes read, and of calls of ReadAt.
 func (r *Reader) Taken() (requests, bytes int64) { return r.requests.Load(), r.bytes.Load() }
 
-// windowBytes is how much Read asks for at a time: a stream that is held open while its reader computes would be cut off.
+// windowBytes is how much Read requests at a time: the store would cut off a stream that stays open while its reader
+// computes.
 const windowBytes = 4 << 20
 
 // ranges reads an object of a bucket.
@@ -55,9 +56,9 @@ type ranges struct {
 	pause func() error
 	same  func() error // nil if every range is checked
 
-	at     int64 // where Read is
+	at     int64 // position of Read
 	window []byte
-	from   int64 // where the window begins
+	from   int64 // start of the window
 }
 
 func (r *ranges) ReadAt(p []byte, offset int64) (int, error) {
@@ -83,7 +84,7 @@ func (r *ranges) ReadAt(p []byte, offset int64) (int, error) {
 	return len(p), nil
 }
 
-// fetch fills p. The library tries requests again, but not those whose answer breaks off.
+// fetch fills p. The library retries requests, but not those whose answer ends early.
 func (r *ranges) fetch(p []byte, offset int64) error {
 	const tries = 3
 	for try := 1; ; try++ {
@@ -112,7 +113,7 @@ func (r *ranges) once(p []byte, offset int64) error {
 	return nil
 }
 
-// rest is a moment until the next try.
+// rest pauses before a retry.
 func rest(ctx context.Context) error {
 	const moment = 200 * time.Millisecond
 	select {

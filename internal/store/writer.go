@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Writer writes an object. Close shows it, Abort drops it; one of them ends it.
+// Writer writes an object. Call Close to publish it, or Abort to discard it. It is not safe for concurrent use.
 type Writer struct {
 	to     io.Writer
 	name   string
@@ -15,7 +15,7 @@ type Writer struct {
 	ended  bool
 }
 
-// Write is of io.Writer.
+// Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	if err != nil {
@@ -25,7 +25,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close makes the object visible, whole. After a failed Write it drops it, and fails too.
+// Close publishes the complete object. After a failed Write it discards the object, and returns an error.
 func (w *Writer) Close() error {
 	if w.ended {
 		return errors.New(w.name + ": this was ended before")
@@ -38,7 +38,7 @@ func (w *Writer) Close() error {
 	return fault(w.name, w.finish())
 }
 
-// Abort drops what was written. After Close it does nothing, so that it can be deferred.
+// Abort discards what was written. After Close it does nothing, so that it can be deferred.
 func (w *Writer) Abort() {
 	if !w.ended {
 		w.ended = true

@@ -6,7 +6,7 @@ import "math/bits"
 //
 //	φ_d = Σ_{S∌d} |S|! (n−1−|S|)! / n! (v(S∪d) − v(S)).
 //
-// Bit d of a coalition is player d. Package shapley could do this, but it is what the truth is there to test.
+// Bit d of a coalition is player d. It does not use package shapley, because the truth serves to test that package.
 func shapleyValues(players int, v func(coalition uint) float64) []float64 {
 	values := make([]float64, 1<<players)
 	for s := range values {

@@ -20,7 +20,7 @@ func (l equicorrelated) draw(rnd *rand.Rand) [columns]float64 {
 	return x
 }
 
-// given returns what is known of absent columns once the k columns of a coalition S are:
+// given returns the conditional moments of absent columns, given the k columns of a coalition S:
 //
 //	E[x_a | x_S]        = ρ / (1 + (k−1)ρ) Σ_{d∈S} x_d
 //	Cov(x_a, x_b | x_S) = ρ (1−ρ) / (1 + (k−1)ρ)

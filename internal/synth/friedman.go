@@ -12,7 +12,7 @@ import (
 // FriedmanColumns is the number of inputs of Friedman's table.
 const FriedmanColumns = 10
 
-// friedmanPart is how many rows are in memory at a time.
+// friedmanPart is the number of rows in memory at a time.
 const friedmanPart = 1 << 16
 
 // Friedman draws the first regression problem of Friedman (Multivariate Adaptive Regression Splines, 1991), in parts, so that any

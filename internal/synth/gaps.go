@@ -9,8 +9,9 @@ import (
 //
 //	y = x1 + … + x5 + 0.3 ε,  x, ε ~ N(0, I),
 //
-// and then loses each cell of x with probability ½, whatever it holds. The game has the observed cells as players. It is
-// a sum of terms of one column, S ↦ Σ_{d∈S} x_d, so φ_d = x_d; a missing cell has none. What is missing is noise:
+// and then removes each cell of x with probability ½, independently of its value. The players of the game are the
+// observed cells. It is a sum of terms of one column, S ↦ Σ_{d∈S} x_d, so φ_d = x_d; a missing cell has none. Missing
+// cells are noise:
 //
 //	Var(y | observed cells) = 0.09 + number of missing cells.
 func gaps(rows int, seed uint64) *Sample {

@@ -6,8 +6,9 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// hermiteNodes put the log-odds of the data set logit within 1e-6 of their values where no column is beyond ±4. Worst are
-// rows with a large x3 and x1 absent at ρ = 0: the steeper the sigmoid, the nearer its poles. Of ρ = 0.5 it is 4e-8.
+// hermiteNodes gives the log odds of the data set logit with an error below 1e-6 if no column is beyond ±4. The worst
+// case is a large x3 and x1 absent at ρ = 0: the steeper the sigmoid, the nearer its poles. For ρ = 0.5 the error is
+// 4e-8.
 const hermiteNodes = 60
 
 // hermite is the Gauss–Hermite rule for E f(Z), Z ~ N(0, 1), of functions with values in (0, 1).

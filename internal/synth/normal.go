@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// normal is a data set of standard normal columns. x1, x2 and x3 have the pairwise correlation ρ and alone make
+// normal is a data set of standard normal columns. x1, x2 and x3 have the pairwise correlation ρ and determine
 //
 //	score = x1 + 0.8 x2 + 0.5 x1 x3;
 //
-// the other columns are independent of them, of each other and of y, but for a copy of x2.
+// the other columns are independent of them, of each other and of y, except for a copy of x2.
 type normal struct {
 	name     string
-	idle     int  // columns x4, x5, … that do not matter
-	copied   bool // there is a further column x2_copy
+	idle     int  // number of irrelevant columns x4, x5, …
+	copied   bool // adds a column x2_copy
 	labelled bool // y ~ Bernoulli(sigmoid(score)) in place of y = score + 0.5 ε, ε ~ N(0, 1)
 }
 
@@ -67,7 +67,8 @@ func expectedLogOdds(law equicorrelated) worth {
 	}
 }
 
-// sample draws the set. All sets of one seed have the same x1, x2, x3, and the same noise or labels if they have any.
+// sample draws the set. All sets with the same seed have the same x1, x2, x3, and the same noise or labels if they have
+// any.
 func (n normal) sample(rows int, seed uint64, rho float64) *Sample {
 	law := equicorrelated{rho}
 	inputs := rand.New(rand.NewPCG(seed, inputStream))
@@ -81,7 +82,7 @@ func (n normal) sample(rows int, seed uint64, rho float64) *Sample {
 	}
 	names := numbered(columns + n.idle)
 	copyOfX2 := len(names)
-	players := []int{0, 1, 2} // columns that matter
+	players := []int{0, 1, 2} // relevant columns
 	if n.copied {
 		names, players = append(names, "x2_copy"), append(players, copyOfX2)
 	}
@@ -113,7 +114,7 @@ func (n normal) sample(rows int, seed uint64, rho float64) *Sample {
 	return s
 }
 
-// seen returns the coalition of the columns that players tell: a fourth, the copy of x2, tells x2.
+// seen returns the coalition of the columns that players reveal: the fourth, the copy of x2, reveals x2.
 func seen(coalition uint) uint {
 	return coalition&(1<<columns-1) | coalition>>columns<<1
 }

@@ -17,7 +17,7 @@ type process struct {
 	interactions []interaction
 	std          [columns]func(x float64) float64 // σ_d; nil is 0
 	noiseStd     float64                          // σ_0
-	labelled     bool                             // observe Bernoulli(sigmoid(y − E y)) in place of y
+	labelled     bool                             // Bernoulli(sigmoid(y − E y)) is observed instead of y
 }
 
 // effect is a main effect f_d.
@@ -31,8 +31,8 @@ type interaction struct {
 	a, b int
 	f    func(xa, xb float64) float64
 
-	// kinks lists, as in quadrature.mean, where f is not smooth in one argument while the other is held at x.
-	// It serves both arguments, so the curves on which f has kinks must be symmetric in a and b. nil is none.
+	// kinks lists, as in quadrature.mean, where f is not smooth in one argument while the other is held at x. It
+	// applies to both arguments, so the curves on which f has kinks must be symmetric in a and b. nil means none.
 	kinks func(x float64) []float64
 }
 
@@ -77,8 +77,7 @@ func synth1(name string) process {
 	}
 }
 
-// synth1Binary observes synth1 through a coin: the label is 1 with probability sigmoid(y − E y).
-// It is not in the paper.
+// synth1Binary replaces y of synth1 by a label that is 1 with probability sigmoid(y − E y). It is not in the paper.
 func synth1Binary(name string) process {
 	p := synth1(name)
 	p.labelled = true
@@ -185,7 +184,7 @@ func synth5Paper(name string) process {
 			{f: func(x float64) float64 { return math.Cos(5*x) + math.Sin(2*x) + x }},
 			{
 				f:     func(x float64) float64 { return math.Exp(-math.Pow(x, 100)) },
-				kinks: []float64{0.9, 1.1}, // smooth, but all of its fall is between
+				kinks: []float64{0.9, 1.1}, // smooth, but it falls only between these
 			},
 		},
 		interactions: []interaction{{

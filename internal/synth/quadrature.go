@@ -11,7 +11,7 @@ const halfWidth = 4
 
 const (
 	nodes    = 20 // Gauss–Legendre points on a panel
-	maxWidth = 1  // of a panel; the fastest term, sin(x²), then turns by at most 8 radians on one
+	maxWidth = 1  // of a panel; the fastest term, sin(x²), turns by at most 8 radians on one
 )
 
 // quadrature is the Gauss–Legendre rule on (0, 1), applied panel by panel.
@@ -29,10 +29,10 @@ func newQuadrature() *quadrature {
 //
 //	E f(X) = 1/a ∫₀ᵃ (f(x) + f(−x))/2 dx,  X ~ U(−a, a).
 //
-// Adding x and −x first makes every odd part vanish exactly, however wild it is: sin(100/x) costs nothing.
+// Adding x and −x first makes every odd part vanish exactly, such as sin(100/x).
 //
-// kinks are the points of (0, ∞) between which f and its mirror image are smooth, in any order; panels end there.
-// Those at or beyond a are ignored.
+// kinks are the points of (0, ∞) between which f and its mirror image are smooth, in any order; panels end there. Those
+// at or beyond a are ignored.
 func (q *quadrature) mean(f func(x float64) float64, kinks []float64) float64 {
 	ends := make([]float64, 0, len(kinks)+halfWidth/maxWidth)
 	for end := maxWidth; end <= halfWidth; end += maxWidth {

@@ -2,34 +2,34 @@ package synth
 
 import "strconv"
 
-// Sample is a synthetic data set and its truth. Everything indexed by row is in the order of the rows, and the first
-// rows of a larger sample of the same seed are the smaller sample. What is indexed by column is in the order of Columns.
+// Sample is a synthetic data set with its ground truth. Arrays by row are in the order of the rows, and the first rows
+// of a larger sample with the same seed are the smaller sample. Arrays by column are in the order of Columns.
 //
-// y follows App. H.1 with all its constants; the truth is centred. On synth1 this puts the paper's constants 2 and 1,
-// and the mean sin(12)/4 ≈ −0.1341 that the paper leaves in f_3, into Base instead of into attributions.
+// y follows App. H.1 with all its constants; the truth is centred. On synth1 this moves the paper's constants 2 and 1,
+// and the mean sin(12)/4 ≈ −0.1341 that the paper leaves in f_3, from attributions to Base.
 //
-// On synth1-binary Y is a label, 0 or 1, and the truth (Mean, Std, Draw, Pair, Expected, Base) is that of its log-odds
-// y − E y, where y is synth1's. On logit it is a label too, and the truth is that of log-odds: φ_d is the Shapley value of
-// S ↦ log(p_S / (1 − p_S)), p_S = P(y = 1 | x_S).
+// On synth1-binary Y is a label, 0 or 1, and the truth (Mean, Std, Draw, Pair, Expected, Base) is that of its log odds
+// y − E y, where y is synth1's. On logit Y is a label too, and the truth is that of log odds: φ_d is the Shapley value
+// of S ↦ log(p_S / (1 − p_S)), p_S = P(y = 1 | x_S).
 type Sample struct {
 	Name    string
 	Rows    int
 	Columns []string    // names of the inputs
-	X       [][]float64 // inputs; NaN is a missing cell
+	X       [][]float64 // features; NaN is a missing cell
 	Y       []float64
 
-	Mean     [][]float64 // φ_d, the Shapley value of S ↦ E[y | x_S]; 0 of a missing cell
+	Mean     [][]float64 // φ_d, the Shapley value of S ↦ E[y | x_S]; 0 for a missing cell
 	NoiseStd []float64   // σ_0, the standard deviation of y about Expected, or about Base + Σ_d Draw where there is a Draw
 	Expected []float64   // E[y | x] = Base + Σ_d Mean
 	Base     float64     // E y
 
-	// The sets of App. H.1 have these too; they are nil on others.
+	// Only the sets of App. H.1 have these; they are nil on others.
 	Std  [][]float64 // σ_d, the standard deviation of Draw about Mean; 0 except on synth1
 	Draw [][]float64 // the latent draw, ~ N(φ_d, σ_d²)
 	Pair [][]float64 // the Shapley interaction indices of columns 1 and 2, 1 and 3, 2 and 3
 }
 
-// newSample returns a sample of columns of that many rows, all of them zero, without Std, Draw and Pair.
+// newSample returns a sample of zeros with the given columns and rows, without Std, Draw and Pair.
 func newSample(name string, rows int, columns []string) *Sample {
 	return &Sample{
 		Name: name, Rows: rows, Columns: columns,
@@ -38,7 +38,7 @@ func newSample(name string, rows int, columns []string) *Sample {
 	}
 }
 
-// matrix returns columns of that many zeros.
+// matrix returns columns of zeros.
 func matrix(columns, rows int) [][]float64 {
 	m := make([][]float64, columns)
 	for d := range m {

@@ -5,7 +5,7 @@ import "slices"
 // set is a data set that can be drawn.
 type set struct {
 	name   string
-	sample func(rows int, seed uint64, rho float64) *Sample // without correlated columns, rho does nothing
+	sample func(rows int, seed uint64, rho float64) *Sample // rho is ignored without correlated columns
 }
 
 // sets returns all data sets, in the order they are listed in.
@@ -30,10 +30,10 @@ func correlatedSets() []set {
 	return all
 }
 
-// Names returns the names Generate knows.
+// Names returns the names that Generate accepts.
 func Names() []string { return namesOf(sets()) }
 
-// CorrelatedNames returns the names GenerateCorrelated knows.
+// CorrelatedNames returns the names that GenerateCorrelated accepts.
 func CorrelatedNames() []string { return namesOf(correlatedSets()) }
 
 func namesOf(sets []set) []string {

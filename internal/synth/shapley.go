@@ -1,6 +1,6 @@
 package synth
 
-// game is S ↦ E[y | x_S] for a process, with the parts that do not depend on the row worked out.
+// game is S ↦ E[y | x_S] for a process, with precomputed parts that do not depend on the row.
 type game struct {
 	process
 	quadrature      *quadrature
@@ -61,8 +61,8 @@ func (g *game) expected(x [columns]float64) float64 {
 	return y
 }
 
-// shapley returns the Shapley values φ_d of S ↦ E[y | x_S]. Columns being independent, each term of y is a game of its
-// own players alone, and the values add up over terms:
+// shapley returns the Shapley values φ_d of S ↦ E[y | x_S]. Columns are independent, so each term of y is a game of its
+// own players, and the values add up over terms:
 //
 //	φ_d = f_d − E f_d + Σ_{b≠d} ½ (E[f_db | x_d] − E f_db + f_db − E[f_db | x_b]).
 //
@@ -81,12 +81,12 @@ func (g *game) shapley(x [columns]float64) [columns]float64 {
 	return phi
 }
 
-// interaction returns the Shapley interaction indices of the pairs 12, 13 and 23. A term of two columns is worth the same
-// to both together whoever else is there,
+// interaction returns the Shapley interaction indices of the pairs 12, 13 and 23. The joint contribution of a term of
+// two columns does not depend on the other columns,
 //
 //	I_ab = f_ab − E[f_ab | x_a] − E[f_ab | x_b] + E f_ab,
 //
-// and terms of one column add nothing.
+// and terms of one column contribute nothing.
 func (g *game) interaction(x [columns]float64) [columns]float64 {
 	var index [columns]float64
 	for i, t := range g.interactions {

@@ -1,11 +1,11 @@
-// Package synth draws data sets together with what a perfect model would say about every row: the Shapley value of each
-// column, and the noise no column owns. They are the synthetic data sets of the paper (App. H.1), with the spread of each
-// column's latent draw, and sets with what those lack: correlated columns, copies, columns that do not matter, labels,
+// Package synth draws data sets with their ground truth: for every row, the Shapley value of each column and the noise
+// that no column explains. They are the synthetic data sets of the paper (App. H.1), with the standard deviation of
+// each column's latent draw, and sets with other properties: correlated columns, copies, irrelevant columns, labels,
 // missing cells.
 //
-// The truth is the Shapley value of the game S ↦ E[y | x_S], of labels of the game S ↦ log-odds of P(y = 1 | x_S). The
-// paper's inputs are independent, so theirs needs integrals over one column at a time only; they are done by
-// Gauss–Legendre quadrature to about ten digits.
+// The truth is the Shapley value of the game S ↦ E[y | x_S], for labels of the game S ↦ log odds of P(y = 1 | x_S). The
+// paper's features are independent, so theirs needs integrals over only one column at a time, which Gauss–Legendre
+// quadrature computes to about ten digits.
 package synth
 
 import (
@@ -15,9 +15,9 @@ import (
 	"strings"
 )
 
-// Second words of the generator's seed: inputs, noise, labels, columns that do not matter and missing cells are drawn
-// from streams of their own, so that synth1-binary has the rows and the latent draws of synth1, and null the rows of
-// gauss. The words are arbitrary (from SHA-512's initial state).
+// Second words of the generator's seed: features, noise, labels, irrelevant columns and missing cells have separate
+// streams. synth1-binary thus has the rows and the latent draws of synth1, and null the rows of gauss. The words are
+// arbitrary (from SHA-512's initial state).
 const (
 	inputStream = 0x3c6ef372fe94f82b
 	noiseStream = 0xa54ff53a5f1d36f1
@@ -26,15 +26,15 @@ const (
 	gapStream   = 0x1f83d9abfb41bd6b
 )
 
-// DefaultRho is the correlation of the columns that Generate draws, if the data set has correlated ones.
+// DefaultRho is the correlation that Generate uses for data sets with correlated columns.
 const DefaultRho = 0.5
 
-// Generate draws that many rows of the named data set. The same arguments give the same sample.
+// Generate draws the given number of rows of the named data set. The same arguments give the same sample.
 func Generate(name string, rows int, seed uint64) (*Sample, error) {
 	return drawOf(sets(), name, rows, seed, DefaultRho)
 }
 
-// GenerateCorrelated is Generate for a data set of correlated columns, with 0 ≤ rho < 1 for their correlation.
+// GenerateCorrelated is Generate for a data set with correlated columns; rho, 0 ≤ rho < 1, is their correlation.
 func GenerateCorrelated(name string, rows int, seed uint64, rho float64) (*Sample, error) {
 	if !(rho >= 0 && rho < 1) {
 		return nil, fmt.Errorf("synth: correlation %g of %s asked for: need 0 or more, less than 1", rho, name)

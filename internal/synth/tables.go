@@ -6,13 +6,13 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Table returns what a model may see: the inputs and y.
+// Table returns what a model is trained on: the features and y.
 func (s *Sample) Table() (*table.Table, error) {
 	return table.New(append(s.perInput("", s.X), table.NumberColumn("y", s.Y, nil))...)
 }
 
-// TruthTable returns what it may not: row, mean_x1, …, noise_std, expected_y, and after the means std_x1, …, draw_x1, …
-// of the sets of App. H.1. On synth1-binary and logit expected_y is on the scale of the rest, the log-odds.
+// TruthTable returns the ground truth: row, mean_x1, …, noise_std, expected_y, and after the means std_x1, …, draw_x1,
+// … for the sets of App. H.1. On synth1-binary and logit expected_y is on the scale of the rest, the log odds.
 func (s *Sample) TruthTable() (*table.Table, error) {
 	row := make([]float64, s.Rows)
 	for i := range row {
@@ -30,7 +30,7 @@ func (s *Sample) TruthTable() (*table.Table, error) {
 	)...)
 }
 
-// perInput returns one column per input, named after it; none where there are no values.
+// perInput returns one column per feature, named after it; none if there are no values.
 func (s *Sample) perInput(prefix string, values [][]float64) []*table.Column {
 	cols := make([]*table.Column, len(values))
 	for d := range cols {

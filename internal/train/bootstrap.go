@@ -4,24 +4,25 @@ import (
 	"math"
 )
 
-// bootstrap is a store as another sample of rows might have been: each row counts as often as it was drawn.
+// bootstrap is a bootstrap sample of a store: the weight of each row is multiplied by how often it was drawn.
 type bootstrap struct {
 	Store
 	seed  uint64
 	units []uint64
 }
 
-// Bootstrap draws each unit of a store a Poisson(1) number of times, by which the weights of its rows are multiplied. Rows of one unit are
-// drawn together; without units each row is one. Steps of AdamW do not depend on the sum of the weights, so it is left as it comes out.
+// Bootstrap draws each unit of a store a Poisson(1) number of times and multiplies the weights of its rows by that
+// number. Rows of one unit are drawn together; without units each row is a unit. The weights are not rescaled, because
+// AdamW steps do not depend on their sum.
 func Bootstrap(rows Store, seed uint64, units []uint64) Store { return bootstrap{rows, seed, units} }
 
-// Read is rows [from, to).
+// Read returns rows [from, to).
 func (b bootstrap) Read(from, to int) (Data, error) {
 	d, err := b.Store.Read(from, to)
 	if err != nil {
 		return d, err
 	}
-	weight := make([]float32, len(d.Weight)) // the store's own stay as they are
+	weight := make([]float32, len(d.Weight)) // a copy: the store's own weights stay unchanged
 	for i, w := range d.Weight {
 		unit := uint64(from + i)
 		if b.units != nil {
@@ -33,7 +34,8 @@ func (b bootstrap) Read(from, to int) (Data, error) {
 	return d, nil
 }
 
-// scramble is a bijection of words under which neighbours are as random numbers: the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+// scramble is a bijection of words that maps neighbours to pseudorandom numbers: the finaliser of SplitMix64 (Steele,
+// Lea and Flood 2014).
 func scramble(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -41,7 +43,7 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// poisson is the Poisson(1) number of a uniform random word: the least k of which F(k) = Σ_i≤k e⁻¹/i! exceeds it.
+// poisson maps a uniform random word to a Poisson(1) number: the smallest k with F(k) = Σ_i≤k e⁻¹/i! above it.
 func poisson(word uint64) (k int) {
 	u, p := float64(word>>11)/(1<<53), math.Exp(-1)
 	for sum := p; u >= sum && p > 0; sum += p {

@@ -18,7 +18,7 @@ const (
 	Bernoulli Sampler = "bernoulli"
 )
 
-// Validate says whether the sampler is one of those above.
+// Validate returns an error if the sampler is unknown.
 func (s Sampler) Validate() error {
 	switch s {
 	case UniformSize, Kernel, Bernoulli:
@@ -27,7 +27,7 @@ func (s Sampler) Validate() error {
 	return fmt.Errorf("unknown sampler %q: choose %s, %s or %s", s, UniformSize, Kernel, Bernoulli)
 }
 
-// draw writes a coalition of the players in whole to part.
+// draw writes a random coalition of the players in whole to part.
 func (s Sampler) draw(rng *rand.Rand, whole, part []float32) {
 	n := count(whole)
 	switch s {
@@ -51,9 +51,8 @@ func count(mask []float32) (n int) {
 	return n
 }
 
-// kernelSize draws s with probability ∝ 1/(s(n−s)) = (1/s + 1/(n−s))/n, which is s or
-// n−s, with equal chances, for s with probability ∝ 1/s. Below two players there is
-// no such s, and the coalition is empty.
+// kernelSize draws s with probability ∝ 1/(s(n−s)) = (1/s + 1/(n−s))/n: it draws s with probability ∝ 1/s and returns s
+// or n−s with equal probability. With fewer than two players there is no such s, and the coalition is empty.
 func kernelSize(rng *rand.Rand, n int) int {
 	if n < 2 {
 		return 0
@@ -90,9 +89,8 @@ func subset(rng *rand.Rand, whole, part []float32, n, size int) {
 	}
 }
 
-// before draws a player of whole and the players that precede it in a uniform random
-// order of them: their number is uniform on 0..n−1. pick marks the player. With no
-// players it leaves everything empty.
+// before draws a player of whole and the players that precede it in a uniform random order. Their number is uniform on
+// 0..n−1. pick marks the player. Without players everything stays empty.
 func before(rng *rand.Rand, whole, pick []float32, predecessors ...[]float32) {
 	clear(pick)
 	for _, p := range predecessors {

@@ -9,24 +9,24 @@ import (
 	"github.com/psi-shapley/psi/internal/objective"
 )
 
-// Config is the recipe of a training run.
+// Config holds the hyperparameters of a training run.
 type Config struct {
 	Seed uint64
 
-	Steps   int     // of the mean
+	Steps   int     // training steps of the mean
 	Batch   int     // rows per step
-	Rate    float64 // highest learning rate
+	Rate    float64 // maximum learning rate
 	Decay   float64 // weight decay
-	Clip    float64 // largest norm of a gradient
+	Clip    float64 // maximum gradient norm
 	Average float64 // decay of the moving average of the weights
-	Dropout float64 // share of the embeddings' elements that a step of the mean leaves out
+	Dropout float64 // share of the embeddings' elements that dropout removes in a step of the mean
 
-	Sampler        Sampler // of the masked copies
-	MaskedExponent float64 // γ: a masked copy weighs (τ/(τ+h²))^γ beside its row as observed
+	Sampler        Sampler // sampler of the masked copies
+	MaskedExponent float64 // γ: a masked copy has the weight (τ/(τ+h²))^γ relative to its row as observed
 
 	Likelihood Likelihood // of classes
-	Base       []float64  // classes: φ_0 to start from, [C]
-	LogStd     float64    // a number on the scale of its log, whose mean is learned: the standard deviation of the log; else 0
+	Base       []float64  // classes: initial φ_0, [C]
+	LogStd     float64    // scale log-mean: standard deviation of the log of the target; else 0
 
 	Estimator objective.Estimator // learned head
 	Beta      float64             // learned head: β′, the weight of D_SHAP
@@ -34,20 +34,20 @@ type Config struct {
 	PolishSteps int     // learned head
 	PolishRate  float64 // learned head
 
-	RefitSteps int     // exact head: of the mean, with rows weighed by their precision
+	RefitSteps int     // exact head: steps of the mean with rows weighted by their precision
 	RefitRate  float64 // exact head
 
-	AbsentSteps int // exact head: of what stands in for absent players; no more than Steps
+	AbsentSteps int // exact head: steps of the weights for absent players; at most Steps
 
-	SpreadSteps   int     // of σ and h
-	SpreadRate    float64 // highest learning rate of σ and h
-	SpreadPenalty float64 // λ of Σ_d E σ_d²: noise that no column explains belongs to σ_0
+	SpreadSteps   int     // steps of σ and h
+	SpreadRate    float64 // maximum learning rate of σ and h
+	SpreadPenalty float64 // λ of Σ_d E σ_d²: noise that no column explains is assigned to σ_0
 }
 
-// highestRate is beyond any that could train.
+// highestRate is larger than any useful learning rate.
 const highestRate = 1e4
 
-// Validate says what is wrong with the recipe.
+// Validate returns an error if the configuration is invalid.
 func (c Config) Validate() error {
 	var errs []error
 	need := func(ok bool, format string, args ...any) {
@@ -73,9 +73,9 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Default is the recipe of a head for a table of a size. The measurements behind it are in
-// docs/adr: 0003 estimator, 0005 masked copies, 0006 refit and spread, 0010 steps and decay,
-// 0011 classes, 0031 absent players, 0022 what the kernels made cheap.
+// Default returns the hyperparameters of a head for a table of the given size. The measurements behind them are in
+// docs/adr: 0003 estimator, 0005 masked copies, 0006 refit and spread, 0010 steps and decay, 0011 classes, 0031 absent
+// players, 0022 what the kernels made cheap.
 func Default(head form.Head, size form.Size) Config {
 	c := Config{
 		Steps: 2500, Batch: 256, Rate: 2e-3, Decay: 1e-3, Clip: 1, Average: 0.99,
@@ -89,9 +89,9 @@ func Default(head form.Head, size form.Size) Config {
 	switch {
 	case size.Classes && size.Large():
 		c.Steps, c.SpreadSteps, c.Decay = 2000, 500, 0.1
-	case size.Classes && size.Tiny() && head == form.Exact: // with less decay its scores would be far too sure
+	case size.Classes && size.Tiny() && head == form.Exact: // with less decay its scores would be far too extreme
 		c.Steps, c.PolishSteps, c.SpreadSteps, c.Batch, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 64, 1e-3, 2, 0.5
-	case size.Classes: // labels say little each, and are soon learned by heart
+	case size.Classes: // each label carries little information, so the model overfits soon
 		c.Steps, c.PolishSteps, c.SpreadSteps, c.Rate, c.Decay, c.Dropout = 1500, 500, 300, 1e-3, 0.3, 0.5
 		if size.Wide() {
 			c.Steps = 600
@@ -100,7 +100,7 @@ func Default(head form.Head, size form.Size) Config {
 		c.Steps, c.RefitSteps, c.SpreadSteps, c.Decay = 2000, 1000, 500, 0.1
 	case size.Large():
 		c.Steps, c.RefitSteps, c.Decay = 5000, 2000, 0.1
-		if head == form.Exact { // of pairs and learners
+		if head == form.Exact { // with pairs and learners
 			c.Rate, c.Decay = 4e-3, 0.3
 		}
 	case size.Small() && size.Wide():
@@ -117,24 +117,24 @@ func Default(head form.Head, size form.Size) Config {
 		c.AbsentSteps = 1000
 	}
 	c.Steps += moreSteps(size, c.Batch)
-	if head == form.Learned { // measured with these
+	if head == form.Learned { // the values were measured with these
 		c.Rate, c.Dropout = min(c.Rate, 2e-3), 0
 		if !size.Classes {
-			c.Steps += c.RefitSteps // it has no refit
+			c.Steps += c.RefitSteps // without a refit phase
 		}
 	}
 	return c
 }
 
-// Rows beyond the first growFrom of a table are worth a step more for each growRows of them if the target is a number, which can be
-// learned in ever more detail. Beyond growTo there are as many more steps as see every row once.
+// For a numeric target, a table gets one more step for each growRows rows beyond growFrom, because more detail can be
+// learned. Beyond growTo the number of additional steps suffices to see every row once.
 const (
 	growFrom = 20_000
 	growRows = 4
 	growTo   = 60_000
 )
 
-// moreSteps are those that many rows are worth.
+// moreSteps returns the additional steps for large tables.
 func moreSteps(size form.Size, batch int) int {
 	steps := max(0, size.Rows-growTo) / batch
 	if !size.Classes {
@@ -143,10 +143,10 @@ func moreSteps(size form.Size, batch int) int {
 	return steps
 }
 
-// bagRate is the highest learning rate of bags.
+// bagRate is the maximum learning rate of bags.
 const bagRate = 4e-3
 
-// Bag is the recipe of a bag: a quarter of the rows, seen at a higher rate, and no σ.
+// Bag returns the configuration of a bag: a quarter of the rows, a higher learning rate, and no σ.
 func (c Config) Bag() Config {
 	c.Steps, c.Batch, c.Rate = (c.Steps+1)/2, max(1, c.Batch/2), min(2*c.Rate, bagRate)
 	c.RefitSteps, c.SpreadSteps = 0, 0

@@ -16,7 +16,7 @@ import (
 	"github.com/psi-shapley/psi/internal/network"
 )
 
-// Engine is a tensor engine as a backend. It trains every network.
+// Engine is the backend of a tensor engine. It trains every network.
 type Engine struct{ *engine.Backend }
 
 func (e Engine) open(r *Run) (trainer, error) {
@@ -27,10 +27,10 @@ func (e Engine) open(r *Run) (trainer, error) {
 	return &graphTrainer{run: r, net: net, backend: e.Backend, params: net.NewParams()}, nil
 }
 
-// teacher is the copy of the weights as they were before the phase polish.
+// teacher is the copy of the weights from before the phase polish.
 const teacher = "teacher"
 
-// graphTrainer trains by graphs of a tensor engine, which also has the weights.
+// graphTrainer trains with graphs of a tensor engine, which also holds the weights.
 type graphTrainer struct {
 	run     *Run
 	net     *network.Network
@@ -63,7 +63,7 @@ func (t *graphTrainer) begin(p *phase) (steps, error) {
 	return &graphSteps{t, p, f}, err
 }
 
-// graphSteps are the steps of a phase by a graph.
+// graphSteps runs the steps of a phase by a graph.
 type graphSteps struct {
 	*graphTrainer
 	phase *phase
@@ -95,8 +95,7 @@ func (s *graphSteps) take(b *minibatch, rate, keep float64) (float64, error) {
 	return float64(out[0][0]), nil
 }
 
-// stepGraph is one step: loss, gradients clipped by their global norm, AdamW, and the
-// moving average.
+// stepGraph builds one step: loss, gradients clipped by their norm, AdamW, and the moving average.
 func (t *graphTrainer) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node {
 	rows, rest := network.RowsOf(t.net.Inputs, in)
 	y, weight, observed, players, rate, keep := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
@@ -130,8 +129,8 @@ func (t *graphTrainer) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node
 	return loss
 }
 
-// trained looks up the weights under training where the phase trains them, and the
-// averaged ones of earlier phases elsewhere.
+// trained looks up the current weights for groups that the phase trains, and the averaged weights of earlier phases for
+// others.
 func (t *graphTrainer) trained(p *phase, in *Node) network.Lookup {
 	moving, frozen := t.params.Lookup(current, in), t.params.Lookup(average, in)
 	groups := map[string]form.Weight{}
@@ -150,11 +149,10 @@ func (p *phase) trains(w form.Weight) bool {
 	return slices.Contains(p.groups, w.Group)
 }
 
-// clip scales the gradients to a norm of at most top: those of the mean by their
-// global norm, those of each other group by theirs, so that none drowns another.
+// clip scales the gradients of each group of weights to a norm of at most top, so that no group dominates another.
 func clip(grads []*Node, groups []form.Group, top float64) {
 	for i, g := range groups {
-		if g == form.Absent { // of the mean
+		if g == form.Absent { // clipped together with the mean
 			groups[i] = form.Mean
 		}
 	}
@@ -223,8 +221,8 @@ func (t *graphTrainer) restore(saved map[string]Variable) error {
 	return nil
 }
 
-// forget puts the variables that a state knows nothing of, such as the moments of a phase
-// that had not begun, back to the zeros they start from.
+// forget resets the variables that a state does not contain, such as the moments of a phase that had not begun, to
+// their initial zeros.
 func (t *graphTrainer) forget(saved map[string]Variable) error {
 	for v := range t.params.Store.IterVariables() {
 		if _, known := saved[v.Path()]; !known {

@@ -2,17 +2,17 @@ package train
 
 import "fmt"
 
-// Likelihood is how the labels of two classes speak of their log odds.
+// Likelihood is the likelihood of the labels of two classes given the log odds.
 type Likelihood string
 
 const (
-	// Marginal is the exact likelihood of a label, over the log odds' uncertainty.
+	// Marginal is the exact likelihood of a label, marginalised over the uncertainty of the log odds.
 	Marginal Likelihood = "marginal"
-	// Bound is the paper's, whose scale drifts. Kept to show that.
+	// Bound is the paper's bound, whose scale drifts. It is kept to show that.
 	Bound Likelihood = "bound"
 )
 
-// Validate says whether the likelihood is one of those above.
+// Validate returns an error if the likelihood is unknown.
 func (l Likelihood) Validate() error {
 	if l != Marginal && l != Bound {
 		return fmt.Errorf("unknown likelihood %q: choose %s or %s", l, Marginal, Bound)

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Progress tells how far a run is.
+// Progress reports the state of a run.
 type Progress struct {
 	Phase       string
 	Step, Steps int           // of the phase
 	Loss        float64       // of the last step
 	Score       float64       // of the last validation; NaN if there was none at this step
-	Best        float64       // least score of the phase so far
-	Error       float64       // least mean squared error of the validation rows so far; NaN where it was not measured
-	Done        float64       // share of the work of all phases
-	Remaining   time.Duration // about what the rest will take; 0 while not known
-	Note        string        // what a person should know, such as a rollback
+	Best        float64       // lowest score of the phase so far
+	Error       float64       // lowest mean squared error of the validation rows so far; NaN if not measured
+	Done        float64       // finished share of the work of all phases
+	Remaining   time.Duration // estimated time to the end; 0 while unknown
+	Note        string        // message for people, such as a rollback
 }
 
-// Point is a line of a run's history.
+// Point is an entry of a run's history.
 type Point struct {
 	Phase string
 	Step  int
@@ -27,18 +27,18 @@ type Point struct {
 	Score float64 // of the validation
 }
 
-// History lists the validations so far.
+// History returns the validations so far.
 func (r *Run) History() []Point { return r.history }
 
-// Watch is what a caller of Train wants to be told, and when it must end. All is optional.
+// Watch configures callbacks and the deadline of Train. All fields are optional.
 type Watch struct {
 	Deadline  time.Time            // phases are cut short to end by then
-	StopEarly <-chan struct{}      // closed when they are to be cut short at once; may be nil
+	StopEarly <-chan struct{}      // phases are cut short when it is closed; may be nil
 	Progress  func(Progress)       // called after every step
-	Save      func(s *State) error // called with the state after every sound validation
+	Save      func(s *State) error // called with the state after every valid validation
 }
 
-// Train runs to the end.
+// Train runs all remaining steps.
 func (r *Run) Train(ctx context.Context, w Watch) error {
 	pace := newPace(r, w)
 	saved := r.good
@@ -71,9 +71,9 @@ type pace struct {
 	start     time.Time
 	begun     float64 // work done at the start
 
-	phase int // under way, since
+	phase int // current phase, and its start time
 	since time.Time
-	from  int // step
+	from  int // its first step
 	until time.Time
 }
 
@@ -82,8 +82,8 @@ func newPace(r *Run, w Watch) *pace {
 	return &pace{deadline: w.Deadline, stopEarly: w.StopEarly, start: now, begun: r.work(), phase: -1}
 }
 
-// due is how many steps of the phase should be over by the end of the next one, for the
-// run to meet its deadline. Each phase gets its share of the time that is left.
+// due returns how many steps of the phase should be finished after the next one to meet the deadline. Each phase gets
+// its share of the remaining time.
 func (p *pace) due(r *Run) int {
 	p.hear()
 	if p.deadline.IsZero() {
@@ -104,28 +104,28 @@ func (p *pace) due(r *Run) int {
 	return p.from + int(math.Ceil(over*float64(steps-p.from)))
 }
 
-// hear brings the deadline forward if training is to stop early: a little time is for the phases that have not begun,
-// without which there would be no σ.
+// hear moves the deadline forward if training is to stop early. It leaves a little time for the phases that have not
+// begun, which train σ.
 func (p *pace) hear() {
 	select {
 	case <-p.stopEarly:
 		now := time.Now()
 		soon := now.Add(min(longestEnd, time.Duration(endShare*float64(now.Sub(p.start)))))
 		if p.deadline.IsZero() || soon.Before(p.deadline) {
-			p.deadline, p.phase = soon, -1 // its time is shared out anew
+			p.deadline, p.phase = soon, -1 // divide the remaining time again
 		}
 		p.stopEarly = nil
 	default:
 	}
 }
 
-// A run that is told to end takes this share of what it took until then, and no more than so long.
+// A run that stops early takes this share of its previous duration, up to a maximum.
 const (
 	endShare   = 0.1
 	longestEnd = 10 * time.Second
 )
 
-// measure is the share of the work that is done, and about what the rest will take.
+// measure returns the finished share of the work, and the estimated time for the rest.
 func (p *pace) measure(r *Run) (done float64, remaining time.Duration) {
 	total, now := r.totalWork(), r.work()
 	if worked := now - p.begun; worked > 0.005*total {
@@ -148,7 +148,7 @@ func (r *Run) totalWork() (work float64) {
 	return work
 }
 
-// work is what is done of totalWork.
+// work returns how much of totalWork is finished.
 func (r *Run) work() (work float64) {
 	for i := range r.phase {
 		work += r.phases[i].work(r.phases[i].steps)

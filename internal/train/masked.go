@@ -7,10 +7,11 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// maskedCopies of a validation row are what a score of masked copies is by.
+// maskedCopies is the number of masked copies of a validation row in a score.
 const maskedCopies = 4
 
-// hideSome is what the averaged weights say of masked copies of some rows, and the targets of these. The copies are the same each time.
+// hideSome evaluates masked copies of some rows with the averaged weights, and returns their targets. The copies are
+// the same each time.
 func (r *Run) hideSome(ctx context.Context, rows Data) (*form.Explained, Data, error) {
 	in, n := r.net.Inputs, rows.Len()*maskedCopies
 	b := minibatch{Data: rows, masks: make([]float32, rows.Len()*in.Players()), copies: 1, players: in.Players(), groups: in.Groups}

@@ -10,10 +10,10 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/learn"
 )
 
-// Native is the backend that needs no tensor engine. It trains the networks that Trains names.
+// Native is the backend that needs no tensor engine. It trains the networks that Trains accepts.
 type Native struct{}
 
-// Trains reports whether Native trains a network by a recipe.
+// Trains reports whether Native can train a network with a configuration.
 func (Native) Trains(net form.Config, c Config) bool {
 	return learn.Trains(net) && !(net.Classes && net.Outputs == 1 && c.Likelihood == Bound)
 }
@@ -28,7 +28,7 @@ func (n Native) open(r *Run) (trainer, error) {
 	return &kernelTrainer{r.net, l}, err
 }
 
-// kernelTrainer trains by the loops of package learn.
+// kernelTrainer trains with the loops of package learn.
 type kernelTrainer struct {
 	net   form.Config
 	learn *learn.Trainer
@@ -52,7 +52,7 @@ func (t *kernelTrainer) put(weights map[string][]float32) error {
 	return nil
 }
 
-// Names of what is saved beside the copies of the weights.
+// Names of saved state besides the copies of the weights.
 const (
 	firstMoments  = "first"
 	secondMoments = "second"
@@ -103,14 +103,14 @@ func (t *kernelTrainer) begin(p *phase) (steps, error) {
 	return &kernelSteps{t.learn, of, p}, nil
 }
 
-// kernelSteps are the steps of a phase by the kernel.
+// kernelSteps runs the steps of a phase by the kernel.
 type kernelSteps struct {
 	learn *learn.Trainer
 	of    learn.Phase
 	phase *phase
 }
 
-// close forgets the moments of the gradients: the next phase has its own.
+// close resets the moments of the gradients: the next phase has its own.
 func (s *kernelSteps) close() { _ = s.learn.SetMoments(learn.Moments{}) }
 
 func (s *kernelSteps) take(b *minibatch, rate, keep float64) (float64, error) {
@@ -121,7 +121,7 @@ func (s *kernelSteps) take(b *minibatch, rate, keep float64) (float64, error) {
 
 func (t *kernelTrainer) evaluator(nodes int) form.Evaluator { return &averaged{t, nodes} }
 
-// averaged evaluates rows with the averaged weights as they are when it is called.
+// averaged evaluates rows with the averaged weights at the time of the call.
 type averaged struct {
 	t     *kernelTrainer
 	nodes int
@@ -131,7 +131,7 @@ func (a *averaged) net() (*kernel.Net, error) {
 	return kernel.New(a.t.net, a.t.learn.Weights(learn.Average), a.nodes)
 }
 
-// Pass is of form.Evaluator.
+// Pass implements form.Evaluator.
 func (a *averaged) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.Explained, error) {
 	n, err := a.net()
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *averaged) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*
 	return n.Pass(ctx, b, want)
 }
 
-// Coalitions is of form.Evaluator.
+// Coalitions implements form.Evaluator.
 func (a *averaged) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	n, err := a.net()
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *averaged) Coalitions(ctx context.Context, b *encode.Batch, masks []floa
 	return n.Coalitions(ctx, b, masks, per)
 }
 
-// Interactions is of form.Evaluator.
+// Interactions implements form.Evaluator.
 func (a *averaged) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
 	n, err := a.net()
 	if err != nil {
@@ -158,5 +158,5 @@ func (a *averaged) Interactions(ctx context.Context, b *encode.Batch) ([]float32
 	return n.Interactions(ctx, b)
 }
 
-// Close is of form.Evaluator: there is nothing to free.
+// Close implements form.Evaluator: there is nothing to free.
 func (*averaged) Close() {}

@@ -8,17 +8,14 @@ import (
 	"github.com/psi-shapley/psi/internal/objective"
 )
 
-// number is a target in standard deviations about its mean.
+// number is a numeric target, standardised to mean 0 and standard deviation 1.
 type number struct{ *Run }
 
-// fit is the mean squared error of rows as observed and of their masked copies, and the
-// likelihood of h.
+// fit returns the mean squared error of rows as observed and of their masked copies, and the likelihood of h.
 //
-// What a masked copy hides is noise to it: up to all the variance there is, where a
-// row as observed may have next to none. So masked copies are weighed by
-// (τ / (τ + h²))^γ, τ being the error of rows as observed: γ = 1 is the Gaussian
-// likelihood, which gives up on masked copies of noiseless data, γ = 0 lets their noise
-// drown the rest.
+// What a masked copy hides is noise for it: up to the whole variance, where a row as observed may have almost none.
+// Masked copies therefore have the weight (τ / (τ + h²))^γ, where τ is the error of rows as observed. γ = 1 is the
+// Gaussian likelihood, which ignores masked copies of noiseless data. With γ = 0 their noise dominates.
 func (r number) fit(in lossInputs, v *Node, learners []*Node, precision *Node) *Node {
 	observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
 	tau := StopGradient(ReduceAndKeep(Mul(in.weight, objective.SquaredError(in.y, observed)), ReduceMean, 0)) // [1, C]
@@ -32,8 +29,8 @@ func (r number) coalitions(in lossInputs, learners []*Node) *Node {
 	return r.errors(in, learners, nil, nil)
 }
 
-// errors is half the mean squared error of rows as observed and of their masked copies, by weights [B, C] if they have some. On the scale of a
-// log whose mean is learned, it is half the gamma deviance.
+// errors returns half the mean squared error of rows as observed and of their masked copies, with optional weights [B,
+// C]. On the scale log-mean it is half the gamma deviance.
 func (r number) errors(in lossInputs, learners []*Node, observed, masked *Node) *Node {
 	weighed := func(v *Node, which int, weight *Node) *Node {
 		e := objective.SquaredError(in.y, copyOf(v, which))
@@ -55,8 +52,8 @@ func (r number) spread(in lossInputs, v, sigma, lacking *Node) *Node {
 	return objective.GaussianNLL(residual, Add(Add(sigma, lacking), InsertAxes(Square(in.NoiseStd()), 0)))
 }
 
-// hidden is −log N(y; μ(x_S), σ_0² + Σσ_d² + h²), all of x_S: h is what y scatters about μ(x_S) beyond σ, whatever it is that x_S lacks. New
-// rows err more than training rows, by as much as rows as observed do.
+// hidden returns −log N(y; μ(x_S), σ_0² + Σσ_d² + h²), all given x_S: h² is the variance of y about μ(x_S) beyond σ.
+// Errors of new rows are larger than those of training rows by the same factor as for rows as observed.
 func (r number) hidden(in lossInputs, v, _ *Node) *Node {
 	part := in.asMasked()
 	square := objective.SquaredError(in.y, copyOf(v, objective.Masked))
@@ -65,7 +62,7 @@ func (r number) hidden(in lossInputs, v, _ *Node) *Node {
 	return objective.GaussianNLL(StopGradient(Add(square, growth)), Add(StopGradient(noise), copyOf(in.HiddenVariance(part), 0)))
 }
 
-// score is the mean squared error of the values, or the gamma deviance.
+// score returns the mean squared error of the values, or the gamma deviance.
 func (r number) score(v *validated) float64 {
 	return v.mean(func(row int) float64 {
 		gap := float64(v.data.Target[row]) - float64(v.Value[row])
@@ -76,7 +73,7 @@ func (r number) score(v *validated) float64 {
 	})
 }
 
-// spreadScore is the mean of −log N(y; μ, σ_0² + Σσ_d² + h²).
+// spreadScore returns the mean of −log N(y; μ, σ_0² + Σσ_d² + h²).
 func (number) spreadScore(v *validated) float64 {
 	return v.mean(func(row int) float64 {
 		s := float64(v.sigma0[0])

@@ -21,43 +21,42 @@ const (
 	spreadPhase = "spread"
 )
 
-// phase is one stretch of training: what is trained, on which coalitions, by which
-// loss. All phases run in the same loop.
+// phase is a phase of training: the trained weights, the coalitions and the loss. All phases run in the same loop.
 type phase struct {
 	name   string
 	steps  int
 	rate   float64
-	cost   float64 // of a step, beside one of the mean's, about
-	decay  float64 // of the weights
-	drop   float64 // share of the embeddings' elements that a step leaves out
+	cost   float64 // approximate cost of a step relative to one of the mean
+	decay  float64 // weight decay
+	drop   float64 // dropout rate of the embeddings
 	groups []form.Group
 	copies int  // coalitions per row
 	picks  bool // whether the loss needs a random player per row
-	taught bool // whether the loss needs the network as it was before the phase
+	taught bool // whether the loss needs the network from before the phase
 
-	// draw writes the coalitions of a row into masks [copies, D], masks[0] being the
-	// cells it has, and the random player into pick [D]. It may change the row.
+	// draw writes the coalitions of a row to masks [copies, D], where masks[0] is the observed cells, and the random
+	// player to pick [D]. It may change the row.
 	draw func(rng *rand.Rand, b *minibatch, row int)
-	// loss is a scalar, as an engine's graph. The kernel knows the losses of its phases by their names.
+	// loss is a scalar, as a graph of an engine. The kernel selects the losses of its phases by name.
 	loss func(in lossInputs) *Node
-	// score is the validation loss of the averaged weights; the least one is kept.
+	// score is the validation loss of the averaged weights; the weights with the lowest one are kept.
 	score func(v *validated) float64
-	// candidate says whether the weights at the start take part in the choice.
+	// candidate reports whether the initial weights are a candidate too.
 	candidate bool
-	// spread says whether score needs Std and HiddenVariance.
+	// spread reports whether score needs Std and HiddenVariance.
 	spread bool
-	// masked says whether score is of masked copies. They are noisy, so that the least of many scores would be one of chance: only the
-	// weights at the start and at the end are scored.
+	// masked reports whether score uses masked copies. Their scores are noisy, so the lowest of many would be due to
+	// chance. Only the initial and the final weights are scored.
 	masked bool
 }
 
-// scoredAt says whether the weights after a step are scored.
+// scoredAt reports whether the weights after a step are scored.
 func (p *phase) scoredAt(step int) bool {
 	return p.score != nil && (!p.masked || step == 0 || step == p.steps)
 }
 
-// sound says whether a score is one that training can go on from. Scores are mean squared
-// errors or log losses, which naive predictions have too, or negative log likelihoods.
+// sound reports whether training can continue from a score. Scores are mean squared errors or log losses, which naive
+// predictions have too, or negative log likelihoods.
 func (p *phase) sound(score, best, naive float64) bool {
 	worst := 10 * max(1, naive)
 	if p.spread {
@@ -66,32 +65,32 @@ func (p *phase) sound(score, best, naive float64) bool {
 	return isFinite(score) && score <= worst
 }
 
-// lossInputs are what a loss is made of.
+// lossInputs holds the inputs of a loss.
 type lossInputs struct {
-	*network.Forward                  // of the weights being trained
-	teacher          *network.Forward // of the weights before the phase, if it is taught
+	*network.Forward                  // of the current weights
+	teacher          *network.Forward // of the weights before the phase, if it has a teacher
 	y, weight        *Node            // [B, 1]
 	mask             *Node            // [B, P, D], of columns
 	players          *Node            // [B, P, players], of players
-	pick             *Node            // [B, players], if the phase picks
+	pick             *Node            // [B, players], if the phase picks players
 }
 
-// mean over rows by their weights, and over outputs, of a loss [B, C].
+// mean returns the weighted mean over rows, and the mean over outputs, of a loss [B, C].
 func (in lossInputs) mean(loss *Node) *Node { return ReduceAllMean(Mul(in.weight, loss)) }
 
-// asObserved is the mask [B, 1, D] of the rows as observed.
+// asObserved returns the mask [B, 1, D] of the rows as observed.
 func (in lossInputs) asObserved() *Node { return Slice(in.mask, AxisRange(), AxisRange(0, 1)) }
 
-// asMasked is the mask [B, 1, D] of the rows' first masked copies.
+// asMasked returns the mask [B, 1, D] of the rows' first masked copies.
 func (in lossInputs) asMasked() *Node {
 	return Slice(in.mask, AxisRange(), AxisRange(objective.Masked, objective.Masked+1))
 }
 
-// copyOf is the copy of x [B, P, …] at one place of the P axis.
+// copyOf returns one copy of x [B, P, …] by its index on the P axis.
 func copyOf(x *Node, at int) *Node { return Squeeze(Slice(x, AxisRange(), AxisElem(at)), 1) }
 
-// fit trains the mean: by likelihood on rows as observed and on one masked copy of
-// each and, with the learned head, by D_SHAP. h is trained along, to weigh the copies.
+// fit trains the mean: by likelihood on rows as observed and on one masked copy of each and, with the learned head, by
+// D_SHAP. It also trains h, which weights the copies.
 func (r *Run) fit() phase {
 	p := phase{
 		name: fitPhase, steps: r.Steps, rate: r.Rate, cost: 1, decay: r.Decay, drop: r.Dropout,
@@ -118,10 +117,9 @@ func (r *Run) fit() phase {
 	return p
 }
 
-// refit trains the mean on, each row weighed by the precision that σ gives it: where
-// noise varies, quiet rows say more about the mean than noisy ones. Validation is by
-// plain error, and the weights it starts from are the first candidate, so it is kept
-// only where it helps.
+// refit continues training of the mean with rows weighted by their precision under σ: where noise varies, rows with
+// little noise carry more information. Validation uses the plain error, and the initial weights are the first
+// candidate, so the result is kept only if it helps.
 func (r *Run) refit() phase {
 	p := r.fit()
 	p.name, p.steps, p.rate, p.candidate = refitPhase, r.RefitSteps, r.RefitRate, true
@@ -135,15 +133,16 @@ func (r *Run) refit() phase {
 	return p
 }
 
-// The absent factors are few, and each is asked for by half of the copies: they learn at a high rate, in units of which decay is small.
+// There are few absent factors, and half of the copies use each. They train at a high rate, relative to which decay is
+// small.
 const (
 	absentRate  = 3e-2
 	absentDecay = 1e-3
 )
 
-// absent trains what stands in for absent players, with the rest of the mean frozen. A row that has every cell does not ask for it, so that
-// coalitions are learned without the price that rows as observed would pay in fit, where the noise of what a masked copy hides
-// makes them weigh less. Rows as observed take part for their constant, Σ_k w_k Π_d (1 + c_dk), alone.
+// absent trains the weights for absent players, with the rest of the mean frozen. Complete rows do not use these
+// weights. Coalitions are thus learned without harming rows as observed, as they would in fit, where the noise of
+// hidden cells lowers their weight. Rows as observed affect only their constant, Σ_k w_k Π_d (1 + c_dk).
 func (r *Run) absent() phase {
 	p := r.fit()
 	p.name, p.steps, p.rate, p.cost, p.decay, p.drop = absentPhase, min(r.AbsentSteps, r.Steps), absentRate, 0.7, absentDecay, 0
@@ -152,15 +151,15 @@ func (r *Run) absent() phase {
 	return p
 }
 
-// hiddenFloor keeps the likelihood of h finite, in variances of the target.
+// hiddenFloor keeps the likelihood of h finite, in units of the target's variance.
 const hiddenFloor = 1e-4
 
-// hiddenVariance is h² [B, C] of the masked copy. One that hides nothing has h = 0.
+// hiddenVariance returns h² [B, C] of the masked copy. It is 0 if the copy hides nothing.
 func (r *Run) hiddenVariance(in lossInputs) *Node {
 	return AddScalar(copyOf(in.HiddenVariance(in.asMasked()), 0), hiddenFloor)
 }
 
-// drawForEstimator draws the copies that the estimator reads.
+// drawForEstimator draws the copies that the estimator needs.
 func (r *Run) drawForEstimator(rng *rand.Rand, b *minibatch, row int) {
 	if r.Estimator == objective.LeastSquares {
 		drawLeastSquares(rng, b, row)
@@ -191,12 +190,11 @@ func drawLeastSquares(rng *rand.Rand, b *minibatch, row int) {
 	Kernel.draw(rng, masked, b.mask(row, objective.Within))
 }
 
-// polishWeight is the weight of least squares beside the teacher's values.
+// polishWeight is the weight of least squares relative to the teacher's values.
 const polishWeight = 3
 
-// polish teaches a copy of the network its own values and Shapley values, without
-// labels, on rows with some columns taken from other rows: fidelity improves in
-// seconds and accuracy stays.
+// polish trains the network on its own values and on Shapley values, without labels, on rows with some columns from
+// other rows. It improves the fidelity of attributions in seconds and preserves accuracy.
 func (r *Run) polish() phase {
 	return phase{
 		name: "polish", steps: r.PolishSteps, rate: r.PolishRate, cost: 1, decay: r.Decay,
@@ -218,7 +216,7 @@ func (r *Run) polish() phase {
 	}
 }
 
-// recombine replaces about half of the players of a row by another row's.
+// recombine replaces about half of the players of a row by those of another row.
 func recombine(rng *rand.Rand, b *encode.Batch, row int, from *encode.Batch) {
 	other := rng.IntN(from.Rows)
 	for d := range b.Players() {
@@ -228,14 +226,13 @@ func recombine(rng *rand.Rand, b *encode.Batch, row int, from *encode.Batch) {
 	}
 }
 
-// spreadDecay is small: decay would pull σ_d up from its start, and noise that no column
-// explains would seem to be theirs.
+// spreadDecay is small: decay would increase σ_d from its initial value, and noise that no column explains would be
+// assigned to columns.
 const spreadDecay = 1e-3
 
-// spread trains σ_d, σ_0 on rows as observed, and h on masked copies, with the mean
-// frozen. Trained together with the mean, on masked copies, σ would absorb the
-// variance of what is hidden, which is h's. Where a row lacks nothing h is 0, so that σ is what
-// complete rows scatter by.
+// spread trains σ_d, σ_0 on rows as observed, and h on masked copies, with the mean frozen. If σ were trained with the
+// mean on masked copies, it would absorb the variance of hidden cells, which belongs to h. h is 0 for complete rows, so
+// σ is their noise.
 func (r *Run) spread() phase {
 	return phase{
 		name: spreadPhase, steps: r.SpreadSteps, rate: r.SpreadRate, cost: 0.7, decay: spreadDecay,
@@ -243,7 +240,7 @@ func (r *Run) spread() phase {
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			whole, part := b.mask(row, objective.Observed), b.mask(row, objective.Masked)
 			if !r.net.Classes && slices.Contains(whole, 0) && rng.Uint32()&1 == 0 {
-				copy(part, whole) // labels tell h what rows lack as observed, too
+				copy(part, whole) // the labels also train h on the gaps of rows as observed
 				return
 			}
 			r.Sampler.draw(rng, whole, part)

@@ -1,12 +1,12 @@
 package train
 
-// Retargeted is a store whose targets are put on another scale.
+// Retargeted is a store with targets on another scale.
 type Retargeted struct {
 	Store
 	On func(target float32) float32
 }
 
-// Read is rows [from, to), with memory of their own for the targets.
+// Read returns rows [from, to), with newly allocated targets.
 func (r Retargeted) Read(from, to int) (Data, error) {
 	d, err := r.Store.Read(from, to)
 	if err != nil {
@@ -15,7 +15,7 @@ func (r Retargeted) Read(from, to int) (Data, error) {
 	return d.Retarget(r.On), nil
 }
 
-// Retarget is the rows with targets on another scale.
+// Retarget returns the rows with targets on another scale.
 func (d Data) Retarget(on func(target float32) float32) Data {
 	targets := make([]float32, len(d.Target))
 	for i, y := range d.Target {

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	slowerBy     = 0.3 // what a rollback multiplies the learning rate by
-	maxRollbacks = 5   // of a phase
+	slowerBy     = 0.3 // factor of the learning rate after a rollback
+	maxRollbacks = 5   // per phase
 )
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// rollBack goes back to the last sound validation, or the start of the phase, with a
-// lower rate, and says so. After too many times it keeps the best there was, or gives up if nothing was
-// ever sound. Of a few rows, what is learned by heart gets worse at any rate on those that validate.
+// rollBack restores the last valid validation, or the start of the phase, with a lower learning rate, and returns a
+// note. After maxRollbacks it keeps the best weights, or fails if no validation was valid. On tiny tables an overfitted
+// model degrades on validation rows at any rate.
 func (r *Run) rollBack(ctx context.Context, p *phase) (note string, err error) {
 	at, slowing, rollbacks := r.step, r.slowing*slowerBy, r.rollbacks+1
 	if rollbacks > maxRollbacks && len(r.kept) > 0 {

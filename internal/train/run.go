@@ -1,8 +1,8 @@
-// Package train fits a network: a loop over phases (the mean; with the learned head a
-// polish; then σ and h), coalition samplers, early stopping, weight averaging.
+// Package train trains a network: a loop over phases (the mean; with the learned head a polish; then σ and h),
+// coalition samplers, early stopping, weight averaging.
 //
-// A Run is a value that can be stopped, saved and continued: everything random about
-// a step is a function of the seed, the phase and the step's number.
+// A Run can be stopped, saved and continued: everything random about a step is a function of the seed, the phase and
+// the number of the step.
 package train
 
 import (
@@ -17,38 +17,38 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// Run is a training run.
+// Run is a training run. It is not safe for concurrent use.
 type Run struct {
 	Config
 	net        form.Config
 	trainer    trainer
 	store      Store
 	validation Data
-	check      Data // some of the validation rows, or all, by which most validations are
+	check      Data // all or some of the validation rows, used by most validations
 	target     target
-	evaluator  form.Evaluator // of the averaged weights, as they are when it is called
-	nodes      int            // of the exact head's quadrature
+	evaluator  form.Evaluator // evaluates the averaged weights at the time of the call
+	nodes      int            // quadrature nodes of the exact head
 
 	phases []phase
-	phase  int // under way
-	step   int // next, of that phase
+	phase  int // current phase
+	step   int // next step of that phase
 	taken  int // steps of the phase that were not skipped
 
-	skipped int // steps of all phases for which there was no time, since the run was made or restored
+	skipped int // steps skipped for lack of time, since the run was created or restored
 
 	stepper *stepper
 	best    float64
-	kept    []Candidate // of the phase, the best first
+	kept    []Candidate // candidates of the phase, the best first
 	stale   int         // validations since the best
 	history []Point
 
-	good      *State  // at the last validation that was sound
-	slowing   float64 // of the learning rate, by rollbacks
-	rollbacks int     // since the phase began
-	naive     float64 // score, on validation rows, of a mean that knows nothing of a row
+	good      *State  // state at the last valid validation
+	slowing   float64 // factor of the learning rate after rollbacks
+	rollbacks int     // in the current phase
+	naive     float64 // validation score of a mean without features
 }
 
-// startNodes is the number of quadrature nodes before the fewest that do are known.
+// startNodes is the initial number of quadrature nodes, before measureMean chooses it.
 const startNodes = 8
 
 // New prepares a run of a network on a backend.
@@ -92,24 +92,23 @@ func New(net form.Config, on Backend, c Config, data Store, validation Data) (*R
 	return r, nil
 }
 
-// Done says whether all phases are finished.
+// Done reports whether all phases are finished.
 func (r *Run) Done() bool { return r.phase == len(r.phases) }
 
 const (
-	validations = 40   // of a phase
-	checkRows   = 1024 // of a validation, at most
-	finalists   = 3    // candidates that all validation rows decide between at the end of a phase
-	patience    = 0.5  // of a phase: it ends after so long without a new best
-	patientRows = 256  // fewer validation rows do not tell whether a phase has stopped improving
+	validations = 40   // per phase
+	checkRows   = 1024 // maximum rows of a validation
+	finalists   = 3    // candidates compared on all validation rows at the end of a phase
+	patience    = 0.5  // share of a phase without a new best after which it ends
+	patientRows = 256  // with fewer validation rows, a phase does not end early
 )
 
-// Step takes one step of training, and whatever is due after it: a validation, the
-// end of a phase. A step that ends in numbers that make no sense is undone, together
-// with all since the last validation, and the rate lowered.
+// Step runs one training step, and whatever is due after it: a validation, or the end of a phase. If a step gives
+// values that are not finite, it is undone, with all steps since the last validation, and the learning rate is lowered.
 func (r *Run) Step(ctx context.Context) (Progress, error) { return r.stepTo(ctx, 0) }
 
-// stepTo is Step, after which at least the given number of steps of the phase count as
-// taken: a run that is short of time skips some.
+// stepTo is Step, after which at least the given number of steps of the phase count as taken: a run that is short of
+// time skips some.
 func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	p := &r.phases[r.phase]
 	if r.step == 0 {
@@ -163,7 +162,7 @@ func (r *Run) stepTo(ctx context.Context, atLeast int) (Progress, error) {
 	return done, err
 }
 
-// beginPhase remembers where the phase starts from.
+// beginPhase records the state at the start of a phase.
 func (r *Run) beginPhase(ctx context.Context, p *phase) (err error) {
 	if p.candidate {
 		if _, err := r.validate(ctx, p); err != nil {
@@ -176,13 +175,13 @@ func (r *Run) beginPhase(ctx context.Context, p *phase) (err error) {
 	return err
 }
 
-// Candidate is weights that a phase may end in.
+// Candidate is a set of weights that a phase may select.
 type Candidate struct {
-	Score   float64 // by the rows of a validation
+	Score   float64 // on the rows of a validation
 	Weights map[string][]float32
 }
 
-// validate scores the averaged weights, by some of the validation rows, and keeps them if they are among the best so far.
+// validate scores the averaged weights on some validation rows, and keeps them if they are among the best so far.
 func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	if !p.scoredAt(r.step) {
 		return math.NaN(), nil
@@ -201,19 +200,19 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 	}
 	at, _ := slices.BinarySearchFunc(r.kept, score, func(c Candidate, score float64) int { return cmp.Compare(c.Score, score) })
 	if most := r.finalists(); at < most {
-		kept := slices.Insert(slices.Clone(r.kept), at, Candidate{score, weights}) // states have the old list
+		kept := slices.Insert(slices.Clone(r.kept), at, Candidate{score, weights}) // saved states share the old list
 		r.kept = kept[:min(most, len(kept))]
 	}
 	return score, nil
 }
 
-// early says whether the phase spread of a number has not come half its way, if most rows have gaps. σ_0 and h part late, and their
-// sum, which is all that such rows see, scores well before.
+// early reports whether the phase spread of a number is in its first half and most rows have missing cells. σ_0 and h
+// separate late. Their sum, which is all that such rows depend on, scores well before that.
 func (r *Run) early(p *phase) bool {
 	return p.spread && !r.net.Classes && 2*r.step < p.steps && 2*r.validation.whole() < r.validation.Len()
 }
 
-// score is that of the averaged weights on some rows.
+// score returns the score of the averaged weights on some rows.
 func (r *Run) score(ctx context.Context, p *phase, rows Data) (float64, map[string][]float32, error) {
 	var want form.Want
 	if p.spread {
@@ -236,7 +235,7 @@ func (r *Run) score(ctx context.Context, p *phase, rows Data) (float64, map[stri
 	return p.score(&validated{x, rows, form.NoiseStd(weights), r.Base}), weights, nil
 }
 
-// finalists is how many candidates are kept: one if every validation is by all rows.
+// finalists returns how many candidates are kept: one if every validation uses all rows.
 func (r *Run) finalists() int {
 	if r.check.Len() == r.validation.Len() {
 		return 1
@@ -244,7 +243,8 @@ func (r *Run) finalists() int {
 	return finalists
 }
 
-// choose puts the best candidate of the phase, by all validation rows, into the trainer and returns it.
+// choose selects the best candidate of the phase on all validation rows, sets the trainer's weights to it and returns
+// it.
 func (r *Run) choose(ctx context.Context, p *phase) (map[string][]float32, error) {
 	if len(r.kept) == 0 { // a phase without a score
 		weights, err := r.trainer.get(average)
@@ -273,7 +273,7 @@ func (r *Run) choose(ctx context.Context, p *phase) (map[string][]float32, error
 	return r.kept[best].Weights, r.trainer.put(r.kept[best].Weights)
 }
 
-// endPhase goes back to the best weights and on to the next phase.
+// endPhase restores the best weights and starts the next phase.
 func (r *Run) endPhase(ctx context.Context) error {
 	kept, err := r.choose(ctx, &r.phases[r.phase])
 	if err != nil {
@@ -293,14 +293,13 @@ func (r *Run) endPhase(ctx context.Context) error {
 	return err
 }
 
-// minUnit bounds how much smaller, in squares, σ's unit is than the error of all rows.
+// minUnit is a lower bound of the squared unit of σ, relative to the error of all rows.
 const minUnit = 1e-4
 
-// measureRows bounds the training rows that the training error is measured on.
+// measureRows is the maximum number of rows for the training error.
 const measureRows = 4096
 
-// measureMean settles what depends on the mean: the nodes of its integrals, and the
-// errors that σ starts from.
+// measureMean sets what depends on the mean: the number of quadrature nodes, and the initial errors of σ.
 func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) error {
 	nodes, err := r.net.FewestNodes(ctx, r.validation.Rows, func(nodes int) (form.Evaluator, error) {
 		return r.trainer.evaluator(nodes), nil
@@ -332,7 +331,7 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 	return r.trainer.put(weights)
 }
 
-// sample is some of the training rows, at most the given number.
+// sample returns at most the given number of training rows.
 func (r *Run) sample(most int) (Data, error) {
 	n := min(most, r.store.Len())
 	order := newShuffle(r.store, r.net.Inputs.Players(), n, r.epoch)
@@ -347,14 +346,14 @@ func (r *Run) sample(most int) (Data, error) {
 	return sample, nil
 }
 
-// Close frees what the backend holds.
+// Close frees the resources of the backend.
 func (r *Run) Close() {
 	r.evaluator.Close()
 	r.endSteps()
 	r.trainer.close()
 }
 
-// endSteps ends the steps of the phase under way.
+// endSteps ends the steps of the current phase.
 func (r *Run) endSteps() {
 	if r.stepper != nil {
 		r.stepper.steps.close()
@@ -362,7 +361,7 @@ func (r *Run) endSteps() {
 	}
 }
 
-// setNodes decides the number of quadrature nodes.
+// setNodes sets the number of quadrature nodes.
 func (r *Run) setNodes(nodes int) {
 	if r.evaluator != nil {
 		r.evaluator.Close()
@@ -371,21 +370,21 @@ func (r *Run) setNodes(nodes int) {
 	r.evaluator = r.trainer.evaluator(nodes)
 }
 
-// Skipped is the number of steps for which there was no time.
+// Skipped returns the number of steps skipped for lack of time.
 func (r *Run) Skipped() int { return r.skipped }
 
-// Nodes is the number of quadrature nodes that the exact head's attributions need.
+// Nodes returns the number of quadrature nodes that the exact head's attributions need.
 func (r *Run) Nodes() int { return r.nodes }
 
-// Weights are the averaged weights.
+// Weights returns the averaged weights.
 func (r *Run) Weights() (map[string][]float32, error) { return r.trainer.get(average) }
 
-// rng is the source of all that is random about a step.
+// rng returns the random generator of a step.
 func (r *Run) rng(step int) *rand.Rand {
 	return rand.New(rand.NewPCG(r.Seed, uint64(r.phase)<<32|uint64(step)))
 }
 
-// epoch is the source of the order of the training rows in a pass over them.
+// epoch returns the random generator for the order of the training rows in a pass over them.
 func (r *Run) epoch(pass int) *rand.Rand {
 	return rand.New(rand.NewPCG(r.Seed, 1<<63|uint64(r.phase)<<32|uint64(pass)))
 }

@@ -2,8 +2,8 @@ package train
 
 import "math"
 
-// oneCycle is the learning rate at step i of n: up from top/25 over the first tenth,
-// then down to top/2500, both by half a cosine.
+// oneCycle returns the learning rate at step i of n: up from top/25 over the first tenth, then down to top/2500, both
+// by half a cosine.
 func oneCycle(i, n int, top float64) float64 {
 	low, end := top/25, top/2500
 	rise := 0.1 * float64(n)
@@ -15,6 +15,6 @@ func oneCycle(i, n int, top float64) float64 {
 
 func cosine(from, to, f float64) float64 { return to + (from-to)*(1+math.Cos(math.Pi*f))/2 }
 
-// keep is the share of the moving average that step i keeps: little at first, so that
-// the average soon forgets the random start.
+// keep returns the decay of the moving average at step i: small at first, so that the average soon forgets the random
+// initial weights.
 func keep(i int, decay float64) float64 { return min(decay, float64(i+1)/float64(i+11)) }

@@ -2,7 +2,7 @@ package train
 
 import "github.com/psi-shapley/psi/internal/form"
 
-// validated is what a validation has to judge by.
+// validated holds the inputs of a validation score.
 type validated struct {
 	*form.Explained
 	data   Data
@@ -10,7 +10,7 @@ type validated struct {
 	base   []float64 // [C], of classes
 }
 
-// mean is that of a row's loss, by the rows' weights.
+// mean returns the weighted mean of a loss over rows.
 func (v *validated) mean(loss func(row int) float64) float64 {
 	sum, total := 0.0, 0.0
 	for row, w := range v.data.Weight {
@@ -20,7 +20,7 @@ func (v *validated) mean(loss func(row int) float64) float64 {
 	return sum / total
 }
 
-// variance is Σσ_d² of element i of [rows, C].
+// variance returns Σσ_d² of element i of [rows, C].
 func (v *validated) variance(i int) float64 {
 	d := len(v.Std) / len(v.Value)
 	variance := 0.0
@@ -30,7 +30,7 @@ func (v *validated) variance(i int) float64 {
 	return variance
 }
 
-// scoreOf is the score of values [rows, C] alone.
+// scoreOf returns the score of values [rows, C].
 func (r *Run) scoreOf(values []float32, data Data) float64 {
 	return r.target.score(&validated{Explained: &form.Explained{Value: values}, data: data, base: r.Base})
 }

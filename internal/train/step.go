@@ -6,16 +6,16 @@ import (
 	"github.com/psi-shapley/psi/internal/objective"
 )
 
-// minibatch is what a step reads, filled on the host.
+// minibatch holds the inputs of a step.
 type minibatch struct {
 	Data
-	window  Data      // that the rows are of
+	window  Data      // source of the rows
 	masks   []float32 // [B, P, players]
 	picks   []float32 // [B, players]
-	kept    []float32 // [D, B, Z], what dropout leaves of the embeddings; empty without
+	kept    []float32 // [D, B, Z], dropout factors of the embeddings; empty without dropout
 	copies  int
 	players int
-	groups  [][]int // the columns of each player; nil if each is one
+	groups  [][]int // columns of each player; nil if each column is a player
 }
 
 func (b *minibatch) mask(row, at int) []float32 {
@@ -42,7 +42,7 @@ func (b *minibatch) pickOf(row int) []float32 {
 	return b.picks[row*b.players : (row+1)*b.players]
 }
 
-// stepper takes the steps of one phase.
+// stepper runs the steps of one phase.
 type stepper struct {
 	run   *Run
 	phase *phase
@@ -77,7 +77,7 @@ func (s *stepper) step(i int) (float64, error) {
 	return s.call(i)
 }
 
-// call runs step i on the minibatch as it is.
+// call runs step i on the current minibatch.
 func (s *stepper) call(i int) (float64, error) {
 	r := s.run
 	return s.steps.take(&s.batch, r.slowing*oneCycle(i, s.phase.steps, s.phase.rate), keep(r.taken, r.Average))
@@ -102,8 +102,8 @@ func (s *stepper) fill(i int) error {
 	return nil
 }
 
-// dropOut leaves out that share of the elements, and scales the rest to a mean of 1. Four
-// elements share a random word.
+// dropOut zeroes the given share of the elements, and scales the rest to a mean of 1. Four elements share a random
+// word.
 func dropOut(rng *rand.Rand, share float64, kept []float32) {
 	below, scale := uint64(share*(1<<16)), float32(1/(1-share))
 	var word uint64
@@ -119,12 +119,10 @@ func dropOut(rng *rand.Rand, share float64, kept []float32) {
 	}
 }
 
-// otherOneIn is how rarely a label is read as "other", so that there is something to say of
-// labels that were never seen.
+// otherOneIn: one label in so many is read as "other", so that the embedding of unseen labels is trained.
 const otherOneIn = 64
 
-// forgetLabels reads some of a row's labels as "other", the first of each category's rows of
-// the embedding table.
+// forgetLabels reads some of a row's labels as "other", the first of each category's rows in the embedding table.
 func (s *stepper) forgetLabels(rng *rand.Rand, row int) {
 	other := int32(0)
 	for k, levels := range s.run.net.Inputs.Levels {

@@ -8,35 +8,35 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// Data are rows with what is to be predicted of them.
+// Data holds rows with their targets and weights.
 type Data struct {
 	Rows   *encode.Batch
-	Target []float32 // of each row: the target less its mean, in standard deviations of it; or the number of its class
-	Weight []float32 // of each row; those of training rows have the mean 1
+	Target []float32 // per row: the standardised target, or the index of its class
+	Weight []float32 // per row; training rows have the mean 1
 }
 
-// Unweighted are rows that all count the same.
+// Unweighted returns rows with equal weights.
 func Unweighted(rows *encode.Batch, target []float32) Data {
 	return Data{rows, target, slices.Repeat([]float32{1}, len(target))}
 }
 
 // Store holds training rows, in memory or on disk.
 type Store interface {
-	// Len is the number of rows.
+	// Len returns the number of rows.
 	Len() int
-	// Read is rows [from, to). They may share memory with the store.
+	// Read returns rows [from, to). They may share memory with the store.
 	Read(from, to int) (Data, error)
-	// InMemory says whether all rows are in memory, and can be shuffled together.
+	// InMemory reports whether all rows are in memory, so that they can be shuffled together.
 	InMemory() bool
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (d Data) Len() int { return d.Rows.Rows }
 
-// InMemory says that they are.
+// InMemory returns true.
 func (Data) InMemory() bool { return true }
 
-// Read is rows [from, to), sharing memory.
+// Read returns rows [from, to), sharing memory.
 func (d Data) Read(from, to int) (Data, error) {
 	return Data{Rows: d.Rows.Slice(from, to), Target: d.Target[from:to], Weight: d.Weight[from:to]}, nil
 }
@@ -47,7 +47,7 @@ func (d Data) set(i int, from Data, j int) {
 	d.Target[i], d.Weight[i] = from.Target[j], from.Weight[j]
 }
 
-// newData makes room for rows like those of a store.
+// newData allocates rows like those of a store.
 func newData(rows int, like Data) Data {
 	return Data{
 		Rows:   like.Rows.Like(rows),
@@ -56,7 +56,7 @@ func newData(rows int, like Data) Data {
 	}
 }
 
-// some are at most n of the rows, the same each time.
+// some returns at most n of the rows, the same each time.
 func (d Data) some(n int) Data {
 	if d.Len() <= n {
 		return d
@@ -68,10 +68,9 @@ func (d Data) some(n int) Data {
 	return sample
 }
 
-// A pass over the rows visits them a window at a time: blocks of neighbouring rows, taken
-// from anywhere, whose rows are shuffled together. A table that is in memory, or fits into
-// one window, is shuffled whole. What a step sees is a function of its number, so that a run can start
-// anywhere.
+// A pass visits the rows one window at a time: blocks of neighbouring rows, taken from anywhere, whose rows are
+// shuffled together. A table in memory, or one that fits into a window, is shuffled as a whole. The rows of a step are
+// a function of its number, so that a run can start anywhere.
 const (
 	blockRows   = 256
 	windowCells = 1 << 22 // about 50 MB
@@ -85,9 +84,9 @@ type shuffle struct {
 	seed  func(pass int) *rand.Rand
 
 	windowRows int
-	at         struct{ pass, window int } // that is loaded
+	at         struct{ pass, window int } // the loaded one
 	order      []int                      // of the rows of the window
-	buffer     Data                       // for the rows of windows, if they are several
+	buffer     Data                       // memory for rows, if there are several windows
 	rows       Data                       // of the window
 }
 
@@ -101,11 +100,11 @@ func newShuffle(store Store, players, batch int, seed func(pass int) *rand.Rand)
 	return s
 }
 
-// Blocks of a pass. The last one ends with the last row, so all are full.
+// Number of blocks in a pass. The last one ends with the last row, so all are full.
 func (s *shuffle) blocks() int { return (s.store.Len() + blockRows - 1) / blockRows }
 
-// perPass is the number of batches of a pass. A window's last rows that fill no batch are
-// left out: in another pass they will be others.
+// perPass returns the number of batches in a pass. The last rows of a window that do not fill a batch are left out;
+// another pass leaves out different ones.
 func (s *shuffle) perPass() int {
 	n := s.store.Len()
 	if n == s.windowRows {
@@ -115,7 +114,7 @@ func (s *shuffle) perPass() int {
 	return rows/s.windowRows*(s.windowRows/s.batch) + rows%s.windowRows/s.batch
 }
 
-// rowsOf are the rows of batch i, as places in window.
+// rowsOf returns the rows of batch i as indices into window.
 func (s *shuffle) rowsOf(i int) (window Data, rows []int, err error) {
 	pass, i := i/s.perPass(), i%s.perPass()
 	perWindow := s.windowRows / s.batch
@@ -167,7 +166,7 @@ func (s *shuffle) loadBlocks(rng *rand.Rand, window int) error {
 	if s.rows, err = s.buffer.Read(0, len(blocks)*blockRows); err != nil {
 		return err
 	}
-	// Each window draws its order from a state of the generator that depends on no other's.
+	// Each window has its own generator, which depends on no other window.
 	s.order = rand.New(rand.NewPCG(rng.Uint64(), uint64(window))).Perm(len(blocks) * blockRows)
 	return nil
 }

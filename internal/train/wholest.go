@@ -2,10 +2,10 @@ package train
 
 import "slices"
 
-// wholestRows of a sample are enough to start σ_0 from.
+// wholestRows is the minimum number of rows for the initial σ_0.
 const wholestRows = 30
 
-// lacking is how many cells each row lacks.
+// lacking returns the number of missing cells of each row.
 func (d Data) lacking() []int {
 	list := make([]int, d.Len())
 	for i := range list {
@@ -14,7 +14,7 @@ func (d Data) lacking() []int {
 	return list
 }
 
-// whole is the number of rows that lack nothing.
+// whole returns the number of complete rows.
 func (d Data) whole() (n int) {
 	for _, missing := range d.lacking() {
 		if missing == 0 {
@@ -24,8 +24,8 @@ func (d Data) whole() (n int) {
 	return n
 }
 
-// wholest is the rows that lack the fewest cells, all that lack equally few and at least wholestRows of them, with their values. σ_0 is what
-// complete rows scatter by, and the error of all rows is mostly that of what they lack.
+// wholest returns the rows with the fewest missing cells, at least wholestRows and all ties, with their values. σ_0 is
+// the noise of complete rows, whereas the error of all rows is mostly due to missing cells.
 func wholest(values []float32, d Data) ([]float32, Data) {
 	lacking := d.lacking()
 	sorted := slices.Sorted(slices.Values(lacking))

@@ -1,4 +1,4 @@
-// Package formtest draws random rows and weights for tests of what evaluates networks.
+// Package formtest draws random rows and weights for tests of evaluators.
 package formtest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
-// Rows draws rows in which a cell is missing with the given probability. Missing
-// cells hold numbers too, which nothing may depend on.
+// Rows draws rows in which a cell is missing with the given probability. Missing cells hold numbers too, which must not
+// affect results.
 func Rows(rng *rand.Rand, in form.Inputs, rows int, missing float64) *encode.Batch {
 	b := encode.NewTimedBatch(rows, in.Numeric, in.Times, len(in.Levels))
 	for i := range b.Observed {
@@ -23,8 +23,8 @@ func Rows(rng *rand.Rand, in form.Inputs, rows int, missing float64) *encode.Bat
 	return b
 }
 
-// Cells draws the contents of the cells that change allows, by row and player. One
-// number in five is a gap, if gaps are levels.
+// Cells draws the contents of the cells that change selects, by row and player. One number in five is a gap, if gaps
+// are levels.
 func Cells(rng *rand.Rand, in form.Inputs, b *encode.Batch, change func(row, player int) bool) {
 	for row := range b.Rows {
 		for d := range in.Numeric {
@@ -54,7 +54,7 @@ func Cells(rng *rand.Rand, in form.Inputs, b *encode.Batch, change func(row, pla
 	}
 }
 
-// Cycles are the cyclic parts of a row's time k.
+// Cycles returns the cyclic parts of a row's time k.
 func Cycles(b *encode.Batch, row, k int) []float32 {
 	return b.Cycles[(row*b.Times+k)*encode.CyclicParts:][:encode.CyclicParts]
 }
@@ -68,9 +68,8 @@ func Masks(rng *rand.Rand, rows, per, players int) []float32 {
 	return masks
 }
 
-// Weights draws weights far from where training starts: factors are large and no
-// bias or baseline is 0, so that players interact strongly. Factors are the smaller the
-// more players there are, lest their products be all noise.
+// Weights draws weights far from the initial ones: factors are large and no bias or baseline is 0, so that players
+// interact strongly. Factors shrink with the number of players, so that their products do not overflow.
 func Weights(rng *rand.Rand, c form.Config) map[string][]float32 {
 	values := c.Start(rng.Uint64())
 	calm := 1 / math.Sqrt(max(1, float64(c.Inputs.Players())/4))

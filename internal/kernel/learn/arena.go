@@ -7,22 +7,23 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// tensor is the place of a weight in an arena. Arenas have all weights in one slice, group by group, with rows padded for vector
-// loops; padding is 0 and stays so. A weight has blocks of rows [blocks, rows, width], most often a block for each column.
+// tensor is the position of a weight in an arena. Arenas hold all weights in one slice, group by group, with rows
+// padded for vector loops; padding is always 0. A weight has blocks of rows [blocks, rows, width], usually one block
+// per column.
 type tensor struct {
 	name                string
 	offset              int
 	blocks, rows, width int
 	stride              int  // floats from one row to the next
-	height              int  // rows that a block takes
-	split               int  // rows of the first half of a block, whose second half begins at height / 2; 0 if it is in one piece
+	height              int  // rows of a block
+	split               int  // rows of the first half of a block, whose second half begins at height / 2; 0 if it is not split
 	transposed          bool // element (row, column) is stored at (column, row)
 }
 
 // span is a range of an arena.
 type span struct{ from, to int }
 
-// layout is the places of all weights. Those that a network does not have are nil.
+// layout holds the positions of all weights. Weights that a network does not have are nil.
 type layout struct {
 	bins, binsBias, frequency, periodic, slope, cycles, gap, levels *tensor
 	layers, layersBias                                              []*tensor
@@ -69,7 +70,7 @@ func newLayout(c form.Config) *layout {
 	return l
 }
 
-// place gives a weight the next place.
+// place allocates the next position to a weight.
 func (l *layout) place(c form.Config, w form.Weight) *tensor {
 	t := &tensor{name: w.Name, offset: l.size, blocks: 1, rows: 1}
 	dims := w.Dims
@@ -91,13 +92,13 @@ func (l *layout) place(c form.Config, w form.Weight) *tensor {
 	return t
 }
 
-// of is a block of a weight in an arena.
+// of returns a block of a weight in an arena.
 func (t *tensor) of(arena []float32, block int) []float32 {
 	size := t.height * t.stride
 	return arena[t.offset+block*size:][:size]
 }
 
-// row is where a row of the weight begins, as the network counts rows: over all blocks.
+// row returns the offset of a row of the weight, counted over all blocks.
 func (t *tensor) row(i int) int {
 	block, row := i/t.rows, i%t.rows
 	if t.split > 0 && row >= t.split {
@@ -106,7 +107,7 @@ func (t *tensor) row(i int) int {
 	return t.offset + (block*t.height+row)*t.stride
 }
 
-// read copies a weight out of an arena.
+// read copies a weight from an arena.
 func (t *tensor) read(arena []float32) []float32 {
 	values := make([]float32, t.blocks*t.rows*t.width)
 	for i := range t.blocks * t.rows {
@@ -122,7 +123,7 @@ func (t *tensor) read(arena []float32) []float32 {
 	return values
 }
 
-// write copies a weight into an arena. Padding becomes 0 again where steps with NaN spoiled it.
+// write copies a weight to an arena. It resets padding to 0, which steps with NaN may have changed.
 func (t *tensor) write(arena, values []float32) {
 	clear(arena[t.offset:][:t.blocks*t.height*t.stride])
 	for i := range t.blocks * t.rows {
@@ -137,7 +138,7 @@ func (t *tensor) write(arena, values []float32) {
 	}
 }
 
-// read copies all weights out of an arena.
+// read copies all weights from an arena.
 func (l *layout) read(arena []float32) map[string][]float32 {
 	values := make(map[string][]float32, len(l.all))
 	for _, t := range l.all {
@@ -146,7 +147,7 @@ func (l *layout) read(arena []float32) map[string][]float32 {
 	return values
 }
 
-// write copies all weights into an arena.
+// write copies all weights to an arena.
 func (l *layout) write(arena []float32, values map[string][]float32) error {
 	for _, t := range l.all {
 		if n, want := len(values[t.name]), t.blocks*t.rows*t.width; n != want {

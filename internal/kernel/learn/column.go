@@ -12,36 +12,36 @@ import (
 type column struct {
 	d      int
 	number bool
-	time   int // place among the times; −1 if it is none
-	first  int // row of the embedding table that is its first level
+	time   int // index among the times; −1 if it is not a time
+	first  int // embedding row of its first level
 	width  int // of the embedding, padded
 
 	cells  int
-	cellOf []int32 // [B] cell of each row; −1 if it is missing
+	cellOf []int32 // [B] cell of each row; −1 if missing
 	rowsOf []int32 // rows whose cell is observed
-	places int     // factors: of cells, or with dropout of rows
+	places int     // number of factors: of cells, or with dropout of rows
 	find   finder
 
-	code   []int32   // [cells] of categories
-	binAt  []int32   // [cells] of numbers: where their bin begins
-	gaps   []int32   // cells that are gaps which are levels
-	part   []float32 // [cells] of the bin that is full
-	value  []float32 // [cells] of numbers
+	code   []int32   // [cells] for categories
+	binAt  []int32   // [cells] for numbers: start of their bin
+	gaps   []int32   // cells that are gaps treated as levels
+	part   []float32 // [cells] filled share of the bin
+	value  []float32 // [cells] for numbers
 	cycles []float32 // [cells, encode.CyclicParts]
 
-	below         []float32 // [bins + 1, width] bias and the sum of the bins below; in the way back the gradient of full bins
+	below         []float32 // [bins + 1, width] bias and the sum of the bins below; in the backward pass the gradient of full bins
 	waves, dwaves []float32 // [cells, 2 · padded frequencies]
 	layers        [][]float32
-	thin          []float32 // [places, width] embeddings with dropout
+	thin          []float32 // [places, width] embeddings after dropout
 	grad, other   []float32 // [B, width]
-	turned        []float32 // a weight transposed
+	turned        []float32 // a transposed weight
 
-	dmix   []float32 // [B + 1, hidden] gradient by what the cells give h, at last by what an absent cell gives
-	dmixAt []int32   // [B] where that of the masked copies begins
+	dmix   []float32 // [B + 1, hidden] gradient by the cells' inputs of h, and last by that of an absent cell
+	dmixAt []int32   // [B] offsets of the gradients of masked copies
 	sigmaColumn
 }
 
-// steepest is where the straight line through a number ends, in standard deviations.
+// steepest is where the linear feature of a number is clipped, in standard deviations.
 const steepest = 4
 
 func newColumn(t *Trainer, d, first int) column {
@@ -76,7 +76,7 @@ func (c *column) forward(t *Trainer) {
 	c.distinguish(t)
 	c.place(t)
 	k, width := t.shared.channels, t.parts*t.shared.channels
-	// What an absent cell contributes: nothing together with another.
+	// An absent cell contributes nothing to the parts shared with a partner.
 	absent := t.records[(len(t.columns)*t.Batch+c.d)*t.stride:][:k]
 	copy(absent, t.lay.factorAbsent.of(t.weights, c.d))
 	t.ops.Gains(absent, k, 1, t.less[:k])
@@ -112,17 +112,17 @@ func (c *column) forward(t *Trainer) {
 		Y: records, YStride: t.stride, Start: t.lay.factorBias.of(t.weights, c.d), Rows: c.places, Out: width,
 		X: c.game(t), XStride: c.width, In: t.Embedding, W: t.lay.factor.of(t.weights, c.d), WStride: width,
 	})
-	t.ops.Gains(records, t.stride, c.places, t.start) // tanh, the first part + 1
+	t.ops.Gains(records, t.stride, c.places, t.start) // tanh, plus 1 in the first part
 	t.ops.MatMul(&vector.MatMul{
 		Y: t.mix[c.d*t.Batch*h:], YStride: h, Start: t.zeros, Rows: c.cells, Out: h,
 		X: z, XStride: c.width, In: t.Embedding, W: t.lay.hiddenMix.of(t.weights, c.d), WStride: h,
 	})
 }
 
-// embedding is z_d of the cells.
+// embedding returns z_d of the cells.
 func (c *column) embedding() []float32 { return c.layers[len(c.layers)-1] }
 
-// game is the embeddings that the factors are made of: those of cells, or with dropout those of rows.
+// game returns the embeddings behind the factors: those of cells, or with dropout those of rows.
 func (c *column) game(t *Trainer) []float32 {
 	if t.current.Kept != nil {
 		return c.thin
@@ -130,7 +130,8 @@ func (c *column) game(t *Trainer) []float32 {
 	return c.embedding()
 }
 
-// distinguish finds the distinct cells of the minibatch. A time has a cell in each row: its cyclic parts hardly repeat.
+// distinguish finds the distinct cells of the minibatch. A time has a cell per row, because its cyclic parts rarely
+// repeat.
 func (c *column) distinguish(t *Trainer) {
 	b := t.current.Rows
 	c.find.begin()
@@ -179,7 +180,7 @@ func (c *column) setNumber(t *Trainer, cell int, position, value float32) {
 	}
 }
 
-// place tells the rows where the factors of their cells are, and what they give h.
+// place sets, for each row, the offsets of its cell's factors and of its input of h.
 func (c *column) place(t *Trainer) {
 	columns, players, h := len(t.columns), t.Inputs.Players(), t.hide.width
 	absent, absentMix, row := int32((columns*t.Batch+c.d)*t.stride), int32((columns*t.Batch+c.d)*h), 0
@@ -201,11 +202,11 @@ func (c *column) place(t *Trainer) {
 				t.at[i], t.mixAt[j], dmixAt = absent, absentMix, int32(t.Batch*h)
 			}
 		}
-		c.dmixAt[r] = dmixAt // the masked copy is the last
+		c.dmixAt[r] = dmixAt // the masked copy comes last
 	}
 }
 
-// embedNumbers is the first layer of numbers x at positions p among the bins,
+// embedNumbers computes the first layer of numbers x at positions p among the bins,
 //
 //	bias + Σ_i bin_i clip(p − i, 0, 1) + waves or slope of x + cycles of a time,
 //
@@ -245,7 +246,7 @@ func (c *column) embedNumbers(t *Trainer) {
 	}
 }
 
-// dropOut multiplies the embeddings of the rows' cells by what is kept of them.
+// dropOut multiplies the embeddings of the rows' cells by their dropout factors.
 func (c *column) dropOut(t *Trainer) {
 	z, e := c.embedding(), t.Embedding
 	for i, r := range c.rowsOf {
@@ -256,7 +257,7 @@ func (c *column) dropOut(t *Trainer) {
 	}
 }
 
-// backward brings the gradients by factors, by h's mix and by σ back to the column's weights.
+// backward propagates the gradients by factors, by h's mix and by σ to the column's weights.
 func (c *column) backward(t *Trainer) {
 	if t.current.phase != Absent {
 		c.hiddenBackward(t)
@@ -306,7 +307,7 @@ func (c *column) backward(t *Trainer) {
 	}
 }
 
-// levelsBackward has a gradient for the levels that occur, and 0 for others.
+// levelsBackward sets the gradient of the levels that occur, and 0 for others.
 func (c *column) levelsBackward(t *Trainer, grad []float32) {
 	from, to := t.lay.levels.row(c.first), t.lay.levels.row(c.first+t.Inputs.Levels[c.d-t.Inputs.Numeric])
 	clear(t.gradient[from:to])
@@ -326,7 +327,7 @@ func (c *column) numbersBackward(t *Trainer, grad []float32) {
 		}
 	}
 	t.biasGradient(t.lay.binsBias.of(t.gradient, c.d), grad, w, w, n)
-	// A cell fills its own bin in part and all bins below it.
+	// A cell fills its own bin partly and all bins below it.
 	bins, full := t.lay.bins.of(t.gradient, c.d), c.below
 	clear(bins)
 	clear(full)
@@ -351,7 +352,7 @@ func (c *column) numbersBackward(t *Trainer, grad []float32) {
 	}
 }
 
-// wavesBackward is the way back through sin(2πxf) and cos(2πxf).
+// wavesBackward propagates gradients through sin(2πxf) and cos(2πxf).
 func (c *column) wavesBackward(t *Trainer, grad []float32) {
 	w, n, f := c.width, c.cells, vector.Padded(t.Frequencies)
 	periodic := t.lay.periodic.of(t.gradient, c.d)
@@ -369,7 +370,7 @@ func (c *column) wavesBackward(t *Trainer, grad []float32) {
 	}
 }
 
-// finder tells which cells are the same.
+// finder identifies equal cells.
 type finder struct {
 	keys  []uint64
 	cells []int32
@@ -393,7 +394,7 @@ func (f *finder) begin() {
 	}
 }
 
-// cell is the number of the cell of a key, which is next if it is new.
+// cell returns the index of the cell with a key, which is next if it is new.
 func (f *finder) cell(key uint64, next int) (cell int32, there bool) {
 	mask := uint64(len(f.keys) - 1)
 	for i := key * 0x9e3779b97f4a7c15 >> 32; ; i++ {

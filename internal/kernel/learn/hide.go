@@ -6,12 +6,12 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// hide is the network of h, the spread due to what is absent:
+// hide is the network of h, the standard deviation due to absent columns:
 //
 //	h² = softplus(out·silu(layer·silu(b + Σ_d mix_d) + b') + b”),
 //
-// mix_d being linear in a present column's embedding, and a weight of its own of an absent column. Copies that lack nothing have
-// h = 0.
+// where mix_d is linear in a present column's embedding, and a weight of its own for an absent column. Complete copies
+// have h = 0.
 type hide struct {
 	width, outs int // padded
 
@@ -36,7 +36,7 @@ func newHide(t *Trainer) hide {
 	return h
 }
 
-// copyAt is the place of a row's copy.
+// copyAt returns the index of a row's copy.
 func (h *hide) copyAt(t *Trainer, row, which int) int {
 	if which == observed {
 		return t.Batch + row
@@ -44,7 +44,7 @@ func (h *hide) copyAt(t *Trainer, row, which int) int {
 	return row
 }
 
-// forward finds h² before its softplus, of n rows' copies.
+// forward computes h², before its softplus, of n rows' copies.
 func (h *hide) forward(t *Trainer, which, from, n int) {
 	columns, w := len(t.columns), h.width
 	first := h.copyAt(t, from, which)
@@ -70,7 +70,7 @@ func (h *hide) forward(t *Trainer, which, from, n int) {
 	})
 }
 
-// variance is h² of a copy's output, and its slope by the network's output.
+// variance returns h² of a copy's output, and its derivative by the network's output.
 func (h *hide) variance(at, output int) (variance, slope float64) {
 	if !h.lacks[at] {
 		return 0, 0
@@ -78,7 +78,7 @@ func (h *hide) variance(at, output int) (variance, slope float64) {
 	return softplus(float64(h.out[at*h.outs+output]))
 }
 
-// backward brings the gradient by the outputs of masked copies back to the weights of h, as far as they are no column's own.
+// backward propagates the gradient by the outputs of masked copies to the weights of h that do not belong to a column.
 func (h *hide) backward(t *Trainer) {
 	n, w, width := t.Batch, h.width, t.HiddenWidth
 	t.biasGradient(t.lay.hiddenOutBias.of(t.gradient, 0), h.dout, h.outs, h.outs, n)
@@ -92,7 +92,8 @@ func (h *hide) backward(t *Trainer) {
 	t.biasGradient(t.lay.hiddenMixBias.of(t.gradient, 0), h.din, w, w, n)
 }
 
-// hiddenBackward brings the gradient by h's input back to the column's part of it. The embeddings are taken as given.
+// hiddenBackward propagates the gradient by h's input to the column's part of it. The embeddings are treated as
+// constants.
 func (c *column) hiddenBackward(t *Trainer) {
 	w := t.hide.width
 	absent := c.dmix[t.Batch*w:]

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// hiddenFloor keeps the likelihood of h finite, in variances of the target.
+	// hiddenFloor keeps the likelihood of h finite, in units of the target's variance.
 	hiddenFloor = 1e-4
-	// minVariance of a score keeps the slope of its square root finite.
+	// minVariance is a lower bound of a score's variance, so that the derivative of its square root stays finite.
 	minVariance = 1e-4
-	// precisions beyond these would leave a step to a few rows.
+	// precisions beyond these bounds would let a few rows dominate a step.
 	minPrecision, maxPrecision = 0.1, 10
 )
 
 // losses is the memory of the losses.
 type losses struct {
-	hidden, slope []float64 // [B, C] h² + hiddenFloor of masked copies, and its slope by the network's output
+	hidden, slope []float64 // [B, C] h² + hiddenFloor of masked copies, and its derivative by the network's output
 	sigma         []float64 // [B, sigmas] Σ_d σ_d² of rows as observed
 	precision     []float64 // [B]
 	scores, probs []float64 // [C] of a row
@@ -34,10 +34,10 @@ func newLosses(t *Trainer) losses {
 	return l
 }
 
-// lacks reports whether the loss under way is one of labels, in which h is what a row lacks.
+// lacks reports whether the current loss uses labels, so that h is the uncertainty due to missing cells.
 func (t *Trainer) lacks() bool { return t.current.phase == Spread && !t.Classes }
 
-// softplus is log(1 + eˣ), and its slope.
+// softplus returns log(1 + eˣ) and its derivative.
 func softplus(x float64) (y, slope float64) {
 	e := math.Exp(-math.Abs(x))
 	slope = 1 / (1 + e)
@@ -47,14 +47,16 @@ func softplus(x float64) (y, slope float64) {
 	return max(x, 0) + math.Log1p(e), slope
 }
 
-// gaussian is −log N for a squared distance and a variance, ½ [log 2πσ² + square/σ²], and its slope by the variance.
+// gaussian returns −log N for a squared distance and a variance, ½ [log 2πσ² + square/σ²], and its derivative by the
+// variance.
 func gaussian(square, variance float64) (loss, slope float64) {
 	return 0.5 * (math.Log(2*math.Pi*variance) + square/variance), 0.5 * (1 - square/variance) / variance
 }
 
-// losses finds the loss and its gradients: by values, by h's outputs, and by variances if the phase trains σ.
+// losses computes the loss and its gradients: by values, by h's outputs, and by variances if the phase trains σ.
 //
-// The loss has two parts: that of the mean or of σ, and that of h. What one part takes from the other has no gradient.
+// The loss has two parts: that of the mean or of σ, and that of h. Inputs that one part takes from the other are
+// treated as constants.
 func (t *Trainer) losses() (loss, hidden float64) {
 	l := &t.loss
 	phase := t.current.phase
@@ -92,18 +94,18 @@ func (t *Trainer) losses() (loss, hidden float64) {
 		n := copies * t.Batch * t.Outputs
 		dsaid := t.dsaid[l*(n+t.Outputs):]
 		for i, d := range dsaid[:n] {
-			dsaid[n+i%t.Outputs] -= d // what all copies have taken off: the product of nothing present
+			dsaid[n+i%t.Outputs] -= d // subtracted from all copies: the product with no column present
 		}
 	}
 	return loss, hidden
 }
 
-// valueOf is a value of a row's copy.
+// valueOf returns a value of a row's copy.
 func (t *Trainer) valueOf(row, which, output int) float64 {
 	return float64(t.value[(row*copies+which)*t.Outputs+output])
 }
 
-// saidOf is what a learner says of a row's copy.
+// saidOf returns a learner's value of a row's copy.
 func (t *Trainer) saidOf(learner, row, which, output int) float64 {
 	return float64(t.said[((learner*t.Batch+row)*copies+which)*t.Outputs+output])
 }
@@ -112,8 +114,8 @@ func (t *Trainer) setGradient(learner, row, which, output int, v float64) {
 	t.dsaid[(learner*(copies*t.Batch+1)+row*copies+which)*t.Outputs+output] = float32(v)
 }
 
-// hiddenLoss is the mean of −log N(v(x_S); v(x), h²) over rows, by their weights, and outputs. In the phase spread of classes the columns that
-// S hides add their own noise: Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
+// hiddenLoss returns the mean of −log N(v(x_S); v(x), h²) over outputs and, weighted, over rows. In the phase spread of
+// classes the columns that S hides add their own noise: Var(y | x_S) = Var(μ(x) | x_S) + E[σ²(x) | x_S].
 func (t *Trainer) hiddenLoss() float64 {
 	share := 1 / float64(t.Batch*t.Outputs)
 	loss := 0.0
@@ -134,8 +136,9 @@ func (t *Trainer) hiddenLoss() float64 {
 	return loss
 }
 
-// lackingLoss is hiddenLoss in the phase spread of a number: the mean of −log N(y; v(x_S), σ_0² + Σσ_d² + h²), all of x_S. Only h has a
-// gradient. New rows err more than training rows, by as much as rows as observed do.
+// lackingLoss replaces hiddenLoss in the phase spread of a number: the mean of −log N(y; v(x_S), σ_0² + Σσ_d² + h²),
+// all given x_S. Only h has a gradient. Errors of new rows are larger than those of training rows by the same factor as
+// for rows as observed.
 func (t *Trainer) lackingLoss() float64 {
 	growth := float64(t.lay.noiseGrowth.of(t.weights, 0)[0])
 	std, _ := t.noise()
@@ -156,7 +159,7 @@ func (t *Trainer) lackingLoss() float64 {
 	return loss
 }
 
-// hiddenNoise is Σσ_d² of the columns that the masked copy of a row hides.
+// hiddenNoise returns Σσ_d² of the columns that the masked copy of a row hides.
 func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
 	for d := range t.columns {
 		if !t.isPresent(row, masked, d) {
@@ -167,11 +170,12 @@ func (t *Trainer) hiddenNoise(row, output int) (noise float64) {
 	return noise
 }
 
-// maxExponent keeps e^x within 32 bits.
+// maxExponent keeps e^x within the range of 32-bit floats.
 const maxExponent = 50
 
-// errorOf is the loss of a gap v − y, and its slope by v: half its square; or, if the mean of a number is learned whose log is y standard deviations s
-// from where it starts, half the gamma deviance of the number in variances of the log, (e^x − 1 − x)/s² with x = s(y − v).
+// errorOf returns the loss of a gap v − y, and its derivative by v. The loss is half the square of the gap. On the
+// scale log-mean it is half the gamma deviance in units of the variance of the log, (e^x − 1 − x)/s² with x = s(y − v),
+// where s is the standard deviation of the log.
 func (t *Trainer) errorOf(gap float64) (loss, slope float64) {
 	if t.LogStd == 0 {
 		return 0.5 * gap * gap, gap
@@ -181,8 +185,9 @@ func (t *Trainer) errorOf(gap float64) (loss, slope float64) {
 	return (e - x) / (t.LogStd * t.LogStd), -e / t.LogStd
 }
 
-// numberLoss is the mean of errorOf of rows as observed and of their masked copies, the mean over learners. What a copy hides is noise to it, so it
-// is weighed by (τ / (τ + h²))^γ, τ being the error of rows as observed; but by 1 where only what stands in for absent players learns from it.
+// numberLoss returns the mean of errorOf over rows as observed and their masked copies, averaged over learners. What a
+// copy hides is noise for it, so its weight is (τ / (τ + h²))^γ, where τ is the error of rows as observed. The weight
+// is 1 in the phase that trains only the weights for absent players.
 func (t *Trainer) numberLoss() float64 {
 	n := float64(t.Batch)
 	tau := 0.0
@@ -213,7 +218,7 @@ func (t *Trainer) numberLoss() float64 {
 	return loss
 }
 
-// weigh sets the precision of each row, 1/σ² over its mean.
+// weigh sets the precision of each row, 1/σ² divided by its mean.
 func (t *Trainer) weigh() {
 	std, _ := t.noise()
 	mean := 0.0
@@ -226,14 +231,15 @@ func (t *Trainer) weigh() {
 	}
 }
 
-// noise is σ_0, and its slope by the weight it is made of.
+// noise returns σ_0, and its derivative by its weight.
 func (t *Trainer) noise() (std, slope float64) {
 	scale := float64(t.lay.noiseScale.of(t.weights, 0)[0])
 	std, slope = softplus(float64(t.lay.sigma0.of(t.weights, 0)[0]))
 	return std * scale, slope * scale
 }
 
-// classesLoss is the mean of −log p(y) of rows as observed plus that of their masked copies, the mean over learners.
+// classesLoss returns the mean of −log p(y) of rows as observed plus that of their masked copies, averaged over
+// learners.
 func (t *Trainer) classesLoss() float64 {
 	loss := 0.0
 	for r := range t.Batch {
@@ -247,7 +253,7 @@ func (t *Trainer) classesLoss() float64 {
 	return loss
 }
 
-// classLoss is −log p(y) of a copy as a learner sees it. It sets the gradient times a weight.
+// classLoss returns −log p(y) of a copy for a learner. It sets the gradient, times a weight.
 func (t *Trainer) classLoss(learner, r, which int, w float64) float64 {
 	y := t.current.Target[r]
 	if t.Outputs == 1 {
@@ -266,7 +272,7 @@ func (t *Trainer) classLoss(learner, r, which int, w float64) float64 {
 	return loss
 }
 
-// softmax is −log softmax(scores)_y. It leaves the slopes by the scores in probs.
+// softmax returns −log softmax(scores)_y. It leaves the derivatives by the scores in probs.
 func (t *Trainer) softmax(y int) float64 {
 	scores, probs := t.loss.scores, t.loss.probs
 	top := math.Inf(-1)
@@ -285,7 +291,7 @@ func (t *Trainer) softmax(y int) float64 {
 	return top + math.Log(sum) - scores[y]
 }
 
-// spreadLoss is the mean of −log p(y) with the variances of σ_d, and the penalty λ Σ_d E σ_d².
+// spreadLoss returns the mean of −log p(y) with the variances of σ_d, and the penalty λ Σ_d E σ_d².
 func (t *Trainer) spreadLoss() float64 {
 	scale, sigmas := t.lay.noiseScale.of(t.weights, 0), t.Sigmas()
 	loss, dnoise := 0.0, 0.0
@@ -320,7 +326,8 @@ func (t *Trainer) spreadLoss() float64 {
 	return loss
 }
 
-// numberSpread is −log N(y; v, σ_0² + Σσ_d² + h²) of a row as observed, and its slope by the variance. h is taken as given.
+// numberSpread returns −log N(y; v, σ_0² + Σσ_d² + h²) of a row as observed, and its derivative by the variance. h is
+// treated as a constant.
 func (t *Trainer) numberSpread(r int) (nll, slope float64) {
 	gap := float64(t.current.Target[r]) - t.valueOf(r, observed, 0)
 	growth := float64(t.lay.noiseGrowth.of(t.weights, 0)[0])
@@ -329,14 +336,14 @@ func (t *Trainer) numberSpread(r int) (nll, slope float64) {
 	return gaussian(gap*gap*growth, t.loss.sigma[r]+lacking+std*std)
 }
 
-// logisticNormal is −log ∫ sigmoid(±u) N(u; μ, σ²) du, and its slope by σ².
+// logisticNormal returns −log ∫ sigmoid(±u) N(u; μ, σ²) du, and its derivative by σ².
 func (t *Trainer) logisticNormal(mu, variance float64, positive bool) (nll, slope float64) {
 	std, side := math.Sqrt(variance), 1.0
 	if !positive {
 		side = -1
 	}
 	mu *= side
-	// sigmoid(u) = e^min(u, 0) / (1 + e^−|u|). The largest of the exponents is taken out, so that not all terms are 0.
+	// sigmoid(u) = e^min(u, 0) / (1 + e^−|u|). The largest exponent is factored out, so that not all terms underflow.
 	top := min(mu+std*t.loss.z[len(t.loss.z)-1], 0) // the nodes are symmetric
 	shift := math.Exp(top)
 	sum, moment := 0.0, 0.0
@@ -359,8 +366,8 @@ func (t *Trainer) logisticNormal(mu, variance float64, positive bool) (nll, slop
 	return -(math.Log(sum) + top), -moment / sum / (2 * std)
 }
 
-// softmaxNormal is −log softmax(scores)_y of scores shrunk by √(1 + πv/8), v being their mean variance. It sets the gradient by the
-// variances times a weight.
+// softmaxNormal returns −log softmax(scores)_y of scores shrunk by √(1 + πv/8), where v is their mean variance. It sets
+// the gradient by the variances, times a weight.
 func (t *Trainer) softmaxNormal(r int, w float64) float64 {
 	mean, sigmas := 0.0, t.Sigmas()
 	for _, variance := range t.loss.sigma[r*sigmas:][:sigmas] {

@@ -4,7 +4,7 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// share is some channels whose records are multiplied in the same order.
+// share is a range of channels whose records are multiplied in the same order.
 type share struct {
 	from, channels int
 	learner        int
@@ -12,30 +12,30 @@ type share struct {
 	scratch        []float32
 }
 
-// shared is what columns write for the rows of a minibatch, and what rows write back for the columns.
+// shared holds what columns write for the rows of a minibatch, and what rows write back for the columns.
 type shared struct {
-	channels, parts int       // channels padded; parts of a record, of as many floats each
-	stride          int       // from one record to the next
-	records         []float32 // [columns · B + columns + 1, stride] of the cells of each column, then of all columns absent, then of none
+	channels, parts int       // padded channels; number of parts of a record, each with that many floats
+	stride          int       // floats from one record to the next
+	records         []float32 // [columns · B + columns + 1, stride] of the cells of each column, then of absent columns, then of no column
 	drecords        []float32 // gradient
-	at              []int32   // [2B + 1, columns + 1] where the records of each copy begin; at last those of nothing present
+	at              []int32   // [2B + 1, columns + 1] offsets of the records of each copy; last those with no column present
 	shares          []share   // of the products
-	mix             []float32 // [columns · B + columns, hidden] what each cell of each column gives h, then what absent columns give
-	mixAt           []int32   // [2, B, columns] where that begins for rows as observed, then for masked copies
+	mix             []float32 // [columns · B + columns, hidden] input of h by each cell of each column, then by absent columns
+	mixAt           []int32   // [2, B, columns] offsets into mix for rows as observed, then for masked copies
 
 	rest    []float32 // [channels] Π_d (1 + c_d)
 	out     []float32 // [learners, C, channels] w, centred over classes; 0 for channels of other learners
 	product []float32 // [2B, channels] Π_d F_d − rest
 	up      []float32 // [2B + 1, channels] gradient by products
 	value   []float32 // [2B, C]
-	said    []float32 // [learners, 2B, C] what each learner says: value is the mean
-	dsaid   []float32 // [learners, 2B + 1, C] gradient, times learners
+	said    []float32 // [learners, 2B, C] value of each learner; value is their mean
+	dsaid   []float32 // [learners, 2B + 1, C] gradient by said, times learners
 
 	zeros, ones, less []float32 // 0, 1, −1
 	start             []float32 // [parts · channels] −1 in the first part, 0 in the others
 }
 
-// blockChannels are multiplied as one share, blockRows are summed up as one.
+// blockChannels are multiplied as one share, blockRows are summed as one.
 const (
 	blockChannels = 64
 	blockRows     = 32
@@ -45,14 +45,15 @@ func newShared(t *Trainer) shared {
 	rows, columns := t.Batch, t.Inputs.Columns()
 	k, outputs := vector.Padded(t.Channels), t.learners*t.Outputs
 	s := shared{
-		// A stride that is no power of 2 keeps the records of one channel from meeting in a few sets of the cache.
+		// A stride that is not a power of 2 avoids conflicts of the records of one channel in a few cache sets.
 		channels: k, parts: t.Parts(), stride: t.Parts()*k + vector.Lanes,
 		at: make([]int32, (copies*rows+1)*(columns+1)), mixAt: make([]int32, copies*rows*columns),
 		mix:  vector.Floats((rows + 1) * columns * vector.Padded(t.HiddenWidth)),
 		rest: vector.Floats(k), out: vector.Floats(outputs * k), product: vector.Floats(copies * rows * k), up: vector.Floats((copies*rows + 1) * k),
 		value: vector.Floats(copies * rows * t.Outputs), said: vector.Floats(copies * rows * outputs), dsaid: vector.Floats((copies*rows + 1) * outputs),
 	}
-	// A load that has the last 12 bits of its address from a store before it waits for that: records and gradients are apart.
+	// A load whose address has the same last 12 bits as an earlier store waits for it, so records and gradients are
+	// kept apart.
 	const apart = 512
 	floats := ((rows+1)*columns + 1) * s.stride
 	s.records, s.drecords = vector.Floats(floats), vector.Floats(floats + apart)[apart:]
@@ -115,8 +116,8 @@ func (t *Trainer) values(i int) {
 
 func (t *Trainer) rowShares() int { return (t.Batch + blockRows - 1) / blockRows }
 
-// rows computes what learners say of some rows' copies, learners · Σ_k w_kc product_k over the channels of each, their mean
-// v_c = Σ_k w_kc product_k over all channels, and h.
+// rows computes, for some rows' copies, the value of each learner, learners · Σ_k w_kc product_k over its channels;
+// their mean v_c = Σ_k w_kc product_k over all channels; and h.
 func (t *Trainer) rows(share int) {
 	from, k := share*blockRows, t.shared.channels
 	n := min(blockRows, t.Batch-from)
@@ -140,7 +141,7 @@ func (t *Trainer) rows(share int) {
 	}
 }
 
-// products brings the gradient by what learners say back to channels and records, for some channels.
+// products propagates the gradient by the learners' values to channels and records, for some channels.
 func (t *Trainer) products(i int) {
 	s, rows, k := &t.shares[i], copies*t.Batch, t.shared.channels
 	from, n := s.from, s.channels
@@ -170,7 +171,7 @@ func (t *Trainer) products(i int) {
 	})
 }
 
-// matMul is a matrix product, also of matrices without rows.
+// matMul is a matrix product that accepts matrices without rows.
 func (t *Trainer) matMul(m *vector.MatMul) {
 	if m.In > 0 {
 		t.ops.MatMul(m)
@@ -181,7 +182,7 @@ func (t *Trainer) matMul(m *vector.MatMul) {
 	}
 }
 
-// weightGradient is Σ_n x_ni dy_nj, the gradient by the weights of y = x·w.
+// weightGradient returns Σ_n x_ni dy_nj, the gradient by the weights of y = x·w.
 func (t *Trainer) weightGradient(to []float32, toStride int, x []float32, xStride, in int, dy []float32, dyStride, out, n int) {
 	t.matMul(&vector.MatMul{
 		Y: to, YStride: toStride, Start: t.zeros, Rows: in, Out: out,
@@ -189,12 +190,12 @@ func (t *Trainer) weightGradient(to []float32, toStride int, x []float32, xStrid
 	})
 }
 
-// biasGradient is Σ_n dy_nj.
+// biasGradient returns Σ_n dy_nj.
 func (t *Trainer) biasGradient(to, dy []float32, dyStride, out, n int) {
 	t.matMul(&vector.MatMul{Y: to, YStride: out, Start: t.zeros, Rows: 1, Out: out, X: t.ones, XStride: n, In: n, W: dy, WStride: dyStride})
 }
 
-// inputGradient is dy·wᵀ for w [in, out], whose rows are a stride apart. It writes w transposed to scratch.
+// inputGradient returns dy·wᵀ for w [in, out], whose rows are a stride apart. It writes the transpose of w to scratch.
 func (t *Trainer) inputGradient(to []float32, toStride int, dy []float32, dyStride, n int, w []float32, wStride, in, out int, scratch []float32) {
 	width := vector.Padded(in)
 	t.ops.Transpose(scratch, width, w, wStride, in, out)

@@ -5,7 +5,7 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// spread is the sizes of the networks of σ_d: for a column with embedding z, in a row with the value v,
+// spread holds the sizes of the networks of σ_d: for a column with embedding z, in a row with the value v,
 //
 //	σ_d = R_d · unit · softplus(out·relu(in·z + lifted·relu(context·v + b) + b') + b”).
 type spread struct {
@@ -20,10 +20,10 @@ func newSpread(t *Trainer) spread {
 	}
 }
 
-// sigmaColumn is σ_d of one column.
+// sigmaColumn computes σ_d of one column.
 type sigmaColumn struct {
 	std       []float32 // [B, sigmas] σ_d of rows as observed; 0 where the cell is missing
-	maskedStd []float32 // [B, sigmas] that of masked copies, where the loss asks for it
+	maskedStd []float32 // [B, sigmas] that of masked copies, if the loss needs it
 
 	cell, dcell     []float32 // [cells, width] in·z + b'
 	lifted, dlifted []float32 // [B, context]
@@ -41,15 +41,15 @@ func newSigmaColumn(t *Trainer) sigmaColumn {
 	}
 }
 
-// sigma finds σ_d of all rows as observed and, where the loss asks for it, of their masked copies.
+// sigma computes σ_d of all rows as observed and, if the loss needs it, of their masked copies.
 func (c *column) sigma(t *Trainer) {
 	if t.lacks() {
 		c.sigmaOf(t, masked, c.maskedStd)
 	}
-	c.sigmaOf(t, observed, c.std) // last: the way back reads what it leaves
+	c.sigmaOf(t, observed, c.std) // last, because the backward pass reads its intermediate results
 }
 
-// sigmaOf finds σ_d of one copy of each row.
+// sigmaOf computes σ_d of one copy of each row.
 func (c *column) sigmaOf(t *Trainer, which int, std []float32) {
 	s, n := &t.spread, t.Batch
 	t.matMul(&vector.MatMul{
@@ -83,14 +83,14 @@ func (c *column) sigmaOf(t *Trainer, which int, std []float32) {
 			if cell >= 0 && t.isPresent(r, which, c.d) {
 				positive, slope := softplus(float64(c.out[r*s.outs+o]))
 				std[at] = float32(positive) * scale[o]
-				c.dout[r*s.outs+o] = float32(slope) * scale[o] // by which the gradient by σ is to be multiplied
+				c.dout[r*s.outs+o] = float32(slope) * scale[o] // factor of the gradient by σ
 			}
 		}
 	}
 }
 
-// sigmaBackward brings the gradient by Σ_d σ_d² back to the weights of the column's σ. The embeddings and the value are taken as
-// given.
+// sigmaBackward propagates the gradient by Σ_d σ_d² to the weights of the column's σ. The embeddings and the value are
+// treated as constants.
 func (c *column) sigmaBackward(t *Trainer) {
 	s, n, sigmas := &t.spread, t.Batch, t.Sigmas()
 	for r := range n {

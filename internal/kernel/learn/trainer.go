@@ -10,18 +10,18 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// Phase is a stretch of training: what is trained, by which loss.
+// Phase is a phase of training: it determines the trained weights and the loss.
 type Phase int
 
-// The phases.
+// Phases.
 const (
-	Fit    Phase = iota // the mean, and h along with it
-	Refit               // as Fit, each row weighed by the precision that σ gives it
-	Absent              // what stands in for absent players, with the rest frozen
+	Fit    Phase = iota // the mean, together with h
+	Refit               // as Fit, with rows weighted by their precision under σ
+	Absent              // weights for absent players, with the rest frozen
 	Spread              // σ and h, with the mean frozen
 )
 
-// trained are the parts of an arena that a phase trains, each with a norm of its own.
+// trained returns the parts of an arena that a phase trains; each is clipped by its own norm.
 func (l *layout) trained(p Phase) []span {
 	hidden := l.groups[form.Hidden]
 	switch p {
@@ -34,42 +34,42 @@ func (l *layout) trained(p Phase) []span {
 	}
 }
 
-// asksSigma says whether the loss of a phase knows σ.
+// asksSigma reports whether the loss of a phase uses σ.
 func (p Phase) asksSigma() bool { return p == Refit || p == Spread }
 
-// Recipe is what steps of all phases have in common.
+// Recipe holds the hyperparameters that all phases share.
 type Recipe struct {
-	Batch          int       // rows of a step
-	Clip           float64   // largest norm of the gradient of a group of weights
-	MaskedExponent float64   // γ of numbers: a masked copy weighs (τ/(τ+h²))^γ beside its row as observed
+	Batch          int       // rows per step
+	Clip           float64   // maximum gradient norm of a group of weights
+	MaskedExponent float64   // γ of numbers: a masked copy has the weight (τ/(τ+h²))^γ relative to its row as observed
 	Base           []float64 // φ_0 [C] of classes
-	LogStd         float64   // of a number on the scale of its log, whose mean is learned: the standard deviation of the log; else 0
+	LogStd         float64   // scale log-mean: standard deviation of the log of the target; else 0
 	SpreadPenalty  float64   // λ of Σ_d E σ_d²
 }
 
-// copies of a row: as observed, and masked.
+// Copies of a row: as observed, and masked.
 const (
 	observed = iota
 	masked
 	copies
 )
 
-// Minibatch is the rows of a step. All slices are read only.
+// Minibatch holds the rows of a step. All slices are read-only.
 type Minibatch struct {
 	Rows           *encode.Batch
 	Target, Weight []float32 // [B]
-	Masks          []float32 // [B, 2, players] the players that are present as observed, and in the masked copy
-	Kept           []float32 // [columns, B, embedding] what dropout multiplies the embeddings by; nil without dropout
+	Masks          []float32 // [B, 2, players] players present as observed, and in the masked copy
+	Kept           []float32 // [columns, B, embedding] dropout factors of the embeddings; nil without dropout
 }
 
-// Step is what a step depends on beside its rows.
+// Step holds the parameters of a step besides its rows.
 type Step struct {
 	Rate  float64 // learning rate
-	Decay float64 // of the weights, times the rate
-	Keep  float64 // share of the moving average that is kept
+	Decay float64 // weight decay, times the rate
+	Keep  float64 // decay of the moving average
 }
 
-// Trainer has the weights of a network and trains them. It is not safe for concurrent use.
+// Trainer holds the weights of a network and trains them. It is not safe for concurrent use.
 type Trainer struct {
 	form.Config
 	Recipe
@@ -88,9 +88,9 @@ type Trainer struct {
 	player   []int // of each column
 	learners int
 	normOf   []float64
-	current  step // under way
+	current  step // current step
 
-	// the shares of work, made once so that steps allocate nothing
+	// the shares of work, created once so that steps do not allocate
 	forwardShare, valueShare, rowShare, sigmaShare, productShare, backShare, normShare, adamShare func(i int)
 }
 
@@ -99,15 +99,15 @@ type step struct {
 	*Minibatch
 	phase Phase
 	adam  vector.Adam
-	span  span // of the weights under update
+	span  span // of the weights being updated
 }
 
-// Trains reports whether a network is one that this package trains.
+// Trains reports whether this package can train a network.
 func Trains(c form.Config) bool {
 	return c.Head == form.Exact && c.Form == form.Product && (c.Classes || c.Outputs == 1)
 }
 
-// New makes a trainer, whose weights are 0.
+// New returns a trainer whose weights are 0.
 func New(c form.Config, r Recipe) (*Trainer, error) {
 	ops, err := vector.Best()
 	if err != nil {
@@ -116,7 +116,7 @@ func New(c form.Config, r Recipe) (*Trainer, error) {
 	return newTrainer(c, r, ops)
 }
 
-// newTrainer is New with loops of choice.
+// newTrainer is New with a given instruction set.
 func newTrainer(c form.Config, r Recipe, ops vector.Set) (*Trainer, error) {
 	if !Trains(c) {
 		return nil, errors.New("learn: the network has no product form")
@@ -154,10 +154,10 @@ func newTrainer(c form.Config, r Recipe, ops vector.Set) (*Trainer, error) {
 // Close ends the trainer's goroutines. The weights can still be read.
 func (t *Trainer) Close() { t.workers.close() }
 
-// Copy is one of the copies of the weights.
+// Copy identifies one of the copies of the weights.
 type Copy int
 
-// The copies.
+// Copies of the weights.
 const (
 	Current Copy = iota // being trained
 	Average             // their moving average
@@ -170,7 +170,7 @@ func (t *Trainer) arena(c Copy) []float32 {
 	return t.weights
 }
 
-// Weights copies weights out.
+// Weights returns a copy of the weights.
 func (t *Trainer) Weights(c Copy) map[string][]float32 { return t.lay.read(t.arena(c)) }
 
 // SetWeights overwrites weights.
@@ -178,14 +178,14 @@ func (t *Trainer) SetWeights(c Copy, values map[string][]float32) error {
 	return t.lay.write(t.arena(c), values)
 }
 
-// Moments are the state of the optimiser: how many steps it took, and the moments of the gradients by weight. There are none before
-// the first step.
+// Moments is the state of the optimiser: its number of steps, and the moments of the gradients by weight. There are
+// none before the first step.
 type Moments struct {
 	Steps         int
 	First, Second map[string][]float32
 }
 
-// Moments copies the state of the optimiser.
+// Moments returns a copy of the state of the optimiser.
 func (t *Trainer) Moments() Moments {
 	if t.steps == 0 {
 		return Moments{}
@@ -204,14 +204,14 @@ func (t *Trainer) SetMoments(m Moments) error {
 	return errors.Join(t.lay.write(t.first, m.First), t.lay.write(t.second, m.Second))
 }
 
-// Step takes a step and returns the loss before it.
+// Step runs a step and returns the loss before it.
 func (t *Trainer) Step(phase Phase, b *Minibatch, s Step) float64 {
 	loss, hidden := t.gradients(phase, b)
 	t.optimise(phase, s)
 	return loss + hidden
 }
 
-// gradients finds the loss of a minibatch, and its gradient by all weights of the groups that the phase trains.
+// gradients computes the loss of a minibatch, and its gradient by all weights that the phase trains.
 func (t *Trainer) gradients(phase Phase, b *Minibatch) (loss, hidden float64) {
 	t.current.Minibatch, t.current.phase = b, phase
 	t.workers.each(len(t.columns), t.forwardShare)

@@ -9,7 +9,7 @@ import (
 // updateBlock is the number of weights that are updated as one share.
 const updateBlock = 1 << 14
 
-// blocks divides a span. They do not depend on the number of cores, and neither does the sum over them.
+// blocks divides a span. The blocks, and so the sums over them, do not depend on the number of cores.
 func (s span) blocks() int { return (s.to - s.from + updateBlock - 1) / updateBlock }
 
 func (s span) block(i int) span {
@@ -17,8 +17,8 @@ func (s span) block(i int) span {
 	return span{from, min(from+updateBlock, s.to)}
 }
 
-// optimise takes a step of the optimiser along the gradient. The gradients of each group of weights are clipped by their own norm,
-// so that none drowns another.
+// optimise runs a step of the optimiser. The gradients of each group of weights are clipped by their own norm, so that
+// no group dominates another.
 func (t *Trainer) optimise(phase Phase, s Step) {
 	t.steps++
 	n := float64(t.steps)

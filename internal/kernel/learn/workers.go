@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// workers do the shares of some work, on as many cores as Go may use.
+// workers runs the shares of some work on the cores that Go may use.
 type workers struct {
 	wake    chan struct{}
 	helpers int
@@ -43,7 +43,7 @@ func (w *workers) close() {
 	}
 }
 
-// each calls f for the shares 0 … n−1, some at once.
+// each calls f for the shares 0 … n−1, several at a time.
 func (w *workers) each(n int, f func(i int)) {
 	helpers := min(w.helpers, n-1)
 	if helpers <= 0 {

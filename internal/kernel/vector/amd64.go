@@ -8,7 +8,7 @@ import (
 
 //go:generate sh -c "cd asm && go run ."
 
-// Arguments of the vector loops, whose fields asm knows by their places. Strides and lengths are in bytes.
+// Arguments of the vector loops; asm accesses the fields by offset. Strides and lengths are in bytes.
 type (
 	gemmArgs struct {
 		y, x, w, start                         *float32
@@ -40,7 +40,7 @@ type (
 	}
 )
 
-// Available are the sets that this CPU has, the fastest first.
+// Available returns the instruction sets that this CPU supports, the fastest first.
 func Available() []Set {
 	var list []Set
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasFMA {
@@ -52,7 +52,7 @@ func Available() []Set {
 	return append(list, Portable)
 }
 
-// width is the number of floats of a register, and rows that of the rows which a matrix product computes together.
+// width returns the number of floats of a register, and the number of rows that a matrix product computes together.
 func (s Set) width() (lanes, rows int) {
 	if s == AVX512 {
 		return 16, 8
@@ -82,7 +82,8 @@ func (s Set) softplus(y []float32) {
 }
 func (s Set) silu(y []float32) { s.siluLoop(&vectorArgs{y: &y[0], bytes: 4 * len(y)}) }
 
-// matMul computes panels of columns, as many rows together as the instruction set does, then half as many, then one by one.
+// matMul computes panels of columns: as many rows together as the instruction set allows, then half as many, then one
+// by one.
 func (s Set) matMul(m *MatMul) {
 	lanes, together := s.width()
 	if m.Rows == 0 {
@@ -113,7 +114,7 @@ func (s Set) matMul(m *MatMul) {
 	}
 }
 
-// gemm computes a panel of columns, some rows together.
+// gemm computes a panel of columns for several rows together.
 func (s Set) gemm(a *gemmArgs, rows, panel int) {
 	_, many := s.width()
 	switch {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Best is the fastest set of this CPU, or the one that the environment variable PSI_CPU names.
+// Best returns the fastest instruction set of this CPU, or the one named by the environment variable PSI_CPU.
 var Best = sync.OnceValues(func() (Set, error) {
 	list := Available()
 	name := os.Getenv("PSI_CPU")

@@ -1,6 +1,6 @@
 package vector
 
-// Arguments of the vector loops of training, whose fields asm knows by their places. Strides and lengths are in bytes.
+// Arguments of the vector loops of training; asm accesses the fields by offset. Strides and lengths are in bytes.
 type (
 	placedArgs struct {
 		y                 *float32
@@ -19,7 +19,7 @@ type (
 		scale            *float32
 		rows, per, bytes int
 	}
-	// wide is a float in the place of a word.
+	// wide is a float that takes the space of a word.
 	wide struct{ value, _ float32 }
 
 	adamArgs struct {
@@ -41,7 +41,7 @@ func (s Set) products(p *Products) {
 		y: &p.Y[0], yStride: 4 * p.YStride, records: &p.Records[0], at: &p.At[:p.Rows*p.Columns][0], order: &p.Order[0], rest: &p.Rest[:p.Channels][0],
 		rows: p.Rows, atStride: 4 * p.Columns, pairs: len(p.Order) / 2, parts: p.Parts, part: 4 * p.Part, bytes: 4 * p.Channels,
 	}
-	s.products4Loop(&a) // each goes as far as it comes
+	s.products4Loop(&a) // each loop processes as many as it can
 	if a.channel < a.bytes {
 		s.products2Loop(&a)
 		s.products1Loop(&a)
@@ -55,7 +55,7 @@ func (s Set) productsGradient(p *ProductsGradient) {
 		scratch: &p.Scratch[:ScratchFloats(len(p.Order))][0],
 		rows:    p.Rows, atStride: 4 * p.Columns, pairs: len(p.Order) / 2, parts: p.Parts, part: 4 * p.Part, bytes: 4 * p.Channels,
 	}
-	s.productsGradient4Loop(&a) // each goes as far as it comes
+	s.productsGradient4Loop(&a) // each loop processes as many as it can
 	if a.channel < a.bytes {
 		s.productsGradient2Loop(&a)
 		s.productsGradient1Loop(&a)

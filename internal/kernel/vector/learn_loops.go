@@ -2,8 +2,8 @@ package vector
 
 import "math"
 
-// Products are those of records that lie anywhere in one slice and are multiplied two by two. A record has parts, each of as many
-// floats as there are channels. For every row r and channel k,
+// Products describes products of records, multiplied two by two, which lie anywhere in one slice. A record has parts,
+// each with one float per channel. For every row r and channel k,
 //
 //	Y_rk = Π_(i,j) Σ_m Records[At_ri + m·Part + k] Records[At_rj + m·Part + k] − Rest_k,
 //
@@ -11,12 +11,12 @@ import "math"
 type Products struct {
 	Y       []float32 // [Rows, YStride]
 	Records []float32
-	At      []int32 // [Rows, Columns] where each record begins
+	At      []int32 // [Rows, Columns] offset of each record
 	Order   []int32 // [2 · pairs] the columns, pair by pair
 	Rest    []float32
 
 	Rows, Columns, Channels, YStride int
-	Parts, Part                      int // how many there are, and floats from one to the next
+	Parts, Part                      int // number of parts, and floats from one to the next
 }
 
 // Products computes products of records.
@@ -41,7 +41,7 @@ func (p *Products) compute() {
 	}
 }
 
-// together is what two records multiply to in a channel.
+// together returns the product of two records in a channel.
 func together(records []float32, i, j int32, parts, part int) (sum float32) {
 	for m := range parts {
 		sum += records[int(i)+m*part] * records[int(j)+m*part]
@@ -49,11 +49,11 @@ func together(records []float32, i, j int32, parts, part int) (sum float32) {
 	return sum
 }
 
-// ProductsGradient adds to the gradients by records what Products passes back: for the record i of the pair (i, j)
+// ProductsGradient describes the backward pass of Products: for the record i of the pair (i, j)
 //
 //	Gradient[At_ri + m·Part + k] += Up_rk · Π_{other pairs} · Records[At_rj + m·Part + k].
 //
-// The products of the other pairs are those of the pairs before times those of the pairs behind, so nothing is divided.
+// The products of the other pairs are those of the pairs before times those of the pairs after, which avoids division.
 type ProductsGradient struct {
 	Gradient []float32 // like Records
 	Up       []float32 // [Rows, UpStride]
@@ -66,7 +66,7 @@ type ProductsGradient struct {
 	Parts, Part                       int
 }
 
-// ScratchFloats is the room that a ProductsGradient needs.
+// ScratchFloats returns the size of the scratch memory of a ProductsGradient.
 func ScratchFloats(columns int) int { return 4 * columns * Lanes }
 
 // ProductsGradient computes the gradients by records.
@@ -103,7 +103,7 @@ func (p *ProductsGradient) compute() {
 	}
 }
 
-// Gather adds rows that lie anywhere in X to the rows of Y, as long as Width: Y_r += Σ_j Scale_rj X[At_rj].
+// Gather describes the addition of rows anywhere in X to the rows of Y, of length Width: Y_r += Σ_j Scale_rj X[At_rj].
 type Gather struct {
 	Y, X             []float32
 	At               []int32   // [Rows, Per]
@@ -130,7 +130,8 @@ func (g *Gather) compute() {
 	}
 }
 
-// Scatter adds the rows of X, as long as width, to rows that lie anywhere in y: y[at_r] += scale_r x_r. at says how many there are.
+// Scatter adds the rows of X, of length width, to rows anywhere in y: y[at_r] += scale_r x_r. The length of at is the
+// number of rows.
 func (s Set) Scatter(y []float32, at []int32, scale, x []float32, width int) {
 	switch {
 	case len(at) == 0:
@@ -147,7 +148,8 @@ func scatter(y []float32, at []int32, scale, x []float32, width int) {
 	}
 }
 
-// TanhGradient is dy ← dy (1 + start − y)(1 − start + y), the way back through y = start + tanh, for the first elements of rows that are stride apart.
+// TanhGradient computes dy ← dy (1 + start − y)(1 − start + y), the backward pass of y = start + tanh, for the first
+// elements of rows that are stride apart.
 func (s Set) TanhGradient(dy, y []float32, stride, rows, width int, start float32) {
 	switch {
 	case rows == 0 || width == 0:
@@ -167,7 +169,7 @@ func tanhGradient(dy, y []float32, stride, rows, width int, start float32) {
 	}
 }
 
-// PositiveGradient is the way back through y = max(·, 0): dy ← 0 where y is 0.
+// PositiveGradient computes the backward pass of y = max(·, 0): dy ← 0 where y is 0.
 func (s Set) PositiveGradient(dy, y []float32) {
 	switch {
 	case len(dy) == 0:
@@ -186,7 +188,7 @@ func positiveGradient(dy, y []float32) {
 	}
 }
 
-// SiluGradient is the way back through x / (1 + e⁻ˣ): dy ← dy·s(1 + x(1 − s)) with s = 1 / (1 + e⁻ˣ).
+// SiluGradient computes the backward pass of x / (1 + e⁻ˣ): dy ← dy·s(1 + x(1 − s)) with s = 1 / (1 + e⁻ˣ).
 func (s Set) SiluGradient(dy, x []float32) {
 	if s == Portable {
 		siluGradient(dy, x)
@@ -220,7 +222,7 @@ func transpose(y []float32, yStride int, x []float32, xStride, rows, columns int
 	}
 }
 
-// SquaredSum is Σ x².
+// SquaredSum returns Σ x².
 func (s Set) SquaredSum(x []float32) float32 {
 	if s == Portable {
 		return squaredSum(x)
@@ -242,7 +244,8 @@ func squaredSum(x []float32) float32 {
 	return total
 }
 
-// Adam is one step of AdamW (Loshchilov and Hutter 2019) on the gradient g times Scale, and the moving average of the weights:
+// Adam describes a step of AdamW (Loshchilov and Hutter 2019) on the gradient g times Scale, and the moving average of
+// the weights:
 //
 //	m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²
 //	w ← w − Rate·m·Debias1 / (√(v·Debias2) + ε) − Decay·w
@@ -253,14 +256,14 @@ type Adam struct {
 	Scale, Rate, Decay, Debias1, Debias2, Keep float32
 }
 
-// The constants of Adam.
+// Constants of Adam.
 const (
 	Beta1   = 0.9
 	Beta2   = 0.99
 	Epsilon = 1e-8
 )
 
-// Adam takes a step.
+// Adam runs a step.
 func (s Set) Adam(a *Adam) {
 	if s == Portable {
 		a.step()

@@ -1,16 +1,17 @@
-// Package vector has the inner loops of package kernel, over vectors of floats. The portable loops are their definition; those of
-// vector instructions, which asm writes, compute the same up to rounding and are tested against them.
+// Package vector has the inner loops of package kernel, over vectors of floats. The portable loops are their
+// definition. The loops with vector instructions, which asm generates, compute the same up to rounding and are tested
+// against them.
 //
-// Lengths of vectors are multiples of [Lanes]. Whatever the shape of a batch, an element is computed by the same operations in the
-// same order, so a row's numbers do not depend on its neighbours.
+// Lengths of vectors are multiples of [Lanes]. For any shape of a batch, an element is computed by the same operations
+// in the same order, so the numbers of a row do not depend on other rows.
 package vector
 
 import "math"
 
-// Set is a set of instructions that the loops are written in.
+// Set is an instruction set of the loops.
 type Set int
 
-// The sets. Which of them a CPU has, Available tells.
+// Instruction sets. Available lists those that a CPU supports.
 const (
 	Portable Set = iota
 	AVX2
@@ -19,13 +20,13 @@ const (
 
 func (s Set) String() string { return [...]string{"portable", "avx2", "avx512"}[s] }
 
-// MatMul is a matrix product Y = Start + X·W, or its positive part, of matrices whose rows are a stride apart.
+// MatMul describes a matrix product Y = Start + X·W, or its positive part, of matrices whose rows are a stride apart.
 type MatMul struct {
 	Y, X, W, Start       []float32
 	Rows, In, Out        int
 	YStride, XStride     int
 	WStride, StartStride int // StartStride 0 repeats one row of Start
-	XStep                int // between the elements of a row of X; 0 is 1. XStride 1 with a step reads X transposed
+	XStep                int // between the elements of a row of X; 0 means 1. XStride 1 with a step reads X transposed
 	Positive             bool
 }
 
@@ -51,7 +52,7 @@ func (m *MatMul) compute() {
 	}
 }
 
-// Dots is y[r·stride] = Σ_i x[r, i] w[i] for the rows of x, each as long as w.
+// Dots computes y[r·stride] = Σ_i x[r, i] w[i] for the rows of x, each of the length of w.
 func (s Set) Dots(y []float32, stride int, x []float32, rows int, w []float32) {
 	if s == Portable {
 		dots(y, stride, x, rows, w)
@@ -62,7 +63,7 @@ func (s Set) Dots(y []float32, stride int, x []float32, rows int, w []float32) {
 
 func dots(y []float32, stride int, x []float32, rows int, w []float32) {
 	for r := range rows {
-		var even, odd float32 // two sums, so that an addition need not wait for the one before
+		var even, odd float32 // two sums, so that an addition need not wait for the previous one
 		row := x[r*len(w):][:len(w)]
 		for i := 0; i < len(w); i += 2 {
 			even += row[i] * w[i]
@@ -72,7 +73,7 @@ func dots(y []float32, stride int, x []float32, rows int, w []float32) {
 	}
 }
 
-// AddScaled is y += a·x.
+// AddScaled computes y += a·x.
 func (s Set) AddScaled(y []float32, a float32, x []float32) {
 	if s == Portable {
 		addScaled(y, a, x)
@@ -87,7 +88,7 @@ func addScaled(y []float32, a float32, x []float32) {
 	}
 }
 
-// Waves is y = sin(2πt), cos(2πt) for t = x·frequency: first all sines, then all cosines.
+// Waves computes y = sin(2πt), cos(2πt) for t = x·frequency: first all sines, then all cosines.
 func (s Set) Waves(y []float32, x float32, frequency []float32) {
 	if s == Portable {
 		waves(y, x, frequency)
@@ -105,7 +106,7 @@ func waves(y []float32, x float32, frequency []float32) {
 	}
 }
 
-// Gains is y = tanh(y) − absent for the first elements of rows that are stride apart.
+// Gains computes y = tanh(y) − absent for the first elements of rows that are stride apart.
 func (s Set) Gains(y []float32, stride, rows int, absent []float32) {
 	if s == Portable {
 		gains(y, stride, rows, absent)
@@ -123,7 +124,7 @@ func gains(y []float32, stride, rows int, absent []float32) {
 	}
 }
 
-// tanh is a rational approximation, right to 3e-7. Its coefficients are those of Eigen's.
+// tanh is a rational approximation with an error of 3e-7. Its coefficients are those of Eigen.
 func tanh(x float32) float32 {
 	x = min(max(x, -7.90531111), 7.90531111)
 	q := x * x
@@ -132,7 +133,7 @@ func tanh(x float32) float32 {
 	return x * p / d
 }
 
-// Positive is y = max(y, 0).
+// Positive computes y = max(y, 0).
 func (s Set) Positive(y []float32) {
 	if s == Portable {
 		positive(y)
@@ -147,7 +148,7 @@ func positive(y []float32) {
 	}
 }
 
-// Softplus is y = log(1 + eʸ).
+// Softplus computes y = log(1 + eʸ).
 func (s Set) Softplus(y []float32) {
 	if s == Portable {
 		softplus(y)
@@ -162,7 +163,7 @@ func softplus(y []float32) {
 	}
 }
 
-// Silu is y = y / (1 + e⁻ʸ).
+// Silu computes y = y / (1 + e⁻ʸ).
 func (s Set) Silu(y []float32) {
 	if s == Portable {
 		silu(y)
@@ -177,9 +178,9 @@ func silu(y []float32) {
 	}
 }
 
-// Pairs are the factors of pairs of records. Records 2p and 2p+1 are a pair; each has a base of its own and parts, of which the first is
-// the gain over the base. With base a, gain r and further parts u_m of the one, and b, s and w_m of the other, a pair is, by the
-// presence R of the one and Q of the other,
+// Pairs describes the factors of pairs of records. Records 2p and 2p+1 are a pair; each has a base and parts, of which
+// the first is the gain over the base. With base a, gain r and further parts u_m of the one, and b, s and w_m of the
+// other, the factor depends on the presence R of the one and Q of the other:
 //
 //	(a + R r)(b + Q s) + R Q Σ_m u_m w_m.
 type Pairs struct {
@@ -189,7 +190,7 @@ type Pairs struct {
 	Part    int // floats from one part to the next
 }
 
-// Value is y_k = Π_p − rest_k over the pairs with both present.
+// Value computes y_k = Π_p − rest_k over the pairs with both present.
 func (s Set) Value(y []float32, p *Pairs, rest []float32) {
 	if s == Portable {
 		p.value(y, rest)
@@ -208,7 +209,7 @@ func (p *Pairs) value(y, rest []float32) {
 	}
 }
 
-// with is Σ_m u_m w_m of a pair in a channel.
+// with returns Σ_m u_m w_m of a pair in a channel.
 func (p *Pairs) with(i, k int) (sum float32) {
 	for m := 1; m < p.Parts; m++ {
 		sum += p.Records[i][m*p.Part+k] * p.Records[i+1][m*p.Part+k]
@@ -216,8 +217,8 @@ func (p *Pairs) with(i, k int) (sum float32) {
 	return sum
 }
 
-// Coefficients are those of a pair as a polynomial in R and Q, but for the constant, which is ab: rb of R, as of Q, and
-// rs + Σ_m u_m w_m of RQ. y has room for three of them for each pair.
+// Coefficients computes the coefficients of a pair as a polynomial in R and Q, except the constant, which is ab: rb of
+// R, as of Q, and rs + Σ_m u_m w_m of RQ. y has room for three coefficients per pair.
 func (s Set) Coefficients(y []float32, p *Pairs, channels int) {
 	if s == Portable {
 		p.coefficients(y, channels)
@@ -236,16 +237,17 @@ func (p *Pairs) coefficients(y []float32, channels int) {
 	}
 }
 
-// Shares are the attributions of each channel. A factor p has two players, and is a polynomial in their presence whose coefficients
-// are factors 4p (the constant), 4p+1 (of the first player), 4p+2 (of the second), 4p+3 (of both). For every factor p and channel k
+// Shares computes the attributions of each channel. A factor p has two players, and is a polynomial in their presence
+// with the coefficients factors 4p (the constant), 4p+1 (of the first player), 4p+2 (of the second), 4p+3 (of both).
+// For every factor p and channel k
 //
 //	y_2p,k = ∫₀¹ (first + t both) Π_{others} dt,  y_2p+1,k = ∫₀¹ (second + t both) Π_{others} dt,
 //
-// the other factors with all players present by t. With M_n = Σ_q ω_q t_qⁿ Π_{others}(t_q) the integrals are first M_0 + both M_1
-// and second M_0 + both M_1. The products of the other factors are those of the factors before times those of the factors
-// behind, so nothing is divided.
+// the other factors with all players present by t. With M_n = Σ_q ω_q t_qⁿ Π_{others}(t_q) the integrals are first M_0
+// + both M_1 and second M_0 + both M_1. The products of the other factors are those of the factors before times those
+// of the factors after, which avoids division.
 //
-// The scratch has room for ShareFloats of each factor.
+// The scratch has room for ShareFloats per factor.
 func (s Set) Shares(y []float32, factors [][]float32, by Rule, scratch []float32) {
 	if s == Portable {
 		shares(y, len(factors)/4, func(f, k int) (none, first, second, both float32) {
@@ -256,7 +258,7 @@ func (s Set) Shares(y []float32, factors [][]float32, by Rule, scratch []float32
 	}
 }
 
-// SharesOfPairs are Shares of pairs, whose coefficients are nowhere written down.
+// SharesOfPairs is Shares for pairs, whose coefficients are not stored.
 func (s Set) SharesOfPairs(y []float32, p *Pairs, by Rule, scratch []float32) {
 	if s == Portable {
 		shares(y, len(p.Base)/2, func(f, k int) (none, first, second, both float32) {

@@ -2,13 +2,13 @@ package vector
 
 import "unsafe"
 
-// Lanes is what all lengths of vectors are a multiple of: the floats of the longest vector register.
+// Lanes divides all lengths of vectors: the number of floats of the longest vector register.
 const Lanes = 16
 
-// Padded is the next multiple of Lanes.
+// Padded returns the next multiple of Lanes.
 func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
 
-// Floats are zeros that begin at a multiple of a cache line, so that no vector lies across two.
+// Floats returns zeros that start at a multiple of a cache line, so that no vector crosses two lines.
 func Floats(n int) []float32 {
 	const line = 64 / 4
 	all := make([]float32, n+line)
@@ -19,7 +19,7 @@ func Floats(n int) []float32 {
 	return all[skip : skip+n : skip+n]
 }
 
-// Ones are as many ones.
+// Ones returns n ones.
 func Ones(n int) []float32 {
 	v := Floats(n)
 	for i := range v {

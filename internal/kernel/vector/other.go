@@ -2,10 +2,10 @@
 
 package vector
 
-// Available are the sets that this CPU has.
+// Available returns the instruction sets that this CPU supports.
 func Available() []Set { return []Set{Portable} }
 
-// There are vector loops for amd64 alone; elsewhere nothing asks for them.
+// Vector loops exist for amd64 only; other platforms never call these.
 func (Set) matMul(*MatMul)                                   {}
 func (Set) dots([]float32, int, []float32, int, []float32)   {}
 func (Set) addScaled([]float32, float32, []float32)          {}

@@ -3,13 +3,13 @@ package vector
 // Rule is a quadrature rule on [0, 1].
 type Rule struct {
 	nodes  []node
-	blocks []byte // how many nodes are done together, four, three or two; and which block it is
+	blocks []byte // number of nodes computed together, four, three or two; and the position of the block
 }
 
 type node struct{ t, weight float32 }
 
-// NewRule is the rule of nodes t and their weights. A single node gets a second one without weight, as no fewer than two are done
-// together.
+// NewRule returns the rule with nodes t and their weights. A single node gets a second one with weight 0, because at
+// least two are computed together.
 func NewRule(t, weights []float64) Rule {
 	r := Rule{nodes: make([]node, max(2, len(t)))}
 	for q := range t {
@@ -37,7 +37,7 @@ func NewRule(t, weights []float64) Rule {
 	return r
 }
 
-// Which block it is: the first one begins the moments, the last one ends them.
+// Position of a block: the first one initialises the moments, the last one completes them.
 const (
 	firstBlock  = 0 << 4
 	middleBlock = 1 << 4
@@ -45,6 +45,6 @@ const (
 	onlyBlock   = 3 << 4
 )
 
-// ShareFloats is the scratch that Shares needs for each factor: the products before it and its value at four nodes, M_0 and M_1,
-// each as a vector.
+// ShareFloats is the scratch that Shares needs per factor: the products before it and its value at four nodes, M_0 and
+// M_1, each as a vector.
 const ShareFloats = 10 * Lanes
