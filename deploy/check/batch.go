@@ -110,7 +110,7 @@ func triggered(kind any, told map[string]string, scalers string) []error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if known[name].needed && told[name] == "" {
-			problems = append(problems, fmt.Errorf("the trigger is not told %s", name))
+			problems = append(problems, fmt.Errorf("the trigger lacks the setting %s", name))
 		}
 	}
 	for name, want := range queueOf {

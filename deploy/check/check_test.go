@@ -53,7 +53,7 @@ func TestManifests(t *testing.T) {
 		{"{port: metrics}", "{port: meters}", "no container listens at meters"},
 		{"defaultMode: 0440", "defaultMode: 0444", "open to others"},
 		{"terminationGracePeriodSeconds: 35", "terminationGracePeriodSeconds: 25", "is killed after 25s"},
-		{"- \"--token-file=/etc/psi/tokens/tokens\"", "- --ui", "asks nobody"},
+		{"- \"--token-file=/etc/psi/tokens/tokens\"", "- --ui", "serves without authentication"},
 		{"- \"--token-file=/etc/psi/tokens/tokens\"", "- --insecure", "--insecure is true"},
 		{"memory: 2Gi", "memory: 2GiB", "quantities must match"},
 		{"memory: 512Mi", "memory: 512Gi", "must be less than or equal to memory limit"},
@@ -90,25 +90,25 @@ func TestCustomResources(t *testing.T) {
 }
 
 func TestBatchManifests(t *testing.T) {
-	rendered, crds, keda := os.Getenv("BATCH_RENDERED"), os.Getenv("OPERATOR_CRDS"), os.Getenv("KEDA") // set by .ci/deploy
+	rendered, crds, keda := os.Getenv("RENDERED"), os.Getenv("OPERATOR_CRDS"), os.Getenv("KEDA") // set by .ci/deploy
 	if rendered == "" || crds == "" || keda == "" {
-		t.Skip("BATCH_RENDERED, OPERATOR_CRDS or KEDA names no directory")
+		t.Skip("RENDERED, OPERATOR_CRDS or KEDA names no directory")
 	}
 	for _, test := range []struct{ file, old, changed, want string }{
 		{"keda", "kind: ScaledObject", "kind: ScaledObject", ""},
 		{"keda", "pollingInterval: 15", "pollInterval: 15", "unknown field spec.pollInterval"},
 		{"keda", "minReplicaCount: 0", "minReplicaCount: 500", "less than or equal to maxReplicaCount"},
-		{"keda", "scaleTargetRef: {name: psi-batch-workers}", "scaleTargetRef: {name: workers}", "scales workers, which is not there"},
+		{"keda", "scaleTargetRef: {name: psi-workers}", "scaleTargetRef: {name: workers}", "scales workers, which is not there"},
 		{"keda", "type: nats-jetstream", "type: nats", "want nats-jetstream"},
-		{"keda", "lagThreshold: ", "lagTreshold: ", "is told lagTreshold"},
+		{"keda", "lagThreshold: ", "lagTreshold: ", "has the setting lagTreshold, which it does not know"},
 		{"keda", `lagThreshold: "4"`, "lagThreshold: four", "invalid syntax"},
 		{"keda", `lagThreshold: "4"`, "lagThreshold: 4", "must be of type string"},
-		{"keda", `natsServerMonitoringEndpoint: "nats-headless.nats.svc.cluster.local:8222"`, `accountID: "x"`, "is not told natsServerMonitoringEndpoint"},
+		{"keda", `natsServerMonitoringEndpoint: "nats-headless.nats.svc.cluster.local:8222"`, `accountID: "x"`, "lacks the setting natsServerMonitoringEndpoint"},
 		{"keda", "consumer: workers", "consumer: worker", "want workers"},
 		{"keda", "stream: PSI_WORK", "stream: PSI", "want PSI_WORK"},
 		{"keda", "  strategy:", "  replicas: 3\n  strategy:", "an autoscaler changes them"},
 		{"keda", "terminationGracePeriodSeconds: 65", "terminationGracePeriodSeconds: 55", "is killed after 55s"},
-		{"keda", "- port: metrics", "- port: meters", "PodMonitor psi-batch: no container listens at meters"},
+		{"keda", "- port: metrics", "- port: meters", "PodMonitor psi: no container listens at meters"},
 		{"keda", "secretKeyRef:", "configMapKeyRef:", "PSI_QUEUE comes from no Secret"},
 		{"keda", "- --metrics=0.0.0.0:8082", "- --queue=nats://worker:secret@nats", "everybody can read arguments"},
 		{"keda", "- --metrics=0.0.0.0:8082", "- --quiet", "not asked at /healthz"},
@@ -122,7 +122,7 @@ func TestBatchManifests(t *testing.T) {
 		{"submit", "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: 1", "cannot unmarshal number"},
 		{"volumes", "kind: PodMonitor", "kind: PodMonitor", ""},
 	} {
-		name := broken(t, filepath.Join(rendered, test.file+".yaml"), test.old, test.changed)
+		name := broken(t, filepath.Join(rendered, "batch-"+test.file+".yaml"), test.old, test.changed)
 		t.Run(test.file+" "+test.changed, func(t *testing.T) {
 			args := []string{"-crds", crds, "-crds", filepath.Join(keda, "config", "crd", "bases"), "-keda", filepath.Join(keda, "pkg", "scalers"), name}
 			expect(t, manifests(args, t.Output()), test.want)

@@ -1,9 +1,10 @@
+{{- /* A Job adds 17 letters to its name, and its pods 6 more. */ -}}
 {{- define "psi.name" -}}
-{{- .Release.Name | trunc 53 | trimSuffix "-" -}}
+{{- .Release.Name | trunc (ternary 53 40 (eq .Values.mode "serve")) | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "psi.selector" -}}
-app.kubernetes.io/name: psi
+app.kubernetes.io/name: {{ ternary "psi" "psi-batch" (eq .Values.mode "serve") }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
@@ -22,32 +23,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{- /* What no values file may ask for; each message names the remedy. */ -}}
-{{- define "psi.check" -}}
-{{- with .Values -}}
-{{- if not (or .auth.tokens.secretName .auth.clientCA.secretName .auth.oidc.issuer .auth.insecure) -}}
-{{- fail "nobody is asked who they are: set auth.tokens.secretName, auth.clientCA.secretName or auth.oidc.issuer; or auth.insecure=true behind a gateway that asks" -}}
-{{- end -}}
-{{- if and .auth.insecure (or .auth.tokens.secretName .auth.clientCA.secretName .auth.oidc.issuer) -}}
-{{- fail "auth.insecure=true beside a way to ask for names: clear auth.tokens.secretName, auth.clientCA.secretName and auth.oidc.issuer, or leave auth.insecure false" -}}
-{{- end -}}
-{{- if and .auth.clientCA.secretName (not .tls.secretName) -}}
-{{- fail "auth.clientCA.secretName needs the server's own certificate: set tls.secretName" -}}
-{{- end -}}
-{{- if and .auth.oidc.issuer (not .auth.oidc.audience) -}}
-{{- fail "auth.oidc.issuer needs auth.oidc.audience: else any token of that issuer would do" -}}
-{{- end -}}
-{{- if and (eq .models.source "bucket") (not .models.bucket.url) -}}
-{{- fail "models.source=bucket needs models.bucket.url" -}}
-{{- end -}}
-{{- if and (eq .models.source "pvc") (not .models.pvc.claimName) -}}
-{{- fail "models.source=pvc needs models.pvc.claimName" -}}
-{{- end -}}
-{{- if and (eq .models.source "init") (not .models.init.image) -}}
-{{- fail "models.source=init needs models.init.image" -}}
-{{- end -}}
-{{- if and .serviceMonitor.enabled (not .auth.insecure) (not .serviceMonitor.token.secretName) -}}
-{{- fail "serviceMonitor.enabled needs serviceMonitor.token.secretName: /metrics asks for a token" -}}
-{{- end -}}
-{{- end -}}
+{{- /* A Job cannot be changed. A digest of its values is part of its name, so other values make another Job. */ -}}
+{{- define "psi.digest" -}}
+{{- toJson . | sha256sum | trunc 8 -}}
 {{- end -}}
