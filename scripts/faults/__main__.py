@@ -1,9 +1,9 @@
-"""Does to `psi serve` and to the command line what must not hurt them, and writes what happened to docs/faults.md.
+"""Tests how `psi serve` and the command line handle faults and attacks, and writes the results to docs/faults.md.
 
 serve-faults --psi PROGRAM --load PROGRAM --model ADULT.psi --rows ADULT.csv [--only WORD…]
 
 PROGRAM of --load is serve/internal/load. .ci/attacks makes all four and runs this. Needs Linux and Python with
-scripts/faults/requirements.txt; memory cgroups, small disks and another user need root, and are said to be missing without.
+scripts/faults/requirements.txt; memory cgroups, small disks and another user need root, and are reported as missing without it.
 """
 
 import argparse

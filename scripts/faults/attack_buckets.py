@@ -8,7 +8,7 @@ from pathlib import Path
 from .bucket import ENVIRONMENT, Bucket
 from .scene import MODEL, Scene
 from .server import DRAIN, Server
-from .trial import Alone, Case, Outcome
+from .trial import Alone, Case, Outcome, quoted
 
 FAILS = 6  # seconds that the bucket fails
 RECOVERS = 30  # seconds after that until the model must answer
@@ -82,7 +82,7 @@ def later(scene: Scene, directory: Path) -> Outcome:
     finally:
         server.process.close()
         bucket.close()
-    told = f"the first model answers {answers}; one that appeared later " + ("answers" if state else f"does not within {LOADS} s")
+    told = f"the first model answers {quoted(answers)}; one that appeared later " + ("answers" if state else f"does not within {LOADS} s")
     return Outcome(f"{told}; {ended}", well and state == "READY" and answers.startswith("200"))
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from .confined import MIB, Confined
 from .scene import Scene
-from .trial import Alone, Case, Line, Outcome
+from .trial import Alone, Case, Line, Outcome, quoted
 
 FEW = ["--set", "steps=2", "--set", "refit_steps=1", "--set", "spread_steps=1"]
 READS = 30  # seconds that a command has for a bomb; then SIGTERM must end it
@@ -66,10 +66,10 @@ def bombed(
             if process.out_of_memory():
                 line.harm.append("killed at 2,048 MiB")
             elif code is None:
-                line.told = f"still read after {seconds:.0f} s with {process.peak:,} MiB at most"
+                line.told = f"still reading after {seconds:.0f} s, with at most {process.peak:,} MiB"
                 line.harm += [] if took is not None else ["ignored SIGTERM"]
             else:
-                line.told = f"exit code {code}: {last_line(directory)}"
+                line.told = f"exit code {code}: {quoted(last_line(directory))}"
                 line.harm += [] if code in [0, 1, 2] else [f"ended with {code}"]
             line.well = not line.harm
             return line
@@ -164,7 +164,7 @@ def waits(writer: bool) -> Callable[[Scene, Path], Outcome]:
             if took is None:
                 told.append(f"{name} still ran {ENDS} s after SIGTERM")
             elif code is not None:
-                told.append(f"{name} refused it ({last_line(own)})")
+                told.append(f"{name} refused it ({quoted(last_line(own))})")
             else:
                 told.append(f"{name} ended after {took:.1f} s")
             well = well and took is not None and code != 0
@@ -236,14 +236,15 @@ def disk_full(scene: Scene, directory: Path) -> Outcome:
         return Outcome("this user may not mount a small disk", None)
     try:
         (disk / "full").write_bytes(bytes(128 << 10))
-        long = ["--set", "steps=100000", "--time-budget", "8s"]  # checkpoints are written every two seconds
+        # psi writes a checkpoint every two seconds. Without bags the model is small beside it.
+        long = ["--set", "steps=100000", "--bags", "0", "--time-budget", "8s"]
         command: list[str | Path] = ["train", scene.rows, "--target", "income", *long, "-o", disk / "out.psi"]
         with started(scene, directory, *command) as process:
             code = wait(process, 120)
         made = (disk / "out.psi").exists()
         full = "no space left" in (directory / "errors").read_text()
-        told = f"exit code {code}, {'a' if made else 'no'} model; {'a checkpoint failed' if full else 'every checkpoint fitted'}"
-        return Outcome(told + (f": {last_line(directory)}" if code else ""), code == 0 and made and full)
+        told = f"exit code {code}, {'a' if made else 'no'} model; {'a checkpoint failed' if full else 'every checkpoint was written'}"
+        return Outcome(told + (f": {quoted(last_line(directory))}" if code else ""), code == 0 and made and full)
     finally:
         subprocess.run(["umount", "--lazy", disk], check=True)
 

@@ -11,7 +11,7 @@ from typing import Any
 from . import http2
 from .confined import MIB
 from .server import Server
-from .trial import Case, Outcome, Served
+from .trial import Case, Outcome, Served, quoted
 
 MAX_BODY = 64 * MIB  # the default of --max-body
 SECONDS = 8  # that calls are held
@@ -25,7 +25,7 @@ def ends(found: dict[str, Any]) -> str:
         counts["broken off" if end.startswith("broken") else end] += count
     text = ", ".join(f"{count:,} {end[:50]}" for end, count in counts.most_common(4))
     first = (found.get("first_end") or found.get("message") or "").rpartition("desc = ")[2]
-    return f"{text} ({first[:100]})" if first and set(counts) - {"broken off"} else text
+    return f"{text} ({quoted(first[:100])})" if first and set(counts) - {"broken off"} else text
 
 
 def held(method: str, token: str | None, calls: int, sent: int, connections: int = 1) -> Callable[[Server], Outcome]:

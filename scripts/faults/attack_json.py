@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .confined import MIB
 from .scene import MODEL
 from .server import Server
-from .trial import Case, Outcome, Served
+from .trial import Case, Outcome, Served, quoted
 
 SIZE = 64 * MIB - 1024  # just within --max-body
 AT_ONCE = 20
@@ -26,7 +26,7 @@ def posted(
         with ThreadPoolExecutor(calls) as pool:
             answers = list(pool.map(lambda _: server.said(path, content, headers, token), range(calls)))
         counts = Counter(answers).most_common()
-        told = "; ".join(f"{count} × {answer[:90]}" for answer, count in counts[:3])
+        told = "; ".join(f"{count} × {quoted(answer[:90])}" for answer, count in counts[:3])
         return Outcome(told, all(answer.startswith(accepted) for answer in answers), calls * len(content))
 
     return attack

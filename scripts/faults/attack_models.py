@@ -12,7 +12,7 @@ from typing import Any
 
 from .confined import MIB
 from .server import Server
-from .trial import Case, Outcome, Served
+from .trial import Case, Outcome, Served, quoted
 
 NAME = "hostile"
 PATIENCE = 40  # seconds that a server has to load or refuse a file
@@ -94,7 +94,7 @@ def dropped(change: Change) -> Callable[[Server], Outcome]:
             draft.rename(path)
             state, reason = server.state(NAME, PATIENCE)
             if state == "UNAVAILABLE":
-                told = f"refused: {server.logged(NAME) or reason}"
+                told = f"refused: {quoted(server.logged(NAME) or reason)}"
             elif state == "READY":
                 body = json.dumps({"model": NAME, "rows": server.scene.table[1][:1]})
                 told = f"loaded, and answers: {server.post('/predict', body)[1][:80].decode()}"

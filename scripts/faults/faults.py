@@ -13,7 +13,7 @@ from typing import Any
 
 from .scene import MODEL, Scene
 from .server import Server, free_port
-from .trial import Alone, Case, Line, Outcome, Served, beside
+from .trial import Alone, Case, Line, Outcome, Served, beside, quoted
 
 GIB = 1 << 30
 
@@ -54,8 +54,8 @@ def killed(scene: Scene, directory: Path) -> Outcome:
             thread.join(30)
         server.stop()
     lost = sum(thread.is_alive() for thread in threads)
-    told = f"started again three times, within {max(gaps):.1f} s each; "
-    told += f"{answered[0]:,} requests of four callers were answered after {again[0]:,} repeats, {lost} lost"
+    told = f"restarted three times, within {max(gaps):.1f} s each; "
+    told += f"{answered[0]:,} requests of four callers were answered after {again[0]:,} retries, {lost} lost"
     return Outcome(told, lost == 0 and answered[0] > 0 and again[0] > 0)
 
 
@@ -79,7 +79,7 @@ def corrupt(server: Server) -> Outcome:
 
     refused = [name for name, content in kinds.items() if replaced(content, "failed")]
     again = replaced(good, "loaded")
-    told = f"{len(refused)} of {len(kinds)} bad files were refused ({', '.join(refused)}); the good model went on answering; "
+    told = f"{len(refused)} of {len(kinds)} bad files were refused ({', '.join(refused)}); the good model kept answering; "
     return Outcome(told + f"a good file after them was {'' if again else 'not '}loaded", len(refused) == len(kinds) and again)
 
 
@@ -126,7 +126,7 @@ def collector_down(server: Server) -> Outcome:
 
 
 def clock(scene: Scene, directory: Path) -> Outcome:
-    return Outcome("the clock of one process cannot be moved here, and the machine's belongs to others", None)
+    return Outcome("a test cannot change the clock of a single process, and other programs use the machine's", None)
 
 
 def large_http(server: Server) -> Outcome:
@@ -138,12 +138,12 @@ def large_http(server: Server) -> Outcome:
     told = server.said("/explain", pieces(), {"Content-Length": str(GIB)})
     chunked = server.said(f"/v2/models/{MODEL}/infer", pieces())  # without a length it is sent in chunks
     well = all(text.startswith(("413", "connection closed")) for text in [told, chunked])
-    return Outcome(f"with its length: {told}; in chunks: {chunked}", well)
+    return Outcome(f"with its length: {quoted(told)}; in chunks: {quoted(chunked)}", well)
 
 
 def large_grpc(server: Server) -> Outcome:
     told = call(server, "bytes", GIB)
-    return Outcome(told, told.startswith("ResourceExhausted"))
+    return Outcome(quoted(told), told.startswith("ResourceExhausted"))
 
 
 def call(server: Server, kind: str, size: int = GIB) -> str:
@@ -165,14 +165,17 @@ def wide(server: Server) -> Outcome:
 
 
 def together(told: dict[str, str]) -> str:
-    return "; ".join(f"{name}: {text}" for name, text in told.items())
+    return "; ".join(f"{name}: {quoted(text)}" for name, text in told.items())
 
 
 def bomb(server: Server) -> Outcome:
     packed = gzip.compress(bytes(GIB), 1)
     told = server.said("/explain", packed, {"Content-Encoding": "gzip"})
     said = call(server, "bomb")
-    return Outcome(f"HTTP ({len(packed) >> 10} KiB): {told}; gRPC: {said}", told.startswith("413") and said.startswith("ResourceExhausted"))
+    return Outcome(
+        f"HTTP ({len(packed) >> 10} KiB): {quoted(told)}; gRPC: {quoted(said)}",
+        told.startswith("413") and said.startswith("ResourceExhausted"),
+    )
 
 
 def slow_loris(server: Server) -> Outcome:
@@ -215,7 +218,9 @@ def refused_bodies(bodies: dict[str, bytes], path: str = "/explain") -> Callable
 def invalid_text(server: Server) -> Outcome:
     row = json.dumps({"rows": [server.scene.table[1][0] | {"workclass": "MARK"}]}).encode().replace(b"MARK", b"\xff\xfe")
     told, said = server.said("/explain", row), call(server, "utf8")
-    return Outcome(f"HTTP: {told}; gRPC: {said}", told.startswith("400") and said.startswith(("InvalidArgument", "Internal")))
+    return Outcome(
+        f"HTTP: {quoted(told)}; gRPC: {quoted(said)}", told.startswith("400") and said.startswith(("InvalidArgument", "Internal"))
+    )
 
 
 def no_numbers(server: Server) -> Outcome:
@@ -225,22 +230,22 @@ def no_numbers(server: Server) -> Outcome:
         told[f"JSON {text}"] = server.said("/explain", body.encode())
     well = all(text.startswith("400") for text in told.values())
     told["gRPC infinite"] = infinite = call(server, "infinite")
-    told["gRPC NaN, which is a missing cell"] = missing = call(server, "nan")
+    told["gRPC NaN, a missing cell"] = missing = call(server, "nan")
     return Outcome(together(told), well and infinite.startswith("InvalidArgument") and missing.startswith("OK"))
 
 
 def deep() -> dict[str, bytes]:
     openings: list[bytes] = [b"[", b'{"a":', b'{"rows":[']
-    return {f"{opening.decode()} a million times": opening * 1_000_000 for opening in openings}
+    return {f"`{opening.decode()}` a million times": opening * 1_000_000 for opening in openings}
 
 
 def faults() -> list[Case]:
     collector: tuple[str, Any] = ("--otlp", f"http://127.0.0.1:{free_port()}")
     return [
-        Alone("killed (`kill -9`) and started again under load", killed),
+        Alone("killed (`kill -9`) and restarted under load", killed),
         Served("broken model files in the place of a good one", corrupt, "operator"),
         Alone("disk of the explanation log full", full_disk),
-        Served("collector of traces not there", collector_down, flags=collector),
+        Served("trace collector not reachable", collector_down, flags=collector),
         Alone("clock jumps", clock),
         Served("body of 1 GiB over HTTP", large_http),
         Served("message of 1 GiB over gRPC", large_grpc),

@@ -8,31 +8,31 @@ VERDICTS = {True: "yes", False: "**no**", None: "not tried"}
 
 START = f"""# What the server does when things go wrong
 
-Written by `.ci/attacks`, which does each of these to a real process in {{place}}, with
-`GOMEMLIMIT={GO_LIMIT}`: the limits of the Helm chart. Meanwhile another caller, who has a token, asks for one row's attributions every
-100 ms over HTTP and as often over gRPC, and for the server's health without a token. The machine's two cores are shared by all
-programs of the test.
+`.ci/attacks` writes this page. It causes each fault in a real process in {{place}}, with
+`GOMEMLIMIT={GO_LIMIT}`: the limits of the Helm chart. Meanwhile another caller with a token requests one row's attributions every
+100 ms over HTTP, and as often over gRPC. It also requests the server's health without a token. All programs of the test share the
+machine's two cores.
 
 - *others*: how many requests of that caller were answered, then the median and the 99th percentile of their times, for the
-  slower protocol. Every answer is compared with the model's own prediction.
-- *memory*: resident memory of the server's process in MiB. *Idle* is its peak while the other caller asks alone.
+  slower protocol. The test compares every answer with the model's own prediction.
+- *memory*: resident memory of the server's process in MiB. *Idle* is its peak while only the other caller sends requests.
 
 ## Faults
 
-| what was done | what the server did | others | memory: idle, peak, after | as it should |
+| fault | result | others | memory: idle, peak, after | as expected |
 | --- | --- | --- | --- | --- |
 """
 
 ATTACKS = f"""
 ## Attacks
 
-An attack is survived if all of these hold; what was missed is in bold.
+The server survives an attack if all of these hold. Failures are in bold.
 
 - The process is never killed and never restarts, and `/v2/health/ready` answers 200 within {READY} s of the attack's end.
 - Every request of the other caller is answered, half of them within {MEDIAN} ms.
-- A caller without a token costs at most {MEMORY["nobody"]} MiB over idle. One with a token costs at most `--max-held` + 128 MiB, here
-  {MAX_HELD} + 128, and so does a model file.
-- A command (`psi train`, `psi predict`) stays within the cgroup. Its figure is its whole peak.
+- A caller without a token costs at most {MEMORY["nobody"]} MiB over idle. A caller with a token, or a model file, costs at most
+  `--max-held` + 128 MiB, here {MAX_HELD} + 128.
+- A command (`psi train`, `psi predict`) stays within the cgroup. The table shows its total peak.
 
 | attack | bytes sent | peak over idle, MiB | others' p50 and p99 | outcome | survived |
 | --- | --- | --- | --- | --- | --- |
@@ -42,7 +42,7 @@ An attack is survived if all of these hold; what was missed is in bold.
 def page(faults: list[Line], attacks: list[Line], cgroup: str) -> str:
     place = f"a memory cgroup of {LIMIT // MIB:,} MiB"
     if not cgroup:
-        place = f"a process that is ended when it holds {LIMIT // MIB:,} MiB (this machine lets no memory cgroup be made)"
+        place = f"a process that is killed at {LIMIT // MIB:,} MiB (this machine does not allow memory cgroups)"
     text = START.replace("{place}", place)
     for line in faults:
         memory = f"{line.idle}, {line.peak}, {line.after}" if line.idle else ""

@@ -27,6 +27,11 @@ class Outcome:
     sent: int = 0  # bytes
 
 
+def quoted(message: str) -> str:
+    """A message of the program, as a code span."""
+    return "`" + message.replace("`", "'") + "`"
+
+
 @dataclass
 class Line:
     """A line of the page."""
