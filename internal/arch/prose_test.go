@@ -90,15 +90,6 @@ var american = []rule{
 	avoid(`favor(s|ed|ite)?`, "favour"),
 }
 
-// notYet lists what does not keep the rules yet. It only gets shorter: a page that keeps them is taken out.
-var notYet = []string{
-	"docs/architecture.md",
-	"docs/batch-faults.md",
-	"docs/equations.md",
-	"docs/faults.md",
-	"docs/model-file.md",
-}
-
 // held reports whether the rules are about a file: pages for users and contributors, and code whose strings users read.
 func held(f file) bool {
 	switch dir := path.Dir(f.path); {
@@ -111,25 +102,12 @@ func held(f file) bool {
 }
 
 func TestProse(t *testing.T) {
-	seen := map[string]bool{}
 	for _, f := range house(t) {
 		if !held(f) {
 			continue
 		}
-		seen[f.path] = true
-		found := faults(proseOf(t, f))
-		switch skipped := slices.Contains(notYet, f.path); {
-		case skipped && len(found) == 0:
-			t.Errorf("%s keeps the rules: take it out of notYet", f.path)
-		case !skipped:
-			for _, fault := range found {
-				t.Errorf("%s: %s", f.path, fault)
-			}
-		}
-	}
-	for _, name := range notYet {
-		if !seen[name] {
-			t.Errorf("%s is listed in notYet but is not there", name)
+		for _, fault := range faults(proseOf(t, f)) {
+			t.Errorf("%s: %s", f.path, fault)
 		}
 	}
 }
