@@ -298,7 +298,12 @@ func (x *logged) table(values bool) (*table.Table, error) {
 		constant(table.CategoryColumn("version", []string{x.version}, []bool{x.version != ""}), lines),
 		constant(table.CategoryColumn("request_id", []string{x.requestID}, []bool{x.requestID != ""}), lines),
 	}
-	return table.New(slices.Concat(front, long.Columns)...)
+	columns := long.Columns
+	if e.ModelStd == nil { // requests with it and without it lie in one file
+		after := 1 + slices.IndexFunc(columns, func(c *table.Column) bool { return c.Name == "std" })
+		columns = slices.Insert(columns, after, table.NumberColumn("model_std", make([]float64, lines), make([]bool, lines)))
+	}
+	return table.New(slices.Concat(front, columns)...)
 }
 
 // constant repeats a column's only cell.

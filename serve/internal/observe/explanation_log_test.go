@@ -81,7 +81,9 @@ func TestLogHoldsWhatWasSaid(t *testing.T) {
 		e.Interactions = make([]float64, 2*2*2)
 		before := time.Now()
 		l.Add("adult", "2", "id-1", e)
-		l.Add("adult", "", "", rowsOf([][]float64{{7, 8}}))
+		doubted := rowsOf([][]float64{{7, 8}})
+		doubted.Bags, doubted.ModelStd = 2, []float64{.5, .25}
+		l.Add("adult", "", "", doubted)
 		against := rowsOf([][]float64{{7, 8}})
 		against.Against = "row 8"
 		l.Add("adult", "", "", against)
@@ -97,13 +99,13 @@ func TestLogHoldsWhatWasSaid(t *testing.T) {
 		for _, c := range whole.Columns {
 			names = append(names, c.Name)
 		}
-		if want := "time model version request_id row output player value observed mean std lower upper p_positive p_top"; strings.Join(names, " ") != want {
+		if want := "time model version request_id row output player value observed mean std model_std lower upper p_positive p_top"; strings.Join(names, " ") != want {
 			t.Errorf("columns %s, want %s", strings.Join(names, " "), want)
 		}
 		var got []string
 		for line := range whole.Rows() {
 			cells := make([]string, 0, len(names))
-			for _, name := range []string{"model", "version", "request_id", "row", "output", "player", "value", "observed", "mean", "std"} {
+			for _, name := range []string{"model", "version", "request_id", "row", "output", "player", "value", "observed", "mean", "std", "model_std"} {
 				cells = append(cells, whole.Column(name).Text(line))
 			}
 			got = append(got, strings.Join(cells, ","))
@@ -112,12 +114,12 @@ func TestLogHoldsWhatWasSaid(t *testing.T) {
 			}
 		}
 		want := []string{
-			"adult,2,id-1,5,y,x0,1001,true,1,0.1",
-			"adult,2,id-1,5,y,x1,998,true,-2,0.2",
-			"adult,2,id-1,6,y,x0,,false,0,0",
-			"adult,2,id-1,6,y,x1,1003,true,3,0.3",
-			"adult,,,0,y,x0,1007,true,7,0.7",
-			"adult,,,0,y,x1,1008,true,8,0.8",
+			"adult,2,id-1,5,y,x0,1001,true,1,0.1,",
+			"adult,2,id-1,5,y,x1,998,true,-2,0.2,",
+			"adult,2,id-1,6,y,x0,,false,0,0,",
+			"adult,2,id-1,6,y,x1,1003,true,3,0.3,",
+			"adult,,,0,y,x0,1007,true,7,0.7,0.5",
+			"adult,,,0,y,x1,1008,true,8,0.8,0.25",
 		}
 		if !values {
 			for i, line := range want {
