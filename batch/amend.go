@@ -10,8 +10,8 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// amend plans objects anew that have failed units and were replaced since: mended, as is to be hoped. What was explained of
-// such an object before goes, since it is of other rows; the units keep their numbers.
+// amend plans objects again that have failed units and were replaced since. Parts of such an object are deleted, since they
+// are of other rows. The units keep their numbers.
 func (j *Job) amend(ctx context.Context, out *store.Location, failed []int) error {
 	if len(failed) == 0 {
 		return nil
@@ -25,11 +25,11 @@ func (j *Job) amend(ctx context.Context, out *store.Location, failed []int) erro
 	if err != nil {
 		return err
 	}
-	amended := map[int]Unit{}
+	amended := map[int]unit{}
 	for _, units := range broken {
 		o, err := in.Stat(ctx, units[0].Key)
 		if errors.Is(err, store.ErrNotFound) || err == nil && o == units[0].object() {
-			continue // it will fail again, and say why
+			continue // its units fail again, with the reason
 		}
 		if err != nil {
 			return err
@@ -50,8 +50,8 @@ func (j *Job) amend(ctx context.Context, out *store.Location, failed []int) erro
 	return j.rewrite(ctx, out, amended)
 }
 
-// objectsOf are the units of the objects that have some of these units, object by object.
-func (j *Job) objectsOf(ctx context.Context, out *store.Location, units []int) ([][]Unit, error) {
+// objectsOf returns all units of the objects that the given units belong to, object by object.
+func (j *Job) objectsOf(ctx context.Context, out *store.Location, units []int) ([][]unit, error) {
 	keys := map[string]int{}
 	for u, err := range j.units(ctx, out) {
 		if err != nil {
@@ -63,7 +63,7 @@ func (j *Job) objectsOf(ctx context.Context, out *store.Location, units []int) (
 			}
 		}
 	}
-	objects := make([][]Unit, len(keys))
+	objects := make([][]unit, len(keys))
 	for u, err := range j.units(ctx, out) {
 		if err != nil {
 			return nil, err
@@ -75,8 +75,8 @@ func (j *Job) objectsOf(ctx context.Context, out *store.Location, units []int) (
 	return objects, nil
 }
 
-// fit makes exactly n units of some: the last takes what is too much, or empty ones follow.
-func fit(units []Unit, n int) []Unit {
+// fit makes exactly n units: it merges the surplus into the last one, or appends empty ones.
+func fit(units []unit, n int) []unit {
 	for len(units) > n {
 		last, before := units[len(units)-1], &units[len(units)-2]
 		before.Groups, before.Rows = append(before.Groups, last.Groups...), before.Rows+last.Rows
@@ -90,8 +90,8 @@ func fit(units []Unit, n int) []Unit {
 	return units
 }
 
-// rewrite puts units in the places of those with their numbers.
-func (j *Job) rewrite(ctx context.Context, out *store.Location, amended map[int]Unit) error {
+// rewrite replaces the units of the plan that have the numbers of amended ones.
+func (j *Job) rewrite(ctx context.Context, out *store.Location, amended map[int]unit) error {
 	var page bytes.Buffer
 	changed := false
 	for u, err := range j.units(ctx, out) {

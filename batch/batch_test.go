@@ -71,7 +71,7 @@ func (s *scene) parts() (rows *table.Table, files []string) {
 // wantExplained sees that the result is, to the last bit, what explaining each file alone gives.
 func (s *scene) wantExplained(files ...int) {
 	s.Helper()
-	m, err := psi.OpenOptions{}.Decode("m.psi", s.model)
+	m, err := psi.Open(s.model)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func smallUnits(t *testing.T, s *scene) *Job {
 	t.Helper()
 	r := s.request()
 	r.unitRows = 2 * groupRows
-	job, _, err := Plan(t.Context(), r)
+	job, _, err := s.job().Plan(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestFailuresAndResume(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		s.write(i, rentals(fileRows, uint64(10+i)))
 	}
-	_, put, err := Submit(t.Context(), s.at(), s.out)
+	_, put, err := s.job().Submit(t.Context())
 	if err != nil || put != 5 {
 		t.Fatalf("%d units of the three files are done again, %v", put, err)
 	}
@@ -272,17 +272,17 @@ func TestInputsThatChangeOrGo(t *testing.T) {
 func TestPlanIsAFunctionOfTheRequest(t *testing.T) {
 	s := newScene(t, 2)
 	job := s.plan()
-	again, old, err := Plan(t.Context(), s.request())
+	again, old, err := s.job().Plan(t.Context(), s.request())
 	if err != nil || !old || again.ID != job.ID {
 		t.Fatalf("%v, %v, %v", again, old, err)
 	}
 	other := s.request()
 	other.Options.Long = true
-	if _, _, err := Plan(t.Context(), other); !errors.Is(err, ErrOtherBatch) {
+	if _, _, err := s.job().Plan(t.Context(), other); !errors.Is(err, ErrOtherBatch) {
 		t.Errorf("another job in the same place: %v", err)
 	}
 	s.write(1, rentals(fileRows, 77))
-	if _, _, err := Plan(t.Context(), s.request()); !errors.Is(err, ErrOtherBatch) {
+	if _, _, err := s.job().Plan(t.Context(), s.request()); !errors.Is(err, ErrOtherBatch) {
 		t.Errorf("the same files with other rows: %v", err)
 	}
 }
@@ -295,10 +295,10 @@ func TestLostQueue(t *testing.T) {
 	if err := os.Remove(filepath.Join(s.out, job.partKey(1))); err != nil {
 		t.Fatal(err)
 	}
-	if told, err := QueueOf(t.Context(), s.out); err != nil || strings.Contains(told, "@") || !strings.HasPrefix(told, "nats://127.0.0.1:") {
-		t.Errorf("the job was submitted to %q, %v", told, err)
+	if r, err := Open(t.Context(), s.out, Queue{CA: "ca.pem"}); err != nil || strings.Contains(r.Queue.URL, "@") || !strings.HasPrefix(r.Queue.URL, "nats://127.0.0.1:") || r.Queue.CA != "ca.pem" {
+		t.Errorf("the job was submitted to %+v, %v", r, err)
 	}
-	_, put, err := Submit(t.Context(), s.at(), s.out)
+	_, put, err := s.job().Submit(t.Context())
 	if err != nil || put != 1 || s.exists(successKey) {
 		t.Fatalf("%d units, %v", put, err)
 	}
@@ -331,19 +331,13 @@ func TestFinishLooksForAllParts(t *testing.T) {
 func TestCancel(t *testing.T) {
 	s := newScene(t, 3)
 	s.plan()
-	if _, _, err := Submit(t.Context(), s.at(), s.out); err != nil {
+	if _, _, err := s.job().Submit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Cancel(t.Context(), s.at(), s.out); err != nil {
+	if _, err := s.job().Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	at := s.at()
-	w, err := Look(t.Context(), &at, s.out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if status, err := w.Status(t.Context()); err != nil || status.State != Cancelled || status.Done != 0 {
+	if status, err := s.job().Status(t.Context()); err != nil || status.State != Cancelled || status.Done != 0 {
 		t.Errorf("%+v, %v", status, err)
 	}
 	if status, _ := s.run(1); status.State != Finished {

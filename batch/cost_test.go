@@ -27,12 +27,8 @@ func TestCostOfAUnit(t *testing.T) {
 		t.Skip("PSI_COST_MODEL and PSI_COST_TABLE name no model and no table")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	content, err := os.ReadFile(model)
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := t.TempDir()
-	job, _, err := Plan(t.Context(), &Request{Model: content, Name: model, In: path, Out: out, Options: Options{Mode: "fast", Z: 1.96, Top: 3}})
+	job, _, err := (&Runner{Out: out}).Plan(t.Context(), Request{Model: model, In: path, Options: Options{Mode: "fast", Z: 1.96, Top: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +37,7 @@ func TestCostOfAUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.close()
-	var units []Unit
+	var units []unit
 	for u, err := range job.units(t.Context(), k.out) {
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +90,7 @@ func middle(v []float64) float64 {
 type costs struct {
 	*testing.T
 	*task
-	units   []Unit
+	units   []unit
 	encoded []*psi.Rows
 	made    []*explain.Explanation
 }

@@ -1,14 +1,19 @@
-// Package batch explains tables of any size on any number of workers.
+// Package batch explains tables of any size, with the cores of one machine or with workers on many.
 //
-// A job is cut into units, each some row groups of one object. Units travel through a queue; a worker that takes one reads
-// the columns that the model needs, explains the rows and writes a part of the result under a name that the plan gives it.
-// The place of the result is the truth: plan, model, parts, failures and summary lie there. The queue only knows what is
-// still to do, so whatever dies, and be it the queue with all it holds, what is left is found by looking which parts are missing.
+// A [Runner] stands for one job. [Runner.Plan] splits the input files into units of a few seconds, each some row groups of one
+// file. [Runner.Run] then explains them on this machine. For several machines, [Runner.Submit] puts the units into a shared
+// [Queue], and any number of [Worker] processes run them. [Runner.Status] reports the progress, and
+// [Runner.Summary] the totals.
 //
-//	OUT/part-00000012-<job>.parquet  explained rows; sorted by name, the rows are in order
-//	OUT/_summary.json, OUT/_SUCCESS  what came of it; the latter only if nothing failed
-//	OUT/_psi/job.json                what the job is; written last, so that a plan is complete or is not there
+// The location of the results, OUT, holds the whole state of a job: plan, model, parts, failures and summary. The queue only
+// holds the units that are still to do. A unit without a part is run again, even if workers are killed or the queue and its
+// data are lost.
+//
+//	OUT/part-00000012-<job>.parquet  explained rows; sorted by name, the parts are in the order of the input
+//	OUT/_summary.json                totals and failures
+//	OUT/_SUCCESS                     present if no unit failed
+//	OUT/_psi/job.json                the job; written last, so that a plan is either complete or absent
 //	OUT/_psi/plan/000000.jsonl       units, in pages
-//	OUT/_psi/model.psi               the model, known by its digest
-//	OUT/_psi/failed/00000012.json    why a unit was given up
+//	OUT/_psi/model.psi               copy of the model, checked by its digest
+//	OUT/_psi/failed/00000012.json    why a unit failed
 package batch

@@ -1,21 +1,18 @@
 package batch
 
 import (
-	"log/slog"
 	"testing"
 	"time"
-
-	"github.com/psi-shapley/psi/batch/internal/queue"
 )
 
 // A worker of a job of its own ends when all is done, and not before what another worker has is settled too.
 func TestUntilEmpty(t *testing.T) {
 	s := newScene(t, 3)
 	s.plan()
-	if _, _, err := Submit(t.Context(), s.at(), s.out); err != nil {
+	if _, _, err := s.job().Submit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	q, err := queue.Connect(t.Context(), s.at())
+	q, err := s.at().connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +23,7 @@ func TestUntilEmpty(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		w := &Worker{Queue: s.at(), Backend: "auto", Drain: time.Second, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(), UntilEmpty: true}
+		w := &Worker{Queue: s.at(), Drain: time.Second, UntilEmpty: true}
 		ended <- w.Run(t.Context())
 	}()
 	for left := 0; left != 2; { // the other's unit, and the word to finish

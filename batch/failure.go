@@ -8,18 +8,19 @@ import (
 	"io/fs"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/psi-shapley/psi/internal/store"
 	"github.com/psi-shapley/psi/table"
 )
 
-// Failure is why a unit was given up.
+// Failure is the reason why a unit failed: the document OUT/_psi/failed/UNIT.json.
 type Failure struct {
 	Unit     int    `json:"unit"`
 	File     string `json:"file"`
-	Groups   []int  `json:"row_groups"` // null: the whole file
-	Row      *int64 `json:"row"`        // within the file; null if it is not about one
-	Column   string `json:"column"`
+	Groups   []int  `json:"row_groups"` // null means the whole file
+	Row      *int64 `json:"row"`        // in the file, from 0; null if the failure is not about a row
+	Column   string `json:"column"`     // "" if the failure is not about a column
 	Message  string `json:"message"`
 	Remedy   string `json:"remedy"`
 	Attempts int    `json:"attempts"`
@@ -27,12 +28,12 @@ type Failure struct {
 
 // How often a unit is tried.
 const (
-	failures   = 3  // whose rows fail: the same bytes fail the same way, unless they were read wrong
-	deliveries = 10 // whose workers die, or find no store for all their patience
+	failures   = 3  // if its rows fail: the same bytes fail the same way, unless they were read wrongly
+	deliveries = 10 // if its workers die or cannot reach the store
 )
 
-// failureOf puts what went wrong with a unit in words.
-func failureOf(j *Job, u *Unit, err error, attempts int) *Failure {
+// failureOf describes the error of a unit.
+func failureOf(j *Job, u *unit, err error, attempts int) *Failure {
 	f := &Failure{Unit: u.Number, File: j.file(u), Groups: u.Groups, Message: err.Error(), Attempts: attempts}
 	switch e, is := errors.AsType[*table.Error](err); {
 	case is:
@@ -41,7 +42,7 @@ func failureOf(j *Job, u *Unit, err error, attempts int) *Failure {
 			row := int64(e.Row)
 			f.Row = &row
 		}
-		if e.Column != "" { // the kinds of the columns were settled when the model was trained
+		if e.Column != "" { // training decided the kinds of the columns
 			f.Message = strings.TrimSuffix(e.Message, ", as it was declared")
 			f.Remedy = "correct the cell, or leave it empty if the value is missing"
 			if f.Row == nil {
@@ -61,8 +62,8 @@ func failureOf(j *Job, u *Unit, err error, attempts int) *Failure {
 	return f
 }
 
-// Failures are those of the job, in order of units.
-func Failures(ctx context.Context, out *store.Location) iter.Seq2[*Failure, error] {
+// failuresIn iterates over the failures of a job, in the order of units.
+func failuresIn(ctx context.Context, out *store.Location) iter.Seq2[*Failure, error] {
 	return func(yield func(*Failure, error) bool) {
 		for o, err := range out.List(ctx, failedKeys+"*.json") {
 			if err != nil {
@@ -81,7 +82,7 @@ func Failures(ctx context.Context, out *store.Location) iter.Seq2[*Failure, erro
 	}
 }
 
-// writingError is a result that could not be written, which says nothing about the unit.
+// writingError is the error of a result that could not be written. The unit is not at fault.
 type writingError struct{ cause error }
 
 func (e *writingError) Error() string {
@@ -100,3 +101,34 @@ func isWriting(err error) bool {
 	_, is := errors.AsType[*writingError](err)
 	return is
 }
+
+// How long a worker waits for a store or a disk before the unit goes back to the queue, and how long between attempts.
+const (
+	patience  = 10 * time.Minute
+	firstRest = time.Second
+	maxRest   = 15 * time.Second
+)
+
+// patiently repeats something while its error may pass. It reports the first error and then one a minute.
+func patiently(ctx context.Context, tell func(error), do func() error) error {
+	start, rest, told := time.Now(), firstRest, time.Time{}
+	for {
+		err := do()
+		if err == nil || ctx.Err() != nil || !passing(err) || time.Since(start) > patience {
+			return err
+		}
+		if tell != nil && time.Since(told) > time.Minute {
+			tell(err)
+			told = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rest):
+		}
+		rest = min(2*rest, maxRest)
+	}
+}
+
+// passing reports whether an error is no fault of the rows: a store that is down, or a result that cannot be written.
+func passing(err error) bool { return store.Passing(err) || isWriting(err) }

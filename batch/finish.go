@@ -16,26 +16,26 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// What is audited of a job: rows of units all over the plan, by all coalitions or sampled ones.
+// How much of a job is audited: rows of units from all over the plan.
 const (
 	auditUnits   = 16
 	auditRows    = 32
-	rowsOfSample = 512 // of each unit
+	rowsOfSample = 512 // of each unit: the audit draws auditRows from these
 )
 
-// lostError is units that have neither a part nor a failure, though the queue has let go of them.
-type lostError struct{ units []Unit }
+// lostError lists units that have neither a part nor a failure, although the queue holds them no more.
+type lostError struct{ units []unit }
 
 func (e *lostError) Error() string { return fmt.Sprintf("%d parts are not there", len(e.units)) }
 
-// finish merges what the units found out, audits some rows, and writes the summary.
+// finish merges the tallies of the parts, audits some rows, and writes the summary.
 func (t *task) finish(ctx context.Context) (*Summary, error) {
 	none, err := t.model.NoRows(t.Options.explain())
 	if err != nil {
 		return nil, err
 	}
 	s := &Summary{Job: t.Job, tally: explain.NewTally(none.Outputs, none.Players)}
-	for f, err := range Failures(ctx, t.out) {
+	for f, err := range failuresIn(ctx, t.out) {
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (t *task) finish(ctx context.Context) (*Summary, error) {
 	return s, err
 }
 
-// sweep removes what workers that were killed left half written on a disk. Buckets never show such.
+// sweep deletes unfinished files of killed workers on a disk. Buckets never show unfinished objects.
 func (t *task) sweep(ctx context.Context) error {
 	for o, err := range t.out.List(ctx, ".part-*-"+t.ID+".parquet.*.tmp") {
 		if err == nil {
@@ -83,9 +83,9 @@ func (t *task) sweep(ctx context.Context) error {
 
 // merge adds up the tallies in the footers of the parts.
 func (t *task) merge(ctx context.Context, s *Summary) error {
-	var lost []Unit
+	var lost []unit
 	every := max(1, t.Units/auditUnits)
-	settled := func(ctx context.Context) iter.Seq2[Unit, error] { return t.settled(ctx, s) }
+	settled := func(ctx context.Context) iter.Seq2[unit, error] { return t.settled(ctx, s) }
 	for p, err := range pipeline.InOrder(ctx, footers, settled, t.readPart) {
 		if err != nil {
 			return err
@@ -106,9 +106,9 @@ func (t *task) merge(ctx context.Context, s *Summary) error {
 	return nil
 }
 
-// settled are the units that were not given up.
-func (t *task) settled(ctx context.Context, s *Summary) iter.Seq2[Unit, error] {
-	return func(yield func(Unit, error) bool) {
+// settled iterates over the units that did not fail.
+func (t *task) settled(ctx context.Context, s *Summary) iter.Seq2[unit, error] {
+	return func(yield func(unit, error) bool) {
 		for u, err := range t.units(ctx, t.out) {
 			if err == nil {
 				if _, given := slices.BinarySearch(s.failed, u.Number); given {
@@ -122,14 +122,14 @@ func (t *task) settled(ctx context.Context, s *Summary) iter.Seq2[Unit, error] {
 	}
 }
 
-// donePart is what the footer of a part says. A part that is not there has no tally.
+// donePart is the content of a part's footer. If the part is absent, tally is nil.
 type donePart struct {
-	unit  Unit
+	unit  unit
 	tally *explain.Tally
 	bytes int64
 }
 
-func (t *task) readPart(ctx context.Context, u Unit) (donePart, error) {
+func (t *task) readPart(ctx context.Context, u unit) (donePart, error) {
 	p := donePart{unit: u}
 	o, err := t.out.Stat(ctx, t.partKey(u.Number))
 	if errors.Is(err, store.ErrNotFound) {
@@ -152,20 +152,20 @@ func (t *task) readPart(ctx context.Context, u Unit) (donePart, error) {
 	return p, nil
 }
 
-// sample is the first rows of some units, as one table.
+// sample is a table of the first rows of some units.
 type sample struct {
 	*task
-	units []Unit
+	units []unit
 	next  int
 	open  table.Source
 	from  io.Closer
 	taken int
 }
 
-// Schema is that of no columns: whoever audits asks by name.
+// Schema implements table.Source. It has no columns: the audit asks for them by name.
 func (*sample) Schema() *table.Schema { return &table.Schema{} }
 
-// Next is of table.Source.
+// Next implements table.Source.
 func (s *sample) Next(ctx context.Context) (*table.Table, error) {
 	for {
 		if s.open == nil {
@@ -191,7 +191,7 @@ func (s *sample) Next(ctx context.Context) (*table.Table, error) {
 	}
 }
 
-func (s *sample) begin(ctx context.Context, u *Unit) error {
+func (s *sample) begin(ctx context.Context, u *unit) error {
 	r, err := s.in.Open(ctx, u.object())
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (s *sample) begin(ctx context.Context, u *Unit) error {
 	return err
 }
 
-// Close lets go of the unit under way.
+// Close closes the current unit.
 func (s *sample) Close() error {
 	var err error
 	if s.open != nil {

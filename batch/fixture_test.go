@@ -2,8 +2,8 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -56,9 +56,8 @@ var trained = sync.OnceValues(func() ([]byte, error) {
 // scene is a job to be done: files of rows, and where their explanations go.
 type scene struct {
 	*testing.T
-	in, out string
-	model   []byte
-	server  *queue.Server
+	in, out, model string
+	server         *queue.Server
 }
 
 const (
@@ -68,13 +67,13 @@ const (
 
 func newScene(t *testing.T, files int) *scene {
 	t.Helper()
-	model, err := trained()
+	content, err := trained()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s := &scene{T: t, in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out"), model: model}
-	if err := os.Mkdir(s.in, 0o755); err != nil {
+	s := &scene{T: t, in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out"), model: filepath.Join(dir, "m.psi")}
+	if err := errors.Join(os.Mkdir(s.in, 0o755), os.WriteFile(s.model, content, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range files {
@@ -96,25 +95,28 @@ func (s *scene) write(i int, rows *table.Table) {
 	}
 }
 
-func (s *scene) request() *Request {
-	return &Request{Model: s.model, Name: "m.psi", In: s.in, Out: s.out, Options: Options{Mode: "fast", Z: 1.96, Top: 3}}
+func (s *scene) request() Request {
+	return Request{Model: s.model, In: s.in, Options: Options{Mode: "fast", Z: 1.96, Top: 3}}
 }
+
+// job is the runner of the job in the scene's queue.
+func (s *scene) job() *Runner { return &Runner{Out: s.out, Queue: s.at()} }
 
 func (s *scene) plan() *Job {
 	s.Helper()
-	job, _, err := Plan(s.Context(), s.request())
+	job, _, err := s.job().Plan(s.Context(), s.request())
 	if err != nil {
 		s.Fatal(err)
 	}
 	return job
 }
 
-func (s *scene) at() QueueAt { return QueueAt{URL: s.server.URL(), AckWait: 2 * time.Second} }
+func (s *scene) at() Queue { return Queue{URL: s.server.URL(), ackWait: 2 * time.Second} }
 
 // run submits the job and works until it is settled.
 func (s *scene) run(workers int) (*Status, *Summary) {
 	s.Helper()
-	if _, _, err := Submit(s.Context(), s.at(), s.out); err != nil {
+	if _, _, err := s.job().Submit(s.Context()); err != nil {
 		s.Fatal(err)
 	}
 	stop := s.work(workers)
@@ -128,7 +130,7 @@ func (s *scene) work(workers int) (stop func()) {
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
-			w := &Worker{Queue: s.at(), Backend: "auto", Drain: time.Second, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics()}
+			w := &Worker{Queue: s.at(), Drain: time.Second}
 			if err := w.Run(ctx); err != nil {
 				s.Error(err)
 			}
@@ -139,19 +141,13 @@ func (s *scene) work(workers int) (stop func()) {
 
 func (s *scene) await() (*Status, *Summary) {
 	s.Helper()
-	at := s.at()
-	w, err := Look(s.Context(), &at, s.out)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer w.Close()
 	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
 	defer cancel()
-	status, err := w.Await(ctx, 50*time.Millisecond, func(*Status) {})
+	status, err := s.job().Await(ctx, 50*time.Millisecond, func(*Status) {})
 	if err != nil {
 		s.Fatal(err)
 	}
-	summary, err := w.Summary(ctx)
+	summary, err := s.job().Summary(ctx)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Options say how rows are explained.
+// Options say how to explain the rows, as [psi.ExplainOptions] do, and how to lay out the parts.
 type Options struct {
-	Mode         explain.Mode `json:"mode"`
-	Z            float64      `json:"z"`
-	Top          int          `json:"top"`
-	Long         bool         `json:"long"` // a line for each row and player, in place of one for each row
+	Mode         explain.Mode `json:"mode"` // "" means fast
+	Z            float64      `json:"z"`    // intervals are mean ∓ Z standard deviations; 0 means 1.96
+	Top          int          `json:"top"`  // K of p_top; 0 means 3
+	Long         bool         `json:"long"` // one line for each row and player, instead of one for each row
 	Interactions bool         `json:"interactions"`
 }
 
@@ -29,7 +29,7 @@ func (o Options) explain() psi.ExplainOptions {
 	return psi.ExplainOptions{Mode: o.Mode, Z: o.Z, Top: o.Top, Interactions: o.Interactions}
 }
 
-// tabulate is the layout of the parts.
+// tabulate lays out rows of a part.
 func (o Options) tabulate(e *explain.Explanation) (*table.Table, error) {
 	if o.Long {
 		return e.Long()
@@ -37,53 +37,53 @@ func (o Options) tabulate(e *explain.Explanation) (*table.Table, error) {
 	return e.Wide()
 }
 
-// Job is what is to be done: what to explain, by which model, and how.
+// Job is a planned job: the document OUT/_psi/job.json.
 type Job struct {
-	Schema  string  `json:"schema"`
-	ID      string  `json:"job"` // follows from all below but Submitted: the same request is the same job
-	Model   string  `json:"model"`
+	Schema  string  `json:"schema"` // psi.batch/v1
+	ID      string  `json:"job"`    // 12 hexadecimal digits, a digest of the model, In, Options and the units
+	Model   string  `json:"model"`  // digest of the model file
 	In      string  `json:"in"`
-	Named   string  `json:"named"` // what files are called, before their key
+	Named   string  `json:"named"` // prefix of the file names, before their keys
 	Options Options `json:"options"`
 	Files   int     `json:"files"`
-	Bytes   int64   `json:"bytes"` // of the files
-	Rows    int64   `json:"rows"`  // that files say they have; text does not say
+	Bytes   int64   `json:"bytes"` // size of the files
+	Rows    int64   `json:"rows"`  // of Parquet files; other formats do not state their number
 	Units   int     `json:"units"`
-	Pages   int     `json:"pages"`
+	Pages   int     `json:"pages"` // of the plan
 
-	UnitRows int64 `json:"unit_rows"` // of a unit, if row groups are small
+	UnitRows int64 `json:"unit_rows"` // maximum rows of a unit that has more than one row group
 
-	Submitted time.Time `json:"submitted"`
+	Submitted time.Time `json:"submitted"` // when it was planned
 }
 
 const jobSchema = "psi.batch/v1"
 
-// Unit is the part of a job that one worker does at a time: row groups of an object.
-type Unit struct {
+// unit is the part of a job that one worker runs at a time: row groups of an object.
+type unit struct {
 	Number  int    `json:"unit"`
 	Key     string `json:"key"`
 	Size    int64  `json:"size"`
 	Version string `json:"version"`
-	Groups  []int  `json:"groups,omitempty"` // nil: all of the object
+	Groups  []int  `json:"groups,omitempty"` // nil means the whole object
 	First   int64  `json:"first"`            // number of its first row within the object
-	Rows    int64  `json:"rows"`             // 0 if it is not known
-	Empty   bool   `json:"empty,omitempty"`  // it has no rows: its object has fewer row groups by now
+	Rows    int64  `json:"rows"`             // 0 if not known
+	Empty   bool   `json:"empty,omitempty"`  // it has no rows: its object was replaced by one with fewer row groups
 }
 
-func (u *Unit) object() store.Object {
+func (u *unit) object() store.Object {
 	return store.Object{Key: u.Key, Size: u.Size, Version: u.Version}
 }
 
-// Keys of what lies in OUT.
+// Keys of the objects in OUT.
 const (
 	jobKey     = "_psi/job.json"
 	modelKey   = "_psi/model.psi"
-	queueKey   = "_psi/queue.json" // where the job was submitted to, if not to a queue of its own
+	queueKey   = "_psi/queue.json" // the shared queue that the job was submitted to
 	failedKeys = "_psi/failed/"
 	successKey = "_SUCCESS"
 )
 
-// SummaryKey is that of what came of a job.
+// SummaryKey is the name of the summary within the results of a job.
 const SummaryKey = "_summary.json"
 
 func pageKey(page int) string   { return fmt.Sprintf("_psi/plan/%06d.jsonl", page) }
@@ -91,19 +91,16 @@ func failedKey(unit int) string { return fmt.Sprintf("%s%08d.json", failedKeys, 
 
 func (j *Job) partKey(unit int) string { return fmt.Sprintf("part-%08d-%s.parquet", unit, j.ID) }
 
-// file is what people call the object of a unit.
-func (j *Job) file(u *Unit) string { return j.Named + u.Key }
+// file returns the name of the file of a unit, as a path or URL.
+func (j *Job) file(u *unit) string { return j.Named + u.Key }
 
-// Most bytes of what is read whole.
+// Maximum bytes of objects that are read whole.
 const (
 	maxJSON  = 64 << 20
 	maxModel = 1 << 30
 )
 
-// ErrNoBatch is a place that holds no job.
-var ErrNoBatch = errors.New("no batch was planned here")
-
-// locationOf is where a job's result lies. Unlike store.Create it makes no directory: whoever asks about a job plans none.
+// locationOf opens the results of a job. Unlike store.Create it makes no directory, since only Plan writes to a new one.
 func locationOf(ctx context.Context, where string) (*store.Location, error) {
 	if !store.IsURL(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
@@ -113,8 +110,8 @@ func locationOf(ctx context.Context, where string) (*store.Location, error) {
 	return store.Create(ctx, where)
 }
 
-// Read is the job of a place.
-func Read(ctx context.Context, out *store.Location) (*Job, error) {
+// readJob reads the job of a location.
+func readJob(ctx context.Context, out *store.Location) (*Job, error) {
 	content, err := out.Read(ctx, jobKey, maxJSON)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("%s: %w", out.Name(""), ErrNoBatch)
@@ -132,7 +129,7 @@ func Read(ctx context.Context, out *store.Location) (*Job, error) {
 	return j, nil
 }
 
-// absolute is what a path is called from anywhere on this machine.
+// absolute makes a path valid in any working directory. URLs stay as they are.
 func absolute(where string) string {
 	if store.IsURL(where) {
 		return where

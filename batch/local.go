@@ -2,66 +2,58 @@ package batch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"log/slog"
 	"os/exec"
-	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/batch/internal/queue"
-	"github.com/psi-shapley/psi/internal/store"
 )
 
-// QueueVariable is the environment variable that tells a worker where its queue is: arguments are seen by all users of a machine,
-// and the address holds a secret.
-const QueueVariable = "PSI_QUEUE"
-
-// Local works on a job with a queue and workers of its own, on this machine.
+// Local configures [Runner.Run]. All fields may be zero.
 type Local struct {
-	Out     string
-	Workers int
-	Command func(context.Context) *exec.Cmd // of a worker that stops when it is told to, or its standard input ends
-	Tell    func(*Status)
-	Say     func(line string) // of the workers' troubles
+	Workers int         // number of workers; 0 means one for each processor
+	Backend psi.Backend // backend of the models of workers in this process; "" means psi.Auto
+
+	// Command returns the command of a worker process that takes its units from a queue. The URL holds a secret: pass it by the
+	// environment, since all users of a machine can see arguments. The process must stop on SIGTERM and when its standard
+	// input ends; Run forwards its standard error to Log. Without Command, workers run in this process.
+	Command func(ctx context.Context, queueURL string) *exec.Cmd
+
+	Progress func(*Status)     // called about twice a second
+	Log      func(line string) // called with warnings and errors of the workers, from any goroutine
 }
 
-// stopping is the time that a worker has to end in.
-const stopping = 20 * time.Second
+// How long a worker may take to stop.
+const (
+	stopping   = 20 * time.Second // a process
+	localDrain = 10 * time.Second // the unit of a worker in this process
+)
 
-// LocalQueue is the directory of the queue that a job on this machine has: beside its result, or in the user's cache if that
-// lies in a bucket.
-func LocalQueue(out string) (string, error) {
-	if !store.IsURL(out) {
-		return filepath.Join(out, "_psi", "queue"), nil
+// Run explains the units of the planned job that have no part yet, with workers on this machine and a queue of its own. It
+// returns when no unit is left, with the number of failed units in the status. If the context ends before, Run returns the
+// last status and the context's error; finished parts stay, and Run continues from there when it is called again.
+func (r *Runner) Run(ctx context.Context, l Local) (*Status, error) {
+	l.Workers = cmp.Or(l.Workers, runtime.NumCPU())
+	if l.Progress == nil {
+		l.Progress = func(*Status) {}
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
+	if l.Log == nil {
+		l.Log = func(string) {}
 	}
-	return filepath.Join(cache, "psi", "batch", digestOf([]byte(out))[len("sha256:"):][:16]), nil
-}
-
-// LocalAt is where a queue of a job on this machine runs, if one does.
-func LocalAt(out string) (at *QueueAt, err error) {
-	dir, err := LocalQueue(out)
-	if err != nil {
+	if _, err := r.Job(ctx); err != nil { // before the queue makes its directory
 		return nil, err
 	}
-	url, running, err := queue.Find(dir)
-	if err != nil || !running {
-		return nil, err
-	}
-	return &QueueAt{URL: url}, nil
-}
-
-// Run works until the job is settled, or its context ends; what is done then stays done.
-func (l *Local) Run(ctx context.Context) (*Status, error) {
-	dir, err := LocalQueue(l.Out)
+	dir, err := ownQueueDir(r.Out)
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +62,15 @@ func (l *Local) Run(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	defer server.Close()
-	at := QueueAt{URL: server.URL(), Name: "psi batch run", Log: l.Say}
-	ours := func(out *store.Location) error { return out.Delete(ctx, queueKey) }
-	if _, _, err := submit(ctx, at, l.Out, ours); err != nil {
-		return nil, err
-	}
-	w, err := Look(ctx, &at, l.Out)
+	own := &Runner{Out: r.Out, Queue: Queue{URL: server.URL(), Name: "psi batch run", Log: l.Log}}
+	o, err := own.openQueued(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
+	defer o.Close()
+	if _, err := o.submit(ctx, func() error { return o.out.Delete(ctx, queueKey) }); err != nil {
+		return nil, err
+	}
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -91,7 +82,7 @@ func (l *Local) Run(ctx context.Context) (*Status, error) {
 			}
 		})
 	}
-	status, err := w.Await(ctx, time.Second/2, l.Tell)
+	status, err := o.await(ctx, time.Second/2, l.Progress)
 	if err != nil && context.Cause(ctx) != nil {
 		err = context.Cause(ctx)
 	}
@@ -100,18 +91,18 @@ func (l *Local) Run(ctx context.Context) (*Status, error) {
 	return status, err
 }
 
-// keep has a worker running until the context ends. One that was killed is replaced; one that gives up itself would do so again.
-func (l *Local) keep(ctx context.Context, at string) error {
+// keep has a worker running until the context ends. A killed process is replaced. A worker that gives up would do so again.
+func (l *Local) keep(ctx context.Context, url string) error {
 	for {
 		began := time.Now()
-		err := l.work(ctx, at)
+		err := l.work(ctx, url)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it was told to end
 		}
 		if exit, is := errors.AsType[*exec.ExitError](err); err != nil && (!is || exit.Exited()) {
 			return fmt.Errorf("a worker ended: %w", err)
 		}
-		l.Say("a worker was lost: another takes its place")
+		l.Log("a worker was lost: another takes its place")
 		if time.Since(began) < time.Second {
 			select {
 			case <-ctx.Done():
@@ -121,13 +112,38 @@ func (l *Local) keep(ctx context.Context, at string) error {
 	}
 }
 
-// work starts a worker and waits for its end. When the context ends it is asked to stop, by the end of its input too, so that
-// it ends with this process however that dies.
-func (l *Local) work(ctx context.Context, at string) error {
-	c := l.Command(ctx)
+// work runs a worker until it ends.
+func (l *Local) work(ctx context.Context, url string) error {
+	if l.Command != nil {
+		return l.process(ctx, url)
+	}
+	w := &Worker{Queue: Queue{URL: url, Name: "psi batch worker", Log: l.Log}, Backend: l.Backend, Drain: localDrain, Log: slog.New(slog.NewTextHandler(lines(l.Log), &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))}
+	return w.Run(ctx)
+}
+
+// lines hands each line of a log to a function.
+type lines func(line string)
+
+// Write implements io.Writer for one line.
+func (l lines) Write(line []byte) (int, error) {
+	l(strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
+}
+
+// process starts a worker process and waits for its end. When the context ends, it gets a signal and its input ends. By its
+// input it also ends when this process is killed.
+func (l *Local) process(ctx context.Context, url string) error {
+	c := l.Command(ctx, url)
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = stopping
-	c.Env = append(os.Environ(), QueueVariable+"="+at)
 	input, err := c.StdinPipe()
 	if err != nil {
 		return err
@@ -140,14 +156,14 @@ func (l *Local) work(ctx context.Context, at string) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
-	l.hear(words)
+	l.forward(words)
 	return c.Wait()
 }
 
-// hear passes on what a worker says, until it says nothing more.
-func (l *Local) hear(words io.Reader) {
-	lines := bufio.NewScanner(words)
+// forward hands the lines of a worker to Log until there are no more.
+func (l *Local) forward(from io.Reader) {
+	lines := bufio.NewScanner(from)
 	for lines.Scan() {
-		l.Say(lines.Text())
+		l.Log(lines.Text())
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/psi-shapley/psi/batch/internal/queue"
 )
 
-// What became of a unit.
+// Outcomes of a unit.
 const (
 	done    = "done"
 	retried = "retried"
 	failed  = "failed"
 )
 
-// Metrics counts what a worker does, and asks the queue how it is when it is scraped.
-type Metrics struct {
+// metrics counts what a worker does. A scrape also asks the queue for its state.
+type metrics struct {
 	registry    *prometheus.Registry
 	units       *prometheus.CounterVec
 	rows        prometheus.Counter
@@ -29,9 +29,8 @@ type Metrics struct {
 	redelivered prometheus.Counter
 }
 
-// NewMetrics is that of one worker.
-func NewMetrics() *Metrics {
-	m := &Metrics{
+func newMetrics() *metrics {
+	m := &metrics{
 		registry:    prometheus.NewRegistry(),
 		units:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "psi_batch_units_total", Help: "Units by what became of them."}, []string{"outcome"}),
 		rows:        prometheus.NewCounter(prometheus.CounterOpts{Name: "psi_batch_rows_total", Help: "Rows explained."}),
@@ -46,7 +45,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-func (m *Metrics) did(outcome string, what moved, took time.Duration) {
+func (m *metrics) did(outcome string, what moved, took time.Duration) {
 	m.units.WithLabelValues(outcome).Inc()
 	if outcome != done {
 		return
@@ -57,15 +56,14 @@ func (m *Metrics) did(outcome string, what moved, took time.Duration) {
 	m.seconds.Observe(took.Seconds())
 }
 
-// watch shows the state of the queue too.
-func (m *Metrics) watch(q *queue.Queue) { m.registry.MustRegister(&depth{q}) }
+// watch adds the state of the queue.
+func (m *metrics) watch(q *queue.Queue) { m.registry.MustRegister(&depth{q}) }
 
-// Handler answers scrapes.
-func (m *Metrics) Handler() http.Handler {
+func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// depth is a prometheus.Collector of the queue.
+// depth collects the state of the queue.
 type depth struct{ queue *queue.Queue }
 
 var (
@@ -74,14 +72,14 @@ var (
 	waitingDesc  = prometheus.NewDesc("psi_batch_queue_waiting", "Workers that wait for a unit.", nil, nil)
 )
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (*depth) Describe(to chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{pendingDesc, inFlightDesc, waitingDesc} {
 		to <- desc
 	}
 }
 
-// Collect is of prometheus.Collector. A queue that does not answer shows nothing.
+// Collect implements prometheus.Collector. A queue that does not answer has no metrics.
 func (d *depth) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

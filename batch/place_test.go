@@ -11,18 +11,21 @@ import (
 func TestNothingIsLeftBehind(t *testing.T) {
 	s := newScene(t, 1)
 	none := filepath.Join(t.TempDir(), "none")
-	if _, err := Look(t.Context(), nil, none); !errors.Is(err, ErrNoBatch) {
+	if _, err := (&Runner{Out: none}).Status(t.Context()); !errors.Is(err, ErrNoBatch) {
 		t.Errorf("looked at: %v", err)
 	}
-	if _, err := QueueOf(t.Context(), none); !errors.Is(err, ErrNoBatch) {
+	if _, err := Open(t.Context(), none, Queue{}); !errors.Is(err, ErrNoBatch) {
 		t.Errorf("asked for its queue: %v", err)
 	}
-	if _, _, err := Submit(t.Context(), s.at(), none); !errors.Is(err, ErrNoBatch) {
+	if _, _, err := (&Runner{Out: none, Queue: s.at()}).Submit(t.Context()); !errors.Is(err, ErrNoBatch) {
 		t.Errorf("submitted: %v", err)
 	}
+	if _, err := (&Runner{Out: none}).Run(t.Context(), Local{}); !errors.Is(err, ErrNoBatch) {
+		t.Errorf("run: %v", err)
+	}
 	wrong := s.request()
-	wrong.In, wrong.Out = filepath.Join(s.in, "absent"), none
-	if _, _, err := Plan(t.Context(), wrong); err == nil {
+	wrong.In = filepath.Join(s.in, "absent")
+	if _, _, err := (&Runner{Out: none}).Plan(t.Context(), wrong); err == nil {
 		t.Error("tables that are not there were planned")
 	}
 	if _, err := os.Stat(none); !errors.Is(err, os.ErrNotExist) {
@@ -52,11 +55,11 @@ func TestForeignResultsAreKept(t *testing.T) {
 			}
 		}
 		r := s.request()
-		if _, _, err := Plan(t.Context(), r); !errors.Is(err, c.want) {
+		if _, _, err := s.job().Plan(t.Context(), r); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		r.Force = true
-		if _, _, err := Plan(t.Context(), r); err != nil {
+		if _, _, err := s.job().Plan(t.Context(), r); err != nil {
 			t.Errorf("%s, forced: %v", name, err)
 		}
 	}
@@ -67,8 +70,8 @@ func TestPlanIntoItsInput(t *testing.T) {
 	s := newScene(t, 1)
 	for _, out := range []string{s.in, filepath.Join(s.in, "out"), filepath.Dir(s.in)} {
 		r := s.request()
-		r.Out, r.Force = out, true
-		if _, _, err := Plan(t.Context(), r); !errors.Is(err, ErrOverlap) {
+		r.Force = true
+		if _, _, err := (&Runner{Out: out}).Plan(t.Context(), r); !errors.Is(err, ErrOverlap) {
 			t.Errorf("into %s: %v", out, err)
 		}
 	}

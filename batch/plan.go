@@ -22,57 +22,46 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// unitCells is how many cells a unit has if row groups are small: some seconds of one core, whatever the number of columns
-// (docs/scale.md). A larger row group is a unit of its own.
+// unitCells is the number of cells of a unit if row groups are small. It takes one core a few seconds, for any number of
+// columns (docs/scale.md). A larger row group is a unit of its own.
 const unitCells = 2 << 20
 
 const (
 	pageUnits = 4096 // of a page of the plan
 	footers   = 32   // read at once
 
-	anyKey = "x" // to see what comes before a key
+	anyKey = "x" // stands for any key, to find the prefix of all names
 )
 
-// Request asks for a job.
+// Request is the input of a job. The same request on the same files is the same job.
 type Request struct {
-	Model    []byte // content of the model file
-	Name     string // of it
-	In       string
-	Out      string
-	Options  Options
-	Force    bool                   // write to a place that holds the results of another program
-	Progress func(files, units int) // nil if nobody wants to know
+	Model    string                 // the model file: a path or a URL
+	In       string                 // the tables: a file, a directory or a pattern, or a URL of one of these
+	Options  Options                // how to explain the rows
+	Force    bool                   // write to a location that holds results of another program
+	Progress func(files, units int) // called after each file; may be nil
 
 	unitRows int64 // 0: by unitCells
 }
 
-// Errors of places that cannot be written to without harm.
-var (
-	ErrOverlap = errors.New("the results would lie among the tables that are read")
-	ErrForeign = errors.New("the results of another program are here")
-)
-
-// CheckLocations sees, without reading anything, that In and Out do not overlap.
-func (r *Request) CheckLocations() error {
-	if store.Overlap(r.In, r.Out) {
-		return fmt.Errorf("%s: %w: IN is %s", r.Out, ErrOverlap, r.In)
+// Plan splits the tables of a request into units, and writes the plan and a copy of the model to Out. If Out holds the same
+// job already, Plan returns that with old = true and writes nothing. Errors include [ErrOverlap], [ErrForeign] and
+// [ErrOtherBatch].
+//
+// Plan reads the footers of Parquet files, 32 at a time, and of other formats only the file names.
+func (r *Runner) Plan(ctx context.Context, q Request) (job *Job, old bool, err error) {
+	if store.Overlap(q.In, r.Out) {
+		return nil, false, fmt.Errorf("%s: %w: IN is %s", r.Out, ErrOverlap, q.In)
 	}
-	return nil
-}
-
-// ErrOtherBatch is a place that holds another job already.
-var ErrOtherBatch = errors.New("another batch was planned here, of other files, another model or other options")
-
-// Plan cuts a job into units and writes them down. If the place holds the same job already, that is the plan, and old is true.
-func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
-	if err := r.CheckLocations(); err != nil {
-		return nil, false, err
-	}
-	columns, err := r.check()
+	model, err := readModel(ctx, q.Model)
 	if err != nil {
 		return nil, false, err
 	}
-	in, pattern, err := store.Open(ctx, r.In) // before OUT, which a wrong IN must not leave behind
+	columns, err := q.check(model)
+	if err != nil {
+		return nil, false, err
+	}
+	in, pattern, err := store.Open(ctx, q.In) // before OUT, which a wrong IN must not leave behind
 	if err != nil {
 		return nil, false, err
 	}
@@ -85,17 +74,19 @@ func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
 
 	p := planner{
 		job: &Job{
-			Schema: jobSchema, Model: digestOf(r.Model), In: absolute(r.In), Named: strings.TrimSuffix(in.Name(anyKey), anyKey), Options: r.Options, Submitted: time.Now().UTC().Truncate(time.Second),
+			Schema: jobSchema, Model: digestOf(model), In: absolute(q.In), Named: strings.TrimSuffix(in.Name(anyKey), anyKey), Options: q.Options, Submitted: time.Now().UTC().Truncate(time.Second),
 		},
-		in: in, out: out, digest: sha256.New(), progress: r.Progress,
+		in: in, out: out, digest: sha256.New(), progress: q.Progress,
 	}
-	p.unitRows = cmp.Or(r.unitRows, max(1, unitCells/int64(columns)))
+	p.unitRows = cmp.Or(q.unitRows, max(1, unitCells/int64(columns)))
 	p.job.UnitRows = p.unitRows
-	before, err := Read(ctx, out)
+	before, err := readJob(ctx, out)
 	switch {
 	case errors.Is(err, ErrNoBatch):
-		if err := r.checkForeign(ctx, out); err != nil {
-			return nil, false, err
+		if !q.Force {
+			if err := checkForeign(ctx, out); err != nil {
+				return nil, false, err
+			}
 		}
 	case err != nil:
 		return nil, false, err
@@ -111,20 +102,30 @@ func Plan(ctx context.Context, r *Request) (job *Job, old bool, err error) {
 		}
 		return before, true, nil
 	}
-	if err := out.Write(ctx, modelKey, r.Model); err != nil {
+	if err := out.Write(ctx, modelKey, model); err != nil {
 		return nil, false, err
 	}
 	return p.job, false, writeJSON(ctx, out, jobKey, p.job)
 }
 
-// checkForeign keeps the marks of another program's results, such as Spark's, from being taken for
-// this job's or deleted: a place without a job has no success and no summary, unless they are left
-// of a batch of psi's.
-func (r *Request) checkForeign(ctx context.Context, out *store.Location) error {
-	if r.Force {
-		return nil
+// readModel returns the content of a model file, by path or URL.
+func readModel(ctx context.Context, where string) ([]byte, error) {
+	in, pattern, err := store.Open(ctx, where)
+	if err != nil {
+		return nil, err
 	}
-	_, err := ReadSummary(ctx, out, SummaryKey)
+	defer in.Close()
+	key, single := store.Single(pattern)
+	if !single {
+		return nil, fmt.Errorf("%s is no file: name a model, such as model.psi", where)
+	}
+	return in.Read(ctx, key, maxModel)
+}
+
+// checkForeign refuses a location without a job that has a _SUCCESS or a summary, unless psi wrote the summary. They mark
+// results of another program, such as Spark: psi must neither delete them nor take them for its own.
+func checkForeign(ctx context.Context, out *store.Location) error {
+	_, err := readSummary(ctx, out, SummaryKey)
 	if err == nil {
 		return nil
 	}
@@ -142,27 +143,27 @@ func (r *Request) checkForeign(ctx context.Context, out *store.Location) error {
 	return fmt.Errorf("%s: %w", out.Name(key), ErrForeign)
 }
 
-// check sees that the model is one and can do what is asked; columns is how many it reads.
-func (r *Request) check() (columns int, err error) {
-	m, err := psi.OpenOptions{}.Decode(r.Name, r.Model)
+// check decodes the model and checks that it can do what the options ask for. It returns the number of columns it reads.
+func (q *Request) check(model []byte) (columns int, err error) {
+	m, err := psi.OpenOptions{}.Decode(q.Model, model)
 	if err != nil {
 		return 0, err
 	}
 	defer m.Close()
-	none, err := m.NoRows(r.Options.explain())
+	none, err := m.NoRows(q.Options.explain())
 	if err != nil {
 		return 0, err
 	}
-	_, err = r.Options.tabulate(none)
+	_, err = q.Options.tabulate(none)
 	return len(m.Columns()), err
 }
 
-// planner writes the pages of a plan.
+// planner makes the units of a job and writes the pages of its plan.
 type planner struct {
 	job      *Job
 	in, out  *store.Location
 	unitRows int64
-	dry      bool // nothing is written: only the digest is wanted
+	dry      bool // write nothing: only the digest is wanted
 	progress func(files, units int)
 
 	digest hash.Hash
@@ -202,7 +203,7 @@ func (p *planner) plan(ctx context.Context, pattern string) error {
 	return err
 }
 
-// tables are the objects whose name tells a format.
+// tables lists the objects whose name ends like a table format.
 func (p *planner) tables(ctx context.Context, pattern string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
 		for o, err := range p.in.List(ctx, pattern) {
@@ -218,12 +219,12 @@ func (p *planner) tables(ctx context.Context, pattern string) iter.Seq2[store.Ob
 	}
 }
 
-// cut makes units of an object: as many row groups each as hold unitRows, and at least one. What cannot be read is one
-// unit, which will say why when its turn has come.
-func (p *planner) cut(ctx context.Context, o store.Object) ([]Unit, error) {
-	whole := Unit{Key: o.Key, Size: o.Size, Version: o.Version}
+// cut splits an object into units of at least one row group and, if possible, at most unitRows rows. An object whose footer
+// cannot be read becomes one unit, which fails with the reason when a worker runs it.
+func (p *planner) cut(ctx context.Context, o store.Object) ([]unit, error) {
+	whole := unit{Key: o.Key, Size: o.Size, Version: o.Version}
 	if format, err := table.FormatOf(o.Key); err != nil || format != table.Parquet {
-		return []Unit{whole}, err
+		return []unit{whole}, err
 	}
 	var groups []table.RowGroup
 	err := patiently(ctx, nil, func() (err error) {
@@ -236,9 +237,9 @@ func (p *planner) cut(ctx context.Context, o store.Object) ([]Unit, error) {
 	case store.Passing(err):
 		return nil, err
 	case err != nil || len(groups) == 0:
-		return []Unit{whole}, nil //nolint:nilerr // whoever explains it will say so
+		return []unit{whole}, nil //nolint:nilerr // the worker reports it
 	}
-	var units []Unit
+	var units []unit
 	first := int64(0)
 	for i, g := range groups {
 		last := len(units) - 1
@@ -254,13 +255,13 @@ func (p *planner) cut(ctx context.Context, o store.Object) ([]Unit, error) {
 	return units, nil
 }
 
-// access is what reading a footer takes.
+// access is what readers of footers need.
 type access = interface {
 	io.ReadSeeker
 	io.ReaderAt
 }
 
-// footer reads something from the end of a Parquet file.
+// footer reads a part of a Parquet file's footer.
 func footer[T any](ctx context.Context, p *store.Location, o store.Object, read func(access) (T, error)) (T, error) {
 	r, err := p.Open(ctx, o)
 	if err != nil {
@@ -271,8 +272,8 @@ func footer[T any](ctx context.Context, p *store.Location, o store.Object, read 
 	return read(r)
 }
 
-// add writes a unit to the page under way.
-func (p *planner) add(ctx context.Context, u Unit) error {
+// add appends a unit to the current page.
+func (p *planner) add(ctx context.Context, u unit) error {
 	u.Number = p.job.Units
 	p.job.Units++
 	p.job.Rows += u.Rows
@@ -287,7 +288,7 @@ func (p *planner) add(ctx context.Context, u Unit) error {
 	return nil
 }
 
-// turn puts the page away and begins the next.
+// turn writes the current page and begins the next.
 func (p *planner) turn(ctx context.Context) error {
 	if p.page.Len() == 0 {
 		return nil
@@ -303,18 +304,18 @@ func (p *planner) turn(ctx context.Context) error {
 	return nil
 }
 
-// units are those of the plan, in order.
-func (j *Job) units(ctx context.Context, out *store.Location) iter.Seq2[Unit, error] {
-	return func(yield func(Unit, error) bool) {
+// units iterates over the units of the plan, in order.
+func (j *Job) units(ctx context.Context, out *store.Location) iter.Seq2[unit, error] {
+	return func(yield func(unit, error) bool) {
 		for page := range j.Pages {
 			content, err := out.Read(ctx, pageKey(page), maxJSON)
 			if err != nil {
-				yield(Unit{}, err)
+				yield(unit{}, err)
 				return
 			}
 			lines := json.NewDecoder(bytes.NewReader(content))
 			for lines.More() {
-				var u Unit
+				var u unit
 				if err := lines.Decode(&u); err != nil {
 					yield(u, fmt.Errorf("%s: %w", out.Name(pageKey(page)), err))
 					return

@@ -6,75 +6,80 @@ import (
 	"time"
 
 	"github.com/psi-shapley/psi/batch/internal/queue"
-	"github.com/psi-shapley/psi/internal/store"
 )
 
-// Planned is a job that no queue works on.
-const Planned = "stopped"
+// States of a job.
+const (
+	Stopped   = "stopped" // planned or interrupted: no queue has it
+	Running   = "running"
+	Finished  = "finished"
+	Failed    = "failed" // finished, but some units failed
+	Cancelled = "cancelled"
+)
 
-// Status is how far a job is.
+// Status is the progress of a job.
 type Status struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema"` // psi.batch.status/v1
 	*Job
 	Out      string     `json:"out"`
 	State    string     `json:"state"`
-	Done     int        `json:"done"`   // units
-	Failed   int        `json:"failed"` // units
-	Failures []*Failure `json:"failures"`
+	Done     int        `json:"done"`     // units
+	Failed   int        `json:"failed"`   // units
+	Failures []*Failure `json:"failures"` // the first 1,000
 }
 
 const statusSchema = "psi.batch.status/v1"
 
-// Watch is a job that is looked at again and again.
-type Watch struct {
-	job   *Job
-	where string
-	out   *store.Location
-	queue *queue.Queue // nil: none is running
-}
-
-// Look finds a job. Without a queue, what is done is seen by the parts alone.
-func Look(ctx context.Context, at *QueueAt, where string) (*Watch, error) {
-	w := &Watch{where: where}
-	var err error
-	if at == nil {
-		if w.out, err = locationOf(ctx, where); err != nil {
-			return nil, err
-		}
-		if w.job, err = Read(ctx, w.out); err != nil {
-			return nil, errors.Join(err, w.out.Close())
-		}
-		return w, nil
+// Status returns the progress of the job. While the job runs, it asks the queue; else it counts the parts, which takes one
+// listing of Out. If the queue cannot be reached, Status returns the count of the parts together with an [ErrUnreachable].
+func (r *Runner) Status(ctx context.Context) (*Status, error) {
+	o, unreachable := r.open(ctx)
+	if o == nil {
+		return nil, unreachable
 	}
-	w.queue, w.out, w.job, err = reach(ctx, *at, where)
-	return w, err
-}
-
-// Find is where the result of a job lies, by what a queue knows.
-func Find(ctx context.Context, at QueueAt, id string) (string, error) {
-	q, err := queue.Connect(ctx, at)
-	if err != nil {
-		return "", err
-	}
-	defer q.Close()
-	job, err := q.Job(ctx, id)
-	return job.Out, err
-}
-
-// Jobs are those that a queue knows.
-func Jobs(ctx context.Context, at QueueAt) ([]queue.Job, error) {
-	q, err := queue.Connect(ctx, at)
+	defer o.Close()
+	s, err := o.status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer q.Close()
-	return q.Jobs(ctx)
+	return s, unreachable
 }
 
-// Status is how far the job is now.
-func (w *Watch) Status(ctx context.Context) (*Status, error) {
-	s := &Status{Schema: statusSchema, Job: w.job, Out: w.where, State: Planned, Failures: []*Failure{}}
-	for f, err := range Failures(ctx, w.out) {
+// Await calls report with the status at every interval until the job does not run any more, and returns the last status. If
+// the context ends before, the last status comes with the context's error.
+func (r *Runner) Await(ctx context.Context, interval time.Duration, report func(*Status)) (*Status, error) {
+	o, err := r.open(ctx)
+	if o == nil {
+		return nil, err
+	}
+	defer o.Close()
+	if err != nil {
+		return nil, err
+	}
+	return o.await(ctx, interval, report)
+}
+
+func (o *opened) await(ctx context.Context, interval time.Duration, report func(*Status)) (*Status, error) {
+	for {
+		s, err := o.status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		report(s)
+		if s.State != Running {
+			return s, nil
+		}
+		select {
+		case <-ctx.Done():
+			return s, ctx.Err()
+		case <-time.After(interval):
+		}
+	}
+}
+
+func (o *opened) status(ctx context.Context) (*Status, error) {
+	s := &Status{Schema: statusSchema, Job: o.Job, Out: o.where, State: Stopped, Failures: []*Failure{}}
+	for f, err := range failuresIn(ctx, o.out) {
 		if err != nil {
 			return nil, err
 		}
@@ -82,73 +87,41 @@ func (w *Watch) Status(ctx context.Context) (*Status, error) {
 			s.Failures = append(s.Failures, f)
 		}
 	}
-	if w.queue == nil {
-		return s, w.count(ctx, s)
+	if o.queue == nil {
+		return s, o.count(ctx, s)
 	}
-	known, err := w.queue.Job(ctx, w.job.ID)
+	known, err := o.queue.Job(ctx, o.ID)
 	if errors.Is(err, queue.ErrNoJob) {
-		return s, w.count(ctx, s)
+		return s, o.count(ctx, s)
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.State = known.State
 	if s.State != Running {
-		return s, w.count(ctx, s)
+		return s, o.count(ctx, s)
 	}
-	left, err := w.queue.Left(ctx, w.job.ID)
-	s.Done = max(0, w.job.Units-s.Failed-max(0, left-1)) // one message is the word to finish
+	left, err := o.queue.Left(ctx, o.ID)
+	s.Done = max(0, o.Units-s.Failed-max(0, left-1)) // one message is the order to finish
 	return s, err
 }
 
-// count looks which parts are there.
-func (w *Watch) count(ctx context.Context, s *Status) error {
-	parts, err := w.job.done(ctx, w.out)
+// count counts the units by their parts.
+func (o *opened) count(ctx context.Context, s *Status) error {
+	parts, err := o.done(ctx, o.out)
 	if err != nil {
 		return err
 	}
-	for unit := range w.job.Units {
+	for unit := range o.Units {
 		if parts.has(unit) {
 			s.Done++
 		}
 	}
-	if s.State == Planned && s.Done+s.Failed == w.job.Units {
+	if s.State == Stopped && s.Done+s.Failed == o.Units {
 		s.State = Finished
 		if s.Failed > 0 {
 			s.State = Failed
 		}
 	}
 	return nil
-}
-
-// Summary is what came of the job, once it is finished.
-func (w *Watch) Summary(ctx context.Context) (*Summary, error) {
-	return ReadSummary(ctx, w.out, SummaryKey)
-}
-
-// Await looks at the job every moment until it is settled.
-func (w *Watch) Await(ctx context.Context, every time.Duration, tell func(*Status)) (*Status, error) {
-	for {
-		s, err := w.Status(ctx)
-		if err != nil {
-			return nil, err
-		}
-		tell(s)
-		if s.State != Running {
-			return s, nil
-		}
-		select {
-		case <-ctx.Done():
-			return s, ctx.Err()
-		case <-time.After(every):
-		}
-	}
-}
-
-// Close lets go of queue and place.
-func (w *Watch) Close() error {
-	if w.queue != nil {
-		_ = w.queue.Close()
-	}
-	return w.out.Close()
 }

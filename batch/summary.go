@@ -12,17 +12,17 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// maxFailures is how many a summary tells; OUT has the others.
+// maxFailures is the maximum number of failures in a summary or a status; OUT has the others.
 const maxFailures = 1000
 
 const summarySchema = "psi.batch.summary/v1"
 
-// Summary is what came of a job.
+// Summary holds the totals of a finished job: the document OUT/_summary.json.
 type Summary struct {
-	Schema       string `json:"schema"`
+	Schema       string `json:"schema"` // psi.batch.summary/v1
 	*Job         `json:"plan"`
-	Rows         int     `json:"rows"` // explained
-	Failed       int     `json:"failed"`
+	Rows         int     `json:"rows"`   // explained
+	Failed       int     `json:"failed"` // units
 	BytesWritten int64   `json:"bytes_written"`
 	Seconds      float64 `json:"seconds"` // from the plan to the summary
 
@@ -30,39 +30,40 @@ type Summary struct {
 	ResidualMax float64         `json:"residual_max"`
 	Missing     []MissingOf     `json:"missing"`
 	Outputs     []OutputSummary `json:"outputs"`
-	Audit       *psi.Audit      `json:"audit"` // of some rows; null if there are none
-	Failures    []*Failure      `json:"failures"`
+	Audit       *psi.Audit      `json:"audit"`    // of 32 rows; null if no row was explained
+	Failures    []*Failure      `json:"failures"` // the first 1,000
 
 	tally   *explain.Tally
 	failed  []int  // units, sorted
-	audited []Unit // whose rows are
+	audited []unit // their rows
 }
 
-// MissingOf is how often a player was missing.
+// MissingOf is the share of rows in which a player was missing.
 type MissingOf struct {
 	Player string  `json:"player"`
 	Ratio  float64 `json:"ratio"`
 }
 
-// OutputSummary is what players did to an output.
+// OutputSummary holds the mean attributions of the players to an output.
 type OutputSummary struct {
 	Output string `json:"output"`
 
-	// NDCG is how far players rank as they did in training, from 0 to 1; null if that is not known.
+	// NDCG is the agreement of the importance order with training, from 0 to 1; null if not known.
 	NDCG    *float64        `json:"ndcg"`
 	Players []PlayerSummary `json:"players"`
 }
 
-// PlayerSummary is what a player did to an output, over all rows.
+// PlayerSummary holds means over all rows of the attributions f_d of a player to an output. Rows where it is missing count as
+// 0.
 type PlayerSummary struct {
 	Player  string   `json:"player"`
-	Size    float64  `json:"mean_abs"`         // mean |f_d|, 0 where it is missing
-	Std     float64  `json:"mean_std"`         // mean σ_d, the spread, 0 where it is missing
-	Doubt   *float64 `json:"mean_model_std"`   // mean doubt of f_d, 0 where it is missing; null if it is not known of all rows
-	Trained *float64 `json:"trained_mean_abs"` // mean |f_d| on the validation rows of the training; null if that is not known
+	Size    float64  `json:"mean_abs"`         // mean |f_d|
+	Std     float64  `json:"mean_std"`         // mean σ_d, the spread
+	Doubt   *float64 `json:"mean_model_std"`   // mean doubt of f_d; null if not known for all rows
+	Trained *float64 `json:"trained_mean_abs"` // mean |f_d| of the validation rows in training; null if not known
 }
 
-// settle works out what is told from what was added up.
+// settle computes the totals from the merged tally.
 func (s *Summary) settle(m *psi.Model) {
 	s.Schema, s.Rows, s.ResidualMax = summarySchema, s.tally.Rows, s.tally.Residual
 	s.Missing = make([]MissingOf, len(s.tally.Players))
@@ -97,7 +98,7 @@ func (s *Summary) settle(m *psi.Model) {
 	}
 }
 
-// importance is the mean |f_d| of an output in training; nil if it is not known.
+// importance returns the mean |f_d| of an output in training; nil if not known.
 func importance(m *psi.Model, output string) []float64 {
 	if audit := m.StoredAudit(); audit != nil {
 		for _, o := range audit.Outputs {
@@ -116,8 +117,34 @@ func (s *Summary) state() string {
 	return Finished
 }
 
-// ReadSummary is that of a finished job, by its key: SummaryKey, unless somebody copied it.
-func ReadSummary(ctx context.Context, in *store.Location, key string) (*Summary, error) {
+// Summary returns the totals of the job. It fails if the job is not finished.
+func (r *Runner) Summary(ctx context.Context) (*Summary, error) {
+	out, err := locationOf(ctx, r.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	return readSummary(ctx, out, SummaryKey)
+}
+
+// ReadSummary reads a summary by path or URL: of a JSON file, which may be a copy, or of the results of a job.
+func ReadSummary(ctx context.Context, where string) (*Summary, error) {
+	in, pattern, err := store.Open(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if pattern == "" {
+		return readSummary(ctx, in, SummaryKey)
+	}
+	key, single := store.Single(pattern)
+	if !single {
+		return nil, fmt.Errorf("%s is a pattern; name the results of a batch, or their %s", where, SummaryKey)
+	}
+	return readSummary(ctx, in, key)
+}
+
+func readSummary(ctx context.Context, in *store.Location, key string) (*Summary, error) {
 	content, err := in.Read(ctx, key, maxJSON)
 	if err != nil {
 		return nil, err

@@ -17,21 +17,21 @@ import (
 // tallyNote is the key of a unit's tally in the footer of its part.
 const tallyNote = "psi.tally"
 
-// task is a job as a worker has it open.
+// task is a job that a worker has open.
 type task struct {
 	*Job
 	in, out *store.Location
 	model   *psi.Model
 }
 
-// open reads what a worker needs to know of a job, and its model.
+// open opens a job and its model.
 func open(ctx context.Context, where string, backend psi.Backend) (*task, error) {
 	out, err := locationOf(ctx, where)
 	if err != nil {
 		return nil, err
 	}
 	t := &task{out: out}
-	if t.Job, err = Read(ctx, out); err == nil {
+	if t.Job, err = readJob(ctx, out); err == nil {
 		t.in, _, err = store.Open(ctx, t.In)
 	}
 	if err == nil {
@@ -67,14 +67,14 @@ func (t *task) close() {
 	}
 }
 
-// moved is how much a unit read and wrote.
+// moved counts the rows and bytes of a unit.
 type moved struct {
 	rows        int
 	read, wrote int64
 }
 
-// do explains a unit and writes its part.
-func (t *task) do(ctx context.Context, u *Unit) (moved, error) {
+// do explains the rows of a unit and writes its part.
+func (t *task) do(ctx context.Context, u *unit) (moved, error) {
 	r, err := t.in.Open(ctx, u.object())
 	if err != nil {
 		return moved{}, err
@@ -97,17 +97,17 @@ func (t *task) do(ctx context.Context, u *Unit) (moved, error) {
 	return moved{p.tally.Rows, read, p.bytes}, p.close()
 }
 
-// part is the result of a unit on its way out.
+// part is the result of a unit while it is written.
 type part struct {
 	*task
-	unit  *Unit
+	unit  *unit
 	tally *explain.Tally
 	sink  *table.ParquetSink
 	to    *store.Writer
 	bytes int64
 }
 
-// Write is of io.Writer: what comes from here is no fault of the rows.
+// Write implements io.Writer. It marks its errors as no fault of the rows.
 func (p *part) Write(content []byte) (int, error) {
 	n, err := p.to.Write(content)
 	p.bytes += int64(n)
@@ -121,7 +121,7 @@ func (p *part) fill(ctx context.Context, r io.Reader) error {
 		return err
 	}
 	p.tally = explain.NewTally(none.Outputs, none.Players)
-	if err := p.write(ctx, none); err != nil { // a table without rows has its columns too
+	if err := p.write(ctx, none); err != nil { // so that a part without rows has its columns
 		return err
 	}
 	if p.unit.Empty {
@@ -138,8 +138,8 @@ func (p *part) fill(ctx context.Context, r io.Reader) error {
 	}, p.write)
 }
 
-// source reads the unit's row groups, and of them the columns that the model knows.
-func (t *task) sourceOf(u *Unit, r io.Reader) (table.Source, error) {
+// sourceOf reads the unit's row groups: only the columns that the model uses.
+func (t *task) sourceOf(u *unit, r io.Reader) (table.Source, error) {
 	format, err := table.FormatOf(u.Key)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (p *part) write(ctx context.Context, e *explain.Explanation) error {
 	return p.sink.Write(ctx, lines)
 }
 
-// close shows the part, with the tally in its footer.
+// close completes the part, with the tally in its footer.
 func (p *part) close() error {
 	tally, err := json.Marshal(p.tally)
 	if err != nil {

@@ -6,51 +6,53 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"sync"
 	"time"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/batch/internal/queue"
 )
 
-// QueueAt says where the queue is, and who asks.
-type QueueAt = queue.Options
-
-// message is a unit on its way, or the word that all units are out and the job is to be finished.
+// message is a unit in the queue, or the order to finish the job after its last unit.
 type message struct {
 	Out    string `json:"out"`
-	Unit   *Unit  `json:"unit,omitempty"`
+	Unit   *unit  `json:"unit,omitempty"`
 	Finish bool   `json:"finish,omitempty"`
 }
 
-// Worker explains units of whatever jobs are in a queue, one at a time.
+// Worker runs units of any job in a shared queue, one at a time. It uses about one core: start one for each.
 type Worker struct {
-	Queue   QueueAt
-	Backend psi.Backend   // of the models; "" is Auto
-	Drain   time.Duration // that a unit under way has when the worker is told to stop
-	Log     *slog.Logger
-	Metrics *Metrics
+	Queue      Queue
+	Backend    psi.Backend   // backend of the models; "" means psi.Auto
+	Drain      time.Duration // shutdown timeout: how long the current unit may still run
+	Log        *slog.Logger  // nil means none
+	UntilEmpty bool          // stop when the queue is empty and no worker has a unit
 
-	UntilEmpty bool // end once the queue has nothing more, not even with other workers
-
-	queue *queue.Queue
-	tasks openTasks
+	once    sync.Once
+	metrics *metrics
+	queue   *queue.Queue
+	tasks   openTasks
 }
 
-// openJobs is how many jobs a worker has open at a time, each with its model.
+// openJobs is the maximum number of jobs that a worker has open, each with its model.
 const openJobs = 2
 
-// settling is the time that telling the queue may take when the worker is about to end.
+// settling is the timeout of the last message to the queue when the worker stops.
 const settling = 5 * time.Second
 
-// Run works until its context ends; then the unit under way is completed, if that can be done in time, or put back.
+// Run runs units until the context ends, or with UntilEmpty until no unit is left. Then it finishes the current unit within
+// Drain, or returns it to the queue. Errors of units are logged and recorded in the results; Run itself fails only if the
+// queue refuses it.
 func (w *Worker) Run(ctx context.Context) error {
+	w.prepare()
 	var err error
-	if w.queue, err = queue.Connect(ctx, w.Queue); err != nil {
+	if w.queue, err = w.Queue.connect(ctx); err != nil {
 		return err
 	}
 	defer w.queue.Close()
 	defer w.tasks.close()
-	w.Metrics.watch(w.queue)
+	w.metrics.watch(w.queue)
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(w.Drain, stop) })
@@ -75,7 +77,23 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// awaitEmpty looks at the queue until nothing is left in it. What another worker has may come back, so it counts.
+// Metrics returns a handler of Prometheus metrics: the units, rows and bytes of this worker, and the state of the queue.
+func (w *Worker) Metrics() http.Handler {
+	w.prepare()
+	return w.metrics.handler()
+}
+
+// prepare sets what Run and Metrics need.
+func (w *Worker) prepare() {
+	w.once.Do(func() {
+		w.metrics = newMetrics()
+		if w.Log == nil {
+			w.Log = slog.New(slog.DiscardHandler)
+		}
+	})
+}
+
+// awaitEmpty waits until the queue is empty. Units of other workers count, since they may come back.
 func (w *Worker) awaitEmpty(ctx context.Context, enough func()) {
 	for {
 		if s, err := w.queue.State(ctx); err == nil && s.Pending+s.InFlight == 0 {
@@ -91,7 +109,7 @@ func (w *Worker) awaitEmpty(ctx context.Context, enough func()) {
 	}
 }
 
-// handle does what a message says and settles it.
+// handle executes a message and settles it.
 func (w *Worker) handle(ctx context.Context, d *queue.Delivery) {
 	var m message
 	if err := json.Unmarshal(d.Body, &m); err != nil || m.Unit == nil && !m.Finish {
@@ -100,7 +118,7 @@ func (w *Worker) handle(ctx context.Context, d *queue.Delivery) {
 		return
 	}
 	if d.Attempt > 1 && !m.Finish {
-		w.Metrics.redelivered.Inc()
+		w.metrics.redelivered.Inc()
 	}
 	var t *task
 	err := patiently(ctx, w.tell("the job cannot be opened", d.Job), func() (err error) {
@@ -111,7 +129,7 @@ func (w *Worker) handle(ctx context.Context, d *queue.Delivery) {
 	case ctx.Err() != nil:
 		w.settle(d.Again, 0)
 	case err != nil:
-		// Nothing is known of the job, so nothing can be written down: the unit stays until somebody mends OUT or cancels.
+		// Without the job no failure can be recorded: the unit stays until OUT is readable again or the job is cancelled.
 		w.Log.Error("the job cannot be opened", "job", d.Job, "error", err)
 		w.settle(d.Again, time.Minute)
 	case m.Finish:
@@ -121,8 +139,8 @@ func (w *Worker) handle(ctx context.Context, d *queue.Delivery) {
 	}
 }
 
-// unit explains a unit, or tries again, or gives it up.
-func (w *Worker) unit(ctx context.Context, d *queue.Delivery, t *task, u *Unit) {
+// unit runs a unit. If that fails, the unit is tried again or, after too many attempts, recorded as failed.
+func (w *Worker) unit(ctx context.Context, d *queue.Delivery, t *task, u *unit) {
 	about := w.Log.With("job", t.ID, "unit", u.Number, "file", t.file(u), "attempt", d.Attempt)
 	if d.Attempt > deliveries {
 		w.giveUp(ctx, d, t, failureOf(t.Job, u, fmt.Errorf("it was handed out %d times, and every worker died or found no store", d.Attempt-1), d.Attempt-1))
@@ -137,18 +155,18 @@ func (w *Worker) unit(ctx context.Context, d *queue.Delivery, t *task, u *Unit) 
 	switch {
 	case err == nil:
 		about.Info("done", "rows", did.rows, "seconds", time.Since(start).Seconds())
-		w.Metrics.did(done, did, time.Since(start))
+		w.metrics.did(done, did, time.Since(start))
 		w.told(d.Done(ctx))
 	case ctx.Err() != nil:
 		about.Info("put back, as this worker is stopping")
 		w.settle(d.Again, 0)
 	case passing(err):
 		about.Warn("put back", "error", err)
-		w.Metrics.did(retried, moved{}, time.Since(start))
+		w.metrics.did(retried, moved{}, time.Since(start))
 		w.settle(d.Again, time.Minute)
 	case d.Attempt < failures:
 		about.Warn("failed, will be tried again", "error", err)
-		w.Metrics.did(retried, moved{}, time.Since(start))
+		w.metrics.did(retried, moved{}, time.Since(start))
 		w.settle(d.Again, firstRest<<d.Attempt)
 	default:
 		about.Error("given up", "error", err)
@@ -156,7 +174,7 @@ func (w *Worker) unit(ctx context.Context, d *queue.Delivery, t *task, u *Unit) 
 	}
 }
 
-// giveUp writes down why, and only then lets go of the unit.
+// giveUp records a failure, and only then removes the unit from the queue.
 func (w *Worker) giveUp(ctx context.Context, d *queue.Delivery, t *task, f *Failure) {
 	err := patiently(ctx, w.tell("a failure cannot be written down", t.ID), func() error {
 		return writing(writeJSON(ctx, t.out, failedKey(f.Unit), f))
@@ -165,11 +183,11 @@ func (w *Worker) giveUp(ctx context.Context, d *queue.Delivery, t *task, f *Fail
 		w.settle(d.Again, time.Minute)
 		return
 	}
-	w.Metrics.did(failed, moved{}, 0)
+	w.metrics.did(failed, moved{}, 0)
 	w.told(d.Drop(ctx, f.Message))
 }
 
-// finish sums the job up if all its units are settled; else it waits in the queue.
+// finish writes the summary of the job if all its units are settled. Else the order goes back to the queue.
 func (w *Worker) finish(ctx context.Context, d *queue.Delivery, t *task, out string) {
 	left, err := w.queue.Left(ctx, t.ID)
 	if err != nil || left > 1 {
@@ -200,14 +218,15 @@ func (w *Worker) finish(ctx context.Context, d *queue.Delivery, t *task, out str
 	w.told(d.Done(ctx))
 }
 
-// settle tells the queue although the worker may be about to end.
+// settle returns a delivery to the queue, even if the context of the worker has ended.
 func (w *Worker) settle(how func(context.Context, time.Duration) error, after time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
 	w.told(how(ctx, after))
 }
 
-// told notes what the queue did not hear. Nothing is lost: it hands the unit out again, and its part is written again as it was.
+// told logs that the queue did not confirm. Nothing is lost: the queue hands the unit out again, and the same part is written
+// again.
 func (w *Worker) told(err error) {
 	if err != nil {
 		w.Log.Warn("the queue did not confirm; the unit may be done again", "error", err)
@@ -218,7 +237,7 @@ func (w *Worker) tell(what, job string) func(error) {
 	return func(err error) { w.Log.Warn(what+"; waiting", "job", job, "error", err) }
 }
 
-// openTasks is the jobs that a worker has open, the last used first.
+// openTasks holds the jobs that a worker has open, the last used first.
 type openTasks struct{ tasks []*task }
 
 func (s *openTasks) open(ctx context.Context, out, job string, backend psi.Backend) (*task, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// question is rows of a request, and what is wanted of them.
+// question is rows of a request, and what to compute for them.
 type question struct {
 	id      string // of the request
 	rows    *table.Table
@@ -23,21 +23,21 @@ type question struct {
 	budget  *budget // of the request
 }
 
-// reply is what a version says of a question: a prediction, or at depth Attributions an explanation.
+// reply is the answer to a question: a prediction, or at depth Attributions an explanation.
 type reply struct {
 	prediction  *psi.Prediction
 	explanation *explain.Explanation
 }
 
-// What a row holds on its way through a model: measured by TestMemoryOfAnswers.
+// Bytes that a row holds on its way through a model, measured by TestMemoryOfAnswers.
 const (
-	columnBytes      = 64  // its cell as the network reads it, and beside those of other requests
-	outputBytes      = 96  // predictions, their spread and what they are made of
-	doubtBytes       = 112 // what the bags say of it
-	attributionBytes = 48  // a player's attribution to an output, as the network and as the explanation has it
+	columnBytes      = 64  // for each column: the encoded cell, also in a batch with other requests
+	outputBytes      = 96  // for each output: prediction, spread and components
+	doubtBytes       = 112 // for each output and player: the answers of the bags
+	attributionBytes = 48  // for each output and player: the attribution, in the network and in the explanation
 )
 
-// workBytes is what rows hold from when they are asked about until they are answered.
+// workBytes returns the memory that rows hold from the question to the reply.
 func workBytes(sig *oip.Signature, rows int, depth psi.Depth) int64 {
 	row := columnBytes*len(sig.Columns) + outputBytes*len(sig.Outputs)
 	if depth == psi.Doubt {
@@ -49,8 +49,8 @@ func workBytes(sig *oip.Signature, rows int, depth psi.Depth) int64 {
 	return int64(rows) * int64(row)
 }
 
-// ask puts a question to a version and lets the watchers see the answer. It takes the memory of both from the request's
-// budget.
+// ask puts a question to a version, and passes the answer to the drift window, the explanation log and the shadow. It
+// reserves the memory of both in the budget of the request.
 func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*reply, error) {
 	if err := q.budget.Reserve(workBytes(of(v).signature, q.rows.Rows(), q.depth)); err != nil {
 		return nil, err
@@ -80,10 +80,12 @@ func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*rep
 	return &reply{explanation: e}, nil
 }
 
-// maxShadows are asked at once: what is more is left out, so that shadows cost no caller anything but a busy core.
+// maxShadows is the maximum number of concurrent questions to shadows. Further ones are left out, so that shadows cost
+// callers nothing but a busy core.
 const maxShadows = 4
 
-// shadow asks the shadow of a version the same, and counts how far its predictions lie from those that were given.
+// shadow puts the same question to the shadow of a version, and measures the distance of its predictions from those that the
+// caller got.
 func (s *Server) shadow(v *registry.Version, q question, given *psi.Answer) {
 	shadow := s.registry.Shadow(v)
 	if shadow == nil {
@@ -103,7 +105,7 @@ func (s *Server) shadow(v *registry.Version, q question, given *psi.Answer) {
 		defer cancel()
 		a, err := shadow.Ask(ctx, q.rows, q.unknown, psi.Values)
 		if err != nil {
-			return // its absence is seen in the counts
+			return // the counts show that it is absent
 		}
 		sum, other := 0.0, a.Prediction().Mean
 		for i := range min(len(mean), len(other)) {
@@ -113,7 +115,7 @@ func (s *Server) shadow(v *registry.Version, q question, given *psi.Answer) {
 	})
 }
 
-// results are a reply as the Open Inference Protocol wants it.
+// results converts a reply for the Open Inference Protocol.
 func (r *reply) results(v *registry.Version) *oip.Results {
 	if e := r.explanation; e != nil {
 		return &oip.Results{

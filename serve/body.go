@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// unpackingBytes is what a decompressor of gzip or deflate holds: its window and its tables.
+// unpackingBytes is the memory of a decompressor of gzip or deflate: its window and its tables.
 const unpackingBytes = 64 << 10
 
-// unpacking is the way out of a content encoding: gzip or deflate.
+// unpacking returns a reader that decompresses gzip or deflate.
 func unpacking(encoding string, packed io.Reader) (io.Reader, error) {
 	if encoding == gzipped {
 		return gzip.NewReader(packed)
 	}
-	// By its definition deflate is zlib's format; some clients send the bare one.
+	// By definition, deflate is the format of zlib; some clients send it without the header of zlib.
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(packed, head); err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func unpacking(encoding string, packed io.Reader) (io.Reader, error) {
 	return flate.NewReader(whole), nil
 }
 
-// unpacked is the body of a request, bounded before and after it is unpacked, and the length that it is said to have,
-// −1 if it is not said.
+// unpacked returns the body of a request, bounded before and after decompression, and its stated length; −1 if none is
+// stated.
 func (x *exchange) unpacked() (io.Reader, int64, error) {
 	limit := x.s.config.MaxBody
 	body := io.Reader(http.MaxBytesReader(x.w, x.r.Body, limit))
@@ -56,8 +56,8 @@ func (x *exchange) unpacked() (io.Reader, int64, error) {
 	return nil, 0, &wrong{"the body's Content-Encoding is not known", "send it as gzip or deflate, or without that header"}
 }
 
-// badly is the error of a damaged body, unless err says already what the caller is to be told: that a limit was reached,
-// or what is wrong.
+// badly returns the error of a damaged body, unless err already is one for the caller: a limit, or a description of what is
+// wrong.
 func badly(err error, message, remedy string) error {
 	var (
 		long   *http.MaxBytesError
@@ -70,7 +70,7 @@ func badly(err error, message, remedy string) error {
 	return &wrong{message, remedy}
 }
 
-// boundedReader ends with an error after so many bytes: small bodies may unpack to huge ones.
+// boundedReader fails after so many bytes, since small bodies may decompress to huge ones.
 type boundedReader struct {
 	io.Reader
 	left, limit int64
@@ -84,16 +84,16 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// body reads all of a request's body, which is held until the exchange ends. While it arrives, the server may end it to
-// make room for requests that hold less.
+// body reads the whole body of a request and holds it until the exchange ends. While the body arrives, the server may end
+// the request to make room for requests that hold less.
 func (x *exchange) body() ([]byte, error) {
-	var reading sync.Mutex // guards over: nobody may end what has been read
+	var reading sync.Mutex // guards over: a body that was read must not be ended
 	over := false
 	x.budget.arrive(func() {
 		reading.Lock()
 		defer reading.Unlock()
 		if !over {
-			_ = http.NewResponseController(x.w).SetReadDeadline(time.Now()) // a connection that has no deadline is closed by its own
+			_ = http.NewResponseController(x.w).SetReadDeadline(time.Now()) // a connection without deadlines ends by itself
 		}
 	})
 	body, err := x.readBody()
@@ -101,14 +101,14 @@ func (x *exchange) body() ([]byte, error) {
 	over = true
 	reading.Unlock()
 	if full := x.budget.arrived(); full != nil {
-		x.budget.Close() // what was read is not held any more, and others wait for it
+		x.budget.Close() // releases what was read, since others wait for it
 		x.w.Header().Set("Connection", "close")
 		return nil, full
 	}
 	switch {
 	case err == nil:
 		return body, nil
-	case errors.Is(err, os.ErrDeadlineExceeded): // the connection's time is up, which also ends the context as if the caller had gone
+	case errors.Is(err, os.ErrDeadlineExceeded): // the read timeout, which also ends the context as if the caller had gone
 		return nil, context.DeadlineExceeded
 	case x.r.Context().Err() != nil:
 		return nil, x.r.Context().Err()

@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// buffer is bytes that are gathered within a budget: their memory is taken before it is used.
+// buffer collects bytes within a budget, which reserves memory before it is used.
 type buffer struct {
 	budget *budget
 	bytes  []byte
 }
 
-// minBuffer is the least that a buffer grows by.
+// minBuffer is the minimum growth of a buffer.
 const minBuffer = 512
 
-// grow makes room for n more bytes. A buffer that outgrows its memory has twice as much, but not more than most unless n
-// needs it; while it is copied, both are held.
+// grow makes room for n more bytes. A full buffer doubles, up to most bytes unless n needs more. While it is copied, both
+// copies are reserved.
 func (b *buffer) grow(n, most int) error {
 	if n <= cap(b.bytes)-len(b.bytes) {
 		return nil
@@ -40,10 +40,10 @@ func (b *buffer) Write(p []byte) (int, error) {
 
 const maxInt = int(^uint(0) >> 1)
 
-// readAll appends all that a reader has. length is what it is said to have, negative if nothing is said. The claim is not
-// believed: memory grows with what has come, and stops at the claim.
+// readAll appends everything from a reader. length is the stated length, negative if none is stated. It is not trusted:
+// memory grows with the bytes that arrive, up to the stated length.
 func (b *buffer) readAll(r io.Reader, length int64) error {
-	const most = 1 << 20 // that is taken on a claim alone
+	const most = 1 << 20 // reserved on a stated length alone
 	end := maxInt
 	if length >= 0 {
 		end = int(min(length, int64(maxInt-minBuffer))) + minBuffer
@@ -66,7 +66,7 @@ func (b *buffer) readAll(r io.Reader, length int64) error {
 	}
 }
 
-// free gives the bytes back.
+// free releases the bytes.
 func (b *buffer) free() {
 	_ = b.budget.Reserve(-int64(cap(b.bytes))) // which never fails
 	b.bytes = nil

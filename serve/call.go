@@ -11,30 +11,30 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/h2"
 )
 
-// call is a call of gRPC under way, from the moment its header was read.
+// call is a gRPC call in progress, from the moment its header was read.
 type call struct {
 	connection *connection
 	stream     uint32
-	refused    error // why it is not answered; nil if it is
+	refused    error // why it is refused; nil if it is not
 	budget     *budget
-	encoding   string        // that its messages may be packed in
-	cancel     func()        // ends its context
+	encoding   string        // compression of its messages
+	cancel     func()        // cancels its context
 	late       func()        // ends the context of a stream whose message takes too long
 	leave      []func()      // called at its end
 	unbegun    func() bool   // stops waiting for the end of a call that gRPC never begins
-	stirred    chan struct{} // something has arrived
+	stirred    chan struct{} // receives when something has arrived
 	once       sync.Once
 
 	// Guarded by connection.mu.
 	messages h2.Messages
-	partly   int64     // bytes held of a message that is not complete
-	complete []message // that nobody has taken
-	last     bool      // no message comes any more
+	partly   int64     // bytes of an incomplete message
+	complete []message // complete messages that were not taken
+	last     bool      // there are no more messages
 	held     int64     // bytes of the call itself
 	answered int64     // bytes of its answer
-	counted  bool      // among the connection's calls
+	counted  bool      // it is among the calls of the connection
 	handled  bool
-	sending  *time.Timer // until the answer must be sent
+	sending  *time.Timer // until the answer must have been sent
 }
 
 // message is a message that has arrived.
@@ -51,7 +51,7 @@ func callOf(ctx context.Context) *call {
 	return k
 }
 
-// stir wakes whoever waits for the call's next message.
+// stir wakes the goroutine that waits for the next message.
 func (k *call) stir() {
 	select {
 	case k.stirred <- struct{}{}:
@@ -59,7 +59,7 @@ func (k *call) stir() {
 	}
 }
 
-// received returns the bytes that are held of messages that nobody has taken.
+// received returns the bytes of messages that were not taken.
 func (k *call) received() int64 {
 	n := k.partly
 	for _, m := range k.complete {
@@ -68,7 +68,7 @@ func (k *call) received() int64 {
 	return n
 }
 
-// next takes the oldest message that is complete.
+// next takes the oldest complete message.
 func (k *call) next() message {
 	k.connection.mu.Lock()
 	defer k.connection.mu.Unlock()
@@ -82,15 +82,15 @@ func (k *call) next() message {
 	return m
 }
 
-// waits reports whether nothing of a next message has arrived.
+// waits reports whether no part of the next message has arrived.
 func (k *call) waits() bool {
 	k.connection.mu.Lock()
 	defer k.connection.mu.Unlock()
 	return !k.last && !k.messages.Within() && len(k.complete) == 0
 }
 
-// answer holds the bytes of an answer until they are sent. An answer before it is sent by then, but for the little that
-// gRPC lets wait on a stream.
+// answer reserves the bytes of an answer until it is sent. An earlier answer of the stream has been sent by then, except the
+// little that gRPC buffers.
 func (k *call) answer(n int64) error {
 	const waiting = 64 << 10
 	c := k.connection
@@ -104,13 +104,13 @@ func (k *call) answer(n int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.calls[k.stream] == nil {
-		return c.budget.Reserve(-more) // nobody waits for it
+		return c.budget.Reserve(-more) // the client is gone
 	}
 	k.answered = n
 	return nil
 }
 
-// end gives back what the call held but for its answer, which must be sent in time.
+// end releases what the call holds, except its answer, which must be sent in time.
 func (k *call) end() {
 	k.once.Do(func() {
 		k.cancel()
@@ -134,7 +134,7 @@ func (k *call) end() {
 	})
 }
 
-// untilLate is the context of a stream, whose end is not known when it begins: each of its messages has its own time.
+// untilLate returns the context of a stream. Its end is not known in advance, so each of its messages has its own timeout.
 func (k *call) untilLate(ctx context.Context) context.Context {
 	c := &lateContext{}
 	c.Context, k.cancel = context.WithCancel(ctx)
@@ -145,13 +145,13 @@ func (k *call) untilLate(ctx context.Context) context.Context {
 	return c
 }
 
-// lateContext is a context that may end as if it had had a deadline.
+// lateContext is a context that can end as if it had a deadline.
 type lateContext struct {
 	context.Context //nolint:containedctx // it is one
 	late            atomic.Bool
 }
 
-// Err is of context.Context.
+// Err implements context.Context.
 func (c *lateContext) Err() error {
 	err := c.Context.Err()
 	if err != nil && c.late.Load() {
@@ -160,13 +160,13 @@ func (c *lateContext) Err() error {
 	return err
 }
 
-// callEvents tells calls what gRPC knows of them.
+// callEvents passes events of gRPC to calls.
 type callEvents struct{}
 
-// TagRPC is of stats.Handler.
+// TagRPC implements stats.Handler.
 func (callEvents) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
-// HandleRPC is of stats.Handler.
+// HandleRPC implements stats.Handler.
 func (callEvents) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	switch e := event.(type) {
 	case *stats.InHeader:
@@ -181,8 +181,8 @@ func (callEvents) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 }
 
-// TagConn is of stats.Handler.
+// TagConn implements stats.Handler.
 func (callEvents) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
-// HandleConn is of stats.Handler.
+// HandleConn implements stats.Handler.
 func (callEvents) HandleConn(context.Context, stats.ConnStats) {}

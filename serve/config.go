@@ -3,7 +3,6 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -12,52 +11,57 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/observe"
 )
 
-// Config says what is served, where and to whom. New fills in what is 0.
+// Config configures a server. Only Models is required; New replaces other zero values by the defaults that are given here.
 type Config struct {
-	Models  []string      // model files, directories of them and URLs of buckets
-	Rules   string        // file of labels, splits and shadows of versions; "" if there is none
-	Backend psi.Backend   // that models run on; "" is Auto
-	Look    time.Duration // between looks for new models; 0 means 2 s
+	// Models are the locations of models: model files, directories and URLs of buckets. The name of a model is its file name
+	// without .psi; NAME@2.psi is version 2 of NAME.
+	Models  []string
+	Rules   string        // YAML file of version labels, traffic splits and shadow versions; "" means none
+	Backend psi.Backend   // backend of the models; "" means psi.Auto
+	Look    time.Duration // interval of the search for new model files; 0 means 2 s
 
-	HTTP, GRPC, Metrics string // addresses: HOST:PORT or unix:PATH; "" is none
+	// HTTP, GRPC and Metrics are the addresses to listen on: HOST:PORT or unix:PATH. An empty address turns that listener off.
+	// Without HTTP and GRPC, the program must mount [Server.Handler].
+	HTTP, GRPC, Metrics string
 
-	CertFile, KeyFile, ClientCAFile string // of TLS
-	TokenFile                       string
-	Issuer, Audience                string   // of OpenID Connect
-	Admins                          []string // certificates that may load models and see into the process
-	Insecure                        bool     // serve others than this machine without asking who they are
-	Rate                            float64  // requests a second of each caller; 0 is no limit
+	// CertFile and KeyFile turn on TLS for all listeners. ClientCAFile makes client certificates of its CAs an authentication.
+	CertFile, KeyFile, ClientCAFile string
+	TokenFile                       string   // hashes of bearer tokens, as lines of NewToken
+	Issuer, Audience                string   // OpenID Connect: URL of the issuer, and the audience that its tokens must have
+	Admins                          []string // names of client certificates that may load models and read profiles
+	Insecure                        bool     // serve other machines without authentication
+	Rate                            float64  // maximum requests per second of each caller; 0 means no limit
 
-	MaxCalls       int           // requests of one caller that are under way at once; 0 means 256
-	MaxRows        int           // of a request; 0 means 1,000
-	MaxBody        int64         // bytes of a request, unpacked; 0 means 64 MiB
-	MaxHeld        int64         // bytes that all requests hold at once; 0 means 512 MiB
-	MaxConnections int           // to a port; 0 means 4,096
-	MaxWaiting     int           // rows that wait for a model; 0 means 16,384
-	MaxWait        time.Duration // that a request is let in for; 0 means 2 s
-	Timeout        time.Duration // of a request; 0 means 30 s
-	Drain          time.Duration // that requests have to end in when the server does; 0 means 25 s
+	MaxCalls       int           // maximum concurrent requests of one caller; 0 means 256
+	MaxRows        int           // maximum rows of a request; 0 means 1,000
+	MaxBody        int64         // maximum bytes of a request after decompression; 0 means 64 MiB
+	MaxHeld        int64         // maximum bytes that all requests in progress hold; 0 means 512 MiB
+	MaxConnections int           // maximum connections of a listener; 0 means 4,096
+	MaxWaiting     int           // maximum rows that wait for one model; 0 means 16,384
+	MaxWait        time.Duration // maximum time that a request may wait for its model; 0 means 2 s
+	Timeout        time.Duration // maximum time of a request; 0 means 30 s
+	Drain          time.Duration // graceful shutdown timeout; 0 means 25 s
 
-	streamIdle time.Duration // that a stream may wait for its next message; 0 means 5 min
+	streamIdle time.Duration // maximum time between two messages of a stream; 0 means 5 min
 
-	UI bool // the live page
+	// LimitMemory sets the soft memory limit and the garbage collection target of the whole process while Run runs: to the
+	// memory of the models, MaxHeld and 32 MiB. The environment variables GOGC and GOMEMLIMIT take precedence.
+	LimitMemory bool
 
-	LogDir    string  // of the explanation log; "" is none
-	LogShare  float64 // of the requests that are logged; 0 means 0.01
-	LogValues bool    // with the cells of callers' tables
+	UI bool // serve an interactive page at /ui
 
-	Started func() error // called when the first look for models has ended; an error ends the server; nil is none
+	LogDir    string  // directory of the explanation log, in Parquet; "" turns it off
+	LogShare  float64 // share of requests in the explanation log, in (0, 1]; 0 means 0.01
+	LogValues bool    // include the cells of callers' tables in the explanation log
 
-	OTLP string       // URL that traces are sent to; "" is none
-	Log  *slog.Logger // nil is none
+	// Started is called once, when the first search for models has ended. If it returns an error, Run stops and returns that.
+	Started func() error
+
+	OTLP string       // URL of an OpenTelemetry collector for traces, OTLP over gRPC; "" turns traces off
+	Log  *slog.Logger // server log, which gets no cells of callers' tables; nil turns it off
 }
 
-// NewLogger writes log lines in the form of text or json, without cells of callers' tables.
-func NewLogger(w io.Writer, format string) (*slog.Logger, error) {
-	return observe.NewLogger(w, format, slog.LevelInfo)
-}
-
-// fill puts the defaults in place of what is 0.
+// fill replaces zero values by defaults.
 func (c *Config) fill() {
 	or(&c.Look, 2*time.Second)
 	or(&c.MaxCalls, 256)
@@ -77,25 +81,24 @@ func (c *Config) fill() {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Log = slog.New(observe.NewHandler(c.Log.Handler()))
 	if c.Started == nil {
 		c.Started = func() error { return nil }
 	}
 }
 
-func or[T comparable](value *T, usual T) {
+func or[T comparable](value *T, byDefault T) {
 	var none T
 	if *value == none {
-		*value = usual
+		*value = byDefault
 	}
 }
 
-// check refuses what contradicts itself.
+// check refuses options that contradict each other.
 func (c *Config) check() error {
 	switch {
 	case len(c.Models) == 0:
 		return errors.New("no model: give a model file, a directory of them or the URL of a bucket")
-	case c.HTTP == "" && c.GRPC == "":
-		return errors.New("nothing to listen at: give an address for HTTP or gRPC")
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return errors.New("TLS needs a certificate and its key: give both files")
 	case c.ClientCAFile != "" && c.CertFile == "":
@@ -115,10 +118,20 @@ func (c *Config) check() error {
 	return nil
 }
 
-// auth is who may come in.
+// auth returns the options of authentication.
 func (c *Config) auth(report func(error)) auth.Config {
 	return auth.Config{
 		TokenFile: c.TokenFile, ClientCertificates: c.ClientCAFile != "", Admins: c.Admins,
 		Issuer: c.Issuer, Audience: c.Audience, Rate: c.Rate, Calls: c.MaxCalls, Report: report,
 	}
+}
+
+// NewToken creates a random bearer token for a caller with the given permissions, a comma-separated list of infer, admin
+// and metrics. The secret is for the caller: nothing stores it. The line holds its hash and is for Config.TokenFile.
+func NewToken(name, allowed string) (secret, line string, err error) {
+	permission, err := auth.ParsePermission(allowed)
+	if err != nil {
+		return "", "", err
+	}
+	return auth.NewToken(name, permission)
 }

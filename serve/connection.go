@@ -11,7 +11,7 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/h2"
 )
 
-// What parts of a call of gRPC hold, beside their bytes: measured by TestMemoryOfCalls.
+// Bytes that parts of a gRPC call hold beside their data, measured by TestMemoryOfCalls.
 const (
 	callBytes    = 4 << 10 // a stream, its contexts and its goroutine
 	frameBytes   = 96      // a DATA frame while its message is not complete
@@ -19,16 +19,16 @@ const (
 	fieldBytes   = 64      // a field of a header
 )
 
-// unprovenBytes is what a connection may hold before a call of it was admitted.
+// unprovenBytes is the maximum memory of a connection before a call of it was admitted.
 const unprovenBytes = 256 << 10
 
-// watched is how a server of gRPC takes connections: as the credentials within do, and each within a budget.
+// watched wraps the credentials of a gRPC server: it gives each connection a budget.
 type watched struct {
 	credentials.TransportCredentials
 	open func(c, raw net.Conn) *connection
 }
 
-// ServerHandshake is of credentials.TransportCredentials.
+// ServerHandshake implements credentials.TransportCredentials.
 func (w watched) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secured, info, err := w.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
@@ -38,41 +38,41 @@ func (w watched) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 	return c, opened{info, c}, nil
 }
 
-// Clone is of credentials.TransportCredentials.
+// Clone implements credentials.TransportCredentials.
 func (w watched) Clone() credentials.TransportCredentials {
 	return watched{w.TransportCredentials.Clone(), w.open}
 }
 
-// opened is what is known of a peer, and its connection.
+// opened is the authentication of a peer, with its connection.
 type opened struct {
 	credentials.AuthInfo
 	connection *connection
 }
 
-// connection is a client's connection of gRPC. It counts what arrives before gRPC does, which knows of messages only when
-// they are complete, and what of the answers is not sent: frames are seen as they are read and written.
+// connection is the gRPC connection of a client. It observes frames as they are read and written. So it can count the memory
+// of incomplete messages, which gRPC does not report, and of answers that are not sent yet.
 type connection struct {
 	net.Conn
-	raw     net.Conn // beneath TLS
+	raw     net.Conn // below TLS
 	in      *bufio.Reader
-	timeout time.Duration // to send what was answered
+	timeout time.Duration // for sending an answer
 	budget  *budget
-	trusted int64 // limit of the budget once a call was admitted
+	trusted int64 // limit of the budget after a call was admitted
 
 	received, sent h2.Frames
-	last           h2.Frame // HEADERS that were read last
+	last           h2.Frame // last HEADERS frame
 
 	mu        sync.Mutex
-	calls     map[uint32]*call // by stream, until client or server has ended it
-	unhandled int              // calls that may hold what has arrived
+	calls     map[uint32]*call // by stream, until the client or the server ends it
+	unhandled int              // calls that may hold received messages
 	closed    bool
 }
 
-// readBytes is how much is read from a connection at a time.
+// readBytes is the size of one read from a connection.
 const readBytes = 16 << 10
 
-// newConnection counts what a connection holds. gRPC must read it without a buffer of its own: the frame that was seen last
-// must be the frame that gRPC is at.
+// newConnection returns a connection with a budget. gRPC must read it without its own buffer: the last frame that was
+// observed must be the one that gRPC is at.
 func newConnection(c, raw net.Conn, m *memory, trusted int64, timeout time.Duration) *connection {
 	watch := &connection{
 		Conn: c, raw: raw, in: bufio.NewReaderSize(c, readBytes), timeout: timeout,
@@ -82,7 +82,7 @@ func newConnection(c, raw net.Conn, m *memory, trusted int64, timeout time.Durat
 	return watch
 }
 
-// Read reads what the client sends. It fails when the client may hold no more, which ends the connection.
+// Read reads what the client sends. It fails when the budget is exceeded, which ends the connection.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	if full := c.received.Pass(p[:n], (*receiving)(c)); full != nil {
@@ -91,7 +91,7 @@ func (c *connection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends what the server answers. A client that does not take it in time loses the connection.
+// Write sends what the server answers. A client that does not read it in time loses the connection.
 func (c *connection) Write(p []byte) (int, error) {
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
@@ -101,7 +101,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close gives back what the connection holds, but for what calls have received and are still at work on.
+// Close releases the memory of the connection, except messages that calls still work on.
 func (c *connection) Close() error {
 	c.mu.Lock()
 	for stream := range c.calls {
@@ -113,17 +113,17 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// settle closes the budget of a connection that is closed when the last of its calls has ended.
+// settle closes the budget of a closed connection when the last of its calls has ended.
 func (c *connection) settle() {
 	if c.closed && c.unhandled == 0 {
 		c.budget.Close()
 	}
 }
 
-// drop ends the connection without waiting for anything; whoever reads it then closes it.
+// drop closes the connection at once. The goroutine that reads it cleans up.
 func (c *connection) drop() { _ = c.raw.Close() } // whatever comes of it, it is closed
 
-// prove lets the connection hold what that of a known caller may.
+// prove raises the limit of the connection to that of a known caller.
 func (c *connection) prove() {
 	c.budget.allow(c.trusted)
 	if raw, is := c.raw.(*counted); is {
@@ -131,10 +131,10 @@ func (c *connection) prove() {
 	}
 }
 
-// receiving sees the frames that a client sends.
+// receiving observes the frames that a client sends.
 type receiving connection
 
-// Begin is of h2.Visitor. The memory of a DATA frame is taken before gRPC does.
+// Begin implements h2.Visitor. It reserves the memory of a DATA frame before gRPC allocates it.
 func (r *receiving) Begin(f h2.Frame) error {
 	c := (*connection)(r)
 	switch f.Type {
@@ -148,7 +148,7 @@ func (r *receiving) Begin(f h2.Frame) error {
 	return nil
 }
 
-// Data is of h2.Visitor.
+// Data implements h2.Visitor.
 func (r *receiving) Data(stream uint32, part []byte) error {
 	c := (*connection)(r)
 	c.mu.Lock()
@@ -168,10 +168,10 @@ func (r *receiving) Data(stream uint32, part []byte) error {
 	return c.budget.Reserve(complete * messageBytes)
 }
 
-// sending sees the frames that the server sends.
+// sending observes the frames that the server sends.
 type sending connection
 
-// Begin is of h2.Visitor.
+// Begin implements h2.Visitor.
 func (s *sending) Begin(f h2.Frame) error {
 	if f.Ends() {
 		(*connection)(s).over(f.Stream)
@@ -179,10 +179,10 @@ func (s *sending) Begin(f h2.Frame) error {
 	return nil
 }
 
-// Data is of h2.Visitor.
+// Data implements h2.Visitor.
 func (s *sending) Data(uint32, []byte) error { return nil }
 
-// take holds the bytes of a DATA frame.
+// take reserves the bytes of a DATA frame.
 func (c *connection) take(f h2.Frame, n int64) error {
 	if err := c.budget.Reserve(n); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (c *connection) take(f h2.Frame, n int64) error {
 	return nil
 }
 
-// begin counts the call whose HEADERS were read last. It must be called by whoever reads the connection.
+// begin counts the call of the last HEADERS frame. The goroutine that reads the connection must call it.
 func (c *connection) begin(k *call, header int64) error {
 	k.connection, k.stream, k.held, k.last = c, c.last.Stream, callBytes+header, c.last.Ends()
 	if err := c.budget.Reserve(k.held); err != nil {
@@ -215,7 +215,7 @@ func (c *connection) begin(k *call, header int64) error {
 	return nil
 }
 
-// over ends a stream of which nothing more is sent: its answer is not held any more.
+// over ends a stream on which nothing more is sent, and releases its answer.
 func (c *connection) over(stream uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

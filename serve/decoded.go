@@ -5,7 +5,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// What protobuf's messages hold beside the bytes of their texts: measured by TestDecodedBytes.
+// Bytes that decoded protobuf messages hold beside their texts, measured by TestDecodedBytes.
 const (
 	structBytes  = 64  // a message
 	memberBytes  = 24  // each field that it may have
@@ -13,8 +13,8 @@ const (
 	entryBytes   = 192 // an entry of a map
 )
 
-// decodedBytes returns an upper bound of the memory of a message once it is decoded, without decoding it: an element of one
-// byte may become eight bytes, an empty text of two bytes 24, and an empty message of two bytes some hundred.
+// decodedBytes returns an upper bound of the memory of a decoded message, without decoding it. An element of one byte may
+// become eight bytes, an empty text of two bytes 24, and an empty message of two bytes some hundred.
 func decodedBytes(of protoreflect.MessageDescriptor, data []byte) (int64, error) {
 	n := structBytes + memberBytes*int64(of.Fields().Len())
 	for len(data) > 0 {
@@ -44,7 +44,7 @@ func decodedBytes(of protoreflect.MessageDescriptor, data []byte) (int64, error)
 	return n, nil
 }
 
-// decodedField is decodedBytes of a field's texts, bytes, message or packed numbers.
+// decodedField is decodedBytes of a field's strings, bytes, message or packed numbers.
 func decodedField(field protoreflect.FieldDescriptor, inner []byte) (int64, error) {
 	switch {
 	case field.Message() != nil:

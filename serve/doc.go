@@ -1,11 +1,9 @@
-// Package serve answers requests with predictions and their attributions: over the Open Inference Protocol, HTTP and gRPC,
-// over KServe's first protocol, MLflow's, plain JSON and Arrow.
+// Package serve answers requests with predictions and their Shapley attributions, over HTTP and gRPC.
 //
-// A request passes these functions, whatever it speaks:
+// A [Server] either listens itself, at the addresses of its [Config], or is mounted in a program's own [net/http.Server] by
+// [Server.Handler]. It watches files, directories and buckets for models and swaps new versions in without interrupting
+// requests. Callers speak the Open Inference Protocol (HTTP and gRPC), KServe's V1 protocol, MLflow's /invocations, or plain
+// JSON and Arrow at /explain and /predict; /openapi.json describes all HTTP routes.
 //
-//	auth.Guard.Admit         who asks, and may they?
-//	registry.Registry.Lease  which version of which model answers
-//	(decoding)               the request as a table.Table of the model's columns
-//	registry.Version.Ask     waits for a pass, with rows of other requests
-//	(encoding)               the answer, at the depth that was wanted
+// docs/architecture.md lists the functions that a request passes through.
 package serve

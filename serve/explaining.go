@@ -7,6 +7,7 @@ import (
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/registry"
+	"github.com/psi-shapley/psi/serve/internal/wire"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -16,11 +17,11 @@ func (x *exchange) explainRows() error { return x.plain(true) }
 // predictRows answers /predict.
 func (x *exchange) predictRows() error { return x.plain(false) }
 
-// plain answers rows in JSON or Arrow, in one of the two.
+// plain answers /explain and /predict, in JSON or Arrow.
 func (x *exchange) plain(explaining bool) error {
 	start := time.Now()
 	params := x.r.URL.Query()
-	q := Query{Model: params.Get("model"), Version: params.Get("version"), Unknown: params["unknown"], Output: params.Get("output"), Against: params.Get("against")}
+	q := wire.Query{Model: params.Get("model"), Version: params.Get("version"), Unknown: params["unknown"], Output: params.Get("output"), Against: params.Get("against")}
 	layout := params.Get("layout")
 	if layout != "" && layout != "wide" && layout != "long" {
 		return &wrong{"the layout is neither wide nor long", "choose one of them"}
@@ -47,14 +48,14 @@ func (x *exchange) plain(explaining bool) error {
 	if x.wantsArrow() {
 		return x.arrow(v, rows, asked, layout)
 	}
-	var predicted prediction
+	var predicted wire.Prediction
 	document := buffer{budget: x.budget}
 	writer := explain.NewJSONWriter(&document)
 	err = x.s.streamed(x.r.Context(), v, rows, asked, func(p part) error {
 		if p.explanation != nil {
 			return writer.Write(p.explanation)
 		}
-		return predicted.add(p.prediction, x.budget)
+		return addPrediction(&predicted, p.prediction, x.budget)
 	})
 	if err != nil {
 		return err
@@ -69,8 +70,8 @@ func (x *exchange) plain(explaining bool) error {
 	return x.answer(jsonType, document.bytes)
 }
 
-// rowsOf are the rows of a body, in JSON or in Arrow.
-func (x *exchange) rowsOf(v *registry.Version, q *Query) (table.Source, error) {
+// rowsOf returns the rows of a body in JSON or Arrow.
+func (x *exchange) rowsOf(v *registry.Version, q *wire.Query) (table.Source, error) {
 	if x.sendsArrow() {
 		return x.source(v, table.Arrow)
 	}
@@ -84,7 +85,7 @@ func (x *exchange) rowsOf(v *registry.Version, q *Query) (table.Source, error) {
 	return t.Source(), nil
 }
 
-// arrow answers with a table in Arrow: of explanations, wide or long, or of predictions.
+// arrow answers with an Arrow table of explanations, wide or long, or of predictions.
 func (x *exchange) arrow(v *registry.Version, rows table.Source, q question, layout string) error {
 	out := tableSink{x: x}
 	err := x.s.streamed(x.r.Context(), v, rows, q, func(p part) error {
@@ -105,12 +106,12 @@ func (x *exchange) arrow(v *registry.Version, rows table.Source, q question, lay
 		return out.sink.Close()
 	}
 	if out.sink != nil {
-		x.s.abort(x, err) // half of a table was sent: the caller must not take it for the whole
+		x.s.abort(x, err) // the caller must not take half of a table for the whole
 	}
 	return err
 }
 
-// tableBytes is what a part of an answer holds as columns, and as Arrow has them.
+// tableBytes returns the memory of a part of an answer as columns and as Arrow.
 func (p part) tableBytes(layout string) int64 {
 	if p.explanation == nil {
 		return int64(p.prediction.Rows()) * int64(64+32*len(p.prediction.Classes))
@@ -123,7 +124,7 @@ func (p part) tableBytes(layout string) int64 {
 	return 48 * cells
 }
 
-// table is a part of an answer as columns.
+// table returns a part of an answer as columns.
 func (p part) table(layout string) (*table.Table, error) {
 	switch {
 	case p.explanation == nil:

@@ -19,37 +19,30 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/registry"
+	"github.com/psi-shapley/psi/serve/internal/wire"
 	"github.com/psi-shapley/psi/table"
 )
 
-// Failure is how every route says that a request failed: as psi's commands do, and as clients of the Open Inference Protocol
-// look for it.
-type Failure struct {
-	Schema  string  `json:"schema" enum:"psi.error/v1"`
-	Error   string  `json:"error" doc:"message and remedy in one text"`
-	Message string  `json:"message"`
-	Row     *int    `json:"row" doc:"of the request, from 0"`
-	Column  *string `json:"column"`
-	Remedy  string  `json:"remedy"`
-
+// failed is the answer to a failed request, for HTTP and gRPC.
+type failed struct {
+	wire.Failure
 	status  int
 	code    codes.Code
-	refusal observe.Refusal // "" if it counts as none
-	after   time.Duration   // to try again; 0 if that is of no use
+	refusal observe.Refusal // counted as; "" if it is not counted
+	after   time.Duration   // when to try again; 0 if that does not help
 }
 
-// wrong is a request that cannot be understood.
+// wrong is the error of an invalid request.
 type wrong struct{ message, remedy string }
 
 func (w *wrong) Error() string { return w.message }
 
-// httpStatus of a caller who went away, as proxies have it.
+// clientClosed is the HTTP status for a caller that has gone, as proxies use it.
 const clientClosed = 499
 
-// failure says what to tell the caller. Whatever it does not know is an error of the server's own, of which a caller learns
-// nothing.
-func failure(err error) *Failure {
-	f := &Failure{status: http.StatusBadRequest, code: codes.InvalidArgument, Message: err.Error()}
+// failure returns the answer for an error. An error that it does not know is internal: the caller gets no details.
+func failure(err error) *failed {
+	f := &failed{Failure: wire.Failure{Message: err.Error()}, status: http.StatusBadRequest, code: codes.InvalidArgument}
 	var (
 		misuse   *wrong
 		cell     *table.Error
@@ -132,11 +125,11 @@ func failure(err error) *Failure {
 	return f
 }
 
-// internal tells whether the cause is for the log alone.
-func (f *Failure) internal() bool { return f.status == http.StatusInternalServerError }
+// internal reports whether only the log gets the cause.
+func (f *failed) internal() bool { return f.status == http.StatusInternalServerError }
 
-// write answers with the failure.
-func (f *Failure) write(w http.ResponseWriter, err error) {
+// write sends the failure as an HTTP answer.
+func (f *failed) write(w http.ResponseWriter, err error) {
 	if f.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.after.Seconds()))))
 	}
@@ -146,11 +139,11 @@ func (f *Failure) write(w http.ResponseWriter, err error) {
 	if method, is := errors.AsType[*methodError](err); is {
 		w.Header().Set("Allow", strings.Join(method.allowed, ", "))
 	}
-	body, _ := json.Marshal(f) // of texts and numbers: it cannot fail
+	body, _ := json.Marshal(f.Failure) // of texts and numbers: it cannot fail
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(f.status)
 	_, _ = w.Write(body) // the caller may be gone
 }
 
-// grpc is the failure as a status, with the time to wait as metadata's business.
-func (f *Failure) grpc() error { return status.Error(f.code, f.Error) }
+// grpc returns the failure as a gRPC status. The time to wait goes into the metadata.
+func (f *failed) grpc() error { return status.Error(f.code, f.Error) }

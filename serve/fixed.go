@@ -2,13 +2,13 @@ package serve
 
 import "sync"
 
-// fixed is an answer that is always the same, in all its encodings. Whoever asks for it costs next to nothing.
+// fixed is a constant answer in all its encodings, which costs next to nothing to send.
 type fixed struct {
 	contentType string
 	forms       map[string][]byte // by content encoding; "" is the answer itself
 }
 
-// fixedAnswer makes an answer when it is first asked for.
+// fixedAnswer builds an answer at the first request for it.
 func fixedAnswer(contentType string, body func() ([]byte, error)) func(x *exchange) error {
 	made := sync.OnceValues(func() (*fixed, error) {
 		plain, err := body()

@@ -113,9 +113,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	t.Helper()
 	content, err := trained()
 	check(t, err)
-	r := &running{dir: t.TempDir(), log: &lockedBuffer{}}
-	path := filepath.Join(r.dir, "shop.psi")
-	check(t, os.WriteFile(path, content, 0o600))
+	r := &running{dir: modelIn(t, content), log: &lockedBuffer{}}
 	c := Config{
 		Models: []string{r.dir}, HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0",
 		Look: 50 * time.Millisecond, Drain: 5 * time.Second, Log: slog.New(slog.NewTextHandler(r.log, nil)),
@@ -125,16 +123,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	}
 	r.Server, err = New(t.Context(), c)
 	check(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- r.Run(ctx) }()
-	var once sync.Once
-	r.stop = func() {
-		once.Do(func() {
-			cancel()
-			check(t, <-ended)
-		})
-	}
+	r.begin(t)
 	web, calls, _ := r.Addresses()
 	r.url = "http://" + web
 	connection, err := grpc.NewClient(calls, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -149,6 +138,29 @@ func begin(t *testing.T, change func(c *Config)) *running {
 		r.model.Close()
 	})
 	return r
+}
+
+// modelIn writes the model "shop" into a new directory.
+func modelIn(t *testing.T, content []byte) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "shop.psi"), content, 0o600))
+	return dir
+}
+
+// begin runs the server until stop is called.
+func (r *running) begin(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	var once sync.Once
+	r.stop = func() {
+		once.Do(func() {
+			cancel()
+			check(t, <-ended)
+		})
+	}
 }
 
 func check(t *testing.T, err error) {

@@ -31,14 +31,14 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 )
 
-// service is the gRPC service of the Open Inference Protocol, with Triton's calls for models and statistics. Calls it does not
-// answer, such as shared memory's, are the embedded ones, which say so.
+// service implements the gRPC service of the Open Inference Protocol, with Triton's calls for models and statistics. The
+// embedded type answers unsupported calls, such as those of shared memory, with Unimplemented.
 type service struct {
 	inference.UnimplementedGRPCInferenceServiceServer
 	s *Server
 }
 
-// grpcPermission is what a method needs; one that is not listed needs to administer.
+// grpcPermission returns the permission that a method needs. Methods that are not listed need Admin.
 func grpcPermission(method string) auth.Permission {
 	switch method[strings.LastIndex(method, "/")+1:] {
 	case "ServerLive", "ServerReady":
@@ -83,7 +83,7 @@ func (s *Server) newGRPC(loopback bool) *grpc.Server {
 	return g
 }
 
-// serviceDesc is the service as it is generated, with calls that are let in, received within their budget and counted.
+// serviceDesc returns the generated service with handlers that admit calls, receive messages within a budget and count.
 func (s *Server) serviceDesc(loopback bool) *grpc.ServiceDesc {
 	desc := inference.GRPCInferenceService_ServiceDesc
 	desc.Methods, desc.Streams = slices.Clone(desc.Methods), slices.Clone(desc.Streams)
@@ -126,7 +126,7 @@ func answerBytes(answer any) int64 {
 	return int64(proto.Size(m))
 }
 
-// streamIn is a stream within the context of its call. Each of its messages is a request, which must be let in.
+// streamIn is a stream in the context of its call. Each of its messages is a request, which must be admitted.
 type streamIn struct {
 	grpc.ServerStream
 	ctx   context.Context //nolint:containedctx // gRPC hands contexts of streams through them
@@ -137,17 +137,17 @@ type streamIn struct {
 
 func (s *streamIn) Context() context.Context { return s.ctx }
 
-// idleError ends a stream on which nothing happens.
+// idleError ends an idle stream.
 type idleError struct{ after time.Duration }
 
 func (e *idleError) Error() string {
 	return "the stream has sent no message for " + e.after.String() + ": open a stream when there is something to ask"
 }
 
-// RecvMsg waits for the next message, which must have begun before the stream is idle for too long, and then be complete
-// within the time of a request.
+// RecvMsg waits for the next message. It must begin before the idle timeout, and be complete within the timeout of a
+// request.
 func (s *streamIn) RecvMsg(m any) error {
-	s.k.budget.reset() // the request before is answered
+	s.k.budget.reset() // the previous request is answered
 	idle := time.NewTimer(s.s.config.streamIdle)
 	defer idle.Stop()
 	for s.k.waits() {
@@ -167,7 +167,7 @@ func (s *streamIn) RecvMsg(m any) error {
 	return s.admit()
 }
 
-// SendMsg holds an answer until it is sent.
+// SendMsg reserves the memory of an answer until it is sent.
 func (s *streamIn) SendMsg(m any) error {
 	if err := s.k.answer(answerBytes(m)); err != nil {
 		return err
@@ -175,17 +175,17 @@ func (s *streamIn) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// maxCalls of all callers are under way at once, beside public ones.
+// maxCalls is the maximum number of concurrent calls of all callers, beside public ones.
 const maxCalls = 1024
 
 const streamMethod = "/ModelStreamInfer"
 
 var errNoMethod = status.Error(codes.Unimplemented, "unknown method: see the Open Inference Protocol for those that there are")
 
-// arriving counts a call when its header has come, and lets it in or not before anything of its message is read. A call
-// that is not let in is told so by its handler: gRPC never ends the context of a call that is refused here, and so holds
-// it until the deadline that the client chose (not reported yet: refuse calls with a grpc-timeout of an hour in a
-// tap.ServerInHandle, and look at the heap).
+// arriving counts a call when its header has come, and decides about it before any of its message is read. The handler tells
+// a refused call. gRPC never ends the context of a call that is refused here, and holds it until the deadline that the
+// client chose (not reported yet: refuse calls with a grpc-timeout of an hour in a tap.ServerInHandle, and look at the
+// heap).
 func (s *Server) arriving(ctx context.Context, info *tap.Info, loopback bool) context.Context {
 	k := &call{budget: s.memory.budget(s.requestBytes()), stirred: make(chan struct{}, 1)}
 	ctx = context.WithValue(ctx, callKey{}, k)
@@ -210,7 +210,7 @@ func connectionOf(ctx context.Context) *connection {
 	return from.AuthInfo.(opened).connection
 }
 
-// headerBytes is what the header of a call holds.
+// headerBytes returns the memory of the header of a call.
 func headerBytes(header metadata.MD) int64 {
 	n := 0
 	for name, values := range header {
@@ -221,7 +221,7 @@ func headerBytes(header metadata.MD) int64 {
 	return int64(n)
 }
 
-// enter lets a call in. What is public is not counted.
+// enter counts an admitted call. Public calls are not counted.
 func (s *Server) enter(ctx context.Context, k *call, method string, loopback bool) error {
 	caller, err := s.admit(ctx, method, loopback)
 	if err != nil || grpcPermission(method)&(auth.Public|auth.Health) != 0 {
@@ -239,7 +239,7 @@ func (s *Server) enter(ctx context.Context, k *call, method string, loopback boo
 	return nil
 }
 
-// modelName is the model that a request names; "" if none.
+// modelName returns the model that a request names; "" if none.
 func modelName(request any) string {
 	switch r := request.(type) {
 	case interface{ GetModelName() string }:
@@ -250,7 +250,7 @@ func modelName(request any) string {
 	return ""
 }
 
-// call does a call that was let in, and turns what it ends in into a status.
+// call runs an admitted call and turns its error into a status.
 func (s *Server) call(ctx context.Context, method string, do func(context.Context, *call) (model string, err error)) error {
 	start := time.Now()
 	counts := s.grpcRoute(method)
@@ -263,7 +263,7 @@ func (s *Server) call(ctx context.Context, method string, do func(context.Contex
 	if err != nil {
 		f := failure(err)
 		if already, is := status.FromError(err); is && f.internal() {
-			code = already.Code() // of gRPC's own, such as a call that is not there
+			code = already.Code() // an error of gRPC itself, such as an unknown method
 		} else {
 			s.note(ctx, f, err, id, method)
 			code = f.code
@@ -277,7 +277,7 @@ func (s *Server) call(ctx context.Context, method string, do func(context.Contex
 	return err
 }
 
-// answered does a call in its time.
+// answered runs a call within its timeout.
 func (s *Server) answered(ctx context.Context, method, id string, do func(context.Context, *call) (string, error)) (model string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -293,11 +293,11 @@ func (s *Server) answered(ctx context.Context, method, id string, do func(contex
 	return do(ctx, k)
 }
 
-// admit asks the guard whether a call may be made.
+// admit asks the guard whether a call is permitted.
 func (s *Server) admit(ctx context.Context, method string, loopback bool) (auth.Caller, error) {
 	in, _ := metadata.FromIncomingContext(ctx)
 	if len(in.Get("authorization")) > 1 {
-		return auth.Caller{}, auth.ErrUnauthenticated // which of them counts would be a guess
+		return auth.Caller{}, auth.ErrUnauthenticated // which of several counts would be a guess
 	}
 	shown := auth.Credentials{Authorization: first(in, "authorization"), Loopback: loopback, Remote: remoteOf(ctx)}
 	if from, ok := peer.FromContext(ctx); ok {
@@ -308,7 +308,7 @@ func (s *Server) admit(ctx context.Context, method string, loopback bool) (auth.
 	return s.guard.Admit(ctx, shown, grpcPermission(method))
 }
 
-// remoteOf is the address that a call comes from; "" of a Unix socket.
+// remoteOf returns the remote address of a call; "" for a Unix socket.
 func remoteOf(ctx context.Context) string {
 	from, ok := peer.FromContext(ctx)
 	if !ok {
@@ -320,7 +320,7 @@ func remoteOf(ctx context.Context) string {
 	return from.Addr.String()
 }
 
-// requestKey is where a context has the id of its request.
+// requestKey is the context key of the request id.
 type requestKey struct{}
 
 func first(in metadata.MD, key string) string {
@@ -416,7 +416,8 @@ func (g *service) ModelInfer(ctx context.Context, r *inference.ModelInferRequest
 	return request.GRPC(of(v).signature, res)
 }
 
-// ModelStreamInfer answers requests of a stream in their order; a failure is the answer to one request, not the end.
+// ModelStreamInfer answers the requests of a stream in their order. An error answers one request and does not end the
+// stream.
 func (g *service) ModelStreamInfer(stream inference.GRPCInferenceService_ModelStreamInferServer) error {
 	for {
 		r, err := stream.Recv()

@@ -24,14 +24,15 @@ import (
 
 	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
+	"github.com/psi-shapley/psi/serve/internal/wire"
 	"github.com/psi-shapley/psi/table"
 )
 
 // refused sends a body that must be answered with one of some statuses, in the usual form.
-func (r *running) refused(t *testing.T, what, path string, body []byte, statuses []int, headers ...string) Failure {
+func (r *running) refused(t *testing.T, what, path string, body []byte, statuses []int, headers ...string) wire.Failure {
 	t.Helper()
 	got, answer, header := r.sent(t, http.MethodPost, path, body, headers...)
-	var f Failure
+	var f wire.Failure
 	if err := json.Unmarshal(answer, &f); err != nil || f.Schema != "psi.error/v1" || f.Message == "" {
 		t.Errorf("%s: %d %.200s", what, got, answer)
 	}

@@ -29,22 +29,22 @@ const (
 
 var errNoRoute = errors.New("there is nothing at this path: /openapi.json lists what is")
 
-// methodError is a path asked by a method that it does not know.
+// methodError is the error of a path that does not support the method.
 type methodError struct{ allowed []string }
 
 func (m *methodError) Error() string { return "this path is asked by " + strings.Join(m.allowed, ", ") }
 
-// route is a path of the HTTP server.
+// route is a route of the HTTP server.
 type route struct {
-	method, path string // as the document has it: {model} stands for a part, and may be followed by a verb as in {model}:predict
+	method, path string // as in the OpenAPI document: {model} is a variable, which a verb may follow, as in {model}:predict
 	permission   auth.Permission
 	do           func(x *exchange) error
-	operation    operation // what the document says
+	operation    operation // for the OpenAPI document
 
 	counts *observe.Route
 }
 
-// exchange is a request and its answer under way.
+// exchange is a request in progress, with its answer.
 type exchange struct {
 	s      *Server
 	route  *route
@@ -52,17 +52,18 @@ type exchange struct {
 	r      *http.Request
 	id     string
 	caller auth.Caller
-	values map[string]string // parts of the path
-	model  string            // that was asked for; "" if none was
+	values map[string]string // variables of the path
+	model  string            // that the caller asked for; "" if none
 	budget *budget
-	status int    // that was answered; 0 if none was yet
-	leave  func() // ends what it is counted as
+	status int    // sent so far; 0 if none
+	leave  func() // ends the count of the request
 }
 
-// part is the value of a part of the path, such as {model}.
+// part returns a variable of the path, such as {model}.
 func (x *exchange) part(name string) string { return x.values[name] }
 
-// mux finds the route of a request. It knows verbs after a colon, and answers as JSON when there is none.
+// mux finds the route of a request. Unlike http.ServeMux it supports verbs after a colon, and returns errors that are
+// answered as JSON.
 type mux struct {
 	patterns *http.ServeMux
 	routes   map[string]map[string]*route // by pattern, then by method, with the verb: "POST:predict"
@@ -76,7 +77,7 @@ func newMux(routes []*route) *mux {
 			pattern, verb = pattern[:at+1], pattern[at+1:]
 		}
 		if pattern == "/" {
-			pattern = "/{$}" // itself, and not what has no other pattern
+			pattern = "/{$}" // only this path, and not all unmatched ones
 		}
 		if m.routes[pattern] == nil {
 			m.routes[pattern] = map[string]*route{}
@@ -87,7 +88,7 @@ func newMux(routes []*route) *mux {
 	return m
 }
 
-// find is the route of a request and the parts of its path.
+// find returns the route of a request and the variables of its path.
 func (m *mux) find(r *http.Request) (*route, map[string]string, error) {
 	path := r.URL.EscapedPath()
 	if path != "/" {
@@ -131,7 +132,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// parts are the values of a pattern's parts in a path.
+// parts returns the variables of a pattern in a path.
 func parts(pattern, path string) (map[string]string, error) {
 	values := map[string]string{}
 	names, texts := strings.Split(pattern, "/"), strings.Split(path, "/")
@@ -151,18 +152,18 @@ func parts(pattern, path string) (map[string]string, error) {
 	return values, nil
 }
 
-// door is one listener's way into the server.
+// door handles the requests of one listener.
 type door struct {
 	s        *Server
 	mux      *mux
 	loopback bool
 }
 
-// ServeHTTP answers a request, come what may.
+// ServeHTTP answers a request, also if it fails.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	leave, err := d.s.guard.Knock(r.RemoteAddr)
 	if err != nil {
-		panic(http.ErrAbortHandler) // an answer would have to wait until it is read, as all the others do
+		panic(http.ErrAbortHandler) // an answer would wait until the client reads it, as all the others do
 	}
 	x := &exchange{s: d.s, w: w, r: r, id: requestID(r.Header.Get("X-Request-Id")), budget: d.s.memory.budget(d.s.requestBytes()), leave: leave}
 	defer func() {
@@ -188,7 +189,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	counts.Ended(x.model, strconv.Itoa(x.status), time.Since(start))
 }
 
-// fail answers with an error, and logs it if it is the server's own.
+// fail answers with an error.
 func (x *exchange) fail(err error) {
 	f := failure(err)
 	x.s.note(x.r.Context(), f, err, x.id, x.r.URL.Path)
@@ -196,21 +197,21 @@ func (x *exchange) fail(err error) {
 	f.write(x.w, err)
 }
 
-// note counts a failure, and logs it if the caller is not told its cause.
-func (s *Server) note(ctx context.Context, f *Failure, err error, id, where string) {
+// note counts a failure, and logs it if the caller does not learn its cause.
+func (s *Server) note(ctx context.Context, f *failed, err error, id, where string) {
 	if f.refusal != "" {
 		s.metrics.Refused(f.refusal)
 	}
 	if f.internal() {
 		s.config.Log.ErrorContext(ctx, "a request failed", "request_id", id, "where", where, "error", err)
 	} else if f.refusal == observe.Denied {
-		s.refusals.Do(func() { // strangers must not fill the disk
+		s.refusals.Do(func() { // so that strangers cannot fill the disk
 			s.config.Log.WarnContext(ctx, "a caller was refused; others within a second are not told", "request_id", id, "where", where, "reason", auth.Reason(err))
 		})
 	}
 }
 
-// handle lets a request in and does what its route does.
+// handle admits a request and runs its route.
 func (s *Server) handle(x *exchange, loopback bool) (err error) {
 	defer func() {
 		if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
@@ -223,7 +224,7 @@ func (s *Server) handle(x *exchange, loopback bool) (err error) {
 		return err
 	}
 	if len(x.r.Header.Values("Authorization")) > 1 {
-		return auth.ErrUnauthenticated // which of them counts would be a guess
+		return auth.ErrUnauthenticated // which of several counts would be a guess
 	}
 	shown := auth.Credentials{Authorization: x.r.Header.Get("Authorization"), TLS: x.r.TLS, Remote: x.r.RemoteAddr, Loopback: loopback}
 	if x.caller, err = s.guard.Admit(x.r.Context(), shown, x.route.permission); err != nil {
@@ -242,7 +243,7 @@ func (s *Server) handle(x *exchange, loopback bool) (err error) {
 	return x.route.do(x)
 }
 
-// enter counts a request that was admitted by its caller.
+// enter counts an admitted request for its caller.
 func (x *exchange) enter() error {
 	leave, err := x.s.guard.Enter(x.caller, x.r.RemoteAddr)
 	if err != nil {
@@ -254,7 +255,7 @@ func (x *exchange) enter() error {
 	return nil
 }
 
-// requestID is the caller's name of a request if it has a decent one, or a new one.
+// requestID returns the caller's id of a request if it is valid, or a new one.
 func requestID(given string) string {
 	if given != "" && len(given) <= 128 && strings.IndexFunc(given, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
 		return given
@@ -262,14 +263,14 @@ func requestID(given string) string {
 	return rand.Text()
 }
 
-// answer sends a body, packed if the caller takes that and it is worth it.
+// answer sends a body, compressed if the caller accepts that and it is worthwhile.
 func (x *exchange) answer(contentType string, body []byte) error {
 	how := ""
-	if len(body) > 1024 && contentType != tensorType { // which hardly shrink
+	if len(body) > 1024 && contentType != tensorType { // tensors hardly shrink
 		x.w.Header().Set("Vary", "Accept-Encoding")
 		how = packingFor(x.r.Header.Get("Accept-Encoding"))
 		if how != "" && x.budget.Reserve(packingBytes+int64(len(body))) != nil {
-			how = "" // without memory for it, it is sent as it is
+			how = "" // there is no memory to compress it
 		}
 		if how != "" {
 			body = packed(how, body)
@@ -278,7 +279,7 @@ func (x *exchange) answer(contentType string, body []byte) error {
 	return x.send(contentType, how, body)
 }
 
-// send sends a body in a content encoding; "" is none.
+// send sends a body in a content encoding; "" means none.
 func (x *exchange) send(contentType, encoding string, body []byte) error {
 	x.status = http.StatusOK
 	h := x.w.Header()
@@ -290,11 +291,11 @@ func (x *exchange) send(contentType, encoding string, body []byte) error {
 	if x.r.Method == http.MethodHead {
 		return nil
 	}
-	_, _ = x.w.Write(body) // the caller may be gone, which is no failure of the server's
+	_, _ = x.w.Write(body) // the caller may be gone
 	return nil
 }
 
-// json sends a value.
+// json sends a value as JSON.
 func (x *exchange) json(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/registry"
 )
 
-// inferred answers a request of the Open Inference Protocol. The version is to be released by the caller, unless there is
-// an error.
+// inferred answers a request of the Open Inference Protocol. Unless it returns an error, the caller must release the
+// version.
 func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, name, version, id string, b *budget) (_ *registry.Version, _ *oip.Results, err error) {
 	if r.ID != "" {
 		id = r.ID
@@ -46,7 +46,7 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 	return v, answer.results(v), nil
 }
 
-// load looks for a model's new versions, on a caller's demand, who learns no more of a broken file than that it is.
+// load searches for new versions of a model on behalf of a caller, who learns of an invalid file only that it is one.
 func (s *Server) load(ctx context.Context, name string) error {
 	err := s.registry.Load(ctx, name)
 	var missing *registry.NotFoundError

@@ -2,55 +2,17 @@ package serve
 
 import (
 	"bytes"
-	"encoding/json"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
 	"github.com/psi-shapley/psi/serve/internal/observe"
 	"github.com/psi-shapley/psi/serve/internal/registry"
+	"github.com/psi-shapley/psi/serve/internal/wire"
 	"github.com/psi-shapley/psi/table"
 )
 
-// Invocation is the body of MLflow's /invocations: exactly one of the first four.
-type Invocation struct {
-	_ struct{} `json:"-" additionalProperties:"true"`
-
-	Split     *InvocationSplit `json:"dataframe_split,omitempty" doc:"as pandas writes with orient=split"`
-	Records   RowList          `json:"dataframe_records,omitzero" doc:"rows as objects, as pandas writes with orient=records"`
-	Instances RowList          `json:"instances,omitzero" doc:"rows as lists or objects"`
-	Inputs    Inputs           `json:"inputs,omitzero" doc:"lists of cells by column, or rows"`
-	Params    InvocationParams `json:"params,omitzero"`
-}
-
-// InvocationSplit is the names of columns, and rows in their order.
-type InvocationSplit struct {
-	_ struct{} `json:"-" additionalProperties:"true"`
-
-	Columns []string `json:"columns" nullable:"false"`
-	Data    RowList  `json:"data"`
-}
-
-// InvocationParams say how rows are to be read.
-type InvocationParams struct {
-	_ struct{} `json:"-" additionalProperties:"true"`
-
-	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
-}
-
-// Inputs are rows, or lists of cells by column.
-type Inputs struct{ json.RawMessage }
-
-func (i *Inputs) keep(text json.RawMessage) { i.RawMessage = text }
-
-// Schema is what the document says of them.
-func (Inputs) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{RowList{}.Schema(r), {Type: huma.TypeObject}}}
-}
-
-// invocations answers as MLflow's servers do.
+// invocations answers MLflow's route.
 func (x *exchange) invocations() error {
 	start := time.Now()
 	params := x.r.URL.Query()
@@ -66,16 +28,16 @@ func (x *exchange) invocations() error {
 	}
 	defer rows.Close()
 	of(v).took(observe.Preprocess, start)
-	var out prediction
+	var out wire.Prediction
 	q := question{id: x.id, unknown: unknown, depth: psi.Spread, budget: x.budget}
-	err = x.s.streamed(x.r.Context(), v, rows, q, func(p part) error { return out.add(p.prediction, x.budget) })
+	err = x.s.streamed(x.r.Context(), v, rows, q, func(p part) error { return addPrediction(&out, p.prediction, x.budget) })
 	if err != nil {
 		return err
 	}
 	return x.json(out)
 }
 
-// invoked are the rows of an invocation.
+// invoked returns the rows of an invocation, and the columns to treat as missing.
 func (x *exchange) invoked(v *registry.Version) (table.Source, []string, error) {
 	switch mediaType(x.r.Header.Get("Content-Type")) {
 	case csvType:
@@ -85,7 +47,7 @@ func (x *exchange) invoked(v *registry.Version) (table.Source, []string, error) 
 		rows, err := x.source(v, table.Arrow)
 		return rows, x.r.URL.Query()["unknown"], err
 	}
-	var in Invocation
+	var in wire.Invocation
 	body, err := x.body()
 	if err != nil {
 		return nil, nil, err

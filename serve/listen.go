@@ -15,7 +15,7 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/auth"
 )
 
-// listen opens an address: HOST:PORT, or unix:PATH for a socket that its owner alone can open.
+// listen opens an address: HOST:PORT, or unix:PATH for a socket that only its owner can open.
 func listen(ctx context.Context, address string, most int) (net.Listener, error) {
 	var config net.ListenConfig
 	path, local := strings.CutPrefix(address, "unix:")
@@ -39,7 +39,7 @@ func listen(ctx context.Context, address string, most int) (net.Listener, error)
 	return newLimited(l, most), nil
 }
 
-// removeStale removes the socket that a server left behind which was killed; one that answers, and any other file, stays.
+// removeStale removes the socket of a killed server. A socket that answers, and any other file, stays.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -58,20 +58,20 @@ func removeStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// What the server grants to connections that have not had a request admitted.
+// Limits of connections that have had no request admitted ("unproven").
 const (
-	maxUnproven   = 64  // of one address that are older than a moment
-	maxNew        = 384 // of one address, however new
+	maxUnproven   = 64  // older than unprovenGrace, for each address
+	maxNew        = 384 // of any age, for each address
 	unprovenGrace = 2 * time.Second
-	unprovenBurst = 16 << 10 // bytes that are read from one at once: more than the header of a request
-	unprovenRate  = 4 << 10  // bytes that are read from one in a second, after that
+	unprovenBurst = 16 << 10 // bytes read at once: more than the header of a request
+	unprovenRate  = 4 << 10  // bytes read per second after that
 )
 
-// limited holds so many connections at a time; the next wait in the system's own queue. Of each address it holds a few that
-// nobody has proven: when more come, the oldest of them make room. A stranger thus costs a bounded amount of memory.
+// limited is a listener with a maximum number of connections; further ones wait in the queue of the system. Each address may
+// have a few unproven connections: when more come, the oldest are closed. So a stranger costs a bounded amount of memory.
 type limited struct {
 	net.Listener
-	held  chan struct{} // full when no more may come
+	held  chan struct{} // full when no more are allowed
 	once  sync.Once
 	ended chan struct{}
 
@@ -95,7 +95,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	counted := &counted{Conn: c, limits: l, proven: make(chan struct{}), since: time.Now()}
-	if _, local := c.RemoteAddr().(*net.UnixAddr); !local { // whose owner alone can open it
+	if _, local := c.RemoteAddr().(*net.UnixAddr); !local { // only its owner can open a Unix socket
 		l.add(counted, auth.AddressKey(c.RemoteAddr().String()))
 	} else {
 		close(counted.proven)
@@ -103,8 +103,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	return counted, nil
 }
 
-// add holds a connection that nobody has proven, and ends the oldest ones of its address if there are too many. Callers who
-// come all at once have a moment to prove themselves.
+// add registers an unproven connection, and closes the oldest ones of its address if there are too many. Callers that
+// connect all at once have unprovenGrace to send a request.
 func (l *limited) add(c *counted, address string) {
 	var old []*counted
 	l.mu.Lock()
@@ -132,29 +132,29 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// counted is a connection that makes room for another when it ends. Until a request of it was admitted it is read slowly: a
-// server that holds what it has to say to a client which never listens holds little.
+// counted is a connection that frees its place when it is closed. Until a request of it was admitted, it is read slowly. So
+// a client that never reads its answers makes the server hold little.
 type counted struct {
 	net.Conn
 	once   sync.Once
 	limits *limited
 
-	proven chan struct{} // closed when a request was admitted, or the connection is
+	proven chan struct{} // closed when a request was admitted or the connection is closed
 	since  time.Time     // when it was accepted
 	read   int64         // bytes
 
-	address string        // that it is unproven of
-	place   *list.Element // among the unproven, nil if it is not; guarded by limits.mu
+	address string        // key among the unproven
+	place   *list.Element // position among the unproven, nil if proven; guarded by limits.mu
 }
 
-// Read reads as fast as the connection may be read.
+// Read limits the rate of an unproven connection.
 func (c *counted) Read(p []byte) (int, error) {
 	select {
 	case <-c.proven:
 		return c.Conn.Read(p)
 	default:
 	}
-	const least = 1 << 10 // to read at a time
+	const least = 1 << 10 // minimum bytes of a read
 	granted := unprovenBurst + int64(unprovenRate*time.Since(c.since).Seconds()) - c.read
 	if granted < least {
 		wait := time.NewTimer(time.Duration(least-granted) * time.Second / unprovenRate)
@@ -171,7 +171,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// prove says that a request of the connection was admitted.
+// prove records that a request of the connection was admitted.
 func (c *counted) prove() {
 	c.limits.mu.Lock()
 	defer c.limits.mu.Unlock()
@@ -194,7 +194,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// connectionKey is where the context of an HTTP request has its connection.
+// connectionKey is the context key of the connection of an HTTP request.
 type connectionKey struct{}
 
 // withConnection puts a connection into the context of its requests.
@@ -205,7 +205,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// prove says that a request with this context was admitted.
+// prove records that a request with this context was admitted.
 func prove(ctx context.Context) {
 	if c, is := ctx.Value(connectionKey{}).(*counted); is {
 		c.prove()

@@ -27,22 +27,22 @@ type memory struct {
 
 	mu       sync.Mutex
 	held     int64
-	arriving map[*budget]func() // budgets of what has not arrived completely, and how to end them
-	ending   int64              // bytes of those that were told to end and have not given them back
+	arriving map[*budget]func() // budgets of requests that have not arrived completely, and how to end them
+	ending   int64              // bytes of requests that were ended and have not released them
 	given    chan struct{}      // closed when one of them does
-	garbage  int64              // bytes that were given back since garbage was last collected for it
+	garbage  int64              // bytes released since the last forced collection
 
 	collecting sync.Mutex
 }
 
-// Memory that is given back is free once the collector has found it. Under a burst of large requests that may be too late: those
-// that ask for much then wait for it.
+// Released memory is free only after a garbage collection. During a burst of large requests that may be too late, so a large
+// reservation forces one first.
 const (
 	muchMemory = 1 << 20
 	maxGarbage = 32 << 20
 )
 
-// collect collects garbage if much memory was given back since it last did.
+// collect runs the garbage collector if much memory was released since the last time.
 func (m *memory) collect() {
 	m.collecting.Lock()
 	defer m.collecting.Unlock()
@@ -64,29 +64,30 @@ func newMemory(limit int64, metrics *observe.Metrics) *memory {
 // budget opens a budget of at most limit bytes. It must be closed.
 func (m *memory) budget(limit int64) *budget { return &budget{memory: m, limit: limit} }
 
-// inUse returns the bytes that are held.
+// inUse returns the reserved bytes.
 func (m *memory) inUse() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.held
 }
 
-// budget is what one request, or one connection, holds of the server's memory. Its fields are guarded by memory.mu.
+// budget is the share of one request or connection in the server's memory. memory.mu guards its fields.
 type budget struct {
 	memory *memory
 	limit  int64
 	held   int64
-	ended  bool // it was told to end: it gets no more
+	ended  bool // it was ended and gets no more
 }
 
-// endWait is how long a budget waits for others to end that were told to.
+// endWait is how long a reservation waits for memory of requests that were ended.
 const endWait = 250 * time.Millisecond
 
-// Reserve takes bytes before they are used; a negative number gives bytes back. It returns a *tooLargeError beyond the
-// budget's own limit and errMemory beyond that of the server, and then takes nothing.
+// Reserve reserves bytes before they are used; a negative number releases them. It reserves nothing and returns a
+// *tooLargeError beyond the limit of the budget, or errMemory beyond that of the server.
 //
-// A server whose memory is full ends what arrives and holds the most, as long as that is more than this budget with what
-// it asks for: whoever holds little never makes room for whoever holds more. Reserve then waits a moment for the memory.
+// If the server's memory is full, Reserve ends the arriving request that holds the most, provided that this is more than the
+// budget would hold. So requests that hold little never make room for larger ones. Reserve then waits a moment for the
+// memory.
 func (b *budget) Reserve(n int64) error {
 	m := b.memory
 	if n >= muchMemory {
@@ -127,7 +128,8 @@ func (b *budget) Reserve(n int64) error {
 	}
 }
 
-// limitFor is how much may be held in all for a budget of so many bytes to be granted. What little ones need is kept from large ones.
+// limitFor returns the limit of all reservations for a budget of so many bytes. Large budgets leave some room for small
+// ones.
 func (m *memory) limitFor(bytes int64) int64 {
 	if bytes >= muchMemory {
 		return m.limit - m.limit/32
@@ -135,7 +137,7 @@ func (m *memory) limitFor(bytes int64) int64 {
 	return m.limit
 }
 
-// endLargest tells what arrives and holds the most to end, if that is more than so many bytes.
+// endLargest ends the arriving request that holds the most, if that is more than so many bytes.
 func (m *memory) endLargest(than int64) bool {
 	var largest *budget
 	for b := range m.arriving {
@@ -156,7 +158,7 @@ func (m *memory) endLargest(than int64) bool {
 	return true
 }
 
-// add counts bytes that are taken or given back.
+// add counts reserved or released bytes.
 func (b *budget) add(n int64) {
 	m := b.memory
 	b.held += n
@@ -177,14 +179,14 @@ func (b *budget) allow(limit int64) {
 	b.limit = limit
 }
 
-// reset gives back what is held, for another request of the same call.
+// reset releases everything, for another request of the same call.
 func (b *budget) reset() {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
 	b.add(-b.held)
 }
 
-// arrive lets the server end what the budget is for, until arrived or Close is called. The function must not block.
+// arrive allows the server to end the request of the budget, until arrived or Close is called. end must not block.
 func (b *budget) arrive(end func()) {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
@@ -193,7 +195,7 @@ func (b *budget) arrive(end func()) {
 	}
 }
 
-// arrived keeps the server from ending what the budget is for. It returns errMemory if that has happened.
+// arrived forbids the server to end the request. It returns errMemory if that has happened.
 func (b *budget) arrived() error {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
@@ -204,7 +206,7 @@ func (b *budget) arrived() error {
 	return nil
 }
 
-// Close gives everything back, and takes nothing any more.
+// Close releases everything. Later reservations fail.
 func (b *budget) Close() {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/jsonrows"
 )
 
-// seeOpenAPI is the remedy of a document that is not what it should be.
+// seeOpenAPI is the remedy for an invalid document.
 const seeOpenAPI = "see /openapi.json for what a request looks like"
 
-// What a document may have.
+// Limits of a document.
 const (
 	maxFields = 10_000 // of an object
 	maxNames  = 10_000 // of columns in a list
 )
 
-// object reads a body that is one JSON object. Other fields than those of the struct are refused if it is closed; protocols of
-// others have fields that are not for this server.
+// object parses a body that is one JSON object. If closed, unknown fields are an error; else they are ignored, since other
+// protocols have fields that this server does not use.
 func (x *exchange) object(into any, closed bool) error {
 	body, err := x.body()
 	if err != nil {
@@ -30,9 +30,8 @@ func (x *exchange) object(into any, closed bool) error {
 	return object(body, into, closed, x.budget.Reserve)
 }
 
-// object reads a document into a struct, of whose raw values it does not make copies. Names of fields are as they are
-// written, and none may be there twice: which of two counts would be a guess. reserve is asked for the memory of what is
-// copied.
+// object parses a document into a struct without copying raw values. Field names are case sensitive, and a duplicate is an
+// error. reserve is called for the memory of copies.
 func object(body []byte, into any, closed bool, reserve func(n int64) error) error {
 	if err := jsonrows.Check(body); err != nil {
 		return err
@@ -45,13 +44,13 @@ func object(body []byte, into any, closed bool, reserve func(n int64) error) err
 	return d.object(body, reflect.ValueOf(into).Elem(), "")
 }
 
-// reading is a document while it is read.
+// reading is the state of parsing a document.
 type reading struct {
 	closed  bool
 	reserve func(bytes int64) error
 }
 
-// object reads the fields of a struct.
+// object parses the fields of a struct.
 func (d *reading) object(text []byte, into reflect.Value, path string) error {
 	places := map[string]int{}
 	for i := range into.NumField() {
@@ -75,10 +74,10 @@ func (d *reading) object(text []byte, into reflect.Value, path string) error {
 	})
 }
 
-// value reads one field.
+// value parses one field.
 func (d *reading) value(text []byte, into reflect.Value, path string) error {
-	if raw, is := reflect.TypeAssert[interface{ keep(text json.RawMessage) }](into.Addr()); is {
-		raw.keep(text)
+	if raw, is := reflect.TypeAssert[interface{ Keep(text json.RawMessage) }](into.Addr()); is {
+		raw.Keep(text)
 		return nil
 	}
 	misfit := &wrong{"the field " + path + " cannot be " + kindOf(text), seeOpenAPI}
@@ -109,7 +108,7 @@ func (d *reading) value(text []byte, into reflect.Value, path string) error {
 		names, err := jsonrows.Texts(text, path, maxNames)
 		into.Set(reflect.ValueOf(names))
 		return err
-	case reflect.Map: // of anything, which holds many times its text
+	case reflect.Map: // of any values, which need many times the memory of their text
 		if err := d.reserve(64 * int64(len(text))); err != nil {
 			return err
 		}
@@ -125,7 +124,7 @@ func (d *reading) value(text []byte, into reflect.Value, path string) error {
 	return jsonrows.Syntax(err)
 }
 
-// kindOf says what a JSON value is.
+// kindOf names the kind of a JSON value.
 func kindOf(text []byte) string {
 	switch text[0] {
 	case '{':

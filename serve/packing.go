@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/gzip" // for calls, beside deflate
+	_ "google.golang.org/grpc/encoding/gzip" // for gRPC, beside deflate
 )
 
 // Content encodings of answers.
@@ -18,7 +18,7 @@ const (
 	deflated = "deflate"
 )
 
-// packingFor is the encoding that Accept-Encoding asks for and the server has; "" if there is none.
+// packingFor returns the best supported encoding of an Accept-Encoding header; "" if there is none.
 func packingFor(accept string) string {
 	best, weight := "", 0.0
 	for choice := range strings.SplitSeq(strings.ToLower(accept), ",") {
@@ -29,7 +29,7 @@ func packingFor(accept string) string {
 		}
 		q := 1.0
 		if text, has := strings.CutPrefix(strings.ReplaceAll(parameters, " ", ""), "q="); has {
-			q, _ = strconv.ParseFloat(text, 64) // what is no number is no wish
+			q, _ = strconv.ParseFloat(text, 64) // an invalid weight counts as 0
 		}
 		if (name == gzipped || name == deflated) && (q > weight || q == weight && q > 0 && name == gzipped) {
 			best, weight = name, q
@@ -38,15 +38,15 @@ func packingFor(accept string) string {
 	return best
 }
 
-// packingBytes is what a compressor of gzip or deflate holds at its fastest level: its window and its tables.
+// packingBytes is the memory of a compressor of gzip or deflate at its fastest level: its window and its tables.
 const packingBytes = 1 << 20
 
-// packed is a body in one of them. The fastest level: answers are read once, by somebody who waits.
+// packed compresses a body at the fastest level: answers are read once, by a caller who waits.
 func packed(how string, body []byte) []byte {
 	var into bytes.Buffer
 	var w io.WriteCloser
 	if how == gzipped {
-		w, _ = gzip.NewWriterLevel(&into, gzip.BestSpeed) // the level is one
+		w, _ = gzip.NewWriterLevel(&into, gzip.BestSpeed) // the level is valid
 	} else {
 		w, _ = zlib.NewWriterLevel(&into, zlib.BestSpeed)
 	}
@@ -55,10 +55,10 @@ func packed(how string, body []byte) []byte {
 	return into.Bytes()
 }
 
-// deflateCalls packs messages of gRPC. Its deflate is zlib's format, as that of HTTP is.
+// deflateCalls compresses gRPC messages with deflate in the format of zlib, as in HTTP.
 type deflateCalls struct{}
 
-func init() { encoding.RegisterCompressor(deflateCalls{}) } // gRPC keeps its encodings so
+func init() { encoding.RegisterCompressor(deflateCalls{}) } // gRPC has no other way to add an encoding
 
 func (deflateCalls) Name() string { return deflated }
 

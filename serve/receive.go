@@ -9,17 +9,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// rawMessage is a message as it came.
+// rawMessage is a message as it arrived.
 type rawMessage struct{ data mem.BufferSlice }
 
-// rawCodec is that of protobuf, but hands raw messages over as they came. It takes no buffers from a pool: those that a
-// large message has used would be held until the second collection after it.
+// rawCodec is the codec of protobuf, but passes raw messages unchanged. It uses no buffer pool: that would hold the buffers
+// of a large message until the second garbage collection.
 type rawCodec struct{}
 
-// Name is of encoding.CodecV2.
+// Name implements encoding.CodecV2.
 func (rawCodec) Name() string { return protocodec.Name }
 
-// Marshal is of encoding.CodecV2.
+// Marshal implements encoding.CodecV2.
 func (rawCodec) Marshal(m any) (mem.BufferSlice, error) {
 	message, is := m.(proto.Message)
 	if !is {
@@ -29,7 +29,7 @@ func (rawCodec) Marshal(m any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(data)}, err
 }
 
-// Unmarshal is of encoding.CodecV2.
+// Unmarshal implements encoding.CodecV2.
 func (rawCodec) Unmarshal(data mem.BufferSlice, into any) error {
 	raw, is := into.(*rawMessage)
 	if !is {
@@ -44,8 +44,8 @@ var errNoMessage = errors.New("a message of gRPC is none of protobuf")
 
 var errPacked = &wrong{"a message is packed, but the call's header grpc-encoding does not say how", "send grpc-encoding, or messages that are not packed"}
 
-// receive reads the call's next message. The memory of each form it has on the way is taken before: packed, as
-// protobuf writes it, and as a message.
+// receive reads the next message of the call. It reserves the memory of each form of it beforehand: compressed, encoded and
+// decoded.
 func (k *call) receive(recv func(any) error, into any, maxBody int64) error {
 	m, is := into.(proto.Message)
 	if !is {
@@ -84,7 +84,7 @@ func (k *call) receive(recv func(any) error, into any, maxBody int64) error {
 	return nil
 }
 
-// plain returns a message as protobuf writes it, in one piece. What it needs for that lies in the buffer.
+// plain returns the encoded message, decompressed and in one piece. The buffer holds the memory for that.
 func (k *call) plain(b *buffer, data mem.BufferSlice, packed bool, maxBody int64) ([]byte, error) {
 	if !packed {
 		if len(data) == 1 {

@@ -10,45 +10,46 @@ import (
 	"github.com/psi-shapley/psi/report"
 	"github.com/psi-shapley/psi/serve/internal/auth"
 	"github.com/psi-shapley/psi/serve/internal/ui"
+	"github.com/psi-shapley/psi/serve/internal/wire"
 )
 
-// routes of the HTTP listener: what is registered, who may, and what the document says.
+// routes returns the routes of the HTTP listener with their permissions and descriptions.
 func (s *Server) routes() []*route {
 	var all []*route
 	openAPI := fixedAnswer(jsonType, func() ([]byte, error) { return json.Marshal(document(all, s.guard.Secured())) })
 	all = []*route{
-		{get, "/", auth.Health, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: V1Alive{}}, nil},
+		{get, "/", auth.Health, (*exchange).alive, operation{summary: "Is the server alive? As clients of V1 ask", answer: wire.V1Alive{}}, nil},
 		{get, "/ping", auth.Health, (*exchange).live, operation{summary: "Is the server alive? As clients of MLflow ask", answer: map[string]bool{}}, nil},
 		{get, "/version", auth.Public, (*exchange).psiVersion, operation{summary: "The server's version, as clients of MLflow ask", gives: []string{"text/plain"}}, nil},
 		{get, "/v2/health/live", auth.Health, (*exchange).live, operation{summary: "Is the server alive?", answer: map[string]bool{}}, nil},
 		{get, "/v2/health/ready", auth.Health, (*exchange).ready, operation{summary: "Is the server ready for requests?", answer: map[string]bool{}, fails: []int{503}}, nil},
-		{get, "/v2", auth.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: ServerMetadata{}}, nil},
+		{get, "/v2", auth.Public, (*exchange).serverMetadata, operation{summary: "What the server is", answer: wire.ServerMetadata{}}, nil},
 		{get, "/openapi.json", auth.Public, openAPI, operation{summary: "This document", answer: map[string]any{}}, nil},
 
-		{get, "/v1/models", auth.Infer, (*exchange).v1List, operation{summary: "The models", answer: V1Models{}}, nil},
-		{get, "/v1/models/{model}", auth.Infer, (*exchange).v1Ready, operation{summary: "Does the model answer?", answer: V1Model{}, fails: []int{404}}, nil},
-		{post, "/v1/models/{model}:predict", auth.Infer, (*exchange).v1Predict, operation{summary: "Predict rows", body: Instances{}, answer: prediction{}, fails: inferFails()}, nil},
-		{post, "/v1/models/{model}:explain", auth.Infer, (*exchange).v1Explain, operation{summary: "Predict and explain rows", body: Instances{}, answer: V1Explanation{}, fails: inferFails()}, nil},
+		{get, "/v1/models", auth.Infer, (*exchange).v1List, operation{summary: "The models", answer: wire.V1Models{}}, nil},
+		{get, "/v1/models/{model}", auth.Infer, (*exchange).v1Ready, operation{summary: "Does the model answer?", answer: wire.V1Model{}, fails: []int{404}}, nil},
+		{post, "/v1/models/{model}:predict", auth.Infer, (*exchange).v1Predict, operation{summary: "Predict rows", body: wire.Instances{}, answer: wire.Prediction{}, fails: inferFails()}, nil},
+		{post, "/v1/models/{model}:explain", auth.Infer, (*exchange).v1Explain, operation{summary: "Predict and explain rows", body: wire.Instances{}, answer: wire.V1Explanation{}, fails: inferFails()}, nil},
 
-		{post, "/explain", auth.Infer, (*exchange).explainRows, operation{summary: "Explain rows: a psi.explanation/v1 document, or a table in Arrow", body: Query{}, answer: Explanation{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
-		{post, "/predict", auth.Infer, (*exchange).predictRows, operation{summary: "Predict rows, in JSON or Arrow", body: Query{}, answer: prediction{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
-		{post, "/invocations", auth.Infer, (*exchange).invocations, operation{summary: "Predict rows, as MLflow's servers do", body: Invocation{}, answer: prediction{}, takes: []string{arrowType, csvType}, query: []string{"model", "version"}, fails: inferFails()}, nil},
+		{post, "/explain", auth.Infer, (*exchange).explainRows, operation{summary: "Explain rows: a psi.explanation/v1 document, or a table in Arrow", body: wire.Query{}, answer: wire.Explanation{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
+		{post, "/predict", auth.Infer, (*exchange).predictRows, operation{summary: "Predict rows, in JSON or Arrow", body: wire.Query{}, answer: wire.Prediction{}, takes: []string{arrowType}, gives: []string{arrowType}, query: plainQuery(), fails: inferFails()}, nil},
+		{post, "/invocations", auth.Infer, (*exchange).invocations, operation{summary: "Predict rows, as MLflow's servers do", body: wire.Invocation{}, answer: wire.Prediction{}, takes: []string{arrowType, csvType}, query: []string{"model", "version"}, fails: inferFails()}, nil},
 
-		{post, "/v2/repository/index", auth.Admin, (*exchange).repositoryIndex, operation{summary: "All versions of all models", body: RepositoryRequest{}, mayLackBody: true, answer: RepositoryIndex{}, fails: []int{400, 413}}, nil},
-		{post, "/v2/repository/models/{model}/load", auth.Admin, (*exchange).load, operation{summary: "Look for new versions of a model now", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
-		{post, "/v2/repository/models/{model}/unload", auth.Admin, (*exchange).unload, operation{summary: "Let a model answer no more", body: RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
+		{post, "/v2/repository/index", auth.Admin, (*exchange).repositoryIndex, operation{summary: "All versions of all models", body: wire.RepositoryRequest{}, mayLackBody: true, answer: wire.RepositoryIndex{}, fails: []int{400, 413}}, nil},
+		{post, "/v2/repository/models/{model}/load", auth.Admin, (*exchange).load, operation{summary: "Look for new versions of a model now", body: wire.RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
+		{post, "/v2/repository/models/{model}/unload", auth.Admin, (*exchange).unload, operation{summary: "Let a model answer no more", body: wire.RepositoryRequest{}, mayLackBody: true, answer: struct{}{}, fails: []int{400, 404, 413}}, nil},
 	}
 	for _, version := range []string{"", "/versions/{version}"} {
 		model := "/v2/models/{model}" + version
 		all = append(all,
-			&route{get, model, auth.Infer, (*exchange).modelMetadata, operation{summary: "What the model takes and gives", answer: ModelMetadata{}, fails: []int{404}}, nil},
-			&route{get, model + "/ready", auth.Infer, (*exchange).modelReady, operation{summary: "Does the model answer?", answer: ModelReady{}, fails: []int{404}}, nil},
+			&route{get, model, auth.Infer, (*exchange).modelMetadata, operation{summary: "What the model takes and gives", answer: wire.ModelMetadata{}, fails: []int{404}}, nil},
+			&route{get, model + "/ready", auth.Infer, (*exchange).modelReady, operation{summary: "Does the model answer?", answer: wire.ModelReady{}, fails: []int{404}}, nil},
 			&route{get, model + "/config", auth.Infer, (*exchange).modelConfig, operation{summary: "The model's description as Triton has it", answer: map[string]any{}, fails: []int{404}}, nil},
-			&route{get, model + "/stats", auth.Infer, (*exchange).modelStatistics, operation{summary: "What the model has done", answer: ModelStatistics{}, fails: []int{404}}, nil},
-			&route{post, model + "/infer", auth.Infer, (*exchange).infer, operation{summary: "Predict and explain rows: the Open Inference Protocol, with its binary tensor extension", body: InferRequest{}, answer: InferResponse{}, takes: []string{tensorType}, gives: []string{tensorType}, fails: inferFails()}, nil},
+			&route{get, model + "/stats", auth.Infer, (*exchange).modelStatistics, operation{summary: "What the model has done", answer: wire.ModelStatistics{}, fails: []int{404}}, nil},
+			&route{post, model + "/infer", auth.Infer, (*exchange).infer, operation{summary: "Predict and explain rows: the Open Inference Protocol, with its binary tensor extension", body: wire.InferRequest{}, answer: wire.InferResponse{}, takes: []string{tensorType}, gives: []string{tensorType}, fails: inferFails()}, nil},
 		)
 	}
-	all = append(all, &route{get, "/v2/models/stats", auth.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: ModelStatistics{}}, nil})
+	all = append(all, &route{get, "/v2/models/stats", auth.Infer, (*exchange).modelStatistics, operation{summary: "What all models have done", answer: wire.ModelStatistics{}}, nil})
 	if s.config.UI {
 		all = append(all,
 			&route{get, "/ui", auth.Public, page(), operation{summary: "The live page", gives: []string{"text/html"}}, nil},
@@ -57,7 +58,7 @@ func (s *Server) routes() []*route {
 	return all
 }
 
-// adminRoutes are those of the listener for operators.
+// adminRoutes returns the routes of the metrics listener.
 func (s *Server) adminRoutes() []*route {
 	all := []*route{ //nolint:prealloc // a list that is written out
 		{get, "/healthz", auth.Health, (*exchange).live, operation{}, nil},
@@ -72,12 +73,12 @@ func (s *Server) adminRoutes() []*route {
 	return all
 }
 
-// profile is one of Go's own profiles: heap, goroutine and so on.
+// profile answers with one of Go's profiles, such as heap or goroutine.
 func profile(w http.ResponseWriter, r *http.Request) {
 	pprof.Handler(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]).ServeHTTP(w, r)
 }
 
-// handled lets an ordinary handler answer.
+// handled adapts an http.HandlerFunc.
 func handled(do http.HandlerFunc) func(x *exchange) error {
 	return func(x *exchange) error {
 		x.status = http.StatusOK
@@ -86,7 +87,7 @@ func handled(do http.HandlerFunc) func(x *exchange) error {
 	}
 }
 
-// page answers with the live page.
+// page answers with the interactive page.
 func page() func(x *exchange) error {
 	send := fixedAnswer("text/html; charset=utf-8", func() ([]byte, error) {
 		var page bytes.Buffer
@@ -94,7 +95,7 @@ func page() func(x *exchange) error {
 		return page.Bytes(), err
 	})
 	return func(x *exchange) error {
-		// The rest of its policy is in the page itself, by the digests of its script and style.
+		// The page itself contains the rest of its policy, with the digests of its script and style.
 		x.w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'")
 		return send(x)
 	}
@@ -104,13 +105,13 @@ func (x *exchange) pageModels() error {
 	all := ui.Models{Models: []ui.Model{}}
 	for _, name := range x.s.registry.Names() {
 		versions, usual := x.s.registry.Versions(name), ""
-		for _, version := range append([]string{""}, versions...) { // the one that is given unasked comes first
+		for _, version := range append([]string{""}, versions...) { // the default version comes first
 			if version != "" && version == usual {
 				continue
 			}
 			v, err := x.s.registry.Lease(name, version, "")
 			if err != nil {
-				continue // gone in the meantime
+				continue // unloaded meanwhile
 			}
 			if version == "" {
 				usual = v.Version

@@ -17,19 +17,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Query is the body of /explain and /predict.
-type Query struct {
-	Model   string   `json:"model,omitempty" doc:"name of the model, if there are several"`
-	Version string   `json:"version,omitempty" doc:"version or label"`
-	Rows    RowList  `json:"rows" doc:"a list of rows: objects by column, or lists of cells in the model's order; null is missing"`
-	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
-	Z       float64  `json:"z,omitempty" doc:"intervals are mean ∓ z·std"`
-	Top     int      `json:"top,omitempty" doc:"K of p_top"`
-	Output  string   `json:"output,omitempty" doc:"class to explain; all if there is none"`
-	Against string   `json:"against,omitempty" doc:"why the output and not this class"`
-}
-
-// shape is what rows for a version are like.
+// shape describes the rows that a version takes.
 func (s *Server) shape(v *registry.Version, unknown []string, reserve func(n int64) error) jsonrows.Shape {
 	shape := jsonrows.Shape{Unknown: unknown, Most: s.config.MaxRows, Reserve: reserve}
 	missing := v.Model.Manifest().Missing
@@ -39,7 +27,7 @@ func (s *Server) shape(v *registry.Version, unknown []string, reserve func(n int
 	return shape
 }
 
-// mediaType of a header's value, without its parameters.
+// mediaType returns the media type of a header without its parameters.
 func mediaType(value string) string {
 	kind, _, err := mime.ParseMediaType(value)
 	if err != nil {
@@ -48,7 +36,8 @@ func mediaType(value string) string {
 	return kind
 }
 
-// wantsArrow tells what an answer is to be written as: what Accept says, or as the request came.
+// wantsArrow reports whether to answer in Arrow: if Accept asks for it, or if the request is in Arrow and Accept does not
+// ask for JSON.
 func (x *exchange) wantsArrow() bool {
 	accept := x.r.Header.Get("Accept")
 	if strings.Contains(accept, arrowType) {
@@ -59,9 +48,9 @@ func (x *exchange) wantsArrow() bool {
 
 func (x *exchange) sendsArrow() bool { return mediaType(x.r.Header.Get("Content-Type")) == arrowType }
 
-// source is the rows of a body in Arrow or CSV, some at a time. The body is read before the first of them is answered: most
-// clients send all before they look for an answer, and would wait for the server while the server waits for them. Its rows
-// are read and counted before that too, so that what is wrong with any of them is told instead of an answer.
+// source returns the rows of a body in Arrow or CSV, chunk by chunk. It reads the whole body first: most clients send
+// everything before they read an answer, and would block while the server waits for them. It also parses and counts all rows
+// first, so that an error in any row is reported instead of an answer.
 func (x *exchange) source(v *registry.Version, format table.Format) (table.Source, error) {
 	body, err := x.body()
 	if err != nil {
@@ -83,7 +72,7 @@ func (x *exchange) source(v *registry.Version, format table.Format) (table.Sourc
 	return source, nil
 }
 
-// countRows reads all rows, which must not be more than most, and returns them if they are one chunk.
+// countRows parses all rows, which must not be more than most. If they are a single chunk, it returns that.
 func countRows(ctx context.Context, body []byte, format table.Format, options table.Options, most int) (only *table.Table, err error) {
 	source, err := table.OpenReader(bytes.NewReader(body), format, options)
 	if err != nil {
@@ -107,7 +96,7 @@ func countRows(ctx context.Context, body []byte, format table.Format, options ta
 	}
 }
 
-// cellBytes is what a table holds.
+// cellBytes returns the memory of a table.
 func cellBytes(t *table.Table) int64 {
 	n := 0
 	for _, c := range t.Columns {
@@ -119,7 +108,7 @@ func cellBytes(t *table.Table) int64 {
 	return int64(n)
 }
 
-// readable takes the causes from errors of table's readers, which are not for callers to see, unless the cause is a limit.
+// readable removes the cause from errors of table readers, since callers must not see it, unless the cause is a limit.
 func readable(err error) error {
 	if cell, is := errors.AsType[*table.Error](err); is && cell.Err != nil {
 		return badly(err, cell.Message, cell.Remedy)
@@ -127,13 +116,13 @@ func readable(err error) error {
 	return err
 }
 
-// part is some rows of a request, the number of the first of them, and what is said of them.
+// part is the answer for some rows of a request. first is the number of the first row.
 type part struct {
 	first int
 	*reply
 }
 
-// streamed asks about all rows of a source, some at a time.
+// streamed asks about all rows of a source, chunk by chunk.
 func (s *Server) streamed(ctx context.Context, v *registry.Version, rows table.Source, q question, take func(part) error) error {
 	for first := 0; ; {
 		t, err := rows.Next(ctx)
@@ -169,7 +158,7 @@ func (s *Server) streamed(ctx context.Context, v *registry.Version, rows table.S
 	}
 }
 
-// columnsThere refuses a table that lacks one of a model's columns that is not said to be unknown.
+// columnsThere returns an error if a table lacks a column of the model that is not in unknown.
 func columnsThere(t *table.Table, columns []oip.Column, unknown []string) error {
 	for _, c := range columns {
 		if t.Column(c.Name) == nil && !slices.Contains(unknown, c.Name) {
@@ -179,7 +168,8 @@ func columnsThere(t *table.Table, columns []oip.Column, unknown []string) error 
 	return nil
 }
 
-// tableSink writes parts of an answer as one Arrow stream, once the first is there: until then an error can still be told.
+// tableSink writes parts of an answer as one Arrow stream. It begins with the first part, so that errors before that can
+// still be answered.
 type tableSink struct {
 	x    *exchange
 	sink table.Sink
@@ -198,7 +188,7 @@ func (t *tableSink) write(ctx context.Context, rows *table.Table) error {
 	return t.sink.Write(ctx, rows)
 }
 
-// depthOf is what a route finds out.
+// depthOf returns the depth of a route.
 func depthOf(explaining bool) psi.Depth {
 	if explaining {
 		return psi.Doubt

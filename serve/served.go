@@ -10,22 +10,22 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/ui"
 )
 
-// served is what the server keeps of a version that answers.
+// served is the data of the server for a version in service.
 type served struct {
 	signature *oip.Signature
-	page      ui.Model // what the live page is told
+	page      ui.Model // for the interactive page
 	base      []float64
 	counts    *observe.ModelMetrics
 	drift     *observe.DriftWindow
 	since     time.Time
-	waiting   int // rows, when the queue last told
+	waiting   int // rows, as of the last call of Waiting
 
-	requests, rows, passes, nanoseconds atomic.Int64 // since
+	requests, rows, passes, nanoseconds atomic.Int64 // counted since then
 }
 
 func of(v *registry.Version) *served { return v.Tag.(*served) }
 
-// observer tells metrics, traces and the log what happens to models.
+// observer passes events of the registry to metrics, traces and the log.
 type observer struct{ *Server }
 
 func (o observer) Prepare(v *registry.Version) (any, error) {
@@ -50,7 +50,7 @@ func (o observer) Prepare(v *registry.Version) (any, error) {
 	return s, err
 }
 
-// describe is what callers must know of a version, with those that answer beside it.
+// describe returns the signature of a version. versions lists all versions of the model in service.
 func (s *served) describe(v *registry.Version, versions []string) *oip.Signature {
 	sig := &oip.Signature{
 		Name: v.Name, Version: v.Version, Versions: versions,
@@ -86,7 +86,7 @@ func (o observer) Passing(v *registry.Version, p registry.Pass) (end func(error)
 	}
 }
 
-// Waiting is called with the queue's lock held, so that one call follows another.
+// Waiting implements registry.Observer. The queue holds its lock, so calls are sequential.
 func (o observer) Waiting(v *registry.Version, rows int) {
 	s := of(v)
 	s.counts.Queued(rows - s.waiting)
@@ -118,5 +118,5 @@ func (o observer) Unlisted(err error) {
 	o.config.Log.Error("cannot list the models of a place; models in service stay in service", "error", err)
 }
 
-// took counts a stage of a request until now.
+// took records the duration of a stage.
 func (s *served) took(stage observe.Stage, start time.Time) { s.counts.Took(stage, time.Since(start)) }

@@ -21,13 +21,14 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/registry"
 )
 
-// errDraining is the answer of a server that is about to end.
+// errDraining is the error of a server that is starting or stopping.
 var errDraining = errors.New("the server is not ready: it is starting or about to end")
 
-// maxHeader is how many bytes the header of a request may have.
+// maxHeader is the maximum size of the header of a request, in bytes.
 const maxHeader = 16 << 10
 
-// Server answers requests. It is made by New and works while Run does.
+// Server serves models over HTTP and gRPC. New creates it; it answers requests while Run runs. Its methods are safe for
+// concurrent use.
 type Server struct {
 	config   Config
 	guard    *auth.Guard
@@ -44,16 +45,19 @@ type Server struct {
 	unrouted   *observe.Route
 	grpcRoutes sync.Map // method to *observe.Route
 
-	underWay   atomic.Int64   // calls of gRPC that were let in
-	refusals   rate.Sometimes // that are logged
+	underWay   atomic.Int64   // admitted gRPC calls
+	refusals   rate.Sometimes // limits their log lines
 	shadows    chan struct{}
 	background sync.WaitGroup
 	isOpen     atomic.Bool // from the start of Run until it drains
+	isMounted  atomic.Bool // Handler was called
 
 	http, grpc, admin net.Listener
 }
 
-// New opens the addresses. What it opened is closed by Run, or by itself if it fails.
+// New opens the listeners of a server and checks its configuration; Run then loads the models and answers. The context
+// bounds New alone: it reads the token file and asks the OpenID Connect issuer for its keys. A server that New returned must
+// be Run, which closes what New opened.
 func New(ctx context.Context, c Config) (_ *Server, err error) {
 	c.fill()
 	if err := c.check(); err != nil {
@@ -138,12 +142,13 @@ func (s *Server) openWatchers(ctx context.Context) (err error) {
 	return nil
 }
 
-// report logs what fails in the background.
+// report logs an error of the background.
 func (s *Server) report(err error) {
 	s.config.Log.Error("something fails in the background", "error", err)
 }
 
-// Addresses are where the server listens; "" where it does not.
+// Addresses returns the addresses of the listeners for HTTP (web), gRPC (calls) and metrics, with the ports that the system
+// chose for port 0. The address of a listener that is turned off is "".
 func (s *Server) Addresses() (web, calls, metrics string) {
 	return name(s.http), name(s.grpc), name(s.admin)
 }
@@ -155,24 +160,10 @@ func name(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// Models are the names of those that answer.
+// Models returns the names of the models that answer, sorted.
 func (s *Server) Models() []string { return s.registry.Names() }
 
-// Versions lists the model versions that answer, as NAME@VERSION.
-func (s *Server) Versions() []string {
-	var all []string
-	for _, status := range s.registry.Index() {
-		if status.State == registry.Ready {
-			all = append(all, status.Name+"@"+status.Version)
-		}
-	}
-	return all
-}
-
-// Held returns the bytes that requests hold at the moment; Config.MaxHeld is their limit.
-func (s *Server) Held() int64 { return s.memory.inUse() }
-
-// ready tells why the server is not ready for requests, or nil if it is.
+// ready returns nil if the server is ready for requests, and the reason otherwise.
 func (s *Server) ready() error {
 	if !s.isOpen.Load() {
 		return errDraining
@@ -183,19 +174,19 @@ func (s *Server) ready() error {
 	return nil
 }
 
-// notReadyError is the answer of a server whose models do not answer yet.
+// notReadyError is the error of a server whose models are not in service yet.
 type notReadyError struct{ reason error }
 
 func (e *notReadyError) Error() string        { return "the server is not ready: " + e.reason.Error() }
 func (e *notReadyError) Is(target error) bool { return target == errDraining }
 
-// abort ends a connection on which half of an answer was sent.
+// abort closes a connection on which half of an answer was sent.
 func (s *Server) abort(x *exchange, err error) {
 	s.config.Log.WarnContext(x.r.Context(), "an answer was broken off", "request_id", x.id, "error", failure(err).Error)
 	panic(http.ErrAbortHandler)
 }
 
-// grpcRoute counts calls of a method.
+// grpcRoute returns the counters of a method.
 func (s *Server) grpcRoute(method string) *observe.Route {
 	if r, ok := s.grpcRoutes.Load(method); ok {
 		return r.(*observe.Route)
@@ -204,13 +195,36 @@ func (s *Server) grpcRoute(method string) *observe.Route {
 	return r.(*observe.Route)
 }
 
-// httpServer is how all HTTP listeners treat their clients: headers come soon and are small, requests end in time.
-func (s *Server) httpServer(routes []*route, address string) *http.Server {
+// Handler returns a handler of the HTTP routes, for a program that mounts them in an [http.Server] of its own. Call it before
+// Run; before Run starts and after it ends, the handler answers 503.
+//
+// The handler checks the callers as the listeners do. Without authentication in Config, everybody who reaches it may ask
+// for predictions, but nobody may load or unload models. Timeouts of headers and idle connections, TLS and the limit of
+// connections are the program's own; client certificates are read from the request. Routes begin at /: use
+// [http.StripPrefix] to mount them elsewhere. To stop, shut down the program's server first, then end the context of Run.
+func (s *Server) Handler() http.Handler {
+	s.isMounted.Store(true)
+	d := s.newDoor(s.routes(), false)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.isOpen.Load() {
+			failure(errDraining).write(w, errDraining)
+			return
+		}
+		d.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) newDoor(routes []*route, loopback bool) *door {
 	for _, r := range routes {
 		r.counts = s.metrics.Route("http", r.path)
 	}
+	return &door{s, newMux(routes), loopback}
+}
+
+// httpServer limits the clients of an HTTP listener: headers come soon and are small, and requests end in time.
+func (s *Server) httpServer(routes []*route, address string) *http.Server {
 	return &http.Server{
-		Handler:           &door{s, newMux(routes), auth.Loopback(address)},
+		Handler:           s.newDoor(routes, auth.Loopback(address)),
 		TLSConfig:         s.tls,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       s.config.Timeout,
@@ -223,7 +237,7 @@ func (s *Server) httpServer(routes []*route, address string) *http.Server {
 	}
 }
 
-// http2Limits are what a connection of HTTP/2 may hold of requests that are not read.
+// http2Limits bound the unread requests of an HTTP/2 connection.
 func http2Limits() *http.HTTP2Config {
 	return &http.HTTP2Config{
 		MaxConcurrentStreams: 100, MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10,
@@ -231,13 +245,23 @@ func http2Limits() *http.HTTP2Config {
 	}
 }
 
-// requestBytes is what one request may hold: its body, and what is made of it on the way to its answer.
+// requestBytes is the maximum memory of one request: for its body, and for everything that is made of it.
 func (s *Server) requestBytes() int64 { return 4 * s.config.MaxBody }
 
-// Run serves until the context ends, and then lets what is under way come to its end. It loads the models once it
-// listens, and fails if a place of models does not exist, or if a single file that was named cannot be loaded for a reason
-// that will not pass.
+// Run loads the models and serves until the context ends. Then it waits at most Config.Drain for the requests in progress and
+// closes everything that New opened. A server runs once.
+//
+// Run returns an error if a location of models does not exist or a listener fails. It also does if Config.Models names a
+// single file that cannot be loaded for a reason that will not pass. Broken files in a directory or a bucket are logged
+// instead.
 func (s *Server) Run(ctx context.Context) error {
+	if s.http == nil && s.grpc == nil && !s.isMounted.Load() {
+		return errors.Join(errors.New("nothing to listen at: give an address for HTTP or gRPC"), s.close(ctx))
+	}
+	if s.config.LimitMemory {
+		restore := s.limitMemory()
+		defer restore()
+	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 
@@ -290,7 +314,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	s.isOpen.Store(false)
-	stop() // nothing more is loaded
+	stop() // no more models are loaded
 	s.config.Log.Info("draining: requests under way have time to end", "limit", s.config.Drain)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
 	defer cancel()
@@ -299,7 +323,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.close(ending))
 }
 
-// within waits for something to end, as long as the context lasts.
+// within waits for a function, as long as the context lasts.
 func within(ctx context.Context, wait func()) {
 	done := make(chan struct{})
 	go func() {
@@ -312,7 +336,7 @@ func within(ctx context.Context, wait func()) {
 	}
 }
 
-// drain ends servers once their requests have, or when the time is up.
+// drain stops servers when their requests have ended, or when the context ends.
 func drain(ctx context.Context, servers []*http.Server, calls *grpc.Server) error {
 	var ending sync.WaitGroup
 	late := make([]error, len(servers))
@@ -339,7 +363,7 @@ func drain(ctx context.Context, servers []*http.Server, calls *grpc.Server) erro
 	return errors.Join(late...)
 }
 
-// close ends what New opened.
+// close closes what New opened.
 func (s *Server) close(ctx context.Context) error {
 	var err error
 	for _, l := range []net.Listener{s.http, s.grpc, s.admin} {

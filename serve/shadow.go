@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// shadowCounts is how far the predictions of shadows lie from those that callers got.
+// shadowCounts measures the distance of the predictions of shadows from those that callers got.
 type shadowCounts struct{ rows, distance *prometheus.CounterVec }
 
 func newShadowCounts() *shadowCounts {
@@ -15,7 +15,7 @@ func newShadowCounts() *shadowCounts {
 	}
 }
 
-// drop forgets a version that is gone.
+// drop removes a version that is unloaded.
 func (c *shadowCounts) drop(model, version string) {
 	c.rows.DeleteLabelValues(model, version)
 	c.distance.DeleteLabelValues(model, version)

@@ -37,7 +37,7 @@ func end(span trace.Span, err error) {
 	span.End()
 }
 
-// pass starts the span of a pass. It is of the first request's trace, and has a link to all requests that share it.
+// pass starts the span of a pass. It belongs to the trace of the first request, and links to all requests that share it.
 func (t tracing) pass(p registry.Pass, v *registry.Version) func(error) {
 	if !trace.SpanContextFromContext(p.Requests[0]).IsSampled() {
 		return func(error) {}

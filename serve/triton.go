@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// messageJSON writes a message as Triton does over HTTP: with the names of its fields, and numbers as numbers, where
-// protobuf's own JSON has those of 64 bits as texts. all writes fields that are 0 or empty too.
+// messageJSON encodes a message as Triton does over HTTP: with its field names, and with numbers as numbers, where
+// protobuf's JSON has strings for those of 64 bits. all includes fields that are 0 or empty.
 func messageJSON(m protoreflect.ProtoMessage, all bool) ([]byte, error) {
 	return json.Marshal(fieldsOf(m.ProtoReflect(), all))
 }

@@ -10,23 +10,17 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/oip"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 	"github.com/psi-shapley/psi/serve/internal/registry"
+	"github.com/psi-shapley/psi/serve/internal/wire"
 )
 
-// ServerMetadata says what the server is.
-type ServerMetadata struct {
-	Name       string   `json:"name"`
-	Version    string   `json:"version"`
-	Extensions []string `json:"extensions"`
+func serverMetadata() wire.ServerMetadata {
+	return wire.ServerMetadata{Name: "psi", Version: psi.Version, Extensions: []string{"binary_tensor_data", "model_configuration", "model_repository", "statistics"}}
 }
 
-func serverMetadata() ServerMetadata {
-	return ServerMetadata{"psi", psi.Version, []string{"binary_tensor_data", "model_configuration", "model_repository", "statistics"}}
-}
-
-// headerLength is the header that divides a body into JSON and binary tensors.
+// headerLength is the header that states how many bytes of a body are JSON, before binary tensors.
 const headerLength = "Inference-Header-Content-Length"
 
-// maxTensors of a request: one for each column, and some to spare.
+// maxTensors is the maximum number of inputs of a request: one for each column, and some to spare.
 const maxTensors = 10_000
 
 func (x *exchange) live() error {
@@ -46,7 +40,7 @@ func (x *exchange) psiVersion() error {
 	return x.answer("text/plain; charset=utf-8", []byte(psi.Version))
 }
 
-// version is the version that the path names.
+// version leases the version that the path names.
 func (x *exchange) version() (*registry.Version, error) {
 	return x.s.registry.Lease(x.part("model"), x.part("version"), "")
 }
@@ -57,7 +51,7 @@ func (x *exchange) modelReady() error {
 		return err
 	}
 	defer v.Release()
-	return x.json(ModelReady{v.Name, true})
+	return x.json(wire.ModelReady{Name: v.Name, Ready: true})
 }
 
 func (x *exchange) modelMetadata() error {
@@ -90,7 +84,7 @@ func (x *exchange) modelConfig() error {
 	return x.answer(jsonType, body)
 }
 
-// statistics of versions, of one name or of all.
+// statistics returns the statistics of the versions of one model, or of all if name is "".
 func (s *Server) statistics(name, version string) (*inference.ModelStatisticsResponse, error) {
 	names := []string{name}
 	if name == "" {
@@ -182,37 +176,18 @@ func (x *exchange) infer() error {
 	return x.answer(contentType, answer)
 }
 
-// parsedBytes is what a parsed request holds beside its body, of which the first so many bytes are JSON: copies of its
-// names and texts, and its tensors, of which there are few enough.
+// parsedBytes returns the memory of a parsed request beside its body, of which the first length bytes are JSON: copies of
+// names and texts, and the tensors.
 func parsedBytes(body []byte, length int) int64 {
-	const tensors = 8 // times the JSON that they are written in
+	const tensors = 8 // bytes of tensors for each byte of JSON
 	if length < 0 || length > len(body) {
 		length = len(body)
 	}
 	return int64(length) + tensors*int64(min(length, 1<<20))
 }
 
-// RepositoryIndex lists versions.
-type RepositoryIndex []RepositoryModel
-
-// RepositoryModel is a version that is there.
-type RepositoryModel struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	State   string `json:"state" enum:"READY,UNAVAILABLE"`
-	Reason  string `json:"reason" doc:"why it cannot answer"`
-}
-
-// RepositoryRequest is the body of the repository's calls, which may be empty.
-type RepositoryRequest struct {
-	_ struct{} `json:"-" additionalProperties:"true"`
-
-	Ready      bool       `json:"ready,omitempty" nullable:"true" doc:"of an index: list what is ready alone"`
-	Parameters Parameters `json:"parameters,omitempty" doc:"of a load: none, for models come from files"`
-}
-
-func (x *exchange) repositoryRequest() (*RepositoryRequest, error) {
-	var r RepositoryRequest
+func (x *exchange) repositoryRequest() (*wire.RepositoryRequest, error) {
+	var r wire.RepositoryRequest
 	body, err := x.body()
 	if err == nil && len(body) > 0 {
 		err = object(body, &r, false, x.budget.Reserve)
@@ -226,16 +201,16 @@ func (x *exchange) repositoryIndex() error {
 		return err
 	}
 	list := x.s.registry.Index()
-	index := make(RepositoryIndex, 0, len(list))
+	index := make(wire.RepositoryIndex, 0, len(list))
 	for _, s := range list {
 		if !asked.Ready || s.State == registry.Ready {
-			index = append(index, RepositoryModel{s.Name, s.Version, s.State, unavailable(s)})
+			index = append(index, wire.RepositoryModel{Name: s.Name, Version: s.Version, State: s.State, Reason: unavailable(s)})
 		}
 	}
 	return x.json(index)
 }
 
-// unavailable tells no more than that a file cannot be used: its path and what is wrong with it are for the log.
+// unavailable returns why a version is not in service. The path of the file and the error are for the log.
 func unavailable(s registry.Status) string {
 	if s.State == registry.Ready {
 		return ""
@@ -243,7 +218,7 @@ func unavailable(s registry.Status) string {
 	return "the model file cannot be used: the server's log says why"
 }
 
-// errOverride refuses a load that brings a configuration or files with it.
+// errOverride refuses a load request that contains a configuration or files.
 var errOverride = &wrong{"the request brings parameters, but models are loaded from files as they are", "put the model file where the server looks for models, and send no parameters"}
 
 func (x *exchange) load() error {
@@ -268,7 +243,7 @@ func (x *exchange) unload() error {
 	return x.json(struct{}{})
 }
 
-// methods for short.
+// Short names of methods.
 const (
 	get  = http.MethodGet
 	post = http.MethodPost

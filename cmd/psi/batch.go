@@ -91,50 +91,48 @@ func (f *jobFlags) options() (batch.Options, error) {
 	return o, nil
 }
 
+// queueVariable is the environment variable of a queue's URL. Unlike an argument it is not shown to all users of a machine,
+// and a URL may hold a secret.
+const queueVariable = "PSI_QUEUE"
+
 // queueFlags say where the queue is.
 type queueFlags struct {
-	at batch.QueueAt
+	at batch.Queue
 }
 
 func (f *queueFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.at.URL, "queue", "", "`URL` of the queue, nats://HOST:PORT; separate several with commas (default the environment variable "+batch.QueueVariable+")")
+	flags.StringVar(&f.at.URL, "queue", "", "`URL` of the queue, nats://HOST:PORT; separate several with commas (default the environment variable "+queueVariable+")")
 	flags.StringVar(&f.at.Credentials, "queue-creds", "", "`FILE` with NATS credentials")
 	flags.StringVar(&f.at.CA, "queue-ca", "", "`FILE` with the CA of the queue's certificates")
 	flags.StringVar(&f.at.Certificate, "queue-cert", "", "`FILE` with the client certificate for the queue")
 	flags.StringVar(&f.at.Key, "queue-key", "", "`FILE` with the key of the certificate")
 }
 
-// queue is where it is; "" if that was not said.
-func (f *queueFlags) queue(p *program, name string) batch.QueueAt {
+// queue returns the queue of the flags or the environment. Its URL is "" if neither names one.
+func (f *queueFlags) queue(p *program, name string) batch.Queue {
 	at := f.at
 	if at.URL == "" {
-		at.URL = os.Getenv(batch.QueueVariable)
+		at.URL = os.Getenv(queueVariable)
 	}
 	at.Name, at.Log = name, func(line string) { p.note("%s", prose.Printable(line)) }
 	return at
 }
 
-func (f *queueFlags) needed(p *program, name string) (batch.QueueAt, error) {
+func (f *queueFlags) needed(p *program, name string) (batch.Queue, error) {
 	at := f.queue(p, name)
 	if at.URL == "" {
-		return at, &usageError{name + " needs a queue", "add --queue nats://HOST:4222, or set " + batch.QueueVariable}
+		return at, &usageError{name + " needs a queue", "add --queue nats://HOST:4222, or set " + queueVariable}
 	}
 	return at, nil
 }
 
-// plan reads the model and cuts the job into units.
+// plan splits the job into units.
 func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	options, err := f.options()
 	if err != nil {
 		return err
 	}
-	request := &batch.Request{Name: args[0], In: args[1], Out: args[2], Options: options, Force: f.force}
-	if err := request.CheckLocations(); err != nil {
-		return &plainError{args[2], fmt.Sprintf("IN and OUT overlap: %v (%s)", batch.ErrOverlap, args[1]), "choose an OUT outside IN that contains no file of IN"}
-	}
-	if request.Model, err = batch.ReadModel(ctx, args[0]); err != nil {
-		return err
-	}
+	request := batch.Request{Model: args[0], In: args[1], Options: options, Force: f.force}
 	last := time.Now()
 	request.Progress = func(files, units int) {
 		if time.Since(last) > plainPause {
@@ -142,7 +140,10 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 			p.note("planning: %s, %s so far", prose.Count(files, "file"), prose.Count(units, "unit"))
 		}
 	}
-	job, old, err := batch.Plan(ctx, request)
+	job, old, err := (&batch.Runner{Out: args[2]}).Plan(ctx, request)
+	if errors.Is(err, batch.ErrOverlap) {
+		return &plainError{args[2], fmt.Sprintf("IN and OUT overlap: %v (%s)", batch.ErrOverlap, args[1]), "choose an OUT outside IN that contains no file of IN"}
+	}
 	if errors.Is(err, batch.ErrForeign) {
 		return &plainError{"", err.Error(), "choose another OUT, or add --force"}
 	}

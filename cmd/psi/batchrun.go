@@ -42,7 +42,7 @@ table of IN may be in OUT, and IN must not match any part in OUT.`,
 		if err := p.plan(cmd.Context(), args, &f); err != nil {
 			return err
 		}
-		return p.runLocally(cmd.Context(), args[2], workers, backend, f.json)
+		return p.runLocally(cmd.Context(), &batch.Runner{Out: args[2]}, workers, backend, f.json)
 	}
 	return c
 }
@@ -54,7 +54,7 @@ func addWorkers(c *cobra.Command, workers *int, backend *choice) {
 }
 
 // runLocally works on a planned job with this machine alone.
-func (p *program) runLocally(ctx context.Context, out string, workers int, backend choice, asJSON bool) error {
+func (p *program) runLocally(ctx context.Context, r *batch.Runner, workers int, backend choice, asJSON bool) error {
 	if workers < 1 {
 		return &usageError{fmt.Sprintf("--workers is %d", workers), "give a whole number from 1 up"}
 	}
@@ -63,21 +63,22 @@ func (p *program) runLocally(ctx context.Context, out string, workers int, backe
 		return err
 	}
 	show := &batchWatch{program: p, start: time.Now()}
-	local := &batch.Local{
-		Out: out, Workers: workers, Tell: show.tell, Say: show.say,
-		Command: func(ctx context.Context) *exec.Cmd {
-			return exec.CommandContext(ctx, self, "batch", "worker", "--until-eof", "--quiet", "--drain", "10s", "--backend", backend.word)
+	status, err := r.Run(ctx, batch.Local{
+		Workers: workers, Progress: show.tell, Log: show.say,
+		Command: func(ctx context.Context, queueURL string) *exec.Cmd {
+			c := exec.CommandContext(ctx, self, "batch", "worker", "--until-eof", "--quiet", "--drain", "10s", "--backend", backend.word)
+			c.Env = append(os.Environ(), queueVariable+"="+queueURL)
+			return c
 		},
-	}
-	status, err := local.Run(ctx)
+	})
 	show.clear()
 	if errors.Is(err, context.Canceled) && status != nil {
-		return &plainError{out, fmt.Sprintf("stopped after %d of %s; finished units are kept", status.Done+status.Failed, prose.Count(status.Units, "unit")), "continue with psi batch resume " + out}
+		return &plainError{r.Out, fmt.Sprintf("stopped after %d of %s; finished units are kept", status.Done+status.Failed, prose.Count(status.Units, "unit")), "continue with psi batch resume " + r.Out}
 	}
 	if err != nil {
 		return err
 	}
-	return p.settled(ctx, nil, out, status, asJSON)
+	return p.settled(ctx, r, status, asJSON)
 }
 
 // batchWatch shows how far a job is.

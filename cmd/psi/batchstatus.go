@@ -18,32 +18,15 @@ import (
 	"github.com/psi-shapley/psi/internal/prose"
 )
 
-// jobAt is a job and the queue that has it.
-type jobAt struct {
-	out   string
-	queue *batch.QueueAt // nil: none is running
-	local bool           // no other machine has a part in it
-}
-
-// findJob understands JOB of a queue, which has the look of no directory; OUT with --queue, for a queue that has forgotten the
-// job; and OUT alone, which knows of a queue on this machine or where it was submitted to.
-func (p *program) findJob(ctx context.Context, f *queueFlags, argument, name string) (jobAt, error) {
-	at := f.queue(p, name)
-	switch {
-	case at.URL != "" && jobID.MatchString(argument):
-		out, err := batch.Find(ctx, at, argument)
-		return jobAt{out, &at, false}, err
-	case f.at.URL != "":
-		return jobAt{argument, &at, false}, nil
+// findJob understands JOB, the id of a job in a queue; OUT with --queue, for a queue that has lost the job; and OUT alone,
+// which knows its queue on this machine or the one that it was submitted to.
+func (p *program) findJob(ctx context.Context, f *queueFlags, argument, name string) (*batch.Runner, error) {
+	q := f.queue(p, name)
+	if q.URL != "" && jobID.MatchString(argument) {
+		return q.Find(ctx, argument)
 	}
-	local, err := batch.LocalAt(argument)
-	if err != nil || local != nil {
-		return jobAt{argument, local, true}, err
-	}
-	if at.URL, err = batch.QueueOf(ctx, argument); err != nil || at.URL == "" {
-		return jobAt{argument, nil, true}, err
-	}
-	return jobAt{argument, &at, false}, nil
+	q.URL = f.at.URL // OUT knows better than the environment
+	return batch.Open(ctx, argument, q)
 }
 
 var jobID = regexp.MustCompile(`^[0-9a-f]{12}$`)
@@ -75,42 +58,32 @@ the jobs of a queue. It exits 1 if units failed.`,
 }
 
 func (p *program) batchStatus(ctx context.Context, f *queueFlags, argument string, watch, asJSON bool) error {
-	at, err := p.findJob(ctx, f, argument, "psi batch status")
+	r, err := p.findJob(ctx, f, argument, "psi batch status")
 	if err != nil {
 		return err
 	}
-	w, err := batch.Look(ctx, at.queue, at.out)
-	if err != nil && at.queue != nil && !errors.Is(err, batch.ErrNoBatch) {
+	status, err := r.Status(ctx)
+	if status != nil && errors.Is(err, batch.ErrUnreachable) {
 		p.note("%v; progress is counted from the parts alone", err)
-		at.queue = nil
-		w, err = batch.Look(ctx, nil, at.out)
+		return p.settled(ctx, r, status, asJSON)
 	}
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	status, err := w.Status(ctx)
 	if err == nil && watch {
 		show := &batchWatch{program: p, start: time.Now()}
-		status, err = w.Await(ctx, time.Second, show.tell)
+		status, err = r.Await(ctx, time.Second, show.tell)
 		show.clear()
 	}
 	if err != nil {
 		return err
 	}
-	return p.settled(ctx, at.queue, at.out, status, asJSON)
+	return p.settled(ctx, r, status, asJSON)
 }
 
-// settled tells how a job stands, and what came of it if it is finished. Failed units are a failure.
-func (p *program) settled(ctx context.Context, at *batch.QueueAt, out string, status *batch.Status, asJSON bool) error {
-	w, err := batch.Look(ctx, at, out)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
+// settled prints the status of a job, and its summary if it is finished. Failed units are an error.
+func (p *program) settled(ctx context.Context, r *batch.Runner, status *batch.Status, asJSON bool) error {
 	var summary *batch.Summary
 	if status.State == batch.Finished || status.State == batch.Failed {
-		if summary, err = w.Summary(ctx); err != nil {
+		var err error
+		if summary, err = r.Summary(ctx); err != nil {
 			return err
 		}
 	}
@@ -129,7 +102,7 @@ func (p *program) settled(ctx context.Context, at *batch.QueueAt, out string, st
 		}
 	}
 	if status.Failed > 0 {
-		return &toldError{fmt.Sprintf("%s of %s failed; fix the files, then run psi batch resume %s", prose.Thousands(status.Failed), prose.Count(status.Units, "unit"), out)}
+		return &toldError{fmt.Sprintf("%s of %s failed; fix the files, then run psi batch resume %s", prose.Thousands(status.Failed), prose.Count(status.Units, "unit"), r.Out)}
 	}
 	return nil
 }
@@ -217,7 +190,7 @@ func (p *program) listJobs(ctx context.Context, f *queueFlags, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	jobs, err := batch.Jobs(ctx, at)
+	jobs, err := at.Jobs(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ no part yet.`,
 		if err := p.plan(cmd.Context(), args, &f); err != nil {
 			return err
 		}
-		job, put, err := batch.Submit(cmd.Context(), at, args[2])
+		job, put, err := (&batch.Runner{Out: args[2], Queue: at}).Submit(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -86,21 +87,22 @@ queue, give OUT and --queue.`,
 	addWorkers(c, &workers, &backend)
 	addJSON(c.Flags(), &asJSON)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		at, err := p.findJob(cmd.Context(), &q, args[0], "psi batch resume")
+		r, err := p.findJob(cmd.Context(), &q, args[0], "psi batch resume")
 		if err != nil {
 			return err
 		}
-		if at.local && jobID.MatchString(args[0]) {
-			return &plainError{args[0], "this job was submitted to a queue", "add --queue URL, or set " + batch.QueueVariable}
+		own := r.Queue.URL == ""
+		if own && jobID.MatchString(args[0]) {
+			return &plainError{args[0], "this job was submitted to a queue", "add --queue URL, or set " + queueVariable}
 		}
-		if at.local {
-			return p.runLocally(cmd.Context(), at.out, workers, backend, asJSON)
+		if own {
+			return p.runLocally(cmd.Context(), r, workers, backend, asJSON)
 		}
-		job, put, err := batch.Submit(cmd.Context(), *at.queue, at.out)
+		job, put, err := r.Submit(cmd.Context())
 		if err != nil {
 			return err
 		}
-		return p.submitted(job, at.out, put, asJSON)
+		return p.submitted(job, r.Out, put, asJSON)
 	}
 	return c
 }
@@ -118,19 +120,19 @@ func (p *program) batchCancelCommand() *cobra.Command {
 	q.add(c.Flags())
 	addJSON(c.Flags(), &asJSON)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		at, err := p.findJob(cmd.Context(), &q, args[0], "psi batch cancel")
+		r, err := p.findJob(cmd.Context(), &q, args[0], "psi batch cancel")
 		if err != nil {
 			return err
 		}
-		if at.queue == nil {
+		job, err := r.Cancel(cmd.Context())
+		if errors.Is(err, batch.ErrNoQueue) {
 			return &plainError{args[0], "no queue is running there", "there is nothing to cancel; for a job of another queue, add --queue URL and name the job"}
 		}
-		job, err := batch.Cancel(cmd.Context(), *at.queue, at.out)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return p.document(map[string]string{"schema": "psi.batch.cancelled/v1", "job": job.ID, "out": at.out})
+			return p.document(map[string]string{"schema": "psi.batch.cancelled/v1", "job": job.ID, "out": r.Out})
 		}
 		p.note("job %s is cancelled; psi batch resume continues it", job.ID)
 		return nil

@@ -74,13 +74,13 @@ func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
 	if f.logFormat.word == "json" {
 		handler = slog.NewJSONHandler(flagWriter{p.stderr}, options)
 	}
-	w := &batch.Worker{Queue: at, Backend: psi.Backend(f.backend.word), Drain: f.drain, Log: slog.New(handler), Metrics: batch.NewMetrics(), UntilEmpty: f.untilEmpty}
+	w := &batch.Worker{Queue: at, Backend: psi.Backend(f.backend.word), Drain: f.drain, Log: slog.New(handler), UntilEmpty: f.untilEmpty}
 	w.Queue.Log = func(line string) { w.Log.Warn(line) }
 	if f.untilEOF {
 		ctx = p.untilEOF(ctx)
 	}
 	if f.metrics != "" {
-		stop, err := p.serveMetrics(ctx, f.metrics, w.Metrics)
+		stop, err := p.serveMetrics(ctx, f.metrics, w.Metrics())
 		if err != nil {
 			return err
 		}
@@ -96,9 +96,9 @@ func (p *program) batchWorker(ctx context.Context, f *workerFlags) error {
 }
 
 // serveMetrics answers scrapes while a worker works.
-func (p *program) serveMetrics(ctx context.Context, address string, m *batch.Metrics) (stop func(), err error) {
+func (p *program) serveMetrics(ctx context.Context, address string, metrics http.Handler) (stop func(), err error) {
 	routes := http.NewServeMux()
-	routes.Handle("GET /metrics", m.Handler())
+	routes.Handle("GET /metrics", metrics)
 	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

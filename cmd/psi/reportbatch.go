@@ -30,9 +30,10 @@ type batchReported struct {
 
 // summaryAt is the summary of a batch: a JSON file, or one in the place where parts lie.
 type summaryAt struct {
-	place *store.Location
-	key   string
-	out   string // OUT; "" if it is not known
+	argument string
+	place    *store.Location
+	key      string
+	out      string // OUT; "" if it is not known
 }
 
 func (s *summaryAt) name() string { return s.place.Name(s.key) }
@@ -46,7 +47,7 @@ func (p *program) findSummary(ctx context.Context, argument string) (*summaryAt,
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // whoever looks for tables there says it better
 	}
-	s := &summaryAt{place: place, key: batch.SummaryKey, out: place.Name("")}
+	s := &summaryAt{argument: argument, place: place, key: batch.SummaryKey, out: place.Name("")}
 	key, single := store.Single(pattern)
 	switch {
 	case single && strings.HasSuffix(strings.ToLower(key), ".json"):
@@ -59,7 +60,7 @@ func (p *program) findSummary(ctx context.Context, argument string) (*summaryAt,
 		if err == nil {
 			return s, nil
 		}
-		_, job := batch.Read(ctx, place)
+		_, job := (&batch.Runner{Out: argument}).Job(ctx)
 		if errors.Is(err, store.ErrNotFound) && job == nil {
 			err = &plainError{s.out, "this batch has no summary yet: it is not finished", "see psi batch status " + s.out}
 			return nil, errors.Join(err, place.Close())
@@ -75,7 +76,7 @@ func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, c
 			return &usageError{"--" + flag + " does not apply here: " + at.name() + " is the summary of a batch, and has no rows", "leave it out, or name a table"}
 		}
 	}
-	summary, err := batch.ReadSummary(ctx, at.place, at.key)
+	summary, err := batch.ReadSummary(ctx, at.argument)
 	if err != nil {
 		return unreadable(at.name(), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 	"strings"
 
@@ -98,9 +99,9 @@ authentication: --token-file (see psi token), --client-ca or --oidc-issuer.`,
 
 func (p *program) serve(ctx context.Context, models []string, f *serveFlags) error {
 	f.Models, f.Backend, f.MaxBody, f.MaxHeld = models, psi.Backend(f.backend.word), int64(f.body), int64(f.held)
-	var err error
-	if f.Log, err = serve.NewLogger(flagWriter{p.stderr}, f.logFormat.word); err != nil {
-		return err
+	f.Log, f.LimitMemory = slog.New(slog.NewTextHandler(flagWriter{p.stderr}, nil)), true
+	if f.logFormat.word == "json" {
+		f.Log = slog.New(slog.NewJSONHandler(flagWriter{p.stderr}, nil))
 	}
 	if f.untilEOF {
 		ctx = p.untilEOF(ctx)
@@ -115,11 +116,10 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 		p.note("%s", ready.words(f.UI, f.CertFile != ""))
 		return nil
 	}
+	var err error
 	if s, err = serve.New(ctx, f.Config); err != nil {
 		return err
 	}
-	restore := limitMemory(s, f.MaxHeld)
-	defer restore()
 	return s.Run(ctx)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// address is where the servers are. Only servers holds passwords and tokens: all that people see is String.
+// address holds the servers. Only the field servers contains passwords and tokens; String is safe to show.
 type address struct {
 	servers string
 	hosts   []string
@@ -20,7 +20,7 @@ type address struct {
 
 func (a address) String() string { return strings.Join(a.hosts, ",") }
 
-// parseAddress reads what a user wrote. Errors of url.Parse are not passed on, since they quote the password.
+// parseAddress parses a list of server URLs. It does not return errors of url.Parse, since they quote the password.
 func parseAddress(text string) (address, error) {
 	var a address
 	var servers []string
@@ -55,13 +55,13 @@ func parseAddress(text string) (address, error) {
 	return a, nil
 }
 
-// Hosts is a queue's URL without passwords and tokens.
+// Hosts returns the URL of a queue without passwords and tokens.
 func Hosts(servers string) (string, error) {
 	a, err := parseAddress(servers)
 	return a.String(), err
 }
 
-// redact takes the secrets out of a text of the library.
+// redact removes the secrets from an error text of the NATS library.
 func (a address) redact(text string) string {
 	for _, secret := range a.secrets {
 		if secret != "" {
@@ -71,8 +71,8 @@ func (a address) redact(text string) string {
 	return text
 }
 
-// settings are those of the connection. Nothing is sent later that could not be sent at once: callers repeat what must not be
-// lost, and a heartbeat of half a minute ago would only be in the way.
+// settings returns the options of the connection. It buffers nothing while it is disconnected: callers repeat what must not
+// be lost, and an old heartbeat is useless.
 func (q *Queue) settings(o Options) ([]nats.Option, error) {
 	for _, file := range []string{o.Credentials, o.CA, o.Certificate, o.Key} {
 		if file == "" {

@@ -1,6 +1,6 @@
-// Package queue keeps what workers still have to do: a durable, replicated work queue on NATS JetStream. A unit of work that was
-// put in is handed out again and again until a worker says that it is done. The queue may lose its leader, its servers one by
-// one, or be out of reach for a while: callers wait, and go on.
+// Package queue is a durable, replicated work queue on NATS JetStream. It hands out a unit of work again and again until a
+// worker reports that it is done. If the queue loses its leader or single servers, or cannot be reached for a while, callers
+// wait and then continue.
 //
-// It may hand a unit out twice. Units must therefore be repeatable.
+// The queue may hand out a unit twice, so units must be repeatable.
 package queue

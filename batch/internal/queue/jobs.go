@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Job is what the queue knows of a job: where its truth lies.
+// Job is the entry of a job in the list of the queue. Out is the location of its results, which hold its state.
 type Job struct {
 	ID        string    `json:"id"`
 	Out       string    `json:"out"`
@@ -21,10 +21,10 @@ type Job struct {
 	Submitted time.Time `json:"submitted"`
 }
 
-// ErrNoJob is a job that the queue has never heard of.
+// ErrNoJob matches the error of a job that the queue does not list.
 var ErrNoJob = errors.New("no such job")
 
-// Remember writes a job into the list, over what was there of it.
+// Remember writes a job into the list, and replaces its entry if there is one.
 func (q *Queue) Remember(ctx context.Context, job Job) error {
 	if _, err := subjectOf(job.ID); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (q *Queue) Remember(ctx context.Context, job Job) error {
 	})
 }
 
-// Job finds a job in the list, or ErrNoJob.
+// Job returns a job of the list, or ErrNoJob.
 func (q *Queue) Job(ctx context.Context, id string) (job Job, err error) {
 	if _, err := subjectOf(id); err != nil {
 		return Job{}, err
@@ -75,7 +75,7 @@ func (q *Queue) Jobs(ctx context.Context) (jobs []Job, err error) {
 				if !open {
 					return errors.New("the list of jobs broke off")
 				}
-				if entry == nil { // all there are
+				if entry == nil { // the list is complete
 					return nil
 				}
 				job, err := q.read(entry)

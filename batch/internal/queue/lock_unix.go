@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// acquire takes the lock of a directory. The system gives it back when the process ends, however it ends.
+// acquire takes the lock of a directory. The system releases it when the process ends, even by a kill.
 func acquire(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for range 10 { // one who only looks has it for a moment
+	for range 10 { // locked holds it for a moment
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}

@@ -13,18 +13,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// answer is how long one question waits for its answer before it is put again.
+// answer is the timeout of one request to the servers, before it is repeated.
 const answer = 5 * time.Second
 
-// ErrRefused is what the queue will not do however often it is asked.
+// ErrRefused matches errors that repeating does not help, such as a wrong password.
 var ErrRefused = errors.New("refused")
 
-// ErrFull is a queue whose servers have no room for more units.
+// ErrFull matches the error of servers that have no room for more units.
 var ErrFull = errors.New("the queue is full")
 
 func refused(err error) bool { return errors.Is(err, ErrRefused) }
 
-// refusal is an error that waiting does not help, told in words of its own.
+// refusal is an ErrRefused with a text of its own.
 type refusal struct {
 	text  string
 	cause error
@@ -38,7 +38,8 @@ func refuse(cause error, format string, a ...any) error {
 	return &refusal{text: fmt.Sprintf(format, a...), cause: cause}
 }
 
-// fault says what went wrong, where, and what to do, without passwords. What waiting cannot help is ErrRefused.
+// fault describes an error: what is wrong, where, and the remedy, without passwords. Errors that waiting does not help
+// become ErrRefused.
 func (q *Queue) fault(err error) error {
 	if err == nil || refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -55,7 +56,7 @@ func (q *Queue) fault(err error) error {
 		return refuse(err, "the queue at %s does not let this user in (%s): check the user, password or token in its address, or the .creds file", q.address, text)
 	case errors.As(err, &untrusted), errors.As(err, &authority):
 		return refuse(err, "the certificate of the queue at %s is not trusted (%s): give the file of the authority that signed it", q.address, text)
-	case errors.As(err, &alert) && alert.Op == "remote error": // what crypto/tls calls an alert of the other side
+	case errors.As(err, &alert) && alert.Op == "remote error": // crypto/tls calls an alert of the other side so
 		return refuse(err, "the queue at %s does not take this program's certificate, or asks for one (%s): give the files of a certificate and its key", q.address, text)
 	case errors.Is(err, nats.ErrSecureConnWanted), errors.Is(err, nats.ErrSecureConnRequired):
 		return refuse(err, "the queue at %s and this program do not agree on TLS (%s): use tls:// for a server with TLS, nats:// for one without", q.address, text)
@@ -83,7 +84,7 @@ const (
 	noReplicas = 10074
 )
 
-// full reports whether the servers have no room: their store failed for want of it, or the account's share is used up.
+// full reports whether the servers have no room: their store is full, or the share of the account is used up.
 func full(e *jetstream.APIError) bool {
 	switch e.ErrorCode {
 	case 10023, 10047, 10002, 10077: // insufficient resources, storage exceeded, account's resources exceeded, store failed
@@ -92,8 +93,8 @@ func full(e *jetstream.APIError) bool {
 	return false
 }
 
-// try does what f does until it works, is refused, or ctx ends. Each attempt has a time of its own, since an answer may be
-// lost with a leader.
+// try calls f until it succeeds, is refused, or ctx ends. Each attempt has its own timeout, since an answer may be lost with
+// a leader.
 func (q *Queue) try(ctx context.Context, f func(context.Context) error) error {
 	var last error
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -125,7 +126,7 @@ func (q *Queue) try(ctx context.Context, f func(context.Context) error) error {
 	}
 }
 
-// gaveUp is the end of a wait: why it ended, and what was waited for.
+// gaveUp joins the error that ended a wait with the last error of f.
 func (q *Queue) gaveUp(err, last error) error {
 	if last == nil || refused(err) {
 		return err

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// inFlight is how many units are sent before the first of them must be stored. It bounds the memory of Put.
+	// inFlight is the maximum number of units that are sent and not yet stored. It bounds the memory of Put.
 	inFlight = 2048
 	// tries is how often a unit is sent to servers that have no room.
 	tries = 5
 )
 
-// Put puts units of a job into the queue, and returns how many, once the servers have stored them. It keeps a body until then,
-// so that each must be a slice of its own.
+// Put puts units of a job into the queue. It returns their number once the servers have stored them. Put keeps each body
+// until then, so bodies must not share memory.
 //
-// A unit that is sent twice because its answer was lost is stored once. Units of another Put are other units, even if their
-// bodies are the same: a job that is put anew is cleared first.
+// A unit that is sent twice because its answer was lost is stored once. Another Put creates new units, even with the same
+// bodies: Clear the job first to put it again.
 func (q *Queue) Put(ctx context.Context, job string, bodies iter.Seq2[[]byte, error]) (int, error) {
 	subject, err := subjectOf(job)
 	if err != nil {
@@ -49,10 +49,10 @@ func (q *Queue) Put(ctx context.Context, job string, bodies iter.Seq2[[]byte, er
 	return p.stored, nil
 }
 
-// putting is one Put.
+// putting is the state of one Put.
 type putting struct {
 	queue    *Queue
-	prefix   string // of the messages' ids; differs from Put to Put
+	prefix   string // of the messages' ids; differs between Puts
 	subject  string
 	sent     []*parcel // not known to be stored, oldest first
 	n        int       // sent so far
@@ -60,7 +60,7 @@ type putting struct {
 	patience int // times in a row that there was no room
 }
 
-// parcel is a unit on its way.
+// parcel is a unit that was sent.
 type parcel struct {
 	message *nats.Msg
 	future  jetstream.PubAckFuture
@@ -78,7 +78,7 @@ func (p *putting) add(body []byte) {
 }
 
 func (p *putting) send(one *parcel) {
-	// Retries are our own: those of the library end after two.
+	// Put retries itself: the library gives up after two attempts.
 	one.future, one.failed = p.queue.js.PublishMsgAsync(one.message, jetstream.WithRetryAttempts(0))
 }
 
@@ -105,7 +105,7 @@ func (p *putting) await(ctx context.Context) error {
 	}
 }
 
-// recover sends all parcels anew whose first way failed, after a pause.
+// recover sends all failed parcels again, after a pause.
 func (p *putting) recover(ctx context.Context, wait time.Duration) error {
 	q := p.queue
 	err := q.fault(p.sent[0].failed)

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What the queue is called on its servers.
+// Names of the stream, its consumer, the list of jobs and the subjects on the servers.
 const (
 	stream   = "PSI_WORK"
 	consumer = "workers"
@@ -21,38 +21,42 @@ const (
 )
 
 const (
-	// ackWait is how long a unit stays with a worker that says nothing: heartbeats come four times as often.
+	// ackWait is how long a unit stays with a worker that sends no heartbeat. Workers send four in that time.
 	ackWait = 30 * time.Second
-	// waiting is how many workers may wait for a unit at a time; the server's own limit is 512. It costs nothing until they do.
+	// waiting is the maximum number of workers that wait for a unit. The server's own limit is 512. It costs nothing until
+	// used.
 	waiting = 1 << 16
-	// repeats is how long the servers know a message sent twice: longer than a change of leader and half a minute out of reach.
+	// repeats is how long the servers recognise a message that is sent twice: longer than a change of leader, or half a
+	// minute without a connection.
 	repeats = time.Minute
 	// reach is how long Connect tries to reach a queue that does not answer.
 	reach = 15 * time.Second
 )
 
-// Options say where the queue is, and who asks.
+// Options say how to reach the queue, and how to create it.
 type Options struct {
-	// URL is one or more servers, separated by commas: nats://host:4222, or tls:// to insist on TLS. Before the host may stand
-	// user:password@ or token@.
+	// URL lists one or more servers, separated by commas: nats://host:4222, or tls:// to require TLS. user:password@ or
+	// token@ may precede a host.
 	URL string
-	// Credentials is a .creds file, CA the authority that signed the servers' certificates if the system does not know it,
-	// Certificate and Key what the caller shows of itself.
+	// Credentials is a .creds file. CA is a file of the authority that signed the servers' certificates, if the system does
+	// not know it. Certificate and Key are files of the client certificate.
 	Credentials, CA, Certificate, Key string
-	// Name is what the servers' lists call the connection.
+	// Name is the name of the connection in the servers' lists.
 	Name string
-	// Replicas is on how many servers the queue is kept, if it is not there yet. 0: three in a cluster, one on a single server.
+	// Replicas is the number of servers that keep the queue, if Connect creates it. 0 means three in a cluster and one on a
+	// single server.
 	Replicas int
-	// AckWait is after how long without a heartbeat a unit goes to another worker, if the queue is not there yet. 0: 30 s.
+	// AckWait is the time without a heartbeat after which a unit goes to another worker, if Connect creates the queue. 0
+	// means 30 s.
 	AckWait time.Duration
-	// Log is told when the queue is lost and found. It may be nil.
+	// Log is called when the connection is lost and restored. It may be nil.
 	Log func(message string)
 }
 
 // Queue is a connection to the queue. It is safe for concurrent use.
 //
-// Its calls outlive reconnects and changes of leader: they wait for the queue until their context ends. An error that waiting
-// does not help, such as a refused password, comes at once.
+// Its calls outlast reconnects and changes of leader: they wait for the queue until their context ends. An error that
+// waiting does not help, such as a wrong password, is returned at once and matches ErrRefused.
 type Queue struct {
 	connection *nats.Conn
 	js         jetstream.JetStream
@@ -62,10 +66,10 @@ type Queue struct {
 	beat       time.Duration
 	address    address
 	log        func(string)
-	denied     atomic.Pointer[error] // what the servers do not allow this caller
+	denied     atomic.Pointer[error] // the permission that the servers deny to this caller
 }
 
-// Connect reaches the queue, and makes it if it is not there.
+// Connect connects to the queue, and creates it if it does not exist. It tries for at most 15 s.
 func Connect(ctx context.Context, o Options) (*Queue, error) {
 	at, err := parseAddress(o.URL)
 	if err != nil {
@@ -91,7 +95,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// dial tries until a server answers or refuses.
+// dial tries until a server accepts or refuses the connection.
 func (q *Queue) dial(ctx context.Context, settings []nats.Option) error {
 	said := false
 	for {
@@ -114,8 +118,8 @@ func (q *Queue) dial(ctx context.Context, settings []nats.Option) error {
 	}
 }
 
-// prepare finds the stream, its consumer and the list of jobs, or makes them. What is there is left as it is, lest a thousand
-// workers of two versions turn it to and fro.
+// prepare finds the stream, its consumer and the list of jobs, or creates them. It does not change existing ones: else
+// workers of two versions would overwrite their settings in turn.
 func (q *Queue) prepare(ctx context.Context, o Options) error {
 	js, err := jetstream.New(q.connection, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(answer))
 	if err != nil {
@@ -178,21 +182,21 @@ func consumerConfig(wait time.Duration) jetstream.ConsumerConfig {
 	}
 	return jetstream.ConsumerConfig{
 		Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: wait,
-		// All without limit: the default of 1,000 units in flight would leave the thousand and first worker idle, and one of
-		// deliveries would lose a unit in silence. When a unit has failed too often is the worker's to say.
+		// No limits. The default limit of 1,000 units in flight would leave the 1,001st worker idle. A limit of deliveries
+		// would drop a unit silently; the worker decides when a unit has failed too often.
 		MaxAckPending: -1, MaxDeliver: -1, MaxWaiting: waiting,
 	}
 }
 
-// State is how the queue stands, over all jobs.
+// State is the state of the queue, over all jobs.
 type State struct {
 	Pending     int // units that no worker has yet
 	InFlight    int // units that a worker has
-	Redelivered int // of those in flight, handed out before
+	Redelivered int // units in flight that were handed out before
 	Waiting     int // workers that wait for a unit
 }
 
-// State asks how the queue stands.
+// State returns the state of the queue.
 func (q *Queue) State(ctx context.Context) (s State, err error) {
 	err = q.try(ctx, func(ctx context.Context) error {
 		info, err := q.workers.Info(ctx)
@@ -204,7 +208,7 @@ func (q *Queue) State(ctx context.Context) (s State, err error) {
 	return s, err
 }
 
-// Left counts the units of a job that are not done, those that workers have too.
+// Left returns the number of units of a job that are not done, including those that workers have.
 func (q *Queue) Left(ctx context.Context, job string) (left int, err error) {
 	subject, err := subjectOf(job)
 	if err != nil {
@@ -220,7 +224,7 @@ func (q *Queue) Left(ctx context.Context, job string) (left int, err error) {
 	return left, err
 }
 
-// Clear takes all units of a job out of the queue. A worker that has one goes on with it, and may say that it is done.
+// Clear removes all units of a job from the queue. A worker that has one continues with it, and may still report it done.
 func (q *Queue) Clear(ctx context.Context, job string) error {
 	subject, err := subjectOf(job)
 	if err != nil {
@@ -229,7 +233,7 @@ func (q *Queue) Clear(ctx context.Context, job string) error {
 	return q.try(ctx, func(ctx context.Context) error { return q.work.Purge(ctx, jetstream.WithPurgeSubject(subject)) })
 }
 
-// Close ends the connection. Units that were taken and not settled go to other workers once their heartbeats are missed.
+// Close closes the connection. Units that were taken and not settled go to other workers after AckWait.
 func (q *Queue) Close() error {
 	q.connection.Close()
 	return nil
@@ -237,7 +241,7 @@ func (q *Queue) Close() error {
 
 var jobName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// subjectOf is the subject of a job's units. It must be one word to the servers: dots, stars and blanks mean something there.
+// subjectOf returns the subject of a job's units. The servers give dots, stars and blanks a meaning, so it must be one word.
 func subjectOf(job string) (string, error) {
 	if !jobName.MatchString(job) {
 		return "", fmt.Errorf("%q is not the name of a job: it has letters, digits, - and _ only", job)

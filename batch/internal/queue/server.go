@@ -15,16 +15,16 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Files of a server beside its state.
+// Files beside the state of a server.
 const (
 	lockFile    = "lock"
 	addressFile = "address.json" // readable by its owner only: it holds the token
 )
 
-// ErrRunning is a directory that another server works in.
+// ErrRunning matches the error of a directory that another server uses.
 var ErrRunning = errors.New("a queue is already running there")
 
-// Server is a queue of its own for one machine, inside this process. Nobody but who can read its directory may connect.
+// Server is a queue for one machine, inside this process. Only users who can read its directory can connect.
 type Server struct {
 	server *server.Server
 	dir    string
@@ -33,8 +33,8 @@ type Server struct {
 	close  func()
 }
 
-// Start starts a server on this machine, with its state in a directory. After the process was killed it starts there again
-// with all that was put and not done.
+// Start starts a server on this machine with its state in a directory. After a crash it continues there with all units that
+// are not done.
 func Start(dir string) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the queue's directory: %w", err)
@@ -72,11 +72,11 @@ func (s *Server) start() error {
 	return writeAddress(s.dir, s.url)
 }
 
-// URL is where it is, with the token that lets one in. It is a secret: hand it to workers by their environment or let them Find it,
-// since all users of a machine see the arguments of its processes.
+// URL returns the address of the server with its token. It is a secret: pass it to workers by their environment or let them
+// Find it, since all users of a machine can see the arguments of its processes.
 func (s *Server) URL() string { return s.url }
 
-// Close stops the server. What is not done stays in its directory.
+// Close stops the server. Units that are not done stay in its directory.
 func (s *Server) Close() error {
 	s.close()
 	return nil
@@ -91,9 +91,9 @@ func (s *Server) shutdown() {
 	_ = s.lock.Close()
 }
 
-// Find says whether a server runs in a directory, in this process or another, and where.
+// Find reports whether a server uses a directory, in this process or another, and returns its URL.
 func Find(dir string) (address string, running bool, err error) {
-	// One that has just begun has the lock before it has an address.
+	// A server that is starting has the lock before it has an address.
 	for range 100 {
 		held, err := locked(filepath.Join(dir, lockFile))
 		if err != nil || !held {
@@ -138,7 +138,7 @@ func writeAddress(dir, where string) error {
 	return err
 }
 
-// complaints keeps the first error that the embedded server would have logged, to say why it did not start.
+// complaints keeps the first error that the embedded server logs, for the error of Start.
 type complaints struct {
 	mu   sync.Mutex
 	text string

@@ -11,29 +11,31 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pulse is how often a server says to a worker that waits that it is still there. After two that did not come the worker
-// asks again, since the leader that knew of it may be gone.
+// pulse is the interval of heartbeats from a server to a waiting worker. After two missed ones the worker asks again, since
+// the leader that knew of it may be gone.
 const pulse = 3 * time.Second
 
-// unanswered is how long a worker that is connected tells that a unit is done before it gives up. A leader that has just
-// taken over may not know of the delivery and never answer, until it hands the unit out again.
+// unanswered is how long a connected worker repeats that a unit is done before it gives up. A new leader may not know of the
+// delivery and never answer, until it hands out the unit again.
 const unanswered = time.Minute
 
-// ErrUnconfirmed is a unit that was settled, but the queue did not say so. If it does not know, it hands the unit out again.
+// ErrUnconfirmed matches the error of a unit that was settled without the confirmation of the queue, which may hand it out
+// again.
 var ErrUnconfirmed = errors.New("the queue did not confirm")
 
-// Delivery is a unit that this worker has. Heartbeats hold it until it is settled by Done, Again or Drop.
+// Delivery is a unit that this worker has. Heartbeats keep it until Done, Again or Drop settles it.
 type Delivery struct {
 	Job     string
 	Body    []byte
-	Attempt int // times it was handed out, this one too
+	Attempt int // number of deliveries, including this one
 
 	queue   *Queue
 	message jetstream.Msg
-	end     func() // of the heartbeats
+	end     func() // ends the heartbeats
 }
 
-// Take waits for a unit, one at a time: what a worker has not begun is better with another one, and what it has dies with it.
+// Take waits for a unit. It takes one at a time: another worker can begin a second one sooner, and fewer are lost with a
+// worker.
 func (q *Queue) Take(ctx context.Context) (*Delivery, error) {
 	message, err := q.next(ctx)
 	if err != nil {
@@ -52,7 +54,7 @@ func (q *Queue) Take(ctx context.Context) (*Delivery, error) {
 }
 
 func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
-	// A context with a deadline would set the time after which the server forgets the question, which must not be short.
+	// The server would use the deadline of a context to forget the request, which must not be soon.
 	asked, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, cancel)
@@ -75,7 +77,7 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 		if denied := q.denied.Load(); denied != nil {
 			return nil, refuse(*denied, "%s", (*denied).Error())
 		}
-		// A question that was answered late, or not at all, is put again at once; one that failed at once, later.
+		// A request that was answered late, or never, is repeated at once; one that failed at once, later.
 		if wait = min(2*wait, 2*time.Second); time.Since(began) > pulse {
 			wait = 50 * time.Millisecond
 		}
@@ -83,7 +85,7 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 	}
 }
 
-// missing is an error if the consumer was removed: nobody would ever answer.
+// missing returns an error if the consumer was deleted: nothing would ever be delivered.
 func (q *Queue) missing(err error) error {
 	if errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrConsumerDoesNotExist) {
 		return refuse(err, "the queue at %s was removed: put its jobs in again by psi batch resume", q.address)
@@ -91,7 +93,7 @@ func (q *Queue) missing(err error) error {
 	return nil
 }
 
-// hold sends heartbeats from a goroutine of its own, so that they go on while the engine computes.
+// hold sends heartbeats from its own goroutine, so that they continue while the model computes.
 func (d *Delivery) hold() {
 	stop := make(chan struct{})
 	d.end = sync.OnceFunc(func() { close(stop) })
@@ -104,7 +106,7 @@ func (d *Delivery) hold() {
 			case <-stop:
 				return
 			case <-ticker.C:
-				// One that is lost is made good by the next.
+				// The next heartbeat makes up for a lost one.
 				_ = d.message.InProgress()
 				if d.queue.connection.IsClosed() {
 					return
@@ -114,20 +116,20 @@ func (d *Delivery) hold() {
 	}()
 }
 
-// Done takes the unit out of the queue. It returns when the servers have said so.
+// Done removes the unit from the queue. It returns when the servers have confirmed.
 func (d *Delivery) Done(ctx context.Context) error { return d.settle(ctx, "+ACK") }
 
-// Again gives the unit back, to be handed out after a while.
+// Again returns the unit to the queue, which hands it out again after a pause.
 func (d *Delivery) Again(ctx context.Context, after time.Duration) error {
 	return d.settle(ctx, fmt.Sprintf(`-NAK {"delay": %d}`, max(after, 0).Nanoseconds()))
 }
 
-// Drop takes the unit out of the queue although it is not done. The servers tell the reason to those who listen.
+// Drop removes the unit from the queue although it is not done. The servers publish the reason as an advisory.
 func (d *Delivery) Drop(ctx context.Context, reason string) error {
 	return d.settle(ctx, "+TERM "+strings.Join(strings.Fields(reason), " "))
 }
 
-// settle tells the servers until they answer. Heartbeats go on meanwhile.
+// settle repeats an acknowledgement until the servers confirm it. Heartbeats continue meanwhile.
 func (d *Delivery) settle(ctx context.Context, how string) error {
 	defer d.end()
 	q := d.queue

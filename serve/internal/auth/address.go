@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Loopback reports whether only this machine can reach a server that listens at an address: HOST:PORT or unix:PATH. A name
-// other than localhost is not looked up, and counts as reachable.
+// Loopback reports whether only this machine can reach a server at an address: HOST:PORT or unix:PATH. A name other than
+// localhost is not resolved, and counts as reachable from elsewhere.
 func Loopback(address string) bool {
 	if strings.HasPrefix(address, "unix:") {
 		return true
@@ -16,7 +16,7 @@ func Loopback(address string) bool {
 	return loopbackHost(hostOf(address))
 }
 
-// hostOf is an address without its port, if it has one.
+// hostOf returns an address without its port.
 func hostOf(address string) string {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		return host
@@ -32,8 +32,8 @@ func loopbackHost(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// CheckAddresses refuses to open a server to others that asks nobody who they are, unless that is meant. Secured is
-// [Guard.Secured].
+// CheckAddresses returns an error if other machines could reach a server without authentication, unless insecure allows
+// that. secured is [Guard.Secured].
 func CheckAddresses(addresses []string, secured, insecure bool) error {
 	if secured || insecure {
 		return nil

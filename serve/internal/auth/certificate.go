@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// leaf is the client certificate of a connection, if TLS has verified it. PeerCertificates would also hold one that
-// nobody has.
+// leaf returns the client certificate of a connection if TLS has verified it. PeerCertificates would also contain unverified
+// ones.
 func leaf(state *tls.ConnectionState) *x509.Certificate {
 	if state == nil || len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
 		return nil
@@ -16,7 +16,8 @@ func leaf(state *tls.ConnectionState) *x509.Certificate {
 	return state.VerifiedChains[0][0]
 }
 
-// certificateCaller is who a certificate names. It may infer; all else it may if it is listed.
+// certificateCaller returns the caller that a certificate names. It may infer; if it is among the admins, it may do
+// everything.
 func (g *Guard) certificateCaller(certificate *x509.Certificate, now time.Time) (Caller, error) {
 	// A connection may outlive its certificate.
 	if now.After(certificate.NotAfter) {
@@ -33,7 +34,7 @@ func (g *Guard) certificateCaller(certificate *x509.Certificate, now time.Time) 
 	return Caller{Name: name, Kind: "certificate", Allowed: allowed}, nil
 }
 
-// certificateName is the common name, or the first of the other names.
+// certificateName returns the common name, or the first of the other names.
 func certificateName(certificate *x509.Certificate) string {
 	switch {
 	case certificate.Subject.CommonName != "":

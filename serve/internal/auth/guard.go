@@ -9,39 +9,39 @@ import (
 	"time"
 )
 
-// Config says how callers are known. The zero Config is an open guard.
+// Config selects the kinds of authentication. The zero Config is an open guard.
 type Config struct {
-	TokenFile string // lines made by NewToken
+	TokenFile string // file of lines of NewToken
 
-	ClientCertificates bool     // that TLS has verified
-	Admins             []string // names of the certificates that may do everything
+	ClientCertificates bool     // accept client certificates that TLS has verified
+	Admins             []string // names of client certificates that may do everything
 
-	Issuer   string // of OpenID Connect, an https URL
-	Audience string // that its tokens are for: this server
+	Issuer   string // OpenID Connect issuer, an https URL
+	Audience string // required audience of its tokens
 
-	Rate       float64 // requests a second of each caller, as many at once; 0 is no limit
-	PublicRate float64 // public requests a second of each address; 0 means DefaultPublicRate
-	Calls      int     // requests of each caller that are under way at once; 0 is no limit
+	Rate       float64 // maximum requests per second of each caller, and burst; 0 means no limit
+	PublicRate float64 // maximum public requests per second of each address; 0 means DefaultPublicRate
+	Calls      int     // maximum concurrent requests of each caller; 0 means no limit
 
-	Report func(error) // told of files and issuers that fail later; may be called from any goroutine
+	Report func(error) // called with later errors of files and issuers, from any goroutine
 }
 
-// Credentials are what a visitor showed, and where it came in.
+// Credentials are what a visitor presents, and where it connected.
 type Credentials struct {
-	Authorization string               // the header
+	Authorization string               // value of the header
 	TLS           *tls.ConnectionState // nil without TLS
-	Remote        string               // its IP, with or without a port: of the connection, never from a header
-	Loopback      bool                 // it came in at an address of which [Loopback] is true
+	Remote        string               // IP of the connection, with or without a port; never from a header
+	Loopback      bool                 // [Loopback] of the address that it connected to
 }
 
-// Caller is who a visitor is.
+// Caller is an authenticated or anonymous visitor.
 type Caller struct {
 	Name    string // for limits and logs; no secret
 	Kind    string // anonymous, certificate, token or jwt
 	Allowed Permission
 }
 
-// key is what a caller's requests are counted by: its name, or its address where nobody is asked.
+// key identifies a caller for limits: its name, or its address if it is anonymous.
 func (c Caller) key(remote string) string {
 	if c.Kind == "anonymous" {
 		return AddressKey(remote)
@@ -49,7 +49,7 @@ func (c Caller) key(remote string) string {
 	return c.Kind + ":" + c.Name
 }
 
-// Guard lets callers in. It is safe for concurrent use.
+// Guard authenticates callers and enforces their limits. It is safe for concurrent use.
 type Guard struct {
 	config   Config
 	tokens   *tokenFile // or nil
@@ -63,7 +63,7 @@ type Guard struct {
 	now      func() time.Time
 }
 
-// New reads the token file and asks the issuer for its description, for as long as ctx lasts.
+// New returns a guard. It reads the token file and fetches the description of the issuer, which ctx bounds.
 func New(ctx context.Context, config Config) (*Guard, error) { return newGuard(ctx, config, time.Now) }
 
 func newGuard(ctx context.Context, config Config, now func() time.Time) (*Guard, error) {
@@ -106,13 +106,13 @@ func newGuard(ctx context.Context, config Config, now func() time.Time) (*Guard,
 	return g, nil
 }
 
-// Secured reports whether callers have to show who they are.
+// Secured reports whether callers must authenticate.
 func (g *Guard) Secured() bool {
 	return g.config.ClientCertificates || g.tokens != nil || g.issuer != nil
 }
 
-// Admit lets a visitor do what needs a permission, or refuses it, with the caller if that is known. What is [Public] is for
-// everybody, at a rate for each address; what is [Health] is neither checked nor limited.
+// Admit authenticates a visitor and checks that it has a permission. A refusal comes with the caller if that is known.
+// [Public] needs no authentication but has a rate limit for each address; [Health] is neither checked nor limited.
 func (g *Guard) Admit(ctx context.Context, shown Credentials, needed Permission) (Caller, error) {
 	switch needed {
 	case Health:
@@ -137,14 +137,14 @@ func (g *Guard) Admit(ctx context.Context, shown Credentials, needed Permission)
 	return caller, nil
 }
 
-// Enter counts a request that was admitted as under way until leave is called. It refuses a caller who has as many under
-// way as Config.Calls allows.
+// Enter counts an admitted request until leave is called. It returns a *TooManyError if the caller has Config.Calls requests
+// in progress.
 func (g *Guard) Enter(caller Caller, remote string) (leave func(), err error) {
 	return g.inside.enter(caller.key(remote))
 }
 
-// Knock counts a request that is not admitted yet, or never is, as under way until leave is called. It refuses an address
-// that has very many of them: each holds its header until the visitor has read an answer.
+// Knock counts a request that is not admitted yet, until leave is called. It returns a *TooManyError if the address has very
+// many of them: each holds its header until the visitor has read an answer.
 func (g *Guard) Knock(remote string) (leave func(), err error) {
 	return g.outside.enter(AddressKey(remote))
 }
@@ -166,8 +166,9 @@ func (g *Guard) authenticate(ctx context.Context, shown Credentials) (Caller, er
 	return Caller{}, unauthenticated("no token and no client certificate")
 }
 
-// bearer knows a caller by a token. An address with many failures waits; but what was right before, or is cheap to check
-// and cannot be guessed, still passes, so that one client with an old token does not lock out all behind the same proxy.
+// bearer authenticates a caller by a token. An address with many failures must wait. Tokens that were valid before, or are
+// cheap to check and cannot be guessed, pass all the same, so that one client with an old token does not lock out all others
+// behind its proxy.
 func (g *Guard) bearer(ctx context.Context, shown Credentials) (Caller, error) {
 	address, now := AddressKey(shown.Remote), g.now()
 	locked := g.failures.locked(address, now)
@@ -207,7 +208,7 @@ func (g *Guard) known(ctx context.Context, authorization string, locked error) (
 	return g.issuer.verify(ctx, secret)
 }
 
-// notInToken is what RFC 6750 does not have in a token.
+// notInToken reports whether RFC 6750 excludes a character from tokens.
 func notInToken(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._~+/=", r))
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// inside counts the requests under way of each key.
+// inside counts the requests in progress for each key.
 type inside struct {
-	most int // of one key; 0 is no limit
+	most int // for each key; 0 means no limit
 
 	mu    sync.Mutex
 	count map[string]int // of the keys that have any
@@ -15,7 +15,7 @@ type inside struct {
 
 func newInside(most int) *inside { return &inside{most: most, count: map[string]int{}} }
 
-// enter counts one more request until leave is called, or says that there are too many.
+// enter counts a request until leave is called, or returns a *TooManyError.
 func (i *inside) enter(key string) (leave func(), err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -23,13 +23,13 @@ const (
 	issuerAnswer = 10 * time.Second
 )
 
-// asymmetric are the algorithms of signatures that are taken. With one that is not among them, as none or HS256, whose key
-// would be the public one, a JWT is not even looked at.
+// asymmetric lists the accepted signature algorithms. A JWT with another one, such as none or HS256, is refused unread: the
+// key of HS256 would be the public key.
 var asymmetric = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
 }
 
-// issuer knows callers by the JWTs of an OpenID Connect issuer.
+// issuer authenticates callers by JWTs of an OpenID Connect issuer.
 type issuer struct {
 	verifier *oidc.IDTokenVerifier
 	now      func() time.Time
@@ -38,7 +38,7 @@ type issuer struct {
 	right *lru[[sha256.Size]byte, remembered]
 }
 
-// remembered is a JWT that was right, so that the next request with it costs no signature.
+// remembered is a JWT that was valid. The next request with it needs no check of the signature.
 type remembered struct {
 	caller Caller
 	until  time.Time
@@ -79,7 +79,7 @@ func discover(ctx context.Context, address, audience string, report func(error),
 	return i, nil
 }
 
-// checkURL takes https, and http only to this machine: who can change the keys on their way can be anybody.
+// checkURL accepts https, and http only for this machine: whoever can change the keys in transit can be anybody.
 func checkURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || !(u.Scheme == "https" || u.Scheme == "http" && loopbackHost(u.Hostname())) {
@@ -138,10 +138,10 @@ func (i *issuer) remember(jwt string, caller Caller, expiry time.Time) {
 	i.right.put(sha256.Sum256([]byte(jwt)), remembered{caller, until})
 }
 
-// words is a list, or a text with spaces between the words, as issuers differ.
+// words is a list, or a string with spaces between words: issuers differ.
 type words []string
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON parses either form.
 func (w *words) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {

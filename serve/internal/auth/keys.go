@@ -24,8 +24,8 @@ const (
 	maxAnswer  = 1 << 20 // bytes
 )
 
-// keys are an issuer's public keys. go-oidc fetches them when it meets a signature that it cannot verify, and keeps them
-// for ever. So a key that the issuer took back would stay good: after keysLife they are fetched anew.
+// keys holds an issuer's public keys. go-oidc fetches them when it cannot verify a signature, and keeps them for ever, so a
+// revoked key would stay valid. Here they are fetched again after keysLife.
 type keys struct {
 	address string
 	client  *http.Client
@@ -59,8 +59,8 @@ func (k *keys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) 
 	if !due {
 		before := k.fetched()
 		payload, err := current.VerifySignature(ctx, jwt)
-		// go-oidc answers the waiters of a fetch before it notes that the fetch is over: whoever comes in between is
-		// judged by the keys of a fetch that ended before. So a JWT is bad only if the issuer was asked meanwhile.
+		// go-oidc answers the waiters of a fetch before it records that the fetch is over. A request in between is judged by
+		// the keys of an earlier fetch. So a JWT is invalid only if the issuer was asked meanwhile.
 		if _, failed := errors.AsType[*fetchError](err); err == nil || failed || ctx.Err() != nil || k.fetched() != before {
 			return payload, err
 		}
@@ -76,7 +76,8 @@ func (k *keys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) 
 	return payload, err
 }
 
-// fetcher asks an issuer. As every bad JWT makes go-oidc ask for keys, it asks seldom; each time brings the keys for all.
+// fetcher is a transport to an issuer. Every invalid JWT makes go-oidc fetch keys, so the fetcher limits the rate; each
+// fetch serves all waiting requests.
 type fetcher struct {
 	limit  *rate.Limiter
 	report func(error)
@@ -96,7 +97,7 @@ func (e *fetchError) Unwrap() error { return e.err }
 
 var errTooSoon = errors.New("the issuer was asked a moment ago")
 
-// RoundTrip gives whole answers in JSON of bounded size, or an error.
+// RoundTrip implements http.RoundTripper. It returns complete JSON answers of bounded size, or an error.
 func (f *fetcher) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !f.limit.AllowN(f.now(), 1) {
 		return nil, &fetchError{errTooSoon}

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxKeys bounds the callers and addresses that are remembered. One that was forgotten starts with a full bucket, which
-// is no more than a new one has.
+// maxKeys is the maximum number of callers and addresses to remember. A forgotten one starts with a full bucket, as a new
+// one does.
 const maxKeys = 10_000
 
-// DefaultPublicRate is the public requests a second of each address. The dearest of them, the live page, takes about 0.2 ms
-// of a core, so that an address can take one hundredth of it.
+// DefaultPublicRate is the default of Config.PublicRate. The most expensive public request, the live page, takes about 0.2
+// ms of a core, so one address can use a hundredth of a core.
 const DefaultPublicRate = 50
 
-// maxOutside requests of one address may be under way without being admitted.
+// maxOutside is the maximum number of concurrent requests of one address that are not admitted.
 const maxOutside = 256
 
-// rates gives every key a bucket of its own.
+// rates is a token bucket for each key.
 type rates struct {
 	perSecond rate.Limit
 	burst     int
@@ -29,7 +29,7 @@ type rates struct {
 	buckets *lru[string, *rate.Limiter]
 }
 
-// newRates fills buckets with perSecond tokens a second, up to what comes in a second.
+// newRates makes buckets that gain perSecond tokens a second and hold as many.
 func newRates(perSecond float64) *rates {
 	return &rates{
 		perSecond: rate.Limit(perSecond),
@@ -38,7 +38,7 @@ func newRates(perSecond float64) *rates {
 	}
 }
 
-// take takes a token out of a key's bucket, or says how long to wait for one.
+// take takes a token out of a key's bucket, or returns how long to wait for one.
 func (r *rates) take(key string, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *rates) take(key string, now time.Time) error {
 	return nil
 }
 
-// So many wrong credentials from one address within a window, and it has to wait.
+// An address that sends maxFailures wrong credentials within failureWindow must wait for failureWait.
 const (
 	maxFailures   = 20
 	failureWindow = time.Minute
@@ -76,7 +76,7 @@ type failed struct {
 
 func newFailures() *failures { return &failures{count: newLRU[string, failed](maxKeys)} }
 
-// locked says how long an address has to wait, if it has to.
+// locked returns an error if an address must wait.
 func (f *failures) locked(address string, now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,8 +99,8 @@ func (f *failures) add(address string, now time.Time) {
 	f.count.put(address, entry)
 }
 
-// AddressKey returns what an address is counted by: the IP without its port, of IPv6 the network of 64 bits, which one
-// visitor has all of.
+// AddressKey returns the key by which an address is counted: the IP without its port. For IPv6 it is the network of 64 bits,
+// since one visitor owns all of it.
 func AddressKey(remote string) string {
 	ip, err := netip.ParseAddr(hostOf(remote))
 	if err != nil {

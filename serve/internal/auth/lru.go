@@ -2,8 +2,7 @@ package auth
 
 import "container/list"
 
-// lru is a map of at most so many keys: the one that was not asked for longest gives way. It is not safe for concurrent
-// use.
+// lru is a map with a maximum number of keys. It drops the least recently used. It is not safe for concurrent use.
 type lru[K comparable, V any] struct {
 	most  int
 	items map[K]*list.Element

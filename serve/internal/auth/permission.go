@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Permission is a set of things a caller may do, or the ones that a route needs. A route that needs none at all was
-// forgotten, and nobody may use it; what is for all is Public or Health.
+// Permission is a set of permissions: of a caller, or those that a route needs. A route that needs none was forgotten, and
+// nobody may use it; routes for everybody need Public or Health.
 type Permission uint8
 
-// What a caller may be allowed. None includes another.
+// The permissions. None includes another.
 const (
-	Public  Permission = 1 << iota // what anybody may, at a limited rate
-	Infer                          // ask models, and for what they are
-	Admin                          // load and unload models, see into the process
+	Public  Permission = 1 << iota // for everybody, at a limited rate
+	Infer                          // ask models, and describe them
+	Admin                          // load and unload models, read profiles
 	Metrics                        // read the metrics
-	Health                         // ask whether the server is up, which anybody may at any time
+	Health                         // health checks, for everybody without limits
 
-	given = Infer | Admin | Metrics // to callers
+	given = Infer | Admin | Metrics // permissions that callers can have
 )
 
 var permissionNames = []struct {
@@ -25,10 +25,10 @@ var permissionNames = []struct {
 	bit  Permission
 }{{"infer", Infer}, {"admin", Admin}, {"metrics", Metrics}}
 
-// Has reports whether all that is needed is among p.
+// Has reports whether p includes all needed permissions.
 func (p Permission) Has(needed Permission) bool { return p&needed == needed }
 
-// String lists them as token files do.
+// String returns a list as in token files.
 func (p Permission) String() string {
 	var names []string
 	for _, known := range permissionNames {
@@ -47,7 +47,7 @@ func (p Permission) String() string {
 	return strings.Join(names, ",")
 }
 
-// ParsePermission reads a list such as "infer,metrics". It must name something.
+// ParsePermission parses a list such as "infer,metrics", which must not be empty.
 func ParsePermission(list string) (Permission, error) {
 	var p Permission
 	for name := range strings.SplitSeq(list, ",") {

@@ -17,14 +17,14 @@ const (
 	maxContent = 4 << 20     // bytes of a file
 )
 
-// source is a file that is read again when it changes.
+// source is a file to read again when it changes.
 type source struct {
 	path   string
-	secret bool // others may neither read nor write it
+	secret bool // others must not be able to read or write it
 }
 
-// reloaded is what was made of some files, made again when they change. It looks when it is asked, so that there is
-// nothing to close, and at content, as times and sizes miss changes.
+// reloaded is a value made from files, and made again when they change. It looks at the files when the value is used, so
+// there is nothing to close. It compares contents, since times and sizes miss changes.
 type reloaded[T any] struct {
 	sources []source
 	parse   func(contents [][]byte) (T, error)
@@ -32,13 +32,13 @@ type reloaded[T any] struct {
 	now     func() time.Time
 
 	current atomic.Pointer[T]
-	looking sync.Mutex // held by the one that looks; the rest go on with what there is
+	looking sync.Mutex // held by the goroutine that looks; the others use the current value
 	looked  atomic.Int64
-	seen    [][]byte // what current was made of, or what was found broken
-	problem string   // that was reported last
+	seen    [][]byte // contents that current was made of, or that were invalid
+	problem string   // last reported
 }
 
-// reload reads files for the first time. Later problems go to report.
+// reload reads the files for the first time. Later errors go to report.
 func reload[T any](sources []source, parse func([][]byte) (T, error), report func(error), now func() time.Time) (*reloaded[T], error) {
 	r := &reloaded[T]{sources: sources, parse: parse, report: report, now: now}
 	contents, err := r.read()
@@ -65,7 +65,7 @@ func (r *reloaded[T]) get() T {
 	return *r.current.Load()
 }
 
-// look takes changed files into force, and reports each problem once.
+// look puts changed files into force, and reports each error once.
 func (r *reloaded[T]) look() {
 	contents, err := r.read()
 	if err == nil {
@@ -126,7 +126,7 @@ func (s source) read() ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file", s.path)
 	}
-	// The group may read: in Kubernetes that is how a process that is not root reads a secret.
+	// The group may read: that is how a process that is not root reads a secret in Kubernetes.
 	if s.secret && info.Mode().Perm()&0o037 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("%s is open to others (mode %04o): run chmod 600 %s; of a Kubernetes secret, set defaultMode to 0440",
 			s.path, info.Mode().Perm(), s.path)
@@ -144,5 +144,5 @@ func (s source) read() ([]byte, error) {
 	return content, nil
 }
 
-// errEmpty is what editors leave for a moment while they write.
+// errEmpty is the error of an empty file, which editors leave for a moment while they write.
 var errEmpty = errors.New("the file is empty")

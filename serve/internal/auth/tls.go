@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// TLS is how a server speaks TLS: 1.2 at least, HTTP/2 or HTTP/1.1. It reads its files again when they change, for the
-// connections that come then; those that are open stay. A broken new file, or a key that does not fit, goes to report and
-// leaves the old ones in force; so between writing the certificate and writing the key nothing breaks.
+// TLS returns the configuration of a server: TLS 1.2 or later, HTTP/2 or HTTP/1.1. It reads its files again when they
+// change, for new connections. An invalid new file, or a key that does not fit the certificate, goes to report and leaves
+// the old files in force. So nothing breaks between writing a certificate and writing its key.
 //
-// With a file of client CAs, a client that shows a certificate must show one of theirs. It may show none: health checks
-// have none, and who needs one is [Guard.Admit]'s business.
+// With a file of client CAs, a client certificate must be signed by one of them. A client may also present none, as health
+// checks do; [Guard.Admit] decides whether one is needed.
 func TLS(certFile, keyFile, clientCAFile string, report func(error)) (*tls.Config, error) {
 	return reloadedTLS(certFile, keyFile, clientCAFile, report, time.Now)
 }
@@ -50,8 +50,8 @@ func reloadedTLS(certFile, keyFile, clientCAFile string, report func(error), now
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
 	config := baseTLS()
-	// Each load is a configuration with its own session keys: a session from before cannot be resumed, so a client CA that
-	// was taken out is out.
+	// Each load is a configuration with its own session keys. An old session cannot be resumed, so a removed client CA is
+	// out of force at once.
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return files.get(), nil }
 	return config, nil
 }

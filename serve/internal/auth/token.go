@@ -16,10 +16,10 @@ import (
 	"unicode/utf8"
 )
 
-// A token is the prefix and 256 random bits. Slow hashes and salts guard secrets that people choose, which can be guessed
-// from a list; 2²⁵⁶ tokens cannot be tried with any hash, so one round of SHA-256 is enough, and a wrong token costs the
-// server a microsecond rather than the tenth of a second that a flood of them could use against it. Only secrets of this
-// form are looked up: the hash of a chosen password, written into the file by hand, lets nobody in.
+// A token is the prefix and 256 random bits. Slow hashes and salts protect secrets that people choose, which can be guessed.
+// 2²⁵⁶ tokens cannot be tried with any hash, so one round of SHA-256 is enough. It makes a wrong token cost the server a
+// microsecond; a slow hash would cost a tenth of a second, which a flood of wrong tokens could exploit. Only secrets of this
+// form are looked up: the hash of a chosen password in the file admits nobody.
 const (
 	tokenPrefix = "psi_"
 	tokenBytes  = 32
@@ -36,7 +36,7 @@ type token struct {
 	hash    [sha256.Size]byte
 }
 
-// NewToken draws a token. The secret is for the caller, and stored nowhere; the line, without a line's end, is for the
+// NewToken creates a random token. The secret is for the caller and stored nowhere. The line, without a newline, is for the
 // token file.
 func NewToken(name string, allowed Permission) (secret, line string, err error) {
 	if err := checkTokenName(name); err != nil {
@@ -52,7 +52,7 @@ func NewToken(name string, allowed Permission) (secret, line string, err error) 
 	return secret, fmt.Sprintf("%s %s %s%x", name, allowed, hashPrefix, hash), nil
 }
 
-// checkName takes names that are safe in a log, and not too long to be kept.
+// checkName accepts names that are safe in a log and short enough to keep.
 func checkName(name string) error {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) {
@@ -61,7 +61,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkTokenName takes names that are safe in a line, too.
+// checkTokenName accepts names that are also safe in a line.
 func checkTokenName(name string) error {
 	if strings.Contains(name, " ") || strings.HasPrefix(name, "#") {
 		return fmt.Errorf("%.40q is no name for a token: it may not hold spaces nor begin with #", name)
@@ -69,8 +69,8 @@ func checkTokenName(name string) error {
 	return checkName(name)
 }
 
-// parseTokens reads a token file: lines NAME PERMISSIONS HASH, empty lines and lines that begin with #. A name may stand
-// there twice, so that a token can be replaced without a gap. A file without tokens is right: it revokes all.
+// parseTokens parses a token file: lines NAME PERMISSIONS HASH, empty lines, and comments that begin with #. A name may
+// occur twice, so that a token can be replaced without a gap. A file without tokens is valid: it revokes all.
 func parseTokens(content []byte) ([]token, error) {
 	var tokens []token
 	lines := map[[sha256.Size]byte]int{}
@@ -106,7 +106,7 @@ func parseToken(line string) (token, error) {
 		return token{}, err
 	}
 	t := token{name: fields[0], allowed: allowed}
-	// What stands there is not repeated: it may be the token itself.
+	// The error does not quote the line, which may be the token itself.
 	digits, ok := strings.CutPrefix(fields[2], hashPrefix)
 	if n, err := hex.Decode(t.hash[:], []byte(digits[:min(len(digits), 2*sha256.Size)])); !ok || err != nil || n != sha256.Size || len(digits) != 2*sha256.Size {
 		return token{}, errors.New("the hash is not sha256: and 64 hexadecimal digits: make lines with psi token")
@@ -114,7 +114,7 @@ func parseToken(line string) (token, error) {
 	return t, nil
 }
 
-// tokenFile is the tokens in force.
+// tokenFile holds the tokens in force.
 type tokenFile struct{ files *reloaded[[]token] }
 
 func openTokens(path string, report func(error), now func() time.Time) (*tokenFile, error) {
@@ -137,7 +137,7 @@ func openTokens(path string, report func(error), now func() time.Time) (*tokenFi
 // isToken reports whether a secret has the form of a token.
 func isToken(secret string) bool { return strings.HasPrefix(secret, tokenPrefix) }
 
-// find compares with all tokens, in a time that tells neither which it was nor how much of it was right.
+// find compares with all tokens, in a time that reveals neither which one matched nor how much of it.
 func (f *tokenFile) find(secret string) (token, bool) {
 	if len(secret) != tokenLength {
 		return token{}, false

@@ -20,7 +20,7 @@ const headerLength = 9
 
 // Frame is the header of a frame.
 type Frame struct {
-	Length int // of its payload, with padding
+	Length int // of the payload, with padding
 	Type   byte
 	Flags  byte
 	Stream uint32
@@ -31,8 +31,8 @@ func (f Frame) Ends() bool {
 	return f.Type == Reset || (f.Type == Data || f.Type == Headers) && f.Flags&EndStream != 0
 }
 
-// Frames follows the frames of one direction of a connection. The zero value starts at a frame; a server's input has a
-// preface before the first.
+// Frames observes the frames of one direction of a connection. The zero value begins at a frame; use Input for a server's
+// input, which begins with a preface.
 type Frames struct {
 	skip   int // bytes of the preface still to pass
 	header [headerLength]byte
@@ -42,19 +42,19 @@ type Frames struct {
 	pad    int // bytes at the end of its payload that are padding
 }
 
-// Input follows what a client sends, with the preface.
+// Input returns Frames for what a client sends, including the preface.
 func Input() Frames { return Frames{skip: Preface} }
 
-// Visitor is told of frames as they pass.
+// Visitor receives frames as they pass.
 type Visitor interface {
-	// Begin is called when the header of a frame has passed and nothing of its payload. An error ends the pass.
+	// Begin is called after the header of a frame and before its payload. An error ends the pass.
 	Begin(Frame) error
 
-	// Data is called with each part of a DATA frame's payload, without padding. The visitor may change it.
+	// Data is called with each part of a DATA frame's payload, without padding. The visitor may change the bytes.
 	Data(stream uint32, part []byte) error
 }
 
-// Pass lets the next bytes of the direction pass, in parts of any size.
+// Pass observes the next bytes of the direction, in parts of any size. It returns the error of the visitor.
 func (f *Frames) Pass(p []byte, visit Visitor) error {
 	n := min(f.skip, len(p))
 	f.skip -= n
@@ -92,14 +92,14 @@ func (f *Frames) read() {
 	f.passed, f.pad = 0, 0
 }
 
-// end waits for the next header once a payload has passed.
+// end prepares for the next header when a payload has passed.
 func (f *Frames) end() {
 	if f.passed == f.frame.Length {
 		f.have = 0
 	}
 }
 
-// data hands on what is not padding. The first byte of a padded frame is the number of bytes of padding at its end.
+// data passes on the payload without padding. The first byte of a padded frame is the number of bytes of padding at its end.
 func (f *Frames) data(part []byte, visit Visitor) error {
 	from := f.passed
 	if f.frame.Flags&padded != 0 && from == 0 {

@@ -2,7 +2,7 @@ package h2
 
 const prefixLength = 5 // a flag and a length of four bytes before each message
 
-// Messages follows the messages of gRPC within the DATA of one stream.
+// Messages observes the gRPC messages in the DATA of one stream. The zero value begins at a message.
 type Messages struct {
 	have   int    // bytes of the prefix that have passed
 	length uint32 // of the message, read so far
@@ -10,8 +10,8 @@ type Messages struct {
 	packed bool
 }
 
-// Pass lets the next bytes of the stream pass, and calls done for each message that is complete with them. It clears the
-// flag of a packed message: gRPC then hands it over as it came, and whoever takes it unpacks it within a budget.
+// Pass observes the next bytes of the stream, and calls done for each message that they complete. It clears the flag of a
+// compressed message: gRPC then delivers it as it came, and the receiver decompresses it within a budget.
 func (m *Messages) Pass(p []byte, done func(packed bool)) {
 	for len(p) > 0 {
 		if m.have < prefixLength {

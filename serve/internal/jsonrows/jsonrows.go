@@ -1,4 +1,4 @@
-// Package jsonrows makes tables of rows that come as JSON: as lists of cells or as objects, row by row or column by column.
+// Package jsonrows makes tables of rows in JSON: lists of cells or objects, row by row or column by column.
 package jsonrows
 
 import (
@@ -12,25 +12,25 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Shape is what rows must be like.
+// Shape describes the rows that a model takes.
 type Shape struct {
 	Columns []Column // in the model's order
-	Unknown []string // columns that rows may lack
-	Most    int      // rows
+	Unknown []string // columns that rows may omit
+	Most    int      // maximum number of rows
 
-	Reserve func(bytes int64) error // asked before memory is taken for rows; nil means no limit
+	Reserve func(bytes int64) error // called before memory is allocated for rows; nil means no limit
 }
 
 // Column is an input of a model.
 type Column struct {
 	Name    string
 	Kind    table.Kind
-	Labels  []string       // of a category, those that the model knows
-	Missing []string       // texts that mean missing, beside the usual ones
-	Reading *table.Reading // of its text; nil if it must be written plainly
+	Labels  []string       // labels of a category that the model knows
+	Missing []string       // strings to treat as missing, beside the usual ones
+	Reading *table.Reading // how text is parsed; nil means plain numbers only
 }
 
-// cells of a column, gathered row by row.
+// cells holds the cells of a column while they are read.
 type cells struct {
 	Column
 	numbers  []float64
@@ -38,7 +38,7 @@ type cells struct {
 	observed []bool
 }
 
-// builder gathers rows.
+// builder collects rows.
 type builder struct {
 	Shape
 	cells []cells
@@ -46,13 +46,13 @@ type builder struct {
 	rows  int
 }
 
-// What a cell holds, beside the bytes of its text.
+// Bytes of a cell, beside those of its text.
 const (
 	numberBytes = 8 + 1
 	labelBytes  = 16 + 1 + 4 + 100 // the text, whether it is observed, its code, and its place among the levels
 )
 
-// builder takes the memory for rows of a text.
+// builder reserves the memory for the rows of a text.
 func (s Shape) builder(rows int, text json.RawMessage) (*builder, error) {
 	bytes, labels := 0, 0
 	for _, c := range s.Columns {
@@ -79,7 +79,7 @@ func (s Shape) builder(rows int, text json.RawMessage) (*builder, error) {
 	return b, nil
 }
 
-// places are those of the columns, by name.
+// places returns the positions of the columns, by name.
 func (s Shape) places() map[string]int {
 	at := make(map[string]int, len(s.Columns))
 	for i, c := range s.Columns {
@@ -88,12 +88,13 @@ func (s Shape) places() map[string]int {
 	return at
 }
 
-// wrong is an error of a cell; a row of −1 is that of none, and a column may be "".
+// wrong returns the error of a cell. A row of −1 and a column of "" mean none.
 func wrong(row int, column, remedy, format string, values ...any) error {
 	return &table.Error{Row: row, Column: column, Message: fmt.Sprintf(format, values...), Remedy: remedy}
 }
 
-// Rows reads a list of rows: each a list of cells in the order of the columns, or an object by their names.
+// Rows parses a list of rows: each a list of cells in the order of the columns, or an object by their names. Errors are of
+// type *table.Error or *TooManyError, or those of Reserve.
 func (s Shape) Rows(list json.RawMessage) (*table.Table, error) {
 	n, err := count(list, "rows", s.Most)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s Shape) Rows(list json.RawMessage) (*table.Table, error) {
 	return b.table()
 }
 
-// Split reads rows that are lists of cells in the order of names, which come with them.
+// Split parses rows that are lists of cells, in the order of the given names. Errors are those of Rows.
 func (s Shape) Split(names []string, list json.RawMessage) (*table.Table, error) {
 	n, err := count(list, "rows", s.Most)
 	if err != nil {
@@ -154,7 +155,7 @@ func (s Shape) Split(names []string, list json.RawMessage) (*table.Table, error)
 	return b.table()
 }
 
-// find returns the places of names among the columns, −1 for what is no input of the model.
+// find returns the positions of names among the columns, −1 for names that are no inputs of the model.
 func (b *builder) find(names []string) ([]int, error) {
 	places := make([]int, len(names))
 	seen := map[string]bool{}
@@ -180,7 +181,7 @@ func (b *builder) absent(row int, column string) error {
 	return wrong(row, column, `send it, null if its value is not known, or name it in "unknown"`, "the column is not there")
 }
 
-// ByColumn reads an object of lists of cells by the names of the columns.
+// ByColumn parses an object of lists of cells, by the names of the columns. Errors are those of Rows.
 func (s Shape) ByColumn(object json.RawMessage) (*table.Table, error) {
 	places := s.places()
 	rows := 0
@@ -226,7 +227,7 @@ func (s Shape) ByColumn(object json.RawMessage) (*table.Table, error) {
 	return b.table()
 }
 
-// column reads the cells of a column: a list, or the one cell of one row.
+// column parses the cells of a column: a list, or the one cell of one row.
 func (b *builder) column(c *cells, list json.RawMessage) error {
 	if list[0] != '[' {
 		if err := c.add(0, list); err != nil {
@@ -250,7 +251,7 @@ func (b *builder) column(c *cells, list json.RawMessage) error {
 	return nil
 }
 
-// only is the single element of a list.
+// only returns the single element of a list.
 func only(list json.RawMessage) (one json.RawMessage, err error) {
 	n := 0
 	err = each(list, "a cell", 1, func(_ int, element json.RawMessage) error {
@@ -277,7 +278,7 @@ func (b *builder) list(row int, list json.RawMessage) error {
 	return err
 }
 
-// maxExtra fields of a row may be no inputs of the model.
+// maxExtra is the maximum number of fields of a row that are no inputs of the model.
 const maxExtra = 1000
 
 func (b *builder) object(row int, object json.RawMessage) error {
@@ -305,7 +306,7 @@ func (b *builder) object(row int, object json.RawMessage) error {
 	return nil
 }
 
-// table is the rows so far.
+// table returns the rows so far.
 func (b *builder) table() (*table.Table, error) {
 	if b.rows == 0 {
 		return nil, wrong(-1, "", "send at least one", "there are no rows")
@@ -334,7 +335,7 @@ func (c *cells) put(number float64, label string, observed bool) {
 	}
 }
 
-// add takes a cell: null is missing.
+// add appends a cell. Null is missing.
 func (c *cells) add(row int, cell json.RawMessage) error {
 	switch cell[0] {
 	case 'n':
@@ -369,7 +370,7 @@ func (c *cells) add(row int, cell json.RawMessage) error {
 	return c.misfit(row, text)
 }
 
-// text takes a cell of text.
+// text appends a cell of text.
 func (c *cells) text(row int, text string) error {
 	known := c.Kind == table.Category && slices.Contains(c.Labels, text)
 	switch {
@@ -391,7 +392,7 @@ func (c *cells) text(row int, text string) error {
 	return c.misfit(row, text)
 }
 
-// misfit is the error of a cell that is not of its column's kind.
+// misfit returns the error of a cell that does not have its column's kind.
 func (c *cells) misfit(row int, text string) error {
 	const most = 40
 	if len(text) > most {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// NullForNaN writes null for the word NaN, which JSON has not but Python writes for a missing number, MLflow's client
-// among others. Texts are left alone, and so is what is JSON already.
+// NullForNaN replaces the word NaN by null. JSON has no NaN, but Python and so MLflow's client write it for a missing
+// number. Strings and valid JSON stay as they are.
 func NullForNaN(body []byte) []byte {
 	word := []byte("NaN")
 	if !bytes.Contains(body, word) || json.Valid(body) {
@@ -29,7 +29,7 @@ func NullForNaN(body []byte) []byte {
 	return append(out, body[kept:]...)
 }
 
-// wordy tells whether a byte is a part of a word or number, so that what is beside it is not a word of its own.
+// wordy reports whether a byte can be part of a word or number.
 func wordy(body []byte, at int) bool {
 	if at < 0 || at >= len(body) {
 		return false

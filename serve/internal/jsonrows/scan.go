@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// walker walks JSON without copying it. It finds where values begin and end; what numbers and words are like is for
-// whoever reads them, or for Check.
+// walker iterates over JSON without copying it. It finds where values begin and end; readers of the values, or Check,
+// validate numbers and words.
 type walker struct {
 	text []byte
 	at   int
@@ -28,7 +28,7 @@ func (w *walker) space() {
 	}
 }
 
-// take passes over space and then, if it is there, over the byte.
+// take skips space and then, if it is next, the byte.
 func (w *walker) take(c byte) bool {
 	w.space()
 	if w.at == len(w.text) || w.text[w.at] != c {
@@ -38,7 +38,7 @@ func (w *walker) take(c byte) bool {
 	return true
 }
 
-// value passes over a value of any kind and returns it.
+// value skips a value of any kind and returns it.
 func (w *walker) value() ([]byte, error) {
 	w.space()
 	start, depth := w.at, 0
@@ -73,7 +73,7 @@ func (w *walker) value() ([]byte, error) {
 	return nil, errSyntax
 }
 
-// quoted passes over a text.
+// quoted skips a string.
 func (w *walker) quoted() error {
 	for w.at++; w.at < len(w.text); w.at++ {
 		switch w.text[w.at] {
@@ -88,7 +88,7 @@ func (w *walker) quoted() error {
 	return errSyntax
 }
 
-// word passes over a number, true, false or null.
+// word skips a number, true, false or null.
 func (w *walker) word() {
 	for w.at < len(w.text) {
 		switch w.text[w.at] {
@@ -99,7 +99,7 @@ func (w *walker) word() {
 	}
 }
 
-// members walks the members of a list or an object up to its closing byte.
+// members iterates over the members of a list or an object up to its closing byte.
 func (w *walker) members(closing byte, member func(i int) error) error {
 	for i := 0; !w.take(closing); i++ {
 		if i > 0 && !w.take(',') {
@@ -115,7 +115,7 @@ func (w *walker) members(closing byte, member func(i int) error) error {
 	return nil
 }
 
-// each calls f with the elements of a list, at most so many.
+// each calls f with the elements of a list. It returns an error if there are too many.
 func each(list json.RawMessage, what string, most int, f func(i int, element json.RawMessage) error) error {
 	w := walker{text: list}
 	if !w.take('[') {
@@ -142,8 +142,8 @@ func count(list json.RawMessage, what string, most int) (n int, err error) {
 	return n, err
 }
 
-// Fields calls f with the fields of an object in their order, at most so many. The names and values are parts of the
-// object, but for names that have escapes.
+// Fields calls f with the fields of an object, in their order. It returns an error if there are too many. Names and values
+// share the memory of the object, except names with escapes.
 func Fields(object json.RawMessage, most int, f func(name, value []byte) error) error {
 	w := walker{text: object}
 	if !w.take('{') {
@@ -172,7 +172,7 @@ func Fields(object json.RawMessage, most int, f func(name, value []byte) error) 
 	})
 }
 
-// text is what stands in a text.
+// text decodes a string.
 func text(quoted []byte) ([]byte, error) {
 	if len(quoted) < 2 || quoted[0] != '"' {
 		return nil, Syntax(errSyntax)
@@ -185,7 +185,7 @@ func text(quoted []byte) ([]byte, error) {
 	return []byte(plain), Syntax(err)
 }
 
-// Texts reads a list of texts, at most so many.
+// Texts parses a list of strings. It returns an error if there are too many.
 func Texts(list json.RawMessage, what string, most int) ([]string, error) {
 	var all []string
 	err := each(list, what, most, func(_ int, element json.RawMessage) error {
@@ -202,7 +202,7 @@ func Texts(list json.RawMessage, what string, most int) ([]string, error) {
 	return all, err
 }
 
-// Syntax turns an error of the JSON reader into one for the caller; nil stays nil.
+// Syntax converts an error of encoding/json into one for the caller; nil stays nil.
 func Syntax(err error) error {
 	if err == nil {
 		return nil
@@ -210,7 +210,7 @@ func Syntax(err error) error {
 	return wrong(-1, "", "send JSON in UTF-8; a missing cell is null, for JSON has no NaN", "the body is not JSON: %s", err)
 }
 
-// Check refuses what is not JSON in UTF-8.
+// Check returns an error unless the text is JSON in UTF-8.
 func Check(body []byte) error {
 	if !utf8.Valid(body) {
 		return wrong(-1, "", "send JSON in UTF-8", "the body is not UTF-8")
@@ -222,7 +222,7 @@ func Check(body []byte) error {
 	return nil
 }
 
-// TooManyError is more rows than a request may have.
+// TooManyError refuses more rows than a request may have.
 type TooManyError struct{ Most int }
 
 func (e *TooManyError) Error() string {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// complaintEvery is the least time between two reports of one kind of fault.
+// complaintEvery is the minimum time between two reports of a fault.
 const complaintEvery = time.Minute
 
-// complaint reports a fault that comes back, at most once a minute.
+// complaint reports a recurring fault, at most once a minute.
 type complaint struct {
 	report func(error)
 

@@ -1,5 +1,5 @@
-// Package observe is what a server shows of itself: [Metrics] for Prometheus, [Drift] of attributions against those of
-// training, an [ExplanationLog] for auditors, [Traces] by OpenTelemetry, and the form of log lines ([NewLogger]).
+// Package observe makes a server observable: [Metrics] for Prometheus, [Drift] of attributions against those of training, an
+// [ExplanationLog] for auditors, [Traces] by OpenTelemetry, and log lines without cells ([NewHandler]).
 //
-// Nothing here is kept outside the values it makes, and nothing here makes a request wait or fail.
+// The package has no global state, and it never makes a request wait or fail.
 package observe

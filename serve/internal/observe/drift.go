@@ -20,22 +20,21 @@ const (
 	buckets    = 10
 )
 
-// maxSeries is how many pairs of an output and a player of one model are shown. Of a model with more, the players
-// of most weight in training are.
+// maxSeries is the maximum number of pairs of an output and a player that are shown of one model. If a model has more, the
+// players with the largest importance in training are shown.
 const maxSeries = 1000
 
-// Drift shows, for each model, what its attributions were like in the last ten minutes. Of player d, over the rows of
-// the window:
+// Drift reports the attributions of each model in the last ten minutes. For player d, over the rows of the window:
 //
 //	psi_attribution_abs_mean  mean of |f_d|, 0 where it is missing
 //	psi_attribution_std_mean  mean of σ_d, 0 where it is missing
 //	psi_missing_ratio         share of the rows that lack it
 //	psi_importance_ndcg       Σ_i a(i) / log₂(i + 1) over the same sum in training's order,
 //
-// where a is training's mean |f_d|, and the i-th player is that of the window's order by mean |f_d|: 1 if the order is
-// training's, less if players that mattered much then matter less now ([eval.NDCG]).
+// where a is the mean |f_d| in training, and the i-th player is the i-th by mean |f_d| in the window. It is 1 if the order
+// is that of training, and less if players that mattered much then matter less now ([eval.NDCG]).
 //
-// It is a prometheus.Collector that reads the windows when it is asked. Buckets hold tallies, so its memory does not grow with rows.
+// Drift is a prometheus.Collector, which reads the windows at each scrape. Its memory does not grow with rows.
 type Drift struct {
 	now   func() time.Time
 	start time.Time
@@ -44,12 +43,12 @@ type Drift struct {
 	models map[string][]*DriftWindow // of the versions that are loaded
 }
 
-// NewDrift takes the time from now, such as time.Now.
+// NewDrift returns a Drift without models. now is its clock, such as time.Now.
 func NewDrift(now func() time.Time) *Drift {
 	return &Drift{now: now, start: now(), models: map[string][]*DriftWindow{}}
 }
 
-// DriftWindow is the last ten minutes of one version of a model.
+// DriftWindow holds the attributions of one version of a model in the last ten minutes. It is safe for concurrent use.
 type DriftWindow struct {
 	drift            *Drift
 	model            string
@@ -62,15 +61,15 @@ type DriftWindow struct {
 	scratch sync.Pool // of *explain.Tally
 }
 
-// bucket is the rows of one minute.
+// bucket holds the rows of one minute.
 type bucket struct {
 	minute int64 // since the drift's start
 	*explain.Tally
 }
 
-// Watch starts a window for a version of a model. The reference is training's mean |f_d| of each output and player; nil
-// if it is not known. Of several versions of a name the one with most rows is shown, of equal ones the last: so it is after
-// an update, after a return to the old version, and beside a version that is tried out on a few.
+// Watch starts a window for a version of a model. The reference is the mean |f_d| of each output and player in training; nil
+// if not known. If several versions of a name are loaded, the one with the most rows is shown, and of equal ones the last.
+// That suits updates, rollbacks and versions that get few requests.
 func (d *Drift) Watch(model string, outputs, players []string, reference [][]float64) (*DriftWindow, error) {
 	if reference != nil && len(reference) != len(outputs) {
 		return nil, fmt.Errorf("model %q: the reference has %d outputs, not %d", model, len(reference), len(outputs))
@@ -92,7 +91,7 @@ func (d *Drift) Watch(model string, outputs, players []string, reference [][]flo
 	return w, nil
 }
 
-// shownPlayers are all, or those of most weight in training.
+// shownPlayers returns all players, or those with the largest importance in training.
 func shownPlayers(outputs, players int, reference [][]float64) []int {
 	list, weight := make([]int, players), make([]float64, players)
 	for i := range list {
@@ -111,7 +110,7 @@ func shownPlayers(outputs, players int, reference [][]float64) []int {
 	return list[:most]
 }
 
-// Close ends the window.
+// Close removes the window.
 func (w *DriftWindow) Close() {
 	w.drift.mu.Lock()
 	defer w.drift.mu.Unlock()
@@ -121,8 +120,8 @@ func (w *DriftWindow) Close() {
 	}
 }
 
-// Observe takes the rows of an explanation into the window, but not what is no attribution of the model ([explain.Tally.Add])
-// and not numbers whose sums are not finite.
+// Observe adds the rows of an explanation to the window. It leaves out rows that are no attributions of the model
+// ([explain.Tally.Add]) or have sums that are not finite.
 func (w *DriftWindow) Observe(e *explain.Explanation) {
 	t := w.scratch.Get().(*explain.Tally)
 	defer w.scratch.Put(t)
@@ -141,12 +140,13 @@ func (w *DriftWindow) Observe(e *explain.Explanation) {
 	b.Merge(t)
 }
 
-// minute is the number of the present one. Of two readings of time.Now the difference does not depend on the wall clock.
+// minute returns the number of the current minute. The difference of two readings of time.Now does not depend on the wall
+// clock.
 func (d *Drift) minute() int64 {
 	return int64(math.Floor(float64(d.now().Sub(d.start)) / float64(bucketTime)))
 }
 
-// total is the tally of the window.
+// total returns the tally of the window.
 func (w *DriftWindow) total() *explain.Tally {
 	now := w.drift.minute()
 	all := explain.NewTally(w.outputs, w.players)
@@ -168,14 +168,14 @@ var (
 	driftDesc   = prometheus.NewDesc("psi_drift_rows", "Explained rows of the last ten minutes.", []string{"model"}, nil)
 )
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (d *Drift) Describe(to chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{sizeDesc, stdDesc, missingDesc, ndcgDesc, driftDesc} {
 		to <- desc
 	}
 }
 
-// Collect is of prometheus.Collector. A window without rows shows only that.
+// Collect implements prometheus.Collector. A window without rows reports only their number.
 func (d *Drift) Collect(to chan<- prometheus.Metric) {
 	d.mu.Lock()
 	models := make([][]*DriftWindow, 0, len(d.models))

@@ -23,7 +23,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// What a LogOptions of 0 stands for.
+// Defaults of LogOptions.
 const (
 	defaultLines = 100_000
 	defaultAge   = 10 * time.Minute
@@ -32,33 +32,32 @@ const (
 )
 
 const (
-	// queueRequests may wait to be made into lines, if they have no more lines than two files.
+	// queueRequests is the maximum number of requests that wait for the log, if they have no more lines than two files.
 	queueRequests = 1024
-	// retryAfter is how long a log waits after the disk failed it.
+	// retryAfter is the pause after an error of the disk.
 	retryAfter = 10 * time.Second
 )
 
-// LogOptions say what a log of explanations holds and keeps. The directory must be of one server alone, which removes what
-// it takes for leftovers of its own.
+// LogOptions configure an explanation log. The directory must belong to one server alone, which removes unfinished files.
 type LogOptions struct {
 	Dir    string
-	Share  float64 // of the requests, from 0 to 1
-	Values bool    // the cells of the callers' tables too
+	Share  float64 // share of the requests to log, from 0 to 1
+	Values bool    // include the cells of callers' tables
 
-	Lines int           // of a file, which ends with the request that reaches it; 0 means 100,000
-	Age   time.Duration // of a file's first line when it is written at the latest; 0 means 10 minutes
-	Files int           // are kept, the newest; 0 means 1,008
-	Bytes int64         // of all files that are kept; 0 means 1 GiB
+	Lines int           // lines of a file, which ends with the request that reaches them; 0 means 100,000
+	Age   time.Duration // maximum age of the first line before its file is written; 0 means 10 minutes
+	Files int           // maximum number of files, of which the newest are kept; 0 means 1,008
+	Bytes int64         // maximum bytes of all files; 0 means 1 GiB
 
-	Report func(error) // is told what goes wrong, at most once a minute; may be nil
+	Report func(error) // called with errors, at most once a minute; may be nil
 }
 
-// ExplanationLog writes explanations of a share of the requests to Parquet files, a line for each row, output and
-// player: time, model, version, request_id, and the columns of [explain.Explanation.Long]. A file appears when it is whole.
+// ExplanationLog writes explanations of a share of the requests to Parquet files. Each row, output and player is a line:
+// time, model, version, request_id, and the columns of [explain.Explanation.Long]. A file appears when it is complete.
 //
-// It never makes a caller wait. Lines are gathered in memory and written by one goroutine; a disk that is full or
-// away is tried again every ten seconds. Meanwhile there is room for three files of lines; what comes after is dropped
-// and counted. It is a prometheus.Collector of its counts.
+// The log never makes a caller wait. It gathers lines in memory, and one goroutine writes them. If the disk is full or
+// missing, it tries again every ten seconds. Meanwhile memory holds the lines of three files; later lines are dropped and
+// counted. The log is a prometheus.Collector of its counts.
 type ExplanationLog struct {
 	o      LogOptions
 	fault  complaint
@@ -71,28 +70,28 @@ type ExplanationLog struct {
 	waiting atomic.Int64 // lines in the queue
 	done    chan struct{}
 
-	// Of the goroutine alone.
+	// Used by the writing goroutine alone.
 	files *logFiles
 	batch logBatch
 	retry time.Time // no file is begun before; zero if all is well
 	lost  error     // why the last batch was not written
 }
 
-// logged is the explanation of a request.
+// logged is the explanation of one request.
 type logged struct {
 	at                        time.Time
 	model, version, requestID string
 	explanation               *explain.Explanation
 }
 
-// logBatch is what the next file will hold.
+// logBatch holds the lines of the next file.
 type logBatch struct {
 	tables      []*table.Table
 	lines, rows int
 	since       time.Time
 }
 
-// OpenExplanationLog makes the directory, clears it of drafts of an earlier run, and starts the log.
+// OpenExplanationLog creates the directory, removes unfinished files of an earlier run, and starts the log. Close ends it.
 func OpenExplanationLog(o LogOptions) (*ExplanationLog, error) {
 	if !(o.Share >= 0 && o.Share <= 1) {
 		return nil, fmt.Errorf("a share of %v of the requests cannot be logged: give a number from 0 to 1", o.Share)
@@ -129,15 +128,15 @@ func (l *ExplanationLog) count(outcome string, rows int) {
 	l.counts.WithLabelValues(outcome).Add(float64(rows))
 }
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (l *ExplanationLog) Describe(to chan<- *prometheus.Desc) { l.counts.Describe(to) }
 
-// Collect is of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (l *ExplanationLog) Collect(to chan<- prometheus.Metric) { l.counts.Collect(to) }
 
-// Add logs the explanation if the request is among the share. With a request id that depends on the id alone, so that
-// a request that is tried again is logged again. The explanation must not change any more. Differences from a row are
-// not logged, for the columns do not tell them from attributions.
+// Add logs an explanation if the request belongs to the share. If it has an id, that alone decides, so a repeated request is
+// logged again. The caller must not change the explanation afterwards. Differences between rows are not logged, since the
+// columns cannot tell them from attributions.
 func (l *ExplanationLog) Add(model, version, requestID string, e *explain.Explanation) {
 	if e.Against != "" || e.Rows == 0 || !chosen(requestID, l.o.Share) {
 		return
@@ -147,7 +146,7 @@ func (l *ExplanationLog) Add(model, version, requestID string, e *explain.Explan
 	}
 }
 
-// chosen tells whether a request is logged.
+// chosen reports whether a request is logged.
 func chosen(requestID string, share float64) bool {
 	if requestID == "" {
 		return rand.Float64() < share
@@ -174,7 +173,7 @@ func (l *ExplanationLog) enqueue(x logged) bool {
 	return false
 }
 
-// Close writes what is left. It fails if that cannot be written, or not in time.
+// Close writes the remaining lines. It returns an error if that fails or takes longer than the context.
 func (l *ExplanationLog) Close(ctx context.Context) error {
 	l.mu.Lock()
 	if !l.closed {
@@ -214,7 +213,7 @@ func (l *ExplanationLog) run() {
 	}
 }
 
-// due is when the batch is written at the latest, or tried again.
+// due returns when the batch must be written or tried again.
 func (l *ExplanationLog) due() time.Time {
 	if !l.retry.IsZero() {
 		return l.retry
@@ -222,7 +221,7 @@ func (l *ExplanationLog) due() time.Time {
 	return l.batch.since.Add(l.o.Age)
 }
 
-// take puts a request into the batch.
+// take adds a request to the batch.
 func (l *ExplanationLog) take(x logged) {
 	rows := x.explanation.Rows
 	if l.batch.lines >= l.o.Lines {
@@ -248,8 +247,8 @@ func (l *ExplanationLog) take(x logged) {
 	}
 }
 
-// flush writes the batch, and has reported the error it returns. What the disk refuses is kept and tried again, unless it is
-// the last.
+// flush writes the batch, and has reported the error that it returns. After an error of the disk the batch is kept and tried
+// again, unless it is the last.
 func (l *ExplanationLog) flush(last bool) error {
 	if l.batch.rows == 0 || !last && time.Now().Before(l.retry) {
 		return nil
@@ -272,7 +271,7 @@ func (l *ExplanationLog) flush(last bool) error {
 	return err
 }
 
-// ofDisk tells errors that go away by themselves or by an operator's hand from those of the batch.
+// ofDisk reports whether an error is one of the disk, which may pass or which an operator can fix, and not of the batch.
 func ofDisk(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -280,7 +279,7 @@ func ofDisk(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &number)
 }
 
-// table is the lines of a request.
+// table returns the lines of a request.
 func (x *logged) table(values bool) (*table.Table, error) {
 	e := *x.explanation
 	e.Interactions, e.InteractionError = nil, nil // have no place in a table
@@ -306,7 +305,7 @@ func (x *logged) table(values bool) (*table.Table, error) {
 	return table.New(slices.Concat(front, columns)...)
 }
 
-// constant repeats a column's only cell.
+// constant makes a column of one repeated cell.
 func constant(c *table.Column, lines int) *table.Column {
 	return (&table.Table{Columns: []*table.Column{c}}).Select(make([]int, lines)).Columns[0]
 }

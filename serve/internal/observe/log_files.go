@@ -16,7 +16,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Names of files begin with the time they were written, so that they sort by it.
+// Names of files begin with the time of writing, so that they sort by it.
 const (
 	logPrefix = "explanations-"
 	logSuffix = ".parquet"
@@ -36,7 +36,7 @@ type logFile struct {
 	bytes int64
 }
 
-// openLogFiles makes the directory, removes drafts and finds the files of earlier runs.
+// openLogFiles creates the directory, removes unfinished files and finds the files of earlier runs.
 func openLogFiles(o LogOptions) (*logFiles, error) {
 	l := &logFiles{dir: o.Dir, files: o.Files, bytes: o.Bytes}
 	wrong := func(err error) error {
@@ -74,10 +74,11 @@ func openLogFiles(o LogOptions) (*logFiles, error) {
 	return l, nil
 }
 
-// makeDir makes a directory for the server's own eyes.
+// makeDir creates a directory that only the server can read.
 func (l *logFiles) makeDir() error { return os.MkdirAll(l.dir, 0o700) }
 
-// tryOut reports now what would only be seen at the first file. A full disk may have room by then.
+// tryOut reports errors early that would else appear with the first file. A full disk is not one, since it may have room by
+// then.
 func (l *logFiles) tryOut() error {
 	f, err := os.CreateTemp(l.dir, "."+logPrefix+"*.tmp")
 	if errors.Is(err, syscall.ENOSPC) {
@@ -89,7 +90,7 @@ func (l *logFiles) tryOut() error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// write makes one file.
+// write writes one file.
 func (l *logFiles) write(tables []*table.Table) error {
 	if err := l.makeDir(); err != nil { // somebody may have removed it
 		return fmt.Errorf("writing the explanation log: %w", err)
@@ -117,7 +118,7 @@ func (l *logFiles) write(tables []*table.Table) error {
 	return nil
 }
 
-// prune removes the oldest files beyond what is kept, never the newest.
+// prune removes the oldest files beyond the limits, never the newest.
 func (l *logFiles) prune() error {
 	total := int64(0)
 	for _, f := range l.kept {

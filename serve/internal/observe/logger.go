@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 
 	"go.opentelemetry.io/otel/trace"
@@ -13,75 +12,62 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// LeftOut stands in log lines where cells of a caller's table would.
+// LeftOut replaces cells of callers' tables in log lines.
 const LeftOut = "(left out)"
 
-// NewLogger writes log lines as text or json. Lines that are logged with the context of a request have its request_id,
-// and trace_id if it is traced.
+// NewHandler returns a handler that passes log lines to next without cells of callers' tables. Lines that are logged with
+// the context of a traced request get its trace_id.
 //
-// Log lines hold no cells of callers' tables: of an error about a row or a column only these are
-// written (row -1 is all rows), for its message may quote a cell, and tables and explanations are left out. Hand the logger errors, not
-// their text.
-func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: leaveOutCells}
-	switch format {
-	case "text":
-		return slog.New(requestHandler{slog.NewTextHandler(w, options)}), nil
-	case "json":
-		return slog.New(requestHandler{slog.NewJSONHandler(w, options)}), nil
-	}
-	return nil, fmt.Errorf("log lines cannot be written as %q: text and json are known", format)
-}
+// An error about a row or a column is replaced by these two, since its message may quote a cell; row -1 means all rows.
+// Tables and explanations are replaced by LeftOut. Log errors, not their text: the handler does not look into strings.
+func NewHandler(next slog.Handler) slog.Handler { return handler{next} }
 
-type requestIDKey struct{}
+type handler struct{ slog.Handler }
 
-// WithRequestID is a context of the request of that id.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
-}
-
-// RequestID is that of the context's request, or empty.
-func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
-}
-
-// requestHandler adds what the context says of the request.
-type requestHandler struct{ slog.Handler }
-
-// Handle is of slog.Handler.
-func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
-	if id := RequestID(ctx); id != "" {
-		r.AddAttrs(slog.String("request_id", id))
-	}
+// Handle implements slog.Handler.
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	clean := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(leaveOutCells(a))
+		return true
+	})
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
-		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
+		clean.AddAttrs(slog.String("trace_id", span.TraceID().String()))
 	}
-	return h.Handler.Handle(ctx, r)
+	return h.Handler.Handle(ctx, clean)
 }
 
-// WithAttrs is of slog.Handler.
-func (h requestHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return requestHandler{h.Handler.WithAttrs(attrs)}
+// WithAttrs implements slog.Handler.
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return handler{h.Handler.WithAttrs(allWithoutCells(attrs))}
 }
 
-// WithGroup is of slog.Handler.
-func (h requestHandler) WithGroup(name string) slog.Handler {
-	return requestHandler{h.Handler.WithGroup(name)}
-}
+// WithGroup implements slog.Handler.
+func (h handler) WithGroup(name string) slog.Handler { return handler{h.Handler.WithGroup(name)} }
 
-// leaveOutCells replaces values that hold cells.
-func leaveOutCells(_ []string, a slog.Attr) slog.Attr {
-	if a.Value.Kind() != slog.KindAny {
-		return a
+func allWithoutCells(attrs []slog.Attr) []slog.Attr {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = leaveOutCells(a)
 	}
-	switch v := a.Value.Any().(type) {
-	case error:
-		if e, ok := errors.AsType[*table.Error](v); ok && (e.Row >= 0 || e.Column != "") {
-			a.Value = slog.StringValue(fmt.Sprintf("row %d, column %q: %s", e.Row, e.Column, LeftOut))
+	return clean
+}
+
+// leaveOutCells replaces a value that holds cells.
+func leaveOutCells(a slog.Attr) slog.Attr {
+	a.Value = a.Value.Resolve()
+	switch a.Value.Kind() {
+	case slog.KindGroup:
+		a.Value = slog.GroupValue(allWithoutCells(a.Value.Group())...)
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case error:
+			if e, ok := errors.AsType[*table.Error](v); ok && (e.Row >= 0 || e.Column != "") {
+				a.Value = slog.StringValue(fmt.Sprintf("row %d, column %q: %s", e.Row, e.Column, LeftOut))
+			}
+		case *table.Table, *table.Column, *explain.Explanation, []*table.Table, []*table.Column, explain.Explanation, []explain.Attribution, explain.Attribution:
+			a.Value = slog.StringValue(LeftOut)
 		}
-	case *table.Table, *table.Column, *explain.Explanation, []*table.Table, []*table.Column, explain.Explanation, []explain.Attribution, explain.Attribution:
-		a.Value = slog.StringValue(LeftOut)
 	}
 	return a
 }

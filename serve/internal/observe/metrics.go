@@ -11,33 +11,33 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Unknown is what the label model says of a name that no loaded model has, so that callers cannot make labels.
+// Unknown is the label model of a name that no loaded model has, so that callers cannot create labels.
 const Unknown = "unknown"
 
-// Refusal is why a request was turned away.
+// Refusal is the reason why a request was refused, as a label.
 type Refusal string
 
 // The refusals.
 const (
-	QueueFull    Refusal = "queue_full"     // more rows wait than may
-	MemoryFull   Refusal = "memory_full"    // more bytes of requests are held than may
+	QueueFull    Refusal = "queue_full"     // too many rows wait
+	MemoryFull   Refusal = "memory_full"    // requests hold too many bytes
 	TooManyRows  Refusal = "too_many_rows"  // in one request
 	BodyTooLarge Refusal = "body_too_large" // of one request
 	RateLimit    Refusal = "rate_limit"     // of one caller
-	Denied       Refusal = "denied"         // who it is, or what it may
-	Deadline     Refusal = "deadline"       // the request's time was over before its pass
-	Draining     Refusal = "draining"       // the server is about to end
+	Denied       Refusal = "denied"         // authentication or permission
+	Deadline     Refusal = "deadline"       // the request timed out before its pass
+	Draining     Refusal = "draining"       // the server is starting or stopping
 )
 
 var refusals = []Refusal{QueueFull, MemoryFull, TooManyRows, BodyTooLarge, RateLimit, Denied, Deadline, Draining}
 
-// What times and rows are counted by: from half a millisecond to half a minute, and from one row to more than a pass.
+// Buckets of times, from half a millisecond to half a minute, and of rows, from one to more than a pass.
 var (
 	timeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	rowBuckets  = prometheus.ExponentialBuckets(1, 2, 13)
 )
 
-// Metrics counts what a server does. All methods may be called concurrently.
+// Metrics holds the Prometheus metrics of a server. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -55,13 +55,13 @@ type Metrics struct {
 	loads            *prometheus.CounterVec
 	stages           [stageCount]*prometheus.HistogramVec
 
-	// mu is held for reading while a label of a model may be made, and for writing while those of a model are deleted:
-	// or a request that ends late would bring back a model that is gone.
+	// mu is held for reading while a label of a model may be created, and for writing while those of a model are deleted.
+	// Else a request that ends late would bring back a model that is gone.
 	mu     sync.RWMutex
 	loaded map[string]map[ModelInfo]int // by name: how often each was loaded
 }
 
-// NewMetrics has counters at 0, and those of Go and of the process.
+// NewMetrics returns metrics at 0, with those of Go and of the process.
 func NewMetrics() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), loaded: map[string]map[ModelInfo]int{}, refused: map[Refusal]prometheus.Counter{}}
 	m.Register(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -105,10 +105,10 @@ func (m *Metrics) histograms(name, help string, buckets []float64, labels ...str
 	return v
 }
 
-// Register adds collectors, such as a Drift and an ExplanationLog. It panics if one of the same metrics is there.
+// Register adds collectors, such as a Drift and an ExplanationLog. It panics if a metric is registered already.
 func (m *Metrics) Register(more ...prometheus.Collector) { m.registry.MustRegister(more...) }
 
-// Handler answers with all metrics, as Prometheus's text or as OpenMetrics.
+// Handler returns a handler of all metrics, as Prometheus text or OpenMetrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true,
@@ -116,10 +116,10 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// Refused counts a request that was turned away.
+// Refused counts a refused request.
 func (m *Metrics) Refused(reason Refusal) { m.refused[reason].Inc() }
 
-// HeldBytes adds to the bytes of bodies that are held, or takes from them.
+// HeldBytes changes the number of bytes that requests hold by n.
 func (m *Metrics) HeldBytes(change int) { m.inflightBytes.Add(float64(change)) }
 
 // Route counts the requests of one protocol and route.
@@ -129,16 +129,17 @@ type Route struct {
 	duration        prometheus.Observer
 }
 
-// Route is made once for each route, which is a pattern such as /v2/models/{model}/infer and never a path.
+// Route returns the counters of a route, which is a pattern such as /v2/models/{model}/infer and never a path. Create it
+// once.
 func (m *Metrics) Route(protocol, route string) *Route {
 	return &Route{m, protocol, route, m.requestDuration.WithLabelValues(protocol, route)}
 }
 
-// Started counts a request as under way.
+// Started counts a request in progress.
 func (r *Route) Started() { r.metrics.inflightRequests.Inc() }
 
-// Ended counts a request that had Started. The model is the name that was asked for, or empty on a route without
-// one; a name that no loaded model has is counted as Unknown. The code is of the protocol: "200", "OK".
+// Ended counts the end of a request after Started. model is the name that the caller asked for, or "" on a route without
+// one; names of no loaded model count as Unknown. code is the status of the protocol: "200", "OK".
 func (r *Route) Ended(model, code string, took time.Duration) {
 	m := r.metrics
 	m.inflightRequests.Dec()
@@ -148,7 +149,7 @@ func (r *Route) Ended(model, code string, took time.Duration) {
 	m.requests.WithLabelValues(r.protocol, r.route, m.label(model), code).Inc()
 }
 
-// label is what the label model says of a name. The caller holds mu.
+// label returns the value of the label model for a name. The caller holds mu.
 func (m *Metrics) label(model string) string {
 	if model == "" || m.loaded[model] != nil {
 		return labelValue(model)
@@ -156,5 +157,5 @@ func (m *Metrics) label(model string) string {
 	return Unknown
 }
 
-// labelValue is text as labels may have it.
+// labelValue makes a text valid as a label.
 func labelValue(text string) string { return strings.ToValidUTF8(text, "�") }

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Stage is a part of a request's way, as KServe's own metrics name them.
+// Stage is a stage of a request, with the names of KServe's metrics.
 type Stage int
 
 // The stages.
@@ -31,10 +31,10 @@ var (
 	}
 )
 
-// ModelInfo is what tells one loaded model from another.
+// ModelInfo identifies a loaded model.
 type ModelInfo struct{ Model, Version, Digest, Head, Backend string }
 
-// ModelMetrics counts what one loaded model does.
+// ModelMetrics holds the metrics of one loaded model.
 type ModelMetrics struct {
 	metrics  *Metrics
 	info     ModelInfo
@@ -45,8 +45,8 @@ type ModelMetrics struct {
 	stages                            [stageCount]prometheus.Observer
 }
 
-// Loaded counts a load. Versions of one name share all metrics without the label version. A model is replaced by
-// loading the new one before the old one is Unloaded: then no counter starts anew.
+// Loaded counts a load and returns the metrics of the model. Versions of one name share all metrics without the label
+// version. To replace a model without resetting counters, load the new one before the old one is Unloaded.
 func (m *Metrics) Loaded(info ModelInfo) *ModelMetrics {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *Metrics) Loaded(info ModelInfo) *ModelMetrics {
 	m.loaded[info.Model][info]++
 	name := labelValue(info.Model)
 	m.info.WithLabelValues(name, labelValue(info.Version), info.Digest, info.Head, info.Backend).Set(1)
-	m.loads.WithLabelValues(name, "failed") // 0 is there before it is needed
+	m.loads.WithLabelValues(name, "failed") // so that the series exists at 0
 	m.loads.WithLabelValues(name, "loaded").Inc()
 	x := &ModelMetrics{
 		metrics: m, info: info,
@@ -71,16 +71,14 @@ func (m *Metrics) Loaded(info ModelInfo) *ModelMetrics {
 	return x
 }
 
-// LoadFailed counts a load that failed. Unless another version of the model is loaded, it is counted as Unknown: the
-// log has the name.
+// LoadFailed counts a failed load. It counts as Unknown unless another version of the model is loaded; the log has the name.
 func (m *Metrics) LoadFailed(model string) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	m.loads.WithLabelValues(m.label(model), "failed").Inc()
 }
 
-// Unloaded deletes the model's labels, but for those that another loaded model has too. What is still counted after
-// that is not shown.
+// Unloaded deletes the labels of the model, except those that another loaded model shares. Later counts are not shown.
 func (x *ModelMetrics) Unloaded() {
 	x.unloaded.Do(func() {
 		x.metrics.mu.Lock()
@@ -89,7 +87,7 @@ func (x *ModelMetrics) Unloaded() {
 	})
 }
 
-// unload is called with mu held.
+// unload does the work of Unloaded. The caller holds mu.
 func (m *Metrics) unload(info ModelInfo) {
 	same := m.loaded[info.Model]
 	same[info]--
@@ -122,7 +120,7 @@ func (m *Metrics) unload(info ModelInfo) {
 	}
 }
 
-// Pass counts a pass and the rows of all requests in it. The depth is one of the program's own, not a caller's word.
+// Pass counts a pass and the rows of all requests in it. depth must be a constant of the program, never a caller's text.
 func (x *ModelMetrics) Pass(depth string, rows int, took time.Duration) {
 	x.passDuration.Observe(took.Seconds())
 	x.passRows.Observe(float64(rows))
@@ -134,11 +132,11 @@ func (x *ModelMetrics) Pass(depth string, rows int, took time.Duration) {
 	}
 }
 
-// Queued adds to the rows that wait for a pass, or takes from them.
+// Queued changes the number of rows that wait for a pass by n.
 func (x *ModelMetrics) Queued(change int) { x.queueRows.Add(float64(change)) }
 
-// Waited counts how long a request's rows waited for their pass.
+// Waited records how long a request waited for its pass.
 func (x *ModelMetrics) Waited(d time.Duration) { x.queueWait.Observe(d.Seconds()) }
 
-// Took counts how long a stage of a request took.
+// Took records the duration of a stage.
 func (x *ModelMetrics) Took(stage Stage, d time.Duration) { x.stages[stage].Observe(d.Seconds()) }

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Spans wait in memory until they are sent, or are dropped if there are more.
+// Limits of the spans in memory. Spans beyond them are dropped.
 const (
 	queueSpans    = 4096
 	sendEvery     = 5 * time.Second
@@ -33,25 +33,25 @@ const (
 	tracesService = "psi"
 )
 
-// TraceOptions say where spans go.
+// TraceOptions configure Traces.
 type TraceOptions struct {
 	Endpoint string // http://HOST:PORT or https://HOST:PORT of a collector that speaks OTLP over gRPC; empty means none
 	Version  string // of the program
 
-	Report func(error) // is told that spans cannot be sent, at most once a minute; may be nil
+	Report func(error) // called when spans cannot be sent, at most once a minute; may be nil
 }
 
-// Traces sends spans to an OpenTelemetry collector, in batches and in the background. Spans that cannot be sent in
-// time are dropped; whoever makes them does not notice. Without an endpoint it does nothing.
+// Traces sends spans to an OpenTelemetry collector, in batches and in the background. Spans that cannot be sent in time are
+// dropped. Without an endpoint it does nothing.
 //
-// What it leaves open is taken from OpenTelemetry's environment variables: headers, certificates, sampling, attributes.
+// OpenTelemetry's environment variables set the rest: headers, certificates, sampling, attributes.
 type Traces struct {
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider // nil if there is no endpoint
 	sender   *sender
 }
 
-// OpenTraces does not wait for the collector, which may be away.
+// OpenTraces returns Traces without waiting for the collector, which may be unreachable.
 func OpenTraces(ctx context.Context, o TraceOptions) (*Traces, error) {
 	if o.Endpoint == "" {
 		return &Traces{tracer: noop.NewTracerProvider().Tracer(tracesService)}, nil
@@ -88,7 +88,7 @@ func OpenTraces(ctx context.Context, o TraceOptions) (*Traces, error) {
 	return &Traces{provider.Tracer(tracesService, trace.WithInstrumentationVersion(o.Version)), provider, s}, nil
 }
 
-// parseEndpoint is the address of a collector, and whether it is spoken to without TLS.
+// parseEndpoint returns the address of a collector, and whether to connect without TLS.
 func parseEndpoint(endpoint string) (address string, insecure bool, err error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
@@ -101,10 +101,10 @@ func parseEndpoint(endpoint string) (address string, insecure bool, err error) {
 	return net.JoinHostPort(u.Hostname(), port), u.Scheme == "http", nil
 }
 
-// Tracer makes spans. The span of a pass that several requests share has a link to that of each.
+// Tracer returns the tracer. The span of a pass that several requests share links to the spans of all of them.
 func (t *Traces) Tracer() trace.Tracer { return t.tracer }
 
-// FromHTTP is a context in which spans have the caller's as their parent, if its header traceparent (W3C) says so.
+// FromHTTP returns a context whose spans have the caller's span as parent, if the header traceparent (W3C) names one.
 func (t *Traces) FromHTTP(ctx context.Context, header http.Header) context.Context {
 	if t.provider == nil {
 		return ctx
@@ -112,7 +112,7 @@ func (t *Traces) FromHTTP(ctx context.Context, header http.Header) context.Conte
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// FromGRPC is FromHTTP for the metadata of a call.
+// FromGRPC is FromHTTP for the metadata of a gRPC call.
 func (t *Traces) FromGRPC(ctx context.Context) context.Context {
 	if t.provider == nil {
 		return ctx
@@ -127,7 +127,7 @@ func (t *Traces) FromGRPC(ctx context.Context) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, header)
 }
 
-// Close sends what is left, as far as the context leaves time for it.
+// Close sends the remaining spans until the context ends.
 func (t *Traces) Close(ctx context.Context) error {
 	if t.provider == nil {
 		return nil
@@ -140,7 +140,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	return nil
 }
 
-// sender reports errors to a callback instead of the library's global handler, and ends when it must.
+// sender reports errors to a callback instead of the library's global handler, and stops when it is closed.
 type sender struct {
 	sdktrace.SpanExporter
 	endpoint string
@@ -149,7 +149,7 @@ type sender struct {
 	ended    sync.Once
 }
 
-// ExportSpans is of sdktrace.SpanExporter.
+// ExportSpans implements sdktrace.SpanExporter.
 func (s *sender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

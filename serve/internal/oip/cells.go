@@ -9,7 +9,7 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// fields fills the cells of one column.
+// fields decodes the cells of one column.
 type fields struct {
 	column *Column
 	cells  *table.Column
@@ -25,7 +25,7 @@ func (f *fields) wrong(row int, remedy, format string, args ...any) error {
 	return invalid(remedy, "row %d, column %s: %s", row, quoted(f.column.Name), fmt.Sprintf(format, args...))
 }
 
-// check marks what is observed of numbers that are there.
+// check marks which numbers are observed.
 func (f *fields) check() error {
 	for i, v := range f.cells.Numbers {
 		if math.IsNaN(v) || f.hidden(i) {
@@ -51,7 +51,7 @@ func (f *fields) unheld(row int, v float64) error {
 	}
 }
 
-// parse reads texts as CSV has them.
+// parse parses texts as in CSV files.
 func (f *fields) parse(t *Tensor) error {
 	cells := t.texts()
 	for i := range f.cells.Numbers {
@@ -74,7 +74,7 @@ func (f *fields) parse(t *Tensor) error {
 	return nil
 }
 
-// labels numbers the labels of a category in order of first appearance.
+// labels numbers the labels of a category in the order of their first appearance.
 func (f *fields) labels(t *Tensor, count *counter) error {
 	if t.Datatype != Bytes {
 		return invalid("send its labels as BYTES", "the column %s is a category, but the tensor is %s", quoted(f.column.Name), t.Datatype)
@@ -114,7 +114,7 @@ type counter struct {
 
 func newCounter(labels int) *counter { return &counter{codes: make([]int32, labels)} }
 
-// known is the code of a label that the model knows.
+// known returns the code of a label that the model knows.
 func (c *counter) known(place int, label string) int32 {
 	if c.codes[place] == 0 {
 		c.levels = append(c.levels, label)
@@ -124,7 +124,7 @@ func (c *counter) known(place int, label string) int32 {
 	return c.codes[place] - 1
 }
 
-// other is the code of a label that it does not know.
+// other returns the code of a label that the model does not know.
 func (c *counter) other(cell []byte) int32 {
 	code, met := c.others[string(cell)]
 	if !met {
@@ -139,7 +139,7 @@ func (c *counter) other(cell []byte) int32 {
 	return code
 }
 
-// take is the labels that were met, and makes the counter ready for another column.
+// take returns the labels found, and resets the counter for another column.
 func (c *counter) take() []string {
 	levels := slices.Clone(c.levels)
 	for _, place := range c.met {

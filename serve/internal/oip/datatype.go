@@ -2,7 +2,7 @@ package oip
 
 import "math"
 
-// Datatype is what the elements of a tensor are.
+// Datatype is the type of the elements of a tensor.
 type Datatype uint8
 
 // The datatypes of the protocol.
@@ -22,7 +22,7 @@ const (
 	Bytes
 )
 
-// datatypes says of each what it is called, its size in bytes, 0 if that varies, and what its elements lie between.
+// datatypes holds the name of each datatype, its size in bytes (0 if that varies), and the range of its elements.
 var datatypes = [...]struct {
 	name      string
 	size      int
@@ -47,7 +47,7 @@ func (d Datatype) String() string { return datatypes[d].name }
 
 func (d Datatype) size() int { return datatypes[d].size }
 
-// holds tells whether an element may have the value.
+// holds reports whether an element may have the value.
 func (d Datatype) holds(v float64) bool {
 	if d >= FP16 {
 		return true
@@ -64,7 +64,7 @@ func datatypeOf[T string | []byte](name T) (Datatype, bool) {
 	return 0, false
 }
 
-// half is the number of an IEEE 754 half: a sign, five bits of exponent, ten of fraction.
+// half decodes an IEEE 754 half: a sign, five bits of exponent, ten of fraction.
 func half(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
 	var v float64

@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what is wrong with a request, as protocols number it.
+// Kind is the class of an error, from which servers choose status codes.
 type Kind uint8
 
 // The kinds of errors.
 const (
 	Invalid  Kind = iota // the request contradicts the protocol, itself or the model
-	TooLarge             // it is more than the server takes at once
-	NotFound             // what it names is not there
+	TooLarge             // the request exceeds a limit of the server
+	NotFound             // the request names something that does not exist
 )
 
-// Error says what is wrong with a request and what to do about it.
+// Error describes what is wrong with a request, and the remedy.
 type Error struct {
 	Kind    Kind
 	Message string
@@ -33,7 +33,7 @@ func invalid(remedy, format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// quoted is a name or cell of a request, cut to what fits in a message.
+// quoted quotes a name or cell of a request, shortened for a message.
 func quoted[T string | []byte](text T) string {
 	const most = 40
 	if len(text) > most*utf8.UTFMax {

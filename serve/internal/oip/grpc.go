@@ -2,7 +2,8 @@ package oip
 
 import "github.com/psi-shapley/psi/serve/internal/oip/inference"
 
-// FromGRPC reads a request message. It takes no more inputs than most.
+// FromGRPC converts a request message, which must have at most the given number of inputs. Errors are of type *Error. The
+// request shares memory with the message.
 func FromGRPC(m *inference.ModelInferRequest, most int) (*Request, error) {
 	raw := m.GetRawInputContents()
 	switch {
@@ -53,7 +54,7 @@ func FromGRPC(m *inference.ModelInferRequest, most int) (*Request, error) {
 	return r, nil
 }
 
-// take gives the tensor its raw contents, if the request has any, and checks what it has.
+// take gives the tensor its raw contents, if the request has any, and checks them.
 func (t *Tensor) take(raw [][]byte, place int) error {
 	switch {
 	case len(raw) == 0 && t.typed == nil && t.elements > 0:

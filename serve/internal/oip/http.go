@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// ParseHTTP reads the body of an inference request. The first jsonLength bytes of it are JSON, as the header
-// Inference-Header-Content-Length says, and the rest is binary tensor data; without that header jsonLength is −1 and all
-// of the body is JSON. It takes no more inputs than most.
+// ParseHTTP parses the body of an inference request, which must have at most the given number of inputs. The first
+// jsonLength bytes are JSON, as the header Inference-Header-Content-Length states, and the rest is binary tensor data.
+// Without that header jsonLength is −1, and the whole body is JSON. Errors are of type *Error. The request shares memory
+// with the body.
 func ParseHTTP(body []byte, jsonLength, most int) (*Request, error) {
 	whole := jsonLength == -1
 	switch {
@@ -33,7 +34,7 @@ func ParseHTTP(body []byte, jsonLength, most int) (*Request, error) {
 	return d.request, nil
 }
 
-// document is a request while its JSON is read.
+// document is the state of parsing a request.
 type document struct {
 	scanner
 	request *Request
@@ -46,7 +47,7 @@ type document struct {
 	hasOutput bool
 }
 
-// wantedHow is how an output is wanted.
+// wantedHow is the form in which the caller wants an output.
 type wantedHow uint8
 
 const (
@@ -102,7 +103,7 @@ func (d *document) read() error {
 	return nil
 }
 
-// parameters reads an object of parameters, or null. Lists and objects among them are passed over.
+// parameters parses an object of parameters, or null. It skips lists and objects among them.
 func (d *document) parameters(set func(name []byte, p parameter) error) error {
 	if d.null() {
 		return nil
@@ -206,7 +207,7 @@ func unknownDatatype(tensor, name string) error {
 	return invalid("send FP64 for numbers and BYTES for texts", "the tensor %s has the datatype %s, which is not known", quoted(tensor), quoted(name))
 }
 
-// shape reads a list of whole numbers. It is not nil, even if it is empty.
+// shape parses a list of whole numbers. The result is not nil, even for an empty list.
 func (d *document) shape() ([]int64, error) {
 	if d.shapes == nil {
 		d.shapes = make([]int64, 0, 32)
@@ -260,7 +261,7 @@ func (d *document) output() error {
 	return err
 }
 
-// divide gives each input its part of the binary data, in their order.
+// divide assigns the binary data to the inputs, in their order.
 func (d *document) divide(data []byte, whole bool) error {
 	for i, size := range d.sizes {
 		t := &d.request.Inputs[i]
@@ -284,7 +285,7 @@ func (d *document) divide(data []byte, whole bool) error {
 	return nil
 }
 
-// elements is the data of a tensor in JSON: one list, or lists in lists.
+// elements describes the data of a tensor in JSON: one list, or nested lists.
 type elements struct {
 	span  []byte
 	kinds elementKind
@@ -336,7 +337,7 @@ func (d *document) list(e *elements, level int) error {
 	return nil
 }
 
-// checkJSON holds data against the shape and the datatype.
+// checkJSON checks JSON data against the shape and the datatype.
 func (t *Tensor) checkJSON(e *elements) error {
 	if e.depth > 1 {
 		agree := e.depth == len(t.Shape)

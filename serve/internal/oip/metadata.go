@@ -10,7 +10,7 @@ import (
 
 const platform = "psi"
 
-// datatypesOf are those that a column of the kind is taken in, the one that metadata names first.
+// datatypesOf returns the datatypes that a column of the kind accepts. Metadata names the first.
 func datatypesOf(kind table.Kind) []string {
 	switch kind {
 	case table.Category:
@@ -31,14 +31,14 @@ type tensorMetadata struct {
 	Shape    []int64 `json:"shape"`
 }
 
-// columnMetadata is a column in the parameters.
+// columnMetadata describes a column, in the parameters.
 type columnMetadata struct {
 	Name      string     `json:"name"`
 	Kind      table.Kind `json:"kind"`
 	Datatypes []string   `json:"datatypes"`
 }
 
-// allColumns describes, in the parameters, a tensor that stands for all columns.
+// allColumns describes a tensor that stands for all columns, in the parameters.
 type allColumns struct {
 	Datatypes []string `json:"datatypes"`
 	Shape     []int64  `json:"shape"`
@@ -63,7 +63,7 @@ func (s *Signature) outputs() []tensorMetadata {
 	return list
 }
 
-// parameters are what metadata says of a model beside its tensors.
+// parameters returns what metadata states beside the tensors.
 func (s *Signature) parameters() map[string]any {
 	all := map[string]any{"players": s.Players, "outputs": s.Outputs}
 	columns := make([]columnMetadata, len(s.Columns))
@@ -84,7 +84,7 @@ func (s *Signature) parameters() map[string]any {
 	return all
 }
 
-// texts are the parameters where only texts are allowed: what is none is written in JSON.
+// texts returns the parameters as strings, for messages that allow no other values. Other values are encoded as JSON.
 func (s *Signature) texts() (map[string]string, error) {
 	texts := make(map[string]string)
 	for name, value := range s.parameters() {
@@ -98,7 +98,7 @@ func (s *Signature) texts() (map[string]string, error) {
 	return texts, nil
 }
 
-// MetadataHTTP is the JSON document that describes the model.
+// MetadataHTTP returns the JSON document that describes the model.
 func (s *Signature) MetadataHTTP() ([]byte, error) {
 	return json.Marshal(struct {
 		Name       string           `json:"name"`
@@ -110,7 +110,7 @@ func (s *Signature) MetadataHTTP() ([]byte, error) {
 	}{s.Name, s.Versions, platform, s.inputs(), s.outputs(), s.parameters()})
 }
 
-// MetadataGRPC is the message that describes the model. What HTTP has in "parameters" is in properties, in JSON.
+// MetadataGRPC returns the message that describes the model. Its properties hold, as JSON, what HTTP has in "parameters".
 func (s *Signature) MetadataGRPC() (*inference.ModelMetadataResponse, error) {
 	properties, err := s.texts()
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Signature) MetadataGRPC() (*inference.ModelMetadataResponse, error) {
 	return m, nil
 }
 
-// Config is Triton's description of the model. Over HTTP it is written by protojson with the names of the message.
+// Config returns the model configuration of Triton. HTTP uses the field names of the message.
 func (s *Signature) Config() (*inference.ModelConfig, error) {
 	texts, err := s.texts()
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Signature) Config() (*inference.ModelConfig, error) {
 	return c, nil
 }
 
-// configType is what model configurations call a datatype.
+// configType returns the name of a datatype in model configurations.
 func configType(datatype string) inference.DataType {
 	if datatype == "BYTES" {
 		return inference.DataType_TYPE_STRING

@@ -2,7 +2,7 @@ package oip
 
 import "strings"
 
-// Depth is how much must be computed for a request.
+// Depth is how much the model must compute for a request.
 type Depth uint8
 
 // The depths, each of which includes those before it.
@@ -10,10 +10,10 @@ const (
 	Values       Depth = iota // predictions and bases
 	Spread                    // their standard deviations, and probabilities
 	Attributions              // means and standard deviations of the players' contributions
-	Doubt                     // how far other rows to learn from would have moved them, and intervals by it
+	Doubt                     // doubt of the attributions, and intervals by it
 )
 
-// output is one that a request may name.
+// output describes an output that a request may name.
 type output uint8
 
 const (
@@ -57,14 +57,14 @@ func (o output) depth() Depth {
 	}
 }
 
-// chosen is an output to write and how.
+// chosen is an output to write, and its form.
 type chosen struct {
 	output
 	binary bool
 }
 
-// choose finds the outputs that the request wants of the model: prediction, prediction_std and, of classes, probability
-// if it names none.
+// choose returns the outputs to write. If the request names none, these are prediction, prediction_std and, for classes,
+// probability.
 func (r *Request) choose(sig *Signature, into []chosen) ([]chosen, error) {
 	if len(r.Outputs) == 0 {
 		into = append(into, chosen{prediction, r.BinaryOutputs}, chosen{predictionStd, r.BinaryOutputs})
@@ -101,7 +101,8 @@ func (s *Signature) outputNames() []string {
 	return names
 }
 
-// Depth is what must be computed to answer the request. Its error names an output that the model has not.
+// Depth returns how much must be computed to answer the request. It returns an *Error if the model lacks an output that the
+// request names.
 func (r *Request) Depth(sig *Signature) (Depth, error) {
 	var room [maxOutputs]chosen
 	wanted, err := r.choose(sig, room[:0])
@@ -112,7 +113,7 @@ func (r *Request) Depth(sig *Signature) (Depth, error) {
 	return depth, err
 }
 
-// shape is that of an output of so many rows.
+// shape returns the shape of an output.
 func (s *Signature) shape(o output, rows int64) []int64 {
 	if o < attributionMean {
 		return []int64{rows, int64(len(s.Outputs))}

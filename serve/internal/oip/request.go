@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Request is a parsed request. It shares memory with what it was parsed from.
+// Request is a parsed inference request. It shares memory with the body or message that it was parsed from.
 type Request struct {
 	ID      string
 	Inputs  []Tensor
@@ -17,21 +17,21 @@ type Request struct {
 	Z       float64  // intervals are mean ∓ Z·std; 1.96 unless the parameter "z" says otherwise
 	Unknown []string // columns named in the parameter "unknown"
 
-	BinaryOutputs bool // write outputs as binary data that do not say how they are wanted
+	BinaryOutputs bool // default form of outputs that do not state one
 }
 
 // Wanted is an output that a request names.
 type Wanted struct {
 	Name   string
-	Binary bool // as binary data; of no matter for gRPC, where all are
+	Binary bool // as binary data; gRPC ignores it, since all outputs are binary there
 }
 
 const defaultZ = 1.96
 
-// maxUnknown columns may be named in the parameter "unknown".
+// maxUnknown is the maximum number of columns in the parameter "unknown".
 const maxUnknown = 10_000
 
-// parameter is the value of one of a request's parameters: text, a number or a truth.
+// parameter is the value of a parameter: a string, a number or a boolean.
 type parameter struct {
 	kind   parameterKind
 	text   string
@@ -47,7 +47,7 @@ const (
 	ofTruth
 )
 
-// set takes a parameter of the request. Those it does not know are other servers' business.
+// set stores a parameter of the request. It ignores unknown ones, which may be for other servers.
 func (r *Request) set(name string, p parameter) error {
 	switch name {
 	case "z":
@@ -76,7 +76,7 @@ func (r *Request) set(name string, p parameter) error {
 	return nil
 }
 
-// commaSeparated reads names as the program's flags do: those in double quotes may hold commas.
+// commaSeparated splits names as the flags of psi do: names in double quotes may contain commas.
 func commaSeparated(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
@@ -89,7 +89,7 @@ func commaSeparated(text string) ([]string, error) {
 	return names.Read()
 }
 
-// checkNames refuses two inputs, or two outputs, of one name.
+// checkNames refuses duplicate names of inputs or outputs.
 func (r *Request) checkNames() error {
 	if name, twice := repeated(len(r.Inputs), func(i int) string { return r.Inputs[i].Name }); twice {
 		return invalid("send each tensor once", "two inputs are named %s", quoted(name))
@@ -122,7 +122,7 @@ func repeated(n int, name func(int) string) (string, bool) {
 	return "", false
 }
 
-// refused are parameters of tensors that ask for something psi has not.
+// refused lists parameters of tensors that psi does not support.
 func refused(tensor, name string) error {
 	switch name {
 	case "shared_memory_region", "shared_memory_byte_size", "shared_memory_offset":

@@ -12,19 +12,19 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 )
 
-// Results are what a model said of the rows of a request. Arrays are flat, the last axis fastest. Those that the
-// request's Depth does not need may be nil.
+// Results hold the answers of a model for the rows of a request. Arrays are flat, with the last axis fastest. Arrays that
+// the Depth of the request does not need may be nil.
 type Results struct {
 	Rows int
 
 	Prediction, PredictionStd, Probability, Base []float64 // [rows, outputs]
 	Mean, Std                                    []float64 // [rows, outputs, players]
 	ModelStd                                     []float64 // [rows, outputs, players]; nil if doubt is not known
-	Bags                                         int       // that ModelStd was told by
+	Bags                                         int       // number of networks behind ModelStd
 	Observed                                     []bool    // [rows, players]; nil if all are
 }
 
-// check reports what the results lack for an output. Not the caller's request is to blame for that.
+// check returns an error if the results lack an output. That is a fault of the server, not of the request.
 func (res *Results) check(sig *Signature, o output) error {
 	lengths := func(want int, arrays ...[]float64) error {
 		for _, array := range arrays {
@@ -52,7 +52,7 @@ func (res *Results) check(sig *Signature, o output) error {
 	}
 }
 
-// numbers is an output of the results as it is sent.
+// numbers returns an output of the results as it is sent.
 func (res *Results) numbers(o output, sig *Signature, z float64, into []float32) []float32 {
 	switch o {
 	case prediction:
@@ -93,7 +93,7 @@ func (res *Results) numbers(o output, sig *Signature, z float64, into []float32)
 	return into
 }
 
-// explained is as much of an explanation as its intervals need.
+// explained builds the part of an explanation that intervals need.
 func (res *Results) explained(z float64) *explain.Explanation {
 	return &explain.Explanation{Z: z, Mean: res.Mean, Std: res.Std, ModelStd: res.ModelStd, Bags: res.Bags}
 }
@@ -114,7 +114,7 @@ func appendRaw(raw []byte, values []float32) []byte {
 	return raw
 }
 
-// appendData writes what JSON has no number for as null.
+// appendData writes numbers as JSON. NaN and infinities become null.
 func appendData(text []byte, values []float32) []byte {
 	text = append(text, '[')
 	for i, v := range values {
@@ -130,7 +130,7 @@ func appendData(text []byte, values []float32) []byte {
 	return append(text, ']')
 }
 
-// plan chooses and checks the outputs, and counts the numbers of all and of the largest.
+// plan chooses and checks the outputs, and counts the numbers of all outputs and of the largest.
 func (r *Request) plan(sig *Signature, res *Results, room []chosen) (wanted []chosen, all, largest int, err error) {
 	wanted, err = r.choose(sig, room)
 	if err != nil {
@@ -149,7 +149,7 @@ func (r *Request) plan(sig *Signature, res *Results, room []chosen) (wanted []ch
 	return wanted, all, largest, nil
 }
 
-// answered is the number of numbers in the answer to so many rows, of JSON and of binary data, and of the largest output.
+// answered counts the numbers in an answer: in JSON, in binary data, and in the largest output.
 func (r *Request) answered(sig *Signature, rows int) (text, raw, largest int64) {
 	var room [maxOutputs]chosen
 	wanted, _ := r.choose(sig, room[:0]) // an output that is not there is AppendHTTP's error
@@ -167,21 +167,21 @@ func (r *Request) answered(sig *Signature, rows int) (text, raw, largest int64) 
 	return text, raw, largest
 }
 
-// HTTPBytes is the memory that AppendHTTP needs for so many rows: a number in JSON has up to 16 bytes, and the body may
-// have as much room again while it grows.
+// HTTPBytes returns an upper bound of the memory of AppendHTTP for so many rows. A number in JSON has up to 16 bytes, and a
+// growing body may need twice its size.
 func (r *Request) HTTPBytes(sig *Signature, rows int) int64 {
 	text, raw, largest := r.answered(sig, rows)
 	return 3*(16*text+4*raw) + 4*largest
 }
 
-// GRPCBytes is the memory that GRPC needs for so many rows.
+// GRPCBytes returns an upper bound of the memory of GRPC for so many rows.
 func (r *Request) GRPCBytes(sig *Signature, rows int) int64 {
 	text, raw, largest := r.answered(sig, rows)
 	return 4 * (text + raw + largest)
 }
 
-// AppendHTTP appends the body of the response: JSON, and behind it the outputs that are wanted as binary data. jsonLength
-// is the number of bytes of JSON, as the header Inference-Header-Content-Length has it, or −1 if there is no binary data.
+// AppendHTTP appends the body of the response: JSON, then the outputs that are wanted as binary data. jsonLength is the
+// number of bytes of JSON, for the header Inference-Header-Content-Length, or −1 if there is no binary data.
 func (r *Request) AppendHTTP(into []byte, sig *Signature, res *Results) (body []byte, jsonLength int, err error) {
 	var room [maxOutputs]chosen
 	wanted, _, largest, err := r.plan(sig, res, room[:0])
@@ -239,13 +239,13 @@ func (r *Request) AppendHTTP(into []byte, sig *Signature, res *Results) (body []
 	return into, jsonLength, nil
 }
 
-// appendText writes a text as JSON.
+// appendText appends a JSON string.
 func appendText(into []byte, text string) []byte {
 	quoted, _ := json.Marshal(text) // texts have no error
 	return append(into, quoted...)
 }
 
-// GRPC is the response message. Its outputs are all raw.
+// GRPC returns the response message. All its outputs are raw.
 func (r *Request) GRPC(sig *Signature, res *Results) (*inference.ModelInferResponse, error) {
 	var room [maxOutputs]chosen
 	wanted, all, largest, err := r.plan(sig, res, room[:0])

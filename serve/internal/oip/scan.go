@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads JSON without copying it. Texts must be UTF-8, which its user checks. NaN, Infinity and -Infinity are
-// taken for numbers, as Python's json writes them.
+// scanner parses JSON without copying it. The caller must check that it is UTF-8. NaN, Infinity and -Infinity count as
+// numbers, since Python's json writes them.
 type scanner struct {
 	text []byte
 	at   int
@@ -21,7 +21,7 @@ func (s *scanner) broken(what string) error {
 	return invalid("send a JSON document", "the JSON is broken at byte %d: %s", s.at, what)
 }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (s *scanner) peek() byte {
 	if s.at < len(s.text) {
 		return s.text[s.at]
@@ -40,7 +40,7 @@ func (s *scanner) space() {
 	}
 }
 
-// take passes over space and then, if it is there, over the byte.
+// take skips space and then, if it is next, the byte.
 func (s *scanner) take(c byte) bool {
 	s.space()
 	if s.peek() != c {
@@ -58,13 +58,13 @@ func (s *scanner) word(word string) bool {
 	return true
 }
 
-// null passes over a null.
+// null skips a null.
 func (s *scanner) null() bool {
 	s.space()
 	return s.word("null")
 }
 
-// each walks the members of a list; the function reads one of them.
+// each calls a function for each member of a list, which must read it.
 func (s *scanner) each(member func() error) error {
 	if !s.take('[') {
 		return s.broken("a list should be here")
@@ -86,7 +86,7 @@ func (s *scanner) each(member func() error) error {
 	}
 }
 
-// fields walks the members of an object; the function reads the value of one of them, whose key it may not keep.
+// fields calls a function for each member of an object, which must read its value and not keep its key.
 func (s *scanner) fields(field func(key []byte) error) error {
 	if !s.take('{') {
 		return s.broken("an object should be here")
@@ -119,7 +119,7 @@ func (s *scanner) fields(field func(key []byte) error) error {
 	}
 }
 
-// skip passes over a value of any kind.
+// skip skips a value of any kind.
 func (s *scanner) skip(depth int) error {
 	if depth == deepest {
 		return s.broken("lists or objects are in each other too deeply")
@@ -136,7 +136,7 @@ func (s *scanner) skip(depth int) error {
 	}
 }
 
-// elementKind is what a JSON value that is no list and no object is.
+// elementKind is the kind of a JSON value other than a list or an object.
 type elementKind uint8
 
 const (
@@ -146,7 +146,7 @@ const (
 	aText
 )
 
-// element passes over a value that is no list and no object.
+// element skips a value other than a list or an object.
 func (s *scanner) element() (elementKind, error) {
 	switch c := s.peek(); {
 	case c == '"':
@@ -162,7 +162,7 @@ func (s *scanner) element() (elementKind, error) {
 	}
 }
 
-// quoted passes over a text and returns what stands between its quotes, which unescape reads if there are escapes.
+// quoted skips a string and returns what is between its quotes. If that has escapes, unescape decodes it.
 func (s *scanner) quoted() (span []byte, escaped bool, err error) {
 	if s.peek() != '"' {
 		return nil, false, s.broken("a text in double quotes should be here")
@@ -188,7 +188,7 @@ func (s *scanner) quoted() (span []byte, escaped bool, err error) {
 	return nil, false, s.broken("a text has no end")
 }
 
-// escape passes over an escape, two of them if they are halves of one character.
+// escape skips an escape, or two that are halves of one character.
 func (s *scanner) escape() error {
 	s.at++
 	switch s.peek() {
@@ -236,7 +236,7 @@ func hexadecimal(text []byte) (r rune, ok bool) {
 	return r, true
 }
 
-// unescape appends a text that quoted has passed.
+// unescape appends the text of a string that quoted returned.
 func unescape(into, span []byte) []byte {
 	for i := 0; i < len(span); i++ {
 		if span[i] != '\\' {
@@ -271,7 +271,7 @@ func unescape(into, span []byte) []byte {
 	return into
 }
 
-// string reads a text.
+// string parses a string.
 func (s *scanner) string() (string, error) {
 	span, escaped, err := s.quoted()
 	if err != nil {
@@ -283,7 +283,7 @@ func (s *scanner) string() (string, error) {
 	return string(span), nil
 }
 
-// number passes over a number and returns it as it is written.
+// number skips a number and returns its text.
 func (s *scanner) number() ([]byte, error) {
 	start := s.at
 	if s.peek() == '-' {
@@ -325,13 +325,13 @@ func (s *scanner) digits() bool {
 	return s.at > start
 }
 
-// valueOf is the float64 nearest to a number that was scanned; infinite if it is beyond them all.
+// valueOf returns the float64 nearest to a scanned number; infinite if it is out of range.
 func valueOf(number []byte) float64 {
 	v, _ := strconv.ParseFloat(string(number), 64)
 	return v
 }
 
-// toElement passes over what stands between the elements of a list that was scanned.
+// toElement skips what is between the elements of a scanned list.
 func (s *scanner) toElement() {
 	for {
 		switch s.peek() {
@@ -343,7 +343,7 @@ func (s *scanner) toElement() {
 	}
 }
 
-// jsonNumbers is numbers for JSON.
+// jsonNumbers is numbers for data in JSON.
 func (t *Tensor) jsonNumbers(into []float64) error {
 	s := scanner{text: t.json}
 	for i := range into {

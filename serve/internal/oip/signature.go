@@ -7,22 +7,22 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Signature is what callers must know of a model. It is not to be changed once it is in use.
+// Signature describes the inputs and outputs of a model to callers. It must not change while it is in use.
 type Signature struct {
 	Name, Version string
-	Versions      []string // all that are served, Version among them
+	Versions      []string // versions in service, including Version
 
 	Columns []Column // inputs, in the model's order
-	Ignored []string // columns that callers may send as well, as training left them out
+	Ignored []string // columns that training left out: callers may send them
 	Players []string // the last axis of attributions
 	Outputs []string // the second axis of outputs: classes, or the target
-	Classes bool     // the outputs are scores of classes, so there are probabilities
+	Classes bool     // the outputs are scores of classes, which have probabilities
 
-	Parameters map[string]string // what else to say in the metadata
+	Parameters map[string]string // further entries of the metadata
 
 	once   sync.Once
 	places map[string]int   // of columns, by name
-	labels []map[string]int // of a category's column, places of its labels
+	labels []map[string]int // by categorical column, positions of its labels
 
 	counters sync.Pool // of *counter
 }
@@ -31,9 +31,9 @@ type Signature struct {
 type Column struct {
 	Name   string
 	Kind   table.Kind
-	Labels []string // of a category, those that the model knows
+	Labels []string // labels of a category that the model knows
 
-	Reading *table.Reading // of its text; nil if it must be written plainly
+	Reading *table.Reading // how text is parsed; nil means plain numbers only
 }
 
 // Names of tensors that stand for no single column.
@@ -59,7 +59,7 @@ func (s *Signature) index() {
 	})
 }
 
-// category is the first column that is one, nil if all are numbers, booleans and times.
+// category returns the first categorical column, nil if there is none.
 func (s *Signature) category() *Column {
 	i := slices.IndexFunc(s.Columns, func(c Column) bool { return c.Kind == table.Category })
 	if i < 0 {
@@ -68,7 +68,7 @@ func (s *Signature) category() *Column {
 	return &s.Columns[i]
 }
 
-// takes tells whether a tensor of that name, which is not a column's, stands for all columns.
+// takes reports whether a tensor name that is not a column stands for all columns.
 func (s *Signature) takes(name string) bool {
 	s.index()
 	if _, column := s.places[name]; column {

@@ -9,9 +9,9 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Table is the request's rows as the model's columns, in its order. Columns that are unknown and were not sent are
-// there, without a cell. It takes no more rows than maxRows, and asks reserve before it takes memory for
-// them; nil means no limit.
+// Table decodes the rows of a request into the columns of the model, in its order. Unknown columns that were not sent are
+// present without cells. Table refuses more than maxRows rows, and calls reserve before it allocates memory for rows; a nil
+// reserve means no limit. Errors are of type *Error, or those of reserve.
 func (r *Request) Table(sig *Signature, maxRows int, reserve func(bytes int64) error) (*table.Table, error) {
 	a, err := r.arrange(sig)
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *Request) Table(sig *Signature, maxRows int, reserve func(bytes int64) e
 	return a.fill()
 }
 
-// bytes is what fill takes: cells and marks, of labels also their place among the levels, and what is decoded on the way.
+// bytes returns the memory that fill needs: for cells and masks, for the index of labels, and for decoding.
 func (a *arrangement) bytes() int64 {
 	const number, label, mark = 8 + 1, 4 + 1 + 100, 8 + 1
 	n, wide := int64(a.n), int64(len(a.sig.Columns))
@@ -52,7 +52,7 @@ func (a *arrangement) bytes() int64 {
 	return sum
 }
 
-// arrangement is a request's tensors by what they are for.
+// arrangement sorts the tensors of a request by their role.
 type arrangement struct {
 	sig      *Signature
 	columns  []*Tensor // by column; nil if it was not sent
@@ -113,7 +113,7 @@ func (r *Request) arrange(sig *Signature) (*arrangement, error) {
 	return a, nil
 }
 
-// listed quotes names, of many the first few.
+// listed quotes the first few of some names.
 func listed(names []string) string {
 	const few = 5
 	shown := make([]string, min(few, len(names)))
@@ -126,7 +126,7 @@ func listed(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// measure finds the number of rows, in which all tensors must agree.
+// measure returns the number of rows, on which all tensors must agree.
 func (a *arrangement) measure(maxRows int) error {
 	wide := int64(len(a.sig.Columns))
 	first := a.observed
@@ -166,7 +166,7 @@ func (a *arrangement) measure(maxRows int) error {
 	return nil
 }
 
-// fill decodes the tensors. All columns are cut from a few arrays.
+// fill decodes the tensors. All columns share a few arrays.
 func (a *arrangement) fill() (*table.Table, error) {
 	n, wide := a.n, len(a.sig.Columns)
 	mask, err := a.mask()
@@ -233,7 +233,7 @@ func (a *arrangement) fill() (*table.Table, error) {
 	return &table.Table{Columns: list}, nil
 }
 
-// mask is the tensor observed, nil if there is none.
+// mask decodes the tensor observed; nil if there is none.
 func (a *arrangement) mask() ([]bool, error) {
 	if a.observed == nil {
 		return nil, nil
@@ -255,7 +255,7 @@ func (a *arrangement) mask() ([]bool, error) {
 	return mask, nil
 }
 
-// empty makes a column without a cell; all of them share their arrays, which are those of the one before.
+// empty makes a column without cells. All such columns share their arrays.
 func empty(c, before *table.Column, n int) *table.Column {
 	if before == nil {
 		before = &table.Column{Observed: make([]bool, n), Numbers: make([]float64, n), Codes: slices.Repeat([]int32{-1}, n)}

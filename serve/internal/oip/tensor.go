@@ -7,7 +7,7 @@ import (
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 )
 
-// Tensor is an input in the form it came in, checked against its shape but not decoded.
+// Tensor is an input in its original encoding, checked against its shape but not decoded.
 type Tensor struct {
 	Name     string
 	Datatype Datatype
@@ -23,7 +23,7 @@ type Tensor struct {
 
 const maxDimensions = 8
 
-// count multiplies the shape.
+// count returns the product of the shape.
 func (t *Tensor) count() error {
 	if len(t.Shape) > maxDimensions {
 		return invalid("send at most two", "the tensor %s has %d dimensions", quoted(t.Name), len(t.Shape))
@@ -42,7 +42,7 @@ func (t *Tensor) count() error {
 	return nil
 }
 
-// size is the bytes of the tensor's elements in the form they came in.
+// size returns the bytes of the elements in their original encoding.
 func (t *Tensor) size() int64 {
 	n := len(t.json) + len(t.raw)
 	for _, text := range t.typed.GetBytesContents() {
@@ -51,7 +51,7 @@ func (t *Tensor) size() int64 {
 	return int64(n)
 }
 
-// checkRaw holds binary data against the shape.
+// checkRaw checks binary data against the shape.
 func (t *Tensor) checkRaw() error {
 	if size := t.Datatype.size(); size != 0 {
 		if len(t.raw) != t.elements*size {
@@ -72,7 +72,7 @@ func (t *Tensor) checkRaw() error {
 	return nil
 }
 
-// checkTyped holds a message's contents against the shape and the datatype.
+// checkTyped checks the contents of a message against the shape and the datatype.
 func (t *Tensor) checkTyped() error {
 	c := t.typed
 	found := 0
@@ -106,7 +106,7 @@ func (t *Tensor) contradiction(format string, args ...any) error {
 	return invalid("make data and shape agree", "the tensor "+quoted(t.Name)+" has "+format, args...)
 }
 
-// numbers decodes the elements of any datatype but BYTES. What is missing becomes NaN.
+// numbers decodes the elements of any datatype but BYTES. Missing elements become NaN.
 func (t *Tensor) numbers(into []float64) error {
 	switch {
 	case t.json != nil:
@@ -210,7 +210,7 @@ func widen[T int32 | int64 | uint32 | uint64 | float32](into []float64, from []T
 	}
 }
 
-// texts walks the elements of a BYTES tensor.
+// texts iterates over the elements of a BYTES tensor.
 type texts struct {
 	tensor *Tensor
 	next   int // element
@@ -223,7 +223,7 @@ func (t *Tensor) texts() texts {
 	return texts{tensor: t, rest: t.raw, json: scanner{text: t.json}}
 }
 
-// cell is the next element, until the one after it is asked for. It is null in JSON only.
+// cell returns the next element, which is valid until the next call. Only JSON has null elements.
 func (x *texts) cell() (cell []byte, null bool) {
 	switch t := x.tensor; {
 	case t.json != nil:

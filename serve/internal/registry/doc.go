@@ -1,4 +1,4 @@
-// Package registry keeps the models that a server answers with: it finds them in files, directories and buckets, loads new ones
-// beside old ones and swaps them without losing a request, chooses the version that answers, and lets requests share
-// passes.
+// Package registry keeps the models of a server. It finds model files in directories and buckets, loads new versions beside
+// old ones and swaps them without losing a request. It chooses the version that answers a request, and lets requests share
+// passes of a model.
 package registry

@@ -11,18 +11,18 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// Bounds of loading.
+// Limits of loading.
 const (
-	maxReads           = 16 // files that are read at once; as many are decoded at once as there are cores
+	maxReads           = 16 // files read at once; the number of cores limits decoding
 	defaultReadTimeout = 30 * time.Second
 	slowestRead        = 1 << 20     // bytes a second
-	longestPause       = time.Minute // between loads of a file that fail
+	longestPause       = time.Minute // between attempts to load a failing file
 )
 
-// slots bound how many do something at once.
+// slots limits the number of concurrent operations.
 type slots chan struct{}
 
-// take waits for a slot, unless it is urgent.
+// take waits for a slot, unless the operation is urgent.
 func (s slots) take(ctx context.Context, urgent <-chan struct{}) (free func(), err error) {
 	select {
 	case s <- struct{}{}:
@@ -34,7 +34,7 @@ func (s slots) take(ctx context.Context, urgent <-chan struct{}) (free func(), e
 	}
 }
 
-// attempt is a load that is under way.
+// attempt is a load in progress.
 type attempt struct {
 	file   found
 	cancel context.CancelFunc
@@ -44,7 +44,7 @@ type attempt struct {
 	err    error // once it is done
 }
 
-// begin starts to load a file. It needs the lock.
+// begin starts to load a file. The caller holds the lock.
 func (reg *Registry) begin(r *record) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := &attempt{file: r.found, cancel: cancel, urgent: make(chan struct{}), done: make(chan struct{})}
@@ -56,7 +56,7 @@ func (reg *Registry) begin(r *record) {
 	})
 }
 
-// load reads a file, sees that the model answers, and starts its workers.
+// load reads a file, checks that the model answers, and starts its workers.
 func (reg *Registry) load(ctx context.Context, a *attempt) (*Version, error) {
 	free, err := reg.readers.take(ctx, a.urgent)
 	if err != nil {
@@ -69,7 +69,7 @@ func (reg *Registry) load(ctx context.Context, a *attempt) (*Version, error) {
 	if err == nil {
 		build, err = reg.builders.take(ctx, a.urgent)
 	}
-	free() // not before: files that are read and not decoded yet are in memory
+	free() // not earlier: the contents of files that wait to be decoded are in memory
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (reg *Registry) load(ctx context.Context, a *attempt) (*Version, error) {
 	return v, nil
 }
 
-// read is the content of a file, within the time that its size allows.
+// read returns the content of a file. The timeout depends on its size.
 func (reg *Registry) read(ctx context.Context, file found) ([]byte, error) {
 	limit := reg.options.ReadTimeout + time.Duration(file.object.Size/slowestRead)*time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -95,7 +95,7 @@ func (reg *Registry) read(ctx context.Context, file found) ([]byte, error) {
 	return content, err
 }
 
-// ended puts a version that was loaded into service, or takes note of why it was not.
+// ended puts a loaded version into service, or records why it failed.
 func (reg *Registry) ended(a *attempt, v *Version, err error) {
 	tell := func() {}
 	reg.mu.Lock()
@@ -121,8 +121,8 @@ func (reg *Registry) ended(a *attempt, v *Version, err error) {
 	close(a.done)
 }
 
-// fail takes note of a load that failed, and returns what tells so. Only what is wrong with the content itself is final:
-// all else is tried again, after longer and longer pauses. It needs the lock.
+// fail records a failed load, and returns a function that reports it. Only a fault of the content itself is final; other
+// errors are tried again after increasing pauses. The caller holds the lock.
 func (reg *Registry) fail(r *record, file found, err error) (tell func()) {
 	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound) {
 		return func() {} // the next listing tells what is there now
@@ -142,7 +142,8 @@ func (reg *Registry) fail(r *record, file found, err error) (tell func()) {
 	return func() { reg.options.Observer.Failed(file.name, file.version, err, pause) }
 }
 
-// swap lets a version answer from now on, and returns what tells so; the one it replaces is retired. It needs the lock.
+// swap puts a version into service and retires the one it replaces. It returns a function that reports this. The caller
+// holds the lock.
 func (reg *Registry) swap(r *record, v *Version) (tell func()) {
 	old := reg.versions[v.Name][v.Version]
 	if reg.versions[v.Name] == nil {
@@ -156,8 +157,8 @@ func (reg *Registry) swap(r *record, v *Version) (tell func()) {
 	return func() { reg.options.Observer.Loaded(v) }
 }
 
-// Load looks for new versions of a model at once, also if it was unloaded, and tries those that failed before. It waits for
-// no other model. It fails if a version cannot be loaded, or if none is there.
+// Load searches for new versions of a model at once, even if the model was unloaded, and tries failed ones again. It does
+// not wait for other models. It returns an error if a version cannot be loaded, and a *NotFoundError if there is none.
 func (reg *Registry) Load(ctx context.Context, name string) error {
 	reg.mu.Lock()
 	delete(reg.off, name)
@@ -190,7 +191,7 @@ func (reg *Registry) Load(ctx context.Context, name string) error {
 	return failed
 }
 
-// find lists the locations for files of a model. A location that does not answer soon is left out.
+// find lists the files of a model. It leaves out locations that do not answer soon.
 func (reg *Registry) find(ctx context.Context, name string) (all []entry, err error) {
 	const soon = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, min(soon, reg.options.ReadTimeout))
@@ -226,7 +227,8 @@ func (reg *Registry) find(ctx context.Context, name string) (all []entry, err er
 	return all, err
 }
 
-// urge loads a file at once, whatever came of it before; nil if it answers already or cannot be a model.
+// urge loads a file at once, even if it failed before. It returns nil if the file is already in service or cannot be a
+// model.
 func (reg *Registry) urge(e entry) *attempt {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
@@ -242,7 +244,7 @@ func (reg *Registry) urge(e entry) *attempt {
 	return r.attempt
 }
 
-// Unload retires a model until Load is called.
+// Unload takes a model out of service until Load is called. It returns a *NotFoundError if there is none of that name.
 func (reg *Registry) Unload(name string) error {
 	reg.mu.Lock()
 	known := len(reg.versions[name]) > 0

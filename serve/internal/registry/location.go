@@ -12,13 +12,13 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// suffix of model files.
+// suffix is the end of the name of every model file.
 const suffix = ".psi"
 
-// maxBytes is the size of the largest model file that is read: more than ten times what the largest network has.
+// maxBytes is the maximum size of a model file: more than ten times the size of the largest network.
 const maxBytes = 1 << 30
 
-// location is where model files lie: a bucket or a directory, of which a single file may be all that counts.
+// location is a source of model files: a directory, a bucket, or a single file in one of them.
 type location struct {
 	where  string
 	opened atomic.Pointer[openLocation] // nil until the location has answered once
@@ -31,7 +31,7 @@ type location struct {
 	err     error     // of the last listing
 }
 
-// openLocation is a location that was found.
+// openLocation is a location that has answered.
 type openLocation struct {
 	objects *store.Location
 	pattern string
@@ -45,19 +45,19 @@ type found struct {
 	name, version string
 }
 
-// entry is a model file, or something with the name of one.
+// entry is a model file, or another object with the name of one.
 type entry struct {
 	found
 	err error // why it cannot be read, such as a FIFO; nil
 }
 
-// same tells whether two findings are of one content, as far as a listing shows.
+// same reports whether two listings show the same content of a file.
 func (f found) same(o found) bool { return f.at == o.at && f.object == o.object }
 
-// id is that of the version that the file holds.
+// id identifies the version in the file.
 func (f found) id() string { return f.name + "@" + f.version }
 
-// versionOf reads name and version from the key of a model file.
+// versionOf parses the key of a model file into name and version.
 func versionOf(key string) (name, version string, is bool) {
 	name, is = strings.CutSuffix(path.Base(key), suffix)
 	version = "1"
@@ -67,7 +67,7 @@ func versionOf(key string) (name, version string, is bool) {
 	return name, version, is && name != "" && version != ""
 }
 
-// open understands a model file, a directory of them or a URL of either.
+// open opens a model file, a directory of them, or a URL of either.
 func (p *location) open(ctx context.Context) (*openLocation, error) {
 	if at := p.opened.Load(); at != nil {
 		return at, nil
@@ -90,7 +90,7 @@ func (p *location) open(ctx context.Context) (*openLocation, error) {
 	return at, nil
 }
 
-// list is the model files that are there now.
+// list returns the model files that exist now.
 func (p *location) list(ctx context.Context) ([]entry, error) {
 	at, err := p.open(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *location) list(ctx context.Context) ([]entry, error) {
 	return all, nil
 }
 
-// single is the version that the location's only file holds, if it is a single file.
+// single returns the version of the only file, if the location is a single file.
 func (p *location) single() (name, version string, is bool) {
 	if at := p.opened.Load(); at != nil && at.only != "" {
 		return versionOf(at.only)
@@ -116,7 +116,7 @@ func (p *location) single() (name, version string, is bool) {
 	return "", "", false
 }
 
-// read is the content of a file as it was found.
+// read returns the content of a file as it was found. It fails if the file has changed since.
 func (f found) read(ctx context.Context) ([]byte, error) {
 	return f.at.objects.Content(ctx, f.object, maxBytes)
 }

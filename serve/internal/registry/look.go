@@ -11,7 +11,7 @@ import (
 	"github.com/psi-shapley/psi/internal/store"
 )
 
-// record is what the registry knows of a file that is in a location: how it looks now, and what came of loading it.
+// record is the state of a file in a location: its last listing, and the result of loading it.
 type record struct {
 	entry             // as it was listed last
 	listed  time.Time // when that was, or later
@@ -25,15 +25,15 @@ type record struct {
 	next     time.Time
 }
 
-// cancel ends the load that is under way.
+// cancel ends the load in progress.
 func (r *record) cancel() {
 	if r.attempt != nil {
 		r.attempt.cancel()
 	}
 }
 
-// Watch looks at the locations, and loads what is new or not what it was, until the context ends. Each location is looked at by
-// itself: one that does not answer keeps no other waiting.
+// Watch lists the locations again and again, and loads new and changed files, until the context ends. It lists each location
+// separately: one that does not answer does not delay the others.
 func (reg *Registry) Watch(ctx context.Context) {
 	for _, p := range reg.locations {
 		reg.working.Go(func() { reg.repeat(ctx, func() { reg.look(ctx, p) }) })
@@ -47,7 +47,7 @@ func (reg *Registry) Watch(ctx context.Context) {
 	})
 }
 
-// repeat does something until the context ends.
+// repeat calls a function until the context ends.
 func (reg *Registry) repeat(ctx context.Context, do func()) {
 	tick := time.NewTicker(reg.options.Every)
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func (reg *Registry) repeat(ctx context.Context, do func()) {
 	}
 }
 
-// look lists a location and starts what follows from it.
+// look lists a location and starts the loads that follow from it.
 func (reg *Registry) look(ctx context.Context, p *location) {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, reg.options.ReadTimeout)
@@ -86,8 +86,7 @@ func (reg *Registry) look(ctx context.Context, p *location) {
 	reg.reconcile()
 }
 
-// refusal is why a location can never be looked at, as far as its first listing tells: one that may succeed later is no
-// reason.
+// refusal returns the error of a location that can never be listed. An error that may pass is not one.
 func (p *location) refusal() error {
 	if p.err != nil && !store.Passing(p.err) {
 		return p.err
@@ -98,8 +97,8 @@ func (p *location) refusal() error {
 	return nil
 }
 
-// failFirst ends the first look with an error. Only what a location or a file shows at first may do so: a server that has been
-// at work for a while does not end because of one of them. It needs the lock.
+// failFirst ends the first search with an error. Only the first listing of a location, and the first load of a named file,
+// may do so: a server that has been running does not stop because of them. The caller holds the lock.
 func (reg *Registry) failFirst(err error) {
 	if err != nil && reg.failure == nil && !reg.firstEnded() {
 		reg.failure = err
@@ -116,8 +115,8 @@ func (reg *Registry) firstEnded() bool {
 	}
 }
 
-// reconcile compares what is in the locations with what is loaded: new and changed files are loaded, versions whose file is
-// gone are retired. As long as a location cannot be listed nothing is retired.
+// reconcile compares the files in the locations with the loaded versions. It loads new and changed files, and retires
+// versions whose file is gone. While a location cannot be listed, it retires nothing.
 func (reg *Registry) reconcile() {
 	var told []func()
 	reg.mu.Lock()
@@ -158,7 +157,7 @@ func (reg *Registry) reconcile() {
 	reg.retireIf(func(v *Version) bool { return reg.records[v.file.id()] == nil })
 }
 
-// record is that of a file, which may be new. It needs the lock.
+// record returns the record of a file, and creates it for a new file. The caller holds the lock.
 func (reg *Registry) record(e entry) *record {
 	r := reg.records[e.id()]
 	if r == nil {
@@ -169,7 +168,7 @@ func (reg *Registry) record(e entry) *record {
 	return r
 }
 
-// refuse takes note of a file that cannot be a model, and returns what tells so, once. It needs the lock.
+// refuse records a file that cannot be a model. It returns a function that reports this, once. The caller holds the lock.
 func (reg *Registry) refuse(r *record) (tell func()) {
 	before := r.failed
 	if reg.named(r.found) && !r.ended {
@@ -183,7 +182,7 @@ func (reg *Registry) refuse(r *record) (tell func()) {
 	return func() { reg.options.Observer.Failed(name, version, err, 0) }
 }
 
-// due tells whether a file is to be loaded now. It needs the lock.
+// due reports whether a file is to be loaded now. The caller holds the lock.
 func (reg *Registry) due(r *record) bool {
 	current := reg.versions[r.name][r.version]
 	switch {
@@ -198,7 +197,7 @@ func (reg *Registry) due(r *record) bool {
 	return true
 }
 
-// endFirst ends the first look if all locations were listed and all files tried. It needs the lock.
+// endFirst ends the first search if all locations were listed and all files tried. The caller holds the lock.
 func (reg *Registry) endFirst() {
 	if reg.firstEnded() || slices.ContainsFunc(reg.locations, func(p *location) bool { return !p.looked }) {
 		return
@@ -211,8 +210,8 @@ func (reg *Registry) endFirst() {
 	close(reg.first)
 }
 
-// First waits for the end of the first look: all locations were listed and each of their files was tried. It fails if a
-// location can never be looked at, or if a single file that was named cannot be loaded for a reason that will not pass.
+// First waits for the first search: until all locations were listed and each of their files was tried. It returns an error
+// if a location can never be listed, or if a single named file cannot be loaded for a reason that will not pass.
 func (reg *Registry) First(ctx context.Context) error {
 	select {
 	case <-reg.first:
@@ -224,8 +223,8 @@ func (reg *Registry) First(ctx context.Context) error {
 	}
 }
 
-// Ready tells why the registry is not ready, or nil if it is: the first look has ended, every single file that was named
-// answers, and so does at least one model if the locations hold any. What was unloaded on request need not answer.
+// Ready returns nil if the registry is ready, and the reason otherwise. It is ready when the first search has ended, every
+// named file is in service, and at least one model is if the locations hold any. Unloaded models do not count.
 func (reg *Registry) Ready() error {
 	reg.mu.RLock()
 	defer reg.mu.RUnlock()
@@ -245,7 +244,7 @@ func (reg *Registry) Ready() error {
 	return nil
 }
 
-// named tells whether a file is a location by itself, not one of a directory or bucket.
+// named reports whether a file is itself a location, and not one of a directory or bucket.
 func (reg *Registry) named(file found) bool {
 	return slices.ContainsFunc(reg.locations, func(p *location) bool {
 		name, version, is := p.single()

@@ -11,17 +11,17 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// BusyError refuses a request that would wait too long.
+// BusyError refuses a request that would wait too long. The caller may try again after RetryAfter.
 type BusyError struct{ RetryAfter time.Duration }
 
 func (b *BusyError) Error() string {
 	return fmt.Sprintf("the server is busy: try again in %.0f s", math.Ceil(b.RetryAfter.Seconds()))
 }
 
-// errGone is the end of a queue that takes no more: its version was swapped for another.
+// errGone is the error of a queue that is closed because its version was replaced.
 var errGone = errors.New("the model's version is gone")
 
-// job is rows that wait for a pass.
+// job is rows of a request that wait for a pass.
 type job struct {
 	ctx    context.Context //nolint:containedctx // of the request, whose end takes the job off the queue
 	rows   *psi.Rows
@@ -32,12 +32,12 @@ type job struct {
 	done   chan struct{}
 }
 
-// queue is where requests wait for workers, one for each core. A worker takes what has gathered while the last
-// pass ran: with few requests none waits for another, with many they fill its passes, and none waits longer for company
-// than a pass takes.
+// queue holds the requests that wait for the workers of a version, one worker for each core. A worker takes all jobs that
+// gathered while the last pass ran. With few requests none waits for another; with many, they fill the passes. No request
+// waits longer for others than one pass takes.
 type queue struct {
 	limits Limits
-	watch  func(rows int) // told how many rows wait
+	watch  func(rows int) // called with the number of waiting rows
 
 	mu      sync.Mutex
 	arrived *sync.Cond
@@ -48,14 +48,14 @@ type queue struct {
 	closed  bool
 }
 
-// Limits bound what waits.
+// Limits bound the queue of a version.
 type Limits struct {
-	Rows int           // that wait for a model, at most
-	Wait time.Duration // that a request is let in for; one that would wait longer is refused at once
+	Rows int           // maximum number of waiting rows
+	Wait time.Duration // maximum expected wait; a request that would wait longer is refused at once
 }
 
-// together is how many rows a worker takes at most, beyond those of one request: enough that what a pass costs beside its rows is a
-// small part.
+// together is the maximum number of rows that a worker takes beyond those of one request. It is large enough to make the
+// fixed cost of a pass a small part.
 const together = 256
 
 func newQueue(limits Limits, workers int, watch func(rows int)) *queue {
@@ -73,7 +73,7 @@ func (q *queue) ask(ctx context.Context, rows *psi.Rows, depth psi.Depth) (*psi.
 	select {
 	case <-j.done:
 		return j.answer, j.err
-	case <-ctx.Done(): // a worker will find the job's end too
+	case <-ctx.Done(): // the worker drops the job
 		return nil, ctx.Err()
 	}
 }
@@ -93,14 +93,14 @@ func (q *queue) put(j *job) error {
 	return nil
 }
 
-// full refuses a request before anything is done for it, if there is no place for a single row.
+// full refuses a request before any work on it, if there is no room for a single row.
 func (q *queue) full(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.refusal(ctx, 1)
 }
 
-// refusal is the error of that many rows which would wait too long, or be too many.
+// refusal returns the error of rows that would wait too long or are too many; nil if they may wait.
 func (q *queue) refusal(ctx context.Context, rows int) error {
 	waiting, seconds := 0, 0.0
 	for depth, n := range q.rows {
@@ -110,7 +110,7 @@ func (q *queue) refusal(ctx context.Context, rows int) error {
 	if waiting == 0 {
 		return nil
 	}
-	wait := time.Duration(seconds / float64(q.workers) * float64(time.Second)) // until what waits now is done
+	wait := time.Duration(seconds / float64(q.workers) * float64(time.Second)) // until all waiting rows are done
 	deadline, has := ctx.Deadline()
 	if waiting+rows > q.limits.Rows || wait > q.limits.Wait || has && time.Now().Add(wait).After(deadline) {
 		return &BusyError{max(wait, 10*time.Millisecond)}
@@ -127,7 +127,8 @@ func (q *queue) count(depth psi.Depth, rows int) {
 	q.watch(all)
 }
 
-// take waits for jobs of one depth: those that have waited longest, and what fits beside them. It returns none at the end.
+// take waits for jobs of one depth: those that have waited longest, and others that fit beside them. It returns none when
+// the queue is closed.
 func (q *queue) take() []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,7 +149,7 @@ func (q *queue) take() []*job {
 	}
 }
 
-// gather takes the oldest jobs of a depth off the queue, at least one.
+// gather removes the oldest jobs of a depth from the queue, at least one.
 func (q *queue) gather(depth int) []*job {
 	jobs := q.waiting[depth]
 	n, rows := 1, jobs[0].rows.Len()
@@ -158,19 +159,19 @@ func (q *queue) gather(depth int) []*job {
 	}
 	q.waiting[depth] = jobs[n:]
 	if n == len(jobs) {
-		q.waiting[depth] = nil // so that the memory of what was taken is freed
+		q.waiting[depth] = nil // frees the memory of the removed jobs
 	}
 	q.count(psi.Depth(depth), -rows)
 	return jobs[:n]
 }
 
-// pace is how long rows took of late. It is that of all rows together, not the mean of passes: a pass of one row takes several
-// times as long for it as a full one does for each of its own.
+// pace is the recent time per row. It is weighted by rows, not a mean of passes: a pass of one row takes several times as
+// long for it as a full pass does for each row.
 type pace struct{ seconds, rows float64 }
 
 func (p pace) perRow() float64 { return p.seconds / max(p.rows, 1) }
 
-// learn remembers how long the rows of a pass took.
+// learn updates the pace with a pass.
 func (q *queue) learn(depth psi.Depth, rows int, took time.Duration) {
 	const kept = .9 // of the past, at each pass
 	q.mu.Lock()
@@ -179,7 +180,7 @@ func (q *queue) learn(depth psi.Depth, rows int, took time.Duration) {
 	p.seconds, p.rows = kept*p.seconds+took.Seconds(), kept*p.rows+float64(rows)
 }
 
-// close lets workers end once nothing waits; what comes later is refused.
+// close makes the workers end when no job waits, and refuses later jobs.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -16,21 +16,21 @@ import (
 	"github.com/psi-shapley/psi"
 )
 
-// Options say what a registry holds.
+// Options configure a registry.
 type Options struct {
 	Locations []string      // model files, directories and URLs of buckets
-	Rules     string        // file of rules; "" if there is none
-	Backend   psi.Backend   // that models run on
-	Limits    Limits        // of what waits for a model
-	Every     time.Duration // between looks at the locations
+	Rules     string        // YAML file of rules; "" means none
+	Backend   psi.Backend   // backend of the models
+	Limits    Limits        // of the queue of each version
+	Every     time.Duration // interval of the listings
 	Observer  Observer
 
-	// ReadTimeout is how long listing a location, or reading a file of no bytes, may take; a file has a second more for each
-	// megabyte. 0 means 30 s.
+	// ReadTimeout is the timeout of listing a location and of reading an empty file. It grows by a second for each megabyte
+	// of a file. 0 means 30 s.
 	ReadTimeout time.Duration
 }
 
-// NotFoundError is the error of a model or version that is not there.
+// NotFoundError is the error of a model or version that is not in service.
 type NotFoundError struct{ Name, Version string }
 
 func (n *NotFoundError) Error() string {
@@ -43,7 +43,7 @@ func (n *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no model %q", n.Name)
 }
 
-// Registry is the models that answer requests. It is safe for concurrent use.
+// Registry holds the models that answer requests. It is safe for concurrent use.
 type Registry struct {
 	options   Options
 	locations []*location
@@ -64,7 +64,7 @@ type Registry struct {
 	retiring sync.WaitGroup
 }
 
-// Status is that of a version in an index.
+// Status is the state of a version in an index.
 type Status struct{ Name, Version, State, Reason string }
 
 // States of versions.
@@ -73,7 +73,7 @@ const (
 	Unavailable = "UNAVAILABLE"
 )
 
-// New is a registry without models. Watch finds and loads them.
+// New returns a registry without models. Watch finds and loads them.
 func New(o Options) (*Registry, error) {
 	if o.ReadTimeout == 0 {
 		o.ReadTimeout = defaultReadTimeout
@@ -89,7 +89,7 @@ func New(o Options) (*Registry, error) {
 	return reg, err
 }
 
-// readRules takes in the rules if their file is new. Broken ones change nothing.
+// readRules reads the file of rules if it has changed. An invalid file changes nothing.
 func (reg *Registry) readRules() error {
 	if reg.options.Rules == "" {
 		return nil
@@ -122,8 +122,8 @@ func (reg *Registry) readRules() error {
 	return nil
 }
 
-// Lease is the version that answers a request; it stays until it is released. A request without a name means the only
-// model. id, if not empty, makes requests of one id go to one version.
+// Lease returns the version that answers a request. The caller must Release it; until then it stays usable, even if it is
+// replaced. An empty name means the only model. Requests with the same id, if not empty, get the same version.
 func (reg *Registry) Lease(name, version, id string) (*Version, error) {
 	reg.mu.RLock()
 	defer reg.mu.RUnlock()
@@ -155,7 +155,7 @@ func (reg *Registry) Lease(name, version, id string) (*Version, error) {
 	return v, nil
 }
 
-// Shadow is a lease of the version that sees the same rows as the given one; nil if there is none.
+// Shadow returns a lease of the shadow version that sees the same rows as v; nil if there is none.
 func (reg *Registry) Shadow(of *Version) *Version {
 	reg.mu.RLock()
 	defer reg.mu.RUnlock()
@@ -183,21 +183,22 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// Names of the models, in order.
+// Names returns the names of the models in service, sorted.
 func (reg *Registry) Names() []string {
 	reg.mu.RLock()
 	defer reg.mu.RUnlock()
 	return slices.Sorted(maps.Keys(reg.versions))
 }
 
-// Versions of a model that answer, in order.
+// Versions returns the versions of a model in service, in ascending order.
 func (reg *Registry) Versions(name string) []string {
 	reg.mu.RLock()
 	defer reg.mu.RUnlock()
 	return slices.SortedFunc(maps.Keys(reg.versions[name]), compareVersions)
 }
 
-// Index lists all versions, with why some cannot answer. A version of which an older file answers is there twice.
+// Index lists all versions, with the reason of those that are not in service. A version is listed twice if its new file
+// failed and an older one is in service.
 func (reg *Registry) Index() []Status {
 	reg.mu.RLock()
 	defer reg.mu.RUnlock()
@@ -218,8 +219,8 @@ func (reg *Registry) Index() []Status {
 	return all
 }
 
-// Close ends looks and loads, and retires all models once nobody uses them. If something does not end before the context
-// does, it is left behind.
+// Close stops listings and loads, and frees all models when their leases end. It returns an error if something has not ended
+// before the context does.
 func (reg *Registry) Close(ctx context.Context) error {
 	reg.mu.Lock()
 	reg.closed = true

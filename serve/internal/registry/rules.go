@@ -24,7 +24,7 @@ type Rules struct {
 	Models map[string]Rule `yaml:"models"`
 }
 
-// Rule is that of one model. Versions may be given by their labels.
+// Rule is the rule of one model. It may name versions by their labels.
 type Rule struct {
 	Labels  map[string]string  `yaml:"labels"`
 	Default string             `yaml:"default"`
@@ -32,7 +32,7 @@ type Rule struct {
 	Shadow  string             `yaml:"shadow"`
 }
 
-// ParseRules reads rules.
+// ParseRules parses and checks rules in YAML.
 func ParseRules(content []byte) (*Rules, error) {
 	var r Rules
 	d := yaml.NewDecoder(bytes.NewReader(content))
@@ -58,7 +58,7 @@ func ParseRules(content []byte) (*Rules, error) {
 	return &r, nil
 }
 
-// version is what a version or label stands for.
+// version resolves a label. Other names stand for themselves.
 func (r Rule) version(name string) string {
 	if v, is := r.Labels[name]; is {
 		return v
@@ -66,8 +66,8 @@ func (r Rule) version(name string) string {
 	return name
 }
 
-// choose is the version for a request that names none: by the split, or the default, or "" for the highest. Requests of one
-// id get the same version, as long as the split stays as it is.
+// choose returns the version for a request that names none: by the split, else the default, else "" for the highest.
+// Requests with the same id get the same version while the split stays the same.
 func (r Rule) choose(id string) string {
 	if len(r.Split) == 0 {
 		return r.version(r.Default)
@@ -91,7 +91,7 @@ func (r Rule) choose(id string) string {
 	return r.version(names[len(names)-1]) // rounding
 }
 
-// mixed spreads what differs in the low bits over all of them: ids often differ in their last letter alone.
+// mixed spreads differences in the low bits over all bits, since ids often differ only in their last letter.
 func mixed(h uint64) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53

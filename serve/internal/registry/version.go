@@ -12,11 +12,11 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Version is a model that answers requests.
+// Version is a loaded model that answers requests. Release it after use.
 type Version struct {
 	Name, Version string
 	Model         *psi.Model
-	Tag           any // what the observer keeps of it
+	Tag           any // result of Observer.Prepare
 	Cost          Cost
 
 	file     found
@@ -26,14 +26,14 @@ type Version struct {
 	workers  sync.WaitGroup
 }
 
-// Cost is what a version takes.
+// Cost is what loading a version took.
 type Cost struct {
 	File   int64         // bytes
 	Took   time.Duration // to read and decode
-	Memory int64         // bytes, about
+	Memory int64         // bytes, estimated
 }
 
-// build makes a version of a file's content.
+// build decodes the content of a file and makes a version.
 func (reg *Registry) build(file found, content []byte) (_ *Version, err error) {
 	v := &Version{Name: file.name, Version: file.version, file: file, observer: reg.options.Observer}
 	defer func() {
@@ -62,7 +62,7 @@ func (reg *Registry) build(file found, content []byte) (_ *Version, err error) {
 // Release ends a lease.
 func (v *Version) Release() { v.leases.Done() }
 
-// retire frees the model once nobody uses it.
+// retire frees the model when its last lease ends.
 func (v *Version) retire() {
 	v.leases.Wait()
 	v.queue.close()
@@ -77,10 +77,11 @@ func (v *Version) free() {
 	}
 }
 
-// Busy refuses a request if the model has no place for it, so that its body need not be understood first.
+// Busy returns a *BusyError if the queue of the model is full. Call it before decoding a body, to save that work.
 func (v *Version) Busy(ctx context.Context) error { return v.queue.full(ctx) }
 
-// Ask passes rows through the model, with those of others.
+// Ask passes rows through the model, together with rows of other requests, and waits for the answer. It returns a *BusyError
+// if the rows would wait too long.
 func (v *Version) Ask(ctx context.Context, t *table.Table, unknown []string, depth psi.Depth) (*psi.Answer, error) {
 	rows, err := v.Model.Read(t, unknown...)
 	if err != nil {
@@ -89,7 +90,7 @@ func (v *Version) Ask(ctx context.Context, t *table.Table, unknown []string, dep
 	return v.queue.ask(ctx, rows, depth)
 }
 
-// work does passes until the queue ends.
+// work runs passes until the queue is closed.
 func (v *Version) work() {
 	for {
 		jobs := v.queue.take()
@@ -102,7 +103,7 @@ func (v *Version) work() {
 	}
 }
 
-// stillWanted are the jobs whose request has not ended.
+// stillWanted returns the jobs whose request has not ended.
 func stillWanted(jobs []*job) []*job {
 	var live []*job
 	for _, j := range jobs {
@@ -127,7 +128,7 @@ func (v *Version) pass(jobs []*job) {
 	}
 	ctx := context.Background()
 	if len(jobs) == 1 {
-		ctx = jobs[0].ctx // nobody else would miss the pass
+		ctx = jobs[0].ctx // no other request needs the pass
 	}
 	end := v.observer.Passing(v, p)
 	answers, err := v.Model.Pass(ctx, p.Depth, rows...)

@@ -1,4 +1,4 @@
-// Package ui describes models to the live page: what a reader may choose and change, and where to start from.
+// Package ui describes models to the interactive page: what a reader can choose and change, and the initial values.
 package ui
 
 import (
@@ -8,33 +8,33 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// Models is what the page asks for first.
+// Models is the first document that the page requests.
 type Models struct {
 	Models []Model `json:"models"`
 }
 
-// Model is a version of a model.
+// Model describes a version of a model.
 type Model struct {
 	Name        string    `json:"name"`
 	Version     string    `json:"version"`
-	Versions    []string  `json:"versions"` // of that name that can be asked for; the server fills them in
+	Versions    []string  `json:"versions"` // versions of that name that can be asked for; the server sets them
 	Task        psi.Task  `json:"task"`
 	Target      string    `json:"target"`
-	Scale       string    `json:"scale"`        // of attributions, as explanations name it
+	Scale       string    `json:"scale"`        // of attributions, as in explanations
 	NonNegative bool      `json:"non_negative"` // no training row had a negative target
-	Outputs     []string  `json:"outputs"`      // that are explained, as explanations name them
+	Outputs     []string  `json:"outputs"`      // as in explanations
 	Classes     []string  `json:"classes"`      // null for a number
 	Players     []Player  `json:"players"`
 	Columns     []Column  `json:"columns"`
-	Missing     []string  `json:"missing"` // texts that mean missing, beside the usual ones
+	Missing     []string  `json:"missing"` // strings to treat as missing, beside the usual ones
 	Head        string    `json:"head"`
 	Exact       bool      `json:"exact"`
 	Digest      string    `json:"digest"`
 	Base        []float64 `json:"base"`
-	Kept        bool      `json:"kept"` // typical cells are of training rows that the model keeps
+	Kept        bool      `json:"kept"` // typical cells come from training rows that the model keeps
 }
 
-// Player is a column, or a group of them, that has an attribution.
+// Player is a column, or a group of columns, that has an attribution.
 type Player struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
@@ -45,7 +45,7 @@ type Column struct {
 	Name    string     `json:"name"`
 	Kind    table.Kind `json:"kind"`
 	Labels  []string   `json:"labels"` // of a category; null for others
-	Left    int        `json:"left"`   // labels that are not listed, because they are many
+	Left    int        `json:"left"`   // number of labels that are not listed, because there are many
 	Low     *float64   `json:"low"`    // null for a category, and if training saw no cell
 	High    *float64   `json:"high"`
 	Whole   bool       `json:"whole"` // the numbers seem to be whole
@@ -53,10 +53,10 @@ type Column struct {
 	Typical any        `json:"typical"`
 }
 
-// maxLabels of a column are listed: a choice among more is none.
+// maxLabels is the maximum number of listed labels of a column. More are no use in a menu.
 const maxLabels = 1000
 
-// Describe tells the page of a model.
+// Describe returns the description of a model for the page.
 func Describe(name, version string, m *psi.Model) (Model, error) {
 	manifest := m.Manifest()
 	heading, err := m.NoRows(psi.ExplainOptions{})

@@ -20,10 +20,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// environment tells a process that it is a server of a cluster, and which.
+// environment is the variable that makes a process a server of a cluster.
 const environment = "PSI_QUEUE_NODE"
 
-// plan is what a server has to know.
+// plan is the configuration of a server.
 type plan struct {
 	Name   string
 	Dir    string
@@ -32,7 +32,8 @@ type plan struct {
 	Routes []string
 }
 
-// Main runs a server if this process is meant to be one, and reports whether it was. Programs that call Start begin with it.
+// Main runs a server if this process is meant to be one, and reports whether it was. Programs that call Start must call it
+// first.
 func Main() (bool, error) {
 	text := os.Getenv(environment)
 	if text == "" {
@@ -56,23 +57,23 @@ func Main() (bool, error) {
 	}
 	s.ConfigureLogger()
 	go s.Start()
-	// It lives as long as who started it.
+	// It ends with the process that started it.
 	_, err = io.Copy(io.Discard, os.Stdin)
 	s.Shutdown()
 	return true, err
 }
 
-// Cluster is some servers.
+// Cluster is a set of servers.
 type Cluster struct{ Nodes []*Node }
 
-// Node is a server, running or killed.
+// Node is one server, running or killed.
 type Node struct {
 	plan    plan
 	command *exec.Cmd
 	leash   io.Closer
 }
 
-// Start starts n servers with their state below a directory, and waits until they can keep streams.
+// Start starts n servers with their state below a directory, and waits until they accept streams.
 func Start(ctx context.Context, dir string, n int) (*Cluster, error) {
 	ports, err := freePorts(ctx, 2*n)
 	if err != nil {
@@ -115,7 +116,7 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// Leader is the server that leads a stream or, if it is named, a consumer of the stream: that may be another one.
+// Leader returns the server that leads a stream or, if one is named, a consumer of it. The two may differ.
 func (c *Cluster) Leader(ctx context.Context, stream, consumer string) (*Node, error) {
 	connection, err := nats.Connect(c.URL(), nats.Timeout(time.Second))
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *Cluster) Leader(ctx context.Context, stream, consumer string) (*Node, e
 	return nil, fmt.Errorf("%s %s has no leader", stream, consumer)
 }
 
-// URL is where the servers are.
+// URL returns the addresses of the servers.
 func (c *Cluster) URL() string {
 	all := make([]string, 0, len(c.Nodes))
 	for _, node := range c.Nodes {
@@ -166,7 +167,7 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Start starts a server, or starts it again after Kill.
+// Start starts a server, also after Kill.
 func (n *Node) Start() error {
 	if err := os.MkdirAll(n.plan.Dir, 0o700); err != nil {
 		return err
@@ -204,7 +205,7 @@ func (n *Node) Kill() {
 	n.command = nil
 }
 
-// Process is the number of the server's process, 0 if it was killed.
+// Process returns the process id of the server; 0 if it was killed.
 func (n *Node) Process() int {
 	if n.command == nil {
 		return 0
@@ -212,12 +213,12 @@ func (n *Node) Process() int {
 	return n.command.Process.Pid
 }
 
-// Dir is where the server keeps its state.
+// Dir returns the directory of the server's state.
 func (n *Node) Dir() string { return n.plan.Dir }
 
 func (n *Node) String() string { return n.plan.Name }
 
-// freePorts draws ports. All stay open until the last is drawn, lest one be drawn twice.
+// freePorts chooses free ports. All stay open until the last is chosen, so that none is chosen twice.
 func freePorts(ctx context.Context, n int) ([]int, error) {
 	var ports []int
 	var listeners []net.Listener

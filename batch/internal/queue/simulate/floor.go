@@ -16,7 +16,7 @@ import (
 
 const job = "simulated"
 
-// bodies are units that know their number.
+// bodies makes units that contain their number.
 func (t *trial) bodies() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := range t.Units {
@@ -29,7 +29,7 @@ func (t *trial) bodies() iter.Seq2[[]byte, error] {
 	}
 }
 
-// floor is where workers work, and the book of what they did.
+// floor runs the workers and records what they did.
 type floor struct {
 	trial   *trial
 	options queue.Options
@@ -106,7 +106,7 @@ type killer struct {
 	since   time.Time
 }
 
-// victim is the leader of the stream, or of a consumer, after so many units are done.
+// victim is a leader to kill, of the stream or of a consumer, after so many units.
 type victim struct {
 	after    int
 	consumer string
@@ -122,7 +122,7 @@ func (k *killer) look(ctx context.Context, done int) error {
 	case k.down == nil && len(k.victims) > 0 && done > k.victims[0].after:
 		leader, err := k.servers.Leader(ctx, "PSI_WORK", k.victims[0].consumer)
 		if err != nil {
-			return nil //nolint:nilerr // there is none right now: next time
+			return nil //nolint:nilerr // there is no leader now: next time
 		}
 		note("kill %s, the leader of PSI_WORK %s", leader, k.victims[0].consumer)
 		leader.Kill()
@@ -131,8 +131,8 @@ func (k *killer) look(ctx context.Context, done int) error {
 	return nil
 }
 
-// worker works as a process would: one connection, one unit at a time. When it crashes, the connection breaks, nothing is
-// acknowledged, and another one starts.
+// worker behaves like a process: one connection, one unit at a time. When it crashes, the connection breaks, nothing is
+// acknowledged, and another worker starts.
 func (f *floor) worker(ctx context.Context, random *rand.Rand) error {
 	for ctx.Err() == nil {
 		q, err := queue.Connect(ctx, f.options)
@@ -143,7 +143,7 @@ func (f *floor) worker(ctx context.Context, random *rand.Rand) error {
 		if errors.Is(err, queue.ErrRefused) {
 			return err
 		}
-		// Any other error ends a process too, and another one starts.
+		// Any other error also ends a process, and another one starts.
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Command simulate puts units that are no work through a cluster of three real servers, each a process, with many workers that
-// crash at random, and counts what became of every unit. It says what the queue costs and that it loses nothing.
+// Command simulate puts empty units through a cluster of three real servers, each a process. Many workers take them and
+// crash at random. It counts the fate of every unit: what the queue costs, and that it loses nothing.
 //
 //	go run ./batch/internal/queue/simulate -units 1000000 -workers 200 -crash 0.001
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// trial is what is simulated.
+// trial holds the settings of a simulation.
 type trial struct {
 	Units   int     `json:"units"`
 	Workers int     `json:"workers"`
@@ -88,7 +88,7 @@ func run() error {
 	return nil
 }
 
-// simulate puts all units, has workers do them, and reports.
+// simulate puts all units into the queue, runs the workers, and reports.
 func (t *trial) simulate(ctx context.Context, servers *cluster.Cluster) (*report, error) {
 	options := queue.Options{URL: servers.URL(), Name: "simulate", AckWait: time.Duration(t.AckWait * float64(time.Second))}
 	q, err := queue.Connect(ctx, options)
@@ -132,7 +132,7 @@ func (t *trial) simulate(ctx context.Context, servers *cluster.Cluster) (*report
 	return r, nil
 }
 
-// cancelled puts a job of a tenth of the units behind the first, and takes it out again.
+// cancelled puts a job of a tenth of the units behind the first, and removes it again.
 func (t *trial) cancelled(ctx context.Context, q *queue.Queue, r *report) error {
 	const other = "cancelled"
 	few := *t

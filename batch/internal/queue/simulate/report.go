@@ -14,7 +14,7 @@ import (
 	"github.com/psi-shapley/psi/batch/internal/queue/cluster"
 )
 
-// report is what came out.
+// report is the result of a simulation.
 type report struct {
 	Trial trial `json:"trial"`
 
@@ -39,7 +39,7 @@ type report struct {
 	Memory []int64 `json:"server_peak_rss_bytes"` // by server
 }
 
-// span is what a stage took: time, and CPU of the clients (one process) and of the servers (three).
+// span is the cost of a stage: time, and CPU of the clients (one process) and of the servers (three).
 type span struct {
 	Seconds    float64 `json:"seconds"`
 	Rate       float64 `json:"units_per_s"`
@@ -55,7 +55,7 @@ func stage(units int, began time.Time, before, after [2]float64) span {
 	return s
 }
 
-// tell adds up the book.
+// tell adds up the records.
 func (f *floor) tell(r *report) {
 	for i := range f.begun {
 		switch f.begun[i].Load() {
@@ -76,7 +76,7 @@ func (f *floor) tell(r *report) {
 	r.Crashes, r.Redeliveries, r.Unconfirmed = f.crashes.Load(), f.redeliveries.Load(), f.unconfirmed.Load()
 }
 
-// meter reads what servers use, twice a second, so that it also knows of those that were killed.
+// meter reads the resources of the servers twice a second, so that killed ones count too.
 type meter struct {
 	servers *cluster.Cluster
 	mu      sync.Mutex
@@ -119,7 +119,7 @@ func (m *meter) read() {
 	}
 }
 
-// cpu is the CPU used so far by this process and by all servers, in seconds.
+// cpu returns the CPU time of this process and of all servers so far, in seconds.
 func (m *meter) cpu() (used [2]float64) {
 	var own syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &own) == nil {
@@ -154,7 +154,7 @@ func (m *meter) disk() []int64 {
 	return sizes
 }
 
-// end stops the meter and tells the peak memory of each server.
+// end stops the meter and returns the peak memory of each server.
 func (m *meter) end() []int64 {
 	m.stop()
 	m.mu.Lock()
@@ -176,7 +176,8 @@ func peakMemory(pid int) (int64, bool) {
 	return 0, false
 }
 
-// cpuTime reads fields 14 and 15 of /proc/pid/stat, counted behind the name, which may have blanks; a tick is 10 ms on Linux.
+// cpuTime reads fields 14 and 15 of /proc/pid/stat. It counts them behind the process name, which may contain blanks. A tick
+// is 10 ms on Linux.
 func cpuTime(pid int) (float64, bool) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

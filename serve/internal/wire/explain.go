@@ -1,6 +1,26 @@
-package serve
+package wire
 
-// What answers look like, for the OpenAPI document alone: they are written by others.
+// Query is the body of /explain and /predict.
+type Query struct {
+	Model   string   `json:"model,omitempty" doc:"name of the model, if there are several"`
+	Version string   `json:"version,omitempty" doc:"version or label"`
+	Rows    RowList  `json:"rows" doc:"a list of rows: objects by column, or lists of cells in the model's order; null is missing"`
+	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
+	Z       float64  `json:"z,omitempty" doc:"intervals are mean ∓ z·std"`
+	Top     int      `json:"top,omitempty" doc:"K of p_top"`
+	Output  string   `json:"output,omitempty" doc:"class to explain; all if there is none"`
+	Against string   `json:"against,omitempty" doc:"why the output and not this class"`
+}
+
+// Prediction is the answer of /predict, :predict and /invocations. Of numbers it holds standard deviations, of classes
+// probabilities.
+type Prediction struct {
+	Predictions   []any     `json:"predictions" doc:"a number or the likeliest class of each row"`
+	PredictionStd []float64 `json:"prediction_std,omitempty" doc:"standard deviations of numbers"`
+	RangeStd      []float64 `json:"range_std,omitempty" doc:"of numbers: prediction ∓ 1.645 range_std holds 90 % of outcomes"`
+	Probabilities []any     `json:"probabilities,omitempty" doc:"of the positive class, or of each class"`
+	Classes       []string  `json:"classes,omitempty"`
+}
 
 // Explanation is a psi.explanation/v1 document.
 type Explanation struct {
@@ -8,14 +28,7 @@ type Explanation struct {
 	Rows []ExplainedRow `json:"rows" nullable:"false"`
 }
 
-// V1Explanation is the answer of :explain.
-type V1Explanation struct {
-	ExplanationHead
-	Predictions  []any          `json:"predictions" nullable:"false" doc:"a number or the likeliest class of each row"`
-	Explanations []ExplainedRow `json:"explanations" nullable:"false"`
-}
-
-// ExplanationHead is what all rows of an explanation have in common.
+// ExplanationHead holds the fields that all rows of an explanation share.
 type ExplanationHead struct {
 	Schema      string   `json:"schema" enum:"psi.explanation/v1"`
 	Model       string   `json:"model" doc:"digest of the model file"`
@@ -30,14 +43,14 @@ type ExplanationHead struct {
 	Players     []string `json:"players" nullable:"false" doc:"columns, or groups of them"`
 }
 
-// ExplainedRow is what is said of a row.
+// ExplainedRow holds the explained outputs of one row.
 type ExplainedRow struct {
 	Row              int               `json:"row" doc:"of the request, from 0"`
 	ProbabilitySlope float64           `json:"probability_slope,omitempty" doc:"κ of classes: a probability is that of base + κ·(prediction − base); 1 for whole rows"`
 	Outputs          []ExplainedOutput `json:"outputs" nullable:"false"`
 }
 
-// ExplainedOutput is a prediction and what it is made of: base and attributions add up to it.
+// ExplainedOutput is one prediction and its attributions: base + Σ mean = prediction, up to residual.
 type ExplainedOutput struct {
 	Output        string        `json:"output"`
 	Scale         string        `json:"scale" enum:"identity,log-mean,log,logit,score" doc:"of base, prediction and attributions"`
@@ -56,7 +69,7 @@ type ExplainedOutput struct {
 	Interactions  *[]any        `json:"interactions" doc:"not offered by the server: null"`
 }
 
-// Attribution is a player's part in a prediction.
+// Attribution is one player's contribution to a prediction.
 type Attribution struct {
 	Player        string   `json:"player"`
 	Value         any      `json:"value" doc:"the cell of the request"`
@@ -71,49 +84,4 @@ type Attribution struct {
 	PTop          *float64 `json:"p_top" doc:"probability that it is among the K largest"`
 	StandardError *float64 `json:"standard_error" doc:"of the computation"`
 	ModelStd      *float64 `json:"model_std" doc:"doubt: how far other rows to learn from would have moved mean; null if it is not known"`
-}
-
-// InferResponse is an answer of the Open Inference Protocol.
-type InferResponse struct {
-	ModelName    string        `json:"model_name"`
-	ModelVersion string        `json:"model_version"`
-	ID           string        `json:"id,omitempty"`
-	Outputs      []InferTensor `json:"outputs" nullable:"false"`
-}
-
-// InferTensor is an output: its numbers, or the size of what follows the JSON.
-type InferTensor struct {
-	Name       string         `json:"name"`
-	Datatype   string         `json:"datatype" enum:"FP32"`
-	Shape      []int64        `json:"shape" nullable:"false"`
-	Data       []*float64     `json:"data,omitempty" nullable:"false" doc:"null if there is no number, such as p_positive of a missing cell"`
-	Parameters map[string]any `json:"parameters,omitempty" doc:"binary_data_size"`
-}
-
-// ModelReady says that a model answers.
-type ModelReady struct {
-	Name  string `json:"name"`
-	Ready bool   `json:"ready"`
-}
-
-// ModelMetadata says what a model takes and gives.
-type ModelMetadata struct {
-	Name       string           `json:"name"`
-	Versions   []string         `json:"versions" nullable:"false"`
-	Platform   string           `json:"platform" enum:"psi"`
-	Inputs     []TensorMetadata `json:"inputs" nullable:"false"`
-	Outputs    []TensorMetadata `json:"outputs" nullable:"false"`
-	Parameters map[string]any   `json:"parameters" doc:"players and outputs in the order of the tensors' axes, columns, digest, head, task, target"`
-}
-
-// TensorMetadata is a tensor of a model.
-type TensorMetadata struct {
-	Name     string  `json:"name"`
-	Datatype string  `json:"datatype"`
-	Shape    []int64 `json:"shape" nullable:"false" doc:"-1 is the number of rows"`
-}
-
-// ModelStatistics is what models have done, as Triton has it.
-type ModelStatistics struct {
-	ModelStats []map[string]any `json:"model_stats" nullable:"false"`
 }
