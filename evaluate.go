@@ -2,7 +2,9 @@ package psi
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"math"
 
 	"github.com/psi-shapley/psi/eval"
 	"github.com/psi-shapley/psi/internal/encode"
@@ -137,4 +139,149 @@ func labels(d train.Data, t encode.Target) []float64 {
 		}
 	}
 	return y
+}
+
+// Evaluator accumulates predictions and targets in chunks and computes metrics. It is not safe for concurrent use.
+type Evaluator struct {
+	target     string
+	task       Task
+	regression eval.Regression
+	binary     eval.Binary
+	multiclass eval.Multiclass
+	known      bool // whether any row has a target
+}
+
+// NewEvaluator returns an empty Evaluator for the model's predictions.
+func (m *Model) NewEvaluator() *Evaluator {
+	return &Evaluator{target: m.manifest.Target, task: m.manifest.Task}
+}
+
+// Add accumulates the rows of o whose target is known.
+func (e *Evaluator) Add(o *Outcome) {
+	for i, y := range o.Truth {
+		if !math.IsNaN(y) {
+			e.add(o.Prediction, i, y, o.Weight[i])
+		}
+	}
+}
+
+// add accumulates a row of a prediction; y is its target, a number or the index of its class.
+func (e *Evaluator) add(p *Prediction, row int, y, weight float64) {
+	e.known = true
+	switch e.task {
+	case Binary:
+		e.binary.Add(y == 1, p.Probability[row], weight)
+	case Multiclass:
+		e.multiclass.Add(int(y), p.ofRow(row), weight)
+	default:
+		centre, spread := p.link.Normal(p.scores[row], p.stds[row])
+		score, logSlope := p.link.Score(y)
+		e.regression.AddScored(y, p.Mean[row], eval.Scored{Miss: score - centre, Std: spread, RangeStd: p.ranges[row], LogSlope: logSlope}, weight)
+	}
+}
+
+// Evaluation returns the metrics of the rows added so far. It returns an error if none of them has a target.
+func (e *Evaluator) Evaluation() (*eval.Evaluation, error) {
+	if !e.known {
+		return nil, &table.Error{Row: -1, Column: e.target, Message: "no row has a value in the target column", Remedy: "give rows whose outcome is known"}
+	}
+	all := e.evaluation()
+	return &all, nil
+}
+
+// Decide returns the confusion matrix of the rows added so far at a threshold of the positive class's probability. It
+// returns an error unless the target has two classes.
+func (e *Evaluator) Decide(threshold float64) (eval.Decision, error) {
+	if e.task != Binary {
+		return eval.Decision{}, &table.Error{
+			Row: -1, Column: e.target, Message: "a threshold needs a target of two classes",
+			Remedy: "leave the threshold out, or train a model that predicts whether the target is one of its classes",
+		}
+	}
+	if !(threshold >= 0 && threshold <= 1) {
+		return eval.Decision{}, wrongSetting(fmt.Sprintf("the threshold is %g", threshold), "give a probability, between 0 and 1")
+	}
+	return e.binary.Decide(threshold), nil
+}
+
+func (e *Evaluator) evaluation() eval.Evaluation {
+	switch e.task {
+	case Binary:
+		return e.binary.Evaluation()
+	case Multiclass:
+		return e.multiclass.Evaluation()
+	}
+	return e.regression.Evaluation()
+}
+
+// CalibrationPoint compares a nominal with an observed value over many rows: a probability with the share of
+// rows in the class, or the level of an interval with its coverage.
+type CalibrationPoint struct {
+	Nominal, Observed float64
+	Rows              int
+}
+
+// CalibrationCurve accumulates predictions and targets for a calibration curve: of the probabilities of classes, or of
+// the intervals of a number. It is not safe for concurrent use.
+type CalibrationCurve struct {
+	task      Task
+	intervals eval.Intervals
+	bins      eval.Calibration
+}
+
+// NewCalibrationCurve returns an empty curve for the model's predictions.
+func (m *Model) NewCalibrationCurve() *CalibrationCurve {
+	return &CalibrationCurve{task: m.manifest.Task}
+}
+
+// What returns the label of the axis of nominal values.
+func (c *CalibrationCurve) What() string {
+	if c.task == Regression {
+		return "level of the interval"
+	}
+	return "probability of a class"
+}
+
+// Add accumulates the rows of o whose target is known.
+func (c *CalibrationCurve) Add(o *Outcome) {
+	for i, y := range o.Truth {
+		if math.IsNaN(y) {
+			continue
+		}
+		switch c.task {
+		case Binary:
+			c.bins.Add(y == 1, o.Probability[i], o.Weight[i])
+		case Multiclass:
+			for class, probability := range o.ofRow(i) {
+				c.bins.Add(int(y) == class, probability, o.Weight[i])
+			}
+		default:
+			centre, _ := o.link.Normal(o.scores[i], o.stds[i])
+			score, _ := o.link.Score(y)
+			c.intervals.Add(score, centre, o.ranges[i], o.Weight[i])
+		}
+	}
+}
+
+// Points returns the points of the curve in ascending order of the nominal value.
+func (c *CalibrationCurve) Points() []CalibrationPoint {
+	intervals, bins := c.intervals.Shares(), c.bins.Bins()
+	list := make([]CalibrationPoint, 0, len(intervals)+len(bins))
+	for _, s := range intervals {
+		list = append(list, CalibrationPoint{s.Level, s.Share, s.Rows})
+	}
+	for _, b := range bins {
+		list = append(list, CalibrationPoint{b.Mean, b.Share, b.Count})
+	}
+	return list
+}
+
+// Gap returns the mean |nominal − observed| over the points, weighted by their rows; NaN without rows.
+func (c *CalibrationCurve) Gap() float64 {
+	sum, rows := 0.0, 0.0
+	for _, s := range c.Points() {
+		sum += math.Abs(s.Observed-s.Nominal) * float64(s.Rows)
+		rows += float64(s.Rows)
+	}
+	return sum / rows
 }

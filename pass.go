@@ -1,11 +1,19 @@
 package psi
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"runtime"
+	"slices"
 
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/pipeline"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -115,4 +123,299 @@ func (m *Model) Memory() int64 {
 		return 3*weights + 60*4*int64(m.numbersPerRow()*len(m.members))
 	}
 	return 20*weights + 170*4*int64(m.numbersPerRow()*len(m.members))
+}
+
+// observed reports whether a row has a cell in the column with this index in the encoder.
+func (c *chunk) observed(row, place int) bool {
+	return c.batch.Observed[row*c.batch.Players()+place] != 0
+}
+
+// span is a half-open range of rows; the zero value is all rows.
+type span struct{ from, to int }
+
+// chunk holds consecutive rows of a source, encoded for the model.
+type chunk struct {
+	first  int // number of the first row within the source
+	table  *table.Table
+	values []*table.Column // raw columns, in the order of the model's columns
+	batch  *encode.Batch
+}
+
+// chunks reads the rows of a source that lie within the span. It treats the columns named in unknown as missing,
+// whether the source has them or not.
+func (m *Model) chunks(ctx context.Context, rows Source, within span, unknown []string) iter.Seq2[*chunk, error] {
+	return func(yield func(*chunk, error) bool) {
+		if err := m.checkUnknown(unknown); err != nil {
+			yield(nil, err)
+			return
+		}
+		for first := 0; within.to == 0 || first < within.to; {
+			t, err := rows.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			from, to := max(0, within.from-first), t.Rows()
+			if within.to > 0 {
+				to = min(to, within.to-first)
+			}
+			if from < to {
+				c, err := m.chunk(part(t, from, to), first+from, unknown)
+				if !yield(c, err) || err != nil {
+					return
+				}
+			}
+			first += t.Rows()
+		}
+	}
+}
+
+// part returns rows [from, to).
+func part(t *table.Table, from, to int) *table.Table {
+	if from == 0 && to == t.Rows() {
+		return t
+	}
+	rows := make([]int, to-from)
+	for i := range rows {
+		rows[i] = from + i
+	}
+	return t.Select(rows)
+}
+
+func (m *Model) checkUnknown(unknown []string) error {
+	for _, name := range unknown {
+		if !slices.Contains(m.Columns(), name) {
+			return &table.Error{Row: -1, Column: name, Message: "the model has no such column, so it cannot be unknown to it", Remedy: "check the spelling"}
+		}
+	}
+	return nil
+}
+
+func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, error) {
+	t = m.read(t)
+	c := &chunk{first: first, table: t}
+	for _, f := range m.manifest.Columns {
+		value := t.Column(f.Name)
+		if value == nil {
+			value = missing(f, t.Rows())
+		}
+		c.values = append(c.values, value)
+	}
+	var err error
+	c.batch, err = m.manifest.Encoder.Encode(t, unknown...)
+	return c, err
+}
+
+// read parses text columns that training read as numbers or times.
+func (m *Model) read(t *table.Table) *table.Table {
+	readings := m.manifest.readings()
+	if len(readings) == 0 {
+		return t
+	}
+	kinds := m.ReadOptions().Kinds
+	read := &table.Table{Columns: slices.Clone(t.Columns)}
+	for i, c := range t.Columns {
+		if r := readings[c.Name]; r != nil {
+			read.Columns[i] = c.Read(kinds[c.Name], r)
+		}
+	}
+	return read
+}
+
+// missing returns a column without any cells.
+func missing(f table.Field, rows int) *table.Column {
+	c := &table.Column{Name: f.Name, Kind: f.Kind, Observed: make([]bool, rows)}
+	if f.Kind == table.Category {
+		c.Codes = slices.Repeat([]int32{-1}, rows)
+	} else {
+		c.Numbers = make([]float64, rows)
+	}
+	return c
+}
+
+// eachChunk computes f for every chunk of the rows on all cores, and yields the results in order.
+func eachChunk[T any](ctx context.Context, m *Model, rows Source, within span, unknown []string, f func(context.Context, *chunk) (T, error)) iter.Seq2[T, error] {
+	chunks := func(ctx context.Context) iter.Seq2[*chunk, error] { return m.chunks(ctx, rows, within, unknown) }
+	return pipeline.InOrder(ctx, runtime.GOMAXPROCS(0), chunks, func(ctx context.Context, c *chunk) (T, error) {
+		result, err := f(ctx, c)
+		return result, notFinite(err, c.first)
+	})
+}
+
+// notFinite turns the error of a row whose answer is not finite into a message for users. first is the number of the
+// first evaluated row. Other errors are returned unchanged.
+func notFinite(err error, first int) error {
+	e, is := errors.AsType[*form.NotFiniteError](err)
+	if !is {
+		return err
+	}
+	return &table.Error{
+		Row: first + e.Row, Message: "the model's answer for this row is NaN or infinite",
+		Remedy: "check the row for extreme values; if it has none, train the model again", Err: err,
+	}
+}
+
+// Sizes of the table that check builds.
+const (
+	checkBlocks  = 8   // blocks of columns
+	checkColumns = 64  // columns of a block; their factors, each below 2, cannot overflow at any value
+	checkRows    = 512 // maximum; fewer if a row takes many numbers
+	minRows      = 32
+	maxValues    = 256 // maximum of a column
+	minValues    = 4
+)
+
+// check evaluates rows that contain every bin edge, label, extreme and gap of the model's columns. It returns a
+// NotFiniteError if an answer is not finite. For a column with many labels it uses the labels with the largest weights.
+//
+// Each row sets one block of columns. With hundreds of columns at their extremes at once, the product of a sound model
+// may overflow too. In that case check decides by smaller blocks.
+func (m *Model) check(ctx context.Context) error {
+	d := len(m.manifest.Encoder.Players)
+	for columns := max(checkColumns, (d+checkBlocks-1)/checkBlocks); ; columns = max(checkColumns, columns/8) {
+		rows, err := m.checkRows(columns)
+		if err != nil {
+			return err
+		}
+		_, err = m.own.Pass(ctx, rows, form.Everything|form.Doubt)
+		if _, is := errors.AsType[*form.NotFiniteError](err); !is || columns == checkColumns {
+			return err
+		}
+	}
+}
+
+// checkNumbers is the largest size of a row for which all checkRows are built. Larger models are checked with fewer
+// rows, so that opening a file takes little more memory and time than reading its weights.
+const checkNumbers = 1 << 18
+
+// numbersPerRow estimates how many numbers a pass holds per row: D·in and D·out for a layer [D, in, out].
+func (m *Model) numbersPerRow() int {
+	n := 0
+	for _, w := range m.config.Weights() {
+		if axes := len(w.Dims); axes > 1 && w.Name != "levels" {
+			n += w.Size()/w.Dims[axes-1] + w.Size()/w.Dims[axes-2]
+		}
+	}
+	return n
+}
+
+// checkRows returns a row without cells, a row with the middle value of every column, and rows for each block of
+// columns.
+func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
+	e := m.manifest.Encoder
+	d := len(e.Players)
+	rows := min(checkRows, max(minRows, checkRows*checkNumbers/m.numbersPerRow()))
+	blocks := (d + blockColumns - 1) / blockColumns
+	most := max(minValues, min(maxValues, rows/blocks))
+	columns := make([]*table.Column, d)
+	width := make([]int, blocks) // number of rows of each block
+	for j := range e.Players {
+		columns[j] = m.checkValues(j, most)
+		b := j * blocks / d
+		width[b] = max(width[b], columns[j].Len())
+	}
+	total := 2
+	for _, w := range width {
+		total += w
+	}
+	all := make([]*table.Column, d)
+	for j, c := range columns {
+		from := 2
+		for _, w := range width[:j*blocks/d] {
+			from += w
+		}
+		all[j] = spread(c, from, width[j*blocks/d], total)
+	}
+	t, err := table.New(all...)
+	if err != nil {
+		return nil, err
+	}
+	return e.Encode(t)
+}
+
+// spread repeats the cells of a column over rows [from, from+width). The other rows are missing, except row 1, which
+// has the middle value.
+func spread(c *table.Column, from, width, rows int) *table.Column {
+	s := &table.Column{Name: c.Name, Kind: c.Kind, Observed: make([]bool, rows), Levels: c.Levels}
+	put := func(row, cell int) {
+		if s.Observed[row] = c.Observed[cell]; c.Kind != table.Category {
+			s.Numbers[row] = c.Numbers[cell]
+		} else {
+			s.Codes[row] = c.Codes[cell]
+		}
+	}
+	if c.Kind == table.Category {
+		s.Codes = slices.Repeat([]int32{-1}, rows)
+	} else {
+		s.Numbers = make([]float64, rows)
+	}
+	put(1, (c.Len()-1)/2)
+	for i := range width {
+		put(from+i, i%c.Len())
+	}
+	return s
+}
+
+// checkValues returns at most the given number of values at which a column is checked, the last one missing.
+func (m *Model) checkValues(d, most int) *table.Column {
+	p := &m.manifest.Encoder.Players[d]
+	var numbers []float64
+	var labels []string
+	if p.Numeric() {
+		n := min(len(p.Edges), most-3)
+		numbers = append(numbers, -math.MaxFloat64)
+		for k := range n {
+			numbers = append(numbers, p.Edges[k*(len(p.Edges)-1)/max(1, n-1)])
+		}
+		numbers = append(numbers, math.MaxFloat64, 0)
+	} else {
+		labels = append(m.heaviest(d, most-2), unknownLabel(p.Levels), "")
+	}
+	observed := slices.Repeat([]bool{true}, max(len(numbers), len(labels)))
+	observed[len(observed)-1] = false
+	if p.Numeric() {
+		return table.NumberColumn(p.Name, numbers, observed) // also for booleans and times, which have no such values
+	}
+	return table.CategoryColumn(p.Name, labels, observed)
+}
+
+// heaviest returns at most the given number of labels, those with the largest weights.
+func (m *Model) heaviest(d, most int) []string {
+	e := m.manifest.Encoder
+	levels := e.Players[d].Levels
+	if len(levels) <= most {
+		return slices.Clone(levels)
+	}
+	first := 1 // row of the embedding of the first level
+	for _, rows := range e.EmbeddingRows()[:d-e.Numeric()] {
+		first += rows
+	}
+	width := m.manifest.Settings.Embedding
+	weight := make([]float32, len(levels))
+	order := make([]int, len(levels))
+	for _, member := range m.members {
+		for i, w := range member.Weights["levels"][first*width:][:len(levels)*width] {
+			weight[i/width] = max(weight[i/width], w, -w)
+		}
+	}
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b)) })
+	labels := make([]string, most)
+	for i := range labels {
+		labels[i] = levels[order[i]]
+	}
+	return labels
+}
+
+// unknownLabel returns a label that is not among the levels, which are sorted.
+func unknownLabel(levels []string) string {
+	if len(levels) == 0 {
+		return "?"
+	}
+	return levels[len(levels)-1] + "?"
 }

@@ -3,15 +3,21 @@ package psi
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/psi-shapley/psi/eval"
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/baseline"
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/prose"
+	"github.com/psi-shapley/psi/internal/train"
 )
 
 // Values of Warning.Kind.
@@ -206,4 +212,255 @@ func lastFall(history []byte) float64 {
 		}
 	}
 	return sum
+}
+
+// Baseline is a simple model fitted on the same training rows as psi's model, with its metrics on the same validation
+// rows.
+type Baseline struct {
+	Name    string             `json:"name"` // "mean", "linear" or "additive"
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// Label returns the baseline's name for people.
+func (b Baseline) Label(task Task) string {
+	switch {
+	case b.Name == baseline.Linear:
+		return "linear model"
+	case b.Name == baseline.Additive:
+		return "additive model"
+	case task != Regression:
+		return "base rate"
+	}
+	return "mean"
+}
+
+// LossMetric returns the metric that compares the model with its baselines: "rmse", "mae" or "log_loss". Lower is
+// better.
+func (m *Manifest) LossMetric() string {
+	switch {
+	case m.Task != Regression:
+		return "log_loss"
+	case m.Scale.Link == encode.Log:
+		return "mae" // predictions are medians, which minimise mae; means minimise rmse
+	}
+	return "rmse"
+}
+
+// PlainModels returns the baselines, the simplest first. It returns nil for models of versions that had none.
+func (m *Manifest) PlainModels() []Baseline {
+	var list []Baseline
+	for _, name := range baseline.Names() {
+		if metrics, known := m.Baselines[name]; known {
+			list = append(list, Baseline{name, metrics})
+		}
+	}
+	return list
+}
+
+// checkBaselines rejects unknown baselines and columns that the model does not have.
+func (m *Manifest) checkBaselines() error {
+	for name := range m.Baselines {
+		if !slices.Contains(baseline.Names(), name) {
+			return fmt.Errorf("unknown baseline %q", name)
+		}
+	}
+	names := columnNames(m.Columns)
+	for _, name := range m.LinearColumns {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("the linear baseline has an unknown column %.40q", name)
+		}
+	}
+	return nil
+}
+
+// baselines fits the baselines on the training rows, measures them on the validation rows and stores the metrics in the
+// manifest.
+func (t *training) baselines(ctx context.Context, m *Model) error {
+	models, err := baseline.Fit(ctx, baseline.Problem{
+		Rows: t.plainTraining(), Units: t.in.Units, Classes: len(t.in.Target.Classes), Base: t.in.Target.Base,
+	})
+	if err != nil {
+		return err
+	}
+	m.manifest.Baselines = map[string]map[string]float64{}
+	for i := range models {
+		m.manifest.Baselines[models[i].Name] = m.measurePlain(models[i].Predict(t.in.Validation.Rows), t.in.Plain, labels(t.in.Validation, t.in.Target), t.in.Validation.Weight)
+		for _, player := range models[i].Columns {
+			m.manifest.LinearColumns = append(m.manifest.LinearColumns, t.in.Encoder.Players[player].Name)
+		}
+	}
+	if t.fold != nil {
+		m.fitted = fitted{models, t.in.Plain, t.in.Rows}
+	}
+	return nil
+}
+
+// measurePlain measures a baseline's predictions; targets are as returned by labels.
+func (m *Model) measurePlain(predictions []float64, units encode.Target, targets []float64, weights []float32) map[string]float64 {
+	p, all := m.plainPrediction(predictions, units), m.NewEvaluator()
+	for i, y := range targets {
+		all.add(p, i, y, float64(weights[i]))
+	}
+	return plainMetrics(all.evaluation())
+}
+
+// plainPrediction converts a baseline's output, numbers encoded by units or probabilities, into a Prediction.
+func (m *Model) plainPrediction(predictions []float64, units encode.Target) *Prediction {
+	p := &Prediction{Probability: predictions, Classes: m.manifest.Classes()}
+	if !m.classes() {
+		none := make([]float64, len(predictions))
+		p = &Prediction{scores: make([]float64, len(predictions)), stds: none, ranges: none}
+		for i, v := range predictions {
+			p.scores[i] = units.Mean + units.Std*v
+		}
+		p.link = explain.Link{Scale: explain.Identity, NonNegative: units.NonNegative}
+		p.Mean = p.link.Responses(p.scores)
+	}
+	return p
+}
+
+// plainMetrics returns a baseline's metrics. Baselines of a number have no uncertainty, so its metrics are left out.
+func plainMetrics(e eval.Evaluation) map[string]float64 {
+	metrics := finiteMetrics(e)
+	for _, name := range []string{"nll", "coverage_50", "coverage_90"} {
+		delete(metrics, name)
+	}
+	return metrics
+}
+
+// finiteMetrics returns the metrics that are defined.
+func finiteMetrics(e eval.Evaluation) map[string]float64 {
+	metrics := map[string]float64{}
+	for _, metric := range e.Metrics {
+		if !math.IsNaN(metric.Value) && !math.IsInf(metric.Value, 0) {
+			metrics[metric.Name] = metric.Value
+		}
+	}
+	return metrics
+}
+
+// Suspect is a column that predicts the target almost perfectly by itself. It may leak the target, that is, be known
+// only after the target is.
+type Suspect struct {
+	Column string  `json:"column"`
+	Metric string  `json:"metric"` // "r2", "auroc" or "macro_auroc"
+	Value  float64 `json:"value"`  // out of fold, on training rows
+}
+
+// Thresholds above which a column is a suspect. Skill (R², or 2·AUROC − 1) cannot exceed 1, so that such a column has
+// 95 % of the model's skill too.
+const (
+	suspectR2    = 0.95
+	suspectAUROC = 0.98
+)
+
+// tooGood is the R² or AUROC above which a model is suspicious.
+const tooGood = 0.999
+
+// skillMetric returns the metric whose best value is 1.
+func (m *Manifest) skillMetric() string {
+	switch m.Task {
+	case Binary:
+		return "auroc"
+	case Multiclass:
+		return "macro_auroc"
+	}
+	return "r2"
+}
+
+func (m *Manifest) suspectFrom() float64 {
+	if m.Task == Regression {
+		return suspectR2
+	}
+	return suspectAUROC
+}
+
+// suspects returns the columns that may leak the target, in descending order of skill.
+func (t *training) suspects(ctx context.Context, m *Model) ([]Suspect, error) {
+	metric := m.manifest.skillMetric()
+	values := map[string]float64{}
+	p := baseline.Problem{Rows: t.plainTraining(), Units: t.in.Units, Classes: len(t.in.Target.Classes)}
+	err := baseline.EachAlone(ctx, p, func(player int, predictions []float64, rows train.Data) {
+		if v, known := m.measurePlain(predictions, t.in.Plain, labels(rows, t.in.Plain), rows.Weight)[metric]; known && v >= m.manifest.suspectFrom() {
+			name := t.in.Encoder.Players[player].Name
+			values[name] = max(v, values[name])
+		}
+	})
+	var list []Suspect
+	for _, f := range m.manifest.Columns {
+		if v, suspect := values[f.Name]; suspect {
+			list = append(list, Suspect{f.Name, metric, v})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Suspect) int { return cmp.Compare(b.Value, a.Value) })
+	return list, err
+}
+
+// checkSuspects rejects columns and metrics that the model does not have.
+func (m *Manifest) checkSuspects() error {
+	names := columnNames(m.Columns)
+	for _, s := range m.Suspects {
+		if !slices.Contains(names, s.Column) || s.Metric != m.skillMetric() || math.IsNaN(s.Value) || s.Value > 1 {
+			return fmt.Errorf("unsound suspect column %q", s.Column)
+		}
+	}
+	return nil
+}
+
+// leak warns of suspect columns, or of a model whose skill is suspiciously high.
+func (m *Manifest) leak() (w Warning, suspicious bool) {
+	metric := m.skillMetric()
+	if len(m.Suspects) > 0 {
+		return m.leakOf(m.Suspects), true
+	}
+	if v := m.Metrics[metric]; v >= tooGood {
+		return Warning{
+			TooGood, fmt.Sprintf("The model is suspiciously good: %s %.5g on %d validation rows.", skillWords(metric), v, m.Provenance.ValidationRows),
+			"Check that no column is computed from the target or known only after it, and that rows which belong together do not both train and validate (Config.ValidationBy).",
+		}, true
+	}
+	return Warning{}, false
+}
+
+func (m *Manifest) leakOf(suspects []Suspect) Warning {
+	const most = 5
+	texts, names := make([]string, len(suspects)), make([]string, len(suspects))
+	for i, s := range suspects {
+		names[i], texts[i] = s.Column, fmt.Sprintf("%q (%s %.4g)", s.Column, skillWords(s.Metric), s.Value)
+	}
+	if len(names) == 1 {
+		return Warning{
+			Leak, fmt.Sprintf("Column %s alone predicts %q almost perfectly.", texts[0], m.Target),
+			fmt.Sprintf("Is it known when you predict? If not, train again without it (%s).", columnsSetting("Config.Drop", names)),
+		}
+	}
+	if more := len(texts) - most; more > 0 {
+		texts = append(texts[:most], fmt.Sprintf("%d more", more))
+	}
+	last := len(texts) - 1
+	return Warning{
+		Leak, fmt.Sprintf("Each of the columns %s and %s alone predicts %q almost perfectly.", strings.Join(texts[:last], ", "), texts[last], m.Target),
+		fmt.Sprintf("Are they known when you predict? Train again without those that are not (%s).", columnsSetting("Config.Drop", names)),
+	}
+}
+
+// plainNames matches names that need no quotes in a shell or in a list.
+var plainNames = regexp.MustCompile(`^[\pL\pN_.,-]+$`)
+
+// columnsSetting returns a setting with column names, or without them if they need quotes.
+func columnsSetting(setting string, names []string) string {
+	if list := strings.Join(names, ","); plainNames.MatchString(list) && strings.Count(list, ",") == len(names)-1 {
+		return setting + "=" + list
+	}
+	return setting
+}
+
+func skillWords(metric string) string {
+	switch metric {
+	case "auroc":
+		return "AUROC"
+	case "macro_auroc":
+		return "macro AUROC"
+	}
+	return "R²"
 }

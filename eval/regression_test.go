@@ -4,12 +4,38 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
+
+// newRand returns a generator and prints its seed.
+func newRand(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// near fails unless got is want up to rounding.
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-10*max(1, math.Abs(want))) {
+		t.Errorf("%s = %.15g, want %.15g", what, got, want)
+	}
+}
+
+// mean is that of term over n rows.
+func mean(n int, term func(i int) float64) float64 {
+	sum := 0.0
+	for i := range n {
+		sum += term(i)
+	}
+	return sum / float64(n)
+}
 
 func TestRegressionIsTheNaiveComputation(t *testing.T) {
 	rng := newRand(t)
@@ -166,4 +192,36 @@ func TestRegressionRanges(t *testing.T) {
 	near(t, "nll", ranged.NLL(), plain.NLL())
 	near(t, "coverage_50", ranged.Coverage50(), inside50/n)
 	near(t, "coverage_90", ranged.Coverage90(), inside90/n)
+}
+
+// Draws of the predicted normal lie inside as often as the level says; half50 and half90 are Regression's own numbers.
+func TestIntervalsOfDraws(t *testing.T) {
+	const seed, n = 11, 20_000
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var v Intervals
+	var r Regression
+	for range n {
+		mean, std := rng.NormFloat64()*3, .5+rng.Float64()
+		y := mean + std*rng.NormFloat64()
+		weight := float64(rng.IntN(3))
+		v.Add(y, mean, std, weight)
+		r.Add(y, mean, std, weight)
+	}
+	for _, s := range v.Shares() {
+		if math.Abs(s.Share-s.Level) > .02 {
+			t.Errorf("level %g holds %g", s.Level, s.Share)
+		}
+		if s.Level == .5 && s.Share != r.Coverage50() || s.Level == .9 && s.Share != r.Coverage90() {
+			t.Errorf("level %g holds %g; Regression says %g and %g", s.Level, s.Share, r.Coverage50(), r.Coverage90())
+		}
+	}
+}
+
+func TestIntervalsOfNothing(t *testing.T) {
+	var v Intervals
+	v.Add(1, 1, 1, 0)
+	if s := v.Shares(); s != nil {
+		t.Errorf("a row of no weight gives %v", s)
+	}
 }

@@ -69,3 +69,128 @@ func TestAttributionOfWhatIsNotObserved(t *testing.T) {
 		t.Errorf("one of two observed players is among the two largest with probability %v", p)
 	}
 }
+
+func TestUpperIsTheNormalDistribution(t *testing.T) {
+	for z := -12.0; z <= 12; z += 0.01 {
+		tail, density := upper(z)
+		want := math.Erfc(z/math.Sqrt2) / 2
+		tolerance := 1e-15
+		if math.Abs(z) > 7 {
+			tolerance = 2e-12
+		}
+		if math.Abs(tail-want) > tolerance {
+			t.Fatalf("1 − Φ(%g) = %v, want %v", z, tail, want)
+		}
+		if want := distuv.UnitNormal.Prob(z); math.Abs(density-want) > 1e-11 {
+			t.Fatalf("density at %g = %v, want %v", z, density, want)
+		}
+	}
+}
+
+func TestPositive(t *testing.T) {
+	for _, std := range []float64{1e-300, 1e-9, 1, 1e200} {
+		for _, z := range []float64{-30, -3, -0.5, 0, 0.5, 3, 30} {
+			got, want := Positive(z*std, std), distuv.UnitNormal.CDF(z)
+			if math.Abs(got-want) > 1e-12*want {
+				t.Errorf("P(N(%g, %g²) > 0) = %v, want %v", z*std, std, got, want)
+			}
+		}
+	}
+	for mean, want := range map[float64]float64{2: 1, -1e-300: 0, 0: 0.5} {
+		if got := Positive(mean, 0); got != want {
+			t.Errorf("P(%g > 0) = %v, want %v", mean, got, want)
+		}
+	}
+	if got := Positive(math.NaN(), 0); !math.IsNaN(got) {
+		t.Errorf("P(NaN > 0) = %v, want NaN", got)
+	}
+}
+
+// Both are held against draws of the two attributions.
+func TestOrderOfTwoAgainstDraws(t *testing.T) {
+	const draws = 400_000
+	rng := fixedRand(t, 7)
+	for _, pair := range [][4]float64{ // means and deviations
+		{1, .5, .8, .3}, {-2, 1, 1.5, 1}, {0, 1, 0, .2}, {3, 0, 2.9, .4}, {.1, .1, -.1, .1},
+	} {
+		e := onePrediction([]float64{pair[0], pair[2]}, []float64{pair[1], pair[3]}, 1)
+		greater, larger := 0, 0
+		for range draws {
+			x, y := pair[0]+pair[1]*rng.NormFloat64(), pair[2]+pair[3]*rng.NormFloat64()
+			if x > y {
+				greater++
+			}
+			if math.Abs(x) > math.Abs(y) {
+				larger++
+			}
+		}
+		for what, p := range map[string][2]float64{
+			"φ_a > φ_b":     {e.PGreater(0, 0, 0, 1), float64(greater) / draws},
+			"|φ_a| > |φ_b|": {e.PLarger(0, 0, 0, 1), float64(larger) / draws},
+		} {
+			if math.Abs(p[0]-p[1]) > 4*math.Sqrt(.25/draws) {
+				t.Errorf("N(%g, %g²), N(%g, %g²): P(%s) = %.4f, of draws %.4f", pair[0], pair[1], pair[2], pair[3], what, p[0], p[1])
+			}
+		}
+		if sum := e.PGreater(0, 0, 0, 1) + e.PGreater(0, 0, 1, 0); math.Abs(sum-1) > 1e-12 {
+			t.Errorf("one of two is greater with probability %v", sum)
+		}
+		if sum := e.PLarger(0, 0, 0, 1) + e.PLarger(0, 0, 1, 0); math.Abs(sum-1) > 1e-6 {
+			t.Errorf("one of two is larger with probability %v", sum)
+		}
+	}
+}
+
+func TestOrderWithoutDoubt(t *testing.T) {
+	e := onePrediction([]float64{2, -3, 0}, []float64{0, 0, 0}, 1)
+	e.Observed[2] = false
+	for _, c := range []struct {
+		a, b            int
+		greater, larger float64
+	}{{0, 1, 1, 0}, {1, 0, 0, 1}, {1, 2, 0, 1}, {2, 1, 1, 0}} {
+		if g, l := e.PGreater(0, 0, c.a, c.b), e.PLarger(0, 0, c.a, c.b); g != c.greater || l != c.larger {
+			t.Errorf("players %d and %d: greater %v, larger %v", c.a, c.b, g, l)
+		}
+	}
+}
+
+// Main effects and interactions add up to what the attributions add up to, whatever these are.
+func TestEffectsAddUp(t *testing.T) {
+	rng := newRand(t)
+	for range 20 {
+		e := randomExplanation(rng, shape{rows: 2, outputs: 2, players: 1 + rng.IntN(8), interactions: true})
+		for row := range e.Rows {
+			for output := range e.Outputs {
+				var got, want, size float64
+				for _, x := range e.Effects(row, output) {
+					got, size = got+x.Value, size+math.Abs(x.Value)
+					if !e.observed(row)[x.A] || x.B >= 0 && !e.observed(row)[x.B] {
+						t.Errorf("%+v is of a player that is not there", x)
+					}
+				}
+				for _, phi := range e.means(row, output) {
+					want += phi
+				}
+				if math.Abs(got-want) > 1e-12*math.Max(1, size) {
+					t.Errorf("effects add up to %g, attributions to %g", got, want)
+				}
+			}
+		}
+	}
+}
+
+// The effects of y = 2a + 3b + 4ab at a = b = 1, absent columns being 0: φ_a = 2 + 4/2, φ_b = 3 + 4/2, I_ab = 4.
+func TestEffectsOfAProduct(t *testing.T) {
+	e := onePrediction([]float64{4, 5}, []float64{0, 0}, 1)
+	e.Interactions = []float64{0, 4, 4, 0}
+	want := []Effect{{0, -1, 2}, {1, -1, 3}, {0, 1, 4}}
+	got := e.Effects(0, 0)
+	if len(got) != len(want) {
+		t.Fatalf("got %+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("effect %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}

@@ -1,8 +1,36 @@
+// Package explain holds explanations of predictions and writes them for people and for programs.
+//
+// An [Explanation] holds, for each row of a table and each output of a model, the contribution of every player to the
+// prediction. A player is a column or a group of columns:
+//
+//	prediction = base + Σ_d φ_d + residual,   φ_d ~ N(mean_d, std_d²), independent
+//
+// Three uncertainties are kept apart:
+//   - std is the variation of the contribution in the data, among rows like this one.
+//   - model_std is the epistemic uncertainty: the standard deviation of the mean over samples of training rows. It is estimated from
+//     bagged networks. For a contrast it is the deviation of the difference, bag by bag.
+//   - The standard error is the sampling error of an attribution about the model's Shapley value.
+//
+// Methods derive the interval of an attribution, p_positive = P(φ_d > 0), and p_top = P(|φ_d| is among the K largest of
+// its row).
+//
+// A player that is not observed in a row has mean 0 and std 0, so its interval is [0, 0] and its p_top is 0. It has no
+// direction, so p_positive does not apply. What does not apply is NaN in Go, null in JSON and a missing cell in a
+// table.
+//
+// A model of two classes has one output, the positive class, whose prediction is a score in log odds. A model of more
+// classes has a score for each class; [Explanation.Only] selects a class, and [Explanation.Contrast] compares two.
+//
+// [JSONWriter] writes one document from any number of chunks, and [ReadJSON] reads it. [Explanation.Wide] and
+// [Explanation.Long] return tables for a table.Sink. [Text] writes for a terminal.
+//
+// An Explanation is not modified by its methods unless they say so, and concurrent reads are safe.
 package explain
 
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -267,4 +295,109 @@ func (e *Explanation) other(row, player int) bool {
 // pairAt returns the index of a pair in arrays [rows, outputs, players, players].
 func (e *Explanation) pairAt(row, output, a, b int) int {
 	return (e.at(row, output)*len(e.Players)+a)*len(e.Players) + b
+}
+
+// Exactness returns a sentence on how close the attributions are to the model's Shapley values.
+func (e *Explanation) Exactness() string {
+	switch {
+	case e.Exact:
+		return "Exact: these are the Shapley values of the model."
+	case e.StandardError != nil:
+		worst := 0.0
+		for _, v := range e.StandardError {
+			if finite(v) {
+				worst = math.Max(worst, v)
+			}
+		}
+		return fmt.Sprintf("Refined: the network's own attributions, corrected by sampled coalitions; their standard error is at most %.2g.", worst)
+	}
+	return "Not exact: the network's own estimate of its Shapley values; psi audit measures how near it is."
+}
+
+// Join concatenates explanations of consecutive chunks of one source.
+func Join(parts []*Explanation) (*Explanation, error) {
+	if len(parts) == 0 {
+		return nil, errors.New("explain: nothing to join")
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	whole := *parts[0]
+	whole.Rows, whole.Slope, whole.Evaluations = 0, nil, nil
+	chunks := make([]*table.Table, len(parts))
+	var lists [14][][]float64
+	var observed, other []bool
+	anyOther := false
+	for i, p := range parts {
+		if difference := difference(parts[0], p); difference != "" {
+			return nil, errors.New("explain: parts of different explanations: " + difference)
+		}
+		if p.FirstRow != whole.FirstRow+whole.Rows {
+			return nil, errors.New("explain: parts that do not follow each other")
+		}
+		whole.Rows += p.Rows
+		whole.Slope = append(whole.Slope, p.Slope...)
+		whole.Evaluations = append(whole.Evaluations, p.Evaluations...)
+		observed = append(observed, p.Observed...)
+		if p.Other != nil {
+			anyOther = true
+			other = append(other, p.Other...)
+		} else {
+			other = append(other, make([]bool, len(p.Observed))...)
+		}
+		for k, list := range p.lists() {
+			if (*list == nil) != (*parts[0].lists()[k] == nil) {
+				return nil, errors.New("explain: parts of different explanations: what they hold")
+			}
+			lists[k] = append(lists[k], *list)
+		}
+		chunks[i] = &table.Table{}
+		for _, c := range p.Values {
+			if c != nil {
+				chunks[i].Columns = append(chunks[i].Columns, c)
+			}
+		}
+	}
+	for k, list := range whole.lists() {
+		*list = joined(lists[k])
+	}
+	whole.Observed, whole.Other = observed, nil
+	if anyOther {
+		whole.Other = other
+	}
+	values, err := table.Concat(chunks)
+	if err != nil {
+		return nil, err
+	}
+	whole.Values = make([]*table.Column, len(parts[0].Values))
+	for d, c := range parts[0].Values {
+		if c != nil {
+			whole.Values[d] = values.Column(c.Name)
+		}
+	}
+	return &whole, nil
+}
+
+// lists returns all arrays of numbers: seven [rows, outputs], four [rows, outputs, players], two [rows, outputs,
+// players, players], one [rows, outputs, players, bags].
+func (e *Explanation) lists() [14]*[]float64 {
+	return [...]*[]float64{
+		&e.Base, &e.Prediction, &e.PredictionStd, &e.HiddenStd, &e.Probability, &e.Residual,
+		&e.Mean, &e.Std, &e.StandardError, &e.ModelStd, &e.Interactions, &e.InteractionError, &e.ByBag, &e.RangeStd,
+	}
+}
+
+func joined(lists [][]float64) []float64 {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
+	}
+	if lists[0] == nil {
+		return nil
+	}
+	all := make([]float64, 0, n)
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
 }

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -115,4 +118,109 @@ func (timeTicks) Ticks(low, high float64) []gonum.Tick {
 		ticks[i] = gonum.Tick{Value: x, Label: time.Unix(int64(x), 0).UTC().Format(layout)}
 	}
 	return ticks
+}
+
+// roundTicks places ticks at multiples of 1, 2 or 5 times a power of ten, which are easy to read.
+type roundTicks struct{}
+
+// Ticks returns three to seven ticks between two numbers.
+func (roundTicks) Ticks(low, high float64) []gonum.Tick {
+	const most = 6
+	step := math.Pow10(int(math.Floor(math.Log10((high - low) / most))))
+	for _, times := range []float64{1, 2, 5, 10} {
+		if (high-low)/(times*step) <= most {
+			step *= times
+			break
+		}
+	}
+	var ticks []gonum.Tick
+	for k := math.Ceil(low/step - 1e-9); k <= high/step+1e-9; k++ {
+		ticks = append(ticks, gonum.Tick{Value: k * step, Label: roundNumber(k*step, step)})
+	}
+	return ticks
+}
+
+// roundNumber writes a multiple of a step with the decimals of the step.
+func roundNumber(x, step float64) string {
+	if largest := math.Abs(x); step < 1e-5 || largest >= 1e7 {
+		return strconv.FormatFloat(x, 'g', 6, 64)
+	}
+	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if x == 0 || text == "-0" {
+		return "0"
+	}
+	return text
+}
+
+// scale maps numbers between two ends to [0, 1]; numbers beyond are clipped.
+type scale struct{ low, high float64 }
+
+// scaleOf returns the range of the middle 90 % of a column's numbers, so that a few extremes do not make the rest look
+// alike. If that is a single number, it uses the middle 98 %, or all. The minimum is always at 0 and the maximum at 1,
+// unless they are equal.
+func scaleOf(c *table.Column) scale {
+	sorted := sortedNumbers(c)
+	if len(sorted) == 0 {
+		return scale{}
+	}
+	for _, beyond := range []float64{.05, .01} {
+		if low, high := explain.Quantile(sorted, beyond), explain.Quantile(sorted, 1-beyond); low < high {
+			return scale{low, high}
+		}
+	}
+	return scale{sorted[0], sorted[len(sorted)-1]}
+}
+
+func (s scale) share(x float64) float64 {
+	if s.low == s.high {
+		return .5
+	}
+	return math.Min(1, math.Max(0, (x-s.low)/(s.high-s.low)))
+}
+
+// sortedNumbers returns the observed numbers of a column in order.
+func sortedNumbers(c *table.Column) []float64 {
+	var sorted []float64
+	for row, x := range c.Numbers {
+		if c.Observed[row] {
+			sorted = append(sorted, x)
+		}
+	}
+	slices.Sort(sorted)
+	return sorted
+}
+
+// place maps a cell to [0, 1] within the values of its column; not for categories.
+func (v view) place(player int) func(row int) (share float64, ok bool) {
+	c := v.Values[player]
+	if c == nil || c.Kind == table.Category {
+		return func(int) (float64, bool) { return 0, false }
+	}
+	s := scaleOf(c)
+	return func(row int) (float64, bool) { return s.share(c.Numbers[row]), c.Observed[row] }
+}
+
+// digits writes a number with three significant digits, and its integer part in full up to ten million, so that a year
+// is not rounded.
+func digits(x float64) string {
+	const significant = 3
+	size := math.Abs(x)
+	if x == 0 || size < 1e-4 || size >= 1e7 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return strconv.FormatFloat(x, 'g', significant, 64)
+	}
+	decimals := max(0, significant-1-int(math.Floor(math.Log10(size))))
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// signed is digits with an explicit sign.
+func signed(x float64) string {
+	if x > 0 {
+		return "+" + digits(x)
+	}
+	return digits(x)
 }

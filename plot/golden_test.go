@@ -1,7 +1,9 @@
 package plot
 
 import (
+	"bytes"
 	"flag"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -9,12 +11,82 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/table"
 )
+
+// hours is an explanation of a table that repeats itself each day, of whole numbers with few values, the second of them 0
+// and 1.
+func hours(t *testing.T, rows int) *explain.Explanation {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(17, 0))
+	e := &explain.Explanation{
+		Head: "exact", Mode: explain.Fast, Exact: true, Z: 1.96, Top: 3, Outputs: []string{"cnt"}, Scale: explain.Identity,
+		Players: []string{"hr", "workingday", "season", "temp"}, Rows: rows,
+	}
+	values := make([][]float64, len(e.Players))
+	for row := range rows {
+		hr, work, season, temp := float64(row%24), float64(min(1, row/24%7)), float64(1+row/24%4), math.Round(100*rng.Float64())/100
+		sum := 0.0
+		for d, x := range []float64{hr, work, season, temp} {
+			values[d] = append(values[d], x)
+			mean := []float64{40 * math.Sin(hr/4), 12*work - 6, 3 * (season - 2.5), 30 * (temp - .5)}[d] + rng.NormFloat64()
+			sum += mean
+			e.Mean, e.Std, e.Observed = append(e.Mean, mean), append(e.Std, 1), append(e.Observed, true)
+			e.Interactions = append(e.Interactions, make([]float64, len(e.Players))...)
+		}
+		e.Base, e.Prediction = append(e.Base, 189), append(e.Prediction, 189+sum)
+		e.PredictionStd, e.HiddenStd, e.Residual = append(e.PredictionStd, 1), append(e.HiddenStd, 0), append(e.Residual, 0)
+	}
+	for d, name := range e.Players {
+		e.Values = append(e.Values, table.NumberColumn(name, values[d], nil))
+	}
+	if err := e.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// flowers is an explanation of so many classes by three columns.
+func flowers(t *testing.T, rows, classes int) *explain.Explanation {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(19, 0))
+	e := &explain.Explanation{
+		Head: "exact", Mode: explain.Fast, Exact: true, Z: 1.96, Top: 3, Scale: explain.Score, Players: []string{"petal", "sepal", "colour"}, Rows: rows,
+	}
+	for k := range classes {
+		e.Outputs = append(e.Outputs, "class "+string(rune('a'+k)))
+	}
+	for range rows {
+		for k := range classes {
+			sum := 0.0
+			for d := range e.Players {
+				mean := rng.NormFloat64() * float64((d+k)%3+1)
+				sum += mean
+				e.Mean, e.Std = append(e.Mean, mean), append(e.Std, .2)
+			}
+			e.Base, e.Prediction, e.Probability = append(e.Base, 0), append(e.Prediction, sum), append(e.Probability, 1/float64(classes))
+			e.PredictionStd, e.HiddenStd, e.Residual = append(e.PredictionStd, 1), append(e.HiddenStd, 0), append(e.Residual, 0)
+		}
+		e.Observed = append(e.Observed, true, true, true)
+	}
+	numbers := make([]float64, rows)
+	for d, name := range e.Players {
+		for i := range numbers {
+			numbers[i] = float64(d) + rng.Float64()
+		}
+		e.Values = append(e.Values, table.NumberColumn(name, numbers, nil))
+	}
+	if err := e.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/*.png anew; look at each of them")
 
@@ -238,4 +310,78 @@ func readPNG(t *testing.T, path string) image.Image {
 		t.Fatal(err)
 	}
 	return kept
+}
+
+// Every picture carries psi's mark and no date, is otherwise whole, and is the same bytes each time.
+func TestMarks(t *testing.T) {
+	for kind, draw := range drawers {
+		p, err := draw(house(t, 12), Options{Columns: []string{"town"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range Formats() {
+			var first, second bytes.Buffer
+			if err := p.Write(&first, format); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Write(&second, format); err != nil {
+				t.Fatal(err)
+			}
+			file := first.Bytes()
+			if !bytes.Equal(file, second.Bytes()) {
+				t.Errorf("%s as %s: drawn twice, it differs", kind, format)
+			}
+			if got := Drawn(file, file); got != format {
+				t.Errorf("%s as %s: taken for %q", kind, format, got)
+			}
+			if bytes.Contains(file, []byte("Date")) {
+				t.Errorf("%s as %s has a date", kind, format)
+			}
+			switch format {
+			case "png":
+				if _, err := png.Decode(bytes.NewReader(file)); err != nil {
+					t.Errorf("%s as PNG: %v", kind, err)
+				}
+			case "pdf":
+				checkOffsets(t, file)
+			}
+		}
+	}
+}
+
+// checkOffsets sees that each object of a PDF is where its list of objects says.
+func checkOffsets(t *testing.T, file []byte) {
+	t.Helper()
+	_, list, found := strings.Cut(string(file), "\nxref\n")
+	if !found {
+		t.Fatal("the PDF has no list of objects")
+	}
+	for number, entry := range regexp.MustCompile(`(\d{10}) \d{5} [nf]`).FindAllStringSubmatch(list, -1) {
+		at, err := strconv.Atoi(entry[1])
+		if want := fmt.Sprintf("%d 0 obj", number); number > 0 && (err != nil || !bytes.HasPrefix(file[at:], []byte(want))) {
+			t.Errorf("object %d of the PDF is not at byte %d", number, at)
+		}
+	}
+}
+
+// Pictures of other programs are not psi's, but SVG pictures from before there were marks are.
+func TestOtherPictures(t *testing.T) {
+	old := `<?xml version="1.0"?>` + "\n" + svgTheirs + "\n" + `<svg width="1pt" height="1pt"><text style="font-family:` + families + `;">a</text></svg>`
+	if got := Drawn([]byte(old), nil); got != "svg" {
+		t.Errorf("an old SVG picture is taken for %q", got)
+	}
+	for what, file := range map[string]string{
+		"another SVG":  `<?xml version="1.0"?>` + "\n" + svgTheirs + "\n<svg></svg>",
+		"another PNG":  pngStart + "IHDR",
+		"another PDF":  "%PDF-1.3\n/Producer (LaTeX)\n",
+		"text":         svgMark + pdfMark + pngText,
+		"nothing":      "",
+		"HTML":         "<!doctype html>" + svgMark,
+		"a cut-off":    pngStart[:4],
+		"an empty PDF": "%PDF-",
+	} {
+		if got := Drawn([]byte(file), []byte(file)); got != "" {
+			t.Errorf("%s is taken for a picture of psi's, %s", what, got)
+		}
+	}
 }

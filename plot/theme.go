@@ -1,9 +1,13 @@
 package plot
 
 import (
+	"bytes"
+	"html"
 	"image/color"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -12,6 +16,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/table"
 )
 
 // theme holds the colours of a picture.
@@ -224,3 +231,101 @@ func widen(p *gonum.Plot, share float64) {
 func tall(n int) vg.Length { return vg.Points(90 + 22*float64(n)) }
 
 const wide = 7.2 * vg.Inch
+
+// maxNamed is the maximum number of values in a key; numbers with more values have a colour bar.
+const maxNamed = 6
+
+// colours returns the colours of rows by the value of a column, and their legend. Numbers range from low to high;
+// categories have a colour each, as far as the colours go.
+func (v view) colours(t theme, player int, c *table.Column) (of func(row int) color.NRGBA, beside side) {
+	if c.Kind == table.Category || c.Kind == table.Boolean {
+		return labelColours(t, v.name(player), c)
+	}
+	place := v.place(player)
+	of = func(row int) color.NRGBA {
+		if share, ok := place(row); ok {
+			return t.ramp(math.Round(share*rampSteps) / rampSteps)
+		}
+		return t.missing
+	}
+	values := slices.Compact(sortedNumbers(c))
+	if len(values) > maxNamed || c.Kind == table.Time {
+		ends := scaleOf(c)
+		return of, colourBar{title: v.name(player), low: textOf(c, ends.low), high: textOf(c, ends.high), colour: t.ramp}
+	}
+	legend, s := &key{title: v.name(player)}, scaleOf(c)
+	for _, x := range values {
+		legend.add(textOf(c, x), t.ramp(math.Round(s.share(x)*rampSteps)/rampSteps))
+	}
+	if slices.Contains(c.Observed, false) {
+		legend.add("missing", t.missing)
+	}
+	return of, legend
+}
+
+// labelColours gives each of the most frequent labels a colour.
+func labelColours(t theme, name string, c *table.Column) (func(row int) color.NRGBA, side) {
+	legend, colours, named := &key{title: name}, map[string]color.NRGBA{}, 0
+	commonest := explain.Cohorts(c)
+	for i, cohort := range commonest[:min(len(commonest), maxNamed)] {
+		colours[cohort.Name], named = t.series(i), named+len(cohort.Rows)
+		legend.add(shorten(cohort.Name, 20), t.series(i))
+	}
+	if named < len(c.Observed) {
+		legend.add("other or missing", t.missing)
+	}
+	return func(row int) color.NRGBA {
+		if found, ok := colours[c.Text(row)]; ok && c.Observed[row] {
+			return found
+		}
+		return t.missing
+	}, legend
+}
+
+// textOf writes a number of a column, or a time.
+func textOf(c *table.Column, x float64) string {
+	if c.Kind != table.Time {
+		return digits(x)
+	}
+	one := *c
+	one.Observed, one.Numbers = []bool{true}, []float64{x}
+	return one.Text(0)
+}
+
+// svgText matches a text as the drawing library writes it: style, size, style and words.
+var svgText = regexp.MustCompile(`transform="scale\(1, -1\)"\n\tstyle="font-family:Liberation Sans;([^"]*)font-size:([0-9.]+)px;([^"]*)">([^<]+)</text>`)
+
+// families lists fonts with the letter widths of Liberation Sans, which the layout uses.
+const families = "Liberation Sans,Arial,Helvetica,Arimo,Nimbus Sans,sans-serif"
+
+// fitText adds the width of each text. Fonts are not part of an SVG file, and a replacement font must not run off the
+// page.
+func fitText(file []byte, style draw.TextStyle) []byte {
+	return svgText.ReplaceAllFunc(file, func(found []byte) []byte {
+		parts := svgText.FindSubmatch(found)
+		size, err := strconv.ParseFloat(string(parts[2]), 64)
+		if err != nil {
+			return found
+		}
+		style.Font.Size = vg.Points(size)
+		width := style.Width(html.UnescapeString(string(parts[4]))).Points()
+		return []byte(`transform="scale(1, -1)" textLength="` + strconv.FormatFloat(width, 'f', 2, 64) + `" lengthAdjust="spacingAndGlyphs"` +
+			"\n\t" + `style="font-family:` + families + ";" + string(parts[1]) + "font-size:" + string(parts[2]) + "px;" + string(parts[3]) + `">` + string(parts[4]) + "</text>")
+	})
+}
+
+// dotMark is a dash offset on lines without dashes. The drawing library cannot round the ends of lines; roundDots
+// recognises the paths whose lines are dots by this mark.
+const dotMark = vg.Length(7)
+
+var (
+	svgDots = regexp.MustCompile(`<path d="[^"]*" style="[^"]*;stroke-dashoffset:7" />`)
+	svgDot  = regexp.MustCompile(`(M[^ML"]+)L[^ML"]+`)
+)
+
+// roundDots turns lines without length into dots.
+func roundDots(file []byte) []byte {
+	return svgDots.ReplaceAllFunc(file, func(path []byte) []byte {
+		return bytes.Replace(svgDot.ReplaceAll(path, []byte("${1}h0")), []byte("stroke-dashoffset:7"), []byte("stroke-linecap:round"), 1)
+	})
+}

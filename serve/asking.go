@@ -2,8 +2,11 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
@@ -130,4 +133,71 @@ func (r *reply) results(v *registry.Version) *oip.Results {
 		res.Base[i] = base[i%len(base)]
 	}
 	return res
+}
+
+// inferred answers a request of the Open Inference Protocol. Unless it returns an error, the caller must release the
+// version.
+func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, name, version, id string, b *budget) (_ *registry.Version, _ *oip.Results, err error) {
+	if r.ID != "" {
+		id = r.ID
+	}
+	v, err := s.registry.Lease(name, version, r.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			v.Release()
+		}
+	}()
+	if err := v.Busy(ctx); err != nil {
+		return nil, nil, err
+	}
+	kept := of(v)
+	depth, err := r.Depth(kept.signature)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := r.Table(kept.signature, s.config.MaxRows, b.Reserve)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept.took(observe.Preprocess, start)
+	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.ExplainOptions{Z: r.Z}, budget: b})
+	if err != nil {
+		return nil, nil, err
+	}
+	return v, answer.results(v), nil
+}
+
+// load searches for new versions of a model on behalf of a caller, who learns of an invalid file only that it is one.
+func (s *Server) load(ctx context.Context, name string) error {
+	err := s.registry.Load(ctx, name)
+	var missing *registry.NotFoundError
+	if err == nil || errors.As(err, &missing) || ctx.Err() != nil {
+		return err
+	}
+	return &wrong{"the model cannot be loaded; what was served before still is", "see the server's log for the cause"}
+}
+
+// shadowCounts measures the distance of the predictions of shadows from those that callers got.
+type shadowCounts struct{ rows, distance *prometheus.CounterVec }
+
+func newShadowCounts() *shadowCounts {
+	labels := []string{"model", "version"}
+	return &shadowCounts{
+		rows:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "psi_shadow_predictions_total", Help: "Predictions that a shadow made too."}, labels),
+		distance: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "psi_shadow_distance_total", Help: "Sum of their distances from the predictions that callers got."}, labels),
+	}
+}
+
+// drop removes a version that is unloaded.
+func (c *shadowCounts) drop(model, version string) {
+	c.rows.DeleteLabelValues(model, version)
+	c.distance.DeleteLabelValues(model, version)
+}
+
+func (c *shadowCounts) add(model, version string, predictions int, distance float64) {
+	c.rows.WithLabelValues(model, version).Add(float64(predictions))
+	c.distance.WithLabelValues(model, version).Add(distance)
 }

@@ -3,11 +3,16 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/psi-shapley/psi/serve/internal/observe"
+	"github.com/psi-shapley/psi/serve/internal/registry"
 )
 
 // errMemory refuses a request for which the server has no memory left.
@@ -213,4 +218,134 @@ func (b *budget) Close() {
 	delete(b.memory.arriving, b)
 	b.add(-b.held)
 	b.ended = true
+}
+
+// How much garbage the process may hold beside the memory in use. The values follow from the memory that requests of
+// strangers, and of callers who send as much as they may, cost the process. The collector's work is small beside the models'.
+const (
+	spareBytes   = 32 << 20
+	sparePercent = 50
+)
+
+// limitMemory sets the soft memory limit of the process to the memory of its models, the limit of requests and spareBytes. It
+// also makes the collector run when garbage is half of the memory in use, where Go's default is as much. It measures again
+// when models come and go, until stop is called. GOGC of the environment stays, and GOMEMLIMIT is an upper bound.
+func (s *Server) limitMemory() (stop func()) {
+	restore := func() {}
+	if os.Getenv("GOGC") == "" {
+		before := debug.SetGCPercent(sparePercent)
+		restore = func() { debug.SetGCPercent(before) }
+	}
+	const look = 2 * time.Second
+	before := debug.SetMemoryLimit(-1)
+	end := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tick := time.NewTicker(look)
+		defer tick.Stop()
+		measured := []string{""} // which is no version
+		for {
+			if versions := s.versions(); !slices.Equal(versions, measured) {
+				measured = versions
+				debug.SetMemoryLimit(min(before, usedBytes()-s.memory.inUse()+s.config.MaxHeld+spareBytes))
+			}
+			select {
+			case <-tick.C:
+			case <-end:
+				return
+			}
+		}
+	})
+	return func() {
+		close(end)
+		watching.Wait()
+		debug.SetMemoryLimit(before)
+		restore()
+	}
+}
+
+// versions returns the model versions that answer, as NAME@VERSION.
+func (s *Server) versions() []string {
+	var all []string
+	for _, status := range s.registry.Index() {
+		if status.State == registry.Ready {
+			all = append(all, status.Name+"@"+status.Version)
+		}
+	}
+	return all
+}
+
+// usedBytes is the memory that is in use and that the limit counts.
+func usedBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.Sys - m.HeapSys)
+}
+
+// buffer collects bytes within a budget, which reserves memory before it is used.
+type buffer struct {
+	budget *budget
+	bytes  []byte
+}
+
+// minBuffer is the minimum growth of a buffer.
+const minBuffer = 512
+
+// grow makes room for n more bytes. A full buffer doubles, up to most bytes unless n needs more. While it is copied, both
+// copies are reserved.
+func (b *buffer) grow(n, most int) error {
+	if n <= cap(b.bytes)-len(b.bytes) {
+		return nil
+	}
+	size := max(min(2*cap(b.bytes), most), len(b.bytes)+max(n, minBuffer))
+	if err := b.budget.Reserve(int64(size)); err != nil {
+		return err
+	}
+	before := b.bytes
+	b.bytes = append(make([]byte, 0, size), before...)
+	return b.budget.Reserve(-int64(cap(before)))
+}
+
+// Write appends bytes.
+func (b *buffer) Write(p []byte) (int, error) {
+	if err := b.grow(len(p), maxInt); err != nil {
+		return 0, err
+	}
+	b.bytes = append(b.bytes, p...)
+	return len(p), nil
+}
+
+const maxInt = int(^uint(0) >> 1)
+
+// readAll appends everything from a reader. length is the stated length, negative if none is stated. It is not trusted:
+// memory grows with the bytes that arrive, up to the stated length.
+func (b *buffer) readAll(r io.Reader, length int64) error {
+	const most = 1 << 20 // reserved on a stated length alone
+	end := maxInt
+	if length >= 0 {
+		end = int(min(length, int64(maxInt-minBuffer))) + minBuffer
+		if err := b.grow(min(end, most), end); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := b.grow(1, end); err != nil {
+			return err
+		}
+		n, err := r.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// free releases the bytes.
+func (b *buffer) free() {
+	_ = b.budget.Reserve(-int64(cap(b.bytes))) // which never fails
+	b.bytes = nil
 }

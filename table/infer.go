@@ -3,6 +3,12 @@ package table
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/psi-shapley/psi/internal/prose"
 )
@@ -169,3 +175,121 @@ func hasDecimalComma(cell []byte) bool {
 	_, is := parseNumber(bytes.Replace(cell, []byte{','}, []byte{'.'}, 1))
 	return is
 }
+
+// Properties of numeric codes. None of these is measured: they are chosen so that notes about ages, counts, years and
+// grades stay rare.
+const (
+	minCodes    = 3
+	maxCodes    = 30
+	codeRepeats = 5 // minimum mean number of occurrences of a code
+)
+
+// likelyCodes reports whether a column's numbers are probably names of things: few integers, with such a column name or
+// too scattered for a quantity.
+func likelyCodes(parts []*Column, observed int) bool {
+	c := parts[0]
+	values := wholeValues(parts)
+	if len(values) < minCodes || observed < codeRepeats*len(values) || len(c.remarks) > 0 {
+		return false
+	}
+	return namedCodes(c.Name) || scattered(values)
+}
+
+// wholeValues returns the distinct observed numbers in order. It returns nil if any is not an integer, or if there are
+// more than maxCodes.
+func wholeValues(parts []*Column) []float64 {
+	seen := make(map[float64]struct{})
+	for _, c := range parts {
+		for row, v := range c.Numbers {
+			if !c.Observed[row] {
+				continue
+			}
+			if seen[v] = struct{}{}; v != math.Trunc(v) || len(seen) > maxCodes {
+				return nil
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// namedCodes reports whether a column is named like a code: shop_id, shopId, PostCode, Pclass.
+func namedCodes(name string) bool {
+	lower := strings.ToLower(name)
+	for _, word := range []string{"code", "type", "class"} {
+		if strings.HasSuffix(lower, word) {
+			return true
+		}
+	}
+	before := len(name) - len("id")
+	if before < 0 || !strings.EqualFold(name[before:], "id") {
+		return false
+	}
+	// Many words end in "id": paid, humid. A separate "id" follows a separator or starts with a capital.
+	last, _ := utf8.DecodeLastRuneInString(name[:before])
+	return before == 0 || !unicode.IsLetter(last) || name[before] == 'I' && unicode.IsLower(last)
+}
+
+// scattered reports whether sorted values leave most of their range empty, as 20, 31, 75, 190 do. Quantities do not:
+// they start from 0, have neighbours, are evenly spaced or are years.
+func scattered(values []float64) bool {
+	least, most := values[0], values[len(values)-1]
+	neighbours, even := 0, true
+	for i := 1; i < len(values); i++ {
+		step := values[i] - values[i-1]
+		even = even && step == values[1]-least
+		if step == 1 {
+			neighbours++
+		}
+	}
+	years := least >= 1800 && most <= 2100
+	return least > 0 && !even && !years && 3*neighbours < len(values) && 2*float64(len(values)) < most-least+1
+}
+
+// Limits of one column's labels. A stream keeps every label it has seen, so a column of identifiers would otherwise
+// grow without bound.
+const (
+	maxLevels     = 1 << 20
+	maxLevelBytes = 256 << 20
+	labelBytes    = 100 // memory of a label besides its text: in the list, and in the map with its spare room
+)
+
+// levelSet numbers labels in order of first appearance. The list only grows, so codes remain valid.
+type levelSet struct {
+	labels []string
+	codes  map[string]int32
+	bytes  int
+	held   account
+}
+
+func newLevelSet(b *budget) *levelSet {
+	return &levelSet{codes: make(map[string]int32), held: account{budget: b}}
+}
+
+// code returns the code of a label; new labels get a new code.
+func (s *levelSet) code(label []byte) (int32, error) {
+	if code, known := s.codes[string(label)]; known {
+		return code, nil
+	}
+	if !utf8.Valid(label) {
+		return 0, &Error{Row: noRow, Message: fmt.Sprintf("%q is not UTF-8 text", shorten(string(label))), Remedy: "save the file in UTF-8"}
+	}
+	if len(s.labels) == maxLevels || s.bytes+len(label) > maxLevelBytes {
+		return 0, &Error{
+			Row:     noRow,
+			Message: fmt.Sprintf("the column has more than %s distinct labels, or more than %d MiB of them", prose.Thousands(len(s.labels)), maxLevelBytes>>20),
+			Remedy:  "drop the column: it seems to identify rows rather than to describe them",
+		}
+	}
+	if err := s.held.take(int64(len(label)) + labelBytes); err != nil {
+		return 0, err
+	}
+	code := int32(len(s.labels))
+	text := string(label)
+	s.labels = append(s.labels, text)
+	s.codes[text] = code
+	s.bytes += len(text)
+	return code, nil
+}
+
+// list returns the labels so far; later labels do not appear in it.
+func (s *levelSet) list() []string { return slices.Clip(s.labels) }

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/psi-shapley/psi/internal/prose"
 )
@@ -261,3 +264,109 @@ func ReadAll(ctx context.Context, source Source) (*Table, error) {
 	}
 	return Concat(chunks)
 }
+
+// Format is a file format of tables.
+type Format uint8
+
+// Formats that this package reads and writes.
+const (
+	CSV       Format = iota // text; delimiter detected when read, comma when written
+	TSV                     // CSV with tabs
+	Parquet                 // Apache Parquet
+	Arrow                   // Arrow IPC stream, for pipes; readers accept both Arrow formats
+	ArrowFile               // Arrow IPC file, for .arrow files
+)
+
+// ParseFormat returns the format with the given name: csv, tsv, parquet or arrow.
+func ParseFormat(name string) (Format, error) {
+	switch name {
+	case "csv":
+		return CSV, nil
+	case "tsv":
+		return TSV, nil
+	case "parquet":
+		return Parquet, nil
+	case "arrow":
+		return Arrow, nil
+	}
+	return 0, &Error{Row: noRow, Message: fmt.Sprintf("unknown format %q", shorten(name)), Remedy: "use csv, tsv, parquet or arrow"}
+}
+
+// FormatOf returns the format of a file by its extension.
+func FormatOf(path string) (Format, error) {
+	name := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	packed := len(name) < len(path)
+	switch {
+	case strings.HasSuffix(name, ".csv"):
+		return CSV, nil
+	case strings.HasSuffix(name, ".tsv"):
+		return TSV, nil
+	case strings.HasSuffix(name, ".parquet") && !packed:
+		return Parquet, nil
+	case strings.HasSuffix(name, ".arrow") && !packed:
+		return ArrowFile, nil
+	}
+	switch filepath.Ext(name) {
+	case ".xlsx", ".xls", ".xlsm", ".ods":
+		return 0, &Error{File: path, Row: noRow, Message: "psi neither reads nor writes spreadsheets", Remedy: "use .csv, which spreadsheet programs open and save"}
+	}
+	return 0, &Error{
+		File: path, Row: noRow, Message: "cannot infer the format from the file name",
+		Remedy: "use .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .arrow, or name the format",
+	}
+}
+
+// randomAccess is required by formats with a footer.
+type randomAccess interface {
+	io.Reader
+	io.ReaderAt
+	io.Seeker
+}
+
+// seekable returns r with random access from its start, if r supports it.
+func seekable(r io.Reader) (randomAccess, bool) {
+	file, ok := r.(randomAccess)
+	if !ok {
+		return nil, false
+	}
+	// A pipe has the method too; only a call shows whether it works.
+	position, err := file.Seek(0, io.SeekCurrent)
+	return file, err == nil && position == 0
+}
+
+// spooled is a temporary copy of an input.
+type spooled struct {
+	*os.File
+	input io.Closer
+}
+
+// spool copies an input to disk, which must have room for all of it.
+func spool(r io.Reader, input io.Closer) (*spooled, error) {
+	file, err := os.CreateTemp("", "psi-table-*")
+	if err != nil {
+		return nil, notSpooled(err)
+	}
+	s := &spooled{File: file, input: input}
+	if _, err := io.Copy(file, r); err != nil {
+		if fault, is := errors.AsType[*fs.PathError](err); is && fault.Path == file.Name() {
+			err = notSpooled(err)
+		}
+		return nil, errors.Join(err, s.remove())
+	}
+	return s, nil
+}
+
+// notSpooled reports that there is no room for the copy.
+func notSpooled(err error) error {
+	return &Error{
+		Row: noRow, Message: "a copy of the input, which is read at random, cannot be written: " + err.Error(),
+		Remedy: "make room in " + os.TempDir() + ", set TMPDIR to a larger directory, or give a file instead of a pipe", Err: err,
+	}
+}
+
+func (s *spooled) remove() error {
+	return errors.Join(s.File.Close(), os.Remove(s.Name()))
+}
+
+// Close removes the copy and closes the input it was made from.
+func (s *spooled) Close() error { return errors.Join(s.remove(), s.input.Close()) }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -215,4 +218,169 @@ func (d *data) size(i int) int64 {
 		return 0
 	}
 	return found.Size()
+}
+
+// joined reads the files of a pattern as one table. The first file decides the columns and their kinds.
+type joined struct {
+	data    *data
+	options table.Options
+	schema  *table.Schema
+	source  table.Source // of the current file
+	part    int
+	labels  map[string]*labels // of each category
+}
+
+// join opens the data as one table.
+func (d *data) join(ctx context.Context, options table.Options) (table.Source, error) {
+	first, err := d.open(ctx, 0, options)
+	if err != nil || d.parts() == 1 {
+		return first, err
+	}
+	j := &joined{data: d, schema: &table.Schema{}, source: first, labels: map[string]*labels{}}
+	for _, f := range first.Schema().Fields {
+		f.Reason += fmt.Sprintf("; from the first of %d files", d.parts())
+		j.schema.Fields = append(j.schema.Fields, f)
+		j.labels[f.Name] = &labels{codes: map[string]int32{}}
+	}
+	j.options = options.As(j.schema)
+	j.options.Check = nil
+	return j, nil
+}
+
+func (j *joined) Schema() *table.Schema { return j.schema }
+
+func (j *joined) Close() error { return j.source.Close() }
+
+// Next returns rows of the current file, or of the next one.
+func (j *joined) Next(ctx context.Context) (*table.Table, error) {
+	for {
+		chunk, err := j.source.Next(ctx)
+		if err == nil {
+			return j.adapt(chunk)
+		}
+		if !errors.Is(err, io.EOF) || j.part+1 == j.data.parts() {
+			return nil, err
+		}
+		next, err := j.data.open(ctx, j.part+1, j.options)
+		if err != nil {
+			return nil, err
+		}
+		_ = j.source.Close() // read-only
+		j.part, j.source = j.part+1, next
+		for _, l := range j.labels {
+			l.here = nil
+		}
+	}
+}
+
+// adapt gives the columns of a chunk the order and the codes of the first file.
+func (j *joined) adapt(chunk *table.Table) (*table.Table, error) {
+	columns := make([]*table.Column, len(j.schema.Fields))
+	for i, f := range j.schema.Fields {
+		c := chunk.Column(f.Name)
+		if c == nil {
+			return nil, &table.Error{
+				File: j.data.part(j.part), Row: -1, Column: f.Name, Message: "this column is missing from the file; " + j.data.part(0) + " has it",
+				Remedy: "add it, or use files with the same columns",
+			}
+		}
+		if c.Kind == table.Category {
+			c = j.labels[f.Name].recode(c)
+		}
+		columns[i] = c
+	}
+	return table.New(columns...)
+}
+
+// labels holds the labels of a category in all files so far.
+type labels struct {
+	list  []string
+	codes map[string]int32
+	here  []int32 // the code of each label of the current file
+}
+
+func (l *labels) recode(c *table.Column) *table.Column {
+	for _, label := range c.Levels[len(l.here):] {
+		code, known := l.codes[label]
+		if !known {
+			code = int32(len(l.list))
+			l.codes[label] = code
+			l.list = append(l.list, label)
+		}
+		l.here = append(l.here, code)
+	}
+	changed := *c
+	changed.Levels = slices.Clip(l.list)
+	changed.Codes = make([]int32, len(c.Codes))
+	for i, code := range c.Codes {
+		changed.Codes[i] = -1
+		if code >= 0 {
+			changed.Codes[i] = l.here[code]
+		}
+	}
+	return &changed
+}
+
+// remote resolves a URL: an object, or the tables of a prefix or a pattern.
+func (d *data) remote(ctx context.Context, where string) error {
+	d.name, _, _ = strings.Cut(where, "?")
+	place, pattern, err := store.Open(ctx, where)
+	if err != nil {
+		return d.unreachable(err)
+	}
+	d.place = place
+	_, single := store.Single(pattern)
+	d.pattern = !single
+	for o, err := range place.List(ctx, pattern) {
+		if err != nil {
+			return errors.Join(d.unreachable(err), d.close())
+		}
+		name := place.Name(o.Key)
+		if _, err := table.FormatOf(name); err != nil && pattern == "" {
+			continue // a prefix may contain other objects too
+		}
+		d.files, d.objects = append(d.files, name), append(d.objects, o)
+	}
+	switch {
+	case len(d.files) > 0:
+		return nil
+	case pattern == "":
+		return errors.Join(&plainError{d.name, "there are no tables under this prefix", "check the URL; tables end in .csv, .csv.gz, .tsv, .parquet or .arrow"}, d.close())
+	}
+	return errors.Join(&plainError{d.name, "nothing matches the pattern", "check the URL"}, d.close())
+}
+
+// close releases the location of a URL.
+func (d *data) close() error {
+	if d.place == nil {
+		return nil
+	}
+	return d.place.Close()
+}
+
+// unreachable adds a remedy to an error of the store.
+func (d *data) unreachable(err error) error {
+	if e, is := errors.AsType[*store.AddressError](err); is {
+		return &usageError{strings.TrimPrefix(e.Where+": "+e.Message, d.name+": "), e.Remedy}
+	}
+	remedy := "check the URL"
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "check the credentials and their permissions"
+	case store.Passing(err):
+		remedy = "try again when the store answers"
+	}
+	return &plainError{d.name, strings.TrimPrefix(err.Error(), d.name+": "), remedy}
+}
+
+// openObject opens an object of a bucket, or a file behind a URL.
+func (d *data) openObject(ctx context.Context, i int, format table.Format, options table.Options) (table.Source, error) {
+	object, err := d.place.Open(ctx, d.objects[i])
+	if err != nil {
+		return nil, d.unreachable(err)
+	}
+	options.Name = d.files[i]
+	return d.openTable(object, object, format, options)
 }

@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/pipeline"
 	"github.com/psi-shapley/psi/internal/prose"
 	"github.com/psi-shapley/psi/table"
 )
@@ -153,4 +159,181 @@ func forModel(err error) error {
 		return &changed
 	}
 	return err
+}
+
+// drawn draws at most the given number of rows of all tables at random, the same at each call. The first rows of a
+// table may come from another time or place than the rest.
+func (d *modelData) drawn(ctx context.Context, most int) (*table.Sample, error) {
+	source, err := d.whole(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ahead := pipeline.ReadAhead(ctx, source)
+	defer ahead.Close()
+	return reservoir(ctx, ahead, most)
+}
+
+// reservoir draws rows of a source with a fixed seed.
+func reservoir(ctx context.Context, source table.Source, most int) (*table.Sample, error) {
+	sample := table.NewSample(most, rand.New(rand.NewPCG(0, 0)))
+	for {
+		chunk, err := source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return sample, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		sample.Add(chunk)
+	}
+}
+
+// noRow means that there is no row to compare with.
+const noRow = -1
+
+// against is the row to compare with; nil if there is none.
+type against struct{ row *explain.Explanation }
+
+// rowAgainst explains the row to compare with.
+func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.ExplainOptions) (*against, error) {
+	switch {
+	case row == noRow:
+		return nil, nil
+	case row < 0:
+		return nil, &usageError{fmt.Sprintf("--against-row is %d", row), "give the number of a row, counted from 0"}
+	case d.data.stdin != nil || d.data.parts() > 1:
+		return nil, &usageError{"--against-row needs one file, which is read twice", "write the rows to a file"}
+	}
+	o.From, o.To = row, row+1
+	for e, err := range d.explainPart(ctx, 0, o) {
+		return &against{e}, d.blame(err, d.data.name)
+	}
+	return nil, &plainError{d.data.name, fmt.Sprintf("it has no row %d", row), "rows are counted from 0"}
+}
+
+// compared returns the difference of an explanation from the row.
+func (a *against) compared(e *explain.Explanation) (*explain.Explanation, error) {
+	if a == nil {
+		return e, nil
+	}
+	return e.Minus(a.row, 0)
+}
+
+// all returns the differences of explanations from the row.
+func (a *against) all(each func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error]) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
+	return func(ctx context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
+		return func(yield func(ofFile[*explain.Explanation], error) bool) {
+			for part, err := range each(ctx) {
+				if err == nil {
+					part.rows, err = a.compared(part.rows)
+				}
+				if !yield(part, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// others counts the cells whose labels were unseen or rare in training.
+type others struct {
+	players []string // players that have such cells
+	of      map[string]*otherLabels
+}
+
+type otherLabels struct {
+	cells   int
+	example string // one of the labels; "" for a group, whose cells are not distinguished
+}
+
+func (o *others) add(e *explain.Explanation) {
+	for i, other := range e.Other {
+		if !other {
+			continue
+		}
+		row, d := i/len(e.Players), i%len(e.Players)
+		name := e.Players[d]
+		labels := o.of[name]
+		if labels == nil {
+			if o.of == nil {
+				o.of = map[string]*otherLabels{}
+			}
+			labels = &otherLabels{}
+			if e.Values[d] != nil {
+				labels.example = e.Values[d].Text(row)
+			}
+			o.of[name], o.players = labels, append(o.players, name)
+		}
+		labels.cells++
+	}
+}
+
+// tellOthers reports once per run which labels were read as other, for at most a few columns.
+func (p *program) tellOthers(o others) {
+	const most, longest = 12, 40
+	for i, name := range o.players {
+		if i == most {
+			p.note("… and the same in %s more", prose.Count(len(o.players)-most, "column"))
+			return
+		}
+		labels := o.of[name]
+		example := ""
+		if text := []rune(labels.example); len(text) > longest {
+			example = fmt.Sprintf(", such as %q", string(text[:longest-1])+"…")
+		} else if len(text) > 0 {
+			example = fmt.Sprintf(", such as %q", labels.example)
+		}
+		have := "have labels"
+		if labels.cells == 1 {
+			have = "has a label"
+		}
+		p.note("%s of %s %s that training saw rarely or never%s: read as other", prose.Count(labels.cells, "cell"), prose.Printable(name), have, example)
+	}
+}
+
+// unread counts text cells that do not fit the reading of their columns. It is safe for concurrent use.
+type unread struct {
+	lock sync.Mutex
+
+	from, to int // range of rows of each table that count; 0, 0 means all
+
+	columns []string // columns that have such cells
+	cells   map[string]int
+	example map[string]string
+}
+
+func (u *unread) add(row int, column, text string) {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	if row < u.from || u.to > 0 && row >= u.to {
+		return
+	}
+	if u.cells == nil {
+		u.cells, u.example = map[string]int{}, map[string]string{}
+	}
+	if u.cells[column]++; u.cells[column] == 1 {
+		u.columns, u.example[column] = append(u.columns, column), text
+	}
+}
+
+// tellUnread reports once per run what could not be read, for at most a few columns.
+func (p *program) tellUnread(u *unread) {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	const most, longest = 12, 40
+	for i, name := range u.columns {
+		if i == most {
+			p.note("… and the same in %s more", prose.Count(len(u.columns)-most, "column"))
+			return
+		}
+		example := u.example[name]
+		if text := []rune(example); len(text) > longest {
+			example = string(text[:longest-1]) + "…"
+		}
+		do := "do"
+		if u.cells[name] == 1 {
+			do = "does"
+		}
+		p.note("%s", fmt.Sprintf("%s of %s %s not parse as in training, such as %q: treated as missing", prose.Count(u.cells[name], "cell"), prose.Printable(name), do, example))
+	}
 }

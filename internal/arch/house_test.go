@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,3 +105,58 @@ func packages(t *testing.T) map[string][]file {
 
 // sortedKeys is what maps are walked by, so that failures come in a fixed order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+const maxLines = 600
+
+func TestGoFilesAreShort(t *testing.T) {
+	for _, f := range house(t) {
+		if f.ast == nil || ast.IsGenerated(f.ast) {
+			continue
+		}
+		if lines := strings.Count(f.text, "\n"); lines > maxLines {
+			t.Errorf("%s has %d lines, more than %d: it holds more than one idea", f.path, lines, maxLines)
+		}
+	}
+}
+
+func TestPackagesSayWhatTheyAreFor(t *testing.T) {
+	empty := []string{"util", "utils", "common", "helper", "helpers", "misc"}
+	pkgs := packages(t)
+	for _, dir := range sortedKeys(pkgs) {
+		documented := false
+		for _, f := range pkgs[dir] {
+			documented = documented || f.ast.Doc != nil && !f.isTest()
+			name := strings.TrimSuffix(f.ast.Name.Name, "_test")
+			if slices.Contains(empty, name) || slices.Contains(empty, path.Base(dir)) {
+				t.Errorf("%s: package %s is named after nothing in particular", f.path, name)
+			}
+		}
+		if !documented {
+			t.Errorf("package %s has no package comment", dir)
+		}
+	}
+}
+
+// The patterns are written so that they do not match themselves.
+var unwanted = []struct {
+	what    string
+	pattern *regexp.Regexp
+}{
+	{"a path of one machine", regexp.MustCompile(`(^|[^\w.])/(work|root|home)/`)},
+	{"the host of a package registry", regexp.MustCompile(`proxy\.golang\.org|registry\.npmjs\.org|pypi\.org|files\.pythonhosted\.org|deb\.debian\.org`)},
+	{"the number of an issue", regexp.MustCompile(`(?i)\bissue #?\d+`)},
+}
+
+func TestFilesHoldNothingOfTheWorkshop(t *testing.T) {
+	for _, f := range house(t) {
+		number := 0
+		for line := range strings.Lines(f.text) {
+			number++
+			for _, u := range unwanted {
+				if found := u.pattern.FindString(line); found != "" {
+					t.Errorf("%s:%d holds %s: %q", f.path, number, u.what, found)
+				}
+			}
+		}
+	}
+}

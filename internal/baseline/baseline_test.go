@@ -12,6 +12,70 @@ import (
 	"github.com/psi-shapley/psi/internal/train"
 )
 
+// cells are rows by hand: numbers, of which NaN is a gap, and labels, of which −1 is one.
+type cells struct {
+	numbers [][]float64
+	labels  [][]int
+}
+
+func (c cells) batch() *encode.Batch {
+	n := max(len(c.numbers), len(c.labels))
+	numeric, categorical := 0, 0
+	if c.numbers != nil {
+		numeric = len(c.numbers[0])
+	}
+	if c.labels != nil {
+		categorical = len(c.labels[0])
+	}
+	b := encode.NewBatch(n, numeric, categorical)
+	for i := range n {
+		for j := range numeric {
+			if v := c.numbers[i][j]; !math.IsNaN(v) {
+				b.Numbers[(i*numeric+j)*2+1] = float32(v)
+				b.Observed[i*b.Players()+j] = 1
+			}
+		}
+		for j := range categorical {
+			if v := c.labels[i][j]; v >= 0 {
+				b.Codes[i*categorical+j] = int32(100*j + v)
+				b.Observed[i*b.Players()+numeric+j] = 1
+			}
+		}
+	}
+	return b
+}
+
+// sampleOf is a sample of these rows in their order.
+func sampleOf(b *encode.Batch, y, weight []float64) *sample {
+	if weight == nil {
+		weight = slices.Repeat([]float64{1}, len(y))
+	}
+	return newSample(b, y, weight, 1)
+}
+
+// stored are rows as training has them.
+func stored(b *encode.Batch, y []float64) train.Data {
+	target := make([]float32, len(y))
+	for i, v := range y {
+		target[i] = float32(v)
+	}
+	return train.Unweighted(b, target)
+}
+
+// mixed are rows of two numbers with gaps and a category with gaps, and weights.
+func mixed(rng *rand.Rand, n int) (c cells, weight []float64) {
+	for range n {
+		x := []float64{rng.NormFloat64(), 3 + 2*rng.NormFloat64()}
+		if rng.IntN(5) == 0 {
+			x[1] = math.NaN()
+		}
+		c.numbers = append(c.numbers, x)
+		c.labels = append(c.labels, []int{rng.IntN(4) - 1})
+		weight = append(weight, 0.2+rng.Float64())
+	}
+	return c, weight
+}
+
 // onDisk are rows that must be read one by one.
 type onDisk struct{ train.Data }
 
@@ -167,6 +231,63 @@ func TestTimesComeRound(t *testing.T) {
 		}
 		if square > 0.01 {
 			t.Errorf("%s: mean squared error %.4f of a variance of 0.5", m.Name, square)
+		}
+	}
+}
+
+// gradient and bend are the first and second derivative of the loss by the scores.
+func TestDerivatives(t *testing.T) {
+	const h = 1e-5
+	for _, c := range []struct {
+		classes int
+		score   []float64
+		y       float64
+		along   []float64
+	}{
+		{classes: 0, score: []float64{0.7}, y: -0.4, along: []float64{1.3}},
+		{classes: 2, score: []float64{0.7}, y: 0, along: []float64{1.3}},
+		{classes: 2, score: []float64{-2}, y: 1, along: []float64{1.3}},
+		{classes: 4, score: []float64{0.7, -1, 0.2, 0}, y: 2, along: []float64{1, -0.5, 0.3, 2}},
+	} {
+		f := family{c.classes}
+		gradient := func(score []float64) []float64 {
+			p := slices.Clone(score)
+			f.respond(p)
+			f.gradient(p, c.y)
+			return p
+		}
+		moved := func(step float64, along []float64) []float64 {
+			score := slices.Clone(c.score)
+			for k := range score {
+				score[k] += step * along[k]
+			}
+			return score
+		}
+		loss := func(score []float64) float64 {
+			f.respond(score)
+			return f.loss(score, c.y)
+		}
+		slope := 0.0
+		for k, g := range gradient(c.score) {
+			slope += g * c.along[k]
+		}
+		if want := (loss(moved(h, c.along)) - loss(moved(-h, c.along))) / (2 * h); math.Abs(slope-want) > 1e-8 {
+			t.Errorf("%d classes: slope %g, expected %g", c.classes, slope, want)
+		}
+		p, v := slices.Clone(c.score), slices.Clone(c.along)
+		f.respond(p)
+		f.bend(p, v)
+		above, below := gradient(moved(h, c.along)), gradient(moved(-h, c.along))
+		for k := range v {
+			if want := (above[k] - below[k]) / (2 * h); math.Abs(v[k]-want) > 1e-8 {
+				t.Errorf("%d classes: second derivative %g of output %d, expected %g", c.classes, v[k], k, want)
+			}
+			unit := make([]float64, len(v))
+			unit[k] = 1
+			want := (gradient(moved(h, unit))[k] - gradient(moved(-h, unit))[k]) / (2 * h)
+			if got := f.curvature(p[k]); math.Abs(got-want) > 1e-8 {
+				t.Errorf("%d classes: curvature %g of output %d, expected %g", c.classes, got, k, want)
+			}
 		}
 	}
 }

@@ -167,3 +167,104 @@ func (d *design) squares(weight []float64) []float64 {
 	}
 	return sum
 }
+
+// number is a numeric input of a baseline: a standardised numeric column, which the encoder keeps beside the bins; a
+// cyclic part of a time; or the angle of that part.
+type number struct {
+	column int // index among the numeric columns
+	part   int // index of the cyclic part, from 0; −1 for the column itself
+	angle  bool
+}
+
+// value returns NaN for a gap.
+func (n number) value(rows *encode.Batch, i int) float64 {
+	at := i*rows.Numeric + n.column
+	if rows.Observed[i*rows.Players()+n.column] == 0 || rows.Numbers[2*at] == encode.GapPosition {
+		return math.NaN()
+	}
+	if n.part < 0 {
+		return float64(rows.Numbers[2*at+1])
+	}
+	time := n.column - (rows.Numeric - rows.Times)
+	cycles := rows.Cycles[(i*rows.Times+time)*encode.CyclicParts:]
+	if n.angle {
+		return math.Atan2(float64(cycles[n.part]), float64(cycles[n.part+1]))
+	}
+	return float64(cycles[n.part])
+}
+
+// newNumbers lists the numeric inputs of rows: each numeric column and, for times, all cyclic parts or the angles.
+func newNumbers(rows *encode.Batch, angles bool) []number {
+	list := make([]number, 0, rows.Numeric)
+	for c := range rows.Numeric {
+		list = append(list, number{column: c, part: -1})
+	}
+	for c := rows.Numeric - rows.Times; c < rows.Numeric; c++ {
+		for part := range encode.CyclicParts {
+			if !angles || part%2 == 0 { // sine and cosine
+				list = append(list, number{c, part, angles})
+			}
+		}
+	}
+	return list
+}
+
+// minOfLabel is the number of sampled rows below which labels are combined, because they could not be fitted
+// individually.
+const minOfLabel = 5
+
+// labels holds the levels of a category: gaps, rare or unknown labels, and each of the others.
+type labels struct {
+	column int             // index among the categories
+	levels map[int32]int32 // by row of the embedding table; absent ones are rare
+	count  int
+}
+
+const (
+	gapLevel  = 0
+	rareLevel = 1
+	ownLevels = 2 // first level of individual labels
+)
+
+func newLabels(rows *encode.Batch, column int) labels {
+	l := labels{column: column, levels: map[int32]int32{}, count: ownLevels}
+	seen := map[int32]int{}
+	for i := range rows.Rows {
+		if !l.gap(rows, i) {
+			code := l.code(rows, i)
+			if seen[code]++; seen[code] == minOfLabel {
+				l.levels[code] = int32(l.count)
+				l.count++
+			}
+		}
+	}
+	return l
+}
+
+func (l labels) gap(rows *encode.Batch, i int) bool {
+	return rows.Observed[i*rows.Players()+rows.Numeric+l.column] == 0
+}
+
+func (l labels) code(rows *encode.Batch, i int) int32 {
+	return rows.Codes[i*rows.Categorical+l.column]
+}
+
+// level returns the level of a row.
+func (l labels) level(rows *encode.Batch, i int) int32 {
+	if l.gap(rows, i) {
+		return gapLevel
+	}
+	if level, known := l.levels[l.code(rows, i)]; known {
+		return level
+	}
+	return rareLevel
+}
+
+// newAllLabels returns the levels of every category.
+func newAllLabels(rows *encode.Batch) []labels {
+	all := make([]labels, rows.Categorical)
+	for c := range all {
+		all[c] = newLabels(rows, c)
+	}
+	return all
+}

@@ -7,7 +7,11 @@
 package benchset
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/psi-shapley/psi/table"
@@ -63,4 +67,80 @@ func Load(name string) (*Set, error) {
 		return &Set{Name: name, Task: r.task, Table: prepared, Target: Target}, nil
 	}
 	return nil, fmt.Errorf("benchset: no data set %q: there are %s", name, strings.Join(Names(), ", "))
+}
+
+// Folds is the number of folds.
+const Folds = 5
+
+// splitmix64 is the first output of the generator of that name (Steele, Lea and Flood 2014) from state x:
+//
+//	z ← x + 0x9E3779B97F4A7C15
+//	z ← (z ⊕ z≫30) · 0xBF58476D1CE4E5B9
+//	z ← (z ⊕ z≫27) · 0x94D049BB133111EB
+//	z ⊕ z≫31
+func splitmix64(x uint64) uint64 {
+	z := x + 0x9E3779B97F4A7C15
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// part returns the fold that tests the row, h mod 5 with h = splitmix64(row + 1), and whether the other folds hold it
+// out for validation, (h≫32) mod 10 = 0.
+func part(row int) (fold int, validates bool) {
+	h := splitmix64(uint64(row) + 1)
+	return int(h % Folds), (h>>32)%10 == 0
+}
+
+// Fold returns the rows of each part of fold k, 0 ≤ k < Folds, in row order. The parts are disjoint and cover the table;
+// recipes are chosen on validation, never on test.
+func (s *Set) Fold(k int) (train, validation, test []int) {
+	if k < 0 || k >= Folds {
+		panic(fmt.Sprintf("benchset: fold %d: there are 0 to %d", k, Folds-1))
+	}
+	for row := range s.Table.Rows() {
+		switch fold, validates := part(row); {
+		case fold == k:
+			test = append(test, row)
+		case validates:
+			validation = append(validation, row)
+		default:
+			train = append(train, row)
+		}
+	}
+	return train, validation, test
+}
+
+// ErrAbsent says that the data are not on this machine. Tests skip on it.
+var ErrAbsent = errors.New("data not found; set PSI_DATA to the directory that holds them")
+
+const modulePath = "github.com/psi-shapley/psi"
+
+// dataDir returns PSI_DATA, or ../shared/data seen from the root of the module.
+func dataDir() (string, error) {
+	if dir := os.Getenv("PSI_DATA"); dir != "" {
+		return dir, nil
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, "..", "shared", "data"), nil
+}
+
+// moduleRoot walks up from the working directory to psi's own go.mod, past those of modules nested in it.
+func moduleRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.HasPrefix(text, []byte("module "+modulePath+"\n")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod of %s above %s: %w", modulePath, start, ErrAbsent)
+		}
+	}
 }

@@ -2,9 +2,15 @@ package dataset
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/table"
@@ -167,4 +173,186 @@ func (g *gathered) close() error {
 		return nil
 	}
 	return g.spilt.file.Close()
+}
+
+// counts returns a function that reports which rows of a chunk are used: those with a target, and a weight other than
+// 0.
+func (o Options) counts(chunk *table.Table) func(row int) bool {
+	target, weight := chunk.Column(o.Target), chunk.Column(o.Weight)
+	return func(i int) bool {
+		return target.Observed[i] && (weight == nil || weight.Numbers[i] > 0)
+	}
+}
+
+// weigh checks the weights of the rows of a chunk that have a target, and counts the skipped rows.
+func (g *gathered) weigh(chunk *table.Table, o Options) error {
+	weight := chunk.Column(o.Weight)
+	for i, labelled := range chunk.Column(o.Target).Observed {
+		if !labelled {
+			g.unlabelled++
+			continue
+		}
+		if weight == nil {
+			continue
+		}
+		wrong := func(message string) error {
+			return &table.Error{Row: i, Column: o.Weight, Message: message, Remedy: "write how much the row counts as a number, 0 to leave it out"}
+		}
+		switch w := weight.Numbers[i]; {
+		case !weight.Observed[i]:
+			return wrong("the weight is missing")
+		case !(w >= 0) || math.IsInf(w, 0):
+			return wrong(fmt.Sprintf("the weight %v is not a finite number from 0 up", w))
+		case w == 0:
+			g.weightless++
+		default:
+			g.heaviest = max(g.heaviest, w)
+		}
+	}
+	return nil
+}
+
+// weights converts the cells of the weight column to weights with the mean 1 over the training rows. Sums are in a unit
+// near the largest weight, a power of two, so that they cannot overflow.
+type weights struct {
+	column string // empty if all rows have the same weight
+	unit   float64
+	sum    float64 // of the training rows, in units
+	rows   int     // number of training rows
+}
+
+// lightest is the minimum weight, in units: it makes no difference for a row with such a small weight, and keeps its
+// logarithm small.
+const lightest = 0x1p-100
+
+func weightsOf(column string, all ...*gathered) weights {
+	w := weights{column: column, unit: 1}
+	heaviest := 0.0
+	for _, g := range all {
+		heaviest = max(heaviest, g.heaviest)
+	}
+	if heaviest > 0 {
+		_, exponent := math.Frexp(heaviest)
+		w.unit = math.Ldexp(1, exponent-1)
+	}
+	return w
+}
+
+// of returns the weights of the rows of a chunk in units; nil if all are equal.
+func (w *weights) of(chunk *table.Table) []float64 {
+	c := chunk.Column(w.column)
+	if c == nil {
+		return nil
+	}
+	in := make([]float64, c.Len())
+	for i, v := range c.Numbers {
+		in[i] = max(lightest, v/w.unit)
+	}
+	return in
+}
+
+// add adds the training rows of a chunk.
+func (w *weights) add(in []float64, training func(row int) bool) {
+	for i, v := range in {
+		if training(i) {
+			w.sum += v
+			w.rows++
+		}
+	}
+}
+
+// scaled returns the weights of the given rows of a chunk.
+func (w *weights) scaled(chunk *table.Table, rows []int) []float32 {
+	in := w.of(chunk)
+	if in == nil {
+		return slices.Repeat([]float32{1}, len(rows))
+	}
+	out := make([]float32, len(rows))
+	for i, row := range rows {
+		out[i] = float32(in[row] / w.sum * float64(w.rows))
+	}
+	return out
+}
+
+// longLabel is the length from which a label enters the digest by its own digest. A few bytes of a file can represent
+// millions of rows with a label of 1 MiB.
+const longLabel = 1 << 10
+
+// columnDigest is the digest of the cells of a column.
+type columnDigest struct {
+	hash hash.Hash
+	long [][]byte // digests of long labels by code, which has the same meaning in all chunks
+}
+
+func newColumnDigest(c *table.Column) *columnDigest {
+	d := &columnDigest{hash: sha256.New()}
+	_, _ = fmt.Fprintf(d.hash, "%q %v\n", c.Name, c.Kind) // a hash never fails
+	return d
+}
+
+// add digests cells so that different columns give different bytes.
+func (d *columnDigest) add(c *table.Column) {
+	const part = 64 << 10
+	b := make([]byte, 0, part)
+	for i, observed := range c.Observed {
+		if len(b) > part-2*longLabel {
+			_, _ = d.hash.Write(b)
+			b = b[:0]
+		}
+		switch {
+		case !observed:
+			b = append(b, 0)
+		case c.Kind == table.Category:
+			label := c.Levels[c.Codes[i]]
+			b = binary.AppendUvarint(append(b, 1), uint64(len(label)))
+			if len(label) < longLabel {
+				b = append(b, label...)
+			} else {
+				b = append(b, d.longLabel(c, c.Codes[i])...)
+			}
+		default:
+			b = binary.LittleEndian.AppendUint64(append(b, 1), math.Float64bits(c.Numbers[i]))
+		}
+	}
+	_, _ = d.hash.Write(b)
+}
+
+func (d *columnDigest) longLabel(c *table.Column, code int32) []byte {
+	if more := len(c.Levels) - len(d.long); more > 0 {
+		d.long = append(d.long, make([][]byte, more)...)
+	}
+	if d.long[code] == nil {
+		sum := sha256.Sum256([]byte(c.Levels[code]))
+		d.long[code] = sum[:]
+	}
+	return d.long[code]
+}
+
+// Digest is the digest of all cells of a table, which may come in chunks.
+type Digest struct{ columns []*columnDigest }
+
+// Add adds the next rows, which must have the same columns each time.
+func (d *Digest) Add(chunk *table.Table) {
+	if d.columns == nil {
+		for _, c := range chunk.Columns {
+			d.columns = append(d.columns, newColumnDigest(c))
+		}
+	}
+	for i, c := range chunk.Columns {
+		d.columns[i].add(c)
+	}
+}
+
+// String returns "sha256:…" of all rows so far.
+func (d *Digest) String() string { return digestOf(d) }
+
+// digestOf returns the digest of all cells of tables, in order.
+func digestOf(all ...*Digest) string {
+	whole := sha256.New()
+	for _, d := range all {
+		for _, c := range d.columns {
+			_, _ = whole.Write(c.hash.Sum(nil))
+		}
+	}
+	return "sha256:" + hex.EncodeToString(whole.Sum(nil))
 }

@@ -3,6 +3,7 @@
 package encode
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -209,4 +210,180 @@ func (p *Player) encodeLevels(c *table.Column, b *Batch, d int, offset int32) {
 		}
 		b.Codes[i*b.Categorical+d] = offset + row
 	}
+}
+
+// Batch holds encoded rows, the input of a network. Numeric players come first, then times, which are numeric too, then
+// categories.
+type Batch struct {
+	Rows, Numeric, Categorical int
+	Times                      int // number of times among the numeric players, the last ones
+
+	Numbers  []float32 // [rows, numeric, 2]: position among the bins, standardised value
+	Cycles   []float32 // [rows, times, CyclicParts]: sine and cosine of each period
+	Codes    []int32   // [rows, categorical]: row of the embedding table
+	Observed []float32 // [rows, players]: 1 observed, 0 missing
+}
+
+// NewBatch returns a batch of missing cells without times.
+func NewBatch(rows, numeric, categorical int) *Batch {
+	return NewTimedBatch(rows, numeric, 0, categorical)
+}
+
+// NewTimedBatch returns a batch of missing cells. Times count among the numeric players.
+func NewTimedBatch(rows, numeric, times, categorical int) *Batch {
+	return &Batch{
+		Rows: rows, Numeric: numeric, Times: times, Categorical: categorical,
+		Numbers:  make([]float32, rows*numeric*2),
+		Cycles:   make([]float32, rows*times*CyclicParts),
+		Codes:    make([]int32, rows*categorical),
+		Observed: make([]float32, rows*(numeric+categorical)),
+	}
+}
+
+// Like returns a batch of missing cells with the same players.
+func (b *Batch) Like(rows int) *Batch {
+	return NewTimedBatch(rows, b.Numeric, b.Times, b.Categorical)
+}
+
+// Players returns the number of players.
+func (b *Batch) Players() int { return b.Numeric + b.Categorical }
+
+// Head returns the first rows of b, sharing memory.
+func (b *Batch) Head(rows int) *Batch { return b.Slice(0, rows) }
+
+// Slice returns rows [from, to) of b, sharing memory.
+func (b *Batch) Slice(from, to int) *Batch {
+	return &Batch{
+		Rows: to - from, Numeric: b.Numeric, Times: b.Times, Categorical: b.Categorical,
+		Numbers:  rowsOf(b.Numbers, from, to, 2*b.Numeric),
+		Cycles:   rowsOf(b.Cycles, from, to, CyclicParts*b.Times),
+		Codes:    rowsOf(b.Codes, from, to, b.Categorical),
+		Observed: rowsOf(b.Observed, from, to, b.Players()),
+	}
+}
+
+func rowsOf[T any](of []T, from, to, width int) []T { return of[from*width : to*width] }
+
+// Append adds the rows of another batch with the same players.
+func (b *Batch) Append(more *Batch) {
+	b.Rows += more.Rows
+	b.Numbers = append(b.Numbers, more.Numbers...)
+	b.Cycles = append(b.Cycles, more.Cycles...)
+	b.Codes = append(b.Codes, more.Codes...)
+	b.Observed = append(b.Observed, more.Observed...)
+}
+
+// Set copies row j of from to row i.
+func (b *Batch) Set(i int, from *Batch, j int) {
+	copyRow(b.Numbers, i, from.Numbers, j, 2*b.Numeric)
+	copyRow(b.Cycles, i, from.Cycles, j, CyclicParts*b.Times)
+	copyRow(b.Codes, i, from.Codes, j, b.Categorical)
+	copyRow(b.Observed, i, from.Observed, j, b.Players())
+}
+
+func copyRow[T any](to []T, i int, from []T, j, width int) {
+	copy(to[i*width:(i+1)*width], from[j*width:(j+1)*width])
+}
+
+// SetPlayer copies player d of row j of from to row i.
+func (b *Batch) SetPlayer(i, d int, from *Batch, j int) {
+	if d < b.Numeric {
+		copyRow(b.Numbers, i*b.Numeric+d, from.Numbers, j*b.Numeric+d, 2)
+		if k := d - (b.Numeric - b.Times); k >= 0 {
+			copyRow(b.Cycles, i*b.Times+k, from.Cycles, j*b.Times+k, CyclicParts)
+		}
+	} else {
+		k := d - b.Numeric
+		b.Codes[i*b.Categorical+k] = from.Codes[j*b.Categorical+k]
+	}
+	b.Observed[i*b.Players()+d] = from.Observed[j*b.Players()+d]
+}
+
+// Limits of an encoder, fitted or read from a file.
+const (
+	maxBins    = 4096
+	maxPlayers = 10_000
+	maxLevels  = 1 << 24 // of all categories together
+)
+
+// Validate returns an error if an encoder read from a file is invalid. Encoders from Fit are always valid.
+func (e *Encoder) Validate() error {
+	if e.Bins < 1 || e.Bins > maxBins {
+		return fmt.Errorf("encode: bins must be between 1 and %d, not %d", maxBins, e.Bins)
+	}
+	if len(e.Players) == 0 || len(e.Players) > maxPlayers {
+		return fmt.Errorf("encode: a model has between 1 and %d players, not %d", maxPlayers, len(e.Players))
+	}
+	names := make(map[string]bool, len(e.Players))
+	levels := 0
+	for i := range e.Players {
+		p := &e.Players[i]
+		err := p.validate(e.Bins)
+		switch {
+		case err != nil:
+		case names[p.Name]:
+			err = errors.New("another player has this name")
+		case i > 0 && p.rank() < e.Players[i-1].rank():
+			err = fmt.Errorf("a %v comes after a %v", p.Kind, e.Players[i-1].Kind)
+		case levels+len(p.Levels) > maxLevels:
+			err = fmt.Errorf("the categories have more than %d levels together", maxLevels)
+		}
+		if err != nil {
+			return fmt.Errorf("encode: player %d, %.40q: %w", i, p.Name, err)
+		}
+		names[p.Name] = true
+		levels += len(p.Levels)
+	}
+	return nil
+}
+
+func (p *Player) validate(bins int) error {
+	switch {
+	case p.Name == "":
+		return errors.New("the player has no name")
+	case p.Kind > table.Time:
+		return fmt.Errorf("the kind %v is unknown", p.Kind)
+	case p.Numeric():
+		return p.validateNumber(bins)
+	}
+	return p.validateCategory()
+}
+
+func (p *Player) validateNumber(bins int) error {
+	if len(p.Levels) > 0 || p.Rare != 0 {
+		return fmt.Errorf("a %v has no levels", p.Kind)
+	}
+	if n := len(p.Cycles); n > 0 && (p.Kind != table.Time || n != periods) {
+		return fmt.Errorf("a %v does not have %d cycles", p.Kind, n)
+	}
+	if len(p.Edges) > bins+1 {
+		return fmt.Errorf("%d edges are too many for %d bins", len(p.Edges), bins)
+	}
+	for k, edge := range p.Edges {
+		if !finite(edge) || k > 0 && !(edge > p.Edges[k-1]) {
+			return fmt.Errorf("edge %d, %v, is not finite and above the one before", k, edge)
+		}
+	}
+	if !finite(p.Centre) || !finite(p.Scale) || !(p.Scale > 0) {
+		return fmt.Errorf("the centre %v and the scale %v are not finite, or the scale is not positive", p.Centre, p.Scale)
+	}
+	return nil
+}
+
+func (p *Player) validateCategory() error {
+	if len(p.Edges) > 0 || p.Centre != 0 || p.Scale != 0 || len(p.Cycles) > 0 {
+		return errors.New("a category has no edges, centre, scale or cycles")
+	}
+	if len(p.Levels) > maxColumnLevels {
+		return fmt.Errorf("%d levels are more than %d", len(p.Levels), maxColumnLevels)
+	}
+	if p.Rare < 0 || p.Rare > maxColumnLevels {
+		return fmt.Errorf("the number of rare levels, %d, is not between 0 and %d", p.Rare, maxColumnLevels)
+	}
+	for k := 1; k < len(p.Levels); k++ {
+		if p.Levels[k] <= p.Levels[k-1] {
+			return fmt.Errorf("level %d, %.40q, does not come after the one before", k, p.Levels[k])
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -220,4 +221,131 @@ func notFinite(c *table.Column, row int) error {
 		Row: row, Column: c.Name,
 		Message: fmt.Sprintf("%v is not a finite number", c.Numbers[row]), Remedy: "write a number, or leave the cell empty",
 	}
+}
+
+// moments computes the mean and the standard deviation of a stream of numbers by Welford's update: with δ = v − mean
+// and w the weight of v, weight += w, mean += w·δ/weight and squares += w·δ·(v − mean).
+//
+// It uses the largest power of two among the numbers as unit, which is exact: the square of 1e308 does not overflow,
+// and that of 1e-308 does not vanish.
+type moments struct {
+	weight      float64 // Σ w; without weights, the number of numbers
+	least, most float64
+	unit        float64
+	mean, lost  float64 // in units; lost is the rounding error of the last step (Kahan)
+	squares     float64 // Σ w·(v − mean)², in squared units
+}
+
+func (m *moments) add(v float64) { m.addWeighted(v, 1) }
+
+// addWeighted adds a number with weight w, which must be positive and far from the limits of float64.
+func (m *moments) addWeighted(v, w float64) {
+	if m.weight == 0 {
+		m.least, m.most = v, v
+	}
+	if size := math.Abs(v); size >= 2*m.unit {
+		m.setUnit(size)
+	}
+	m.weight += w
+	m.least, m.most = min(m.least, v), max(m.most, v)
+	v /= m.unit
+	from := v - m.mean
+	step := from*w/m.weight + m.lost
+	mean := m.mean + step
+	m.lost = step - (mean - m.mean)
+	m.mean = mean
+	m.squares += w * from * (v - mean)
+}
+
+// setUnit changes the unit to the power of two below size.
+func (m *moments) setUnit(size float64) {
+	_, exponent := math.Frexp(max(size, math.SmallestNonzeroFloat64))
+	unit := math.Ldexp(1, exponent-1)
+	shrink := m.unit / unit
+	m.mean *= shrink
+	m.lost *= shrink
+	m.squares *= shrink * shrink
+	m.unit = unit
+}
+
+// meanAndStd returns 0 and 1 without numbers. A constant has a standard deviation of 1, so that it can be a divisor.
+func (m *moments) meanAndStd() (mean, std float64) {
+	if m.least == m.most {
+		return m.least, 1
+	}
+	// Rounding may lead beyond the largest float64, or to 0.
+	std = min(math.MaxFloat64, math.Sqrt(m.squares/m.weight)*m.unit)
+	if std == 0 {
+		std = 1
+	}
+	return m.mean * m.unit, std
+}
+
+// finite reports whether v is neither infinite nor NaN.
+func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
+
+// Alike reports whether an encoder would encode all cells of a column identically, so that the column carries no
+// information. A column with both missing and observed cells may carry some: the gap itself may be informative.
+//
+// It takes a byte for each label of a category until it finds cells that differ.
+type Alike struct {
+	missing, observed bool
+	number            float64 // value of the observed cells, unless the column is a category
+	counts            []uint8 // rows of each label, up to rareLevel
+	labels            int     // number of labels seen
+	known             bool    // whether a label occurs in rareLevel rows
+	differ            bool
+}
+
+// Add examines the cells of a chunk for which keep is true. Codes must have the same meaning in all chunks.
+func (a *Alike) Add(c *table.Column, keep func(row int) bool) {
+	if more := len(c.Levels) - len(a.counts); c.Kind == table.Category && more > 0 && !a.differ {
+		a.counts = append(a.counts, make([]uint8, more)...)
+	}
+	for row, observed := range c.Observed {
+		if a.differ {
+			a.counts = nil
+			return
+		}
+		switch {
+		case !keep(row):
+		case !observed:
+			a.missing = true
+			a.differ = a.observed
+		case c.Kind == table.Category:
+			a.addLabel(c.Codes[row])
+		default:
+			a.differ = a.missing || a.observed && c.Numbers[row] != a.number
+			a.observed, a.number = true, c.Numbers[row]
+		}
+	}
+}
+
+// addLabel examines a label. If one of two labels has its own row of the embedding, the other has a different one.
+func (a *Alike) addLabel(code int32) {
+	a.observed = true
+	if a.counts[code] == 0 {
+		a.labels++
+	}
+	if a.counts[code] < rareLevel {
+		a.counts[code]++
+	}
+	a.known = a.known || a.counts[code] == rareLevel
+	a.differ = a.missing || a.known && a.labels > 1
+}
+
+// Differ reports whether some cells are encoded differently.
+func (a *Alike) Differ() bool { return a.differ }
+
+// Why explains to users why all cells are encoded identically; "" if they are not.
+func (a *Alike) Why() string {
+	switch {
+	case a.differ:
+		return ""
+	case !a.observed:
+		return "every cell is missing"
+	case a.labels > 1:
+		return "no label is in three rows or more"
+	}
+	return "every cell is the same"
 }

@@ -1,10 +1,12 @@
 package encode
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -161,4 +163,278 @@ func (t Target) classOf(label string) (int, bool) {
 	}
 	k := slices.IndexFunc(t.Classes, same)
 	return k, k >= 0
+}
+
+// FitTarget returns the regression of the finite training targets in y.
+func FitTarget(y []float64) Target {
+	var m moments
+	for _, v := range y {
+		if finite(v) {
+			m.add(v)
+		}
+	}
+	t := Target{Task: Regression}
+	t.Mean, t.Std = m.meanAndStd()
+	return t
+}
+
+// TargetFitter fits the initial prediction of a target to chunks of training rows.
+type TargetFitter struct {
+	target  Target
+	name    string
+	moments moments   // regression, on the scale of learning
+	plain   moments   // regression, in the target's own units
+	weights []float64 // of each class
+	weight  float64   // of all rows
+	rows    int
+}
+
+// NewTargetFitter returns a fitter for a target whose task and classes Labels found.
+func NewTargetFitter(t Target) *TargetFitter {
+	return &TargetFitter{target: t, weights: make([]float64, len(t.Classes))}
+}
+
+// Add adds the observed targets of the rows for which keep is true, or all rows if keep is nil. Weights are positive,
+// and 1 if weights is nil.
+func (f *TargetFitter) Add(y *table.Column, weights []float64, keep func(row int) bool) error {
+	f.name = y.Name
+	if keep == nil {
+		keep = keepAll
+	}
+	of := f.target.classes(y)
+	if f.target.Task == Regression {
+		of = f.target.standardised(y)
+	}
+	for row, observed := range y.Observed {
+		if !observed || !keep(row) {
+			continue
+		}
+		v, err := of(row)
+		if err != nil {
+			return err
+		}
+		weight := 1.0
+		if weights != nil {
+			weight = weights[row]
+		}
+		f.rows++
+		f.weight += weight
+		if f.target.Task == Regression {
+			f.moments.addWeighted(f.target.Link.of(y.Numbers[row]), weight)
+			f.plain.addWeighted(y.Numbers[row], weight)
+		} else {
+			f.weights[int(v)] += weight
+		}
+	}
+	return nil
+}
+
+// Finish returns the target fitted to the rows so far.
+func (f *TargetFitter) Finish() (Target, error) {
+	if f.rows == 0 {
+		return Target{}, &table.Error{Row: noRow, Column: f.name, Message: "no training row has a target", Remedy: "name the column that holds the targets"}
+	}
+	t := f.target
+	if t.Task == Regression {
+		if t.Mean, t.Std = f.moments.meanAndStd(); t.Link == LogMean {
+			mean, _ := f.plain.meanAndStd()
+			t.Mean = math.Log(mean)
+		}
+		if t.validateRegression() != nil {
+			return Target{}, &table.Error{
+				Row: noRow, Column: f.name, Message: fmt.Sprintf("the targets have a mean of %g and a standard deviation of %g, which is too far from 0 or too large", t.Mean, t.Std),
+				Remedy: "give the target in other units",
+			}
+		}
+		return t, nil
+	}
+	logs, mean := make([]float64, len(f.weights)), 0.0
+	for k, weight := range f.weights {
+		if weight == 0 { // avoid a share of 0: a class that occurs only in validation rows counts as half a row
+			weight = f.weight / float64(f.rows) / 2
+		}
+		logs[k] = math.Log(weight)
+		mean += logs[k] / float64(len(logs))
+	}
+	if t.Task == Binary {
+		t.Base = []float64{logs[1] - logs[0]}
+		return t, nil
+	}
+	for k := range logs {
+		logs[k] -= mean
+	}
+	t.Base = logs
+	return t, nil
+}
+
+// Plain returns the regression of the same rows in the target's own units.
+func (f *TargetFitter) Plain() Target {
+	t := f.target
+	t.Link = IdentityLink
+	t.Mean, t.Std = f.plain.meanAndStd()
+	return t
+}
+
+// Absent returns the classes without a training row.
+func (f *TargetFitter) Absent() []string {
+	var absent []string
+	for k, weight := range f.weights {
+		if weight == 0 {
+			absent = append(absent, f.target.Classes[k])
+		}
+	}
+	return absent
+}
+
+// Link is the scale on which a number is learned.
+type Link string
+
+// Links.
+const (
+	IdentityLink Link = ""         // the target's own units
+	LogMean      Link = "log-mean" // the log of the target's mean, by gamma deviance
+	Log          Link = "log"      // the mean of the target's log, whose exponential is the median of the target if logs are symmetric
+)
+
+func (l Link) validate() error {
+	switch l {
+	case IdentityLink, LogMean, Log:
+		return nil
+	}
+	return fmt.Errorf("the link %.40q is unknown", l)
+}
+
+// of returns a number on the scale; −∞ if it is not positive and the scale is a log.
+func (l Link) of(y float64) float64 {
+	if l == IdentityLink {
+		return y
+	}
+	return math.Log(max(0, y))
+}
+
+// OfAll returns numbers on the scale.
+func (l Link) OfAll(y []float64) []float64 {
+	list := make([]float64, len(y))
+	for i, v := range y {
+		list[i] = l.of(v)
+	}
+	return list
+}
+
+func (l Link) inverse(v float64) float64 {
+	if l == IdentityLink {
+		return v
+	}
+	return math.Exp(v)
+}
+
+// farthestBase limits the initial scores of classes. Fewer than 2^64 rows, whose weights differ by a factor below
+// 2^128, stay within it.
+const farthestBase = 200
+
+// Limits of a target's mean and standard deviation. Within them, every finite output of a network is finite in the
+// target's units, also squared, and values within 10^8 standard deviations fit into 32 bits.
+const (
+	farthestMean = 1e37
+	largestStd   = 1e30
+)
+
+// largestLogStd exceeds any standard deviation of logs of 64-bit numbers, which lie within ±745.
+const largestLogStd = 745
+
+// Validate returns an error if a target read from a file is invalid.
+func (t Target) Validate() error {
+	if t.Kind > table.Time {
+		return fmt.Errorf("encode: the target's kind %v is unknown", t.Kind)
+	}
+	var err error
+	switch t.Task {
+	case Regression:
+		err = t.validateRegression()
+	case Binary, Multiclass:
+		err = errors.Join(t.validateClasses(), t.validateBase())
+	default:
+		err = fmt.Errorf("the task %.40q is unknown", t.Task)
+	}
+	if err != nil {
+		return fmt.Errorf("encode: target: %w", err)
+	}
+	return nil
+}
+
+func (t Target) validateRegression() error {
+	switch {
+	case t.Kind == table.Category || t.Kind == table.Boolean:
+		return fmt.Errorf("a %v has no regression", t.Kind)
+	case t.Link.validate() != nil:
+		return t.Link.validate()
+	case t.Link != IdentityLink && (!t.NonNegative || !(t.Std <= largestLogStd)):
+		return fmt.Errorf("the log of a number that may be negative, or with a standard deviation of %g", t.Std)
+	case t.NonNegative && (t.Kind != table.Number || t.Mean < 0 && t.Link == IdentityLink):
+		return fmt.Errorf("a %v with the mean %g is said never to be negative", t.Kind, t.Mean)
+	case len(t.Classes) > 0 || len(t.Base) > 0:
+		return errors.New("a regression has no classes and no base")
+	case !(math.Abs(t.Mean) <= farthestMean) || !(t.Std > 0 && t.Std <= largestStd):
+		return fmt.Errorf("the mean %v is beyond ±%g, or the standard deviation %v is not between 0 and %g", t.Mean, farthestMean, t.Std, largestStd)
+	}
+	return nil
+}
+
+func (t Target) validateClasses() error {
+	n := len(t.Classes)
+	switch {
+	case t.Mean != 0 || t.Std != 0 || t.NonNegative || t.Link != IdentityLink:
+		return errors.New("classes have no mean, no standard deviation and no sign")
+	case t.Task == Binary && n != 2:
+		return fmt.Errorf("%d classes, but two are binary", n)
+	case t.Task == Multiclass && (n < 3 || n > maxClasses):
+		return fmt.Errorf("%d classes are not between 3 and %d", n, maxClasses)
+	case t.Task == Multiclass && (t.Kind == table.Boolean || t.Kind == table.Time):
+		return fmt.Errorf("a %v has no %d classes", t.Kind, n)
+	}
+	var last string
+	for k, class := range t.Classes {
+		if !utf8.ValidString(class) {
+			return fmt.Errorf("class %d is not UTF-8 text", k)
+		}
+		if v, err := strconv.ParseFloat(class, 64); t.Kind == table.Number && (err != nil || !finite(v)) {
+			return fmt.Errorf("class %d, %.40q, is not a finite number", k, class)
+		}
+		switch {
+		case k == 0:
+		case t.Task == Binary && (t.ascend(last, class) || t.ascend(class, last)):
+		case t.Task == Multiclass && t.ascend(last, class):
+		default:
+			return fmt.Errorf("class %d, %.40q, does not come after the one before", k, class)
+		}
+		last = class
+	}
+	return nil
+}
+
+// ascend reports whether label b follows a in the order of classes.
+func (t Target) ascend(a, b string) bool {
+	if t.Kind != table.Number {
+		return a < b
+	}
+	v, _ := strconv.ParseFloat(a, 64) // both are numbers
+	w, _ := strconv.ParseFloat(b, 64)
+	return v < w
+}
+
+func (t Target) validateBase() error {
+	if len(t.Base) != t.Outputs() {
+		return fmt.Errorf("a base of %d numbers for %d outputs", len(t.Base), t.Outputs())
+	}
+	sum := 0.0
+	for k, v := range t.Base {
+		if !(math.Abs(v) <= farthestBase) {
+			return fmt.Errorf("base %d, %v, is not between %d and %d", k, v, -farthestBase, farthestBase)
+		}
+		sum += v
+	}
+	if t.Task == Multiclass && math.Abs(sum) > 1e-6 {
+		return fmt.Errorf("the base of the classes adds up to %v, not to 0", sum)
+	}
+	return nil
 }

@@ -1,3 +1,9 @@
+// Package form defines networks and their answers, independently of what computes them: the sizes and weights of the
+// heads, the quadrature rules, and ensembles of evaluators. Package kernel evaluates the product form; package network
+// evaluates all forms through a tensor engine.
+//
+// Axes in comments: B rows, P coalitions of each row, D columns (which are the players, unless some are grouped), C
+// outputs, Z the width of an embedding, K channels, M trains of rank r, H the width of a hidden layer.
 package form
 
 import (
@@ -256,4 +262,25 @@ func isPermutation(order []int, n int) bool {
 		seen[d] = true
 	}
 	return len(order) == n
+}
+
+// Maximum sizes of a bag's network. With these, the deviation of attributions over bags equalled that over trainings
+// (docs/adr/0026).
+const (
+	bagChannels    = 32
+	bagEmbedding   = 16
+	bagHiddenWidth = 16
+)
+
+// HasBags reports whether such networks support bags.
+func (c Config) HasBags() bool { return c.Head == Exact && c.Form == Product }
+
+// Bag returns the network of a bag: one that trains on a bootstrap sample of the rows, to measure how far that moves an
+// attribution. Small networks measure it as well as large ones. The σ of a bag is never used; its h weights masked
+// copies.
+func (c Config) Bag() Config {
+	c.Channels, c.Embedding = min(c.Channels, bagChannels), min(c.Embedding, bagEmbedding)
+	c.Pairs, c.PairRank, c.Learners = nil, 0, 0
+	c.SigmaWidth, c.HiddenWidth = 1, min(c.HiddenWidth, bagHiddenWidth)
+	return c
 }

@@ -1,16 +1,62 @@
 package kernel_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/engine"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/form/formtest"
 	"github.com/psi-shapley/psi/internal/kernel"
 	"github.com/psi-shapley/psi/internal/network"
 )
+
+// answers is everything an evaluator says of rows.
+func answers(t testing.TB, e form.Evaluator, rows *encode.Batch) map[string][]float32 {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, err := e.Pass(t.Context(), rows, form.Everything)
+	check(err)
+	values, err := e.Pass(t.Context(), rows, 0)
+	check(err)
+	few := rows.Head(min(rows.Rows, 3))
+	pairs, err := e.Interactions(t.Context(), few)
+	check(err)
+	masks := make([]float32, few.Rows*5*few.Players())
+	for i := range masks {
+		row, column := i/(5*few.Players()), i%few.Players()
+		masks[i] = float32(i*7%3%2) * few.Observed[row*few.Players()+column]
+	}
+	coalitions, err := e.Coalitions(t.Context(), few, masks, 5)
+	check(err)
+	return map[string][]float32{
+		"v": x.Value, "φ": x.Attributions, "σ": x.Std, "h²": x.HiddenVariance, "v alone": values.Value, "interactions": pairs, "coalitions": coalitions,
+	}
+}
+
+// relativeError is the root mean square of got − want over that of want.
+func relativeError(got, want []float32) float64 {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	var square, scale float64
+	for i, w := range want {
+		square += math.Pow(float64(got[i])-float64(w), 2)
+		scale += float64(w) * float64(w)
+	}
+	if square == 0 {
+		return 0
+	}
+	return math.Sqrt(square / scale)
+}
 
 // cases are networks that have everything a product form can have.
 func cases() map[string]form.Config {
@@ -125,6 +171,50 @@ func TestRowsDoNotSeeTheirNeighbours(t *testing.T) {
 						if !slices.Equal(got, whole[what][from*width:to*width]) || !slices.Equal(got, whole[what][(rows.Rows+from)*width:(rows.Rows+to)*width]) {
 							t.Fatalf("%s, %s: %s of rows %d to %d depends on the others", name, set, what, from, to)
 						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// σ_d that classes share is the formula's, in double precision, from weights that are read one by one: the same for each class.
+func TestSharedSigmaByHand(t *testing.T) {
+	c := cases()["classes that share σ"]
+	c.Inputs = form.Inputs{Levels: []int{2, 3, 4}}
+	c.Hidden = 0
+	rng := rand.New(rand.NewPCG(11, 0))
+	weights := formtest.Weights(rng, c)
+	rows := formtest.Rows(rng, c.Inputs, 9, .2)
+	relu := func(x float64) float64 { return max(x, 0) }
+	w := func(name string, at int) float64 { return float64(weights[name][at]) }
+	for set, n := range kernel.OnEach(c, weights, 3) {
+		x, err := n.Pass(t.Context(), rows, form.Everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range rows.Rows {
+			for d := range 3 {
+				last := w("sigma_out_bias", d)
+				for j := range c.SigmaWidth {
+					inner := w("sigma_in_bias", d*c.SigmaWidth+j)
+					for i := range c.Embedding {
+						z := relu(w("levels", int(rows.Codes[r*3+d])*c.Embedding+i))
+						inner += z * w("sigma_in", (d*c.Embedding+i)*c.SigmaWidth+j)
+					}
+					for k := range form.ContextWidth {
+						lifted := w("sigma_context_bias", d*form.ContextWidth+k)
+						for o := range c.Outputs {
+							lifted += float64(x.Value[r*c.Outputs+o]) * w("sigma_context", (d*c.Outputs+o)*form.ContextWidth+k)
+						}
+						inner += relu(lifted) * w("sigma_lifted", (d*form.ContextWidth+k)*c.SigmaWidth+j)
+					}
+					last += relu(inner) * w("sigma_out", d*c.SigmaWidth+j)
+				}
+				want := float64(rows.Observed[r*3+d]) * w("noise_scale", 0) * math.Log1p(math.Exp(last))
+				for o := range c.Outputs {
+					if got := float64(x.Std[(r*c.Outputs+o)*3+d]); math.Abs(got-want) > 1e-5*(1+want) {
+						t.Fatalf("%s: σ of column %d for class %d is %v, want %v", set, d, o, got, want)
 					}
 				}
 			}

@@ -5,7 +5,10 @@ package network
 
 import (
 	"errors"
+	"math"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/psi-shapley/psi/internal/form"
@@ -149,4 +152,163 @@ func (f *Forward) NoiseGrowth() *Node { return f.w(form.NoiseGrowth) }
 // HiddenVariance returns h²(x_S) [B, P, C] for masks [B, P, D].
 func (f *Forward) HiddenVariance(mask *Node) *Node {
 	return hiddenVariance(f.n.Config, f.w, StopGradient(f.z), mask)
+}
+
+// Explain returns the contents of form.Explained as nodes: f(x_S) [B, 1, C], σ_d [B, C, players], h² [B, 1, C] and f_d
+// [B, 1, C, players], for rows with masks [B, 1, D].
+func (f *Forward) Explain(mask *Node, nodes int) (value, std, hidden, attributions *Node) {
+	return f.Value(mask), playerStd(f.n.Inputs, f.Std(mask)), f.HiddenVariance(mask), f.Attributions(mask, nodes)
+}
+
+// steepest is where the linear feature of a column is clipped, in standard deviations.
+const steepest = 4
+
+// embed is MENN₁: an independent network per player, z_d = E_d(x_d), all players at once as batched blocks [D, in,
+// out]. The paper writes it as dense layers under block masks, which is the same function with D times the weights.
+func embed(c form.Config, w Lookup, rows Rows) *Node {
+	var parts []*Node
+	if rows.Numbers != nil {
+		parts = append(parts, embedNumbers(c, w, rows))
+	}
+	if rows.Codes != nil {
+		rowsOf := Gather(w("levels"), InsertAxes(rows.Codes, -1)) // [B, categorical, Z]
+		parts = append(parts, TransposeAllAxes(rowsOf, 1, 0, 2))
+	}
+	h := parts[0]
+	if len(parts) > 1 {
+		h = Concatenate(parts, 0)
+	}
+	if c.Head == form.Learned && c.Net == form.FFNN { // a linear map, which the trunk's first layer includes
+		return h
+	}
+	h = relu(h)
+	for _, name := range c.HiddenLayers() {
+		h = relu(playerLayer(w, name, h))
+	}
+	return h
+}
+
+// embedNumbers maps [B, N, 2] to the first layer of the numeric columns [N, B, Z].
+func embedNumbers(c form.Config, w Lookup, rows Rows) *Node {
+	x := TransposeAllAxes(rows.Numbers, 1, 0, 2)
+	position := Slice(x, AxisRange(), AxisRange(), AxisRange(0, 1)) // [N, B, 1]
+	bin := Iota(x.Graph(), shapes.Make(dtypes.Float32, 1, 1, c.Inputs.Bins), -1)
+	code := ClipScalar(Sub(position, bin), 0, 1) // piecewise-linear: full bins, then a part of one
+	h := Add(Einsum("dbi,dij->dbj", code, w("bins")), w("bins_bias"))
+	value := Slice(x, AxisRange(), AxisRange(), AxisRange(1, 2))
+	if c.Frequencies > 0 {
+		turns := Mul(value, w("frequency"))
+		turns = Sub(turns, StopGradient(Round(turns))) // otherwise the fractional part of large values would be lost
+		angle := MulScalar(turns, 2*math.Pi)
+		waves := Concatenate([]*Node{Sin(angle), Cos(angle)}, -1)
+		h = Add(h, Einsum("dbi,dij->dbj", waves, w("periodic")))
+	} else { // no waves: a linear feature
+		h = Add(h, Mul(ClipScalar(value, -steepest, steepest), w("slope")))
+	}
+	if c.Inputs.Times > 0 { // the last columns also have cyclic parts
+		parts := Einsum("dbi,dij->dbj", TransposeAllAxes(rows.Cycles, 1, 0, 2), w("cycles"))
+		plain := c.Inputs.Numeric - c.Inputs.Times
+		times := Add(half(h, plain, c.Inputs.Numeric), parts)
+		if plain > 0 {
+			times = Concatenate([]*Node{half(h, 0, plain), times}, 0)
+		}
+		h = times
+	}
+	if c.Inputs.Gaps { // a missing cell that is a level of its own lies below all bins
+		gap := ConvertDType(LessThan(position, ZerosLike(position)), position.DType())
+		h = Add(Mul(OneMinus(gap), h), Mul(gap, w("gap")))
+	}
+	return h
+}
+
+// playerLayer applies every player's own dense layer to h [D, B, in].
+func playerLayer(w Lookup, name string, h *Node) *Node {
+	return Add(Einsum("dbi,dij->dbj", h, w(name)), w(name+"_bias"))
+}
+
+func relu(x *Node) *Node { return MaxScalar(x, 0) }
+
+// positive returns log(1 + eˣ), written with functions that have gradients on every backend. It is above 0 until eˣ
+// underflows.
+func positive(x *Node) *Node {
+	return Add(relu(x), logOnePlus(Exp(Neg(Abs(x)))))
+}
+
+// logOnePlus returns log(1 + u) for u in [0, 1]. ONNX Runtime has no such function, and its backend adds 1 first, which
+// loses a small u. Small u use a series with a relative error below u⁴/5.
+func logOnePlus(u *Node) *Node {
+	series := Mul(u, OneMinus(Mul(u, AddScalar(Mul(u, AddScalar(MulScalar(u, .25), -1./3)), .5))))
+	return Where(LessThan(u, Const(u.Graph(), float32(.01))), series, Log1P(u))
+}
+
+// columnsFirst turns masks [B, P, D] into [D, B, P, 1].
+func columnsFirst(mask *Node) *Node {
+	return InsertAxes(TransposeAllAxes(mask, 2, 0, 1), -1)
+}
+
+// membership returns [D, players]: 1 where the column belongs to the player.
+func membership(in form.Inputs, like *Node) *Node {
+	rows := make([][]float32, in.Columns())
+	for j := range rows {
+		rows[j] = make([]float32, len(in.Groups))
+	}
+	for player, columns := range in.Groups {
+		for _, j := range columns {
+			rows[j][player] = 1
+		}
+	}
+	return ConstAs(like, rows)
+}
+
+// PerPlayer sums values of columns, on the last axis, to values of players.
+func PerPlayer(in form.Inputs, x *Node) *Node {
+	if in.Groups == nil {
+		return x
+	}
+	axes := "abc"[:x.Rank()-1]
+	return Einsum(axes+"j,jp->"+axes+"p", x, membership(in, x))
+}
+
+// ColumnsOf returns masks of columns [B, P, D] for masks of players [B, P, players] and the observed cells [B, D]. A
+// present player has all its observed cells.
+func ColumnsOf(in form.Inputs, players, observed *Node) *Node {
+	if in.Groups == nil {
+		return players
+	}
+	b, p := players.Shape().Dim(0), players.Shape().Dim(1)
+	spread := Dot(Reshape(players, b*p, in.Players()), Transpose(membership(in, players), 0, 1)).Product()
+	return Mul(Reshape(spread, b, p, in.Columns()), InsertAxes(observed, 1))
+}
+
+// playerStd returns σ [B, C, players] from σ [B, C, D]: the columns of a group are independent, so their variances add
+// up.
+func playerStd(in form.Inputs, std *Node) *Node {
+	if in.Groups == nil {
+		return std
+	}
+	return Sqrt(PerPlayer(in, Square(std)))
+}
+
+// std returns σ_d = R_d softplus(FFNN_d([z_d, MENN₂(context_d)])) as [B, C, D] for z [D, B, Z], masks [B, D] and
+// context [D or 1, B, C]. Every player has its own weights. Classes with a shared σ_d get the same value.
+func std(w Lookup, z, mask, context *Node) *Node {
+	d, b, c := z.Shape().Dim(0), context.Shape().Dim(1), context.Shape().Dim(2)
+	lifted := relu(playerLayer(w, "sigma_context", BroadcastToDims(context, d, b, c)))
+	h := Add(playerLayer(w, "sigma_in", z), Einsum("dbi,dij->dbj", lifted, w("sigma_lifted")))
+	s := Mul(positive(playerLayer(w, "sigma_out", relu(h))), InsertAxes(w(form.NoiseScale), 0, 0)) // [D, B, C or 1]
+	return Mul(TransposeAllAxes(BroadcastToDims(s, d, b, c), 1, 2, 0), InsertAxes(mask, 1))
+}
+
+// hiddenVariance returns h²(x_S) [B, P, C] for z [D, B, Z] and masks [B, P, D]: the variance due to absent columns,
+// exactly 0 if there are none. The input of its network is a linear mix of [z', R], as in the learned head.
+func hiddenVariance(c form.Config, w Lookup, z, mask *Node) *Node {
+	absent := w("hidden_absent")                                    // [D, 1, H]
+	gain := Sub(Einsum("dbi,dij->dbj", z, w("hidden_mix")), absent) // [D, B, H]
+	rest := Add(ReduceAndKeep(absent, ReduceSum, 0), w("hidden_mix_bias"))
+	h := silu(Add(Einsum("bpd,dbh->bph", mask, gain), rest))
+	b, p := mask.Shape().Dim(0), mask.Shape().Dim(1)
+	h = silu(dense(w, "hidden_layer", Reshape(h, b*p, c.HiddenWidth)))
+	variance := Reshape(positive(dense(w, "hidden_out", h)), b, p, c.Outputs)
+	anyAbsent := OneMinus(ReduceAndKeep(mask, ReduceMin, -1)) // [B, P, 1]
+	return Mul(variance, anyAbsent)
 }

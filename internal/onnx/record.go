@@ -150,7 +150,7 @@ func wide(list []int) []int64 {
 	return all
 }
 
-// Parameter adds an input, which file.go describes.
+// Parameter adds an input, which onnx.go describes.
 func (r *recorder) Parameter(_ string, shape shapes.Shape, _ *compute.ShardingSpec) (compute.Value, error) {
 	v := &tensor{r.name("in"), shape, false}
 	r.inputs = append(r.inputs, v)

@@ -1,7 +1,9 @@
 package proof
 
 import (
+	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -9,7 +11,9 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/benchset"
 	"github.com/psi-shapley/psi/internal/synth"
+	"github.com/psi-shapley/psi/table"
 )
 
 // Doubt is as large as attributions differ between trainings on independent tables: r = RMS(model_std) / RMS of that deviation. The
@@ -91,4 +95,154 @@ func truly(is bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// Noise that varies with no column belongs to σ_0: the likelihood sees only the sum of
+// variances, so this is a convention, and training must keep it.
+func TestConstantNoiseBelongsToNoColumn(t *testing.T) {
+	slow(t)
+	const rows, seed = 8000, 7
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	x := make([][]float64, 3)
+	y := make([]float64, rows)
+	for i := range rows {
+		for d := range x {
+			x[d] = append(x[d], rng.NormFloat64())
+		}
+		y[i] = x[0][i] + rng.NormFloat64()
+	}
+	var columns []*table.Column
+	for d, name := range []string{"x1", "x2", "x3"} {
+		columns = append(columns, table.NumberColumn(name, x[d], nil))
+	}
+	all, err := table.New(append(columns, table.NumberColumn("y", y, nil))...)
+	check(t, err)
+	p := problem{table: all, target: "y"}
+	for i := range rows {
+		switch {
+		case i >= 6400:
+			p.test = append(p.test, i)
+		case i%10 == 7:
+			p.validate = append(p.validate, i)
+		default:
+			p.training = append(p.training, i)
+		}
+	}
+	m := fit(t, p, "exact", nil)
+	e := m.explain(t, p.tested())
+	t.Logf("y = x1 + N(0, 1): σ_0 %.3f, mean σ_d %.3f %.3f %.3f", e.noise, mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
+	if s := e.noise; s < .9 || s > 1.1 {
+		t.Errorf("σ_0 is %.3f, not about 1", s)
+	}
+	for d := range 3 {
+		if s := mean(e.sigma[d]); s > .1 {
+			t.Errorf("σ_%d is %.3f, more than .1", d+1, s)
+		}
+	}
+}
+
+func TestNoiseOfSynth3(t *testing.T) {
+	slow(t)
+	p, _ := synthetic(t, "synth3")
+	m := fit(t, p, "exact", nil)
+	e := m.explain(t, p.tested())
+	t.Logf("synth3: σ_0 %.3f (the noise is .1), mean σ_d %.3f %.3f %.3f", e.noise, mean(e.sigma[0]), mean(e.sigma[1]), mean(e.sigma[2]))
+	if s := e.noise; s < .05 || s > .15 {
+		t.Errorf("σ_0 is %.3f, not about .1", s)
+	}
+}
+
+// The spread due to hidden cells is h: intervals of partly observed rows must hold.
+func TestIntervalsOfPartlyObservedRows(t *testing.T) {
+	slow(t)
+	const seed = 11
+	t.Logf("seed %d", seed)
+	synth1, _ := synthetic(t, "synth1")
+	problems := map[string]problem{"synth1": synth1}
+	if p, err := realTable("california"); err == nil {
+		problems["california"] = p
+	} else {
+		t.Log(err)
+	}
+	for name, p := range problems {
+		m := fit(t, p, "exact", nil)
+		e, gaps := m.explain(t, p.tested()), m.explain(t, blankCells(p.tested(), p.target, .3, seed))
+		full, part := coverage(e.y, e.prediction, e.std, z90), coverage(gaps.y, gaps.prediction, gaps.std, z90)
+		t.Logf("%s: 90 %% intervals cover %.3f of whole rows, %.3f with 30 %% of cells blanked", name, full, part)
+		if part < .87 || part > .93 {
+			t.Errorf("%s: with gaps 90 %% intervals cover %.3f, not 87–93 %%", name, part)
+		}
+	}
+}
+
+// realTable is fold 0 of a real data set.
+func realTable(name string) (problem, error) {
+	s, err := benchset.Load(name)
+	if err != nil {
+		return problem{}, err
+	}
+	p := problem{table: s.Table, target: s.Target}
+	p.training, p.validate, p.test = s.Fold(0)
+	return p, nil
+}
+
+// What is expected of asking for a missing cell is what asking for it brings: the squared error goes down by as much, on
+// average over rows of california that lack half of their cells.
+func TestQuestionsBringWhatIsExpected(t *testing.T) {
+	slow(t)
+	p, err := realTable("california")
+	if errors.Is(err, benchset.ErrAbsent) {
+		t.Skip(err)
+	}
+	check(t, err)
+	m := fit(t, p, "exact", nil)
+	whole := p.table.Select(p.test)
+	const seed = 1
+	t.Logf("seed %d", seed)
+	blanked := blankCells(whole, p.target, .5, seed)
+	predicted := func(rows *table.Table) []float64 {
+		x, err := m.Predict(t.Context(), rows.Source())
+		check(t, err)
+		return x.Mean
+	}
+	var asked []psi.Question
+	for list, err := range m.Questions(t.Context(), blanked.Source(), psi.Ask{Reference: p.table.Select(p.training).Source()}) {
+		check(t, err)
+		asked = append(asked, list...)
+	}
+	at := make([]int, len(asked))
+	for i, q := range asked {
+		at[i] = q.Row
+	}
+	told := blanked.Select(at)
+	for i, q := range asked {
+		c := told.Column(q.Column)
+		c.Numbers[i], c.Observed[i] = whole.Column(q.Column).Numbers[q.Row], true
+	}
+	before, after, y := predicted(blanked.Select(at)), predicted(told), whole.Select(at).Column(p.target).Numbers
+	type pair struct{ expected, seen, n float64 }
+	sum, by := pair{}, map[string]*pair{}
+	for i, q := range asked {
+		if by[q.Column] == nil {
+			by[q.Column] = &pair{}
+		}
+		gain := (y[i]-before[i])*(y[i]-before[i]) - (y[i]-after[i])*(y[i]-after[i])
+		for _, s := range []*pair{&sum, by[q.Column]} {
+			s.expected, s.seen, s.n = s.expected+q.Reduction, s.seen+gain, s.n+1
+		}
+	}
+	var expected, seen []float64
+	for _, name := range m.Columns() {
+		s := by[name]
+		t.Logf("%-20s expected %.3f, seen %.3f", name, s.expected/s.n, s.seen/s.n)
+		expected, seen = append(expected, s.expected/s.n), append(seen, s.seen/s.n)
+	}
+	t.Logf("all: expected %.3f, seen %.3f; correlation over columns %.2f", sum.expected/sum.n, sum.seen/sum.n, correlation(expected, seen))
+	if ratio := sum.expected / sum.seen; ratio < .7 || ratio > 1.3 {
+		t.Errorf("what is expected is %.2f of what is seen", ratio)
+	}
+	if r := correlation(expected, seen); r < .7 {
+		t.Errorf("the columns' worth correlates by %.2f with what they bring", r)
+	}
 }

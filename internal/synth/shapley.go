@@ -1,5 +1,12 @@
 package synth
 
+import (
+	"math/bits"
+	"slices"
+
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
 // game is S ↦ E[y | x_S] for a process, with precomputed parts that do not depend on the row.
 type game struct {
 	process
@@ -93,4 +100,81 @@ func (g *game) interaction(x [columns]float64) [columns]float64 {
 		index[t.a+t.b-1] = t.f(x[t.a], x[t.b]) - g.givenA(t, x[t.a]) - g.givenB(t, x[t.b]) + g.interactionMean[i]
 	}
 	return index
+}
+
+// shapleyValues returns the Shapley values of the game v of a few players,
+//
+//	φ_d = Σ_{S∌d} |S|! (n−1−|S|)! / n! (v(S∪d) − v(S)).
+//
+// Bit d of a coalition is player d. It does not use package shapley, because the truth serves to test that package.
+func shapleyValues(players int, v func(coalition uint) float64) []float64 {
+	values := make([]float64, 1<<players)
+	for s := range values {
+		values[s] = v(uint(s))
+	}
+	weight := make([]float64, players) // |S|! (n−1−|S|)! / n! by |S|
+	weight[0] = 1 / float64(players)
+	for size := 1; size < players; size++ {
+		weight[size] = weight[size-1] * float64(size) / float64(players-size)
+	}
+	phi := make([]float64, players)
+	for d := range phi {
+		for s, without := range values {
+			if s>>d&1 == 0 {
+				phi[d] += weight[bits.OnesCount(uint(s))] * (values[s|1<<d] - without)
+			}
+		}
+	}
+	return phi
+}
+
+// halfWidth is the a of U(−a, a), the law of every input.
+const halfWidth = 4
+
+const (
+	nodes    = 20 // Gauss–Legendre points on a panel
+	maxWidth = 1  // of a panel; the fastest term, sin(x²), turns by at most 8 radians on one
+)
+
+// quadrature is the Gauss–Legendre rule on (0, 1), applied panel by panel.
+type quadrature struct {
+	x, weight [nodes]float64
+}
+
+func newQuadrature() *quadrature {
+	var q quadrature
+	quad.Legendre{}.FixedLocations(q.x[:], q.weight[:], 0, 1)
+	return &q
+}
+
+// mean returns
+//
+//	E f(X) = 1/a ∫₀ᵃ (f(x) + f(−x))/2 dx,  X ~ U(−a, a).
+//
+// Adding x and −x first makes every odd part vanish exactly, such as sin(100/x).
+//
+// kinks are the points of (0, ∞) between which f and its mirror image are smooth, in any order; panels end there. Those
+// at or beyond a are ignored.
+func (q *quadrature) mean(f func(x float64) float64, kinks []float64) float64 {
+	ends := make([]float64, 0, len(kinks)+halfWidth/maxWidth)
+	for end := maxWidth; end <= halfWidth; end += maxWidth {
+		ends = append(ends, float64(end))
+	}
+	for _, kink := range kinks {
+		if kink > 0 && kink < halfWidth {
+			ends = append(ends, kink)
+		}
+	}
+	slices.Sort(ends)
+
+	var sum, start float64
+	for _, end := range ends {
+		width := end - start
+		for i, u := range q.x {
+			x := start + width*u
+			sum += width * q.weight[i] * (f(x) + f(-x)) / 2
+		}
+		start = end
+	}
+	return sum / halfWidth
 }

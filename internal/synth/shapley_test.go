@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats/scalar"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 var fresnelAtEdge = fresnelS(4 * math.Sqrt(2/math.Pi))
@@ -197,4 +198,121 @@ func TestBase(t *testing.T) {
 			t.Errorf("%s: E y = %.12g, want %.12g", p.name, got, want[p.name])
 		}
 	}
+}
+
+// overOrders returns the Shapley values of v as means over all orders in which players can come.
+func overOrders(players int, v func(coalition uint) float64) []float64 {
+	values := make([]float64, 1<<players)
+	for s := range values {
+		values[s] = v(uint(s))
+	}
+	phi := make([]float64, players)
+	orders := combin.Permutations(players, players)
+	for _, order := range orders {
+		var came uint
+		for _, d := range order {
+			phi[d] += (values[came|1<<d] - values[came]) / float64(len(orders))
+			came |= 1 << d
+		}
+	}
+	return phi
+}
+
+func TestShapleyValuesAgainstOrders(t *testing.T) {
+	const seed = 1
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	for players := 1; players <= 5; players++ {
+		value := make([]float64, 1<<players)
+		for s := range value {
+			value[s] = rnd.NormFloat64()
+		}
+		v := func(s uint) float64 { return value[s] }
+		want := overOrders(players, v)
+		for d, got := range shapleyValues(players, v) {
+			if !scalar.EqualWithinAbs(got, want[d], exact) {
+				t.Errorf("%d players: φ_%d = %g, orders give %g", players, d+1, got, want[d])
+			}
+		}
+	}
+	// A glove game: players 1 and 2 have a left one, player 3 a right one.
+	pairs := func(s uint) float64 { return math.Min(float64(s>>2), float64(s&1|s>>1&1)) }
+	for d, want := range []float64{1. / 6, 1. / 6, 2. / 3} {
+		if got := shapleyValues(3, pairs)[d]; !scalar.EqualWithinAbs(got, want, exact) {
+			t.Errorf("gloves: φ_%d = %g, want %g", d+1, got, want)
+		}
+	}
+}
+
+const exact = 1e-9
+
+// midpoint returns E f(X), X ~ U(−4, 4), by the midpoint rule: no panels, no nodes, no knowledge of f.
+func midpoint(points int, f func(float64) float64) float64 {
+	var sum float64
+	for i := range points {
+		sum += f(halfWidth * (2*(float64(i)+0.5)/float64(points) - 1))
+	}
+	return sum / float64(points)
+}
+
+func TestMeanAgainstClosedForm(t *testing.T) {
+	q := newQuadrature()
+	for _, c := range []struct {
+		name  string
+		f     func(float64) float64
+		kinks []float64
+		want  float64
+	}{
+		{"x^38", func(x float64) float64 { return math.Pow(x/4, 38) }, nil, 1.0 / 39},
+		{"sin(100/x)", func(x float64) float64 { return math.Sin(100 / x) }, nil, 0},
+		{"|x|", math.Abs, nil, 2},
+		{"|x − 0.3| + |x + 0.3|", func(x float64) float64 { return math.Abs(x-0.3) + math.Abs(x+0.3) }, []float64{0.3}, 4.0225},
+		{"kinks outside, unsorted", math.Cos, []float64{7, 3.5, -1, 0, 0.2, 4}, math.Sin(4) / 4},
+		{
+			"exp(−1/x²)", func(x float64) float64 { return math.Exp(-1 / (x * x)) }, nil,
+			math.Exp(-1.0/16) - math.Sqrt(math.Pi)*math.Erfc(0.25)/4,
+		},
+		{
+			"exp(−x^100)", func(x float64) float64 { return math.Exp(-math.Pow(x, 100)) },
+			synth5("").effects[2].kinks, math.Gamma(1.01) / 4,
+		},
+	} {
+		if got := q.mean(c.f, c.kinks); !scalar.EqualWithinAbs(got, c.want, exact) {
+			t.Errorf("%s: mean %.12g, want %.12g", c.name, got, c.want)
+		}
+	}
+}
+
+// TestPaperCentring checks the constants App. H.1 subtracts from f_1 and f_2 of synth1 against the means they stand for.
+func TestPaperCentring(t *testing.T) {
+	q, p := newQuadrature(), synth1("synth1")
+	erf := math.Sqrt(math.Pi) / 8 * math.Erf(4)
+	if got := q.mean(p.effects[0].f, nil); !scalar.EqualWithinAbs(got, erf, exact) {
+		t.Errorf("E exp(−X²) = %.12g, the paper has %.12g", got, erf)
+	}
+	fresnel := math.Sqrt(2*math.Pi) / 8 * fresnelS(4*math.Sqrt(2/math.Pi))
+	if got := q.mean(p.effects[1].f, nil); !scalar.EqualWithinAbs(got, -fresnel, exact) {
+		t.Errorf("E sin(−X²) = %.12g, the paper has %.12g", got, -fresnel)
+	}
+	if got, want := q.mean(p.effects[2].f, nil), math.Sin(12)/4; !scalar.EqualWithinAbs(got, want, exact) {
+		t.Errorf("E f_3 = %.12g, want %.12g: the paper does not subtract it", got, want)
+	}
+	if want := 3 - erf + fresnel; !scalar.EqualWithinAbs(p.constant, want, exact) {
+		t.Errorf("constant %.12g, the paper has %.12g", p.constant, want)
+	}
+}
+
+// fresnelS returns
+//
+//	S(z) = ∫₀ᶻ sin(πt²/2) dt = Σ_n (−1)ⁿ (π/2)^(2n+1) z^(4n+3) / ((2n+1)! (4n+3)).
+//
+// The sum cancels: at z = 3.2 it keeps ten digits, enough here and not beyond.
+func fresnelS(z float64) float64 {
+	term := math.Pi / 2 * z * z * z
+	var sum float64
+	for n := 0.0; n < 60; n++ {
+		sum += term / (4*n + 3)
+		term *= -(math.Pi / 2 * math.Pi / 2) * math.Pow(z, 4) / ((2*n + 2) * (2*n + 3))
+	}
+	return sum
 }

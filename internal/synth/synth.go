@@ -12,7 +12,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/psi-shapley/psi/table"
 )
 
 // Second words of the generator's seed: features, noise, labels, irrelevant columns and missing cells have separate
@@ -107,4 +111,133 @@ func bernoulli(rnd *rand.Rand, p float64) float64 {
 // sigmoid returns 1 / (1 + exp(−z)).
 func sigmoid(z float64) float64 {
 	return 1 / (1 + math.Exp(-z))
+}
+
+// set is a data set that can be drawn.
+type set struct {
+	name   string
+	sample func(rows int, seed uint64, rho float64) *Sample // rho is ignored without correlated columns
+}
+
+// sets returns all data sets, in the order they are listed in.
+func sets() []set {
+	independent := func(name string, sample func(rows int, seed uint64) *Sample) set {
+		return set{name, func(rows int, seed uint64, _ float64) *Sample { return sample(rows, seed) }}
+	}
+	known := processes()
+	paper := make([]set, len(known))
+	for i, p := range known {
+		paper[i] = independent(p.name, p.sample)
+	}
+	return slices.Concat(paper, correlatedSets(), []set{independent("gaps", gaps)})
+}
+
+func correlatedSets() []set {
+	known := normals()
+	all := make([]set, len(known))
+	for i, n := range known {
+		all[i] = set{n.name, n.sample}
+	}
+	return all
+}
+
+// Names returns the names that Generate accepts.
+func Names() []string { return namesOf(sets()) }
+
+// CorrelatedNames returns the names that GenerateCorrelated accepts.
+func CorrelatedNames() []string { return namesOf(correlatedSets()) }
+
+func namesOf(sets []set) []string {
+	names := make([]string, len(sets))
+	for i, s := range sets {
+		names[i] = s.name
+	}
+	return names
+}
+
+// Sample is a synthetic data set with its ground truth. Arrays by row are in the order of the rows, and the first rows
+// of a larger sample with the same seed are the smaller sample. Arrays by column are in the order of Columns.
+//
+// y follows App. H.1 with all its constants; the truth is centred. On synth1 this moves the paper's constants 2 and 1,
+// and the mean sin(12)/4 ≈ −0.1341 that the paper leaves in f_3, from attributions to Base.
+//
+// On synth1-binary Y is a label, 0 or 1, and the truth (Mean, Std, Draw, Pair, Expected, Base) is that of its log odds
+// y − E y, where y is synth1's. On logit Y is a label too, and the truth is that of log odds: φ_d is the Shapley value
+// of S ↦ log(p_S / (1 − p_S)), p_S = P(y = 1 | x_S).
+type Sample struct {
+	Name    string
+	Rows    int
+	Columns []string    // names of the inputs
+	X       [][]float64 // features; NaN is a missing cell
+	Y       []float64
+
+	Mean     [][]float64 // φ_d, the Shapley value of S ↦ E[y | x_S]; 0 for a missing cell
+	NoiseStd []float64   // σ_0, the standard deviation of y about Expected, or about Base + Σ_d Draw where there is a Draw
+	Expected []float64   // E[y | x] = Base + Σ_d Mean
+	Base     float64     // E y
+
+	// Only the sets of App. H.1 have these; they are nil on others.
+	Std  [][]float64 // σ_d, the standard deviation of Draw about Mean; 0 except on synth1
+	Draw [][]float64 // the latent draw, ~ N(φ_d, σ_d²)
+	Pair [][]float64 // the Shapley interaction indices of columns 1 and 2, 1 and 3, 2 and 3
+}
+
+// newSample returns a sample of zeros with the given columns and rows, without Std, Draw and Pair.
+func newSample(name string, rows int, columns []string) *Sample {
+	return &Sample{
+		Name: name, Rows: rows, Columns: columns,
+		X: matrix(len(columns), rows), Y: make([]float64, rows),
+		Mean: matrix(len(columns), rows), NoiseStd: make([]float64, rows), Expected: make([]float64, rows),
+	}
+}
+
+// matrix returns columns of zeros.
+func matrix(columns, rows int) [][]float64 {
+	m := make([][]float64, columns)
+	for d := range m {
+		m[d] = make([]float64, rows)
+	}
+	return m
+}
+
+// numbered returns the names x1, x2, ….
+func numbered(columns int) []string {
+	names := make([]string, columns)
+	for d := range names {
+		names[d] = "x" + strconv.Itoa(d+1)
+	}
+	return names
+}
+
+// Table returns what a model is trained on: the features and y.
+func (s *Sample) Table() (*table.Table, error) {
+	return table.New(append(s.perInput("", s.X), table.NumberColumn("y", s.Y, nil))...)
+}
+
+// TruthTable returns the ground truth: row, mean_x1, …, noise_std, expected_y, and after the means std_x1, …, draw_x1,
+// … for the sets of App. H.1. On synth1-binary and logit expected_y is on the scale of the rest, the log odds.
+func (s *Sample) TruthTable() (*table.Table, error) {
+	row := make([]float64, s.Rows)
+	for i := range row {
+		row[i] = float64(i)
+	}
+	return table.New(slices.Concat(
+		[]*table.Column{table.NumberColumn("row", row, nil)},
+		s.perInput("mean_", s.Mean),
+		s.perInput("std_", s.Std),
+		s.perInput("draw_", s.Draw),
+		[]*table.Column{
+			table.NumberColumn("noise_std", s.NoiseStd, nil),
+			table.NumberColumn("expected_y", s.Expected, nil),
+		},
+	)...)
+}
+
+// perInput returns one column per feature, named after it; none if there are no values.
+func (s *Sample) perInput(prefix string, values [][]float64) []*table.Column {
+	cols := make([]*table.Column, len(values))
+	for d := range cols {
+		cols[d] = table.NumberColumn(prefix+s.Columns[d], values[d], nil)
+	}
+	return cols
 }

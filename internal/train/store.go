@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -169,4 +170,123 @@ func (s *shuffle) loadBlocks(rng *rand.Rand, window int) error {
 	// Each window has its own generator, which depends on no other window.
 	s.order = rand.New(rand.NewPCG(rng.Uint64(), uint64(window))).Perm(len(blocks) * blockRows)
 	return nil
+}
+
+// bootstrap is a bootstrap sample of a store: the weight of each row is multiplied by how often it was drawn.
+type bootstrap struct {
+	Store
+	seed  uint64
+	units []uint64
+}
+
+// Bootstrap draws each unit of a store a Poisson(1) number of times and multiplies the weights of its rows by that
+// number. Rows of one unit are drawn together; without units each row is a unit. The weights are not rescaled, because
+// AdamW steps do not depend on their sum.
+func Bootstrap(rows Store, seed uint64, units []uint64) Store { return bootstrap{rows, seed, units} }
+
+// Read returns rows [from, to).
+func (b bootstrap) Read(from, to int) (Data, error) {
+	d, err := b.Store.Read(from, to)
+	if err != nil {
+		return d, err
+	}
+	weight := make([]float32, len(d.Weight)) // a copy: the store's own weights stay unchanged
+	for i, w := range d.Weight {
+		unit := uint64(from + i)
+		if b.units != nil {
+			unit = b.units[from+i]
+		}
+		weight[i] = w * float32(poisson(scramble(b.seed^scramble(unit))))
+	}
+	d.Weight = weight
+	return d, nil
+}
+
+// scramble is a bijection of words that maps neighbours to pseudorandom numbers: the finaliser of SplitMix64 (Steele,
+// Lea and Flood 2014).
+func scramble(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// poisson maps a uniform random word to a Poisson(1) number: the smallest k with F(k) = Σ_i≤k e⁻¹/i! above it.
+func poisson(word uint64) (k int) {
+	u, p := float64(word>>11)/(1<<53), math.Exp(-1)
+	for sum := p; u >= sum && p > 0; sum += p {
+		k++
+		p /= float64(k)
+	}
+	return k
+}
+
+// Retargeted is a store with targets on another scale.
+type Retargeted struct {
+	Store
+	On func(target float32) float32
+}
+
+// Read returns rows [from, to), with newly allocated targets.
+func (r Retargeted) Read(from, to int) (Data, error) {
+	d, err := r.Store.Read(from, to)
+	if err != nil {
+		return Data{}, err
+	}
+	return d.Retarget(r.On), nil
+}
+
+// Retarget returns the rows with targets on another scale.
+func (d Data) Retarget(on func(target float32) float32) Data {
+	targets := make([]float32, len(d.Target))
+	for i, y := range d.Target {
+		targets[i] = on(y)
+	}
+	d.Target = targets
+	return d
+}
+
+// wholestRows is the minimum number of rows for the initial σ_0.
+const wholestRows = 30
+
+// lacking returns the number of missing cells of each row.
+func (d Data) lacking() []int {
+	list := make([]int, d.Len())
+	for i := range list {
+		list[i] = d.Rows.Players() - count(d.Rows.Observed[i*d.Rows.Players():][:d.Rows.Players()])
+	}
+	return list
+}
+
+// whole returns the number of complete rows.
+func (d Data) whole() (n int) {
+	for _, missing := range d.lacking() {
+		if missing == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// wholest returns the rows with the fewest missing cells, at least wholestRows and all ties, with their values. σ_0 is
+// the noise of complete rows, whereas the error of all rows is mostly due to missing cells.
+func wholest(values []float32, d Data) ([]float32, Data) {
+	lacking := d.lacking()
+	sorted := slices.Sorted(slices.Values(lacking))
+	most := sorted[min(wholestRows, len(sorted))-1]
+	if most == sorted[len(sorted)-1] {
+		return values, d
+	}
+	var rows []int
+	for i, n := range lacking {
+		if n <= most {
+			rows = append(rows, i)
+		}
+	}
+	some, few := newData(len(rows), d), make([]float32, len(rows))
+	for k, i := range rows {
+		some.set(k, d, i)
+		few[k] = values[i]
+	}
+	return few, some
 }

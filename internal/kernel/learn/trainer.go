@@ -1,9 +1,23 @@
+// Package learn trains the product form of the exact head by hand-written loops. A step computes the loss of a
+// minibatch, its gradient, clipping, AdamW and the moving average of the weights. It needs no tensor engine.
+//
+// A column's network is evaluated once for each distinct cell of a minibatch. A copy of a row is then a list of
+// offsets, one per column: those of its cells' factors or, for absent columns, of their baselines. Its value is Σ_k w_k
+// (Π_d F_dk − Π_d (1 + c_dk)).
+//
+// Work is divided among cores into shares that do not depend on the number of cores, and no two shares add to the same
+// number. The same minibatches therefore give the same bytes on any number of cores.
+//
+// The names follow docs/equations.md.
 package learn
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
@@ -229,4 +243,111 @@ func (t *Trainer) gradients(phase Phase, b *Minibatch) (loss, hidden float64) {
 	}
 	t.workers.each(len(t.columns), t.backShare)
 	return loss, hidden
+}
+
+// updateBlock is the number of weights that are updated as one share.
+const updateBlock = 1 << 14
+
+// blocks divides a span. The blocks, and so the sums over them, do not depend on the number of cores.
+func (s span) blocks() int { return (s.to - s.from + updateBlock - 1) / updateBlock }
+
+func (s span) block(i int) span {
+	from := s.from + i*updateBlock
+	return span{from, min(from+updateBlock, s.to)}
+}
+
+// optimise runs a step of the optimiser. The gradients of each group of weights are clipped by their own norm, so that
+// no group dominates another.
+func (t *Trainer) optimise(phase Phase, s Step) {
+	t.steps++
+	n := float64(t.steps)
+	t.current.adam = vector.Adam{
+		Rate: float32(s.Rate), Decay: float32(s.Rate * s.Decay), Keep: float32(s.Keep),
+		Debias1: float32(1 / (1 - math.Pow(vector.Beta1, n))), Debias2: float32(1 / (1 - math.Pow(vector.Beta2, n))),
+	}
+	for _, of := range t.lay.trained(phase) {
+		t.current.span = of
+		t.workers.each(of.blocks(), t.normShare)
+		square := 0.0
+		for _, part := range t.normOf[:of.blocks()] {
+			square += part
+		}
+		t.current.adam.Scale = float32(min(1, t.Clip/(math.Sqrt(square)+1e-6)))
+		t.workers.each(of.blocks(), t.adamShare)
+	}
+}
+
+func (t *Trainer) norm(i int) {
+	b := t.current.span.block(i)
+	t.normOf[i] = float64(t.ops.SquaredSum(t.gradient[b.from:b.to]))
+}
+
+func (t *Trainer) update(i int) {
+	b := t.current.span.block(i)
+	a := t.current.adam
+	a.Weights, a.Gradient, a.Average = t.weights[b.from:b.to], t.gradient[b.from:b.to], t.average[b.from:b.to]
+	a.First, a.Second = t.first[b.from:b.to], t.second[b.from:b.to]
+	t.ops.Adam(&a)
+}
+
+// workers runs the shares of some work on the cores that Go may use.
+type workers struct {
+	wake    chan struct{}
+	helpers int
+	ended   sync.WaitGroup
+
+	f    func(i int)
+	n    int
+	next atomic.Int64
+	left sync.WaitGroup
+}
+
+func newWorkers() *workers {
+	w := &workers{helpers: runtime.GOMAXPROCS(0) - 1}
+	if w.helpers == 0 {
+		return w
+	}
+	w.wake = make(chan struct{}, w.helpers)
+	for range w.helpers {
+		w.ended.Go(func() {
+			for range w.wake {
+				w.work()
+				w.left.Done()
+			}
+		})
+	}
+	return w
+}
+
+func (w *workers) close() {
+	if w.wake != nil {
+		close(w.wake)
+		w.ended.Wait()
+		w.wake, w.helpers = nil, 0
+	}
+}
+
+// each calls f for the shares 0 … n−1, several at a time.
+func (w *workers) each(n int, f func(i int)) {
+	helpers := min(w.helpers, n-1)
+	if helpers <= 0 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	w.f, w.n = f, n
+	w.next.Store(0)
+	w.left.Add(helpers)
+	for range helpers {
+		w.wake <- struct{}{}
+	}
+	w.work()
+	w.left.Wait()
+}
+
+func (w *workers) work() {
+	for i := int(w.next.Add(1)) - 1; i < w.n; i = int(w.next.Add(1)) - 1 {
+		w.f(i)
+	}
 }

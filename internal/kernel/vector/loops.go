@@ -6,7 +6,15 @@
 // in the same order, so the numbers of a row do not depend on other rows.
 package vector
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+)
 
 // Set is an instruction set of the loops.
 type Set int
@@ -298,3 +306,95 @@ func shares(y []float32, factors int, factor func(f, k int) (none, first, second
 		}
 	}
 }
+
+// Rule is a quadrature rule on [0, 1].
+type Rule struct {
+	nodes  []node
+	blocks []byte // number of nodes computed together, four, three or two; and the position of the block
+}
+
+type node struct{ t, weight float32 }
+
+// NewRule returns the rule with nodes t and their weights. A single node gets a second one with weight 0, because at
+// least two are computed together.
+func NewRule(t, weights []float64) Rule {
+	r := Rule{nodes: make([]node, max(2, len(t)))}
+	for q := range t {
+		r.nodes[q] = node{float32(t[q]), float32(weights[q])}
+	}
+	left := len(r.nodes)
+	for ; left > 5 || left == 4; left -= 4 {
+		r.blocks = append(r.blocks, 4)
+	}
+	switch left {
+	case 5:
+		r.blocks = append(r.blocks, 3, 2)
+	case 3, 2:
+		r.blocks = append(r.blocks, byte(left))
+	}
+	for i := range r.blocks {
+		r.blocks[i] |= middleBlock
+	}
+	r.blocks[0] ^= middleBlock ^ firstBlock
+	if end := len(r.blocks) - 1; end > 0 {
+		r.blocks[end] ^= middleBlock ^ lastBlock
+	} else {
+		r.blocks[0] |= onlyBlock
+	}
+	return r
+}
+
+// Position of a block: the first one initialises the moments, the last one completes them.
+const (
+	firstBlock  = 0 << 4
+	middleBlock = 1 << 4
+	lastBlock   = 2 << 4
+	onlyBlock   = 3 << 4
+)
+
+// ShareFloats is the scratch that Shares needs per factor: the products before it and its value at four nodes, M_0 and
+// M_1, each as a vector.
+const ShareFloats = 10 * Lanes
+
+// Lanes divides all lengths of vectors: the number of floats of the longest vector register.
+const Lanes = 16
+
+// Padded returns the next multiple of Lanes.
+func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
+
+// Floats returns zeros that start at a multiple of a cache line, so that no vector crosses two lines.
+func Floats(n int) []float32 {
+	const line = 64 / 4
+	all := make([]float32, n+line)
+	skip := 0
+	for uintptr(unsafe.Pointer(&all[skip]))%64 != 0 {
+		skip++
+	}
+	return all[skip : skip+n : skip+n]
+}
+
+// Ones returns n ones.
+func Ones(n int) []float32 {
+	v := Floats(n)
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}
+
+// Best returns the fastest instruction set of this CPU, or the one named by the environment variable PSI_CPU.
+var Best = sync.OnceValues(func() (Set, error) {
+	list := Available()
+	name := os.Getenv("PSI_CPU")
+	if name == "" {
+		return list[0], nil
+	}
+	if i := slices.IndexFunc(list, func(s Set) bool { return s.String() == name }); i >= 0 {
+		return list[i], nil
+	}
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = s.String()
+	}
+	return Portable, fmt.Errorf("PSI_CPU is %q: this machine can run %s", name, strings.Join(names, ", "))
+})

@@ -1,13 +1,93 @@
+// Package auth decides which caller may do what at a server. It knows neither models nor protocols.
+//
+// A server asks a [Guard] once for each request. [Guard.Admit] takes the [Credentials] of the visitor and the [Permission]
+// that the route needs. It returns the [Caller] or one of three refusals: [ErrUnauthenticated], [ErrForbidden] and
+// [*TooManyError]. Their texts do not tell a stranger what was wrong; [Reason] does, for the log. [Guard.Knock] and
+// [Guard.Enter] limit the concurrent requests of an address or a caller.
+//
+// There are three kinds of authentication: a token whose hash is in a file ([NewToken]), a client certificate that TLS has
+// verified ([TLS]), and a JWT of an OpenID Connect issuer. A token takes precedence over a certificate, since a proxy with
+// its own certificate may forward tokens of others. A wrong token is refused, even with a valid certificate. Without any of
+// the three, a guard is open and all callers are anonymous; [CheckAddresses] restricts open guards to loopback.
+//
+// Token files, certificates and client CAs are read again when they are needed, at most once a second. If a changed file is
+// invalid, that is reported and the last valid one stays in force.
 package auth
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
 )
+
+// Permission is a set of permissions: of a caller, or those that a route needs. A route that needs none was forgotten, and
+// nobody may use it; routes for everybody need Public or Health.
+type Permission uint8
+
+// The permissions. None includes another.
+const (
+	Public  Permission = 1 << iota // for everybody, at a limited rate
+	Infer                          // ask models, and describe them
+	Admin                          // load and unload models, read profiles
+	Metrics                        // read the metrics
+	Health                         // health checks, for everybody without limits
+
+	given = Infer | Admin | Metrics // permissions that callers can have
+)
+
+var permissionNames = []struct {
+	name string
+	bit  Permission
+}{{"infer", Infer}, {"admin", Admin}, {"metrics", Metrics}}
+
+// Has reports whether p includes all needed permissions.
+func (p Permission) Has(needed Permission) bool { return p&needed == needed }
+
+// String returns a list as in token files.
+func (p Permission) String() string {
+	var names []string
+	for _, known := range permissionNames {
+		if p&known.bit != 0 {
+			names = append(names, known.name)
+		}
+	}
+	switch {
+	case names == nil && p == Health:
+		return "health"
+	case names == nil && p == Public:
+		return "public"
+	case names == nil:
+		return "nothing"
+	}
+	return strings.Join(names, ",")
+}
+
+// ParsePermission parses a list such as "infer,metrics", which must not be empty.
+func ParsePermission(list string) (Permission, error) {
+	var p Permission
+	for name := range strings.SplitSeq(list, ",") {
+		bit := permissionNamed(name)
+		if bit == 0 {
+			return 0, fmt.Errorf("%q is no permission: use infer, admin or metrics, with commas between them", name)
+		}
+		p |= bit
+	}
+	return p, nil
+}
+
+func permissionNamed(name string) Permission {
+	for _, known := range permissionNames {
+		if name == known.name {
+			return known.bit
+		}
+	}
+	return 0
+}
 
 // Config selects the kinds of authentication. The zero Config is an open guard.
 type Config struct {
@@ -211,4 +291,65 @@ func (g *Guard) known(ctx context.Context, authorization string, locked error) (
 // notInToken reports whether RFC 6750 excludes a character from tokens.
 func notInToken(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._~+/=", r))
+}
+
+// The refusals. Their texts do not depend on what was wrong.
+var (
+	ErrUnauthenticated = errors.New("unauthenticated: send a valid token or client certificate")
+	ErrForbidden       = errors.New("you may not do this: ask for a token with the permission")
+)
+
+// TooManyError refuses a caller that sends too many requests or wrong credentials.
+type TooManyError struct{ RetryAfter time.Duration }
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("too many requests: wait %d s", e.Seconds())
+}
+
+// Seconds returns the value of a Retry-After header: whole seconds, at least 1.
+func (e *TooManyError) Seconds() int { return max(1, int(math.Ceil(e.RetryAfter.Seconds()))) }
+
+// refusal is a refusal with a reason for the log.
+type refusal struct {
+	public error
+	reason string
+}
+
+func (e *refusal) Error() string { return e.public.Error() }
+func (e *refusal) Unwrap() error { return e.public }
+
+// originError is a refusal that depends on no secret, so its text may give the remedy.
+type originError struct{ remedy, reason string }
+
+func (e *originError) Error() string { return e.remedy }
+func (e *originError) Unwrap() error { return ErrForbidden }
+
+func unauthenticated(format string, args ...any) error {
+	return &refusal{ErrUnauthenticated, fmt.Sprintf(format, args...)}
+}
+
+// Reason returns why a request was refused: for the log, never for the caller. It contains no secret, but may contain text
+// of a stranger, so quote it.
+func Reason(err error) string {
+	const most = 300
+	reason := ""
+	if e, ok := errors.AsType[*refusal](err); ok {
+		reason = e.reason
+	} else if e, ok := errors.AsType[*originError](err); ok {
+		reason = e.reason
+	} else if err != nil {
+		reason = err.Error()
+	}
+	return reason[:min(len(reason), most)]
+}
+
+// Challenge returns the header WWW-Authenticate of a refusal; "" if it has none.
+func Challenge(err error) string {
+	switch {
+	case errors.Is(err, ErrUnauthenticated):
+		return `Bearer realm="psi"`
+	case errors.Is(err, ErrForbidden):
+		return `Bearer realm="psi", error="insufficient_scope"`
+	}
+	return ""
 }

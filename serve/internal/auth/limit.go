@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"container/list"
 	"math"
 	"net/netip"
 	"sync"
@@ -113,4 +114,71 @@ func AddressKey(remote string) string {
 		}
 	}
 	return ip.String()
+}
+
+// lru is a map with a maximum number of keys. It drops the least recently used. It is not safe for concurrent use.
+type lru[K comparable, V any] struct {
+	most  int
+	items map[K]*list.Element
+	order list.List // of *pair[K, V], the latest in front
+}
+
+type pair[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+func newLRU[K comparable, V any](most int) *lru[K, V] {
+	return &lru[K, V]{most: most, items: map[K]*list.Element{}}
+}
+
+func (c *lru[K, V]) get(key K) (value V, ok bool) {
+	item, ok := c.items[key]
+	if !ok {
+		return value, false
+	}
+	c.order.MoveToFront(item)
+	return item.Value.(*pair[K, V]).value, true
+}
+
+func (c *lru[K, V]) put(key K, value V) {
+	if item, ok := c.items[key]; ok {
+		c.order.MoveToFront(item)
+		item.Value.(*pair[K, V]).value = value
+		return
+	}
+	if len(c.items) >= c.most {
+		last := c.order.Back()
+		delete(c.items, c.order.Remove(last).(*pair[K, V]).key)
+	}
+	c.items[key] = c.order.PushFront(&pair[K, V]{key, value})
+}
+
+// inside counts the requests in progress for each key.
+type inside struct {
+	most int // for each key; 0 means no limit
+
+	mu    sync.Mutex
+	count map[string]int // of the keys that have any
+}
+
+func newInside(most int) *inside { return &inside{most: most, count: map[string]int{}} }
+
+// enter counts a request until leave is called, or returns a *TooManyError.
+func (i *inside) enter(key string) (leave func(), err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.most > 0 && i.count[key] >= i.most {
+		return nil, &TooManyError{RetryAfter: time.Second}
+	}
+	i.count[key]++
+	return func() { i.leave(key) }, nil
+}
+
+func (i *inside) leave(key string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.count[key]--; i.count[key] == 0 {
+		delete(i.count, key)
+	}
 }

@@ -1,3 +1,7 @@
+// Package observe makes a server observable: [Metrics] for Prometheus, [Drift] of attributions against those of training, an
+// [ExplanationLog] for auditors, [Traces] by OpenTelemetry, and log lines without cells ([NewHandler]).
+//
+// The package has no global state, and it never makes a request wait or fail.
 package observe
 
 import (
@@ -5,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -70,4 +76,31 @@ func leaveOutCells(a slog.Attr) slog.Attr {
 		}
 	}
 	return a
+}
+
+// complaintEvery is the minimum time between two reports of a fault.
+const complaintEvery = time.Minute
+
+// complaint reports a recurring fault, at most once a minute.
+type complaint struct {
+	report func(error)
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (c *complaint) about(err error) {
+	if err == nil || c.report == nil {
+		return
+	}
+	now := time.Now()
+	c.mu.Lock()
+	due := c.last.IsZero() || now.Sub(c.last) >= complaintEvery
+	if due {
+		c.last = now
+	}
+	c.mu.Unlock()
+	if due {
+		c.report(err)
+	}
 }

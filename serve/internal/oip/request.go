@@ -1,11 +1,35 @@
+// Package oip is version 2 of the Open Inference Protocol as psi speaks it: requests become tables, results become
+// responses. It knows neither servers nor models.
+//
+// A Request is parsed by ParseHTTP from JSON, with or without the binary tensor data extension, or by FromGRPC from a
+// message. Its tensors stay in the form they came in until Request.Table turns them into columns of the kinds that a
+// Signature names. Request.Depth says what has to be computed, and Request.AppendHTTP and Request.GRPC write the Results
+// that were asked for.
+//
+// # Inputs
+//
+// Either one tensor per column, named as the column, of shape [n] or [n, 1]; or, if no column is a category, one tensor
+// "rows" of shape [n, D] with the columns in the model's order. A BOOL tensor "observed" of shape [n, D] may go with
+// either: false takes the cell for missing. A column of one of these two names goes before.
+//
+// Missing are also NaN, a JSON null, and in text what CSV files have for it (nothing, NA, N/A, NaN, null, ?), unless the
+// model knows a label of that text. Columns that the caller does not know are named in the request's parameter "unknown",
+// separated by commas.
+//
+// # Errors
+//
+// Input is not trusted: nothing is allocated for a shape before its data is there, and what is wrong is an *Error that
+// names the tensor and what to do.
 package oip
 
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Request is a parsed inference request. It shares memory with the body or message that it was parsed from.
@@ -135,4 +159,44 @@ func refused(tensor, name string) error {
 
 func tooMany(what string, most int) error {
 	return &Error{Kind: TooLarge, Message: "the request has more than " + strconv.Itoa(most) + " " + what, Remedy: "send fewer"}
+}
+
+// Kind is the class of an error, from which servers choose status codes.
+type Kind uint8
+
+// The kinds of errors.
+const (
+	Invalid  Kind = iota // the request contradicts the protocol, itself or the model
+	TooLarge             // the request exceeds a limit of the server
+	NotFound             // the request names something that does not exist
+)
+
+// Error describes what is wrong with a request, and the remedy.
+type Error struct {
+	Kind    Kind
+	Message string
+	Remedy  string // may be empty
+}
+
+func (e *Error) Error() string {
+	if e.Remedy == "" {
+		return e.Message
+	}
+	return e.Message + "; " + e.Remedy
+}
+
+func invalid(remedy, format string, args ...any) *Error {
+	return &Error{Kind: Invalid, Message: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// quoted quotes a name or cell of a request, shortened for a message.
+func quoted[T string | []byte](text T) string {
+	const most = 40
+	if len(text) > most*utf8.UTFMax {
+		text = text[:most*utf8.UTFMax]
+	}
+	if runes := []rune(string(text)); len(runes) > most {
+		return fmt.Sprintf("%q", string(runes[:most-1])+"…")
+	}
+	return fmt.Sprintf("%q", string(text))
 }

@@ -1,19 +1,114 @@
 package registry_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/md5" //nolint:gosec // as S3 makes ETags
+	"errors"
 	"fmt"
+	"html"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/artifact"
 	"github.com/psi-shapley/psi/serve/internal/registry"
+	"github.com/psi-shapley/psi/table"
 )
+
+// bucket is an S3 server of one bucket that fails as it is told.
+type bucket struct {
+	url string
+
+	mu      sync.Mutex
+	objects map[string][]byte
+	down    bool            // answers 503, to everything
+	refuses map[string]bool // keys whose content is a 503
+	stalls  map[string]bool // keys whose content stops in the middle
+	gets    map[string]int  // of the content, by key
+}
+
+func newBucket(t *testing.T) *bucket {
+	t.Helper()
+	b := &bucket{objects: map[string][]byte{}, refuses: map[string]bool{}, stalls: map[string]bool{}, gets: map[string]int{}}
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.serve(w, r, ended) }))
+	t.Cleanup(func() {
+		close(ended)
+		server.Close()
+	})
+	b.url = "s3://b/m/?endpoint=" + server.URL + "&use_path_style=true&region=us-east-1&anonymous=true"
+	return b
+}
+
+// change does something to the bucket between its answers.
+func (b *bucket) change(do func(b *bucket)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	do(b)
+}
+
+func (b *bucket) serve(w http.ResponseWriter, r *http.Request, ended <-chan struct{}) {
+	b.mu.Lock()
+	key := strings.TrimPrefix(r.URL.Path, "/b/")
+	list := strings.TrimSuffix(r.URL.Path, "/") == "/b"
+	content, has := b.objects[key]
+	if !list && r.Method == http.MethodGet {
+		b.gets[key]++
+	}
+	refused := b.down || b.refuses[key] && r.Method == http.MethodGet
+	stalls := b.stalls[key] && r.Method == http.MethodGet
+	listing := b.listing(r.URL.Query().Get("prefix"))
+	b.mu.Unlock()
+	switch {
+	case refused:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprint(w, `<Error><Code>SlowDown</Code><Message>try later</Message></Error>`)
+	case list:
+		w.Header().Set("Content-Type", "application/xml")
+		_, _ = fmt.Fprint(w, listing)
+	case !has:
+		w.WriteHeader(http.StatusNotFound)
+	case stalls:
+		w.Header().Set("ETag", etag(content))
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		_, _ = w.Write(content[:1000])
+		w.(http.Flusher).Flush()
+		select {
+		case <-ended:
+		case <-r.Context().Done():
+		}
+	default:
+		w.Header().Set("ETag", etag(content))
+		http.ServeContent(w, r, "", time.Unix(1, 0), bytes.NewReader(content))
+	}
+}
+
+func etag(content []byte) string { return fmt.Sprintf(`"%x"`, md5.Sum(content)) } //nolint:gosec // as S3 makes them
+
+func (b *bucket) listing(prefix string) string {
+	var x strings.Builder
+	x.WriteString(`<?xml version="1.0"?><ListBucketResult><Name>b</Name><IsTruncated>false</IsTruncated>`)
+	for _, key := range slices.Sorted(maps.Keys(b.objects)) {
+		if strings.HasPrefix(key, prefix) {
+			fmt.Fprintf(&x, `<Contents><Key>%s</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>%s</ETag><Size>%d</Size></Contents>`,
+				key, html.EscapeString(etag(b.objects[key])), len(b.objects[key]))
+		}
+	}
+	x.WriteString(`</ListBucketResult>`)
+	return x.String()
+}
 
 // A bucket that is down for a while leaves no mark: what it could not give is tried again, and until then the registry is not
 // ready.
@@ -233,4 +328,80 @@ func TestModelsAreBuiltAtOnce(t *testing.T) {
 	check(t, reg.Load(soon, "wanted"))
 	check(t, reg.Unload("m0"))
 	close(seen.held)
+}
+
+// overflowing is the file of a model of columns x and z whose answer is infinite where x is low and z is high, which
+// loading it does not see.
+func overflowing(t *testing.T) []byte {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 0))
+	columns := [3][]float64{}
+	for range 200 {
+		for k := range columns {
+			columns[k] = append(columns[k], rng.NormFloat64())
+		}
+	}
+	rows, err := table.New(table.NumberColumn("x", columns[0], nil), table.NumberColumn("z", columns[1], nil), table.NumberColumn("y", columns[2], nil))
+	check(t, err)
+	m, err := psi.Train(t.Context(), rows.Source(), psi.Config{Target: "y", Backend: "go", Change: func(s *psi.Settings) {
+		s.Channels, s.Embedding, s.Bins, s.Frequencies, s.Hidden = 1, 1, 4, 0, 0
+		s.Batch, s.Steps, s.RefitSteps, s.SpreadSteps = 64, 5, 1, 1
+	}})
+	check(t, err)
+	defer m.Close()
+	path := filepath.Join(t.TempDir(), "m.psi")
+	check(t, m.Save(path))
+	file, _, err := artifact.ReadFile(path, artifact.Model)
+	check(t, err)
+	tensors, err := artifact.DecodeTensors(file.Parts["weights.safetensors"])
+	check(t, err)
+	for name, value := range map[string][]float32{ // factors of 2 in the first bin of x, and from the second bin of z on; else of 1
+		"bins": {-1, -1, -1, -1, 1, 1, 1, 1}, "bins_bias": {1, 0}, "slope": {0, 0}, "factor": {10, 10}, "factor_bias": {0, 0}, "factor_absent": {0, 0},
+		"channel": {1.5e38}, "sigma_context": make([]float32, 16),
+	} {
+		if copy(tensors["0/"+name].Floats, value) != len(value) || len(tensors["0/"+name].Floats) != len(value) {
+			t.Fatalf("%s has other dimensions", name)
+		}
+	}
+	file.Parts["weights.safetensors"], err = artifact.EncodeTensors(tensors)
+	check(t, err)
+	var out bytes.Buffer
+	check(t, artifact.Write(&out, file))
+	return out.Bytes()
+}
+
+// A request whose answer is not finite fails, with the row; those that share its passes are answered.
+func TestRowsThatOverflowFailTheirRequestAlone(t *testing.T) {
+	directory := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(directory, "m.psi"), overflowing(t), 0o600))
+	reg, seen := open(t, directory, nil)
+	v, err := reg.Lease("m", "", "")
+	check(t, err)
+	defer v.Release()
+	ask := func(x, z []float64) error {
+		rows, err := table.New(table.NumberColumn("x", x, nil), table.NumberColumn("z", z, nil))
+		check(t, err)
+		_, err = v.Ask(context.WithoutCancel(t.Context()), rows, nil, psi.Attributions)
+		return err
+	}
+	var asking sync.WaitGroup
+	var answered, refused atomic.Int64
+	for i := range 300 {
+		asking.Go(func() {
+			if i%3 > 0 {
+				if err := ask([]float64{-9, 9, 9}, []float64{-9, -9, 9}); err != nil {
+					t.Error(err)
+				}
+				answered.Add(1)
+				return
+			}
+			err := ask([]float64{9, -9}, []float64{9, 9})
+			if at, is := errors.AsType[*table.Error](err); !is || at.Row != 1 {
+				t.Errorf("%v, want an error of row 1", err)
+			}
+			refused.Add(1)
+		})
+	}
+	asking.Wait()
+	t.Logf("%d requests answered, %d refused, in %d passes", answered.Load(), refused.Load(), seen.passes.Load())
 }
