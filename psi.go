@@ -1,5 +1,5 @@
-// Package psi trains a model on a table and computes, in the forward pass that predicts, the Shapley attribution of
-// every column. Each attribution is a distribution: a mean and a standard deviation.
+// Package psi trains a model on a table and computes, in the forward pass that predicts, the Shapley attribution of every
+// column. Each attribution is a distribution: a mean and a standard deviation.
 //
 //	data, err := table.Read(ctx, "insurance.csv", table.Options{})
 //	model, err := psi.Train(ctx, data.Source(), psi.Config{Target: "charges"})
@@ -7,32 +7,21 @@
 //	err = model.Save("model.psi")
 //	model, err = psi.Open("model.psi")
 //
-// # What the functions return
+// Train returns a calibrated and audited [Model] of a number or of classes. [Model.Predict] returns means, standard deviations
+// and probabilities. [Model.Explain] adds attributions, their intervals and their epistemic uncertainty. Base and attributions
+// add up to the prediction. [Model.Predictions] and [Model.Explanations] stream sources of any size.
 //
-// [Train] returns a calibrated and audited [Model] of a number, of two classes or of more. [Open] reads one from a
-// file. [Model.Predict] returns means, standard deviations and, for classes, probabilities. [Model.Explain] returns
-// predictions, attributions with intervals, and their epistemic uncertainty. Base and attributions add up to the
-// prediction. [Model.Predictions] and [Model.Explanations] stream sources of any size.
+// A head is the part of the network that computes attributions. With the exact head, the default, attributions are the Shapley
+// values of the model by construction. With the learned head they are approximations. [Model.Audit] measures the error of both.
 //
-// # Heads
+// A player is a column, or a group of columns that has a joint attribution. Cells may be missing in training and in prediction.
+// A missing cell is an absent player: its attribution is 0, and the prediction is marginalised over it.
 //
-// A head is the part of the network that computes attributions. With the exact head, the default, attributions are the
-// Shapley values of the model by construction. With the learned head they are approximations. [Model.Audit] measures
-// the error of both.
+// A Model is immutable and safe for concurrent use. Call [Model.Close] when it is no longer used. A [Source] is read once by one
+// goroutine; no function of this package closes it. The same configuration, table, backend and instruction set train the same
+// model.
 //
-// A player is a column, or a group of columns that has a joint attribution. Cells may be missing in training and in
-// prediction. A missing cell is an absent player: its attribution is 0, and the prediction is marginalised over it.
-//
-// # Concurrency and resources
-//
-// A [Model] is immutable and safe for concurrent use. Call [Model.Close] when it is no longer used. A [Source] is read
-// once by one goroutine; no function of this package closes it. The native backend, the default, trains and evaluates on
-// all cores. The same configuration, table, backend and instruction set train the same model.
-//
-// # Examples
-//
-// The directory examples has a short program for each task: train, explain, stream, report and serve. docs/tasks.md
-// describes the tasks, docs/equations.md lists the formulas.
+// The directory examples has a short program for each task: train, explain, stream, report and serve.
 package psi
 
 import (

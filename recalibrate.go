@@ -28,8 +28,8 @@ type Recalibration struct {
 	After  map[string]float64 `json:"after"`
 }
 
-// MinRecalibrationRows is the minimum number of rows with a target that Recalibrate needs.
-const MinRecalibrationRows = 30
+// minRecalibrationRows is the minimum number of rows with a target that Recalibrate needs.
+const minRecalibrationRows = 30
 
 const (
 	recalibrationFolds  = 5
@@ -56,9 +56,9 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(s.y); n < MinRecalibrationRows {
+	if n := len(s.y); n < minRecalibrationRows {
 		return nil, &table.Error{
-			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and recalibrating needs %d", n, MinRecalibrationRows),
+			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and recalibrating needs %d", n, minRecalibrationRows),
 			Remedy: "give more rows whose outcome is known",
 		}
 	}
