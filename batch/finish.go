@@ -27,7 +27,7 @@ const (
 // lostError lists units that have neither a part nor a failure, although the queue holds them no more.
 type lostError struct{ units []unit }
 
-func (e *lostError) Error() string { return fmt.Sprintf("%d parts are not there", len(e.units)) }
+func (e *lostError) Error() string { return fmt.Sprintf("%d parts are missing", len(e.units)) }
 
 // finish merges the tallies of the parts, audits some rows, and writes the summary.
 func (t *task) finish(ctx context.Context) (*Summary, error) {

@@ -117,7 +117,7 @@ func (w *Worker) awaitEmpty(ctx context.Context, enough func()) {
 func (w *Worker) handle(ctx context.Context, d *queue.Delivery) {
 	var m message
 	if err := json.Unmarshal(d.Body, &m); err != nil || m.Unit == nil && !m.Finish {
-		w.Log.Error("a message that is no unit was dropped", "job", d.Job)
+		w.Log.Error("dropped a message that is not a unit", "job", d.Job)
 		w.told(d.Drop(ctx, "this is no unit"))
 		return
 	}
@@ -204,7 +204,7 @@ func (w *Worker) finish(ctx context.Context, d *queue.Delivery, t *task, out str
 		return err
 	})
 	if lost, is := errors.AsType[*lostError](err); is {
-		w.Log.Warn("parts are not there: their units are done again", "job", t.ID, "units", len(lost.units))
+		w.Log.Warn("parts are missing: repeating their units", "job", t.ID, "units", len(lost.units))
 		if err = put(ctx, w.queue, t.Job, out, listed(lost.units)); err == nil {
 			w.told(d.Done(ctx))
 			return

@@ -55,7 +55,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="of load: each case once in each (default 3)")
     parser.add_argument("--steps", type=int, default=6, help="of capacity: rates tried after the first (default 6)")
     parser.add_argument("--limit", type=float, default=100, help="of capacity: p99, in ms (default 100)")
-    parser.add_argument("--connections", type=int, default=8, help="requests under way in closed loops (default 8)")
+    parser.add_argument("--connections", type=int, default=8, help="requests in progress in closed loops (default 8)")
     parser.add_argument("--every", type=float, default=10, help="of soak: seconds between new model files (default 10)")
     parser.add_argument("--attacks", action="store_true", help="of soak: attack the server meanwhile, in a memory cgroup")
     parser.add_argument("--model", type=Path, help="model of adult, called adult.psi (default: one is trained)")

@@ -121,7 +121,7 @@ func (o observer) Failed(name, version string, err error, pause time.Duration) {
 }
 
 func (o observer) Unlisted(err error) {
-	o.config.Log.Error("cannot list the models of a place; models in service stay in service", "error", err)
+	o.config.Log.Error("cannot list the models of a location; models in service stay in service", "error", err)
 }
 
 // took records the duration of a stage.

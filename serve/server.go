@@ -80,7 +80,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	if c.CertFile == "" && !allLoopback(c.HTTP, c.GRPC, c.Metrics) {
-		c.Log.Warn("other machines can ask and nothing is encrypted: whoever is on the way can read rows and tokens; give a certificate, or let a proxy do so")
+		c.Log.Warn("connections from other machines are not encrypted: anyone on the network path can read rows and tokens; set a certificate, or use a proxy with TLS")
 	}
 	if c.CertFile != "" {
 		if s.tls, err = auth.TLS(c.CertFile, c.KeyFile, c.ClientCAFile, s.report); err != nil {
@@ -144,7 +144,7 @@ func (s *Server) openWatchers(ctx context.Context) (err error) {
 
 // report logs an error of the background.
 func (s *Server) report(err error) {
-	s.config.Log.Error("something fails in the background", "error", err)
+	s.config.Log.Error("a background task failed", "error", err)
 }
 
 // Addresses returns the addresses of the listeners for HTTP (web), gRPC (calls) and metrics, with the ports that the system
@@ -315,7 +315,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.isOpen.Store(false)
 	stop() // no more models are loaded
-	s.config.Log.Info("draining: requests under way have time to end", "limit", s.config.Drain)
+	s.config.Log.Info("shutting down: waiting for requests in progress", "limit", s.config.Drain)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
 	defer cancel()
 	err = errors.Join(err, drain(ending, servers, calls))

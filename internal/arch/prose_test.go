@@ -176,14 +176,14 @@ func proseOf(t *testing.T, f file) []string {
 	return messages(t, tree)
 }
 
-// messages returns the words of the errors that a Go file makes.
+// messages returns the words of the errors, log lines and metrics of a Go file.
 func messages(t *testing.T, tree *ast.File) []string {
 	t.Helper()
 	var texts []string
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if makesError(n.Fun) {
+			if reports(n.Fun) {
 				for _, argument := range n.Args {
 					texts = append(texts, literals(t, argument)...)
 				}
@@ -198,11 +198,12 @@ func messages(t *testing.T, tree *ast.File) []string {
 	return texts
 }
 
-// makesError reports whether a function returns an error of its arguments: errors.New, fmt.Errorf, or one whose name starts with wrong.
-func makesError(function ast.Expr) bool {
+// reports returns whether a function makes an error of its arguments (errors.New, fmt.Errorf, or a name that starts with wrong), logs
+// them, or describes a metric by them.
+func reports(function ast.Expr) bool {
 	switch f := function.(type) {
 	case *ast.SelectorExpr:
-		return f.Sel.Name == "Errorf" || f.Sel.Name == "New"
+		return slices.Contains([]string{"Errorf", "New", "Info", "Warn", "Error", "NewDesc", "gauges", "counters", "histograms"}, f.Sel.Name)
 	case *ast.Ident:
 		return strings.HasPrefix(f.Name, "wrong")
 	}

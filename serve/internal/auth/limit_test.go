@@ -194,7 +194,7 @@ func TestPublicRate(t *testing.T) {
 	admitted(t, "after a while", g, here, Public)
 }
 
-// A caller has so many requests under way, by its name, or by its address where nobody is asked.
+// A caller has so many requests in progress, by its name, or by its address where nobody is asked.
 func TestRequestsUnderWay(t *testing.T) {
 	g, err := New(t.Context(), Config{Calls: 2})
 	if err != nil {

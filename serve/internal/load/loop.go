@@ -100,7 +100,7 @@ func (l *log) add(meant time.Time, err error) {
 	}
 }
 
-// closed keeps so many requests under way.
+// closed keeps so many requests in progress.
 func closed(ctx context.Context, s *settings, files []string) (any, error) {
 	return measure(ctx, s, files, "closed", func(ctx context.Context, until time.Time, send func(i int, meant time.Time)) {
 		var workers sync.WaitGroup

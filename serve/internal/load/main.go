@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	flags.TextVar(&s.form, "form", gRPC, "grpc (raw tensors), json (V2), binary (V2) or rows (JSON rows to /explain)")
 	flags.StringVar(&s.depth, "ask", "attributions", "values, spread or attributions")
 	flags.IntVar(&s.rows, "rows", 64, "rows of a request")
-	flags.IntVar(&s.connections, "connections", 8, "to the server; of a closed loop also requests under way")
+	flags.IntVar(&s.connections, "connections", 8, "to the server; of a closed loop also requests in progress")
 	flags.Float64Var(&s.rate, "rate", 0, "requests a second of an open loop; of a soak, 0 is a share of what the server can do")
 	flags.DurationVar(&s.length, "for", 10*time.Second, "how long it is measured")
 	flags.DurationVar(&s.warm, "warm", 2*time.Second, "how long it runs before that")

@@ -78,8 +78,8 @@ func NewMetrics() *Metrics {
 	for _, reason := range refusals {
 		m.refused[reason] = refused.WithLabelValues(string(reason))
 	}
-	m.inflightRequests = m.gauges("psi_inflight_requests", "Requests under way.").WithLabelValues()
-	m.inflightBytes = m.gauges("psi_inflight_bytes", "Bytes of the bodies of requests under way.").WithLabelValues()
+	m.inflightRequests = m.gauges("psi_inflight_requests", "Requests in progress.").WithLabelValues()
+	m.inflightBytes = m.gauges("psi_inflight_bytes", "Bytes of the bodies of requests in progress.").WithLabelValues()
 	m.info = m.gauges("psi_model_info", "Models that are loaded; always 1.", "model", "version", "digest", "head", "backend")
 	m.loads = m.counters("psi_model_loads_total", "Loads of models, by whether they succeeded.", "model", "outcome")
 	for stage := range m.stages {
