@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,9 +11,6 @@ import (
 )
 
 // The rules of docs/style.md over what go doc shows: package comments, and comments of exported identifiers and fields.
-
-// docsNotYet lists the packages whose doc comments do not keep the rules yet. It only gets shorter.
-var docsNotYet = []string{}
 
 // public reports whether other modules can import a package of this one.
 func public(dir string) bool {
@@ -28,27 +24,13 @@ func TestProseOfDocComments(t *testing.T) {
 		if !public(dir) {
 			continue
 		}
-		var found []string
 		for _, f := range pkgs[dir] {
 			if f.isTest() || ast.IsGenerated(f.ast) {
 				continue
 			}
 			for _, fault := range faults(docsOf(t, f)) {
-				found = append(found, path.Base(f.path)+": "+fault)
+				t.Errorf("%s: %s", f.path, fault)
 			}
-		}
-		switch skipped := slices.Contains(docsNotYet, dir); {
-		case skipped && len(found) == 0:
-			t.Errorf("the doc comments of %q keep the rules: take it out of docsNotYet", dir)
-		case !skipped:
-			for _, fault := range found {
-				t.Errorf("%s: %s", dir, fault)
-			}
-		}
-	}
-	for _, dir := range docsNotYet {
-		if pkgs[dir] == nil {
-			t.Errorf("%q is listed in docsNotYet but is not there", dir)
 		}
 	}
 }
