@@ -158,7 +158,7 @@ func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 	case o.Top < 1:
 		return o, wrongSetting(fmt.Sprintf("top is %d", o.Top), "give at least 1")
 	case o.From < 0 || o.To != 0 && o.To <= o.From:
-		return o, wrongSetting(fmt.Sprintf("rows %d:%d are none", o.From, o.To), "give the first and the one after the last")
+		return o, wrongSetting(fmt.Sprintf("the row range %d:%d is empty", o.From, o.To), "give FROM:TO with TO greater than FROM")
 	case o.Mode != explain.Fast && o.Mode != explain.Refined && o.Mode != explain.Exact:
 		return o, wrongSetting(fmt.Sprintf("unknown mode %q", o.Mode), fmt.Sprintf("choose %s, %s or %s", explain.Fast, explain.Refined, explain.Exact))
 	case o.Mode == explain.Exact && d > shapley.MaxExact:

@@ -52,7 +52,7 @@ func (t *training) choose(task Task) error {
 		return err
 	}
 	if t.Backend == Native {
-		return wrongBackend(configBackend, fmt.Sprintf("the native backend trains the exact head's product form with the %s likelihood, which these settings are not", train.Marginal))
+		return wrongBackend(configBackend, fmt.Sprintf("the native backend needs the exact head, the product form and the %s likelihood; these settings differ", train.Marginal))
 	}
 	return t.openEngine()
 }
@@ -158,9 +158,9 @@ func (t *training) bags(ctx context.Context, m *Model, point *checkpoint) error 
 
 // keepBags keeps the finished bags, or none if there are too few.
 func (t *training) keepBags(m *Model, done int) {
-	note := fmt.Sprintf("doubt is told by %d networks instead of %d", done, t.settings.Bags)
+	note := fmt.Sprintf("the uncertainty of attributions is based on %d networks instead of %d", done, t.settings.Bags)
 	if done < min(minBags, t.settings.Bags) {
-		done, note = 0, "the training was stopped before the doubt of attributions was known: none is told"
+		done, note = 0, "the training stopped too early to estimate the uncertainty of attributions"
 	}
 	t.settings.Bags, m.manifest.Settings.Bags = done, done
 	t.note(note)

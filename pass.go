@@ -188,7 +188,7 @@ func part(t *table.Table, from, to int) *table.Table {
 func (m *Model) checkUnknown(unknown []string) error {
 	for _, name := range unknown {
 		if !slices.Contains(m.Columns(), name) {
-			return &table.Error{Row: -1, Column: name, Message: "the model has no such column, so it cannot be unknown to it", Remedy: "check the spelling"}
+			return &table.Error{Row: -1, Column: name, Message: "the model has no such column, so it cannot be marked as unknown", Remedy: "check the spelling"}
 		}
 	}
 	return nil

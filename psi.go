@@ -346,7 +346,7 @@ func (s Settings) Validate() error {
 		return wrongSetting(fmt.Sprintf("setting members is %d: at least 1", s.Members), "")
 	}
 	if s.Bags < 0 || s.Bags == 1 {
-		return wrongSetting(fmt.Sprintf("setting bags is %d: it takes two to differ, and 0 is none", s.Bags), "")
+		return wrongSetting(fmt.Sprintf("setting bags is %d", s.Bags), "set it to 0, for no uncertainty of attributions, or to at least 2")
 	}
 	if s.Bins < 1 {
 		return wrongSetting(fmt.Sprintf("setting bins is %d: at least 1", s.Bins), "")

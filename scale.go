@@ -32,7 +32,7 @@ type ScaleChoice struct {
 
 func (c *ScaleChoice) validate() error {
 	if c != nil && math.IsNaN(c.Skewness+c.IdentityRMSE+c.LogMeanRMSE) {
-		return errors.New("the target's scale was chosen by what is not a number")
+		return errors.New("invalid target scale: its skewness or an error is not a number")
 	}
 	return nil
 }

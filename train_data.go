@@ -48,7 +48,7 @@ func (t *training) after(schema *table.Schema) (*float64, error) {
 	v, ok := f.Reading.Parse(f.Kind, []byte(t.ValidationAfter))
 	if !ok || !f.Kind.Holds(v) {
 		return nil, &table.Error{
-			Row: -1, Column: f.Name, Message: fmt.Sprintf("the column holds a %v in each row, but rows after %q are to validate", f.Kind, t.ValidationAfter),
+			Row: -1, Column: f.Name, Message: fmt.Sprintf("the values of the column are of kind %v, and %q is not", f.Kind, t.ValidationAfter),
 			Remedy: "write it as in the table, such as " + example,
 		}
 	}

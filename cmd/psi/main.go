@@ -74,10 +74,10 @@ func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "psi",
 		Short: "Predictions with each column's Shapley attribution, as mean and standard deviation",
-		Long: `psi trains a model on a table. One forward pass per row then gives the prediction, its
-uncertainty, and a Shapley attribution for every column. Each attribution is a distribution:
-the mean says how much the column raised or lowered this prediction, the standard deviation
-how sure that is.
+		Long: `psi trains a neural network on a table. One forward pass per row then gives the prediction
+and a Shapley attribution for every column: how much the column raised or lowered this
+prediction. Each attribution has a spread, how much it varies among similar rows, and an
+uncertainty, how far other training rows would have moved it.
 
 psi never overwrites a file that it reads, under any name or link. It replaces any other file
 only by the same kind of file, unless you add --force. A model replaces a model, a report a

@@ -174,7 +174,7 @@ func TestDidYouMean(t *testing.T) {
 
 func TestDidYouMeanAColumnOfTheModel(t *testing.T) {
 	o := run(t, "explain", fixtures.model, fixtures.table, "--unknown", "X2")
-	if want := `column "X2": the model has no such column, so it cannot be unknown to it; did you mean x2? Otherwise check the spelling`; o.code != failed || !strings.Contains(o.stderr, want) {
+	if want := `column "X2": the model has no such column, so it cannot be marked as unknown; did you mean x2? Otherwise check the spelling`; o.code != failed || !strings.Contains(o.stderr, want) {
 		t.Errorf("exit %d, %q is not in\n%s", o.code, want, o.stderr)
 	}
 }
