@@ -243,7 +243,7 @@ func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
 		default:
 			n.shares(s, p, n.coefficients(s, p, cells))
 		}
-		n.attributed(s, p, phi)
+		n.addShares(s, p, phi)
 	}
 }
 
@@ -317,7 +317,7 @@ func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, err
 						}
 						clear(phi)
 						n.shares(s, p, factors)
-						n.attributed(s, p, phi)
+						n.addShares(s, p, phi)
 						addPivot(all, phi, player, d)
 					}
 					of[0], of[1], of[2], of[3] = none, first, second, both

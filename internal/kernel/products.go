@@ -144,8 +144,8 @@ func (n *Net) shares(s *scratch, p *products, factors [][]float32) {
 	n.ops.Shares(s.share[:2*len(p.factors)*p.channels], factors, n.rule, s.poly)
 }
 
-// attributed adds those contributions to the attributions of the players [outputs, players].
-func (n *Net) attributed(s *scratch, p *products, phi []float32) {
+// addShares adds those contributions to the attributions of the players [outputs, players].
+func (n *Net) addShares(s *scratch, p *products, phi []float32) {
 	rows := 2 * len(p.factors)
 	for o, w := range p.weights {
 		n.ops.Dots(s.dots, 1, s.share, rows, w)
