@@ -12,6 +12,7 @@ func fuzz(f *testing.F, library string, read func([]byte) (*Model, error)) {
 	for _, c := range libraries(f, library) {
 		if len(c.Model) < 20_000 {
 			f.Add([]byte(c.Model))
+			f.Add(c.Binary)
 		}
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

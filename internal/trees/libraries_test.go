@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -19,6 +20,7 @@ type library struct {
 	Rows          [][]any       `json:"rows"`
 	Raw           [][]float64   `json:"raw"`
 	Contributions [][][]float64 `json:"contributions"` // row, output, columns and the base
+	Binary        []byte        `json:"binary"`        // the model as UBJSON, of XGBoost
 }
 
 func libraries(t testing.TB, name string) (list []library) {
@@ -93,6 +95,28 @@ func TestLibraries(t *testing.T) {
 					t.Errorf("values are off by %.1e, attributions by %.1e of their size", off, relative)
 				}
 			})
+		}
+	}
+}
+
+// The binary form of a model is the same model as its text.
+func TestUBJSON(t *testing.T) {
+	for _, c := range libraries(t, "xgboost") {
+		want, err := ReadXGBoost([]byte(c.Model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadXGBoost(c.Binary)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the model of the binary file is another", c.Name)
+		}
+		for n := range min(len(c.Binary), 300) { // each beginning is refused
+			if m, err := ReadXGBoost(c.Binary[:n]); err == nil {
+				t.Fatalf("%s: the first %d bytes are a model of %d trees", c.Name, n, len(m.Trees))
+			}
 		}
 	}
 }

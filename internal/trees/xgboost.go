@@ -66,8 +66,14 @@ type xgboostTree struct {
 	} `json:"tree_param"`
 }
 
-// ReadXGBoost reads the JSON that Booster.save_model writes.
+// ReadXGBoost reads the JSON or UBJSON that Booster.save_model writes.
 func ReadXGBoost(content []byte) (*Model, error) {
+	if len(content) > 1 && content[0] == '{' && strings.IndexByte(lengthMarkers, content[1]) >= 0 {
+		var err error
+		if content, err = jsonOf(content); err != nil {
+			return nil, err
+		}
+	}
 	var file xgboostFile
 	if err := json.Unmarshal(content, &file); err != nil {
 		return nil, err
@@ -122,6 +128,9 @@ func ReadXGBoost(content []byte) (*Model, error) {
 	m.Ensemble = *e
 	return m, nil
 }
+
+// lengthMarkers begin what follows the brace of a UBJSON object: the length of a name, or what is said of all members. No JSON has them there.
+const lengthMarkers = "iUIlL$#"
 
 // used is how many trees predictions use: those up to the best iteration, if training was stopped early.
 func (f *xgboostFile) used(m *xgboostModel) (int, error) {

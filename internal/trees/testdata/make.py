@@ -3,6 +3,7 @@
 Run it with lightgbm, xgboost, pandas and scikit-learn installed; the versions are in bench/requirements.txt.
 """
 
+import base64
 import json
 import tempfile
 from pathlib import Path
@@ -105,7 +106,9 @@ def by_xgboost() -> list[dict]:
             path = Path(directory) / "model.json"
             booster.save_model(path)
             text = path.read_text()
-        cases.append(case(name, text, x.head(ASKED), booster.predict(asked, output_margin=True), booster.predict(asked, pred_contribs=True)))
+        made = case(name, text, x.head(ASKED), booster.predict(asked, output_margin=True), booster.predict(asked, pred_contribs=True))
+        made["binary"] = base64.b64encode(booster.save_raw("ubj")).decode()
+        cases.append(made)
     return cases
 
 
