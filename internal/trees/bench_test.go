@@ -12,7 +12,7 @@ func BenchmarkAttributions(b *testing.B) {
 		columns, trees, depth int
 	}{{"500 of depth 5", 12, 500, 5}, {"1000 of depth 8", 12, 1000, 8}} {
 		e, r := random(1, c.columns, c.trees, c.depth, 1)
-		g := e.NewGame()
+		g := e.NewGame(Cover)
 		const rows = 256
 		codes, _ := rowsOf(r, e, rows)
 		for _, set := range vector.Available() {

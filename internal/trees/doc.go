@@ -3,8 +3,9 @@
 //
 //	w Π_{d ∈ path(ℓ)} (o_d if d ∈ S, else p_d)
 //
-// where o_d is 1 if the row passes every split of column d on the path, else 0, and p_d is what the game puts in the place of an absent
-// column: the product of the shares of training rows that took each branch (the path-dependent game of TreeSHAP).
+// where o_d is 1 if the row passes every split of column d on the path, else 0, and p_d is the product of the weights that the game gives
+// the branches of d: the shares of training rows that took them, as TreeSHAP does, or 1 and 0 for the branch of a missing value or of
+// a reference row (see [Absent]).
 // So v is multilinear, and
 //
 //	φ_d = Σ_ℓ w (o_d − p_d) ∫₀¹ Π_{j ≠ d} (p_j + t (o_j − p_j)) dt

@@ -20,7 +20,7 @@ func fuzz(f *testing.F, library string, read func([]byte) (*Model, error)) {
 		if err != nil || len(m.Columns) == 0 || len(m.Columns) > 100 || len(m.Base) > 100 {
 			return
 		}
-		g := m.NewGame()
+		g := m.NewGame(Cover)
 		codes := make([]Code, 3*len(m.Columns))
 		for i := range codes {
 			codes[i] = Code(i%3) - 1

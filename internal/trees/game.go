@@ -5,7 +5,7 @@ import (
 	"github.com/psi-shapley/psi/internal/kernel/vector"
 )
 
-// Game is an ensemble compiled for the Shapley values of the path-dependent game. It does not change and is safe for concurrent use.
+// Game is an ensemble compiled for the Shapley values of a game. It does not change and is safe for concurrent use.
 type Game struct {
 	columns, outputs int
 	base             []float64 // of the ensemble
@@ -40,41 +40,55 @@ type compiled struct {
 type edge struct {
 	column int
 	before int     // depth of the column's edge before this one; 0 if it is the first
-	share  float64 // of the parent's training rows
+	share  float64 // the weight that the game gives the branch if its column is absent
+}
+
+// Absent is what a game puts in the place of an absent column: the weights of the branches of a split, left and right.
+type Absent func(t *Tree, node int) (left, right float64)
+
+// Cover weighs branches by the training rows that took them: the path-dependent game of TreeSHAP. A branch of a node that no row reached has
+// the weight 0.
+func Cover(t *Tree, node int) (left, right float64) {
+	n := &t.Nodes[node]
+	if n.Cover == 0 {
+		return 0, 0
+	}
+	return t.Nodes[n.Left].Cover / n.Cover, t.Nodes[n.Right].Cover / n.Cover
+}
+
+// MissingBranch takes the branch of missing values. It is the observational game if the trees learned from rows with cells hidden at random.
+func MissingBranch(t *Tree, node int) (left, right float64) { return way(t.Nodes[node].MissingLeft) }
+
+// Reference takes the branch of a reference row: the baseline game.
+func (e *Ensemble) Reference(row []Code) Absent {
+	return func(t *Tree, node int) (left, right float64) {
+		n := &t.Nodes[node]
+		return way(n.left(row[n.Column], e.Columns[n.Column].Zero))
+	}
+}
+
+func way(left bool) (float64, float64) {
+	if left {
+		return 1, 0
+	}
+	return 0, 1
 }
 
 // NewGame compiles an ensemble that Check accepts.
-func (e *Ensemble) NewGame() *Game {
+func (e *Ensemble) NewGame(absent Absent) *Game {
 	g := &Game{columns: len(e.Columns), outputs: len(e.Base), base: e.Base, empty: append([]float64{}, e.Base...), trees: make([]compiled, len(e.Trees))}
-	for i := range e.Trees {
-		t := &e.Trees[i]
-		g.trees[i] = compile(t)
-		g.empty[t.Output] += t.expected(0)
-	}
 	for d := range e.Columns {
 		g.zero = append(g.zero, e.Columns[d].Zero)
+	}
+	nothing := make([]bool, g.columns)
+	for i := range e.Trees {
+		g.trees[i] = compile(&e.Trees[i], absent)
+		g.empty[e.Trees[i].Output] += g.value(&g.trees[i], 0, nil, nothing)
 	}
 	return g
 }
 
-// expected is the mean of the leaves below a node, by their shares.
-func (t *Tree) expected(i int) float64 {
-	n := &t.Nodes[i]
-	if n.Column == Leaf {
-		return n.Value
-	}
-	return t.share(i, n.Left)*t.expected(n.Left) + t.share(i, n.Right)*t.expected(n.Right)
-}
-
-// share of a node's training rows that went on to a child: 0 where none came.
-func (t *Tree) share(parent, child int) float64 {
-	if t.Nodes[parent].Cover == 0 {
-		return 0
-	}
-	return t.Nodes[child].Cover / t.Nodes[parent].Cover
-}
-
-func compile(t *Tree) compiled {
+func compile(t *Tree, absent Absent) compiled {
 	c := compiled{output: t.Output, nodes: t.Nodes, edges: make([]edge, len(t.Nodes))}
 	longest := 0 // most columns of a path
 	columns := map[int]int{}
@@ -91,8 +105,10 @@ func compile(t *Tree) compiled {
 		if n.Column == Leaf {
 			return
 		}
-		for _, child := range []int{n.Left, n.Right} {
-			e, q := edge{column: n.Column, share: t.share(node, child)}, 1.0
+		var shares [2]float64
+		shares[0], shares[1] = absent(t, node)
+		for side, child := range [...]int{n.Left, n.Right} {
+			e, q := edge{column: n.Column, share: shares[side]}, 1.0
 			for depth := len(path); depth > 0; depth-- {
 				if path[depth-1].column == n.Column {
 					e.before, q = depth, path[depth-1].q

@@ -78,14 +78,18 @@ func rowsOf(r *rand.Rand, e *Ensemble, rows int) (codes []Code, present []bool) 
 	return codes, present
 }
 
-// reached is the definition of v(S), written by recursion over the tree of the ensemble itself.
-func (e *Ensemble) reached(t *Tree, node int, row []Code, in uint) float64 {
+// reached is the definition of v(S), written by recursion over the tree of the ensemble itself. Absent columns have the codes of a
+// reference row or, if it is nil, weigh branches by training rows.
+func (e *Ensemble) reached(t *Tree, node int, row []Code, in uint, reference []Code) float64 {
 	n := &t.Nodes[node]
 	if n.Column == Leaf {
 		return n.Value
 	}
 	c := &e.Columns[n.Column]
-	code := row[n.Column]
+	code, known := row[n.Column], in>>n.Column&1 == 1
+	if !known && reference != nil {
+		code, known = reference[n.Column], true
+	}
 	goes := n.Right
 	switch {
 	case code == Missing, n.Zero && code == c.Zero:
@@ -103,18 +107,18 @@ func (e *Ensemble) reached(t *Tree, node int, row []Code, in uint) float64 {
 			goes = n.Left
 		}
 	}
-	if in>>n.Column&1 == 1 {
-		return e.reached(t, goes, row, in)
+	if known {
+		return e.reached(t, goes, row, in, reference)
 	}
 	if n.Cover == 0 {
 		return 0
 	}
 	left, right := t.Nodes[n.Left].Cover/n.Cover, t.Nodes[n.Right].Cover/n.Cover
-	return left*e.reached(t, n.Left, row, in) + right*e.reached(t, n.Right, row, in)
+	return left*e.reached(t, n.Left, row, in, nil) + right*e.reached(t, n.Right, row, in, nil)
 }
 
 // enumerated are v of all coalitions of a row's present columns, and the Shapley values by definition.
-func (e *Ensemble) enumerated(row []Code, present []bool, output int) (v []float64, phi []float64) {
+func (e *Ensemble) enumerated(row []Code, present []bool, output int, reference []Code) (v []float64, phi []float64) {
 	d := len(e.Columns)
 	known := uint(0)
 	for j, is := range present {
@@ -127,7 +131,7 @@ func (e *Ensemble) enumerated(row []Code, present []bool, output int) (v []float
 		v[s] = e.Base[output]
 		for i := range e.Trees {
 			if t := &e.Trees[i]; t.Output == output {
-				v[s] += e.reached(t, 0, row, uint(s)&known)
+				v[s] += e.reached(t, 0, row, uint(s)&known, reference)
 			}
 		}
 	}
@@ -156,47 +160,62 @@ func TestAttributionsAreTheShapleyValues(t *testing.T) {
 		if err := e.Check(); err != nil {
 			t.Fatal(err)
 		}
-		g := e.NewGame()
 		const rows = 41 // more than a block, and no multiple
 		codes, present := rowsOf(r, e, rows)
-		for k, known := range [][]bool{nil, present} {
-			set := vector.Available()[k%len(vector.Available())]
-			phi, values := g.Attributions(set, codes, known), g.Values(codes, known)
-			worst := 0.0
-			for i := range rows {
-				row := codes[i*c.columns:][:c.columns]
-				here := make([]bool, c.columns)
-				for j := range here {
-					here[j] = len(known) == 0 || known[i*c.columns+j]
-				}
-				for o := range c.outputs {
-					v, want := e.enumerated(row, here, o)
-					worst = max(worst, math.Abs(values[i*c.outputs+o]-v[len(v)-1]), math.Abs(g.Empty()[o]-v[0]))
-					sum := g.Empty()[o]
-					for j, p := range want {
-						got := phi[(i*c.outputs+o)*c.columns+j]
-						sum += got
-						worst = max(worst, math.Abs(got-p))
-						if !here[j] && got != 0 {
-							t.Errorf("an absent column has the attribution %v", got)
-						}
+		missing := make([]Code, c.columns)
+		for d := range missing {
+			missing[d] = Missing
+		}
+		for name, game := range map[string]struct {
+			absent    Absent
+			reference []Code
+		}{"path-dependent": {Cover, nil}, "missing branch": {MissingBranch, missing}, "baseline": {e.Reference(codes[:c.columns]), codes[:c.columns]}} {
+			for _, known := range [][]bool{nil, present} {
+				for _, set := range vector.Available() {
+					worst := e.worst(t, e.NewGame(game.absent), set, codes, known, game.reference)
+					t.Logf("%+v, %s, %v: off by %.1e", c, name, set, worst)
+					if !(worst < 1e-12) {
+						t.Errorf("%+v, %s, %v: off by %.1e", c, name, set, worst)
 					}
-					worst = max(worst, math.Abs(sum-values[i*c.outputs+o]))
 				}
-			}
-			t.Logf("%+v: off by %.1e", c, worst)
-			if !(worst < 1e-12) {
-				t.Errorf("%+v: off by %.1e", c, worst)
 			}
 		}
 	}
+}
+
+// worst is how far values and attributions of rows are from those of the definitions. Columns that are not known must have 0.
+func (e *Ensemble) worst(t *testing.T, g *Game, set vector.Set, codes []Code, known []bool, reference []Code) (worst float64) {
+	t.Helper()
+	columns, outputs := len(e.Columns), len(e.Base)
+	phi, values := g.Attributions(set, codes, known), g.Values(codes, known)
+	for i := range len(codes) / columns {
+		here := make([]bool, columns)
+		for j := range here {
+			here[j] = len(known) == 0 || known[i*columns+j]
+		}
+		for o := range outputs {
+			v, want := e.enumerated(codes[i*columns:][:columns], here, o, reference)
+			worst = max(worst, math.Abs(values[i*outputs+o]-v[len(v)-1]), math.Abs(g.Empty()[o]-v[0]))
+			sum := g.Empty()[o]
+			for j, p := range want {
+				got := phi[(i*outputs+o)*columns+j]
+				sum += got
+				worst = max(worst, math.Abs(got-p))
+				if !here[j] && got != 0 {
+					t.Errorf("an absent column has the attribution %v", got)
+				}
+			}
+			worst = max(worst, math.Abs(sum-values[i*outputs+o]))
+		}
+	}
+	return worst
 }
 
 // I_ij by definition: Σ_S (|S|)! (d − |S| − 2)! / (d − 1)! (v(S ∪ ij) − v(S ∪ i) − v(S ∪ j) + v(S)).
 func TestInteractionsAreTheIndices(t *testing.T) {
 	for _, c := range []struct{ columns, trees, depth, outputs int }{{2, 2, 3, 1}, {5, 4, 5, 1}, {7, 3, 9, 2}} {
 		e, r := random(11, c.columns, c.trees, c.depth, c.outputs)
-		g := e.NewGame()
+		g := e.NewGame(Cover)
 		const rows = 35
 		codes, present := rowsOf(r, e, rows)
 		for _, set := range vector.Available() {
@@ -204,7 +223,7 @@ func TestInteractionsAreTheIndices(t *testing.T) {
 			worst := 0.0
 			for i := range rows {
 				for o := range c.outputs {
-					v, _ := e.enumerated(codes[i*c.columns:][:c.columns], present[i*c.columns:][:c.columns], o)
+					v, _ := e.enumerated(codes[i*c.columns:][:c.columns], present[i*c.columns:][:c.columns], o, nil)
 					for a := range c.columns {
 						for b := range c.columns {
 							want := 0.0

@@ -71,7 +71,7 @@ func TestLibraries(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g := m.NewGame()
+				g := m.NewGame(Cover)
 				codes := c.codes(m)
 				values, phi := g.Values(codes, nil), g.Attributions(vector.Available()[0], codes, nil)
 				outputs, columns := len(m.Base), len(m.Columns)
