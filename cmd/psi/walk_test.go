@@ -94,7 +94,7 @@ func TestDoctor(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
-		wantText(t, mustRun(t, args...).stdout, "psi trains a model on a table", "explain", "train")
+		wantText(t, mustRun(t, args...).stdout, "psi trains a neural network on a table", "explain", "train")
 	}
 	wantText(t, mustRun(t, "--version").stdout, "psi 0.")
 	wantText(t, mustRun(t, "completion", "bash").stdout, "psi")
