@@ -293,7 +293,7 @@ func readManifest(content []byte) (*Manifest, error) {
 		}
 	}
 	if m.SharedSigma && m.Scale.Outputs() == 1 {
-		return nil, errors.New("a shared σ, but one output alone")
+		return nil, errors.New("the outputs share σ, but there is only one output")
 	}
 	for name, v := range m.Metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -234,7 +234,7 @@ type Settings struct {
 
 	SpreadSteps   int     `json:"spread_steps" doc:"steps of the standard deviations" measured:"docs/adr/0006"`
 	SpreadRate    float64 `json:"spread_lr" doc:"highest learning rate of these" measured:"docs/adr/0006"`
-	SpreadPenalty float64 `json:"spread_penalty" doc:"λ: noise that no column explains belongs to none" measured:"docs/adr/0006"`
+	SpreadPenalty float64 `json:"spread_penalty" doc:"λ, weight of the penalty on the columns' variances σ_d²: it keeps noise that no column explains in σ_0²" measured:"docs/adr/0006"`
 	SigmaWidth    int     `json:"sigma_width" doc:"hidden units of a column's σ network" measured:"docs/adr/0006"`
 	HiddenWidth   int     `json:"hidden_width" doc:"hidden units of the network for what is missing" measured:"docs/adr/0006"`
 }

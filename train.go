@@ -164,7 +164,7 @@ func (t *training) inputs(schema *table.Schema) ([]string, error) {
 		return nil, err
 	}
 	if t.ValidationBy != "" {
-		t.note(fmt.Sprintf("column %q divides the rows and is no input", t.ValidationBy))
+		t.note(fmt.Sprintf("column %q decides which rows are for validation; it is not used as a feature", t.ValidationBy))
 	}
 	return inputs, nil
 }
@@ -211,7 +211,7 @@ func (t *training) settle(rows int, task Task) (bins int, err error) {
 	}
 	if t.settings.Bags > 0 && !t.settings.network(form.Inputs{Numeric: 1}).HasBags() {
 		t.settings.Bags = 0
-		t.note("doubt of attributions is told by the exact head's product form alone")
+		t.note("psi does not estimate the epistemic uncertainty of attributions: that needs the exact head and its product form")
 	}
 	return t.settings.Bins, t.choose(task)
 }

@@ -49,7 +49,7 @@ type diagnosis struct {
 type backendState struct {
 	Name    psi.Backend `json:"name"`
 	Works   bool        `json:"works"`
-	Taken   bool        `json:"taken"` // whether --backend auto selects it: native for the product form, go for other forms
+	Taken   bool        `json:"taken"` // whether --backend auto selects it: native where it can, go otherwise
 	Step    *float64    `json:"step_ms"`
 	Reason  *string     `json:"reason"`
 	Install *string     `json:"install"`
@@ -170,7 +170,7 @@ func (d *diagnosis) text() string {
 	if d.Memory != nil {
 		fmt.Fprintf(&text, ", %.1f GB of memory", float64(*d.Memory)/1e9)
 	}
-	text.WriteString("\n\nbackends; --backend auto uses native for the exact head's product form, and go for other forms\n")
+	text.WriteString("\n\nbackends; --backend auto uses native where it can, and go otherwise\n")
 	var lines [][]string
 	for _, b := range d.Backends {
 		if !b.Works {
@@ -180,9 +180,9 @@ func (d *diagnosis) text() string {
 		speed := fmt.Sprintf("%.1f ms for a small training step", *b.Step)
 		switch {
 		case b.Taken && b.Name == psi.Native:
-			speed += "; auto uses it for the product form"
+			speed += "; auto uses it where it can"
 		case b.Taken:
-			speed += "; auto uses it for other forms"
+			speed += "; auto uses it otherwise"
 		}
 		lines = append(lines, []string{string(b.Name), "works", speed})
 	}

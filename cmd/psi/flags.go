@@ -146,7 +146,7 @@ func addJSON(flags *pflag.FlagSet, to *bool) {
 
 func addBackend(flags *pflag.FlagSet, to *choice) {
 	*to = choose(string(psi.Auto), string(psi.Native), string(psi.Go), string(psi.ONNX), string(psi.XLA))
-	flags.Var(to, "backend", "compute backend: auto uses native for the exact head's product form, and go for other forms; onnx and xla need a psi built with them")
+	flags.Var(to, "backend", "compute backend: auto uses native where it can, and go otherwise; onnx and xla need a psi built with them")
 }
 
 func addInputFormat(flags *pflag.FlagSet, to *string) {

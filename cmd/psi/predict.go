@@ -24,11 +24,11 @@ func (p *program) predictCommand() *cobra.Command {
 		Short: "Predict rows without explaining them",
 		Long: `predict writes the number of each row of DATA and its prediction.
 
-For a number, two standard deviations follow in units of the target. prediction_std is that of
-the target about the prediction. range_std gives the range from range_lower to range_upper,
-prediction ∓ 1.645 range_std. This range holds the target of 90 % of rows like those kept
-aside in training, also if cells are missing at random. If no training row had a negative
-target, neither prediction nor range goes below 0.
+For a number, two standard deviations follow in units of the target. prediction_std is the
+model's standard deviation of the target around the prediction. range_std gives the range from
+range_lower to range_upper, prediction ∓ 1.645 range_std. This range contains the target of
+90 % of rows like those kept aside in training, also if cells are missing at random. If no
+training row had a negative target, neither prediction nor range goes below 0.
 
 For two classes, the prediction is the more probable class. The probability of the positive
 class follows, with its score (log odds) and the standard deviation of the score. For more
