@@ -57,7 +57,7 @@ func failureOf(j *Job, u *unit, err error, attempts int) *Failure {
 		f.Message, f.Remedy = "reading it is not permitted", "give the workers the right to read it"
 	}
 	if f.Remedy == "" {
-		f.Remedy = "mend the file, then psi batch resume"
+		f.Remedy = "fix the file, then run psi batch resume"
 	}
 	return f
 }

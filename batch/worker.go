@@ -118,7 +118,7 @@ func (w *Worker) handle(ctx context.Context, d *queue.Delivery) {
 	var m message
 	if err := json.Unmarshal(d.Body, &m); err != nil || m.Unit == nil && !m.Finish {
 		w.Log.Error("dropped a message that is not a unit", "job", d.Job)
-		w.told(d.Drop(ctx, "this is no unit"))
+		w.told(d.Drop(ctx, "not a unit"))
 		return
 	}
 	if d.Attempt > 1 && !m.Finish {
@@ -293,7 +293,7 @@ type metrics struct {
 func newMetrics() *metrics {
 	m := &metrics{
 		registry:    prometheus.NewRegistry(),
-		units:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "psi_batch_units_total", Help: "Units by what became of them."}, []string{"outcome"}),
+		units:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "psi_batch_units_total", Help: "Units by outcome."}, []string{"outcome"}),
 		rows:        prometheus.NewCounter(prometheus.CounterOpts{Name: "psi_batch_rows_total", Help: "Rows explained."}),
 		bytes:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "psi_batch_bytes_total", Help: "Bytes read from and written to where tables lie."}, []string{"direction"}),
 		seconds:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "psi_batch_unit_seconds", Help: "Time of a unit that was done.", Buckets: prometheus.ExponentialBuckets(.25, 2, 12)}),

@@ -206,7 +206,7 @@ func (s *Server) note(ctx context.Context, f *failed, err error, id, where strin
 		s.config.Log.ErrorContext(ctx, "a request failed", "request_id", id, "where", where, "error", err)
 	} else if f.refusal == observe.Denied {
 		s.refusals.Do(func() { // so that strangers cannot fill the disk
-			s.config.Log.WarnContext(ctx, "a caller was refused; others within a second are not told", "request_id", id, "where", where, "reason", auth.Reason(err))
+			s.config.Log.WarnContext(ctx, "a caller was refused; further refusals within a second are not logged", "request_id", id, "where", where, "reason", auth.Reason(err))
 		})
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // errDraining is the error of a server that is starting or stopping.
-var errDraining = errors.New("the server is not ready: it is starting or about to end")
+var errDraining = errors.New("the server is not ready: it is starting or shutting down")
 
 // maxHeader is the maximum size of the header of a request, in bytes.
 const maxHeader = 16 << 10
