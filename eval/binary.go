@@ -103,7 +103,7 @@ const (
 // a maximum. Beyond that it rounds their log odds as little as possible, so that tables of any size fit. Rows with the
 // same rounded probability count as tied.
 type ranking struct {
-	most   int // maximum number of places; 0 means maxPlaces
+	limit  int // maximum number of places; 0 means maxPlaces
 	grain  float64
 	places []place
 	broken bool // a probability was NaN
@@ -121,12 +121,12 @@ func (r *ranking) add(probability float64, positive bool, weight float64) {
 	}
 	r.broken = r.broken || math.IsNaN(probability)
 	r.places = append(r.places, p)
-	most := cmp.Or(r.most, maxPlaces)
-	if len(r.places) < most {
+	limit := cmp.Or(r.limit, maxPlaces)
+	if len(r.places) < limit {
 		return
 	}
 	r.merge()
-	for len(r.places) > most/2 { // otherwise the next merge would come too soon
+	for len(r.places) > limit/2 { // otherwise the next merge would come too soon
 		r.grain = max(firstGrain, 2*r.grain)
 		for i := range r.places {
 			r.places[i].probability = r.round(r.places[i].probability)

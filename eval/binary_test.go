@@ -225,7 +225,7 @@ func TestBinaryOfKnownRows(t *testing.T) {
 // Beyond the places that there are, probabilities are rounded: hardly anything changes.
 func TestRankingOfManyRows(t *testing.T) {
 	rng := newRand(t)
-	exact, small := ranking{}, ranking{most: 1 << 12}
+	exact, small := ranking{}, ranking{limit: 1 << 12}
 	for range 50_000 {
 		odds := 4*rng.NormFloat64() - 6
 		p := 1 / (1 + math.Exp(-odds))
@@ -326,7 +326,7 @@ func TestDecide(t *testing.T) {
 func TestDecideWhenRounded(t *testing.T) {
 	const n, threshold = 1000, 0.3
 	odds := func(p float64) float64 { return math.Log(p / (1 - p)) }
-	b := &Binary{ranking: ranking{most: 400}}
+	b := &Binary{ranking: ranking{limit: 400}}
 	var all []float64
 	for i := range n {
 		all = append(all, (float64(i)+0.5)/n)

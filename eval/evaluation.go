@@ -98,17 +98,17 @@ func (e Evaluation) Text(w io.Writer, target string) error {
 
 // number writes v with four digits or more, and without an exponent if that is short.
 func number(v float64) string {
-	const fewest = 4
+	const minDigits = 4
 	size := math.Abs(v)
 	switch {
 	case !finite(v):
 		return "undefined"
 	case size != 0 && (size < 1e-4 || size >= 1e9):
-		return strconv.FormatFloat(v, 'e', fewest-1, 64)
+		return strconv.FormatFloat(v, 'e', minDigits-1, 64)
 	case size < 1:
-		return strconv.FormatFloat(v, 'f', fewest, 64)
+		return strconv.FormatFloat(v, 'f', minDigits, 64)
 	}
-	return strconv.FormatFloat(v, 'f', max(0, fewest-1-int(math.Log10(size))), 64)
+	return strconv.FormatFloat(v, 'f', max(0, minDigits-1-int(math.Log10(size))), 64)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

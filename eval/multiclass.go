@@ -22,7 +22,7 @@ func (m *Multiclass) Add(class int, probabilities []float64, weight float64) {
 	if m.against == nil {
 		m.against = make([]ranking, len(probabilities))
 		for c := range m.against {
-			m.against[c].most = max(maxPlaces/len(probabilities), 1<<12)
+			m.against[c].limit = max(maxPlaces/len(probabilities), 1<<12)
 		}
 	}
 	m.weight += weight

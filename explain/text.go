@@ -171,8 +171,8 @@ func (t *textWriter) doubt() string {
 
 // contrastName returns the output of a contrast, which consists of two names.
 func (t *textWriter) contrastName() string {
-	const most = 50
-	return shorten(clean(t.e.Outputs[0]), min(most, t.Width-8), t.sign("…", "..."))
+	const limit = 50
+	return shorten(clean(t.e.Outputs[0]), min(limit, t.Width-8), t.sign("…", "..."))
 }
 
 // contrast reports whether the output is the difference of two classes.

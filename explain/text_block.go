@@ -68,8 +68,8 @@ func larger(a, b float64) int { return cmp.Compare(math.Abs(b), math.Abs(a)) }
 
 // name returns a player's name for use in a sentence.
 func (t *textWriter) name(player string) string {
-	const most = 24
-	return shorten(clean(player), most, t.sign("…", "..."))
+	const limit = 24
+	return shorten(clean(player), limit, t.sign("…", "..."))
 }
 
 // block aligns the lines in columns: name, value, bar, mean ± z·std, words. On a narrow screen it drops the words, then
@@ -240,7 +240,7 @@ func (d digits) shows(v float64) bool { return finite(v) && math.Abs(v) > d.unit
 
 // Reasons returns the players of a row whose interval does not contain 0, so that they certainly raised or lowered an
 // output. It returns at most most players, in descending order of |mean|.
-func (e *Explanation) Reasons(row, output, most int) []int {
+func (e *Explanation) Reasons(row, output, limit int) []int {
 	var sure []int
 	mean, std, observed, reach := e.means(row, output), e.deviations(row, output), e.observed(row), e.Reach()
 	for d := range e.Players {
@@ -249,7 +249,7 @@ func (e *Explanation) Reasons(row, output, most int) []int {
 		}
 	}
 	slices.SortStableFunc(sure, func(a, b int) int { return larger(mean[a], mean[b]) })
-	return sure[:min(len(sure), most)]
+	return sure[:min(len(sure), limit)]
 }
 
 // reasons writes the certain contributions in words.

@@ -138,15 +138,15 @@ func (c *covariances) shared(both, first, second, i, p, q int) float64 {
 	if sum, known := c.shares[key]; known {
 		return sum
 	}
-	r, sum, most := c.n-i-p-q, 0.0, len(c.Shared)
-	for x := both; x <= min(i, most); x++ {
-		for y := first; y <= min(p, most-x); y++ {
-			for z := second; z <= min(q, most-x-y); z++ {
+	r, sum, maxSize := c.n-i-p-q, 0.0, len(c.Shared)
+	for x := both; x <= min(i, maxSize); x++ {
+		for y := first; y <= min(p, maxSize-x); y++ {
+			for z := second; z <= min(q, maxSize-x-y); z++ {
 				if x+y == 0 || x+z == 0 {
 					continue
 				}
 				ways := c.choose(i-both, x-both) * c.choose(p-first, y-first) * c.choose(q-second, z-second)
-				for w := 0; w <= min(r, most-x-y-z); w++ {
+				for w := 0; w <= min(r, maxSize-x-y-z); w++ {
 					sum += c.Shared[x+y+z+w-1] * ways * c.choose(r, w) / float64((x+y)*(x+z))
 				}
 			}
@@ -316,9 +316,9 @@ func (c *covariances) pair(d, e int, a observation) float64 {
 // pairShared returns −Σ_T E l_T² / ((|T|−1) among(|T∩S|)) over the T that contain given players, in of them inside S
 // and out outside.
 func (c *covariances) pairShared(in, out, size int, among func(x int) float64) float64 {
-	sum, most := 0.0, len(c.Shared)
-	for x := in; x <= min(size, most); x++ {
-		for y := out; y <= min(c.n-size, most-x); y++ {
+	sum, maxSize := 0.0, len(c.Shared)
+	for x := in; x <= min(size, maxSize); x++ {
+		for y := out; y <= min(c.n-size, maxSize-x); y++ {
 			if x+y > 1 {
 				sum -= c.Shared[x+y-1] * c.choose(size-in, x-in) * c.choose(c.n-size-out, y-out) / (float64(x+y-1) * among(x))
 			}

@@ -249,13 +249,13 @@ func (p *posterior) values() []float64 {
 	return phi
 }
 
-// fewAnswers is the number of answers with the same weight as the prior in the scale of a game.
-const fewAnswers = 10
+// priorWeight is the number of answers with the same weight as the prior in the scale of a game.
+const priorWeight = 10
 
 // deviations returns standard deviations under the prior, scaled by the size of this game's answers relative to the
 // prior's expectation.
 func (p *posterior) deviations(variance []float64) []float64 {
-	scale := math.Sqrt((p.squares + fewAnswers) / float64(len(p.z)+fewAnswers))
+	scale := math.Sqrt((p.squares + priorWeight) / float64(len(p.z)+priorWeight))
 	list := make([]float64, len(variance))
 	for d, v := range variance {
 		list[d] = scale * math.Sqrt(max(0, v))

@@ -17,8 +17,8 @@ type amount struct {
 	thousand int // power of 1000 that multiplies it
 }
 
-// undress parses numbers such as "-$1,234.50", "(1,200)", "48.4 %" or "3.5M".
-func undress(cell string) (a amount, ok bool) {
+// parseAmount parses numbers such as "-$1,234.50", "(1,200)", "48.4 %" or "3.5M".
+func parseAmount(cell string) (a amount, ok bool) {
 	if len(cell) > maxReadBytes {
 		return a, false
 	}

@@ -101,10 +101,10 @@ func (r *messageReader) uint32() (uint32, error) {
 
 // bytes reads n bytes. Its memory grows with the bytes present, not with the claimed length.
 func (r *messageReader) bytes(n int64, held *account) ([]byte, error) {
-	const least, most = 8 << 20, 64 << 20
+	const least, limit = 8 << 20, 64 << 20
 	var data []byte
 	for have := int64(0); have < n; have = int64(len(data)) {
-		step := min(n-have, max(least, min(have, most)))
+		step := min(n-have, max(least, min(have, limit)))
 		if err := held.takeUnpacked(step, step); err != nil {
 			return nil, err
 		}

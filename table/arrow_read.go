@@ -140,7 +140,7 @@ func (r *arrowReader) ready(ctx context.Context) (int, error) {
 	return r.rows - r.taken, nil
 }
 
-func (r *arrowReader) took(rows int) { r.taken += rows }
+func (r *arrowReader) advance(rows int) { r.taken += rows }
 
 // close releases the batch.
 func (r *arrowReader) close() {

@@ -9,12 +9,12 @@ import (
 
 // clues counts how the cells of a text column can be parsed if they are not in the plain notation.
 type clues struct {
-	bare     amounts             // numbers without a unit
-	units    map[string]*amounts // numbers by unit
-	plain    int                 // numbers that parseNumber accepts
-	enclosed int                 // numbers in parentheses
-	several  map[float64]bool    // some distinct plain numbers
-	dressed  string              // the longest of the first numbers that are not plain
+	bare      amounts             // numbers without a unit
+	units     map[string]*amounts // numbers by unit
+	plain     int                 // numbers that parseNumber accepts
+	enclosed  int                 // numbers in parentheses
+	several   map[float64]bool    // some distinct plain numbers
+	formatted string              // the longest of the first numbers that are not plain
 
 	times int               // cells that parseTime accepts
 	dates map[string]*dates // numeric dates, by separator
@@ -67,7 +67,7 @@ func (c *clues) add(cell []byte, v float64, number bool) {
 		if c.truths++; c.word == "" {
 			c.word, c.words = string(bytes.TrimSpace(cell)), pair
 		}
-		c.astray(cell) // neither a number nor a date
+		c.addStray(cell) // neither a number nor a date
 		return
 	}
 	if _, is := parseTime(cell); is {
@@ -77,9 +77,9 @@ func (c *clues) add(cell []byte, v float64, number bool) {
 	if d, is := cutDate(limited(cell)); is && c.addDate(d, string(cell)) {
 		return
 	}
-	a, is := undress(string(limited(cell)))
+	a, is := parseAmount(string(limited(cell)))
 	if !is || !c.addAmount(a, string(cell)) {
-		c.astray(cell)
+		c.addStray(cell)
 	}
 }
 
@@ -101,7 +101,7 @@ func (c *clues) lookLikeTimes() int {
 	return n
 }
 
-func (c *clues) astray(cell []byte) {
+func (c *clues) addStray(cell []byte) {
 	if c.strays++; c.stray == "" {
 		c.stray = shorten(string(cell))
 	}
@@ -112,7 +112,7 @@ func (c *clues) astray(cell []byte) {
 func (c *clues) addPlain(cell []byte, v float64) {
 	c.plain++
 	if math.IsInf(v, 0) {
-		c.astray(cell)
+		c.addStray(cell)
 		return
 	}
 	if v == 0 || v == 1 {
@@ -173,8 +173,8 @@ func (c *clues) addAmount(a amount, cell string) bool {
 		c.enclosed++
 	}
 	const first = 100
-	if c.read() < first && len(cell) > len(c.dressed) || c.dressed == "" {
-		c.dressed = cell
+	if c.read() < first && len(cell) > len(c.formatted) || c.formatted == "" {
+		c.formatted = cell
 	}
 	return true
 }
@@ -225,10 +225,10 @@ func (c *clues) addDate(d date, cell string) bool {
 
 // unit returns the most common unit, "" if there is none, and the numbers with that unit or without one.
 func (c *clues) unit() (unit string, of amounts) {
-	most := 0
+	largest := 0
 	for _, name := range slices.Sorted(maps.Keys(c.units)) {
-		if n := c.units[name].all(); n > most {
-			unit, most = name, n
+		if n := c.units[name].all(); n > largest {
+			unit, largest = name, n
 		}
 	}
 	of = c.bare

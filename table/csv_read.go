@@ -22,7 +22,7 @@ type csvSource struct {
 	scanned  int // data rows read so far
 	schema   *Schema
 	sample   []csvChunk // rows decoded for the schema but not returned yet
-	handed   account    // memory of the last returned chunk
+	returned account    // memory of the last returned chunk
 	chunk    int        // rows per chunk
 	resource io.Closer
 }
@@ -127,10 +127,10 @@ func (s *csvSource) header() ([]string, error) {
 // readSample scans and decodes the rows that decide the kinds. It keeps their text until all kinds are known, in blocks
 // that are released one by one.
 func (s *csvSource) readSample(ctx context.Context, names []string) error {
-	most := maxBufferBytes
+	limit := maxBufferBytes
 	if s.options.sampleRows() == everyRow {
-		most = s.budget.sample
-		s.budget.limit += int64(most)
+		limit = s.budget.sample
+		s.budget.limit += int64(limit)
 	}
 	missing := newMissingTokens(s.options.Missing)
 	evidence := make([]evidence, len(s.columns))
@@ -139,7 +139,7 @@ func (s *csvSource) readSample(ctx context.Context, names []string) error {
 	}
 	var blocks []cells
 	rows, bytes := 0, 0
-	for rows < s.options.sampleRows() && bytes < most {
+	for rows < s.options.sampleRows() && bytes < limit {
 		err := s.scan(ctx, min(s.chunk, s.options.sampleRows()-rows))
 		ended := errors.Is(err, io.EOF)
 		if err != nil && !ended {
@@ -214,11 +214,11 @@ func (s *csvSource) Schema() *Schema { return s.schema }
 
 // Next returns the next chunk of rows.
 func (s *csvSource) Next(ctx context.Context) (*Table, error) {
-	s.handed.release()
+	s.returned.release()
 	if len(s.sample) > 0 {
 		next := s.sample[0]
 		s.sample[0] = csvChunk{} // the remaining chunks share its memory
-		s.sample, s.handed = s.sample[1:], next.held
+		s.sample, s.returned = s.sample[1:], next.held
 		return next.rows, nil
 	}
 	err := s.scan(ctx, s.chunk)
@@ -233,7 +233,7 @@ func (s *csvSource) Next(ctx context.Context) (*Table, error) {
 		return nil, during("reading", s.options.Name, err)
 	}
 	s.buffer.reset()
-	s.handed = next.held
+	s.returned = next.held
 	return next.rows, nil
 }
 

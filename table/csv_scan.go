@@ -61,12 +61,12 @@ func sniffDelimiter(text *bufio.Reader) byte {
 // trialCut splits the start of a text. It returns the width of the first record, and whether the others have the same
 // width. A record truncated by the end of start is ignored, unless it is the only one.
 func trialCut(start []byte, whole bool, delimiter byte) (width int, even bool) {
-	const most = 100
+	const limit = 100
 	s := &scanner{in: bufio.NewReader(bytes.NewReader(start)), delimiter: delimiter}
 	var scratch cells
 	even = true
 	previous := 0
-	for range most {
+	for range limit {
 		scratch.reset()
 		n, err := s.record(&scratch)
 		if errors.Is(err, io.EOF) {

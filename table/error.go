@@ -47,11 +47,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // shorten truncates a cell to fit into a message.
 func shorten(cell string) string {
-	const most = 40
-	if utf8.RuneCountInString(cell) <= most {
+	const limit = 40
+	if utf8.RuneCountInString(cell) <= limit {
 		return cell
 	}
-	return string([]rune(cell)[:most-1]) + "…"
+	return string([]rune(cell)[:limit-1]) + "…"
 }
 
 // at sets the row and column of an error that does not name them yet.

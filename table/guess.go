@@ -10,9 +10,9 @@ import (
 
 // decimalSigns is the prior knowledge about the decimal sign of a column.
 type decimalSigns struct {
-	asked string // set by the caller; "" if not
-	usual string // assumed for columns that do not show it
-	shown bool   // whether other columns show it
+	declared string // set by the caller; "" if not
+	fallback string // assumed for columns that do not show it
+	shown    bool   // whether other columns show it
 }
 
 // signs counts the columns that show their decimal sign. European tables with semicolons often have a comma.
@@ -25,9 +25,9 @@ func (g *Guess) signs(all []evidence, delimiter byte) decimalSigns {
 			commas++
 		}
 	}
-	d := decimalSigns{asked: g.Decimal, usual: point, shown: commas != points}
+	d := decimalSigns{declared: g.Decimal, fallback: point, shown: commas != points}
 	if commas > points || commas == points && delimiter == ';' {
-		d.usual = comma
+		d.fallback = comma
 	}
 	return d
 }
@@ -39,12 +39,12 @@ func (d decimalSigns) of(numbers amounts) (sign string, unclear bool) {
 		return comma, false
 	case numbers.point > 0:
 		return point, false
-	case d.asked != "":
-		return d.asked, false
+	case d.declared != "":
+		return d.declared, false
 	case numbers.either == 0:
 		return point, false
 	}
-	return d.usual, true
+	return d.fallback, true
 }
 
 // enough reports whether n of the observed cells are enough.
@@ -90,14 +90,14 @@ func (e *evidence) guessNumber(d decimalSigns, where string) (finding, bool) {
 		return finding{}, false
 	case plain && (sign == point || of.point+of.either == 0 || unclear && !d.shown): // 1.234 has a decimal point, unless the table has commas
 		return finding{}, false
-	case !plain && c.dressed == "" && (c.codes || len(c.several) <= fewValues): // labels, some of which are numbers
+	case !plain && c.formatted == "" && (c.codes || len(c.several) <= fewValues): // labels, some of which are numbers
 		return finding{}, false
 	}
 	r := &Reading{Decimal: sign, Unit: unit}
 	f := finding{kind: Number, reading: r, reason: e.readAs(n, "a number", "numbers", where)}
 	example := of.example
-	if _, fit := r.Number(c.dressed); fit && !unclear {
-		example = c.dressed
+	if _, fit := r.Number(c.formatted); fit && !unclear {
+		example = c.formatted
 	}
 	v, fit := r.Number(example)
 	switch {
@@ -198,13 +198,13 @@ func (c *clues) exampleOf(r *Reading) (example string, seconds float64, shown bo
 }
 
 // orders returns the orders of dates by separator; unclear explains why they cannot be inferred.
-func (c *clues) orders(asked DateOrder) (orders map[string]DateOrder, unclear string) {
+func (c *clues) orders(declared DateOrder) (orders map[string]DateOrder, unclear string) {
 	orders = map[string]DateOrder{}
 	common, agree := DateOrder(""), true
 	for _, between := range slices.Sorted(maps.Keys(c.dates)) {
 		order, contrary := c.dates[between].order()
 		if order == "" {
-			order = asked
+			order = declared
 		}
 		if order == "" && contrary != "" {
 			return nil, contrary
@@ -271,7 +271,7 @@ func (e *evidence) doubt(g *Guess, d decimalSigns) string {
 	if look > n {
 		n, what = look, "dates"
 	}
-	codes := what == "numbers" && c.dressed == "" && (c.codes || len(c.several) <= fewValues)
+	codes := what == "numbers" && c.formatted == "" && (c.codes || len(c.several) <= fewValues)
 	if 2*n < e.observed || c.stray == "" || codes {
 		return ""
 	}

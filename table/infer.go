@@ -232,7 +232,7 @@ func namedCodes(name string) bool {
 // scattered reports whether sorted values leave most of their range empty, as 20, 31, 75, 190 do. Quantities do not:
 // they start from 0, have neighbours, are evenly spaced or are years.
 func scattered(values []float64) bool {
-	least, most := values[0], values[len(values)-1]
+	least, largest := values[0], values[len(values)-1]
 	neighbours, even := 0, true
 	for i := 1; i < len(values); i++ {
 		step := values[i] - values[i-1]
@@ -241,8 +241,8 @@ func scattered(values []float64) bool {
 			neighbours++
 		}
 	}
-	years := least >= 1800 && most <= 2100
-	return least > 0 && !even && !years && 3*neighbours < len(values) && 2*float64(len(values)) < most-least+1
+	years := least >= 1800 && largest <= 2100
+	return least > 0 && !even && !years && 3*neighbours < len(values) && 2*float64(len(values)) < largest-least+1
 }
 
 // Limits of one column's labels. A stream keeps every label it has seen, so a column of identifiers would otherwise

@@ -126,9 +126,9 @@ func booleanWords(pair int, example string) [2]string {
 
 // missingTokens recognises the strings that mean a missing cell.
 type missingTokens struct {
-	tokens [][]byte
-	first  [256]bool // first bytes of tokens, to reject most cells at once
-	asked  []string  // the user's own tokens, which also apply to typed files
+	tokens   [][]byte
+	first    [256]bool // first bytes of tokens, to reject most cells at once
+	declared []string  // the user's own tokens, which also apply to typed files
 }
 
 // defaultTokens are treated as missing in any CSV file.
@@ -140,10 +140,10 @@ func DefaultMissing() []string {
 	return tokens[:]
 }
 
-func newMissingTokens(asked []string) *missingTokens {
-	m := &missingTokens{asked: asked}
+func newMissingTokens(declared []string) *missingTokens {
+	m := &missingTokens{declared: declared}
 	tokens := defaultTokens()
-	for _, token := range append(tokens[:], asked...) {
+	for _, token := range append(tokens[:], declared...) {
 		if token = strings.TrimSpace(token); token == "" {
 			continue
 		}
@@ -177,7 +177,7 @@ func (m *missingTokens) has(cell []byte) bool {
 // hasLabel reports whether the label of a typed file is one of the user's own tokens. The default tokens do not apply:
 // typed files mark missing cells themselves, so "NA" is an ordinary label.
 func (m *missingTokens) hasLabel(label []byte) bool {
-	for _, token := range m.asked {
+	for _, token := range m.declared {
 		if strings.EqualFold(string(label), token) {
 			return true
 		}
@@ -188,7 +188,7 @@ func (m *missingTokens) hasLabel(label []byte) bool {
 // numbers returns the user's own tokens that are numbers, such as −9 for "unknown".
 func (m *missingTokens) numbers() []float64 {
 	var values []float64
-	for _, token := range m.asked {
+	for _, token := range m.declared {
 		if v, ok := parseNumber([]byte(token)); ok {
 			values = append(values, v)
 		}

@@ -222,20 +222,20 @@ func integers[T int32 | int64](c *parquetCells, integer func(T) int64) func(colu
 
 // decimals sets decimals stored as big-endian integers; nil if the type is not a decimal.
 func decimals(of arrow.DataType) func(column *Column, row int, bytes []byte) error {
-	most := 0
+	size := 0
 	var number func(words [4]uint64) float64
 	switch of := of.(type) {
 	case *arrow.Decimal128Type:
-		most = arrow.Decimal128SizeBytes
+		size = arrow.Decimal128SizeBytes
 		number = func(w [4]uint64) float64 { return decimal128.New(int64(w[2]), w[3]).ToFloat64(of.Scale) }
 	case *arrow.Decimal256Type:
-		most = arrow.Decimal256SizeBytes
+		size = arrow.Decimal256SizeBytes
 		number = func(w [4]uint64) float64 { return decimal256.New(w[0], w[1], w[2], w[3]).ToFloat64(of.Scale) }
 	default:
 		return nil
 	}
 	return func(column *Column, row int, bytes []byte) error {
-		if len(bytes) == 0 || len(bytes) > most {
+		if len(bytes) == 0 || len(bytes) > size {
 			return damaged(fmt.Errorf("a decimal has %d bytes", len(bytes)))
 		}
 		var full [arrow.Decimal256SizeBytes]byte
@@ -277,7 +277,7 @@ func (c *parquetCells) read(column *Column, label func(row int, text []byte) err
 			}
 			return damaged(err)
 		}
-		part := int(min(int64(n-row), int64(c.left), c.pages.inPage, c.pages.most))
+		part := int(min(int64(n-row), int64(c.left), c.pages.inPage, c.pages.maxRows))
 		if err := c.fill(column, row, part); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ type pageReader struct {
 
 	page       file.Page
 	inPage     int64           // values of the current page left to read
-	most       int64           // maximum number of values to decode at a time
+	maxRows    int64           // maximum number of values to decode at a time
 	entries    bool            // the page contains dictionary entries
 	codes      map[*byte]int32 // codes of dictionary labels, by address
 	data       []byte
@@ -245,7 +245,7 @@ const (
 // 2, the given number of bytes of levels come first.
 func (p *pageReader) checkEncoding(header pageHeader, levels int64) error {
 	p.decodeHeld.release()
-	p.most = decodeBatch
+	p.maxRows = decodeBatch
 	encoding := parquet.Encoding(header.encoding)
 	switch encoding {
 	case parquet.Encodings.DeltaBinaryPacked, parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray:
@@ -274,8 +274,8 @@ func (p *pageReader) checkEncoding(header pageHeader, levels int64) error {
 			return err
 		}
 		longest := max(1, int64(len(values))) // longest text
-		p.most = max(1, min(decodeBatch, decodeBatchBytes/longest))
-		expanded = p.most * longest
+		p.maxRows = max(1, min(decodeBatch, decodeBatchBytes/longest))
+		expanded = p.maxRows * longest
 	}
 	return p.decodeHeld.take(lengthBytes*header.values + expanded)
 }
@@ -299,7 +299,7 @@ func (p *pageReader) levelBytes(header pageHeader) (int, error) {
 }
 
 // deltaBlocks checks delta-encoded integers and returns the bytes after them.
-func deltaBlocks(data []byte, most int64) (rest []byte, err error) {
+func deltaBlocks(data []byte, limit int64) (rest []byte, err error) {
 	short := errors.New("a page ends within its values")
 	number := func() uint64 {
 		v, n := binary.Uvarint(data)
@@ -316,8 +316,8 @@ func deltaBlocks(data []byte, most int64) (rest []byte, err error) {
 		return nil, err
 	case block == 0 || parts == 0 || block > maxDeltaBlock || parts > block || block%parts != 0:
 		return nil, fmt.Errorf("a page has blocks of %d values in %d parts", block, parts)
-	case values > uint64(most):
-		return nil, fmt.Errorf("a page of %d values claims %d", most, values)
+	case values > uint64(limit):
+		return nil, fmt.Errorf("a page of %d values claims %d", limit, values)
 	}
 	for left := int64(values) - 1; left > 0; { // the first value precedes the blocks
 		if number(); err != nil {

@@ -267,7 +267,7 @@ func (r *parquetReader) ready(context.Context) (int, error) {
 	return int(r.rows - r.taken), nil
 }
 
-func (r *parquetReader) took(rows int) { r.taken += int64(rows) }
+func (r *parquetReader) advance(rows int) { r.taken += int64(rows) }
 
 func (r *parquetReader) close() {
 	for _, c := range r.columns {

@@ -69,7 +69,7 @@ func limited(cell []byte) []byte { return cell[:min(len(cell), maxReadBytes+1)] 
 
 // Number parses a number in the column's notation. The value is finite.
 func (r *Reading) Number(cell string) (value float64, ok bool) {
-	a, ok := undress(cell)
+	a, ok := parseAmount(cell)
 	if !ok || a.unit != "" && a.unit != r.Unit {
 		return 0, false
 	}

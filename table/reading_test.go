@@ -424,7 +424,7 @@ func FuzzReading(f *testing.F) {
 		e := evidence{guesses: true}
 		cells := []string{cell, other, cell}
 		e.add(textColumn{rows: len(cells), cell: func(row int) []byte { return []byte(cells[row]) }}, newMissingTokens(nil))
-		found := e.guess(&Guess{}, decimalSigns{usual: point}, "")
+		found := e.guess(&Guess{}, decimalSigns{fallback: point}, "")
 		if found.reading == nil {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 // Sample draws a uniform random sample of the rows added to it, by reservoir sampling. It holds only the drawn rows. It
 // is not safe for concurrent use.
 type Sample struct {
-	most    int
+	limit   int
 	rng     *rand.Rand
 	seen    int
 	numbers []int // row numbers of the drawn rows
@@ -17,9 +17,9 @@ type Sample struct {
 
 // NewSample returns a Sample of at most the given number of rows. The same rng and rows give the same sample, however
 // the rows are divided into chunks.
-func NewSample(most int, rng *rand.Rand) *Sample { return &Sample{most: most, rng: rng} }
+func NewSample(limit int, rng *rand.Rand) *Sample { return &Sample{limit: limit, rng: rng} }
 
-// Add adds the next chunk of a source: row number s is kept with probability most/s.
+// Add adds the next chunk of a source: row number s is kept with probability limit/s.
 func (s *Sample) Add(t *Table) {
 	if s.columns == nil {
 		for _, c := range t.Columns {
@@ -31,8 +31,8 @@ func (s *Sample) Add(t *Table) {
 	}
 	for row := range t.Rows() {
 		at := s.seen
-		if s.seen++; s.seen > s.most {
-			if at = s.rng.IntN(s.seen); at >= s.most {
+		if s.seen++; s.seen > s.limit {
+			if at = s.rng.IntN(s.seen); at >= s.limit {
 				continue
 			}
 		} else {

@@ -16,8 +16,8 @@ type typedReader interface {
 	// ready returns how many rows can be read next, at least one, or io.EOF after the last.
 	ready(ctx context.Context) (rows int, err error)
 
-	// took records that the given number of rows has been read from every column.
-	took(rows int)
+	// advance records that the given number of rows has been read from every column.
+	advance(rows int)
 
 	// close releases the current data.
 	close()
@@ -42,7 +42,7 @@ type typedSource struct {
 	reader   typedReader
 	resource io.Closer
 	rows     int     // rows returned
-	handed   account // memory of the last returned chunk
+	returned account // memory of the last returned chunk
 	chunk    int     // rows per chunk
 	failed   error   // reading ends after a failure, because columns may be at different rows
 
@@ -59,7 +59,7 @@ func newTypedSource(fields []arrow.Field, resource io.Closer, options Options, b
 	if err := options.checkNames(names); err != nil {
 		return nil, err
 	}
-	s := &typedSource{options: options, budget: b, schema: &Schema{}, resource: resource, handed: account{budget: b}}
+	s := &typedSource{options: options, budget: b, schema: &Schema{}, resource: resource, returned: account{budget: b}}
 	missing := newMissingTokens(options.Missing)
 	for i, field := range fields {
 		if !options.keeps(field.Name) {
@@ -81,7 +81,7 @@ func (s *typedSource) Schema() *Schema { return s.schema }
 
 // Next returns the next chunk of rows. Chunks of Arrow end where batches end.
 func (s *typedSource) Next(ctx context.Context) (t *Table, err error) {
-	s.handed.release()
+	s.returned.release()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -107,11 +107,11 @@ func (s *typedSource) read(rows int) (*Table, error) {
 	t := &Table{Columns: make([]*Column, len(s.columns))}
 	for i, column := range s.columns {
 		var err error
-		if t.Columns[i], err = column.next(rows, s.rows, &s.handed); err != nil {
+		if t.Columns[i], err = column.next(rows, s.rows, &s.returned); err != nil {
 			return nil, err
 		}
 	}
-	s.reader.took(rows)
+	s.reader.advance(rows)
 	s.rows += rows
 	return t, nil
 }
@@ -333,8 +333,8 @@ func guessTyped(ctx context.Context, s *typedSource) Source {
 			break
 		}
 		rows += t.Rows()
-		g.sample = append(g.sample, csvChunk{t, s.handed})
-		s.handed = account{budget: s.budget}
+		g.sample = append(g.sample, csvChunk{t, s.returned})
+		s.returned = account{budget: s.budget}
 		for i, c := range t.Columns {
 			if s.columns[i].free {
 				evidence[i].add(textColumn{rows: c.Len(), cell: func(row int) []byte { return c.appendText(nil, row) }}, missing)
@@ -369,10 +369,10 @@ func isFree(t arrow.DataType) bool {
 func (g *guessedSource) Next(ctx context.Context) (*Table, error) {
 	var t *Table
 	if len(g.sample) > 0 {
-		g.handed.release()
+		g.returned.release()
 		next := g.sample[0]
 		g.sample[0] = csvChunk{}
-		g.sample, g.handed, t = g.sample[1:], next.held, next.rows
+		g.sample, g.returned, t = g.sample[1:], next.held, next.rows
 	} else {
 		var err error
 		if t, err = g.typedSource.Next(ctx); err != nil {
@@ -383,7 +383,7 @@ func (g *guessedSource) Next(ctx context.Context) (*Table, error) {
 	for i, c := range t.Columns {
 		read.Columns[i] = c
 		if found := &g.guesses[i]; found.reading != nil {
-			if err := g.handed.take(found.kind.bytes(c.Len())); err != nil {
+			if err := g.returned.take(found.kind.bytes(c.Len())); err != nil {
 				return nil, during("reading", g.options.Name, err)
 			}
 			unread := g.options.unread(c.Name)

@@ -204,9 +204,9 @@ func during(doing, file string, err error) error {
 
 // shorten truncates a name to fit into a message.
 func shorten(name string) string {
-	const most = 40
-	if utf8.RuneCountInString(name) <= most {
+	const limit = 40
+	if utf8.RuneCountInString(name) <= limit {
 		return name
 	}
-	return string([]rune(name)[:most-1]) + "…"
+	return string([]rune(name)[:limit-1]) + "…"
 }

@@ -147,12 +147,12 @@ const maxRequires = 64
 
 // decodeRequires reads the list of required features; nil if it is empty.
 func decodeRequires(data json.RawMessage) ([]string, error) {
-	const most = 1 << 14
+	const limit = 1 << 14
 	if data == nil {
 		return nil, nil
 	}
-	if len(data) > most {
-		return nil, fmt.Errorf("they take %d bytes, more than %d", len(data), most)
+	if len(data) > limit {
+		return nil, fmt.Errorf("they take %d bytes, more than %d", len(data), limit)
 	}
 	var names []string
 	if err := json.Unmarshal(data, &names); err != nil || names == nil || len(names) > maxRequires {
@@ -193,7 +193,7 @@ const maxFields = 64
 
 // object splits a JSON object with at most the given number of fields; the fields share its memory. encoding/json alone
 // would let the last of two equal names win, and accept "Kind" for "kind".
-func object(data []byte, most int) (map[string]json.RawMessage, error) {
+func object(data []byte, limit int) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) || !json.Valid(data) {
 		return nil, errors.New("it is not valid JSON")
 	}
@@ -215,8 +215,8 @@ func object(data []byte, most int) (map[string]json.RawMessage, error) {
 		if _, twice := fields[name]; twice {
 			return nil, fmt.Errorf("field %q is there twice", shorten(name))
 		}
-		if len(fields) == most {
-			return nil, fmt.Errorf("it has more than %d fields", most)
+		if len(fields) == limit {
+			return nil, fmt.Errorf("it has more than %d fields", limit)
 		}
 		from := skipSpace(data, skipSpace(data, end)+1) // after the colon
 		i = endOfValue(data, from)

@@ -241,13 +241,13 @@ func newOrdered(n number, rows *encode.Batch) ordered {
 	})
 	o := ordered{number: n}
 	fair := (rest + left - 1) / max(1, left)
-	held := 0 // rows in the current bin
+	count := 0 // rows in the current bin
 	eachValue(values, func(from, to int) {
-		if held > 0 && held+to-from > fair { // also before and after a common value
+		if count > 0 && count+to-from > fair { // also before and after a common value
 			o.edges = append(o.edges, (values[from-1]+values[from])/2)
-			held = 0
+			count = 0
 		}
-		held += to - from
+		count += to - from
 	})
 	return o
 }

@@ -116,13 +116,13 @@ func (f family) respond(score []float64) {
 	case f.classes == 2:
 		score[0] = 1 / (1 + math.Exp(-score[0]))
 	default:
-		most := score[0]
+		largest := score[0]
 		for _, s := range score {
-			most = max(most, s)
+			largest = max(largest, s)
 		}
 		sum := 0.0
 		for k, s := range score {
-			score[k] = math.Exp(s - most)
+			score[k] = math.Exp(s - largest)
 			sum += score[k]
 		}
 		for k := range score {

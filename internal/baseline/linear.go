@@ -39,8 +39,8 @@ type precision struct {
 }
 
 var (
-	roughly = precision{1e-3, 60}  // to compare penalties
-	finely  = precision{1e-5, 120} // the last fit
+	coarsePrecision = precision{1e-3, 60}  // to compare penalties
+	finePrecision   = precision{1e-5, 120} // the last fit
 )
 
 // fitLinear chooses the penalty with the lowest validation loss, and fits all rows with it. It stops after two
@@ -54,7 +54,7 @@ func fitLinear(ctx context.Context, s *sample, f family, base []float64) (*linea
 		loss := 0.0
 		for _, fold := range folds {
 			fold.penalty = penalty
-			if err := fold.fit(ctx, fold.b, roughly); err != nil {
+			if err := fold.fit(ctx, fold.b, coarsePrecision); err != nil {
 				return nil, err
 			}
 			loss += fold.loss()
@@ -71,7 +71,7 @@ func fitLinear(ctx context.Context, s *sample, f family, base []float64) (*linea
 		return best, err
 	}
 	whole := &regression{design: d, family: f, y: s.y, weight: s.weight, penalty: best.penalty}
-	return best, whole.fit(ctx, best.b, finely)
+	return best, whole.fit(ctx, best.b, finePrecision)
 }
 
 // columns returns the players that a sparse model uses, those that move its scores most first. It returns nil for a
@@ -195,8 +195,8 @@ func (n *newton) evaluate(b []float64) float64 {
 
 // addPenalty adds penalty·v to out, except for the intercepts.
 func (n *newton) addPenalty(out, v []float64) {
-	most := len(v) - n.family.outputs()
-	floats.AddScaled(out[:most], n.penalty, v[:most])
+	penalised := len(v) - n.family.outputs()
+	floats.AddScaled(out[:penalised], n.penalty, v[:penalised])
 }
 
 // differentiate writes the gradient at p.
@@ -212,8 +212,8 @@ func (n *newton) differentiate() {
 	n.addPenalty(n.gradient, n.b)
 }
 
-// bent writes ∇²·v, at p, to out.
-func (n *newton) bent(v, out []float64) {
+// hessianTimes writes ∇²·v, at p, to out.
+func (n *newton) hessianTimes(v, out []float64) {
 	k := n.family.outputs()
 	n.times(v, n.rowwise)
 	for i, w := range n.weight {
@@ -240,8 +240,8 @@ func (n *newton) scales() []float64 {
 			scales[j*k+c] = square/n.total*mean[c] + 1e-12
 		}
 	}
-	most := len(scales) - k
-	floats.AddConst(n.penalty, scales[:most])
+	penalised := len(scales) - k
+	floats.AddConst(n.penalty, scales[:penalised])
 	return scales
 }
 
@@ -262,7 +262,7 @@ func (n *newton) solve(ctx context.Context, aim float64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n.bent(along, bent)
+		n.hessianTimes(along, bent)
 		curvature := floats.Dot(along, bent)
 		if !(curvature > 0) {
 			return nil // no curvature: rounding
@@ -294,17 +294,17 @@ func (n *newton) advance(before float64) (value float64, ok bool) {
 }
 
 const (
-	plentyRows     = 20          // rows per feature from which no sparse model is tried, because ridge suffices
-	sparsePath     = 16          // number of penalties to try, each sparseRatio times the previous one
-	sparseRatio    = 0.7         // so that the last is 1/300 of the first
-	sparseCells    = 500_000_000 // maximum cells processed by a path
-	maxSparseSteps = 100         // per penalty
+	ridgeRowsPerFeature = 20          // rows per feature from which no sparse model is tried, because ridge suffices
+	sparsePath          = 16          // number of penalties to try, each sparseRatio times the previous one
+	sparseRatio         = 0.7         // so that the last is 1/300 of the first
+	sparseCells         = 500_000_000 // maximum cells processed by a path
+	maxSparseSteps      = 100         // per penalty
 )
 
 // fitSparse replaces the model by the lasso (Tibshirani 1996) if its validation loss is below least. On few rows with
 // many columns, of which few are informative, the lasso is far better than ridge.
 func (l *linear) fitSparse(ctx context.Context, s *sample, d *design, f family, base []float64, least float64) error {
-	if d.rows >= plentyRows*d.count {
+	if d.rows >= ridgeRowsPerFeature*d.count {
 		return nil
 	}
 	folds := newFolds(s, d, f, base)
@@ -367,7 +367,7 @@ func (r *regression) shrink(ctx context.Context, b []float64, left *int) error {
 	n := newton{regression: &ridgeless, b: at, total: floats.Sum(r.weight), gradient: make([]float64, len(b))}
 	n.p, n.rowwise = make([]float64, r.rows*r.family.outputs()), make([]float64, r.rows*r.family.outputs())
 	if r.steepest == 0 {
-		r.steepest = n.powered()
+		r.steepest = n.maxEigenvalue()
 	}
 	length := 1 / r.steepest
 	penalised := len(b) - r.family.outputs()
@@ -404,9 +404,9 @@ func (r *regression) shrink(ctx context.Context, b []float64, left *int) error {
 	return nil
 }
 
-// powered returns an upper bound of the largest eigenvalue of ∇² anywhere, from some steps of the power method for the
-// squared error.
-func (n *newton) powered() float64 {
+// maxEigenvalue returns an upper bound of the largest eigenvalue of ∇² anywhere, from some steps of the power method for
+// the squared error.
+func (n *newton) maxEigenvalue() float64 {
 	const steps, allowance = 12, 1.2 // the method converges from below
 	k := n.family.outputs()
 	v, out := make([]float64, len(n.b)), make([]float64, len(n.b))

@@ -168,14 +168,14 @@ type joined struct {
 
 func newJoined(p *products) *joined {
 	j := &joined{product: vector.Floats(p.channels)}
-	most := 0
+	largest := 0
 	for _, f := range p.factors {
 		n := p.channels << len(f.Players)
-		most = max(most, n)
+		largest = max(largest, n)
 		j.factors = append(j.factors, vector.Floats(n))
 		j.at, j.others = append(j.at, vector.Floats(p.channels)), append(j.others, vector.Floats(p.channels))
 	}
-	j.folded = vector.Floats(most)
+	j.folded = vector.Floats(largest)
 	return j
 }
 

@@ -91,9 +91,9 @@ func lightGBMSections(content []byte) ([]section, error) {
 	return nil, errors.New(`it ends before the line "end of trees"`)
 }
 
-func (s section) count(key string, most int) (int, error) {
+func (s section) count(key string, limit int) (int, error) {
 	n, err := strconv.Atoi(s[key])
-	if err != nil || n < 0 || n > most {
+	if err != nil || n < 0 || n > limit {
 		return 0, fmt.Errorf("%s is %q", key, s[key])
 	}
 	return n, nil

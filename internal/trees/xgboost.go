@@ -146,7 +146,7 @@ func (f *xgboostFile) used(m *xgboostModel) (int, error) {
 }
 
 func (f *xgboostFile) outputs() (int, error) {
-	most := 1
+	largest := 1
 	for _, text := range []string{f.Learner.Param.NumClass, f.Learner.Param.NumTarget} {
 		n, err := strconv.Atoi(text)
 		if text == "" {
@@ -155,9 +155,9 @@ func (f *xgboostFile) outputs() (int, error) {
 		if err != nil || n < 0 || n > MaxOutputs {
 			return 0, fmt.Errorf("it has %q outputs", text)
 		}
-		most = max(most, n)
+		largest = max(largest, n)
 	}
-	return most, nil
+	return largest, nil
 }
 
 // columns are those of the ensemble, and the codes of the numbers that splits give the labels of each.

@@ -66,7 +66,7 @@ func (t *Trainer) losses() (loss, hidden float64) {
 			l.hidden[i], l.slope[i] = variance+hiddenFloor, slope
 		}
 	}
-	if phase.asksSigma() {
+	if phase.usesSigma() {
 		clear(l.sigma)
 		for d := range t.columns {
 			for i, s := range t.columns[d].std {
@@ -74,7 +74,7 @@ func (t *Trainer) losses() (loss, hidden float64) {
 			}
 		}
 	}
-	clear(t.dsaid)
+	clear(t.learnerGradients)
 	switch {
 	case phase == Spread:
 		loss = t.spreadLoss()
@@ -92,7 +92,7 @@ func (t *Trainer) losses() (loss, hidden float64) {
 	}
 	for l := range t.learners {
 		n := copies * t.Batch * t.Outputs
-		dsaid := t.dsaid[l*(n+t.Outputs):]
+		dsaid := t.learnerGradients[l*(n+t.Outputs):]
 		for i, d := range dsaid[:n] {
 			dsaid[n+i%t.Outputs] -= d // subtracted from all copies: the product with no column present
 		}
@@ -105,13 +105,13 @@ func (t *Trainer) valueOf(row, which, output int) float64 {
 	return float64(t.value[(row*copies+which)*t.Outputs+output])
 }
 
-// saidOf returns a learner's value of a row's copy.
-func (t *Trainer) saidOf(learner, row, which, output int) float64 {
-	return float64(t.said[((learner*t.Batch+row)*copies+which)*t.Outputs+output])
+// learnerValue returns a learner's value of a row's copy.
+func (t *Trainer) learnerValue(learner, row, which, output int) float64 {
+	return float64(t.learnerValues[((learner*t.Batch+row)*copies+which)*t.Outputs+output])
 }
 
 func (t *Trainer) setGradient(learner, row, which, output int, v float64) {
-	t.dsaid[(learner*(copies*t.Batch+1)+row*copies+which)*t.Outputs+output] = float32(v)
+	t.learnerGradients[(learner*(copies*t.Batch+1)+row*copies+which)*t.Outputs+output] = float32(v)
 }
 
 // hiddenLoss returns the mean of −log N(v(x_S); v(x), h²) over outputs and, weighted, over rows. In the phase spread of
@@ -208,8 +208,8 @@ func (t *Trainer) numberLoss() float64 {
 			weight = math.Pow(tau/(tau+t.loss.hidden[r]), t.MaskedExponent)
 		}
 		for l := range t.learners {
-			whole, byWhole := t.errorOf(t.saidOf(l, r, observed, 0) - float64(y))
-			part, byPart := t.errorOf(t.saidOf(l, r, masked, 0) - float64(y))
+			whole, byWhole := t.errorOf(t.learnerValue(l, r, observed, 0) - float64(y))
+			part, byPart := t.errorOf(t.learnerValue(l, r, masked, 0) - float64(y))
 			loss += w * (precision*whole + weight*part) / float64(t.learners)
 			t.setGradient(l, r, observed, 0, w*precision*byWhole)
 			t.setGradient(l, r, masked, 0, w*weight*byPart)
@@ -258,12 +258,12 @@ func (t *Trainer) classLoss(learner, r, which int, w float64) float64 {
 	y := t.current.Target[r]
 	if t.Outputs == 1 {
 		side := 2*float64(y) - 1
-		loss, slope := softplus(-side * (t.saidOf(learner, r, which, 0) + t.Base[0]))
+		loss, slope := softplus(-side * (t.learnerValue(learner, r, which, 0) + t.Base[0]))
 		t.setGradient(learner, r, which, 0, -side*slope*w)
 		return loss
 	}
 	for o := range t.loss.scores {
-		t.loss.scores[o] = t.saidOf(learner, r, which, o) + t.Base[o]
+		t.loss.scores[o] = t.learnerValue(learner, r, which, o) + t.Base[o]
 	}
 	loss := t.softmax(int(y))
 	for o, p := range t.loss.probs {

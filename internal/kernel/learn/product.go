@@ -23,13 +23,13 @@ type shared struct {
 	mix             []float32 // [columns · B + columns, hidden] input of h by each cell of each column, then by absent columns
 	mixAt           []int32   // [2, B, columns] offsets into mix for rows as observed, then for masked copies
 
-	rest    []float32 // [channels] Π_d (1 + c_d)
-	out     []float32 // [learners, C, channels] w, centred over classes; 0 for channels of other learners
-	product []float32 // [2B, channels] Π_d F_d − rest
-	up      []float32 // [2B + 1, channels] gradient by products
-	value   []float32 // [2B, C]
-	said    []float32 // [learners, 2B, C] value of each learner; value is their mean
-	dsaid   []float32 // [learners, 2B + 1, C] gradient by said, times learners
+	rest             []float32 // [channels] Π_d (1 + c_d)
+	out              []float32 // [learners, C, channels] w, centred over classes; 0 for channels of other learners
+	product          []float32 // [2B, channels] Π_d F_d − rest
+	up               []float32 // [2B + 1, channels] gradient by products
+	value            []float32 // [2B, C]
+	learnerValues    []float32 // [learners, 2B, C] value of each learner; value is their mean
+	learnerGradients []float32 // [learners, 2B + 1, C] gradient by learnerValues, times learners
 
 	zeros, ones, less []float32 // 0, 1, −1
 	start             []float32 // [parts · channels] −1 in the first part, 0 in the others
@@ -50,7 +50,7 @@ func newShared(t *Trainer) shared {
 		at: make([]int32, (copies*rows+1)*(columns+1)), mixAt: make([]int32, copies*rows*columns),
 		mix:  vector.Floats((rows + 1) * columns * vector.Padded(t.HiddenWidth)),
 		rest: vector.Floats(k), out: vector.Floats(outputs * k), product: vector.Floats(copies * rows * k), up: vector.Floats((copies*rows + 1) * k),
-		value: vector.Floats(copies * rows * t.Outputs), said: vector.Floats(copies * rows * outputs), dsaid: vector.Floats((copies*rows + 1) * outputs),
+		value: vector.Floats(copies * rows * t.Outputs), learnerValues: vector.Floats(copies * rows * outputs), learnerGradients: vector.Floats((copies*rows + 1) * outputs),
 	}
 	// A load whose address has the same last 12 bits as an earlier store waits for it, so records and gradients are
 	// kept apart.
@@ -71,8 +71,8 @@ func newShared(t *Trainer) shared {
 			s.shares = append(s.shares, share{f.From + from, min(blockChannels, padded-from), f.Learner, f.Order, vector.Floats(vector.ScratchFloats(len(f.Order)))})
 		}
 	}
-	most := max(rows*copies, blockRows*columns, s.parts*k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
-	s.zeros, s.ones, s.less = vector.Floats(most), vector.Ones(most), vector.Floats(most)
+	largest := max(rows*copies, blockRows*columns, s.parts*k, vector.Padded(t.Embedding), vector.Padded(t.HiddenWidth), vector.Padded(t.SigmaWidth), vector.Padded(t.Outputs), 2*vector.Padded(t.Frequencies), vector.Lanes)
+	s.zeros, s.ones, s.less = vector.Floats(largest), vector.Ones(largest), vector.Floats(largest)
 	for i := range s.less {
 		s.less[i] = -1
 	}
@@ -123,14 +123,14 @@ func (t *Trainer) rows(share int) {
 	n := min(blockRows, t.Batch-from)
 	for i := range t.learners * t.Outputs {
 		l, c := i/t.Outputs, i%t.Outputs
-		t.ops.Dots(t.said[(l*t.Batch+from)*copies*t.Outputs+c:], t.Outputs, t.product[from*copies*k:], n*copies, t.out[i*k:][:k])
+		t.ops.Dots(t.learnerValues[(l*t.Batch+from)*copies*t.Outputs+c:], t.Outputs, t.product[from*copies*k:], n*copies, t.out[i*k:][:k])
 	}
 	for i := from * copies * t.Outputs; i < (from+n)*copies*t.Outputs; i++ {
 		t.value[i] = 0
 		for l := range t.learners {
-			said := &t.said[l*t.Batch*copies*t.Outputs+i]
-			t.value[i] += *said
-			*said *= float32(t.learners)
+			value := &t.learnerValues[l*t.Batch*copies*t.Outputs+i]
+			t.value[i] += *value
+			*value *= float32(t.learners)
 		}
 	}
 	if t.current.phase != Absent {
@@ -145,7 +145,7 @@ func (t *Trainer) rows(share int) {
 func (t *Trainer) products(i int) {
 	s, rows, k := &t.shares[i], copies*t.Batch, t.shared.channels
 	from, n := s.from, s.channels
-	channel, dsaid := t.lay.channel.of(t.gradient, 0), t.dsaid[s.learner*(rows+1)*t.Outputs:]
+	channel, dsaid := t.lay.channel.of(t.gradient, 0), t.learnerGradients[s.learner*(rows+1)*t.Outputs:]
 	t.ops.MatMul(&vector.MatMul{
 		Y: channel[from:], YStride: k, Start: t.zeros, Rows: t.Outputs, Out: n,
 		X: dsaid, XStride: 1, XStep: t.Outputs, In: rows, W: t.product[from:], WStride: k,

@@ -48,8 +48,8 @@ func (l *layout) trained(p Phase) []span {
 	}
 }
 
-// asksSigma reports whether the loss of a phase uses σ.
-func (p Phase) asksSigma() bool { return p == Refit || p == Spread }
+// usesSigma reports whether the loss of a phase uses σ.
+func (p Phase) usesSigma() bool { return p == Refit || p == Spread }
 
 // Recipe holds the hyperparameters that all phases share.
 type Recipe struct {
@@ -231,7 +231,7 @@ func (t *Trainer) gradients(phase Phase, b *Minibatch) (loss, hidden float64) {
 	t.workers.each(len(t.columns), t.forwardShare)
 	t.workers.each(len(t.shares), t.valueShare)
 	t.workers.each(t.rowShares(), t.rowShare)
-	if phase.asksSigma() {
+	if phase.usesSigma() {
 		t.workers.each(len(t.columns), t.sigmaShare)
 	}
 	loss, hidden = t.losses()
