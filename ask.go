@@ -37,8 +37,8 @@ func (q Question) Share() float64 {
 	return min(1, q.Reduction/q.Variance)
 }
 
-// alike is the number of nearest reference rows whose cells fill a missing one.
-const alike = 48
+// neighbours is the number of nearest reference rows whose cells fill a missing one.
+const neighbours = 48
 
 // Questions yields, for each row with missing cells, the missing columns in descending order of expected variance
 // reduction.
@@ -124,7 +124,7 @@ func (m *Model) questions(ctx context.Context, c *chunk, i int, reference *encod
 			}
 			filled.Append(c.batch.Slice(i, i+1))
 			filled.SetPlayer(filled.Rows-1, m.places[j], reference, r)
-			if filled.Rows == alike {
+			if filled.Rows == neighbours {
 				break
 			}
 		}

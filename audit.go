@@ -320,7 +320,7 @@ func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch
 		left := min(subgameOf(len(players)), len(players))
 		for k, place := range rng.Perm(len(players)) {
 			if k >= left {
-				m.takeAway(rows, i, players[place])
+				m.hidePlayer(rows, i, players[place])
 			}
 		}
 	}
@@ -350,8 +350,8 @@ func (m *Model) auditSubgames(ctx context.Context, a *Audit, whole *encode.Batch
 	return nil
 }
 
-// takeAway hides the cells of a player of the network.
-func (m *Model) takeAway(b *encode.Batch, row, networkPlayer int) {
+// hidePlayer hides the cells of a player of the network.
+func (m *Model) hidePlayer(b *encode.Batch, row, networkPlayer int) {
 	p := m.own.players[slices.Index(m.own.places, networkPlayer)]
 	for _, j := range p.columns {
 		b.Observed[row*b.Players()+m.places[j]] = 0

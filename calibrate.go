@@ -50,8 +50,8 @@ func (m *Model) uncalibrated() Calibration {
 
 // validate rejects values that calibration cannot produce.
 func (c *Calibration) validate(task Task) error {
-	const most, maxSlope, maxNoise, maxLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below these bounds
-	between := func(x float64) bool { return x >= 1/most && x <= most }
+	const maxFactor, maxSlope, maxNoise, maxLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below these bounds
+	between := func(x float64) bool { return x >= 1/maxFactor && x <= maxFactor }
 	valid := c.Noise >= 0 && c.Noise <= maxNoise && math.Abs(c.Level) <= maxLevel && (c.Level == 0 || task == Regression)
 	if task == Regression || c.Scale == 0 {
 		valid = valid && between(c.Temperature) && c.Scale == 0 && c.Slope == 0
@@ -347,7 +347,7 @@ func rangesOf(scores []rangeScore, least int) []Range {
 	bins := binned(scores, least)
 	for len(bins) > 0 {
 		bin, n := bins[0], 1
-		for ; n < len(bins) && oneServes(bin, bins[n]); n++ {
+		for ; n < len(bins) && commonQuantileCovers(bin, bins[n]); n++ {
 			bin = slices.Concat(bin, bins[n])
 		}
 		ranges = append(ranges, Range{bin[len(bin)-1].share, conformal(bin)})
@@ -373,15 +373,16 @@ func binned(scores []rangeScore, least int) (bins [][]rangeScore) {
 	return bins
 }
 
-// oneServes reports whether a common q covers two bins: its coverage in each is within two standard errors of 90 %.
-func oneServes(a, b []rangeScore) bool {
+// commonQuantileCovers reports whether a common q covers two bins: its coverage in each is within two standard errors of
+// 90 %.
+func commonQuantileCovers(a, b []rangeScore) bool {
 	q := conformal(slices.Concat(a, b))
-	return math.Abs(held(a, q)-rangeLevel) <= 2*math.Sqrt(rangeLevel*(1-rangeLevel)/float64(len(a))) &&
-		math.Abs(held(b, q)-rangeLevel) <= 2*math.Sqrt(rangeLevel*(1-rangeLevel)/float64(len(b)))
+	return math.Abs(coverage(a, q)-rangeLevel) <= 2*math.Sqrt(rangeLevel*(1-rangeLevel)/float64(len(a))) &&
+		math.Abs(coverage(b, q)-rangeLevel) <= 2*math.Sqrt(rangeLevel*(1-rangeLevel)/float64(len(b)))
 }
 
-// held returns the weighted share of scores that do not exceed q.
-func held(scores []rangeScore, q float64) float64 {
+// coverage returns the weighted share of scores that do not exceed q.
+func coverage(scores []rangeScore, q float64) float64 {
 	inside, all := 0.0, 0.0
 	for _, s := range scores {
 		if all += s.weight; s.score <= q {

@@ -94,17 +94,17 @@ func (t *training) resume(m Manifest) (*checkpoint, error) {
 
 // differsFrom explains why a checkpoint cannot be continued, and what to do.
 func (m maker) differsFrom(now maker) (message, remedy string) {
-	const anew = "train without Config.Resume"
+	const restart = "train without Config.Resume"
 	switch {
 	case m.Psi != now.Psi:
-		return fmt.Sprintf("the checkpoint was written by psi %s, and this is psi %s", cmp.Or(m.Psi, "of an older version"), now.Psi), "resume with the program that wrote it, or " + anew
+		return fmt.Sprintf("the checkpoint was written by psi %s, and this is psi %s", cmp.Or(m.Psi, "of an older version"), now.Psi), "resume with the program that wrote it, or " + restart
 	case m.Backend != now.Backend:
-		return fmt.Sprintf("the checkpoint was written by the backend %s, and this training would use %s", m.Backend, now.Backend), fmt.Sprintf("give Config.Backend=%s, or %s", m.Backend, anew)
+		return fmt.Sprintf("the checkpoint was written by the backend %s, and this training would use %s", m.Backend, now.Backend), fmt.Sprintf("give Config.Backend=%s, or %s", m.Backend, restart)
 	case m.CPU != now.CPU:
-		return fmt.Sprintf("the checkpoint was written with %s instructions, and this training would use %s", m.CPU, now.CPU), fmt.Sprintf("set PSI_CPU=%s on a machine that has them, or %s", m.CPU, anew)
+		return fmt.Sprintf("the checkpoint was written with %s instructions, and this training would use %s", m.CPU, now.CPU), fmt.Sprintf("set PSI_CPU=%s on a machine that has them, or %s", m.CPU, restart)
 	}
 	return "the checkpoint is of another training: the rows, the settings, the seed, the build of the program or, with a tensor engine, the number of processors differ",
-		"give what it was started with, or " + anew
+		"give what it was started with, or " + restart
 }
 
 // fingerprint differs between trainings that end in different models. The sums of a tensor engine depend on its number
@@ -152,7 +152,7 @@ func (t *training) tryToSave(point *checkpoint) {
 		t.warned = true
 		warning := t.last
 		warning.Note = fmt.Sprintf("no checkpoint is kept for now: %v; training goes on, and tries again", err)
-		t.say(warning)
+		t.report(warning)
 	}
 }
 

@@ -58,19 +58,19 @@ func CrossValidate(ctx context.Context, rows Source, c Config, folds int) (done 
 	defer func() { err = errors.Join(err, whole.Close()) }()
 	c.Checkpoint, c.Resume, c.ReferenceRows, c.fold = "", false, 0, whole.Labels
 	c.Change = withoutBags(c.Change)
-	tell := once(c.Progress)
+	report := withoutRepeats(c.Progress)
 	if whole.Unlabelled > 0 {
-		tell(Progress{Stage: "read", Error: math.NaN(), Note: fmt.Sprintf("%d rows are left out: their target is missing", whole.Unlabelled)})
+		report(Progress{Stage: "read", Error: math.NaN(), Note: fmt.Sprintf("%d rows are left out: their target is missing", whole.Unlabelled)})
 	}
 	if whole.Weightless > 0 {
-		tell(Progress{Stage: "read", Error: math.NaN(), Note: fmt.Sprintf("%d rows are left out: their weight is 0", whole.Weightless)})
+		report(Progress{Stage: "read", Error: math.NaN(), Note: fmt.Sprintf("%d rows are left out: their weight is 0", whole.Weightless)})
 	}
 	budget, done := c.TimeBudget, &CrossValidation{}
 	for k := range folds {
 		c.Progress = func(p Progress) {
 			p.Fold, p.Folds, p.Done = k+1, folds, (float64(k)+p.Done)/float64(folds)
 			p.Remaining = 0 // it covers the fold alone
-			tell(p)
+			report(p)
 		}
 		if budget > 0 {
 			c.TimeBudget = max(1, (budget-time.Since(start))/time.Duration(folds-k))
@@ -162,18 +162,18 @@ func withoutBags(change func(*Settings)) func(*Settings) {
 	}
 }
 
-// once reports each note once, although every fold repeats it.
-func once(tell func(Progress)) func(Progress) {
-	said := map[string]bool{}
+// withoutRepeats reports each note once, although every fold repeats it.
+func withoutRepeats(report func(Progress)) func(Progress) {
+	reported := map[string]bool{}
 	return func(p Progress) {
-		if said[p.Note] {
+		if reported[p.Note] {
 			p.Note, p.Warning = "", false
 		}
 		if p.Note != "" {
-			said[p.Note] = true
+			reported[p.Note] = true
 		}
-		if tell != nil {
-			tell(p)
+		if report != nil {
+			report(p)
 		}
 	}
 }

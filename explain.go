@@ -107,12 +107,12 @@ func (m *Model) NoRows(o ExplainOptions) (*explain.Explanation, error) {
 func (m *Model) heading(o ExplainOptions, players []player) *explain.Explanation {
 	return &explain.Explanation{
 		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
-		Outputs: m.outputNames(), Scale: m.scale(), NonNegative: m.manifest.Scale.NonNegative, Players: names(players), Bags: m.bagsAsked(o),
+		Outputs: m.outputNames(), Scale: m.scale(), NonNegative: m.manifest.Scale.NonNegative, Players: names(players), Bags: m.bagCount(o),
 	}
 }
 
-// bagsAsked returns the number of bags that ModelStd is computed from.
-func (m *Model) bagsAsked(o ExplainOptions) int {
+// bagCount returns the number of bags that ModelStd is computed from.
+func (m *Model) bagCount(o ExplainOptions) int {
 	if o.NoDoubt {
 		return 0
 	}
@@ -165,7 +165,7 @@ func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 		return o, &table.Error{
 			Row:     -1,
 			Message: fmt.Sprintf("mode exact needs all 2^%d ≈ 10^%.0f coalitions of the model's %d columns: it is for at most %d columns", d, float64(d)*math.Log10(2), d, shapley.MaxExact),
-			Remedy:  m.insteadOfExact(),
+			Remedy:  m.exactModeRemedy(),
 		}
 	case o.Interactions && o.Mode == explain.Fast && !m.exact():
 		return o, &table.Error{Row: -1, Message: "the learned head has no interactions of its own", Remedy: "use ExplainOptions.Mode=exact or ExplainOptions.Mode=refined"}
@@ -207,7 +207,7 @@ func (m *Model) checkOutputs(o ExplainOptions) error {
 
 func (m *Model) exact() bool { return m.Head() == string(form.Exact) }
 
-func (m *Model) insteadOfExact() string {
+func (m *Model) exactModeRemedy() string {
 	if m.exact() {
 		return "use mode fast, which is exact with this model's head"
 	}

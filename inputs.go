@@ -50,17 +50,17 @@ func (m *Model) input(column int) Input {
 	in := Input{Name: p.Name, Kind: p.Kind, Gap: p.Gap, Labels: p.Levels, Low: math.NaN(), High: math.NaN(), Typical: math.NaN(), Reading: m.manifest.Columns[column].Reading}
 	if n := len(p.Edges); n > 0 {
 		in.Low, in.High = p.Edges[0], p.Edges[n-1]
-		in.Whole = seemWhole(p.Edges)
-		in.Typical = m.usual(d)
+		in.Whole = mostlyIntegers(p.Edges)
+		in.Typical = m.typicalNumber(d)
 	}
 	if len(p.Levels) > 0 {
-		in.TypicalLabel = p.Levels[m.commonest(d)]
+		in.TypicalLabel = p.Levels[m.mostFrequentLevel(d)]
 	}
 	return in
 }
 
-// seemWhole reports whether most bin edges are integers. Quantiles of integers may lie between two of them.
-func seemWhole(edges []float64) bool {
+// mostlyIntegers reports whether most bin edges are integers. Quantiles of integers may lie between two of them.
+func mostlyIntegers(edges []float64) bool {
 	whole := 0
 	for _, v := range edges {
 		if v == math.Trunc(v) {
@@ -83,11 +83,11 @@ func closest(edges []float64, v float64) float64 {
 	})
 }
 
-// usual returns a typical value of a numeric player: the median of the reference rows. Without reference rows, it is
-// the value nearest to the mean if the column has few values. For many values it is the middle of the bins, which is
-// the median unless many equal cells make quantiles coincide. In that case it is the end of the bins that is nearer to
-// the mean.
-func (m *Model) usual(d int) float64 {
+// typicalNumber returns a typical value of a numeric player: the median of the reference rows. Without reference rows, it
+// is the value nearest to the mean if the column has few values. For many values it is the middle of the bins, which is the
+// median unless many equal cells make quantiles coincide. In that case it is the end of the bins that is nearer to the
+// mean.
+func (m *Model) typicalNumber(d int) float64 {
 	p := &m.manifest.Encoder.Players[d]
 	n := len(p.Edges)
 	switch seen := m.kept(d); {
@@ -113,8 +113,8 @@ func (m *Model) kept(d int) []float64 {
 	return seen
 }
 
-// commonest returns the most frequent level in the reference rows, or the first level without them.
-func (m *Model) commonest(d int) int {
+// mostFrequentLevel returns the most frequent level in the reference rows, or the first level without them.
+func (m *Model) mostFrequentLevel(d int) int {
 	e := m.manifest.Encoder
 	k := d - e.Numeric()
 	first := int32(1) // embedding row of the first level, after those of earlier players and the row of other levels

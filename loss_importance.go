@@ -42,10 +42,10 @@ const (
 
 // lossImportance measures LossImportance on at most the given number of rows with a known target, drawn from a sample.
 // It returns nil if there are no such rows.
-func (m *Model) lossImportance(ctx context.Context, sample *encode.Batch, y []float64, units []uint64, most int) ([]LossImportance, error) {
+func (m *Model) lossImportance(ctx context.Context, sample *encode.Batch, y []float64, units []uint64, limit int) ([]LossImportance, error) {
 	var chosen []int
 	for _, i := range rand.New(rand.NewPCG(5, auditStream)).Perm(sample.Rows) {
-		if !math.IsNaN(y[i]) && len(chosen) < most {
+		if !math.IsNaN(y[i]) && len(chosen) < limit {
 			chosen = append(chosen, i)
 		}
 	}
@@ -181,7 +181,7 @@ func (a *Audit) SortedLossImportance() []LossImportance {
 
 // writeLossImportance lists at most 15 players.
 func (a *Audit) writeLossImportance(text *strings.Builder) error {
-	const most = 15
+	const limit = 15
 	list := a.SortedLossImportance()
 	if len(list) == 0 {
 		return nil
@@ -192,7 +192,7 @@ func (a *Audit) writeLossImportance(text *strings.Builder) error {
 	}
 	fmt.Fprintf(text, "\nimportance in loss: how much a column lowers the %s of a row, ± one standard error%s\n", a.Loss(), over)
 	var lines strings.Builder
-	for _, x := range list[:min(most, len(list))] {
+	for _, x := range list[:min(limit, len(list))] {
 		fmt.Fprintf(&lines, "  %s\t", prose.Printable(x.Player))
 		switch {
 		case x.Mean == nil:
@@ -212,9 +212,9 @@ func (a *Audit) writeLossImportance(text *strings.Builder) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if more := len(list) - most; more > 0 {
+	if more := len(list) - limit; more > 0 {
 		found := 0
-		for _, x := range list[most:] {
+		for _, x := range list[limit:] {
 			if x.Found {
 				found++
 			}

@@ -288,8 +288,8 @@ func readManifest(content []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("nodes of %d bags, but there are %d", len(m.BagNodes), m.Settings.Bags)
 	}
 	for _, n := range slices.Concat(m.Nodes, m.BagNodes) {
-		if most := form.MaxNodes(len(m.Encoder.Players)); n < 1 || n > most {
-			return nil, fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), most)
+		if limit := form.MaxNodes(len(m.Encoder.Players)); n < 1 || n > limit {
+			return nil, fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), limit)
 		}
 	}
 	if m.SharedSigma && m.Scale.Outputs() == 1 {

@@ -168,7 +168,7 @@ func (t *training) keepBags(m *Model, done int) {
 
 // bag trains a network on a bootstrap sample of the rows, or resumes it from point.
 func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained, error) {
-	seed := memberSeed(t.Seed, most["members"]+1+i)
+	seed := memberSeed(t.Seed, maxSettings["members"]+1+i)
 	recipe := t.settings.recipe(seed).Bag()
 	recipe.Base, recipe.LogStd = t.in.Target.Base, t.in.Target.LogStd()
 	run, err := train.New(t.net.Bag(), train.Native{}, recipe, train.Bootstrap(t.in.Training, seed, t.in.Units), t.in.Validation)
@@ -176,8 +176,8 @@ func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained,
 		return nil, err
 	}
 	defer run.Close()
-	watch := train.Watch{StopEarly: t.StopEarly, Progress: func(p train.Progress) {
-		t.say(Progress{
+	watch := train.RunOptions{StopEarly: t.StopEarly, Progress: func(p train.Progress) {
+		t.report(Progress{
 			Stage: "doubt", Member: i, Step: p.Step, Steps: p.Steps, Done: (float64(i) + p.Done) / float64(t.settings.Bags),
 			Remaining: remaining(p, t.settings.Bags-1-i), Error: math.NaN(), Note: p.Note,
 		})
@@ -189,7 +189,7 @@ func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained,
 }
 
 // finish trains a network to its end, resuming it from point if it was interrupted.
-func (t *training) finish(ctx context.Context, run *train.Run, point *checkpoint, watch train.Watch) (*trained, error) {
+func (t *training) finish(ctx context.Context, run *train.Run, point *checkpoint, watch train.RunOptions) (*trained, error) {
 	if point.State != nil {
 		if err := run.Restore(point.State); err != nil {
 			return nil, err

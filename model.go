@@ -355,14 +355,14 @@ func (m *Model) ExportONNX(w io.Writer) error {
 	if !m.classes() {
 		units.Noise = []float64{m.manifest.Calibration.Noise}
 	}
-	about, err := m.about()
+	about, err := m.metadata()
 	if err != nil {
 		return err
 	}
 	file := onnx.Model{
 		Network: config, Members: m.members, Units: units,
 		Encoder: m.manifest.Encoder, Columns: m.places, Places: m.own.places, Missing: m.manifest.Missing,
-		Name: "psi", Version: Version, About: about,
+		Name: "psi", Version: Version, Metadata: about,
 	}
 	content, err := file.Bytes()
 	if err != nil {
@@ -372,8 +372,8 @@ func (m *Model) ExportONNX(w io.Writer) error {
 	return err
 }
 
-// about returns the metadata of the exported file; lists are JSON.
-func (m *Model) about() (map[string]string, error) {
+// metadata returns the metadata of the exported file; lists are JSON.
+func (m *Model) metadata() (map[string]string, error) {
 	about := map[string]string{
 		"model": m.Digest(), "task": string(m.manifest.Task), "target": m.manifest.Target, "head": m.Head(), "scale": string(m.scale()), "units": m.unitWords(),
 	}

@@ -309,11 +309,11 @@ func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	d := len(e.Players)
 	rows := min(checkRows, max(minRows, checkRows*checkNumbers/m.numbersPerRow()))
 	blocks := (d + blockColumns - 1) / blockColumns
-	most := max(minValues, min(maxValues, rows/blocks))
+	limit := max(minValues, min(maxValues, rows/blocks))
 	columns := make([]*table.Column, d)
 	width := make([]int, blocks) // number of rows of each block
 	for j := range e.Players {
-		columns[j] = m.checkValues(j, most)
+		columns[j] = m.checkValues(j, limit)
 		b := j * blocks / d
 		width[b] = max(width[b], columns[j].Len())
 	}
@@ -360,19 +360,19 @@ func spread(c *table.Column, from, width, rows int) *table.Column {
 }
 
 // checkValues returns at most the given number of values at which a column is checked, the last one missing.
-func (m *Model) checkValues(d, most int) *table.Column {
+func (m *Model) checkValues(d, limit int) *table.Column {
 	p := &m.manifest.Encoder.Players[d]
 	var numbers []float64
 	var labels []string
 	if p.Numeric() {
-		n := min(len(p.Edges), most-3)
+		n := min(len(p.Edges), limit-3)
 		numbers = append(numbers, -math.MaxFloat64)
 		for k := range n {
 			numbers = append(numbers, p.Edges[k*(len(p.Edges)-1)/max(1, n-1)])
 		}
 		numbers = append(numbers, math.MaxFloat64, 0)
 	} else {
-		labels = append(m.heaviest(d, most-2), unknownLabel(p.Levels), "")
+		labels = append(m.heaviestLabels(d, limit-2), unknownLabel(p.Levels), "")
 	}
 	observed := slices.Repeat([]bool{true}, max(len(numbers), len(labels)))
 	observed[len(observed)-1] = false
@@ -382,11 +382,11 @@ func (m *Model) checkValues(d, most int) *table.Column {
 	return table.CategoryColumn(p.Name, labels, observed)
 }
 
-// heaviest returns at most the given number of labels, those with the largest weights.
-func (m *Model) heaviest(d, most int) []string {
+// heaviestLabels returns at most the given number of labels, those with the largest weights.
+func (m *Model) heaviestLabels(d, limit int) []string {
 	e := m.manifest.Encoder
 	levels := e.Players[d].Levels
-	if len(levels) <= most {
+	if len(levels) <= limit {
 		return slices.Clone(levels)
 	}
 	first := 1 // row of the embedding of the first level
@@ -405,7 +405,7 @@ func (m *Model) heaviest(d, most int) []string {
 		order[k] = k
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b)) })
-	labels := make([]string, most)
+	labels := make([]string, limit)
 	for i := range labels {
 		labels[i] = levels[order[i]]
 	}

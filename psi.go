@@ -326,8 +326,8 @@ func DefaultSettings(head string, size Size) Settings {
 	return s
 }
 
-// most limits the settings, because model files are untrusted and users make typing errors.
-var most = map[string]int{
+// maxSettings limits the settings, because model files are untrusted and users make typing errors.
+var maxSettings = map[string]int{
 	"channels": 1 << 14, "pairs": 1 << 10, "pair_rank": 16, "learners": 64, "rank": 64, "width": 1 << 13, "layers": 16, "members": 64, "bags": 64, "bins": 4096,
 	"frequencies": 1024, "embedding": 1024, "hidden": 8, "sigma_width": 1024, "hidden_width": 4096,
 	"steps": 1 << 24, "batch": 1 << 16, "polish_steps": 1 << 24, "refit_steps": 1 << 24, "absent_steps": 1 << 24, "spread_steps": 1 << 24,
@@ -338,7 +338,7 @@ func (s Settings) Validate() error {
 	all := reflect.ValueOf(s)
 	for i := range all.NumField() {
 		key := all.Type().Field(i).Tag.Get("json")
-		if limit, ok := most[key]; ok && all.Field(i).Int() > int64(limit) {
+		if limit, ok := maxSettings[key]; ok && all.Field(i).Int() > int64(limit) {
 			return wrongSetting(fmt.Sprintf("setting %s is %d: at most %d", key, all.Field(i).Int(), limit), "")
 		}
 	}

@@ -68,13 +68,13 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 			Remedy: "leave out rows whose outcome is not above 0",
 		}
 	}
-	evenOut(s.weight)
+	normaliseWeights(s.weight)
 	x, err := m.own.Pass(ctx, s.rows, form.Spread)
 	if err != nil {
 		return nil, err
 	}
 	x.Std = nil // the largest part, which is not needed here
-	fresh := m.again()
+	fresh := m.copyForRecalibration()
 	fit := &refit{s: s, x: x, slopes: m.slopes(s.rows)}
 	record := Recalibration{Rows: len(s.y), Data: digest.String()}
 	record.Before, record.After = fit.outOfFold(m)
@@ -97,8 +97,8 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	return fresh, nil
 }
 
-// evenOut scales weights to the mean 1, so that the priors do not depend on the unit of the weights.
-func evenOut(weight []float64) {
+// normaliseWeights scales weights to the mean 1, so that the priors do not depend on the unit of the weights.
+func normaliseWeights(weight []float64) {
 	sum := 0.0
 	for _, w := range weight {
 		sum += w
@@ -122,9 +122,9 @@ func (d digested) Next(ctx context.Context) (*table.Table, error) {
 	return t, err
 }
 
-// again returns a copy of the model whose base and calibration can be changed; it shares the evaluators. It converts an
-// older model's temperature, and a σ_0² that set its intervals, to the current form.
-func (m *Model) again() *Model {
+// copyForRecalibration returns a copy of the model whose base and calibration can be changed; it shares the evaluators. It
+// converts an older model's temperature, and a σ_0² that set its intervals, to the current form.
+func (m *Model) copyForRecalibration() *Model {
 	fresh := &Model{
 		manifest: m.manifest, config: m.config, members: m.members, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference,
 		places: m.places, evaluators: m.evaluators, own: m.own,
@@ -153,16 +153,16 @@ func (f *refit) outOfFold(m *Model) (before, after map[string]float64) {
 	old, out := m.NewEvaluator(), m.NewEvaluator()
 	f.evaluate(m, old, func(int) bool { return true })
 	for k := range recalibrationFolds {
-		held := func(i int) bool { return folds[i]%recalibrationFolds == k }
+		inFold := func(i int) bool { return folds[i]%recalibrationFolds == k }
 		weight := slices.Clone(f.s.weight)
 		for i := range weight {
-			if held(i) {
+			if inFold(i) {
 				weight[i] = 0
 			}
 		}
-		fold := m.again()
+		fold := m.copyForRecalibration()
 		f.set(fold, weight)
-		f.evaluate(fold, out, held)
+		f.evaluate(fold, out, inFold)
 	}
 	return m.errorsOf(old), m.errorsOf(out)
 }
@@ -222,7 +222,7 @@ func leastSquares(y, v, weight []float64) (base, a float64) {
 		y, v := y[i]-meanY, v[i]-meanV
 		yy, yv, vv = yy+w*y*y, yv+w*y*v, vv+w*v*v
 	}
-	a = math.Exp(leastAt(func(logA float64) float64 {
+	a = math.Exp(minimise(func(logA float64) float64 {
 		a := math.Exp(logA)
 		return n/2*math.Log(max(yy-2*a*yv+a*a*vv, math.SmallestNonzeroFloat64)) + square(logA/scaleDoubt)/2
 	}))
@@ -240,7 +240,7 @@ func leastDeviance(y, v, weight []float64) (base, a float64) {
 		}
 		return math.Log(weighted(rest, weight)) - a*meanV
 	}
-	a = math.Exp(leastAt(func(logA float64) float64 {
+	a = math.Exp(minimise(func(logA float64) float64 {
 		a := math.Exp(logA)
 		return n*(baseOf(a)+a*meanV) + square(logA/scaleDoubt)/2
 	}))
@@ -365,8 +365,8 @@ func (f *refit) moveBases(m *Model, p, weight, shares []float64) (largest float6
 	return largest
 }
 
-// leastAt minimises a function of log a: it takes the best point of a grid, then searches by golden sections around it.
-func leastAt(f func(logA float64) float64) float64 {
+// minimise minimises a function of log a: it takes the best point of a grid, then searches by golden sections around it.
+func minimise(f func(logA float64) float64) float64 {
 	const far, pace, ratio, enough = 3.0, 0.05, 0.6180339887498949, 1e-9
 	best := 0.0
 	for at := -far; at <= far; at += pace {

@@ -128,7 +128,7 @@ type sampled struct {
 func anyRow(float64, float64) bool { return true }
 
 // sample draws at most the given number of rows from the rows of a source whose target and weight are wanted.
-func (m *Model) sample(ctx context.Context, source Source, most int, wanted func(y, weight float64) bool) (*sampled, error) {
+func (m *Model) sample(ctx context.Context, source Source, limit int, wanted func(y, weight float64) bool) (*sampled, error) {
 	by := m.manifest.Provenance.ValidationBy()
 	rng := rand.New(rand.NewPCG(0, auditStream))
 	s, seen := &sampled{}, 0
@@ -153,8 +153,8 @@ func (m *Model) sample(ctx context.Context, source Source, most int, wanted func
 			}
 			// Reservoir sampling: row number s stays with probability most/s.
 			at := seen
-			if seen++; seen > most {
-				if at = rng.IntN(seen); at >= most {
+			if seen++; seen > limit {
+				if at = rng.IntN(seen); at >= limit {
 					continue
 				}
 			} else {

@@ -41,16 +41,16 @@ func (g *rowGames) Attributions(ctx context.Context, questions []shapley.Questio
 	answers := make([][]float64, 0, len(questions))
 	for from := 0; from < len(questions); from += coalitionsAtOnce {
 		some := questions[from:min(len(questions), from+coalitionsAtOnce)]
-		asked := g.rows.Like(len(some))
+		batch := g.rows.Like(len(some))
 		for i, q := range some {
-			asked.Set(i, g.rows, q.Game)
-			mask := asked.Observed[i*columns : (i+1)*columns]
+			batch.Set(i, g.rows, q.Game)
+			mask := batch.Observed[i*columns : (i+1)*columns]
 			clear(mask)
 			for _, member := range q.Members {
 				g.games[q.Game].Enter(mask, g.present[q.Game][member])
 			}
 		}
-		x, err := g.v.Pass(ctx, asked, form.Attributions)
+		x, err := g.v.Pass(ctx, batch, form.Attributions)
 		if err != nil {
 			return nil, form.Renumber(err, func(row int) int { return some[row].Game })
 		}

@@ -335,14 +335,14 @@ func TestCheckRowsHaveEveryValue(t *testing.T) {
 				continue
 			}
 			seen[cell[0]] = true
-			seen[cell[1]] = seen[cell[1]] || math.Abs(float64(cell[1])) == encode.Farthest
+			seen[cell[1]] = seen[cell[1]] || math.Abs(float64(cell[1])) == encode.MaxStandardised
 		}
 		for position := range 7 {
 			if !seen[float32(position)] {
 				t.Errorf("column %d is never at edge %d", d, position)
 			}
 		}
-		if !seen[encode.Farthest] || !seen[-encode.Farthest] || (gaps == 0) == (d != 0) || d == 0 && !seen[encode.GapPosition] {
+		if !seen[encode.MaxStandardised] || !seen[-encode.MaxStandardised] || (gaps == 0) == (d != 0) || d == 0 && !seen[encode.GapPosition] {
 			t.Errorf("column %d lacks an extreme or a gap", d)
 		}
 	}

@@ -138,8 +138,8 @@ func (t *training) tryScale(ctx context.Context, m *Model, i int) ([]float64, er
 		return nil, err
 	}
 	defer run.Close()
-	watch := train.Watch{StopEarly: t.StopEarly, Progress: func(p train.Progress) {
-		t.say(Progress{Stage: "scale", Step: p.Step, Steps: p.Steps, Done: (float64(i) + p.Done) / 2, Error: math.NaN()})
+	watch := train.RunOptions{StopEarly: t.StopEarly, Progress: func(p train.Progress) {
+		t.report(Progress{Stage: "scale", Step: p.Step, Steps: p.Steps, Done: (float64(i) + p.Done) / 2, Error: math.NaN()})
 	}}
 	if t.TimeBudget > 0 {
 		watch.Deadline = t.start.Add(time.Duration(scaleShare * float64(t.TimeBudget) * float64(i+1) / 2))

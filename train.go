@@ -49,7 +49,7 @@ func Train(ctx context.Context, rows Source, c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.say(Progress{Stage: "read", Error: math.NaN()})
+	t.report(Progress{Stage: "read", Error: math.NaN()})
 	after, err := t.after(rows.Schema())
 	if err != nil {
 		return nil, err
@@ -83,37 +83,39 @@ func (c *Config) fill() {
 // training is the state of one call of Train.
 type training struct {
 	Config
-	engine   *engine.Backend // training engine; nil if training is native
-	cpu      string          // instruction set of native training
-	size     Size
-	settings Settings
-	columns  int // number of features
-	leftOut  []LeftOut
-	told     []string // columns used as features although a warning advised against it
-	start    time.Time
-	net      form.Config
-	in       *dataset.Dataset
-	choosing train.Data // validation rows that choose the weights
-	aside    train.Data // validation rows that set the intervals of a number
-	skewness float64    // of a target whose scale trials choose; else 0
-	steps    int        // steps of members since the last resume
-	skipped  int        // steps that members skipped for lack of time
-	resumed  bool
-	last     Progress
+	engine        *engine.Backend // training engine; nil if training is native
+	cpu           string          // instruction set of native training
+	size          Size
+	settings      Settings
+	columns       int // number of features
+	leftOut       []LeftOut
+	warnedColumns []string // columns used as features although a warning advised against it
+	start         time.Time
+	net           form.Config
+	in            *dataset.Dataset
+	choosing      train.Data // validation rows that choose the weights
+	aside         train.Data // validation rows that set the intervals of a number
+	skewness      float64    // of a target whose scale trials choose; else 0
+	steps         int        // steps of members since the last resume
+	skipped       int        // steps that members skipped for lack of time
+	resumed       bool
+	last          Progress
 
 	nextSave    time.Time // time of the next checkpoint
 	failedSaves int       // failed saves since the last checkpoint was written
 	warned      bool      // whether a warning about failed saves was reported
 }
 
-func (t *training) say(p Progress) {
+func (t *training) report(p Progress) {
 	t.last = p
 	if t.Progress != nil {
 		t.Progress(p)
 	}
 }
 
-func (t *training) note(text string) { t.say(Progress{Stage: "read", Error: math.NaN(), Note: text}) }
+func (t *training) note(text string) {
+	t.report(Progress{Stage: "read", Error: math.NaN(), Note: text})
+}
 
 // inputs returns the columns to use as features.
 func (t *training) inputs(schema *table.Schema) ([]string, error) {
@@ -325,7 +327,7 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 	}
 	defer run.Close()
 	best := math.NaN()
-	member, err := t.finish(ctx, run, point, train.Watch{
+	member, err := t.finish(ctx, run, point, train.RunOptions{
 		Deadline:  t.deadline(i),
 		StopEarly: t.StopEarly,
 		Progress: func(p train.Progress) {
@@ -340,7 +342,7 @@ func (t *training) member(ctx context.Context, i int, point *checkpoint) (*train
 			case t.in.Target.Link != encode.IdentityLink:
 				metric = "rmse of the log"
 			}
-			t.say(Progress{
+			t.report(Progress{
 				Stage: p.Phase, Member: i, Step: p.Step, Steps: p.Steps,
 				Done: (float64(i) + p.Done) / float64(t.settings.Members), Remaining: remaining(p, t.settings.Members-1-i),
 				Error: now, Metric: metric, Note: p.Note,
@@ -387,7 +389,7 @@ func remaining(p train.Progress, others int) time.Duration {
 
 // conclude calibrates the model, measures it on its validation rows and audits it.
 func (t *training) conclude(ctx context.Context, m *Model) error {
-	t.say(Progress{Stage: "audit", Done: 1, Error: math.NaN()})
+	t.report(Progress{Stage: "audit", Done: 1, Error: math.NaN()})
 	if err := m.calibrate(ctx, t.in.Validation, t.aside, t.in.Training); err != nil {
 		return err
 	}
@@ -448,8 +450,8 @@ func (t *training) fits(m Manifest) error {
 	if err != nil {
 		return err
 	}
-	if most := artifact.MaxManifestBytes / 2; len(text) > most {
-		return &Error{Row: -1, Message: fmt.Sprintf("the labels of the columns take %d MB, more than %d", len(text)>>20, most>>20), Remedy: "drop columns that identify rows"}
+	if limit := artifact.MaxManifestBytes / 2; len(text) > limit {
+		return &Error{Row: -1, Message: fmt.Sprintf("the labels of the columns take %d MB, more than %d", len(text)>>20, limit>>20), Remedy: "drop columns that identify rows"}
 	}
 	if err := artifact.CheckContent(text, 4*int64(weights)); err != nil {
 		return &Error{Row: -1, Message: "the model would not fit into its file: " + err.Error(), Err: err}

@@ -84,10 +84,10 @@ func (t *training) narrow(all []dataset.Trait) []string {
 		case none || !out(c):
 			inputs = append(inputs, c.Column)
 			if none || identifier(c) || text(c) {
-				t.told = append(t.told, c.Column)
+				t.warnedColumns = append(t.warnedColumns, c.Column)
 			}
 			if !none && (identifier(c) || text(c)) {
-				suspects = append(suspects, because(c, cmp.Or(c.Text, c.Identifier)))
+				suspects = append(suspects, columnMessage(c, cmp.Or(c.Text, c.Identifier)))
 			}
 			continue
 		case text(c):
@@ -95,7 +95,7 @@ func (t *training) narrow(all []dataset.Trait) []string {
 		case t.LeaveOutIdentifiers && identifier(c):
 			reason, list = c.Identifier, &identifiers
 		}
-		*list = append(*list, because(c, reason))
+		*list = append(*list, columnMessage(c, reason))
 		t.leftOut = append(t.leftOut, LeftOut{Name: c.Column, Place: place, Reason: reason})
 	}
 	t.columns = len(inputs)
@@ -117,7 +117,7 @@ func not(f func(dataset.Trait) bool) func(dataset.Trait) bool {
 	return func(c dataset.Trait) bool { return !f(c) }
 }
 
-func because(c dataset.Trait, reason string) string {
+func columnMessage(c dataset.Trait, reason string) string {
 	return fmt.Sprintf("column %q: %s", c.Column, reason)
 }
 
@@ -132,7 +132,7 @@ func (t *training) warn(columns []string, one, several string) {
 		columns = append(columns[:few:few], fmt.Sprintf("%d more", more))
 	}
 	if len(columns) > 0 {
-		t.say(Progress{Stage: "read", Error: math.NaN(), Note: strings.Join(columns, "; ") + ". " + text, Warning: true})
+		t.report(Progress{Stage: "read", Error: math.NaN(), Note: strings.Join(columns, "; ") + ". " + text, Warning: true})
 	}
 }
 
@@ -141,7 +141,7 @@ func (t *training) noteGaps(schema *table.Schema) {
 	for _, p := range t.in.Encoder.Players {
 		rare := len(p.Levels) == 0 && p.Rare > 0
 		switch {
-		case slices.Contains(t.told, p.Name) || slices.Contains(t.Keep, p.Name):
+		case slices.Contains(t.warnedColumns, p.Name) || slices.Contains(t.Keep, p.Name):
 		case rare:
 			t.note(fmt.Sprintf("column %q: no label is in three rows or more: the column can say nothing but whether it is missing", p.Name))
 		case slices.Contains(schema.Field(p.Name).Notes, table.NoteConstant):
@@ -191,7 +191,7 @@ func (t *training) warnOfRepeats() {
 		return
 	}
 	r := t.in.Repeats
-	if share := float64(r.Copies) / float64(max(1, r.Rows)); !r.Telling || r.Copies < minRepeats || share <= maxRepeats {
+	if share := float64(r.Copies) / float64(max(1, r.Rows)); !r.Distinctive || r.Copies < minRepeats || share <= maxRepeats {
 		return
 	}
 	text := fmt.Sprintf("%d of %d rows", r.Copies, r.Rows)
@@ -206,7 +206,7 @@ func (t *training) warnOfRepeats() {
 	if t.OrderBy != "" {
 		remedy = "Remove the copies"
 	}
-	t.say(Progress{Stage: "read", Error: math.NaN(), Warning: true, Note: text + " appear more than once, with all features and the target the same. " + harm + ". " + remedy})
+	t.report(Progress{Stage: "read", Error: math.NaN(), Warning: true, Note: text + " appear more than once, with all features and the target the same. " + harm + ". " + remedy})
 }
 
 // Validation rows of a number that are set aside for its intervals: a quarter of them, within these bounds.

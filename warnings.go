@@ -143,9 +143,9 @@ func (m *Manifest) learnMore() string {
 }
 
 func (m *Manifest) beatenByLinear(figures string) Warning {
-	const most, named = 40, 5 // columns of a setting, and of a sentence
+	const limit, named = 40, 5 // columns of a setting, and of a sentence
 	n := len(m.LinearColumns)
-	if n == 0 || n > most {
+	if n == 0 || n > limit {
 		return Warning{
 			NoBetterThanLinear, fmt.Sprintf("The model predicts no better than a linear model: %s.", figures),
 			m.learnMore() + ", or use a linear model instead.",
@@ -423,7 +423,7 @@ func (m *Manifest) leak() (w Warning, suspicious bool) {
 }
 
 func (m *Manifest) leakOf(suspects []Suspect) Warning {
-	const most = 5
+	const limit = 5
 	texts, names := make([]string, len(suspects)), make([]string, len(suspects))
 	for i, s := range suspects {
 		names[i], texts[i] = s.Column, fmt.Sprintf("%q (%s %.4g)", s.Column, skillWords(s.Metric), s.Value)
@@ -434,8 +434,8 @@ func (m *Manifest) leakOf(suspects []Suspect) Warning {
 			fmt.Sprintf("Is it known when you predict? If not, train again without it (%s).", columnsSetting("Config.Drop", names)),
 		}
 	}
-	if more := len(texts) - most; more > 0 {
-		texts = append(texts[:most], fmt.Sprintf("%d more", more))
+	if more := len(texts) - limit; more > 0 {
+		texts = append(texts[:limit], fmt.Sprintf("%d more", more))
 	}
 	last := len(texts) - 1
 	return Warning{

@@ -88,19 +88,19 @@ func Read(ctx context.Context, source table.Source, o Options) (ds *Dataset, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.close()) }()
-	held := &gathered{}
+	validationRows := &gathered{}
 	if o.Validation != nil {
-		if held, err = gather(ctx, o.Validation, labels, o); err != nil {
+		if validationRows, err = gather(ctx, o.Validation, labels, o); err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, held.close()) }()
+		defer func() { err = errors.Join(err, validationRows.close()) }()
 	}
 	ds = &Dataset{
-		Rows: rows.labelled + held.labelled, Unlabelled: rows.unlabelled + held.unlabelled,
-		Weighted: o.Weight != "", Weightless: rows.weightless + held.weightless, weights: weightsOf(o.Weight, rows, held),
-		Digest: digestOf(&rows.digest, &held.digest), close: func() error { return nil },
+		Rows: rows.labelled + validationRows.labelled, Unlabelled: rows.unlabelled + validationRows.unlabelled,
+		Weighted: o.Weight != "", Weightless: rows.weightless + validationRows.weightless, weights: weightsOf(o.Weight, rows, validationRows),
+		Digest: digestOf(&rows.digest, &validationRows.digest), close: func() error { return nil },
 	}
-	if err := check(rows, held, o); err != nil {
+	if err := check(rows, validationRows, o); err != nil {
 		return nil, err
 	}
 	if err := ds.choose(labels, o); err != nil {
@@ -119,7 +119,7 @@ func Read(ctx context.Context, source table.Source, o Options) (ds *Dataset, err
 	if err := ds.fit(ctx, rows, side, o); err != nil {
 		return nil, err
 	}
-	if err := ds.encode(ctx, rows, held, side, o); err != nil {
+	if err := ds.encode(ctx, rows, validationRows, side, o); err != nil {
 		return nil, errors.Join(err, ds.Close())
 	}
 	return ds, nil
@@ -194,11 +194,11 @@ func (ds *Dataset) fit(ctx context.Context, rows *gathered, side split, o Option
 }
 
 // encode encodes the training rows and the validation rows.
-func (ds *Dataset) encode(ctx context.Context, rows, held *gathered, side split, o Options) error {
+func (ds *Dataset) encode(ctx context.Context, rows, validationRows *gathered, side split, o Options) error {
 	training := newStore(ds.Encoder, o)
 	ds.Training, ds.close = training, training.close
 	validation := &memory{}
-	side.thin(MaxValidationRows)
+	side.limitValidation(MaxValidationRows)
 	err := rows.each(ctx, func(chunk *table.Table, first int) error {
 		counts := o.counts(chunk)
 		trains := side.to(trainingSide, chunk, first, counts)
@@ -213,9 +213,9 @@ func (ds *Dataset) encode(ctx context.Context, rows, held *gathered, side split,
 	if err != nil {
 		return err
 	}
-	all := split{held: keys{1, math.MaxUint64}, seed: o.Seed, candidates: held.labelled, kept: math.MaxUint64}
-	all.thin(MaxValidationRows)
-	err = held.each(ctx, func(chunk *table.Table, first int) error {
+	all := split{validationKeys: keys{1, math.MaxUint64}, seed: o.Seed, candidates: validationRows.labelled, kept: math.MaxUint64}
+	all.limitValidation(MaxValidationRows)
+	err = validationRows.each(ctx, func(chunk *table.Table, first int) error {
 		validates := all.to(validationSide, chunk, first, o.counts(chunk))
 		ds.ValidationUnits = o.appendUnits(ds.ValidationUnits, chunk, validates)
 		return ds.add(validation, chunk, validates, o.Target)
@@ -309,7 +309,7 @@ func (o Options) suit(schema *table.Schema) error {
 const minRows = 10
 
 // check returns an error if the rows cannot be trained on.
-func check(rows, held *gathered, o Options) error {
+func check(rows, validationRows *gathered, o Options) error {
 	counted := fmt.Sprintf("with a value in the target column %q", o.Target)
 	if o.Weight != "" {
 		counted += fmt.Sprintf(" and a weight in %q that is not 0", o.Weight)
@@ -321,7 +321,7 @@ func check(rows, held *gathered, o Options) error {
 			Remedy:  "give more rows",
 		}
 	}
-	if o.Validation != nil && held.labelled == 0 {
+	if o.Validation != nil && validationRows.labelled == 0 {
 		return &table.Error{Row: -1, Column: o.Target, Message: "there is no validation row " + counted, Remedy: "check the validation table"}
 	}
 	if o.By != "" && o.Validation == nil && len(rows.units) < 2 {

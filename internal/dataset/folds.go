@@ -128,13 +128,13 @@ func (f *Folds) Training(ctx context.Context, fold int) table.Source {
 		if f.options.OrderBy != "" {
 			return key < tested.first
 		}
-		return !tested.hold(key)
+		return !tested.contains(key)
 	})
 }
 
 // Test returns the test rows of a fold, from 0. The caller closes the source.
 func (f *Folds) Test(ctx context.Context, fold int) table.Source {
-	return f.source(ctx, f.tested[fold].hold)
+	return f.source(ctx, f.tested[fold].contains)
 }
 
 // Close frees the rows on disk.

@@ -29,9 +29,9 @@ type gathered struct {
 	digest     Digest
 	identities []identity // of the features
 
-	chunks []*table.Table // nil once spilled to disk
-	cells  int
-	spilt  *spill
+	chunks  []*table.Table // nil once spilled to disk
+	cells   int
+	spilled *spill
 }
 
 // maxUnits limits the memory for the values of the column of units.
@@ -70,10 +70,10 @@ func (g *gathered) readAll(ctx context.Context, source table.Source, labels *enc
 			return err
 		}
 	}
-	if g.spilt == nil {
+	if g.spilled == nil {
 		return nil
 	}
-	return g.spilt.flush()
+	return g.spilled.flush()
 }
 
 // count updates the counters for a chunk.
@@ -123,19 +123,19 @@ func inSource(err error, first int) error {
 
 // keep stores a chunk.
 func (g *gathered) keep(chunk *table.Table, o Options) error {
-	if g.spilt != nil {
-		return g.spilt.append(chunk)
+	if g.spilled != nil {
+		return g.spilled.append(chunk)
 	}
 	g.chunks = append(g.chunks, chunk)
 	if g.cells += chunk.Rows() * len(chunk.Columns); g.cells <= o.MemoryCells {
 		return nil
 	}
 	var err error
-	if g.spilt, err = newSpill(o.Scratch); err != nil {
+	if g.spilled, err = newSpill(o.Scratch); err != nil {
 		return err
 	}
-	for _, held := range g.chunks {
-		if err := g.spilt.append(held); err != nil {
+	for _, kept := range g.chunks {
+		if err := g.spilled.append(kept); err != nil {
 			return err
 		}
 	}
@@ -153,8 +153,8 @@ func (g *gathered) each(ctx context.Context, visit func(chunk *table.Table, firs
 		first += chunk.Rows()
 		return nil
 	}
-	if g.spilt != nil {
-		return g.spilt.each(ctx, next)
+	if g.spilled != nil {
+		return g.spilled.each(ctx, next)
 	}
 	for _, chunk := range g.chunks {
 		if err := ctx.Err(); err != nil {
@@ -169,10 +169,10 @@ func (g *gathered) each(ctx context.Context, visit func(chunk *table.Table, firs
 
 func (g *gathered) close() error {
 	g.chunks = nil
-	if g.spilt == nil {
+	if g.spilled == nil {
 		return nil
 	}
-	return g.spilt.file.Close()
+	return g.spilled.file.Close()
 }
 
 // counts returns a function that reports which rows of a chunk are used: those with a target, and a weight other than
@@ -221,9 +221,9 @@ type weights struct {
 	rows   int     // number of training rows
 }
 
-// lightest is the minimum weight, in units: it makes no difference for a row with such a small weight, and keeps its
+// minWeight is the minimum weight, in units: it makes no difference for a row with such a small weight, and keeps its
 // logarithm small.
-const lightest = 0x1p-100
+const minWeight = 0x1p-100
 
 func weightsOf(column string, all ...*gathered) weights {
 	w := weights{column: column, unit: 1}
@@ -246,7 +246,7 @@ func (w *weights) of(chunk *table.Table) []float64 {
 	}
 	in := make([]float64, c.Len())
 	for i, v := range c.Numbers {
-		in[i] = max(lightest, v/w.unit)
+		in[i] = max(minWeight, v/w.unit)
 	}
 	return in
 }

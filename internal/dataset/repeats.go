@@ -14,23 +14,23 @@ type Repeats struct {
 	Copies    int  // of these, rows that occur more than once
 	Sample    bool // whether only a sample of the rows was examined
 
-	// Telling reports that some number differs from row to row, so that two rows do not share it by chance.
-	Telling bool
+	// Distinctive reports that some number differs from row to row, so that two rows do not share it by chance.
+	Distinctive bool
 }
 
 // without estimates how many of the given rows are distinct, which default settings depend on, because a copy carries
 // no new information. If rows may be equal by chance, all count.
 func (r Repeats) without(rows int) int {
-	if !r.Telling || r.Rows == 0 {
+	if !r.Distinctive || r.Rows == 0 {
 		return rows
 	}
 	return (rows*r.Different + r.Rows - 1) / r.Rows
 }
 
 const (
-	maxHashes      = 1 << 16 // maximum hashes of distinct rows to remember
-	tellingRows    = 2048    // distinct rows whose numbers are compared
-	tellingColumns = 64
+	maxHashes       = 1 << 16 // maximum hashes of distinct rows to remember
+	comparedRows    = 2048    // distinct rows whose numbers are compared
+	comparedColumns = 64
 )
 
 // repeats finds duplicate rows. It remembers the hashes of a bounded number of distinct rows. When there are too many,
@@ -64,7 +64,7 @@ func (r *repeats) add(chunk *table.Table, counts func(row int) bool) {
 	for _, name := range r.names {
 		if c := chunk.Column(name); c != nil { // the fit reports missing columns
 			columns = append(columns, c)
-			if c.Kind == table.Number && len(numbers) < tellingColumns {
+			if c.Kind == table.Number && len(numbers) < comparedColumns {
 				numbers = append(numbers, c)
 			}
 		}
@@ -111,7 +111,7 @@ func hashCells(hashes []uint64, c *table.Column) {
 
 // compare records the numbers of one of the first distinct rows.
 func (r *repeats) compare(numbers []*table.Column, row int) {
-	if r.first == tellingRows {
+	if r.first == comparedRows {
 		return
 	}
 	r.first++
@@ -141,7 +141,7 @@ func (r *repeats) finish() Repeats {
 		}
 	}
 	for _, values := range r.other {
-		all.Telling = all.Telling || 2*len(values) > r.first
+		all.Distinctive = all.Distinctive || 2*len(values) > r.first
 	}
 	return all
 }

@@ -53,14 +53,14 @@ func TestRepeatsAreCounted(t *testing.T) {
 	}
 	drawn := func(i int) float64 { return values[i] }
 	rows, n := copied(t, rng, 3000, 500, 4, drawn)
-	if got := found(rows, all); got != (Repeats{Rows: n, Different: 3000, Copies: 2000, Telling: true}) {
+	if got := found(rows, all); got != (Repeats{Rows: n, Different: 3000, Copies: 2000, Distinctive: true}) {
 		t.Errorf("%+v", got)
 	}
 	if got := found(rows, func(i int) bool { return i < 100 }); got.Rows != 100 {
 		t.Errorf("rows that do not count are counted: %+v", got)
 	}
 	rows, n = copied(t, rng, 3000, 0, 0, drawn)
-	if got := found(rows, all); got != (Repeats{Rows: n, Different: n, Telling: true}) {
+	if got := found(rows, all); got != (Repeats{Rows: n, Different: n, Distinctive: true}) {
 		t.Errorf("%+v", got)
 	}
 	rows, n = copied(t, rng, len(values), len(values)/3, 2, drawn)
@@ -70,7 +70,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 		t.Errorf("%+v of %d rows: copies are %.3f, want .5", got, n, share)
 	}
 	rows, _ = copied(t, rng, 3000, 500, 4, func(i int) float64 { return float64(i % 50) })
-	if got := found(rows, all); got.Telling {
+	if got := found(rows, all); got.Distinctive {
 		t.Errorf("whole numbers that chance repeats: %+v", got)
 	}
 }

@@ -21,19 +21,19 @@ const (
 // split divides rows by their keys: the hash of their unit, or their position in the order column. A unit is the row
 // itself, or its value in the column of units.
 type split struct {
-	by         string
-	order      string
-	seed       uint64
-	held       keys   // keys of the validation rows
-	candidates int    // rows with such a key
-	kept       uint64 // of those, rows with a hash up to this one validate
+	by             string
+	order          string
+	seed           uint64
+	validationKeys keys   // keys of the validation rows
+	candidates     int    // rows with such a key
+	kept           uint64 // of those, rows with a hash up to this one validate
 }
 
 // keys is the range from first to last, inclusive. The zero value contains only 0, which is neither a hash nor a
 // position in an order.
 type keys struct{ first, last uint64 }
 
-func (k keys) hold(key uint64) bool { return k.first <= key && key <= k.last }
+func (k keys) contains(key uint64) bool { return k.first <= key && key <= k.last }
 
 // exactUnits is the number of units up to which the share of validation rows is exact. Beyond it, the law of large
 // numbers is exact enough.
@@ -45,18 +45,18 @@ func (g *gathered) divide(ctx context.Context, o Options) (s split, err error) {
 		return g.split(o), nil
 	}
 	s = split{order: o.OrderBy, seed: o.Seed, kept: math.MaxUint64}
-	s.held, s.candidates, err = g.newest(ctx, o)
+	s.validationKeys, s.candidates, err = g.newest(ctx, o)
 	return s, err
 }
 
 // split chooses by hashes: the units with the lowest ones validate, enough for the wanted share of rows, but at least
 // one and never all.
 func (g *gathered) split(o Options) split {
-	s := split{by: o.By, seed: o.Seed, held: keys{first: 1}, kept: math.MaxUint64}
+	s := split{by: o.By, seed: o.Seed, validationKeys: keys{first: 1}, kept: math.MaxUint64}
 	if o.Validation != nil {
 		return s // all rows train
 	}
-	s.held.last = uint64(o.Fraction * math.MaxUint64)
+	s.validationKeys.last = uint64(o.Fraction * math.MaxUint64)
 	want := max(1, int(math.Round(o.Fraction*float64(g.labelled))))
 	if o.By == "" && g.rows > exactUnits {
 		s.candidates = want
@@ -72,16 +72,16 @@ func (g *gathered) split(o Options) split {
 		if i > 0 && s.candidates+units[hash]/2 >= want {
 			break
 		}
-		s.held.last = hash
+		s.validationKeys.last = hash
 		s.candidates += units[hash]
 	}
 	return s
 }
 
-// thin keeps about the given number of the validation rows.
-func (s *split) thin(most int) {
-	if s.candidates > most {
-		s.kept = uint64(float64(most) / float64(s.candidates) * math.MaxUint64)
+// limitValidation keeps about the given number of the validation rows.
+func (s *split) limitValidation(limit int) {
+	if s.candidates > limit {
+		s.kept = uint64(float64(limit) / float64(s.candidates) * math.MaxUint64)
 	}
 }
 
@@ -93,7 +93,7 @@ func (s *split) to(side sideOf, chunk *table.Table, first int, counts func(row i
 		if !counts(i) {
 			return false
 		}
-		validates := s.held.hold(key(i))
+		validates := s.validationKeys.contains(key(i))
 		return validates == bool(side) && (!validates || mix(hashRow(s.seed, first+i)) <= s.kept)
 	}
 }
@@ -149,33 +149,33 @@ func keyOf(v float64) uint64 {
 
 // newest chooses the validation rows by the order column: those after o.After, or about the newest fraction. Rows with
 // equal cells stay on one side.
-func (g *gathered) newest(ctx context.Context, o Options) (held keys, rows int, err error) {
+func (g *gathered) newest(ctx context.Context, o Options) (validationKeys keys, rows int, err error) {
 	need := minRows
 	if o.After != nil {
-		held = keys{keyOf(*o.After) + 1, math.MaxUint64}
-		rows, err = g.within(ctx, held, o)
+		validationKeys = keys{keyOf(*o.After) + 1, math.MaxUint64}
+		rows, err = g.within(ctx, validationKeys, o)
 	} else {
 		want := max(1, int(math.Round(o.Fraction*float64(g.ordered))))
 		need = min(need, g.labelled-want)
-		held, rows, err = g.last(ctx, want, o)
+		validationKeys, rows, err = g.last(ctx, want, o)
 	}
 	if left := g.labelled - rows; err == nil && (rows == 0 || left < need) {
 		err = o.oneSided(rows, left)
 	}
-	return held, rows, err
+	return validationKeys, rows, err
 }
 
 // oneSided reports that the order column leaves too few rows on one side.
-func (o Options) oneSided(held, left int) error {
+func (o Options) oneSided(validationRows, left int) error {
 	e := &table.Error{Row: -1, Column: o.OrderBy, Remedy: "give an earlier Config.ValidationAfter, or more rows"}
 	switch {
 	case o.After == nil:
-		e.Message = fmt.Sprintf("too many rows share the newest value: %d rows would validate, and %d train", held, left)
+		e.Message = fmt.Sprintf("too many rows share the newest value: %d rows would validate, and %d train", validationRows, left)
 		e.Remedy = "name another column in Config.OrderBy, or give Config.ValidationAfter"
-	case held == 0:
+	case validationRows == 0:
 		e.Message = "no row is after Config.ValidationAfter, so none can validate"
 	default:
-		e.Message = fmt.Sprintf("%d rows are after Config.ValidationAfter, which leaves %d to train on: training needs at least %d", held, left, minRows)
+		e.Message = fmt.Sprintf("%d rows are after Config.ValidationAfter, which leaves %d to train on: training needs at least %d", validationRows, left, minRows)
 		e.Remedy = "give a later Config.ValidationAfter, or more rows"
 	}
 	return e
@@ -183,7 +183,7 @@ func (o Options) oneSided(held, left int) error {
 
 // last chooses about the given number of rows with the highest keys. It never separates equal keys, and never takes all
 // rows.
-func (g *gathered) last(ctx context.Context, want int, o Options) (held keys, rows int, err error) {
+func (g *gathered) last(ctx context.Context, want int, o Options) (validationKeys keys, rows int, err error) {
 	if g.ordered == 0 {
 		return keys{}, 0, &table.Error{Row: -1, Column: o.OrderBy, Message: "no row has a value in this column", Remedy: "name another column in Config.OrderBy"}
 	}
@@ -199,9 +199,9 @@ func (g *gathered) last(ctx context.Context, want int, o Options) (held keys, ro
 }
 
 // within counts the rows whose keys are in held.
-func (g *gathered) within(ctx context.Context, held keys, o Options) (rows int, err error) {
+func (g *gathered) within(ctx context.Context, validationKeys keys, o Options) (rows int, err error) {
 	err = g.eachOrdered(ctx, o, func(key uint64) {
-		if held.hold(key) {
+		if validationKeys.contains(key) {
 			rows++
 		}
 	})

@@ -63,9 +63,9 @@ func (s *store) append(d train.Data) error {
 		if s.disk, err = newScratch(s.options.Scratch); err != nil {
 			return err
 		}
-		held := s.Data
+		inMemory := s.Data
 		s.Data = train.Data{}
-		if err := s.write(held); err != nil {
+		if err := s.write(inMemory); err != nil {
 			return err
 		}
 	}

@@ -27,12 +27,12 @@ type Trait struct {
 // Codes distinguish labels exactly and take a bit each. A source holds the labels of a column, and refuses more than a
 // million, so this needs no limit of its own.
 type identity struct {
-	rows   int  // observed cells
-	ruled  bool // ruled out
-	seen   []uint64
-	labels int // distinct labels
-	words  int // total words of the labels
-	before float64
+	rows     int // observed cells
+	ruledOut bool
+	seen     []uint64
+	labels   int // distinct labels
+	words    int // total words of the labels
+	before   float64
 }
 
 // minIdentified is the number of cells below which it means little that they are all different, or count up.
@@ -47,15 +47,15 @@ const (
 func (d *identity) add(c *table.Column) {
 	for row, observed := range c.Observed {
 		switch {
-		case d.ruled && !d.mayBeText():
+		case d.ruledOut && !d.mayBeText():
 			d.seen = nil
 			return
 		case c.Kind == table.Category:
-			d.ruled = observed && d.repeats(c, c.Codes[row]) || d.ruled
+			d.ruledOut = observed && d.repeats(c, c.Codes[row]) || d.ruledOut
 		case c.Kind == table.Number:
-			d.ruled = !observed || !d.counts(c.Numbers[row])
+			d.ruledOut = !observed || !d.counts(c.Numbers[row])
 		default:
-			d.ruled = true
+			d.ruledOut = true
 		}
 		if observed {
 			d.rows++
@@ -86,8 +86,8 @@ func (d *identity) repeats(c *table.Column, code int32) bool {
 
 // countWords counts the words of a label, of its start if it is long.
 func countWords(label string) int {
-	const most = 1 << 10
-	return len(strings.Fields(label[:min(len(label), most)]))
+	const limit = 1 << 10
+	return len(strings.Fields(label[:min(len(label), limit)]))
 }
 
 // counts reports whether v is the previous integer plus one.
@@ -111,7 +111,7 @@ func (d *identity) text() string {
 
 func (d *identity) why(kind table.Kind) string {
 	switch {
-	case d.ruled || d.rows < minIdentified:
+	case d.ruledOut || d.rows < minIdentified:
 		return ""
 	case kind == table.Category:
 		return "every text is different"
@@ -131,8 +131,8 @@ func (g *gathered) identify(chunk *table.Table, o Options) {
 	}
 }
 
-// errEnough ends a pass over rows early.
-var errEnough = errors.New("enough is known")
+// errAllVary ends a pass over rows early.
+var errAllVary = errors.New("enough is known")
 
 // traits examines the features in the training rows, until each is known to vary. For most tables the first rows
 // suffice.
@@ -152,11 +152,11 @@ func (g *gathered) traits(ctx context.Context, side split, o Options) ([]Trait, 
 			open = open || !alike[i].Differ()
 		}
 		if !open {
-			return errEnough
+			return errAllVary
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, errAllVary) {
 		return nil, err
 	}
 	all := make([]Trait, len(o.Inputs))

@@ -158,7 +158,7 @@ func TestNullColumns(t *testing.T) {
 
 	o := usual(t)
 	s := (&gathered{labelled: n, rows: n, units: rowUnits(o.Seed, n)}).split(o)
-	validates := each(n, func(i int) bool { return hashRow(o.Seed, i) <= s.held.last })
+	validates := each(n, func(i int) bool { return hashRow(o.Seed, i) <= s.validationKeys.last })
 	if !slices.Contains(validates, true) || !slices.Contains(validates, false) {
 		t.Fatal("all rows are on one side")
 	}

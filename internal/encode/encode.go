@@ -173,8 +173,8 @@ func (p *Player) checkKind(c *table.Column) error {
 	}
 }
 
-// Farthest limits standardised values: a sentinel such as 1e308 must not become infinite.
-const Farthest = 1e6
+// MaxStandardised limits standardised values: a sentinel such as 1e308 must not become infinite.
+const MaxStandardised = 1e6
 
 func (p *Player) encodeNumbers(c *table.Column, b *Batch, d int) {
 	for i, v := range c.Numbers {
@@ -182,7 +182,7 @@ func (p *Player) encodeNumbers(c *table.Column, b *Batch, d int) {
 		switch {
 		case c.Observed[i]:
 			cell[0] = float32(position(p.Edges, v))
-			cell[1] = float32(max(-Farthest, min(Farthest, (v-p.Centre)/p.Scale)))
+			cell[1] = float32(max(-MaxStandardised, min(MaxStandardised, (v-p.Centre)/p.Scale)))
 		case p.Gap:
 			cell[0] = GapPosition
 		}

@@ -229,11 +229,11 @@ func notFinite(c *table.Column, row int) error {
 // It uses the largest power of two among the numbers as unit, which is exact: the square of 1e308 does not overflow,
 // and that of 1e-308 does not vanish.
 type moments struct {
-	weight      float64 // Σ w; without weights, the number of numbers
-	least, most float64
-	unit        float64
-	mean, lost  float64 // in units; lost is the rounding error of the last step (Kahan)
-	squares     float64 // Σ w·(v − mean)², in squared units
+	weight     float64 // Σ w; without weights, the number of numbers
+	min, max   float64
+	unit       float64
+	mean, lost float64 // in units; lost is the rounding error of the last step (Kahan)
+	squares    float64 // Σ w·(v − mean)², in squared units
 }
 
 func (m *moments) add(v float64) { m.addWeighted(v, 1) }
@@ -241,13 +241,13 @@ func (m *moments) add(v float64) { m.addWeighted(v, 1) }
 // addWeighted adds a number with weight w, which must be positive and far from the limits of float64.
 func (m *moments) addWeighted(v, w float64) {
 	if m.weight == 0 {
-		m.least, m.most = v, v
+		m.min, m.max = v, v
 	}
 	if size := math.Abs(v); size >= 2*m.unit {
 		m.setUnit(size)
 	}
 	m.weight += w
-	m.least, m.most = min(m.least, v), max(m.most, v)
+	m.min, m.max = min(m.min, v), max(m.max, v)
 	v /= m.unit
 	from := v - m.mean
 	step := from*w/m.weight + m.lost
@@ -270,8 +270,8 @@ func (m *moments) setUnit(size float64) {
 
 // meanAndStd returns 0 and 1 without numbers. A constant has a standard deviation of 1, so that it can be a divisor.
 func (m *moments) meanAndStd() (mean, std float64) {
-	if m.least == m.most {
-		return m.least, 1
+	if m.min == m.max {
+		return m.min, 1
 	}
 	// Rounding may lead beyond the largest float64, or to 0.
 	std = min(math.MaxFloat64, math.Sqrt(m.squares/m.weight)*m.unit)

@@ -156,11 +156,11 @@ func quoted(labels []string, last string) string {
 
 // shortened truncates a label to fit into a message.
 func shortened(label string) string {
-	const most = 40
-	if utf8.RuneCountInString(label) <= most {
+	const limit = 40
+	if utf8.RuneCountInString(label) <= limit {
 		return label
 	}
-	return string([]rune(label)[:most-1]) + "…"
+	return string([]rune(label)[:limit-1]) + "…"
 }
 
 // Task is the kind of prediction.
@@ -200,12 +200,12 @@ const fewNumbers = 10
 // Target returns the task that fits the values so far, and its classes; TargetFitter fits the rest. asked may be "",
 // which means Auto. positive may be "", which means the last of two classes. The note tells users about what they might
 // not expect.
-func (l *Labels) Target(asked Task, positive string) (t Target, note string, err error) {
+func (l *Labels) Target(requested Task, positive string) (t Target, note string, err error) {
 	if err := l.check(); err != nil {
 		return Target{}, "", err
 	}
 	t.Kind = l.kind
-	if t.Task, note, err = l.task(asked); err != nil {
+	if t.Task, note, err = l.task(requested); err != nil {
 		return Target{}, "", err
 	}
 	if t.Task != Regression {
@@ -233,12 +233,12 @@ func (l *Labels) wrong(message, remedy string) error {
 	return &table.Error{Row: noRow, Column: l.name, Message: message, Remedy: remedy}
 }
 
-func (l *Labels) task(asked Task) (task Task, note string, err error) {
-	if err := asked.Check(l.name, l.kind); err != nil {
+func (l *Labels) task(requested Task) (task Task, note string, err error) {
+	if err := requested.Check(l.name, l.kind); err != nil {
 		return "", "", err
 	}
 	n := l.len()
-	switch asked {
+	switch requested {
 	case Regression:
 		return Regression, "", nil
 	case Binary:

@@ -78,12 +78,12 @@ func (r *ranked) quantile(f float64) float64 {
 
 // splitFullest finds the bin with the most values strictly inside it and returns their median, which becomes edges[at].
 func (r *ranked) splitFullest(edges []float64) (at int, edge float64, ok bool) {
-	most := int64(0)
+	largest := int64(0)
 	for k := 1; k < len(edges); k++ {
 		from := r.below(sort.Search(len(r.values), func(i int) bool { return r.values[i] > edges[k-1] }))
 		to := r.below(sort.SearchFloat64s(r.values, edges[k]))
-		if to-from > most {
-			most, at, edge, ok = to-from, k, r.at((from+to)/2), true
+		if to-from > largest {
+			largest, at, edge, ok = to-from, k, r.at((from+to)/2), true
 		}
 	}
 	return at, edge, ok
@@ -134,9 +134,9 @@ type sketch struct {
 	scratch []float64 // to sort a block
 
 	// Of the values in buffers:
-	least, most float64
-	few         []float64 // the distinct ones in order, while they fit in bins + 1
-	bins        int
+	min, max float64
+	few      []float64 // the distinct ones in order, while they fit in bins + 1
+	bins     int
 }
 
 // level i holds at most one buffer, each value of which represents stride·2^i values.
@@ -156,8 +156,8 @@ func (s *sketch) add(v float64) {
 
 func (s *sketch) makeRoom() {
 	if s.exact() && len(s.recent) < exactValues {
-		const fewest = 1 << 10
-		s.recent = append(make([]float64, 0, max(fewest, 2*cap(s.recent))), s.recent...)
+		const minCapacity = 1 << 10
+		s.recent = append(make([]float64, 0, max(minCapacity, 2*cap(s.recent))), s.recent...)
 		return
 	}
 	first := s.exact()
@@ -180,9 +180,9 @@ func (s *sketch) exact() bool { return len(s.levels) == 0 }
 func (s *sketch) takeIn(block []float64) {
 	radixSort(block, s.scratch)
 	if s.exact() {
-		s.least, s.most = block[0], block[len(block)-1]
+		s.min, s.max = block[0], block[len(block)-1]
 	}
-	s.least, s.most = min(s.least, block[0]), max(s.most, block[len(block)-1])
+	s.min, s.max = min(s.min, block[0]), max(s.max, block[len(block)-1])
 	if len(s.few) <= s.bins+1 {
 		s.few = mergeDistinct(s.few, block, s.bins+2)
 	}
@@ -229,9 +229,9 @@ func mergeHalf(half, a, b []float64, greater bool) {
 }
 
 // mergeDistinct returns the distinct values of the sorted a and b in order, at most the given number.
-func mergeDistinct(a, b []float64, most int) []float64 {
+func mergeDistinct(a, b []float64, limit int) []float64 {
 	var distinct []float64
-	for len(a)+len(b) > 0 && len(distinct) < most {
+	for len(a)+len(b) > 0 && len(distinct) < limit {
 		if v := takeLeast(&a, &b); len(distinct) == 0 || v != distinct[len(distinct)-1] {
 			distinct = append(distinct, v)
 		}
@@ -281,9 +281,9 @@ func (s *sketch) sample(recent []float64) *ranked {
 	slices.SortFunc(all, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 
 	// The minimum and the maximum have weight 1.
-	least, most := s.least, s.most
+	least, largest := s.min, s.max
 	if len(recent) > 0 {
-		least, most = min(least, recent[0]), max(most, recent[len(recent)-1])
+		least, largest = min(least, recent[0]), max(largest, recent[len(recent)-1])
 	}
 	all[0].weight--
 	all[len(all)-1].weight--
@@ -293,7 +293,7 @@ func (s *sketch) sample(recent []float64) *ranked {
 	for _, w := range all {
 		sample.add(w.value, w.weight)
 	}
-	sample.add(most, 1)
+	sample.add(largest, 1)
 	return sample
 }
 

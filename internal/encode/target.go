@@ -81,7 +81,7 @@ func (t Target) Recode(v float32, from Target) float32 { return t.encoded(from.D
 
 // encoded returns a standardised number on the scale of learning.
 func (t Target) encoded(y float64) float32 {
-	return float32(max(-Farthest, min(Farthest, (t.Link.of(y)-t.Mean)/t.Std)))
+	return float32(max(-MaxStandardised, min(MaxStandardised, (t.Link.of(y)-t.Mean)/t.Std)))
 }
 
 // LogStd returns the standard deviation of the log on the scale LogMean; else 0.

@@ -25,7 +25,7 @@ func TestSearchOfFewestNodes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tried := 0
-			nodes, err := fewestNodes(c.most, func(nodes int) (float64, error) {
+			nodes, err := minNodes(c.most, func(nodes int) (float64, error) {
 				tried++
 				return c.residual(nodes)
 			})

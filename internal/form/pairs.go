@@ -47,7 +47,7 @@ func (c Config) Factors() []Factors {
 	if c.Pairs == nil {
 		channels := c.Channels / c.LearnerCount()
 		for l := range c.LearnerCount() {
-			list = append(list, Factors{l * channels, channels, l, c.apart()})
+			list = append(list, Factors{l * channels, channels, l, c.separateGroups()})
 		}
 		return list
 	}
@@ -62,8 +62,8 @@ func (c Config) Factors() []Factors {
 	return list
 }
 
-// apart returns an order of the columns in which columns of different groups are not paired.
-func (c Config) apart() (order []int32) {
+// separateGroups returns an order of the columns in which columns of different groups are not paired.
+func (c Config) separateGroups() (order []int32) {
 	var single []int32
 	if c.Inputs.Groups == nil {
 		for d := range c.Inputs.Columns() {
@@ -156,16 +156,16 @@ func (f *PlayerFactor) place(player int) int {
 const MaxJoined = 12
 
 // Joined returns the maximum number of players of a factor. With more than two it is not a quadratic polynomial.
-func (c Config) Joined() (most int) {
+func (c Config) Joined() (largest int) {
 	if c.Head != Exact || c.Form != Product {
 		return 0
 	}
 	for _, f := range c.Factors() {
 		for _, of := range c.PlayerFactors(f) {
-			most = max(most, len(of.Players))
+			largest = max(largest, len(of.Players))
 		}
 	}
-	return most
+	return largest
 }
 
 // arePairs reports whether an order contains every one of n columns once, in pairs.

@@ -144,20 +144,20 @@ func (c Config) HiddenLayers() []string {
 func productWeights(h Config) []Weight {
 	d, z, k := h.Inputs.Columns(), h.Embedding, h.Channels
 	return []Weight{
-		{"factor", []int{d, z, h.Parts() * k}, Mean, uniform(perRoot(z) * calm(d))},
+		{"factor", []int{d, z, h.Parts() * k}, Mean, uniform(perRoot(z) * productScale(d))},
 		{"factor_bias", []int{d, 1, h.Parts() * k}, Mean, constant(0)},
 		{"factor_absent", []int{d, 1, k}, Absent, constant(0)},
 		{"channel", []int{k, h.Outputs}, Mean, normal(perRoot(k))},
 	}
 }
 
-// calm shrinks the initial factors of many players, so that long products stay finite.
-func calm(players int) float64 { return 1 / math.Sqrt(max(1, float64(players)/4)) }
+// productScale shrinks the initial factors of many players, so that long products stay finite.
+func productScale(players int) float64 { return 1 / math.Sqrt(max(1, float64(players)/4)) }
 
 func trainWeights(h Config) []Weight {
 	d, z, m, r := h.Inputs.Columns(), h.Embedding, h.Channels, h.Rank
 	return []Weight{
-		{"factor", []int{d, z, r * r * m}, Mean, uniform(perRoot(z) * calm(d) * perRoot(r))},
+		{"factor", []int{d, z, r * r * m}, Mean, uniform(perRoot(z) * productScale(d) * perRoot(r))},
 		{"factor_bias", []int{d, 1, r * r * m}, Mean, constant(0)},
 		{"factor_absent", []int{d, 1, r * r * m}, Absent, normal(.02)},
 		{"left", []int{r, m}, Mean, normal(1)},

@@ -277,7 +277,7 @@ func TestResidualShrinksWithNodes(t *testing.T) {
 	})
 }
 
-// FewestNodes is enough for the rows it is shown, one less is not, and it is never more
+// MinNodes is enough for the rows it is shown, one less is not, and it is never more
 // than what is exact for any game.
 func TestFewestNodes(t *testing.T) {
 	const goal = 1e-6
@@ -287,7 +287,7 @@ func TestFewestNodes(t *testing.T) {
 				rng := newRand(t)
 				s := newSubject(t, b, k.small(12, 1), rng)
 				rows := formtest.Rows(rng, s.Inputs, 30, 0.1)
-				nodes, err := s.FewestNodes(t.Context(), rows, func(nodes int) (form.Evaluator, error) {
+				nodes, err := s.MinNodes(t.Context(), rows, func(nodes int) (form.Evaluator, error) {
 					return s.NewEvaluator(b, s.Params, weightsCopy, engine.Live, nodes), nil
 				})
 				if err != nil {

@@ -88,7 +88,7 @@ func orGap(players []encode.Player, gone *Node) *Node {
 func numbers(players []encode.Player, x, gone *Node) *Node {
 	centre := perPlayer(x, players, func(_ int, p *encode.Player) float64 { return p.Centre })
 	scale := perPlayer(x, players, func(_ int, p *encode.Player) float64 { return p.Scale })
-	value := ClipScalar(Div(Sub(x, centre), scale), -encode.Farthest, encode.Farthest)
+	value := ClipScalar(Div(Sub(x, centre), scale), -encode.MaxStandardised, encode.MaxStandardised)
 	gap := perPlayer(x, players, func(_ int, p *encode.Player) float32 { return encode.GapPosition * one[float32](p.Gap) })
 	none := float(gone)
 	position := Add(Mul(float(positions(players, x)), OneMinus(none)), Mul(gap, none))
@@ -101,15 +101,15 @@ func numbers(players []encode.Player, x, gone *Node) *Node {
 //
 // Below the first edge and above the last, share is 0.
 func positions(players []encode.Player, x *Node) *Node {
-	most := 0
+	largest := 0
 	for _, p := range players {
-		most = max(most, len(p.Edges))
+		largest = max(largest, len(p.Edges))
 	}
 	edges := make([][]float64, len(players))
 	var bins [][]float64
 	first := make([]int32, len(players)) // bin of each player
 	for d, p := range players {
-		edges[d] = make([]float64, most)
+		edges[d] = make([]float64, largest)
 		for k := range edges[d] {
 			edges[d][k] = math.Inf(1)
 		}
@@ -119,7 +119,7 @@ func positions(players []encode.Player, x *Node) *Node {
 			bins = append(bins, bin(p.Edges, k))
 		}
 	}
-	if most == 0 {
+	if largest == 0 {
 		return ZerosLike(x)
 	}
 	below := ReduceSum(float(LessThan(Const(x.Graph(), [][][]float64{edges}), InsertAxes(x, -1))), -1)

@@ -198,7 +198,7 @@ func TestInfiniteNumbersAreTheFarthest(t *testing.T) {
 		rows, observed := encoded(e, nil, in)
 		return []*graph.Node{rows.Numbers, observed}
 	})
-	if want := []float32{2, encode.Farthest, 0, -encode.Farthest}; !slices.Equal(got[0], want) || !slices.Equal(got[1], []float32{1, 1}) {
+	if want := []float32{2, encode.MaxStandardised, 0, -encode.MaxStandardised}; !slices.Equal(got[0], want) || !slices.Equal(got[1], []float32{1, 1}) {
 		t.Errorf("%v, observed %v", got[0], got[1])
 	}
 }

@@ -39,7 +39,7 @@ type Model struct {
 	Missing []string // missing tokens, besides the default ones
 
 	Name, Version string            // of the program
-	About         map[string]string // metadata of the model
+	Metadata      map[string]string // metadata of the model
 }
 
 // rowsAxis is the name of the axis of rows, whose size is dynamic.
@@ -301,9 +301,9 @@ func (m *Model) about(inputs []string) []*onnx.StringStringEntryProto {
 	if err != nil {
 		panic(err) // cannot fail: names and kinds were checked
 	}
-	entries := make([]*onnx.StringStringEntryProto, 1, 1+len(m.About))
+	entries := make([]*onnx.StringStringEntryProto, 1, 1+len(m.Metadata))
 	entries[0] = &onnx.StringStringEntryProto{Key: "psi.columns", Value: string(text)}
-	for key, value := range m.About {
+	for key, value := range m.Metadata {
 		entries = append(entries, &onnx.StringStringEntryProto{Key: "psi." + key, Value: value})
 	}
 	sort.Slice(entries, func(i, j int) bool { return entries[i].Key < entries[j].Key })

@@ -44,8 +44,8 @@ type Config struct {
 	SpreadPenalty float64 // λ of Σ_d E σ_d²: noise that no column explains is assigned to σ_0
 }
 
-// highestRate is larger than any useful learning rate.
-const highestRate = 1e4
+// maxRate is larger than any useful learning rate.
+const maxRate = 1e4
 
 // Validate returns an error if the configuration is invalid.
 func (c Config) Validate() error {
@@ -58,7 +58,7 @@ func (c Config) Validate() error {
 	need(c.Steps > 0 && c.Batch > 0, "steps and batch must be positive, not %d and %d", c.Steps, c.Batch)
 	need(c.PolishSteps >= 0 && c.RefitSteps >= 0 && c.AbsentSteps >= 0 && c.SpreadSteps >= 0, "steps must not be negative")
 	for _, rate := range []float64{c.Rate, c.PolishRate, c.RefitRate, c.SpreadRate} {
-		need(rate > 0 && rate <= highestRate, "learning rates must be positive and at most %g, not %g", highestRate, rate)
+		need(rate > 0 && rate <= maxRate, "learning rates must be positive and at most %g, not %g", maxRate, rate)
 	}
 	for _, weight := range []float64{c.Decay, c.MaskedExponent, c.Beta, c.SpreadPenalty, c.LogStd} {
 		need(weight >= 0 && !math.IsInf(weight, 0), "decay, masked exponent, beta, penalty and the deviation of a log must not be negative: %g", weight)

@@ -110,7 +110,7 @@ func (t *graphTrainer) stepGraph(p *phase, scope *model.Scope, in []*Node) *Node
 		kept = rest[0]
 	}
 	x.Forward = t.net.Thinned(t.trained(p, mask), rows, kept)
-	if p.taught {
+	if p.usesTeacher {
 		x.teacher = t.net.Forward(t.params.Lookup(teacher, mask), rows)
 	}
 	loss := p.loss(x)

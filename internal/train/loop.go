@@ -32,8 +32,8 @@ type Point struct {
 // History returns the validations so far.
 func (r *Run) History() []Point { return r.history }
 
-// Watch configures callbacks and the deadline of Train. All fields are optional.
-type Watch struct {
+// RunOptions configures callbacks and the deadline of Train. All fields are optional.
+type RunOptions struct {
 	Deadline  time.Time            // phases are cut short to end by then
 	StopEarly <-chan struct{}      // phases are cut short when it is closed; may be nil
 	Progress  func(Progress)       // called after every step
@@ -41,7 +41,7 @@ type Watch struct {
 }
 
 // Train runs all remaining steps.
-func (r *Run) Train(ctx context.Context, w Watch) error {
+func (r *Run) Train(ctx context.Context, w RunOptions) error {
 	pace := newPace(r, w)
 	saved := r.good
 	for !r.Done() {
@@ -79,7 +79,7 @@ type pace struct {
 	until time.Time
 }
 
-func newPace(r *Run, w Watch) *pace {
+func newPace(r *Run, w RunOptions) *pace {
 	now := time.Now()
 	return &pace{deadline: w.Deadline, stopEarly: w.StopEarly, start: now, begun: r.work(), phase: -1}
 }
@@ -87,7 +87,7 @@ func newPace(r *Run, w Watch) *pace {
 // due returns how many steps of the phase should be finished after the next one to meet the deadline. Each phase gets
 // its share of the remaining time.
 func (p *pace) due(r *Run) int {
-	p.hear()
+	p.checkStopEarly()
 	if p.deadline.IsZero() {
 		return 0
 	}
@@ -106,9 +106,9 @@ func (p *pace) due(r *Run) int {
 	return p.from + int(math.Ceil(over*float64(steps-p.from)))
 }
 
-// hear moves the deadline forward if training is to stop early. It leaves a little time for the phases that have not
-// begun, which train σ.
-func (p *pace) hear() {
+// checkStopEarly moves the deadline forward if training is to stop early. It leaves a little time for the phases that have
+// not begun, which train σ.
+func (p *pace) checkStopEarly() {
 	select {
 	case <-p.stopEarly:
 		now := time.Now()

@@ -22,7 +22,7 @@ func TestDivergenceIsRolledBackAndSaid(t *testing.T) {
 	var notes []string
 	run := func() map[string][]float32 {
 		r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
-		err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
+		err := r.Train(context.Background(), train.RunOptions{Progress: func(p train.Progress) {
 			if p.Note != "" {
 				notes = append(notes, p.Note)
 			}
@@ -51,7 +51,7 @@ func TestHopelessDivergenceIsAnError(t *testing.T) {
 	s := newSmall(t)
 	s.data.Target[3] = float32(math.NaN())
 	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), shortRecipe())
-	err := r.Train(context.Background(), train.Watch{})
+	err := r.Train(context.Background(), train.RunOptions{})
 	if err == nil || !strings.Contains(err.Error(), "diverges") {
 		t.Errorf("a target that is not a number ended in %v", err)
 	}
@@ -69,7 +69,7 @@ func TestSavedStatesLeadToTheSameWeights(t *testing.T) {
 		n := s.network(form.Exact, form.Product)
 		var states []*train.State
 		r := s.run(t, train.Native{}, n, recipe)
-		err := r.Train(context.Background(), train.Watch{Save: func(s *train.State) error {
+		err := r.Train(context.Background(), train.RunOptions{Save: func(s *train.State) error {
 			states = append(states, s)
 			return nil
 		}})
@@ -97,7 +97,7 @@ func TestDeadlineCutsEveryPhaseShort(t *testing.T) {
 	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
 	start := time.Now()
 	taken := map[string]int{}
-	err := r.Train(context.Background(), train.Watch{
+	err := r.Train(context.Background(), train.RunOptions{
 		Deadline: start.Add(3 * time.Second),
 		Progress: func(p train.Progress) { taken[p.Phase]++ },
 	})
@@ -122,7 +122,7 @@ func TestStopEarlyCutsEveryPhaseShort(t *testing.T) {
 	stopEarly := make(chan struct{})
 	taken, begun := map[string]int{}, time.Now()
 	var told time.Time
-	err := r.Train(context.Background(), train.Watch{StopEarly: stopEarly, Progress: func(p train.Progress) {
+	err := r.Train(context.Background(), train.RunOptions{StopEarly: stopEarly, Progress: func(p train.Progress) {
 		if taken[p.Phase]++; told.IsZero() && time.Since(begun) > time.Second {
 			told = time.Now()
 			close(stopEarly)
@@ -143,7 +143,7 @@ func TestProgressEstimatesTheRest(t *testing.T) {
 	s := newSmall(t)
 	r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), shortRecipe())
 	last := 0.0
-	err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
+	err := r.Train(context.Background(), train.RunOptions{Progress: func(p train.Progress) {
 		if p.Done <= last || p.Done > 1 {
 			t.Errorf("%s %d: share done %g after %g", p.Phase, p.Step, p.Done, last)
 		}
@@ -175,7 +175,7 @@ func TestAllRowsDecideBetweenTheBest(t *testing.T) {
 	r := s.run(t, train.Native{}, n, recipe)
 	var last *train.State
 	var final float64
-	err := r.Train(context.Background(), train.Watch{
+	err := r.Train(context.Background(), train.RunOptions{
 		Save: func(s *train.State) error {
 			if s.Phase == 0 {
 				last = s
@@ -231,7 +231,7 @@ func TestStalePhaseEnds(t *testing.T) {
 	}
 	stepsTaken := func() (steps int) {
 		r := s.run(t, train.Native{}, s.network(form.Exact, form.Product), recipe)
-		if err := r.Train(context.Background(), train.Watch{Progress: func(train.Progress) { steps++ }}); err != nil {
+		if err := r.Train(context.Background(), train.RunOptions{Progress: func(train.Progress) { steps++ }}); err != nil {
 			t.Fatal(err)
 		}
 		return steps

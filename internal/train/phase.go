@@ -23,16 +23,16 @@ const (
 
 // phase is a phase of training: the trained weights, the coalitions and the loss. All phases run in the same loop.
 type phase struct {
-	name   string
-	steps  int
-	rate   float64
-	cost   float64 // approximate cost of a step relative to one of the mean
-	decay  float64 // weight decay
-	drop   float64 // dropout rate of the embeddings
-	groups []form.Group
-	copies int  // coalitions per row
-	picks  bool // whether the loss needs a random player per row
-	taught bool // whether the loss needs the network from before the phase
+	name        string
+	steps       int
+	rate        float64
+	cost        float64 // approximate cost of a step relative to one of the mean
+	decay       float64 // weight decay
+	drop        float64 // dropout rate of the embeddings
+	groups      []form.Group
+	copies      int  // coalitions per row
+	picks       bool // whether the loss needs a random player per row
+	usesTeacher bool // whether the loss needs the network from before the phase
 
 	// draw writes the coalitions of a row to masks [copies, D], where masks[0] is the observed cells, and the random
 	// player to pick [D]. It may change the row.
@@ -198,7 +198,7 @@ const polishWeight = 3
 func (r *Run) polish() phase {
 	return phase{
 		name: "polish", steps: r.PolishSteps, rate: r.PolishRate, cost: 1, decay: r.Decay,
-		groups: []form.Group{form.Mean}, copies: objective.LeastSquares.Copies(), picks: true, taught: true,
+		groups: []form.Group{form.Mean}, copies: objective.LeastSquares.Copies(), picks: true, usesTeacher: true,
 		draw: func(rng *rand.Rand, b *minibatch, row int) {
 			if rng.Uint32()&1 == 0 {
 				recombine(rng, b.Rows, row, b.window.Rows)

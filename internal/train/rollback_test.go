@@ -55,7 +55,7 @@ func TestRollbackToTheStartOfAPhase(t *testing.T) {
 	}
 	poison(t, r)
 	notes := 0
-	err := r.Train(ctx, Watch{Progress: func(p Progress) {
+	err := r.Train(ctx, RunOptions{Progress: func(p Progress) {
 		if p.Note != "" {
 			notes++
 			t.Log(p.Note)
@@ -94,7 +94,7 @@ func TestBestWeightsAreKeptWhereEveryRateGetsWorse(t *testing.T) {
 			t.Errorf("%s is not as it was at the best validation", name)
 		}
 	}
-	if err := r.Train(ctx, Watch{}); err != nil || !r.Done() {
+	if err := r.Train(ctx, RunOptions{}); err != nil || !r.Done() {
 		t.Errorf("the run did not go on: %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestOutliersAreNoDivergence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = again.Train(context.Background(), Watch{Progress: func(p Progress) {
+	err = again.Train(context.Background(), RunOptions{Progress: func(p Progress) {
 		if p.Note != "" {
 			t.Error(p.Note)
 		}

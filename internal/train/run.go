@@ -199,9 +199,9 @@ func (r *Run) validate(ctx context.Context, p *phase) (float64, error) {
 		r.stale++
 	}
 	at, _ := slices.BinarySearchFunc(r.kept, score, func(c Candidate, score float64) int { return cmp.Compare(c.Score, score) })
-	if most := r.finalists(); at < most {
+	if limit := r.finalists(); at < limit {
 		kept := slices.Insert(slices.Clone(r.kept), at, Candidate{score, weights}) // saved states share the old list
-		r.kept = kept[:min(most, len(kept))]
+		r.kept = kept[:min(limit, len(kept))]
 	}
 	return score, nil
 }
@@ -301,7 +301,7 @@ const measureRows = 4096
 
 // measureMean sets what depends on the mean: the number of quadrature nodes, and the initial errors of σ.
 func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) error {
-	nodes, err := r.net.FewestNodes(ctx, r.validation.Rows, func(nodes int) (form.Evaluator, error) {
+	nodes, err := r.net.MinNodes(ctx, r.validation.Rows, func(nodes int) (form.Evaluator, error) {
 		return r.trainer.evaluator(nodes), nil
 	})
 	if err != nil {
@@ -325,15 +325,15 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 	}
 	training := r.scoreOf(seen.Value, sample)
 	form.SetNoise(weights, r.scoreOf(unseen.Value, r.validation), training)
-	if whole := r.scoreOf(wholest(seen.Value, sample)); whole < training {
+	if whole := r.scoreOf(mostComplete(seen.Value, sample)); whole < training {
 		weights[form.NoiseScale][0] *= float32(math.Sqrt(max(whole/training, minUnit)))
 	}
 	return r.trainer.put(weights)
 }
 
 // sample returns at most the given number of training rows.
-func (r *Run) sample(most int) (Data, error) {
-	n := min(most, r.store.Len())
+func (r *Run) sample(limit int) (Data, error) {
+	n := min(limit, r.store.Len())
 	order := newShuffle(r.store, r.net.Inputs.Players(), n, r.epoch)
 	window, rows, err := order.rowsOf(0)
 	if err != nil {
@@ -390,8 +390,8 @@ func (r *Run) epoch(pass int) *rand.Rand {
 }
 
 const (
-	slowerBy     = 0.3 // factor of the learning rate after a rollback
-	maxRollbacks = 5   // per phase
+	rollbackRateFactor = 0.3 // factor of the learning rate after a rollback
+	maxRollbacks       = 5   // per phase
 )
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
@@ -400,7 +400,7 @@ func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // note. After maxRollbacks it keeps the best weights, or fails if no validation was valid. On tiny tables an overfitted
 // model degrades on validation rows at any rate.
 func (r *Run) rollBack(ctx context.Context, p *phase) (note string, err error) {
-	at, slowing, rollbacks := r.step, r.slowing*slowerBy, r.rollbacks+1
+	at, slowing, rollbacks := r.step, r.slowing*rollbackRateFactor, r.rollbacks+1
 	if rollbacks > maxRollbacks && len(r.kept) > 0 {
 		return fmt.Sprintf("%s got worse until step %d at any rate: its best weights are kept", p.name, at), r.endPhase(ctx)
 	}

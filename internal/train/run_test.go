@@ -97,7 +97,7 @@ func onEngine(t testing.TB, name string) train.Engine {
 
 func finish(t testing.TB, r *train.Run) map[string][]float32 {
 	t.Helper()
-	if err := r.Train(context.Background(), train.Watch{}); err != nil {
+	if err := r.Train(context.Background(), train.RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := r.Weights()
@@ -252,7 +252,7 @@ func TestEstimatorsTrain(t *testing.T) {
 		recipe.Estimator, recipe.Steps, recipe.PolishSteps, recipe.SpreadSteps = e, 120, 0, 0
 		r := s.run(t, b, s.network(form.Learned, ""), recipe)
 		var first, last train.Progress
-		if err := r.Train(context.Background(), train.Watch{Progress: func(p train.Progress) {
+		if err := r.Train(context.Background(), train.RunOptions{Progress: func(p train.Progress) {
 			if !math.IsNaN(p.Score) {
 				if first.Step == 0 {
 					first = p

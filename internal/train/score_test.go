@@ -157,7 +157,7 @@ func TestSpreadLossIsTheLikelihood(t *testing.T) {
 	}
 }
 
-// The wholest rows are those that a sort by missing cells puts first.
+// The most complete rows are those that a sort by missing cells puts first.
 func TestWholestRows(t *testing.T) {
 	const seed, rows, columns = 3, 400, 4
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -176,12 +176,12 @@ func TestWholestRows(t *testing.T) {
 		}
 		order := rng.Perm(rows)
 		slices.SortStableFunc(order, func(a, b int) int { return lacking[a] - lacking[b] })
-		n := wholestRows
+		n := minCompleteRows
 		for n < rows && lacking[order[n]] == lacking[order[n-1]] {
 			n++
 		}
 		want := slices.Sorted(slices.Values(order[:n]))
-		got, some := wholest(values, d)
+		got, some := mostComplete(values, d)
 		if len(got) != n || some.Len() != n {
 			t.Fatalf("%g missing: %d rows, want %d", missing, len(got), n)
 		}

@@ -246,11 +246,11 @@ func (d Data) Retarget(on func(target float32) float32) Data {
 	return d
 }
 
-// wholestRows is the minimum number of rows for the initial σ_0.
-const wholestRows = 30
+// minCompleteRows is the minimum number of rows for the initial σ_0.
+const minCompleteRows = 30
 
-// lacking returns the number of missing cells of each row.
-func (d Data) lacking() []int {
+// missingCells returns the number of missing cells of each row.
+func (d Data) missingCells() []int {
 	list := make([]int, d.Len())
 	for i := range list {
 		list[i] = d.Rows.Players() - count(d.Rows.Observed[i*d.Rows.Players():][:d.Rows.Players()])
@@ -260,7 +260,7 @@ func (d Data) lacking() []int {
 
 // whole returns the number of complete rows.
 func (d Data) whole() (n int) {
-	for _, missing := range d.lacking() {
+	for _, missing := range d.missingCells() {
 		if missing == 0 {
 			n++
 		}
@@ -268,18 +268,18 @@ func (d Data) whole() (n int) {
 	return n
 }
 
-// wholest returns the rows with the fewest missing cells, at least wholestRows and all ties, with their values. σ_0 is
-// the noise of complete rows, whereas the error of all rows is mostly due to missing cells.
-func wholest(values []float32, d Data) ([]float32, Data) {
-	lacking := d.lacking()
+// mostComplete returns the rows with the fewest missing cells, at least minCompleteRows and all ties, with their values.
+// σ_0 is the noise of complete rows, whereas the error of all rows is mostly due to missing cells.
+func mostComplete(values []float32, d Data) ([]float32, Data) {
+	lacking := d.missingCells()
 	sorted := slices.Sorted(slices.Values(lacking))
-	most := sorted[min(wholestRows, len(sorted))-1]
-	if most == sorted[len(sorted)-1] {
+	limit := sorted[min(minCompleteRows, len(sorted))-1]
+	if limit == sorted[len(sorted)-1] {
 		return values, d
 	}
 	var rows []int
 	for i, n := range lacking {
-		if n <= most {
+		if n <= limit {
 			rows = append(rows, i)
 		}
 	}
