@@ -104,31 +104,31 @@ func isWriting(err error) bool {
 
 // How long a worker waits for a store or a disk before the unit goes back to the queue, and how long between attempts.
 const (
-	patience  = 10 * time.Minute
-	firstRest = time.Second
-	maxRest   = 15 * time.Second
+	retryTimeout = 10 * time.Minute
+	minBackoff   = time.Second
+	maxBackoff   = 15 * time.Second
 )
 
-// patiently repeats something while its error may pass. It reports the first error and then one a minute.
-func patiently(ctx context.Context, tell func(error), do func() error) error {
-	start, rest, told := time.Now(), firstRest, time.Time{}
+// retry repeats something while its error may pass. It reports the first error and then one a minute.
+func retry(ctx context.Context, report func(error), do func() error) error {
+	start, rest, reported := time.Now(), minBackoff, time.Time{}
 	for {
 		err := do()
-		if err == nil || ctx.Err() != nil || !passing(err) || time.Since(start) > patience {
+		if err == nil || ctx.Err() != nil || !isTransient(err) || time.Since(start) > retryTimeout {
 			return err
 		}
-		if tell != nil && time.Since(told) > time.Minute {
-			tell(err)
-			told = time.Now()
+		if report != nil && time.Since(reported) > time.Minute {
+			report(err)
+			reported = time.Now()
 		}
 		select {
 		case <-ctx.Done():
 			return err
 		case <-time.After(rest):
 		}
-		rest = min(2*rest, maxRest)
+		rest = min(2*rest, maxBackoff)
 	}
 }
 
-// passing reports whether an error is no fault of the rows: a store that is down, or a result that cannot be written.
-func passing(err error) bool { return store.Passing(err) || isWriting(err) }
+// isTransient reports whether an error is no fault of the rows: a store that is down, or a result that cannot be written.
+func isTransient(err error) bool { return store.IsTransient(err) || isWriting(err) }

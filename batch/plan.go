@@ -137,7 +137,7 @@ func checkForeign(ctx context.Context, out *store.Location) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
-	case store.Passing(err) || errors.Is(err, context.Canceled) || errors.Is(err, fs.ErrPermission):
+	case store.IsTransient(err) || errors.Is(err, context.Canceled) || errors.Is(err, fs.ErrPermission):
 		return err
 	}
 	return fmt.Errorf("%s: %w", out.Name(key), ErrForeign)
@@ -227,14 +227,14 @@ func (p *planner) cut(ctx context.Context, o store.Object) ([]unit, error) {
 		return []unit{whole}, err
 	}
 	var groups []table.RowGroup
-	err := patiently(ctx, nil, func() (err error) {
+	err := retry(ctx, nil, func() (err error) {
 		groups, err = footer(ctx, p.in, o, table.Layout)
 		return err
 	})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case store.Passing(err):
+	case store.IsTransient(err):
 		return nil, err
 	case err != nil || len(groups) == 0:
 		return []unit{whole}, nil //nolint:nilerr // the worker reports it

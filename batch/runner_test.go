@@ -127,7 +127,7 @@ func TestUntilEmpty(t *testing.T) {
 		t.Fatalf("ended while another worker has a unit: %v", err)
 	case <-time.After(5 * time.Second):
 	}
-	if err := other.Again(t.Context(), 0); err != nil {
+	if err := other.Requeue(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -67,34 +67,34 @@ func (t *task) close() {
 	}
 }
 
-// moved counts the rows and bytes of a unit.
-type moved struct {
+// unitStats counts the rows and bytes of a unit.
+type unitStats struct {
 	rows        int
 	read, wrote int64
 }
 
 // do explains the rows of a unit and writes its part.
-func (t *task) do(ctx context.Context, u *unit) (moved, error) {
+func (t *task) do(ctx context.Context, u *unit) (unitStats, error) {
 	r, err := t.in.Open(ctx, u.object())
 	if err != nil {
-		return moved{}, err
+		return unitStats{}, err
 	}
 	defer r.Close()
 	w, err := t.out.Create(ctx, t.partKey(u.Number))
 	if err != nil {
-		return moved{}, writing(err)
+		return unitStats{}, writing(err)
 	}
 	defer w.Abort()
 	p := &part{task: t, unit: u, to: w}
 	p.sink = table.NewParquetSink(p)
 	if err := p.fill(ctx, r); err != nil {
-		return moved{}, err
+		return unitStats{}, err
 	}
 	if err := t.in.Same(ctx, u.object()); err != nil {
-		return moved{}, err
+		return unitStats{}, err
 	}
 	_, read := r.Taken()
-	return moved{p.tally.Rows, read, p.bytes}, p.close()
+	return unitStats{p.tally.Rows, read, p.bytes}, p.close()
 }
 
 // part is the result of a unit while it is written.

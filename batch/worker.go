@@ -42,8 +42,8 @@ type Worker struct {
 // openJobs is the maximum number of jobs that a worker has open, each with its model.
 const openJobs = 2
 
-// settling is the timeout of the last message to the queue when the worker stops.
-const settling = 5 * time.Second
+// settleTimeout is the timeout of the last message to the queue when the worker stops.
+const settleTimeout = 5 * time.Second
 
 // Run runs units until the context ends, or with UntilEmpty until no unit is left. Then it finishes the current unit within
 // Drain, or returns it to the queue. Errors of units are logged and recorded in the results; Run itself fails only if the
@@ -70,7 +70,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		d, err := w.queue.Take(taking)
 		if taking.Err() != nil {
 			if d != nil { // it came too late
-				w.settle(d.Again, 0)
+				w.settle(d.Requeue, 0)
 			}
 			return nil
 		}
@@ -118,24 +118,24 @@ func (w *Worker) handle(ctx context.Context, d *queue.Delivery) {
 	var m message
 	if err := json.Unmarshal(d.Body, &m); err != nil || m.Unit == nil && !m.Finish {
 		w.Log.Error("dropped a message that is not a unit", "job", d.Job)
-		w.told(d.Drop(ctx, "not a unit"))
+		w.logUnconfirmed(d.Drop(ctx, "not a unit"))
 		return
 	}
 	if d.Attempt > 1 && !m.Finish {
 		w.metrics.redelivered.Inc()
 	}
 	var t *task
-	err := patiently(ctx, w.tell("the job cannot be opened", d.Job), func() (err error) {
+	err := retry(ctx, w.logRetry("the job cannot be opened", d.Job), func() (err error) {
 		t, err = w.tasks.open(ctx, m.Out, d.Job, w.Backend)
 		return err
 	})
 	switch {
 	case ctx.Err() != nil:
-		w.settle(d.Again, 0)
+		w.settle(d.Requeue, 0)
 	case err != nil:
 		// Without the job no failure can be recorded: the unit stays until OUT is readable again or the job is cancelled.
 		w.Log.Error("the job cannot be opened", "job", d.Job, "error", err)
-		w.settle(d.Again, time.Minute)
+		w.settle(d.Requeue, time.Minute)
 	case m.Finish:
 		w.finish(ctx, d, t, m.Out)
 	default:
@@ -151,8 +151,8 @@ func (w *Worker) unit(ctx context.Context, d *queue.Delivery, t *task, u *unit) 
 		return
 	}
 	start := time.Now()
-	var did moved
-	err := patiently(ctx, func(err error) { about.Warn("waiting", "error", err) }, func() (err error) {
+	var did unitStats
+	err := retry(ctx, func(err error) { about.Warn("waiting", "error", err) }, func() (err error) {
 		did, err = t.do(ctx, u)
 		return err
 	})
@@ -160,18 +160,18 @@ func (w *Worker) unit(ctx context.Context, d *queue.Delivery, t *task, u *unit) 
 	case err == nil:
 		about.Info("done", "rows", did.rows, "seconds", time.Since(start).Seconds())
 		w.metrics.did(done, did, time.Since(start))
-		w.told(d.Done(ctx))
+		w.logUnconfirmed(d.Done(ctx))
 	case ctx.Err() != nil:
 		about.Info("put back, as this worker is stopping")
-		w.settle(d.Again, 0)
-	case passing(err):
+		w.settle(d.Requeue, 0)
+	case isTransient(err):
 		about.Warn("put back", "error", err)
-		w.metrics.did(retried, moved{}, time.Since(start))
-		w.settle(d.Again, time.Minute)
+		w.metrics.did(retried, unitStats{}, time.Since(start))
+		w.settle(d.Requeue, time.Minute)
 	case d.Attempt < failures:
 		about.Warn("failed, will be tried again", "error", err)
-		w.metrics.did(retried, moved{}, time.Since(start))
-		w.settle(d.Again, firstRest<<d.Attempt)
+		w.metrics.did(retried, unitStats{}, time.Since(start))
+		w.settle(d.Requeue, minBackoff<<d.Attempt)
 	default:
 		about.Error("given up", "error", err)
 		w.giveUp(ctx, d, t, failureOf(t.Job, u, err, d.Attempt))
@@ -180,33 +180,33 @@ func (w *Worker) unit(ctx context.Context, d *queue.Delivery, t *task, u *unit) 
 
 // giveUp records a failure, and only then removes the unit from the queue.
 func (w *Worker) giveUp(ctx context.Context, d *queue.Delivery, t *task, f *Failure) {
-	err := patiently(ctx, w.tell("a failure cannot be written down", t.ID), func() error {
+	err := retry(ctx, w.logRetry("a failure cannot be written down", t.ID), func() error {
 		return writing(writeJSON(ctx, t.out, failedKey(f.Unit), f))
 	})
 	if err != nil {
-		w.settle(d.Again, time.Minute)
+		w.settle(d.Requeue, time.Minute)
 		return
 	}
-	w.metrics.did(failed, moved{}, 0)
-	w.told(d.Drop(ctx, f.Message))
+	w.metrics.did(failed, unitStats{}, 0)
+	w.logUnconfirmed(d.Drop(ctx, f.Message))
 }
 
 // finish writes the summary of the job if all its units are settled. Else the order goes back to the queue.
 func (w *Worker) finish(ctx context.Context, d *queue.Delivery, t *task, out string) {
 	left, err := w.queue.Left(ctx, t.ID)
 	if err != nil || left > 1 {
-		w.settle(d.Again, 2*time.Second)
+		w.settle(d.Requeue, 2*time.Second)
 		return
 	}
 	var s *Summary
-	err = patiently(ctx, w.tell("the job cannot be finished", t.ID), func() (err error) {
+	err = retry(ctx, w.logRetry("the job cannot be finished", t.ID), func() (err error) {
 		s, err = t.finish(ctx)
 		return err
 	})
 	if lost, is := errors.AsType[*lostError](err); is {
 		w.Log.Warn("parts are missing: repeating their units", "job", t.ID, "units", len(lost.units))
 		if err = put(ctx, w.queue, t.Job, out, listed(lost.units)); err == nil {
-			w.told(d.Done(ctx))
+			w.logUnconfirmed(d.Done(ctx))
 			return
 		}
 	}
@@ -215,29 +215,29 @@ func (w *Worker) finish(ctx context.Context, d *queue.Delivery, t *task, out str
 	}
 	if err != nil {
 		w.Log.Error("the job cannot be finished", "job", t.ID, "error", err)
-		w.settle(d.Again, time.Minute)
+		w.settle(d.Requeue, time.Minute)
 		return
 	}
 	w.Log.Info("the job is finished", "job", t.ID, "rows", s.Rows, "failed", s.Failed)
-	w.told(d.Done(ctx))
+	w.logUnconfirmed(d.Done(ctx))
 }
 
 // settle returns a delivery to the queue, even if the context of the worker has ended.
 func (w *Worker) settle(how func(context.Context, time.Duration) error, after time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), settling)
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
 	defer cancel()
-	w.told(how(ctx, after))
+	w.logUnconfirmed(how(ctx, after))
 }
 
-// told logs that the queue did not confirm. Nothing is lost: the queue hands the unit out again, and the same part is written
-// again.
-func (w *Worker) told(err error) {
+// logUnconfirmed logs that the queue did not confirm. Nothing is lost: the queue hands the unit out again, and the same
+// part is written again.
+func (w *Worker) logUnconfirmed(err error) {
 	if err != nil {
 		w.Log.Warn("the queue did not confirm; the unit may be done again", "error", err)
 	}
 }
 
-func (w *Worker) tell(what, job string) func(error) {
+func (w *Worker) logRetry(what, job string) func(error) {
 	return func(err error) { w.Log.Warn(what+"; waiting", "job", job, "error", err) }
 }
 
@@ -306,7 +306,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-func (m *metrics) did(outcome string, what moved, took time.Duration) {
+func (m *metrics) did(outcome string, what unitStats, took time.Duration) {
 	m.units.WithLabelValues(outcome).Inc()
 	if outcome != done {
 		return

@@ -74,7 +74,7 @@ func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*rep
 	}
 	e, err := a.Explanation(q.how)
 	if err != nil {
-		return nil, &wrong{err.Error(), ""}
+		return nil, &requestError{err.Error(), ""}
 	}
 	of(v).drift.Observe(e)
 	if s.explanations != nil {
@@ -177,7 +177,7 @@ func (s *Server) load(ctx context.Context, name string) error {
 	if err == nil || errors.As(err, &missing) || ctx.Err() != nil {
 		return err
 	}
-	return &wrong{"the model cannot be loaded; what was served before still is", "see the server's log for the cause"}
+	return &requestError{"the model cannot be loaded; what was served before still is", "see the server's log for the cause"}
 }
 
 // shadowCounts measures the distance of the predictions of shadows from those that callers got.

@@ -49,25 +49,25 @@ func (x *exchange) unpacked() (io.Reader, int64, error) {
 		}
 		r, err := unpacking(encoding, body)
 		if err != nil {
-			return nil, 0, badly(err, "the body is not what "+encoding+" packs", "send it as Content-Encoding says, or without that header")
+			return nil, 0, bodyError(err, "the body is not what "+encoding+" packs", "send it as Content-Encoding says, or without that header")
 		}
 		return &boundedReader{r, limit, limit}, -1, nil
 	}
-	return nil, 0, &wrong{"the body's Content-Encoding is not known", "send it as gzip or deflate, or without that header"}
+	return nil, 0, &requestError{"the body's Content-Encoding is not known", "send it as gzip or deflate, or without that header"}
 }
 
-// badly returns the error of a damaged body, unless err already is one for the caller: a limit, or a description of what is
-// wrong.
-func badly(err error, message, remedy string) error {
+// bodyError returns the error of a damaged body, unless err already is one for the caller: a limit, or a description of
+// what is wrong.
+func bodyError(err error, message, remedy string) error {
 	var (
 		long   *http.MaxBytesError
 		large  *tooLargeError
-		misuse *wrong
+		misuse *requestError
 	)
 	if errors.As(err, &long) || errors.As(err, &large) || errors.As(err, &misuse) || errors.Is(err, errMemory) {
 		return err
 	}
-	return &wrong{message, remedy}
+	return &requestError{message, remedy}
 }
 
 // boundedReader fails after so many bytes, since small bodies may decompress to huge ones.
@@ -113,7 +113,7 @@ func (x *exchange) body() ([]byte, error) {
 	case x.r.Context().Err() != nil:
 		return nil, x.r.Context().Err()
 	}
-	return nil, badly(err, "the body ends before it is whole, or is damaged", "send it again")
+	return nil, bodyError(err, "the body ends before it is whole, or is damaged", "send it again")
 }
 
 func (x *exchange) readBody() ([]byte, error) {

@@ -22,19 +22,19 @@ type call struct {
 	late       func()        // ends the context of a stream whose message takes too long
 	leave      []func()      // called at its end
 	unbegun    func() bool   // stops waiting for the end of a call that gRPC never begins
-	stirred    chan struct{} // receives when something has arrived
+	wakeup     chan struct{} // receives when something has arrived
 	once       sync.Once
 
 	// Guarded by connection.mu.
-	messages h2.Messages
-	partly   int64     // bytes of an incomplete message
-	complete []message // complete messages that were not taken
-	last     bool      // there are no more messages
-	held     int64     // bytes of the call itself
-	answered int64     // bytes of its answer
-	counted  bool      // it is among the calls of the connection
-	handled  bool
-	sending  *time.Timer // until the answer must have been sent
+	messages   h2.Messages
+	incomplete int64     // bytes of an incomplete message
+	complete   []message // complete messages that were not taken
+	last       bool      // there are no more messages
+	held       int64     // bytes of the call itself
+	answered   int64     // bytes of its answer
+	counted    bool      // it is among the calls of the connection
+	handled    bool
+	sending    *time.Timer // until the answer must have been sent
 }
 
 // message is a message that has arrived.
@@ -51,17 +51,17 @@ func callOf(ctx context.Context) *call {
 	return k
 }
 
-// stir wakes the goroutine that waits for the next message.
-func (k *call) stir() {
+// wake wakes the goroutine that waits for the next message.
+func (k *call) wake() {
 	select {
-	case k.stirred <- struct{}{}:
+	case k.wakeup <- struct{}{}:
 	default:
 	}
 }
 
 // received returns the bytes of messages that were not taken.
 func (k *call) received() int64 {
-	n := k.partly
+	n := k.incomplete
 	for _, m := range k.complete {
 		n += m.held
 	}
@@ -122,7 +122,7 @@ func (k *call) end() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		n := k.received()
-		k.partly, k.complete, k.handled = 0, nil, true
+		k.incomplete, k.complete, k.handled = 0, nil, true
 		if c.calls[k.stream] != nil {
 			k.sending = time.AfterFunc(c.timeout, c.drop)
 		}

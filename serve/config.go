@@ -23,10 +23,10 @@ import (
 type Config struct {
 	// Models are the locations of models: model files, directories and URLs of buckets. The name of a model is its file name
 	// without .psi; NAME@2.psi is version 2 of NAME.
-	Models  []string
-	Rules   string        // YAML file of version labels, traffic splits and shadow versions; "" means none
-	Backend psi.Backend   // backend of the models; "" means psi.Auto
-	Look    time.Duration // interval of the search for new model files; 0 means 2 s
+	Models       []string
+	Rules        string        // YAML file of version labels, traffic splits and shadow versions; "" means none
+	Backend      psi.Backend   // backend of the models; "" means psi.Auto
+	PollInterval time.Duration // interval of the search for new model files; 0 means 2 s
 
 	// HTTP, GRPC and Metrics are the addresses to listen on: HOST:PORT or unix:PATH. An empty address turns that listener off.
 	// Without HTTP and GRPC, the program must mount [Server.Handler].
@@ -71,7 +71,7 @@ type Config struct {
 
 // fill replaces zero values by defaults.
 func (c *Config) fill() {
-	or(&c.Look, 2*time.Second)
+	or(&c.PollInterval, 2*time.Second)
 	or(&c.MaxCalls, 256)
 	or(&c.MaxRows, 1000)
 	or(&c.MaxBody, 64<<20)
@@ -117,7 +117,7 @@ func (c *Config) check() error {
 	for name, n := range map[string]int64{
 		"requests of a caller": int64(c.MaxCalls), "rows of a request": int64(c.MaxRows), "bytes of a request": c.MaxBody, "bytes of all requests": c.MaxHeld,
 		"connections": int64(c.MaxConnections), "rows that wait": int64(c.MaxWaiting),
-		"time to wait": int64(c.MaxWait), "time of a request": int64(c.Timeout), "time to drain": int64(c.Drain), "time between looks for models": int64(c.Look),
+		"time to wait": int64(c.MaxWait), "time of a request": int64(c.Timeout), "time to drain": int64(c.Drain), "time between looks for models": int64(c.PollInterval),
 	} {
 		if n < 0 {
 			return fmt.Errorf("the limit of %s is below 0", name)

@@ -159,12 +159,12 @@ func (r *receiving) Data(stream uint32, part []byte) error {
 	}
 	complete := int64(0)
 	k.messages.Pass(part, func(packed bool) {
-		k.complete = append(k.complete, message{packed, k.partly + messageBytes})
-		k.partly = 0
+		k.complete = append(k.complete, message{packed, k.incomplete + messageBytes})
+		k.incomplete = 0
 		complete++
 	})
 	c.mu.Unlock()
-	k.stir()
+	k.wake()
 	return c.budget.Reserve(complete * messageBytes)
 }
 
@@ -193,10 +193,10 @@ func (c *connection) take(f h2.Frame, n int64) error {
 	if k == nil {
 		return c.budget.Reserve(-n)
 	}
-	k.partly += n
+	k.incomplete += n
 	if f.Ends() {
 		k.last = true
-		k.stir()
+		k.wake()
 	}
 	return nil
 }

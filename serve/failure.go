@@ -32,10 +32,10 @@ type failed struct {
 	after   time.Duration   // when to try again; 0 if that does not help
 }
 
-// wrong is the error of an invalid request.
-type wrong struct{ message, remedy string }
+// requestError is the error of an invalid request.
+type requestError struct{ message, remedy string }
 
-func (w *wrong) Error() string { return w.message }
+func (w *requestError) Error() string { return w.message }
 
 // clientClosed is the HTTP status for a caller that has gone, as proxies use it.
 const clientClosed = 499
@@ -44,7 +44,7 @@ const clientClosed = 499
 func failure(err error) *failed {
 	f := &failed{Failure: wire.Failure{Message: err.Error()}, status: http.StatusBadRequest, code: codes.InvalidArgument}
 	var (
-		misuse   *wrong
+		misuse   *requestError
 		cell     *table.Error
 		protocol *oip.Error
 		missing  *registry.NotFoundError

@@ -152,7 +152,7 @@ func (s *streamIn) RecvMsg(m any) error {
 	defer idle.Stop()
 	for s.k.waits() {
 		select {
-		case <-s.k.stirred:
+		case <-s.k.wakeup:
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		case <-idle.C:
@@ -187,7 +187,7 @@ var errNoMethod = status.Error(codes.Unimplemented, "unknown method: see the Ope
 // client chose (not reported yet: refuse calls with a grpc-timeout of an hour in a tap.ServerInHandle, and look at the
 // heap).
 func (s *Server) arriving(ctx context.Context, info *tap.Info, loopback bool) context.Context {
-	k := &call{budget: s.memory.budget(s.requestBytes()), stirred: make(chan struct{}, 1)}
+	k := &call{budget: s.memory.budget(s.requestBytes()), wakeup: make(chan struct{}, 1)}
 	ctx = context.WithValue(ctx, callKey{}, k)
 	if strings.HasSuffix(info.FullMethodName, streamMethod) {
 		ctx = k.untilLate(ctx)

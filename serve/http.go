@@ -152,16 +152,16 @@ func parts(pattern, path string) (map[string]string, error) {
 	return values, nil
 }
 
-// door handles the requests of one listener.
-type door struct {
+// listenerHandler handles the requests of one listener.
+type listenerHandler struct {
 	s        *Server
 	mux      *mux
 	loopback bool
 }
 
 // ServeHTTP answers a request, also if it fails.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	leave, err := d.s.guard.Knock(r.RemoteAddr)
+func (d *listenerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	leave, err := d.s.guard.EnterUnadmitted(r.RemoteAddr)
 	if err != nil {
 		panic(http.ErrAbortHandler) // an answer would wait until the client reads it, as all the others do
 	}

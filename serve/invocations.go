@@ -74,7 +74,7 @@ func (x *exchange) invoked(v *registry.Version) (table.Source, []string, error) 
 	case in.Inputs.RawMessage != nil:
 		t, err = shape.Rows(in.Inputs.RawMessage)
 	default:
-		err = &wrong{"there are no rows", "send dataframe_split, dataframe_records, instances or inputs"}
+		err = &requestError{"there are no rows", "send dataframe_split, dataframe_records, instances or inputs"}
 	}
 	if err != nil {
 		return nil, nil, err

@@ -16,7 +16,7 @@ import (
 )
 
 // listen opens an address: HOST:PORT, or unix:PATH for a socket that only its owner can open.
-func listen(ctx context.Context, address string, most int) (net.Listener, error) {
+func listen(ctx context.Context, address string, limit int) (net.Listener, error) {
 	var config net.ListenConfig
 	path, local := strings.CutPrefix(address, "unix:")
 	if !local {
@@ -24,7 +24,7 @@ func listen(ctx context.Context, address string, most int) (net.Listener, error)
 		if err != nil {
 			return nil, err
 		}
-		return newLimited(l, most), nil
+		return newLimited(l, limit), nil
 	}
 	if err := removeStale(ctx, path); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func listen(ctx context.Context, address string, most int) (net.Listener, error)
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return newLimited(l, most), nil
+	return newLimited(l, limit), nil
 }
 
 // removeStale removes the socket of a killed server. A socket that answers, and any other file, stays.
@@ -79,8 +79,8 @@ type limited struct {
 	unproven map[string]*list.List // of *counted, by address, the oldest in front
 }
 
-func newLimited(l net.Listener, most int) *limited {
-	return &limited{Listener: l, held: make(chan struct{}, most), ended: make(chan struct{}), unproven: map[string]*list.List{}}
+func newLimited(l net.Listener, limit int) *limited {
+	return &limited{Listener: l, held: make(chan struct{}, limit), ended: make(chan struct{}), unproven: map[string]*list.List{}}
 }
 
 func (l *limited) Accept() (net.Conn, error) {

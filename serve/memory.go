@@ -43,8 +43,8 @@ type memory struct {
 // Released memory is free only after a garbage collection. During a burst of large requests that may be too late, so a large
 // reservation forces one first.
 const (
-	muchMemory = 1 << 20
-	maxGarbage = 32 << 20
+	largeReservation = 1 << 20
+	maxGarbage       = 32 << 20
 )
 
 // collect runs the garbage collector if much memory was released since the last time.
@@ -95,7 +95,7 @@ const endWait = 250 * time.Millisecond
 // memory.
 func (b *budget) Reserve(n int64) error {
 	m := b.memory
-	if n >= muchMemory {
+	if n >= largeReservation {
 		m.collect()
 	}
 	m.mu.Lock()
@@ -136,7 +136,7 @@ func (b *budget) Reserve(n int64) error {
 // limitFor returns the limit of all reservations for a budget of so many bytes. Large budgets leave some room for small
 // ones.
 func (m *memory) limitFor(bytes int64) int64 {
-	if bytes >= muchMemory {
+	if bytes >= largeReservation {
 		return m.limit - m.limit/32
 	}
 	return m.limit
@@ -294,11 +294,11 @@ const minBuffer = 512
 
 // grow makes room for n more bytes. A full buffer doubles, up to most bytes unless n needs more. While it is copied, both
 // copies are reserved.
-func (b *buffer) grow(n, most int) error {
+func (b *buffer) grow(n, limit int) error {
 	if n <= cap(b.bytes)-len(b.bytes) {
 		return nil
 	}
-	size := max(min(2*cap(b.bytes), most), len(b.bytes)+max(n, minBuffer))
+	size := max(min(2*cap(b.bytes), limit), len(b.bytes)+max(n, minBuffer))
 	if err := b.budget.Reserve(int64(size)); err != nil {
 		return err
 	}
@@ -321,11 +321,11 @@ const maxInt = int(^uint(0) >> 1)
 // readAll appends everything from a reader. length is the stated length, negative if none is stated. It is not trusted:
 // memory grows with the bytes that arrive, up to the stated length.
 func (b *buffer) readAll(r io.Reader, length int64) error {
-	const most = 1 << 20 // reserved on a stated length alone
+	const limit = 1 << 20 // reserved on a stated length alone
 	end := maxInt
 	if length >= 0 {
 		end = int(min(length, int64(maxInt-minBuffer))) + minBuffer
-		if err := b.grow(min(end, most), end); err != nil {
+		if err := b.grow(min(end, limit), end); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func object(body []byte, into any, closed bool, reserve func(n int64) error) err
 	}
 	body = bytes.TrimSpace(body)
 	if body[0] != '{' {
-		return &wrong{"the body is not a JSON object", seeOpenAPI}
+		return &requestError{"the body is not a JSON object", seeOpenAPI}
 	}
 	d := reading{closed: closed, reserve: reserve}
 	return d.object(body, reflect.ValueOf(into).Elem(), "")
@@ -63,11 +63,11 @@ func (d *reading) object(text []byte, into reflect.Value, path string) error {
 		i, known := places[string(name)]
 		switch {
 		case !known && d.closed:
-			return &wrong{"there is no field " + strconv.Quote(path+string(name[:min(len(name), 100)])), seeOpenAPI}
+			return &requestError{"there is no field " + strconv.Quote(path+string(name[:min(len(name), 100)])), seeOpenAPI}
 		case !known:
 			return nil
 		case seen[i]:
-			return &wrong{"the field " + path + string(name) + " is there twice", "send it once"}
+			return &requestError{"the field " + path + string(name) + " is there twice", "send it once"}
 		}
 		seen[i] = true
 		return d.value(value, into.Field(i), path+string(name))
@@ -80,7 +80,7 @@ func (d *reading) value(text []byte, into reflect.Value, path string) error {
 		raw.Keep(text)
 		return nil
 	}
-	misfit := &wrong{"the field " + path + " cannot be " + kindOf(text), seeOpenAPI}
+	misfit := &requestError{"the field " + path + " cannot be " + kindOf(text), seeOpenAPI}
 	null := text[0] == 'n'
 	switch into.Kind() {
 	case reflect.Pointer, reflect.Struct:

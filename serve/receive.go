@@ -44,7 +44,7 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, into any) error {
 
 var errNoMessage = errors.New("a message of gRPC is none of protobuf")
 
-var errPacked = &wrong{"a message is packed, but the call's header grpc-encoding does not say how", "send grpc-encoding, or messages that are not packed"}
+var errPacked = &requestError{"a message is packed, but the call's header grpc-encoding does not say how", "send grpc-encoding, or messages that are not packed"}
 
 // receive reads the next message of the call. It reserves the memory of each form of it beforehand: compressed, encoded and
 // decoded.
@@ -75,13 +75,13 @@ func (k *call) receive(recv func(any) error, into any, maxBody int64) error {
 	}
 	n, err := decodedBytes(m.ProtoReflect().Descriptor(), data)
 	if err != nil {
-		return &wrong{"the message is not what protobuf writes for this call", "check the client's version of the protocol"}
+		return &requestError{"the message is not what protobuf writes for this call", "check the client's version of the protocol"}
 	}
 	if err := k.budget.Reserve(n); err != nil {
 		return err
 	}
 	if err := proto.Unmarshal(data, m); err != nil {
-		return &wrong{"the message is not what protobuf writes for this call", "encode texts in UTF-8, and check the client's version of the protocol"}
+		return &requestError{"the message is not what protobuf writes for this call", "encode texts in UTF-8, and check the client's version of the protocol"}
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (k *call) plain(b *buffer, data mem.BufferSlice, packed bool, maxBody int64
 		err = b.readAll(&boundedReader{r, maxBody, maxBody}, -1)
 	}
 	if err != nil {
-		return nil, badly(err, "a message is not what "+k.encoding+" packs, or is damaged", "send it again, or not packed")
+		return nil, bodyError(err, "a message is not what "+k.encoding+" packs, or is damaged", "send it again, or not packed")
 	}
 	return b.bytes, nil
 }

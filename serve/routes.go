@@ -111,9 +111,9 @@ func page() func(x *exchange) error {
 func (x *exchange) pageModels() error {
 	all := ui.Models{Models: []ui.Model{}}
 	for _, name := range x.s.registry.Names() {
-		versions, usual := x.s.registry.Versions(name), ""
+		versions, defaultVersion := x.s.registry.Versions(name), ""
 		for _, version := range append([]string{""}, versions...) { // the default version comes first
-			if version != "" && version == usual {
+			if version != "" && version == defaultVersion {
 				continue
 			}
 			v, err := x.s.registry.Lease(name, version, "")
@@ -121,7 +121,7 @@ func (x *exchange) pageModels() error {
 				continue // unloaded meanwhile
 			}
 			if version == "" {
-				usual = v.Version
+				defaultVersion = v.Version
 			}
 			m := of(v).page
 			m.Versions = versions

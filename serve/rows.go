@@ -23,7 +23,7 @@ import (
 
 // shape describes the rows that a version takes.
 func (s *Server) shape(v *registry.Version, unknown []string, reserve func(n int64) error) jsonrows.Shape {
-	shape := jsonrows.Shape{Unknown: unknown, Most: s.config.MaxRows, Reserve: reserve}
+	shape := jsonrows.Shape{Unknown: unknown, MaxRows: s.config.MaxRows, Reserve: reserve}
 	missing := v.Model.Manifest().Missing
 	for _, c := range of(v).signature.Columns {
 		shape.Columns = append(shape.Columns, jsonrows.Column{Name: c.Name, Kind: c.Kind, Labels: c.Labels, Missing: missing, Reading: c.Reading})
@@ -77,7 +77,7 @@ func (x *exchange) source(v *registry.Version, format table.Format) (table.Sourc
 }
 
 // countRows parses all rows, which must not be more than most. If they are a single chunk, it returns that.
-func countRows(ctx context.Context, body []byte, format table.Format, options table.Options, most int) (only *table.Table, err error) {
+func countRows(ctx context.Context, body []byte, format table.Format, options table.Options, limit int) (only *table.Table, err error) {
 	source, err := table.OpenReader(bytes.NewReader(body), format, options)
 	if err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func countRows(ctx context.Context, body []byte, format table.Format, options ta
 		if only = t; chunks > 0 {
 			only = nil
 		}
-		if rows += t.Rows(); rows > most {
-			return nil, &jsonrows.TooManyError{Most: most}
+		if rows += t.Rows(); rows > limit {
+			return nil, &jsonrows.TooManyError{Limit: limit}
 		}
 	}
 }
@@ -115,7 +115,7 @@ func cellBytes(t *table.Table) int64 {
 // readable removes the cause from errors of table readers, since callers must not see it, unless the cause is a limit.
 func readable(err error) error {
 	if cell, is := errors.AsType[*table.Error](err); is && cell.Err != nil {
-		return badly(err, cell.Message, cell.Remedy)
+		return bodyError(err, cell.Message, cell.Remedy)
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (s *Server) streamed(ctx context.Context, v *registry.Version, rows table.S
 		t, err := rows.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			if first == 0 {
-				return &wrong{"there are no rows", "send at least one"}
+				return &requestError{"there are no rows", "send at least one"}
 			}
 			return nil
 		}
@@ -213,7 +213,7 @@ func (x *exchange) plain(explaining bool) error {
 	q := wire.Query{Model: params.Get("model"), Version: params.Get("version"), Unknown: params["unknown"], Output: params.Get("output"), Against: params.Get("against")}
 	layout := params.Get("layout")
 	if layout != "" && layout != "wide" && layout != "long" {
-		return &wrong{"the layout is neither wide nor long", "choose one of them"}
+		return &requestError{"the layout is neither wide nor long", "choose one of them"}
 	}
 	if !x.sendsArrow() {
 		if err := x.object(&q, true); err != nil {
@@ -233,14 +233,14 @@ func (x *exchange) plain(explaining bool) error {
 	}
 	defer rows.Close()
 	of(v).took(observe.Preprocess, start)
-	asked := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.ExplainOptions{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}, budget: x.budget}
+	request := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.ExplainOptions{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}, budget: x.budget}
 	if x.wantsArrow() {
-		return x.arrow(v, rows, asked, layout)
+		return x.arrow(v, rows, request, layout)
 	}
 	var predicted wire.Prediction
 	document := buffer{budget: x.budget}
 	writer := explain.NewJSONWriter(&document)
-	err = x.s.streamed(x.r.Context(), v, rows, asked, func(p part) error {
+	err = x.s.streamed(x.r.Context(), v, rows, request, func(p part) error {
 		if p.explanation != nil {
 			return writer.Write(p.explanation)
 		}
@@ -265,7 +265,7 @@ func (x *exchange) rowsOf(v *registry.Version, q *wire.Query) (table.Source, err
 		return x.source(v, table.Arrow)
 	}
 	if len(q.Rows.RawMessage) == 0 {
-		return nil, &wrong{"there are no rows", `send them as "rows"`}
+		return nil, &requestError{"there are no rows", `send them as "rows"`}
 	}
 	t, err := x.s.shape(v, q.Unknown, x.budget.Reserve).Rows(q.Rows.RawMessage)
 	if err != nil {
@@ -278,8 +278,8 @@ func (x *exchange) rowsOf(v *registry.Version, q *wire.Query) (table.Source, err
 func (x *exchange) arrow(v *registry.Version, rows table.Source, q question, layout string) error {
 	out := tableSink{x: x}
 	err := x.s.streamed(x.r.Context(), v, rows, q, func(p part) error {
-		held := p.tableBytes(layout)
-		if err := x.budget.Reserve(held); err != nil {
+		size := p.tableBytes(layout)
+		if err := x.budget.Reserve(size); err != nil {
 			return err
 		}
 		t, err := p.table(layout)
@@ -289,7 +289,7 @@ func (x *exchange) arrow(v *registry.Version, rows table.Source, q question, lay
 		if err := out.write(x.r.Context(), t); err != nil {
 			return err
 		}
-		return x.budget.Reserve(-held)
+		return x.budget.Reserve(-size)
 	})
 	if err == nil {
 		return out.sink.Close()

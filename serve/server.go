@@ -87,11 +87,11 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 			return nil, err
 		}
 	}
-	if err := s.openWatchers(ctx); err != nil {
+	if err := s.openObservers(ctx); err != nil {
 		return nil, err
 	}
 	s.registry, err = registry.New(registry.Options{
-		Locations: c.Models, Rules: c.Rules, Backend: c.Backend, Every: c.Look,
+		Locations: c.Models, Rules: c.Rules, Backend: c.Backend, PollInterval: c.PollInterval,
 		Limits: registry.Limits{Rows: c.MaxWaiting, Wait: c.MaxWait}, Observer: observer{s},
 	})
 	if err != nil {
@@ -125,8 +125,8 @@ func present(list ...string) []string {
 	return some
 }
 
-// openWatchers opens the explanation log and the traces.
-func (s *Server) openWatchers(ctx context.Context) (err error) {
+// openObservers opens the explanation log and the traces.
+func (s *Server) openObservers(ctx context.Context) (err error) {
 	traces, err := observe.OpenTraces(ctx, observe.TraceOptions{Endpoint: s.config.OTLP, Version: psi.Version, Report: s.report})
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (s *Server) grpcRoute(method string) *observe.Route {
 // [http.StripPrefix] to mount them elsewhere. To stop, shut down the program's server first, then end the context of Run.
 func (s *Server) Handler() http.Handler {
 	s.isMounted.Store(true)
-	d := s.newDoor(s.routes(), false)
+	d := s.newListenerHandler(s.routes(), false)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.isOpen.Load() {
 			failure(errDraining).write(w, errDraining)
@@ -214,17 +214,17 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-func (s *Server) newDoor(routes []*route, loopback bool) *door {
+func (s *Server) newListenerHandler(routes []*route, loopback bool) *listenerHandler {
 	for _, r := range routes {
 		r.counts = s.metrics.Route("http", r.path)
 	}
-	return &door{s, newMux(routes), loopback}
+	return &listenerHandler{s, newMux(routes), loopback}
 }
 
 // httpServer limits the clients of an HTTP listener: headers come soon and are small, and requests end in time.
 func (s *Server) httpServer(routes []*route, address string) *http.Server {
 	return &http.Server{
-		Handler:           s.newDoor(routes, auth.Loopback(address)),
+		Handler:           s.newListenerHandler(routes, auth.Loopback(address)),
 		TLSConfig:         s.tls,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       s.config.Timeout,

@@ -46,7 +46,7 @@ func (x *exchange) v1(explaining bool) error {
 		return err
 	}
 	if len(in.Instances.RawMessage) == 0 {
-		return &wrong{"there are no rows", `send them as "instances"`}
+		return &requestError{"there are no rows", `send them as "instances"`}
 	}
 	v, err := x.s.registry.Lease(x.part("model"), "", x.r.Header.Get("X-Request-Id"))
 	if err != nil {

@@ -143,7 +143,7 @@ func (x *exchange) infer() error {
 	if text := x.r.Header.Get(headerLength); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return &wrong{"the header " + headerLength + " is no number", "send the number of bytes of JSON"}
+			return &requestError{"the header " + headerLength + " is no number", "send the number of bytes of JSON"}
 		}
 		length = n
 	}
@@ -199,14 +199,14 @@ func (x *exchange) repositoryRequest() (*wire.RepositoryRequest, error) {
 }
 
 func (x *exchange) repositoryIndex() error {
-	asked, err := x.repositoryRequest()
+	request, err := x.repositoryRequest()
 	if err != nil {
 		return err
 	}
 	list := x.s.registry.Index()
 	index := make(wire.RepositoryIndex, 0, len(list))
 	for _, s := range list {
-		if !asked.Ready || s.State == registry.Ready {
+		if !request.Ready || s.State == registry.Ready {
 			index = append(index, wire.RepositoryModel{Name: s.Name, Version: s.Version, State: s.State, Reason: unavailable(s)})
 		}
 	}
@@ -222,12 +222,12 @@ func unavailable(s registry.Status) string {
 }
 
 // errOverride refuses a load request that contains a configuration or files.
-var errOverride = &wrong{"the request brings parameters, but models are loaded from files as they are", "put the model file where the server looks for models, and send no parameters"}
+var errOverride = &requestError{"the request brings parameters, but models are loaded from files as they are", "put the model file where the server looks for models, and send no parameters"}
 
 func (x *exchange) load() error {
-	if asked, err := x.repositoryRequest(); err != nil {
+	if request, err := x.repositoryRequest(); err != nil {
 		return err
-	} else if len(asked.Parameters) > 0 {
+	} else if len(request.Parameters) > 0 {
 		return errOverride
 	}
 	if err := x.s.load(x.r.Context(), x.part("model")); err != nil {

@@ -369,7 +369,7 @@ func (d *data) unreachable(err error) error {
 		return err
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "check the credentials and their permissions"
-	case store.Passing(err):
+	case store.IsTransient(err):
 		remedy = "try again when the store answers"
 	}
 	return &plainError{d.name, strings.TrimPrefix(err.Error(), d.name+": "), remedy}

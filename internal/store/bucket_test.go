@@ -155,7 +155,7 @@ func TestObjectReplacedWhileItIsRead(t *testing.T) {
 		if err := p.Write(t.Context(), "x", []byte(other)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.ReadAt(part, 2); !errors.Is(err, store.ErrChanged) || store.Passing(err) {
+		if _, err := r.ReadAt(part, 2); !errors.Is(err, store.ErrChanged) || store.IsTransient(err) {
 			t.Errorf("%q: at the next range: %v", other, err)
 		}
 		if _, err := r.Read(part); !errors.Is(err, store.ErrChanged) {
@@ -167,7 +167,7 @@ func TestObjectReplacedWhileItIsRead(t *testing.T) {
 		if err := p.Delete(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.ReadAt(part, 2); !errors.Is(err, store.ErrNotFound) || store.Passing(err) {
+		if _, err := r.ReadAt(part, 2); !errors.Is(err, store.ErrNotFound) || store.IsTransient(err) {
 			t.Errorf("removed: %v", err)
 		}
 		_ = r.Close() // nothing to lose
@@ -178,7 +178,7 @@ func TestBucketThatMayNotBeRead(t *testing.T) {
 	bucket, query := s3(t)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "not the right one")
 	_, _, err := store.Open(t.Context(), bucket+"/x/?"+query.Encode())
-	if !errors.Is(err, fs.ErrPermission) || store.Passing(err) {
+	if !errors.Is(err, fs.ErrPermission) || store.IsTransient(err) {
 		t.Error(err)
 	}
 	t.Log(err)
@@ -296,16 +296,16 @@ func TestStoreThatDies(t *testing.T) {
 	}
 	w.cut()
 	_, err = r.ReadAt(got, 0)
-	if !store.Passing(err) {
+	if !store.IsTransient(err) {
 		t.Errorf("when the store is gone: %v", err)
 	}
 	t.Log(err)
 	for _, err := range far.List(t.Context(), "*") {
-		if !store.Passing(err) {
+		if !store.IsTransient(err) {
 			t.Errorf("listing when the store is gone: %v", err)
 		}
 	}
-	if err := far.Write(t.Context(), "y", content); !store.Passing(err) {
+	if err := far.Write(t.Context(), "y", content); !store.IsTransient(err) {
 		t.Errorf("writing when the store is gone: %v", err)
 	}
 	if _, err := p.Stat(t.Context(), "y"); !errors.Is(err, store.ErrNotFound) {

@@ -24,7 +24,7 @@ func TestPassingOfCloud(t *testing.T) {
 		{&azcore.ResponseError{StatusCode: 500}, true},
 		{&azcore.ResponseError{StatusCode: 400}, false},
 	} {
-		if got := store.Passing(fmt.Errorf("in a table: %w", c.err)); got != c.want {
+		if got := store.IsTransient(fmt.Errorf("in a table: %w", c.err)); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
 	}

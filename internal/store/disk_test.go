@@ -288,7 +288,7 @@ func TestFileThatChanged(t *testing.T) {
 	if content, err := io.ReadAll(r); string(content) != "first" || err != nil {
 		t.Errorf("an open file is %q, %v", content, err)
 	}
-	if err := p.Same(t.Context(), o); !errors.Is(err, store.ErrChanged) || store.Passing(err) {
+	if err := p.Same(t.Context(), o); !errors.Is(err, store.ErrChanged) || store.IsTransient(err) {
 		t.Errorf("in the end: %v", err)
 	}
 	if _, err := p.Open(t.Context(), o); !errors.Is(err, store.ErrChanged) {
@@ -297,7 +297,7 @@ func TestFileThatChanged(t *testing.T) {
 	if err := p.Delete(t.Context(), "x"); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Same(t.Context(), o); !errors.Is(err, store.ErrNotFound) || store.Passing(err) {
+	if err := p.Same(t.Context(), o); !errors.Is(err, store.ErrNotFound) || store.IsTransient(err) {
 		t.Errorf("removed: %v", err)
 	}
 }
@@ -318,7 +318,7 @@ func TestFileThatMayNotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Open(t.Context(), o); !errors.Is(err, fs.ErrPermission) || store.Passing(err) {
+	if _, err := p.Open(t.Context(), o); !errors.Is(err, fs.ErrPermission) || store.IsTransient(err) {
 		t.Error(err)
 	}
 }

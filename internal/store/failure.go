@@ -80,14 +80,14 @@ func status(err error) int {
 	return cloudStatus(err)
 }
 
-// passingCalls lists failures of the network or of an overloaded machine. A full disk is not one.
-var passingCalls = []error{
+// transientErrors lists failures of the network or of an overloaded machine. A full disk is not one.
+var transientErrors = []error{
 	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH,
 	syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EAGAIN, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE, context.DeadlineExceeded,
 }
 
-// Passing reports whether a retry may succeed: the store is down or slow, or limits the rate of requests.
-func Passing(err error) bool {
+// IsTransient reports whether a retry may succeed: the store is down or slow, or limits the rate of requests.
+func IsTransient(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, ErrChanged), errors.Is(err, ErrNotFound), errors.Is(err, fs.ErrPermission), errors.Is(err, context.Canceled):
 		return false
@@ -98,7 +98,7 @@ func Passing(err error) bool {
 	if _, broken := errors.AsType[*brokenError](err); broken {
 		return true
 	}
-	if slices.ContainsFunc(passingCalls, func(call error) bool { return errors.Is(err, call) }) {
+	if slices.ContainsFunc(transientErrors, func(call error) bool { return errors.Is(err, call) }) {
 		return true
 	}
 	if e, is := errors.AsType[*url.Error](err); is && (errors.Is(e.Err, io.EOF) || errors.Is(e.Err, io.ErrUnexpectedEOF)) {

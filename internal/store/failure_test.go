@@ -34,10 +34,10 @@ func TestPassing(t *testing.T) {
 		{io.ErrUnexpectedEOF, false}, // of a damaged file
 		{errors.New("anything"), false},
 	} {
-		if got := store.Passing(c.err); got != c.want {
+		if got := store.IsTransient(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
-		if c.err != nil && store.Passing(fmt.Errorf("in a table: %w", c.err)) != c.want {
+		if c.err != nil && store.IsTransient(fmt.Errorf("in a table: %w", c.err)) != c.want {
 			t.Errorf("%v differs when it is wrapped", c.err)
 		}
 	}

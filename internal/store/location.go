@@ -149,19 +149,19 @@ func (l *Location) Open(ctx context.Context, o Object) (*Reader, error) {
 }
 
 // Read returns the content of the object of a key, which may have at most the given number of bytes.
-func (l *Location) Read(ctx context.Context, key string, most int64) ([]byte, error) {
+func (l *Location) Read(ctx context.Context, key string, limit int64) ([]byte, error) {
 	o, err := l.stat(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return l.Content(ctx, o, most)
+	return l.Content(ctx, o, limit)
 }
 
 // Content returns the content of an object, which may have at most the given number of bytes. It returns an error that
 // wraps ErrChanged if the object has changed.
-func (l *Location) Content(ctx context.Context, o Object, most int64) ([]byte, error) {
-	if o.Size > most {
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", l.name(o.Key), o.Size, most)
+func (l *Location) Content(ctx context.Context, o Object, limit int64) ([]byte, error) {
+	if o.Size > limit {
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", l.name(o.Key), o.Size, limit)
 	}
 	r, err := l.Open(ctx, o)
 	if err != nil {

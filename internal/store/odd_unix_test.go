@@ -55,7 +55,7 @@ func TestListingGoesOnPastOddEntries(t *testing.T) {
 		if names := slices.Sorted(maps.Keys(bad)); !slices.Equal(good, want.good) || !slices.Equal(names, want.bad) {
 			t.Errorf("%s finds %v and refuses %v, want %v and %v", name, good, bad, want.good, want.bad)
 		}
-		if !errors.Is(bad["fifo.psi"], store.ErrNotRegular) || store.Passing(bad["fifo.psi"]) {
+		if !errors.Is(bad["fifo.psi"], store.ErrNotRegular) || store.IsTransient(bad["fifo.psi"]) {
 			t.Errorf("a FIFO is %v", bad["fifo.psi"])
 		}
 	}

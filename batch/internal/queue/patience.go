@@ -99,7 +99,7 @@ func (q *Queue) try(ctx context.Context, f func(context.Context) error) error {
 	var last error
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		if err := q.reachable(ctx); err != nil {
-			return q.gaveUp(err, last)
+			return q.withLastError(err, last)
 		}
 		attempt, cancel := context.WithTimeout(ctx, answer)
 		err := f(attempt)
@@ -108,7 +108,7 @@ func (q *Queue) try(ctx context.Context, f func(context.Context) error) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return q.gaveUp(ctx.Err(), last)
+			return q.withLastError(ctx.Err(), last)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer in %s", answer)
@@ -121,13 +121,13 @@ func (q *Queue) try(ctx context.Context, f func(context.Context) error) error {
 			return refuse(*denied, "%s", (*denied).Error())
 		}
 		if !pause(ctx, wait) {
-			return q.gaveUp(ctx.Err(), last)
+			return q.withLastError(ctx.Err(), last)
 		}
 	}
 }
 
-// gaveUp joins the error that ended a wait with the last error of f.
-func (q *Queue) gaveUp(err, last error) error {
+// withLastError joins the error that ended a wait with the last error of f.
+func (q *Queue) withLastError(err, last error) error {
 	if last == nil || refused(err) {
 		return err
 	}

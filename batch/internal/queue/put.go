@@ -15,8 +15,8 @@ import (
 const (
 	// inFlight is the maximum number of units that are sent and not yet stored. It bounds the memory of Put.
 	inFlight = 2048
-	// tries is how often a unit is sent to servers that have no room.
-	tries = 5
+	// maxAttempts is how often a unit is sent to servers that have no room.
+	maxAttempts = 5
 )
 
 // Put puts units of a job into the queue. It returns their number once the servers have stored them. Put keeps each body
@@ -29,7 +29,7 @@ func (q *Queue) Put(ctx context.Context, job string, bodies iter.Seq2[[]byte, er
 	if err != nil {
 		return 0, err
 	}
-	p := &putting{queue: q, prefix: nuid.Next() + "-", subject: subject}
+	p := &putState{queue: q, prefix: nuid.Next() + "-", subject: subject}
 	for body, err := range bodies {
 		if err != nil {
 			return p.stored, err
@@ -49,41 +49,41 @@ func (q *Queue) Put(ctx context.Context, job string, bodies iter.Seq2[[]byte, er
 	return p.stored, nil
 }
 
-// putting is the state of one Put.
-type putting struct {
+// putState is the state of one Put.
+type putState struct {
 	queue    *Queue
 	prefix   string // of the messages' ids; differs between Puts
 	subject  string
-	sent     []*parcel // not known to be stored, oldest first
-	n        int       // sent so far
+	sent     []*sentUnit // not known to be stored, oldest first
+	n        int         // sent so far
 	stored   int
 	patience int // times in a row that there was no room
 }
 
-// parcel is a unit that was sent.
-type parcel struct {
+// sentUnit is a unit that was sent.
+type sentUnit struct {
 	message *nats.Msg
 	future  jetstream.PubAckFuture
 	failed  error
 }
 
-func (p *putting) add(body []byte) {
+func (p *putState) add(body []byte) {
 	message := nats.NewMsg(p.subject)
 	message.Data = body
 	message.Header.Set(jetstream.MsgIDHeader, p.prefix+strconv.FormatInt(int64(p.n), 36))
 	p.n++
-	one := &parcel{message: message}
+	one := &sentUnit{message: message}
 	p.send(one)
 	p.sent = append(p.sent, one)
 }
 
-func (p *putting) send(one *parcel) {
+func (p *putState) send(one *sentUnit) {
 	// Put retries itself: the library gives up after two attempts.
 	one.future, one.failed = p.queue.js.PublishMsgAsync(one.message, jetstream.WithRetryAttempts(0))
 }
 
-// await waits until the oldest parcel is stored.
-func (p *putting) await(ctx context.Context) error {
+// await waits until the oldest unit is stored.
+func (p *putState) await(ctx context.Context) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		oldest := p.sent[0]
 		if oldest.failed == nil {
@@ -106,14 +106,14 @@ func (p *putting) await(ctx context.Context) error {
 }
 
 // recover sends all failed parcels again, after a pause.
-func (p *putting) recover(ctx context.Context, wait time.Duration) error {
+func (p *putState) recover(ctx context.Context, wait time.Duration) error {
 	q := p.queue
 	err := q.fault(p.sent[0].failed)
 	switch {
 	case refused(err):
 		return err
 	case errors.Is(err, ErrFull):
-		if p.patience++; p.patience == tries {
+		if p.patience++; p.patience == maxAttempts {
 			return err
 		}
 		wait = time.Second
@@ -122,10 +122,10 @@ func (p *putting) recover(ctx context.Context, wait time.Duration) error {
 		return refuse(*denied, "%s", (*denied).Error())
 	}
 	if !pause(ctx, wait) {
-		return q.gaveUp(ctx.Err(), err)
+		return q.withLastError(ctx.Err(), err)
 	}
 	if fault := q.reachable(ctx); fault != nil {
-		return q.gaveUp(fault, err)
+		return q.withLastError(fault, err)
 	}
 	for _, one := range p.sent {
 		if one.failed == nil {

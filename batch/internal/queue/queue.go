@@ -34,11 +34,11 @@ const (
 	// waiting is the maximum number of workers that wait for a unit. The server's own limit is 512. It costs nothing until
 	// used.
 	waiting = 1 << 16
-	// repeats is how long the servers recognise a message that is sent twice: longer than a change of leader, or half a
-	// minute without a connection.
-	repeats = time.Minute
-	// reach is how long Connect tries to reach a queue that does not answer.
-	reach = 15 * time.Second
+	// duplicateWindow is how long the servers recognise a message that is sent twice: longer than a change of leader, or
+	// half a minute without a connection.
+	duplicateWindow = time.Minute
+	// connectTimeout is how long Connect tries to reach a queue that does not answer.
+	connectTimeout = 15 * time.Second
 )
 
 // Options say how to reach the queue, and how to create it.
@@ -66,15 +66,15 @@ type Options struct {
 // Its calls outlast reconnects and changes of leader: they wait for the queue until their context ends. An error that
 // waiting does not help, such as a wrong password, is returned at once and matches ErrRefused.
 type Queue struct {
-	connection *nats.Conn
-	js         jetstream.JetStream
-	work       jetstream.Stream
-	workers    jetstream.Consumer
-	jobs       jetstream.KeyValue
-	beat       time.Duration
-	address    address
-	log        func(string)
-	denied     atomic.Pointer[error] // the permission that the servers deny to this caller
+	connection    *nats.Conn
+	js            jetstream.JetStream
+	work          jetstream.Stream
+	workers       jetstream.Consumer
+	jobs          jetstream.KeyValue
+	renewInterval time.Duration
+	address       address
+	log           func(string)
+	denied        atomic.Pointer[error] // the permission that the servers deny to this caller
 }
 
 // Connect connects to the queue, and creates it if it does not exist. It tries for at most 15 s.
@@ -91,7 +91,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, reach)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := q.dial(ctx, settings); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 
 // dial tries until a server accepts or refuses the connection.
 func (q *Queue) dial(ctx context.Context, settings []nats.Option) error {
-	said := false
+	reported := false
 	for {
 		connection, err := nats.Connect(q.address.servers, settings...)
 		if err == nil {
@@ -116,9 +116,9 @@ func (q *Queue) dial(ctx context.Context, settings []nats.Option) error {
 		if refused(err) {
 			return err
 		}
-		if !said {
+		if !reported {
 			q.log(err.Error() + "; trying again")
-			said = true
+			reported = true
 		}
 		if !pause(ctx, 250*time.Millisecond) {
 			return err
@@ -164,7 +164,7 @@ func (q *Queue) prepare(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	q.beat = q.workers.CachedInfo().Config.AckWait / 4
+	q.renewInterval = q.workers.CachedInfo().Config.AckWait / 4
 	return q.try(ctx, func(ctx context.Context) (err error) {
 		q.jobs, err = js.KeyValue(ctx, bucket)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -180,7 +180,7 @@ func streamConfig(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: stream, Description: "psi's units of work", Subjects: []string{subjects + "*"},
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew,
-		Replicas: replicas, Duplicates: repeats,
+		Replicas: replicas, Duplicates: duplicateWindow,
 	}
 }
 

@@ -115,7 +115,7 @@ func TestUnitsComeInOrderAndOnce(t *testing.T) {
 func TestAgainAndDrop(t *testing.T) {
 	q := connect(t, Options{URL: embedded(t).URL()})
 	put(t, q, "a", 1)
-	if err := take(t, q).Again(t.Context(), 300*time.Millisecond); err != nil {
+	if err := take(t, q).Requeue(t.Context(), 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -123,7 +123,7 @@ func TestAgainAndDrop(t *testing.T) {
 	if waited := time.Since(began); waited < 200*time.Millisecond || waited > 5*time.Second || d.Attempt != 2 {
 		t.Errorf("came back after %s as attempt %d; want about 300 ms, attempt 2", waited, d.Attempt)
 	}
-	if err := d.Again(t.Context(), 0); err != nil {
+	if err := d.Requeue(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	d = take(t, q)
@@ -168,12 +168,12 @@ func TestHeartbeatsHoldALongUnit(t *testing.T) {
 // A unit that is sent again, since the answer was lost, is one unit. Two Puts are two.
 func TestPutTwice(t *testing.T) {
 	q := connect(t, Options{URL: embedded(t).URL()})
-	p := &putting{queue: q, prefix: "once-", subject: subjects + "a"}
+	p := &putState{queue: q, prefix: "once-", subject: subjects + "a"}
 	p.add([]byte("x"))
 	if err := p.await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	again := &putting{queue: q, prefix: "once-", subject: subjects + "a"}
+	again := &putState{queue: q, prefix: "once-", subject: subjects + "a"}
 	again.add([]byte("x"))
 	if err := again.await(t.Context()); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestClearWhileInFlight(t *testing.T) {
 	left(t, q, "a", 0)
 	left(t, q, "b", 1)
 	done(t, first)
-	if err := second.Again(t.Context(), 0); err != nil {
+	if err := second.Requeue(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
 	if err := third.Drop(t.Context(), "cancelled"); err != nil {

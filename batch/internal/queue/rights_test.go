@@ -119,7 +119,7 @@ func works(t *testing.T, q *Queue, job string) {
 	first := take(t, q)
 	time.Sleep(3 * time.Second) // longer than the queue waits for a heartbeat
 	done(t, first)
-	if err := take(t, q).Again(t.Context(), 0); err != nil {
+	if err := take(t, q).Requeue(t.Context(), 0); err != nil {
 		t.Fatalf("again: %v", err)
 	}
 	for range 3 {

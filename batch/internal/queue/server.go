@@ -62,11 +62,11 @@ func (s *Server) start() error {
 		return err
 	}
 	s.server = embedded
-	words := &complaints{}
+	words := &firstError{}
 	embedded.SetLoggerV2(words, false, false, false)
 	go embedded.Start()
 	if !embedded.ReadyForConnections(30*time.Second) || !embedded.JetStreamEnabled() {
-		return fmt.Errorf("it does not start: %s", words.first())
+		return fmt.Errorf("it does not start: %s", words.message())
 	}
 	s.url = (&url.URL{Scheme: "nats", User: url.User(token), Host: embedded.Addr().String()}).String()
 	return writeAddress(s.dir, s.url)
@@ -95,8 +95,8 @@ func (s *Server) shutdown() {
 func Find(dir string) (address string, running bool, err error) {
 	// A server that is starting has the lock before it has an address.
 	for range 100 {
-		held, err := locked(filepath.Join(dir, lockFile))
-		if err != nil || !held {
+		isLocked, err := locked(filepath.Join(dir, lockFile))
+		if err != nil || !isLocked {
 			return "", false, err
 		}
 		content, err := os.ReadFile(filepath.Join(dir, addressFile))
@@ -138,13 +138,13 @@ func writeAddress(dir, where string) error {
 	return err
 }
 
-// complaints keeps the first error that the embedded server logs, for the error of Start.
-type complaints struct {
+// firstError keeps the first error that the embedded server logs, for the error of Start.
+type firstError struct {
 	mu   sync.Mutex
 	text string
 }
 
-func (c *complaints) keep(format string, a ...any) {
+func (c *firstError) keep(format string, a ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.text == "" {
@@ -152,7 +152,7 @@ func (c *complaints) keep(format string, a ...any) {
 	}
 }
 
-func (c *complaints) first() string {
+func (c *firstError) message() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.text == "" {
@@ -161,9 +161,9 @@ func (c *complaints) first() string {
 	return c.text
 }
 
-func (c *complaints) Fatalf(format string, a ...any) { c.keep(format, a...) }
-func (c *complaints) Errorf(format string, a ...any) { c.keep(format, a...) }
-func (*complaints) Noticef(string, ...any)           {}
-func (*complaints) Warnf(string, ...any)             {}
-func (*complaints) Debugf(string, ...any)            {}
-func (*complaints) Tracef(string, ...any)            {}
+func (c *firstError) Fatalf(format string, a ...any) { c.keep(format, a...) }
+func (c *firstError) Errorf(format string, a ...any) { c.keep(format, a...) }
+func (*firstError) Noticef(string, ...any)           {}
+func (*firstError) Warnf(string, ...any)             {}
+func (*firstError) Debugf(string, ...any)            {}
+func (*firstError) Tracef(string, ...any)            {}

@@ -11,19 +11,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pulse is the interval of heartbeats from a server to a waiting worker. After two missed ones the worker asks again, since
-// the leader that knew of it may be gone.
-const pulse = 3 * time.Second
+// heartbeatInterval is the interval of heartbeats from a server to a waiting worker. After two missed ones the worker asks
+// again, since the leader that knew of it may be gone.
+const heartbeatInterval = 3 * time.Second
 
-// unanswered is how long a connected worker repeats that a unit is done before it gives up. A new leader may not know of the
-// delivery and never answer, until it hands out the unit again.
-const unanswered = time.Minute
+// confirmTimeout is how long a connected worker repeats that a unit is done before it gives up. A new leader may not know
+// of the delivery and never answer, until it hands out the unit again.
+const confirmTimeout = time.Minute
 
 // ErrUnconfirmed matches the error of a unit that was settled without the confirmation of the queue, which may hand it out
 // again.
 var ErrUnconfirmed = errors.New("the queue did not confirm")
 
-// Delivery is a unit that this worker has. Heartbeats keep it until Done, Again or Drop settles it.
+// Delivery is a unit that this worker has. Heartbeats keep it until Done, Requeue or Drop settles it.
 type Delivery struct {
 	Job     string
 	Body    []byte
@@ -55,7 +55,7 @@ func (q *Queue) Take(ctx context.Context) (*Delivery, error) {
 
 func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 	// The server would use the deadline of a context to forget the request, which must not be soon.
-	asked, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	fetchCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
@@ -64,7 +64,7 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 			return nil, err
 		}
 		began := time.Now()
-		message, err := q.workers.Next(jetstream.FetchContext(asked), jetstream.FetchHeartbeat(pulse))
+		message, err := q.workers.Next(jetstream.FetchContext(fetchCtx), jetstream.FetchHeartbeat(heartbeatInterval))
 		if err == nil {
 			return message, nil
 		}
@@ -78,7 +78,7 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 			return nil, refuse(*denied, "%s", (*denied).Error())
 		}
 		// A request that was answered late, or never, is repeated at once; one that failed at once, later.
-		if wait = min(2*wait, 2*time.Second); time.Since(began) > pulse {
+		if wait = min(2*wait, 2*time.Second); time.Since(began) > heartbeatInterval {
 			wait = 50 * time.Millisecond
 		}
 		pause(ctx, wait)
@@ -97,7 +97,7 @@ func (q *Queue) missing(err error) error {
 func (d *Delivery) hold() {
 	stop := make(chan struct{})
 	d.end = sync.OnceFunc(func() { close(stop) })
-	beat := d.queue.beat
+	beat := d.queue.renewInterval
 	go func() {
 		ticker := time.NewTicker(beat)
 		defer ticker.Stop()
@@ -119,8 +119,8 @@ func (d *Delivery) hold() {
 // Done removes the unit from the queue. It returns when the servers have confirmed.
 func (d *Delivery) Done(ctx context.Context) error { return d.settle(ctx, "+ACK") }
 
-// Again returns the unit to the queue, which hands it out again after a pause.
-func (d *Delivery) Again(ctx context.Context, after time.Duration) error {
+// Requeue returns the unit to the queue, which hands it out again after a pause.
+func (d *Delivery) Requeue(ctx context.Context, after time.Duration) error {
 	return d.settle(ctx, fmt.Sprintf(`-NAK {"delay": %d}`, max(after, 0).Nanoseconds()))
 }
 
@@ -143,7 +143,7 @@ func (d *Delivery) settle(ctx context.Context, how string) error {
 		case err == nil:
 		case !q.connection.IsConnected():
 			since = time.Time{}
-		case time.Since(since) > unanswered:
+		case time.Since(since) > confirmTimeout:
 			return refuse(ErrUnconfirmed, "the queue at %s did not confirm that a unit of job %s is settled (%s): it may hand it out again", q.address, d.Job, q.address.redact(err.Error()))
 		}
 		return err

@@ -2,8 +2,8 @@
 //
 // A server asks a [Guard] once for each request. [Guard.Admit] takes the [Credentials] of the visitor and the [Permission]
 // that the route needs. It returns the [Caller] or one of three refusals: [ErrUnauthenticated], [ErrForbidden] and
-// [*TooManyError]. Their texts do not tell a stranger what was wrong; [Reason] does, for the log. [Guard.Knock] and
-// [Guard.Enter] limit the concurrent requests of an address or a caller.
+// [*TooManyError]. Their texts do not tell a stranger what was wrong; [Reason] does, for the log. [Guard.EnterUnadmitted]
+// and [Guard.Enter] limit the concurrent requests of an address or a caller.
 //
 // There are three kinds of authentication: a token whose hash is in a file ([NewToken]), a client certificate that TLS has
 // verified ([TLS]), and a JWT of an OpenID Connect issuer. A token takes precedence over a certificate, since a proxy with
@@ -37,7 +37,7 @@ const (
 	Metrics                        // read the metrics
 	Health                         // health checks, for everybody without limits
 
-	given = Infer | Admin | Metrics // permissions that callers can have
+	grantable = Infer | Admin | Metrics // permissions that callers can have
 )
 
 var permissionNames = []struct {
@@ -131,16 +131,16 @@ func (c Caller) key(remote string) string {
 
 // Guard authenticates callers and enforces their limits. It is safe for concurrent use.
 type Guard struct {
-	config   Config
-	tokens   *tokenFile // or nil
-	issuer   *issuer    // or nil
-	rates    *rates     // or nil
-	public   *rates
-	inside   *inside // admitted requests, by caller
-	outside  *inside // requests that are not admitted, by address
-	failures *failures
-	origins  *http.CrossOriginProtection
-	now      func() time.Time
+	config     Config
+	tokens     *tokenFile // or nil
+	issuer     *issuer    // or nil
+	rates      *rates     // or nil
+	public     *rates
+	admitted   *inProgress // admitted requests, by caller
+	unadmitted *inProgress // requests that are not admitted, by address
+	failures   *failures
+	origins    *http.CrossOriginProtection
+	now        func() time.Time
 }
 
 // New returns a guard. It reads the token file and fetches the description of the issuer, which ctx bounds.
@@ -155,7 +155,7 @@ func newGuard(ctx context.Context, config Config, now func() time.Time) (*Guard,
 	}
 	g := &Guard{
 		config: config, failures: newFailures(), origins: http.NewCrossOriginProtection(), now: now,
-		public: newRates(config.PublicRate), inside: newInside(config.Calls), outside: newInside(maxOutside),
+		public: newRates(config.PublicRate), admitted: newInProgress(config.Calls), unadmitted: newInProgress(maxUnadmitted),
 	}
 	var err error
 	if config.TokenFile != "" {
@@ -220,13 +220,13 @@ func (g *Guard) Admit(ctx context.Context, shown Credentials, needed Permission)
 // Enter counts an admitted request until leave is called. It returns a *TooManyError if the caller has Config.Calls requests
 // in progress.
 func (g *Guard) Enter(caller Caller, remote string) (leave func(), err error) {
-	return g.inside.enter(caller.key(remote))
+	return g.admitted.enter(caller.key(remote))
 }
 
-// Knock counts a request that is not admitted yet, until leave is called. It returns a *TooManyError if the address has very
-// many of them: each holds its header until the visitor has read an answer.
-func (g *Guard) Knock(remote string) (leave func(), err error) {
-	return g.outside.enter(AddressKey(remote))
+// EnterUnadmitted counts a request that is not admitted yet, until leave is called. It returns a *TooManyError if the
+// address has very many of them: each holds its header until the visitor has read an answer.
+func (g *Guard) EnterUnadmitted(remote string) (leave func(), err error) {
+	return g.unadmitted.enter(AddressKey(remote))
 }
 
 func (g *Guard) authenticate(ctx context.Context, shown Credentials) (Caller, error) {
@@ -331,7 +331,7 @@ func unauthenticated(format string, args ...any) error {
 // Reason returns why a request was refused: for the log, never for the caller. It contains no secret, but may contain text
 // of a stranger, so quote it.
 func Reason(err error) string {
-	const most = 300
+	const limit = 300
 	reason := ""
 	if e, ok := errors.AsType[*refusal](err); ok {
 		reason = e.reason
@@ -340,7 +340,7 @@ func Reason(err error) string {
 	} else if err != nil {
 		reason = err.Error()
 	}
-	return reason[:min(len(reason), most)]
+	return reason[:min(len(reason), limit)]
 }
 
 // Challenge returns the header WWW-Authenticate of a refusal; "" if it has none.

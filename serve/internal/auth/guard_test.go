@@ -163,7 +163,7 @@ func TestConfigurationsThatDoNotFit(t *testing.T) {
 }
 
 func TestPermissionText(t *testing.T) {
-	for p := Infer; p <= given; p += Infer {
+	for p := Infer; p <= grantable; p += Infer {
 		if got, err := ParsePermission(p.String()); err != nil || got != p {
 			t.Errorf("%v: %v, %v", p, got, err)
 		}
@@ -173,7 +173,7 @@ func TestPermissionText(t *testing.T) {
 			t.Errorf("%q is read as %v", list, p)
 		}
 	}
-	if Public.String() != "public" || Permission(0).String() != "nothing" || given.Has(Public) || !Public.Has(Public) || Infer.Has(Infer|Admin) || !(Infer | Admin).Has(Admin) {
+	if Public.String() != "public" || Permission(0).String() != "nothing" || grantable.Has(Public) || !Public.Has(Public) || Infer.Has(Infer|Admin) || !(Infer | Admin).Has(Admin) {
 		t.Error("permissions are no sets")
 	}
 }

@@ -38,8 +38,8 @@ type issuer struct {
 	verifier *oidc.IDTokenVerifier
 	now      func() time.Time
 
-	mu    sync.Mutex
-	right *lru[[sha256.Size]byte, remembered]
+	mu       sync.Mutex
+	verified *lru[[sha256.Size]byte, remembered]
 }
 
 // remembered is a JWT that was valid. The next request with it needs no check of the signature.
@@ -74,7 +74,7 @@ func discover(ctx context.Context, address, audience string, report func(error),
 	if err := checkURL(described.Keys); err != nil {
 		return nil, fmt.Errorf("OpenID Connect issuer %s, its jwks_uri: %w", address, err)
 	}
-	i := &issuer{now: now, right: newLRU[[sha256.Size]byte, remembered](maxJWTs)}
+	i := &issuer{now: now, verified: newLRU[[sha256.Size]byte, remembered](maxJWTs)}
 	i.verifier = oidc.NewVerifier(address, newKeys(described.Keys, client, fetch.answers.Load, now), &oidc.Config{
 		ClientID:             audience,
 		SupportedSigningAlgs: asymmetric,
@@ -96,7 +96,7 @@ func (i *issuer) remembered(jwt string) (Caller, bool) {
 	key := sha256.Sum256([]byte(jwt))
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	entry, ok := i.right.get(key)
+	entry, ok := i.verified.get(key)
 	return entry.caller, ok && i.now().Before(entry.until)
 }
 
@@ -139,7 +139,7 @@ func (i *issuer) remember(jwt string, caller Caller, expiry time.Time) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.right.put(sha256.Sum256([]byte(jwt)), remembered{caller, until})
+	i.verified.put(sha256.Sum256([]byte(jwt)), remembered{caller, until})
 }
 
 // words is a list, or a string with spaces between words: issuers differ.

@@ -18,8 +18,8 @@ const maxKeys = 10_000
 // ms of a core, so one address can use a hundredth of a core.
 const DefaultPublicRate = 50
 
-// maxOutside is the maximum number of concurrent requests of one address that are not admitted.
-const maxOutside = 256
+// maxUnadmitted is the maximum number of concurrent requests of one address that are not admitted.
+const maxUnadmitted = 256
 
 // rates is a token bucket for each key.
 type rates struct {
@@ -118,7 +118,7 @@ func AddressKey(remote string) string {
 
 // lru is a map with a maximum number of keys. It drops the least recently used. It is not safe for concurrent use.
 type lru[K comparable, V any] struct {
-	most  int
+	limit int
 	items map[K]*list.Element
 	order list.List // of *pair[K, V], the latest in front
 }
@@ -128,8 +128,8 @@ type pair[K comparable, V any] struct {
 	value V
 }
 
-func newLRU[K comparable, V any](most int) *lru[K, V] {
-	return &lru[K, V]{most: most, items: map[K]*list.Element{}}
+func newLRU[K comparable, V any](limit int) *lru[K, V] {
+	return &lru[K, V]{limit: limit, items: map[K]*list.Element{}}
 }
 
 func (c *lru[K, V]) get(key K) (value V, ok bool) {
@@ -147,35 +147,35 @@ func (c *lru[K, V]) put(key K, value V) {
 		item.Value.(*pair[K, V]).value = value
 		return
 	}
-	if len(c.items) >= c.most {
+	if len(c.items) >= c.limit {
 		last := c.order.Back()
 		delete(c.items, c.order.Remove(last).(*pair[K, V]).key)
 	}
 	c.items[key] = c.order.PushFront(&pair[K, V]{key, value})
 }
 
-// inside counts the requests in progress for each key.
-type inside struct {
-	most int // for each key; 0 means no limit
+// inProgress counts the requests in progress for each key.
+type inProgress struct {
+	limit int // for each key; 0 means no limit
 
 	mu    sync.Mutex
 	count map[string]int // of the keys that have any
 }
 
-func newInside(most int) *inside { return &inside{most: most, count: map[string]int{}} }
+func newInProgress(limit int) *inProgress { return &inProgress{limit: limit, count: map[string]int{}} }
 
 // enter counts a request until leave is called, or returns a *TooManyError.
-func (i *inside) enter(key string) (leave func(), err error) {
+func (i *inProgress) enter(key string) (leave func(), err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.most > 0 && i.count[key] >= i.most {
+	if i.limit > 0 && i.count[key] >= i.limit {
 		return nil, &TooManyError{RetryAfter: time.Second}
 	}
 	i.count[key]++
 	return func() { i.leave(key) }, nil
 }
 
-func (i *inside) leave(key string) {
+func (i *inProgress) leave(key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.count[key]--; i.count[key] == 0 {

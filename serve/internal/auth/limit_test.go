@@ -223,18 +223,18 @@ func TestRequestsUnderWay(t *testing.T) {
 		l()
 	}
 	enter(token, "192.0.2.1:1", true)
-	if len(g.inside.count) != 1 {
-		t.Errorf("%v is remembered", g.inside.count)
+	if len(g.admitted.count) != 1 {
+		t.Errorf("%v is remembered", g.admitted.count)
 	}
-	for range maxOutside {
-		if _, err := g.Knock("192.0.2.5:1"); err != nil {
+	for range maxUnadmitted {
+		if _, err := g.EnterUnadmitted("192.0.2.5:1"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := g.Knock("192.0.2.5:2"); wait(err) <= 0 {
+	if _, err := g.EnterUnadmitted("192.0.2.5:2"); wait(err) <= 0 {
 		t.Errorf("one more at the door: %v", err)
 	}
-	if _, err := g.Knock("192.0.2.6:2"); err != nil {
+	if _, err := g.EnterUnadmitted("192.0.2.6:2"); err != nil {
 		t.Errorf("at the door from elsewhere: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	lookEvery  = time.Second // at files, at most
-	maxContent = 4 << 20     // bytes of a file
+	checkInterval = time.Second // at files, at most
+	maxContent    = 4 << 20     // bytes of a file
 )
 
 // source is a file to read again when it changes.
@@ -57,7 +57,7 @@ func reload[T any](sources []source, parse func([][]byte) (T, error), report fun
 
 func (r *reloaded[T]) get() T {
 	now := r.now().UnixNano()
-	if now-r.looked.Load() >= int64(lookEvery) && r.looking.TryLock() {
+	if now-r.looked.Load() >= int64(checkInterval) && r.looking.TryLock() {
 		defer r.looking.Unlock()
 		r.looked.Store(now)
 		r.look()

@@ -179,12 +179,12 @@ func TestReloadUnderLoad(t *testing.T) {
 		// Between the two writes the key does not fit: the old pair stays.
 		before := newest()
 		write(t, s.path("cert"), 0o644, next.cert)
-		s.at.move(lookEvery)
+		s.at.move(checkInterval)
 		if got := newest(); got != before {
 			t.Errorf("with half of %s written, new connections get %q", name, got)
 		}
 		write(t, s.path("key"), 0o600, next.key)
-		s.at.move(lookEvery)
+		s.at.move(checkInterval)
 		// Another connection may be the one that looks, and not have ended.
 		for end := time.Now().Add(10 * time.Second); newest() != name; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
@@ -234,7 +234,7 @@ func TestBrokenTLSFilesLeaveTheLastGoodOnes(t *testing.T) {
 		{"ca", "no certificate", 0o644},
 	} {
 		write(t, s.path(c.name), c.mode, c.content)
-		s.at.move(lookEvery)
+		s.at.move(checkInterval)
 		if says, server, err := s.ask(s.http(t, s.client(ann))); err != nil || server != "first" || !strings.Contains(says, "ann") {
 			t.Errorf("%s %.20q: %q of %q, %v", c.name, c.content, says, server, err)
 		}
@@ -243,7 +243,7 @@ func TestBrokenTLSFilesLeaveTheLastGoodOnes(t *testing.T) {
 			t.Fatalf("%s %.20q: reports %q", c.name, c.content, list)
 		}
 		write(t, s.path(c.name), mode[c.name], good[c.name])
-		s.at.move(lookEvery)
+		s.at.move(checkInterval)
 		if _, _, err := s.ask(s.http(t, s.client(ann))); err != nil {
 			t.Error(err)
 		}
@@ -274,7 +274,7 @@ func TestClientCAChanges(t *testing.T) {
 		}
 	}
 	write(t, s.path("ca"), 0o644, next.pem())
-	s.at.move(lookEvery)
+	s.at.move(checkInterval)
 	if did, says, err := resumed(); err == nil && strings.Contains(says, "ann") {
 		t.Errorf("with another CA: resumed %v, %q", did, says)
 	}

@@ -42,7 +42,7 @@ func NewToken(name string, allowed Permission) (secret, line string, err error) 
 	if err := checkTokenName(name); err != nil {
 		return "", "", err
 	}
-	if allowed == 0 || !given.Has(allowed) {
+	if allowed == 0 || !grantable.Has(allowed) {
 		return "", "", errors.New("a token needs a permission: infer, admin or metrics")
 	}
 	var random [tokenBytes]byte

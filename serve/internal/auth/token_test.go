@@ -15,7 +15,7 @@ import (
 
 func TestTokensArePermissions(t *testing.T) {
 	secrets, lines := map[Permission]string{}, []string{"# who may do what\n", "\n"}
-	for allowed := Infer; allowed <= given; allowed += Infer {
+	for allowed := Infer; allowed <= grantable; allowed += Infer {
 		secret, line := newToken(t, fmt.Sprintf("caller-%d", allowed), allowed)
 		secrets[allowed], lines = secret, append(lines, line)
 	}
@@ -94,18 +94,18 @@ func TestRevocationByEditing(t *testing.T) {
 	admitted(t, "ann", g, bearer(ann), Infer)
 
 	write(t, path, 0o600, bobLine) // as long as before
-	at.move(lookEvery)
+	at.move(checkInterval)
 	_, err := g.Admit(t.Context(), bearer(ann), Infer)
 	refused(t, "ann after she was taken out", err, ErrUnauthenticated)
 	admitted(t, "bob after he was put in", g, bearer(bob), Infer)
 
 	write(t, path, 0o600, strings.Replace(bobLine, "infer", "admin", 1))
-	at.move(lookEvery)
+	at.move(checkInterval)
 	_, err = g.Admit(t.Context(), bearer(bob), Infer)
 	refused(t, "bob after he may only administer", err, ErrForbidden)
 
 	write(t, path, 0o600, "# nobody\n")
-	at.move(lookEvery)
+	at.move(checkInterval)
 	_, err = g.Admit(t.Context(), bearer(bob), Admin)
 	refused(t, "bob after all were taken out", err, ErrUnauthenticated)
 	if list := told.all(); len(list) != 0 {
@@ -117,7 +117,7 @@ func TestTokenFileIsReadAtMostOnceASecond(t *testing.T) {
 	ann, annLine := newToken(t, "ann", Infer)
 	g, path, at, _ := tokenGuard(t, annLine)
 	write(t, path, 0o600, "# nobody\n")
-	at.move(lookEvery - time.Nanosecond)
+	at.move(checkInterval - time.Nanosecond)
 	admitted(t, "ann before a second", g, bearer(ann), Infer)
 	at.move(time.Nanosecond)
 	_, err := g.Admit(t.Context(), bearer(ann), Infer)
@@ -144,7 +144,7 @@ func TestBrokenTokenFileLeavesTheLastGoodOne(t *testing.T) {
 	} {
 		write(t, path, broken.mode, broken.content)
 		for range 3 { // one report, however often it is looked at
-			at.move(lookEvery)
+			at.move(checkInterval)
 			admitted(t, broken.want, g, bearer(ann), Infer)
 		}
 		list := told.all()
@@ -155,10 +155,10 @@ func TestBrokenTokenFileLeavesTheLastGoodOne(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	at.move(lookEvery)
+	at.move(checkInterval)
 	admitted(t, "without a file", g, bearer(ann), Infer)
 	write(t, path, 0o640, bobLine)
-	at.move(lookEvery)
+	at.move(checkInterval)
 	admitted(t, "after it was mended", g, bearer(bob), Infer)
 	_, err := g.Admit(t.Context(), bearer(ann), Infer)
 	refused(t, "ann after it was mended", err, ErrUnauthenticated)
@@ -241,7 +241,7 @@ func FuzzTokens(f *testing.F) {
 		}
 		var again strings.Builder
 		for _, token := range tokens {
-			if checkTokenName(token.name) != nil || token.allowed == 0 || !given.Has(token.allowed) {
+			if checkTokenName(token.name) != nil || token.allowed == 0 || !grantable.Has(token.allowed) {
 				t.Fatalf("token %+v", token)
 			}
 			fmt.Fprintf(&again, "%s %s sha256:%x\n", token.name, token.allowed, token.hash)

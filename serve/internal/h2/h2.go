@@ -111,8 +111,8 @@ func (f *Frames) data(part []byte, visit Visitor) error {
 		f.pad = int(part[0])
 		part, from = part[1:], 1
 	}
-	if most := f.frame.Length - f.pad - from; len(part) > most {
-		part = part[:max(most, 0)]
+	if limit := f.frame.Length - f.pad - from; len(part) > limit {
+		part = part[:max(limit, 0)]
 	}
 	if len(part) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 type Shape struct {
 	Columns []Column // in the model's order
 	Unknown []string // columns that rows may omit
-	Most    int      // maximum number of rows
+	MaxRows int      // maximum number of rows
 
 	Reserve func(bytes int64) error // called before memory is allocated for rows; nil means no limit
 }
@@ -96,7 +96,7 @@ func wrong(row int, column, remedy, format string, values ...any) error {
 // Rows parses a list of rows: each a list of cells in the order of the columns, or an object by their names. Errors are of
 // type *table.Error or *TooManyError, or those of Reserve.
 func (s Shape) Rows(list json.RawMessage) (*table.Table, error) {
-	n, err := count(list, "rows", s.Most)
+	n, err := count(list, "rows", s.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s Shape) Rows(list json.RawMessage) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(list, "rows", s.Most, func(i int, row json.RawMessage) error {
+	err = each(list, "rows", s.MaxRows, func(i int, row json.RawMessage) error {
 		b.rows++
 		switch row[0] {
 		case '[':
@@ -122,7 +122,7 @@ func (s Shape) Rows(list json.RawMessage) (*table.Table, error) {
 
 // Split parses rows that are lists of cells, in the order of the given names. Errors are those of Rows.
 func (s Shape) Split(names []string, list json.RawMessage) (*table.Table, error) {
-	n, err := count(list, "rows", s.Most)
+	n, err := count(list, "rows", s.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s Shape) Split(names []string, list json.RawMessage) (*table.Table, error)
 	if err != nil {
 		return nil, err
 	}
-	err = each(list, "rows", s.Most, func(i int, row json.RawMessage) error {
+	err = each(list, "rows", s.MaxRows, func(i int, row json.RawMessage) error {
 		b.rows++
 		n := 0
 		err := each(row, fmt.Sprintf("row %d", i), len(names), func(j int, cell json.RawMessage) error {
@@ -191,7 +191,7 @@ func (s Shape) ByColumn(object json.RawMessage) (*table.Table, error) {
 		}
 		n, err := 1, error(nil)
 		if cells[0] == '[' {
-			n, err = count(cells, string(name), s.Most)
+			n, err = count(cells, string(name), s.MaxRows)
 		}
 		rows = max(rows, n)
 		return err
@@ -233,7 +233,7 @@ func (b *builder) column(c *cells, list json.RawMessage) error {
 		if err := c.add(0, list); err != nil {
 			return err
 		}
-	} else if err := each(list, c.Name, b.Most, func(i int, cell json.RawMessage) error {
+	} else if err := each(list, c.Name, b.MaxRows, func(i int, cell json.RawMessage) error {
 		if cell[0] == '[' { // [n, 1]
 			inner, err := only(cell)
 			if err != nil {
@@ -367,7 +367,7 @@ func (c *cells) add(row int, cell json.RawMessage) error {
 		c.put(value, "", true)
 		return nil
 	}
-	return c.misfit(row, text)
+	return c.kindError(row, text)
 }
 
 // text appends a cell of text.
@@ -389,14 +389,14 @@ func (c *cells) text(row int, text string) error {
 		c.put(0, "", false)
 		return nil
 	}
-	return c.misfit(row, text)
+	return c.kindError(row, text)
 }
 
-// misfit returns the error of a cell that does not have its column's kind.
-func (c *cells) misfit(row int, text string) error {
-	const most = 40
-	if len(text) > most {
-		text = text[:most] + "…"
+// kindError returns the error of a cell that does not have its column's kind.
+func (c *cells) kindError(row int, text string) error {
+	const limit = 40
+	if len(text) > limit {
+		text = text[:limit] + "…"
 	}
 	return wrong(row, c.Name, "send a "+c.Kind.String()+", or null if it is not known", "%q is not a %s", text, c.Kind)
 }

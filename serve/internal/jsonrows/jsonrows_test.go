@@ -11,7 +11,7 @@ import (
 )
 
 func shape() jsonrows.Shape {
-	return jsonrows.Shape{Most: 10, Unknown: []string{"day"}, Columns: []jsonrows.Column{
+	return jsonrows.Shape{MaxRows: 10, Unknown: []string{"day"}, Columns: []jsonrows.Column{
 		{Name: "age", Kind: table.Number, Missing: []string{"none"}},
 		{Name: "town", Kind: table.Category, Labels: []string{"Ayr", "NA"}},
 		{Name: "member", Kind: table.Boolean},
@@ -64,7 +64,7 @@ func TestRows(t *testing.T) {
 
 // Text is read as in training, numbers are taken as they are, and text that does not fit is missing.
 func TestReadings(t *testing.T) {
-	shape := jsonrows.Shape{Most: 10, Columns: []jsonrows.Column{
+	shape := jsonrows.Shape{MaxRows: 10, Columns: []jsonrows.Column{
 		{Name: "price", Kind: table.Number, Reading: &table.Reading{Decimal: ",", Unit: "€"}},
 		{Name: "day", Kind: table.Time, Reading: &table.Reading{Dates: map[string]table.DateOrder{"/": table.DayFirst}}},
 	}}

@@ -117,14 +117,14 @@ func (w *walker) members(closing byte, member func(i int) error) error {
 }
 
 // each calls f with the elements of a list. It returns an error if there are too many.
-func each(list json.RawMessage, what string, most int, f func(i int, element json.RawMessage) error) error {
+func each(list json.RawMessage, what string, limit int, f func(i int, element json.RawMessage) error) error {
 	w := walker{text: list}
 	if !w.take('[') {
 		return wrong(-1, "", "see /openapi.json for what a request looks like", "%s is not a list", what)
 	}
 	return w.members(']', func(i int) error {
-		if i == most {
-			return &TooManyError{most}
+		if i == limit {
+			return &TooManyError{limit}
 		}
 		element, err := w.value()
 		if err != nil {
@@ -135,8 +135,8 @@ func each(list json.RawMessage, what string, most int, f func(i int, element jso
 }
 
 // count returns the number of a list's elements.
-func count(list json.RawMessage, what string, most int) (n int, err error) {
-	err = each(list, what, most, func(int, json.RawMessage) error {
+func count(list json.RawMessage, what string, limit int) (n int, err error) {
+	err = each(list, what, limit, func(int, json.RawMessage) error {
 		n++
 		return nil
 	})
@@ -145,14 +145,14 @@ func count(list json.RawMessage, what string, most int) (n int, err error) {
 
 // Fields calls f with the fields of an object, in their order. It returns an error if there are too many. Names and values
 // share the memory of the object, except names with escapes.
-func Fields(object json.RawMessage, most int, f func(name, value []byte) error) error {
+func Fields(object json.RawMessage, limit int, f func(name, value []byte) error) error {
 	w := walker{text: object}
 	if !w.take('{') {
 		return wrong(-1, "", "see /openapi.json for what a request looks like", "it is not an object")
 	}
 	return w.members('}', func(i int) error {
-		if i == most {
-			return wrong(-1, "", "send the model's columns alone", "an object has more than %d fields", most)
+		if i == limit {
+			return wrong(-1, "", "send the model's columns alone", "an object has more than %d fields", limit)
 		}
 		quoted, err := w.value()
 		if err != nil {
@@ -187,9 +187,9 @@ func text(quoted []byte) ([]byte, error) {
 }
 
 // Texts parses a list of strings. It returns an error if there are too many.
-func Texts(list json.RawMessage, what string, most int) ([]string, error) {
+func Texts(list json.RawMessage, what string, limit int) ([]string, error) {
 	var all []string
-	err := each(list, what, most, func(_ int, element json.RawMessage) error {
+	err := each(list, what, limit, func(_ int, element json.RawMessage) error {
 		t, err := text(element)
 		if err != nil {
 			return wrong(-1, "", "send a list of texts", "%s holds what is not a text", what)
@@ -198,7 +198,7 @@ func Texts(list json.RawMessage, what string, most int) ([]string, error) {
 		return nil
 	})
 	if _, many := errors.AsType[*TooManyError](err); many {
-		return nil, wrong(-1, "", "send fewer", "%s has more than %d elements", what, most)
+		return nil, wrong(-1, "", "send fewer", "%s has more than %d elements", what, limit)
 	}
 	return all, err
 }
@@ -224,10 +224,10 @@ func Check(body []byte) error {
 }
 
 // TooManyError refuses more rows than a request may have.
-type TooManyError struct{ Most int }
+type TooManyError struct{ Limit int }
 
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("the request has more than %d rows: send them in several", e.Most)
+	return fmt.Sprintf("the request has more than %d rows: send them in several", e.Limit)
 }
 
 // NullForNaN replaces the word NaN by null. JSON has no NaN, but Python and so MLflow's client write it for a missing
@@ -245,7 +245,7 @@ func NullForNaN(body []byte) []byte {
 			text = !text
 		case text && body[i] == '\\':
 			i++
-		case !text && bytes.HasPrefix(body[i:], word) && !wordy(body, i-1) && !wordy(body, i+len(word)):
+		case !text && bytes.HasPrefix(body[i:], word) && !isWordByte(body, i-1) && !isWordByte(body, i+len(word)):
 			out = append(append(out, body[kept:i]...), "null"...)
 			i += len(word) - 1
 			kept = i + 1
@@ -254,8 +254,8 @@ func NullForNaN(body []byte) []byte {
 	return append(out, body[kept:]...)
 }
 
-// wordy reports whether a byte can be part of a word or number.
-func wordy(body []byte, at int) bool {
+// isWordByte reports whether a byte can be part of a word or number.
+func isWordByte(body []byte, at int) bool {
 	if at < 0 || at >= len(body) {
 		return false
 	}

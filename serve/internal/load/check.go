@@ -22,8 +22,8 @@ type wrongError struct{ cause error }
 
 func (w *wrongError) Error() string { return w.cause.Error() }
 
-// asked sends a request, checks the answer and returns which model gave it.
-func (c *client) asked(ctx context.Context, r *request) (model int, err error) {
+// sendChecked sends a request, checks the answer and returns which model gave it.
+func (c *client) sendChecked(ctx context.Context, r *request) (model int, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
 		return 0, err

@@ -60,8 +60,8 @@ func hostile(ctx context.Context, s *settings, kinds []string) (any, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if found.Code == "" {
-				told := status.Convert(err)
-				found.Code, found.Message = told.Code().String(), firstBytes(told.Message())
+				st := status.Convert(err)
+				found.Code, found.Message = st.Code().String(), firstBytes(st.Message())
 			}
 			found.Ends[outcomeOf(err)]++
 		})

@@ -94,7 +94,7 @@ func start(t *testing.T) *scene {
 	token, tokens := write("token", []byte(secret+"\n")), write("tokens", []byte(line+"\n"))
 	ready := make(chan struct{})
 	server, err := serve.New(t.Context(), serve.Config{
-		Models: []string{filepath.Dir(served)}, Look: 50 * time.Millisecond,
+		Models: []string{filepath.Dir(served)}, PollInterval: 50 * time.Millisecond,
 		HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0", TokenFile: tokens,
 		Started: func() error { close(ready); return nil },
 	})

@@ -78,8 +78,8 @@ func depthOf(word string) (psi.Depth, error) {
 
 // ended is a request that came to its end.
 type ended struct {
-	meant, done time.Duration // since the start
-	outcome     outcome
+	scheduled, done time.Duration // since the start
+	outcome         outcome
 }
 
 // log gathers what ended.
@@ -90,8 +90,8 @@ type log struct {
 	first error // that was no refusal
 }
 
-func (l *log) add(meant time.Time, err error) {
-	e := ended{meant.Sub(l.start), time.Since(l.start), outcomeOf(err)}
+func (l *log) add(scheduled time.Time, err error) {
+	e := ended{scheduled.Sub(l.start), time.Since(l.start), outcomeOf(err)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, e)
@@ -102,7 +102,7 @@ func (l *log) add(meant time.Time, err error) {
 
 // closed keeps so many requests in progress.
 func closed(ctx context.Context, s *settings, files []string) (any, error) {
-	return measure(ctx, s, files, "closed", func(ctx context.Context, until time.Time, send func(i int, meant time.Time)) {
+	return measure(ctx, s, files, "closed", func(ctx context.Context, until time.Time, send func(i int, scheduled time.Time)) {
 		var workers sync.WaitGroup
 		for w := range s.connections {
 			workers.Go(func() {
@@ -120,27 +120,27 @@ func open(ctx context.Context, s *settings, files []string) (any, error) {
 	if s.rate <= 0 {
 		return nil, errors.New("an open loop needs a --rate above 0")
 	}
-	return measure(ctx, s, files, "open", func(ctx context.Context, until time.Time, send func(i int, meant time.Time)) {
+	return measure(ctx, s, files, "open", func(ctx context.Context, until time.Time, send func(i int, scheduled time.Time)) {
 		paced(ctx, until, func(time.Duration) float64 { return s.rate }, send)
 	})
 }
 
 // paced starts requests at a rate that may change with time, and waits until all have ended. It never waits for one of them
 // to start the next.
-func paced(ctx context.Context, until time.Time, rate func(since time.Duration) float64, send func(i int, meant time.Time)) {
+func paced(ctx context.Context, until time.Time, rate func(since time.Duration) float64, send func(i int, scheduled time.Time)) {
 	var under sync.WaitGroup
 	start := time.Now()
-	meant := start
-	for i := 0; meant.Before(until) && ctx.Err() == nil; i++ {
-		time.Sleep(time.Until(meant))
-		at := meant
+	scheduled := start
+	for i := 0; scheduled.Before(until) && ctx.Err() == nil; i++ {
+		time.Sleep(time.Until(scheduled))
+		at := scheduled
 		under.Go(func() { send(i, at) })
-		meant = meant.Add(time.Duration(float64(time.Second) / rate(meant.Sub(start))))
+		scheduled = scheduled.Add(time.Duration(float64(time.Second) / rate(scheduled.Sub(start))))
 	}
 	under.Wait()
 }
 
-type looping func(ctx context.Context, until time.Time, send func(i int, meant time.Time))
+type looping func(ctx context.Context, until time.Time, send func(i int, scheduled time.Time))
 
 func measure(ctx context.Context, s *settings, files []string, name string, loop looping) (any, error) {
 	c, pool, err := setup(ctx, s, files)
@@ -164,11 +164,11 @@ func measure(ctx context.Context, s *settings, files []string, name string, loop
 			failed = errors.Join(failed, errs[0], errs[1])
 		}
 	})
-	loop(ctx, l.start.Add(s.warm+s.length), func(i int, meant time.Time) {
-		ctx, cancel := context.WithDeadline(ctx, meant.Add(s.limit))
+	loop(ctx, l.start.Add(s.warm+s.length), func(i int, scheduled time.Time) {
+		ctx, cancel := context.WithDeadline(ctx, scheduled.Add(s.limit))
 		defer cancel()
 		_, err := c.send(ctx, pool[i%len(pool)])
-		l.add(meant, err)
+		l.add(scheduled, err)
 	})
 	watching.Wait()
 	if failed != nil {
@@ -192,8 +192,8 @@ func (l *log) result(from, to time.Duration, rows int) *result {
 		if e.done >= from && e.done < to {
 			r.Outcomes[e.outcome]++
 		}
-		if e.meant >= from && e.meant < to && e.outcome == answered {
-			took = append(took, e.done-e.meant)
+		if e.scheduled >= from && e.scheduled < to && e.outcome == answered {
+			took = append(took, e.done-e.scheduled)
 		}
 	}
 	r.Requests = float64(r.Outcomes[answered]) / r.Seconds

@@ -79,10 +79,10 @@ func probe(ctx context.Context, s *settings, files []string) (any, error) {
 		logs[k].start = start
 		requests.Go(func() {
 			rate := float64(time.Second) / float64(kind.every)
-			paced(pacing, start.Add(s.length), func(time.Duration) float64 { return rate }, func(i int, meant time.Time) {
-				ctx, cancel := context.WithDeadline(ctx, meant.Add(s.limit))
+			paced(pacing, start.Add(s.length), func(time.Duration) float64 { return rate }, func(i int, scheduled time.Time) {
+				ctx, cancel := context.WithDeadline(ctx, scheduled.Add(s.limit))
 				defer cancel()
-				logs[k].add(meant, kind.ask(ctx, i))
+				logs[k].add(scheduled, kind.ask(ctx, i))
 			})
 		})
 	}
@@ -131,7 +131,7 @@ func probes(ctx context.Context, s *settings, files []string) (map[form][]*reque
 func (l *log) seen(from time.Duration) seen {
 	later := log{}
 	for _, e := range l.all {
-		if e.meant >= from {
+		if e.scheduled >= from {
 			later.all = append(later.all, e)
 		}
 	}
@@ -142,7 +142,7 @@ func (l *log) seen(from time.Duration) seen {
 // inTurn asks one request after the other.
 func (c *client) inTurn(pool []*request) func(ctx context.Context, i int) error {
 	return func(ctx context.Context, i int) error {
-		_, err := c.asked(ctx, pool[i%len(pool)])
+		_, err := c.sendChecked(ctx, pool[i%len(pool)])
 		return err
 	}
 }

@@ -81,7 +81,7 @@ func soak(ctx context.Context, s *settings, files []string) (any, error) {
 			return burstTimes * found.Rate
 		}
 		return found.Rate
-	}, func(_ int, meant time.Time) { k.ask(ctx, meant) })
+	}, func(_ int, scheduled time.Time) { k.ask(ctx, scheduled) })
 	stop()
 	others.Wait()
 	if err := errors.Join(err, sampled); err != nil {
@@ -191,17 +191,17 @@ func (k *soaking) abort() (after time.Duration, is bool) {
 }
 
 // ask sends one request, perhaps breaks it off, and checks the answer.
-func (k *soaking) ask(ctx context.Context, meant time.Time) {
-	ctx, cancel := context.WithDeadline(ctx, meant.Add(k.s.limit))
+func (k *soaking) ask(ctx context.Context, scheduled time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, scheduled.Add(k.s.limit))
 	defer cancel()
 	if after, is := k.abort(); is {
 		time.AfterFunc(after, cancel)
 	}
-	k.log.add(meant, k.once(ctx, k.draw()))
+	k.log.add(scheduled, k.once(ctx, k.draw()))
 }
 
 func (k *soaking) once(ctx context.Context, r *request) error {
-	which, err := k.client.asked(ctx, r)
+	which, err := k.client.sendChecked(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (k *soaking) swap(ctx context.Context, files []string) (swaps int, err erro
 func (k *soaking) report(found *soaked) {
 	calm := log{start: k.start}
 	for _, e := range k.log.all {
-		if !k.s.inBurst(e.meant) && !k.s.inBurst(e.meant-burst) { // nor while a burst's requests still wait
+		if !k.s.inBurst(e.scheduled) && !k.s.inBurst(e.scheduled-burst) { // nor while a burst's requests still wait
 			calm.all = append(calm.all, e)
 		}
 	}
@@ -294,7 +294,7 @@ func (k *soaking) sample(ctx context.Context) (silent int, err error) {
 		for _, e := range k.log.all[seen:] {
 			counts[e.outcome]++
 			if e.outcome == answered {
-				took = append(took, e.done-e.meant)
+				took = append(took, e.done-e.scheduled)
 			}
 		}
 		total := len(k.log.all) - seen

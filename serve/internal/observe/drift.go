@@ -102,12 +102,12 @@ func shownPlayers(outputs, players int, reference [][]float64) []int {
 			weight[i] += size
 		}
 	}
-	most := max(1, maxSeries/outputs)
-	if players <= most {
+	limit := max(1, maxSeries/outputs)
+	if players <= limit {
 		return list
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
-	return list[:most]
+	return list[:limit]
 }
 
 // Close removes the window.
@@ -184,13 +184,13 @@ func (d *Drift) Collect(to chan<- prometheus.Metric) {
 	}
 	d.mu.Unlock()
 	for _, versions := range models {
-		shown, most := versions[0], versions[0].total()
+		shown, largest := versions[0], versions[0].total()
 		for _, w := range versions[1:] {
-			if all := w.total(); all.Rows >= most.Rows {
-				shown, most = w, all
+			if all := w.total(); all.Rows >= largest.Rows {
+				shown, largest = w, all
 			}
 		}
-		shown.collect(most, to)
+		shown.collect(largest, to)
 	}
 }
 

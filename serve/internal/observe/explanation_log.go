@@ -60,7 +60,7 @@ type LogOptions struct {
 // counted. The log is a prometheus.Collector of its counts.
 type ExplanationLog struct {
 	o      LogOptions
-	fault  complaint
+	fault  throttledReport
 	counts *prometheus.CounterVec
 
 	mu     sync.RWMutex // held for writing by Close alone
@@ -103,7 +103,7 @@ func OpenExplanationLog(o LogOptions) (*ExplanationLog, error) {
 		return nil, err
 	}
 	l := &ExplanationLog{
-		o: o, fault: complaint{report: o.Report}, files: files,
+		o: o, fault: throttledReport{report: o.Report}, files: files,
 		queue: make(chan logged, queueRequests), done: make(chan struct{}),
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "psi_explanation_log_rows_total",
@@ -233,7 +233,7 @@ func (l *ExplanationLog) take(x logged) {
 	t, err := x.table(l.o.Values)
 	if err != nil {
 		l.count(failed, rows)
-		l.fault.about(fmt.Errorf("an explanation of model %q cannot be logged: %w", x.model, err))
+		l.fault.add(fmt.Errorf("an explanation of model %q cannot be logged: %w", x.model, err))
 		return
 	}
 	if l.batch.rows == 0 {
@@ -255,7 +255,7 @@ func (l *ExplanationLog) flush(last bool) error {
 	}
 	err := l.files.write(l.batch.tables)
 	if err != nil {
-		l.fault.about(err)
+		l.fault.add(err)
 		if ofDisk(err) && !last {
 			l.retry = time.Now().Add(retryAfter)
 			return err
@@ -267,7 +267,7 @@ func (l *ExplanationLog) flush(last bool) error {
 	}
 	l.count(outcome, l.batch.rows)
 	l.batch, l.retry = logBatch{}, time.Time{}
-	l.fault.about(l.files.prune())
+	l.fault.add(l.files.prune())
 	return err
 }
 

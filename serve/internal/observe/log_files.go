@@ -45,7 +45,7 @@ func openLogFiles(o LogOptions) (*logFiles, error) {
 	if err := l.makeDir(); err != nil {
 		return nil, wrong(err)
 	}
-	if err := l.tryOut(); err != nil {
+	if err := l.checkWritable(); err != nil {
 		return nil, wrong(err)
 	}
 	entries, err := os.ReadDir(l.dir)
@@ -77,9 +77,9 @@ func openLogFiles(o LogOptions) (*logFiles, error) {
 // makeDir creates a directory that only the server can read.
 func (l *logFiles) makeDir() error { return os.MkdirAll(l.dir, 0o700) }
 
-// tryOut reports errors early that would else appear with the first file. A full disk is not one, since it may have room by
-// then.
-func (l *logFiles) tryOut() error {
+// checkWritable reports errors early that would else appear with the first file. A full disk is not one, since it may have
+// room by then.
+func (l *logFiles) checkWritable() error {
 	f, err := os.CreateTemp(l.dir, "."+logPrefix+"*.tmp")
 	if errors.Is(err, syscall.ENOSPC) {
 		return nil

@@ -78,24 +78,24 @@ func leaveOutCells(a slog.Attr) slog.Attr {
 	return a
 }
 
-// complaintEvery is the minimum time between two reports of a fault.
-const complaintEvery = time.Minute
+// reportInterval is the minimum time between two reports of a fault.
+const reportInterval = time.Minute
 
-// complaint reports a recurring fault, at most once a minute.
-type complaint struct {
+// throttledReport reports a recurring fault, at most once a minute.
+type throttledReport struct {
 	report func(error)
 
 	mu   sync.Mutex
 	last time.Time
 }
 
-func (c *complaint) about(err error) {
+func (c *throttledReport) add(err error) {
 	if err == nil || c.report == nil {
 		return
 	}
 	now := time.Now()
 	c.mu.Lock()
-	due := c.last.IsZero() || now.Sub(c.last) >= complaintEvery
+	due := c.last.IsZero() || now.Sub(c.last) >= reportInterval
 	if due {
 		c.last = now
 	}

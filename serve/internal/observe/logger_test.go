@@ -76,15 +76,15 @@ func TestComplaintIsMadeOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []int
 		start := time.Now()
-		c := complaint{report: func(error) { at = append(at, int(math.Round(time.Since(start).Seconds()))) }}
+		c := throttledReport{report: func(error) { at = append(at, int(math.Round(time.Since(start).Seconds()))) }}
 		for range 130 {
-			c.about(errors.New("no space left"))
-			c.about(nil)
+			c.add(errors.New("no space left"))
+			c.add(nil)
 			time.Sleep(time.Second)
 		}
 		if want := []int{0, 60, 120}; !slices.Equal(at, want) {
 			t.Errorf("reported after %v seconds, want %v", at, want)
 		}
-		(&complaint{}).about(errors.New("nobody listens"))
+		(&throttledReport{}).add(errors.New("nobody listens"))
 	})
 }

@@ -29,7 +29,7 @@ const (
 	sendEvery     = 5 * time.Second
 	sendTimeout   = 10 * time.Second
 	otlpPort      = "4317"
-	longestPause  = 10 * time.Second // before a collector that was away is tried again
+	maxBackoff    = 10 * time.Second // before a collector that was away is tried again
 	tracesService = "psi"
 )
 
@@ -64,7 +64,7 @@ func OpenTraces(ctx context.Context, o TraceOptions) (*Traces, error) {
 		otlptracegrpc.WithEndpoint(address),
 		otlptracegrpc.WithTimeout(sendTimeout),
 		otlptracegrpc.WithDialOption(grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: .2, MaxDelay: longestPause}, MinConnectTimeout: longestPause,
+			Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: .2, MaxDelay: maxBackoff}, MinConnectTimeout: maxBackoff,
 		})),
 	}
 	if insecure {
@@ -81,7 +81,7 @@ func OpenTraces(ctx context.Context, o TraceOptions) (*Traces, error) {
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, fmt.Errorf("traces to %s: %w", o.Endpoint, err)
 	}
-	s := &sender{SpanExporter: exporter, endpoint: o.Endpoint, fault: complaint{report: o.Report}, stop: make(chan struct{})}
+	s := &sender{SpanExporter: exporter, endpoint: o.Endpoint, fault: throttledReport{report: o.Report}, stop: make(chan struct{})}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(s,
 		sdktrace.WithMaxQueueSize(queueSpans), sdktrace.WithBatchTimeout(sendEvery), sdktrace.WithExportTimeout(sendTimeout),
 	))
@@ -144,7 +144,7 @@ func (t *Traces) Close(ctx context.Context) error {
 type sender struct {
 	sdktrace.SpanExporter
 	endpoint string
-	fault    complaint
+	fault    throttledReport
 	stop     chan struct{}
 	ended    sync.Once
 }
@@ -161,7 +161,7 @@ func (s *sender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan)
 		}
 	}()
 	if err := s.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		s.fault.about(fmt.Errorf("spans cannot be sent to %s and are dropped: %w", s.endpoint, err))
+		s.fault.add(fmt.Errorf("spans cannot be sent to %s and are dropped: %w", s.endpoint, err))
 	}
 	return nil
 }

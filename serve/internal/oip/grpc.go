@@ -4,13 +4,13 @@ import "github.com/psi-shapley/psi/serve/internal/oip/inference"
 
 // FromGRPC converts a request message, which must have at most the given number of inputs. Errors are of type *Error. The
 // request shares memory with the message.
-func FromGRPC(m *inference.ModelInferRequest, most int) (*Request, error) {
+func FromGRPC(m *inference.ModelInferRequest, limit int) (*Request, error) {
 	raw := m.GetRawInputContents()
 	switch {
 	case len(m.GetInputs()) == 0:
 		return nil, invalid("send a tensor for each column", "the request has no inputs")
-	case len(m.GetInputs()) > most:
-		return nil, tooMany("inputs", most)
+	case len(m.GetInputs()) > limit:
+		return nil, tooMany("inputs", limit)
 	case len(m.GetOutputs()) > maxOutputs:
 		return nil, tooMany("outputs", maxOutputs)
 	}

@@ -9,7 +9,7 @@ import (
 // jsonLength bytes are JSON, as the header Inference-Header-Content-Length states, and the rest is binary tensor data.
 // Without that header jsonLength is −1, and the whole body is JSON. Errors are of type *Error. The request shares memory
 // with the body.
-func ParseHTTP(body []byte, jsonLength, most int) (*Request, error) {
+func ParseHTTP(body []byte, jsonLength, limit int) (*Request, error) {
 	whole := jsonLength == -1
 	switch {
 	case whole:
@@ -21,7 +21,7 @@ func ParseHTTP(body []byte, jsonLength, most int) (*Request, error) {
 	if !utf8.Valid(body[:jsonLength]) {
 		return nil, invalid("encode texts in UTF-8", "the JSON is not UTF-8")
 	}
-	d := document{scanner: scanner{text: body[:jsonLength]}, request: &Request{Z: defaultZ}, most: most}
+	d := document{scanner: scanner{text: body[:jsonLength]}, request: &Request{Z: defaultZ}, maxInputs: limit}
 	if err := d.read(); err != nil {
 		return nil, err
 	}
@@ -37,21 +37,21 @@ func ParseHTTP(body []byte, jsonLength, most int) (*Request, error) {
 // document is the state of parsing a request.
 type document struct {
 	scanner
-	request *Request
-	most    int
+	request   *Request
+	maxInputs int
 
-	sizes     []int       // of each input's binary data; −1 if it has none
-	asked     []wantedHow // of each output
-	shapes    []int64     // what all shapes are cut from
-	hasInputs bool
-	hasOutput bool
+	sizes       []int        // of each input's binary data; −1 if it has none
+	outputForms []outputForm // of each output
+	shapes      []int64      // what all shapes are cut from
+	hasInputs   bool
+	hasOutput   bool
 }
 
-// wantedHow is the form in which the caller wants an output.
-type wantedHow uint8
+// outputForm is the form in which the caller wants an output.
+type outputForm uint8
 
 const (
-	asOthers wantedHow = iota
+	asDefault outputForm = iota
 	asJSON
 	asBinary
 )
@@ -97,8 +97,8 @@ func (d *document) read() error {
 		return invalid("send a tensor for each column", "the request has no inputs")
 	}
 	for i := range d.request.Outputs {
-		how := d.asked[i]
-		d.request.Outputs[i].Binary = how == asBinary || how == asOthers && d.request.BinaryOutputs
+		how := d.outputForms[i]
+		d.request.Outputs[i].Binary = how == asBinary || how == asDefault && d.request.BinaryOutputs
 	}
 	return nil
 }
@@ -133,8 +133,8 @@ func (d *document) parameters(set func(name []byte, p parameter) error) error {
 }
 
 func (d *document) input() error {
-	if len(d.request.Inputs) == d.most {
-		return tooMany("inputs", d.most)
+	if len(d.request.Inputs) == d.maxInputs {
+		return tooMany("inputs", d.maxInputs)
 	}
 	var t Tensor
 	var data elements
@@ -233,7 +233,7 @@ func (d *document) output() error {
 		return tooMany("outputs", maxOutputs)
 	}
 	var w Wanted
-	how := asOthers
+	how := asDefault
 	err := d.fields(func(key []byte) error {
 		var err error
 		switch string(key) {
@@ -257,7 +257,7 @@ func (d *document) output() error {
 		return err
 	})
 	d.request.Outputs = append(d.request.Outputs, w)
-	d.asked = append(d.asked, how)
+	d.outputForms = append(d.outputForms, how)
 	return err
 }
 
@@ -351,12 +351,12 @@ func (t *Tensor) checkJSON(e *elements) error {
 	if e.count != t.elements {
 		return t.contradiction("%d elements, but its shape %v needs %d", e.count, t.Shape, t.elements)
 	}
-	taken := aNull | aNumber
+	taken := nullElement | numberElement
 	switch t.Datatype {
 	case Bytes:
-		taken = aNull | aText
+		taken = nullElement | textElement
 	case Bool:
-		taken |= aTruth
+		taken |= boolElement
 	}
 	if e.kinds&^taken != 0 {
 		return invalid("send texts as BYTES, true and false as BOOL, and numbers as one of the others",

@@ -157,8 +157,8 @@ func refused(tensor, name string) error {
 	return nil
 }
 
-func tooMany(what string, most int) error {
-	return &Error{Kind: TooLarge, Message: "the request has more than " + strconv.Itoa(most) + " " + what, Remedy: "send fewer"}
+func tooMany(what string, limit int) error {
+	return &Error{Kind: TooLarge, Message: "the request has more than " + strconv.Itoa(limit) + " " + what, Remedy: "send fewer"}
 }
 
 // Kind is the class of an error, from which servers choose status codes.
@@ -191,12 +191,12 @@ func invalid(remedy, format string, args ...any) *Error {
 
 // quoted quotes a name or cell of a request, shortened for a message.
 func quoted[T string | []byte](text T) string {
-	const most = 40
-	if len(text) > most*utf8.UTFMax {
-		text = text[:most*utf8.UTFMax]
+	const limit = 40
+	if len(text) > limit*utf8.UTFMax {
+		text = text[:limit*utf8.UTFMax]
 	}
-	if runes := []rune(string(text)); len(runes) > most {
-		return fmt.Sprintf("%q", string(runes[:most-1])+"…")
+	if runes := []rune(string(text)); len(runes) > limit {
+		return fmt.Sprintf("%q", string(runes[:limit-1])+"…")
 	}
 	return fmt.Sprintf("%q", string(text))
 }

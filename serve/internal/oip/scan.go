@@ -140,10 +140,10 @@ func (s *scanner) skip(depth int) error {
 type elementKind uint8
 
 const (
-	aNull elementKind = 1 << iota
-	aTruth
-	aNumber
-	aText
+	nullElement elementKind = 1 << iota
+	boolElement
+	numberElement
+	textElement
 )
 
 // element skips a value other than a list or an object.
@@ -151,14 +151,14 @@ func (s *scanner) element() (elementKind, error) {
 	switch c := s.peek(); {
 	case c == '"':
 		_, _, err := s.quoted()
-		return aText, err
+		return textElement, err
 	case c == 'n' && s.word("null"):
-		return aNull, nil
+		return nullElement, nil
 	case c == 't' && s.word("true"), c == 'f' && s.word("false"):
-		return aTruth, nil
+		return boolElement, nil
 	default:
 		_, err := s.number()
-		return aNumber, err
+		return numberElement, err
 	}
 }
 

@@ -49,16 +49,16 @@ func (s *Signature) index() {
 	s.once.Do(func() {
 		s.places = make(map[string]int, len(s.Columns))
 		s.labels = make([]map[string]int, len(s.Columns))
-		most := 0
+		largest := 0
 		for j, c := range s.Columns {
 			s.places[c.Name] = j
 			s.labels[j] = make(map[string]int, len(c.Labels))
 			for k, label := range c.Labels {
 				s.labels[j][label] = k
 			}
-			most = max(most, len(c.Labels))
+			largest = max(largest, len(c.Labels))
 		}
-		s.counters.New = func() any { return newCounter(most) }
+		s.counters.New = func() any { return newCounter(largest) }
 	})
 }
 

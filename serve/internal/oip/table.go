@@ -294,14 +294,14 @@ func (f *fields) check() error {
 			continue
 		}
 		if !f.column.Kind.Holds(v) {
-			return f.unheld(i, v)
+			return f.invalidNumber(i, v)
 		}
 		f.cells.Observed[i] = true
 	}
 	return nil
 }
 
-func (f *fields) unheld(row int, v float64) error {
+func (f *fields) invalidNumber(row int, v float64) error {
 	switch f.column.Kind {
 	case table.Boolean:
 		return f.wrong(row, "send true or false, 1 or 0", "%v is not a boolean", v)
@@ -328,7 +328,7 @@ func (f *fields) parse(t *Tensor) error {
 			return f.wrong(i, "send one, or null or an empty text if it is missing", "%s is not a %s", quoted(cell), f.column.Kind)
 		}
 		if !f.column.Kind.Holds(v) {
-			return f.unheld(i, v)
+			return f.invalidNumber(i, v)
 		}
 		f.cells.Numbers[i], f.cells.Observed[i] = v, true
 	}

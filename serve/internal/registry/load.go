@@ -15,8 +15,8 @@ import (
 const (
 	maxReads           = 16 // files read at once; the number of cores limits decoding
 	defaultReadTimeout = 30 * time.Second
-	slowestRead        = 1 << 20     // bytes a second
-	longestPause       = time.Minute // between attempts to load a failing file
+	minReadRate        = 1 << 20     // bytes a second
+	maxBackoff         = time.Minute // between attempts to load a failing file
 )
 
 // slots limits the number of concurrent operations.
@@ -36,12 +36,12 @@ func (s slots) take(ctx context.Context, urgent <-chan struct{}) (free func(), e
 
 // attempt is a load in progress.
 type attempt struct {
-	file   found
-	cancel context.CancelFunc
-	urgent chan struct{} // closed if it must not wait for other loads
-	hurry  sync.Once
-	done   chan struct{}
-	err    error // once it is done
+	file       found
+	cancel     context.CancelFunc
+	urgent     chan struct{} // closed if it must not wait for other loads
+	urgentOnce sync.Once
+	done       chan struct{}
+	err        error // once it is done
 }
 
 // begin starts to load a file. The caller holds the lock.
@@ -85,7 +85,7 @@ func (reg *Registry) load(ctx context.Context, a *attempt) (*Version, error) {
 
 // read returns the content of a file. The timeout depends on its size.
 func (reg *Registry) read(ctx context.Context, file found) ([]byte, error) {
-	limit := reg.options.ReadTimeout + time.Duration(file.object.Size/slowestRead)*time.Second
+	limit := reg.options.ReadTimeout + time.Duration(file.object.Size/minReadRate)*time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	content, err := file.read(ctx)
@@ -97,7 +97,7 @@ func (reg *Registry) read(ctx context.Context, file found) ([]byte, error) {
 
 // ended puts a loaded version into service, or records why it failed.
 func (reg *Registry) ended(a *attempt, v *Version, err error) {
-	tell := func() {}
+	notify := func() {}
 	reg.mu.Lock()
 	r := reg.records[a.file.id()]
 	switch {
@@ -108,22 +108,22 @@ func (reg *Registry) ended(a *attempt, v *Version, err error) {
 		}
 	case err != nil:
 		a.err = err
-		tell = reg.fail(r, a.file, err)
+		notify = reg.fail(r, a.file, err)
 	default:
-		tell = reg.swap(r, v)
+		notify = reg.swap(r, v)
 	}
 	if r != nil && r.attempt == a {
 		r.attempt, r.ended = nil, true
 	}
 	reg.endFirst()
 	reg.mu.Unlock()
-	tell()
+	notify()
 	close(a.done)
 }
 
 // fail records a failed load, and returns a function that reports it. Only a fault of the content itself is final; other
 // errors are tried again after increasing pauses. The caller holds the lock.
-func (reg *Registry) fail(r *record, file found, err error) (tell func()) {
+func (reg *Registry) fail(r *record, file found, err error) (notify func()) {
 	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound) {
 		return func() {} // the next listing tells what is there now
 	}
@@ -131,12 +131,12 @@ func (reg *Registry) fail(r *record, file found, err error) (tell func()) {
 		r.failures = 0
 	}
 	r.final = artifact.Refused(err)
-	pause := min(longestPause, reg.options.Every<<min(r.failures, 10))
+	pause := min(maxBackoff, reg.options.PollInterval<<min(r.failures, 10))
 	r.tried, r.failed, r.failures, r.next = file, err, r.failures+1, time.Now().Add(pause)
 	if r.final {
 		pause = 0
 	}
-	if reg.named(file) && !r.ended && !store.Passing(err) {
+	if reg.named(file) && !r.ended && !store.IsTransient(err) {
 		reg.failFirst(err)
 	}
 	return func() { reg.options.Observer.Failed(file.name, file.version, err, pause) }
@@ -144,7 +144,7 @@ func (reg *Registry) fail(r *record, file found, err error) (tell func()) {
 
 // swap puts a version into service and retires the one it replaces. It returns a function that reports this. The caller
 // holds the lock.
-func (reg *Registry) swap(r *record, v *Version) (tell func()) {
+func (reg *Registry) swap(r *record, v *Version) (notify func()) {
 	old := reg.versions[v.Name][v.Version]
 	if reg.versions[v.Name] == nil {
 		reg.versions[v.Name] = map[string]*Version{}
@@ -175,7 +175,7 @@ func (reg *Registry) Load(ctx context.Context, name string) error {
 		if failed == nil {
 			failed = e.err
 		}
-		for a := reg.urge(e); a != nil; {
+		for a := reg.loadNow(e); a != nil; {
 			select {
 			case <-a.done:
 			case <-ctx.Done():
@@ -185,7 +185,7 @@ func (reg *Registry) Load(ctx context.Context, name string) error {
 				failed = errors.Join(failed, a.err)
 				break
 			}
-			a = reg.urge(e) // what was under way was another content, or was unloaded
+			a = reg.loadNow(e) // what was under way was another content, or was unloaded
 		}
 	}
 	return failed
@@ -227,9 +227,9 @@ func (reg *Registry) find(ctx context.Context, name string) (all []entry, err er
 	return all, err
 }
 
-// urge loads a file at once, even if it failed before. It returns nil if the file is already in service or cannot be a
+// loadNow loads a file at once, even if it failed before. It returns nil if the file is already in service or cannot be a
 // model.
-func (reg *Registry) urge(e entry) *attempt {
+func (reg *Registry) loadNow(e entry) *attempt {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
 	current := reg.versions[e.name][e.version]
@@ -240,7 +240,7 @@ func (reg *Registry) urge(e entry) *attempt {
 	if r.attempt == nil {
 		reg.begin(r)
 	}
-	r.attempt.hurry.Do(func() { close(r.attempt.urgent) })
+	r.attempt.urgentOnce.Do(func() { close(r.attempt.urgent) })
 	return r.attempt
 }
 

@@ -84,7 +84,7 @@ func (p *location) open(ctx context.Context) (*openLocation, error) {
 		pattern = "*" + suffix
 	}
 	at := &openLocation{objects, pattern, only}
-	if !p.opened.CompareAndSwap(nil, at) { // another look was faster
+	if !p.opened.CompareAndSwap(nil, at) { // another poll was faster
 		return p.opened.Load(), objects.Close()
 	}
 	return at, nil

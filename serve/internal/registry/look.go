@@ -36,12 +36,12 @@ func (r *record) cancel() {
 // separately: one that does not answer does not delay the others.
 func (reg *Registry) Watch(ctx context.Context) {
 	for _, p := range reg.locations {
-		reg.working.Go(func() { reg.repeat(ctx, func() { reg.look(ctx, p) }) })
+		reg.working.Go(func() { reg.repeat(ctx, func() { reg.poll(ctx, p) }) })
 	}
-	told := ""
+	reported := ""
 	reg.repeat(ctx, func() {
-		if err := reg.readRules(); err != nil && err.Error() != told {
-			told = err.Error()
+		if err := reg.readRules(); err != nil && err.Error() != reported {
+			reported = err.Error()
 			reg.options.Observer.Unlisted(err)
 		}
 	})
@@ -49,7 +49,7 @@ func (reg *Registry) Watch(ctx context.Context) {
 
 // repeat calls a function until the context ends.
 func (reg *Registry) repeat(ctx context.Context, do func()) {
-	tick := time.NewTicker(reg.options.Every)
+	tick := time.NewTicker(reg.options.PollInterval)
 	defer tick.Stop()
 	for {
 		do()
@@ -61,8 +61,8 @@ func (reg *Registry) repeat(ctx context.Context, do func()) {
 	}
 }
 
-// look lists a location and starts the loads that follow from it.
-func (reg *Registry) look(ctx context.Context, p *location) {
+// poll lists a location and starts the loads that follow from it.
+func (reg *Registry) poll(ctx context.Context, p *location) {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, reg.options.ReadTimeout)
 	entries, err := p.list(limited)
@@ -88,7 +88,7 @@ func (reg *Registry) look(ctx context.Context, p *location) {
 
 // refusal returns the error of a location that can never be listed. An error that may pass is not one.
 func (p *location) refusal() error {
-	if p.err != nil && !store.Passing(p.err) {
+	if p.err != nil && !store.IsTransient(p.err) {
 		return p.err
 	}
 	if _, _, is := p.single(); is && p.err == nil && len(p.entries) == 0 {
@@ -118,7 +118,7 @@ func (reg *Registry) firstEnded() bool {
 // reconcile compares the files in the locations with the loaded versions. It loads new and changed files, and retires
 // versions whose file is gone. While a location cannot be listed, it retires nothing.
 func (reg *Registry) reconcile() {
-	var told []func()
+	var pending []func()
 	reg.mu.Lock()
 	complete, began := true, time.Now() // when the oldest listing did
 	there := map[string]entry{}
@@ -136,7 +136,7 @@ func (reg *Registry) reconcile() {
 	for _, id := range slices.Sorted(maps.Keys(there)) {
 		r := reg.record(there[id])
 		if r.err != nil {
-			told = append(told, reg.refuse(r))
+			pending = append(pending, reg.refuse(r))
 		} else if reg.due(r) {
 			reg.begin(r)
 		}
@@ -151,8 +151,8 @@ func (reg *Registry) reconcile() {
 	}
 	reg.endFirst()
 	reg.mu.Unlock()
-	for _, tell := range told {
-		tell()
+	for _, notify := range pending {
+		notify()
 	}
 	reg.retireIf(func(v *Version) bool { return reg.records[v.file.id()] == nil })
 }
@@ -169,7 +169,7 @@ func (reg *Registry) record(e entry) *record {
 }
 
 // refuse records a file that cannot be a model. It returns a function that reports this, once. The caller holds the lock.
-func (reg *Registry) refuse(r *record) (tell func()) {
+func (reg *Registry) refuse(r *record) (notify func()) {
 	before := r.failed
 	if reg.named(r.found) && !r.ended {
 		reg.failFirst(r.err)

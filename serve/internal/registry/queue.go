@@ -54,9 +54,9 @@ type Limits struct {
 	Wait time.Duration // maximum expected wait; a request that would wait longer is refused at once
 }
 
-// together is the maximum number of rows that a worker takes beyond those of one request. It is large enough to make the
-// fixed cost of a pass a small part.
-const together = 256
+// maxExtraRows is the maximum number of rows that a worker takes beyond those of one request. It is large enough to make
+// the fixed cost of a pass a small part.
+const maxExtraRows = 256
 
 func newQueue(limits Limits, workers int, watch func(rows int)) *queue {
 	q := &queue{limits: limits, workers: workers, watch: watch}
@@ -153,7 +153,7 @@ func (q *queue) take() []*job {
 func (q *queue) gather(depth int) []*job {
 	jobs := q.waiting[depth]
 	n, rows := 1, jobs[0].rows.Len()
-	for n < len(jobs) && rows+jobs[n].rows.Len() <= together {
+	for n < len(jobs) && rows+jobs[n].rows.Len() <= maxExtraRows {
 		rows += jobs[n].rows.Len()
 		n++
 	}

@@ -27,12 +27,12 @@ import (
 
 // Options configure a registry.
 type Options struct {
-	Locations []string      // model files, directories and URLs of buckets
-	Rules     string        // YAML file of rules; "" means none
-	Backend   psi.Backend   // backend of the models
-	Limits    Limits        // of the queue of each version
-	Every     time.Duration // interval of the listings
-	Observer  Observer
+	Locations    []string      // model files, directories and URLs of buckets
+	Rules        string        // YAML file of rules; "" means none
+	Backend      psi.Backend   // backend of the models
+	Limits       Limits        // of the queue of each version
+	PollInterval time.Duration // interval of the listings
+	Observer     Observer
 
 	// ReadTimeout is the timeout of listing a location and of reading an empty file. It grows by a second for each megabyte
 	// of a file. 0 means 30 s.
@@ -66,8 +66,8 @@ type Registry struct {
 	rules    Rules
 	rulesAt  time.Time
 	closed   bool
-	failure  error         // why the first look failed, if it cannot succeed
-	first    chan struct{} // closed when the first look has ended
+	failure  error         // why the first poll failed, if it cannot succeed
+	first    chan struct{} // closed when the first poll has ended
 
 	working  sync.WaitGroup // looks and loads
 	retiring sync.WaitGroup

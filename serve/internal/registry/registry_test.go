@@ -124,7 +124,7 @@ func open(t *testing.T, directory string, change func(o *registry.Options)) (*re
 func watch(t *testing.T, change func(o *registry.Options), locations ...string) (*registry.Registry, *events) {
 	t.Helper()
 	seen := &events{}
-	o := registry.Options{Locations: locations, Backend: "auto", Every: 20 * time.Millisecond, Observer: seen, Limits: registry.Limits{Rows: 10_000, Wait: time.Minute}}
+	o := registry.Options{Locations: locations, Backend: "auto", PollInterval: 20 * time.Millisecond, Observer: seen, Limits: registry.Limits{Rows: 10_000, Wait: time.Minute}}
 	if change != nil {
 		change(&o)
 	}

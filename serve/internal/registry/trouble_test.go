@@ -152,7 +152,7 @@ func TestPausesGrowAndDamageIsRemembered(t *testing.T) {
 		b.objects["m/damaged.psi"] = models()[0][:1000]
 		b.objects["m/good.psi"] = models()[0]
 	})
-	reg, seen := watch(t, func(o *registry.Options) { o.Every = 100 * time.Millisecond }, b.url)
+	reg, seen := watch(t, func(o *registry.Options) { o.PollInterval = 100 * time.Millisecond }, b.url)
 	check(t, reg.First(t.Context()))
 	check(t, reg.Ready()) // one model answers
 	eventually(t, "three loads fail", func() bool { return seen.failed.Load() >= 4 })
@@ -215,7 +215,7 @@ func TestStalledObject(t *testing.T) {
 func TestCloseDoesNotWaitForReads(t *testing.T) {
 	b := newBucket(t)
 	b.change(func(b *bucket) { b.objects["m/a.psi"], b.stalls["m/a.psi"] = models()[0], true })
-	reg, err := registry.New(registry.Options{Locations: []string{b.url}, Backend: "auto", Every: 20 * time.Millisecond, Observer: &events{}})
+	reg, err := registry.New(registry.Options{Locations: []string{b.url}, Backend: "auto", PollInterval: 20 * time.Millisecond, Observer: &events{}})
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	go reg.Watch(ctx)

@@ -97,14 +97,14 @@ func (v *Version) work() {
 		if jobs == nil {
 			return
 		}
-		if live := stillWanted(jobs); len(live) > 0 {
+		if live := dropEnded(jobs); len(live) > 0 {
 			v.pass(live)
 		}
 	}
 }
 
-// stillWanted returns the jobs whose request has not ended.
-func stillWanted(jobs []*job) []*job {
+// dropEnded returns the jobs whose request has not ended.
+func dropEnded(jobs []*job) []*job {
 	var live []*job
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil {

@@ -127,7 +127,7 @@ func (t *trial) simulate(ctx context.Context, servers *cluster.Cluster) (*report
 	if r.LeftEnd, err = q.Left(ctx, job); err != nil {
 		return nil, err
 	}
-	f.tell(r)
+	f.summarise(r)
 	r.Memory = meter.end()
 	return r, nil
 }

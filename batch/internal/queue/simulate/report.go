@@ -55,8 +55,8 @@ func stage(units int, began time.Time, before, after [2]float64) span {
 	return s
 }
 
-// tell adds up the records.
-func (f *floor) tell(r *report) {
+// summarise adds up the records.
+func (f *floor) summarise(r *report) {
 	for i := range f.begun {
 		switch f.begun[i].Load() {
 		case 0:
