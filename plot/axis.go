@@ -84,13 +84,13 @@ func numberAxis(p *gonum.Plot, c *table.Column) (gap, apart float64) {
 
 // labelAxis writes a category's labels below the axis, rare ones as one, and returns the position behind them.
 func labelAxis(p *gonum.Plot, c *table.Column) (behind float64) {
-	const most = 20
+	const limit = 20
 	var ticks gonum.ConstantTicks
-	for i, level := range c.Levels[:min(most, len(c.Levels))] {
+	for i, level := range c.Levels[:min(limit, len(c.Levels))] {
 		ticks = append(ticks, gonum.Tick{Value: float64(i), Label: shorten(level, 18)})
 	}
-	if len(c.Levels) > most {
-		ticks = append(ticks, gonum.Tick{Value: most, Label: fmt.Sprintf("%d others", len(c.Levels)-most)})
+	if len(c.Levels) > limit {
+		ticks = append(ticks, gonum.Tick{Value: limit, Label: fmt.Sprintf("%d others", len(c.Levels)-limit)})
 	}
 	p.X.Tick.Marker = ticks
 	if len(ticks) > 6 {
@@ -125,10 +125,10 @@ type roundTicks struct{}
 
 // Ticks returns three to seven ticks between two numbers.
 func (roundTicks) Ticks(low, high float64) []gonum.Tick {
-	const most = 6
-	step := math.Pow10(int(math.Floor(math.Log10((high - low) / most))))
+	const limit = 6
+	step := math.Pow10(int(math.Floor(math.Log10((high - low) / limit))))
 	for _, times := range []float64{1, 2, 5, 10} {
-		if (high-low)/(times*step) <= most {
+		if (high-low)/(times*step) <= limit {
 			step *= times
 			break
 		}

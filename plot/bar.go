@@ -45,7 +45,7 @@ func Bar(e *explain.Explanation, o Options) (*Picture, error) {
 	data, err := importanceTable(v, all)
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: "The longer a bar, the more the column moves predictions, up or down; the thin line covers the middle 80 % of rows." + beyond(len(shown), len(all), o.Columns),
+		Read: "The longer a bar, the more the column moves predictions, up or down; the thin line covers the middle 80 % of rows." + omittedNote(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}), err
 }
@@ -84,12 +84,12 @@ func classBar(e *explain.Explanation, o Options) (*Picture, error) {
 		}
 	}
 	v := views[0]
-	shown, err := v.choose(Options{Most: len(e.Players), Columns: o.Columns})
+	shown, err := v.choose(Options{MaxPlayers: len(e.Players), Columns: o.Columns})
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(shown, func(a, b explain.Importance) int { return cmp.Compare(sums[b.Player], sums[a.Player]) })
-	shown = shown[:min(len(shown), o.most())]
+	shown = shown[:min(len(shown), o.maxPlayers())]
 	t := themeOf(o)
 	p := t.newPlot(fmt.Sprintf("Column importance for %d classes, %s", len(e.Outputs), rowsWord(v.Rows)), "mean size of the attributions to the scores of the classes", "")
 	names := make([]string, len(shown))
@@ -116,7 +116,7 @@ func classBar(e *explain.Explanation, o Options) (*Picture, error) {
 	data, err := table.New(table.CategoryColumn("player", player, nil), table.CategoryColumn("class", class, nil), table.NumberColumn("mean_size", size, nil))
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: e.Exactness(),
-		Read: "The longer a part of a bar, the more the column moves the score of that class, up or down." + beyond(len(shown), len(e.Players), o.Columns),
+		Read: "The longer a part of a bar, the more the column moves the score of that class, up or down." + omittedNote(len(shown), len(e.Players), o.Columns),
 		Data: data, plot: p, side: legend, theme: t, width: wide, height: max(tall(len(shown)), vg.Points(60)+legend.height()),
 	}), err
 }
@@ -138,7 +138,7 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 	var players []int
 	var missing []string
 	for d, name := range v.Players {
-		if !o.asks(part{player: name}) {
+		if !o.includes(part{player: name}) {
 			continue
 		}
 		if v.there(row, d) {
@@ -168,7 +168,7 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 	if len(players) == 0 {
 		return nil, fmt.Errorf("plot: every cell of row %d is missing", v.number(row))
 	}
-	shown := min(o.most(), len(players))
+	shown := min(o.maxPlayers(), len(players))
 	names := make([]string, shown)
 	for _, d := range players {
 		xy := lines[d]
@@ -220,7 +220,7 @@ func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 		return nil, errors.New("plot: the model has no loss importance to draw")
 	}
 	t := themeOf(o)
-	shown, err := asked(all, o, func(d LossDrop) string { return d.Player })
+	shown, err := selectPlayers(all, o, func(d LossDrop) string { return d.Player })
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func LossBar(all []LossDrop, loss string, o Options) (*Picture, error) {
 		Title: p.Title.Text,
 		Read: fmt.Sprintf("A bar is how much lower the %s of a validation row is, on average, once the column is known. Columns become known one by one in a random order. "+
 			"Thin lines are ± one standard error. Pale columns may have no benefit: they fail a one-sided test with at most 5 %% false discoveries. "+
-			"It shows what the model gains from a column, not what would happen if somebody changed it.", loss) + beyond(len(shown), len(all), o.Columns),
+			"It shows what the model gains from a column, not what would happen if somebody changed it.", loss) + omittedNote(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: tall(len(shown)),
 	}), err
 }

@@ -76,7 +76,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
 		Read: fmt.Sprintf("Each dot is a row: right of 0 the column raises the prediction; thicker means more rows. Orange is a high value of the column, blue a low one, grey a category; "+
-			"pale lines are %s%s.", v.bars(), someBars(v.Rows, maxBars)) + beyond(len(shown), len(v.Players), o.Columns),
+			"pale lines are %s%s.", v.bars(), someBars(v.Rows, maxBars)) + omittedNote(len(shown), len(v.Players), o.Columns),
 		Data: drawn, plot: p, theme: t, width: wide, height: tall(len(shown)),
 		side: colourBar{title: "value of the column", low: "low", high: "high", colour: t.ramp},
 	}), err
@@ -86,11 +86,11 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 const rampSteps = 24
 
 // someBars says how many intervals are drawn if there is no room for all.
-func someBars(rows, most int) string {
-	if rows <= most {
+func someBars(rows, limit int) string {
+	if rows <= limit {
 		return ""
 	}
-	return fmt.Sprintf(", for %d of the rows", most)
+	return fmt.Sprintf(", for %d of the rows", limit)
 }
 
 // asides moves overlapping dots up and down: the n-th dot of a bin by n lanes, alternately above and below. Lanes are
@@ -234,8 +234,8 @@ func (d *dots) GlyphBoxes(p *gonum.Plot) []gonum.GlyphBox {
 
 // someRows draws at most the given number of n rows with a fixed seed, and sorts them. Evenly spaced rows would be
 // alike in a periodic table, such as hourly data.
-func someRows(n, most int) []int {
-	rows := rand.New(rand.NewPCG(0, 0)).Perm(n)[:min(n, most)]
+func someRows(n, limit int) []int {
+	rows := rand.New(rand.NewPCG(0, 0)).Perm(n)[:min(n, limit)]
 	slices.Sort(rows)
 	return rows
 }

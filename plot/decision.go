@@ -25,7 +25,7 @@ func Decision(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	t, all, rows := themeOf(o), v.importances(), someRows(v.Rows, maxRows)
-	p := t.newPlot(fmt.Sprintf("From base to prediction, %s", someOf(len(rows), v.Rows)), v.unit, "")
+	p := t.newPlot(fmt.Sprintf("From base to prediction, %s", shownOfAll(len(rows), v.Rows)), v.unit, "")
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, r := range rows {
 		low, high = min(low, v.Prediction[r]), max(high, v.Prediction[r])

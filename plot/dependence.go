@@ -158,7 +158,7 @@ func Interaction(e *explain.Explanation, o Options) (*Picture, error) {
 	data, err := table.New(table.CategoryColumn("a", first, nil), table.CategoryColumn("b", second, nil), table.NumberColumn("mean_size", value, nil))
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: "The stronger the colour, the more the effect of one column depends on the other. Shown is the mean size of the pair's Shapley interaction index, 0 where either is missing." + beyond(n, len(v.Players), o.Columns),
+		Read: "The stronger the colour, the more the effect of one column depends on the other. Shown is the mean size of the pair's Shapley interaction index, 0 where either is missing." + omittedNote(n, len(v.Players), o.Columns),
 		Data: data, plot: p, theme: t, width: vg.Points(250 + 30*float64(n)), height: vg.Points(150 + 26*float64(n)),
 		side: colourBar{title: "mean size of the index", low: "0", high: digits(largest), colour: strong},
 	}), err

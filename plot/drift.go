@@ -31,7 +31,7 @@ func DriftBy(before, after *explain.Explanation, column string, units explain.Un
 		return nil, err
 	}
 	t := themeOf(o)
-	shown, err := asked(all, o, func(d explain.Drift) string { return d.Player })
+	shown, err := selectPlayers(all, o, func(d explain.Drift) string { return d.Player })
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func DriftBy(before, after *explain.Explanation, column string, units explain.Un
 		Title: p.Title.Text, Exact: after.Exactness(),
 		Read: fmt.Sprintf("%s, compared with %s before. ", rowsWord(after.Rows), rowsWord(before.Rows)) +
 			"A bar is how far attributions of a column have moved on average. In 19 of 20 pairs of tables without any change, no bar crosses its vertical line; " +
-			"coloured bars do. It shows that the column acts differently on these rows, not why." + together(column, units) + beyond(len(shown), len(all), o.Columns),
+			"coloured bars do. It shows that the column acts differently on these rows, not why." + together(column, units) + omittedNote(len(shown), len(all), o.Columns),
 		Data: data, plot: p, theme: t, width: wide, height: vg.Points(80 + 20*float64(len(shown))),
 	}), err
 }

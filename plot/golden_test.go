@@ -197,27 +197,27 @@ func goldens(t *testing.T) map[string]func() (*Picture, error) {
 	}
 	return map[string]func() (*Picture, error){
 		"loss":             func() (*Picture, error) { return LossBar(drops, "squared error", Options{}) },
-		"loss-dark":        func() (*Picture, error) { return LossBar(drops, "squared error", Options{Dark: true, Most: 4}) },
+		"loss-dark":        func() (*Picture, error) { return LossBar(drops, "squared error", Options{Dark: true, MaxPlayers: 4}) },
 		"bar":              of(Bar, e, Options{}),
 		"bar-classes":      of(Bar, flowers(t, 60, 4), Options{}),
 		"groups-hours":     of(Groups, hours(t, 480), Options{Columns: []string{"hr"}, Dark: true}),
 		"dependence-hours": of(Dependence, hours(t, 480), Options{Columns: []string{"hr", "workingday"}}),
-		"bar-dark":         of(Bar, e, Options{Dark: true, Most: 4}),
+		"bar-dark":         of(Bar, e, Options{Dark: true, MaxPlayers: 4}),
 		"beeswarm":         of(Beeswarm, e, Options{}),
 		"beeswarm-dark":    of(Beeswarm, e, Options{Dark: true}),
 		"waterfall":        of(Waterfall, few, Options{Row: 5}),
-		"waterfall-dark":   of(Waterfall, few, Options{Row: 2, Most: 3, Dark: true}),
+		"waterfall-dark":   of(Waterfall, few, Options{Row: 2, MaxPlayers: 3, Dark: true}),
 		"waterfall-pairs":  of(Waterfall, few, Options{Row: 5, Pairs: true}),
 		"force":            of(Force, few, Options{Row: 5}),
 		"force-dark":       of(Force, few, Options{Row: 2, Dark: true}),
 		"ranking":          of(Ranking, few, Options{Row: 5}),
-		"ranking-dark":     of(Ranking, few, Options{Row: 2, Most: 4, Dark: true}),
+		"ranking-dark":     of(Ranking, few, Options{Row: 2, MaxPlayers: 4, Dark: true}),
 		"dependence":       of(Dependence, e, Options{Columns: []string{"area", "town"}}),
 		"dependence-dark":  of(Dependence, e, Options{Columns: []string{e.Players[2]}, Dark: true}),
 		"interaction":      of(Interaction, e, Options{}),
 		"interaction-dark": of(Interaction, e, Options{Dark: true}),
 		"decision":         of(Decision, few, Options{}),
-		"decision-dark":    of(Decision, few, Options{Most: 3, Dark: true}),
+		"decision-dark":    of(Decision, few, Options{MaxPlayers: 3, Dark: true}),
 		"heatmap":          of(Heatmap, e, Options{}),
 		"heatmap-dark":     of(Heatmap, e, Options{Dark: true}),
 		"groups":           of(Groups, e, Options{Columns: []string{"town"}}),
@@ -366,12 +366,12 @@ func checkOffsets(t *testing.T, file []byte) {
 
 // Pictures of other programs are not psi's, but SVG pictures from before there were marks are.
 func TestOtherPictures(t *testing.T) {
-	old := `<?xml version="1.0"?>` + "\n" + svgTheirs + "\n" + `<svg width="1pt" height="1pt"><text style="font-family:` + families + `;">a</text></svg>`
+	old := `<?xml version="1.0"?>` + "\n" + svgLibraryMark + "\n" + `<svg width="1pt" height="1pt"><text style="font-family:` + families + `;">a</text></svg>`
 	if got := Drawn([]byte(old), nil); got != "svg" {
 		t.Errorf("an old SVG picture is taken for %q", got)
 	}
 	for what, file := range map[string]string{
-		"another SVG":  `<?xml version="1.0"?>` + "\n" + svgTheirs + "\n<svg></svg>",
+		"another SVG":  `<?xml version="1.0"?>` + "\n" + svgLibraryMark + "\n<svg></svg>",
 		"another PNG":  pngStart + "IHDR",
 		"another PDF":  "%PDF-1.3\n/Producer (LaTeX)\n",
 		"text":         svgMark + pdfMark + pngText,

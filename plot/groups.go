@@ -52,7 +52,7 @@ func Groups(e *explain.Explanation, o Options) (*Picture, error) {
 	if len(groups) > maxNamed {
 		p = g.matrix(o.width(wide))
 	}
-	p.Read += beyond(len(shown), len(v.Players), o.Columns)
+	p.Read += omittedNote(len(shown), len(v.Players), o.Columns)
 	p.Title, p.Exact, p.theme, p.width = p.plot.Title.Text, v.Exactness(), g.theme, wide
 	p.Data, err = g.table()
 	return o.settle(p), err

@@ -28,7 +28,7 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	const maxRows = 240 // distinguishable in the width of a page
 	t, rows := themeOf(o), someRows(v.Rows, maxRows)
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(v.Prediction[b], v.Prediction[a]) })
-	p := t.newPlot(fmt.Sprintf("Attributions of %s, highest predictions first", someOf(len(rows), v.Rows)), "rows, by prediction", "")
+	p := t.newPlot(fmt.Sprintf("Attributions of %s, highest predictions first", shownOfAll(len(rows), v.Rows)), "rows, by prediction", "")
 	full := v.fullColour(shown, rows)
 	names := make([]string, len(shown))
 	data, there, grid := &cellData{}, []bool(nil), &cells{}
@@ -57,7 +57,7 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
 		Read: fmt.Sprintf("Each column of cells is a row of the table, with its prediction f(x) above; the dashed line is the base. Orange raises the prediction, blue lowers it, with full colour from %s; "+
-			"in short cells, %s contains 0; grey is missing.", digits(full), v.bars()) + beyond(len(shown), len(v.Players), o.Columns),
+			"in short cells, %s contains 0; grey is missing.", digits(full), v.bars()) + omittedNote(len(shown), len(v.Players), o.Columns),
 		Data: drawn, plot: p, theme: t, width: wide, height: tall(len(shown) + aboveLines),
 		side: colourBar{
 			title: "attribution to " + v.unit, low: digits(-full), middle: "0", high: signed(full),

@@ -68,7 +68,7 @@ func hundred(t *testing.T) *explain.Explanation {
 func TestNothingLeavesThePage(t *testing.T) {
 	for what, e := range map[string]*explain.Explanation{"house": house(t, 40), "hundred": hundred(t)} {
 		for kind, draw := range drawers {
-			for _, o := range []Options{{}, {Dark: true, Row: 5}, {Most: 100}, {Most: 1}, {Pairs: true}} {
+			for _, o := range []Options{{}, {Dark: true, Row: 5}, {MaxPlayers: 100}, {MaxPlayers: 1}, {Pairs: true}} {
 				if kind == "groups" {
 					o.Columns = []string{e.Players[1]}
 				}
@@ -78,7 +78,7 @@ func TestNothingLeavesThePage(t *testing.T) {
 				}
 				drawn := p.raster(50).Image()
 				if dir := os.Getenv("PSI_PICTURES"); dir != "" { // to look at
-					writePNG(t, filepath.Join(dir, fmt.Sprintf("%s-%s-%d-%v-%v.png", kind, what, o.Most, o.Dark, o.Pairs)), p.raster(100).Image())
+					writePNG(t, filepath.Join(dir, fmt.Sprintf("%s-%s-%d-%v-%v.png", kind, what, o.MaxPlayers, o.Dark, o.Pairs)), p.raster(100).Image())
 				}
 				if at, ok := edge(drawn, p.theme.background); !ok {
 					t.Errorf("%s of %s, %+v: something is drawn at the edge, %v of %v", kind, what, o, at, drawn.Bounds().Size())
@@ -132,7 +132,7 @@ func below(t *testing.T, p *Picture, err error) string {
 // Long names are cut in the middle: those that start alike can be told apart.
 func TestLongNames(t *testing.T) {
 	e := hundred(t)
-	p, err := Bar(e, Options{Most: 100})
+	p, err := Bar(e, Options{MaxPlayers: 100})
 	drawn := svg(t, p, err)
 	for d, name := range e.Players {
 		end := name[len(name)-9:]
@@ -349,7 +349,7 @@ func overlapping(t *testing.T, what string, list []written) {
 func TestLabelsDoNotOverlap(t *testing.T) {
 	for what, e := range map[string]*explain.Explanation{"house": house(t, 40), "hundred": hundred(t), "hours": hours(t, 400)} {
 		for kind, draw := range drawers {
-			for _, o := range []Options{{}, {Row: 5}, {Most: 100}, {Most: 3}, {Pairs: true}, {Width: 6, Height: 5}, {Width: 12, Height: 9, Row: 7}} {
+			for _, o := range []Options{{}, {Row: 5}, {MaxPlayers: 100}, {MaxPlayers: 3}, {Pairs: true}, {Width: 6, Height: 5}, {Width: 12, Height: 9, Row: 7}} {
 				if kind == "groups" {
 					o.Columns = []string{e.Players[1]}
 				}
@@ -373,7 +373,7 @@ func hexOf(c color.NRGBA) string { return fmt.Sprintf("%02X%02X%02X", c.R, c.G, 
 func TestLinesToNamesCrossNoOther(t *testing.T) {
 	for what, e := range map[string]*explain.Explanation{"house": house(t, 40), "hundred": hundred(t), "hours": hours(t, 40)} {
 		for row := range 20 {
-			for _, o := range []Options{{Row: row}, {Row: row, Most: 100}, {Row: row, Width: 5, Height: 4}} {
+			for _, o := range []Options{{Row: row}, {Row: row, MaxPlayers: 100}, {Row: row, Width: 5, Height: 4}} {
 				p, err := Force(e, o)
 				file := svg(t, p, err)
 				list, leaders := texts(t, file), 0

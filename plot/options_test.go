@@ -52,7 +52,7 @@ func TestColumnsAskedFor(t *testing.T) {
 func TestWaterfallOfColumnsAddsUp(t *testing.T) {
 	e := house(t, 40)
 	for row := range e.Rows {
-		for _, o := range []Options{{}, {Pairs: true}, {Most: 2}} {
+		for _, o := range []Options{{}, {Pairs: true}, {MaxPlayers: 2}} {
 			o.Row, o.Columns = row, []string{"town", "rooms"}
 			p, err := Waterfall(e, o)
 			if err != nil {
@@ -89,7 +89,7 @@ func TestTitleAndSize(t *testing.T) {
 			t.Errorf("%s: something is drawn at the edge, %v", kind, at)
 		}
 	}
-	if p, err := Bar(hundred(t), Options{Most: 100, Height: 5}); err != nil || !strings.Contains(p.Read, "The 19 most important of 100") {
+	if p, err := Bar(hundred(t), Options{MaxPlayers: 100, Height: 5}); err != nil || !strings.Contains(p.Read, "The 19 most important of 100") {
 		t.Errorf("as many columns as there is room for: %v", err)
 	}
 }

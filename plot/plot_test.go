@@ -76,7 +76,7 @@ func TestEveryKindDraws(t *testing.T) {
 	for _, rows := range []int{1, 30, 1000} {
 		e := sample(t, rows)
 		for kind, draw := range drawers {
-			for _, o := range []Options{{}, {Dark: true, Most: 2}, {Row: rows - 1}} {
+			for _, o := range []Options{{}, {Dark: true, MaxPlayers: 2}, {Row: rows - 1}} {
 				if kind == "groups" {
 					o.Columns = []string{"town"}
 				}
@@ -172,7 +172,7 @@ func TestWaterfallAddsUp(t *testing.T) {
 	e := sample(t, 50)
 	for row := range e.Rows {
 		for most := 2; most < 6; most++ {
-			p, err := Waterfall(e, Options{Row: row, Most: most})
+			p, err := Waterfall(e, Options{Row: row, MaxPlayers: most})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -371,7 +371,7 @@ func TestWaterfallOfPairsAddsUp(t *testing.T) {
 	e := house(t, 40)
 	for row := range e.Rows {
 		for _, most := range []int{3, 30} {
-			p, err := Waterfall(e, Options{Row: row, Most: most, Pairs: true})
+			p, err := Waterfall(e, Options{Row: row, MaxPlayers: most, Pairs: true})
 			if err != nil {
 				t.Fatal(err)
 			}

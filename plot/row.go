@@ -97,15 +97,15 @@ func (v view) effects(row int, o Options) ([]part, error) {
 // largest sorts parts by size, and combines those that were not requested or exceed the maximum.
 func largest(parts []part, o Options) []part {
 	order := func(a, b part) int {
-		return cmp.Or(boolCompare(o.asks(b), o.asks(a)), cmp.Compare(math.Abs(b.mean), math.Abs(a.mean)))
+		return cmp.Or(boolCompare(o.includes(b), o.includes(a)), cmp.Compare(math.Abs(b.mean), math.Abs(a.mean)))
 	}
 	slices.SortStableFunc(parts, order)
 	kept := len(parts)
-	if first := slices.IndexFunc(parts, func(p part) bool { return !o.asks(p) }); first >= 0 {
+	if first := slices.IndexFunc(parts, func(p part) bool { return !o.includes(p) }); first >= 0 {
 		kept = first
 	}
-	if most := o.most(); kept > most || kept == most && kept < len(parts) {
-		kept = most - 1
+	if limit := o.maxPlayers(); kept > limit || kept == limit && kept < len(parts) {
+		kept = limit - 1
 	}
 	if kept == len(parts) {
 		return parts
@@ -117,8 +117,8 @@ func largest(parts []part, o Options) []part {
 	return append(parts[:kept], rest)
 }
 
-// asks reports whether a part was requested.
-func (o Options) asks(p part) bool {
+// includes reports whether a part was requested.
+func (o Options) includes(p part) bool {
 	return len(o.Columns) == 0 || slices.Contains(o.Columns, p.player) || p.with != "" && slices.Contains(o.Columns, p.with)
 }
 
@@ -140,8 +140,8 @@ func (v view) withMissing(row int, o Options, parts []part) []part {
 			missing = append(missing, part{name: v.cell(row, d), player: v.Players[d], missing: true})
 		}
 	}
-	missing = slices.DeleteFunc(missing, func(p part) bool { return !o.asks(p) })
-	room := max(1, o.most()-len(parts))
+	missing = slices.DeleteFunc(missing, func(p part) bool { return !o.includes(p) })
+	room := max(1, o.maxPlayers()-len(parts))
 	if len(missing) > room {
 		missing = append(missing[:room-1], part{name: fmt.Sprintf("%d columns: missing", len(missing)-room+1), player: "others", missing: true})
 	}

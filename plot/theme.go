@@ -198,18 +198,18 @@ func namesDown(p *gonum.Plot, names []string) {
 
 // shorten truncates long names in the middle: names that start alike differ at the end. Invisible characters, and those
 // that would break a file, become dots.
-func shorten(name string, most int) string {
+func shorten(name string, limit int) string {
 	runes := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return '·'
 		}
 		return r
 	}, name))
-	if len(runes) <= most {
+	if len(runes) <= limit {
 		return string(runes)
 	}
-	tail := most / 3
-	return string(runes[:most-1-tail]) + "…" + string(runes[len(runes)-tail:])
+	tail := limit / 3
+	return string(runes[:limit-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
 // series returns the colour of a series by its number (Okabe and Ito).

@@ -103,11 +103,11 @@ func (v view) number(row int) int {
 // choose returns the players to show in descending order of importance: those requested, or all, as far as there is
 // room.
 func (v view) choose(o Options) ([]explain.Importance, error) {
-	return asked(v.importances(), o, func(im explain.Importance) string { return v.Players[im.Player] })
+	return selectPlayers(v.importances(), o, func(im explain.Importance) string { return v.Players[im.Player] })
 }
 
-// asked returns the elements whose players were requested, or all, as far as there is room.
-func asked[T any](all []T, o Options, player func(T) string) ([]T, error) {
+// selectPlayers returns the elements whose players were requested, or all, as far as there is room.
+func selectPlayers[T any](all []T, o Options, player func(T) string) ([]T, error) {
 	list := slices.Clone(all)
 	if len(o.Columns) > 0 {
 		for _, name := range o.Columns {
@@ -117,7 +117,7 @@ func asked[T any](all []T, o Options, player func(T) string) ([]T, error) {
 		}
 		list = slices.DeleteFunc(list, func(x T) bool { return !slices.Contains(o.Columns, player(x)) })
 	}
-	return list[:min(len(list), o.most())], nil
+	return list[:min(len(list), o.maxPlayers())], nil
 }
 
 func noColumn(name string) error {
@@ -142,19 +142,19 @@ func (v view) named(im explain.Importance) string {
 	return v.name(im.Player)
 }
 
-// beyond says how many players a picture omits.
-func beyond(shown, all int, asked []string) string {
+// omittedNote says how many players a picture omits.
+func omittedNote(shown, all int, requested []string) string {
 	switch {
 	case shown == all:
 		return ""
-	case len(asked) > 0:
+	case len(requested) > 0:
 		return fmt.Sprintf(" %d of %d columns are shown.", shown, all)
 	}
 	return fmt.Sprintf(" The %d most important of %d columns are shown.", shown, all)
 }
 
-// someOf says how many of all rows are shown.
-func someOf(shown, all int) string {
+// shownOfAll says how many of all rows are shown.
+func shownOfAll(shown, all int) string {
 	if shown == all {
 		return rowsWord(all)
 	}

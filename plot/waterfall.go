@@ -151,8 +151,8 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 
 // missingWords lists the missing columns of a row, or their number.
 func missingWords(names []string) string {
-	const most = 4
-	if len(names) > most {
+	const limit = 4
+	if len(names) > limit {
 		return fmt.Sprintf(" %d columns are missing.", len(names))
 	}
 	return " Missing: " + strings.Join(names, ", ") + "."
@@ -174,11 +174,11 @@ func forceStyle(p *gonum.Plot) draw.TextStyle {
 // forceLabels writes names below their parts: raising ones to the left of their lines, lowering ones to the right. It
 // returns the number of lanes of names. It extends the x axis where a name would leave the page.
 func (t theme) forceLabels(p *gonum.Plot, left, right []forceLabel, room vg.Length) (lanes int) {
-	const most, rounds = 8, 60 // names on each side; iterations to find the ends of the axis
+	const limit, rounds = 8, 60 // names on each side; iterations to find the ends of the axis
 	style := forceStyle(p)
 	wide := func(l *forceLabel) float64 { return float64(style.Width(l.name) + 10) }
 	for _, side := range []*[]forceLabel{&left, &right} {
-		*side = (*side)[:min(len(*side), most)] // the largest are nearest to the prediction
+		*side = (*side)[:min(len(*side), limit)] // the largest are nearest to the prediction
 		for i := range *side {
 			for l := &(*side)[i]; wide(l) > float64(room)/2.5; {
 				l.name = shorten(l.name, len([]rune(l.name))-1)

@@ -234,10 +234,10 @@ func (r *Run) cut() {
 // Thresholds of the assessment. Below alikeEnough the order of columns differs from training; servers alert at the same
 // value. With fewer than enoughRows rows the result is not significant.
 const (
-	alikeEnough = .9
-	enoughRows  = 1000
-	otherSize   = 1.5 // times the value in training
-	fewOfAll    = .05 // share of all sizes
+	alikeEnough  = .9
+	enoughRows   = 1000
+	otherSize    = 1.5 // times the value in training
+	minSizeShare = .05 // share of all sizes
 )
 
 // done assesses whether all rows were explained.
@@ -330,7 +330,7 @@ func (r *Run) drift(o *RunOutput) Verdict {
 
 // moved lists the important columns that matter much more or less than in training.
 func (o *RunOutput) moved() []string {
-	const most = 5
+	const limit = 5
 	list, before, now := []string{}, 0.0, o.sum()
 	for _, p := range o.Players {
 		if p.Trained != nil {
@@ -338,7 +338,7 @@ func (o *RunOutput) moved() []string {
 		}
 	}
 	for _, p := range o.Players {
-		if p.Trained == nil || p.Size < fewOfAll*now && *p.Trained < fewOfAll*before || len(list) == most {
+		if p.Trained == nil || p.Size < minSizeShare*now && *p.Trained < minSizeShare*before || len(list) == limit {
 			continue
 		}
 		if *p.Trained == 0 || p.Size/(*p.Trained) > otherSize {
@@ -399,9 +399,9 @@ func (b *Batch) advice() []string {
 
 // listed lists the first of many names.
 func listed(names []string) string {
-	const most = 10
-	if len(names) > most {
-		names = append(names[:most:most], fmt.Sprintf("%d more", len(names)-most))
+	const limit = 10
+	if len(names) > limit {
+		names = append(names[:limit:limit], fmt.Sprintf("%d more", len(names)-limit))
 	}
 	if len(names) == 1 {
 		return names[0]
@@ -410,5 +410,5 @@ func listed(names []string) string {
 }
 
 func unitsOf(n int) string {
-	return prose.Thousands(n) + " " + either(n, "unit of work", "units of work")
+	return prose.Thousands(n) + " " + singularOrPlural(n, "unit of work", "units of work")
 }

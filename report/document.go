@@ -73,20 +73,20 @@ type Scale = explain.Scale
 
 // Model describes the model of the report.
 type Model struct {
-	Name       string              `json:"name"` // name of its file
-	Digest     string              `json:"digest"`
-	Task       psi.Task            `json:"task"`
-	Target     string              `json:"target"`
-	Classes    []string            `json:"classes"` // nil for a number; of two classes, the positive one is last
-	Head       string              `json:"head"`
-	Exact      bool                `json:"exact"` // attributions are the model's Shapley values, up to rounding
-	Weights    int                 `json:"weights"`
-	Weight     string              `json:"weight"` // column of row weights; "" if there is none
-	Members    int                 `json:"members"`
-	Settings   psi.Settings        `json:"settings"`
-	Calibrated psi.Calibration     `json:"calibration"`
-	Anew       []psi.Recalibration `json:"recalibrations"` // since the training
-	Provenance psi.Provenance      `json:"provenance"`
+	Name           string              `json:"name"` // name of its file
+	Digest         string              `json:"digest"`
+	Task           psi.Task            `json:"task"`
+	Target         string              `json:"target"`
+	Classes        []string            `json:"classes"` // nil for a number; of two classes, the positive one is last
+	Head           string              `json:"head"`
+	Exact          bool                `json:"exact"` // attributions are the model's Shapley values, up to rounding
+	Weights        int                 `json:"weights"`
+	Weight         string              `json:"weight"` // column of row weights; "" if there is none
+	Members        int                 `json:"members"`
+	Settings       psi.Settings        `json:"settings"`
+	Calibrated     psi.Calibration     `json:"calibration"`
+	Recalibrations []psi.Recalibration `json:"recalibrations"` // since the training
+	Provenance     psi.Provenance      `json:"provenance"`
 }
 
 // Data describes the rows: how many were read and explained.

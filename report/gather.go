@@ -41,15 +41,15 @@ const (
 // settle sets the defaults. With very many columns or classes it takes fewer rows, so that memory and page stay small.
 func (o Options) settle(outputs, players int) Options {
 	size := outputs * players
-	usual := func(n *int, usually, most, least int) {
+	setDefault := func(n *int, value, limit, least int) {
 		if *n == 0 {
-			*n = usually
+			*n = value
 		}
-		*n = min(*n, max(most, least))
+		*n = min(*n, max(limit, least))
 	}
-	usual(&o.Explained, 5000, maxExplained/size, 100)
-	usual(&o.Carried, 1000, maxCarried/size, 50)
-	usual(&o.Paired, 300, maxPaired/(size*players), 0)
+	setDefault(&o.Explained, 5000, maxExplained/size, 100)
+	setDefault(&o.Carried, 1000, maxCarried/size, 50)
+	setDefault(&o.Paired, 300, maxPaired/(size*players), 0)
 	o.Carried = min(o.Carried, o.Explained)
 	o.Paired = min(o.Paired, o.Carried)
 	if o.Progress == nil {
@@ -81,7 +81,7 @@ func Gather(ctx context.Context, model *psi.Model, rows psi.Source, o Options) (
 		return nil, err
 	}
 	g.Progress("predicting all rows")
-	for outcome, err := range model.Outcomes(ctx, watched{rows, g.see}) {
+	for outcome, err := range model.Outcomes(ctx, observedSource{rows, g.see}) {
 		if err != nil {
 			return nil, err
 		}
@@ -101,13 +101,13 @@ func (g *gathering) checkBy(schema *table.Schema) error {
 	return &table.Error{Row: -1, Column: g.By, Message: "the table does not have this column, which should group the rows", Remedy: "check the spelling"}
 }
 
-// watched passes the rows of a source to an observer.
-type watched struct {
+// observedSource passes the rows of a source to an observer.
+type observedSource struct {
 	table.Source
 	see func(*table.Table)
 }
 
-func (w watched) Next(ctx context.Context) (*table.Table, error) {
+func (w observedSource) Next(ctx context.Context) (*table.Table, error) {
 	t, err := w.Source.Next(ctx)
 	if err == nil {
 		w.see(t)
@@ -169,7 +169,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 	}
 	r.Associations = associations(columns, columnsOf(r.Players, order))
 	r.Warnings = r.warnings(g.model.Warnings())
-	r.Performance.Aside = r.tellsOfAside()
+	r.Performance.Aside = r.showsValidation()
 	r.Verdict = r.verdict(g.manifest.Suspects)
 	return r, nil
 }
@@ -179,7 +179,7 @@ func modelOf(model *psi.Model, name string, exact bool) Model {
 	m := model.Manifest()
 	return Model{
 		Name: name, Digest: model.Digest(), Task: m.Task, Target: m.Target, Classes: m.Classes(), Head: model.Head(), Exact: exact,
-		Weights: model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Anew: m.Recalibrations, Provenance: m.Provenance,
+		Weights: model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Recalibrations: m.Recalibrations, Provenance: m.Provenance,
 	}
 }
 
@@ -339,9 +339,9 @@ type sample struct {
 	rng *rand.Rand
 }
 
-func newSample(most int, seed uint64) *sample {
+func newSample(limit int, seed uint64) *sample {
 	rng := rand.New(rand.NewPCG(seed, sampleStream))
-	return &sample{table.NewSample(most, rng), rng}
+	return &sample{table.NewSample(limit, rng), rng}
 }
 
 // draw draws some of n rows in random order.

@@ -120,8 +120,8 @@ func (o *outcomes) performance() Performance {
 		mean := o.sum / o.weight
 		p.Plain, p.PlainGuess = known(math.Sqrt(max(0, o.square/o.weight-mean*mean))), "the mean of all rows"
 	default:
-		most := slices.Index(o.of, slices.Max(o.of))
-		p.Plain, p.PlainGuess = known(o.of[most]/o.weight), classes[most]
+		largest := slices.Index(o.of, slices.Max(o.of))
+		p.Plain, p.PlainGuess = known(o.of[largest]/o.weight), classes[largest]
 		p.Decisions = o.decisions()
 		if len(classes) > 2 && len(classes) <= maxConfused {
 			p.Confusion = &Confusion{classes, o.counts}

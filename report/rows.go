@@ -73,11 +73,11 @@ func cellsOf(c *table.Column, rows []int) Cells {
 
 func shorten(label string) string { return shortenTo(label, longestLabel) }
 
-func shortenTo(words string, most int) string {
-	if utf8.RuneCountInString(words) <= most {
+func shortenTo(words string, limit int) string {
+	if utf8.RuneCountInString(words) <= limit {
 		return words
 	}
-	return string([]rune(words)[:most-1]) + "…"
+	return string([]rune(words)[:limit-1]) + "…"
 }
 
 // some selects rows of an array [rows, width]; nil stays nil.

@@ -46,7 +46,7 @@ func (t *Trust) settle(exact bool, which, unaudited, sums string) {
 		t.Words = []string{unaudited, sums}
 		return
 	}
-	t.Level, t.Verdict = t.judge(miss(audit), exact)
+	t.Level, t.Verdict = t.judge(relativeError(audit), exact)
 	t.Words = audited(audit, fmt.Sprintf(which, prose.Count(audit.Rows, "row")))
 	if audit.Top1 != nil {
 		t.Words = append(t.Words, fmt.Sprintf("The attributions and the exact values have the same most important column in %s.", shareOfRows(*audit.Top1)))
@@ -67,10 +67,10 @@ func (t *Trust) judge(relative float64, exact bool) (level, verdict string) {
 	return "poor", fmt.Sprintf("Poor: attributions are off by %s of their usual size. Do not draw conclusions from them.", percent(relative))
 }
 
-// miss returns the error of attributions relative to their size. If the audit of whole rows was sampled, it has an
+// relativeError returns the error of attributions relative to their size. If the audit of whole rows was sampled, it has an
 // error of its own. For an exact head, the audit of rows with hidden cells is then more precise, because it was not
 // sampled.
-func miss(a *psi.Audit) float64 {
+func relativeError(a *psi.Audit) float64 {
 	if a.Method != "exact" && a.Head == "exact" && a.SubgameRelativeRMSE != nil {
 		return *a.SubgameRelativeRMSE
 	}
@@ -154,17 +154,17 @@ func (o *outcomes) calibration() Calibration {
 // judged adds a level, a verdict and words to calibration points.
 func (o *outcomes) judged(c Calibration) Calibration {
 	if o.manifest.Classes() != nil {
-		c.Level = called(c.probabilityGap())
+		c.Level = gapRating(c.probabilityGap())
 		c.Verdict, c.Words = o.probabilityWords(c, o.curve.Gap())
 		return c
 	}
-	held := c
+	judged := c
 	if aside := o.aside(); c.wide() && aside.Points != nil && aside.intervalGap() < c.intervalGap() {
-		held, c.aside = aside, true // training rows lie nearer to their predictions than new rows
+		judged, c.aside = aside, true // training rows lie nearer to their predictions than new rows
 	}
-	held.Level = called(held.intervalGap())
-	c.Level = held.Level
-	c.Verdict, c.Words = held.intervalWords()
+	judged.Level = gapRating(judged.intervalGap())
+	c.Level = judged.Level
+	c.Verdict, c.Words = judged.intervalWords()
 	if c.aside {
 		c.Words = append(c.Words, fmt.Sprintf("In this table, on whose rows it may have been trained, the 90 %% intervals contain %s of the outcomes, and the 50 %% intervals %s.",
 			percent(c.at(.9).Observed), percent(c.at(.5).Observed)))
@@ -172,8 +172,8 @@ func (o *outcomes) judged(c Calibration) Calibration {
 	return c
 }
 
-// called expresses a gap in a word.
-func called(gap float64) string {
+// gapRating expresses a gap in a word.
+func gapRating(gap float64) string {
 	switch {
 	case gap <= goodGap:
 		return "good"
@@ -247,7 +247,7 @@ func (c *Calibration) intervalWords() (verdict string, words []string) {
 	case c.Level == "good":
 	case nine.Observed < .9 && half.Observed < .5:
 		how = "Its prediction intervals are too narrow: the model is overconfident"
-	case called(nine.intervalGap()) == "good":
+	case gapRating(nine.intervalGap()) == "good":
 		how = "Its 90 % prediction intervals are about right, others are less so"
 	case c.wide():
 		how = "Its prediction intervals are too wide: the model is less certain than it could be"

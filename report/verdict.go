@@ -15,11 +15,11 @@ import (
 // tooGood is the R² or AUROC from which a model is suspicious.
 const tooGood = .999
 
-// muchWorse is a decrease of R² or AUROC beyond chance.
-const muchWorse = .01
+// notableDrop is a decrease of R² or AUROC beyond chance.
+const notableDrop = .01
 
-// worthWatching is the minimum share of all attributions that a warning must affect to be named in the verdict.
-const worthWatching = .01
+// minAffectedShare is the minimum share of all attributions that a warning must affect to be named in the verdict.
+const minAffectedShare = .01
 
 // verdict summarises the report in three sentences: what is predicted and how well, what drives it, and what to watch.
 func (r *Report) verdict(suspects []psi.Suspect) []string {
@@ -31,15 +31,15 @@ func (r *Report) skillMetric() string {
 	return map[psi.Task]string{psi.Regression: "r2", psi.Binary: "auroc", psi.Multiclass: "macro_auroc"}[r.Model.Task]
 }
 
-// tellsOfAside reports whether the first page shows the validation rows of the training. It does, because the table may
+// showsValidation reports whether the first page shows the validation rows of the training. It does, because the table may
 // contain training rows, unless the model does worse on the table, which may come from another time or place.
-func (r *Report) tellsOfAside() bool {
+func (r *Report) showsValidation() bool {
 	m := metricOf(r.Performance.Metrics, r.skillMetric())
-	return m.Value == nil || m.Validation != nil && *m.Validation < *m.Value+muchWorse
+	return m.Value == nil || m.Validation != nil && *m.Validation < *m.Value+notableDrop
 }
 
 func (r *Report) howWell() string {
-	what, m := r.predicted(), measured{r, r.tellsOfAside()}
+	what, m := r.predicted(), measured{r, r.showsValidation()}
 	skill := m.value(r.skillMetric())
 	if skill == nil {
 		return fmt.Sprintf("The model predicts %s; its accuracy is not known.", what)
@@ -168,10 +168,10 @@ func threeDigits(v float64) string {
 
 // drivers names the columns that move predictions most.
 func (r *Report) drivers() string {
-	const most = 3
+	const limit = 3
 	order, shares := overall(r.Importances), r.shares()
 	names, together := []string{}, 0.0
-	for _, d := range order[:min(len(order), most)] {
+	for _, d := range order[:min(len(order), limit)] {
 		if shares[d] > 0 {
 			names, together = append(names, r.Players[d].Name), together+shares[d]
 		}
@@ -193,7 +193,7 @@ func (r *Report) drivers() string {
 
 // watch names the most important caveat in a sentence.
 func (r *Report) watch(suspects []psi.Suspect) string {
-	if len(r.Warnings) == 0 || r.Warnings[0].Change < worthWatching {
+	if len(r.Warnings) == 0 || r.Warnings[0].Change < minAffectedShare {
 		return "No check found a reason not to use it. Monitor whether new rows stay similar to these."
 	}
 	w := r.Warnings[0]
@@ -238,7 +238,7 @@ func ask(suspects []psi.Suspect) string {
 		names[i] = s.Column
 	}
 	return fmt.Sprintf("First check whether %s %s known when you predict: %s the outcome almost perfectly.",
-		joined(names), either(len(names), "is", "are"), either(len(names), "it alone predicts", "each of them alone predicts"))
+		joined(names), singularOrPlural(len(names), "is", "are"), singularOrPlural(len(names), "it alone predicts", "each of them alone predicts"))
 }
 
 // Thresholds of warnings.
@@ -302,14 +302,14 @@ func (r *Report) ofColumns() []Warning {
 		}
 		if c.Unknown > 0 {
 			warn(kindUnknown, c.Unknown, "%s of %s %s a label that was absent or very rare in training. The model treats all such labels as one, “other”.",
-				prose.Count(c.Unknown, "cell"), c.Name, either(c.Unknown, "has", "have"))
+				prose.Count(c.Unknown, "cell"), c.Name, singularOrPlural(c.Unknown, "has", "have"))
 		}
 		if float64(c.Outside) > fewOutside*rows {
 			warn(kindOutside, c.Outside, "%s of %s %s outside the training range: results for these rows are a guess from the nearest values.",
-				prose.Count(c.Outside, "cell"), c.Name, either(c.Outside, "lies", "lie"))
+				prose.Count(c.Outside, "cell"), c.Name, singularOrPlural(c.Outside, "lies", "lie"))
 		}
 		if c.Rare > 0 && c.Levels > 2 {
-			warn(kindRare, c.InRare, "%d of the %d labels of %s %s in fewer than %d rows: results for %s rest on little data.", c.Rare, c.Levels, c.Name, either(c.Rare, "is", "are"), rareRows, either(c.Rare, "it", "them"))
+			warn(kindRare, c.InRare, "%d of the %d labels of %s %s in fewer than %d rows: results for %s rest on little data.", c.Rare, c.Levels, c.Name, singularOrPlural(c.Rare, "is", "are"), rareRows, singularOrPlural(c.Rare, "it", "them"))
 		}
 	}
 	for _, group := range r.alike() {
@@ -417,7 +417,7 @@ func (c *Column) constant() bool {
 	return c.Least != nil && *c.Least == *c.Greatest && !c.GapLevel
 }
 
-func either(n int, one, many string) string {
+func singularOrPlural(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}

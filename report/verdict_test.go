@@ -211,26 +211,26 @@ func TestCalibrationIsJudgedBeyondChance(t *testing.T) {
 	}
 	for _, rows := range []int{60, 900, 20_000} {
 		good := Calibration{Points: []CalibrationPoint{draw(.5, .5, rows), draw(.9, .9, rows)}}
-		if level := called(good.intervalGap()); level != "good" {
+		if level := gapRating(good.intervalGap()); level != "good" {
 			t.Errorf("%d rows, %+v: %s", rows, good.Points, level)
 		}
 		var bins []CalibrationPoint
 		for p := .05; p < 1; p += .1 {
 			bins = append(bins, draw(p, p, rows/10))
 		}
-		if level := called((&Calibration{Points: bins}).probabilityGap()); level != "good" {
+		if level := gapRating((&Calibration{Points: bins}).probabilityGap()); level != "good" {
 			t.Errorf("%d rows, %+v: %s", rows, bins, level)
 		}
 	}
 	narrow := Calibration{Points: []CalibrationPoint{draw(.5, .47, 900), draw(.9, .84, 900)}}
 	wild := Calibration{Points: []CalibrationPoint{draw(.5, .3, 900), draw(.9, .6, 900)}}
 	bins := Calibration{Points: []CalibrationPoint{draw(.1, .25, 500), draw(.9, .75, 500)}}
-	for want, got := range map[string]string{"fair": called(narrow.intervalGap()), "poor": called(wild.intervalGap())} {
+	for want, got := range map[string]string{"fair": gapRating(narrow.intervalGap()), "poor": gapRating(wild.intervalGap())} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if level := called(bins.probabilityGap()); level != "poor" {
+	if level := gapRating(bins.probabilityGap()); level != "poor" {
 		t.Errorf("%+v: %s", bins.Points, level)
 	}
 }

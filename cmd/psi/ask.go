@@ -14,17 +14,17 @@ import (
 
 // askFlags holds the flags of ask.
 type askFlags struct {
-	reference string
-	rows      string
-	unknown   []string
-	most      int
-	format    string
-	backend   choice
-	json      bool
+	reference  string
+	rows       string
+	unknown    []string
+	maxColumns int
+	format     string
+	backend    choice
+	json       bool
 }
 
-// asked is the JSON document of ask.
-type asked struct {
+// questionsDocument is the JSON document of ask.
+type questionsDocument struct {
 	Schema    string     `json:"schema"`
 	Model     string     `json:"model"`
 	Questions []question `json:"questions"`
@@ -59,7 +59,7 @@ training rows that the model keeps (psi train --reference-rows).`,
 	flags.StringVar(&f.reference, "reference", "", "`FILE` of similar rows; psi draws 512 of them as possible values of missing cells (default the rows that the model keeps)")
 	flags.StringVar(&f.rows, "rows", "", "use only the first `N` rows, or rows A to B-1 for A:B, counted from 0")
 	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to treat as missing, whether or not DATA has them")
-	flags.IntVar(&f.most, "most", 3, "maximum number of columns to name for each row")
+	flags.IntVar(&f.maxColumns, "most", 3, "maximum number of columns to name for each row")
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
 	addJSON(flags, &f.json)
@@ -70,8 +70,8 @@ training rows that the model keeps (psi train --reference-rows).`,
 }
 
 func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) error {
-	if f.most < 1 {
-		return &usageError{fmt.Sprintf("--most is %d", f.most), "give a whole number from 1 up"}
+	if f.maxColumns < 1 {
+		return &usageError{fmt.Sprintf("--most is %d", f.maxColumns), "give a whole number from 1 up"}
 	}
 	o := psi.Ask{Unknown: f.unknown}
 	var err error
@@ -100,12 +100,12 @@ func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) e
 		return err
 	}
 	defer rows.Close()
-	result := asked{Schema: "psi.questions/v1", Model: d.model.Digest(), Questions: []question{}}
+	result := questionsDocument{Schema: "psi.questions/v1", Model: d.model.Digest(), Questions: []question{}}
 	for list, err := range d.model.Questions(ctx, rows, o) {
 		if err != nil {
 			return d.blame(err, d.name)
 		}
-		list = list[:min(len(list), f.most)]
+		list = list[:min(len(list), f.maxColumns)]
 		if !f.json {
 			if _, err := fmt.Fprintln(p.stdout, askText(list)); err != nil {
 				return err
@@ -119,7 +119,7 @@ func (p *program) ask(ctx context.Context, path, argument string, f *askFlags) e
 	case f.json:
 		return p.document(result)
 	case len(result.Questions) == 0:
-		p.note("no cell is missing")
+		p.logf("no cell is missing")
 	}
 	return nil
 }

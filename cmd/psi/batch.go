@@ -114,7 +114,7 @@ func (f *queueFlags) queue(p *program, name string) batch.Queue {
 	if at.URL == "" {
 		at.URL = os.Getenv(queueVariable)
 	}
-	at.Name, at.Log = name, func(line string) { p.note("%s", prose.Printable(line)) }
+	at.Name, at.Log = name, func(line string) { p.logf("%s", prose.Printable(line)) }
 	return at
 }
 
@@ -137,7 +137,7 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	request.Progress = func(files, units int) {
 		if time.Since(last) > plainPause {
 			last = time.Now()
-			p.note("planning: %s, %s so far", prose.Count(files, "file"), prose.Count(units, "unit"))
+			p.logf("planning: %s, %s so far", prose.Count(files, "file"), prose.Count(units, "unit"))
 		}
 	}
 	job, old, err := (&batch.Runner{Out: args[2]}).Plan(ctx, request)
@@ -157,9 +157,9 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	if job.Rows > 0 {
 		rows = ", " + prose.Count(int(job.Rows), "row")
 	}
-	p.note("job %s: %s%s, %s", job.ID, prose.Count(job.Files, "file"), rows, prose.Count(job.Units, "unit"))
+	p.logf("job %s: %s%s, %s", job.ID, prose.Count(job.Files, "file"), rows, prose.Count(job.Units, "unit"))
 	if old {
-		p.note("%s already holds this job: units with a part are not run again", args[2])
+		p.logf("%s already holds this job: units with a part are not run again", args[2])
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ const (
 	outArgument = "OUT"
 )
 
-// inOut refuses places that cannot be meant.
+// inOut refuses arguments that cannot be right.
 func inOut(args []string) error {
 	if args[2] == standardOutput || strings.HasSuffix(strings.ToLower(args[2]), ".parquet") {
 		return &usageError{fmt.Sprintf("OUT is %q, but a batch writes many files", args[2]), "name a directory, or the URL of a bucket and a prefix"}
@@ -177,8 +177,8 @@ func inOut(args []string) error {
 	return nil
 }
 
-// submitted is the JSON document of a submitted job.
-type submitted struct {
+// submitDocument is the JSON document of a submitted job.
+type submitDocument struct {
 	Schema string `json:"schema"`
 	Job    string `json:"job"`
 	Out    string `json:"out"`
@@ -226,9 +226,9 @@ no part yet.`,
 // submitted prints the job's id.
 func (p *program) submitted(job *batch.Job, out string, put int, asJSON bool) error {
 	if asJSON {
-		return p.document(submitted{"psi.batch.submitted/v1", job.ID, out, job.Units, put})
+		return p.document(submitDocument{"psi.batch.submitted/v1", job.ID, out, job.Units, put})
 	}
-	p.note("%s of %s in the queue", prose.Thousands(put), prose.Count(job.Units, "unit"))
+	p.logf("%s of %s in the queue", prose.Thousands(put), prose.Count(job.Units, "unit"))
 	_, err := fmt.Fprintln(p.stdout, job.ID)
 	return err
 }
@@ -301,7 +301,7 @@ func (p *program) batchCancelCommand() *cobra.Command {
 		if asJSON {
 			return p.document(map[string]string{"schema": "psi.batch.cancelled/v1", "job": job.ID, "out": r.Out})
 		}
-		p.note("job %s is cancelled; psi batch resume continues it", job.ID)
+		p.logf("job %s is cancelled; psi batch resume continues it", job.ID)
 		return nil
 	}
 	return c

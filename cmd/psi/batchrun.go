@@ -68,7 +68,7 @@ func (p *program) runLocally(ctx context.Context, r *batch.Runner, workers int, 
 	}
 	show := &batchWatch{program: p, start: time.Now()}
 	status, err := r.Run(ctx, batch.Local{
-		Workers: workers, Progress: show.tell, Log: show.say,
+		Workers: workers, Progress: show.progress, Log: show.log,
 		Command: func(ctx context.Context, queueURL string) *exec.Cmd {
 			c := exec.CommandContext(ctx, self, "batch", "worker", "--until-eof", "--quiet", "--drain", "10s", "--backend", backend.word)
 			c.Env = append(os.Environ(), queueVariable+"="+queueURL)
@@ -82,7 +82,7 @@ func (p *program) runLocally(ctx context.Context, r *batch.Runner, workers int, 
 	if err != nil {
 		return err
 	}
-	return p.settled(ctx, r, status, asJSON)
+	return p.printStatus(ctx, r, status, asJSON)
 }
 
 // batchWatch shows how far a job is.
@@ -94,7 +94,7 @@ type batchWatch struct {
 	line    progressLine
 }
 
-func (w *batchWatch) tell(s *batch.Status) {
+func (w *batchWatch) progress(s *batch.Status) {
 	if !w.began {
 		w.first, w.began = s.Done, true
 	}
@@ -112,13 +112,13 @@ func (w *batchWatch) tell(s *batch.Status) {
 			text += fmt.Sprintf(", %s rows/s", prose.Thousands(int(float64(s.Rows)*share/took.Seconds())))
 		}
 		left := time.Duration(float64(took) * float64(s.Units-s.Done-s.Failed) / float64(s.Units) / share)
-		text += ", about " + lasting(max(time.Second, left.Round(time.Second))) + " left"
+		text += ", about " + formatDuration(max(time.Second, left.Round(time.Second))) + " left"
 	}
 	w.line.draw(w.program, float64(s.Done+s.Failed)/float64(s.Units), text)
 }
 
-// say passes on a worker's words.
-func (w *batchWatch) say(line string) { w.program.note("%s", prose.Printable(line)) }
+// log passes on a worker's words.
+func (w *batchWatch) log(line string) { w.program.logf("%s", prose.Printable(line)) }
 
 func (w *batchWatch) clear() { w.program.wipe() }
 
@@ -214,7 +214,7 @@ func (p *program) serveMetrics(ctx context.Context, address string, metrics http
 	server := &http.Server{Handler: routes, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			p.note("metrics are no longer served: %v", err)
+			p.logf("metrics are no longer served: %v", err)
 		}
 	}()
 	return func() { _ = server.Close() }, nil

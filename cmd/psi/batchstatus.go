@@ -64,22 +64,22 @@ func (p *program) batchStatus(ctx context.Context, f *queueFlags, argument strin
 	}
 	status, err := r.Status(ctx)
 	if status != nil && errors.Is(err, batch.ErrUnreachable) {
-		p.note("%v; progress is counted from the parts alone", err)
-		return p.settled(ctx, r, status, asJSON)
+		p.logf("%v; progress is counted from the parts alone", err)
+		return p.printStatus(ctx, r, status, asJSON)
 	}
 	if err == nil && watch {
 		show := &batchWatch{program: p, start: time.Now()}
-		status, err = r.Await(ctx, time.Second, show.tell)
+		status, err = r.Await(ctx, time.Second, show.progress)
 		show.clear()
 	}
 	if err != nil {
 		return err
 	}
-	return p.settled(ctx, r, status, asJSON)
+	return p.printStatus(ctx, r, status, asJSON)
 }
 
-// settled prints the status of a job, and its summary if it is finished. Failed units are an error.
-func (p *program) settled(ctx context.Context, r *batch.Runner, status *batch.Status, asJSON bool) error {
+// printStatus prints the status of a job, and its summary if it is finished. Failed units are an error.
+func (p *program) printStatus(ctx context.Context, r *batch.Runner, status *batch.Status, asJSON bool) error {
 	var summary *batch.Summary
 	if status.State == batch.Finished || status.State == batch.Failed {
 		var err error
@@ -102,7 +102,7 @@ func (p *program) settled(ctx context.Context, r *batch.Runner, status *batch.St
 		}
 	}
 	if status.Failed > 0 {
-		return &toldError{fmt.Sprintf("%s of %s failed; fix the files, then run psi batch resume %s", prose.Thousands(status.Failed), prose.Count(status.Units, "unit"), r.Out)}
+		return &reportedError{fmt.Sprintf("%s of %s failed; fix the files, then run psi batch resume %s", prose.Thousands(status.Failed), prose.Count(status.Units, "unit"), r.Out)}
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func batchText(to *bytes.Buffer, s *batch.Status, summary *batch.Summary) {
 	}
 	to.WriteString("\n")
 	if summary != nil {
-		fmt.Fprintf(to, "%s explained in %s, %.3g MB read, %.3g MB written\n", prose.Count(summary.Rows, "row"), lasting(time.Duration(summary.Seconds*float64(time.Second))), float64(s.Bytes)/1e6, float64(summary.BytesWritten)/1e6)
+		fmt.Fprintf(to, "%s explained in %s, %.3g MB read, %.3g MB written\n", prose.Count(summary.Rows, "row"), formatDuration(time.Duration(summary.Seconds*float64(time.Second))), float64(s.Bytes)/1e6, float64(summary.BytesWritten)/1e6)
 		summaryText(to, summary)
 	}
 	failuresText(to, s)
@@ -126,7 +126,7 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 	if s.Rows == 0 || len(s.Outputs) == 0 {
 		return
 	}
-	const most = 8
+	const limit = 8
 	o := s.Outputs[0]
 	missing := map[string]float64{}
 	for _, m := range s.Missing {
@@ -135,7 +135,7 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 	players := slices.Clone(o.Players)
 	slices.SortStableFunc(players, func(a, b batch.PlayerSummary) int { return cmp.Compare(b.Size, a.Size) })
 	lines := [][]string{{"column", "mean |attribution|", "in training", "mean std", "missing"}}
-	for _, player := range players[:min(most, len(players))] {
+	for _, player := range players[:min(limit, len(players))] {
 		trained := "–"
 		if player.Trained != nil {
 			trained = prose.Number(*player.Trained)
@@ -143,8 +143,8 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 		lines = append(lines, []string{prose.Printable(player.Player), prose.Number(player.Size), trained, prose.Number(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
 	}
 	to.WriteString("\n" + aligned("", lines))
-	if len(players) > most {
-		fmt.Fprintf(to, "and %s\n", prose.Count(len(players)-most, "more column"))
+	if len(players) > limit {
+		fmt.Fprintf(to, "and %s\n", prose.Count(len(players)-limit, "more column"))
 	}
 	if o.NDCG != nil {
 		fmt.Fprintf(to, "agreement of the importance order with training (NDCG): %.3f\n", *o.NDCG)
@@ -159,9 +159,9 @@ func failuresText(to *bytes.Buffer, s *batch.Status) {
 	if s.Failed == 0 {
 		return
 	}
-	const most = 20
+	const limit = 20
 	lines := [][]string{{"unit", "file", "row groups", "row", "column", "what is wrong"}}
-	for _, f := range s.Failures[:min(most, len(s.Failures))] {
+	for _, f := range s.Failures[:min(limit, len(s.Failures))] {
 		row := "–"
 		if f.Row != nil {
 			row = prose.Thousands(int(*f.Row))
@@ -169,8 +169,8 @@ func failuresText(to *bytes.Buffer, s *batch.Status) {
 		lines = append(lines, []string{strconv.Itoa(f.Unit), prose.Printable(f.File), groupsText(f.Groups), row, cmp.Or(prose.Printable(f.Column), "–"), prose.Printable(f.Message + "; " + f.Remedy)})
 	}
 	to.WriteString("\n" + aligned("", lines))
-	if s.Failed > most {
-		fmt.Fprintf(to, "and %s: --json lists them all\n", prose.Count(s.Failed-most, "more failure"))
+	if s.Failed > limit {
+		fmt.Fprintf(to, "and %s: --json lists them all\n", prose.Count(s.Failed-limit, "more failure"))
 	}
 }
 

@@ -74,7 +74,7 @@ func (p *program) flagCompletion(flag *pflag.Flag, data int) cobra.CompletionFun
 			if name == "COLUMN" {
 				return columns, cobra.ShellCompDirectiveNoFileComp
 			}
-			return further(begun, columns), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return completeList(begun, columns), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 	case "KEY=VALUE":
 		var keys []string
@@ -86,8 +86,8 @@ func (p *program) flagCompletion(flag *pflag.Flag, data int) cobra.CompletionFun
 	return nil
 }
 
-// further returns names that may follow in a comma-separated list.
-func further(begun string, names []string) []string {
+// completeList returns names that may follow in a comma-separated list.
+func completeList(begun string, names []string) []string {
 	before := begun[:strings.LastIndex(begun, ",")+1]
 	given := strings.Split(before, ",")
 	var list []string

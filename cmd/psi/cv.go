@@ -110,7 +110,7 @@ func (p *program) cv(ctx context.Context, argument string, f *trainFlags, folds 
 	if err != nil {
 		return asFolds(inFile(err, rows.name))
 	}
-	p.tellUnread(&rows.unread)
+	p.reportUnread(&rows.unread)
 	if f.json {
 		return p.document(f.foldsDocument(result))
 	}
@@ -202,15 +202,15 @@ type foldsModelName struct{ name, baseline, label string }
 
 // modelsOf lists psi and the baselines that occur in some fold: a fold with few rows has only the mean.
 func modelsOf(c *psi.CrossValidation) []foldsModelName {
-	var most []psi.Baseline
+	var longest []psi.Baseline
 	for _, fold := range c.Folds {
-		if len(fold.Baselines) > len(most) {
-			most = fold.Baselines
+		if len(fold.Baselines) > len(longest) {
+			longest = fold.Baselines
 		}
 	}
-	list := make([]foldsModelName, 1+len(most))
+	list := make([]foldsModelName, 1+len(longest))
 	list[0] = foldsModelName{"psi", "", "psi"}
-	for i, b := range most {
+	for i, b := range longest {
 		list[1+i] = foldsModelName{b.Name, b.Name, b.Label(c.Task)}
 	}
 	return list

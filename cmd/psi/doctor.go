@@ -123,7 +123,7 @@ func timeStep(ctx context.Context, backend psi.Backend) (float64, error) {
 	}
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
-	const warm, most, longest = 5, 100, time.Second
+	const warm, limit, longest = 5, 100, time.Second
 	var since time.Time
 	steps, took := 0, time.Duration(0)
 	_, err = psi.Train(ctx, rows.Source(), psi.Config{
@@ -135,7 +135,7 @@ func timeStep(ctx context.Context, backend psi.Backend) (float64, error) {
 				since = time.Now()
 			case s.Step > warm:
 				steps, took = s.Step-warm, time.Since(since)
-				if steps == most || took > longest {
+				if steps == limit || took > longest {
 					enough()
 				}
 			}

@@ -73,7 +73,7 @@ func (p *program) measure(ctx context.Context, path, argument string, f measureF
 		return err
 	}
 	defer rows.Close()
-	defer p.tellUnread(&d.unread)
+	defer p.reportUnread(&d.unread)
 	return inFile(d.hint(do(d.model, rows)), d.name)
 }
 

@@ -156,14 +156,14 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 		return err
 	}
 	defer out.Abort()
-	most := 0
+	limit := 0
 	if to.format == textFormat && f.rows == "" {
-		most = shownRows
-		in.unread.to = most
+		limit = shownRows
+		in.unread.to = limit
 	}
-	err = pipeline.WriteBehind(ctx, than.all(in.explanations(options, most)), out.write)
-	p.tellOthers(out.others)
-	p.tellUnread(&in.unread)
+	err = pipeline.WriteBehind(ctx, than.all(in.explanations(options, limit)), out.write)
+	p.reportOtherLabels(out.others)
+	p.reportUnread(&in.unread)
 	if err != nil {
 		return err
 	}
@@ -173,8 +173,8 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err := out.Close(); err != nil {
 		return err
 	}
-	if most > 0 && out.count == most {
-		p.note("these are the first %d rows: --rows %d:%d shows the next, -o FILE.csv writes all", most, most, 2*most)
+	if limit > 0 && out.count == limit {
+		p.logf("these are the first %d rows: --rows %d:%d shows the next, -o FILE.csv writes all", limit, limit, 2*limit)
 	}
 	return p.written(f.resultFlags, model.Digest(), out.count)
 }
@@ -228,7 +228,7 @@ func (f *explainFlags) checkOutput(path string, m psi.Manifest) error {
 		case classes == nil:
 			return &plainError{path, fmt.Sprintf("the model predicts the number %q and has no classes, so %s does not apply", m.Target, flag.name), "leave it out"}
 		case !slices.Contains(classes, flag.class):
-			return &plainError{path, fmt.Sprintf("the model has no class %q", flag.class), meant(flag.class, classes, "its classes are "+few(classes))}
+			return &plainError{path, fmt.Sprintf("the model has no class %q", flag.class), didYouMean(flag.class, classes, "its classes are "+joinFirst(classes))}
 		case m.Task == psi.Binary && flag.name == "--against":
 			return &plainError{path, "with two classes, each is always compared with the other", "leave --against out"}
 		case m.Task == psi.Binary && flag.class != classes[1]:
@@ -273,12 +273,12 @@ func parseRows(text string) (from, to int, err error) {
 }
 
 // explanations explains all tables, but at most the given number of rows, unless that is 0.
-func (d *modelData) explanations(o psi.ExplainOptions, most int) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
+func (d *modelData) explanations(o psi.ExplainOptions, limit int) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 	return func(ctx context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 		return func(yield func(ofFile[*explain.Explanation], error) bool) {
-			left := most
+			left := limit
 			for i := range d.parts() {
-				if most > 0 {
+				if limit > 0 {
 					if left == 0 {
 						return
 					}

@@ -24,8 +24,8 @@ func (p *program) exportCommand() *cobra.Command {
 	return c
 }
 
-// exported is the JSON document of export.
-type exported struct {
+// exportDocument is the JSON document of export.
+type exportDocument struct {
 	Schema  string   `json:"schema"`
 	File    string   `json:"file"`
 	Bytes   int      `json:"bytes"`
@@ -64,7 +64,7 @@ func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSO
 	case !strings.HasSuffix(strings.ToLower(out), ".onnx"):
 		return &usageError{fmt.Sprintf("the output file %q does not end in .onnx", out), "use .onnx"}
 	}
-	if err := p.checkFiles(ctx, force, []output{{path: out, holds: anExport}}, path); err != nil {
+	if err := p.checkFiles(ctx, force, []output{{path: out, content: contentONNX}}, path); err != nil {
 		return err
 	}
 	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is evaluated here
@@ -85,8 +85,8 @@ func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSO
 		return err
 	}
 	if asJSON {
-		return p.document(exported{"psi.exported/v1", out, counted.bytes, model.Digest(), model.Columns(), model.Players()})
+		return p.document(exportDocument{"psi.exported/v1", out, counted.bytes, model.Digest(), model.Columns(), model.Players()})
 	}
-	p.note("%s: %s in, %s explained, %d kB", out, prose.Count(len(model.Columns()), "column"), prose.Count(len(model.Players()), "player"), counted.bytes/1000)
+	p.logf("%s: %s in, %s explained, %d kB", out, prose.Count(len(model.Columns()), "column"), prose.Count(len(model.Players()), "player"), counted.bytes/1000)
 	return nil
 }

@@ -32,21 +32,21 @@ type plainError struct{ file, message, remedy string }
 
 func (e *plainError) Error() string { return e.message + "; " + e.remedy }
 
-// toldError is a failure that the command's own document already describes.
-type toldError struct{ message string }
+// reportedError is a failure that the command's own document already describes.
+type reportedError struct{ message string }
 
-func (e *toldError) Error() string { return e.message }
+func (e *reportedError) Error() string { return e.message }
 
 // failure is an error as reported to people and programs.
 type failure struct {
-	code    int
-	text    string // the whole message, for people
-	message string
-	file    string
-	row     int // −1 if it is not about a row
-	column  string
-	remedy  string
-	told    bool // the document is on standard output already
+	code     int
+	text     string // the whole message, for people
+	message  string
+	file     string
+	row      int // −1 if it is not about a row
+	column   string
+	remedy   string
+	reported bool // the document is on standard output already
 }
 
 // failureOf converts an error to a report. Before the command began, only the command line can be wrong.
@@ -62,8 +62,8 @@ func failureOf(err error, began bool) failure {
 		if e.file != "" {
 			f.text = e.file + ": " + f.text
 		}
-	} else if _, ok := errors.AsType[*toldError](err); ok {
-		f.told = true
+	} else if _, ok := errors.AsType[*reportedError](err); ok {
+		f.reported = true
 	} else if errors.Is(err, context.Canceled) {
 		f.text, f.message, f.remedy = "stopped; run the command again for the full result", "stopped", "run the command again for the full result"
 	} else if e, ok := errors.AsType[*table.Error](err); ok {
@@ -106,8 +106,8 @@ func cutShort(err error) bool {
 
 // report writes a failure to stderr and, if JSON was requested, to stdout.
 func (p *program) report(f failure, asJSON bool) {
-	p.note("psi: %s", f.text)
-	if !asJSON || f.told {
+	p.logf("psi: %s", f.text)
+	if !asJSON || f.reported {
 		return
 	}
 	known := func(text string) *string {

@@ -61,14 +61,14 @@ func (c *choice) Type() string { return strings.Join(c.words, "|") }
 // Set accepts one of the words.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
-		return errors.New(meant(word, c.words, "choose "+either(c.words)))
+		return errors.New(didYouMean(word, c.words, "choose "+joinOr(c.words)))
 	}
 	c.word = word
 	return nil
 }
 
-// either joins words with "or".
-func either(words []string) string {
+// joinOr joins words with "or".
+func joinOr(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
 		return words[0]
@@ -81,7 +81,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	help := cmd.CommandPath() + " --help lists the flags"
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		flag := e.GetFlag()
-		return &usageError{fmt.Sprintf("--%s is %q", flag.Name, e.GetValue()), wanted(flag, e)}
+		return &usageError{fmt.Sprintf("--%s is %q", flag.Name, e.GetValue()), acceptedValue(flag, e)}
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return &usageError{fmt.Sprintf("--%s needs a value", e.GetFlag().Name), help}
@@ -93,13 +93,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, "--"+flag.Name) })
-		return &usageError{fmt.Sprintf("%s has no flag %s", cmd.CommandPath(), name), meant(name, names, help)}
+		return &usageError{fmt.Sprintf("%s has no flag %s", cmd.CommandPath(), name), didYouMean(name, names, help)}
 	}
 	return &usageError{err.Error(), help}
 }
 
-// wanted says what a flag accepts.
-func wanted(flag *pflag.Flag, err *pflag.InvalidValueError) string {
+// acceptedValue says what a flag accepts.
+func acceptedValue(flag *pflag.Flag, err *pflag.InvalidValueError) string {
 	switch flag.Value.Type() {
 	case "uint64":
 		return "give a whole number from 0 up"

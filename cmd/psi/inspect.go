@@ -33,33 +33,33 @@ attributions.`,
 
 // inspection is the JSON document of inspect.
 type inspection struct {
-	Schema      string              `json:"schema"`
-	File        string              `json:"file"`
-	Digest      string              `json:"digest"`
-	Task        psi.Task            `json:"task"`
-	Target      string              `json:"target"`
-	TargetKind  table.Kind          `json:"target_kind"`
-	Scale       string              `json:"target_scale,omitempty"`        // scale on which a number is learned
-	ScaleBy     *psi.ScaleChoice    `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
-	NonNegative bool                `json:"non_negative,omitempty"`        // no training row had a negative target
-	Classes     []string            `json:"classes"`                       // null for a number; of two classes, the positive one is last
-	Head        string              `json:"head"`
-	Weights     int                 `json:"weights"`
-	Columns     []table.Field       `json:"columns"`
-	LeftOut     []psi.LeftOut       `json:"left_out"` // columns that training did not use
-	Groups      []psi.Group         `json:"groups"`
-	Weight      *string             `json:"weight"`           // column of row weights
-	Levels      []string            `json:"missing_as_level"` // columns in which a missing cell is a value
-	Missing     []string            `json:"missing"`
-	Kept        int                 `json:"reference_rows"` // training rows that the file contains
-	Settings    psi.Settings        `json:"settings"`
-	Metrics     map[string]float64  `json:"metrics"`
-	Baselines   []psi.Baseline      `json:"baselines"` // simple models on the same rows
-	Warnings    []psi.Warning       `json:"warnings"`  // reasons to distrust the model
-	Calibrated  psi.Calibration     `json:"calibration"`
-	Anew        []psi.Recalibration `json:"recalibrations"` // since the training
-	Audit       *psi.Audit          `json:"audit"`
-	Provenance  psi.Provenance      `json:"provenance"`
+	Schema         string              `json:"schema"`
+	File           string              `json:"file"`
+	Digest         string              `json:"digest"`
+	Task           psi.Task            `json:"task"`
+	Target         string              `json:"target"`
+	TargetKind     table.Kind          `json:"target_kind"`
+	Scale          string              `json:"target_scale,omitempty"`        // scale on which a number is learned
+	ScaleBy        *psi.ScaleChoice    `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
+	NonNegative    bool                `json:"non_negative,omitempty"`        // no training row had a negative target
+	Classes        []string            `json:"classes"`                       // null for a number; of two classes, the positive one is last
+	Head           string              `json:"head"`
+	Weights        int                 `json:"weights"`
+	Columns        []table.Field       `json:"columns"`
+	LeftOut        []psi.LeftOut       `json:"left_out"` // columns that training did not use
+	Groups         []psi.Group         `json:"groups"`
+	Weight         *string             `json:"weight"`           // column of row weights
+	Levels         []string            `json:"missing_as_level"` // columns in which a missing cell is a value
+	Missing        []string            `json:"missing"`
+	Kept           int                 `json:"reference_rows"` // training rows that the file contains
+	Settings       psi.Settings        `json:"settings"`
+	Metrics        map[string]float64  `json:"metrics"`
+	Baselines      []psi.Baseline      `json:"baselines"` // simple models on the same rows
+	Warnings       []psi.Warning       `json:"warnings"`  // reasons to distrust the model
+	Calibrated     psi.Calibration     `json:"calibration"`
+	Recalibrations []psi.Recalibration `json:"recalibrations"` // since the training
+	Audit          *psi.Audit          `json:"audit"`
+	Provenance     psi.Provenance      `json:"provenance"`
 
 	scaleText string
 }
@@ -75,7 +75,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, NonNegative: m.Scale.NonNegative, scaleText: m.ScaleText(), Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: fieldsInFlags(m.Columns), LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
-		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: warningsOf(model), Calibrated: m.Calibration, Anew: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
+		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: warningsOf(model), Calibrated: m.Calibration, Recalibrations: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
 	if m.Weight != "" {
 		i.Weight = &m.Weight
@@ -196,7 +196,7 @@ func (i *inspection) text() (string, error) {
 	if i.Task == psi.Binary {
 		fmt.Fprintf(&text, "classes: %s (positive) and %s\n", prose.Printable(i.Classes[1]), prose.Printable(i.Classes[0]))
 	} else if i.Classes != nil {
-		fmt.Fprintf(&text, "%d classes: %s\n", len(i.Classes), prose.Printable(few(i.Classes)))
+		fmt.Fprintf(&text, "%d classes: %s\n", len(i.Classes), prose.Printable(joinFirst(i.Classes)))
 	}
 	if i.scaleText != "" {
 		fmt.Fprintf(&text, "%s\n", prose.Printable(i.scaleText))
@@ -248,7 +248,7 @@ func (i *inspection) text() (string, error) {
 		section("plain models on the same rows", func(line func(...any)) { i.baselineLines(line) })
 	}
 	section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
-	for _, r := range i.Anew {
+	for _, r := range i.Recalibrations {
 		section(fmt.Sprintf("recalibrated on %s; the figures above are from the training", prose.Count(r.Rows, "row")), func(line func(...any)) { i.recalibrationLines(r, line) })
 	}
 	if i.Audit != nil {

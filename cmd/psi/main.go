@@ -156,15 +156,15 @@ func (p *program) stdoutWidth() int { return p.screen.fit(p.screen.stdout) }
 func (p *program) stderrWidth() int { return p.screen.fit(p.screen.stderr) }
 
 func (s screen) fit(watched bool) int {
-	const usual, widest = 80, 120
+	const defaultWidth, widest = 80, 120
 	if !watched || s.width == 0 {
-		return usual
+		return defaultWidth
 	}
 	return min(s.width, widest)
 }
 
-// note writes a message for people to stderr.
-func (p *program) note(format string, values ...any) { p.tell(fmt.Sprintf(format, values...) + "\n") }
+// logf writes a message for people to stderr.
+func (p *program) logf(format string, values ...any) { p.print(fmt.Sprintf(format, values...) + "\n") }
 
 // document writes the JSON document of a command.
 func (p *program) document(content any) error {

@@ -21,14 +21,14 @@ import (
 // modelData is the input data of a trained model.
 type modelData struct {
 	*data
-	program *program
-	path    string // of the model
-	model   *psi.Model
-	measure bool     // also read the target and the weight
-	also    string   // further column to read; "" means none
-	unknown []string // columns to treat as missing
-	told    []string // columns already reported as ignored
-	unread  unread
+	program         *program
+	path            string // of the model
+	model           *psi.Model
+	measure         bool     // also read the target and the weight
+	also            string   // further column to read; "" means none
+	unknown         []string // columns to treat as missing
+	reportedIgnored []string // columns already reported as ignored
+	unread          unread
 }
 
 // open opens a model and resolves its data. The caller closes the model.
@@ -61,8 +61,8 @@ func (d *modelData) options(ignored *[]string) table.Options {
 		if name == d.also && name != "" || wanted(name) && (input || d.measure) && !slices.Contains(unknown, name) {
 			return true
 		}
-		if !slices.Contains(d.told, name) && !slices.Contains(d.unknown, name) {
-			d.told = append(d.told, name)
+		if !slices.Contains(d.reportedIgnored, name) && !slices.Contains(d.unknown, name) {
+			d.reportedIgnored = append(d.reportedIgnored, name)
 			*ignored = append(*ignored, name)
 		}
 		return false
@@ -77,7 +77,7 @@ func (d *modelData) part(ctx context.Context, i int) (table.Source, error) {
 	if err != nil {
 		return nil, forModel(err)
 	}
-	d.tell(ignored)
+	d.reportIgnored(ignored)
 	return modelSource{source}, nil
 }
 
@@ -88,7 +88,7 @@ func (d *modelData) whole(ctx context.Context) (table.Source, error) {
 	if err != nil {
 		return nil, forModel(err)
 	}
-	d.tell(ignored)
+	d.reportIgnored(ignored)
 	return modelSource{source}, nil
 }
 
@@ -100,8 +100,8 @@ func (d *modelData) hint(err error) error {
 	}
 	changed := *e
 	if !d.model.ReadOptions().Keep(e.Column) {
-		changed.Remedy = meant(e.Column, d.model.Columns(), e.Remedy)
-	} else if near := nearest(e.Column, d.told); near != "" && near != e.Column {
+		changed.Remedy = didYouMean(e.Column, d.model.Columns(), e.Remedy)
+	} else if near := nearest(e.Column, d.reportedIgnored); near != "" && near != e.Column {
 		changed.Remedy = fmt.Sprintf("the table has %q: if it is the same column, rename it. Otherwise %s", prose.Printable(near), e.Remedy)
 	}
 	return &changed
@@ -116,8 +116,8 @@ func (d *modelData) blame(err error, part string) error {
 	return inFile(err, part)
 }
 
-// tell lists the ignored columns, at most a few of them.
-func (d *modelData) tell(ignored []string) {
+// reportIgnored lists the ignored columns, at most a few of them.
+func (d *modelData) reportIgnored(ignored []string) {
 	if len(ignored) == 0 {
 		return
 	}
@@ -130,16 +130,16 @@ func (d *modelData) tell(ignored []string) {
 			ignored[i] += " (the weight)"
 		}
 	}
-	d.program.note("ignored columns that the model does not use: %s", prose.Printable(few(ignored)))
+	d.program.logf("ignored columns that the model does not use: %s", prose.Printable(joinFirst(ignored)))
 }
 
-// few joins names, at most a dozen.
-func few(names []string) string {
-	const most = 12
-	if len(names) <= most {
+// joinFirst joins names, at most a dozen.
+func joinFirst(names []string) string {
+	const limit = 12
+	if len(names) <= limit {
 		return strings.Join(names, ", ")
 	}
-	return strings.Join(names[:most], ", ") + ", …"
+	return strings.Join(names[:limit], ", ") + ", …"
 }
 
 // modelSource adds remedies to errors about cells that the model cannot read.
@@ -163,19 +163,19 @@ func forModel(err error) error {
 
 // drawn draws at most the given number of rows of all tables at random, the same at each call. The first rows of a
 // table may come from another time or place than the rest.
-func (d *modelData) drawn(ctx context.Context, most int) (*table.Sample, error) {
+func (d *modelData) drawn(ctx context.Context, limit int) (*table.Sample, error) {
 	source, err := d.whole(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ahead := pipeline.ReadAhead(ctx, source)
 	defer ahead.Close()
-	return reservoir(ctx, ahead, most)
+	return reservoir(ctx, ahead, limit)
 }
 
 // reservoir draws rows of a source with a fixed seed.
-func reservoir(ctx context.Context, source table.Source, most int) (*table.Sample, error) {
-	sample := table.NewSample(most, rand.New(rand.NewPCG(0, 0)))
+func reservoir(ctx context.Context, source table.Source, limit int) (*table.Sample, error) {
+	sample := table.NewSample(limit, rand.New(rand.NewPCG(0, 0)))
 	for {
 		chunk, err := source.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -191,11 +191,11 @@ func reservoir(ctx context.Context, source table.Source, most int) (*table.Sampl
 // noRow means that there is no row to compare with.
 const noRow = -1
 
-// against is the row to compare with; nil if there is none.
-type against struct{ row *explain.Explanation }
+// comparison is the row to compare with; nil if there is none.
+type comparison struct{ row *explain.Explanation }
 
 // rowAgainst explains the row to compare with.
-func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.ExplainOptions) (*against, error) {
+func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.ExplainOptions) (*comparison, error) {
 	switch {
 	case row == noRow:
 		return nil, nil
@@ -206,13 +206,13 @@ func (d *modelData) rowAgainst(ctx context.Context, row int, o psi.ExplainOption
 	}
 	o.From, o.To = row, row+1
 	for e, err := range d.explainPart(ctx, 0, o) {
-		return &against{e}, d.blame(err, d.data.name)
+		return &comparison{e}, d.blame(err, d.data.name)
 	}
 	return nil, &plainError{d.data.name, fmt.Sprintf("it has no row %d", row), "rows are counted from 0"}
 }
 
 // compared returns the difference of an explanation from the row.
-func (a *against) compared(e *explain.Explanation) (*explain.Explanation, error) {
+func (a *comparison) compared(e *explain.Explanation) (*explain.Explanation, error) {
 	if a == nil {
 		return e, nil
 	}
@@ -220,7 +220,7 @@ func (a *against) compared(e *explain.Explanation) (*explain.Explanation, error)
 }
 
 // all returns the differences of explanations from the row.
-func (a *against) all(each func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error]) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
+func (a *comparison) all(each func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error]) func(context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 	return func(ctx context.Context) iter.Seq2[ofFile[*explain.Explanation], error] {
 		return func(yield func(ofFile[*explain.Explanation], error) bool) {
 			for part, err := range each(ctx) {
@@ -268,12 +268,12 @@ func (o *others) add(e *explain.Explanation) {
 	}
 }
 
-// tellOthers reports once per run which labels were read as other, for at most a few columns.
-func (p *program) tellOthers(o others) {
-	const most, longest = 12, 40
+// reportOtherLabels reports once per run which labels were read as other, for at most a few columns.
+func (p *program) reportOtherLabels(o others) {
+	const limit, longest = 12, 40
 	for i, name := range o.players {
-		if i == most {
-			p.note("… and the same in %s more", prose.Count(len(o.players)-most, "column"))
+		if i == limit {
+			p.logf("… and the same in %s more", prose.Count(len(o.players)-limit, "column"))
 			return
 		}
 		labels := o.of[name]
@@ -287,7 +287,7 @@ func (p *program) tellOthers(o others) {
 		if labels.cells == 1 {
 			have = "has a label"
 		}
-		p.note("%s of %s %s that training saw rarely or never%s: read as other", prose.Count(labels.cells, "cell"), prose.Printable(name), have, example)
+		p.logf("%s of %s %s that training saw rarely or never%s: read as other", prose.Count(labels.cells, "cell"), prose.Printable(name), have, example)
 	}
 }
 
@@ -316,14 +316,14 @@ func (u *unread) add(row int, column, text string) {
 	}
 }
 
-// tellUnread reports once per run what could not be read, for at most a few columns.
-func (p *program) tellUnread(u *unread) {
+// reportUnread reports once per run what could not be read, for at most a few columns.
+func (p *program) reportUnread(u *unread) {
 	u.lock.Lock()
 	defer u.lock.Unlock()
-	const most, longest = 12, 40
+	const limit, longest = 12, 40
 	for i, name := range u.columns {
-		if i == most {
-			p.note("… and the same in %s more", prose.Count(len(u.columns)-most, "column"))
+		if i == limit {
+			p.logf("… and the same in %s more", prose.Count(len(u.columns)-limit, "column"))
 			return
 		}
 		example := u.example[name]
@@ -334,6 +334,6 @@ func (p *program) tellUnread(u *unread) {
 		if u.cells[name] == 1 {
 			do = "does"
 		}
-		p.note("%s", fmt.Sprintf("%s of %s %s not parse as in training, such as %q: treated as missing", prose.Count(u.cells[name], "cell"), prose.Printable(name), do, example))
+		p.logf("%s", fmt.Sprintf("%s of %s %s not parse as in training, such as %q: treated as missing", prose.Count(u.cells[name], "cell"), prose.Printable(name), do, example))
 	}
 }

@@ -57,8 +57,8 @@ type destination struct {
 }
 
 // destination resolves the flags; usual is the default format of standard output.
-func (r *resultFlags) destination(usual string) (destination, error) {
-	d, err := r.formatted(usual)
+func (r *resultFlags) destination(defaultFormat string) (destination, error) {
+	d, err := r.formatted(defaultFormat)
 	if err == nil && r.spreadsheet && !d.isText() {
 		err = &usageError{"--spreadsheet-safe applies only to CSV and TSV", "leave it out, or write to a file that ends in .csv or .tsv"}
 	}
@@ -66,9 +66,9 @@ func (r *resultFlags) destination(usual string) (destination, error) {
 	return d, err
 }
 
-func (r *resultFlags) formatted(usual string) (destination, error) {
+func (r *resultFlags) formatted(defaultFormat string) (destination, error) {
 	if r.out == "" || r.out == standardOutput {
-		d := destination{format: usual}
+		d := destination{format: defaultFormat}
 		if r.format != "" {
 			d.format = r.format
 		}
@@ -106,18 +106,18 @@ func (d destination) isText() bool {
 
 // output returns the file to write, or standard output.
 func (d destination) output() output {
-	o := output{path: d.path, holds: aText}
+	o := output{path: d.path, content: contentText}
 	if d.path == "" {
 		o.path = standardOutput
 	}
 	format, err := d.tableFormat()
 	switch {
 	case d.json:
-		o.holds = aJSON
+		o.content = contentJSON
 	case err == nil && format == table.Parquet:
-		o.holds = aParquet
+		o.content = contentParquet
 	case err == nil && (format == table.Arrow || format == table.ArrowFile):
-		o.holds = anArrow
+		o.content = contentArrow
 	}
 	return o
 }

@@ -32,9 +32,9 @@ import (
 
 // output is a file that a command writes.
 type output struct {
-	path  string    // or standardOutput
-	holds content   // what the command writes
-	also  []content // other content that it may replace
+	path    string    // or standardOutput
+	content content   // what the command writes
+	also    []content // other content that it may replace
 }
 
 // addForce adds the flag of all commands that write files.
@@ -90,14 +90,14 @@ func (o output) checkContent(force bool) error {
 		return nil
 	}
 	const remedy = "choose another name, or add --force"
-	held, err := contentOf(o.path)
+	found, err := contentOf(o.path)
 	if err != nil {
 		return &plainError{o.path, "the file exists and cannot be read: " + err.Error(), remedy}
 	}
-	if held == nothing || held == o.holds || slices.Contains(o.also, held) {
+	if found == contentNone || found == o.content || slices.Contains(o.also, found) {
 		return nil
 	}
-	return &plainError{o.path, fmt.Sprintf("the file exists and has another kind: it is %s, not %s", held, o.holds), remedy}
+	return &plainError{o.path, fmt.Sprintf("the file exists and has another kind: it is %s, not %s", found, o.content), remedy}
 }
 
 // location identifies a file by more than its name. A file that does not exist yet is identified by its directory and
@@ -237,8 +237,8 @@ func (o output) checkPlace() error {
 	switch found, err := os.Stat(o.path); {
 	case err == nil && found.IsDir():
 		return &plainError{o.path, "this is a directory", "give the path of a file"}
-	case err == nil && !found.Mode().IsRegular() && slices.Contains([]content{aModel, aCheckpoint, aDraft}, o.holds):
-		return &plainError{o.path, "this is not a regular file, so it cannot hold " + string(o.holds), "give the path of a file"}
+	case err == nil && !found.Mode().IsRegular() && slices.Contains([]content{contentModel, contentCheckpoint, contentDraft}, o.content):
+		return &plainError{o.path, "this is not a regular file, so it cannot hold " + string(o.content), "give the path of a file"}
 	case err == nil && !found.Mode().IsRegular():
 		return nil
 	}
@@ -258,44 +258,44 @@ type content string
 // Kinds of content that psi writes and recognises. CSV and TSV have no mark, so any text that is not evidently
 // something else counts as such.
 const (
-	aModel      content = "a psi model"
-	aCheckpoint content = "a psi checkpoint"
-	aDraft      content = "a zip archive, not a complete psi file"
-	aReport     content = "a psi report"
-	anSVG       content = "an SVG picture by psi"
-	aPNG        content = "a PNG picture by psi"
-	aPDF        content = "a PDF picture by psi"
-	anExport    content = "an ONNX graph by psi"
-	aText       content = "CSV or other text"
-	aJSON       content = "JSON"
-	aParquet    content = "a Parquet table"
-	anArrow     content = "an Arrow table"
+	contentModel      content = "a psi model"
+	contentCheckpoint content = "a psi checkpoint"
+	contentDraft      content = "a zip archive, not a complete psi file"
+	contentReport     content = "a psi report"
+	contentSVG        content = "an SVG picture by psi"
+	contentPNG        content = "a PNG picture by psi"
+	contentPDF        content = "a PDF picture by psi"
+	contentONNX       content = "an ONNX graph by psi"
+	contentText       content = "CSV or other text"
+	contentJSON       content = "JSON"
+	contentParquet    content = "a Parquet table"
+	contentArrow      content = "an Arrow table"
 
-	nothing content = "" // no file, an empty one, a device or a pipe: nothing can be lost
+	contentNone content = "" // no file, an empty one, a device or a pipe: nothing can be lost
 )
 
 // contentOf returns the content of a file, judged by its first and last kilobytes.
 func contentOf(path string) (content, error) {
 	found, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && (found.Size() == 0 || !found.Mode().IsRegular()) {
-		return nothing, nil
+		return contentNone, nil
 	}
 	if err != nil {
-		return nothing, err
+		return contentNone, err
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nothing, err
+		return contentNone, err
 	}
 	defer file.Close()
 	const looked = 64 << 10
 	start, err := io.ReadAll(io.NewSectionReader(file, 0, looked))
 	if err != nil {
-		return nothing, err
+		return contentNone, err
 	}
 	end, err := io.ReadAll(io.NewSectionReader(file, max(0, found.Size()-looked), looked))
 	if err != nil {
-		return nothing, err
+		return contentNone, err
 	}
 	if bytes.HasPrefix(start, []byte("PK\x03\x04")) {
 		return contentOfZip(artifact.KindOf(file, found.Size())), nil
@@ -307,11 +307,11 @@ func contentOf(path string) (content, error) {
 func contentOfZip(kind artifact.Kind) content {
 	switch kind {
 	case artifact.Model:
-		return aModel
+		return contentModel
 	case artifact.Checkpoint:
-		return aCheckpoint
+		return contentCheckpoint
 	}
-	return aDraft
+	return contentDraft
 }
 
 // gunzipped decompresses the start of a gzip file, and returns any other file unchanged.
@@ -325,7 +325,7 @@ func gunzipped(start []byte) []byte {
 }
 
 func contentOfBytes(start, end []byte) content {
-	picture := map[string]content{"svg": anSVG, "png": aPNG, "pdf": aPDF}[plot.Drawn(start, end)]
+	picture := map[string]content{"svg": contentSVG, "png": contentPNG, "pdf": contentPDF}[plot.Drawn(start, end)]
 	text := strings.TrimLeft(strings.TrimPrefix(string(start), "\ufeff"), " \t\r\n")
 	beginsWith := func(words ...string) bool {
 		for _, w := range words {
@@ -336,16 +336,16 @@ func contentOfBytes(start, end []byte) content {
 		return false
 	}
 	switch {
-	case picture != nothing:
+	case picture != contentNone:
 		return picture
 	case report.Written(start):
-		return aReport
+		return contentReport
 	case bytes.HasPrefix(start, []byte("\x08\x08\x12\x03psi")): // the format's version, then the producer's name
-		return anExport
+		return contentONNX
 	case bytes.HasPrefix(start, []byte("PAR1")):
-		return aParquet
+		return contentParquet
 	case bytes.HasPrefix(start, []byte("ARROW1")), bytes.HasPrefix(start, []byte("\xff\xff\xff\xff")): // a file, a stream
-		return anArrow
+		return contentArrow
 	case bytes.ContainsFunc(start, unprintable):
 		return "binary data"
 	case beginsWith("<!doctype html", "<html"):
@@ -353,9 +353,9 @@ func contentOfBytes(start, end []byte) content {
 	case beginsWith("<?xml", "<svg", "%PDF"):
 		return "a document that psi did not write"
 	case isJSON(text):
-		return aJSON
+		return contentJSON
 	}
-	return aText
+	return contentText
 }
 
 // unprintable reports control characters that do not occur in text of any encoding.

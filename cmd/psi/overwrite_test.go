@@ -250,11 +250,11 @@ func someFiles(t *testing.T) map[content]string {
 		mustRun(t, strings.Fields(strings.NewReplacer("@", dir+string(filepath.Separator), "MODEL", fixtures.model, "DATA", fixtures.table).Replace(line))...)
 	}
 	files := map[content]string{
-		aModel: fixtures.model, aCheckpoint: interrupted(t, at("c.psi")), aReport: at("r.html"), anSVG: at("p.svg"), aPNG: at("p.png"), aPDF: at("p.pdf"),
-		aText: at("t.csv"), aJSON: at("t.json"), aParquet: at("t.parquet"), anArrow: at("t.arrow"), anExport: at("e.onnx"),
+		contentModel: fixtures.model, contentCheckpoint: interrupted(t, at("c.psi")), contentReport: at("r.html"), contentSVG: at("p.svg"), contentPNG: at("p.png"), contentPDF: at("p.pdf"),
+		contentText: at("t.csv"), contentJSON: at("t.json"), contentParquet: at("t.parquet"), contentArrow: at("t.arrow"), contentONNX: at("e.onnx"),
 	}
 	for _, name := range []string{"t.tsv", "t.csv.gz", "s.csv"} {
-		if got, err := contentOf(at(name)); err != nil || got != aText {
+		if got, err := contentOf(at(name)); err != nil || got != contentText {
 			t.Errorf("%s is taken for %q, %v", name, got, err)
 		}
 	}
@@ -304,23 +304,23 @@ func TestFilesOfOtherKindsAreKept(t *testing.T) {
 		line  string // @ is the file
 		holds content
 	}{
-		{strings.Join(quick("train", "DATA", "--target", "y", "-o", "@m"), " "), aModel},
-		{"report MODEL DATA -o @r.html", aReport},
-		{"plot bar MODEL DATA -o @p.svg", anSVG},
-		{"plot bar MODEL DATA -o @p.png", aPNG},
-		{"plot bar MODEL DATA -o @p.pdf", aPDF},
-		{"plot bar MODEL DATA -o OTHER.svg --data @d.csv", aText},
-		{"export onnx MODEL -o @e.onnx", anExport},
-		{"predict MODEL DATA -o @t.csv", aText},
-		{"predict MODEL DATA -o @t.csv.gz", aText},
-		{"predict MODEL DATA -o @t.parquet", aParquet},
-		{"explain MODEL DATA -o @t.tsv", aText},
-		{"explain MODEL DATA -o @t.arrow", anArrow},
-		{"explain MODEL DATA -o @t.json", aJSON},
-		{"sample synth1 --rows 5 -o @s.parquet", aParquet},
-		{"sample synth1 --rows 5 -o OTHER.csv --truth @s.csv", aText},
+		{strings.Join(quick("train", "DATA", "--target", "y", "-o", "@m"), " "), contentModel},
+		{"report MODEL DATA -o @r.html", contentReport},
+		{"plot bar MODEL DATA -o @p.svg", contentSVG},
+		{"plot bar MODEL DATA -o @p.png", contentPNG},
+		{"plot bar MODEL DATA -o @p.pdf", contentPDF},
+		{"plot bar MODEL DATA -o OTHER.svg --data @d.csv", contentText},
+		{"export onnx MODEL -o @e.onnx", contentONNX},
+		{"predict MODEL DATA -o @t.csv", contentText},
+		{"predict MODEL DATA -o @t.csv.gz", contentText},
+		{"predict MODEL DATA -o @t.parquet", contentParquet},
+		{"explain MODEL DATA -o @t.tsv", contentText},
+		{"explain MODEL DATA -o @t.arrow", contentArrow},
+		{"explain MODEL DATA -o @t.json", contentJSON},
+		{"sample synth1 --rows 5 -o @s.parquet", contentParquet},
+		{"sample synth1 --rows 5 -o OTHER.csv --truth @s.csv", contentText},
 	} {
-		if c.holds == anExport && files[anExport] == "" {
+		if c.holds == contentONNX && files[contentONNX] == "" {
 			continue
 		}
 		for kind, path := range all {
@@ -348,7 +348,7 @@ func TestFilesOfOtherKindsAreKept(t *testing.T) {
 			if after, err := os.ReadFile(out); err != nil || !bytes.Equal(after, before) {
 				t.Errorf("%s over %s: it is gone, %v", c.line, kind, err)
 			}
-			if kind == "picture" || kind == string(aCheckpoint) { // of each command, two are enough
+			if kind == "picture" || kind == string(contentCheckpoint) { // of each command, two are enough
 				mustRun(t, append(args, "--force")...)
 				if held, err := contentOf(out); err != nil || held != c.holds {
 					t.Errorf("%s --force over %s left %q, %v", c.line, kind, held, err)
@@ -420,8 +420,8 @@ func TestDevicesAreNotReplaced(t *testing.T) {
 
 func TestContentOfText(t *testing.T) {
 	for text, want := range map[string]content{
-		"a,b\n1,2\n": aText, "[a],[b]\n1,2\n": aText, "\ufeffa\tb\n": aText, "M\xfcnchen;1\n": aText, "{a},b\n": aText, "=1,2\n": aText,
-		"{\n  \"schema\": 1}": aJSON, "[1, 2]": aJSON, " [\n{}]": aJSON, "{}": aJSON, "PAR1": aParquet, "ARROW1\x00\x00": anArrow,
+		"a,b\n1,2\n": contentText, "[a],[b]\n1,2\n": contentText, "\ufeffa\tb\n": contentText, "M\xfcnchen;1\n": contentText, "{a},b\n": contentText, "=1,2\n": contentText,
+		"{\n  \"schema\": 1}": contentJSON, "[1, 2]": contentJSON, " [\n{}]": contentJSON, "{}": contentJSON, "PAR1": contentParquet, "ARROW1\x00\x00": contentArrow,
 		"a\x00b": "binary data", "<HTML>": "an HTML page that psi did not write", "<svg/>": "a document that psi did not write",
 	} {
 		if got := contentOfBytes([]byte(text), []byte(text)); got != want {

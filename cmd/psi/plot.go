@@ -26,7 +26,7 @@ type plotFlags struct {
 	row               int
 	columns           []string
 	output            string
-	most              int
+	maxColumns        int
 	title, size       string
 	width, height     float64 // from --size, in inches
 	z                 float64
@@ -36,8 +36,8 @@ type plotFlags struct {
 	spreadsheet       bool
 }
 
-// plotted is the JSON document of plot.
-type plotted struct {
+// plotDocument is the JSON document of plot.
+type plotDocument struct {
 	Schema string `json:"schema"`
 	Kind   string `json:"kind"`
 	File   string `json:"file"`
@@ -137,7 +137,7 @@ would happen if somebody changed a value.`,
 	flags.IntVar(&f.row, "row", 0, "row to show in a picture of one row, counted from 0")
 	flags.StringSliceVar(&f.columns, "columns", nil, "`COLUMNS` to show (default the most important); dependence takes one, or two with the second for colour")
 	flags.StringVar(&f.output, "output", "", "`CLASS` to show if there are more than two (default the most probable class of the row, or the first)")
-	flags.IntVar(&f.most, "max", 15, "maximum number of columns to show")
+	flags.IntVar(&f.maxColumns, "max", 15, "maximum number of columns to show")
 	flags.StringVar(&f.title, "title", "", "title of the picture (default a description of it)")
 	flags.StringVar(&f.size, "size", "", "width and height of the picture in inches, such as 8x5; PNG has 144 dots per inch (default depends on the picture)")
 	flags.SetNormalizeFunc(formerPlotFlags)
@@ -184,7 +184,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		for i, k := range kinds {
 			names[i] = k.kind
 		}
-		return &usageError{fmt.Sprintf("there is no picture %q", kind), meant(kind, names, "choose "+either(names))}
+		return &usageError{fmt.Sprintf("there is no picture %q", kind), didYouMean(kind, names, "choose "+joinOr(names))}
 	}
 	format, err := f.check(kinds[at])
 	if err != nil {
@@ -207,12 +207,12 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	m := &plotting{
 		modelData: d, kind: kinds[at], flags: f,
 		options: plot.Options{
-			Columns: f.columns, Output: f.output, Most: f.most, Pairs: f.interactions, Dark: f.dark,
+			Columns: f.columns, Output: f.output, MaxPlayers: f.maxColumns, Pairs: f.interactions, Dark: f.dark,
 			Title: f.title, Width: f.width, Height: f.height,
 		},
 	}
 	drawn, err := m.picture(ctx)
-	p.tellUnread(&d.unread)
+	p.reportUnread(&d.unread)
 	if err != nil {
 		return m.blame(err, d.name)
 	}
@@ -225,9 +225,9 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 		}
 	}
 	if f.json {
-		return p.document(plotted{"psi.plot/v1", kind, f.out, f.data, d.model.Digest(), drawn.Title, drawn.Read, drawn.Exact})
+		return p.document(plotDocument{"psi.plot/v1", kind, f.out, f.data, d.model.Digest(), drawn.Title, drawn.Read, drawn.Exact})
 	}
-	p.note("%s", strings.TrimSuffix(fmt.Sprintf("%s: %s. %s %s", f.out, strings.TrimSuffix(drawn.Title, "."), drawn.Read, drawn.Exact), " "))
+	p.logf("%s", strings.TrimSuffix(fmt.Sprintf("%s: %s. %s %s", f.out, strings.TrimSuffix(drawn.Title, "."), drawn.Read, drawn.Exact), " "))
 	return nil
 }
 
@@ -235,7 +235,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 func (f *plotFlags) checkColumns(players []string) error {
 	for _, name := range f.columns {
 		if !slices.Contains(players, name) {
-			return &table.Error{Row: -1, Column: name, Message: "the model has no such column", Remedy: meant(name, players, "choose among "+few(players))}
+			return &table.Error{Row: -1, Column: name, Message: "the model has no such column", Remedy: didYouMean(name, players, "choose among "+joinFirst(players))}
 		}
 	}
 	return nil
@@ -259,8 +259,8 @@ func (f *plotFlags) check(k picture) (format string, err error) {
 		return "", &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
 	case f.row < 0:
 		return "", &usageError{fmt.Sprintf("--row is %d", f.row), "rows are counted from 0"}
-	case f.most < 1:
-		return "", &usageError{fmt.Sprintf("--max is %d", f.most), "give a whole number from 1 up"}
+	case f.maxColumns < 1:
+		return "", &usageError{fmt.Sprintf("--max is %d", f.maxColumns), "give a whole number from 1 up"}
 	}
 	if f.width, f.height, err = parseSize(f.size); err != nil {
 		return "", err
@@ -279,15 +279,15 @@ func (f *plotFlags) check(k picture) (format string, err error) {
 
 // parseSize parses a width and a height, such as 8x5. An empty size is 0 and 0.
 func parseSize(size string) (width, height float64, err error) {
-	const least, most = 3, 40
+	const least, limit = 3, 40
 	if size == "" {
 		return 0, 0, nil
 	}
 	across, up, _ := strings.Cut(strings.ToLower(size), "x")
 	width, err1 := strconv.ParseFloat(across, 64)
 	height, err2 := strconv.ParseFloat(up, 64)
-	if err1 != nil || err2 != nil || !(width >= least && width <= most && height >= least && height <= most) {
-		return 0, 0, &usageError{fmt.Sprintf("--size is %q", size), fmt.Sprintf("give width and height in inches, from %d to %d, such as 8x5", least, most)}
+	if err1 != nil || err2 != nil || !(width >= least && width <= limit && height >= least && height <= limit) {
+		return 0, 0, &usageError{fmt.Sprintf("--size is %q", size), fmt.Sprintf("give width and height in inches, from %d to %d, such as 8x5", least, limit)}
 	}
 	return width, height, nil
 }
@@ -299,7 +299,7 @@ func (f *plotFlags) table() destination {
 
 // outputs returns the picture and, if requested, its data.
 func (f *plotFlags) outputs(format string) []output {
-	all := []output{{path: f.out, holds: map[string]content{"svg": anSVG, "png": aPNG, "pdf": aPDF}[format]}}
+	all := []output{{path: f.out, content: map[string]content{"svg": contentSVG, "png": contentPNG, "pdf": contentPDF}[format]}}
 	if f.data != "" {
 		all = append(all, f.table().output())
 	}
@@ -360,16 +360,16 @@ func (m *plotting) explained(ctx context.Context, o psi.ExplainOptions) (*explai
 
 // sampled draws rows from the whole table and keeps their numbers. use describes the purpose, such as "compared by",
 // for a message.
-func (m *plotting) sampled(ctx context.Context, most int, use string) (*table.Table, error) {
-	sample, err := m.drawn(ctx, most)
+func (m *plotting) sampled(ctx context.Context, limit int, use string) (*table.Table, error) {
+	sample, err := m.drawn(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
 	if sample.Seen() == 0 {
 		return nil, &plainError{m.name, "it has no rows", "give a table with rows"}
 	}
-	if sample.Seen() > most {
-		m.program.note("%s: %s %s of %s rows, drawn at random", prose.Printable(m.name), use, prose.Thousands(most), prose.Thousands(sample.Seen()))
+	if sample.Seen() > limit {
+		m.program.logf("%s: %s %s of %s rows, drawn at random", prose.Printable(m.name), use, prose.Thousands(limit), prose.Thousands(sample.Seen()))
 	}
 	rows, numbers := sample.Rows()
 	m.options.RowNumbers = numbers
@@ -384,19 +384,19 @@ func (m *plotting) drift(ctx context.Context) (*plot.Picture, error) {
 	}
 	then, by := *m, m.model.Manifest().Provenance.ValidationBy()
 	m.also = by
-	then.modelData = &modelData{data: earlier, program: m.program, path: m.path, model: m.model, also: by, told: m.told}
+	then.modelData = &modelData{data: earlier, program: m.program, path: m.path, model: m.model, also: by, reportedIgnored: m.reportedIgnored}
 	before, first, err := then.compared(ctx)
 	if err != nil {
 		return nil, then.blame(err, earlier.name)
 	}
-	m.told = then.told // report once
+	m.reportedIgnored = then.reportedIgnored // report once
 	after, second, err := m.compared(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if first == nil || second == nil {
 		if by != "" {
-			m.program.note("%q, the --validation-by column, is not in both tables: rows are treated as independent", prose.Printable(by))
+			m.program.logf("%q, the --validation-by column, is not in both tables: rows are treated as independent", prose.Printable(by))
 		}
 		return plot.Drift(before, after, m.options)
 	}

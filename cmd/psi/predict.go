@@ -79,7 +79,7 @@ func (p *program) predict(ctx context.Context, path, argument string, result res
 	defer out.Abort()
 	in := &modelData{data: rows, program: p, model: model}
 	err = pipeline.WriteBehind(ctx, in.predictions, out.write)
-	p.tellUnread(&in.unread)
+	p.reportUnread(&in.unread)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (p *program) written(result resultFlags, digest string, rows int) error {
 			Rows   int    `json:"rows"`
 		}{"psi.written/v1", digest, result.out, rows})
 	}
-	p.note("%s: %s", result.out, prose.Count(rows, "row"))
+	p.logf("%s: %s", result.out, prose.Count(rows, "row"))
 	return nil
 }
 

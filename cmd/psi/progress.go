@@ -50,7 +50,7 @@ func (w *watch) progress(s psi.Progress) {
 		return
 	}
 	if s.Note != "" {
-		w.program.note("%s", prose.Printable(s.Note))
+		w.program.logf("%s", prose.Printable(s.Note))
 	}
 	if s.Stage == "audit" && w.audit.IsZero() {
 		w.audit = w.now()
@@ -73,7 +73,7 @@ func (w *watch) progress(s psi.Progress) {
 func (w *watch) draw(s psi.Progress) {
 	text := w.line(s)
 	if !w.program.screen.stderr {
-		w.program.note("%s", text)
+		w.program.logf("%s", text)
 		return
 	}
 	w.program.draw(text)
@@ -96,7 +96,7 @@ func (w *watch) line(s psi.Progress) string {
 	}
 	text += fmt.Sprintf(", %.0f %%", 100*s.Done)
 	if s.Remaining > 0 {
-		text += ", about " + lasting(max(time.Second, s.Remaining.Round(time.Second))) + " left"
+		text += ", about " + formatDuration(max(time.Second, s.Remaining.Round(time.Second))) + " left"
 	}
 	if !math.IsNaN(w.best) {
 		what := "error"
@@ -156,8 +156,8 @@ type bottomLine struct {
 	shown int // characters displayed
 }
 
-// tell writes to stderr. Its errors cannot be reported anywhere.
-func (p *program) tell(text string) {
+// print writes to stderr. Its errors cannot be reported anywhere.
+func (p *program) print(text string) {
 	p.bottom.mu.Lock()
 	defer p.bottom.mu.Unlock()
 	p.wipeLine()
@@ -209,7 +209,7 @@ func (l *progressLine) draw(p *program, share float64, text string) {
 	}
 	l.drawn = time.Now()
 	if !p.screen.stderr {
-		p.note("%s", text)
+		p.logf("%s", text)
 		return
 	}
 	p.draw(progressBar(share) + " " + text)
@@ -242,7 +242,7 @@ type heartbeat struct {
 	program *program
 	mu      sync.Mutex
 	last    trainingBeat
-	told    time.Time
+	printed time.Time
 	ended   chan struct{}
 	done    sync.WaitGroup
 }
@@ -253,7 +253,7 @@ const (
 	beatEvery = time.Second
 )
 
-func (w *watch) tellPrograms() {
+func (w *watch) startHeartbeat() {
 	b := &heartbeat{program: w.program, ended: make(chan struct{}), last: trainingBeat{Schema: "psi.progress/v1", Stage: "read"}}
 	w.beat = b
 	b.done.Go(func() {
@@ -263,7 +263,7 @@ func (w *watch) tellPrograms() {
 			select {
 			case <-tick.C:
 				b.mu.Lock()
-				b.tell()
+				b.print()
 				b.mu.Unlock()
 			case <-b.ended:
 				return
@@ -288,19 +288,19 @@ func (b *heartbeat) progress(s psi.Progress) {
 	if s.Note != "" {
 		b.last.Note, b.last.Warning = &s.Note, s.Warning
 	}
-	if begins || s.Note != "" || time.Since(b.told) >= beatPause {
-		b.tell()
+	if begins || s.Note != "" || time.Since(b.printed) >= beatPause {
+		b.print()
 	}
 }
 
-// tell writes the line, with b.mu held. A note is written once.
-func (b *heartbeat) tell() {
+// print writes the line, with b.mu held. A note is written once.
+func (b *heartbeat) print() {
 	line, err := json.Marshal(b.last)
 	if err != nil {
 		panic(err) // cannot fail: only numbers and texts
 	}
-	b.program.tell(string(line) + "\n")
-	b.told, b.last.Note, b.last.Warning = time.Now(), nil, false
+	b.program.print(string(line) + "\n")
+	b.printed, b.last.Note, b.last.Warning = time.Now(), nil, false
 }
 
 func (b *heartbeat) end() {

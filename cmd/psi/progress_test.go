@@ -80,7 +80,7 @@ func TestReadingIsShown(t *testing.T) {
 		}
 		r.add(0, 20)
 	}
-	p.note("a note")
+	p.logf("a note")
 	if draws := strings.Count(out.String(), "\rreading") + strings.Count(out.String(), " reading"); draws != 6 {
 		t.Errorf("drawn %d times", draws)
 	}

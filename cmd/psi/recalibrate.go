@@ -55,7 +55,7 @@ func (p *program) recalibrate(ctx context.Context, path, argument string, f *rec
 		return &usageError{"a model cannot be written to standard output", "name a file: -o model.psi"}
 	}
 	if f.out != "" {
-		if err := p.checkFiles(ctx, f.force, []output{{path: f.out, holds: aModel}}, path, argument); err != nil {
+		if err := p.checkFiles(ctx, f.force, []output{{path: f.out, content: contentModel}}, path, argument); err != nil {
 			return err
 		}
 	}
@@ -106,7 +106,7 @@ func (p *program) reportRecalibration(m, fresh *psi.Model, f *recalibrateFlags) 
 	if _, err := fmt.Fprint(p.stdout, text); err != nil {
 		return err
 	}
-	p.tellRecalibration(manifest.Task, last, f.out)
+	p.adviseOnRecalibration(manifest.Task, last, f.out)
 	return nil
 }
 
@@ -124,7 +124,7 @@ func shiftText(m psi.Manifest, r psi.Recalibration) string {
 		moved = append(moved, prose.Printable(names[c])+" "+signed(shift))
 	}
 	if m.Task == psi.Multiclass {
-		return "base scores: " + few(moved)
+		return "base scores: " + joinFirst(moved)
 	}
 	return moved[0]
 }
@@ -140,21 +140,21 @@ func signed(x float64) string {
 // fewRecalibrationRows is the number of rows below which chance changes base and scale visibly.
 const fewRecalibrationRows = 200
 
-// tellRecalibration reports how to interpret the result.
-func (p *program) tellRecalibration(task psi.Task, r psi.Recalibration, out string) {
+// adviseOnRecalibration reports how to interpret the result.
+func (p *program) adviseOnRecalibration(task psi.Task, r psi.Recalibration, out string) {
 	loss := "log_loss"
 	if task == psi.Regression {
 		loss = "rmse"
 	}
 	if r.After[loss] >= r.Before[loss] {
-		p.note("%s does not fall on out-of-fold rows: keep the model as it is", strings.ReplaceAll(loss, "_", " "))
+		p.logf("%s does not fall on out-of-fold rows: keep the model as it is", strings.ReplaceAll(loss, "_", " "))
 	}
 	if r.Rows < fewRecalibrationRows {
-		p.note("%s are few, so base and scale are partly chance: use some hundreds", prose.Count(r.Rows, "row"))
+		p.logf("%s are few, so base and scale are partly chance: use some hundreds", prose.Count(r.Rows, "row"))
 	}
 	if out == "" {
-		p.note("nothing is written: -o FILE writes the recalibrated model")
+		p.logf("nothing is written: -o FILE writes the recalibrated model")
 	} else {
-		p.note("%s: the recalibrated model", out)
+		p.logf("%s: the recalibrated model", out)
 	}
 }

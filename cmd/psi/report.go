@@ -33,8 +33,8 @@ type reportFlags struct {
 	given           func(flag string) bool
 }
 
-// reported is the JSON document of report.
-type reported struct {
+// reportResult is the JSON document of report.
+type reportResult struct {
 	Schema      string   `json:"schema"`
 	File        string   `json:"file"`
 	Bytes       int      `json:"bytes"`
@@ -119,7 +119,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	if !store.IsURL(argument) {
 		inputs = append(inputs, filepath.Join(argument, batch.SummaryKey)) // if it is the OUT of a batch
 	}
-	if err := p.checkFiles(ctx, f.force, []output{{path: f.out, holds: aReport}}, inputs...); err != nil {
+	if err := p.checkFiles(ctx, f.force, []output{{path: f.out, content: contentReport}}, inputs...); err != nil {
 		return err
 	}
 	summary, err := p.findSummary(ctx, argument)
@@ -143,9 +143,9 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	defer ahead.Close()
 	r, err := report.Gather(ctx, d.model, ahead, report.Options{
 		Cover: cover, Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z,
-		Progress: func(words string) { p.note("%s", words) },
+		Progress: func(words string) { p.logf("%s", words) },
 	})
-	p.tellUnread(&d.unread)
+	p.reportUnread(&d.unread)
 	if err != nil {
 		return d.blame(err, d.name)
 	}
@@ -155,22 +155,22 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		return err
 	}
 	if f.json {
-		said := reported{
+		document := reportResult{
 			"psi.reported/v1", f.out, written, d.model.Digest(), r.Data.Rows, r.Data.Explained, r.Data.Carried,
 			r.Verdict, r.Trust.Verdict, r.Calibration.Verdict,
 			[]string{},
 		}
 		for _, w := range r.Warnings {
-			said.Warnings = append(said.Warnings, w.Words)
+			document.Warnings = append(document.Warnings, w.Words)
 		}
-		return p.document(said)
+		return p.document(document)
 	}
-	p.note("%s: %s, %s explained, %s shown one by one, %d kB", f.out, prose.Count(r.Data.Rows, "row"), prose.Thousands(r.Data.Explained), prose.Thousands(r.Data.Carried), written/1000)
+	p.logf("%s: %s, %s explained, %s shown one by one, %d kB", f.out, prose.Count(r.Data.Rows, "row"), prose.Thousands(r.Data.Explained), prose.Thousands(r.Data.Carried), written/1000)
 	for _, w := range warningsOf(d.model) {
-		p.note("Warning: %s", w)
+		p.logf("Warning: %s", w)
 	}
-	p.note("%s", r.Trust.Verdict)
-	p.note("%s", r.Calibration.Verdict)
+	p.logf("%s", r.Trust.Verdict)
+	p.logf("%s", r.Calibration.Verdict)
 	return nil
 }
 
@@ -215,8 +215,8 @@ func (c *counter) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// batchReported is what report says of the file of a batch.
-type batchReported struct {
+// batchReportResult is what report says of the file of a batch.
+type batchReportResult struct {
 	Schema string `json:"schema"`
 	File   string `json:"file"`
 	Bytes  int    `json:"bytes"`
@@ -295,11 +295,11 @@ func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, c
 		return err
 	}
 	if f.json {
-		return p.document(batchReported{"psi.reported.batch/v1", f.out, written, model.Digest(), b.Run.Job, b.Run.Rows, b.Run.Failed, b.Done.Verdict, b.Trust.Verdict})
+		return p.document(batchReportResult{"psi.reported.batch/v1", f.out, written, model.Digest(), b.Run.Job, b.Run.Rows, b.Run.Failed, b.Done.Verdict, b.Trust.Verdict})
 	}
-	p.note("%s: batch of %s, %s explained, %d kB", f.out, prose.Count(b.Run.Files, "file"), prose.Count(b.Run.Rows, "row"), written/1000)
-	p.note("%s", b.Done.Verdict)
-	p.note("%s", b.Trust.Verdict)
+	p.logf("%s: batch of %s, %s explained, %d kB", f.out, prose.Count(b.Run.Files, "file"), prose.Count(b.Run.Rows, "row"), written/1000)
+	p.logf("%s", b.Done.Verdict)
+	p.logf("%s", b.Trust.Verdict)
 	return nil
 }
 

@@ -90,7 +90,7 @@ and ε has standard deviation 1. Its memory use does not grow with the number of
 	flags := c.Flags()
 	flags.IntVar(&f.rows, "rows", 0, "number of rows (default 8000; a million for million; all for bike and adult)")
 	flags.Uint64Var(&f.seed, "seed", 0, "random seed: the same seed gives the same table")
-	flags.Float64Var(&f.rho, "rho", synth.DefaultRho, "correlation of x1, x2 and x3 in "+either(synth.CorrelatedNames())+", at least 0 and below 1")
+	flags.Float64Var(&f.rho, "rho", synth.DefaultRho, "correlation of x1, x2 and x3 in "+joinOr(synth.CorrelatedNames())+", at least 0 and below 1")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the table: .csv, .tsv (either with .gz), .parquet or .arrow; - is standard output")
 	flags.StringVar(&f.truth, "truth", "", "`FILE` for the true attributions of a synthetic table")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of standard output: csv, tsv, parquet or arrow (default csv)")
@@ -112,7 +112,7 @@ func (f *sampleFlags) check(name string, given func(flag string) bool) error {
 	names := sampleNames()
 	switch {
 	case !slices.Contains(names, name):
-		return &usageError{fmt.Sprintf("there is no table %q", name), meant(name, names, "choose "+either(names))}
+		return &usageError{fmt.Sprintf("there is no table %q", name), didYouMean(name, names, "choose "+joinOr(names))}
 	case f.out == "":
 		return &usageError{"psi sample needs -o", fmt.Sprintf("name the file for the table: -o %s.csv, or -o - to print it", name)}
 	case f.out == standardOutput && f.json:
@@ -120,13 +120,13 @@ func (f *sampleFlags) check(name string, given func(flag string) bool) error {
 	case given("rows") && f.rows < 1:
 		return &usageError{fmt.Sprintf("--rows is %d", f.rows), "give a whole number from 1 up"}
 	case given("rho") && !slices.Contains(synth.CorrelatedNames(), name):
-		return &usageError{name + " does not take a correlation", "leave --rho out, or choose " + either(synth.CorrelatedNames())}
+		return &usageError{name + " does not take a correlation", "leave --rho out, or choose " + joinOr(synth.CorrelatedNames())}
 	case !(f.rho >= 0 && f.rho < 1):
 		return &usageError{fmt.Sprintf("--rho is %g", f.rho), "give a number of at least 0 and below 1"}
 	case f.truth != "" && slices.Contains(shippedNames(), name):
 		return &usageError{name + " is a real table, so its true attributions are unknown", "leave --truth out, or choose a synthetic table"}
 	case f.truth != "" && name == million:
-		return &usageError{"psi cannot write the true attributions of million", "leave --truth out, or choose " + either(synth.Names())}
+		return &usageError{"psi cannot write the true attributions of million", "leave --truth out, or choose " + joinOr(synth.Names())}
 	case f.out != standardOutput:
 		if err := checkTableName(f.out); err != nil {
 			return err
@@ -167,10 +167,10 @@ func (p *program) sample(ctx context.Context, name string, f *sampleFlags) error
 		}
 	}
 	if drawn.citation != "" {
-		p.note("%s", strings.TrimSpace(drawn.citation))
+		p.logf("%s", strings.TrimSpace(drawn.citation))
 	}
 	if f.out != standardOutput {
-		p.note("%s: %s, target %s", f.out, prose.Count(drawn.rows, "row"), drawn.target)
+		p.logf("%s: %s, target %s", f.out, prose.Count(drawn.rows, "row"), drawn.target)
 	}
 	if !f.json {
 		return nil

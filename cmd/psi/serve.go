@@ -19,13 +19,13 @@ import (
 type serveFlags struct {
 	serve.Config
 	backend, logFormat choice
-	body, held         bytesFlag
+	maxBody, maxHeld   bytesFlag
 	untilEOF           bool
 	json               bool
 }
 
-// serving is the document that serve prints once it accepts requests.
-type serving struct {
+// serveDocument is the document that serve prints once it accepts requests.
+type serveDocument struct {
 	Schema  string   `json:"schema"`
 	HTTP    string   `json:"http"`
 	GRPC    string   `json:"grpc"`
@@ -76,10 +76,10 @@ authentication: --token-file (see psi token), --client-ca or --oidc-issuer.`,
 	flags.Float64Var(&f.Rate, "rate", 0, "maximum requests per second of each caller; 0 means no limit")
 	flags.IntVar(&f.MaxCalls, "max-calls", 256, "maximum number of concurrent requests and streams of one caller")
 	flags.IntVar(&f.MaxRows, "max-rows", 1000, "maximum number of rows in a request")
-	f.body = 64 << 20
-	flags.Var(&f.body, "max-body", "maximum size of a request body after decompression")
-	f.held = 512 << 20
-	flags.Var(&f.held, "max-held", "maximum memory of all requests in progress: bodies, decompressed and decoded, and answers")
+	f.maxBody = 64 << 20
+	flags.Var(&f.maxBody, "max-body", "maximum size of a request body after decompression")
+	f.maxHeld = 512 << 20
+	flags.Var(&f.maxHeld, "max-held", "maximum memory of all requests in progress: bodies, decompressed and decoded, and answers")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "maximum time of a request (default 30s)")
 	flags.DurationVar(&f.Drain, "drain", 0, "graceful shutdown timeout (default 25s)")
 	flags.StringVar(&f.Rules, "labels", "", "YAML `FILE` of version labels, traffic splits and shadow versions; reloaded when it changes")
@@ -98,7 +98,7 @@ authentication: --token-file (see psi token), --client-ca or --oidc-issuer.`,
 }
 
 func (p *program) serve(ctx context.Context, models []string, f *serveFlags) error {
-	f.Models, f.Backend, f.MaxBody, f.MaxHeld = models, psi.Backend(f.backend.word), int64(f.body), int64(f.held)
+	f.Models, f.Backend, f.MaxBody, f.MaxHeld = models, psi.Backend(f.backend.word), int64(f.maxBody), int64(f.maxHeld)
 	f.Log, f.LimitMemory = slog.New(slog.NewTextHandler(flagWriter{p.stderr}, nil)), true
 	if f.logFormat.word == "json" {
 		f.Log = slog.New(slog.NewJSONHandler(flagWriter{p.stderr}, nil))
@@ -108,12 +108,12 @@ func (p *program) serve(ctx context.Context, models []string, f *serveFlags) err
 	}
 	var s *serve.Server
 	f.Started = func() error {
-		ready := serving{Schema: "psi.serving/v1", Models: s.Models()}
+		ready := serveDocument{Schema: "psi.serving/v1", Models: s.Models()}
 		ready.HTTP, ready.GRPC, ready.Metrics = s.Addresses()
 		if f.json {
 			return p.document(ready)
 		}
-		p.note("%s", ready.words(f.UI, f.CertFile != ""))
+		p.logf("%s", ready.words(f.UI, f.CertFile != ""))
 		return nil
 	}
 	var err error
@@ -135,7 +135,7 @@ func (p *program) untilEOF(ctx context.Context) context.Context {
 }
 
 // words tells people where to open the page.
-func (s *serving) words(page, secure bool) string {
+func (s *serveDocument) words(page, secure bool) string {
 	scheme := "http://"
 	if secure {
 		scheme = "https://"
@@ -224,11 +224,11 @@ does not store it. The second is its hash, a line for the file of psi serve --to
 		if asJSON {
 			return p.document(map[string]string{"schema": "psi.token/v1", "token": secret, "line": line})
 		}
-		p.note("the token, for the caller:")
+		p.logf("the token, for the caller:")
 		if _, err := fmt.Fprintln(p.stdout, secret); err != nil {
 			return err
 		}
-		p.note("the line, for the token file:")
+		p.logf("the line, for the token file:")
 		_, err = fmt.Fprintln(p.stdout, line)
 		return err
 	}

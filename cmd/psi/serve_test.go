@@ -25,7 +25,7 @@ func TestServe(t *testing.T) {
 			ended <- p.run(ctx, []string{"serve", fixtures.model, "--json", "--http", web, "--grpc", "127.0.0.1:0", "--metrics", ""})
 			_ = in.Close() // of a pipe: it never fails
 		}()
-		var ready serving
+		var ready serveDocument
 		if err := json.NewDecoder(out).Decode(&ready); err != nil || ready.Schema != "psi.serving/v1" || len(ready.Models) != 1 || ready.Metrics != "" {
 			t.Fatalf("%+v %v", ready, err)
 		}
@@ -63,7 +63,7 @@ func TestServeUntilEOF(t *testing.T) {
 		ended <- p.run(t.Context(), []string{"serve", fixtures.model, "--json", "--until-eof", "--http", "127.0.0.1:0", "--grpc", "", "--metrics", ""})
 		_ = in.Close() // of a pipe: it never fails
 	}()
-	var ready serving
+	var ready serveDocument
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
 		t.Fatal(err)
 	}

@@ -78,16 +78,16 @@ func (s *stream) Close() error {
 	return err
 }
 
-// readFile reads a file or pipe of at most most bytes.
-func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
+// readFile reads a file or pipe of at most limit bytes.
+func readFile(ctx context.Context, path string, limit int64) ([]byte, error) {
 	file, err := openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("it has more than %d bytes", most)
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("it has more than %d bytes", limit)
 	}
 	return text, err
 }

@@ -295,12 +295,12 @@ func (f *trainFlags) finished() bool {
 // outputs returns the model, its checkpoint, and the temporary files of both.
 func (f *trainFlags) outputs() []output {
 	const draft = ".tmp" // suffix of names until their files are complete
-	checkpoint, drafts := checkpointOf(f.out), []content{aModel, aCheckpoint}
+	checkpoint, drafts := checkpointOf(f.out), []content{contentModel, contentCheckpoint}
 	return []output{
-		{path: f.out, holds: aModel},
-		{path: checkpoint, holds: aCheckpoint},
-		{path: f.out + draft, holds: aDraft, also: drafts},
-		{path: checkpoint + draft, holds: aDraft, also: drafts},
+		{path: f.out, content: contentModel},
+		{path: checkpoint, content: contentCheckpoint},
+		{path: f.out + draft, content: contentDraft, also: drafts},
+		{path: checkpoint + draft, content: contentDraft, also: drafts},
 	}
 }
 
@@ -310,7 +310,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		return p.finishedBefore(argument, f)
 	}
 	if !f.resume && exists(checkpoint) {
-		p.note("found %s of an earlier training: starting from scratch and replacing it (--resume would continue it)", checkpoint)
+		p.logf("found %s of an earlier training: starting from scratch and replacing it (--resume would continue it)", checkpoint)
 	}
 	if f.progress.word == "json" {
 		p.screen.stderr = false // a program reads it
@@ -323,7 +323,7 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	before, _ := os.Stat(checkpoint)
 	watch := newWatch(p, time.Now)
 	if f.progress.word == "json" {
-		watch.tellPrograms()
+		watch.startHeartbeat()
 	}
 	var stopEarly <-chan struct{}
 	if f.onInterrupt.word == "finish" {
@@ -348,9 +348,9 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		return unsavedModel(err, f.out, f.keptSince(before))
 	}
 	if err := os.Remove(checkpoint); err != nil && !errors.Is(err, os.ErrNotExist) {
-		p.note("%s is no longer needed, but cannot be removed: %v", checkpoint, err)
+		p.logf("%s is no longer needed, but cannot be removed: %v", checkpoint, err)
 	}
-	p.tellUnread(&rows.unread)
+	p.reportUnread(&rows.unread)
 	return p.reportTraining(argument, f, model, watch)
 }
 
@@ -414,6 +414,6 @@ func (p *program) finishedBefore(argument string, f *trainFlags) error {
 		return err
 	}
 	defer model.Close()
-	p.note("%s is already finished and stays unchanged", f.out)
+	p.logf("%s is already finished and stays unchanged", f.out)
 	return p.reportTraining(argument, f, model, nil)
 }

@@ -31,9 +31,9 @@ type trainingDocument struct {
 // reportTraining reports a finished model; w is nil if it was finished before.
 func (p *program) reportTraining(argument string, f *trainFlags, m *psi.Model, w *watch) error {
 	for _, w := range warningsOf(m) {
-		p.note("%s", wrap("Warning: "+w.String(), p.stderrWidth()))
+		p.logf("%s", wrap("Warning: "+w.String(), p.stderrWidth()))
 	}
-	p.note("%s\nNext: psi explain %s %s, or psi inspect %s", wrap(trainingText(f, m, w), p.stderrWidth()), quoted(f.out), quoted(argument), quoted(f.out))
+	p.logf("%s\nNext: psi explain %s %s, or psi inspect %s", wrap(trainingText(f, m, w), p.stderrWidth()), quoted(f.out), quoted(argument), quoted(f.out))
 	if !f.json {
 		return nil
 	}
@@ -69,9 +69,9 @@ func trainingText(f *trainFlags, m *psi.Model, w *watch) string {
 	}
 	text.WriteString(auditText(m.StoredAudit()))
 	if w != nil {
-		fmt.Fprintf(&text, " It took %s", lasting(w.over.Sub(w.start)))
+		fmt.Fprintf(&text, " It took %s", formatDuration(w.over.Sub(w.start)))
 		if audit := m.StoredAudit(); audit != nil {
-			fmt.Fprintf(&text, " (audit: %s, %s of these)", prose.Count(audit.Rows, "row"), lasting(w.auditTook()))
+			fmt.Fprintf(&text, " (audit: %s, %s of these)", prose.Count(audit.Rows, "row"), formatDuration(w.auditTook()))
 		}
 		text.WriteString(".")
 	}
@@ -113,11 +113,11 @@ func predicted(m psi.Manifest) string {
 
 // fewClasses joins the labels of classes, at most a few of them.
 func fewClasses(classes []string) string {
-	const most = 6
-	if len(classes) <= most {
-		return either(classes)
+	const limit = 6
+	if len(classes) <= limit {
+		return joinOr(classes)
 	}
-	return strings.Join(classes[:most-1], ", ") + fmt.Sprintf(" or %d others", len(classes)-most+1)
+	return strings.Join(classes[:limit-1], ", ") + fmt.Sprintf(" or %d others", len(classes)-limit+1)
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }

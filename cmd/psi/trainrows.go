@@ -68,7 +68,7 @@ func (p *program) trainingRows(ctx context.Context, argument string, f *trainFla
 		r.Close()
 		return nil, err
 	}
-	p.tellColumns(source.Schema(), f)
+	p.reportColumns(source.Schema(), f)
 	if f.validation != "" {
 		if r.validation, err = p.validationRows(ctx, source.Schema(), f, &r.unread); err != nil {
 			r.Close()
@@ -133,7 +133,7 @@ func (f *trainFlags) checkNames(names []string) error {
 	} {
 		for _, name := range flag.columns {
 			if name != "" && !slices.Contains(names, name) {
-				return &table.Error{Row: -1, Column: name, Message: flag.missing, Remedy: meant(name, names, flag.remedy+few(names))}
+				return &table.Error{Row: -1, Column: name, Message: flag.missing, Remedy: didYouMean(name, names, flag.remedy+joinFirst(names))}
 			}
 		}
 	}
@@ -202,10 +202,10 @@ func (s *validation) Next(ctx context.Context) (*table.Table, error) {
 	return chunk, nil
 }
 
-// tellColumns reports how the columns are read, for at most a few of them.
-func (p *program) tellColumns(schema *table.Schema, f *trainFlags) {
-	const most = 30
-	shown := schema.Fields[:min(most, len(schema.Fields))]
+// reportColumns reports how the columns are read, for at most a few of them.
+func (p *program) reportColumns(schema *table.Schema, f *trainFlags) {
+	const limit = 30
+	shown := schema.Fields[:min(limit, len(schema.Fields))]
 	lines := make([][]string, 0, len(shown))
 	for _, field := range shown {
 		name := field.Name
@@ -226,9 +226,9 @@ func (p *program) tellColumns(schema *table.Schema, f *trainFlags) {
 		}
 		lines = append(lines, []string{prose.Printable(name), field.Kind.String(), prose.Printable(field.Reason)})
 	}
-	p.note("how the columns are read:\n%s", strings.TrimSuffix(aligned("  ", lines), "\n"))
-	if more := len(schema.Fields) - most; more > 0 {
-		p.note("  … and %d more; psi inspect shows all", more)
+	p.logf("how the columns are read:\n%s", strings.TrimSuffix(aligned("  ", lines), "\n"))
+	if more := len(schema.Fields) - limit; more > 0 {
+		p.logf("  … and %d more; psi inspect shows all", more)
 	}
 }
 

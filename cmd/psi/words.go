@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// lasting formats a duration for people.
-func lasting(d time.Duration) string {
+// formatDuration formats a duration for people.
+func formatDuration(d time.Duration) string {
 	switch seconds := d.Seconds(); {
 	case seconds < 9.95 && d%time.Second != 0:
 		return fmt.Sprintf("%.1f s", seconds)
@@ -75,8 +75,8 @@ func aligned(indent string, lines [][]string) string {
 	return text.String()
 }
 
-// meant prefixes a remedy with a suggestion if a word is similar to an existing one.
-func meant(word string, among []string, remedy string) string {
+// didYouMean prefixes a remedy with a suggestion if a word is similar to an existing one.
+func didYouMean(word string, among []string, remedy string) string {
 	if near := nearest(word, among); near != "" {
 		return fmt.Sprintf("did you mean %s? Otherwise %s", near, remedy)
 	}
@@ -86,7 +86,7 @@ func meant(word string, among []string, remedy string) string {
 // nearest returns the word that was most likely mistyped: the same in another case, or the one with the fewest changes,
 // at most a third of its letters. It returns "" if there is none.
 func nearest(word string, among []string) string {
-	best, fewest := "", 1+max(1, utf8.RuneCountInString(word)/3)
+	best, closest := "", 1+max(1, utf8.RuneCountInString(word)/3)
 	for _, other := range among {
 		if strings.EqualFold(other, word) {
 			return other
@@ -94,15 +94,15 @@ func nearest(word string, among []string) string {
 		if utf8.RuneCountInString(other) < 2 {
 			continue // a single letter is close to any other
 		}
-		if n := changes(strings.ToLower(word), strings.ToLower(other)); n < fewest {
-			best, fewest = other, n
+		if n := editDistance(strings.ToLower(word), strings.ToLower(other)); n < closest {
+			best, closest = other, n
 		}
 	}
 	return best
 }
 
-// changes returns the number of letters to insert, delete, replace or swap with the next to turn a into b.
-func changes(a, b string) int {
+// editDistance returns the number of letters to insert, delete, replace or swap with the next to turn a into b.
+func editDistance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	var before, above []int // rows of the table of distances between all prefixes of a and b
 	row := make([]int, len(to)+1)

@@ -13,17 +13,17 @@ import (
 
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
-		lasting(1234 * time.Millisecond):     "1.2 s",
-		lasting(4 * time.Second):             "4 s",
-		lasting(83 * time.Second):            "83 s",
-		lasting(20 * time.Minute):            "20 min",
-		lasting(3 * time.Hour):               "3.0 h",
-		prose.Printable("a\x1b[1m\n"):        "a?[1m?",
-		quoted("a.csv"):                      "a.csv",
-		quoted("it's *.csv"):                 `'it'\''s *.csv'`,
-		either([]string{"a", "b", "c"}):      "a, b or c",
-		wrap("one two three 5 s", 9):         "one two\nthree 5 s",
-		aligned(" ", [][]string{{"é", "1"}}): " é  1\n",
+		formatDuration(1234 * time.Millisecond):                              "1.2 s",
+		formatDuration(4 * time.Second):                                      "4 s",
+		formatDuration(83 * time.Second):                                     "83 s",
+		formatDuration(20 * time.Minute):                                     "20 min",
+		formatDuration(3 * time.Hour):                                        "3.0 h",
+		prose.Printable("a\x1b[1m\n"):                                        "a?[1m?",
+		quoted("a.csv"):                                                      "a.csv",
+		quoted("it's *.csv"):                                                 `'it'\''s *.csv'`,
+		joinOr([]string{"a", "b", "c"}):                                      "a, b or c",
+		wrap("one two three 5 s", 9):                                         "one two\nthree 5 s",
+		aligned(" ", [][]string{{"é", "1"}}):                                 " é  1\n",
 		aligned("", [][]string{{"ab", "c"}, {"a", "b", "c"}, {"long last"}}): "ab  c\na   b  c\nlong last\n",
 	} {
 		if got != want {
