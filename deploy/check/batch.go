@@ -52,7 +52,7 @@ func batches(spec *corev1.PodSpec) []error {
 	return problems
 }
 
-// scaled checks KEDA's ScaledObjects: what they scale, and what their triggers are told, which the schema leaves open. The
+// scaled checks KEDA's ScaledObjects: what they scale, and what their triggers are metadata, which the schema leaves open. The
 // names that a trigger knows are read from the source of KEDA itself.
 func scaled(objects []runtime.Object, scalers string) []error {
 	var problems []error
@@ -68,8 +68,8 @@ func scaled(objects []runtime.Object, scalers string) []error {
 		triggers, _, _ := unstructured.NestedSlice(o.Object, "spec", "triggers")
 		for _, t := range triggers {
 			trigger, _ := t.(map[string]any)
-			told, _, _ := unstructured.NestedStringMap(trigger, "metadata")
-			for _, err := range triggered(trigger["type"], told, scalers) {
+			metadata, _, _ := unstructured.NestedStringMap(trigger, "metadata")
+			for _, err := range triggered(trigger["type"], metadata, scalers) {
 				problems = append(problems, fmt.Errorf("%s: %w", what, err))
 			}
 		}
@@ -80,7 +80,7 @@ func scaled(objects []runtime.Object, scalers string) []error {
 // queueOf is what batch/internal/queue calls its stream and consumer.
 var queueOf = map[string]string{"stream": "PSI_WORK", "consumer": "workers"}
 
-func triggered(kind any, told map[string]string, scalers string) []error {
+func triggered(kind any, metadata map[string]string, scalers string) []error {
 	if kind != "nats-jetstream" {
 		return []error{fmt.Errorf("a trigger of type %v; want nats-jetstream", kind)}
 	}
@@ -92,8 +92,8 @@ func triggered(kind any, told map[string]string, scalers string) []error {
 		return []error{err}
 	}
 	var problems []error
-	for _, name := range slices.Sorted(maps.Keys(told)) {
-		value := told[name]
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		value := metadata[name]
 		p, is := known[name]
 		switch {
 		case !is:
@@ -109,13 +109,13 @@ func triggered(kind any, told map[string]string, scalers string) []error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if known[name].needed && told[name] == "" {
+		if known[name].needed && metadata[name] == "" {
 			problems = append(problems, fmt.Errorf("the trigger lacks the setting %s", name))
 		}
 	}
 	for name, want := range queueOf {
-		if told[name] != want {
-			problems = append(problems, fmt.Errorf("%s of the trigger is %q; want %s", name, told[name], want))
+		if metadata[name] != want {
+			problems = append(problems, fmt.Errorf("%s of the trigger is %q; want %s", name, metadata[name], want))
 		}
 	}
 	return problems

@@ -248,7 +248,7 @@ func (n *newton) scales() []float64 {
 // solve writes a step with |∇²·step + gradient| ≤ aim, by conjugate gradients preconditioned by the scales.
 func (n *newton) solve(ctx context.Context, aim float64) error {
 	scales := n.scales()
-	residual, along, bent := make([]float64, len(n.b)), make([]float64, len(n.b)), make([]float64, len(n.b))
+	residual, along, hessianAlong := make([]float64, len(n.b)), make([]float64, len(n.b)), make([]float64, len(n.b))
 	scaled := make([]float64, len(n.b))
 	clear(n.step)
 	floats.AddScaled(residual, -1, n.gradient)
@@ -262,14 +262,14 @@ func (n *newton) solve(ctx context.Context, aim float64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n.hessianTimes(along, bent)
-		curvature := floats.Dot(along, bent)
+		n.hessianTimes(along, hessianAlong)
+		curvature := floats.Dot(along, hessianAlong)
 		if !(curvature > 0) {
 			return nil // no curvature: rounding
 		}
 		length := product / curvature
 		floats.AddScaled(n.step, length, along)
-		floats.AddScaled(residual, -length, bent)
+		floats.AddScaled(residual, -length, hessianAlong)
 		floats.DivTo(scaled, residual, scales)
 		before := product
 		product = floats.Dot(residual, scaled)

@@ -92,9 +92,9 @@ func (t *Trainer) losses() (loss, hidden float64) {
 	}
 	for l := range t.learners {
 		n := copies * t.Batch * t.Outputs
-		dsaid := t.learnerGradients[l*(n+t.Outputs):]
-		for i, d := range dsaid[:n] {
-			dsaid[n+i%t.Outputs] -= d // subtracted from all copies: the product with no column present
+		gradients := t.learnerGradients[l*(n+t.Outputs):]
+		for i, d := range gradients[:n] {
+			gradients[n+i%t.Outputs] -= d // subtracted from all copies: the product with no column present
 		}
 	}
 	return loss, hidden

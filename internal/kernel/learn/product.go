@@ -145,10 +145,10 @@ func (t *Trainer) rows(share int) {
 func (t *Trainer) products(i int) {
 	s, rows, k := &t.shares[i], copies*t.Batch, t.shared.channels
 	from, n := s.from, s.channels
-	channel, dsaid := t.lay.channel.of(t.gradient, 0), t.learnerGradients[s.learner*(rows+1)*t.Outputs:]
+	channel, gradients := t.lay.channel.of(t.gradient, 0), t.learnerGradients[s.learner*(rows+1)*t.Outputs:]
 	t.ops.MatMul(&vector.MatMul{
 		Y: channel[from:], YStride: k, Start: t.zeros, Rows: t.Outputs, Out: n,
-		X: dsaid, XStride: 1, XStep: t.Outputs, In: rows, W: t.product[from:], WStride: k,
+		X: gradients, XStride: 1, XStep: t.Outputs, In: rows, W: t.product[from:], WStride: k,
 	})
 	if t.Outputs > 1 {
 		for i := from; i < from+n; i++ {
@@ -163,7 +163,7 @@ func (t *Trainer) products(i int) {
 	}
 	t.ops.MatMul(&vector.MatMul{
 		Y: t.up[from:], YStride: k, Start: t.zeros, Rows: rows + 1, Out: n,
-		X: dsaid, XStride: t.Outputs, In: t.Outputs, W: t.out[s.learner*t.Outputs*k+from:], WStride: k,
+		X: gradients, XStride: t.Outputs, In: t.Outputs, W: t.out[s.learner*t.Outputs*k+from:], WStride: k,
 	})
 	t.ops.ProductsGradient(&vector.ProductsGradient{
 		Gradient: t.drecords[from:], Up: t.up[from:], UpStride: k, Records: t.records[from:], At: t.at, Order: s.order, Scratch: s.scratch,
