@@ -7,11 +7,13 @@ import (
 
 // Game is an ensemble compiled for the Shapley values of a game. It does not change and is safe for concurrent use.
 type Game struct {
-	columns, outputs int
-	base             []float64 // of the ensemble
-	empty            []float64 // v(∅) of each output
-	zero             []Code    // Column.Zero by column
-	trees            []compiled
+	ensemble *Ensemble
+	absent   Absent
+	players  int
+	playerOf []int     // by column
+	hidden   []bool    // by column: absent from every coalition though its player is not; nil if none is
+	empty    []float64 // v(∅) of each output
+	trees    []compiled
 }
 
 // compiled is a tree with what its edges need. Edge i leads to node i; the root has none.
@@ -26,22 +28,25 @@ type compiled struct {
 	inverse []vector.Rows // by quadrature node: 1/ω
 }
 
-// edge is what a branch adds to the path of the leaves below it. Let q be the product of the shares of its column on the path so far, this
-// branch included, q′ without it, and f(q) = q + t (1 − q) the factor of a row that passes. A row has passed the column's branches
+// edge is what a branch adds to the path of the leaves below it. Let q be the product of the shares of its player on the path so far, this
+// branch included, q′ without it, and f(q) = q + t (1 − q) the factor of a row that passes. A row has passed the player's branches
 // before this one or not (o′) and with this one or not (o). Its factor at a quadrature node t of weight ω grows by a ratio, and the
-// slope ω (o_d − p_d)/factor of its column by a difference:
+// slope ω (o_d − p_d)/factor of its player by a difference:
 //
 //	o′ o   ratio            slope
 //	1  1   f(q)/f(q′)       ω (1 − q)/f(q) − ω (1 − q′)/f(q′)
 //	1  0   q (1 − t)/f(q′)  −ω/(1 − t) − ω (1 − q′)/f(q′)
 //	0  0   share            0
 //
-// So no factor is divided by, not even one that is 0, and an absent column is one whose first o′ is 0.
+// So no factor is divided by, not even one that is 0, and an absent player is one whose first o′ is 0.
 type edge struct {
-	column int
-	before int     // depth of the column's edge before this one; 0 if it is the first
+	player int
+	before int     // depth of the player's edge before this one; 0 if it is the first
 	share  float64 // the weight that the game gives the branch if its column is absent
 }
+
+// hiddenPlayer is the player of the edges of hidden columns. No row passes them.
+const hiddenPlayer = -1
 
 // Absent is what a game puts in the place of an absent column: the weights of the branches of a split, left and right.
 type Absent func(t *Tree, node int) (left, right float64)
@@ -74,54 +79,79 @@ func way(left bool) (float64, float64) {
 	return 0, 1
 }
 
-// NewGame compiles an ensemble that Check accepts.
+// NewGame compiles an ensemble that Check accepts. Every column is a player.
 func (e *Ensemble) NewGame(absent Absent) *Game {
-	g := &Game{columns: len(e.Columns), outputs: len(e.Base), base: e.Base, empty: append([]float64{}, e.Base...), trees: make([]compiled, len(e.Trees))}
-	for d := range e.Columns {
-		g.zero = append(g.zero, e.Columns[d].Zero)
+	playerOf := make([]int, len(e.Columns))
+	for d := range playerOf {
+		playerOf[d] = d
 	}
-	nothing := make([]bool, g.columns)
-	for i := range e.Trees {
-		g.trees[i] = compile(&e.Trees[i], absent)
-		g.empty[e.Trees[i].Output] += g.value(&g.trees[i], 0, nil, nothing)
+	return e.NewGroupedGame(absent, playerOf, len(playerOf))
+}
+
+// NewGroupedGame is NewGame with players that come and go together with all their columns. playerOf has the player of each column.
+func (e *Ensemble) NewGroupedGame(absent Absent, playerOf []int, players int) *Game {
+	g := &Game{ensemble: e, absent: absent, players: players, playerOf: playerOf, empty: append([]float64{}, e.Base...)}
+	g.compile()
+	nothing := make([]bool, len(e.Columns))
+	for i := range g.trees {
+		g.empty[g.trees[i].output] += g.value(&g.trees[i], 0, nil, nothing)
 	}
 	return g
 }
 
-func compile(t *Tree, absent Absent) compiled {
+// hiding is the game of rows in which columns are absent whose players are not.
+func (g *Game) hiding(columns []bool) *Game {
+	other := *g
+	other.hidden = columns
+	other.compile()
+	return &other
+}
+
+func (g *Game) compile() {
+	g.trees = make([]compiled, len(g.ensemble.Trees))
+	for i := range g.trees {
+		g.trees[i] = g.compiled(&g.ensemble.Trees[i])
+	}
+}
+
+func (g *Game) compiled(t *Tree) compiled {
 	c := compiled{output: t.Output, nodes: t.Nodes, edges: make([]edge, len(t.Nodes))}
-	longest := 0 // most columns of a path
-	columns := map[int]int{}
+	longest := 0 // most players of a path
+	players := map[int]int{}
 	products := make([][2]float64, len(t.Nodes)) // q′ and q of each edge
 	type step struct {
-		column int
+		player int
 		q      float64
 	}
 	var path []step
 	var descend func(node int)
 	descend = func(node int) {
-		c.depth, longest = max(c.depth, len(path)), max(longest, len(columns))
+		c.depth, longest = max(c.depth, len(path)), max(longest, len(players))
 		n := &t.Nodes[node]
 		if n.Column == Leaf {
 			return
 		}
+		player := g.playerOf[n.Column]
+		if len(g.hidden) > 0 && g.hidden[n.Column] {
+			player = hiddenPlayer
+		}
 		var shares [2]float64
-		shares[0], shares[1] = absent(t, node)
+		shares[0], shares[1] = g.absent(t, node)
 		for side, child := range [...]int{n.Left, n.Right} {
-			e, q := edge{column: n.Column, share: shares[side]}, 1.0
+			e, q := edge{player: player, share: shares[side]}, 1.0
 			for depth := len(path); depth > 0; depth-- {
-				if path[depth-1].column == n.Column {
+				if path[depth-1].player == player {
 					e.before, q = depth, path[depth-1].q
 					break
 				}
 			}
 			c.edges[child], products[child] = e, [2]float64{q, q * e.share}
-			path = append(path, step{n.Column, q * e.share})
-			columns[n.Column]++
+			path = append(path, step{player, q * e.share})
+			players[player]++
 			descend(child)
 			path = path[:len(path)-1]
-			if columns[n.Column]--; columns[n.Column] == 0 {
-				delete(columns, n.Column)
+			if players[player]--; players[player] == 0 {
+				delete(players, player)
 			}
 		}
 	}

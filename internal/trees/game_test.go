@@ -117,30 +117,30 @@ func (e *Ensemble) reached(t *Tree, node int, row []Code, in uint, reference []C
 	return left*e.reached(t, n.Left, row, in, nil) + right*e.reached(t, n.Right, row, in, nil)
 }
 
-// enumerated are v of all coalitions of a row's present columns, and the Shapley values by definition.
-func (e *Ensemble) enumerated(row []Code, present []bool, output int, reference []Code) (v []float64, phi []float64) {
-	d := len(e.Columns)
-	known := uint(0)
-	for j, is := range present {
-		if is {
-			known |= 1 << j
-		}
-	}
-	v = make([]float64, 1<<d)
+// enumerated are v of all coalitions of players among a row's present columns, and the Shapley values by definition.
+func (g *Game) enumerated(row []Code, present []bool, output int, reference []Code) (v []float64, phi []float64) {
+	e := g.ensemble
+	v = make([]float64, 1<<g.players)
 	for s := range v {
 		v[s] = e.Base[output]
+		known := uint(0)
+		for d, player := range g.playerOf {
+			if present[d] && s>>player&1 == 1 {
+				known |= 1 << d
+			}
+		}
 		for i := range e.Trees {
 			if t := &e.Trees[i]; t.Output == output {
-				v[s] += e.reached(t, 0, row, uint(s)&known, reference)
+				v[s] += e.reached(t, 0, row, known, reference)
 			}
 		}
 	}
-	phi = make([]float64, d)
+	phi = make([]float64, g.players)
 	for j := range phi {
 		for s := range v {
 			if s>>j&1 == 0 {
 				size := bits.OnesCount(uint(s))
-				weight := math.Exp(lgamma(size) + lgamma(d-size-1) - lgamma(d))
+				weight := math.Exp(lgamma(size) + lgamma(g.players-size-1) - lgamma(g.players))
 				phi[j] += weight * (v[s|1<<j] - v[s])
 			}
 		}
@@ -172,7 +172,7 @@ func TestAttributionsAreTheShapleyValues(t *testing.T) {
 		}{"path-dependent": {Cover, nil}, "missing branch": {MissingBranch, missing}, "baseline": {e.Reference(codes[:c.columns]), codes[:c.columns]}} {
 			for _, known := range [][]bool{nil, present} {
 				for _, set := range vector.Available() {
-					worst := e.worst(t, e.NewGame(game.absent), set, codes, known, game.reference)
+					worst := e.NewGame(game.absent).worst(t, set, codes, known, game.reference)
 					t.Logf("%+v, %s, %v: off by %.1e", c, name, set, worst)
 					if !(worst < 1e-12) {
 						t.Errorf("%+v, %s, %v: off by %.1e", c, name, set, worst)
@@ -183,26 +183,27 @@ func TestAttributionsAreTheShapleyValues(t *testing.T) {
 	}
 }
 
-// worst is how far values and attributions of rows are from those of the definitions. Columns that are not known must have 0.
-func (e *Ensemble) worst(t *testing.T, g *Game, set vector.Set, codes []Code, known []bool, reference []Code) (worst float64) {
+// worst is how far values and attributions of rows are from those of the definitions. Players without a known column must have 0.
+func (g *Game) worst(t *testing.T, set vector.Set, codes []Code, known []bool, reference []Code) (worst float64) {
 	t.Helper()
-	columns, outputs := len(e.Columns), len(e.Base)
+	columns, outputs := len(g.ensemble.Columns), len(g.ensemble.Base)
 	phi, values := g.Attributions(set, codes, known), g.Values(codes, known)
 	for i := range len(codes) / columns {
-		here := make([]bool, columns)
-		for j := range here {
-			here[j] = len(known) == 0 || known[i*columns+j]
+		here, some := make([]bool, columns), make([]bool, g.players)
+		for d := range here {
+			here[d] = len(known) == 0 || known[i*columns+d]
+			some[g.playerOf[d]] = some[g.playerOf[d]] || here[d]
 		}
 		for o := range outputs {
-			v, want := e.enumerated(codes[i*columns:][:columns], here, o, reference)
+			v, want := g.enumerated(codes[i*columns:][:columns], here, o, reference)
 			worst = max(worst, math.Abs(values[i*outputs+o]-v[len(v)-1]), math.Abs(g.Empty()[o]-v[0]))
 			sum := g.Empty()[o]
 			for j, p := range want {
-				got := phi[(i*outputs+o)*columns+j]
+				got := phi[(i*outputs+o)*g.players+j]
 				sum += got
 				worst = max(worst, math.Abs(got-p))
-				if !here[j] && got != 0 {
-					t.Errorf("an absent column has the attribution %v", got)
+				if !some[j] && got != 0 {
+					t.Errorf("an absent player has the attribution %v", got)
 				}
 			}
 			worst = max(worst, math.Abs(sum-values[i*outputs+o]))
@@ -211,11 +212,33 @@ func (e *Ensemble) worst(t *testing.T, g *Game, set vector.Set, codes []Code, kn
 	return worst
 }
 
+// Players may have several columns, of which a row may lack some.
+func TestGroups(t *testing.T) {
+	e, r := random(5, 8, 6, 9, 2)
+	codes, present := rowsOf(r, e, 60)
+	g := e.NewGroupedGame(Cover, []int{0, 1, 0, 2, 1, 2, 3, 0}, 4)
+	for _, known := range [][]bool{nil, present} {
+		for _, set := range vector.Available() {
+			worst := g.worst(t, set, codes, known, nil)
+			t.Logf("%v: off by %.1e", set, worst)
+			if !(worst < 1e-12) {
+				t.Errorf("%v: off by %.1e", set, worst)
+			}
+		}
+	}
+}
+
 // I_ij by definition: Σ_S (|S|)! (d − |S| − 2)! / (d − 1)! (v(S ∪ ij) − v(S ∪ i) − v(S ∪ j) + v(S)).
 func TestInteractionsAreTheIndices(t *testing.T) {
-	for _, c := range []struct{ columns, trees, depth, outputs int }{{2, 2, 3, 1}, {5, 4, 5, 1}, {7, 3, 9, 2}} {
+	for _, c := range []struct {
+		columns, trees, depth, outputs int
+		playerOf                       []int
+	}{{2, 2, 3, 1, nil}, {5, 4, 5, 1, nil}, {7, 3, 9, 2, nil}, {8, 4, 9, 1, []int{0, 1, 2, 3, 4, 1, 0, 1}}} {
 		e, r := random(11, c.columns, c.trees, c.depth, c.outputs)
 		g := e.NewGame(Cover)
+		if c.playerOf != nil {
+			g = e.NewGroupedGame(Cover, c.playerOf, 5)
+		}
 		const rows = 35
 		codes, present := rowsOf(r, e, rows)
 		for _, set := range vector.Available() {
@@ -223,18 +246,18 @@ func TestInteractionsAreTheIndices(t *testing.T) {
 			worst := 0.0
 			for i := range rows {
 				for o := range c.outputs {
-					v, _ := e.enumerated(codes[i*c.columns:][:c.columns], present[i*c.columns:][:c.columns], o, nil)
-					for a := range c.columns {
-						for b := range c.columns {
+					v, _ := g.enumerated(codes[i*c.columns:][:c.columns], present[i*c.columns:][:c.columns], o, nil)
+					for a := range g.players {
+						for b := range g.players {
 							want := 0.0
 							for s := range v {
 								if in := 1<<a | 1<<b; a != b && s&in == 0 {
 									size := bits.OnesCount(uint(s))
-									weight := math.Exp(lgamma(size) + lgamma(c.columns-size-2) - lgamma(c.columns-1))
+									weight := math.Exp(lgamma(size) + lgamma(g.players-size-2) - lgamma(g.players-1))
 									want += weight * (v[s|in] - v[s|1<<a] - v[s|1<<b] + v[s])
 								}
 							}
-							got := pairs[((i*c.outputs+o)*c.columns+a)*c.columns+b]
+							got := pairs[((i*c.outputs+o)*g.players+a)*g.players+b]
 							worst = max(worst, math.Abs(got-want))
 						}
 					}
