@@ -20,9 +20,10 @@ COSTS = ["wall_seconds", "cpu_seconds", "peak_mib"]
 HERE = Path(__file__).parent
 HEAD = f"""# Time and memory of fits
 
-Written by `bench/run --timing`. Fold 0; the tools took turns, {ROUNDS} rounds, EBM in the first alone; medians. One
-core each, psi also on all of the machine's. psi's seconds are those of the whole command `psi train`, with reading,
-measuring and auditing; the others' are of the fit from a table in memory. The peak is that of the process.
+Written by `bench/run --timing`. Fold 0; the tools took turns, {ROUNDS} rounds, and EBM, where it is listed, took part in the
+first alone; medians. One core each, psi also on all of the machine's. psi's seconds are those of the whole command `psi
+train`, with reading, the uncertainty of attributions, measuring and auditing; the others' are of the fit from a table in
+memory. The peak is that of the process.
 """
 
 
