@@ -191,7 +191,7 @@ func (d *ubjson) container(open byte, depth int) error {
 	}
 	d.out = append(d.out, open)
 	for i := 0; i != count; i++ {
-		if count < 0 && d.peeked(closing) {
+		if count < 0 && d.closes(closing) {
 			break
 		}
 		if i > 0 {
@@ -203,6 +203,13 @@ func (d *ubjson) container(open byte, depth int) error {
 	}
 	d.out = append(d.out, closing)
 	return nil
+}
+
+// closes takes the end of a list or an object, and no-ops before it.
+func (d *ubjson) closes(closing byte) bool {
+	for d.peeked('N') {
+	}
+	return d.peeked(closing)
 }
 
 // element writes an element of a list, or a member of an object.
