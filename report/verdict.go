@@ -212,7 +212,7 @@ func (r *Report) watch(suspects []psi.Suspect) string {
 	case psi.TooGood:
 		return "First check whether some column is known only after the outcome."
 	case psi.CutShort, psi.StillFalling:
-		return "Longer training would have made it better, so do not treat it as the best possible model."
+		return "Longer training may make it better, so do not treat it as the best possible model."
 	case kindCalibration:
 		return "Watch its stated uncertainty: it does not match the observed outcomes."
 	case kindAttributions:
