@@ -48,6 +48,10 @@ const neighbours = 48
 // reference rows. Distance is measured between the attributions of the observed columns, with the same cells missing.
 func (m *Model) Questions(ctx context.Context, rows Source, o Ask) iter.Seq2[[]Question, error] {
 	return func(yield func([]Question, error) bool) {
+		if !m.classes() && !m.hasNoise() {
+			yield(nil, &table.Error{Row: -1, Message: "the model does not know how far targets are from its predictions", Remedy: "import it with rows that have the target"})
+			return
+		}
 		reference, err := m.referenceRows(ctx, o.Reference)
 		if err != nil {
 			yield(nil, err)

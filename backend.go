@@ -102,6 +102,12 @@ func (t *training) passes(c form.Config) Backend {
 // openEvaluators opens a backend that evaluates networks like this one. Auto selects Native if it supports the network,
 // else the tensor engine in pure Go.
 func openEvaluators(backend Backend, c form.Config) (evaluators, error) {
+	if c.Head == form.Trees {
+		if backend != "" && backend != Auto && backend != Native {
+			return evaluators{}, wrongBackend(openBackend, "only the native backend evaluates trees")
+		}
+		return evaluators{backend: Native}, nil
+	}
 	if backend == Native || (backend == "" || backend == Auto) && kernel.Evaluates(c) {
 		if !kernel.Evaluates(c) {
 			return evaluators{}, wrongBackend(openBackend, "the native backend evaluates the product form of the exact head, which this model does not have")

@@ -120,7 +120,7 @@ func (m *Model) plainPrediction(predictions []float64, units encode.Target) *Pre
 // plainMetrics returns a baseline's metrics. Baselines of a number have no uncertainty, so its metrics are left out.
 func plainMetrics(e eval.Evaluation) map[string]float64 {
 	metrics := finiteMetrics(e)
-	for _, name := range []string{"nll", "coverage_50", "coverage_90"} {
+	for _, name := range spreadMetrics() {
 		delete(metrics, name)
 	}
 	return metrics

@@ -331,8 +331,9 @@ func (m *Model) fitRanges(ctx context.Context, d train.Data) ([]Range, error) {
 	var scores []rangeScore
 	unit, level, link := m.unit(), m.manifest.Calibration.Level, m.link()
 	for _, x := range copies {
+		variances := m.variances(x.answer)
 		for i, y := range d.Target {
-			centre, spread := link.Normal(level+unit*float64(x.answer.Value[i]), unit*math.Sqrt(x.answer.Variance[i]))
+			centre, spread := link.Normal(level+unit*float64(x.answer.Value[i]), math.Sqrt(variances[i]))
 			score := min(maxWidth, math.Abs(unit*float64(y)-centre)/max(spread, math.SmallestNonzeroFloat64))
 			scores = append(scores, rangeScore{x.shares[i], score, float64(d.Weight[i])})
 		}

@@ -51,7 +51,7 @@ func (m *Model) numbersPerRow() int {
 func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	e := m.manifest.Encoder
 	d := len(e.Players)
-	rows := min(checkRows, max(minRows, checkRows*checkNumbers/m.numbersPerRow()))
+	rows := min(checkRows, max(minRows, checkRows*checkNumbers/max(1, m.numbersPerRow())))
 	blocks := (d + blockColumns - 1) / blockColumns
 	limit := max(minValues, min(maxValues, rows/blocks))
 	columns := make([]*table.Column, d)
@@ -77,7 +77,7 @@ func (m *Model) checkRows(blockColumns int) (*encode.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.Encode(t)
+	return m.encode(t)
 }
 
 // spread repeats the cells of a column over rows [from, from+width). The other rows are missing, except row 1, which

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi/eval"
 	"github.com/psi-shapley/psi/internal/encode"
@@ -149,6 +150,7 @@ type Evaluator struct {
 	binary     eval.Binary
 	multiclass eval.Multiclass
 	known      bool // whether any row has a target
+	noStd      bool // predictions have no standard deviations
 }
 
 // NewEvaluator returns an empty Evaluator for the model's predictions.
@@ -174,6 +176,10 @@ func (e *Evaluator) add(p *Prediction, row int, y, weight float64) {
 	case Multiclass:
 		e.multiclass.Add(int(y), p.ofRow(row), weight)
 	default:
+		if e.noStd = p.noStd; e.noStd {
+			e.regression.AddScored(y, p.Mean[row], eval.Scored{}, weight)
+			return
+		}
 		centre, spread := p.link.Normal(p.scores[row], p.stds[row])
 		score, logSlope := p.link.Score(y)
 		e.regression.AddScored(y, p.Mean[row], eval.Scored{Miss: score - centre, Std: spread, RangeStd: p.ranges[row], LogSlope: logSlope}, weight)
@@ -211,8 +217,15 @@ func (e *Evaluator) evaluation() eval.Evaluation {
 	case Multiclass:
 		return e.multiclass.Evaluation()
 	}
-	return e.regression.Evaluation()
+	all := e.regression.Evaluation()
+	if e.noStd {
+		all.Metrics = slices.DeleteFunc(all.Metrics, func(m eval.Metric) bool { return slices.Contains(spreadMetrics(), m.Name) })
+	}
+	return all
 }
+
+// spreadMetrics returns the metrics of a number that need standard deviations.
+func spreadMetrics() []string { return []string{"nll", "coverage_50", "coverage_90"} }
 
 // CalibrationPoint compares a nominal with an observed value over many rows: a probability with the share of
 // rows in the class, or the level of an interval with its coverage.
@@ -256,6 +269,9 @@ func (c *CalibrationCurve) Add(o *Outcome) {
 				c.bins.Add(int(y) == class, probability, o.Weight[i])
 			}
 		default:
+			if o.noStd {
+				continue
+			}
 			centre, _ := o.link.Normal(o.scores[i], o.stds[i])
 			score, _ := o.link.Score(y)
 			c.intervals.Add(score, centre, o.ranges[i], o.Weight[i])

@@ -19,17 +19,19 @@ type ExplainOptions struct {
 	// Mode is Fast (also ""), Refined or Exact. Refined evaluates some coalitions and reports standard errors. Exact
 	// evaluates all coalitions and supports at most 16 columns.
 	Mode         explain.Mode
-	Tolerance    float64  // mode Refined stops when no standard error exceeds it; in the prediction's units
-	Budget       int      // mode Refined: maximum evaluations per row; 0 means 4 per column, 64 with Tolerance
-	Z            float64  // intervals have the coverage of ∓ Z standard deviations of a normal distribution; 0 means 1.96
-	Top          int      // K of p_top, the probability of being among the K largest attributions; 0 means 3
-	Unknown      []string // columns to treat as missing
-	Output       string   // class to explain; "" means all
-	Against      string   // requires Output: explain why Output rather than this class
-	Groups       []Group  // columns with a joint attribution, in place of the model's own groups
-	Interactions bool     // also compute pairwise interactions
-	NoDoubt      bool     // skip ModelStd, which is faster
-	From, To     int      // half-open range of rows; To = 0 means all rows
+	Tolerance    float64      // mode Refined stops when no standard error exceeds it; in the prediction's units
+	Budget       int          // mode Refined: maximum evaluations per row; 0 means 4 per column, 64 with Tolerance
+	Z            float64      // intervals have the coverage of ∓ Z standard deviations of a normal distribution; 0 means 1.96
+	Top          int          // K of p_top, the probability of being among the K largest attributions; 0 means 3
+	Unknown      []string     // columns to treat as missing
+	Output       string       // class to explain; "" means all
+	Against      string       // requires Output: explain why Output rather than this class
+	Groups       []Group      // columns with a joint attribution, in place of the model's own groups
+	Interactions bool         // also compute pairwise interactions
+	Game         Game         // game whose Shapley values are computed; "" means the model's own
+	Reference    *table.Table // games Baseline and Interventional: rows that absent columns have their values from, at most 1,000
+	NoDoubt      bool         // skip ModelStd, which is faster
+	From, To     int          // half-open range of rows; To = 0 means all rows
 }
 
 // Explain is the former name of ExplainOptions.
@@ -51,7 +53,12 @@ func (m *Model) Explanations(ctx context.Context, rows Source, o ExplainOptions)
 			yield(nil, err)
 			return
 		}
-		v, done, err := m.viewOf(o.Groups)
+		references, err := m.references(o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		v, done, err := m.viewOf(o.Groups, references)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -97,6 +104,9 @@ func (m *Model) NoRows(o ExplainOptions) (*explain.Explanation, error) {
 	if m.classes() {
 		e.Probability = []float64{}
 	}
+	if m.hasSpread() {
+		e.Std = []float64{}
+	}
 	if e.Bags > 0 {
 		e.ModelStd = []float64{}
 	}
@@ -106,7 +116,7 @@ func (m *Model) NoRows(o ExplainOptions) (*explain.Explanation, error) {
 // heading returns an explanation with the fields that do not depend on rows.
 func (m *Model) heading(o ExplainOptions, players []player) *explain.Explanation {
 	return &explain.Explanation{
-		Model: m.Digest(), Head: m.Head(), Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
+		Model: m.Digest(), Head: m.Head(), Game: o.Game, Mode: o.Mode, Exact: m.exact() || o.Mode == explain.Exact, Z: o.Z, Top: o.Top,
 		Outputs: m.outputNames(), Scale: m.scale(), NonNegative: m.manifest.Scale.NonNegative, Players: names(players), Bags: m.bagCount(o),
 	}
 }
@@ -140,6 +150,12 @@ func (m *Model) settleExplain(o ExplainOptions) (ExplainOptions, error) {
 	}
 	if o.Mode == "" {
 		o.Mode = explain.Fast
+	}
+	if err := m.checkGame(o); err != nil {
+		return o, err
+	}
+	if o.Game == "" {
+		o.Game = m.Game()
 	}
 	if o.Mode == explain.Refined && m.exact() {
 		o.Mode = explain.Fast // the exact head needs no refinement
@@ -205,7 +221,8 @@ func (m *Model) checkOutputs(o ExplainOptions) error {
 	return nil
 }
 
-func (m *Model) exact() bool { return m.Head() == string(form.Exact) }
+// exact reports whether attributions are the model's Shapley values by construction.
+func (m *Model) exact() bool { return m.Head() != string(form.Learned) }
 
 func (m *Model) exactModeRemedy() string {
 	if m.exact() {
@@ -275,26 +292,27 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o ExplainOptions) *exp
 	lines := n * outputs
 	e := m.heading(o, v.players)
 	e.FirstRow, e.Rows, e.Bags = c.first, n, len(x.ByBag)
-	e.Base, e.Prediction, e.PredictionStd = make([]float64, lines), m.scores(x.Value), make([]float64, lines)
-	e.HiddenStd, e.Residual = make([]float64, lines), make([]float64, lines)
-	e.Mean, e.Std, e.Observed = make([]float64, lines*d), make([]float64, lines*d), make([]bool, n*d)
+	e.Base, e.Prediction, e.Residual = make([]float64, lines), m.scores(x.Value), make([]float64, lines)
+	e.Mean, e.Observed = make([]float64, lines*d), make([]bool, n*d)
 	e.Values, e.Other = v.values(c), m.others(v, c)
 	if len(x.ByBag) > 0 {
 		e.ByBag = make([]float64, lines*d*len(x.ByBag))
 	}
-	base, variances := m.bases(), m.variances(x)
+	base := m.bases()
 	e.Slope = m.slopes(c.batch)
 	e.Probability = m.probabilities(e.Prediction, x, e.Slope)
+	m.setSpread(e, v, x)
 	for line := range lines {
 		e.Base[line] = base[line%outputs]
-		e.PredictionStd[line] = math.Sqrt(variances[line])
-		e.HiddenStd[line] = unit * math.Sqrt(float64(x.HiddenVariance[line]))
 		rest := float64(x.Value[line])
+		if x.Empty != nil {
+			e.Base[line] += unit * float64(x.Empty[line])
+			rest -= float64(x.Empty[line])
+		}
 		for k, j := range v.places {
 			phi := float64(x.Attributions[line*d+j])
 			rest -= phi
 			e.Mean[line*d+k] = unit * phi
-			e.Std[line*d+k] = unit * float64(x.Std[line*d+j])
 			for b, bag := range x.ByBag {
 				e.ByBag[(line*d+k)*len(x.ByBag)+b] = unit * float64(bag[line*d+j])
 			}
@@ -311,6 +329,34 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o ExplainOptions) *exp
 		}
 	}
 	return e
+}
+
+// hasSpread reports whether the model knows how far its contributions vary among rows: networks do, trees do not.
+func (m *Model) hasSpread() bool { return m.ensemble == nil }
+
+// hasNoise reports whether the model knows how far targets are from its predictions. Imported trees do if rows with
+// targets measured it.
+func (m *Model) hasNoise() bool { return m.hasSpread() || m.manifest.Calibration.Noise > 0 }
+
+// setSpread sets the standard deviations that the model knows.
+func (m *Model) setSpread(e *explain.Explanation, v *view, x *form.Answer) {
+	unit, d := m.unit(), len(v.players)
+	if m.hasNoise() {
+		e.PredictionStd = m.variances(x)
+		for line, variance := range e.PredictionStd {
+			e.PredictionStd[line] = math.Sqrt(variance)
+		}
+	}
+	if !m.hasSpread() {
+		return
+	}
+	e.Std, e.HiddenStd = make([]float64, len(e.Mean)), make([]float64, len(e.Prediction))
+	for line := range e.Prediction {
+		e.HiddenStd[line] = unit * math.Sqrt(float64(x.HiddenVariance[line]))
+		for k, j := range v.places {
+			e.Std[line*d+k] = unit * float64(x.Std[line*d+j])
+		}
+	}
 }
 
 func (m *Model) scale() explain.Scale {

@@ -235,12 +235,11 @@ func (m *Model) newView(groups []Group) (*view, error) {
 			v.places[k] = k
 		}
 	}
-	v.Ensemble, err = config.NewEnsemble(m.members, func(member form.Member) (form.Evaluator, error) {
-		if config.Joined() > 2 && m.evaluators.backend != Native {
-			return config.NewEnumerated(func(c form.Config) (form.Evaluator, error) { return m.evaluators.of(c, member) })
-		}
-		return m.evaluators.of(config, member)
-	})
+	members := m.members
+	if m.ensemble != nil {
+		members = []form.Member{{}} // trees have no weights
+	}
+	v.Ensemble, err = config.NewEnsemble(members, func(member form.Member) (form.Evaluator, error) { return m.evaluator(config, member) })
 	if err != nil || len(m.bags) == 0 {
 		return v, err
 	}
@@ -252,16 +251,25 @@ func (m *Model) newView(groups []Group) (*view, error) {
 	return v, nil
 }
 
-// viewOf returns the model's own view, or a new one if there are groups. The caller must call done when it no longer
-// needs the view.
-func (m *Model) viewOf(groups []Group) (v *view, done func(), err error) {
-	if len(groups) == 0 {
-		return m.own, func() {}, nil
+// viewOf returns the model's own view, or a new one if there are groups or reference rows. The caller must call done
+// when it no longer needs the view.
+func (m *Model) viewOf(groups []Group, references *encode.Batch) (v *view, done func(), err error) {
+	v, done = m.own, func() {}
+	if len(groups) > 0 {
+		if v, err = m.newView(groups); err != nil {
+			return nil, nil, err
+		}
+		done = v.Close
 	}
-	if v, err = m.newView(groups); err != nil {
+	if references == nil {
+		return v, done, nil
+	}
+	inGame := *v
+	if inGame.Ensemble, err = v.Against(references); err != nil {
+		done()
 		return nil, nil, err
 	}
-	return v, v.Close, nil
+	return &inGame, done, nil
 }
 
 func equalGroups(a, b Group) bool { return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) }

@@ -62,6 +62,9 @@ type Manifest struct {
 	// Baselines keep the values of the training.
 	Recalibrations []Recalibration `json:"recalibrations,omitempty"`
 
+	// Imported describes a model of trees that another program trained; absent if psi trained the model.
+	Imported *Imported `json:"imported,omitempty"`
+
 	Provenance Provenance `json:"provenance"`
 }
 
@@ -96,11 +99,12 @@ const (
 	recalibratedFeature = "recalibrated" // base and scale differ from those of the training
 	nonNegativeFeature  = "non-negative" // number: predictions are at least 0
 	logFeature          = "log"          // number: scores on a log scale
+	treesFeature        = "trees"        // imported trees
 )
 
 // features returns the features that this program supports.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature, treesFeature}
 }
 
 // requires returns the features that a program needs to read the model.
@@ -153,6 +157,8 @@ func (m *Manifest) readings() map[string]*table.Reading {
 // gameForm returns the feature for the form of the game.
 func (m *Manifest) gameForm() string {
 	switch {
+	case m.Settings.Head == string(form.Trees):
+		return treesFeature
 	case m.Settings.Head == string(form.Learned):
 		return learnedFeature
 	case m.Settings.Form == string(form.TensorTrain):
@@ -281,6 +287,14 @@ func readManifest(content []byte) (*Manifest, error) {
 	if m.Encoder.Bins != m.Settings.Bins {
 		return nil, fmt.Errorf("%d bins, but the settings say %d", m.Encoder.Bins, m.Settings.Bins)
 	}
+	if (m.Imported != nil) != (m.Settings.Head == string(form.Trees)) {
+		return nil, fmt.Errorf("imported trees, but the head is %q, or the other way round", m.Settings.Head)
+	}
+	if m.Imported == nil {
+		if err := m.Scale.Centred(); err != nil {
+			return nil, err
+		}
+	}
 	if len(m.Nodes) != m.Settings.Members {
 		return nil, fmt.Errorf("nodes of %d members, but there are %d", len(m.Nodes), m.Settings.Members)
 	}
@@ -300,7 +314,7 @@ func readManifest(content []byte) (*Manifest, error) {
 			return nil, fmt.Errorf("metric %s is not a number", name)
 		}
 	}
-	if err := errors.Join(m.Calibration.validate(m.Task), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects()); err != nil {
+	if err := errors.Join(m.Calibration.validate(m.Task), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects(), m.Imported.validate()); err != nil {
 		return nil, err
 	}
 	if len(m.Missing) > maxMissing {

@@ -19,6 +19,7 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/onnx"
 	"github.com/psi-shapley/psi/internal/train"
+	"github.com/psi-shapley/psi/internal/trees"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -27,7 +28,8 @@ type Model struct {
 	manifest Manifest
 	config   form.Config // configuration of the members, whose players are the columns
 	members  []form.Member
-	bags     []form.Member // networks of m.config.Bag()
+	ensemble *trees.Ensemble // imported trees, in place of members; nil if the model was trained
+	bags     []form.Member   // networks of m.config.Bag()
 	audit    *Audit
 	history  []byte // CSV
 
@@ -45,6 +47,7 @@ type Model struct {
 // Parts of a model file.
 const (
 	weightsPart = "weights.safetensors"
+	treesPart   = "trees.safetensors" // in place of weights
 	auditPart   = "audit.json"
 	historyPart = "history.csv"
 )
@@ -116,21 +119,10 @@ func decode(file *artifact.File) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{manifest: *manifest, config: manifest.network(), history: file.Parts[historyPart]}
-	tensors, err := artifact.DecodeTensors(file.Parts[weightsPart])
-	if err != nil {
-		return nil, err
-	}
 	if err := m.config.Validate(); err != nil {
 		return nil, err
 	}
-	bag := m.config.Bag()
-	if want := len(m.config.Weights())*len(manifest.Nodes) + len(bag.Weights())*len(manifest.BagNodes); len(tensors) != want {
-		return nil, fmt.Errorf("%d weights, but %d are needed", len(tensors), want)
-	}
-	if m.members, err = takeNetworks(tensors, "", m.config, manifest.Nodes); err != nil {
-		return nil, err
-	}
-	if m.bags, err = takeNetworks(tensors, bagPrefix, bag, manifest.BagNodes); err != nil {
+	if err := m.takeWeights(file); err != nil {
 		return nil, err
 	}
 	if rows, ok := file.Parts[referencePart]; ok {
@@ -144,6 +136,39 @@ func decode(file *artifact.File) (*Model, error) {
 		}
 	}
 	return m, nil
+}
+
+// takeWeights reads the weights of networks, or the trees of an imported model.
+func (m *Model) takeWeights(file *artifact.File) error {
+	if m.manifest.Imported != nil {
+		return m.takeTrees(file.Parts[treesPart])
+	}
+	tensors, err := artifact.DecodeTensors(file.Parts[weightsPart])
+	if err != nil {
+		return err
+	}
+	bag := m.config.Bag()
+	if want := len(m.config.Weights())*len(m.manifest.Nodes) + len(bag.Weights())*len(m.manifest.BagNodes); len(tensors) != want {
+		return fmt.Errorf("%d weights, but %d are needed", len(tensors), want)
+	}
+	if m.members, err = takeNetworks(tensors, "", m.config, m.manifest.Nodes); err != nil {
+		return err
+	}
+	m.bags, err = takeNetworks(tensors, bagPrefix, bag, m.manifest.BagNodes)
+	return err
+}
+
+// putWeights returns the part of the file that takeWeights reads.
+func (m *Model) putWeights() (part string, content []byte, err error) {
+	if m.ensemble != nil {
+		content, err = artifact.EncodeTensors(m.ensemble.Tensors())
+		return treesPart, content, err
+	}
+	tensors := map[string]artifact.Tensor{}
+	putNetworks(tensors, "", m.config, m.members)
+	putNetworks(tensors, bagPrefix, m.config.Bag(), m.bags)
+	content, err = artifact.EncodeTensors(tensors)
+	return weightsPart, content, err
 }
 
 // bagPrefix precedes the names of the weights of bags.
@@ -193,10 +218,7 @@ func (m *Model) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
-	tensors := map[string]artifact.Tensor{}
-	putNetworks(tensors, "", m.config, m.members)
-	putNetworks(tensors, bagPrefix, m.config.Bag(), m.bags)
-	weights, err := artifact.EncodeTensors(tensors)
+	weightsPart, weights, err := m.putWeights()
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
@@ -221,8 +243,11 @@ func (m *Model) Save(path string) error {
 	return nil
 }
 
-// WeightCount returns the number of trained weights.
+// WeightCount returns the number of trained weights, or of the leaves of imported trees.
 func (m *Model) WeightCount() int {
+	if m.ensemble != nil {
+		return m.manifest.Imported.Leaves
+	}
 	n := 0
 	for _, member := range slices.Concat(m.members, m.bags) {
 		for _, w := range member.Weights {
@@ -286,7 +311,7 @@ func (m *Model) Digest() string {
 // Backend returns the backend that evaluates the model; never Auto.
 func (m *Model) Backend() Backend { return m.evaluators.backend }
 
-// Head returns "exact" or "learned".
+// Head returns "exact", "learned" or "trees".
 func (m *Model) Head() string { return m.manifest.Settings.Head }
 
 // Columns returns the model's columns in the order of explanations.
@@ -346,6 +371,9 @@ func historyCSV(members [][]train.Point) []byte {
 // prediction_std, base, attribution_mean and attribution_std [n, outputs, players]. Models of classes also have
 // probability [n, outputs]. Attributions are those of mode fast.
 func (m *Model) ExportONNX(w io.Writer) error {
+	if m.ensemble != nil {
+		return &Error{Row: -1, Message: "the model was imported, and psi exports only networks that it trained", Remedy: "export it with the program that trained it"}
+	}
 	config := m.config
 	config.Inputs.Groups = networkGroups(m.own.players, m.places)
 	units := onnx.Units{

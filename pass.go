@@ -113,6 +113,9 @@ func (a *Answer) Explanation(o ExplainOptions) (*explain.Explanation, error) {
 // and the factors of labels. An engine keeps the weights, and buffers for a pass, once per compiled graph. The estimate
 // was measured to be right within a factor of 2, on models with 12 to 1,000 columns and with 10⁵ labels.
 func (m *Model) Memory() int64 {
+	if m.ensemble != nil {
+		return int64(m.manifest.Imported.Nodes) * treeNodeBytes
+	}
 	weights := 4 * int64(m.WeightCount())
 	switch m.Backend() {
 	case Native:
@@ -203,8 +206,17 @@ func (m *Model) chunk(t *table.Table, first int, unknown []string) (*chunk, erro
 		c.values = append(c.values, value)
 	}
 	var err error
-	c.batch, err = m.manifest.Encoder.Encode(t, unknown...)
+	c.batch, err = m.encode(t, unknown...)
 	return c, err
+}
+
+// encode encodes rows for the networks, or for the trees.
+func (m *Model) encode(t *table.Table, unknown ...string) (*encode.Batch, error) {
+	b, err := m.manifest.Encoder.Encode(t, unknown...)
+	if err == nil && m.ensemble != nil {
+		b.Splits = m.ensemble.Codes(t)
+	}
+	return b, err
 }
 
 // read parses text columns that training read as numbers or times.

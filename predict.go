@@ -17,7 +17,8 @@ import (
 type Prediction struct {
 	FirstRow int // number of the first row within its source, from 0
 
-	// Mean and Std are the mean and the standard deviation of each row [rows]. For two classes they describe the score
+	// Mean and Std are the mean and the standard deviation of each row [rows]. Std, RangeStd, Lower and Upper are nil if
+	// the model does not know them, as imported trees without rows. For two classes they describe the score
 	// (log odds) of the positive class, for more classes the score of each class [rows, classes]. On the scale log,
 	// Mean holds the median of a number. If the target was never negative in training, Mean is at least 0.
 	Mean, Std []float64
@@ -34,6 +35,7 @@ type Prediction struct {
 	// the scale of the scores.
 	scores, stds, ranges []float64
 	link                 explain.Link
+	noStd                bool // the model knows no standard deviations
 
 	// Classes is nil for a number. Probability is the probability of the second of two classes [rows], or of each of
 	// more classes [rows, classes].
@@ -74,7 +76,7 @@ func (m *Model) Predict(ctx context.Context, rows Source) (*Prediction, error) {
 
 // NoPrediction returns the prediction of a table without rows. Its Table has all columns.
 func (m *Model) NoPrediction() *Prediction {
-	return &Prediction{Classes: m.manifest.Scale.Classes, link: m.link()}
+	return &Prediction{Classes: m.manifest.Scale.Classes, link: m.link(), noStd: !m.hasNoise()}
 }
 
 func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Prediction, error) {
@@ -88,18 +90,21 @@ func (m *Model) predict(ctx context.Context, b *encode.Batch, first int) (*Predi
 // prediction converts a pass to the model's units. A pass at depth Values has only means.
 func (m *Model) prediction(x *form.Answer, b *encode.Batch, first int) *Prediction {
 	scores := m.scores(x.Value)
-	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.link().Responses(scores)}
+	p := &Prediction{FirstRow: first, Classes: m.manifest.Scale.Classes, Mean: m.link().Responses(scores), noStd: !m.hasNoise()}
 	if x.Variance == nil {
 		return p
 	}
 	p.Slope = m.slopes(b)
 	p.Probability = m.probabilities(scores, x, p.Slope)
+	if p.scores, p.link = scores, m.link(); p.noStd {
+		return p
+	}
 	p.Std = m.variances(x)
 	for i, v := range p.Std {
 		p.Std[i] = math.Sqrt(v)
 	}
 	if !m.classes() {
-		p.scores, p.stds, p.ranges, p.link = scores, p.Std, m.rangeStds(scores, p.Std, b), m.link()
+		p.stds, p.ranges = p.Std, m.rangeStds(scores, p.Std, b)
 		p.setUnits()
 	}
 	return p
@@ -147,7 +152,7 @@ func (p *Prediction) ofRow(row int) []float64 {
 
 // Table returns the predictions as a table with the columns row and prediction. A number also has prediction_std,
 // range_std, range_lower and range_upper. Two classes have probability, score and score_std. More classes have
-// probability_<class> each.
+// probability_<class> each. Standard deviations and ranges are left out if the model does not know them.
 func (p *Prediction) Table() (*table.Table, error) {
 	n := p.Rows()
 	row := make([]float64, n)
@@ -158,12 +163,14 @@ func (p *Prediction) Table() (*table.Table, error) {
 	number := func(name string, values []float64) { columns = append(columns, table.NumberColumn(name, values, nil)) }
 	if p.Classes == nil {
 		number("prediction", p.Mean)
-		number("prediction_std", p.Std)
-		if !p.link.Scale.Logs() {
-			number("range_std", p.RangeStd)
+		if !p.noStd {
+			number("prediction_std", p.Std)
+			if !p.link.Scale.Logs() {
+				number("range_std", p.RangeStd)
+			}
+			number("range_lower", p.Lower)
+			number("range_upper", p.Upper)
 		}
-		number("range_lower", p.Lower)
-		number("range_upper", p.Upper)
 		return table.New(columns...)
 	}
 	labels := make([]string, n)
@@ -174,7 +181,9 @@ func (p *Prediction) Table() (*table.Table, error) {
 	if len(p.Classes) == 2 {
 		number("probability", p.Probability)
 		number("score", p.Mean)
-		number("score_std", p.Std)
+		if !p.noStd {
+			number("score_std", p.Std)
+		}
 		return table.New(columns...)
 	}
 	for c, class := range p.Classes {

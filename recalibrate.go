@@ -126,7 +126,7 @@ func (d digested) Next(ctx context.Context) (*table.Table, error) {
 // converts an older model's temperature, and a σ_0² that set its intervals, to the current form.
 func (m *Model) copyForRecalibration() *Model {
 	fresh := &Model{
-		manifest: m.manifest, config: m.config, members: m.members, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference,
+		manifest: m.manifest, config: m.config, members: m.members, ensemble: m.ensemble, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference,
 		places: m.places, evaluators: m.evaluators, own: m.own,
 	}
 	c := &fresh.manifest.Calibration
@@ -180,7 +180,7 @@ func (f *refit) evaluate(m *Model, to *Evaluator, wanted func(row int) bool) {
 // errorsOf returns the metrics that base and scale change; those of the uncertainty of a number are left out.
 func (m *Model) errorsOf(e *Evaluator) map[string]float64 {
 	all := finiteMetrics(e.evaluation())
-	for _, spread := range []string{"nll", "coverage_50", "coverage_90"} {
+	for _, spread := range spreadMetrics() {
 		delete(all, spread)
 	}
 	return all
@@ -393,6 +393,11 @@ func (m *Model) refitRanges(ctx context.Context, s *sampled) (err error) {
 		d.Target, d.Weight = append(d.Target, float32((y-m.manifest.Scale.Mean)/m.manifest.Scale.Std)), append(d.Weight, float32(s.weight[i]))
 	}
 	c := &m.manifest.Calibration
+	if !m.hasSpread() {
+		if c.Noise, err = m.residualVariance(ctx, d); err != nil {
+			return err
+		}
+	}
 	c.Ranges, err = m.fitRanges(ctx, d)
 	c.RangeRows = 0 // the same rows set base and scale
 	return err

@@ -222,6 +222,9 @@ func (s Settings) Validate() error {
 			return wrongSetting(fmt.Sprintf("setting %s is %d: at most %d", key, all.Field(i).Int(), limit), "")
 		}
 	}
+	if s.Head == string(form.Trees) {
+		return s.validateTrees()
+	}
 	if s.Members < 1 {
 		return wrongSetting(fmt.Sprintf("setting members is %d: at least 1", s.Members), "")
 	}
@@ -239,6 +242,17 @@ func (s Settings) Validate() error {
 	}
 	return nil
 }
+
+// validateTrees checks the settings of an imported model: it was not trained, so that all but the bins are 0.
+func (s Settings) validateTrees() error {
+	if s != treeSettings() {
+		return wrongSetting(fmt.Sprintf("the head %s has settings of a training", s.Head), "")
+	}
+	return nil
+}
+
+// treeSettings returns the settings of an imported model. Its bins only describe the columns.
+func treeSettings() Settings { return Settings{Head: string(form.Trees), Bins: importedBins} }
 
 // network returns the network of the settings for a table's columns and a numeric target.
 func (s Settings) network(in form.Inputs) form.Config {

@@ -114,16 +114,20 @@ type Interval string
 
 // Values of Interval.
 const (
-	ByDoubt  Interval = "doubt"  // epistemic uncertainty: variation over samples of training rows
-	BySpread Interval = "spread" // variation of the column's contribution among rows like this one
+	ByDoubt    Interval = "doubt"  // epistemic uncertainty: variation over samples of training rows
+	BySpread   Interval = "spread" // variation of the column's contribution among rows like this one
+	NoInterval Interval = "none"   // neither is known
 )
 
-// Interval returns ByDoubt if ModelStd is known, else BySpread.
+// Interval returns ByDoubt if ModelStd is known, else BySpread if Std is.
 func (e *Explanation) Interval() Interval {
-	if e.ModelStd != nil {
+	switch {
+	case e.ModelStd != nil:
 		return ByDoubt
+	case e.Std != nil:
+		return BySpread
 	}
-	return BySpread
+	return NoInterval
 }
 
 // law is the distribution of an attribution about its mean, in standard deviations. ModelStd is estimated from few
@@ -139,7 +143,7 @@ type law struct {
 const minTail = 1e-100
 
 func (e *Explanation) law() law {
-	if e.Interval() == BySpread {
+	if e.Interval() != ByDoubt {
 		return law{reach: e.Z, width: 1}
 	}
 	l := law{freedom: float64(max(1, e.Bags-1))}
@@ -162,7 +166,7 @@ func (l law) positive(mean, std float64) float64 {
 func (e *Explanation) Reach() float64 { return e.law().reach }
 
 // Deviations returns the standard deviations behind the intervals of attributions: ModelStd or, if that is unknown,
-// Std.
+// Std. It returns nil if both are unknown.
 func (e *Explanation) Deviations() []float64 {
 	if e.ModelStd != nil {
 		return e.ModelStd
@@ -170,19 +174,22 @@ func (e *Explanation) Deviations() []float64 {
 	return e.Std
 }
 
-// Positives returns P(φ > 0) of all attributions.
+// Positives returns P(φ > 0) of all attributions; NaN if their uncertainty is unknown.
 func (e *Explanation) Positives() []float64 {
 	l, std := e.law(), e.Deviations()
 	all := make([]float64, len(e.Mean))
 	for i, mean := range e.Mean {
-		all[i] = l.positive(mean, std[i])
+		all[i] = math.NaN()
+		if std != nil {
+			all[i] = l.positive(mean, std[i])
+		}
 	}
 	return all
 }
 
-// deviations returns those of a row.
+// deviations returns those of a row; NaN if they are unknown.
 func (e *Explanation) deviations(row, output int) []float64 {
-	return e.of(e.Deviations(), row, output, len(e.Players))
+	return e.orUnknown(e.Deviations(), row, output)
 }
 
 // between returns the standard deviation of the difference of two attributions of a row: over bags or, if these are

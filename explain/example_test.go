@@ -192,7 +192,7 @@ func ExampleJSONWriter() {
 		fmt.Println(err)
 	}
 	// Output:
-	// {"schema":"psi.explanation/v1","model":"sha256:5eb1","head":"product","mode":"fast","exact":true,"z":2,"interval":"spread","bags":0,"outputs":["charges"],"players":["smoker"],"rows":[
+	// {"schema":"psi.explanation/v1","model":"sha256:5eb1","head":"product","game":"observational","mode":"fast","exact":true,"z":2,"interval":"spread","bags":0,"outputs":["charges"],"players":["smoker"],"rows":[
 	// {"row":0,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":23790,"prediction_std":2300,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"yes","observed":true,"mean":10520,"std":610,"lower":9300,"upper":11740,"spread_lower":9300,"spread_upper":11740,"p_positive":1,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]},
 	// {"row":1,"outputs":[{"output":"charges","scale":"identity","base":13270,"prediction":8270,"prediction_std":1400,"hidden_std":0,"probability":null,"residual":0,"attributions":[{"player":"smoker","value":"no","observed":true,"mean":-5000,"std":100,"lower":-5200,"upper":-4800,"spread_lower":-5200,"spread_upper":-4800,"p_positive":0,"p_top":1,"standard_error":null,"model_std":null}],"interactions":null}]}
 	// ]}

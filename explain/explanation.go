@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -64,7 +65,8 @@ func (s Scale) Logs() bool { return s == LogMean || s == Log }
 // varies fastest.
 type Explanation struct {
 	Model string // "sha256:…" of the model's file; "" if it was never saved
-	Head  string // head of the network, "exact" or "learned"
+	Head  string // "exact", "learned" or "trees"
+	Game  Game   // game whose Shapley values they are; "" means Observational
 	Mode  Mode
 	Exact bool    // Mean holds the model's Shapley values, up to rounding
 	Z     float64 // intervals have the coverage of ∓ Z standard deviations of a normal distribution
@@ -86,15 +88,15 @@ type Explanation struct {
 	// [rows, outputs]
 	Base          []float64
 	Prediction    []float64
-	PredictionStd []float64
+	PredictionStd []float64 // nil if unknown
 	RangeStd      []float64 // number: Prediction ∓ 1.645 RangeStd contains 90 % of targets; nil for classes, and if it equals PredictionStd
-	HiddenStd     []float64 // part of PredictionStd caused by missing cells
+	HiddenStd     []float64 // part of PredictionStd caused by missing cells; nil if unknown
 	Probability   []float64 // of the class; nil for regression and for contrasts
 	Residual      []float64 // Prediction − Base − Σ Mean
 
 	// [rows, outputs, players]
 	Mean          []float64
-	Std           []float64
+	Std           []float64 // nil if unknown
 	StandardError []float64 // sampling error of Mean; nil unless it was sampled
 	ModelStd      []float64 // epistemic uncertainty of Mean over samples of training rows; nil if unknown
 
@@ -135,6 +137,9 @@ func (e *Explanation) validateHeader() error {
 	case Identity, LogMean, Log, Logit, Score:
 	default:
 		return fmt.Errorf("explain: unknown scale %q", e.Scale)
+	}
+	if e.Game != "" && !slices.Contains(Games(), e.Game) {
+		return fmt.Errorf("explain: unknown game %q", e.Game)
 	}
 	switch {
 	case e.NonNegative && (e.Scale == Logit || e.Scale == Score):
@@ -183,13 +188,13 @@ func (e *Explanation) validateLengths() error {
 	}{
 		{"Base", e.Base, perOutput, false},
 		{"Prediction", e.Prediction, perOutput, false},
-		{"PredictionStd", e.PredictionStd, perOutput, false},
+		{"PredictionStd", e.PredictionStd, perOutput, true},
 		{"RangeStd", e.RangeStd, perOutput, true},
-		{"HiddenStd", e.HiddenStd, perOutput, false},
+		{"HiddenStd", e.HiddenStd, perOutput, true},
 		{"Probability", e.Probability, perOutput, true},
 		{"Residual", e.Residual, perOutput, false},
 		{"Mean", e.Mean, perPlayer, false},
-		{"Std", e.Std, perPlayer, false},
+		{"Std", e.Std, perPlayer, true},
 		{"StandardError", e.StandardError, perPlayer, true},
 		{"ModelStd", e.ModelStd, perPlayer, true},
 		{"ByBag", e.ByBag, perPlayer * e.Bags, true},
@@ -260,12 +265,15 @@ func (e *Explanation) validateCells() error {
 func (e *Explanation) at(row, output int) int { return row*len(e.Outputs) + output }
 
 // RangeOf returns the standard deviation behind the interval of a prediction, given its index in arrays [rows,
-// outputs]. It is RangeStd for a number, if known, else PredictionStd.
+// outputs]. It is RangeStd for a number, if known, else PredictionStd; NaN if neither is known.
 func (e *Explanation) RangeOf(at int) float64 {
-	if e.RangeStd != nil {
+	switch {
+	case e.RangeStd != nil:
 		return e.RangeStd[at]
+	case e.PredictionStd != nil:
+		return e.PredictionStd[at]
 	}
-	return e.PredictionStd[at]
+	return math.NaN()
 }
 
 // of returns the part of an array [rows, outputs, width] for (row, output).
@@ -279,7 +287,22 @@ func (e *Explanation) means(row, output int) []float64 {
 }
 
 func (e *Explanation) stds(row, output int) []float64 {
-	return e.of(e.Std, row, output, len(e.Players))
+	return e.orUnknown(e.Std, row, output)
+}
+
+// orUnknown returns the part of an array [rows, outputs, players] for (row, output). If the array is nil, it has NaN for
+// the observed players.
+func (e *Explanation) orUnknown(values []float64, row, output int) []float64 {
+	if values != nil {
+		return e.of(values, row, output, len(e.Players))
+	}
+	list := make([]float64, len(e.Players))
+	for d, observed := range e.observed(row) {
+		if observed {
+			list[d] = math.NaN()
+		}
+	}
+	return list
 }
 
 func (e *Explanation) observed(row int) []bool {
@@ -301,7 +324,7 @@ func (e *Explanation) pairAt(row, output, a, b int) int {
 func (e *Explanation) Exactness() string {
 	switch {
 	case e.Exact:
-		return "Exact: these are the Shapley values of the model."
+		return "Exact: these are the Shapley values of the model" + e.inGame() + "."
 	case e.StandardError != nil:
 		worst := 0.0
 		for _, v := range e.StandardError {
@@ -312,6 +335,14 @@ func (e *Explanation) Exactness() string {
 		return fmt.Sprintf("Refined: the network's own attributions, corrected by sampled coalitions; their standard error is at most %.2g.", worst)
 	}
 	return "Not exact: the network's own estimate of its Shapley values; psi audit measures how near it is."
+}
+
+// inGame names the game, unless it is that of psi's own models.
+func (e *Explanation) inGame() string {
+	if e.Game == "" || e.Game == Observational {
+		return ""
+	}
+	return fmt.Sprintf(" in the %s game: if a column is absent, %s", e.Game, e.Game.Absent())
 }
 
 // Join concatenates explanations of consecutive chunks of one source.

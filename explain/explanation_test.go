@@ -209,6 +209,7 @@ func TestValidate(t *testing.T) {
 	}
 	for want, spoil := range map[string]func(e *Explanation){
 		"mode":                      func(e *Explanation) { e.Mode = "slow" },
+		"game":                      func(e *Explanation) { e.Game = "chess" },
 		"scale":                     func(e *Explanation) { e.Scale = "" },
 		"z is":                      func(e *Explanation) { e.Z = math.NaN() },
 		"at least 1":                func(e *Explanation) { e.Top = 0 },
@@ -219,12 +220,12 @@ func TestValidate(t *testing.T) {
 		`players are named "x1"`:    func(e *Explanation) { e.Players[0] = "x1" },
 		"Base has 7":                func(e *Explanation) { e.Base = e.Base[1:] },
 		"Prediction has":            func(e *Explanation) { e.Prediction = nil },
-		"PredictionStd has":         func(e *Explanation) { e.PredictionStd = nil },
-		"HiddenStd has":             func(e *Explanation) { e.HiddenStd = nil },
+		"PredictionStd has":         func(e *Explanation) { e.PredictionStd = e.PredictionStd[1:] },
+		"HiddenStd has":             func(e *Explanation) { e.HiddenStd = e.HiddenStd[1:] },
 		"Probability has":           func(e *Explanation) { e.Probability = e.Probability[:0] },
 		"Residual has":              func(e *Explanation) { e.Residual = nil },
 		"Mean has":                  func(e *Explanation) { e.Mean = nil },
-		"Std has":                   func(e *Explanation) { e.Std = nil },
+		"Std has":                   func(e *Explanation) { e.Std = e.Std[1:] },
 		"StandardError has 39":      func(e *Explanation) { e.StandardError = e.StandardError[1:] },
 		"ModelStd has":              func(e *Explanation) { e.ModelStd = e.ModelStd[1:] },
 		"Interactions has":          func(e *Explanation) { e.Interactions = e.Interactions[1:] },

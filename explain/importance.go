@@ -14,7 +14,7 @@ type Importance struct {
 	Player    int
 	Mean      float64 // mean |mean_d| over all rows; 0 where the cell is missing
 	Low, High float64 // 10 % and 90 % quantiles of |mean_d| where the cell is observed
-	Spread    float64 // the player's share of Σ_d std_d²
+	Spread    float64 // the player's share of Σ_d std_d²; 0 if unknown
 	Observed  int     // number of rows in which the cell is observed
 }
 
@@ -34,8 +34,11 @@ func (e *Explanation) Importances(output int, rows []int) []Importance {
 		var sizes []float64
 		for _, row := range rows {
 			if e.observed(row)[d] {
-				std := e.stds(row, output)[d]
-				sizes, im.Spread = append(sizes, math.Abs(e.means(row, output)[d])), im.Spread+std*std
+				sizes = append(sizes, math.Abs(e.means(row, output)[d]))
+				if e.Std != nil {
+					std := e.stds(row, output)[d]
+					im.Spread += std * std
+				}
 			}
 		}
 		total += im.Spread
@@ -74,13 +77,14 @@ type Tally struct {
 	Players []string `json:"players"`
 
 	Rows       int       `json:"rows"`
-	OutputRows []int     `json:"output_rows"` // [outputs]: number of rows; an explanation may have only some of the outputs
-	Size       []float64 `json:"size"`        // [outputs, players]: Σ |f_d|
-	Std        []float64 `json:"std"`         // [outputs, players]: Σ σ_d
-	ModelStd   []float64 `json:"model_std"`   // [outputs, players]: Σ of ModelStd, over the rows that have it
-	DoubtRows  []int     `json:"doubt_rows"`  // [outputs]: number of these rows; absent in tallies of older versions
-	Missing    []int     `json:"missing"`     // [players]: rows in which the player is missing
-	Residual   float64   `json:"residual"`    // largest |prediction − base − Σ f_d|
+	OutputRows []int     `json:"output_rows"`         // [outputs]: number of rows; an explanation may have only some of the outputs
+	Size       []float64 `json:"size"`                // [outputs, players]: Σ |f_d|
+	Std        []float64 `json:"std"`                 // [outputs, players]: Σ σ_d
+	ModelStd   []float64 `json:"model_std"`           // [outputs, players]: Σ of ModelStd, over the rows that have it
+	DoubtRows  []int     `json:"doubt_rows"`          // [outputs]: number of these rows; absent in tallies of older versions
+	NoSpread   bool      `json:"no_spread,omitempty"` // some rows have no σ_d
+	Missing    []int     `json:"missing"`             // [players]: rows in which the player is missing
+	Residual   float64   `json:"residual"`            // largest |prediction − base − Σ f_d|
 }
 
 // NewTally returns an empty tally.
@@ -95,7 +99,7 @@ func NewTally(outputs, players []string) *Tally {
 
 // Clear removes all rows.
 func (t *Tally) Clear() {
-	t.Rows, t.Residual = 0, 0
+	t.Rows, t.Residual, t.NoSpread = 0, 0, false
 	clear(t.OutputRows)
 	clear(t.Size)
 	clear(t.Std)
@@ -113,7 +117,7 @@ func (t *Tally) Merge(o *Tally) {
 	addTo(t.ModelStd, o.ModelStd)
 	addTo(t.DoubtRows, o.DoubtRows)
 	addTo(t.Missing, o.Missing)
-	t.Residual = max(t.Residual, o.Residual)
+	t.Residual, t.NoSpread = max(t.Residual, o.Residual), t.NoSpread || o.NoSpread
 }
 
 func addTo[T int | float64](to, from []T) {
@@ -153,11 +157,13 @@ func (t *Tally) addOutput(c int, e *Explanation, o int) (sound bool) {
 	players := len(t.Players)
 	size, std := t.Size[c*players:(c+1)*players], t.Std[c*players:(c+1)*players]
 	t.OutputRows[c] += e.Rows
+	t.NoSpread = t.NoSpread || e.Std == nil
 	for row := range e.Rows {
-		sigma := e.stds(row, o)
 		for d, v := range e.means(row, o) {
 			size[d] += math.Abs(v)
-			std[d] += sigma[d]
+		}
+		if e.Std != nil {
+			addTo(std, e.stds(row, o))
 		}
 		t.Residual = max(t.Residual, math.Abs(e.Residual[e.at(row, o)]))
 	}
@@ -180,8 +186,13 @@ func (t *Tally) addOutput(c int, e *Explanation, o int) (sound bool) {
 func (t *Tally) MeanSize(output int) []float64 { return t.mean(t.Size, output) }
 
 // MeanStd returns the mean σ_d of each player for an output, where missing cells count as 0. It returns nil without
-// rows.
-func (t *Tally) MeanStd(output int) []float64 { return t.mean(t.Std, output) }
+// rows, or if some rows have no σ_d.
+func (t *Tally) MeanStd(output int) []float64 {
+	if t.NoSpread {
+		return nil
+	}
+	return t.mean(t.Std, output)
+}
 
 // MeanModelStd returns the mean ModelStd of each player for an output, where missing cells count as 0. It returns nil
 // without rows, or if some rows have no ModelStd.

@@ -14,9 +14,11 @@ type jsonDocument struct {
 	Schema      string    `json:"schema"`
 	Model       *string   `json:"model"`
 	Head        string    `json:"head"`
+	Game        Game      `json:"game"`
 	Mode        Mode      `json:"mode"`
 	Exact       bool      `json:"exact"`
 	Z           float64   `json:"z"`
+	Interval    Interval  `json:"interval"`
 	Bags        int       `json:"bags"`
 	NonNegative bool      `json:"non_negative"`
 	Outputs     []string  `json:"outputs"`
@@ -88,7 +90,7 @@ func ReadJSON(r io.Reader) (*Explanation, error) {
 
 func (document *jsonDocument) explanation() (*Explanation, error) {
 	e := &Explanation{
-		Head: document.Head, Mode: document.Mode, Exact: document.Exact, Z: document.Z, Top: 1,
+		Head: document.Head, Game: document.Game, Mode: document.Mode, Exact: document.Exact, Z: document.Z, Top: 1,
 		Outputs: document.Outputs, Scale: Identity, Players: document.Players, NonNegative: document.NonNegative, Bags: document.Bags,
 		Rows: len(document.Rows), Values: make([]*table.Column, len(document.Players)),
 	}
@@ -117,6 +119,9 @@ func (document *jsonDocument) explanation() (*Explanation, error) {
 		}
 	}
 	r.dropUnused()
+	if document.Interval == NoInterval {
+		e.Std = nil
+	}
 	for d := range e.Players {
 		var err error
 		if e.Values[d], err = readColumn(e.Players[d], document.Rows, d); err != nil {
@@ -134,6 +139,7 @@ func (document *jsonDocument) explanation() (*Explanation, error) {
 type jsonReader struct {
 	e                                                                       *Explanation
 	hasProbability, hasError, hasModel, hasInteraction, hasInteractionError bool
+	hasPredictionStd, hasHiddenStd                                          bool
 }
 
 func (r *jsonReader) row(row jsonRow) error {
@@ -170,6 +176,7 @@ func (r *jsonReader) output(output jsonOutput) error {
 	e.Probability = append(e.Probability, orNaN(output.Probability))
 	e.Residual = append(e.Residual, orNaN(output.Residual))
 	r.hasProbability = r.hasProbability || output.Probability != nil
+	r.hasPredictionStd, r.hasHiddenStd = r.hasPredictionStd || output.PredictionStd != nil, r.hasHiddenStd || output.HiddenStd != nil
 
 	if len(output.Attributions) != len(e.Players) {
 		return fmt.Errorf("%d attributions for %d players", len(output.Attributions), len(e.Players))
@@ -222,20 +229,22 @@ func (r *jsonReader) interactions(list []jsonInteraction) error {
 }
 
 func (r *jsonReader) dropUnused() {
-	if !r.hasProbability {
-		r.e.Probability = nil
-	}
-	if !r.hasError {
-		r.e.StandardError = nil
-	}
-	if !r.hasModel {
-		r.e.ModelStd = nil
-	}
-	if !r.hasInteraction {
-		r.e.Interactions = nil
-	}
-	if !r.hasInteractionError {
-		r.e.InteractionError = nil
+	e := r.e
+	for _, list := range []struct {
+		has bool
+		of  *[]float64
+	}{
+		{r.hasPredictionStd, &e.PredictionStd},
+		{r.hasHiddenStd, &e.HiddenStd},
+		{r.hasProbability, &e.Probability},
+		{r.hasError, &e.StandardError},
+		{r.hasModel, &e.ModelStd},
+		{r.hasInteraction, &e.Interactions},
+		{r.hasInteractionError, &e.InteractionError},
+	} {
+		if !list.has {
+			*list.of = nil
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func TestJSONDocument(t *testing.T) {
 	e.Base[0], e.Prediction[0], e.PredictionStd[0], e.HiddenStd[0], e.Residual[0] = 1, 3, 0.75, 0.25, 1e-9
 	e.Observed[1] = false
 	e.Values[0] = table.NumberColumn("x0", []float64{1500}, nil)
-	want := `{"schema":"psi.explanation/v1","model":"sha256:0a","head":"product","mode":"fast","exact":true,"z":2,"interval":"spread","bags":0,"outputs":["y"],"players":["x0","x1"],"rows":[` + "\n" +
+	want := `{"schema":"psi.explanation/v1","model":"sha256:0a","head":"product","game":"observational","mode":"fast","exact":true,"z":2,"interval":"spread","bags":0,"outputs":["y"],"players":["x0","x1"],"rows":[` + "\n" +
 		`{"row":7,"outputs":[{"output":"y","scale":"identity","base":1,"prediction":3,"prediction_std":0.75,"hidden_std":0.25,"probability":null,"residual":1e-09,"attributions":[` +
 		`{"player":"x0","value":1500,"observed":true,"mean":2,"std":0.5,"lower":1,"upper":3,"spread_lower":1,"spread_upper":3,"p_positive":0.9999683287581669,"p_top":1,"standard_error":null,"model_std":null},` +
 		`{"player":"x1","value":null,"observed":false,"mean":0,"std":0,"lower":0,"upper":0,"spread_lower":0,"spread_upper":0,"p_positive":null,"p_top":0,"standard_error":null,"model_std":null}],"interactions":null}]}` + "\n]}\n"

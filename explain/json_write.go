@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -60,10 +61,10 @@ func (w *JSONWriter) write(e *Explanation) error {
 	}
 	if w.header == nil {
 		w.header = &Explanation{ // a copy, so that the rows of e can be freed
-			Model: e.Model, Head: e.Head, Mode: e.Mode, Exact: e.Exact, Z: e.Z, Top: e.Top,
+			Model: e.Model, Head: e.Head, Game: e.Game, Mode: e.Mode, Exact: e.Exact, Z: e.Z, Top: e.Top,
 			Outputs: slices.Clone(e.Outputs), Scale: e.Scale, Players: slices.Clone(e.Players), NonNegative: e.NonNegative, Bags: e.Bags,
 		}
-		w.header.ModelStd = e.ModelStd[:0:0]
+		w.header.Std, w.header.ModelStd = e.Std[:0:0], e.ModelStd[:0:0]
 		w.top, w.law = newTop(e.Top), e.law()
 		w.appendHeader()
 	}
@@ -100,6 +101,8 @@ func difference(a, b *Explanation) string {
 		return "model"
 	case a.Head != b.Head:
 		return "head"
+	case cmp.Or(a.Game, Observational) != cmp.Or(b.Game, Observational):
+		return "game"
 	case a.Mode != b.Mode:
 		return "mode"
 	case a.Exact != b.Exact:
@@ -132,6 +135,7 @@ func (w *JSONWriter) appendHeader() {
 		w.str(e.Model)
 	}
 	w.add(`,"head":`).str(e.Head)
+	w.add(`,"game":`).str(string(cmp.Or(e.Game, Observational)))
 	w.add(`,"mode":`).str(string(e.Mode))
 	w.add(`,"exact":`).boolean(e.Exact)
 	w.add(`,"z":`).number(e.Z)
@@ -173,7 +177,7 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 		if e.Clipped(at) {
 			w.add(`,"clipped":true`)
 		}
-		w.add(`,"prediction_std":`).number(e.PredictionStd[at])
+		w.add(`,"prediction_std":`).element(e.PredictionStd, at)
 		if e.RangeStd != nil {
 			w.add(`,"range_std":`).number(e.RangeStd[at])
 		}
@@ -183,7 +187,7 @@ func (w *JSONWriter) appendRow(e *Explanation, row int) {
 			w.add(`,"response_lower":`).number(lower)
 			w.add(`,"response_upper":`).number(upper)
 		}
-		w.add(`,"hidden_std":`).number(e.HiddenStd[at])
+		w.add(`,"hidden_std":`).element(e.HiddenStd, at)
 		w.add(`,"probability":`).element(e.Probability, at)
 		w.add(`,"residual":`).number(e.Residual[at])
 		w.add(`,"attributions":[`)

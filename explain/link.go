@@ -58,8 +58,11 @@ func (l Link) Deviation(score, std float64) float64 {
 	return l.Response(centre+variance/2) * math.Sqrt(math.Expm1(variance))
 }
 
-// Deviations returns the standard deviations of scores in the target's units.
+// Deviations returns the standard deviations of scores in the target's units; nil if stds is.
 func (l Link) Deviations(scores, stds []float64) []float64 {
+	if stds == nil {
+		return nil
+	}
 	list := make([]float64, len(scores))
 	for i, s := range scores {
 		list[i] = l.Deviation(s, stds[i])
@@ -82,8 +85,11 @@ func (e *Explanation) Clipped(at int) bool {
 }
 
 // Range returns the interval of a prediction in the target's own units. Its coverage is that of ∓ Z standard deviations
-// of a normal distribution.
+// of a normal distribution. Both ends are NaN if the standard deviation is unknown.
 func (e *Explanation) Range(at int) (lower, upper float64) {
+	if e.PredictionStd == nil {
+		return math.NaN(), math.NaN()
+	}
 	centre, _ := e.Link().Normal(e.Prediction[at], e.PredictionStd[at])
 	reach := e.Z * e.RangeOf(at)
 	return e.Link().Response(centre - reach), e.Link().Response(centre + reach)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"errors"
+	"math"
 
 	"github.com/psi-shapley/psi/table"
 )
@@ -26,7 +27,7 @@ func (e *Explanation) Wide() (*table.Table, error) {
 	outputs, players := len(e.Outputs), len(e.Players)
 	lines := e.Rows * outputs
 	perLine := func(name string, values []float64) *table.Column {
-		return numberColumn(name, lines, func(line int) float64 { return values[line] })
+		return numberColumn(name, lines, func(line int) float64 { return known(values, line) })
 	}
 
 	columns := make([]*table.Column, 0, 6+3*players)
@@ -43,7 +44,7 @@ func (e *Explanation) Wide() (*table.Table, error) {
 	for d, player := range e.Players {
 		columns = append(columns,
 			numberColumn(means[d], lines, func(line int) float64 { return e.Mean[line*players+d] }),
-			numberColumn(stdName(player), lines, func(line int) float64 { return e.Std[line*players+d] }))
+			numberColumn(stdName(player), lines, func(line int) float64 { return known(e.Std, line*players+d) }))
 		if e.ModelStd != nil {
 			columns = append(columns, numberColumn(modelStdName(player), lines, func(line int) float64 { return e.ModelStd[line*players+d] }))
 		}
@@ -171,6 +172,14 @@ func (e *Explanation) ofFile(columns []*table.Column, lines int) (*table.Table, 
 		columns = append([]*table.Column{levelColumn("file", []string{e.File}, lines, func(int) int { return 0 })}, columns...)
 	}
 	return table.New(columns...)
+}
+
+// known returns an element of an array that may be nil; NaN if it is.
+func known(values []float64, at int) float64 {
+	if values == nil {
+		return math.NaN()
+	}
+	return values[at]
 }
 
 // numberColumn returns a column whose cells are missing where the value is not finite.

@@ -129,6 +129,8 @@ func (t *textWriter) header() {
 	switch {
 	case e.Against != "":
 		t.paragraph(fmt.Sprintf("How much each %s added to the difference from %s. %s%s", players, e.Against, scale, t.doubt()))
+	case t.Reasons > 0 && e.Interval() == NoInterval:
+		t.paragraph(fmt.Sprintf("The columns that raised or lowered %s most, starting from the base: %s when no column is known. %s%s", what, start, scale, t.doubt()))
 	case t.Reasons > 0:
 		t.paragraph(fmt.Sprintf("The columns that are sure to have raised or lowered %s, starting from the base: %s when no column is known. "+
 			"psi names a %s only if its %sinterval excludes 0. %s%s", what, start, players, t.whose(), scale, t.doubt()))
@@ -158,6 +160,8 @@ func (t *textWriter) whose() string {
 func (t *textWriter) doubt() string {
 	e := t.e
 	switch {
+	case e.Interval() == NoInterval:
+		return "How uncertain these numbers are is not known."
 	case e.Interval() == ByDoubt:
 		return fmt.Sprintf("%s is the doubt (epistemic uncertainty): the mean over trainings on other samples of rows lies within it in about %.3g%% of cases, "+
 			"estimated from %d such trainings. \"raises it\" and \"lowers it\" mean that it does not reach 0.", t.plusMinus(), 100*math.Erf(e.Z/math.Sqrt2), e.Bags)
@@ -205,7 +209,7 @@ func (t *textWriter) row(row, output int) {
 	}
 	if len(missing) > 0 {
 		doubt := ""
-		if hidden := e.Z * e.HiddenStd[at]; hidden > 0 {
+		if hidden := e.Z * known(e.HiddenStd, at); hidden > 0 {
 			doubt = fmt.Sprintf(" (part of the prediction's uncertainty: %s %s)", t.plusMinus(), digits.plain(hidden))
 		}
 		t.note("missing: " + t.list(missing) + doubt)
@@ -242,7 +246,7 @@ func (t *textWriter) verdict(row, output int, digits digits) {
 	}
 	if e.Against != "" {
 		t.line(t.ink(ink{bold: true}).paint(fmt.Sprintf("Row %d against %s", e.FirstRow+row, e.Against)) +
-			fmt.Sprintf(": %s %s %s %s", what, digits.signed(e.Prediction[at]), t.plusMinus(), digits.plain(e.Z*e.RangeOf(at))))
+			fmt.Sprintf(": %s %s%s", what, digits.signed(e.Prediction[at]), t.within(at, digits)))
 		return
 	}
 	text := fmt.Sprintf("Row %d: ", e.FirstRow+row)
@@ -285,7 +289,11 @@ func (t *textWriter) target() string {
 func (t *textWriter) multiplied(at int) string {
 	e, link := t.e, t.e.Link()
 	lower, upper := e.Range(at)
-	return fmt.Sprintf("prediction %s (%s to %s),%s the base of %s", fourDigits(link.Response(e.Prediction[at])), fourDigits(lower), fourDigits(upper),
+	between := ""
+	if !math.IsNaN(lower) {
+		between = fmt.Sprintf(" (%s to %s)", fourDigits(lower), fourDigits(upper))
+	}
+	return fmt.Sprintf("prediction %s%s,%s the base of %s", fourDigits(link.Response(e.Prediction[at])), between,
 		t.factor(e.Prediction[at]-e.Base[at]), fourDigits(link.Response(e.Base[at])))
 }
 
@@ -306,11 +314,20 @@ func fourDigits(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
+// within returns the half-width of the interval of a prediction; "" if it is unknown.
+func (t *textWriter) within(at int, digits digits) string {
+	reach := t.e.Z * t.e.RangeOf(at)
+	if math.IsNaN(reach) {
+		return ""
+	}
+	return fmt.Sprintf(" %s %s", t.plusMinus(), digits.plain(reach))
+}
+
 // predicted returns a prediction and its interval. Both are at least 0 if the target never was negative.
 func (t *textWriter) predicted(at int, digits digits) string {
 	e := t.e
 	score, reach := e.Prediction[at], e.Z*e.RangeOf(at)
-	text := fmt.Sprintf("%s %s %s", digits.plain(score), t.plusMinus(), digits.plain(reach))
+	text := digits.plain(score) + t.within(at, digits)
 	if lower, upper := e.Range(at); e.NonNegative && score < reach {
 		text = fmt.Sprintf("%s (%s to %s)", digits.plain(e.Link().Response(score)), digits.plain(lower), digits.plain(upper))
 	}

@@ -16,7 +16,7 @@ type textLine struct {
 	name, value string
 	other       bool // the label did not occur in training
 	mean, std   float64
-	piece       bool // a part of attributions, which has no standard deviation of its own
+	piece       bool // it has no standard deviation: a part of attributions, or they are unknown
 }
 
 // otherMark follows such a value.
@@ -26,13 +26,16 @@ const otherMark = " (other)"
 // maximum are summed up in the last line.
 func (t *textWriter) lines(row, output int) (lines []textLine, missing []string) {
 	e := t.e
-	mean, std := e.means(row, output), e.deviations(row, output)
+	mean, std, unknown := e.means(row, output), e.deviations(row, output), e.Interval() == NoInterval
 	for d, observed := range e.observed(row) {
 		if !observed {
 			missing = append(missing, t.name(e.Players[d]))
 			continue
 		}
-		line := textLine{name: clean(e.Players[d]), other: e.Values[d] != nil && e.other(row, d), mean: mean[d], std: std[d]}
+		line := textLine{name: clean(e.Players[d]), other: e.Values[d] != nil && e.other(row, d), mean: mean[d], piece: unknown}
+		if !unknown {
+			line.std = std[d]
+		}
 		switch column := e.Values[d]; {
 		case column == nil:
 		case column.Observed[row]:
@@ -46,7 +49,7 @@ func (t *textWriter) lines(row, output int) (lines []textLine, missing []string)
 	if len(lines) <= t.Players+1 {
 		return lines, missing // one more player takes no more space than a line about it
 	}
-	rest, variance := textLine{name: fmt.Sprintf("%d others", len(lines)-t.Players)}, 0.0
+	rest, variance := textLine{name: fmt.Sprintf("%d others", len(lines)-t.Players), piece: unknown}, 0.0
 	for _, line := range lines[t.Players:] {
 		rest.mean += line.mean
 		variance += line.std * line.std // as for independent players
@@ -239,11 +242,15 @@ func (d digits) signed(v float64) string {
 func (d digits) shows(v float64) bool { return finite(v) && math.Abs(v) > d.unit/2 }
 
 // Reasons returns the players of a row whose interval does not contain 0, so that they certainly raised or lowered an
-// output. It returns at most most players, in descending order of |mean|.
+// output. If the uncertainty of attributions is unknown, it returns all players whose attribution is not 0. It returns at
+// most limit players, in descending order of |mean|.
 func (e *Explanation) Reasons(row, output, limit int) []int {
 	var sure []int
 	mean, std, observed, reach := e.means(row, output), e.deviations(row, output), e.observed(row), e.Reach()
 	for d := range e.Players {
+		if e.Interval() == NoInterval {
+			std[d] = 0
+		}
 		if observed[d] && math.Abs(mean[d]) > reach*std[d] {
 			sure = append(sure, d)
 		}
@@ -269,9 +276,14 @@ func (t *textWriter) reasons(row, output int, digits digits) {
 				order = fmt.Sprintf("; %.0f%% sure to outweigh the next", 100*p)
 			}
 		}
-		t.note(fmt.Sprintf("%d. %s %s %s (%s to %s)%s", i+1, t.reason(row, d), verb, digits.plain(size), digits.plain(size-reach), digits.plain(size+reach), order))
+		between := ""
+		if finite(reach) {
+			between = fmt.Sprintf(" (%s to %s)", digits.plain(size-reach), digits.plain(size+reach))
+		}
+		t.note(fmt.Sprintf("%d. %s %s %s%s%s", i+1, t.reason(row, d), verb, digits.plain(size), between, order))
 	}
 	switch {
+	case e.Interval() == NoInterval:
 	case len(sure) == 0:
 		t.note("no column is sure to raise or to lower it")
 	case len(sure) < t.Reasons:

@@ -36,10 +36,12 @@ type explainFlags struct {
 	reasons      int
 	unknown      []string
 	group        []string
+	game         choice
+	reference    string
 }
 
 func (p *program) explainCommand() *cobra.Command {
-	f := explainFlags{mode: choose("fast", "refined", "exact"), layout: choose("wide", "long")}
+	f := explainFlags{mode: choose("fast", "refined", "exact"), layout: choose("wide", "long"), game: optional(gameNames()...)}
 	c := &cobra.Command{
 		Use:   "explain MODEL DATA",
 		Short: "Explain predictions: how much each column raised or lowered them",
@@ -99,6 +101,8 @@ will open.`,
 	flags.IntVar(&f.reasons, "reasons", 0, "on the screen, describe the `K` most important reasons in words; only reasons whose interval excludes 0")
 	flags.BoolVar(&f.interactions, "interactions", false, "also compute pairwise interactions; a wide table has one column A__x__B per pair")
 	flags.StringSliceVar(&f.unknown, "unknown", nil, "`COLUMNS` to treat as missing, whether or not DATA has them")
+	flags.Var(&f.game, "game", "what happens to absent columns (default the model's own game)")
+	flags.StringVar(&f.reference, "reference", "", "`TABLE` of reference rows for the games baseline (one row) and interventional (at most 1,000)")
 	flags.Var(&f.layout, "layout", "layout of a table: one line per row, or one per row and column")
 	addBackend(flags, &f.backend)
 	f.resultFlags.add(flags)
@@ -136,6 +140,9 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 		return err
 	}
 	in := &modelData{data: rows, program: p, path: path, model: model, unknown: f.unknown}
+	if options.Reference, err = p.reference(ctx, in, f.reference); err != nil {
+		return err
+	}
 	in.unread.from, in.unread.to = options.From, options.To
 	none, err := model.NoRows(options)
 	if err != nil {
@@ -184,7 +191,10 @@ const noDoubt = "none"
 
 // options checks what can be checked without the model.
 func (f *explainFlags) options(to destination) (psi.ExplainOptions, error) {
-	o := psi.ExplainOptions{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against, NoDoubt: f.doubt == noDoubt}
+	o := psi.ExplainOptions{Mode: explain.Mode(f.mode.word), Tolerance: f.tolerance, Budget: f.budget, Z: f.z, Top: f.top, Unknown: f.unknown, Interactions: f.interactions, Output: f.output, Against: f.against, NoDoubt: f.doubt == noDoubt, Game: psi.Game(f.game.word)}
+	if f.reference != "" && o.Game == "" {
+		o.Game = psi.InterventionalGame
+	}
 	switch {
 	case f.doubt != "" && f.doubt != noDoubt:
 		return o, &usageError{fmt.Sprintf("--doubt is %q", f.doubt), "leave it out, or use --doubt none"}

@@ -67,7 +67,7 @@ func (p *program) exportONNX(ctx context.Context, path, out string, force, asJSO
 	if err := p.checkFiles(ctx, force, []output{{path: out, content: contentONNX}}, path); err != nil {
 		return err
 	}
-	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is evaluated here
+	model, err := psi.Open(path)
 	if err != nil {
 		return err
 	}

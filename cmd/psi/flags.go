@@ -138,6 +138,7 @@ const (
 	modelArgument = "MODEL"
 	dataArgument  = "DATA"
 	kindArgument  = "KIND"
+	treesArgument = "FILE"
 )
 
 func addJSON(flags *pflag.FlagSet, to *bool) {

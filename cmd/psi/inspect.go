@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,7 @@ type inspection struct {
 	Missing        []string            `json:"missing"`
 	Kept           int                 `json:"reference_rows"` // training rows that the file contains
 	Settings       psi.Settings        `json:"settings"`
+	Imported       *psi.Imported       `json:"imported,omitempty"` // trees of another program
 	Metrics        map[string]float64  `json:"metrics"`
 	Baselines      []psi.Baseline      `json:"baselines"` // simple models on the same rows
 	Warnings       []psi.Warning       `json:"warnings"`  // reasons to distrust the model
@@ -65,7 +67,7 @@ type inspection struct {
 }
 
 func (p *program) inspect(path string, asJSON bool) error {
-	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is evaluated, and go needs no library
+	model, err := psi.Open(path)
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 	i := inspection{
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, NonNegative: m.Scale.NonNegative, scaleText: m.ScaleText(), Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: fieldsInFlags(m.Columns), LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
-		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings,
+		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings, Imported: m.Imported,
 		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: warningsOf(model), Calibrated: m.Calibration, Recalibrations: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
 	if m.Weight != "" {
@@ -191,7 +193,11 @@ func (i *inspection) text() (string, error) {
 	if i.Classes != nil {
 		task += " classification"
 	}
-	fmt.Fprintf(&text, "%s: %s of %s from %s, %s head, %s\n", i.File, task, prose.Printable(i.Target), prose.Count(len(i.Columns), "column"), i.Head, prose.Count(i.Weights, "weight"))
+	how := fmt.Sprintf("%s head, %s", i.Head, prose.Count(i.Weights, "weight"))
+	if i.Imported != nil {
+		how = fmt.Sprintf("%s with %d leaves, imported", prose.Count(i.Imported.Trees, "tree"), i.Imported.Leaves)
+	}
+	fmt.Fprintf(&text, "%s: %s of %s from %s, %s\n", i.File, task, prose.Printable(i.Target), prose.Count(len(i.Columns), "column"), how)
 	fmt.Fprintf(&text, "%s\n", i.Digest)
 	if i.Task == psi.Binary {
 		fmt.Fprintf(&text, "classes: %s (positive) and %s\n", prose.Printable(i.Classes[1]), prose.Printable(i.Classes[0]))
@@ -218,11 +224,14 @@ func (i *inspection) text() (string, error) {
 			for _, note := range f.Notes {
 				line("", "", "note: "+note)
 			}
-			if slices.Contains(i.Levels, f.Name) {
+			if slices.Contains(i.Levels, f.Name) && i.Imported == nil {
 				line("", "", "note: a missing cell is a value of its own")
 			}
 		}
 	})
+	if i.Imported != nil {
+		text.WriteString("  A missing cell is a value of its own in every column.\n")
+	}
 	if len(i.LeftOut) > 0 {
 		section("columns not used", func(line func(...any)) {
 			for _, l := range i.LeftOut {
@@ -237,17 +246,21 @@ func (i *inspection) text() (string, error) {
 			}
 		})
 	}
-	section(fmt.Sprintf("on %s of validation", prose.Count(i.Provenance.ValidationRows, "row")), func(line func(...any)) {
-		for _, metric := range metricsOf(i.Task) {
-			if value, known := i.Metrics[metric.Name]; known {
-				line(metric.Name, prose.Number(value), metric.Meaning)
+	if len(i.Metrics) > 0 {
+		section(fmt.Sprintf("on %s of validation", prose.Count(i.Provenance.ValidationRows, "row")), func(line func(...any)) {
+			for _, metric := range metricsOf(i.Task) {
+				if value, known := i.Metrics[metric.Name]; known {
+					line(metric.Name, prose.Number(value), metric.Meaning)
+				}
 			}
-		}
-	})
+		})
+	}
 	if len(i.Baselines) > 0 {
 		section("plain models on the same rows", func(line func(...any)) { i.baselineLines(line) })
 	}
-	section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
+	if i.Imported == nil || len(i.Calibrated.Ranges) > 0 {
+		section("calibrated on these rows", func(line func(...any)) { i.calibrationLines(line) })
+	}
 	for _, r := range i.Recalibrations {
 		section(fmt.Sprintf("recalibrated on %s; the figures above are from the training", prose.Count(r.Rows, "row")), func(line func(...any)) { i.recalibrationLines(r, line) })
 	}
@@ -256,6 +269,10 @@ func (i *inspection) text() (string, error) {
 		if err := i.Audit.Text(&text); err != nil {
 			return "", err
 		}
+	}
+	if i.Imported != nil {
+		section("trees", func(line func(...any)) { i.treeLines(line) })
+		return text.String(), nil
 	}
 	section("settings", func(line func(...any)) {
 		var values map[string]any
@@ -293,4 +310,23 @@ func (i *inspection) text() (string, error) {
 		}
 	})
 	return text.String(), nil
+}
+
+// treeLines describes imported trees and the rows that measured them.
+func (i *inspection) treeLines(line func(...any)) {
+	of, from := i.Imported, i.Provenance
+	line("format", of.Format)
+	line("objective", of.Objective)
+	line("trees", of.Trees)
+	line("leaves", of.Leaves)
+	line("depth", of.Depth, "splits on the longest path")
+	line("game", of.Game, "if a column is absent, "+of.Game.Absent())
+	if of.Rows > 0 {
+		line("rows", of.Rows, "measured the model, of "+strconv.Itoa(from.ValidationRows))
+		line("data", from.Data)
+	}
+	line("psi", from.Psi)
+	if from.Revision != "" {
+		line("revision", from.Revision)
+	}
 }

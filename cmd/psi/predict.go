@@ -223,6 +223,9 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 	add := func(name string, v float64) { s.text = appendNumber(append(s.text, `,"`+name+`":`...), v) }
 	if p.Classes == nil {
 		s.text = appendNumber(s.text, p.Mean[row])
+		if p.Std == nil {
+			return
+		}
 		add("prediction_std", p.Std[row])
 		if p.RangeStd != nil {
 			add("range_std", p.RangeStd[row])
@@ -235,7 +238,9 @@ func (s *predictionSink) appendPrediction(p *psi.Prediction, row int) {
 	if len(p.Classes) == 2 {
 		add("probability", p.Probability[row])
 		add("score", p.Mean[row])
-		add("score_std", p.Std[row])
+		if p.Std != nil {
+			add("score_std", p.Std[row])
+		}
 		if p.Slope != nil {
 			add("probability_slope", p.Slope[row])
 		}

@@ -280,7 +280,7 @@ func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, c
 	if err != nil {
 		return unreadable(at.name(), err)
 	}
-	model, err := psi.OpenOptions{Backend: psi.Go}.Open(path) // nothing is computed, and go needs no library
+	model, err := psi.Open(path)
 	if err != nil {
 		return err
 	}

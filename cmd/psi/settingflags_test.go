@@ -54,11 +54,11 @@ func TestSettingsHaveFlags(t *testing.T) {
 		}
 	}
 	types := map[string]reflect.Type{
-		"Config": reflect.TypeFor[psi.Config](), "ExplainOptions": reflect.TypeFor[psi.ExplainOptions](), "OpenOptions": reflect.TypeFor[psi.OpenOptions](), "Settings": reflect.TypeFor[psi.Settings](),
+		"Config": reflect.TypeFor[psi.Config](), "ExplainOptions": reflect.TypeFor[psi.ExplainOptions](), "ImportOptions": reflect.TypeFor[psi.ImportOptions](), "OpenOptions": reflect.TypeFor[psi.OpenOptions](), "Settings": reflect.TypeFor[psi.Settings](),
 		"batch.Options": reflect.TypeFor[batch.Options](), "serve.Config": reflect.TypeFor[serve.Config](),
 		"table.Guess": reflect.TypeFor[table.Guess](), "table.Options": reflect.TypeFor[table.Options](),
 	}
-	commands := map[string]string{"ExplainOptions": "explain", "OpenOptions": "explain", "serve.Config": "serve"}
+	commands := map[string]string{"ExplainOptions": "explain", "ImportOptions": "import", "OpenOptions": "explain", "serve.Config": "serve"}
 	for setting, words := range settingFlags {
 		if named[setting] == "" {
 			t.Errorf("no text names %s", setting)

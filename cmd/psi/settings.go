@@ -190,8 +190,12 @@ var settingFlags = map[string]string{
 	"Config.ValidationBy":    "--validation-by",
 	"Config.Weight":          "--weight",
 
-	"ExplainOptions.Mode": "--mode",
-	"OpenOptions.Backend": "--backend",
+	"ExplainOptions.Game":      "--game",
+	"ExplainOptions.Mode":      "--mode",
+	"ExplainOptions.Reference": "--reference",
+	"ImportOptions.Rows":       "--rows",
+	"ImportOptions.Target":     "--target",
+	"OpenOptions.Backend":      "--backend",
 
 	"Settings.Pairs": "--set pairs",
 	"Settings.Steps": "--set steps",

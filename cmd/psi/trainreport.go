@@ -170,7 +170,7 @@ func auditText(a *psi.Audit) string {
 		return "The attributions were not audited."
 	}
 	miss := *a.RelativeRMSE
-	if a.Head == "exact" {
+	if a.Head != "learned" {
 		if a.Method != "exact" && a.SubgameRelativeRMSE != nil {
 			miss = *a.SubgameRelativeRMSE // the sampling error would hide how close they are
 		}

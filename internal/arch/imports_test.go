@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"cmd/psi": {".", "batch", "explain", "eval", "plot", "report", "serve", "table", "internal/artifact", "internal/engine", "internal/pipeline", "internal/prose", "internal/store", "internal/synth"},
 	".": {
 		"explain", "eval", "shapley", "table", "internal/artifact", "internal/baseline", "internal/encode", "internal/engine",
-		"internal/form", "internal/dataset", "internal/kernel", "internal/link", "internal/network", "internal/objective", "internal/onnx", "internal/pipeline", "internal/prose", "internal/train",
+		"internal/form", "internal/dataset", "internal/kernel", "internal/link", "internal/network", "internal/objective", "internal/onnx", "internal/pipeline", "internal/prose", "internal/train", "internal/trees",
 	},
 	"examples":               {},
 	"examples/explain":       {".", "table"},
@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"internal/kernel":           {"internal/encode", "internal/form", "internal/kernel/vector"},
 	"internal/kernel/learn":     {"internal/encode", "internal/form", "internal/kernel/vector", "internal/link"},
 	"internal/kernel/vector":    {},
-	"internal/trees":            {"internal/form", "internal/kernel/vector"},
+	"internal/trees":            {"internal/artifact", "internal/encode", "internal/form", "internal/kernel/vector", "table"},
 	"internal/network":          {gomlx, "internal/engine", "internal/encode", "internal/form"},
 	"internal/objective":        {gomlx, "internal/link"},
 	"internal/onnx":             {gomlx, "internal/encode", "internal/engine", "internal/form", "internal/link", "internal/network", "table"},

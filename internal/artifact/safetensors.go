@@ -24,12 +24,13 @@ const (
 // metadataName is the only key of a header that is not a tensor.
 const metadataName = "__metadata__"
 
-// Tensor is an array of numbers in row-major order. Exactly one of Floats and Ints is not nil; its length is the
+// Tensor is an array of numbers in row-major order. Exactly one of Floats, Doubles and Ints is not nil; its length is the
 // product of Dims, 1 if there are no Dims.
 type Tensor struct {
-	Dims   []int
-	Floats []float32 // F32
-	Ints   []int64   // I64
+	Dims    []int
+	Floats  []float32 // F32
+	Doubles []float64 // F64
+	Ints    []int64   // I64
 }
 
 // tensorInfo is the entry of a tensor in a header.
@@ -42,9 +43,9 @@ type tensorInfo struct {
 // size returns the number of bytes of a tensor. Dims that overflow fail even beside a 0: multiplying them in another
 // order must not overflow either.
 func (t tensorInfo) size() (int64, error) {
-	width := map[string]uint64{"F32": 4, "I64": 8}[t.DType]
+	width := map[string]uint64{"F32": 4, "F64": 8, "I64": 8}[t.DType]
 	if width == 0 {
-		return 0, fmt.Errorf("its type %q is neither F32 nor I64", shorten(t.DType))
+		return 0, fmt.Errorf("its type %q is none of F32, F64 and I64", shorten(t.DType))
 	}
 	if len(t.Shape) > MaxDims {
 		return 0, fmt.Errorf("it has %d dimensions, more than %d", len(t.Shape), MaxDims)
@@ -70,13 +71,19 @@ func (t tensorInfo) size() (int64, error) {
 // info describes a tensor without its offsets.
 func (t Tensor) info() (tensorInfo, int64, error) {
 	info := tensorInfo{DType: "F32", Shape: append([]int{}, t.Dims...)}
-	have := 4 * int64(len(t.Floats))
-	if t.Ints != nil {
-		info.DType = "I64"
-		have = 8 * int64(len(t.Ints))
+	have, lists := 4*int64(len(t.Floats)), 0
+	for _, has := range []bool{t.Floats != nil, t.Doubles != nil, t.Ints != nil} {
+		if has {
+			lists++
+		}
 	}
-	if (t.Floats == nil) == (t.Ints == nil) {
-		return info, 0, fmt.Errorf("it must have either Floats or Ints")
+	switch {
+	case lists != 1:
+		return info, 0, fmt.Errorf("it must have one of Floats, Doubles and Ints")
+	case t.Doubles != nil:
+		info.DType, have = "F64", 8*int64(len(t.Doubles))
+	case t.Ints != nil:
+		info.DType, have = "I64", 8*int64(len(t.Ints))
 	}
 	size, err := info.size()
 	if err == nil && size != have {
@@ -94,11 +101,11 @@ func EncodeTensors(tensors map[string]Tensor) ([]byte, error) {
 	names := slices.SortedFunc(maps.Keys(tensors), func(a, b string) int {
 		// Wider numbers come first, so that all are at multiples of their width, which programs that map the file into
 		// memory need.
-		if ints := tensors[a].Ints != nil; ints != (tensors[b].Ints != nil) {
-			if ints {
-				return -1
+		if narrow := tensors[a].Floats != nil; narrow != (tensors[b].Floats != nil) {
+			if narrow {
+				return 1
 			}
-			return 1
+			return -1
 		}
 		return cmp.Compare(a, b)
 	})
@@ -142,6 +149,9 @@ func EncodeTensors(tensors map[string]Tensor) ([]byte, error) {
 		for _, v := range tensors[name].Floats {
 			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
 		}
+		for _, v := range tensors[name].Doubles {
+			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
+		}
 		for _, v := range tensors[name].Ints {
 			out = binary.LittleEndian.AppendUint64(out, uint64(v))
 		}
@@ -149,7 +159,7 @@ func EncodeTensors(tensors map[string]Tensor) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeTensors reads tensors of types F32 and I64 in the safetensors format from any
+// DecodeTensors reads tensors of types F32, F64 and I64 in the safetensors format from any
 // bytes. Metadata is ignored. Errors are of type [*table.Error].
 func DecodeTensors(b []byte) (map[string]Tensor, error) {
 	if len(b) < 8 {
@@ -247,16 +257,22 @@ func decodeInfo(value json.RawMessage) (info tensorInfo, err error) {
 
 func decodeTensor(info tensorInfo, data []byte) Tensor {
 	t := Tensor{Dims: info.Shape}
-	if info.DType == "I64" {
+	switch info.DType {
+	case "I64":
 		t.Ints = make([]int64, len(data)/8)
 		for i := range t.Ints {
 			t.Ints[i] = int64(binary.LittleEndian.Uint64(data[8*i:]))
 		}
-		return t
-	}
-	t.Floats = make([]float32, len(data)/4)
-	for i := range t.Floats {
-		t.Floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	case "F64":
+		t.Doubles = make([]float64, len(data)/8)
+		for i := range t.Doubles {
+			t.Doubles[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+		}
+	default:
+		t.Floats = make([]float32, len(data)/4)
+		for i := range t.Floats {
+			t.Floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		}
 	}
 	return t
 }

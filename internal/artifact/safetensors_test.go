@@ -16,6 +16,8 @@ import (
 func sameTensors(a, b map[string]Tensor) bool {
 	return maps.EqualFunc(a, b, func(x, y Tensor) bool {
 		return slices.Equal(x.Dims, y.Dims) && slices.Equal(x.Ints, y.Ints) && (x.Ints == nil) == (y.Ints == nil) &&
+			(x.Doubles == nil) == (y.Doubles == nil) &&
+			slices.EqualFunc(x.Doubles, y.Doubles, func(v, w float64) bool { return math.Float64bits(v) == math.Float64bits(w) }) &&
 			slices.EqualFunc(x.Floats, y.Floats, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
 	})
 }
@@ -27,6 +29,7 @@ func sameTensors(a, b map[string]Tensor) bool {
 //	save_file({
 //	    "weights": np.array([[1, -2.5, 3e38], [1e-45, -0.0, np.inf]], np.float32),
 //	    "codes": np.array([-(2**63), 0, 2**63 - 1], np.int64),
+//	    "edges": np.array([1.7976931348623157e308, -0.1], np.float64),
 //	    "scale/é": np.array(0.1, np.float32),
 //	    "empty": np.zeros((0, 4), np.float32),
 //	}, "reference.safetensors")
@@ -38,6 +41,7 @@ func TestReferenceFile(t *testing.T) {
 	want := map[string]Tensor{
 		"weights": {Dims: []int{2, 3}, Floats: []float32{1, -2.5, 3e38, 1e-45, float32(math.Copysign(0, -1)), float32(math.Inf(1))}},
 		"codes":   {Dims: []int{3}, Ints: []int64{math.MinInt64, 0, math.MaxInt64}},
+		"edges":   {Dims: []int{2}, Doubles: []float64{math.MaxFloat64, -0.1}},
 		"scale/é": {Floats: []float32{.1}},
 		"empty":   {Dims: []int{0, 4}, Floats: []float32{}},
 	}
@@ -62,12 +66,18 @@ func TestTensorsRoundTrip(t *testing.T) {
 				tensor.Dims = append(tensor.Dims, dim)
 				n *= dim
 			}
-			if rng.IntN(2) == 0 {
+			switch rng.IntN(3) {
+			case 0:
 				tensor.Floats = make([]float32, n)
 				for j := range tensor.Floats {
 					tensor.Floats[j] = math.Float32frombits(rng.Uint32()) // NaNs among them
 				}
-			} else {
+			case 1:
+				tensor.Doubles = make([]float64, n)
+				for j := range tensor.Doubles {
+					tensor.Doubles[j] = math.Float64frombits(rng.Uint64())
+				}
+			default:
 				tensor.Ints = make([]int64, n)
 				for j := range tensor.Ints {
 					tensor.Ints[j] = int64(rng.Uint64())
@@ -103,8 +113,8 @@ func TestEncodeTensorsRefuses(t *testing.T) {
 		want   string
 		tensor Tensor
 	}{
-		{`it must have either Floats or Ints`, Tensor{}},
-		{`it must have either Floats or Ints`, Tensor{Floats: []float32{1}, Ints: []int64{1}}},
+		{`it must have one of Floats, Doubles and Ints`, Tensor{}},
+		{`it must have one of Floats, Doubles and Ints`, Tensor{Floats: []float32{1}, Ints: []int64{1}}},
 		{`its numbers do not fit its dimensions [2]`, Tensor{Dims: []int{2}, Floats: []float32{1}}},
 		{`its numbers do not fit its dimensions []`, Tensor{Ints: []int64{}}},
 		{`it has 33 dimensions, more than 32`, Tensor{Dims: make([]int, 33), Floats: []float32{}}},
@@ -187,7 +197,7 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 		{tensors(`{"a":{"dtype":"F32","shape":[1]}}`, 4), `tensor "a": it has no "data_offsets"`},
 		{tensors(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":1}}`, 4), `tensor "a": it has an unknown field "x"`},
 		{tensors(`{"a":{"dtype":"F32","shape":[1],"shape":[1]}}`, 4), `tensor "a": field "shape" is there twice`},
-		{tensors(`{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}`, 4), `tensor "a": its type "F16" is neither F32 nor I64`},
+		{tensors(`{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}`, 4), `tensor "a": its type "F16" is none of F32, F64 and I64`},
 		{tensors(`{"a":{"dtype":null,"shape":[2],"data_offsets":[0,4]}}`, 4), `tensor "a": null is not a text`},
 		{tensors(`{"a":`+f32(`null`, `[0,4]`)+`}`, 4), `tensor "a": null is not a list of counts`},
 		{tensors(`{"a":`+f32(`[null]`, `[0,0]`)+`}`, 0), `tensor "a": null is not a count`},

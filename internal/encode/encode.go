@@ -222,6 +222,10 @@ type Batch struct {
 	Cycles   []float32 // [rows, times, CyclicParts]: sine and cosine of each period
 	Codes    []int32   // [rows, categorical]: row of the embedding table
 	Observed []float32 // [rows, players]: 1 observed, 0 missing
+
+	// Splits [rows, players] has the codes of the cells among the thresholds and labels of an ensemble of trees. It is
+	// empty if the model has no trees, whose evaluators read nothing but Splits and Observed.
+	Splits []int32
 }
 
 // NewBatch returns a batch of missing cells without times.
@@ -242,7 +246,11 @@ func NewTimedBatch(rows, numeric, times, categorical int) *Batch {
 
 // Like returns a batch of missing cells with the same players.
 func (b *Batch) Like(rows int) *Batch {
-	return NewTimedBatch(rows, b.Numeric, b.Times, b.Categorical)
+	like := NewTimedBatch(rows, b.Numeric, b.Times, b.Categorical)
+	if b.Splits != nil {
+		like.Splits = make([]int32, rows*b.Players())
+	}
+	return like
 }
 
 // Players returns the number of players.
@@ -253,13 +261,17 @@ func (b *Batch) Head(rows int) *Batch { return b.Slice(0, rows) }
 
 // Slice returns rows [from, to) of b, sharing memory.
 func (b *Batch) Slice(from, to int) *Batch {
-	return &Batch{
+	part := &Batch{
 		Rows: to - from, Numeric: b.Numeric, Times: b.Times, Categorical: b.Categorical,
 		Numbers:  rowsOf(b.Numbers, from, to, 2*b.Numeric),
 		Cycles:   rowsOf(b.Cycles, from, to, CyclicParts*b.Times),
 		Codes:    rowsOf(b.Codes, from, to, b.Categorical),
 		Observed: rowsOf(b.Observed, from, to, b.Players()),
 	}
+	if b.Splits != nil {
+		part.Splits = rowsOf(b.Splits, from, to, b.Players())
+	}
+	return part
 }
 
 func rowsOf[T any](of []T, from, to, width int) []T { return of[from*width : to*width] }
@@ -271,6 +283,7 @@ func (b *Batch) Append(more *Batch) {
 	b.Cycles = append(b.Cycles, more.Cycles...)
 	b.Codes = append(b.Codes, more.Codes...)
 	b.Observed = append(b.Observed, more.Observed...)
+	b.Splits = append(b.Splits, more.Splits...)
 }
 
 // Set copies row j of from to row i.
@@ -279,6 +292,9 @@ func (b *Batch) Set(i int, from *Batch, j int) {
 	copyRow(b.Cycles, i, from.Cycles, j, CyclicParts*b.Times)
 	copyRow(b.Codes, i, from.Codes, j, b.Categorical)
 	copyRow(b.Observed, i, from.Observed, j, b.Players())
+	if b.Splits != nil {
+		copyRow(b.Splits, i, from.Splits, j, b.Players())
+	}
 }
 
 func copyRow[T any](to []T, i int, from []T, j, width int) {
@@ -297,6 +313,9 @@ func (b *Batch) SetPlayer(i, d int, from *Batch, j int) {
 		b.Codes[i*b.Categorical+k] = from.Codes[j*b.Categorical+k]
 	}
 	b.Observed[i*b.Players()+d] = from.Observed[j*b.Players()+d]
+	if b.Splits != nil {
+		b.Splits[i*b.Players()+d] = from.Splits[j*b.Players()+d]
+	}
 }
 
 // Limits of an encoder, fitted or read from a file.

@@ -426,15 +426,22 @@ func (t Target) validateBase() error {
 	if len(t.Base) != t.Outputs() {
 		return fmt.Errorf("a base of %d numbers for %d outputs", len(t.Base), t.Outputs())
 	}
-	sum := 0.0
 	for k, v := range t.Base {
 		if !(math.Abs(v) <= farthestBase) {
 			return fmt.Errorf("base %d, %v, is not between %d and %d", k, v, -farthestBase, farthestBase)
 		}
+	}
+	return nil
+}
+
+// Centred returns an error if the base of several classes does not add up to 0, as that of a training does.
+func (t Target) Centred() error {
+	sum := 0.0
+	for _, v := range t.Base {
 		sum += v
 	}
 	if t.Task == Multiclass && math.Abs(sum) > 1e-6 {
-		return fmt.Errorf("the base of the classes adds up to %v, not to 0", sum)
+		return fmt.Errorf("encode: target: the base of the classes adds up to %v, not to 0", sum)
 	}
 	return nil
 }

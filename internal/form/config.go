@@ -26,6 +26,8 @@ const (
 	Exact Head = "exact"
 	// Learned is the paper's head: a trunk outputs f_d, trained to f_d ≈ φ_d.
 	Learned Head = "learned"
+	// Trees is an ensemble of trees that another program trained. It has no weights; package trees evaluates it.
+	Trees Head = "trees"
 
 	// Product is a sum of K products of one factor per player.
 	Product Form = "product"
@@ -203,6 +205,9 @@ func (c Config) Validate() error {
 	need(c.Inputs.Groups == nil || isPartition(c.Inputs.Groups, d), "groups %v do not divide %d columns among them", c.Inputs.Groups, d)
 	need(c.Inputs.Groups == nil || c.Form != TensorTrain || c.Head != Exact, "groups need the product form: in a tensor-train their members would have to be neighbours")
 	need(c.Outputs > 0, "outputs must be positive, not %d", c.Outputs)
+	if c.Head == Trees {
+		return errors.Join(errs...)
+	}
 	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)
 	need(c.Hidden >= 0 && c.Frequencies >= 0, "hidden and frequencies must not be negative")
 	need(c.LearnerCount() == 1 || c.Head == Exact && c.Form == Product, "%d learners need the product form", c.Learners)

@@ -40,6 +40,7 @@ const (
 // Explained is the answer of one network for rows, in standard deviations of the target or units of scores.
 type Explained struct {
 	Value          []float32 // [B, C] f(x_S) of the coalition S of the observed cells
+	Empty          []float32 // [B, C] v(∅), if it is not 0; else nil
 	Attributions   []float32 // [B, C, players] f_d(x_S)
 	Std            []float32 // [B, C, players] σ_d(x_S)
 	HiddenVariance []float32 // [B, C] h²(x_S)

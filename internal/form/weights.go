@@ -73,6 +73,9 @@ func (c Config) Start(seed uint64) map[string][]float32 {
 
 // Weights lists the weights of a network in a fixed order.
 func (c Config) Weights() []Weight {
+	if c.Head == Trees {
+		return nil
+	}
 	ws := embeddingWeights(c)
 	switch {
 	case c.Head == Learned:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Model is an ensemble as a library saved it, with what its outputs mean.
@@ -13,6 +15,22 @@ type Model struct {
 	Objective string  // as the library calls it
 	Link      Link    // from outputs to predictions
 	Slope     float64 // of the outputs within the link, if it is not 1: predictions are those of Slope × output
+
+	Classes []string // names of the classes, if the file has them
+}
+
+// Ranks reports whether outputs are scores that order rows, in no units.
+func (m *Model) Ranks() bool { return strings.Contains(strings.ToLower(m.Objective), "rank") }
+
+// Unnamed reports whether the columns have numbers in place of names.
+func (m *Model) Unnamed() bool {
+	for d := range m.Columns {
+		number := strconv.Itoa(d)
+		if name := m.Columns[d].Name; name != number && name != "f"+number && name != "Column_"+number {
+			return false
+		}
+	}
+	return true
 }
 
 // Link turns outputs into predictions.

@@ -7,7 +7,7 @@ import (
 )
 
 // Code is the number of a value of a column: of the interval that it lies in, or of its label.
-type Code int32
+type Code = int32
 
 // zeroThreshold is how near to 0 a number is 0: LightGBM's kZeroThreshold, a 32-bit constant.
 var zeroThreshold = float64(float32(1e-35))
@@ -43,6 +43,15 @@ func (c *Column) Number(x float64) Code {
 	at, found := slices.BinarySearch(c.Edges, x)
 	if found && !c.Inclusive {
 		at++
+	}
+	return Code(at)
+}
+
+// Label is the code of a label, if the labels are sorted, as those that Arrange leaves.
+func (c *Column) Label(text string) Code {
+	at, found := slices.BinarySearch(c.Labels, text)
+	if !found {
+		at = len(c.Labels)
 	}
 	return Code(at)
 }

@@ -112,10 +112,10 @@ func (e *Ensemble) checkTree(t *Tree) error {
 		if !(n.Cover >= 0) || !finite(n.Cover) {
 			return fmt.Errorf("node %d has the cover %v", i, n.Cover)
 		}
+		if !finite(n.Value) {
+			return fmt.Errorf("node %d has the value %v", i, n.Value)
+		}
 		if n.Column == Leaf {
-			if !finite(n.Value) {
-				return fmt.Errorf("leaf %d has the value %v", i, n.Value)
-			}
 			continue
 		}
 		if err := e.checkSplit(n); err != nil {

@@ -64,14 +64,6 @@ func Cover(t *Tree, node int) (left, right float64) {
 // MissingBranch takes the branch of missing values. It is the observational game if the trees learned from rows with cells hidden at random.
 func MissingBranch(t *Tree, node int) (left, right float64) { return way(t.Nodes[node].MissingLeft) }
 
-// Reference takes the branch of a reference row: the baseline game.
-func (e *Ensemble) Reference(row []Code) Absent {
-	return func(t *Tree, node int) (left, right float64) {
-		n := &t.Nodes[node]
-		return way(n.left(row[n.Column], e.Columns[n.Column].Zero))
-	}
-}
-
 func way(left bool) (float64, float64) {
 	if left {
 		return 1, 0

@@ -284,7 +284,7 @@ func TestLogNeverBlocksWhenStuck(t *testing.T) {
 		l := openLog(t, LogOptions{Dir: t.TempDir(), Share: 1, Report: func(error) { <-free }})
 		one := rowsOf([][]float64{{1}})
 		wrong := rowsOf([][]float64{{1}})
-		wrong.Std = nil
+		wrong.Mean = nil
 		l.Add("m", "", "", wrong)
 		synctest.Wait()
 		for range 2 * queueRequests {
@@ -335,7 +335,7 @@ func TestLogSurvivesAWrongExplanation(t *testing.T) {
 	l := openLog(t, LogOptions{Dir: t.TempDir(), Share: 1, Report: func(err error) { said = err }})
 	one := rowsOf([][]float64{{1, 2}})
 	wrong := rowsOf([][]float64{{1, 2}})
-	wrong.Std = nil
+	wrong.Mean = nil
 	for _, e := range []*explain.Explanation{one, wrong, one} {
 		l.Add("m", "", "", e)
 	}

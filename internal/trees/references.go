@@ -1,0 +1,235 @@
+package trees
+
+import "github.com/psi-shapley/psi/internal/kernel/vector"
+
+// References is an ensemble in the interventional game: an absent column has the value of a reference row, and v is the
+// mean over these rows. With one of them it is the baseline game. It does not change and is safe for concurrent use.
+type References struct {
+	ensemble *Ensemble
+	players  int
+	playerOf []int  // by column
+	rows     []Code // [references, columns]
+	empty    []float64
+	weights  shares
+}
+
+// NewReferences is the game of reference rows of codes [references, columns]. playerOf has the player of each column.
+func (e *Ensemble) NewReferences(rows []Code, playerOf []int, players int) *References {
+	g := &References{ensemble: e, players: players, playerOf: playerOf, rows: rows, weights: newShares(min(players, MaxDepth))}
+	g.empty = make([]float64, len(e.Base))
+	for row := range g.each() {
+		for o, v := range e.outputs(row) {
+			g.empty[o] += v / float64(g.count())
+		}
+	}
+	return g
+}
+
+func (g *References) count() int { return len(g.rows) / len(g.ensemble.Columns) }
+
+// each yields the reference rows.
+func (g *References) each() func(yield func([]Code) bool) {
+	columns := len(g.ensemble.Columns)
+	return func(yield func([]Code) bool) {
+		for at := 0; at < len(g.rows); at += columns {
+			if !yield(g.rows[at:][:columns]) {
+				return
+			}
+		}
+	}
+}
+
+// Empty is the mean of the outputs of the reference rows.
+func (g *References) Empty() []float64 { return g.empty }
+
+// outputs of a row that has all columns.
+func (e *Ensemble) outputs(row []Code) []float64 {
+	values := append([]float64{}, e.Base...)
+	for i := range e.Trees {
+		t := &e.Trees[i]
+		n := &t.Nodes[0]
+		for n.Column != Leaf {
+			if n.left(row[n.Column], e.Columns[n.Column].Zero) {
+				n = &t.Nodes[n.Left]
+			} else {
+				n = &t.Nodes[n.Right]
+			}
+		}
+		values[t.Output] += n.Value
+	}
+	return values
+}
+
+// Values are the outputs [rows, outputs] of rows of codes [rows, columns] whose columns that are not present have the
+// values of reference rows: v(S). A nil present is all.
+func (g *References) Values(codes []Code, present []bool) []float64 {
+	outputs := len(g.ensemble.Base)
+	values := make([]float64, len(codes)/len(g.ensemble.Columns)*outputs)
+	g.pairs(codes, present, func(row int, x, _ []Code) {
+		for o, v := range g.ensemble.outputs(x) {
+			values[row*outputs+o] += v / float64(g.count())
+		}
+	})
+	return values
+}
+
+// pairs calls f with each row and each reference row. Cells of the row that are not present have the reference's code.
+func (g *References) pairs(codes []Code, present []bool, f func(row int, x, reference []Code)) {
+	columns := len(g.ensemble.Columns)
+	x := make([]Code, columns)
+	for row := range len(codes) / columns {
+		for reference := range g.each() {
+			copy(x, codes[row*columns:])
+			for d := range x {
+				if len(present) > 0 && !present[row*columns+d] {
+					x[d] = reference[d]
+				}
+			}
+			f(row, x, reference)
+		}
+	}
+}
+
+// Attributions are φ [rows, outputs, players] of rows, as Values takes them; Empty + Σ_d φ_d is the value of a row.
+func (g *References) Attributions(_ vector.Set, codes []Code, present []bool) []float64 {
+	perRow := len(g.ensemble.Base) * g.players
+	phi := make([]float64, len(codes)/len(g.ensemble.Columns)*perRow)
+	w := newFork(g)
+	g.pairs(codes, present, func(row int, x, reference []Code) {
+		w.walk(x, reference, phi[row*perRow:][:perRow], nil)
+	})
+	return phi
+}
+
+// Interactions are the pairwise Shapley interaction indices [rows, outputs, players, players] of rows. The diagonal is 0.
+func (g *References) Interactions(_ vector.Set, codes []Code, present []bool) []float64 {
+	perRow := len(g.ensemble.Base) * g.players * g.players
+	pairs := make([]float64, len(codes)/len(g.ensemble.Columns)*perRow)
+	w := newFork(g)
+	g.pairs(codes, present, func(row int, x, reference []Code) {
+		w.walk(x, reference, nil, pairs[row*perRow:][:perRow])
+	})
+	return pairs
+}
+
+// shares are the weights of a leaf that a coalition reaches if all of a players are in it and none of b others is. Its
+// probability, over the orders in which players come, is a! b! / (a + b + 1)!.
+type shares struct {
+	most int
+	of   []float64
+}
+
+func newShares(most int) shares {
+	s := shares{most + 1, make([]float64, (most+1)*(most+1))}
+	for a := range s.most {
+		p := 1 / float64(a+1) // b = 0
+		for b := range s.most {
+			s.of[a*s.most+b] = p
+			p *= float64(b+1) / float64(a+b+2)
+		}
+	}
+	return s
+}
+
+func (s *shares) at(a, b int) float64 { return s.of[a*s.most+b] }
+
+// fork walks a row and a reference row through trees together. Where both go the same way it follows them; where they
+// part it follows each, as the way of coalitions with the player and of those without it.
+type fork struct {
+	*References
+	x, reference []Code
+	phi, pairs   []float64 // of the row; nil if not wanted
+
+	t       *Tree
+	side    []side // by player
+	with    []int  // players that the coalitions of the path have
+	without []int  // players that they do not have
+}
+
+// side is what a path says of a player.
+type side int8
+
+const (
+	either side = iota
+	present
+	absent
+)
+
+func newFork(g *References) *fork {
+	return &fork{References: g, side: make([]side, g.players)}
+}
+
+func (w *fork) walk(x, reference []Code, phi, pairs []float64) {
+	w.x, w.reference, w.phi, w.pairs = x, reference, phi, pairs
+	for i := range w.ensemble.Trees {
+		w.t = &w.ensemble.Trees[i]
+		w.node(0)
+	}
+}
+
+func (w *fork) node(at int) {
+	n := &w.t.Nodes[at]
+	if n.Column == Leaf {
+		w.leaf(n.Value)
+		return
+	}
+	zero := w.ensemble.Columns[n.Column].Zero
+	children := [...]int{n.Right, n.Left}
+	ofRow, ofReference := children[index(n.left(w.x[n.Column], zero))], children[index(n.left(w.reference[n.Column], zero))]
+	player := w.playerOf[n.Column]
+	switch {
+	case ofRow == ofReference:
+		w.node(ofRow)
+	case w.side[player] == present:
+		w.node(ofRow)
+	case w.side[player] == absent:
+		w.node(ofReference)
+	default:
+		w.side[player], w.with = present, append(w.with, player)
+		w.node(ofRow)
+		w.side[player], w.with = absent, w.with[:len(w.with)-1]
+		w.without = append(w.without, player)
+		w.node(ofReference)
+		w.side[player], w.without = either, w.without[:len(w.without)-1]
+	}
+}
+
+func index(left bool) int {
+	if left {
+		return 1
+	}
+	return 0
+}
+
+// leaf adds what a leaf contributes. A player of the coalitions that reach it is the last to come with the probability
+// (a − 1)! b! / (a + b)!, and one that keeps them from it the first with a! (b − 1)! / (a + b)!.
+func (w *fork) leaf(value float64) {
+	value /= float64(w.count())
+	a, b, first := len(w.with), len(w.without), w.t.Output*w.players
+	if w.phi != nil {
+		for _, j := range w.with {
+			w.phi[first+j] += value * w.weights.at(a-1, b)
+		}
+		for _, j := range w.without {
+			w.phi[first+j] -= value * w.weights.at(a, b-1)
+		}
+		return
+	}
+	add := func(i, j int, x float64) {
+		w.pairs[(first+i)*w.players+j] += x
+		w.pairs[(first+j)*w.players+i] += x
+	}
+	for k, i := range w.with {
+		for _, j := range w.with[:k] {
+			add(i, j, value*w.weights.at(a-2, b))
+		}
+		for _, j := range w.without {
+			add(i, j, -value*w.weights.at(a-1, b-1))
+		}
+	}
+	for k, i := range w.without {
+		for _, j := range w.without[:k] {
+			add(i, j, value*w.weights.at(a, b-2))
+		}
+	}
+}
