@@ -74,7 +74,7 @@ type Answer struct {
 func (a *Answer) Slice(from, to, all int) *Answer {
 	part := &Answer{
 		Explained: Explained{
-			Value: share(a.Value, from, to, all), Attributions: share(a.Attributions, from, to, all),
+			Value: share(a.Value, from, to, all), Empty: share(a.Empty, from, to, all), Attributions: share(a.Attributions, from, to, all),
 			Std: share(a.Std, from, to, all), HiddenVariance: share(a.HiddenVariance, from, to, all),
 		},
 		Variance: share(a.Variance, from, to, all),
@@ -103,6 +103,9 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	a := &Answer{}
 	var ofValues []float32
 	a.Value, ofValues = moments(all, func(x *Explained) []float32 { return x.Value })
+	if all[0].Empty != nil {
+		a.Empty, _ = moments(all, func(x *Explained) []float32 { return x.Empty })
+	}
 	if want&Attributions != 0 {
 		a.Attributions, _ = moments(all, func(x *Explained) []float32 { return x.Attributions })
 	}
@@ -121,7 +124,7 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	if err := finite(b.Rows, a.Variance); err != nil {
 		return nil, err
 	}
-	return a, finite(b.Rows, append(slices.Clip(a.ByBag), a.Value, a.Attributions, a.Std, a.HiddenVariance)...)
+	return a, finite(b.Rows, append(slices.Clip(a.ByBag), a.Value, a.Empty, a.Attributions, a.Std, a.HiddenVariance)...)
 }
 
 // spread combines σ and h² of the members.

@@ -46,17 +46,21 @@ type Explained struct {
 	HiddenVariance []float32 // [B, C] h²(x_S)
 }
 
-// Residual returns the root mean square of v − Σ_d f_d relative to that of v.
+// Residual returns the root mean square of v − v(∅) − Σ_d f_d relative to that of v − v(∅).
 func (x *Explained) Residual() float64 {
 	d := len(x.Attributions) / len(x.Value)
 	var gap, size float64
 	for i, v := range x.Value {
-		sum := float64(v)
+		worth := float64(v)
+		if x.Empty != nil {
+			worth -= float64(x.Empty[i])
+		}
+		sum := worth
 		for _, phi := range x.Attributions[i*d : (i+1)*d] {
 			sum -= float64(phi)
 		}
 		gap += sum * sum
-		size += float64(v) * float64(v)
+		size += worth * worth
 	}
 	if size == 0 {
 		return 0

@@ -65,6 +65,45 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
+// References cost about as many passes as there are of them; passes that only predict cost what they do without.
+func BenchmarkAgainst(b *testing.B) {
+	const references = 100
+	for _, name := range []string{"adult", "california", "100"} {
+		c := tables()[name]
+		rng := rand.New(rand.NewPCG(1, 1))
+		n, err := kernel.New(c, formtest.Weights(rng, c), form.MaxNodes(c.Inputs.Players()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows, lacking := formtest.Rows(rng, c.Inputs, 64, 0), formtest.Rows(rng, c.Inputs, 64, .1)
+		e := againstRows(b, n, formtest.Rows(rng, c.Inputs, references, 0))
+		for _, one := range []struct {
+			what string
+			of   form.Evaluator
+			rows *encode.Batch
+			want form.Want
+			per  int // references of a row
+		}{
+			{"values of absent cells", n, rows, 0, 1},
+			{"absent cells", n, rows, form.Attributions, 1},
+			{"references", e, rows, form.Attributions, references},
+			{"references of rows with missing cells", e, lacking, form.Attributions, references},
+			{"values of references", e, rows, 0, 1},
+		} {
+			b.Run(name+"/"+one.what, func(b *testing.B) {
+				b.ReportAllocs()
+				start := cpuTime(b)
+				for b.Loop() {
+					if _, err := one.of.Pass(b.Context(), one.rows, one.want); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N*one.rows.Rows*one.per), "cpu-ns/game")
+			})
+		}
+	}
+}
+
 // operations are the additions and multiplications of explaining a row of numbers, none of which was met before; functions such as tanh
 // do not count.
 func operations(c form.Config, nodes int) int {

@@ -23,10 +23,7 @@ func answers(t testing.TB, e form.Evaluator, rows *encode.Batch) map[string][]fl
 			t.Fatal(err)
 		}
 	}
-	x, err := e.Pass(t.Context(), rows, form.Everything)
-	check(err)
-	values, err := e.Pass(t.Context(), rows, 0)
-	check(err)
+	all := passes(t, e, rows)
 	few := rows.Head(min(rows.Rows, 3))
 	pairs, err := e.Interactions(t.Context(), few)
 	check(err)
@@ -37,8 +34,23 @@ func answers(t testing.TB, e form.Evaluator, rows *encode.Batch) map[string][]fl
 	}
 	coalitions, err := e.Coalitions(t.Context(), few, masks, 5)
 	check(err)
+	all["interactions"], all["coalitions"] = pairs, coalitions
+	return all
+}
+
+// passes is what passes say of rows.
+func passes(t testing.TB, e form.Evaluator, rows *encode.Batch) map[string][]float32 {
+	t.Helper()
+	x, err := e.Pass(t.Context(), rows, form.Everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := e.Pass(t.Context(), rows, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string][]float32{
-		"v": x.Value, "φ": x.Attributions, "σ": x.Std, "h²": x.HiddenVariance, "v alone": values.Value, "interactions": pairs, "coalitions": coalitions,
+		"v": x.Value, "v(∅)": x.Empty, "φ": x.Attributions, "σ": x.Std, "h²": x.HiddenVariance, "v alone": values.Value,
 	}
 }
 
@@ -158,15 +170,17 @@ func TestRowsDoNotSeeTheirNeighbours(t *testing.T) {
 		twice := rows.Like(0)
 		twice.Append(rows)
 		twice.Append(rows)
+		evaluators := map[string]form.Evaluator{}
 		for set, n := range kernel.OnEach(c, weights, form.ExactNodes(c.Inputs.Players())) {
-			whole := answers(t, n, twice)
+			evaluators[set] = n
+			evaluators[set+", against rows"] = againstRows(t, n, rows.Slice(40, 42))
+		}
+		for set, n := range evaluators {
+			whole := passes(t, n, twice)
 			for _, size := range []int{1, 3, 33} {
 				for from := 0; from < rows.Rows; from += size {
 					to := min(from+size, rows.Rows)
-					for what, got := range answers(t, n, rows.Slice(from, to)) {
-						if what == "interactions" || what == "coalitions" {
-							continue // of the first rows alone
-						}
+					for what, got := range passes(t, n, rows.Slice(from, to)) {
 						width := len(whole[what]) / twice.Rows
 						if !slices.Equal(got, whole[what][from*width:to*width]) || !slices.Equal(got, whole[what][(rows.Rows+from)*width:(rows.Rows+to)*width]) {
 							t.Fatalf("%s, %s: %s of rows %d to %d depends on the others", name, set, what, from, to)

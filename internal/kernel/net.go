@@ -27,14 +27,13 @@ type Net struct {
 	players [][]int // columns of each player
 
 	channels, parts, sigma, hidden int // padded widths of a record's contents; it has several parts of width channels
-	rule                           vector.Rule
-	nodes, weights                 []float64 // of the quadrature rule
 
 	base    [][]float32 // [columns + 1][channels] 1 + c, last for the column that does not exist
 	rest    []float32   // [channels] Π_d base_d
 	channel [][]float32 // [outputs][channels] w
 	sums    []products
 	none    []float32 // record of an absent cell: no gain
+	own     game      // in which absent cells have no gain
 
 	spread spread
 	hide   hide
@@ -83,10 +82,9 @@ func New(c form.Config, weights map[string][]float32, nodes int) (*Net, error) {
 // newNet is New with a given instruction set.
 func newNet(c form.Config, weights map[string][]float32, nodes int, o vector.Set) *Net {
 	n := &Net{
-		ops: o, outputs: c.Outputs, sigmas: c.Sigmas(), rule: vector.NewRule(form.GaussLegendre(nodes)),
+		ops: o, outputs: c.Outputs, sigmas: c.Sigmas(), own: newGame(nodes, nil),
 		channels: vector.Padded(c.Channels), parts: c.Parts(), sigma: vector.Padded(c.SigmaWidth), hidden: vector.Padded(c.HiddenWidth),
 	}
-	n.nodes, n.weights = form.GaussLegendre(nodes)
 	w := source{weights}
 	n.none = vector.Floats(n.record())
 	n.layOutProducts(c, w)

@@ -33,6 +33,7 @@ type scratch struct {
 	dots             []float32
 	std, lift, inner []float32
 	mixed, outs      []float32
+	references       referenceScratch
 }
 
 // manyRows is the number of rows from which a call caches cells from one tile to the next.
@@ -93,12 +94,19 @@ func (n *Net) newScratch(many bool) *scratch {
 
 // Pass evaluates rows: their values, and what else is wanted.
 func (n *Net) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.Explained, error) {
+	return n.pass(ctx, &n.own, b, want)
+}
+
+func (n *Net) pass(ctx context.Context, g *game, b *encode.Batch, want form.Want) (*form.Explained, error) {
 	x := &form.Explained{Value: make([]float32, b.Rows*n.outputs)}
 	if want&form.Spread != 0 {
 		x.Std, x.HiddenVariance = make([]float32, b.Rows*n.outputs*len(n.players)), make([]float32, b.Rows*n.outputs)
 	}
 	if want&form.Attributions != 0 {
 		x.Attributions = make([]float32, b.Rows*n.outputs*len(n.players))
+	}
+	if g.empty != nil {
+		x.Empty = make([]float32, b.Rows*n.outputs)
 	}
 	s := n.scratchFor(b.Rows)
 	defer n.release(s)
@@ -112,10 +120,8 @@ func (n *Net) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.
 		if want&form.Spread != 0 {
 			n.spreadsOf(s, b, from, rows, x)
 		}
-		if want&form.Attributions != 0 {
-			for r := range rows {
-				n.attribute(s, s.row(n, r), x.Attributions[(from+r)*n.outputs*len(n.players):])
-			}
+		if err := n.gamesOf(ctx, s, g, b, from, rows, x); err != nil {
+			return nil, err
 		}
 	}
 	return x, nil
@@ -230,18 +236,64 @@ func (n *Net) spreadsOf(s *scratch, b *encode.Batch, from, rows int, x *form.Exp
 	}
 }
 
-// attribute writes the attributions [outputs, players] of a row; phi must be 0.
-func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
+// gamesOf writes v(∅) and the attributions of the rows of a tile, as far as x has room for them.
+func (n *Net) gamesOf(ctx context.Context, s *scratch, g *game, b *encode.Batch, from, rows int, x *form.Explained) error {
+	if x.Empty == nil && x.Attributions == nil {
+		return nil
+	}
+	for r := range rows {
+		i, cells := from+r, s.row(n, r)
+		references := g.replace(n, s, b, i)
+		if x.Empty != nil {
+			if err := ctx.Err(); err != nil { // many references take their time
+				return err
+			}
+			if empty := x.Empty[i*n.outputs:][:n.outputs]; &references[0] == &g.references[0] {
+				copy(empty, g.empty)
+			} else {
+				n.worthOfNothing(s, references, empty)
+			}
+		}
+		if x.Attributions != nil {
+			width := n.outputs * len(n.players)
+			s.mean(x.Attributions[i*width:][:width], references, func(references [][][]float32, phi []float32) {
+				n.attribute(s, g, cells, references, phi)
+			})
+		}
+	}
+	return nil
+}
+
+// attribute adds the attributions [outputs, players] of a row, summed over references, to phi.
+func (n *Net) attribute(s *scratch, g *game, cells [][]float32, references [][][]float32, phi []float32) {
 	for i := range n.sums {
 		p := &n.sums[i]
-		switch {
-		case p.joined:
-			n.integrate(s, p, n.coalitions(s, p, cells), phi)
+		pairs := n.pairs(s, p, cells)
+		if p.joined {
+			for _, absent := range references {
+				n.expand(s, p, absent)
+				n.integrate(s, g, p, n.coalitions(s, p), phi)
+			}
 			continue
-		case p.simple:
-			n.ops.SharesOfPairs(s.share[:len(p.order)*p.channels], n.pairs(s, p, cells), n.rule, s.poly)
-		default:
-			n.shares(s, p, n.coefficients(s, p, cells))
+		}
+		var factors [][]float32
+		for j, absent := range references {
+			to := s.share[:2*len(p.factors)*p.channels]
+			if j > 0 {
+				to = s.references.share[:len(to)]
+			}
+			if p.simple && absent == nil {
+				n.ops.SharesOfPairs(to, pairs, g.rule, s.poly)
+			} else {
+				n.expand(s, p, absent)
+				if j == 0 || !p.simple { // coefficients of pairs of columns are always in the same place
+					factors = n.coefficients(s, p)
+				}
+				n.ops.Shares(to, factors, g.rule, s.poly)
+			}
+			if j > 0 {
+				n.ops.AddScaled(s.share[:len(to)], 1, to)
+			}
 		}
 		n.addShares(s, p, phi)
 	}
@@ -249,6 +301,10 @@ func (n *Net) attribute(s *scratch, cells [][]float32, phi []float32) {
 
 // Coalitions returns v [rows, per, outputs] for masks [rows, per, columns] over the observed cells.
 func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
+	return n.coalitionsOf(ctx, &n.own, b, masks, per)
+}
+
+func (n *Net) coalitionsOf(ctx context.Context, g *game, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	columns := len(n.columns)
 	all := make([]float32, b.Rows*per*n.outputs)
 	s := n.scratchFor(b.Rows)
@@ -262,18 +318,23 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			cells := s.row(n, r)
+			cells, references := s.row(n, r), g.replace(n, s, b, from+r)
 			for p := range per {
 				i := (from+r)*per + p
-				for d, present := range masks[i*columns:][:columns] {
-					if coalition[d] = cells[d]; present == 0 {
-						coalition[d] = n.none
+				mask := masks[i*columns:][:columns]
+				n.worth(s, references, all[i*n.outputs:][:n.outputs], func(absent [][]float32) [][]float32 {
+					for d, present := range mask {
+						switch {
+						case present != 0:
+							coalition[d] = cells[d]
+						case absent == nil:
+							coalition[d] = n.none
+						default:
+							coalition[d] = absent[d]
+						}
 					}
-				}
-				n.value(s, coalition, s.values)
-				for o, w := range n.channel {
-					n.ops.Dots(all[i*n.outputs+o:], 1, s.values, 1, w)
-				}
+					return coalition
+				})
 			}
 		}
 	}
@@ -285,13 +346,17 @@ func (n *Net) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, 
 //
 //	I_ij = ∫₀¹ ∂²v/∂R_i∂R_j (tR) dt,
 //
-// the attributions of ∂v/∂R_i. It replaces the factor of player i by its derivative: i + both R_j, or j + both R_i.
+// the attributions of ∂v/∂R_i.
 func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, error) {
-	d := len(n.players)
-	all := make([]float32, b.Rows*n.outputs*d*d)
+	return n.interactionsOf(ctx, &n.own, b)
+}
+
+func (n *Net) interactionsOf(ctx context.Context, g *game, b *encode.Batch) ([]float32, error) {
+	width := n.outputs * len(n.players) * len(n.players)
+	all := make([]float32, b.Rows*width)
 	s := n.scratchFor(b.Rows)
 	defer n.release(s)
-	phi := make([]float32, n.outputs*d)
+	phi := make([]float32, n.outputs*len(n.players))
 	for from := 0; from < b.Rows; from += tileRows {
 		rows := min(tileRows, b.Rows-from)
 		n.embed(s, b, from, rows, 0)
@@ -299,30 +364,15 @@ func (n *Net) Interactions(ctx context.Context, b *encode.Batch) ([]float32, err
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			for i := range n.sums {
-				p, all := &n.sums[i], all[(from+r)*n.outputs*d*d:][:n.outputs*d*d]
-				if p.joined {
-					n.interact(s, p, n.coalitions(s, p, s.row(n, r)), phi, all)
-					continue
-				}
-				factors := n.coefficients(s, p, s.row(n, r))
-				for j, f := range p.factors {
-					of := factors[4*j:][:4]
-					none, first, second, both := of[0], of[1], of[2], of[3]
-					for side, player := range f.Players {
-						if side == 0 {
-							of[0], of[1], of[2], of[3] = first, n.none, both, n.none
-						} else {
-							of[0], of[1], of[2], of[3] = second, both, n.none, n.none
-						}
-						clear(phi)
-						n.shares(s, p, factors)
-						n.addShares(s, p, phi)
-						addPivot(all, phi, player, d)
+			cells, references := s.row(n, r), g.replace(n, s, b, from+r)
+			s.mean(all[(from+r)*width:][:width], references, func(references [][][]float32, sum []float32) {
+				for i := range n.sums {
+					n.pairs(s, &n.sums[i], cells)
+					for _, absent := range references {
+						n.interact(s, g, &n.sums[i], absent, phi, sum)
 					}
-					of[0], of[1], of[2], of[3] = none, first, second, both
 				}
-			}
+			})
 		}
 	}
 	return all, nil

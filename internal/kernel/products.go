@@ -53,19 +53,22 @@ func (n *Net) newProducts(c form.Config, f form.Factors) products {
 	return p
 }
 
-// pairs returns the pairs of a row's records.
+// pairs lets s have the pairs of a row's records, and returns them.
 func (n *Net) pairs(s *scratch, p *products, cells [][]float32) *vector.Pairs {
-	s.pairs.Base = p.base
-	if p.straight {
-		s.pairs.Records = cells[:len(p.order)]
-		return &s.pairs
-	}
-	s.records = s.records[:0]
-	for _, d := range p.order {
-		s.records = append(s.records, cells[d][p.from:])
-	}
-	s.pairs.Records = s.records
+	s.pairs.Base, s.pairs.Records = p.base, p.inPairs(s.records, cells)
 	return &s.pairs
+}
+
+// inPairs returns the records of a row in the order of the pairs. It has room for them in list.
+func (p *products) inPairs(list, cells [][]float32) [][]float32 {
+	if p.straight {
+		return cells[:len(p.order)]
+	}
+	list = list[:0]
+	for _, d := range p.order {
+		list = append(list, cells[d][p.from:])
+	}
+	return list
 }
 
 // value writes the products of a row's records [channels].
@@ -76,9 +79,17 @@ func (n *Net) value(s *scratch, cells [][]float32, y []float32) {
 	}
 }
 
-// coefficients returns the coefficients of the players' factors of a row, four per factor.
-func (n *Net) coefficients(s *scratch, p *products, cells [][]float32) [][]float32 {
-	n.ops.Coefficients(s.coefficients, n.pairs(s, p, cells), p.channels)
+// expand writes the coefficients of the pairs of s, with the records of a reference in place of absent ones, or none.
+func (n *Net) expand(s *scratch, p *products, absent [][]float32) {
+	s.pairs.Absent = nil
+	if absent != nil {
+		s.pairs.Absent = p.inPairs(s.references.records, absent)
+	}
+	n.ops.Coefficients(s.expanded(), &s.pairs, p.channels)
+}
+
+// coefficients returns the coefficients of the players' factors, four per factor, from those that expand has written.
+func (n *Net) coefficients(s *scratch, p *products) [][]float32 {
 	list := s.factors[:0]
 	for i := range p.factors {
 		var c [4][]float32
@@ -94,8 +105,12 @@ func (n *Net) coefficients(s *scratch, p *products, cells [][]float32) [][]float
 
 // ofPair returns the coefficients of a pair of columns.
 func (p *products) ofPair(s *scratch, at int) [4][]float32 {
-	of := s.coefficients[3*at*p.channels:][:3*p.channels]
-	return [4][]float32{p.apart[at], of[:p.channels], of[p.channels:][:p.channels], of[2*p.channels:]}
+	number, constant := 3, p.apart[at]
+	if s.pairs.Absent != nil {
+		number, constant = 4, s.expanded()[(4*at+3)*p.channels:][:p.channels]
+	}
+	of := s.expanded()[number*at*p.channels:][:3*p.channels]
+	return [4][]float32{constant, of[:p.channels], of[p.channels:][:p.channels], of[2*p.channels:]}
 }
 
 // ofCoalition returns the product of a factor's pairs if some of its players are present: player i if coalition has bit
@@ -139,12 +154,7 @@ func (p *products) ofGroups(s *scratch, f *playerFactor, to []float32) (list [4]
 	return list
 }
 
-// shares writes the contributions of each channel to the players of all factors.
-func (n *Net) shares(s *scratch, p *products, factors [][]float32) {
-	n.ops.Shares(s.share[:2*len(p.factors)*p.channels], factors, n.rule, s.poly)
-}
-
-// addShares adds those contributions to the attributions of the players [outputs, players].
+// addShares adds the contributions of each channel to the attributions of the players [outputs, players].
 func (n *Net) addShares(s *scratch, p *products, phi []float32) {
 	rows := 2 * len(p.factors)
 	for o, w := range p.weights {
@@ -161,6 +171,7 @@ func (n *Net) addShares(s *scratch, p *products, phi []float32) {
 type joined struct {
 	factors [][]float32 // [factors][coalitions of its players, channels] value of the factor for each
 	folded  []float32   // a copy of one, while it is folded
+	slope   []float32   // the derivative of one
 	at      [][]float32 // [factors][channels] values at a node
 	others  [][]float32 // [factors][channels] products of the other factors
 	product []float32   // [channels]
@@ -175,13 +186,12 @@ func newJoined(p *products) *joined {
 		j.factors = append(j.factors, vector.Floats(n))
 		j.at, j.others = append(j.at, vector.Floats(p.channels)), append(j.others, vector.Floats(p.channels))
 	}
-	j.folded = vector.Floats(largest)
+	j.folded, j.slope = vector.Floats(largest), vector.Floats(largest)
 	return j
 }
 
-// coalitions computes every factor of a row for each coalition of its players.
-func (n *Net) coalitions(s *scratch, p *products, cells [][]float32) *joined {
-	n.ops.Coefficients(s.coefficients, n.pairs(s, p, cells), p.channels)
+// coalitions computes every factor for each coalition of its players, from the coefficients that expand has written.
+func (n *Net) coalitions(s *scratch, p *products) *joined {
 	if s.joined[p] == nil {
 		s.joined[p] = newJoined(p)
 	}
@@ -214,14 +224,14 @@ func (j *joined) fold(to, values []float32, players, by int, t float32) {
 }
 
 // integrate adds the attributions ∫₀¹ ∂v/∂R_i (tR) dt of all players to phi [outputs, players].
-func (n *Net) integrate(s *scratch, p *products, j *joined, phi []float32) {
-	for q, node := range n.nodes {
+func (n *Net) integrate(s *scratch, g *game, p *products, j *joined, phi []float32) {
+	for q, node := range g.nodes {
 		t := float32(node)
 		for i, values := range j.factors {
 			j.fold(j.at[i], values, len(p.factors[i].Players), -1, t)
 		}
 		for k := range j.product {
-			j.product[k] = float32(n.weights[q])
+			j.product[k] = float32(g.weights[q])
 		}
 		for i, others := range j.others { // factors before it
 			copy(others, j.product)
@@ -254,12 +264,38 @@ func multiply(to, by []float32) {
 	}
 }
 
-// interact adds the interactions of all players to all [outputs, players, players]: the attributions of ∂v/∂R_i.
-func (n *Net) interact(s *scratch, p *products, j *joined, phi, all []float32) {
-	d := len(n.players)
+// interact adds the interactions of all players, of the pairs of s, to all [outputs, players, players]: the attributions
+// of ∂v/∂R_i. It replaces the factor of player i by its derivative: i + both R_j, or j + both R_i.
+func (n *Net) interact(s *scratch, g *game, p *products, absent [][]float32, phi, all []float32) {
+	n.expand(s, p, absent)
+	if p.joined {
+		n.interactJoined(s, g, p, n.coalitions(s, p), phi, all)
+		return
+	}
+	factors := n.coefficients(s, p)
+	for j, f := range p.factors {
+		of := factors[4*j:][:4]
+		none, first, second, both := of[0], of[1], of[2], of[3]
+		for side, player := range f.Players {
+			if side == 0 {
+				of[0], of[1], of[2], of[3] = first, n.none, both, n.none
+			} else {
+				of[0], of[1], of[2], of[3] = second, both, n.none, n.none
+			}
+			clear(phi)
+			n.ops.Shares(s.share[:2*len(p.factors)*p.channels], factors, g.rule, s.poly)
+			n.addShares(s, p, phi)
+			addPivot(all, phi, player, len(n.players))
+		}
+		of[0], of[1], of[2], of[3] = none, first, second, both
+	}
+}
+
+// interactJoined is interact for factors of more than two players.
+func (n *Net) interactJoined(s *scratch, g *game, p *products, j *joined, phi, all []float32) {
 	for i, values := range j.factors {
 		for place, pivot := range p.factors[i].Players {
-			slope := vector.Floats(len(values))
+			slope := j.slope[:len(values)]
 			for c := range len(values) / p.channels {
 				with, without := values[(c|1<<place)*p.channels:], values[(c&^(1<<place))*p.channels:]
 				for k := range p.channels {
@@ -268,9 +304,9 @@ func (n *Net) interact(s *scratch, p *products, j *joined, phi, all []float32) {
 			}
 			j.factors[i] = slope
 			clear(phi)
-			n.integrate(s, p, j, phi)
+			n.integrate(s, g, p, j, phi)
 			j.factors[i] = values
-			addPivot(all, phi, pivot, d)
+			addPivot(all, phi, pivot, len(n.players))
 		}
 	}
 }

@@ -37,6 +37,7 @@ type (
 		blocks                *byte
 		scratch               *float32
 		parts, part           int
+		absent                *[]float32
 	}
 )
 
@@ -168,9 +169,15 @@ func (s Set) value(y []float32, p *Pairs, rest []float32) {
 }
 
 func (s Set) coefficients(y []float32, p *Pairs, channels int) {
-	_ = y[len(p.Base)/2*3*channels-1]
 	a := p.args(y, channels)
-	s.coefficientsLoop(&a)
+	if p.Absent == nil {
+		_ = y[len(p.Base)/2*3*channels-1]
+		s.coefficientsLoop(&a)
+		return
+	}
+	_ = y[len(p.Base)/2*4*channels-1]
+	a.absent = &p.Absent[:len(p.Base)][0]
+	s.coefficientsAgainstLoop(&a)
 }
 
 func (s Set) sharesOfPairs(y []float32, p *Pairs, by Rule, scratch []float32) {

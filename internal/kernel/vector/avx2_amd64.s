@@ -849,46 +849,46 @@ TEXT ·softplusAVX2(SB), NOSPLIT, $0-8
 	XORQ DX, DX
 
 each:
-	VMOVUPS     (CX)(DX*1), Y0
-	VMOVUPS     number00000000<>+0(SB), Y1
-	VSUBPS      Y0, Y1, Y1
-	VMINPS      Y0, Y1, Y1
-	VMAXPS      number00000000<>+0(SB), Y0, Y0
-	VMINPS      number42b00000<>+0(SB), Y1, Y1
-	VMAXPS      numberc2ae0000<>+0(SB), Y1, Y1
-	VMULPS      number3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS    $0x00, Y2, Y2
-	VFMADD231PS numberbf318000<>+0(SB), Y2, Y1
-	VFMADD231PS number395e8083<>+0(SB), Y2, Y1
-	VMOVUPS     number39506967<>+0(SB), Y3
-	VFMADD213PS number3ab743ce<>+0(SB), Y1, Y3
-	VFMADD213PS number3c088908<>+0(SB), Y1, Y3
-	VFMADD213PS number3d2aa9c1<>+0(SB), Y1, Y3
-	VFMADD213PS number3e2aaaaa<>+0(SB), Y1, Y3
-	VFMADD213PS number3f000000<>+0(SB), Y1, Y3
-	VMULPS      Y1, Y1, Y4
-	VFMADD213PS Y1, Y4, Y3
-	VADDPS      number3f800000<>+0(SB), Y3, Y3
-	VCVTPS2DQ   Y2, Y2
-	VPSLLD      $0x17, Y2, Y2
-	VPADDD      Y2, Y3, Y3
-	VADDPS      number40000000<>+0(SB), Y3, Y1
-	VDIVPS      Y1, Y3, Y1
-	VMULPS      Y1, Y1, Y2
-	VMOVUPS     number3e088889<>+0(SB), Y3
-	VFMADD213PS number3e1d89d9<>+0(SB), Y2, Y3
-	VFMADD213PS number3e3a2e8c<>+0(SB), Y2, Y3
-	VFMADD213PS number3e638e39<>+0(SB), Y2, Y3
-	VFMADD213PS number3e924925<>+0(SB), Y2, Y3
-	VFMADD213PS number3ecccccd<>+0(SB), Y2, Y3
-	VFMADD213PS number3f2aaaab<>+0(SB), Y2, Y3
-	VFMADD213PS number40000000<>+0(SB), Y2, Y3
-	VMULPS      Y1, Y3, Y3
-	VADDPS      Y0, Y3, Y0
-	VMOVUPS     Y0, (CX)(DX*1)
-	ADDQ        $0x00000020, DX
-	CMPQ        DX, AX
-	JLT         each
+	VMOVUPS      (CX)(DX*1), Y0
+	VBROADCASTSS number00000000<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	VMINPS       Y0, Y1, Y1
+	VMAXPS       number00000000<>+0(SB), Y0, Y0
+	VMINPS       number42b00000<>+0(SB), Y1, Y1
+	VMAXPS       numberc2ae0000<>+0(SB), Y1, Y1
+	VMULPS       number3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x00, Y2, Y2
+	VFMADD231PS  numberbf318000<>+0(SB), Y2, Y1
+	VFMADD231PS  number395e8083<>+0(SB), Y2, Y1
+	VBROADCASTSS number39506967<>+0(SB), Y3
+	VFMADD213PS  number3ab743ce<>+0(SB), Y1, Y3
+	VFMADD213PS  number3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  number3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  number3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  number3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD213PS  Y1, Y4, Y3
+	VADDPS       number3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y3, Y3
+	VADDPS       number40000000<>+0(SB), Y3, Y1
+	VDIVPS       Y1, Y3, Y1
+	VMULPS       Y1, Y1, Y2
+	VBROADCASTSS number3e088889<>+0(SB), Y3
+	VFMADD213PS  number3e1d89d9<>+0(SB), Y2, Y3
+	VFMADD213PS  number3e3a2e8c<>+0(SB), Y2, Y3
+	VFMADD213PS  number3e638e39<>+0(SB), Y2, Y3
+	VFMADD213PS  number3e924925<>+0(SB), Y2, Y3
+	VFMADD213PS  number3ecccccd<>+0(SB), Y2, Y3
+	VFMADD213PS  number3f2aaaab<>+0(SB), Y2, Y3
+	VFMADD213PS  number40000000<>+0(SB), Y2, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (CX)(DX*1)
+	ADDQ         $0x00000020, DX
+	CMPQ         DX, AX
+	JLT          each
 	VZEROUPPER
 	RET
 
@@ -1101,33 +1101,33 @@ TEXT ·siluAVX2(SB), NOSPLIT, $0-8
 	XORQ DX, DX
 
 each:
-	VMOVUPS     (CX)(DX*1), Y0
-	VMOVUPS     number00000000<>+0(SB), Y1
-	VSUBPS      Y0, Y1, Y1
-	VMINPS      number42b00000<>+0(SB), Y1, Y1
-	VMAXPS      numberc2ae0000<>+0(SB), Y1, Y1
-	VMULPS      number3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS    $0x00, Y2, Y2
-	VFMADD231PS numberbf318000<>+0(SB), Y2, Y1
-	VFMADD231PS number395e8083<>+0(SB), Y2, Y1
-	VMOVUPS     number39506967<>+0(SB), Y3
-	VFMADD213PS number3ab743ce<>+0(SB), Y1, Y3
-	VFMADD213PS number3c088908<>+0(SB), Y1, Y3
-	VFMADD213PS number3d2aa9c1<>+0(SB), Y1, Y3
-	VFMADD213PS number3e2aaaaa<>+0(SB), Y1, Y3
-	VFMADD213PS number3f000000<>+0(SB), Y1, Y3
-	VMULPS      Y1, Y1, Y4
-	VFMADD213PS Y1, Y4, Y3
-	VADDPS      number3f800000<>+0(SB), Y3, Y3
-	VCVTPS2DQ   Y2, Y2
-	VPSLLD      $0x17, Y2, Y2
-	VPADDD      Y2, Y3, Y3
-	VADDPS      number3f800000<>+0(SB), Y3, Y3
-	VDIVPS      Y3, Y0, Y0
-	VMOVUPS     Y0, (CX)(DX*1)
-	ADDQ        $0x00000020, DX
-	CMPQ        DX, AX
-	JLT         each
+	VMOVUPS      (CX)(DX*1), Y0
+	VBROADCASTSS number00000000<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	VMINPS       number42b00000<>+0(SB), Y1, Y1
+	VMAXPS       numberc2ae0000<>+0(SB), Y1, Y1
+	VMULPS       number3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x00, Y2, Y2
+	VFMADD231PS  numberbf318000<>+0(SB), Y2, Y1
+	VFMADD231PS  number395e8083<>+0(SB), Y2, Y1
+	VBROADCASTSS number39506967<>+0(SB), Y3
+	VFMADD213PS  number3ab743ce<>+0(SB), Y1, Y3
+	VFMADD213PS  number3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  number3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  number3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  number3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD213PS  Y1, Y4, Y3
+	VADDPS       number3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y3, Y3
+	VADDPS       number3f800000<>+0(SB), Y3, Y3
+	VDIVPS       Y3, Y0, Y0
+	VMOVUPS      Y0, (CX)(DX*1)
+	ADDQ         $0x00000020, DX
+	CMPQ         DX, AX
+	JLT          each
 	VZEROUPPER
 	RET
 
@@ -1143,45 +1143,45 @@ TEXT ·wavesAVX2(SB), NOSPLIT, $0-8
 	XORQ         SI, SI
 
 each:
-	VMULPS      (DX)(SI*1), Y0, Y1
-	VROUNDPS    $0x00, Y1, Y2
-	VSUBPS      Y2, Y1, Y1
-	VADDPS      number3e800000<>+0(SB), Y1, Y2
-	VMOVUPS     number3f000000<>+0(SB), Y3
-	VSUBPS      Y1, Y3, Y3
-	VMINPS      Y3, Y1, Y1
-	VMOVUPS     numberbf000000<>+0(SB), Y3
-	VSUBPS      Y1, Y3, Y3
-	VMAXPS      Y3, Y1, Y1
-	VMULPS      Y1, Y1, Y3
-	VMOVUPS     number40747a1a<>+0(SB), Y4
-	VFMADD213PS numberc17183a8<>+0(SB), Y3, Y4
-	VFMADD213PS number42283c1a<>+0(SB), Y3, Y4
-	VFMADD213PS numberc2996966<>+0(SB), Y3, Y4
-	VFMADD213PS number42a335e3<>+0(SB), Y3, Y4
-	VFMADD213PS numberc2255de7<>+0(SB), Y3, Y4
-	VFMADD213PS number40c90fdb<>+0(SB), Y3, Y4
-	VMULPS      Y1, Y4, Y4
-	VMOVUPS     Y4, (CX)(SI*1)
-	VMOVUPS     number3f000000<>+0(SB), Y1
-	VSUBPS      Y2, Y1, Y1
-	VMINPS      Y1, Y2, Y2
-	VMOVUPS     numberbf000000<>+0(SB), Y1
-	VSUBPS      Y2, Y1, Y1
-	VMAXPS      Y1, Y2, Y2
-	VMULPS      Y2, Y2, Y1
-	VMOVUPS     number40747a1a<>+0(SB), Y3
-	VFMADD213PS numberc17183a8<>+0(SB), Y1, Y3
-	VFMADD213PS number42283c1a<>+0(SB), Y1, Y3
-	VFMADD213PS numberc2996966<>+0(SB), Y1, Y3
-	VFMADD213PS number42a335e3<>+0(SB), Y1, Y3
-	VFMADD213PS numberc2255de7<>+0(SB), Y1, Y3
-	VFMADD213PS number40c90fdb<>+0(SB), Y1, Y3
-	VMULPS      Y2, Y3, Y3
-	VMOVUPS     Y3, (AX)(SI*1)
-	ADDQ        $0x00000020, SI
-	CMPQ        SI, BX
-	JLT         each
+	VMULPS       (DX)(SI*1), Y0, Y1
+	VROUNDPS     $0x00, Y1, Y2
+	VSUBPS       Y2, Y1, Y1
+	VADDPS       number3e800000<>+0(SB), Y1, Y2
+	VBROADCASTSS number3f000000<>+0(SB), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VBROADCASTSS numberbf000000<>+0(SB), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMAXPS       Y3, Y1, Y1
+	VMULPS       Y1, Y1, Y3
+	VBROADCASTSS number40747a1a<>+0(SB), Y4
+	VFMADD213PS  numberc17183a8<>+0(SB), Y3, Y4
+	VFMADD213PS  number42283c1a<>+0(SB), Y3, Y4
+	VFMADD213PS  numberc2996966<>+0(SB), Y3, Y4
+	VFMADD213PS  number42a335e3<>+0(SB), Y3, Y4
+	VFMADD213PS  numberc2255de7<>+0(SB), Y3, Y4
+	VFMADD213PS  number40c90fdb<>+0(SB), Y3, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      Y4, (CX)(SI*1)
+	VBROADCASTSS number3f000000<>+0(SB), Y1
+	VSUBPS       Y2, Y1, Y1
+	VMINPS       Y1, Y2, Y2
+	VBROADCASTSS numberbf000000<>+0(SB), Y1
+	VSUBPS       Y2, Y1, Y1
+	VMAXPS       Y1, Y2, Y2
+	VMULPS       Y2, Y2, Y1
+	VBROADCASTSS number40747a1a<>+0(SB), Y3
+	VFMADD213PS  numberc17183a8<>+0(SB), Y1, Y3
+	VFMADD213PS  number42283c1a<>+0(SB), Y1, Y3
+	VFMADD213PS  numberc2996966<>+0(SB), Y1, Y3
+	VFMADD213PS  number42a335e3<>+0(SB), Y1, Y3
+	VFMADD213PS  numberc2255de7<>+0(SB), Y1, Y3
+	VFMADD213PS  number40c90fdb<>+0(SB), Y1, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (AX)(SI*1)
+	ADDQ         $0x00000020, SI
+	CMPQ         SI, BX
+	JLT          each
 	VZEROUPPER
 	RET
 
@@ -1291,35 +1291,35 @@ rows:
 	XORQ  DI, DI
 
 each:
-	VXORPS      Y1, Y1, Y1
-	VMOVUPS     (CX)(DI*1), Y0
-	VMINPS      number40fcf84f<>+0(SB), Y0, Y0
-	VMAXPS      numberc0fcf84f<>+0(SB), Y0, Y0
-	VSUBPS      Y0, Y1, Y1
-	VMAXPS      Y0, Y1, Y1
-	VMAXPS      number3089705f<>+0(SB), Y1, Y1
-	VMULPS      Y1, Y1, Y1
-	VMOVUPS     numbera59f25c0<>+0(SB), Y2
-	VFMADD213PS number2a61337e<>+0(SB), Y1, Y2
-	VFMADD213PS numberaebd37ff<>+0(SB), Y1, Y2
-	VFMADD213PS number335c0041<>+0(SB), Y1, Y2
-	VFMADD213PS number3779434a<>+0(SB), Y1, Y2
-	VFMADD213PS number3a270ded<>+0(SB), Y1, Y2
-	VFMADD213PS number3ba059dc<>+0(SB), Y1, Y2
-	VMOVUPS     number35a0d3d8<>+0(SB), Y3
-	VFMADD213PS number38f895d6<>+0(SB), Y1, Y3
-	VFMADD213PS number3b14aa05<>+0(SB), Y1, Y3
-	VFMADD213PS number3ba059dd<>+0(SB), Y1, Y3
-	VMULPS      Y0, Y2, Y2
-	VDIVPS      Y3, Y2, Y2
-	VSUBPS      (DX)(DI*1), Y2, Y2
-	VMOVUPS     Y2, (CX)(DI*1)
-	ADDQ        $0x00000020, DI
-	CMPQ        DI, BX
-	JLT         each
-	ADDQ        AX, CX
-	SUBQ        $0x00000001, SI
-	JMP         rows
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      (CX)(DI*1), Y0
+	VMINPS       number40fcf84f<>+0(SB), Y0, Y0
+	VMAXPS       numberc0fcf84f<>+0(SB), Y0, Y0
+	VSUBPS       Y0, Y1, Y1
+	VMAXPS       Y0, Y1, Y1
+	VMAXPS       number3089705f<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y1, Y1
+	VBROADCASTSS numbera59f25c0<>+0(SB), Y2
+	VFMADD213PS  number2a61337e<>+0(SB), Y1, Y2
+	VFMADD213PS  numberaebd37ff<>+0(SB), Y1, Y2
+	VFMADD213PS  number335c0041<>+0(SB), Y1, Y2
+	VFMADD213PS  number3779434a<>+0(SB), Y1, Y2
+	VFMADD213PS  number3a270ded<>+0(SB), Y1, Y2
+	VFMADD213PS  number3ba059dc<>+0(SB), Y1, Y2
+	VBROADCASTSS number35a0d3d8<>+0(SB), Y3
+	VFMADD213PS  number38f895d6<>+0(SB), Y1, Y3
+	VFMADD213PS  number3b14aa05<>+0(SB), Y1, Y3
+	VFMADD213PS  number3ba059dd<>+0(SB), Y1, Y3
+	VMULPS       Y0, Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VSUBPS       (DX)(DI*1), Y2, Y2
+	VMOVUPS      Y2, (CX)(DI*1)
+	ADDQ         $0x00000020, DI
+	CMPQ         DI, BX
+	JLT          each
+	ADDQ         AX, CX
+	SUBQ         $0x00000001, SI
+	JMP          rows
 
 rowsEnd:
 	VZEROUPPER
@@ -1475,16 +1475,16 @@ TEXT ·valueManyAVX2(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), SI
 
 channels:
-	LEAQ    128(SI), DI
-	CMPQ    DI, BX
-	JGT     done
-	VMOVUPS number3f800000<>+0(SB), Y0
-	VMOVUPS number3f800000<>+0(SB), Y1
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    8(AX), DI
-	MOVQ    16(AX), R8
-	MOVQ    32(AX), R9
+	LEAQ         128(SI), DI
+	CMPQ         DI, BX
+	JGT          done
+	VBROADCASTSS number3f800000<>+0(SB), Y0
+	VBROADCASTSS number3f800000<>+0(SB), Y1
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         32(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -1571,13 +1571,13 @@ TEXT ·value1AVX2(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), SI
 
 channels:
-	LEAQ    32(SI), DI
-	CMPQ    DI, BX
-	JGT     done
-	VMOVUPS number3f800000<>+0(SB), Y0
-	MOVQ    8(AX), DI
-	MOVQ    16(AX), R8
-	MOVQ    32(AX), R9
+	LEAQ         32(SI), DI
+	CMPQ         DI, BX
+	JGT          done
+	VBROADCASTSS number3f800000<>+0(SB), Y0
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         32(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -1630,58 +1630,146 @@ TEXT ·coefficientsAVX2(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ 8(AX), CX
 	MOVQ 16(AX), DX
-	MOVQ 40(AX), BX
-	MOVQ (AX), SI
-	MOVQ 32(AX), DI
+	MOVQ 96(AX), BX
+	MOVQ 40(AX), SI
+	MOVQ (AX), DI
+	MOVQ 32(AX), R8
 
 pairs:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    pairsEnd
-	XORQ  R8, R8
+	XORQ  R9, R9
 
 channels:
-	MOVQ    (CX), R9
-	VMOVUPS (R9)(R8*1), Y0
-	MOVQ    24(CX), R9
-	VMOVUPS (R9)(R8*1), Y1
-	MOVQ    (DX), R9
-	VMOVUPS (R9)(R8*1), Y2
-	MOVQ    24(DX), R9
-	VMOVUPS (R9)(R8*1), Y3
-	VMULPS  Y2, Y3, Y4
-	MOVQ    80(AX), R11
-	MOVQ    (DX), R9
+	MOVQ    (CX), R10
+	VMOVUPS (R10)(R9*1), Y0
+	MOVQ    24(CX), R10
+	VMOVUPS (R10)(R9*1), Y1
+	MOVQ    (DX), R10
+	VMOVUPS (R10)(R9*1), Y2
 	MOVQ    24(DX), R10
-	DECQ    R11
+	VMOVUPS (R10)(R9*1), Y3
+	VMULPS  Y2, Y3, Y4
+	MOVQ    80(AX), R12
+	MOVQ    (DX), R10
+	MOVQ    24(DX), R11
+	DECQ    R12
 
 parts:
-	TESTQ       R11, R11
+	TESTQ       R12, R12
 	JZ          partsEnd
-	ADDQ        88(AX), R9
 	ADDQ        88(AX), R10
-	VMOVUPS     (R9)(R8*1), Y5
-	VFMADD231PS (R10)(R8*1), Y5, Y4
-	SUBQ        $0x00000001, R11
+	ADDQ        88(AX), R11
+	VMOVUPS     (R10)(R9*1), Y5
+	VFMADD231PS (R11)(R9*1), Y5, Y4
+	SUBQ        $0x00000001, R12
 	JMP         parts
 
 partsEnd:
 	VMULPS  Y2, Y1, Y2
 	VMULPS  Y0, Y3, Y3
-	LEAQ    (SI)(R8*1), R9
-	VMOVUPS Y2, (R9)
-	ADDQ    BX, R9
-	VMOVUPS Y3, (R9)
-	ADDQ    BX, R9
-	VMOVUPS Y4, (R9)
-	ADDQ    $0x00000020, R8
-	CMPQ    R8, BX
+	LEAQ    (DI)(R9*1), R10
+	VMOVUPS Y2, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Y3, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Y4, (R10)
+	ADDQ    $0x00000020, R9
+	CMPQ    R9, SI
 	JLT     channels
-	ADDQ    BX, SI
-	ADDQ    BX, SI
-	ADDQ    BX, SI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
 	ADDQ    $0x00000030, CX
 	ADDQ    $0x00000030, DX
-	SUBQ    $0x00000001, DI
+	ADDQ    $0x00000030, BX
+	SUBQ    $0x00000001, R8
+	JMP     pairs
+
+pairsEnd:
+	VZEROUPPER
+	RET
+
+// func coefficientsAgainstAVX2(args uintptr)
+// Requires: AVX, FMA3
+TEXT ·coefficientsAgainstAVX2(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ 16(AX), DX
+	MOVQ 96(AX), BX
+	MOVQ 40(AX), SI
+	MOVQ (AX), DI
+	MOVQ 32(AX), R8
+
+pairs:
+	TESTQ R8, R8
+	JZ    pairsEnd
+	XORQ  R9, R9
+
+channels:
+	MOVQ    (DX), R10
+	MOVQ    (BX), R11
+	MOVQ    24(DX), R12
+	MOVQ    24(BX), R13
+	VMOVUPS (R11)(R9*1), Y0
+	VMOVUPS (R10)(R9*1), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMOVUPS (R13)(R9*1), Y2
+	VMOVUPS (R12)(R9*1), Y3
+	VSUBPS  Y2, Y3, Y3
+	MOVQ    (CX), R14
+	VMOVUPS (R14)(R9*1), Y4
+	VADDPS  Y4, Y0, Y0
+	MOVQ    24(CX), R14
+	VMOVUPS (R14)(R9*1), Y4
+	VADDPS  Y4, Y2, Y2
+	VMULPS  Y1, Y2, Y4
+	VMULPS  Y0, Y3, Y5
+	VMULPS  Y1, Y3, Y1
+	VMULPS  Y0, Y2, Y0
+	MOVQ    80(AX), R14
+	DECQ    R14
+
+parts:
+	TESTQ       R14, R14
+	JZ          partsEnd
+	ADDQ        88(AX), R10
+	ADDQ        88(AX), R11
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R11)(R9*1), Y2
+	VMOVUPS     (R10)(R9*1), Y3
+	VSUBPS      Y2, Y3, Y3
+	VMOVUPS     (R13)(R9*1), Y6
+	VMOVUPS     (R12)(R9*1), Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS Y3, Y6, Y4
+	VFMADD231PS Y2, Y7, Y5
+	VFMADD231PS Y3, Y7, Y1
+	VFMADD231PS Y2, Y6, Y0
+	SUBQ        $0x00000001, R14
+	JMP         parts
+
+partsEnd:
+	LEAQ    (DI)(R9*1), R10
+	VMOVUPS Y4, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Y5, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Y1, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Y0, (R10)
+	ADDQ    $0x00000020, R9
+	CMPQ    R9, SI
+	JLT     channels
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    $0x00000030, CX
+	ADDQ    $0x00000030, DX
+	ADDQ    $0x00000030, BX
+	SUBQ    $0x00000001, R8
 	JMP     pairs
 
 pairsEnd:
@@ -1774,10 +1862,10 @@ firstForward2:
 	JMP         firstForward2
 
 firstForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward2:
 	TESTQ       R8, R8
@@ -1853,11 +1941,11 @@ firstForward3:
 	JMP         firstForward3
 
 firstForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward3:
 	TESTQ       R8, R8
@@ -1945,12 +2033,12 @@ firstForward4:
 	JMP         firstForward4
 
 firstForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward4:
 	TESTQ       R8, R8
@@ -2026,10 +2114,10 @@ middleForward2:
 	JMP         middleForward2
 
 middleForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward2:
 	TESTQ       R8, R8
@@ -2107,11 +2195,11 @@ middleForward3:
 	JMP         middleForward3
 
 middleForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward3:
 	TESTQ       R8, R8
@@ -2201,12 +2289,12 @@ middleForward4:
 	JMP         middleForward4
 
 middleForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward4:
 	TESTQ       R8, R8
@@ -2284,15 +2372,15 @@ lastForward2:
 	JMP         lastForward2
 
 lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward2:
 	TESTQ       R11, R11
@@ -2389,16 +2477,16 @@ lastForward3:
 	JMP         lastForward3
 
 lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward3:
 	TESTQ       R11, R11
@@ -2507,17 +2595,17 @@ lastForward4:
 	JMP         lastForward4
 
 lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward4:
 	TESTQ       R11, R11
@@ -2614,15 +2702,15 @@ onlyForward2:
 	JMP         onlyForward2
 
 onlyForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward2:
 	TESTQ       R11, R11
@@ -2717,16 +2805,16 @@ onlyForward3:
 	JMP         onlyForward3
 
 onlyForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward3:
 	TESTQ       R11, R11
@@ -2833,17 +2921,17 @@ onlyForward4:
 	JMP         onlyForward4
 
 onlyForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward4:
 	TESTQ       R11, R11
@@ -2999,10 +3087,10 @@ first2Parts1End:
 	JMP         firstForward2
 
 firstForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward2:
 	TESTQ       R8, R8
@@ -3094,11 +3182,11 @@ first3Parts1End:
 	JMP         firstForward3
 
 firstForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward3:
 	TESTQ       R8, R8
@@ -3202,12 +3290,12 @@ first4Parts1End:
 	JMP         firstForward4
 
 firstForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward4:
 	TESTQ       R8, R8
@@ -3299,10 +3387,10 @@ middle2Parts1End:
 	JMP         middleForward2
 
 middleForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward2:
 	TESTQ       R8, R8
@@ -3396,11 +3484,11 @@ middle3Parts1End:
 	JMP         middleForward3
 
 middleForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward3:
 	TESTQ       R8, R8
@@ -3506,12 +3594,12 @@ middle4Parts1End:
 	JMP         middleForward4
 
 middleForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward4:
 	TESTQ       R8, R8
@@ -3605,15 +3693,15 @@ last2Parts1End:
 	JMP         lastForward2
 
 lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward2:
 	TESTQ       R11, R11
@@ -3742,16 +3830,16 @@ last3Parts1End:
 	JMP         lastForward3
 
 lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward3:
 	TESTQ       R11, R11
@@ -3892,17 +3980,17 @@ last4Parts1End:
 	JMP         lastForward4
 
 lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward4:
 	TESTQ       R11, R11
@@ -4031,15 +4119,15 @@ only2Parts1End:
 	JMP         onlyForward2
 
 onlyForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward2:
 	TESTQ       R11, R11
@@ -4166,16 +4254,16 @@ only3Parts1End:
 	JMP         onlyForward3
 
 onlyForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward3:
 	TESTQ       R11, R11
@@ -4314,17 +4402,17 @@ only4Parts1End:
 	JMP         onlyForward4
 
 onlyForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward4:
 	TESTQ       R11, R11
@@ -4474,10 +4562,10 @@ firstForward2:
 	JMP         firstForward2
 
 firstForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward2:
 	TESTQ       R8, R8
@@ -4547,11 +4635,11 @@ firstForward3:
 	JMP         firstForward3
 
 firstForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward3:
 	TESTQ       R8, R8
@@ -4633,12 +4721,12 @@ firstForward4:
 	JMP         firstForward4
 
 firstForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward4:
 	TESTQ       R8, R8
@@ -4708,10 +4796,10 @@ middleForward2:
 	JMP         middleForward2
 
 middleForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward2:
 	TESTQ       R8, R8
@@ -4783,11 +4871,11 @@ middleForward3:
 	JMP         middleForward3
 
 middleForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward3:
 	TESTQ       R8, R8
@@ -4871,12 +4959,12 @@ middleForward4:
 	JMP         middleForward4
 
 middleForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward4:
 	TESTQ       R8, R8
@@ -4948,15 +5036,15 @@ lastForward2:
 	JMP         lastForward2
 
 lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 lastBackward2:
 	TESTQ       R10, R10
@@ -5042,16 +5130,16 @@ lastForward3:
 	JMP         lastForward3
 
 lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 lastBackward3:
 	TESTQ       R10, R10
@@ -5149,17 +5237,17 @@ lastForward4:
 	JMP         lastForward4
 
 lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 lastBackward4:
 	TESTQ       R10, R10
@@ -5245,15 +5333,15 @@ onlyForward2:
 	JMP         onlyForward2
 
 onlyForward2End:
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 onlyBackward2:
 	TESTQ       R10, R10
@@ -5337,16 +5425,16 @@ onlyForward3:
 	JMP         onlyForward3
 
 onlyForward3End:
-	VMOVUPS number3f800000<>+0(SB), Y3
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 onlyBackward3:
 	TESTQ       R10, R10
@@ -5442,17 +5530,17 @@ onlyForward4:
 	JMP         onlyForward4
 
 onlyForward4End:
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 onlyBackward4:
 	TESTQ       R10, R10
@@ -5525,14 +5613,14 @@ channels:
 	VMOVUPS 96(SI), Y3
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Y4
-	VMOVUPS number3f800000<>+0(SB), Y5
-	VMOVUPS number3f800000<>+0(SB), Y6
-	VMOVUPS number3f800000<>+0(SB), Y7
-	MOVQ    40(AX), SI
-	MOVQ    80(AX), R9
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Y4
+	VBROADCASTSS number3f800000<>+0(SB), Y5
+	VBROADCASTSS number3f800000<>+0(SB), Y6
+	VBROADCASTSS number3f800000<>+0(SB), Y7
+	MOVQ         40(AX), SI
+	MOVQ         80(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -5624,14 +5712,14 @@ channels:
 	MOVQ 56(AX), R9
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Y0
-	VMOVUPS number3f800000<>+0(SB), Y1
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), R10
-	MOVQ    80(AX), R11
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Y0
+	VBROADCASTSS number3f800000<>+0(SB), Y1
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), R10
+	MOVQ         80(AX), R11
 
 forth:
 	TESTQ   R11, R11
@@ -5788,12 +5876,12 @@ channels:
 	VMOVUPS 32(SI), Y1
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Y2
-	VMOVUPS number3f800000<>+0(SB), Y3
-	MOVQ    40(AX), SI
-	MOVQ    80(AX), R9
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	MOVQ         40(AX), SI
+	MOVQ         80(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -5871,12 +5959,12 @@ channels:
 	MOVQ 56(AX), R9
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Y0
-	VMOVUPS number3f800000<>+0(SB), Y1
-	MOVQ    40(AX), R10
-	MOVQ    80(AX), R11
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Y0
+	VBROADCASTSS number3f800000<>+0(SB), Y1
+	MOVQ         40(AX), R10
+	MOVQ         80(AX), R11
 
 forth:
 	TESTQ   R11, R11
@@ -6000,11 +6088,11 @@ channels:
 	VMOVUPS (SI), Y0
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Y1
-	MOVQ    40(AX), SI
-	MOVQ    80(AX), R9
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Y1
+	MOVQ         40(AX), SI
+	MOVQ         80(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -6075,11 +6163,11 @@ channels:
 	MOVQ 56(AX), R9
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Y0
-	MOVQ    40(AX), R10
-	MOVQ    80(AX), R11
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Y0
+	MOVQ         40(AX), R10
+	MOVQ         80(AX), R11
 
 forth:
 	TESTQ   R11, R11
@@ -6256,7 +6344,7 @@ TEXT ·tanhGradientAVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	VBROADCASTSS 24(AX), Y0
-	VMOVUPS      number3f800000<>+0(SB), Y1
+	VBROADCASTSS number3f800000<>+0(SB), Y1
 	VSUBPS       Y0, Y1, Y1
 	VADDPS       number3f800000<>+0(SB), Y0, Y0
 
@@ -6314,39 +6402,39 @@ TEXT ·siluGradientAVX2(SB), NOSPLIT, $0-8
 	XORQ BX, BX
 
 each:
-	VXORPS      Y1, Y1, Y1
-	VMOVUPS     number3f800000<>+0(SB), Y2
-	VMOVUPS     number3f800000<>+0(SB), Y3
-	VMOVUPS     (DX)(BX*1), Y0
-	VSUBPS      Y0, Y1, Y1
-	VMINPS      number42b00000<>+0(SB), Y1, Y1
-	VMAXPS      numberc2ae0000<>+0(SB), Y1, Y1
-	VMULPS      number3fb8aa3b<>+0(SB), Y1, Y4
-	VROUNDPS    $0x00, Y4, Y4
-	VFMADD231PS numberbf318000<>+0(SB), Y4, Y1
-	VFMADD231PS number395e8083<>+0(SB), Y4, Y1
-	VMOVUPS     number39506967<>+0(SB), Y5
-	VFMADD213PS number3ab743ce<>+0(SB), Y1, Y5
-	VFMADD213PS number3c088908<>+0(SB), Y1, Y5
-	VFMADD213PS number3d2aa9c1<>+0(SB), Y1, Y5
-	VFMADD213PS number3e2aaaaa<>+0(SB), Y1, Y5
-	VFMADD213PS number3f000000<>+0(SB), Y1, Y5
-	VMULPS      Y1, Y1, Y6
-	VFMADD213PS Y1, Y6, Y5
-	VADDPS      number3f800000<>+0(SB), Y5, Y5
-	VCVTPS2DQ   Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VPADDD      Y4, Y5, Y5
-	VADDPS      number3f800000<>+0(SB), Y5, Y5
-	VDIVPS      Y5, Y2, Y2
-	VSUBPS      Y2, Y3, Y3
-	VFMADD213PS number3f800000<>+0(SB), Y0, Y3
-	VMULPS      Y2, Y3, Y3
-	VMULPS      (CX)(BX*1), Y3, Y3
-	VMOVUPS     Y3, (CX)(BX*1)
-	ADDQ        $0x00000020, BX
-	CMPQ        BX, AX
-	JLT         each
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS number3f800000<>+0(SB), Y2
+	VBROADCASTSS number3f800000<>+0(SB), Y3
+	VMOVUPS      (DX)(BX*1), Y0
+	VSUBPS       Y0, Y1, Y1
+	VMINPS       number42b00000<>+0(SB), Y1, Y1
+	VMAXPS       numberc2ae0000<>+0(SB), Y1, Y1
+	VMULPS       number3fb8aa3b<>+0(SB), Y1, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VFMADD231PS  numberbf318000<>+0(SB), Y4, Y1
+	VFMADD231PS  number395e8083<>+0(SB), Y4, Y1
+	VBROADCASTSS number39506967<>+0(SB), Y5
+	VFMADD213PS  number3ab743ce<>+0(SB), Y1, Y5
+	VFMADD213PS  number3c088908<>+0(SB), Y1, Y5
+	VFMADD213PS  number3d2aa9c1<>+0(SB), Y1, Y5
+	VFMADD213PS  number3e2aaaaa<>+0(SB), Y1, Y5
+	VFMADD213PS  number3f000000<>+0(SB), Y1, Y5
+	VMULPS       Y1, Y1, Y6
+	VFMADD213PS  Y1, Y6, Y5
+	VADDPS       number3f800000<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VADDPS       number3f800000<>+0(SB), Y5, Y5
+	VDIVPS       Y5, Y2, Y2
+	VSUBPS       Y2, Y3, Y3
+	VFMADD213PS  number3f800000<>+0(SB), Y0, Y3
+	VMULPS       Y2, Y3, Y3
+	VMULPS       (CX)(BX*1), Y3, Y3
+	VMOVUPS      Y3, (CX)(BX*1)
+	ADDQ         $0x00000020, BX
+	CMPQ         BX, AX
+	JLT          each
 	VZEROUPPER
 	RET
 

@@ -1029,32 +1029,17 @@ TEXT ·positiveAVX512(SB), NOSPLIT, $0-8
 	XORQ DX, DX
 
 each:
-	VMOVUPS (CX)(DX*1), Z0
-	VMAXPS  number00000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)(DX*1)
-	ADDQ    $0x00000040, DX
-	CMPQ    DX, AX
-	JLT     each
+	VMOVUPS     (CX)(DX*1), Z0
+	VMAXPS.BCST number00000000<>+0(SB), Z0, Z0
+	VMOVUPS     Z0, (CX)(DX*1)
+	ADDQ        $0x00000040, DX
+	CMPQ        DX, AX
+	JLT         each
 	VZEROUPPER
 	RET
 
 DATA number00000000<>+0(SB)/4, $0x00000000
-DATA number00000000<>+4(SB)/4, $0x00000000
-DATA number00000000<>+8(SB)/4, $0x00000000
-DATA number00000000<>+12(SB)/4, $0x00000000
-DATA number00000000<>+16(SB)/4, $0x00000000
-DATA number00000000<>+20(SB)/4, $0x00000000
-DATA number00000000<>+24(SB)/4, $0x00000000
-DATA number00000000<>+28(SB)/4, $0x00000000
-DATA number00000000<>+32(SB)/4, $0x00000000
-DATA number00000000<>+36(SB)/4, $0x00000000
-DATA number00000000<>+40(SB)/4, $0x00000000
-DATA number00000000<>+44(SB)/4, $0x00000000
-DATA number00000000<>+48(SB)/4, $0x00000000
-DATA number00000000<>+52(SB)/4, $0x00000000
-DATA number00000000<>+56(SB)/4, $0x00000000
-DATA number00000000<>+60(SB)/4, $0x00000000
-GLOBL number00000000<>(SB), RODATA|NOPTR, $64
+GLOBL number00000000<>(SB), RODATA|NOPTR, $4
 
 // func softplusAVX512(args uintptr)
 // Requires: AVX, AVX512F
@@ -1065,408 +1050,108 @@ TEXT ·softplusAVX512(SB), NOSPLIT, $0-8
 	XORQ DX, DX
 
 each:
-	VMOVUPS     (CX)(DX*1), Z0
-	VMOVUPS     number00000000<>+0(SB), Z1
-	VSUBPS      Z0, Z1, Z1
-	VMINPS      Z0, Z1, Z1
-	VMAXPS      number00000000<>+0(SB), Z0, Z0
-	VMINPS      number42b00000<>+0(SB), Z1, Z1
-	VMAXPS      numberc2ae0000<>+0(SB), Z1, Z1
-	VMULPS      number3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS $0x00, Z2, Z2
-	VFMADD231PS numberbf318000<>+0(SB), Z2, Z1
-	VFMADD231PS number395e8083<>+0(SB), Z2, Z1
-	VMOVUPS     number39506967<>+0(SB), Z3
-	VFMADD213PS number3ab743ce<>+0(SB), Z1, Z3
-	VFMADD213PS number3c088908<>+0(SB), Z1, Z3
-	VFMADD213PS number3d2aa9c1<>+0(SB), Z1, Z3
-	VFMADD213PS number3e2aaaaa<>+0(SB), Z1, Z3
-	VFMADD213PS number3f000000<>+0(SB), Z1, Z3
-	VMULPS      Z1, Z1, Z4
-	VFMADD213PS Z1, Z4, Z3
-	VADDPS      number3f800000<>+0(SB), Z3, Z3
-	VCVTPS2DQ   Z2, Z2
-	VPSLLD      $0x17, Z2, Z2
-	VPADDD      Z2, Z3, Z3
-	VADDPS      number40000000<>+0(SB), Z3, Z1
-	VDIVPS      Z1, Z3, Z1
-	VMULPS      Z1, Z1, Z2
-	VMOVUPS     number3e088889<>+0(SB), Z3
-	VFMADD213PS number3e1d89d9<>+0(SB), Z2, Z3
-	VFMADD213PS number3e3a2e8c<>+0(SB), Z2, Z3
-	VFMADD213PS number3e638e39<>+0(SB), Z2, Z3
-	VFMADD213PS number3e924925<>+0(SB), Z2, Z3
-	VFMADD213PS number3ecccccd<>+0(SB), Z2, Z3
-	VFMADD213PS number3f2aaaab<>+0(SB), Z2, Z3
-	VFMADD213PS number40000000<>+0(SB), Z2, Z3
-	VMULPS      Z1, Z3, Z3
-	VADDPS      Z0, Z3, Z0
-	VMOVUPS     Z0, (CX)(DX*1)
-	ADDQ        $0x00000040, DX
-	CMPQ        DX, AX
-	JLT         each
+	VMOVUPS          (CX)(DX*1), Z0
+	VBROADCASTSS     number00000000<>+0(SB), Z1
+	VSUBPS           Z0, Z1, Z1
+	VMINPS           Z0, Z1, Z1
+	VMAXPS.BCST      number00000000<>+0(SB), Z0, Z0
+	VMINPS.BCST      number42b00000<>+0(SB), Z1, Z1
+	VMAXPS.BCST      numberc2ae0000<>+0(SB), Z1, Z1
+	VMULPS.BCST      number3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS      $0x00, Z2, Z2
+	VFMADD231PS.BCST numberbf318000<>+0(SB), Z2, Z1
+	VFMADD231PS.BCST number395e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS     number39506967<>+0(SB), Z3
+	VFMADD213PS.BCST number3ab743ce<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3c088908<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3d2aa9c1<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3e2aaaaa<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3f000000<>+0(SB), Z1, Z3
+	VMULPS           Z1, Z1, Z4
+	VFMADD213PS      Z1, Z4, Z3
+	VADDPS.BCST      number3f800000<>+0(SB), Z3, Z3
+	VCVTPS2DQ        Z2, Z2
+	VPSLLD           $0x17, Z2, Z2
+	VPADDD           Z2, Z3, Z3
+	VADDPS.BCST      number40000000<>+0(SB), Z3, Z1
+	VDIVPS           Z1, Z3, Z1
+	VMULPS           Z1, Z1, Z2
+	VBROADCASTSS     number3e088889<>+0(SB), Z3
+	VFMADD213PS.BCST number3e1d89d9<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST number3e3a2e8c<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST number3e638e39<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST number3e924925<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST number3ecccccd<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST number3f2aaaab<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST number40000000<>+0(SB), Z2, Z3
+	VMULPS           Z1, Z3, Z3
+	VADDPS           Z0, Z3, Z0
+	VMOVUPS          Z0, (CX)(DX*1)
+	ADDQ             $0x00000040, DX
+	CMPQ             DX, AX
+	JLT              each
 	VZEROUPPER
 	RET
 
 DATA number42b00000<>+0(SB)/4, $0x42b00000
-DATA number42b00000<>+4(SB)/4, $0x42b00000
-DATA number42b00000<>+8(SB)/4, $0x42b00000
-DATA number42b00000<>+12(SB)/4, $0x42b00000
-DATA number42b00000<>+16(SB)/4, $0x42b00000
-DATA number42b00000<>+20(SB)/4, $0x42b00000
-DATA number42b00000<>+24(SB)/4, $0x42b00000
-DATA number42b00000<>+28(SB)/4, $0x42b00000
-DATA number42b00000<>+32(SB)/4, $0x42b00000
-DATA number42b00000<>+36(SB)/4, $0x42b00000
-DATA number42b00000<>+40(SB)/4, $0x42b00000
-DATA number42b00000<>+44(SB)/4, $0x42b00000
-DATA number42b00000<>+48(SB)/4, $0x42b00000
-DATA number42b00000<>+52(SB)/4, $0x42b00000
-DATA number42b00000<>+56(SB)/4, $0x42b00000
-DATA number42b00000<>+60(SB)/4, $0x42b00000
-GLOBL number42b00000<>(SB), RODATA|NOPTR, $64
+GLOBL number42b00000<>(SB), RODATA|NOPTR, $4
 
 DATA numberc2ae0000<>+0(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+4(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+8(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+12(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+16(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+20(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+24(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+28(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+32(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+36(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+40(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+44(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+48(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+52(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+56(SB)/4, $0xc2ae0000
-DATA numberc2ae0000<>+60(SB)/4, $0xc2ae0000
-GLOBL numberc2ae0000<>(SB), RODATA|NOPTR, $64
+GLOBL numberc2ae0000<>(SB), RODATA|NOPTR, $4
 
 DATA number3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
-DATA number3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
-GLOBL number3fb8aa3b<>(SB), RODATA|NOPTR, $64
+GLOBL number3fb8aa3b<>(SB), RODATA|NOPTR, $4
 
 DATA numberbf318000<>+0(SB)/4, $0xbf318000
-DATA numberbf318000<>+4(SB)/4, $0xbf318000
-DATA numberbf318000<>+8(SB)/4, $0xbf318000
-DATA numberbf318000<>+12(SB)/4, $0xbf318000
-DATA numberbf318000<>+16(SB)/4, $0xbf318000
-DATA numberbf318000<>+20(SB)/4, $0xbf318000
-DATA numberbf318000<>+24(SB)/4, $0xbf318000
-DATA numberbf318000<>+28(SB)/4, $0xbf318000
-DATA numberbf318000<>+32(SB)/4, $0xbf318000
-DATA numberbf318000<>+36(SB)/4, $0xbf318000
-DATA numberbf318000<>+40(SB)/4, $0xbf318000
-DATA numberbf318000<>+44(SB)/4, $0xbf318000
-DATA numberbf318000<>+48(SB)/4, $0xbf318000
-DATA numberbf318000<>+52(SB)/4, $0xbf318000
-DATA numberbf318000<>+56(SB)/4, $0xbf318000
-DATA numberbf318000<>+60(SB)/4, $0xbf318000
-GLOBL numberbf318000<>(SB), RODATA|NOPTR, $64
+GLOBL numberbf318000<>(SB), RODATA|NOPTR, $4
 
 DATA number395e8083<>+0(SB)/4, $0x395e8083
-DATA number395e8083<>+4(SB)/4, $0x395e8083
-DATA number395e8083<>+8(SB)/4, $0x395e8083
-DATA number395e8083<>+12(SB)/4, $0x395e8083
-DATA number395e8083<>+16(SB)/4, $0x395e8083
-DATA number395e8083<>+20(SB)/4, $0x395e8083
-DATA number395e8083<>+24(SB)/4, $0x395e8083
-DATA number395e8083<>+28(SB)/4, $0x395e8083
-DATA number395e8083<>+32(SB)/4, $0x395e8083
-DATA number395e8083<>+36(SB)/4, $0x395e8083
-DATA number395e8083<>+40(SB)/4, $0x395e8083
-DATA number395e8083<>+44(SB)/4, $0x395e8083
-DATA number395e8083<>+48(SB)/4, $0x395e8083
-DATA number395e8083<>+52(SB)/4, $0x395e8083
-DATA number395e8083<>+56(SB)/4, $0x395e8083
-DATA number395e8083<>+60(SB)/4, $0x395e8083
-GLOBL number395e8083<>(SB), RODATA|NOPTR, $64
+GLOBL number395e8083<>(SB), RODATA|NOPTR, $4
 
 DATA number39506967<>+0(SB)/4, $0x39506967
-DATA number39506967<>+4(SB)/4, $0x39506967
-DATA number39506967<>+8(SB)/4, $0x39506967
-DATA number39506967<>+12(SB)/4, $0x39506967
-DATA number39506967<>+16(SB)/4, $0x39506967
-DATA number39506967<>+20(SB)/4, $0x39506967
-DATA number39506967<>+24(SB)/4, $0x39506967
-DATA number39506967<>+28(SB)/4, $0x39506967
-DATA number39506967<>+32(SB)/4, $0x39506967
-DATA number39506967<>+36(SB)/4, $0x39506967
-DATA number39506967<>+40(SB)/4, $0x39506967
-DATA number39506967<>+44(SB)/4, $0x39506967
-DATA number39506967<>+48(SB)/4, $0x39506967
-DATA number39506967<>+52(SB)/4, $0x39506967
-DATA number39506967<>+56(SB)/4, $0x39506967
-DATA number39506967<>+60(SB)/4, $0x39506967
-GLOBL number39506967<>(SB), RODATA|NOPTR, $64
+GLOBL number39506967<>(SB), RODATA|NOPTR, $4
 
 DATA number3ab743ce<>+0(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+4(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+8(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+12(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+16(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+20(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+24(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+28(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+32(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+36(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+40(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+44(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+48(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+52(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+56(SB)/4, $0x3ab743ce
-DATA number3ab743ce<>+60(SB)/4, $0x3ab743ce
-GLOBL number3ab743ce<>(SB), RODATA|NOPTR, $64
+GLOBL number3ab743ce<>(SB), RODATA|NOPTR, $4
 
 DATA number3c088908<>+0(SB)/4, $0x3c088908
-DATA number3c088908<>+4(SB)/4, $0x3c088908
-DATA number3c088908<>+8(SB)/4, $0x3c088908
-DATA number3c088908<>+12(SB)/4, $0x3c088908
-DATA number3c088908<>+16(SB)/4, $0x3c088908
-DATA number3c088908<>+20(SB)/4, $0x3c088908
-DATA number3c088908<>+24(SB)/4, $0x3c088908
-DATA number3c088908<>+28(SB)/4, $0x3c088908
-DATA number3c088908<>+32(SB)/4, $0x3c088908
-DATA number3c088908<>+36(SB)/4, $0x3c088908
-DATA number3c088908<>+40(SB)/4, $0x3c088908
-DATA number3c088908<>+44(SB)/4, $0x3c088908
-DATA number3c088908<>+48(SB)/4, $0x3c088908
-DATA number3c088908<>+52(SB)/4, $0x3c088908
-DATA number3c088908<>+56(SB)/4, $0x3c088908
-DATA number3c088908<>+60(SB)/4, $0x3c088908
-GLOBL number3c088908<>(SB), RODATA|NOPTR, $64
+GLOBL number3c088908<>(SB), RODATA|NOPTR, $4
 
 DATA number3d2aa9c1<>+0(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+4(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+8(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+12(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+16(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+20(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+24(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+28(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+32(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+36(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+40(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+44(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+48(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+52(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+56(SB)/4, $0x3d2aa9c1
-DATA number3d2aa9c1<>+60(SB)/4, $0x3d2aa9c1
-GLOBL number3d2aa9c1<>(SB), RODATA|NOPTR, $64
+GLOBL number3d2aa9c1<>(SB), RODATA|NOPTR, $4
 
 DATA number3e2aaaaa<>+0(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+4(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+8(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+12(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+16(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+20(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+24(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+28(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+32(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+36(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+40(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+44(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+48(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+52(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+56(SB)/4, $0x3e2aaaaa
-DATA number3e2aaaaa<>+60(SB)/4, $0x3e2aaaaa
-GLOBL number3e2aaaaa<>(SB), RODATA|NOPTR, $64
+GLOBL number3e2aaaaa<>(SB), RODATA|NOPTR, $4
 
 DATA number3f000000<>+0(SB)/4, $0x3f000000
-DATA number3f000000<>+4(SB)/4, $0x3f000000
-DATA number3f000000<>+8(SB)/4, $0x3f000000
-DATA number3f000000<>+12(SB)/4, $0x3f000000
-DATA number3f000000<>+16(SB)/4, $0x3f000000
-DATA number3f000000<>+20(SB)/4, $0x3f000000
-DATA number3f000000<>+24(SB)/4, $0x3f000000
-DATA number3f000000<>+28(SB)/4, $0x3f000000
-DATA number3f000000<>+32(SB)/4, $0x3f000000
-DATA number3f000000<>+36(SB)/4, $0x3f000000
-DATA number3f000000<>+40(SB)/4, $0x3f000000
-DATA number3f000000<>+44(SB)/4, $0x3f000000
-DATA number3f000000<>+48(SB)/4, $0x3f000000
-DATA number3f000000<>+52(SB)/4, $0x3f000000
-DATA number3f000000<>+56(SB)/4, $0x3f000000
-DATA number3f000000<>+60(SB)/4, $0x3f000000
-GLOBL number3f000000<>(SB), RODATA|NOPTR, $64
+GLOBL number3f000000<>(SB), RODATA|NOPTR, $4
 
 DATA number3f800000<>+0(SB)/4, $0x3f800000
-DATA number3f800000<>+4(SB)/4, $0x3f800000
-DATA number3f800000<>+8(SB)/4, $0x3f800000
-DATA number3f800000<>+12(SB)/4, $0x3f800000
-DATA number3f800000<>+16(SB)/4, $0x3f800000
-DATA number3f800000<>+20(SB)/4, $0x3f800000
-DATA number3f800000<>+24(SB)/4, $0x3f800000
-DATA number3f800000<>+28(SB)/4, $0x3f800000
-DATA number3f800000<>+32(SB)/4, $0x3f800000
-DATA number3f800000<>+36(SB)/4, $0x3f800000
-DATA number3f800000<>+40(SB)/4, $0x3f800000
-DATA number3f800000<>+44(SB)/4, $0x3f800000
-DATA number3f800000<>+48(SB)/4, $0x3f800000
-DATA number3f800000<>+52(SB)/4, $0x3f800000
-DATA number3f800000<>+56(SB)/4, $0x3f800000
-DATA number3f800000<>+60(SB)/4, $0x3f800000
-GLOBL number3f800000<>(SB), RODATA|NOPTR, $64
+GLOBL number3f800000<>(SB), RODATA|NOPTR, $4
 
 DATA number40000000<>+0(SB)/4, $0x40000000
-DATA number40000000<>+4(SB)/4, $0x40000000
-DATA number40000000<>+8(SB)/4, $0x40000000
-DATA number40000000<>+12(SB)/4, $0x40000000
-DATA number40000000<>+16(SB)/4, $0x40000000
-DATA number40000000<>+20(SB)/4, $0x40000000
-DATA number40000000<>+24(SB)/4, $0x40000000
-DATA number40000000<>+28(SB)/4, $0x40000000
-DATA number40000000<>+32(SB)/4, $0x40000000
-DATA number40000000<>+36(SB)/4, $0x40000000
-DATA number40000000<>+40(SB)/4, $0x40000000
-DATA number40000000<>+44(SB)/4, $0x40000000
-DATA number40000000<>+48(SB)/4, $0x40000000
-DATA number40000000<>+52(SB)/4, $0x40000000
-DATA number40000000<>+56(SB)/4, $0x40000000
-DATA number40000000<>+60(SB)/4, $0x40000000
-GLOBL number40000000<>(SB), RODATA|NOPTR, $64
+GLOBL number40000000<>(SB), RODATA|NOPTR, $4
 
 DATA number3e088889<>+0(SB)/4, $0x3e088889
-DATA number3e088889<>+4(SB)/4, $0x3e088889
-DATA number3e088889<>+8(SB)/4, $0x3e088889
-DATA number3e088889<>+12(SB)/4, $0x3e088889
-DATA number3e088889<>+16(SB)/4, $0x3e088889
-DATA number3e088889<>+20(SB)/4, $0x3e088889
-DATA number3e088889<>+24(SB)/4, $0x3e088889
-DATA number3e088889<>+28(SB)/4, $0x3e088889
-DATA number3e088889<>+32(SB)/4, $0x3e088889
-DATA number3e088889<>+36(SB)/4, $0x3e088889
-DATA number3e088889<>+40(SB)/4, $0x3e088889
-DATA number3e088889<>+44(SB)/4, $0x3e088889
-DATA number3e088889<>+48(SB)/4, $0x3e088889
-DATA number3e088889<>+52(SB)/4, $0x3e088889
-DATA number3e088889<>+56(SB)/4, $0x3e088889
-DATA number3e088889<>+60(SB)/4, $0x3e088889
-GLOBL number3e088889<>(SB), RODATA|NOPTR, $64
+GLOBL number3e088889<>(SB), RODATA|NOPTR, $4
 
 DATA number3e1d89d9<>+0(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+4(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+8(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+12(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+16(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+20(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+24(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+28(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+32(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+36(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+40(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+44(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+48(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+52(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+56(SB)/4, $0x3e1d89d9
-DATA number3e1d89d9<>+60(SB)/4, $0x3e1d89d9
-GLOBL number3e1d89d9<>(SB), RODATA|NOPTR, $64
+GLOBL number3e1d89d9<>(SB), RODATA|NOPTR, $4
 
 DATA number3e3a2e8c<>+0(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+4(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+8(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+12(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+16(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+20(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+24(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+28(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+32(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+36(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+40(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+44(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+48(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+52(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+56(SB)/4, $0x3e3a2e8c
-DATA number3e3a2e8c<>+60(SB)/4, $0x3e3a2e8c
-GLOBL number3e3a2e8c<>(SB), RODATA|NOPTR, $64
+GLOBL number3e3a2e8c<>(SB), RODATA|NOPTR, $4
 
 DATA number3e638e39<>+0(SB)/4, $0x3e638e39
-DATA number3e638e39<>+4(SB)/4, $0x3e638e39
-DATA number3e638e39<>+8(SB)/4, $0x3e638e39
-DATA number3e638e39<>+12(SB)/4, $0x3e638e39
-DATA number3e638e39<>+16(SB)/4, $0x3e638e39
-DATA number3e638e39<>+20(SB)/4, $0x3e638e39
-DATA number3e638e39<>+24(SB)/4, $0x3e638e39
-DATA number3e638e39<>+28(SB)/4, $0x3e638e39
-DATA number3e638e39<>+32(SB)/4, $0x3e638e39
-DATA number3e638e39<>+36(SB)/4, $0x3e638e39
-DATA number3e638e39<>+40(SB)/4, $0x3e638e39
-DATA number3e638e39<>+44(SB)/4, $0x3e638e39
-DATA number3e638e39<>+48(SB)/4, $0x3e638e39
-DATA number3e638e39<>+52(SB)/4, $0x3e638e39
-DATA number3e638e39<>+56(SB)/4, $0x3e638e39
-DATA number3e638e39<>+60(SB)/4, $0x3e638e39
-GLOBL number3e638e39<>(SB), RODATA|NOPTR, $64
+GLOBL number3e638e39<>(SB), RODATA|NOPTR, $4
 
 DATA number3e924925<>+0(SB)/4, $0x3e924925
-DATA number3e924925<>+4(SB)/4, $0x3e924925
-DATA number3e924925<>+8(SB)/4, $0x3e924925
-DATA number3e924925<>+12(SB)/4, $0x3e924925
-DATA number3e924925<>+16(SB)/4, $0x3e924925
-DATA number3e924925<>+20(SB)/4, $0x3e924925
-DATA number3e924925<>+24(SB)/4, $0x3e924925
-DATA number3e924925<>+28(SB)/4, $0x3e924925
-DATA number3e924925<>+32(SB)/4, $0x3e924925
-DATA number3e924925<>+36(SB)/4, $0x3e924925
-DATA number3e924925<>+40(SB)/4, $0x3e924925
-DATA number3e924925<>+44(SB)/4, $0x3e924925
-DATA number3e924925<>+48(SB)/4, $0x3e924925
-DATA number3e924925<>+52(SB)/4, $0x3e924925
-DATA number3e924925<>+56(SB)/4, $0x3e924925
-DATA number3e924925<>+60(SB)/4, $0x3e924925
-GLOBL number3e924925<>(SB), RODATA|NOPTR, $64
+GLOBL number3e924925<>(SB), RODATA|NOPTR, $4
 
 DATA number3ecccccd<>+0(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+4(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+8(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+12(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+16(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+20(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+24(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+28(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+32(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+36(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+40(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+44(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+48(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+52(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+56(SB)/4, $0x3ecccccd
-DATA number3ecccccd<>+60(SB)/4, $0x3ecccccd
-GLOBL number3ecccccd<>(SB), RODATA|NOPTR, $64
+GLOBL number3ecccccd<>(SB), RODATA|NOPTR, $4
 
 DATA number3f2aaaab<>+0(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+4(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+8(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+12(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+16(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+20(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+24(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+28(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+32(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+36(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+40(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+44(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+48(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+52(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+56(SB)/4, $0x3f2aaaab
-DATA number3f2aaaab<>+60(SB)/4, $0x3f2aaaab
-GLOBL number3f2aaaab<>(SB), RODATA|NOPTR, $64
+GLOBL number3f2aaaab<>(SB), RODATA|NOPTR, $4
 
 // func siluAVX512(args uintptr)
 // Requires: AVX, AVX512F
@@ -1477,33 +1162,33 @@ TEXT ·siluAVX512(SB), NOSPLIT, $0-8
 	XORQ DX, DX
 
 each:
-	VMOVUPS     (CX)(DX*1), Z0
-	VMOVUPS     number00000000<>+0(SB), Z1
-	VSUBPS      Z0, Z1, Z1
-	VMINPS      number42b00000<>+0(SB), Z1, Z1
-	VMAXPS      numberc2ae0000<>+0(SB), Z1, Z1
-	VMULPS      number3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS $0x00, Z2, Z2
-	VFMADD231PS numberbf318000<>+0(SB), Z2, Z1
-	VFMADD231PS number395e8083<>+0(SB), Z2, Z1
-	VMOVUPS     number39506967<>+0(SB), Z3
-	VFMADD213PS number3ab743ce<>+0(SB), Z1, Z3
-	VFMADD213PS number3c088908<>+0(SB), Z1, Z3
-	VFMADD213PS number3d2aa9c1<>+0(SB), Z1, Z3
-	VFMADD213PS number3e2aaaaa<>+0(SB), Z1, Z3
-	VFMADD213PS number3f000000<>+0(SB), Z1, Z3
-	VMULPS      Z1, Z1, Z4
-	VFMADD213PS Z1, Z4, Z3
-	VADDPS      number3f800000<>+0(SB), Z3, Z3
-	VCVTPS2DQ   Z2, Z2
-	VPSLLD      $0x17, Z2, Z2
-	VPADDD      Z2, Z3, Z3
-	VADDPS      number3f800000<>+0(SB), Z3, Z3
-	VDIVPS      Z3, Z0, Z0
-	VMOVUPS     Z0, (CX)(DX*1)
-	ADDQ        $0x00000040, DX
-	CMPQ        DX, AX
-	JLT         each
+	VMOVUPS          (CX)(DX*1), Z0
+	VBROADCASTSS     number00000000<>+0(SB), Z1
+	VSUBPS           Z0, Z1, Z1
+	VMINPS.BCST      number42b00000<>+0(SB), Z1, Z1
+	VMAXPS.BCST      numberc2ae0000<>+0(SB), Z1, Z1
+	VMULPS.BCST      number3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS      $0x00, Z2, Z2
+	VFMADD231PS.BCST numberbf318000<>+0(SB), Z2, Z1
+	VFMADD231PS.BCST number395e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS     number39506967<>+0(SB), Z3
+	VFMADD213PS.BCST number3ab743ce<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3c088908<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3d2aa9c1<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3e2aaaaa<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3f000000<>+0(SB), Z1, Z3
+	VMULPS           Z1, Z1, Z4
+	VFMADD213PS      Z1, Z4, Z3
+	VADDPS.BCST      number3f800000<>+0(SB), Z3, Z3
+	VCVTPS2DQ        Z2, Z2
+	VPSLLD           $0x17, Z2, Z2
+	VPADDD           Z2, Z3, Z3
+	VADDPS.BCST      number3f800000<>+0(SB), Z3, Z3
+	VDIVPS           Z3, Z0, Z0
+	VMOVUPS          Z0, (CX)(DX*1)
+	ADDQ             $0x00000040, DX
+	CMPQ             DX, AX
+	JLT              each
 	VZEROUPPER
 	RET
 
@@ -1519,209 +1204,74 @@ TEXT ·wavesAVX512(SB), NOSPLIT, $0-8
 	XORQ         SI, SI
 
 each:
-	VMULPS      (DX)(SI*1), Z0, Z1
-	VRNDSCALEPS $0x00, Z1, Z2
-	VSUBPS      Z2, Z1, Z1
-	VADDPS      number3e800000<>+0(SB), Z1, Z2
-	VMOVUPS     number3f000000<>+0(SB), Z3
-	VSUBPS      Z1, Z3, Z3
-	VMINPS      Z3, Z1, Z1
-	VMOVUPS     numberbf000000<>+0(SB), Z3
-	VSUBPS      Z1, Z3, Z3
-	VMAXPS      Z3, Z1, Z1
-	VMULPS      Z1, Z1, Z3
-	VMOVUPS     number40747a1a<>+0(SB), Z4
-	VFMADD213PS numberc17183a8<>+0(SB), Z3, Z4
-	VFMADD213PS number42283c1a<>+0(SB), Z3, Z4
-	VFMADD213PS numberc2996966<>+0(SB), Z3, Z4
-	VFMADD213PS number42a335e3<>+0(SB), Z3, Z4
-	VFMADD213PS numberc2255de7<>+0(SB), Z3, Z4
-	VFMADD213PS number40c90fdb<>+0(SB), Z3, Z4
-	VMULPS      Z1, Z4, Z4
-	VMOVUPS     Z4, (CX)(SI*1)
-	VMOVUPS     number3f000000<>+0(SB), Z1
-	VSUBPS      Z2, Z1, Z1
-	VMINPS      Z1, Z2, Z2
-	VMOVUPS     numberbf000000<>+0(SB), Z1
-	VSUBPS      Z2, Z1, Z1
-	VMAXPS      Z1, Z2, Z2
-	VMULPS      Z2, Z2, Z1
-	VMOVUPS     number40747a1a<>+0(SB), Z3
-	VFMADD213PS numberc17183a8<>+0(SB), Z1, Z3
-	VFMADD213PS number42283c1a<>+0(SB), Z1, Z3
-	VFMADD213PS numberc2996966<>+0(SB), Z1, Z3
-	VFMADD213PS number42a335e3<>+0(SB), Z1, Z3
-	VFMADD213PS numberc2255de7<>+0(SB), Z1, Z3
-	VFMADD213PS number40c90fdb<>+0(SB), Z1, Z3
-	VMULPS      Z2, Z3, Z3
-	VMOVUPS     Z3, (AX)(SI*1)
-	ADDQ        $0x00000040, SI
-	CMPQ        SI, BX
-	JLT         each
+	VMULPS           (DX)(SI*1), Z0, Z1
+	VRNDSCALEPS      $0x00, Z1, Z2
+	VSUBPS           Z2, Z1, Z1
+	VADDPS.BCST      number3e800000<>+0(SB), Z1, Z2
+	VBROADCASTSS     number3f000000<>+0(SB), Z3
+	VSUBPS           Z1, Z3, Z3
+	VMINPS           Z3, Z1, Z1
+	VBROADCASTSS     numberbf000000<>+0(SB), Z3
+	VSUBPS           Z1, Z3, Z3
+	VMAXPS           Z3, Z1, Z1
+	VMULPS           Z1, Z1, Z3
+	VBROADCASTSS     number40747a1a<>+0(SB), Z4
+	VFMADD213PS.BCST numberc17183a8<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST number42283c1a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST numberc2996966<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST number42a335e3<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST numberc2255de7<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST number40c90fdb<>+0(SB), Z3, Z4
+	VMULPS           Z1, Z4, Z4
+	VMOVUPS          Z4, (CX)(SI*1)
+	VBROADCASTSS     number3f000000<>+0(SB), Z1
+	VSUBPS           Z2, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VBROADCASTSS     numberbf000000<>+0(SB), Z1
+	VSUBPS           Z2, Z1, Z1
+	VMAXPS           Z1, Z2, Z2
+	VMULPS           Z2, Z2, Z1
+	VBROADCASTSS     number40747a1a<>+0(SB), Z3
+	VFMADD213PS.BCST numberc17183a8<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number42283c1a<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST numberc2996966<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number42a335e3<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST numberc2255de7<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number40c90fdb<>+0(SB), Z1, Z3
+	VMULPS           Z2, Z3, Z3
+	VMOVUPS          Z3, (AX)(SI*1)
+	ADDQ             $0x00000040, SI
+	CMPQ             SI, BX
+	JLT              each
 	VZEROUPPER
 	RET
 
 DATA number3e800000<>+0(SB)/4, $0x3e800000
-DATA number3e800000<>+4(SB)/4, $0x3e800000
-DATA number3e800000<>+8(SB)/4, $0x3e800000
-DATA number3e800000<>+12(SB)/4, $0x3e800000
-DATA number3e800000<>+16(SB)/4, $0x3e800000
-DATA number3e800000<>+20(SB)/4, $0x3e800000
-DATA number3e800000<>+24(SB)/4, $0x3e800000
-DATA number3e800000<>+28(SB)/4, $0x3e800000
-DATA number3e800000<>+32(SB)/4, $0x3e800000
-DATA number3e800000<>+36(SB)/4, $0x3e800000
-DATA number3e800000<>+40(SB)/4, $0x3e800000
-DATA number3e800000<>+44(SB)/4, $0x3e800000
-DATA number3e800000<>+48(SB)/4, $0x3e800000
-DATA number3e800000<>+52(SB)/4, $0x3e800000
-DATA number3e800000<>+56(SB)/4, $0x3e800000
-DATA number3e800000<>+60(SB)/4, $0x3e800000
-GLOBL number3e800000<>(SB), RODATA|NOPTR, $64
+GLOBL number3e800000<>(SB), RODATA|NOPTR, $4
 
 DATA numberbf000000<>+0(SB)/4, $0xbf000000
-DATA numberbf000000<>+4(SB)/4, $0xbf000000
-DATA numberbf000000<>+8(SB)/4, $0xbf000000
-DATA numberbf000000<>+12(SB)/4, $0xbf000000
-DATA numberbf000000<>+16(SB)/4, $0xbf000000
-DATA numberbf000000<>+20(SB)/4, $0xbf000000
-DATA numberbf000000<>+24(SB)/4, $0xbf000000
-DATA numberbf000000<>+28(SB)/4, $0xbf000000
-DATA numberbf000000<>+32(SB)/4, $0xbf000000
-DATA numberbf000000<>+36(SB)/4, $0xbf000000
-DATA numberbf000000<>+40(SB)/4, $0xbf000000
-DATA numberbf000000<>+44(SB)/4, $0xbf000000
-DATA numberbf000000<>+48(SB)/4, $0xbf000000
-DATA numberbf000000<>+52(SB)/4, $0xbf000000
-DATA numberbf000000<>+56(SB)/4, $0xbf000000
-DATA numberbf000000<>+60(SB)/4, $0xbf000000
-GLOBL numberbf000000<>(SB), RODATA|NOPTR, $64
+GLOBL numberbf000000<>(SB), RODATA|NOPTR, $4
 
 DATA number40747a1a<>+0(SB)/4, $0x40747a1a
-DATA number40747a1a<>+4(SB)/4, $0x40747a1a
-DATA number40747a1a<>+8(SB)/4, $0x40747a1a
-DATA number40747a1a<>+12(SB)/4, $0x40747a1a
-DATA number40747a1a<>+16(SB)/4, $0x40747a1a
-DATA number40747a1a<>+20(SB)/4, $0x40747a1a
-DATA number40747a1a<>+24(SB)/4, $0x40747a1a
-DATA number40747a1a<>+28(SB)/4, $0x40747a1a
-DATA number40747a1a<>+32(SB)/4, $0x40747a1a
-DATA number40747a1a<>+36(SB)/4, $0x40747a1a
-DATA number40747a1a<>+40(SB)/4, $0x40747a1a
-DATA number40747a1a<>+44(SB)/4, $0x40747a1a
-DATA number40747a1a<>+48(SB)/4, $0x40747a1a
-DATA number40747a1a<>+52(SB)/4, $0x40747a1a
-DATA number40747a1a<>+56(SB)/4, $0x40747a1a
-DATA number40747a1a<>+60(SB)/4, $0x40747a1a
-GLOBL number40747a1a<>(SB), RODATA|NOPTR, $64
+GLOBL number40747a1a<>(SB), RODATA|NOPTR, $4
 
 DATA numberc17183a8<>+0(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+4(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+8(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+12(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+16(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+20(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+24(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+28(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+32(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+36(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+40(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+44(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+48(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+52(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+56(SB)/4, $0xc17183a8
-DATA numberc17183a8<>+60(SB)/4, $0xc17183a8
-GLOBL numberc17183a8<>(SB), RODATA|NOPTR, $64
+GLOBL numberc17183a8<>(SB), RODATA|NOPTR, $4
 
 DATA number42283c1a<>+0(SB)/4, $0x42283c1a
-DATA number42283c1a<>+4(SB)/4, $0x42283c1a
-DATA number42283c1a<>+8(SB)/4, $0x42283c1a
-DATA number42283c1a<>+12(SB)/4, $0x42283c1a
-DATA number42283c1a<>+16(SB)/4, $0x42283c1a
-DATA number42283c1a<>+20(SB)/4, $0x42283c1a
-DATA number42283c1a<>+24(SB)/4, $0x42283c1a
-DATA number42283c1a<>+28(SB)/4, $0x42283c1a
-DATA number42283c1a<>+32(SB)/4, $0x42283c1a
-DATA number42283c1a<>+36(SB)/4, $0x42283c1a
-DATA number42283c1a<>+40(SB)/4, $0x42283c1a
-DATA number42283c1a<>+44(SB)/4, $0x42283c1a
-DATA number42283c1a<>+48(SB)/4, $0x42283c1a
-DATA number42283c1a<>+52(SB)/4, $0x42283c1a
-DATA number42283c1a<>+56(SB)/4, $0x42283c1a
-DATA number42283c1a<>+60(SB)/4, $0x42283c1a
-GLOBL number42283c1a<>(SB), RODATA|NOPTR, $64
+GLOBL number42283c1a<>(SB), RODATA|NOPTR, $4
 
 DATA numberc2996966<>+0(SB)/4, $0xc2996966
-DATA numberc2996966<>+4(SB)/4, $0xc2996966
-DATA numberc2996966<>+8(SB)/4, $0xc2996966
-DATA numberc2996966<>+12(SB)/4, $0xc2996966
-DATA numberc2996966<>+16(SB)/4, $0xc2996966
-DATA numberc2996966<>+20(SB)/4, $0xc2996966
-DATA numberc2996966<>+24(SB)/4, $0xc2996966
-DATA numberc2996966<>+28(SB)/4, $0xc2996966
-DATA numberc2996966<>+32(SB)/4, $0xc2996966
-DATA numberc2996966<>+36(SB)/4, $0xc2996966
-DATA numberc2996966<>+40(SB)/4, $0xc2996966
-DATA numberc2996966<>+44(SB)/4, $0xc2996966
-DATA numberc2996966<>+48(SB)/4, $0xc2996966
-DATA numberc2996966<>+52(SB)/4, $0xc2996966
-DATA numberc2996966<>+56(SB)/4, $0xc2996966
-DATA numberc2996966<>+60(SB)/4, $0xc2996966
-GLOBL numberc2996966<>(SB), RODATA|NOPTR, $64
+GLOBL numberc2996966<>(SB), RODATA|NOPTR, $4
 
 DATA number42a335e3<>+0(SB)/4, $0x42a335e3
-DATA number42a335e3<>+4(SB)/4, $0x42a335e3
-DATA number42a335e3<>+8(SB)/4, $0x42a335e3
-DATA number42a335e3<>+12(SB)/4, $0x42a335e3
-DATA number42a335e3<>+16(SB)/4, $0x42a335e3
-DATA number42a335e3<>+20(SB)/4, $0x42a335e3
-DATA number42a335e3<>+24(SB)/4, $0x42a335e3
-DATA number42a335e3<>+28(SB)/4, $0x42a335e3
-DATA number42a335e3<>+32(SB)/4, $0x42a335e3
-DATA number42a335e3<>+36(SB)/4, $0x42a335e3
-DATA number42a335e3<>+40(SB)/4, $0x42a335e3
-DATA number42a335e3<>+44(SB)/4, $0x42a335e3
-DATA number42a335e3<>+48(SB)/4, $0x42a335e3
-DATA number42a335e3<>+52(SB)/4, $0x42a335e3
-DATA number42a335e3<>+56(SB)/4, $0x42a335e3
-DATA number42a335e3<>+60(SB)/4, $0x42a335e3
-GLOBL number42a335e3<>(SB), RODATA|NOPTR, $64
+GLOBL number42a335e3<>(SB), RODATA|NOPTR, $4
 
 DATA numberc2255de7<>+0(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+4(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+8(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+12(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+16(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+20(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+24(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+28(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+32(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+36(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+40(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+44(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+48(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+52(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+56(SB)/4, $0xc2255de7
-DATA numberc2255de7<>+60(SB)/4, $0xc2255de7
-GLOBL numberc2255de7<>(SB), RODATA|NOPTR, $64
+GLOBL numberc2255de7<>(SB), RODATA|NOPTR, $4
 
 DATA number40c90fdb<>+0(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+4(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+8(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+12(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+16(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+20(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+24(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+28(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+32(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+36(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+40(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+44(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+48(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+52(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+56(SB)/4, $0x40c90fdb
-DATA number40c90fdb<>+60(SB)/4, $0x40c90fdb
-GLOBL number40c90fdb<>(SB), RODATA|NOPTR, $64
+GLOBL number40c90fdb<>(SB), RODATA|NOPTR, $4
 
 // func gainsAVX512(args uintptr)
 // Requires: AVX, AVX512F
@@ -1739,291 +1289,81 @@ rows:
 	XORQ  DI, DI
 
 each:
-	VPXORD      Z1, Z1, Z1
-	VMOVUPS     (CX)(DI*1), Z0
-	VMINPS      number40fcf84f<>+0(SB), Z0, Z0
-	VMAXPS      numberc0fcf84f<>+0(SB), Z0, Z0
-	VSUBPS      Z0, Z1, Z1
-	VMAXPS      Z0, Z1, Z1
-	VMAXPS      number3089705f<>+0(SB), Z1, Z1
-	VMULPS      Z1, Z1, Z1
-	VMOVUPS     numbera59f25c0<>+0(SB), Z2
-	VFMADD213PS number2a61337e<>+0(SB), Z1, Z2
-	VFMADD213PS numberaebd37ff<>+0(SB), Z1, Z2
-	VFMADD213PS number335c0041<>+0(SB), Z1, Z2
-	VFMADD213PS number3779434a<>+0(SB), Z1, Z2
-	VFMADD213PS number3a270ded<>+0(SB), Z1, Z2
-	VFMADD213PS number3ba059dc<>+0(SB), Z1, Z2
-	VMOVUPS     number35a0d3d8<>+0(SB), Z3
-	VFMADD213PS number38f895d6<>+0(SB), Z1, Z3
-	VFMADD213PS number3b14aa05<>+0(SB), Z1, Z3
-	VFMADD213PS number3ba059dd<>+0(SB), Z1, Z3
-	VMULPS      Z0, Z2, Z2
-	VDIVPS      Z3, Z2, Z2
-	VSUBPS      (DX)(DI*1), Z2, Z2
-	VMOVUPS     Z2, (CX)(DI*1)
-	ADDQ        $0x00000040, DI
-	CMPQ        DI, BX
-	JLT         each
-	ADDQ        AX, CX
-	SUBQ        $0x00000001, SI
-	JMP         rows
+	VPXORD           Z1, Z1, Z1
+	VMOVUPS          (CX)(DI*1), Z0
+	VMINPS.BCST      number40fcf84f<>+0(SB), Z0, Z0
+	VMAXPS.BCST      numberc0fcf84f<>+0(SB), Z0, Z0
+	VSUBPS           Z0, Z1, Z1
+	VMAXPS           Z0, Z1, Z1
+	VMAXPS.BCST      number3089705f<>+0(SB), Z1, Z1
+	VMULPS           Z1, Z1, Z1
+	VBROADCASTSS     numbera59f25c0<>+0(SB), Z2
+	VFMADD213PS.BCST number2a61337e<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST numberaebd37ff<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST number335c0041<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST number3779434a<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST number3a270ded<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST number3ba059dc<>+0(SB), Z1, Z2
+	VBROADCASTSS     number35a0d3d8<>+0(SB), Z3
+	VFMADD213PS.BCST number38f895d6<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3b14aa05<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST number3ba059dd<>+0(SB), Z1, Z3
+	VMULPS           Z0, Z2, Z2
+	VDIVPS           Z3, Z2, Z2
+	VSUBPS           (DX)(DI*1), Z2, Z2
+	VMOVUPS          Z2, (CX)(DI*1)
+	ADDQ             $0x00000040, DI
+	CMPQ             DI, BX
+	JLT              each
+	ADDQ             AX, CX
+	SUBQ             $0x00000001, SI
+	JMP              rows
 
 rowsEnd:
 	VZEROUPPER
 	RET
 
 DATA number40fcf84f<>+0(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+4(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+8(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+12(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+16(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+20(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+24(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+28(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+32(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+36(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+40(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+44(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+48(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+52(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+56(SB)/4, $0x40fcf84f
-DATA number40fcf84f<>+60(SB)/4, $0x40fcf84f
-GLOBL number40fcf84f<>(SB), RODATA|NOPTR, $64
+GLOBL number40fcf84f<>(SB), RODATA|NOPTR, $4
 
 DATA numberc0fcf84f<>+0(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+4(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+8(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+12(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+16(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+20(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+24(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+28(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+32(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+36(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+40(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+44(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+48(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+52(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+56(SB)/4, $0xc0fcf84f
-DATA numberc0fcf84f<>+60(SB)/4, $0xc0fcf84f
-GLOBL numberc0fcf84f<>(SB), RODATA|NOPTR, $64
+GLOBL numberc0fcf84f<>(SB), RODATA|NOPTR, $4
 
 DATA number3089705f<>+0(SB)/4, $0x3089705f
-DATA number3089705f<>+4(SB)/4, $0x3089705f
-DATA number3089705f<>+8(SB)/4, $0x3089705f
-DATA number3089705f<>+12(SB)/4, $0x3089705f
-DATA number3089705f<>+16(SB)/4, $0x3089705f
-DATA number3089705f<>+20(SB)/4, $0x3089705f
-DATA number3089705f<>+24(SB)/4, $0x3089705f
-DATA number3089705f<>+28(SB)/4, $0x3089705f
-DATA number3089705f<>+32(SB)/4, $0x3089705f
-DATA number3089705f<>+36(SB)/4, $0x3089705f
-DATA number3089705f<>+40(SB)/4, $0x3089705f
-DATA number3089705f<>+44(SB)/4, $0x3089705f
-DATA number3089705f<>+48(SB)/4, $0x3089705f
-DATA number3089705f<>+52(SB)/4, $0x3089705f
-DATA number3089705f<>+56(SB)/4, $0x3089705f
-DATA number3089705f<>+60(SB)/4, $0x3089705f
-GLOBL number3089705f<>(SB), RODATA|NOPTR, $64
+GLOBL number3089705f<>(SB), RODATA|NOPTR, $4
 
 DATA numbera59f25c0<>+0(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+4(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+8(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+12(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+16(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+20(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+24(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+28(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+32(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+36(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+40(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+44(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+48(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+52(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+56(SB)/4, $0xa59f25c0
-DATA numbera59f25c0<>+60(SB)/4, $0xa59f25c0
-GLOBL numbera59f25c0<>(SB), RODATA|NOPTR, $64
+GLOBL numbera59f25c0<>(SB), RODATA|NOPTR, $4
 
 DATA number2a61337e<>+0(SB)/4, $0x2a61337e
-DATA number2a61337e<>+4(SB)/4, $0x2a61337e
-DATA number2a61337e<>+8(SB)/4, $0x2a61337e
-DATA number2a61337e<>+12(SB)/4, $0x2a61337e
-DATA number2a61337e<>+16(SB)/4, $0x2a61337e
-DATA number2a61337e<>+20(SB)/4, $0x2a61337e
-DATA number2a61337e<>+24(SB)/4, $0x2a61337e
-DATA number2a61337e<>+28(SB)/4, $0x2a61337e
-DATA number2a61337e<>+32(SB)/4, $0x2a61337e
-DATA number2a61337e<>+36(SB)/4, $0x2a61337e
-DATA number2a61337e<>+40(SB)/4, $0x2a61337e
-DATA number2a61337e<>+44(SB)/4, $0x2a61337e
-DATA number2a61337e<>+48(SB)/4, $0x2a61337e
-DATA number2a61337e<>+52(SB)/4, $0x2a61337e
-DATA number2a61337e<>+56(SB)/4, $0x2a61337e
-DATA number2a61337e<>+60(SB)/4, $0x2a61337e
-GLOBL number2a61337e<>(SB), RODATA|NOPTR, $64
+GLOBL number2a61337e<>(SB), RODATA|NOPTR, $4
 
 DATA numberaebd37ff<>+0(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+4(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+8(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+12(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+16(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+20(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+24(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+28(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+32(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+36(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+40(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+44(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+48(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+52(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+56(SB)/4, $0xaebd37ff
-DATA numberaebd37ff<>+60(SB)/4, $0xaebd37ff
-GLOBL numberaebd37ff<>(SB), RODATA|NOPTR, $64
+GLOBL numberaebd37ff<>(SB), RODATA|NOPTR, $4
 
 DATA number335c0041<>+0(SB)/4, $0x335c0041
-DATA number335c0041<>+4(SB)/4, $0x335c0041
-DATA number335c0041<>+8(SB)/4, $0x335c0041
-DATA number335c0041<>+12(SB)/4, $0x335c0041
-DATA number335c0041<>+16(SB)/4, $0x335c0041
-DATA number335c0041<>+20(SB)/4, $0x335c0041
-DATA number335c0041<>+24(SB)/4, $0x335c0041
-DATA number335c0041<>+28(SB)/4, $0x335c0041
-DATA number335c0041<>+32(SB)/4, $0x335c0041
-DATA number335c0041<>+36(SB)/4, $0x335c0041
-DATA number335c0041<>+40(SB)/4, $0x335c0041
-DATA number335c0041<>+44(SB)/4, $0x335c0041
-DATA number335c0041<>+48(SB)/4, $0x335c0041
-DATA number335c0041<>+52(SB)/4, $0x335c0041
-DATA number335c0041<>+56(SB)/4, $0x335c0041
-DATA number335c0041<>+60(SB)/4, $0x335c0041
-GLOBL number335c0041<>(SB), RODATA|NOPTR, $64
+GLOBL number335c0041<>(SB), RODATA|NOPTR, $4
 
 DATA number3779434a<>+0(SB)/4, $0x3779434a
-DATA number3779434a<>+4(SB)/4, $0x3779434a
-DATA number3779434a<>+8(SB)/4, $0x3779434a
-DATA number3779434a<>+12(SB)/4, $0x3779434a
-DATA number3779434a<>+16(SB)/4, $0x3779434a
-DATA number3779434a<>+20(SB)/4, $0x3779434a
-DATA number3779434a<>+24(SB)/4, $0x3779434a
-DATA number3779434a<>+28(SB)/4, $0x3779434a
-DATA number3779434a<>+32(SB)/4, $0x3779434a
-DATA number3779434a<>+36(SB)/4, $0x3779434a
-DATA number3779434a<>+40(SB)/4, $0x3779434a
-DATA number3779434a<>+44(SB)/4, $0x3779434a
-DATA number3779434a<>+48(SB)/4, $0x3779434a
-DATA number3779434a<>+52(SB)/4, $0x3779434a
-DATA number3779434a<>+56(SB)/4, $0x3779434a
-DATA number3779434a<>+60(SB)/4, $0x3779434a
-GLOBL number3779434a<>(SB), RODATA|NOPTR, $64
+GLOBL number3779434a<>(SB), RODATA|NOPTR, $4
 
 DATA number3a270ded<>+0(SB)/4, $0x3a270ded
-DATA number3a270ded<>+4(SB)/4, $0x3a270ded
-DATA number3a270ded<>+8(SB)/4, $0x3a270ded
-DATA number3a270ded<>+12(SB)/4, $0x3a270ded
-DATA number3a270ded<>+16(SB)/4, $0x3a270ded
-DATA number3a270ded<>+20(SB)/4, $0x3a270ded
-DATA number3a270ded<>+24(SB)/4, $0x3a270ded
-DATA number3a270ded<>+28(SB)/4, $0x3a270ded
-DATA number3a270ded<>+32(SB)/4, $0x3a270ded
-DATA number3a270ded<>+36(SB)/4, $0x3a270ded
-DATA number3a270ded<>+40(SB)/4, $0x3a270ded
-DATA number3a270ded<>+44(SB)/4, $0x3a270ded
-DATA number3a270ded<>+48(SB)/4, $0x3a270ded
-DATA number3a270ded<>+52(SB)/4, $0x3a270ded
-DATA number3a270ded<>+56(SB)/4, $0x3a270ded
-DATA number3a270ded<>+60(SB)/4, $0x3a270ded
-GLOBL number3a270ded<>(SB), RODATA|NOPTR, $64
+GLOBL number3a270ded<>(SB), RODATA|NOPTR, $4
 
 DATA number3ba059dc<>+0(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+4(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+8(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+12(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+16(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+20(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+24(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+28(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+32(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+36(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+40(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+44(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+48(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+52(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+56(SB)/4, $0x3ba059dc
-DATA number3ba059dc<>+60(SB)/4, $0x3ba059dc
-GLOBL number3ba059dc<>(SB), RODATA|NOPTR, $64
+GLOBL number3ba059dc<>(SB), RODATA|NOPTR, $4
 
 DATA number35a0d3d8<>+0(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+4(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+8(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+12(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+16(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+20(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+24(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+28(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+32(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+36(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+40(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+44(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+48(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+52(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+56(SB)/4, $0x35a0d3d8
-DATA number35a0d3d8<>+60(SB)/4, $0x35a0d3d8
-GLOBL number35a0d3d8<>(SB), RODATA|NOPTR, $64
+GLOBL number35a0d3d8<>(SB), RODATA|NOPTR, $4
 
 DATA number38f895d6<>+0(SB)/4, $0x38f895d6
-DATA number38f895d6<>+4(SB)/4, $0x38f895d6
-DATA number38f895d6<>+8(SB)/4, $0x38f895d6
-DATA number38f895d6<>+12(SB)/4, $0x38f895d6
-DATA number38f895d6<>+16(SB)/4, $0x38f895d6
-DATA number38f895d6<>+20(SB)/4, $0x38f895d6
-DATA number38f895d6<>+24(SB)/4, $0x38f895d6
-DATA number38f895d6<>+28(SB)/4, $0x38f895d6
-DATA number38f895d6<>+32(SB)/4, $0x38f895d6
-DATA number38f895d6<>+36(SB)/4, $0x38f895d6
-DATA number38f895d6<>+40(SB)/4, $0x38f895d6
-DATA number38f895d6<>+44(SB)/4, $0x38f895d6
-DATA number38f895d6<>+48(SB)/4, $0x38f895d6
-DATA number38f895d6<>+52(SB)/4, $0x38f895d6
-DATA number38f895d6<>+56(SB)/4, $0x38f895d6
-DATA number38f895d6<>+60(SB)/4, $0x38f895d6
-GLOBL number38f895d6<>(SB), RODATA|NOPTR, $64
+GLOBL number38f895d6<>(SB), RODATA|NOPTR, $4
 
 DATA number3b14aa05<>+0(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+4(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+8(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+12(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+16(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+20(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+24(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+28(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+32(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+36(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+40(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+44(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+48(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+52(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+56(SB)/4, $0x3b14aa05
-DATA number3b14aa05<>+60(SB)/4, $0x3b14aa05
-GLOBL number3b14aa05<>(SB), RODATA|NOPTR, $64
+GLOBL number3b14aa05<>(SB), RODATA|NOPTR, $4
 
 DATA number3ba059dd<>+0(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+4(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+8(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+12(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+16(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+20(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+24(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+28(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+32(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+36(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+40(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+44(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+48(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+52(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+56(SB)/4, $0x3ba059dd
-DATA number3ba059dd<>+60(SB)/4, $0x3ba059dd
-GLOBL number3ba059dd<>(SB), RODATA|NOPTR, $64
+GLOBL number3ba059dd<>(SB), RODATA|NOPTR, $4
 
 // func valueManyAVX512(args uintptr)
 // Requires: AVX, AVX512F
@@ -2035,16 +1375,16 @@ TEXT ·valueManyAVX512(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), SI
 
 channels:
-	LEAQ    256(SI), DI
-	CMPQ    DI, BX
-	JGT     done
-	VMOVUPS number3f800000<>+0(SB), Z0
-	VMOVUPS number3f800000<>+0(SB), Z1
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    8(AX), DI
-	MOVQ    16(AX), R8
-	MOVQ    32(AX), R9
+	LEAQ         256(SI), DI
+	CMPQ         DI, BX
+	JGT          done
+	VBROADCASTSS number3f800000<>+0(SB), Z0
+	VBROADCASTSS number3f800000<>+0(SB), Z1
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         32(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -2131,13 +1471,13 @@ TEXT ·value1AVX512(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), SI
 
 channels:
-	LEAQ    64(SI), DI
-	CMPQ    DI, BX
-	JGT     done
-	VMOVUPS number3f800000<>+0(SB), Z0
-	MOVQ    8(AX), DI
-	MOVQ    16(AX), R8
-	MOVQ    32(AX), R9
+	LEAQ         64(SI), DI
+	CMPQ         DI, BX
+	JGT          done
+	VBROADCASTSS number3f800000<>+0(SB), Z0
+	MOVQ         8(AX), DI
+	MOVQ         16(AX), R8
+	MOVQ         32(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -2190,58 +1530,146 @@ TEXT ·coefficientsAVX512(SB), NOSPLIT, $0-8
 	MOVQ args+0(FP), AX
 	MOVQ 8(AX), CX
 	MOVQ 16(AX), DX
-	MOVQ 40(AX), BX
-	MOVQ (AX), SI
-	MOVQ 32(AX), DI
+	MOVQ 96(AX), BX
+	MOVQ 40(AX), SI
+	MOVQ (AX), DI
+	MOVQ 32(AX), R8
 
 pairs:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    pairsEnd
-	XORQ  R8, R8
+	XORQ  R9, R9
 
 channels:
-	MOVQ    (CX), R9
-	VMOVUPS (R9)(R8*1), Z0
-	MOVQ    24(CX), R9
-	VMOVUPS (R9)(R8*1), Z1
-	MOVQ    (DX), R9
-	VMOVUPS (R9)(R8*1), Z2
-	MOVQ    24(DX), R9
-	VMOVUPS (R9)(R8*1), Z3
-	VMULPS  Z2, Z3, Z4
-	MOVQ    80(AX), R11
-	MOVQ    (DX), R9
+	MOVQ    (CX), R10
+	VMOVUPS (R10)(R9*1), Z0
+	MOVQ    24(CX), R10
+	VMOVUPS (R10)(R9*1), Z1
+	MOVQ    (DX), R10
+	VMOVUPS (R10)(R9*1), Z2
 	MOVQ    24(DX), R10
-	DECQ    R11
+	VMOVUPS (R10)(R9*1), Z3
+	VMULPS  Z2, Z3, Z4
+	MOVQ    80(AX), R12
+	MOVQ    (DX), R10
+	MOVQ    24(DX), R11
+	DECQ    R12
 
 parts:
-	TESTQ       R11, R11
+	TESTQ       R12, R12
 	JZ          partsEnd
-	ADDQ        88(AX), R9
 	ADDQ        88(AX), R10
-	VMOVUPS     (R9)(R8*1), Z5
-	VFMADD231PS (R10)(R8*1), Z5, Z4
-	SUBQ        $0x00000001, R11
+	ADDQ        88(AX), R11
+	VMOVUPS     (R10)(R9*1), Z5
+	VFMADD231PS (R11)(R9*1), Z5, Z4
+	SUBQ        $0x00000001, R12
 	JMP         parts
 
 partsEnd:
 	VMULPS  Z2, Z1, Z2
 	VMULPS  Z0, Z3, Z3
-	LEAQ    (SI)(R8*1), R9
-	VMOVUPS Z2, (R9)
-	ADDQ    BX, R9
-	VMOVUPS Z3, (R9)
-	ADDQ    BX, R9
-	VMOVUPS Z4, (R9)
-	ADDQ    $0x00000040, R8
-	CMPQ    R8, BX
+	LEAQ    (DI)(R9*1), R10
+	VMOVUPS Z2, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Z3, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Z4, (R10)
+	ADDQ    $0x00000040, R9
+	CMPQ    R9, SI
 	JLT     channels
-	ADDQ    BX, SI
-	ADDQ    BX, SI
-	ADDQ    BX, SI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
 	ADDQ    $0x00000030, CX
 	ADDQ    $0x00000030, DX
-	SUBQ    $0x00000001, DI
+	ADDQ    $0x00000030, BX
+	SUBQ    $0x00000001, R8
+	JMP     pairs
+
+pairsEnd:
+	VZEROUPPER
+	RET
+
+// func coefficientsAgainstAVX512(args uintptr)
+// Requires: AVX, AVX512F
+TEXT ·coefficientsAgainstAVX512(SB), NOSPLIT, $0-8
+	MOVQ args+0(FP), AX
+	MOVQ 8(AX), CX
+	MOVQ 16(AX), DX
+	MOVQ 96(AX), BX
+	MOVQ 40(AX), SI
+	MOVQ (AX), DI
+	MOVQ 32(AX), R8
+
+pairs:
+	TESTQ R8, R8
+	JZ    pairsEnd
+	XORQ  R9, R9
+
+channels:
+	MOVQ    (DX), R10
+	MOVQ    (BX), R11
+	MOVQ    24(DX), R12
+	MOVQ    24(BX), R13
+	VMOVUPS (R11)(R9*1), Z0
+	VMOVUPS (R10)(R9*1), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS (R13)(R9*1), Z2
+	VMOVUPS (R12)(R9*1), Z3
+	VSUBPS  Z2, Z3, Z3
+	MOVQ    (CX), R14
+	VMOVUPS (R14)(R9*1), Z4
+	VADDPS  Z4, Z0, Z0
+	MOVQ    24(CX), R14
+	VMOVUPS (R14)(R9*1), Z4
+	VADDPS  Z4, Z2, Z2
+	VMULPS  Z1, Z2, Z4
+	VMULPS  Z0, Z3, Z5
+	VMULPS  Z1, Z3, Z1
+	VMULPS  Z0, Z2, Z0
+	MOVQ    80(AX), R14
+	DECQ    R14
+
+parts:
+	TESTQ       R14, R14
+	JZ          partsEnd
+	ADDQ        88(AX), R10
+	ADDQ        88(AX), R11
+	ADDQ        88(AX), R12
+	ADDQ        88(AX), R13
+	VMOVUPS     (R11)(R9*1), Z2
+	VMOVUPS     (R10)(R9*1), Z3
+	VSUBPS      Z2, Z3, Z3
+	VMOVUPS     (R13)(R9*1), Z6
+	VMOVUPS     (R12)(R9*1), Z7
+	VSUBPS      Z6, Z7, Z7
+	VFMADD231PS Z3, Z6, Z4
+	VFMADD231PS Z2, Z7, Z5
+	VFMADD231PS Z3, Z7, Z1
+	VFMADD231PS Z2, Z6, Z0
+	SUBQ        $0x00000001, R14
+	JMP         parts
+
+partsEnd:
+	LEAQ    (DI)(R9*1), R10
+	VMOVUPS Z4, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Z5, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Z1, (R10)
+	ADDQ    SI, R10
+	VMOVUPS Z0, (R10)
+	ADDQ    $0x00000040, R9
+	CMPQ    R9, SI
+	JLT     channels
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    SI, DI
+	ADDQ    $0x00000030, CX
+	ADDQ    $0x00000030, DX
+	ADDQ    $0x00000030, BX
+	SUBQ    $0x00000001, R8
 	JMP     pairs
 
 pairsEnd:
@@ -2334,10 +1762,10 @@ firstForward2:
 	JMP         firstForward2
 
 firstForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward2:
 	TESTQ       R8, R8
@@ -2413,11 +1841,11 @@ firstForward3:
 	JMP         firstForward3
 
 firstForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward3:
 	TESTQ       R8, R8
@@ -2505,12 +1933,12 @@ firstForward4:
 	JMP         firstForward4
 
 firstForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward4:
 	TESTQ       R8, R8
@@ -2586,10 +2014,10 @@ middleForward2:
 	JMP         middleForward2
 
 middleForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward2:
 	TESTQ       R8, R8
@@ -2667,11 +2095,11 @@ middleForward3:
 	JMP         middleForward3
 
 middleForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward3:
 	TESTQ       R8, R8
@@ -2761,12 +2189,12 @@ middleForward4:
 	JMP         middleForward4
 
 middleForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward4:
 	TESTQ       R8, R8
@@ -2844,15 +2272,15 @@ lastForward2:
 	JMP         lastForward2
 
 lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward2:
 	TESTQ       R11, R11
@@ -2949,16 +2377,16 @@ lastForward3:
 	JMP         lastForward3
 
 lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward3:
 	TESTQ       R11, R11
@@ -3067,17 +2495,17 @@ lastForward4:
 	JMP         lastForward4
 
 lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward4:
 	TESTQ       R11, R11
@@ -3174,15 +2602,15 @@ onlyForward2:
 	JMP         onlyForward2
 
 onlyForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward2:
 	TESTQ       R11, R11
@@ -3277,16 +2705,16 @@ onlyForward3:
 	JMP         onlyForward3
 
 onlyForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward3:
 	TESTQ       R11, R11
@@ -3393,17 +2821,17 @@ onlyForward4:
 	JMP         onlyForward4
 
 onlyForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward4:
 	TESTQ       R11, R11
@@ -3559,10 +2987,10 @@ first2Parts1End:
 	JMP         firstForward2
 
 firstForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward2:
 	TESTQ       R8, R8
@@ -3654,11 +3082,11 @@ first3Parts1End:
 	JMP         firstForward3
 
 firstForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward3:
 	TESTQ       R8, R8
@@ -3762,12 +3190,12 @@ first4Parts1End:
 	JMP         firstForward4
 
 firstForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward4:
 	TESTQ       R8, R8
@@ -3859,10 +3287,10 @@ middle2Parts1End:
 	JMP         middleForward2
 
 middleForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward2:
 	TESTQ       R8, R8
@@ -3956,11 +3384,11 @@ middle3Parts1End:
 	JMP         middleForward3
 
 middleForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward3:
 	TESTQ       R8, R8
@@ -4066,12 +3494,12 @@ middle4Parts1End:
 	JMP         middleForward4
 
 middleForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward4:
 	TESTQ       R8, R8
@@ -4165,15 +3593,15 @@ last2Parts1End:
 	JMP         lastForward2
 
 lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward2:
 	TESTQ       R11, R11
@@ -4302,16 +3730,16 @@ last3Parts1End:
 	JMP         lastForward3
 
 lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward3:
 	TESTQ       R11, R11
@@ -4452,17 +3880,17 @@ last4Parts1End:
 	JMP         lastForward4
 
 lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 lastBackward4:
 	TESTQ       R11, R11
@@ -4591,15 +4019,15 @@ only2Parts1End:
 	JMP         onlyForward2
 
 onlyForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward2:
 	TESTQ       R11, R11
@@ -4726,16 +4154,16 @@ only3Parts1End:
 	JMP         onlyForward3
 
 onlyForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward3:
 	TESTQ       R11, R11
@@ -4874,17 +4302,17 @@ only4Parts1End:
 	JMP         onlyForward4
 
 onlyForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R10
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R10, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R11
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R10
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R10, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R11
 
 onlyBackward4:
 	TESTQ       R11, R11
@@ -5034,10 +4462,10 @@ firstForward2:
 	JMP         firstForward2
 
 firstForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward2:
 	TESTQ       R8, R8
@@ -5107,11 +4535,11 @@ firstForward3:
 	JMP         firstForward3
 
 firstForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward3:
 	TESTQ       R8, R8
@@ -5193,12 +4621,12 @@ firstForward4:
 	JMP         firstForward4
 
 firstForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 firstBackward4:
 	TESTQ       R8, R8
@@ -5268,10 +4696,10 @@ middleForward2:
 	JMP         middleForward2
 
 middleForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward2:
 	TESTQ       R8, R8
@@ -5343,11 +4771,11 @@ middleForward3:
 	JMP         middleForward3
 
 middleForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward3:
 	TESTQ       R8, R8
@@ -5431,12 +4859,12 @@ middleForward4:
 	JMP         middleForward4
 
 middleForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R8
-	MOVQ    32(AX), R8
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R8
+	MOVQ         32(AX), R8
 
 middleBackward4:
 	TESTQ       R8, R8
@@ -5508,15 +4936,15 @@ lastForward2:
 	JMP         lastForward2
 
 lastForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 lastBackward2:
 	TESTQ       R10, R10
@@ -5602,16 +5030,16 @@ lastForward3:
 	JMP         lastForward3
 
 lastForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 lastBackward3:
 	TESTQ       R10, R10
@@ -5709,17 +5137,17 @@ lastForward4:
 	JMP         lastForward4
 
 lastForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 lastBackward4:
 	TESTQ       R10, R10
@@ -5805,15 +5233,15 @@ onlyForward2:
 	JMP         onlyForward2
 
 onlyForward2End:
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 onlyBackward2:
 	TESTQ       R10, R10
@@ -5897,16 +5325,16 @@ onlyForward3:
 	JMP         onlyForward3
 
 onlyForward3End:
-	VMOVUPS number3f800000<>+0(SB), Z3
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 onlyBackward3:
 	TESTQ       R10, R10
@@ -6002,17 +5430,17 @@ onlyForward4:
 	JMP         onlyForward4
 
 onlyForward4End:
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), R9
-	MOVQ    32(AX), SI
-	ADDQ    SI, SI
-	IMULQ   R9, SI
-	ADDQ    CX, SI
-	ADDQ    BX, SI
-	MOVQ    32(AX), R10
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), R9
+	MOVQ         32(AX), SI
+	ADDQ         SI, SI
+	IMULQ        R9, SI
+	ADDQ         CX, SI
+	ADDQ         BX, SI
+	MOVQ         32(AX), R10
 
 onlyBackward4:
 	TESTQ       R10, R10
@@ -6085,14 +5513,14 @@ channels:
 	VMOVUPS 192(SI), Z3
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Z4
-	VMOVUPS number3f800000<>+0(SB), Z5
-	VMOVUPS number3f800000<>+0(SB), Z6
-	VMOVUPS number3f800000<>+0(SB), Z7
-	MOVQ    40(AX), SI
-	MOVQ    80(AX), R9
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Z4
+	VBROADCASTSS number3f800000<>+0(SB), Z5
+	VBROADCASTSS number3f800000<>+0(SB), Z6
+	VBROADCASTSS number3f800000<>+0(SB), Z7
+	MOVQ         40(AX), SI
+	MOVQ         80(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -6184,14 +5612,14 @@ channels:
 	MOVQ 56(AX), R9
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Z0
-	VMOVUPS number3f800000<>+0(SB), Z1
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), R10
-	MOVQ    80(AX), R11
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Z0
+	VBROADCASTSS number3f800000<>+0(SB), Z1
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), R10
+	MOVQ         80(AX), R11
 
 forth:
 	TESTQ   R11, R11
@@ -6348,12 +5776,12 @@ channels:
 	VMOVUPS 64(SI), Z1
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Z2
-	VMOVUPS number3f800000<>+0(SB), Z3
-	MOVQ    40(AX), SI
-	MOVQ    80(AX), R9
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Z2
+	VBROADCASTSS number3f800000<>+0(SB), Z3
+	MOVQ         40(AX), SI
+	MOVQ         80(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -6431,12 +5859,12 @@ channels:
 	MOVQ 56(AX), R9
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Z0
-	VMOVUPS number3f800000<>+0(SB), Z1
-	MOVQ    40(AX), R10
-	MOVQ    80(AX), R11
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Z0
+	VBROADCASTSS number3f800000<>+0(SB), Z1
+	MOVQ         40(AX), R10
+	MOVQ         80(AX), R11
 
 forth:
 	TESTQ   R11, R11
@@ -6560,11 +5988,11 @@ channels:
 	VMOVUPS (SI), Z0
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Z1
-	MOVQ    40(AX), SI
-	MOVQ    80(AX), R9
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Z1
+	MOVQ         40(AX), SI
+	MOVQ         80(AX), R9
 
 pairs:
 	TESTQ   R9, R9
@@ -6635,11 +6063,11 @@ channels:
 	MOVQ 56(AX), R9
 
 rows:
-	TESTQ   R8, R8
-	JZ      rowsEnd
-	VMOVUPS number3f800000<>+0(SB), Z0
-	MOVQ    40(AX), R10
-	MOVQ    80(AX), R11
+	TESTQ        R8, R8
+	JZ           rowsEnd
+	VBROADCASTSS number3f800000<>+0(SB), Z0
+	MOVQ         40(AX), R10
+	MOVQ         80(AX), R11
 
 forth:
 	TESTQ   R11, R11
@@ -6816,9 +6244,9 @@ TEXT ·tanhGradientAVX512(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	VBROADCASTSS 24(AX), Z0
-	VMOVUPS      number3f800000<>+0(SB), Z1
+	VBROADCASTSS number3f800000<>+0(SB), Z1
 	VSUBPS       Z0, Z1, Z1
-	VADDPS       number3f800000<>+0(SB), Z0, Z0
+	VADDPS.BCST  number3f800000<>+0(SB), Z0, Z0
 
 rows:
 	TESTQ SI, SI
@@ -6874,39 +6302,39 @@ TEXT ·siluGradientAVX512(SB), NOSPLIT, $0-8
 	XORQ BX, BX
 
 each:
-	VPXORD      Z1, Z1, Z1
-	VMOVUPS     number3f800000<>+0(SB), Z2
-	VMOVUPS     number3f800000<>+0(SB), Z3
-	VMOVUPS     (DX)(BX*1), Z0
-	VSUBPS      Z0, Z1, Z1
-	VMINPS      number42b00000<>+0(SB), Z1, Z1
-	VMAXPS      numberc2ae0000<>+0(SB), Z1, Z1
-	VMULPS      number3fb8aa3b<>+0(SB), Z1, Z4
-	VRNDSCALEPS $0x00, Z4, Z4
-	VFMADD231PS numberbf318000<>+0(SB), Z4, Z1
-	VFMADD231PS number395e8083<>+0(SB), Z4, Z1
-	VMOVUPS     number39506967<>+0(SB), Z5
-	VFMADD213PS number3ab743ce<>+0(SB), Z1, Z5
-	VFMADD213PS number3c088908<>+0(SB), Z1, Z5
-	VFMADD213PS number3d2aa9c1<>+0(SB), Z1, Z5
-	VFMADD213PS number3e2aaaaa<>+0(SB), Z1, Z5
-	VFMADD213PS number3f000000<>+0(SB), Z1, Z5
-	VMULPS      Z1, Z1, Z6
-	VFMADD213PS Z1, Z6, Z5
-	VADDPS      number3f800000<>+0(SB), Z5, Z5
-	VCVTPS2DQ   Z4, Z4
-	VPSLLD      $0x17, Z4, Z4
-	VPADDD      Z4, Z5, Z5
-	VADDPS      number3f800000<>+0(SB), Z5, Z5
-	VDIVPS      Z5, Z2, Z2
-	VSUBPS      Z2, Z3, Z3
-	VFMADD213PS number3f800000<>+0(SB), Z0, Z3
-	VMULPS      Z2, Z3, Z3
-	VMULPS      (CX)(BX*1), Z3, Z3
-	VMOVUPS     Z3, (CX)(BX*1)
-	ADDQ        $0x00000040, BX
-	CMPQ        BX, AX
-	JLT         each
+	VPXORD           Z1, Z1, Z1
+	VBROADCASTSS     number3f800000<>+0(SB), Z2
+	VBROADCASTSS     number3f800000<>+0(SB), Z3
+	VMOVUPS          (DX)(BX*1), Z0
+	VSUBPS           Z0, Z1, Z1
+	VMINPS.BCST      number42b00000<>+0(SB), Z1, Z1
+	VMAXPS.BCST      numberc2ae0000<>+0(SB), Z1, Z1
+	VMULPS.BCST      number3fb8aa3b<>+0(SB), Z1, Z4
+	VRNDSCALEPS      $0x00, Z4, Z4
+	VFMADD231PS.BCST numberbf318000<>+0(SB), Z4, Z1
+	VFMADD231PS.BCST number395e8083<>+0(SB), Z4, Z1
+	VBROADCASTSS     number39506967<>+0(SB), Z5
+	VFMADD213PS.BCST number3ab743ce<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST number3c088908<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST number3d2aa9c1<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST number3e2aaaaa<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST number3f000000<>+0(SB), Z1, Z5
+	VMULPS           Z1, Z1, Z6
+	VFMADD213PS      Z1, Z6, Z5
+	VADDPS.BCST      number3f800000<>+0(SB), Z5, Z5
+	VCVTPS2DQ        Z4, Z4
+	VPSLLD           $0x17, Z4, Z4
+	VPADDD           Z4, Z5, Z5
+	VADDPS.BCST      number3f800000<>+0(SB), Z5, Z5
+	VDIVPS           Z5, Z2, Z2
+	VSUBPS           Z2, Z3, Z3
+	VFMADD213PS.BCST number3f800000<>+0(SB), Z0, Z3
+	VMULPS           Z2, Z3, Z3
+	VMULPS           (CX)(BX*1), Z3, Z3
+	VMOVUPS          Z3, (CX)(BX*1)
+	ADDQ             $0x00000040, BX
+	CMPQ             BX, AX
+	JLT              each
 	VZEROUPPER
 	RET
 
@@ -6973,7 +6401,7 @@ each:
 	VMULPS       Z1, Z8, Z8
 	VMULPS       Z5, Z6, Z6
 	VSQRTPS      Z6, Z6
-	VADDPS       number322bcc77<>+0(SB), Z6, Z6
+	VADDPS.BCST  number322bcc77<>+0(SB), Z6, Z6
 	VDIVPS       Z6, Z8, Z8
 	VMOVUPS      (CX)(R9*1), Z6
 	VFMADD231PS  Z2, Z6, Z8
@@ -6990,22 +6418,7 @@ each:
 	RET
 
 DATA number322bcc77<>+0(SB)/4, $0x322bcc77
-DATA number322bcc77<>+4(SB)/4, $0x322bcc77
-DATA number322bcc77<>+8(SB)/4, $0x322bcc77
-DATA number322bcc77<>+12(SB)/4, $0x322bcc77
-DATA number322bcc77<>+16(SB)/4, $0x322bcc77
-DATA number322bcc77<>+20(SB)/4, $0x322bcc77
-DATA number322bcc77<>+24(SB)/4, $0x322bcc77
-DATA number322bcc77<>+28(SB)/4, $0x322bcc77
-DATA number322bcc77<>+32(SB)/4, $0x322bcc77
-DATA number322bcc77<>+36(SB)/4, $0x322bcc77
-DATA number322bcc77<>+40(SB)/4, $0x322bcc77
-DATA number322bcc77<>+44(SB)/4, $0x322bcc77
-DATA number322bcc77<>+48(SB)/4, $0x322bcc77
-DATA number322bcc77<>+52(SB)/4, $0x322bcc77
-DATA number322bcc77<>+56(SB)/4, $0x322bcc77
-DATA number322bcc77<>+60(SB)/4, $0x322bcc77
-GLOBL number322bcc77<>(SB), RODATA|NOPTR, $64
+GLOBL number322bcc77<>(SB), RODATA|NOPTR, $4
 
 // func transposeAVX512(args uintptr)
 // Requires: AVX

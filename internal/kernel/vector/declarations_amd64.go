@@ -283,6 +283,20 @@ func (s Set) coefficientsLoop(args *productArgs) {
 }
 
 //go:noescape
+func coefficientsAgainstAVX512(args *productArgs)
+
+//go:noescape
+func coefficientsAgainstAVX2(args *productArgs)
+
+func (s Set) coefficientsAgainstLoop(args *productArgs) {
+	if s == AVX512 {
+		coefficientsAgainstAVX512(args)
+	} else {
+		coefficientsAgainstAVX2(args)
+	}
+}
+
+//go:noescape
 func sharesOfProductsAVX512(args *productArgs)
 
 //go:noescape

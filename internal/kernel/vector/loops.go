@@ -191,9 +191,13 @@ func silu(y []float32) {
 // other, the factor depends on the presence R of the one and Q of the other:
 //
 //	(a + R r)(b + Q s) + R Q Σ_m u_m w_m.
+//
+// That is a sum over parts of products (a_m + R r_m)(b_m + Q s_m), in which the a_m and b_m of further parts are 0. With
+// records y_m in place of absent ones, a_0 is the base plus y_0, a_m is y_m, and r_m is the record's part less y_m.
 type Pairs struct {
 	Base    [][]float32 // [2 · pairs][channels]
 	Records [][]float32 // [2 · pairs][parts, Part]
+	Absent  [][]float32 // [2 · pairs][parts, Part] in place of absent records, for Coefficients; nil if those are 0
 	Parts   int
 	Part    int // floats from one part to the next
 }
@@ -225,13 +229,16 @@ func (p *Pairs) with(i, k int) (sum float32) {
 	return sum
 }
 
-// Coefficients computes the coefficients of a pair as a polynomial in R and Q, except the constant, which is ab: rb of
-// R, as of Q, and rs + Σ_m u_m w_m of RQ. y has room for three coefficients per pair.
+// Coefficients computes the coefficients of a pair as a polynomial in R and Q: rb of R, as of Q, and rs + Σ_m u_m w_m of
+// RQ. Those are three per pair; with records in place of absent ones, the constant is the fourth. Otherwise it is ab.
 func (s Set) Coefficients(y []float32, p *Pairs, channels int) {
-	if s == Portable {
-		p.coefficients(y, channels)
-	} else {
+	switch {
+	case s != Portable:
 		s.coefficients(y, p, channels)
+	case p.Absent != nil:
+		p.coefficientsAgainst(y, channels)
+	default:
+		p.coefficients(y, channels)
 	}
 }
 
@@ -241,6 +248,25 @@ func (p *Pairs) coefficients(y []float32, channels int) {
 		for k := range channels {
 			r, s := p.Records[i][k], p.Records[i+1][k]
 			of[k], of[channels+k], of[2*channels+k] = r*p.Base[i+1][k], p.Base[i][k]*s, r*s+p.with(i, k)
+		}
+	}
+}
+
+func (p *Pairs) coefficientsAgainst(y []float32, channels int) {
+	for i := 0; i < len(p.Base); i += 2 {
+		of := y[i/2*4*channels:][:4*channels]
+		for k := range channels {
+			var first, second, both, none float32
+			for m := range p.Parts {
+				at := m*p.Part + k
+				a, b := p.Absent[i][at], p.Absent[i+1][at]
+				r, s := p.Records[i][at]-a, p.Records[i+1][at]-b
+				if m == 0 {
+					a, b = p.Base[i][k]+a, p.Base[i+1][k]+b
+				}
+				first, second, both, none = first+r*b, second+a*s, both+r*s, none+a*b
+			}
+			of[k], of[channels+k], of[2*channels+k], of[3*channels+k] = first, second, both, none
 		}
 	}
 }

@@ -116,6 +116,12 @@ func TestVectorLoops(t *testing.T) {
 						o.Coefficients(y, pairs(rng, parts), n)
 						return y
 					})
+					same(fmt.Sprintf("coefficients of %d × %d against others, %d parts", columns, n, parts), 1e-6, func(o Set, rng *rand.Rand) []float32 {
+						y, p := Floats(4*columns/2*n), pairs(rng, parts)
+						p.Absent = pairs(rng, parts).Records
+						o.Coefficients(y, p, n)
+						return y
+					})
 				}
 				for nodes := 1; nodes <= 9; nodes++ {
 					same(fmt.Sprintf("shares of pairs of %d × %d, %d nodes", columns, n, nodes), 1e-5, func(o Set, rng *rand.Rand) []float32 {

@@ -9,7 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// number is a vector of one number, in memory.
+// number is a number in memory: with AVX-512 itself, which instructions broadcast, and with AVX2 a vector of it. The linker places
+// data at multiples of 32 bytes at most, so a vector of 64 bytes may lie across two cache lines. It does in some programs,
+// where tanh took 1.3 times as long.
 func (a *assembler) number(x float32) operand.Mem {
 	bits := math.Float32bits(x)
 	if m, known := a.constants[bits]; known {
@@ -17,16 +19,32 @@ func (a *assembler) number(x float32) operand.Mem {
 	}
 	m := a.StaticGlobal(fmt.Sprintf("number%08x", bits))
 	a.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range a.set.lanes {
+	copies := a.set.lanes
+	if a.broadcasts() {
+		copies = 1
+	}
+	for i := range copies {
 		a.AddDatum(4*i, operand.U32(bits))
 	}
 	a.constants[bits] = m
 	return m
 }
 
+// broadcasts reports whether instructions can broadcast a number from memory.
+func (a *assembler) broadcasts() bool { return a.set.lanes == 16 }
+
+// constant writes an instruction whose first operand is a number, in the form for a vector in memory or in that which broadcasts.
+func (a *assembler) constant(ofVector, ofNumber func(...operand.Op), x float32, rest ...operand.Op) {
+	do := ofVector
+	if a.broadcasts() {
+		do = ofNumber
+	}
+	do(append([]operand.Op{a.number(x)}, rest...)...)
+}
+
 func (a *assembler) loaded(x float32) reg.VecVirtual {
 	v := a.vector()
-	a.VMOVUPS(a.number(x), v)
+	a.VBROADCASTSS(a.number(x), v)
 	return v
 }
 
@@ -34,7 +52,7 @@ func (a *assembler) loaded(x float32) reg.VecVirtual {
 func (a *assembler) polynomial(x reg.VecVirtual, coefficients ...float32) reg.VecVirtual {
 	sum := a.loaded(coefficients[0])
 	for _, c := range coefficients[1:] {
-		a.VFMADD213PS(a.number(c), x, sum)
+		a.constant(a.VFMADD213PS, a.VFMADD213PS_BCST, c, x, sum)
 	}
 	return sum
 }
@@ -82,14 +100,14 @@ func (a *assembler) elementwise() {
 	})
 	a.end()
 
-	a.inPlace("positive", func(v reg.VecVirtual) { a.VMAXPS(a.number(0), v, v) })
+	a.inPlace("positive", func(v reg.VecVirtual) { a.constant(a.VMAXPS, a.VMAXPS_BCST, 0, v, v) })
 	a.inPlace("softplus", a.softplus)
 	a.inPlace("silu", func(v reg.VecVirtual) {
 		minus := a.vector()
-		a.VMOVUPS(a.number(0), minus)
+		a.VBROADCASTSS(a.number(0), minus)
 		a.VSUBPS(v, minus, minus)
 		e := a.exp(minus)
-		a.VADDPS(a.number(1), e, e)
+		a.constant(a.VADDPS, a.VADDPS_BCST, 1, e, e)
 		a.VDIVPS(e, v, v)
 	})
 	a.waves()
@@ -111,18 +129,18 @@ func (a *assembler) inPlace(name string, f func(v reg.VecVirtual)) {
 
 // exp is eˣ = 2ⁿ eʳ with n the nearest whole number to x / log 2. Coefficients of the Cephes library.
 func (a *assembler) exp(x reg.VecVirtual) reg.VecVirtual {
-	a.VMINPS(a.number(88), x, x)
-	a.VMAXPS(a.number(-87), x, x)
+	a.constant(a.VMINPS, a.VMINPS_BCST, 88, x, x)
+	a.constant(a.VMAXPS, a.VMAXPS_BCST, -87, x, x)
 	scaled := a.vector()
-	a.VMULPS(a.number(1.44269504088896341), x, scaled)
+	a.constant(a.VMULPS, a.VMULPS_BCST, 1.44269504088896341, x, scaled)
 	n := a.round(scaled)
-	a.VFMADD231PS(a.number(-0.693359375), n, x)
-	a.VFMADD231PS(a.number(2.12194440e-4), n, x)
+	a.constant(a.VFMADD231PS, a.VFMADD231PS_BCST, -0.693359375, n, x)
+	a.constant(a.VFMADD231PS, a.VFMADD231PS_BCST, 2.12194440e-4, n, x)
 	p := a.polynomial(x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 	square := a.vector()
 	a.VMULPS(x, x, square)
 	a.VFMADD213PS(x, square, p)
-	a.VADDPS(a.number(1), p, p)
+	a.constant(a.VADDPS, a.VADDPS_BCST, 1, p, p)
 	a.VCVTPS2DQ(n, n)
 	a.VPSLLD(operand.Imm(23), n, n) // to the place of the exponent
 	a.VPADDD(n, p, p)
@@ -132,13 +150,13 @@ func (a *assembler) exp(x reg.VecVirtual) reg.VecVirtual {
 // softplus is log(1 + eˣ) = max(x, 0) + log(1 + u) with u = e^−|x|, and log(1 + u) = 2 atanh(u / (2 + u)).
 func (a *assembler) softplus(x reg.VecVirtual) {
 	minus, top := a.vector(), a.vector()
-	a.VMOVUPS(a.number(0), minus)
+	a.VBROADCASTSS(a.number(0), minus)
 	a.VSUBPS(x, minus, minus)
 	a.VMINPS(x, minus, minus) // −|x|
-	a.VMAXPS(a.number(0), x, top)
+	a.constant(a.VMAXPS, a.VMAXPS_BCST, 0, x, top)
 	u := a.exp(minus)
 	s := a.vector()
-	a.VADDPS(a.number(2), u, s)
+	a.constant(a.VADDPS, a.VADDPS_BCST, 2, u, s)
 	a.VDIVPS(s, u, s)
 	square := a.vector()
 	a.VMULPS(s, s, square)
@@ -158,7 +176,7 @@ func (a *assembler) waves() {
 		a.VMULPS(indexed(frequency, i, 0), x, t)
 		n := a.round(t)
 		a.VSUBPS(n, t, t) // within half a turn of 0
-		a.VADDPS(a.number(.25), t, quarter)
+		a.constant(a.VADDPS, a.VADDPS_BCST, .25, t, quarter)
 		a.VMOVUPS(a.sine(t), indexed(sines, i, 0))
 		a.VMOVUPS(a.sine(quarter), indexed(cosines, i, 0))
 	})
@@ -189,11 +207,11 @@ func (a *assembler) gains() {
 		a.each(bytes, 1, func(i reg.GPVirtual) {
 			x, square := a.vector(), a.zero()
 			a.VMOVUPS(indexed(y, i, 0), x)
-			a.VMINPS(a.number(7.90531111), x, x)
-			a.VMAXPS(a.number(-7.90531111), x, x)
+			a.constant(a.VMINPS, a.VMINPS_BCST, 7.90531111, x, x)
+			a.constant(a.VMAXPS, a.VMAXPS_BCST, -7.90531111, x, x)
 			a.VSUBPS(x, square, square)
 			a.VMAXPS(x, square, square)
-			a.VMAXPS(a.number(1e-9), square, square) // the square of less could be denormal, which is very slow
+			a.constant(a.VMAXPS, a.VMAXPS_BCST, 1e-9, square, square) // the square of less could be denormal, which is very slow
 			a.VMULPS(square, square, square)
 			p := a.polynomial(square, -2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08, 1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03)
 			q := a.polynomial(square, 1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03)

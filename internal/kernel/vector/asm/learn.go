@@ -119,7 +119,7 @@ func (a *assembler) manyProducts(name string, together int) {
 		a.loop("rows", rows, 1, func() {
 			products := a.vectors(together)
 			for _, p := range products {
-				a.VMOVUPS(a.number(1), p)
+				a.VBROADCASTSS(a.number(1), p)
 			}
 			order := g.word(placedOrder)
 			a.loop("pairs", g.word(placedPairs), 1, func() {
@@ -152,7 +152,7 @@ func (a *assembler) productsGradient(name string, together int) {
 		a.loop("rows", rows, 1, func() {
 			before := a.vectors(together)
 			for _, p := range before {
-				a.VMOVUPS(a.number(1), p)
+				a.VBROADCASTSS(a.number(1), p)
 			}
 			order := g.word(placedOrder)
 			a.loop("forth", g.word(placedPairs), 1, func() {
@@ -268,7 +268,7 @@ func (a *assembler) tanhGradient() {
 	y, x, bytes, rows, stride := g.word(vectorY), g.word(vectorX), g.word(vectorBytes), g.word(vectorRows), g.word(vectorStride)
 	high, low := g.float(vectorScale), a.loaded(1)
 	a.VSUBPS(high, low, low)
-	a.VADDPS(a.number(1), high, high)
+	a.constant(a.VADDPS, a.VADDPS_BCST, 1, high, high)
 	a.loop("rows", rows, 1, func() {
 		a.each(bytes, 1, func(i reg.GPVirtual) {
 			v, slope := a.vector(), a.vector()
@@ -314,10 +314,10 @@ func (a *assembler) siluGradient() {
 		a.VMOVUPS(indexed(x, i, 0), v)
 		a.VSUBPS(v, minus, minus)
 		e := a.exp(minus)
-		a.VADDPS(a.number(1), e, e)
+		a.constant(a.VADDPS, a.VADDPS_BCST, 1, e, e)
 		a.VDIVPS(e, s, s)
 		a.VSUBPS(s, slope, slope)
-		a.VFMADD213PS(a.number(1), v, slope)
+		a.constant(a.VFMADD213PS, a.VFMADD213PS_BCST, 1, v, slope)
 		a.VMULPS(s, slope, slope)
 		a.VMULPS(indexed(y, i, 0), slope, slope)
 		a.VMOVUPS(slope, indexed(y, i, 0))
@@ -382,7 +382,7 @@ func (a *assembler) adam() {
 		a.VMULPS(rate, m, m)
 		a.VMULPS(debias2, v, v)
 		a.VSQRTPS(v, v)
-		a.VADDPS(a.number(1e-8), v, v)
+		a.constant(a.VADDPS, a.VADDPS_BCST, 1e-8, v, v)
 		a.VDIVPS(v, m, m)
 		w := a.vector()
 		a.VMOVUPS(indexed(weights, i, 0), w)

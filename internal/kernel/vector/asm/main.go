@@ -58,7 +58,7 @@ type instructions struct {
 type assembler struct {
 	*build.Context
 	set       instructions
-	constants map[uint32]operand.Mem // vectors of one number, by its bits
+	constants map[uint32]operand.Mem // numbers in memory, by their bits
 	functions []string               // written so far, without the name of the set
 }
 

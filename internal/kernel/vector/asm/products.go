@@ -24,12 +24,14 @@ const (
 	productScratch
 	productParts
 	productPart // bytes from one part to the next
+	productAbsent
 )
 
 func (a *assembler) products() {
 	a.value("valueMany", 4)
 	a.value("value1", 1)
-	a.coefficients()
+	a.coefficients("coefficients", 3, a.recordCoefficients)
+	a.coefficients("coefficientsAgainst", 4, a.coefficientsAgainst)
 	a.shares("sharesOfProducts", a.productFactor)
 	a.shares("sharesOfPairs", a.pairFactor)
 	a.shares("shares", a.givenFactor)
@@ -131,7 +133,7 @@ func (a *assembler) value(name string, together int) {
 	a.JGT(operand.LabelRef("done"))
 	products := a.vectors(together)
 	for _, p := range products {
-		a.VMOVUPS(a.number(1), p)
+		a.VBROADCASTSS(a.number(1), p)
 	}
 	base, records, pairs := g.word(productBase), g.word(productRecords), g.word(productPairs)
 	a.loop("pairs", pairs, 1, func() {
@@ -170,24 +172,22 @@ func (a *assembler) value(name string, together int) {
 	a.end()
 }
 
-// coefficients are those of the first, of the second and of both of each pair.
-func (a *assembler) coefficients() {
-	g := a.begin("coefficients")
-	base, records, bytes, y := g.word(productBase), g.word(productRecords), g.word(productBytes), g.word(productY)
+// coefficientLists go through the lists of a pair's records.
+type coefficientLists struct{ base, records, absent reg.GPVirtual }
+
+// coefficients are those of each pair, as many as there are, one behind the other.
+func (a *assembler) coefficients(name string, number int, of func(g arguments, l coefficientLists, channel reg.Register) []reg.VecVirtual) {
+	g := a.begin(name)
+	l := coefficientLists{g.word(productBase), g.word(productRecords), g.word(productAbsent)}
+	bytes, y := g.word(productBytes), g.word(productY)
 	a.loop("pairs", g.word(productPairs), 1, func() {
 		channel := a.GP64()
 		a.XORQ(channel, channel)
 		a.Label("channels")
-		ai, bj := a.load(base, 0, channel, 0), a.load(base, 1, channel, 0)
-		ri, sj := a.load(records, 0, channel, 0), a.load(records, 1, channel, 0)
-		both := a.vector()
-		a.VMULPS(ri, sj, both)
-		a.with("parts", g, records, channel, []reg.VecVirtual{both})
-		a.VMULPS(ri, bj, ri)
-		a.VMULPS(ai, sj, sj)
+		list := of(g, l, channel)
 		to := a.GP64()
 		a.LEAQ(indexed(y, channel, 0), to)
-		for i, v := range []reg.VecVirtual{ri, sj, both} {
+		for i, v := range list {
 			if i > 0 {
 				a.ADDQ(bytes, to)
 			}
@@ -196,13 +196,69 @@ func (a *assembler) coefficients() {
 		a.ADDQ(operand.U32(uint32(a.bytes())), channel)
 		a.CMPQ(channel, bytes)
 		a.JLT(operand.LabelRef("channels"))
-		for range 3 {
+		for range number {
 			a.ADDQ(bytes, y)
 		}
-		a.ADDQ(operand.U32(2*header), base)
-		a.ADDQ(operand.U32(2*header), records)
+		for _, list := range []reg.Register{l.base, l.records, l.absent} {
+			a.move(list, 2*header)
+		}
 	})
 	a.end()
+}
+
+// recordCoefficients are those of the first, of the second and of both of a pair.
+func (a *assembler) recordCoefficients(g arguments, l coefficientLists, channel reg.Register) []reg.VecVirtual {
+	ai, bj := a.load(l.base, 0, channel, 0), a.load(l.base, 1, channel, 0)
+	ri, sj := a.load(l.records, 0, channel, 0), a.load(l.records, 1, channel, 0)
+	both := a.vector()
+	a.VMULPS(ri, sj, both)
+	a.with("parts", g, l.records, channel, []reg.VecVirtual{both})
+	a.VMULPS(ri, bj, ri)
+	a.VMULPS(ai, sj, sj)
+	return []reg.VecVirtual{ri, sj, both}
+}
+
+// coefficientsAgainst are the same with records in place of the absent ones, and the constant.
+func (a *assembler) coefficientsAgainst(g arguments, l coefficientLists, channel reg.Register) []reg.VecVirtual {
+	var records, absent [2]reg.GPVirtual
+	for side := range records {
+		records[side], absent[side] = a.GP64(), a.GP64()
+		a.MOVQ(at(l.records, side*header), records[side])
+		a.MOVQ(at(l.absent, side*header), absent[side])
+	}
+	part := func() (y, r [2]reg.VecVirtual) {
+		for side := range records {
+			y[side], r[side] = a.vector(), a.vector()
+			a.VMOVUPS(indexed(absent[side], channel, 0), y[side])
+			a.VMOVUPS(indexed(records[side], channel, 0), r[side])
+			a.VSUBPS(y[side], r[side], r[side])
+		}
+		return y, r
+	}
+	y, r := part()
+	for side := range y {
+		a.VADDPS(a.load(l.base, side, channel, 0), y[side], y[side])
+	}
+	sums := a.vectors(4)
+	first, second, both, none := sums[0], sums[1], sums[2], sums[3]
+	a.VMULPS(r[0], y[1], first)
+	a.VMULPS(y[0], r[1], second)
+	a.VMULPS(r[0], r[1], both)
+	a.VMULPS(y[0], y[1], none)
+	left := g.word(productParts)
+	a.DECQ(left)
+	a.loop("parts", left, 1, func() {
+		for side := range records {
+			a.ADDQ(g.argument(productPart), records[side])
+			a.ADDQ(g.argument(productPart), absent[side])
+		}
+		y, r := part()
+		a.VFMADD231PS(r[0], y[1], first)
+		a.VFMADD231PS(y[0], r[1], second)
+		a.VFMADD231PS(r[0], r[1], both)
+		a.VFMADD231PS(y[0], y[1], none)
+	})
+	return sums
 }
 
 // Scratch of a factor, in vectors: the products before it and its values at up to four nodes, M_0 and M_1.
@@ -282,7 +338,7 @@ func (a *assembler) sharesBlock(g arguments, y, channel reg.Register, nodes reg.
 	})
 	behind := p
 	for q := range n {
-		a.VMOVUPS(a.number(1), behind[q])
+		a.VBROADCASTSS(a.number(1), behind[q])
 	}
 	ends := kind == "last" || kind == "only"
 	to, bytes := a.GP64(), g.word(productBytes)
