@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/internal/encode"
@@ -196,6 +197,7 @@ func (i *importing) match(schema *table.Schema) error {
 			others = append(others, f)
 		}
 	}
+	i.restoreSpaces(schema)
 	lacks := slices.IndexFunc(i.fields, func(f table.Field) bool { return schema.Field(f.Name) == nil })
 	if lacks >= 0 && i.file.Unnamed() && len(others) == len(i.fields) {
 		for k := range i.fields {
@@ -222,6 +224,22 @@ func (i *importing) match(schema *table.Schema) error {
 		}
 	}
 	return nil
+}
+
+// restoreSpaces renames columns of the trees that a column of the rows would be with underscores in place of spaces:
+// LightGBM writes them so.
+func (i *importing) restoreSpaces(schema *table.Schema) {
+	for k := range i.fields {
+		name := i.fields[k].Name
+		if schema.Field(name) != nil {
+			continue
+		}
+		for _, f := range schema.Fields {
+			if strings.ReplaceAll(f.Name, " ", "_") == name {
+				i.fields[k].Name, i.file.Columns[k].Name = f.Name, f.Name
+			}
+		}
+	}
 }
 
 // checkMissing refuses the branch of missing values if a column has none in the rows.

@@ -130,13 +130,13 @@ func (t *textWriter) header() {
 	case e.Against != "":
 		t.paragraph(fmt.Sprintf("How much each %s added to the difference from %s. %s%s", players, e.Against, scale, t.doubt()))
 	case t.Reasons > 0 && e.Interval() == NoInterval:
-		t.paragraph(fmt.Sprintf("The columns that raised or lowered %s most, starting from the base: %s when no column is known. %s%s", what, start, scale, t.doubt()))
+		t.paragraph(fmt.Sprintf("The columns that raised or lowered %s most, starting from the base: %s. %s%s", what, t.atBase(start), scale, t.doubt()))
 	case t.Reasons > 0:
-		t.paragraph(fmt.Sprintf("The columns that are sure to have raised or lowered %s, starting from the base: %s when no column is known. "+
-			"psi names a %s only if its %sinterval excludes 0. %s%s", what, start, players, t.whose(), scale, t.doubt()))
+		t.paragraph(fmt.Sprintf("The columns that are sure to have raised or lowered %s, starting from the base: %s. "+
+			"psi names a %s only if its %sinterval excludes 0. %s%s", what, t.atBase(start), players, t.whose(), scale, t.doubt()))
 	default:
 		t.paragraph(fmt.Sprintf("How much each %s added to %s or subtracted from it, starting from the base: "+
-			"%s when no column is known. %s%s", players, what, start, scale, t.doubt()))
+			"%s. %s%s", players, what, t.atBase(start), scale, t.doubt()))
 	}
 	t.paragraph(e.Exactness())
 	if e.Interactions != nil {
@@ -149,6 +149,17 @@ func (t *textWriter) header() {
 	if slices.Contains(e.Other, true) {
 		t.paragraph("(other): a label that was absent or very rare in training. The model treats all such labels as one.")
 	}
+}
+
+// atBase describes the base.
+func (t *textWriter) atBase(what string) string {
+	switch t.e.Game {
+	case Baseline:
+		return what + " of the reference row"
+	case Interventional:
+		return what + " of the reference rows, on average"
+	}
+	return what + " when no column is known"
 }
 
 // whose names the probability of an interval.
