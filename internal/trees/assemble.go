@@ -5,49 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
-)
-
-// Model is an ensemble as a library saved it, with what its outputs mean.
-type Model struct {
-	Ensemble
-	Objective string  // as the library calls it
-	Link      Link    // from outputs to predictions
-	Slope     float64 // of the outputs within the link, if it is not 1: predictions are those of Slope × output
-
-	Classes []string // names of the classes, if the file has them
-}
-
-// Ranks reports whether outputs are scores that order rows, in no units.
-func (m *Model) Ranks() bool { return strings.Contains(strings.ToLower(m.Objective), "rank") }
-
-// Unnamed reports whether the columns have numbers in place of names.
-func (m *Model) Unnamed() bool {
-	for d := range m.Columns {
-		number := strconv.Itoa(d)
-		if name := m.Columns[d].Name; name != number && name != "f"+number && name != "Column_"+number {
-			return false
-		}
-	}
-	return true
-}
-
-// Link turns outputs into predictions.
-type Link string
-
-// Links.
-const (
-	Identity Link = "identity" // a number, or a score
-	Log      Link = "log"      // a positive number
-	Logit    Link = "logit"    // the probability of the second of two classes
-	Softmax  Link = "softmax"  // the probabilities of classes
-	Logits   Link = "logits"   // of each class against the rest
 )
 
 // parsed is a tree with thresholds in place of codes.
 type parsed struct {
 	output int
+	file   int // number of the tree in the file, whose leaves may hold several outputs
 	nodes  []parsedNode
 }
 
@@ -55,6 +18,33 @@ type parsed struct {
 type parsedNode struct {
 	Node
 	threshold float64 // of a column of numbers
+	equal     bool    // column of numbers that is Inclusive: the threshold itself goes right, and all else left
+}
+
+// perOutput is a tree for each output of one whose leaves hold several. values are [nodes, outputs].
+func perOutput(nodes []parsedNode, values []float64, outputs int) []parsed {
+	list := make([]parsed, outputs)
+	for c := range list {
+		list[c] = parsed{output: c, nodes: slices.Clone(nodes)}
+		for k := range nodes {
+			if nodes[k].Column == Leaf {
+				list[c].nodes[k].Value = values[k*outputs+c]
+			}
+		}
+	}
+	return list
+}
+
+// budget counts the nodes that a file needs before they are allocated.
+type budget struct{ nodes int }
+
+// take refuses n nodes for each of several outputs if the ensemble would have too many.
+func (b *budget) take(n, outputs int) error {
+	if n > MaxNodes || outputs > MaxOutputs || n*outputs > MaxNodes-b.nodes {
+		return fmt.Errorf("it has more than %d nodes", MaxNodes)
+	}
+	b.nodes += n * outputs
+	return nil
 }
 
 // assemble makes an ensemble of trees, and checks it. Thresholds of a column become its edges. The root is node 0 of each tree; the others
@@ -72,10 +62,15 @@ func assemble(columns []Column, base []float64, trees []parsed) (*Ensemble, erro
 				return nil, fmt.Errorf("tree %d splits column %d of %d", i, n.Column, len(columns))
 			}
 			if c := &columns[n.Column]; c.Labels == nil {
-				if math.IsNaN(n.threshold) {
+				switch {
+				case math.IsNaN(n.threshold):
 					return nil, fmt.Errorf("tree %d has the threshold %v", i, n.threshold)
+				case math.IsInf(n.threshold, 0): // which all numbers lie on one side of
+				case n.equal:
+					thresholds[n.Column] = append(thresholds[n.Column], c.before(n.threshold), n.threshold)
+				default:
+					thresholds[n.Column] = append(thresholds[n.Column], n.threshold)
 				}
-				thresholds[n.Column] = append(thresholds[n.Column], n.threshold)
 			}
 		}
 	}
@@ -117,8 +112,7 @@ func (t *parsed) ordered(columns []Column) (Tree, error) {
 			return place, nil
 		}
 		if columns[n.Column].Labels == nil {
-			edge, _ := slices.BinarySearch(columns[n.Column].Edges, n.threshold)
-			out.Nodes[place].Below = Code(edge) + 1
+			n.code(&out.Nodes[place], columns[n.Column].Edges)
 		}
 		left, err := take(n.Left, depth+1)
 		if err != nil {
@@ -130,4 +124,19 @@ func (t *parsed) ordered(columns []Column) (Tree, error) {
 	}
 	_, err := take(0, 0)
 	return out, err
+}
+
+// code sets the codes that go left, or the only one that goes right.
+func (n *parsedNode) code(node *Node, edges []float64) {
+	edge, _ := slices.BinarySearch(edges, n.threshold)
+	switch {
+	case n.equal && math.IsInf(n.threshold, 0):
+		node.Set = []Code{}
+	case n.equal:
+		node.Set = []Code{Code(edge)} //nolint:gosec // as many as there are nodes
+	case math.IsInf(n.threshold, -1):
+		node.Below = 0
+	default:
+		node.Below = Code(edge) + 1 //nolint:gosec // as many as there are nodes
+	}
 }

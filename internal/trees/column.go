@@ -56,9 +56,17 @@ func (c *Column) Label(text string) Code {
 	return Code(at)
 }
 
+// before is the greatest number below x, which is one of 32 bits if the column is Single.
+func (c *Column) before(x float64) float64 {
+	if c.Single {
+		return float64(math.Nextafter32(float32(x), float32(math.Inf(-1))))
+	}
+	return math.Nextafter(x, math.Inf(-1))
+}
+
 func (c *Column) check() error {
 	for k, edge := range c.Edges {
-		if math.IsNaN(edge) || k > 0 && !(edge > c.Edges[k-1]) {
+		if !finite(edge) || k > 0 && !(edge > c.Edges[k-1]) {
 			return fmt.Errorf("threshold %d is %v", k, edge)
 		}
 	}

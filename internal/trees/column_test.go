@@ -1,6 +1,9 @@
 package trees
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // A value that equals a threshold goes left by ≤ and right by <.
 func TestCodes(t *testing.T) {
@@ -47,6 +50,34 @@ func TestUBJSONKinds(t *testing.T) {
 	for _, content := range []string{"[$Z#L\x7f\xff\xff\xff\xff\xff\xff\xff", "[#i\x05", "[$i", "?", "", "d\x7f\x80\x00\x00"} {
 		if got, err := jsonOf([]byte(content)); err == nil {
 			t.Errorf("%q is %s", content, got)
+		}
+	}
+}
+
+// Codes and edges that no column has are refused.
+func TestCheckSplits(t *testing.T) {
+	numbers, labels := Column{Edges: []float64{1, 2}, Zero: Missing}, Column{Labels: []string{"a", "b"}, Zero: Missing}
+	leaf := Node{Column: Leaf}
+	for _, c := range []struct {
+		name   string
+		column Column
+		split  Node
+		ok     bool
+	}{
+		{"numbers below", numbers, Node{Below: 3}, true},
+		{"numbers below too much", numbers, Node{Below: 4}, false},
+		{"a set of numbers", numbers, Node{Set: []Code{0, 2}}, true},
+		{"a set of numbers with one too large", numbers, Node{Set: []Code{0, 3}}, false},
+		{"a set of labels with unknown ones", labels, Node{Set: []Code{0, 2}}, true},
+		{"a set of labels with one too large", labels, Node{Set: []Code{3}}, false},
+		{"a set with a code twice", labels, Node{Set: []Code{1, 1}}, false},
+		{"a set with missing", labels, Node{Set: []Code{Missing}}, false},
+		{"an infinite edge", Column{Edges: []float64{1, math.Inf(1)}, Zero: Missing}, Node{Below: 1}, false},
+	} {
+		c.split.Left, c.split.Right = 1, 2
+		e := Ensemble{Columns: []Column{c.column}, Base: []float64{0}, Trees: []Tree{{Nodes: []Node{c.split, leaf, leaf}}}}
+		if err := e.Check(); (err == nil) != c.ok {
+			t.Errorf("%s: the error is %v", c.name, err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Node struct {
 	Left, Right int // children
 
 	Below       Code    // column of numbers: codes below it go left
-	Set         []Code  // column of labels: these codes, in increasing order, go one way, and all others the other
+	Set         []Code  // if not nil: these codes, in increasing order, go one way, and all others the other; always of labels
 	SetLeft     bool    // the way of the set is left
 	MissingLeft bool    // where a missing value goes
 	Zero        bool    // column of numbers: Column.Zero counts as missing here
@@ -136,15 +136,15 @@ func (e *Ensemble) checkSplit(n *Node) error {
 		return fmt.Errorf("it splits column %d of %d", n.Column, len(e.Columns))
 	}
 	column := &e.Columns[n.Column]
-	if column.Labels == nil {
-		if len(n.Set) > 0 || n.Below < 0 || int(n.Below) > len(column.Edges)+1 {
-			return fmt.Errorf("codes below %d of %d go left", n.Below, len(column.Edges)+1)
-		}
-		return nil
+	last := len(column.Edges)
+	if column.Labels != nil {
+		last = len(column.Labels)
+	} else if n.Below < 0 || int(n.Below) > last+1 {
+		return fmt.Errorf("codes below %d of %d go left", n.Below, last+1)
 	}
 	for k, code := range n.Set {
-		if code < 0 || int(code) > len(column.Labels) || k > 0 && code <= n.Set[k-1] {
-			return fmt.Errorf("it splits by label %d of %d", code, len(column.Labels))
+		if code < 0 || int(code) > last || k > 0 && code <= n.Set[k-1] {
+			return fmt.Errorf("it splits by code %d of %d", code, last)
 		}
 	}
 	return nil

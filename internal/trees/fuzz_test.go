@@ -10,9 +10,10 @@ import (
 // A file is refused, or is a model whose attributions add up to its values.
 func fuzz(f *testing.F, library string, read func([]byte) (*Model, error)) {
 	for _, c := range libraries(f, library) {
-		if len(c.Model) < 20_000 {
-			f.Add([]byte(c.Model))
-			f.Add(c.Binary)
+		for _, content := range [][]byte{[]byte(c.Model), c.Binary, []byte(c.Dump)} {
+			if len(content) < 20_000 {
+				f.Add(content)
+			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

@@ -12,33 +12,32 @@ import (
 	"strings"
 )
 
-// ReadLightGBM reads the text that Booster.save_model writes.
+// ReadLightGBM reads the text that Booster.save_model writes, or the JSON of what Booster.dump_model returns.
 func ReadLightGBM(content []byte) (*Model, error) {
+	if bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("{")) {
+		return readLightGBMDump(content)
+	}
 	sections, err := lightGBMSections(content)
 	if err != nil {
 		return nil, err
 	}
-	r := lightGBM{head: sections[0], zero: map[int]bool{}, whole: map[int]map[int]Code{}}
-	if err := r.columns(content); err != nil {
+	r := lightGBM{zero: map[int]bool{}, whole: map[int]map[int]Code{}}
+	head := sections[0]
+	if err := r.columns(head, content); err != nil {
 		return nil, err
 	}
-	classes, err := r.head.count("num_class", MaxOutputs)
+	classes, err := head.count("num_class", MaxOutputs)
 	if err != nil {
 		return nil, err
 	}
-	perIteration, err := r.head.count("num_tree_per_iteration", MaxOutputs)
+	perIteration, err := head.count("num_tree_per_iteration", MaxOutputs)
 	if err != nil {
 		return nil, err
 	}
-	if perIteration == 0 || classes != perIteration && classes != 1 {
-		return nil, fmt.Errorf("%d trees an iteration for %d classes", perIteration, classes)
-	}
-	if (len(sections)-1)%perIteration != 0 {
-		return nil, fmt.Errorf("%d trees are not a multiple of %d", len(sections)-1, perIteration)
-	}
-	scale := 1.0
-	if _, averaged := r.head["average_output"]; averaged {
-		scale = float64(perIteration) / float64(max(1, len(sections)-1))
+	_, averaged := head["average_output"]
+	scale, err := lightGBMScale(len(sections)-1, perIteration, classes, averaged)
+	if err != nil {
+		return nil, err
 	}
 	trees := make([]parsed, len(sections)-1)
 	for i, s := range sections[1:] {
@@ -47,7 +46,26 @@ func ReadLightGBM(content []byte) (*Model, error) {
 		}
 		trees[i].output = i % perIteration
 	}
-	e, err := assemble(r.list, make([]float64, perIteration), trees)
+	return r.model(trees, perIteration, head["objective"])
+}
+
+// lightGBMScale is what the values of leaves are multiplied by: outputs are sums over iterations, or means.
+func lightGBMScale(trees, perIteration, classes int, averaged bool) (float64, error) {
+	if perIteration <= 0 || classes != perIteration && classes != 1 {
+		return 0, fmt.Errorf("%d trees an iteration for %d classes", perIteration, classes)
+	}
+	if trees%perIteration != 0 {
+		return 0, fmt.Errorf("%d trees are not a multiple of %d", trees, perIteration)
+	}
+	if averaged {
+		return float64(perIteration) / float64(max(1, trees)), nil
+	}
+	return 1, nil
+}
+
+// model assembles what was read.
+func (r *lightGBM) model(trees []parsed, outputs int, objective string) (*Model, error) {
+	e, err := assemble(r.list, make([]float64, outputs), trees)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +74,10 @@ func ReadLightGBM(content []byte) (*Model, error) {
 		c.Zero = c.Number(0)
 	}
 	m := &Model{Ensemble: *e}
-	if err := m.lightGBMObjective(r.head["objective"]); err != nil {
+	if err := m.lightGBMObjective(objective); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return m.checked()
 }
 
 // section is a block of lines KEY=VALUE.
@@ -133,18 +151,16 @@ func (s section) integers(key string, n int) ([]int, error) {
 }
 
 type lightGBM struct {
-	head section
 	list []Column
 	zero map[int]bool // columns with splits that take 0 for missing
 
 	whole map[int]map[int]Code // codes of columns whose labels are whole numbers
 }
 
-// columns reads names and kinds. A column of labels is one whose feature_infos are a list; pandas_categorical gives its labels, and
-// without it they are the whole numbers themselves.
-func (r *lightGBM) columns(content []byte) error {
-	names, infos := strings.Fields(r.head["feature_names"]), strings.Fields(r.head["feature_infos"])
-	last, err := r.head.count("max_feature_idx", MaxColumns-1)
+// columns reads names and kinds.
+func (r *lightGBM) columns(head section, content []byte) error {
+	names, infos := strings.Fields(head["feature_names"]), strings.Fields(head["feature_infos"])
+	last, err := head.count("max_feature_idx", MaxColumns-1)
 	if err != nil {
 		return err
 	}
@@ -155,42 +171,121 @@ func (r *lightGBM) columns(content []byte) error {
 	if err != nil {
 		return err
 	}
+	kinds := make([]lightGBMKind, len(names))
+	for d, info := range infos {
+		if kinds[d].unused = info == "none"; !isCategorical(info) {
+			continue
+		}
+		if kinds[d].numbers, err = categories(info); err != nil {
+			return fmt.Errorf("column %s: %w", names[d], err)
+		}
+	}
+	return r.addColumns(names, kinds, labels, listedCategories(content))
+}
+
+// lightGBMKind is what the file says of a column's values.
+type lightGBMKind struct {
+	numbers []int // categories, as whole numbers; nil of numbers
+	unused  bool  // it has one value, so the file does not say whether that is a number or a label
+}
+
+// addColumns gives columns of labels their names. labels are those of pandas, for the columns that pandas had as categories, and listed
+// the columns that the parameters have as categories. Without labels of pandas, they are whole numbers.
+func (r *lightGBM) addColumns(names []string, kinds []lightGBMKind, labels [][]string, listed []int) error {
+	texts, err := pandasColumns(kinds, labels, listed)
+	if err != nil {
+		return err
+	}
 	for d, name := range names {
-		c := Column{Name: name, Inclusive: true, Zero: Missing}
-		if isCategorical(infos[d]) {
-			var codes map[int]Code
-			if len(labels) > 0 {
-				c.Labels, labels = labels[0], labels[1:]
-			} else if c.Labels, codes, err = wholeLabels(infos[d]); err != nil {
-				return fmt.Errorf("column %s: %w", name, err)
-			}
-			r.whole[d] = codes
+		c := Column{Name: name, Inclusive: true, Zero: Missing, Labels: texts[d]}
+		if kinds[d].numbers != nil && c.Labels == nil {
+			c.Labels, r.whole[d] = wholeLabels(kinds[d].numbers)
 		}
 		r.list = append(r.list, c)
 	}
-	if len(labels) > 0 {
-		return fmt.Errorf("pandas_categorical lists %d columns more than there are", len(labels))
-	}
 	return nil
+}
+
+// pandasColumns finds the columns that pandas had as categories. The file has their labels in order, but not their numbers: they are the
+// columns that the parameters list or, in a file without parameters, those with categories or also those with one value.
+func pandasColumns(kinds []lightGBMKind, labels [][]string, listed []int) ([][]string, error) {
+	texts := make([][]string, len(kinds))
+	if len(labels) == 0 {
+		return texts, nil
+	}
+	candidates := [][]int{listed}
+	if len(listed) == 0 {
+		var split, possible []int
+		for d, kind := range kinds {
+			if kind.numbers != nil {
+				split = append(split, d)
+			}
+			if kind.numbers != nil || kind.unused {
+				possible = append(possible, d)
+			}
+		}
+		candidates = [][]int{split, possible}
+	}
+	for _, columns := range candidates {
+		if len(columns) != len(labels) {
+			continue
+		}
+		for k, d := range columns {
+			if d >= len(kinds) || len(kinds[d].numbers) > 0 && slices.Max(kinds[d].numbers) >= len(labels[k]) {
+				return nil, errPandasColumns
+			}
+			texts[d] = labels[k]
+		}
+		return texts, nil
+	}
+	return nil, errPandasColumns
+}
+
+var errPandasColumns = errors.New("pandas_categorical has labels, but not of which columns: " +
+	"give all columns of labels the dtype category before training, and save the text of Booster.save_model")
+
+// listedCategories are the columns that the parameters in a model's text say are categories; nil if there are none.
+func listedCategories(content []byte) (columns []int) {
+	_, text, found := bytes.Cut(content, []byte("\n[categorical_feature: "))
+	if !found {
+		return nil
+	}
+	text, _, _ = bytes.Cut(text, []byte("]"))
+	for word := range strings.SplitSeq(string(text), ",") {
+		d, err := strconv.Atoi(word)
+		if err != nil || d < 0 || len(columns) > 0 && d <= columns[len(columns)-1] {
+			return nil // names, or none
+		}
+		columns = append(columns, d)
+	}
+	return columns
 }
 
 // isCategorical says whether feature_infos are a list of categories, such as -1:2:0:1:3. The others are [least:most] or none.
 func isCategorical(info string) bool { return info != "none" && !strings.HasPrefix(info, "[") }
 
-// wholeLabels are the categories of a list, which are whole numbers, and their codes. Those below 0 stand for missing values.
-func wholeLabels(info string) ([]string, map[int]Code, error) {
-	labels, codes := []string{}, map[int]Code{}
+// categories are the whole numbers of a list.
+func categories(info string) (list []int, err error) {
 	for word := range strings.SplitSeq(info, ":") {
 		n, err := strconv.Atoi(word)
 		if err != nil {
-			return nil, nil, fmt.Errorf("its categories are %.100q", info)
+			return nil, fmt.Errorf("its categories are %.100q", info)
 		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// wholeLabels are labels that are whole numbers, and their codes. Those below 0 stand for missing values.
+func wholeLabels(numbers []int) ([]string, map[int]Code) {
+	labels, codes := []string{}, map[int]Code{}
+	for _, n := range numbers {
 		if _, twice := codes[n]; n >= 0 && !twice {
-			codes[n] = Code(len(labels))
-			labels = append(labels, word)
+			codes[n] = Code(len(labels)) //nolint:gosec // as many as the file has
+			labels = append(labels, strconv.Itoa(n))
 		}
 	}
-	return labels, codes, nil
+	return labels, codes
 }
 
 // pandasLabels are the categories of columns that were pandas', in order; nil if there were none.
@@ -200,11 +295,20 @@ func pandasLabels(content []byte) ([][]string, error) {
 		return nil, nil
 	}
 	text, _, _ = bytes.Cut(text, []byte("\n"))
+	lists, err := labelLists(text)
+	if err != nil {
+		return nil, fmt.Errorf("pandas_categorical: %w", err)
+	}
+	return lists, nil
+}
+
+// labelLists reads lists of labels, which may be numbers.
+func labelLists(content []byte) ([][]string, error) {
 	var lists [][]any
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := json.NewDecoder(bytes.NewReader(content))
 	d.UseNumber()
 	if err := d.Decode(&lists); err != nil {
-		return nil, fmt.Errorf("pandas_categorical: %w", err)
+		return nil, err
 	}
 	labels := make([][]string, len(lists))
 	for i, list := range lists {
@@ -232,7 +336,7 @@ func (r *lightGBM) tree(s section, scale float64) ([]parsedNode, error) {
 		return nil, err
 	}
 	if s["is_linear"] == "1" {
-		return nil, errors.New("it has linear leaves, which are not constants: train with linear_tree=false")
+		return nil, errLinearLeaves
 	}
 	if leaves == 0 {
 		return nil, errors.New("it has no leaves")
@@ -364,7 +468,7 @@ func (r *lightGBM) sets(s section) ([][]int, error) {
 func (m *Model) lightGBMObjective(text string) error {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return errors.New("it has no objective")
+		return errors.New("it has no objective: train with one of LightGBM's own")
 	}
 	m.Objective, m.Slope = words[0], 1
 	options := map[string]string{}

@@ -61,14 +61,53 @@ type xgboostTree struct {
 	Nodes       []int     `json:"categories_nodes"`
 	Segments    []int     `json:"categories_segments"`
 	Sizes       []int     `json:"categories_sizes"`
+	Vectors     []float64 `json:"leaf_weights"` // of multi_strategy=multi_output_tree: [leaves, outputs]
 	Param       struct {
 		Leaf string `json:"size_leaf_vector"`
 	} `json:"tree_param"`
 }
 
+// vector says whether leaves hold several outputs.
+func (t *xgboostTree) vector() bool {
+	return t.Param.Leaf != "" && t.Param.Leaf != "0" && t.Param.Leaf != "1"
+}
+
+// vectors are the values [nodes, outputs] of a tree whose leaves hold several outputs, multiplied by scale. The right child of a leaf is its number.
+func (t *xgboostTree) vectors(outputs int, scale float64) ([]float64, error) {
+	if t.Param.Leaf != strconv.Itoa(outputs) {
+		return nil, fmt.Errorf("its leaves hold %q outputs of %d", t.Param.Leaf, outputs)
+	}
+	if len(t.Vectors) == 0 {
+		return nil, errors.New("its leaves hold several outputs (multi_strategy=multi_output_tree) in an old form: save it with XGBoost 3.2, or train one output per tree")
+	}
+	leaves := 0
+	for _, left := range t.Left {
+		if left < 0 {
+			leaves++
+		}
+	}
+	if len(t.Vectors) != leaves*outputs { // so a short file has few nodes for each output
+		return nil, fmt.Errorf("%d leaves have %d values of %d outputs", leaves, len(t.Vectors), outputs)
+	}
+	values := make([]float64, len(t.Left)*outputs)
+	for i, left := range t.Left {
+		if left >= 0 {
+			continue
+		}
+		leaf := t.Right[i]
+		if leaf < 0 || leaf >= leaves {
+			return nil, fmt.Errorf("node %d is leaf %d of %d", i, leaf, leaves)
+		}
+		for c, x := range t.Vectors[leaf*outputs:][:outputs] {
+			values[i*outputs+c] = scale * float64(float32(x))
+		}
+	}
+	return values, nil
+}
+
 // ReadXGBoost reads the JSON or UBJSON that Booster.save_model writes.
 func ReadXGBoost(content []byte) (*Model, error) {
-	if len(content) > 1 && content[0] == '{' && strings.IndexByte(lengthMarkers, content[1]) >= 0 {
+	if isUBJSON(content) {
 		var err error
 		if content, err = jsonOf(content); err != nil {
 			return nil, err
@@ -85,7 +124,7 @@ func ReadXGBoost(content []byte) (*Model, error) {
 	case "dart":
 		model = &l.Booster.Tree.Model
 	default:
-		return nil, fmt.Errorf("it is a booster %q, not one of trees", l.Booster.Name)
+		return nil, fmt.Errorf("it is a booster %q, not one of trees: train with booster=gbtree or dart", l.Booster.Name)
 	}
 	columns, codes, err := file.columns(model)
 	if err != nil {
@@ -102,8 +141,9 @@ func ReadXGBoost(content []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	trees := make([]parsed, used)
-	for i := range trees {
+	var trees []parsed
+	var room budget
+	for i := range used {
 		scale := 1.0
 		if l.Booster.Name == "dart" {
 			if len(l.Booster.WeightDrop) != len(model.Trees) {
@@ -111,9 +151,24 @@ func ReadXGBoost(content []byte) (*Model, error) {
 			}
 			scale = l.Booster.WeightDrop[i]
 		}
-		trees[i].output = model.Output[i]
-		if trees[i].nodes, err = model.Trees[i].nodes(columns, codes, scale); err != nil {
+		t := &model.Trees[i]
+		nodes, err := t.nodes(columns, codes, scale)
+		if err != nil {
 			return nil, fmt.Errorf("tree %d: %w", i, err)
+		}
+		if !t.vector() {
+			trees = append(trees, parsed{output: model.Output[i], nodes: nodes})
+			continue
+		}
+		values, err := t.vectors(outputs, scale)
+		if err == nil {
+			err = room.take(len(nodes), outputs)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tree %d: %w", i, err)
+		}
+		if trees = append(trees, perOutput(nodes, values, outputs)...); len(trees) > MaxTrees {
+			return nil, fmt.Errorf("it has more than %d trees of one output", MaxTrees)
 		}
 	}
 	m := &Model{Objective: l.Objective.Name, Slope: 1}
@@ -126,13 +181,14 @@ func ReadXGBoost(content []byte) (*Model, error) {
 		return nil, err
 	}
 	m.Ensemble = *e
-	return m, nil
+	return m.checked()
 }
 
 // lengthMarkers begin what follows the brace of a UBJSON object: the length of a name, or what is said of all members. No JSON has them there.
 const lengthMarkers = "iUIlL$#"
 
-// used is how many trees predictions use: those up to the best iteration, if training was stopped early.
+// used is how many trees predictions use: those up to the best iteration, if training was stopped early. So do predictions of XGBoost's
+// estimators for scikit-learn; Booster.predict uses all trees unless its iteration_range says otherwise.
 func (f *xgboostFile) used(m *xgboostModel) (int, error) {
 	text, given := f.Learner.Attributes["best_iteration"]
 	if !given {
@@ -261,9 +317,6 @@ func (m *xgboostModel) numbered(columns int) ([][]int, error) {
 
 // nodes reads a tree, whose values are multiplied by scale.
 func (t *xgboostTree) nodes(columns []Column, codes []map[int]Code, scale float64) ([]parsedNode, error) {
-	if t.Param.Leaf != "" && t.Param.Leaf != "0" && t.Param.Leaf != "1" {
-		return nil, errors.New("its leaves hold several outputs (multi_strategy=multi_output_tree): train one output per tree")
-	}
 	n := len(t.Left)
 	for _, length := range []int{len(t.Right), len(t.Column), len(t.Condition), len(t.DefaultLeft), len(t.Hessian)} {
 		if length != n {
@@ -328,6 +381,7 @@ func (t *xgboostTree) rightSets() (map[int][]int, error) {
 
 // xgboostObjective sets what outputs mean, and returns their bases: base_score is a prediction, not an output.
 func (m *Model) xgboostObjective(score string, outputs int) ([]float64, error) {
+	// A base_margin of training rows is not in the file: outputs are those of rows without one.
 	base := make([]float64, outputs)
 	words := strings.Split(strings.Trim(score, "[]"), ",")
 	if len(words) != 1 && len(words) != outputs {
@@ -336,11 +390,13 @@ func (m *Model) xgboostObjective(score string, outputs int) ([]float64, error) {
 	name := m.Objective
 	switch {
 	case name == "binary:logistic", name == "reg:logistic":
-		m.Link = Logit
+		if m.Link = Logit; outputs > 1 {
+			m.Link = Logits
+		}
 	case name == "binary:logitraw", strings.HasPrefix(name, "rank:"), name == "reg:squarederror", name == "reg:absoluteerror",
 		name == "reg:pseudohubererror", name == "reg:quantileerror", name == "reg:squaredlogerror", name == "reg:linear":
 		m.Link = Identity
-	case name == "count:poisson", name == "reg:gamma", name == "reg:tweedie":
+	case name == "count:poisson", name == "reg:gamma", name == "reg:tweedie", name == "survival:cox", name == "survival:aft":
 		m.Link = Log
 	case name == "multi:softprob", name == "multi:softmax":
 		m.Link = Softmax
@@ -353,7 +409,7 @@ func (m *Model) xgboostObjective(score string, outputs int) ([]float64, error) {
 			return nil, fmt.Errorf("its base score is %q", score)
 		}
 		switch m.Link {
-		case Logit:
+		case Logit, Logits:
 			x = math.Log(x / (1 - x))
 		case Log:
 			x = math.Log(x)
