@@ -102,9 +102,9 @@ func (t *training) passes(c form.Config) Backend {
 // openEvaluators opens a backend that evaluates networks like this one. Auto selects Native if it supports the network,
 // else the tensor engine in pure Go.
 func openEvaluators(backend Backend, c form.Config) (evaluators, error) {
-	if c.Head == form.Trees {
+	if !c.HasWeights() {
 		if backend != "" && backend != Auto && backend != Native {
-			return evaluators{}, wrongBackend(openBackend, "only the native backend evaluates trees")
+			return evaluators{}, wrongBackend(openBackend, "only the native backend evaluates trees and mixtures")
 		}
 		return evaluators{backend: Native}, nil
 	}

@@ -126,7 +126,7 @@ func (m *Model) bagCount(o ExplainOptions) int {
 	if o.NoDoubt {
 		return 0
 	}
-	return len(m.bags)
+	return m.own.Bags()
 }
 
 // chosen restricts an explanation to the requested output.
@@ -332,7 +332,9 @@ func (m *Model) result(v *view, c *chunk, x *form.Answer, o ExplainOptions) *exp
 }
 
 // hasSpread reports whether the model knows how far its contributions vary among rows: networks do, trees do not.
-func (m *Model) hasSpread() bool { return m.ensemble == nil }
+func (m *Model) hasSpread() bool {
+	return m.ensemble == nil && (m.mixed == nil || slices.ContainsFunc(m.mixed, (*Model).hasSpread))
+}
 
 // hasNoise reports whether the model knows how far targets are from its predictions. Imported trees do if rows with
 // targets measured it.
@@ -360,6 +362,9 @@ func (m *Model) setSpread(e *explain.Explanation, v *view, x *form.Answer) {
 }
 
 func (m *Model) scale() explain.Scale {
+	if m.manifest.Scale.Link == encode.Probability {
+		return explain.Share
+	}
 	switch m.manifest.Task {
 	case Binary:
 		return explain.Logit

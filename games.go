@@ -28,21 +28,32 @@ const maxReferences = 1000
 
 // Game returns the model's own game, that of explanations without ExplainOptions.Game.
 func (m *Model) Game() Game {
-	if m.manifest.Imported != nil {
+	switch {
+	case m.manifest.Imported != nil:
 		return m.manifest.Imported.Game
+	case m.mixed != nil:
+		return m.mixed[0].Game()
 	}
 	return ObservationalGame
 }
 
 // Games returns the games that the model has.
 func (m *Model) Games() []Game {
-	if m.Backend() != Native {
-		return []Game{m.Game()}
-	}
-	if m.ensemble != nil && m.manifest.Imported.Game != PathDependentGame {
+	if !m.hasReferenceGames() {
 		return []Game{m.Game()}
 	}
 	return []Game{m.Game(), BaselineGame, InterventionalGame}
+}
+
+// hasReferenceGames reports whether absent columns may have the values of reference rows.
+func (m *Model) hasReferenceGames() bool {
+	switch {
+	case m.mixed != nil:
+		return !slices.ContainsFunc(m.mixed, func(member *Model) bool { return !member.hasReferenceGames() })
+	case m.ensemble != nil:
+		return m.manifest.Imported.Game == PathDependentGame
+	}
+	return m.Backend() == Native
 }
 
 // checkGame rejects games that the model does not have, with the reason.

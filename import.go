@@ -13,6 +13,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/internal/encode"
+	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/internal/trees"
 	"github.com/psi-shapley/psi/shapley"
@@ -27,6 +28,9 @@ type ImportOptions struct {
 	// MissingBranchGame. It needs Rows in which every column of the trees has missing cells, because only then the trees have
 	// learned from them.
 	Absent string
+	// Masked says that the trees learned from rows with cells hidden at random, so that the branch of missing values is the
+	// game ObservationalGame, as of psi's own models. It needs AbsentByMissing.
+	Masked bool
 	// Rows, if not nil, measure the model: metrics and intervals if they have the target, how the columns are
 	// distributed, and an audit. Give rows that the trees were not trained on. Names of classes are those of the target,
 	// in sorted order.
@@ -119,7 +123,9 @@ func (i *importing) check() error {
 		return wrongSetting("no target", "name what the trees predict in ImportOptions.Target")
 	case i.Absent != "" && i.Absent != AbsentByCover && i.Absent != AbsentByMissing:
 		return wrongSetting(fmt.Sprintf("absent columns by %q", i.Absent), fmt.Sprintf("choose %s or %s", AbsentByCover, AbsentByMissing))
-	case i.Absent == AbsentByMissing && i.Rows == nil:
+	case i.Masked && i.Absent != AbsentByMissing:
+		return wrongSetting("trees that learned from rows with hidden cells take the branch of missing values", "choose "+AbsentByMissing)
+	case i.Absent == AbsentByMissing && i.Rows == nil && !i.Masked:
 		return wrongSetting("the branch of missing values means something only if the trees learned from missing values", "give rows in ImportOptions.Rows, so that psi can look")
 	}
 	names := map[string]bool{}
@@ -244,7 +250,7 @@ func (i *importing) restoreSpaces(schema *table.Schema) {
 
 // checkMissing refuses the branch of missing values if a column has none in the rows.
 func (i *importing) checkMissing() error {
-	if i.Absent != AbsentByMissing {
+	if i.Absent != AbsentByMissing || i.Masked {
 		return nil
 	}
 	for d, split := range i.file.Split() {
@@ -274,13 +280,20 @@ func (i *importing) build(format string) (*Model, error) {
 	if i.file.Slope != 0 && i.file.Slope != 1 {
 		ensemble.Multiply(i.file.Slope)
 	}
-	imported := &Imported{Format: format, Objective: i.file.Objective, Game: PathDependentGame, Rows: 0}
-	if i.Absent == AbsentByMissing {
+	imported := &Imported{Format: format, Objective: i.file.Objective, Game: PathDependentGame}
+	switch {
+	case i.Masked:
+		imported.Game = ObservationalGame
+	case i.Absent == AbsentByMissing:
 		imported.Game = MissingBranchGame
+	default:
+		if err := i.count(ensemble); err != nil {
+			return nil, err
+		}
 	}
 	imported.measureTrees(ensemble)
 	m := &Model{ensemble: ensemble, manifest: Manifest{
-		Target: i.Target, Columns: i.fields, Groups: []Group{}, Missing: []string{}, Encoder: encoder, Settings: treeSettings(), Nodes: []int{},
+		Target: i.Target, Columns: i.fields, Groups: []Group{}, Missing: []string{}, Encoder: encoder, Settings: Settings{Head: string(form.Trees), Bins: importedBins}, Nodes: []int{},
 		Metrics: map[string]float64{}, Imported: imported,
 		Provenance: Provenance{Psi: Version, Revision: Revision(), Data: i.dataDigest(), ValidationRows: i.rows, Validation: "the rows given to import", Backend: Native},
 	}}
@@ -300,6 +313,21 @@ func (i *importing) build(format string) (*Model, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// count counts the rows of branches if the file does not.
+func (i *importing) count(e *trees.Ensemble) error {
+	if e.HasCovers() {
+		return nil
+	}
+	if i.sample == nil {
+		return &Error{
+			Row: -1, Message: "the file does not say how many training rows took each branch, which the game path-dependent weighs absent columns by",
+			Remedy: "give training rows in ImportOptions.Rows, so that psi can count",
+		}
+	}
+	e.CountCovers(e.Codes(i.sample))
+	return nil
 }
 
 func (i *importing) dataDigest() string {
@@ -362,10 +390,15 @@ func (i *importing) scale(empty []float64) (encode.Target, error) {
 		return t, nil
 	case trees.Logit:
 		t.Task, t.Classes = Binary, []string{"0", "1"}
-	case trees.Softmax:
-		t.Task = Multiclass
-		for c := range empty {
-			t.Classes = append(t.Classes, strconv.Itoa(c))
+	case trees.Softmax, trees.Probability:
+		if i.file.Link == trees.Probability {
+			t.Link = encode.Probability
+		}
+		if t.Task, t.Classes = Binary, []string{"0", "1"}; len(empty) > 1 {
+			t.Task, t.Classes = Multiclass, nil
+			for c := range empty {
+				t.Classes = append(t.Classes, strconv.Itoa(c))
+			}
 		}
 	default:
 		return t, &Error{Row: -1, Message: fmt.Sprintf("psi does not have the objective %s, whose classes are predicted apart", i.file.Objective), Remedy: "train with a softmax over classes"}
@@ -486,10 +519,23 @@ func (m *Model) residualVariance(ctx context.Context, d train.Data) (sum float64
 // importWork is about the number of tree nodes that the audit of an import may visit: some seconds.
 const importWork = 1e8
 
-// importPlan limits the audit of an import.
+// work is about the number of tree nodes, or of weights, that the value of a coalition takes.
+func (m *Model) work() (sum int) {
+	for _, member := range m.mixed {
+		sum += member.work()
+	}
+	switch {
+	case m.mixed != nil:
+		return sum
+	case m.ensemble != nil:
+		return m.manifest.Imported.Nodes/2 + 1 // an absent column has two branches to follow
+	}
+	return m.WeightCount()/10 + 1
+}
+
+// importPlan limits the audit of a model that was not trained.
 func (m *Model) importPlan() plan {
-	i, players := m.manifest.Imported, len(m.own.players)
-	perValue := float64(i.Nodes) / 2 // of a coalition: an absent column has two branches to follow
+	players, perValue := len(m.own.players), float64(m.work())
 	p := plan{lossRows: int(max(minLossRows, min(maxLossRows, importWork/perValue/float64(players+1))))}
 	coalitions := math.Exp2(float64(players))
 	if players > shapley.MaxExact || importWork/perValue/coalitions < 5 {

@@ -235,6 +235,12 @@ func (m *Model) newView(groups []Group) (*view, error) {
 			v.places[k] = k
 		}
 	}
+	if m.mixed != nil {
+		if err := m.mixtureView(groups, v, config); err != nil {
+			return nil, err
+		}
+		return v, nil
+	}
 	members := m.members
 	if m.ensemble != nil {
 		members = []form.Member{{}} // trees have no weights

@@ -65,6 +65,9 @@ type Manifest struct {
 	// Imported describes a model of trees that another program trained; absent if psi trained the model.
 	Imported *Imported `json:"imported,omitempty"`
 
+	// Mixture describes a weighted mean of other models; absent if the model is not one.
+	Mixture *Mixture `json:"mixture,omitempty"`
+
 	Provenance Provenance `json:"provenance"`
 }
 
@@ -100,11 +103,12 @@ const (
 	nonNegativeFeature  = "non-negative" // number: predictions are at least 0
 	logFeature          = "log"          // number: scores on a log scale
 	treesFeature        = "trees"        // imported trees
+	mixtureFeature      = "mixture"      // weighted mean of models
 )
 
 // features returns the features that this program supports.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature, treesFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature, treesFeature, mixtureFeature}
 }
 
 // requires returns the features that a program needs to read the model.
@@ -131,8 +135,17 @@ func (m *Manifest) requires() []string {
 	if m.Scale.NonNegative {
 		list = append(list, nonNegativeFeature)
 	}
-	if m.Scale.Link != encode.IdentityLink {
+	if m.Scale.Link != encode.IdentityLink && m.Scale.Link != encode.Probability { // which only trees have
 		list = append(list, logFeature)
+	}
+	if m.Mixture != nil {
+		for k := range m.Mixture.Members {
+			for _, feature := range m.Mixture.Members[k].requires() {
+				if !slices.Contains(list, feature) {
+					list = append(list, feature)
+				}
+			}
+		}
 	}
 	return list
 }
@@ -159,6 +172,8 @@ func (m *Manifest) gameForm() string {
 	switch {
 	case m.Settings.Head == string(form.Trees):
 		return treesFeature
+	case m.Settings.Head == string(form.Mixture):
+		return mixtureFeature
 	case m.Settings.Head == string(form.Learned):
 		return learnedFeature
 	case m.Settings.Form == string(form.TensorTrain):
@@ -275,52 +290,66 @@ func readManifest(content []byte) (*Manifest, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
-	if m.Task != m.Scale.Task {
-		return nil, fmt.Errorf("the task is %q, but the target's %q", m.Task, m.Scale.Task)
-	}
-	if m.Encoder == nil || m.Target == "" {
-		return nil, errors.New("no encoder or no target")
-	}
-	if err := errors.Join(m.Encoder.Validate(), m.Scale.Validate(), m.Settings.Validate()); err != nil {
+	if err := m.check(); err != nil {
 		return nil, err
 	}
+	return &m, nil
+}
+
+// check rejects a manifest that later code cannot rely on.
+func (m *Manifest) check() error {
+	if m.Task != m.Scale.Task {
+		return fmt.Errorf("the task is %q, but the target's %q", m.Task, m.Scale.Task)
+	}
+	if m.Encoder == nil || m.Target == "" {
+		return errors.New("no encoder or no target")
+	}
+	if err := errors.Join(m.Encoder.Validate(), m.Scale.Validate(), m.Settings.Validate()); err != nil {
+		return err
+	}
 	if m.Encoder.Bins != m.Settings.Bins {
-		return nil, fmt.Errorf("%d bins, but the settings say %d", m.Encoder.Bins, m.Settings.Bins)
+		return fmt.Errorf("%d bins, but the settings say %d", m.Encoder.Bins, m.Settings.Bins)
 	}
 	if (m.Imported != nil) != (m.Settings.Head == string(form.Trees)) {
-		return nil, fmt.Errorf("imported trees, but the head is %q, or the other way round", m.Settings.Head)
+		return fmt.Errorf("imported trees, but the head is %q, or the other way round", m.Settings.Head)
 	}
-	if m.Imported == nil {
+	if (m.Mixture != nil) != (m.Settings.Head == string(form.Mixture)) {
+		return fmt.Errorf("a mixture, but the head is %q, or the other way round", m.Settings.Head)
+	}
+	if m.Imported == nil && m.Mixture == nil {
 		if err := m.Scale.Centred(); err != nil {
-			return nil, err
+			return err
+		}
+		if m.Scale.Link == encode.Probability {
+			return errors.New("scores of networks are not probabilities")
 		}
 	}
 	if len(m.Nodes) != m.Settings.Members {
-		return nil, fmt.Errorf("nodes of %d members, but there are %d", len(m.Nodes), m.Settings.Members)
+		return fmt.Errorf("nodes of %d members, but there are %d", len(m.Nodes), m.Settings.Members)
 	}
 	if len(m.BagNodes) != m.Settings.Bags || m.Settings.Bags > 0 && !m.network().HasBags() {
-		return nil, fmt.Errorf("nodes of %d bags, but there are %d", len(m.BagNodes), m.Settings.Bags)
+		return fmt.Errorf("nodes of %d bags, but there are %d", len(m.BagNodes), m.Settings.Bags)
 	}
 	for _, n := range slices.Concat(m.Nodes, m.BagNodes) {
 		if limit := form.MaxNodes(len(m.Encoder.Players)); n < 1 || n > limit {
-			return nil, fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), limit)
+			return fmt.Errorf("%d quadrature nodes: a model of %d columns has between 1 and %d", n, len(m.Encoder.Players), limit)
 		}
 	}
 	if m.SharedSigma && m.Scale.Outputs() == 1 {
-		return nil, errors.New("the outputs share σ, but there is only one output")
+		return errors.New("the outputs share σ, but there is only one output")
 	}
 	for name, v := range m.Metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("metric %s is not a number", name)
+			return fmt.Errorf("metric %s is not a number", name)
 		}
 	}
-	if err := errors.Join(m.Calibration.validate(m.Task), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects(), m.Imported.validate()); err != nil {
-		return nil, err
+	if err := errors.Join(m.Calibration.validate(m.Task), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects(), m.Imported.validate(), m.Mixture.validate()); err != nil {
+		return err
 	}
 	if len(m.Missing) > maxMissing {
-		return nil, fmt.Errorf("%d words mean missing: at most %d", len(m.Missing), maxMissing)
+		return fmt.Errorf("%d words mean missing: at most %d", len(m.Missing), maxMissing)
 	}
-	return &m, m.checkColumns()
+	return m.checkColumns()
 }
 
 // checkColumns checks that the columns are the encoder's players, in any order.

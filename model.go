@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -28,7 +29,8 @@ type Model struct {
 	manifest Manifest
 	config   form.Config // configuration of the members, whose players are the columns
 	members  []form.Member
-	ensemble *trees.Ensemble // imported trees, in place of members; nil if the model was trained
+	ensemble *trees.Ensemble // imported trees, in place of members; nil if there are none
+	mixed    []*Model        // members of a mixture, in place of members; nil if it is none
 	bags     []form.Member   // networks of m.config.Bag()
 	audit    *Audit
 	history  []byte // CSV
@@ -140,8 +142,11 @@ func decode(file *artifact.File) (*Model, error) {
 
 // takeWeights reads the weights of networks, or the trees of an imported model.
 func (m *Model) takeWeights(file *artifact.File) error {
-	if m.manifest.Imported != nil {
+	switch {
+	case m.manifest.Imported != nil:
 		return m.takeTrees(file.Parts[treesPart])
+	case m.manifest.Mixture != nil:
+		return m.takeMembers(file)
 	}
 	tensors, err := artifact.DecodeTensors(file.Parts[weightsPart])
 	if err != nil {
@@ -158,17 +163,24 @@ func (m *Model) takeWeights(file *artifact.File) error {
 	return err
 }
 
-// putWeights returns the part of the file that takeWeights reads.
-func (m *Model) putWeights() (part string, content []byte, err error) {
-	if m.ensemble != nil {
-		content, err = artifact.EncodeTensors(m.ensemble.Tensors())
-		return treesPart, content, err
+// putWeights adds the parts of the file that takeWeights reads, under the names that name gives them.
+func (m *Model) putWeights(to map[string][]byte, name func(part string) string) (err error) {
+	for k, member := range m.mixed {
+		if err := member.putWeights(to, func(part string) string { return memberPart(k, part) }); err != nil {
+			return err
+		}
 	}
-	tensors := map[string]artifact.Tensor{}
-	putNetworks(tensors, "", m.config, m.members)
-	putNetworks(tensors, bagPrefix, m.config.Bag(), m.bags)
-	content, err = artifact.EncodeTensors(tensors)
-	return weightsPart, content, err
+	switch {
+	case m.mixed != nil:
+	case m.ensemble != nil:
+		to[name(treesPart)], err = artifact.EncodeTensors(m.ensemble.Tensors())
+	default:
+		tensors := map[string]artifact.Tensor{}
+		putNetworks(tensors, "", m.config, m.members)
+		putNetworks(tensors, bagPrefix, m.config.Bag(), m.bags)
+		to[name(weightsPart)], err = artifact.EncodeTensors(tensors)
+	}
+	return err
 }
 
 // bagPrefix precedes the names of the weights of bags.
@@ -218,8 +230,8 @@ func (m *Model) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
-	weightsPart, weights, err := m.putWeights()
-	if err != nil {
+	weights := map[string][]byte{}
+	if err := m.putWeights(weights, func(part string) string { return part }); err != nil {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
 	audit, err := json.Marshal(m.audit)
@@ -228,8 +240,9 @@ func (m *Model) Save(path string) error {
 	}
 	file := &artifact.File{
 		Kind: artifact.Model, Requires: m.manifest.requires(), Content: content,
-		Parts: map[string][]byte{weightsPart: weights, auditPart: audit, historyPart: m.history},
+		Parts: map[string][]byte{auditPart: audit, historyPart: m.history},
 	}
+	maps.Copy(file.Parts, weights)
 	if m.reference != nil {
 		if file.Parts[referencePart], err = artifact.EncodeTensors(referenceTensors(m.reference)); err != nil {
 			return fmt.Errorf("save %s: %w", path, err)
@@ -249,6 +262,9 @@ func (m *Model) WeightCount() int {
 		return m.manifest.Imported.Leaves
 	}
 	n := 0
+	for _, member := range m.mixed {
+		n += member.WeightCount()
+	}
 	for _, member := range slices.Concat(m.members, m.bags) {
 		for _, w := range member.Weights {
 			n += len(w)
@@ -311,7 +327,7 @@ func (m *Model) Digest() string {
 // Backend returns the backend that evaluates the model; never Auto.
 func (m *Model) Backend() Backend { return m.evaluators.backend }
 
-// Head returns "exact", "learned" or "trees".
+// Head returns "exact", "learned", "trees" or "mixture".
 func (m *Model) Head() string { return m.manifest.Settings.Head }
 
 // Columns returns the model's columns in the order of explanations.
@@ -371,8 +387,8 @@ func historyCSV(members [][]train.Point) []byte {
 // prediction_std, base, attribution_mean and attribution_std [n, outputs, players]. Models of classes also have
 // probability [n, outputs]. Attributions are those of mode fast.
 func (m *Model) ExportONNX(w io.Writer) error {
-	if m.ensemble != nil {
-		return &Error{Row: -1, Message: "the model was imported, and psi exports only networks that it trained", Remedy: "export it with the program that trained it"}
+	if !m.config.HasWeights() {
+		return &Error{Row: -1, Message: "the model contains imported trees, and psi exports only networks that it trained", Remedy: "export it with the program that trained it"}
 	}
 	config := m.config
 	config.Inputs.Groups = networkGroups(m.own.players, m.places)
@@ -424,6 +440,8 @@ func (m *Model) unitWords() string {
 		return "logs of " + m.manifest.Target + ", but for prediction and prediction_std, which are in its own units"
 	case explain.Logit:
 		return "log odds of " + m.outputNames()[0]
+	case explain.Share:
+		return "probabilities of classes"
 	case explain.Score:
 		return "scores of classes, which add up to 0"
 	}

@@ -289,6 +289,12 @@ func (m *Model) probabilities(scores []float64, x *form.Answer, slopes []float64
 		}
 	}
 	p := make([]float64, len(scores))
+	if m.scale() == explain.Share {
+		for i, s := range scores {
+			p[i] = max(0, min(1, s))
+		}
+		return p
+	}
 	if m.manifest.Task == Binary {
 		for i, s := range scores {
 			p[i] = link.LogisticNormal(s, math.Sqrt(max(0, variances[i])))

@@ -126,7 +126,7 @@ func (d digested) Next(ctx context.Context) (*table.Table, error) {
 // converts an older model's temperature, and a σ_0² that set its intervals, to the current form.
 func (m *Model) copyForRecalibration() *Model {
 	fresh := &Model{
-		manifest: m.manifest, config: m.config, members: m.members, ensemble: m.ensemble, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference,
+		manifest: m.manifest, config: m.config, members: m.members, ensemble: m.ensemble, mixed: m.mixed, bags: m.bags, audit: m.audit, history: m.history, reference: m.reference,
 		places: m.places, evaluators: m.evaluators, own: m.own,
 	}
 	c := &fresh.manifest.Calibration

@@ -222,8 +222,8 @@ func (s Settings) Validate() error {
 			return wrongSetting(fmt.Sprintf("setting %s is %d: at most %d", key, all.Field(i).Int(), limit), "")
 		}
 	}
-	if s.Head == string(form.Trees) {
-		return s.validateTrees()
+	if head := form.Head(s.Head); head == form.Trees || head == form.Mixture {
+		return s.validateUntrained()
 	}
 	if s.Members < 1 {
 		return wrongSetting(fmt.Sprintf("setting members is %d: at least 1", s.Members), "")
@@ -243,16 +243,13 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// validateTrees checks the settings of an imported model: it was not trained, so that all but the bins are 0.
-func (s Settings) validateTrees() error {
-	if s != treeSettings() {
+// validateUntrained checks the settings of a model without a training of its own: all but the bins are 0.
+func (s Settings) validateUntrained() error {
+	if s.Bins < 1 || s != (Settings{Head: s.Head, Bins: s.Bins}) {
 		return wrongSetting(fmt.Sprintf("the head %s has settings of a training", s.Head), "")
 	}
 	return nil
 }
-
-// treeSettings returns the settings of an imported model. Its bins only describe the columns.
-func treeSettings() Settings { return Settings{Head: string(form.Trees), Bins: importedBins} }
 
 // network returns the network of the settings for a table's columns and a numeric target.
 func (s Settings) network(in form.Inputs) form.Config {

@@ -34,7 +34,7 @@ func (e *Explanation) Contrast(a, b string) (*Explanation, error) {
 		return nil, err
 	case a == b:
 		return nil, fmt.Errorf("explain: class %q against itself: name two different ones", a)
-	case e.Scale != Score:
+	case e.Scale != Score && e.Scale != Share:
 		return nil, fmt.Errorf("explain: outputs on the scale %q are no scores of classes, to be held against each other", e.Scale)
 	}
 	join := func(of func(x, y float64) float64) func(values []float64, width int) []float64 {

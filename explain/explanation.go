@@ -56,6 +56,7 @@ const (
 	Log      Scale = "log"      // mean of the target's log
 	Logit    Scale = "logit"    // log odds of the positive class
 	Score    Scale = "score"    // score of a class, before softmax
+	Share    Scale = "share"    // probability of a class itself
 )
 
 // Logs reports whether the scale is the log of a number.
@@ -65,7 +66,7 @@ func (s Scale) Logs() bool { return s == LogMean || s == Log }
 // varies fastest.
 type Explanation struct {
 	Model string // "sha256:…" of the model's file; "" if it was never saved
-	Head  string // "exact", "learned" or "trees"
+	Head  string // "exact", "learned", "trees" or "mixture"
 	Game  Game   // game whose Shapley values they are; "" means Observational
 	Mode  Mode
 	Exact bool    // Mean holds the model's Shapley values, up to rounding
@@ -134,7 +135,7 @@ func (e *Explanation) validateHeader() error {
 		return fmt.Errorf("explain: unknown mode %q", e.Mode)
 	}
 	switch e.Scale {
-	case Identity, LogMean, Log, Logit, Score:
+	case Identity, LogMean, Log, Logit, Score, Share:
 	default:
 		return fmt.Errorf("explain: unknown scale %q", e.Scale)
 	}
@@ -142,7 +143,7 @@ func (e *Explanation) validateHeader() error {
 		return fmt.Errorf("explain: unknown game %q", e.Game)
 	}
 	switch {
-	case e.NonNegative && (e.Scale == Logit || e.Scale == Score):
+	case e.NonNegative && (e.Scale == Logit || e.Scale == Score || e.Scale == Share):
 		return fmt.Errorf("explain: scores on the scale %q have no sign to keep", e.Scale)
 	case !finite(e.Z) || e.Z < 0:
 		return fmt.Errorf("explain: z is %v, not a finite number from 0 up", e.Z)

@@ -115,6 +115,11 @@ func (t *textWriter) header() {
 		scale = fmt.Sprintf("%s is the factor by which a column multiplies %s: the prediction is the base times all factors. ", t.sign("×", "x"), t.predictand())
 	case e.contrast():
 		what, start = "the difference between the scores of two classes, "+t.contrastName()+",", "the difference"
+	case e.Scale == Share:
+		what, start = "the probability of a class", "the probability"
+		if len(e.Outputs) == 1 {
+			what = "the probability of " + t.name(e.Outputs[0])
+		}
 	case e.Scale == Score:
 		what, start = "the score of a class", "the score"
 		if len(e.Outputs) == 1 {
@@ -192,7 +197,7 @@ func (t *textWriter) contrastName() string {
 
 // contrast reports whether the output is the difference of two classes.
 func (e *Explanation) contrast() bool {
-	return e.Scale == Score && e.Probability == nil && len(e.Outputs) == 1
+	return (e.Scale == Score || e.Scale == Share) && e.Probability == nil && len(e.Outputs) == 1
 }
 
 func (t *textWriter) footer() {

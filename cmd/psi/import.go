@@ -18,6 +18,7 @@ type importFlags struct {
 	target, rows, out string
 	format, absent    choice
 	missing           []string
+	masked            bool
 	force, json       bool
 }
 
@@ -52,6 +53,7 @@ rows with missing cells in every column.`,
 	flags.StringVar(&f.rows, "rows", "", "`TABLE` to measure the model on; rows that the trees were not trained on")
 	flags.StringSliceVar(&f.missing, "missing", nil, "`WORDS` that mean a missing cell in --rows, besides the usual ones")
 	flags.Var(&f.absent, "absent", "what happens to absent columns")
+	flags.BoolVar(&f.masked, "masked", false, "with --absent missing-branch: the trees learned from rows with cells hidden at random (the game observational)")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the model")
 	addJSON(flags, &f.json)
 	addForce(flags, &f.force)
@@ -88,7 +90,7 @@ func (p *program) importTrees(ctx context.Context, path string, f *importFlags) 
 	if err != nil {
 		return inFile(err, path)
 	}
-	o := psi.ImportOptions{Target: f.target, Absent: f.absent.word}
+	o := psi.ImportOptions{Target: f.target, Absent: f.absent.word, Masked: f.masked}
 	if f.rows != "" {
 		rows, err := p.importRows(ctx, trees, f)
 		if err != nil {

@@ -127,7 +127,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand(), p.importCommand(), p.recalibrateCommand()}},
+		{"Make a model:", []*cobra.Command{p.sampleCommand(), p.trainCommand(), p.importCommand(), p.mixCommand(), p.recalibrateCommand()}},
 		{"Use it:", []*cobra.Command{p.predictCommand(), p.explainCommand(), p.askCommand(), p.plotCommand(), p.reportCommand()}},
 		{"Deploy it:", []*cobra.Command{p.serveCommand(), p.tokenCommand(), p.batchCommand(), p.exportCommand()}},
 		{"Check it:", []*cobra.Command{p.evaluateCommand(), p.cvCommand(), p.auditCommand(), p.inspectCommand()}},

@@ -226,6 +226,19 @@ type Batch struct {
 	// Splits [rows, players] has the codes of the cells among the thresholds and labels of an ensemble of trees. It is
 	// empty if the model has no trees, whose evaluators read nothing but Splits and Observed.
 	Splits []int32
+
+	// More has the same rows as further models of a mixture encode them; their Observed is not used.
+	More []*Batch
+}
+
+// Part returns the rows as model k of a mixture encodes them, with the cells of b observed.
+func (b *Batch) Part(k int) *Batch {
+	if k == 0 {
+		return b
+	}
+	part := *b.More[k-1]
+	part.Observed = b.Observed
+	return &part
 }
 
 // NewBatch returns a batch of missing cells without times.
@@ -250,6 +263,9 @@ func (b *Batch) Like(rows int) *Batch {
 	if b.Splits != nil {
 		like.Splits = make([]int32, rows*b.Players())
 	}
+	for _, more := range b.More {
+		like.More = append(like.More, more.Like(rows))
+	}
 	return like
 }
 
@@ -271,6 +287,9 @@ func (b *Batch) Slice(from, to int) *Batch {
 	if b.Splits != nil {
 		part.Splits = rowsOf(b.Splits, from, to, b.Players())
 	}
+	for _, more := range b.More {
+		part.More = append(part.More, more.Slice(from, to))
+	}
 	return part
 }
 
@@ -284,6 +303,9 @@ func (b *Batch) Append(more *Batch) {
 	b.Codes = append(b.Codes, more.Codes...)
 	b.Observed = append(b.Observed, more.Observed...)
 	b.Splits = append(b.Splits, more.Splits...)
+	for k, of := range more.More {
+		b.More[k].Append(of)
+	}
 }
 
 // Set copies row j of from to row i.
@@ -294,6 +316,9 @@ func (b *Batch) Set(i int, from *Batch, j int) {
 	copyRow(b.Observed, i, from.Observed, j, b.Players())
 	if b.Splits != nil {
 		copyRow(b.Splits, i, from.Splits, j, b.Players())
+	}
+	for k, more := range b.More {
+		more.Set(i, from.More[k], j)
 	}
 }
 
@@ -315,6 +340,9 @@ func (b *Batch) SetPlayer(i, d int, from *Batch, j int) {
 	b.Observed[i*b.Players()+d] = from.Observed[j*b.Players()+d]
 	if b.Splits != nil {
 		b.Splits[i*b.Players()+d] = from.Splits[j*b.Players()+d]
+	}
+	for k, more := range b.More {
+		more.SetPlayer(i, d, from.More[k], j)
 	}
 }
 

@@ -294,6 +294,9 @@ const (
 	IdentityLink Link = ""         // the target's own units
 	LogMean      Link = "log-mean" // the log of the target's mean, by gamma deviance
 	Log          Link = "log"      // the mean of the target's log, whose exponential is the median of the target if logs are symmetric
+
+	// Probability is for classes: scores are probabilities, as those of forests are.
+	Probability Link = "probability"
 )
 
 func (l Link) validate() error {
@@ -383,7 +386,7 @@ func (t Target) validateRegression() error {
 func (t Target) validateClasses() error {
 	n := len(t.Classes)
 	switch {
-	case t.Mean != 0 || t.Std != 0 || t.NonNegative || t.Link != IdentityLink:
+	case t.Mean != 0 || t.Std != 0 || t.NonNegative || t.Link != IdentityLink && t.Link != Probability:
 		return errors.New("classes have no mean, no standard deviation and no sign")
 	case t.Task == Binary && n != 2:
 		return fmt.Errorf("%d classes, but two are binary", n)

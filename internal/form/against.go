@@ -21,7 +21,7 @@ func (e *Ensemble) Against(references *encode.Batch) (*Ensemble, error) {
 		return nil, err
 	}
 	bags, err := against(e.bags, references)
-	return &Ensemble{config: e.config, members: members, bags: bags, noise: e.noise}, err
+	return &Ensemble{config: e.config, members: members, bags: bags, noise: e.noise, mixed: e.mixed}, err
 }
 
 func against(all []Evaluator, references *encode.Batch) ([]Evaluator, error) {

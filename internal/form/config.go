@@ -28,6 +28,8 @@ const (
 	Learned Head = "learned"
 	// Trees is an ensemble of trees that another program trained. It has no weights; package trees evaluates it.
 	Trees Head = "trees"
+	// Mixture is a sum of other models' values. It has no weights of its own.
+	Mixture Head = "mixture"
 
 	// Product is a sum of K products of one factor per player.
 	Product Form = "product"
@@ -110,6 +112,9 @@ type Config struct {
 	SharedSigma bool // more than two classes: σ_d is the same for all; false in older files
 	HiddenWidth int  // hidden units of the h network
 }
+
+// HasWeights reports whether the head is a network's.
+func (c Config) HasWeights() bool { return c.Head != Trees && c.Head != Mixture }
 
 // Sigmas returns the number of σ_d that a column has in a row: one, or one per output.
 func (c Config) Sigmas() int {
@@ -205,7 +210,7 @@ func (c Config) Validate() error {
 	need(c.Inputs.Groups == nil || isPartition(c.Inputs.Groups, d), "groups %v do not divide %d columns among them", c.Inputs.Groups, d)
 	need(c.Inputs.Groups == nil || c.Form != TensorTrain || c.Head != Exact, "groups need the product form: in a tensor-train their members would have to be neighbours")
 	need(c.Outputs > 0, "outputs must be positive, not %d", c.Outputs)
-	if c.Head == Trees {
+	if !c.HasWeights() {
 		return errors.Join(errs...)
 	}
 	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)

@@ -22,6 +22,7 @@ type Ensemble struct {
 	members []Evaluator
 	bags    []Evaluator
 	noise   []float64 // σ_0² [C]
+	mixed   bool      // members are parts of a mixture, whose values do not estimate the same
 }
 
 // NewEnsemble combines networks; evaluator prepares a member for evaluation.
@@ -52,6 +53,9 @@ func (e *Ensemble) AddBags(bags []Member, evaluator func(Member) (Evaluator, err
 	}
 	return nil
 }
+
+// Bags returns the number of bags.
+func (e *Ensemble) Bags() int { return len(e.bags) }
 
 // NoiseVariance returns σ_0² [C].
 func (e *Ensemble) NoiseVariance() []float64 { return e.noise }
@@ -102,7 +106,9 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 	}
 	a := &Answer{}
 	var ofValues []float32
-	a.Value, ofValues = moments(all, func(x *Explained) []float32 { return x.Value })
+	if a.Value, ofValues = moments(all, func(x *Explained) []float32 { return x.Value }); e.mixed {
+		ofValues = nil
+	}
 	if all[0].Empty != nil {
 		a.Empty, _ = moments(all, func(x *Explained) []float32 { return x.Empty })
 	}
@@ -182,9 +188,11 @@ func (e *Ensemble) RowGame(b *encode.Batch, i int) *RowGame {
 // roots takes the square root of each element.
 func roots(v []float32) {
 	for i := range v {
-		v[i] = float32(math.Sqrt(float64(v[i])))
+		v[i] = root(float64(v[i]))
 	}
 }
+
+func root(v float64) float32 { return float32(math.Sqrt(v)) }
 
 // moments returns the mean and the variance of lists, element by element. The variance of a single list is nil.
 func moments[T any](all []T, list func(T) []float32) (mean, variance []float32) {

@@ -73,7 +73,7 @@ func (c Config) Start(seed uint64) map[string][]float32 {
 
 // Weights lists the weights of a network in a fixed order.
 func (c Config) Weights() []Weight {
-	if c.Head == Trees {
+	if !c.HasWeights() {
 		return nil
 	}
 	ws := embeddingWeights(c)

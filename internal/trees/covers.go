@@ -1,5 +1,15 @@
 package trees
 
+// HasCovers reports whether the nodes say how many rows reached them.
+func (e *Ensemble) HasCovers() bool {
+	for i := range e.Trees {
+		if e.Trees[i].Nodes[0].Cover > 0 {
+			return true
+		}
+	}
+	return len(e.Trees) == 0
+}
+
 // CountCovers sets the covers of all nodes to the numbers of rows [rows, columns] of codes that reach them. It is for ensembles of files without covers,
 // such as ONNX, and makes the game of [Cover] that of these rows.
 func (e *Ensemble) CountCovers(codes []Code) {

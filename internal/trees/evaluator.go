@@ -59,8 +59,8 @@ func (e *Evaluator) Pass(ctx context.Context, b *encode.Batch, want form.Want) (
 	if want&form.Spread != 0 {
 		x.Std, x.HiddenVariance = make([]float32, len(x.Value)*e.config.Inputs.Players()), make([]float32, len(x.Value))
 	}
-	if empty := e.relative(e.game.Empty()); slices.ContainsFunc(empty, func(v float32) bool { return v != 0 }) {
-		x.Empty = slices.Repeat(empty, b.Rows)
+	if _, is := e.game.(*References); is { // in the ensemble's own game it is 0
+		x.Empty = slices.Repeat(e.relative(e.game.Empty()), b.Rows)
 	}
 	return x, nil
 }
