@@ -31,9 +31,11 @@ type ImportOptions struct {
 	// Masked says that the trees learned from rows with cells hidden at random, so that the branch of missing values is the
 	// game ObservationalGame, as of psi's own models. It needs AbsentByMissing.
 	Masked bool
+	// Classes are the names of the classes, in the order of the trees' outputs. If it is nil, they are those of the file or,
+	// if it has none, of the rows in sorted order.
+	Classes []string
 	// Rows, if not nil, measure the model: metrics and intervals if they have the target, how the columns are
-	// distributed, and an audit. Give rows that the trees were not trained on. Names of classes are those of the target,
-	// in sorted order.
+	// distributed, and an audit. Give rows that the trees were not trained on.
 	Rows Source
 }
 
@@ -223,8 +225,8 @@ func (i *importing) match(schema *table.Schema) error {
 		f.Reading = of.Reading
 		switch {
 		case f.Kind == of.Kind:
-		case f.Kind == table.Number && of.Kind == table.Boolean:
-			f.Kind = table.Boolean
+		case f.Kind == table.Number && (of.Kind == table.Boolean || i.Masked && of.Kind == table.Time):
+			f.Kind = of.Kind
 		default:
 			return &table.Error{Row: -1, Column: f.Name, Message: fmt.Sprintf("the column is a %v in the rows, but the trees take it as a %v", of.Kind, f.Kind), Remedy: "give the rows as the trees were trained on them"}
 		}
@@ -411,7 +413,12 @@ func (i *importing) scale(empty []float64) (encode.Target, error) {
 // classes sets the names of classes: those of the file, or of the rows.
 func (i *importing) classes(t *encode.Target) error {
 	names, kind := i.file.Classes, table.Category
-	if i.target != nil {
+	if i.Classes != nil {
+		names = i.Classes
+	}
+	if i.target != nil && names != nil {
+		kind = i.target.Kind
+	} else if i.target != nil {
 		found, _, err := i.labels.Target(t.Task, "")
 		if err != nil {
 			return err

@@ -107,7 +107,7 @@ func (m *Model) differs(o *Model) string {
 		return "columns, or their kinds"
 	case m.ensemble == nil && o.ensemble == nil && !slices.EqualFunc(a.Encoder.Players, b.Encoder.Players, func(p, q encode.Player) bool { return p.Gap == q.Gap }):
 		return "columns in which a missing cell is a value"
-	case !slices.EqualFunc(a.Groups, b.Groups, equalGroups):
+	case m.ensemble == nil && o.ensemble == nil && !slices.EqualFunc(a.Groups, b.Groups, equalGroups):
 		return "groups"
 	}
 	return ""

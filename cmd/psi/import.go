@@ -17,7 +17,7 @@ import (
 type importFlags struct {
 	target, rows, out string
 	format, absent    choice
-	missing           []string
+	missing, classes  []string
 	masked            bool
 	force, json       bool
 }
@@ -52,6 +52,7 @@ rows with missing cells in every column.`,
 	flags.Var(&f.format, "format", "format of FILE, if its content does not tell")
 	flags.StringVar(&f.rows, "rows", "", "`TABLE` to measure the model on; rows that the trees were not trained on")
 	flags.StringSliceVar(&f.missing, "missing", nil, "`WORDS` that mean a missing cell in --rows, besides the usual ones")
+	flags.StringSliceVar(&f.classes, "classes", nil, "`NAMES` of the classes, in the order in which the trees number them (default those of FILE, or of the target in --rows, sorted)")
 	flags.Var(&f.absent, "absent", "what happens to absent columns")
 	flags.BoolVar(&f.masked, "masked", false, "with --absent missing-branch: the trees learned from rows with cells hidden at random (the game observational)")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the model")
@@ -90,7 +91,7 @@ func (p *program) importTrees(ctx context.Context, path string, f *importFlags) 
 	if err != nil {
 		return inFile(err, path)
 	}
-	o := psi.ImportOptions{Target: f.target, Absent: f.absent.word, Masked: f.masked}
+	o := psi.ImportOptions{Target: f.target, Absent: f.absent.word, Masked: f.masked, Classes: f.classes}
 	if f.rows != "" {
 		rows, err := p.importRows(ctx, trees, f)
 		if err != nil {

@@ -55,6 +55,7 @@ type inspection struct {
 	Kept           int                 `json:"reference_rows"` // training rows that the file contains
 	Settings       psi.Settings        `json:"settings"`
 	Imported       *psi.Imported       `json:"imported,omitempty"` // trees of another program
+	Mixture        []inspectedMember   `json:"mixture,omitempty"`  // models whose scores are averaged
 	Metrics        map[string]float64  `json:"metrics"`
 	Baselines      []psi.Baseline      `json:"baselines"` // simple models on the same rows
 	Warnings       []psi.Warning       `json:"warnings"`  // reasons to distrust the model
@@ -81,6 +82,12 @@ func (p *program) inspect(path string, asJSON bool) error {
 	}
 	if m.Weight != "" {
 		i.Weight = &m.Weight
+	}
+	if m.Mixture != nil {
+		for k := range m.Mixture.Members {
+			member := &m.Mixture.Members[k]
+			i.Mixture = append(i.Mixture, inspectedMember{m.Mixture.Shares[k], member.Settings.Head, memberName(member), member.Metrics})
+		}
 	}
 	for _, player := range m.Encoder.Players {
 		if player.Gap {
@@ -197,6 +204,9 @@ func (i *inspection) text() (string, error) {
 	if i.Imported != nil {
 		how = fmt.Sprintf("%s with %d leaves, imported", prose.Count(i.Imported.Trees, "tree"), i.Imported.Leaves)
 	}
+	if i.Mixture != nil {
+		how = "a mixture of " + prose.Count(len(i.Mixture), "model")
+	}
 	fmt.Fprintf(&text, "%s: %s of %s from %s, %s\n", i.File, task, prose.Printable(i.Target), prose.Count(len(i.Columns), "column"), how)
 	fmt.Fprintf(&text, "%s\n", i.Digest)
 	if i.Task == psi.Binary {
@@ -274,6 +284,14 @@ func (i *inspection) text() (string, error) {
 		section("trees", func(line func(...any)) { i.treeLines(line) })
 		return text.String(), nil
 	}
+	if i.Mixture != nil {
+		section("mixture", func(line func(...any)) {
+			for _, member := range i.Mixture {
+				line(percent(member.Share), member.name)
+			}
+		})
+		return text.String(), nil
+	}
 	section("settings", func(line func(...any)) {
 		var values map[string]any
 		encoded, err := json.Marshal(i.Settings)
@@ -310,6 +328,14 @@ func (i *inspection) text() (string, error) {
 		}
 	})
 	return text.String(), nil
+}
+
+// inspectedMember is a member of a mixture.
+type inspectedMember struct {
+	Share   float64 `json:"share"`
+	Head    string  `json:"head"`
+	name    string
+	Metrics map[string]float64 `json:"metrics"` // of its own training or import
 }
 
 // treeLines describes imported trees and the rows that measured them.

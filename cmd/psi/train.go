@@ -55,6 +55,8 @@ type trainFlags struct {
 	out                string
 	helpConfig         bool
 	json               bool
+	withTrees          bool
+	python             string
 }
 
 func (p *program) trainCommand() *cobra.Command {
@@ -131,6 +133,8 @@ bucket: s3://, gs://, azblob:// or file://. For standard input, use - with --for
 	f.progress = choose("auto", "json")
 	flags.Var(&f.progress, "progress", "progress output: auto for people; json for programs, one object per line at least every second")
 	flags.BoolVar(&f.resume, "resume", false, "continue an interrupted training from its checkpoint")
+	flags.BoolVar(&f.withTrees, "with-trees", false, "also train trees with LightGBM, and mix both with the weights that predict best; needs Python with lightgbm, pandas and pyarrow")
+	flags.StringVar(&f.python, "python", "python3", "with --with-trees: the Python `PROGRAM` that has LightGBM")
 	addForce(flags, &f.force)
 	flags.BoolVar(&f.helpConfig, "help-config", false, "list the settings of --config and --set")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -218,6 +222,12 @@ func (f *trainFlags) check(given func(flag string) bool) error {
 		return &usageError{"--validation-after and --validation-fraction cannot be combined", "leave one of them out"}
 	case given("validation-after") && f.validationAfter == "":
 		return &usageError{"--validation-after is empty", "give a value of the --order-by column, such as 2024-03-01"}
+	case f.withTrees && (f.validationBy != "" || f.orderBy != ""):
+		return &usageError{"--with-trees cannot be combined with --validation-by or --order-by", "choose the rows yourself and give them as --validation TABLE"}
+	case f.withTrees && (f.resume || f.head.word == "learned"):
+		return &usageError{"--with-trees cannot be combined with --resume or --head learned", "leave one of them out"}
+	case given("python") && !f.withTrees:
+		return &usageError{"--python is for --with-trees", "add --with-trees, or leave it out"}
 	case f.orderBy != "" && (f.validation != "" || f.validationBy != ""):
 		return &usageError{"--order-by cannot be combined with --validation or --validation-by", "leave one of them out"}
 	}
@@ -315,11 +325,22 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	if f.progress.word == "json" {
 		p.screen.stderr = false // a program reads it
 	}
+	if f.withTrees {
+		if err := f.checkTrees(ctx); err != nil {
+			return err
+		}
+	}
 	rows, err := p.trainingRows(ctx, argument, f)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	var both *bothTables
+	if f.withTrees {
+		if both, err = readBoth(ctx, rows, f); err != nil {
+			return err
+		}
+	}
 	before, _ := os.Stat(checkpoint)
 	watch := newWatch(p, time.Now)
 	if f.progress.word == "json" {
@@ -335,7 +356,11 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 	if rows.validation != nil {
 		config.Validation = rows.validation
 	}
-	model, err := psi.Train(ctx, rows.training, config)
+	training := rows.training
+	if both != nil {
+		training, config.Validation = both.source(both.training), both.source(both.validation)
+	}
+	model, err := psi.Train(ctx, training, config)
 	watch.end()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -344,6 +369,11 @@ func (p *program) train(ctx context.Context, argument string, f *trainFlags, cha
 		return inFile(err, rows.underWay())
 	}
 	defer model.Close()
+	if both != nil {
+		if model, err = p.mixTrees(ctx, model, both, f); err != nil {
+			return err
+		}
+	}
 	if err := model.Save(f.out); err != nil {
 		return unsavedModel(err, f.out, f.keptSince(before))
 	}
