@@ -397,13 +397,15 @@ func FuzzModel(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add([]byte(file.Content), file.Parts[weightsPart], file.Parts[auditPart], rows)
+	trees := importedFile(f)
+	f.Add([]byte(trees.Content), trees.Parts[treesPart], trees.Parts[auditPart], []byte{})
 	f.Add([]byte(`{}`), []byte{}, []byte(`null`), []byte{})
 	f.Add([]byte(`{"task":"regression","target":"y","settings":{"members":64}}`), []byte{8, 0, 0, 0, 0, 0, 0, 0, '{', '}'}, []byte(`[]`), rows)
 	f.Fuzz(func(t *testing.T, content, weights, audit, rows []byte) {
 		if !json.Valid(content) {
 			return
 		}
-		parts := map[string][]byte{weightsPart: weights, auditPart: audit, referencePart: rows}
+		parts := map[string][]byte{weightsPart: weights, treesPart: weights, memberPart(0, weightsPart): weights, memberPart(1, treesPart): weights, auditPart: audit, referencePart: rows}
 		if len(rows) == 0 {
 			delete(parts, referencePart)
 		}
