@@ -89,6 +89,7 @@ type plan struct {
 const (
 	defaultAuditRows  = 200
 	defaultAuditPairs = 200
+	minAuditPairs     = 10
 	auditSample       = 4096 // rows for measures that need no coalitions
 )
 
@@ -105,6 +106,9 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 	if len(m.own.players) > shapley.MaxExact {
 		p.pairs = defaultAuditPairs
 	}
+	if !m.config.HasWeights() {
+		p = m.planWithin(auditWork, p.rows)
+	}
 	s, err := m.sample(ctx, source, max(p.rows, auditSample), anyRow)
 	if err != nil {
 		return nil, err
@@ -113,6 +117,40 @@ func (m *Model) Audit(ctx context.Context, source Source, rows int) (*Audit, err
 		return nil, &table.Error{Row: -1, Message: "there are no rows to audit", Remedy: "give a table with rows"}
 	}
 	return m.auditRows(ctx, s.rows, s.y, s.units, p)
+}
+
+// auditWork limits the audit of trees, whose values of coalitions cost more than a network's: about half a minute.
+const auditWork = 1e10
+
+// work is about the number of tree nodes, or of weights, that the value of a coalition takes.
+func (m *Model) work() (sum int) {
+	for _, member := range m.mixed {
+		sum += member.work()
+	}
+	switch {
+	case m.mixed != nil:
+		return sum
+	case m.ensemble != nil:
+		return m.manifest.Imported.Nodes/2 + 1 // an absent column has two branches to follow
+	}
+	return m.WeightCount()/10 + 1
+}
+
+// planWithin returns the audit of so many rows, or fewer, that keeps within a limit of work. It enumerates coalitions
+// if it can, otherwise it samples permutations.
+func (m *Model) planWithin(limit float64, rows int) plan {
+	players, perValue := len(m.own.players), float64(m.work())
+	values := limit / perValue
+	p := plan{rows: rows, lossRows: int(max(minLossRows, min(maxLossRows, values/float64(players+1))))}
+	whole, subgame := math.Exp2(float64(players)), math.Exp2(float64(subgameOf(players)))
+	if players <= shapley.MaxExact && values >= min(float64(rows), 20)*(whole+subgame) {
+		p.rows = int(min(float64(rows), values/(whole+subgame)))
+		return p
+	}
+	perPair := float64(2 * players)
+	p.rows = int(max(5, min(float64(rows), values/(minAuditPairs*perPair+subgame))))
+	p.pairs = int(max(minAuditPairs, min(defaultAuditPairs, (values/float64(p.rows)-subgame)/perPair)))
+	return p
 }
 
 // auditStream is the second word of the seed of everything random in an audit.

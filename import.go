@@ -16,7 +16,6 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/internal/trees"
-	"github.com/psi-shapley/psi/shapley"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -472,7 +471,7 @@ func (i *importing) measure(ctx context.Context, m *Model) error {
 			}
 		}
 	}
-	m.audit, err = m.auditRows(ctx, rows, y, nil, m.importPlan())
+	m.audit, err = m.auditRows(ctx, rows, y, nil, m.planWithin(importWork, defaultAuditRows))
 	return err
 }
 
@@ -481,7 +480,7 @@ func (i *importing) measure(ctx context.Context, m *Model) error {
 func (m *Model) calibrateImported(ctx context.Context, rows *encode.Batch, y []float64) error {
 	d := train.Data{Rows: rows.Like(0)}
 	for row, v := range y {
-		if math.IsNaN(v) || m.manifest.Scale.Link != encode.IdentityLink && v <= 0 {
+		if math.IsNaN(v) || m.scale().Logs() && v <= 0 {
 			continue
 		}
 		d.Rows.Append(rows.Slice(row, row+1))
@@ -523,32 +522,5 @@ func (m *Model) residualVariance(ctx context.Context, d train.Data) (sum float64
 	return max(sum, math.SmallestNonzeroFloat32), nil
 }
 
-// importWork is about the number of tree nodes that the audit of an import may visit: some seconds.
-const importWork = 1e8
-
-// work is about the number of tree nodes, or of weights, that the value of a coalition takes.
-func (m *Model) work() (sum int) {
-	for _, member := range m.mixed {
-		sum += member.work()
-	}
-	switch {
-	case m.mixed != nil:
-		return sum
-	case m.ensemble != nil:
-		return m.manifest.Imported.Nodes/2 + 1 // an absent column has two branches to follow
-	}
-	return m.WeightCount()/10 + 1
-}
-
-// importPlan limits the audit of a model that was not trained.
-func (m *Model) importPlan() plan {
-	players, perValue := len(m.own.players), float64(m.work())
-	p := plan{lossRows: int(max(minLossRows, min(maxLossRows, importWork/perValue/float64(players+1))))}
-	coalitions := math.Exp2(float64(players))
-	if players > shapley.MaxExact || importWork/perValue/coalitions < 5 {
-		p.pairs = defaultAuditPairs / 10
-		coalitions = float64(2 * p.pairs * players)
-	}
-	p.rows = int(max(5, min(defaultAuditRows, importWork/perValue/coalitions)))
-	return p
-}
+// importWork limits the audit of an import: some seconds.
+const importWork = 3e8

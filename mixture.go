@@ -227,7 +227,7 @@ func (m *Model) finishMixture(ctx context.Context, shares []float64, s *sampled,
 	if err := m.check(ctx); err != nil {
 		return nil, err
 	}
-	m.audit, err = m.auditRows(ctx, s.rows, s.y, nil, m.importPlan())
+	m.audit, err = m.auditRows(ctx, s.rows, s.y, nil, m.planWithin(importWork, defaultAuditRows))
 	return m, err
 }
 

@@ -236,7 +236,7 @@ func (w *walk) split(node, depth int) {
 		before = &w.passed[edge.before][w.taken[edge.before]]
 	}
 	passed := &w.passed[depth+1]
-	w.divide(n, &passed[0], &passed[1], before)
+	w.divide(node, &passed[0], &passed[1], before)
 	sum := w.sum[depth][:w.t.quad]
 	clear(sum)
 	from := w.factor[depth][:w.t.quad]
@@ -293,7 +293,8 @@ func scale(to, from []vector.Rows, x float64) {
 }
 
 // divide finds which of the rows that passed before go left and right.
-func (w *walk) divide(n *Node, left, right, before *vector.Rows) {
+func (w *walk) divide(node int, left, right, before *vector.Rows) {
+	n := &w.t.nodes[node]
 	if n.Set == nil && !n.Zero {
 		codes := &w.b.upper[n.Column]
 		if n.MissingLeft {
@@ -302,8 +303,17 @@ func (w *walk) divide(n *Node, left, right, before *vector.Rows) {
 		w.set.Split(left, right, before, codes, float64(n.Below))
 		return
 	}
-	zero := w.game.ensemble.Columns[n.Column].Zero
-	for r, code := range w.b.codes[n.Column] {
+	c := &w.game.ensemble.Columns[n.Column]
+	if len(c.Edges)+len(c.Labels)+1 < fewCodes {
+		ways := w.t.lefts[node]
+		for r, code := range &w.b.codes[n.Column] {
+			left[r] = before[r] * float64(ways>>(uint32(code+1)&(fewCodes-1))&1)
+			right[r] = before[r] - left[r]
+		}
+		return
+	}
+	zero := c.Zero
+	for r, code := range &w.b.codes[n.Column] {
 		left[r], right[r] = 0, before[r]
 		if n.left(code, zero) {
 			left[r], right[r] = before[r], 0

@@ -25,3 +25,28 @@ func BenchmarkAttributions(b *testing.B) {
 		}
 	}
 }
+
+// Values of coalitions of a row, as an audit needs them: side by side, and one by one.
+func BenchmarkCoalitionValues(b *testing.B) {
+	e, r := random(1, 12, 100, 8, 1)
+	for i := range e.Trees { // as most trees are
+		for k := range e.Trees[i].Nodes {
+			e.Trees[i].Nodes[k].Zero = false
+		}
+	}
+	g := e.NewGame(Cover)
+	codes, present := rowsOf(r, e, 1024)
+	for i := range present {
+		present[i] = r.IntN(2) == 0
+	}
+	b.Run("together", func(b *testing.B) {
+		for b.Loop() {
+			g.CoalitionValues(vector.Available()[0], codes, present)
+		}
+	})
+	b.Run("alone", func(b *testing.B) {
+		for b.Loop() {
+			g.Values(codes, present)
+		}
+	})
+}

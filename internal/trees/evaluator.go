@@ -14,6 +14,7 @@ import (
 type game interface {
 	Empty() []float64
 	Values(codes []Code, present []bool) []float64
+	CoalitionValues(set vector.Set, codes []Code, present []bool) []float64
 	Attributions(set vector.Set, codes []Code, present []bool) []float64
 	Interactions(set vector.Set, codes []Code, present []bool) []float64
 }
@@ -52,7 +53,7 @@ func (e *Evaluator) Pass(ctx context.Context, b *encode.Batch, want form.Want) (
 		return nil, err
 	}
 	present := presentCells(b.Observed)
-	x := &form.Explained{Value: e.relative(e.game.Values(b.Splits, present))}
+	x := &form.Explained{Value: e.relative(e.values(b.Splits, present))}
 	if want&form.Attributions != 0 {
 		x.Attributions = e.scaled(e.game.Attributions(e.set, b.Splits, present))
 	}
@@ -63,6 +64,14 @@ func (e *Evaluator) Pass(ctx context.Context, b *encode.Batch, want form.Want) (
 		x.Empty = slices.Repeat(e.relative(e.game.Empty()), b.Rows)
 	}
 	return x, nil
+}
+
+// values of rows: those with all cells follow one path through each tree, others many.
+func (e *Evaluator) values(codes []Code, present []bool) []float64 {
+	if present == nil {
+		return e.game.Values(codes, nil)
+	}
+	return e.game.CoalitionValues(e.set, codes, present)
 }
 
 // presentCells is nil if all cells are there.
@@ -110,7 +119,7 @@ func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []flo
 	for i, in := range masks {
 		present[i] = in != 0 && b.Observed[i/columns/per*columns+i%columns] != 0
 	}
-	return e.relative(e.game.Values(codes, present)), nil
+	return e.relative(e.values(codes, present)), nil
 }
 
 // Interactions returns the pairwise Shapley interaction indices [B, C, players, players].

@@ -26,6 +26,35 @@ type compiled struct {
 	terms  []float64 // of edges, vector.BranchTerms·quad each
 
 	inverse []vector.Rows // by quadrature node: 1/ω
+
+	lefts []uint64 // by node: bit code + 1 says that a code goes left, if its column has few codes; nil if no split needs it
+}
+
+// fewCodes is the number of codes, a missing value included, that fit into an element of lefts.
+const fewCodes = 64
+
+// leftCodes finds the codes that go left at splits of labels, and at those that take 0 for missing.
+func (g *Game) leftCodes(nodes []Node) (lefts []uint64) {
+	for k := range nodes {
+		n := &nodes[k]
+		if n.Column == Leaf || n.Set == nil && !n.Zero {
+			continue
+		}
+		c := &g.ensemble.Columns[n.Column]
+		codes := len(c.Edges) + len(c.Labels) + 1
+		if codes >= fewCodes {
+			continue
+		}
+		if lefts == nil {
+			lefts = make([]uint64, len(nodes))
+		}
+		for code := Missing; int(code) < codes; code++ {
+			if n.left(code, c.Zero) {
+				lefts[k] |= 1 << (code + 1)
+			}
+		}
+	}
+	return lefts
 }
 
 // edge is what a branch adds to the path of the leaves below it. Let q be the product of the shares of its player on the path so far, this
@@ -148,7 +177,7 @@ func (g *Game) compiled(t *Tree) compiled {
 		}
 	}
 	descend(0)
-	c.quad = form.ExactNodes(longest)
+	c.quad, c.lefts = form.ExactNodes(longest), g.leftCodes(t.Nodes)
 	c.terms = make([]float64, 0, vector.BranchTerms*c.quad*len(t.Nodes))
 	at, weight := form.GaussLegendre(c.quad)
 	c.inverse = inverses(weight)

@@ -188,6 +188,11 @@ func (g *Game) worst(t *testing.T, set vector.Set, codes []Code, known []bool, r
 	t.Helper()
 	columns, outputs := len(g.ensemble.Columns), len(g.ensemble.Base)
 	phi, values := g.Attributions(set, codes, known), g.Values(codes, known)
+	if known != nil {
+		for i, v := range g.CoalitionValues(set, codes, known) {
+			worst = max(worst, math.Abs(v-values[i]))
+		}
+	}
 	for i := range len(codes) / columns {
 		here, some := make([]bool, columns), make([]bool, g.players)
 		for d := range here {

@@ -73,6 +73,11 @@ func (g *References) Values(codes []Code, present []bool) []float64 {
 	return values
 }
 
+// CoalitionValues is Values.
+func (g *References) CoalitionValues(_ vector.Set, codes []Code, present []bool) []float64 {
+	return g.Values(codes, present)
+}
+
 // pairs calls f with each row and each reference row. Cells of the row that are not present have the reference's code.
 func (g *References) pairs(codes []Code, present []bool, f func(row int, x, reference []Code)) {
 	columns := len(g.ensemble.Columns)
