@@ -71,6 +71,12 @@ func (s *scene) parts() (rows *table.Table, files []string) {
 // wantExplained sees that the result is, to the last bit, what explaining each file alone gives.
 func (s *scene) wantExplained(files ...int) {
 	s.Helper()
+	s.wantExplainedAs(psi.ExplainOptions{}, files...)
+}
+
+// wantExplainedAs is wantExplained of files that were explained otherwise than by default.
+func (s *scene) wantExplainedAs(how psi.ExplainOptions, files ...int) {
+	s.Helper()
 	m, err := psi.Open(s.model)
 	if err != nil {
 		s.Fatal(err)
@@ -83,7 +89,7 @@ func (s *scene) wantExplained(files ...int) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		e, err := m.Explain(s.Context(), rows, psi.ExplainOptions{})
+		e, err := m.Explain(s.Context(), rows, how)
 		_ = rows.Close()
 		if err != nil {
 			s.Fatal(err)
@@ -153,8 +159,8 @@ func wantSummary(s *scene, summary *Summary) {
 			size += math.Abs(v) / float64(rows.Rows())
 			std += rows.Column(p.Player + "__std").Numbers[i] / float64(rows.Rows())
 		}
-		if math.Abs(size-p.Size) > 1e-9*size || math.Abs(std-p.Std) > 1e-9*std || p.Trained == nil {
-			s.Errorf("%s: %v ± %v, want %v ± %v", p.Player, p.Size, p.Std, size, std)
+		if math.Abs(size-p.Size) > 1e-9*size || p.Std == nil || math.Abs(std-*p.Std) > 1e-9*std || p.Trained == nil {
+			s.Errorf("%s: %+v, want %v ± %v", p.Player, p, size, std)
 		}
 	}
 	gaps := 0

@@ -15,5 +15,6 @@
 //	OUT/_psi/job.json                the job; written last, so that a plan is either complete or absent
 //	OUT/_psi/plan/000000.jsonl       units, in pages
 //	OUT/_psi/model.psi               copy of the model, checked by its digest
+//	OUT/_psi/reference.parquet       copy of the reference rows of a game, checked by its digest
 //	OUT/_psi/failed/00000012.json    why a unit failed
 package batch

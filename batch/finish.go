@@ -31,7 +31,7 @@ func (e *lostError) Error() string { return fmt.Sprintf("%d parts are missing", 
 
 // finish merges the tallies of the parts, audits some rows, and writes the summary.
 func (t *task) finish(ctx context.Context) (*Summary, error) {
-	none, err := t.model.NoRows(t.Options.explain())
+	none, err := t.model.NoRows(t.how())
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (t *task) finish(ctx context.Context) (*Summary, error) {
 	if err := t.merge(ctx, s); err != nil {
 		return nil, err
 	}
-	if s.tally.Rows > 0 {
+	if s.tally.Rows > 0 && t.inGameOf(t.model) {
 		sample := &sample{task: t, units: s.audited}
 		defer sample.Close()
 		if s.Audit, err = t.model.Audit(ctx, sample, auditRows); err != nil {

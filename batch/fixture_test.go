@@ -71,14 +71,22 @@ func newScene(t *testing.T, files int) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := sceneOf(t, content)
+	for i := range files {
+		s.write(i, rentals(fileRows, uint64(10+i)))
+	}
+	return s
+}
+
+// sceneOf is a scene of a model without files.
+func sceneOf(t *testing.T, content []byte) *scene {
+	t.Helper()
 	dir := t.TempDir()
 	s := &scene{T: t, in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out"), model: filepath.Join(dir, "m.psi")}
 	if err := errors.Join(os.Mkdir(s.in, 0o755), os.WriteFile(s.model, content, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for i := range files {
-		s.write(i, rentals(fileRows, uint64(10+i)))
-	}
+	var err error
 	if s.server, err = queue.Start(filepath.Join(dir, "queue")); err != nil {
 		t.Fatal(err)
 	}

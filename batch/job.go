@@ -23,10 +23,11 @@ type Options struct {
 	Top          int          `json:"top"`  // K of p_top; 0 means 3
 	Long         bool         `json:"long"` // one line for each row and player, instead of one for each row
 	Interactions bool         `json:"interactions"`
+	Game         psi.Game     `json:"game,omitempty"` // "" means the model's own or, with Request.Reference, interventional
 }
 
-func (o Options) explain() psi.ExplainOptions {
-	return psi.ExplainOptions{Mode: o.Mode, Z: o.Z, Top: o.Top, Interactions: o.Interactions}
+func (o Options) explain(reference *table.Table) psi.ExplainOptions {
+	return psi.ExplainOptions{Mode: o.Mode, Z: o.Z, Top: o.Top, Interactions: o.Interactions, Game: o.Game, Reference: reference}
 }
 
 // tabulate lays out rows of a part.
@@ -40,20 +41,30 @@ func (o Options) tabulate(e *explain.Explanation) (*table.Table, error) {
 // Job is a planned job: the document OUT/_psi/job.json.
 type Job struct {
 	Schema  string  `json:"schema"` // psi.batch/v1
-	ID      string  `json:"job"`    // 12 hexadecimal digits, a digest of the model, In, Options and the units
+	ID      string  `json:"job"`    // 12 hexadecimal digits, a digest of the model, In, Options, Reference and the units
 	Model   string  `json:"model"`  // digest of the model file
 	In      string  `json:"in"`
 	Named   string  `json:"named"` // prefix of the file names, before their keys
 	Options Options `json:"options"`
-	Files   int     `json:"files"`
-	Bytes   int64   `json:"bytes"` // size of the files
-	Rows    int64   `json:"rows"`  // of Parquet files; other formats do not state their number
-	Units   int     `json:"units"`
-	Pages   int     `json:"pages"` // of the plan
+
+	Reference *Reference `json:"reference,omitempty"` // nil if the game has no reference rows
+
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"` // size of the files
+	Rows  int64 `json:"rows"`  // of Parquet files; other formats do not state their number
+	Units int   `json:"units"`
+	Pages int   `json:"pages"` // of the plan
 
 	UnitRows int64 `json:"unit_rows"` // maximum rows of a unit that has more than one row group
 
 	Submitted time.Time `json:"submitted"` // when it was planned
+}
+
+// Reference is the copy of a table of reference rows in the results of a job.
+type Reference struct {
+	Key    string `json:"key"`
+	Digest string `json:"digest"`
+	Rows   int    `json:"rows"`
 }
 
 const jobSchema = "psi.batch/v1"

@@ -35,11 +35,14 @@ const (
 
 // Request is the input of a job. The same request on the same files is the same job.
 type Request struct {
-	Model    string                 // the model file: a path or a URL
-	In       string                 // the tables: a file, a directory or a pattern, or a URL of one of these
-	Options  Options                // how to explain the rows
-	Force    bool                   // write to a location that holds results of another program
-	Progress func(files, units int) // called after each file; may be nil
+	Model   string  // the model file: a path or a URL
+	In      string  // the tables: a file, a directory or a pattern, or a URL of one of these
+	Options Options // how to explain the rows
+	// Reference is a table of reference rows, at most 1,000, for the games baseline and interventional: a path or a URL; ""
+	// means none. Plan copies it to Out.
+	Reference string
+	Force     bool                   // write to a location that holds results of another program
+	Progress  func(files, units int) // called after each file; may be nil
 
 	unitRows int64 // 0: by unitCells
 }
@@ -57,7 +60,10 @@ func (r *Runner) Plan(ctx context.Context, q Request) (job *Job, old bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	columns, err := q.check(model)
+	if q.Reference != "" && q.Options.Game == "" {
+		q.Options.Game = psi.InterventionalGame
+	}
+	columns, reference, err := q.check(ctx, model)
 	if err != nil {
 		return nil, false, err
 	}
@@ -78,7 +84,12 @@ func (r *Runner) Plan(ctx context.Context, q Request) (job *Job, old bool, err e
 		},
 		in: in, out: out, digest: sha256.New(), progress: q.Progress,
 	}
-	p.unitRows = cmp.Or(q.unitRows, max(1, unitCells/int64(columns)))
+	cells := int64(columns)
+	if reference != nil {
+		p.job.Reference = &reference.Reference
+		cells *= int64(reference.Reference.Rows)
+	}
+	p.unitRows = cmp.Or(q.unitRows, max(1, unitCells/cells))
 	p.job.UnitRows = p.unitRows
 	before, err := readJob(ctx, out)
 	switch {
@@ -104,6 +115,11 @@ func (r *Runner) Plan(ctx context.Context, q Request) (job *Job, old bool, err e
 	}
 	if err := out.Write(ctx, modelKey, model); err != nil {
 		return nil, false, err
+	}
+	if reference != nil {
+		if err := out.Write(ctx, reference.Key, reference.content); err != nil {
+			return nil, false, err
+		}
 	}
 	return p.job, false, writeJSON(ctx, out, jobKey, p.job)
 }
@@ -143,19 +159,27 @@ func checkForeign(ctx context.Context, out *store.Location) error {
 	return fmt.Errorf("%s: %w", out.Name(key), ErrForeign)
 }
 
-// check decodes the model and checks that it can do what the options ask for. It returns the number of columns it reads.
-func (q *Request) check(model []byte) (columns int, err error) {
+// check decodes the model and checks that it can do what the options ask for. It returns the number of columns it reads, and
+// the reference rows.
+func (q *Request) check(ctx context.Context, model []byte) (columns int, reference *referenceTable, err error) {
 	m, err := psi.OpenOptions{}.Decode(q.Model, model)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer m.Close()
-	none, err := m.NoRows(q.Options.explain())
+	if reference, err = q.readReference(ctx, m); err != nil {
+		return 0, nil, err
+	}
+	how := q.Options.explain(reference.table())
+	none, err := m.NoRows(how)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
+	}
+	if err := reference.check(ctx, m, how); err != nil {
+		return 0, nil, err
 	}
 	_, err = q.Options.tabulate(none)
-	return len(m.Columns()), err
+	return len(m.Columns()), reference, err
 }
 
 // planner makes the units of a job and writes the pages of its plan.
@@ -197,7 +221,8 @@ func (p *planner) plan(ctx context.Context, pattern string) error {
 		Model, In string
 		Options   Options
 		Units     []byte
-	}{p.job.Model, p.job.In, p.job.Options, p.digest.Sum(nil)})
+		Reference *Reference `json:",omitempty"`
+	}{p.job.Model, p.job.In, p.job.Options, p.digest.Sum(nil), p.job.Reference})
 	sum := sha256.Sum256(whole)
 	p.job.ID = hex.EncodeToString(sum[:6])
 	return err

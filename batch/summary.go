@@ -30,7 +30,7 @@ type Summary struct {
 	ResidualMax float64         `json:"residual_max"`
 	Missing     []MissingOf     `json:"missing"`
 	Outputs     []OutputSummary `json:"outputs"`
-	Audit       *psi.Audit      `json:"audit"`    // of 32 rows; null if no row was explained
+	Audit       *psi.Audit      `json:"audit"`    // of 32 rows; null if no row was explained, or not in the model's own game
 	Failures    []*Failure      `json:"failures"` // the first 1,000
 
 	tally   *explain.Tally
@@ -58,7 +58,7 @@ type OutputSummary struct {
 type PlayerSummary struct {
 	Player  string   `json:"player"`
 	Size    float64  `json:"mean_abs"`         // mean |f_d|
-	Std     float64  `json:"mean_std"`         // mean σ_d, the spread
+	Std     *float64 `json:"mean_std"`         // mean σ_d, the spread; null if not known, as for imported trees
 	Doubt   *float64 `json:"mean_model_std"`   // mean doubt of f_d; null if not known for all rows
 	Trained *float64 `json:"trained_mean_abs"` // mean |f_d| of the validation rows in training; null if not known
 }
@@ -81,9 +81,15 @@ func (s *Summary) settle(m *psi.Model) {
 		if size == nil {
 			continue
 		}
-		trained := importance(m, output)
+		var trained []float64
+		if s.inGameOf(m) { // whose importances training measured
+			trained = importance(m, output)
+		}
 		for d, player := range s.tally.Players {
-			p := PlayerSummary{Player: player, Size: size[d], Std: std[d]}
+			p := PlayerSummary{Player: player, Size: size[d]}
+			if std != nil {
+				p.Std = &std[d]
+			}
 			if doubt != nil {
 				p.Doubt = &doubt[d]
 			}
@@ -92,7 +98,10 @@ func (s *Summary) settle(m *psi.Model) {
 			}
 			o.Players = append(o.Players, p)
 		}
-		if ndcg := eval.NDCG(trained, size); trained != nil && !math.IsNaN(ndcg) {
+		if trained == nil {
+			continue
+		}
+		if ndcg := eval.NDCG(trained, size); !math.IsNaN(ndcg) {
 			o.NDCG = &ndcg
 		}
 	}

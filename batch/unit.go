@@ -22,7 +22,11 @@ type task struct {
 	*Job
 	in, out *store.Location
 	model   *psi.Model
+	rows    *table.Table // reference rows of the game; nil if it has none
 }
+
+// how returns how to explain the rows.
+func (t *task) how() psi.ExplainOptions { return t.Options.explain(t.rows) }
 
 // open opens a job and its model.
 func open(ctx context.Context, where string, backend psi.Backend) (*task, error) {
@@ -36,6 +40,9 @@ func open(ctx context.Context, where string, backend psi.Backend) (*task, error)
 	}
 	if err == nil {
 		t.model, err = t.readModel(ctx, backend)
+	}
+	if err == nil {
+		t.rows, err = t.readReference(ctx)
 	}
 	if err != nil {
 		t.close()
@@ -116,7 +123,7 @@ func (p *part) Write(content []byte) (int, error) {
 
 // fill explains the rows of the unit.
 func (p *part) fill(ctx context.Context, r io.Reader) error {
-	none, err := p.model.NoRows(p.Options.explain())
+	none, err := p.model.NoRows(p.how())
 	if err != nil {
 		return err
 	}
@@ -134,7 +141,7 @@ func (p *part) fill(ctx context.Context, r io.Reader) error {
 	rows := pipeline.ReadAhead(ctx, source)
 	defer rows.Close()
 	return pipeline.WriteBehind(ctx, func(ctx context.Context) iter.Seq2[*explain.Explanation, error] {
-		return p.model.Explanations(ctx, rows, p.Options.explain())
+		return p.model.Explanations(ctx, rows, p.how())
 	}, p.write)
 }
 
@@ -144,11 +151,18 @@ func (t *task) sourceOf(u *unit, r io.Reader) (table.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := t.model.ReadOptions()
-	inputs, manifest := options.Keep, t.model.Manifest()
-	options.Keep = func(name string) bool { return inputs(name) && name != manifest.Target && name != manifest.Weight }
-	options.Name, options.RowGroups = t.file(u), u.Groups
+	options := readOptions(t.model, t.file(u))
+	options.RowGroups, options.ChunkRows = u.Groups, t.chunkRows()
 	return table.OpenReader(r, format, options)
+}
+
+// readOptions returns options that read only the columns that the model uses.
+func readOptions(m *psi.Model, name string) table.Options {
+	options, manifest := m.ReadOptions(), m.Manifest()
+	inputs := options.Keep
+	options.Keep = func(name string) bool { return inputs(name) && name != manifest.Target && name != manifest.Weight }
+	options.Name = name
+	return options
 }
 
 func (p *part) source(r io.Reader) (table.Source, error) { return p.sourceOf(p.unit, r) }

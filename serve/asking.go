@@ -20,6 +20,7 @@ import (
 type question struct {
 	id      string // of the request
 	rows    *table.Table
+	first   int // number of the first row within the request
 	unknown []string
 	depth   psi.Depth
 	how     psi.ExplainOptions
@@ -53,7 +54,8 @@ func workBytes(sig *oip.Signature, rows int, depth psi.Depth) int64 {
 }
 
 // ask puts a question to a version, and passes the answer to the drift window, the explanation log and the shadow. It
-// reserves the memory of both in the budget of the request.
+// reserves the memory of both in the budget of the request. Drift and shadow see answers in the model's own game only:
+// training's importances are of that game, and the shadow may have no other.
 func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*reply, error) {
 	if err := q.budget.Reserve(workBytes(of(v).signature, q.rows.Rows(), q.depth)); err != nil {
 		return nil, err
@@ -63,6 +65,16 @@ func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*rep
 		stage = observe.Explain
 	}
 	start := time.Now()
+	if q.how.Reference != nil && q.depth >= psi.Attributions {
+		e, err := s.askAlone(ctx, v, q)
+		if err != nil {
+			return nil, err
+		}
+		of(v).took(stage, start)
+		e.FirstRow = q.first
+		s.log(v, q, e)
+		return &reply{explanation: e}, nil
+	}
 	a, err := v.Ask(ctx, q.rows, q.unknown, q.depth)
 	if err != nil {
 		return nil, err
@@ -70,17 +82,25 @@ func (s *Server) ask(ctx context.Context, v *registry.Version, q question) (*rep
 	of(v).took(stage, start)
 	s.shadow(v, q, a)
 	if q.depth < psi.Attributions {
-		return &reply{prediction: a.Prediction()}, nil
+		p := a.Prediction()
+		p.FirstRow = q.first
+		return &reply{prediction: p}, nil
 	}
 	e, err := a.Explanation(q.how)
 	if err != nil {
 		return nil, &requestError{err.Error(), ""}
 	}
+	e.FirstRow = q.first // before the log has it
 	of(v).drift.Observe(e)
+	s.log(v, q, e)
+	return &reply{explanation: e}, nil
+}
+
+// log passes an explanation to the explanation log.
+func (s *Server) log(v *registry.Version, q question, e *explain.Explanation) {
 	if s.explanations != nil {
 		s.explanations.Add(v.Name, v.Version, q.id, e)
 	}
-	return &reply{explanation: e}, nil
 }
 
 // maxShadows is the maximum number of concurrent questions to shadows. Further ones are left out, so that shadows cost
@@ -122,7 +142,7 @@ func (s *Server) shadow(v *registry.Version, q question, given *psi.Answer) {
 func (r *reply) results(v *registry.Version) *oip.Results {
 	if e := r.explanation; e != nil {
 		return &oip.Results{
-			Rows: e.Rows, Prediction: e.Link().Responses(e.Prediction), PredictionStd: e.Link().Deviations(e.Prediction, e.PredictionStd), Probability: e.Probability, Base: e.Base,
+			Rows: e.Rows, Game: string(e.Game), Prediction: e.Link().Responses(e.Prediction), PredictionStd: e.Link().Deviations(e.Prediction, e.PredictionStd), Probability: e.Probability, Base: e.Base,
 			Mean: e.Mean, Std: e.Std, ModelStd: e.ModelStd, Bags: e.Bags, Observed: e.Observed,
 		}
 	}
@@ -158,12 +178,22 @@ func (s *Server) inferred(ctx context.Context, start time.Time, r *oip.Request, 
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := r.Table(kept.signature, s.config.MaxRows, b.Reserve)
+	how := psi.ExplainOptions{Z: r.Z}
+	if depth >= oip.Attributions {
+		reference, err := r.Reference(b.Reserve)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := s.setGame(v, &how, r.Game, reference, b.Reserve); err != nil {
+			return nil, nil, err
+		}
+	}
+	rows, err := r.Table(kept.signature, s.maxRows(how), b.Reserve)
 	if err != nil {
 		return nil, nil, err
 	}
 	kept.took(observe.Preprocess, start)
-	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: psi.ExplainOptions{Z: r.Z}, budget: b})
+	answer, err := s.ask(ctx, v, question{id: id, rows: rows, unknown: r.Unknown, depth: psi.Depth(depth), how: how, budget: b})
 	if err != nil {
 		return nil, nil, err
 	}

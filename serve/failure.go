@@ -55,6 +55,7 @@ func failure(err error) *failed {
 		method   *methodError
 		many     *jsonrows.TooManyError
 		idle     *idleError
+		limit    *limitError
 	)
 	switch {
 	case errors.Is(err, errMemory): // limits come first: readers of tables wrap them
@@ -83,6 +84,9 @@ func failure(err error) *failed {
 		} else if protocol.Kind == oip.NotFound {
 			f.status, f.code = http.StatusNotFound, codes.NotFound
 		}
+	case errors.As(err, &limit):
+		f.Message, f.Remedy = limit.message, limit.remedy
+		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, observe.TooManyRows
 	case errors.As(err, &many):
 		f.status, f.code, f.refusal = http.StatusRequestEntityTooLarge, codes.ResourceExhausted, observe.TooManyRows
 	case errors.As(err, &missing):

@@ -41,10 +41,10 @@ func (x *exchange) invocations() error {
 func (x *exchange) invoked(v *registry.Version) (table.Source, []string, error) {
 	switch mediaType(x.r.Header.Get("Content-Type")) {
 	case csvType:
-		rows, err := x.source(v, table.CSV)
+		rows, err := x.source(v, table.CSV, x.s.config.MaxRows)
 		return rows, x.r.URL.Query()["unknown"], err
 	case arrowType:
-		rows, err := x.source(v, table.Arrow)
+		rows, err := x.source(v, table.Arrow, x.s.config.MaxRows)
 		return rows, x.r.URL.Query()["unknown"], err
 	}
 	var in wire.Invocation
@@ -60,7 +60,7 @@ func (x *exchange) invoked(v *registry.Version) (table.Source, []string, error) 
 	if err := object(jsonrows.NullForNaN(body), &in, false, x.budget.Reserve); err != nil {
 		return nil, nil, err
 	}
-	shape := x.s.shape(v, in.Params.Unknown, x.budget.Reserve)
+	shape := x.s.shape(v, in.Params.Unknown, x.s.config.MaxRows, x.budget.Reserve)
 	var t *table.Table
 	switch {
 	case in.Split != nil:

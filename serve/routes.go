@@ -177,7 +177,9 @@ type operation struct {
 // inferFails returns the statuses of a route that asks a model.
 func inferFails() []int { return []int{400, 404, 413, 429, 504} }
 
-func plainQuery() []string { return []string{"model", "version", "output", "against", "layout"} }
+func plainQuery() []string {
+	return []string{"model", "version", "output", "against", "game", "reference", "layout"}
+}
 
 var pathPart = regexp.MustCompile(`\{(\w+)\}`)
 

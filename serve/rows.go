@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -21,9 +22,9 @@ import (
 	"github.com/psi-shapley/psi/table"
 )
 
-// shape describes the rows that a version takes.
-func (s *Server) shape(v *registry.Version, unknown []string, reserve func(n int64) error) jsonrows.Shape {
-	shape := jsonrows.Shape{Unknown: unknown, MaxRows: s.config.MaxRows, Reserve: reserve}
+// shape describes the rows that a version takes, at most limit.
+func (s *Server) shape(v *registry.Version, unknown []string, limit int, reserve func(n int64) error) jsonrows.Shape {
+	shape := jsonrows.Shape{Unknown: unknown, MaxRows: limit, Reserve: reserve}
 	missing := v.Model.Manifest().Missing
 	for _, c := range of(v).signature.Columns {
 		shape.Columns = append(shape.Columns, jsonrows.Column{Name: c.Name, Kind: c.Kind, Labels: c.Labels, Missing: missing, Reading: c.Reading})
@@ -52,17 +53,17 @@ func (x *exchange) wantsArrow() bool {
 
 func (x *exchange) sendsArrow() bool { return mediaType(x.r.Header.Get("Content-Type")) == arrowType }
 
-// source returns the rows of a body in Arrow or CSV, chunk by chunk. It reads the whole body first: most clients send
+// source returns the rows of a body in Arrow or CSV, at most limit, chunk by chunk. It reads the whole body first: most clients send
 // everything before they read an answer, and would block while the server waits for them. It also parses and counts all rows
 // first, so that an error in any row is reported instead of an answer.
-func (x *exchange) source(v *registry.Version, format table.Format) (table.Source, error) {
+func (x *exchange) source(v *registry.Version, format table.Format, limit int) (table.Source, error) {
 	body, err := x.body()
 	if err != nil {
 		return nil, err
 	}
 	options := v.Model.ReadOptions()
-	options.Name, options.ChunkRows, options.Reserve = "the body", min(x.s.config.MaxRows, 1000), x.budget.Reserve
-	only, err := countRows(x.r.Context(), body, format, options, x.s.config.MaxRows)
+	options.Name, options.ChunkRows, options.Reserve = "the body", min(limit, 1000), x.budget.Reserve
+	only, err := countRows(x.r.Context(), body, format, options, limit)
 	if err != nil {
 		return nil, readable(err)
 	}
@@ -142,15 +143,10 @@ func (s *Server) streamed(ctx context.Context, v *registry.Version, rows table.S
 		if err := columnsThere(t, of(v).signature.Columns, q.unknown); err != nil {
 			return err
 		}
-		q.rows = t
+		q.rows, q.first = t, first
 		answer, err := s.ask(ctx, v, q)
 		if err != nil {
 			return err
-		}
-		if answer.explanation != nil {
-			answer.explanation.FirstRow = first
-		} else {
-			answer.prediction.FirstRow = first
 		}
 		if err := take(part{first, answer}); err != nil {
 			return err
@@ -210,7 +206,8 @@ func (x *exchange) predictRows() error { return x.plain(false) }
 func (x *exchange) plain(explaining bool) error {
 	start := time.Now()
 	params := x.r.URL.Query()
-	q := wire.Query{Model: params.Get("model"), Version: params.Get("version"), Unknown: params["unknown"], Output: params.Get("output"), Against: params.Get("against")}
+	q := wire.Query{Model: params.Get("model"), Version: params.Get("version"), Unknown: params["unknown"], Output: params.Get("output"), Against: params.Get("against"), Game: params.Get("game")}
+	q.Reference.RawMessage = json.RawMessage(params.Get("reference"))
 	layout := params.Get("layout")
 	if layout != "" && layout != "wide" && layout != "long" {
 		return &requestError{"the layout is neither wide nor long", "choose one of them"}
@@ -227,13 +224,19 @@ func (x *exchange) plain(explaining bool) error {
 	}
 	defer v.Release()
 	x.model = v.Name
-	rows, err := x.rowsOf(v, &q)
+	how := psi.ExplainOptions{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}
+	if explaining {
+		if err := x.s.setGame(v, &how, q.Game, q.Reference.RawMessage, x.budget.Reserve); err != nil {
+			return err
+		}
+	}
+	rows, err := x.rowsOf(v, &q, x.s.maxRows(how))
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	of(v).took(observe.Preprocess, start)
-	request := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: psi.ExplainOptions{Z: q.Z, Top: q.Top, Output: q.Output, Against: q.Against}, budget: x.budget}
+	request := question{id: x.id, unknown: q.Unknown, depth: depthOf(explaining), how: how, budget: x.budget}
 	if x.wantsArrow() {
 		return x.arrow(v, rows, request, layout)
 	}
@@ -259,25 +262,31 @@ func (x *exchange) plain(explaining bool) error {
 	return x.answer(jsonType, document.bytes)
 }
 
-// rowsOf returns the rows of a body in JSON or Arrow.
-func (x *exchange) rowsOf(v *registry.Version, q *wire.Query) (table.Source, error) {
+// rowsOf returns the rows of a body in JSON or Arrow, at most limit.
+func (x *exchange) rowsOf(v *registry.Version, q *wire.Query, limit int) (table.Source, error) {
 	if x.sendsArrow() {
-		return x.source(v, table.Arrow)
+		return x.source(v, table.Arrow, limit)
 	}
 	if len(q.Rows.RawMessage) == 0 {
 		return nil, &requestError{"there are no rows", `send them as "rows"`}
 	}
-	t, err := x.s.shape(v, q.Unknown, x.budget.Reserve).Rows(q.Rows.RawMessage)
+	t, err := x.s.shape(v, q.Unknown, limit, x.budget.Reserve).Rows(q.Rows.RawMessage)
 	if err != nil {
 		return nil, err
 	}
 	return t.Source(), nil
 }
 
+// gameHeader is the header of the game of an answer in Arrow, whose columns have no place for it.
+const gameHeader = "Psi-Game"
+
 // arrow answers with an Arrow table of explanations, wide or long, or of predictions.
 func (x *exchange) arrow(v *registry.Version, rows table.Source, q question, layout string) error {
 	out := tableSink{x: x}
 	err := x.s.streamed(x.r.Context(), v, rows, q, func(p part) error {
+		if p.explanation != nil && out.sink == nil {
+			x.w.Header().Set(gameHeader, string(p.explanation.Game))
+		}
 		size := p.tableBytes(layout)
 		if err := x.budget.Reserve(size); err != nil {
 			return err

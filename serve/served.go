@@ -62,8 +62,11 @@ func (s *served) describe(v *registry.Version, versions []string) *oip.Signature
 		Name: v.Name, Version: v.Version, Versions: versions,
 		Players: v.Model.Players(), Outputs: s.page.Outputs, Classes: s.page.Classes != nil,
 		Parameters: map[string]string{
-			"digest": v.Model.Digest(), "head": v.Model.Head(), "task": string(s.page.Task), "target": s.page.Target, "backend": string(v.Model.Backend()),
+			"digest": v.Model.Digest(), "head": v.Model.Head(), "game": string(v.Model.Game()), "task": string(s.page.Task), "target": s.page.Target, "backend": string(v.Model.Backend()),
 		},
+	}
+	for _, game := range v.Model.Games() {
+		sig.Games = append(sig.Games, string(game))
 	}
 	for _, in := range v.Model.Inputs() {
 		sig.Columns = append(sig.Columns, oip.Column{Name: in.Name, Kind: in.Kind, Labels: in.Labels, Reading: in.Reading})

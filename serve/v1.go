@@ -22,10 +22,13 @@ func addPrediction(a *wire.Prediction, p *psi.Prediction, b *budget) error {
 		return err
 	}
 	a.Classes, a.RangeStd = p.Classes, append(a.RangeStd, p.RangeStd...)
+	if c == 0 {
+		a.PredictionStd = append(a.PredictionStd, p.Std...) // nothing if the model does not know it
+	}
 	for row := range p.Rows() {
 		switch {
 		case c == 0:
-			a.Predictions, a.PredictionStd = append(a.Predictions, p.Mean[row]), append(a.PredictionStd, p.Std[row])
+			a.Predictions = append(a.Predictions, p.Mean[row])
 		case c == 2:
 			a.Predictions, a.Probabilities = append(a.Predictions, p.Classes[p.Label(row)]), append(a.Probabilities, p.Probability[row])
 		default:
@@ -53,13 +56,19 @@ func (x *exchange) v1(explaining bool) error {
 		return err
 	}
 	defer v.Release()
-	rows, err := x.s.shape(v, in.Parameters.Unknown, x.budget.Reserve).Rows(in.Instances.RawMessage)
+	how := psi.ExplainOptions{Z: in.Parameters.Z, Top: in.Parameters.Top}
+	if explaining {
+		if err := x.s.setGame(v, &how, in.Parameters.Game, in.Parameters.Reference.RawMessage, x.budget.Reserve); err != nil {
+			return err
+		}
+	}
+	rows, err := x.s.shape(v, in.Parameters.Unknown, x.s.maxRows(how), x.budget.Reserve).Rows(in.Instances.RawMessage)
 	if err != nil {
 		return err
 	}
 	of(v).took(observe.Preprocess, start)
 	answer, err := x.s.ask(x.r.Context(), v, question{
-		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: psi.ExplainOptions{Z: in.Parameters.Z, Top: in.Parameters.Top}, budget: x.budget,
+		id: x.id, rows: rows, unknown: in.Parameters.Unknown, depth: depthOf(explaining), how: how, budget: x.budget,
 	})
 	if err != nil {
 		return err

@@ -59,6 +59,8 @@ nothing failed.`,
 // jobFlags say how rows are explained.
 type jobFlags struct {
 	mode, layout choice
+	game         choice
+	reference    string
 	z            float64
 	top          int
 	interactions bool
@@ -67,19 +69,21 @@ type jobFlags struct {
 }
 
 func (f *jobFlags) add(flags *pflag.FlagSet) {
-	f.mode, f.layout = choose("fast", "refined", "exact"), choose("wide", "long")
+	f.mode, f.layout, f.game = choose("fast", "refined", "exact"), choose("wide", "long"), optional(gameNames()...)
 	flags.Var(&f.mode, "mode", "how attributions are computed")
 	flags.Var(&f.layout, "layout", "layout of the parts: one line per row, or one per row and column")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.IntVar(&f.top, "top", 3, "p_top is the probability that an attribution is among this many largest")
 	flags.BoolVar(&f.interactions, "interactions", false, "also compute pairwise interactions, one column A__x__B per pair")
+	flags.Var(&f.game, "game", "what happens to absent columns (default the model's own game)")
+	flags.StringVar(&f.reference, "reference", "", "`TABLE` of reference rows for the games baseline (one row) and interventional (at most 1,000); OUT receives a copy")
 	flags.BoolVar(&f.force, "force", false, "write to an OUT that holds files of another program; IN and OUT must still not overlap")
 	addJSON(flags, &f.json)
 }
 
 // options checks what can be checked without the model.
 func (f *jobFlags) options() (batch.Options, error) {
-	o := batch.Options{Mode: explain.Mode(f.mode.word), Z: f.z, Top: f.top, Long: f.layout.word == "long", Interactions: f.interactions}
+	o := batch.Options{Mode: explain.Mode(f.mode.word), Z: f.z, Top: f.top, Long: f.layout.word == "long", Interactions: f.interactions, Game: explain.Game(f.game.word)}
 	switch {
 	case !(f.z > 0) || math.IsInf(f.z, 0):
 		return o, &usageError{fmt.Sprintf("--z is %g", f.z), "give a positive number, such as 1.96 for intervals of 95 %"}
@@ -132,7 +136,7 @@ func (p *program) plan(ctx context.Context, args []string, f *jobFlags) error {
 	if err != nil {
 		return err
 	}
-	request := batch.Request{Model: args[0], In: args[1], Options: options, Force: f.force}
+	request := batch.Request{Model: args[0], In: args[1], Options: options, Reference: f.reference, Force: f.force}
 	last := time.Now()
 	request.Progress = func(files, units int) {
 		if time.Since(last) > plainPause {

@@ -136,11 +136,7 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 	slices.SortStableFunc(players, func(a, b batch.PlayerSummary) int { return cmp.Compare(b.Size, a.Size) })
 	lines := [][]string{{"column", "mean |attribution|", "in training", "mean std", "missing"}}
 	for _, player := range players[:min(limit, len(players))] {
-		trained := "–"
-		if player.Trained != nil {
-			trained = prose.Number(*player.Trained)
-		}
-		lines = append(lines, []string{prose.Printable(player.Player), prose.Number(player.Size), trained, prose.Number(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
+		lines = append(lines, []string{prose.Printable(player.Player), prose.Number(player.Size), numberOrDash(player.Trained), numberOrDash(player.Std), fmt.Sprintf("%.1f %%", 100*missing[player.Player])})
 	}
 	to.WriteString("\n" + aligned("", lines))
 	if len(players) > limit {
@@ -152,6 +148,14 @@ func summaryText(to *bytes.Buffer, s *batch.Summary) {
 	if s.Audit != nil && s.Audit.RelativeRMSE != nil {
 		fmt.Fprintf(to, "audit of %s against Shapley values computed without the head: relative error %.2g\n", prose.Count(s.Audit.Rows, "row"), *s.Audit.RelativeRMSE)
 	}
+}
+
+// numberOrDash returns a dash for a number that is not known.
+func numberOrDash(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return prose.Number(*v)
 }
 
 // failuresText is the table of failures.

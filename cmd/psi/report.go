@@ -337,7 +337,11 @@ func runOf(at *summaryAt, s *batch.Summary) report.Run {
 	for _, o := range s.Outputs {
 		output := report.RunOutput{Output: o.Output, NDCG: o.NDCG}
 		for _, player := range o.Players {
-			output.Players = append(output.Players, report.RunPlayer(player))
+			of := report.RunPlayer{Player: player.Player, Size: player.Size, Doubt: player.Doubt, Trained: player.Trained}
+			if player.Std != nil { // a page of imported trees has 0: it has no unknown spread
+				of.Std = *player.Std
+			}
+			output.Players = append(output.Players, of)
 		}
 		r.Outputs = append(r.Outputs, output)
 	}

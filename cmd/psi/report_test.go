@@ -352,7 +352,7 @@ func summaryOf(t *testing.T, path, table string) *batch.Summary {
 		o := batch.OutputSummary{Output: output}
 		size, std := tally.MeanSize(c), tally.MeanStd(c)
 		for d, player := range e.Players {
-			o.Players = append(o.Players, batch.PlayerSummary{Player: player, Size: size[d], Std: std[d], Trained: &size[d]})
+			o.Players = append(o.Players, batch.PlayerSummary{Player: player, Size: size[d], Std: &std[d], Trained: &size[d]})
 		}
 		s.Outputs = append(s.Outputs, o)
 	}

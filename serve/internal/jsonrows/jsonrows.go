@@ -17,6 +17,7 @@ type Shape struct {
 	Columns []Column // in the model's order
 	Unknown []string // columns that rows may omit
 	MaxRows int      // maximum number of rows
+	Whole   bool     // rows must have all columns: the errors do not recommend "unknown"
 
 	Reserve func(bytes int64) error // called before memory is allocated for rows; nil means no limit
 }
@@ -178,7 +179,11 @@ func (b *builder) find(names []string) ([]int, error) {
 }
 
 func (b *builder) absent(row int, column string) error {
-	return wrong(row, column, `send it, null if its value is not known, or name it in "unknown"`, "the column is not there")
+	remedy := `send it, null if its value is not known, or name it in "unknown"`
+	if b.Whole {
+		remedy = "send it, null if its value is not known"
+	}
+	return wrong(row, column, remedy, "the column is not there")
 }
 
 // ByColumn parses an object of lists of cells, by the names of the columns. Errors are those of Rows.

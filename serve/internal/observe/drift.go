@@ -27,7 +27,7 @@ const maxSeries = 1000
 // Drift reports the attributions of each model in the last ten minutes. For player d, over the rows of the window:
 //
 //	psi_attribution_abs_mean  mean of |f_d|, 0 where it is missing
-//	psi_attribution_std_mean  mean of σ_d, 0 where it is missing
+//	psi_attribution_std_mean  mean of σ_d, 0 where it is missing; left out if the model does not know it
 //	psi_missing_ratio         share of the rows that lack it
 //	psi_importance_ndcg       Σ_i a(i) / log₂(i + 1) over the same sum in training's order,
 //
@@ -214,7 +214,9 @@ func (w *DriftWindow) collect(all *explain.Tally, to chan<- prometheus.Metric) {
 		for _, d := range w.shown {
 			player := labelValue(w.players[d])
 			gauge(sizeDesc, size[d], model, labelValue(output), player)
-			gauge(stdDesc, std[d], model, labelValue(output), player)
+			if std != nil {
+				gauge(stdDesc, std[d], model, labelValue(output), player)
+			}
 		}
 		if w.reference == nil {
 			continue

@@ -53,7 +53,7 @@ type LogOptions struct {
 }
 
 // ExplanationLog writes explanations of a share of the requests to Parquet files. Each row, output and player is a line:
-// time, model, version, request_id, and the columns of [explain.Explanation.Long]. A file appears when it is complete.
+// time, model, version, request_id, game, and the columns of [explain.Explanation.Long]. A file appears when it is complete.
 //
 // The log never makes a caller wait. It gathers lines in memory, and one goroutine writes them. If the disk is full or
 // missing, it tries again every ten seconds. Meanwhile memory holds the lines of three files; later lines are dropped and
@@ -296,6 +296,7 @@ func (x *logged) table(values bool) (*table.Table, error) {
 		constant(table.CategoryColumn("model", []string{x.model}, nil), lines),
 		constant(table.CategoryColumn("version", []string{x.version}, []bool{x.version != ""}), lines),
 		constant(table.CategoryColumn("request_id", []string{x.requestID}, []bool{x.requestID != ""}), lines),
+		constant(table.CategoryColumn("game", []string{string(cmp.Or(e.Game, explain.Observational))}, nil), lines),
 	}
 	columns := long.Columns
 	if e.ModelStd == nil { // requests with it and without it lie in one file

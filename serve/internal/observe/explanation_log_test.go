@@ -99,7 +99,7 @@ func TestLogHoldsWhatWasSaid(t *testing.T) {
 		for _, c := range whole.Columns {
 			names = append(names, c.Name)
 		}
-		if want := "time model version request_id row output player value observed mean std model_std lower upper p_positive p_top"; strings.Join(names, " ") != want {
+		if want := "time model version request_id game row output player value observed mean std model_std lower upper p_positive p_top"; strings.Join(names, " ") != want {
 			t.Errorf("columns %s, want %s", strings.Join(names, " "), want)
 		}
 		var got []string

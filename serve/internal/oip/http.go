@@ -103,7 +103,7 @@ func (d *document) read() error {
 	return nil
 }
 
-// parameters parses an object of parameters, or null. It skips lists and objects among them.
+// parameters parses an object of parameters, or null. Lists and objects among them stay JSON.
 func (d *document) parameters(set func(name []byte, p parameter) error) error {
 	if d.null() {
 		return nil
@@ -113,7 +113,9 @@ func (d *document) parameters(set func(name []byte, p parameter) error) error {
 		var err error
 		switch c := d.peek(); {
 		case c == '[' || c == '{':
-			return d.skip(1)
+			start := d.at
+			err = d.skip(1)
+			p.kind, p.list = ofList, d.text[start:d.at]
 		case c == '"':
 			p.text, err = d.string()
 		case c == 'n' && d.word("null"):
@@ -157,6 +159,9 @@ func (d *document) input() error {
 			data, err = d.elements()
 		case "parameters":
 			err = d.parameters(func(name []byte, p parameter) error {
+				if p.kind == ofList {
+					return nil
+				}
 				if string(name) == "binary_data_size" {
 					if p.kind != ofNumber || p.number < 0 || p.number > float64(1<<53) || p.number != float64(int64(p.number)) {
 						return d.broken("binary_data_size is not a number of bytes")
@@ -241,6 +246,9 @@ func (d *document) output() error {
 			w.Name, err = d.string()
 		case "parameters":
 			err = d.parameters(func(name []byte, p parameter) error {
+				if p.kind == ofList {
+					return nil
+				}
 				if string(name) == "binary_data" {
 					if p.kind != ofTruth {
 						return d.broken("binary_data is true or false")

@@ -14,7 +14,8 @@
 //
 // Missing are also NaN, a JSON null, and in text what CSV files have for it (nothing, NA, N/A, NaN, null, ?), unless the
 // model knows a label of that text. Columns that the caller does not know are named in the request's parameter "unknown",
-// separated by commas.
+// separated by commas. The parameters "game" and "reference" choose a game; the caller reads the rows of the latter, which are
+// JSON.
 //
 // # Errors
 //
@@ -41,6 +42,9 @@ type Request struct {
 	Z       float64  // intervals are mean ∓ Z·std; 1.96 unless the parameter "z" says otherwise
 	Unknown []string // columns named in the parameter "unknown"
 
+	Game      string // the parameter "game"; "" if there is none
+	reference parameter
+
 	BinaryOutputs bool // default form of outputs that do not state one
 }
 
@@ -55,10 +59,11 @@ const defaultZ = 1.96
 // maxUnknown is the maximum number of columns in the parameter "unknown".
 const maxUnknown = 10_000
 
-// parameter is the value of a parameter: a string, a number or a boolean.
+// parameter is the value of a parameter: a string, a number, a boolean, or the text of a list or an object.
 type parameter struct {
 	kind   parameterKind
 	text   string
+	list   []byte // JSON of a list or an object
 	number float64
 	truth  bool
 }
@@ -69,11 +74,25 @@ const (
 	ofText parameterKind = iota
 	ofNumber
 	ofTruth
+	ofList
 )
 
 // set stores a parameter of the request. It ignores unknown ones, which may be for other servers.
 func (r *Request) set(name string, p parameter) error {
+	if p.kind == ofList && name != "reference" && name != "game" {
+		return nil
+	}
 	switch name {
+	case "game":
+		if p.kind != ofText {
+			return invalid("send the name of a game, such as \"interventional\"", "the parameter \"game\" is not text")
+		}
+		r.Game = p.text
+	case "reference":
+		if p.kind != ofText && p.kind != ofList {
+			return invalid("send rows as a list of objects, or as its JSON in a text", "the parameter \"reference\" is not a list of rows")
+		}
+		r.reference = p
 	case "z":
 		if p.kind == ofText {
 			p.number, _ = strconv.ParseFloat(p.text, 64)
@@ -98,6 +117,18 @@ func (r *Request) set(name string, p parameter) error {
 		r.BinaryOutputs = p.truth
 	}
 	return nil
+}
+
+// Reference returns the parameter "reference", a JSON list of rows that was not parsed; nil if there is none. reserve is called
+// for the memory of a copy.
+func (r *Request) Reference(reserve func(bytes int64) error) ([]byte, error) {
+	if r.reference.kind == ofList || r.reference.text == "" {
+		return r.reference.list, nil
+	}
+	if err := reserve(int64(len(r.reference.text))); err != nil {
+		return nil, err
+	}
+	return []byte(r.reference.text), nil
 }
 
 // commaSeparated splits names as the flags of psi do: names in double quotes may contain commas.

@@ -136,49 +136,59 @@ func (s *Signature) shape(o output, rows int64) []int64 {
 // the Depth of the request does not need may be nil.
 type Results struct {
 	Rows int
+	Game string // whose Shapley values the attributions are; "" if there are none
 
-	Prediction, PredictionStd, Probability, Base []float64 // [rows, outputs]
-	Mean, Std                                    []float64 // [rows, outputs, players]
-	ModelStd                                     []float64 // [rows, outputs, players]; nil if doubt is not known
-	Bags                                         int       // number of networks behind ModelStd
-	Observed                                     []bool    // [rows, players]; nil if all are
+	Prediction, Probability, Base []float64 // [rows, outputs]
+	PredictionStd                 []float64 // [rows, outputs]; nil if it is not known
+	Mean                          []float64 // [rows, outputs, players]
+	Std                           []float64 // [rows, outputs, players]; nil if spread is not known
+	ModelStd                      []float64 // [rows, outputs, players]; nil if doubt is not known
+	Bags                          int       // number of networks behind ModelStd
+	Observed                      []bool    // [rows, players]; nil if all are
 }
 
 // check returns an error if the results lack an output. That is a fault of the server, not of the request.
 func (res *Results) check(sig *Signature, o output) error {
-	lengths := func(want int, arrays ...[]float64) error {
-		for _, array := range arrays {
-			if len(array) != want {
-				return fmt.Errorf("results of %d rows have %d numbers for %s, not %d", res.Rows, len(array), outputNames[o], want)
-			}
+	length := func(want int, array []float64) error {
+		if len(array) != want {
+			return fmt.Errorf("results of %d rows have %d numbers for %s, not %d", res.Rows, len(array), outputNames[o], want)
 		}
 		return nil
+	}
+	known := func(want int, array []float64) error {
+		if array == nil {
+			return nil
+		}
+		return length(want, array)
 	}
 	cells, players := res.Rows*len(sig.Outputs), len(sig.Players)
 	switch o {
 	case prediction:
-		return lengths(cells, res.Prediction)
+		return length(cells, res.Prediction)
 	case predictionStd:
-		return lengths(cells, res.PredictionStd)
+		return known(cells, res.PredictionStd)
 	case probability:
-		return lengths(cells, res.Probability)
+		return length(cells, res.Probability)
 	case base:
-		return lengths(cells, res.Base)
+		return length(cells, res.Base)
 	default:
 		if o == pPositive && res.Observed != nil && len(res.Observed) != res.Rows*players {
 			return fmt.Errorf("results of %d rows have %d observed marks, not %d", res.Rows, len(res.Observed), res.Rows*players)
 		}
-		return lengths(cells*players, res.Mean, res.Std)
+		if err := length(cells*players, res.Mean); err != nil {
+			return err
+		}
+		return known(cells*players, res.Std)
 	}
 }
 
-// numbers returns an output of the results as it is sent.
+// numbers returns an output of the results as it is sent. Numbers that are not known are NaN.
 func (res *Results) numbers(o output, sig *Signature, z float64, into []float32) []float32 {
 	switch o {
 	case prediction:
 		return narrow(into, res.Prediction)
 	case predictionStd:
-		return narrow(into, res.PredictionStd)
+		return narrowOrNaN(into, res.PredictionStd, len(res.Prediction))
 	case probability:
 		return narrow(into, res.Probability)
 	case base:
@@ -186,19 +196,19 @@ func (res *Results) numbers(o output, sig *Signature, z float64, into []float32)
 	case attributionMean:
 		return narrow(into, res.Mean)
 	case attributionStd:
-		return narrow(into, res.Std)
+		return narrowOrNaN(into, res.Std, len(res.Mean))
 	case attributionModelStd:
-		if res.ModelStd == nil {
-			return append(into, slices.Repeat([]float32{float32(math.NaN())}, len(res.Mean))...)
-		}
-		return narrow(into, res.ModelStd)
+		return narrowOrNaN(into, res.ModelStd, len(res.Mean))
 	case attributionLower, attributionUpper:
 		e := res.explained(z)
-		reach := e.Reach()
+		deviations, reach := e.Deviations(), e.Reach()
+		if deviations == nil {
+			return narrowOrNaN(into, nil, len(res.Mean))
+		}
 		if o == attributionLower {
 			reach = -reach
 		}
-		for i, s := range e.Deviations() {
+		for i, s := range deviations {
 			into = append(into, float32(res.Mean[i]+reach*s))
 		}
 	case pPositive:
@@ -216,6 +226,14 @@ func (res *Results) numbers(o output, sig *Signature, z float64, into []float32)
 // explained builds the part of an explanation that intervals need.
 func (res *Results) explained(z float64) *explain.Explanation {
 	return &explain.Explanation{Z: z, Mean: res.Mean, Std: res.Std, ModelStd: res.ModelStd, Bags: res.Bags}
+}
+
+// narrowOrNaN returns n times NaN if the numbers are not known.
+func narrowOrNaN(into []float32, from []float64, n int) []float32 {
+	if from == nil {
+		return append(into, slices.Repeat([]float32{float32(math.NaN())}, n)...)
+	}
+	return narrow(into, from)
 }
 
 func narrow(into []float32, from []float64) []float32 {
@@ -318,6 +336,10 @@ func (r *Request) AppendHTTP(into []byte, sig *Signature, res *Results) (body []
 		into = append(into, `,"id":`...)
 		into = appendText(into, r.ID)
 	}
+	if res.Game != "" {
+		into = append(into, `,"parameters":{"game":`...)
+		into = append(appendText(into, res.Game), '}')
+	}
 	into = append(into, `,"outputs":[`...)
 	for i, w := range wanted {
 		if i > 0 {
@@ -376,6 +398,9 @@ func (r *Request) GRPC(sig *Signature, res *Results) (*inference.ModelInferRespo
 		ModelName: sig.Name, ModelVersion: sig.Version, Id: r.ID,
 		Outputs:           make([]*inference.ModelInferResponse_InferOutputTensor, len(wanted)),
 		RawOutputContents: make([][]byte, len(wanted)),
+	}
+	if res.Game != "" {
+		m.Parameters = map[string]*inference.InferParameter{"game": {ParameterChoice: &inference.InferParameter_StringParam{StringParam: res.Game}}}
 	}
 	tensors := make([]inference.ModelInferResponse_InferOutputTensor, len(wanted))
 	raw := make([]byte, 0, 4*all)

@@ -2,6 +2,7 @@ package oip
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"slices"
@@ -164,13 +165,56 @@ func TestOutputsThatNobodyNamed(t *testing.T) {
 // Results without what was asked for are the server's mistake, and are not written as if they were there.
 func TestResultsThatLackAnOutput(t *testing.T) {
 	r := &Request{Outputs: []Wanted{{Name: "attribution_mean"}}}
-	res := someResults()
-	res.Std = nil
-	if _, err := r.GRPC(two(), res); err == nil {
-		t.Error("a message was made of nothing")
+	for what, lack := range map[string]func(res *Results){
+		"without means":           func(res *Results) { res.Mean = nil },
+		"with too few deviations": func(res *Results) { res.Std = res.Std[1:] },
+	} {
+		res := someResults()
+		lack(res)
+		if _, err := r.GRPC(two(), res); err == nil {
+			t.Errorf("a message was made of results %s", what)
+		}
+		if _, _, err := r.AppendHTTP(nil, two(), res); err == nil {
+			t.Errorf("a body was made of results %s", what)
+		}
 	}
-	if _, _, err := r.AppendHTTP(nil, two(), res); err == nil {
-		t.Error("a body was made of nothing")
+}
+
+// Deviations that are not known, as those of imported trees, are NaN, and so is all that follows from them.
+func TestUnknownDeviations(t *testing.T) {
+	unknown := []string{"prediction_std", "attribution_std", "attribution_model_std", "attribution_lower", "attribution_upper", "p_positive"}
+	r := &Request{Z: 2, Outputs: []Wanted{{Name: "attribution_mean"}}}
+	for _, name := range unknown {
+		r.Outputs = append(r.Outputs, Wanted{Name: name})
+	}
+	res := someResults()
+	res.PredictionStd, res.Std, res.ModelStd, res.Game = nil, nil, nil, "path-dependent"
+	m, err := r.GRPC(two(), res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, out := range m.GetOutputs() {
+		n := 4
+		for _, size := range out.GetShape() {
+			n *= int(size)
+		}
+		raw := m.GetRawOutputContents()[i]
+		if len(raw) != n {
+			t.Fatalf("%s has %d bytes for the shape %v", out.GetName(), len(raw), out.GetShape())
+		}
+		for at := 0; at < n; at += 4 {
+			v := math.Float32frombits(binary.LittleEndian.Uint32(raw[at:]))
+			if nan := v != v; nan != slices.Contains(unknown, out.GetName()) {
+				t.Errorf("%s has %v", out.GetName(), v)
+			}
+		}
+	}
+	if got := m.GetParameters()["game"].GetStringParam(); got != "path-dependent" {
+		t.Errorf("the message has the game %q", got)
+	}
+	body, _, err := r.AppendHTTP(nil, two(), res)
+	if err != nil || !bytes.Contains(body, []byte(`"parameters":{"game":"path-dependent"},"outputs":[`)) || !bytes.Contains(body, []byte(`"name":"prediction_std","datatype":"FP32","shape":[2,2],"data":[null,null,null,null]`)) {
+		t.Errorf("%v: %s", err, body)
 	}
 }
 

@@ -20,6 +20,7 @@ type Signature struct {
 	Players []string // the last axis of attributions
 	Outputs []string // the second axis of outputs: classes, or the target
 	Classes bool     // the outputs are scores of classes, which have probabilities
+	Games   []string // whose Shapley values attributions can be
 
 	Parameters map[string]string // further entries of the metadata
 
@@ -137,7 +138,7 @@ func (s *Signature) outputs() []tensorMetadata {
 
 // parameters returns what metadata states beside the tensors.
 func (s *Signature) parameters() map[string]any {
-	all := map[string]any{"players": s.Players, "outputs": s.Outputs}
+	all := map[string]any{"players": s.Players, "outputs": s.Outputs, "games": s.Games}
 	columns := make([]columnMetadata, len(s.Columns))
 	for j, c := range s.Columns {
 		columns[j] = columnMetadata{Name: c.Name, Kind: c.Kind, Datatypes: datatypesOf(c.Kind)}

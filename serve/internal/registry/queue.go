@@ -21,15 +21,39 @@ func (b *BusyError) Error() string {
 // errGone is the error of a queue that is closed because its version was replaced.
 var errGone = errors.New("the model's version is gone")
 
-// job is rows of a request that wait for a pass.
+// job is rows of a request that wait for a pass, or a computation that shares none.
 type job struct {
 	ctx    context.Context //nolint:containedctx // of the request, whose end takes the job off the queue
 	rows   *psi.Rows
+	alone  *Alone // nil if the rows share passes with others
 	depth  psi.Depth
 	since  time.Time
 	answer *psi.Answer
 	err    error
 	done   chan struct{}
+}
+
+// lane is where a job waits: its depth, or the lane of jobs that share no pass.
+type lane int
+
+const (
+	aloneLane = lane(psi.Doubt) + 1
+	lanes     = aloneLane + 1
+)
+
+func (j *job) lane() lane {
+	if j.alone != nil {
+		return aloneLane
+	}
+	return lane(j.depth)
+}
+
+// work is how many rows the job counts as.
+func (j *job) work() int {
+	if j.alone != nil {
+		return j.alone.Work
+	}
+	return j.rows.Len()
 }
 
 // queue holds the requests that wait for the workers of a version, one worker for each core. A worker takes all jobs that
@@ -41,9 +65,9 @@ type queue struct {
 
 	mu      sync.Mutex
 	arrived *sync.Cond
-	waiting [psi.Doubt + 1][]*job // by depth, the oldest first
-	rows    [psi.Doubt + 1]int    // that wait, by depth
-	paces   [psi.Doubt + 1]pace
+	waiting [lanes][]*job // the oldest first
+	rows    [lanes]int    // that wait
+	paces   [lanes]pace
 	workers int
 	closed  bool
 }
@@ -66,15 +90,25 @@ func newQueue(limits Limits, workers int, watch func(rows int)) *queue {
 
 // ask puts rows into the queue and waits for their answer.
 func (q *queue) ask(ctx context.Context, rows *psi.Rows, depth psi.Depth) (*psi.Answer, error) {
-	j := &job{ctx: ctx, rows: rows, depth: depth, since: time.Now(), done: make(chan struct{})}
-	if err := q.put(j); err != nil {
+	j := &job{rows: rows, depth: depth}
+	err := q.await(ctx, j)
+	if err != nil {
 		return nil, err
+	}
+	return j.answer, nil
+}
+
+// await puts a job into the queue and waits until it is done.
+func (q *queue) await(ctx context.Context, j *job) error {
+	j.ctx, j.since, j.done = ctx, time.Now(), make(chan struct{})
+	if err := q.put(j); err != nil {
+		return err
 	}
 	select {
 	case <-j.done:
-		return j.answer, j.err
+		return j.err
 	case <-ctx.Done(): // the worker drops the job
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
 
@@ -84,11 +118,11 @@ func (q *queue) put(j *job) error {
 	if q.closed {
 		return errGone
 	}
-	if err := q.refusal(j.ctx, j.rows.Len()); err != nil {
+	if err := q.refusal(j.ctx, j.work()); err != nil {
 		return err
 	}
-	q.waiting[j.depth] = append(q.waiting[j.depth], j)
-	q.count(j.depth, j.rows.Len())
+	q.waiting[j.lane()] = append(q.waiting[j.lane()], j)
+	q.count(j.lane(), j.work())
 	q.arrived.Signal()
 	return nil
 }
@@ -103,9 +137,9 @@ func (q *queue) full(ctx context.Context) error {
 // refusal returns the error of rows that would wait too long or are too many; nil if they may wait.
 func (q *queue) refusal(ctx context.Context, rows int) error {
 	waiting, seconds := 0, 0.0
-	for depth, n := range q.rows {
+	for lane, n := range q.rows {
 		waiting += n
-		seconds += q.paces[depth].perRow() * float64(n)
+		seconds += q.paces[lane].perRow() * float64(n)
 	}
 	if waiting == 0 {
 		return nil
@@ -118,8 +152,8 @@ func (q *queue) refusal(ctx context.Context, rows int) error {
 	return nil
 }
 
-func (q *queue) count(depth psi.Depth, rows int) {
-	q.rows[depth] += rows
+func (q *queue) count(in lane, rows int) {
+	q.rows[in] += rows
 	all := 0
 	for _, n := range q.rows {
 		all += n
@@ -127,20 +161,20 @@ func (q *queue) count(depth psi.Depth, rows int) {
 	q.watch(all)
 }
 
-// take waits for jobs of one depth: those that have waited longest, and others that fit beside them. It returns none when
+// take waits for jobs of one lane: those that have waited longest, and others that fit beside them. It returns none when
 // the queue is closed.
 func (q *queue) take() []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
 		oldest := -1
-		for depth, jobs := range q.waiting {
+		for lane, jobs := range q.waiting {
 			if len(jobs) > 0 && (oldest < 0 || jobs[0].since.Before(q.waiting[oldest][0].since)) {
-				oldest = depth
+				oldest = lane
 			}
 		}
 		if oldest >= 0 {
-			return q.gather(oldest)
+			return q.gather(lane(oldest))
 		}
 		if q.closed {
 			return nil
@@ -149,19 +183,19 @@ func (q *queue) take() []*job {
 	}
 }
 
-// gather removes the oldest jobs of a depth from the queue, at least one.
-func (q *queue) gather(depth int) []*job {
-	jobs := q.waiting[depth]
-	n, rows := 1, jobs[0].rows.Len()
-	for n < len(jobs) && rows+jobs[n].rows.Len() <= maxExtraRows {
-		rows += jobs[n].rows.Len()
+// gather removes the oldest jobs of a lane from the queue, at least one.
+func (q *queue) gather(from lane) []*job {
+	jobs := q.waiting[from]
+	n, rows := 1, jobs[0].work()
+	for from != aloneLane && n < len(jobs) && rows+jobs[n].work() <= maxExtraRows {
+		rows += jobs[n].work()
 		n++
 	}
-	q.waiting[depth] = jobs[n:]
+	q.waiting[from] = jobs[n:]
 	if n == len(jobs) {
-		q.waiting[depth] = nil // frees the memory of the removed jobs
+		q.waiting[from] = nil // frees the memory of the removed jobs
 	}
-	q.count(psi.Depth(depth), -rows)
+	q.count(from, -rows)
 	return jobs[:n]
 }
 
@@ -171,12 +205,12 @@ type pace struct{ seconds, rows float64 }
 
 func (p pace) perRow() float64 { return p.seconds / max(p.rows, 1) }
 
-// learn updates the pace with a pass.
-func (q *queue) learn(depth psi.Depth, rows int, took time.Duration) {
+// learn updates the pace of a lane with a pass.
+func (q *queue) learn(of lane, rows int, took time.Duration) {
 	const kept = .9 // of the past, at each pass
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p := &q.paces[depth]
+	p := &q.paces[of]
 	p.seconds, p.rows = kept*p.seconds+took.Seconds(), kept*p.rows+float64(rows)
 }
 

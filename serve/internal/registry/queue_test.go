@@ -15,18 +15,18 @@ func TestPaceIsOfRowsNotOfPasses(t *testing.T) {
 	if perRow() != 0 {
 		t.Errorf("before any pass a row takes %g s", perRow())
 	}
-	q.learn(psi.Values, 1, time.Second)
+	q.learn(lane(psi.Values), 1, time.Second)
 	if math.Abs(perRow()-1) > 1e-9 {
 		t.Errorf("one row in a second: %g s each", perRow())
 	}
 	for range 3 {
-		q.learn(psi.Values, 60, 6*time.Millisecond)
+		q.learn(lane(psi.Values), 60, 6*time.Millisecond)
 	}
 	if got := perRow(); got > .006 {
 		t.Errorf("after 180 rows at .1 ms each, a row is thought to take %g s", got)
 	}
 	for range 200 {
-		q.learn(psi.Values, 60, 60*time.Millisecond)
+		q.learn(lane(psi.Values), 60, 60*time.Millisecond)
 	}
 	if got := perRow(); math.Abs(got-.001) > 1e-5 {
 		t.Errorf("rows have long taken 1 ms, but are thought to take %g s", got)

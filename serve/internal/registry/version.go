@@ -90,6 +90,19 @@ func (v *Version) Ask(ctx context.Context, t *table.Table, unknown []string, dep
 	return v.queue.ask(ctx, rows, depth)
 }
 
+// Alone is a computation that shares no pass with other requests, such as explanations in a game of the request's own.
+type Alone struct {
+	Rows  int // to explain
+	Work  int // how many rows it counts as in the queue
+	Depth psi.Depth
+
+	Do func(ctx context.Context) error // uses one core; the context is the request's
+}
+
+// Run runs a computation on one of the version's workers, after requests that have waited longer. It returns a *BusyError if
+// the computation would wait too long. If the context ends first, Run returns, and Do must end soon.
+func (v *Version) Run(ctx context.Context, a Alone) error { return v.queue.await(ctx, &job{alone: &a}) }
+
 // work runs passes until the queue is closed.
 func (v *Version) work() {
 	for {
@@ -97,7 +110,11 @@ func (v *Version) work() {
 		if jobs == nil {
 			return
 		}
-		if live := dropEnded(jobs); len(live) > 0 {
+		switch live := dropEnded(jobs); {
+		case len(live) == 0:
+		case live[0].alone != nil:
+			v.run(live[0])
+		default:
 			v.pass(live)
 		}
 	}
@@ -114,6 +131,17 @@ func dropEnded(jobs []*job) []*job {
 		live = append(live, j)
 	}
 	return live
+}
+
+func (v *Version) run(j *job) {
+	start, a := time.Now(), j.alone
+	end := v.observer.Passing(v, Pass{Depth: a.Depth, Rows: a.Rows, Requests: []context.Context{j.ctx}, Waited: []time.Duration{start.Sub(j.since)}})
+	j.err = a.Do(j.ctx)
+	end(j.err)
+	if j.err == nil {
+		v.queue.learn(aloneLane, a.Work, time.Since(start))
+	}
+	close(j.done)
 }
 
 func (v *Version) pass(jobs []*job) {
@@ -139,7 +167,7 @@ func (v *Version) pass(jobs []*job) {
 		return
 	}
 	if err == nil {
-		v.queue.learn(p.Depth, p.Rows, time.Since(start))
+		v.queue.learn(lane(p.Depth), p.Rows, time.Since(start))
 	}
 	for i, j := range jobs {
 		if j.err = err; err == nil {

@@ -14,9 +14,11 @@ type Instances struct {
 type InstanceParameters struct {
 	_ struct{} `json:"-" additionalProperties:"true"`
 
-	Unknown []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
-	Z       float64  `json:"z,omitempty" doc:"intervals are mean ∓ z·std"`
-	Top     int      `json:"top,omitempty" doc:"K of p_top"`
+	Unknown   []string `json:"unknown,omitempty" doc:"columns to take for missing; rows may lack them"`
+	Z         float64  `json:"z,omitempty" doc:"intervals are mean ∓ z·std"`
+	Top       int      `json:"top,omitempty" doc:"K of p_top"`
+	Game      string   `json:"game,omitempty" doc:"of an explanation: what happens to absent columns; one of the model's games, its own if there is none"`
+	Reference RowList  `json:"reference,omitzero" doc:"of the games baseline (one row) and interventional: rows that absent columns have their values from, at most 100"`
 }
 
 // V1Explanation is the answer of :explain: the fields of Explanation with its rows as explanations, and the predictions.

@@ -24,7 +24,7 @@ type ModelMetadata struct {
 	Platform   string           `json:"platform" enum:"psi"`
 	Inputs     []TensorMetadata `json:"inputs" nullable:"false"`
 	Outputs    []TensorMetadata `json:"outputs" nullable:"false"`
-	Parameters map[string]any   `json:"parameters" doc:"players and outputs in the order of the tensors' axes, columns, digest, head, task, target"`
+	Parameters map[string]any   `json:"parameters" doc:"players and outputs in the order of the tensors' axes, columns, game and games, digest, head, task, target"`
 }
 
 // TensorMetadata describes one input or output tensor of a model.
@@ -44,7 +44,7 @@ type InferRequest struct {
 	_ struct{} `json:"-" additionalProperties:"true"`
 
 	ID         string        `json:"id,omitempty"`
-	Parameters Parameters    `json:"parameters,omitempty" doc:"z, unknown, binary_data_output"`
+	Parameters Parameters    `json:"parameters,omitempty" doc:"z, unknown, game, reference, binary_data_output"`
 	Inputs     []InferInput  `json:"inputs" nullable:"false" minItems:"1"`
 	Outputs    []InferOutput `json:"outputs,omitempty" doc:"prediction, prediction_std, probability, base, attribution_mean, attribution_std, attribution_model_std, attribution_lower, attribution_upper, p_positive"`
 }
@@ -81,7 +81,13 @@ type InferResponse struct {
 	ModelName    string        `json:"model_name"`
 	ModelVersion string        `json:"model_version"`
 	ID           string        `json:"id,omitempty"`
+	Parameters   *InferGame    `json:"parameters,omitempty" doc:"of an answer with attributions"`
 	Outputs      []InferTensor `json:"outputs" nullable:"false"`
+}
+
+// InferGame names the game whose Shapley values the attributions of an answer are.
+type InferGame struct {
+	Game string `json:"game"`
 }
 
 // InferTensor is an output tensor: its numbers, or the size of its binary data after the JSON.
