@@ -47,15 +47,22 @@ func (e *Evaluator) Against(references *encode.Batch) (form.Evaluator, error) {
 	return &Evaluator{e.ensemble, e.config, e.units, e.ensemble.NewReferences(references.Splits, in.PlayerOf(), in.Players()), e.set}, nil
 }
 
+// passRows is the number of rows between two looks at the context.
+const passRows = 256
+
 // Pass evaluates rows: their values, and what else is wanted.
 func (e *Evaluator) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.Explained, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	present := presentCells(b.Observed)
-	x := &form.Explained{Value: e.relative(e.values(b.Splits, present))}
-	if want&form.Attributions != 0 {
-		x.Attributions = e.scaled(e.game.Attributions(e.set, b.Splits, present))
+	x := &form.Explained{}
+	for from := 0; from < b.Rows; from += passRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		part := b.Slice(from, min(from+passRows, b.Rows))
+		present := presentCells(part.Observed)
+		x.Value = append(x.Value, e.relative(e.values(part.Splits, present))...)
+		if want&form.Attributions != 0 {
+			x.Attributions = append(x.Attributions, e.scaled(e.game.Attributions(e.set, part.Splits, present))...)
+		}
 	}
 	if want&form.Spread != 0 {
 		x.Std, x.HiddenVariance = make([]float32, len(x.Value)*e.config.Inputs.Players()), make([]float32, len(x.Value))
