@@ -2,11 +2,8 @@ package psi_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,75 +11,44 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/trees/treestest"
 	"github.com/psi-shapley/psi/table"
 )
 
-// treeFile is a model that a library trained, with rows and what the library says of them.
-type treeFile struct {
-	Format        string
-	Name          string        `json:"name"`
-	Model         string        `json:"model"`
-	Columns       []string      `json:"columns"`
-	Rows          [][]any       `json:"rows"`
-	Raw           [][]float64   `json:"raw"`
-	Contributions [][][]float64 `json:"contributions"` // row, output, columns and the base
-}
+// treeFile is a model that a library trained.
+type treeFile struct{ treestest.File }
 
 func treeFiles(t testing.TB) (list []treeFile) {
 	t.Helper()
-	for _, format := range []string{"lightgbm", "xgboost"} {
-		content, err := os.ReadFile(filepath.Join("internal", "trees", "testdata", format+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var files []treeFile
-		if err := json.Unmarshal(content, &files); err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			f.Format = format
-			list = append(list, f)
-		}
+	files, err := treestest.Read(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		list = append(list, treeFile{f})
 	}
 	return list
 }
 
 func treeFileOf(t testing.TB, format, name string) treeFile {
 	t.Helper()
-	for _, f := range treeFiles(t) {
-		if f.Format == format && f.Name == name {
-			return f
-		}
+	f, err := treestest.Find(".", format, name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("there is no %s/%s", format, name)
-	return treeFile{}
+	return treeFile{*f}
 }
 
-// table returns the rows, with a target "y" if given.
-func (f *treeFile) table(t testing.TB, y ...*table.Column) *table.Table {
+// table returns the rows, with further columns if given.
+func (f *treeFile) table(t testing.TB, more ...*table.Column) *table.Table {
 	t.Helper()
-	columns := slices.Clone(y)
-	for d, name := range f.Columns {
-		if f.Format == "lightgbm" && len(y) == 0 {
-			name = strings.ReplaceAll(name, " ", "_") // as it is in the file
-		}
-		observed, numbers, labels := make([]bool, len(f.Rows)), make([]float64, len(f.Rows)), make([]string, len(f.Rows))
-		category := false
-		for i, row := range f.Rows {
-			switch cell := row[d].(type) {
-			case float64:
-				observed[i], numbers[i] = true, cell
-			case string:
-				observed[i], labels[i], category = true, cell, true
-			}
-		}
-		if category {
-			columns = append(columns, table.CategoryColumn(name, labels, observed))
-		} else {
-			columns = append(columns, table.NumberColumn(name, numbers, observed))
+	features := f.Table().Columns
+	for _, c := range features {
+		if f.Format == "lightgbm" && len(more) == 0 {
+			c.Name = strings.ReplaceAll(c.Name, " ", "_") // as it is in the file
 		}
 	}
-	rows, err := table.New(columns...)
+	rows, err := table.New(append(slices.Clone(more), features...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

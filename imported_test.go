@@ -3,25 +3,21 @@ package psi
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/psi-shapley/psi/internal/artifact"
+	"github.com/psi-shapley/psi/internal/trees/treestest"
 )
 
 // importedFile is a model of trees, as its file holds it.
 func importedFile(t testing.TB) *artifact.File {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("internal", "trees", "testdata", "xgboost.json"))
+	file, err := treestest.Find(".", "xgboost", "number with labels")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []struct{ Name, Model string }
-	if err := json.Unmarshal(content, &files); err != nil {
-		t.Fatal(err)
-	}
-	trees, err := ReadTrees([]byte(files[1].Model), "xgboost") // numbers and labels
+	trees, err := ReadTrees([]byte(file.Model), "xgboost")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package batch
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/internal/trees/treestest"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -23,41 +23,13 @@ type forest struct {
 	rows    *table.Table
 }
 
-// xgboostCase is a model with rows, as the tests of trees have them.
-type xgboostCase struct {
-	Name, Model string
-	Columns     []string
-	Rows        [][]any
-}
-
 // imported is made once for all tests.
 var imported = sync.OnceValues(func() (*forest, error) {
-	content, err := os.ReadFile("../internal/trees/testdata/xgboost.json")
+	c, err := treestest.Find("..", "xgboost", "two classes")
 	if err != nil {
 		return nil, err
 	}
-	var cases []xgboostCase
-	if err := json.Unmarshal(content, &cases); err != nil {
-		return nil, err
-	}
-	c := cases[slices.IndexFunc(cases, func(c xgboostCase) bool { return c.Name == "two classes" })]
-	f := &forest{rows: &table.Table{}}
-	for j, name := range c.Columns {
-		numbers, labels, observed, text := make([]float64, len(c.Rows)), make([]string, len(c.Rows)), make([]bool, len(c.Rows)), false
-		for i, row := range c.Rows {
-			switch v := row[j].(type) {
-			case float64:
-				numbers[i], observed[i] = v, true
-			case string:
-				labels[i], observed[i], text = v, true, true
-			}
-		}
-		if text {
-			f.rows.Columns = append(f.rows.Columns, table.CategoryColumn(name, labels, observed))
-		} else {
-			f.rows.Columns = append(f.rows.Columns, table.NumberColumn(name, numbers, observed))
-		}
-	}
+	f := &forest{rows: c.Table()}
 	trees, err := psi.ReadTrees([]byte(c.Model), "")
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestGames(t *testing.T) {
 				asked["game"] = c.asked
 			}
 			if c.references > 0 {
-				o.Reference = m.table().Select([]int{0, 1, 2}[:c.references])
+				o.Reference = m.Table().Select([]int{0, 1, 2}[:c.references])
 				asked["reference"] = m.objects(0, c.references)
 			}
 			e := m.truth(t, o)
@@ -90,7 +90,7 @@ func TestGames(t *testing.T) {
 func TestGamesOfUnknownColumns(t *testing.T) {
 	r, all := startTrees(t, nil)
 	m := all["number"]
-	want := m.truth(t, psi.ExplainOptions{Game: psi.BaselineGame, Reference: m.table().Select([]int{4}), Unknown: []string{"a"}})
+	want := m.truth(t, psi.ExplainOptions{Game: psi.BaselineGame, Reference: m.Table().Select([]int{4}), Unknown: []string{"a"}})
 	answer := r.asked(t, "/explain", map[string]any{"model": "number", "rows": m.objects(0, len(m.Rows)), "unknown": []string{"a"}, "game": "baseline", "reference": m.objects(4, 5)})
 	near(t, "attributions", attributed(t, answer["rows"], "mean"), want.Mean)
 }
@@ -102,7 +102,7 @@ func TestGamesDoNotMix(t *testing.T) {
 	wants := []*explain.Explanation{m.truth(t, psi.ExplainOptions{})}
 	bodies := [][]byte{asJSON(t, map[string]any{"model": "three", "rows": m.objects(0, 5)})}
 	for i := range 4 {
-		wants = append(wants, m.truth(t, psi.ExplainOptions{Game: psi.BaselineGame, Reference: m.table().Select([]int{i})}))
+		wants = append(wants, m.truth(t, psi.ExplainOptions{Game: psi.BaselineGame, Reference: m.Table().Select([]int{i})}))
 		bodies = append(bodies, asJSON(t, map[string]any{"model": "three", "rows": m.objects(0, 5), "game": "baseline", "reference": m.objects(i, i+1)}))
 	}
 	var group sync.WaitGroup
@@ -185,7 +185,7 @@ func TestRefusedGames(t *testing.T) {
 		}
 		if len(broken) < 10_000 {
 			var in bytes.Buffer
-			write(t, &in, table.Arrow, m.table().Select([]int{0}))
+			write(t, &in, table.Arrow, m.Table().Select([]int{0}))
 			got, answer, _ := r.sent(t, http.MethodPost, "/explain?model=number&reference="+url.QueryEscape(broken), in.Bytes(), "Content-Type", arrowType)
 			if got != 400 {
 				t.Errorf("Arrow with the reference %.40s: %d %s", broken, got, answer)
@@ -267,8 +267,8 @@ func TestGamesHaveDeadlines(t *testing.T) {
 	defer v.Release()
 	b := r.memory.budget(1 << 30)
 	defer b.Close()
-	q := question{rows: m.table().Select(repeated(len(m.Rows), 2000/len(m.Rows))), depth: psi.Doubt, budget: b}
-	q.how = psi.ExplainOptions{Game: psi.InterventionalGame, Reference: m.table().Select(repeated(len(m.Rows), 100/len(m.Rows)))}
+	q := question{rows: m.Table().Select(repeated(len(m.Rows), 2000/len(m.Rows))), depth: psi.Doubt, budget: b}
+	q.how = psi.ExplainOptions{Game: psi.InterventionalGame, Reference: m.Table().Select(repeated(len(m.Rows), 100/len(m.Rows)))}
 	start := time.Now()
 	if _, err := r.askAlone(t.Context(), v, q); err != nil {
 		t.Fatal(err)

@@ -18,17 +18,14 @@ import (
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
+	"github.com/psi-shapley/psi/internal/trees/treestest"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 	"github.com/psi-shapley/psi/table"
 )
 
 // imported is a model of XGBoost's, with rows and what that library says of them.
 type imported struct {
-	Name    string
-	Model   string // XGBoost's JSON
-	Columns []string
-	Rows    [][]any
-	Raw     [][]float64 // [rows, outputs]
+	treestest.File
 
 	file  []byte // as psi imports it
 	model *psi.Model
@@ -36,24 +33,15 @@ type imported struct {
 
 // trees are the imported models that tests serve, by their names there. One was measured on rows.
 var trees = sync.OnceValues(func() (map[string]*imported, error) {
-	content, err := os.ReadFile("../internal/trees/testdata/xgboost.json")
-	if err != nil {
-		return nil, err
-	}
-	var cases []imported
-	if err := json.Unmarshal(content, &cases); err != nil {
-		return nil, err
-	}
 	all := map[string]*imported{}
 	for served, name := range map[string]string{"number": "number", "measured": "number", "gamma": "gamma", "two": "two classes", "three": "three classes"} {
-		for _, c := range cases {
-			if c.Name != name {
-				continue
-			}
-			if err := c.make(served == "measured"); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			all[served] = &c
+		file, err := treestest.Find("..", "xgboost", name)
+		if err != nil {
+			return nil, err
+		}
+		all[served] = &imported{File: *file}
+		if err := all[served].make(served == "measured"); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return all, nil
@@ -67,7 +55,7 @@ func (m *imported) make(measured bool) error {
 	}
 	o := psi.ImportOptions{Target: "y"}
 	if measured {
-		rows, y := m.table(), make([]float64, len(m.Rows))
+		rows, y := m.Table(), make([]float64, len(m.Rows))
 		for i := range y {
 			y[i] = m.Raw[i][0] + math.Sin(float64(i))
 		}
@@ -102,28 +90,6 @@ func repeated(rows, times int) []int {
 	return list
 }
 
-// table is the model's rows.
-func (m *imported) table() *table.Table {
-	t := &table.Table{}
-	for j, name := range m.Columns {
-		numbers, labels, observed, text := make([]float64, len(m.Rows)), make([]string, len(m.Rows)), make([]bool, len(m.Rows)), false
-		for i, row := range m.Rows {
-			switch v := row[j].(type) {
-			case float64:
-				numbers[i], observed[i] = v, true
-			case string:
-				labels[i], observed[i], text = v, true, true
-			}
-		}
-		if text {
-			t.Columns = append(t.Columns, table.CategoryColumn(name, labels, observed))
-		} else {
-			t.Columns = append(t.Columns, table.NumberColumn(name, numbers, observed))
-		}
-	}
-	return t
-}
-
 // objects are rows by their columns.
 func (m *imported) objects(from, to int) []map[string]any {
 	var list []map[string]any
@@ -141,7 +107,7 @@ func (m *imported) objects(from, to int) []map[string]any {
 func (m *imported) truth(t *testing.T, o psi.ExplainOptions) *explain.Explanation {
 	t.Helper()
 	o.Z = 2
-	e, err := m.model.Explain(t.Context(), m.table().Source(), o)
+	e, err := m.model.Explain(t.Context(), m.Table().Source(), o)
 	check(t, err)
 	return e
 }
@@ -213,7 +179,7 @@ func TestImportedTreesOnJSONRoutes(t *testing.T) {
 				t.Errorf("%s: the answer has %s", name, field)
 			}
 		}
-		p, err := m.model.Predict(t.Context(), m.table().Source())
+		p, err := m.model.Predict(t.Context(), m.Table().Source())
 		check(t, err)
 		for path, body := range map[string]map[string]any{
 			"/predict":                        {"model": name, "rows": rows},
@@ -413,13 +379,13 @@ func TestImportedTreesInArrow(t *testing.T) {
 	r, all := startTrees(t, nil)
 	m := all["number"]
 	var in bytes.Buffer
-	write(t, &in, table.Arrow, m.table())
+	write(t, &in, table.Arrow, m.Table())
 	reference, err := json.Marshal(m.objects(0, 2))
 	check(t, err)
 	for game, query := range map[psi.Game]string{psi.PathDependentGame: "", psi.InterventionalGame: "&reference=" + url.QueryEscape(string(reference))} {
 		o := psi.ExplainOptions{}
 		if game == psi.InterventionalGame {
-			o.Game, o.Reference = game, m.table().Select([]int{0, 1})
+			o.Game, o.Reference = game, m.Table().Select([]int{0, 1})
 		}
 		e := m.truth(t, o)
 		for _, layout := range []string{"wide", "long"} {
@@ -480,7 +446,7 @@ func TestImportedTreesAreObserved(t *testing.T) {
 		t.Error("drift counts attributions of another game than the model's")
 	}
 	var in bytes.Buffer // of two chunks
-	write(t, &in, table.Arrow, m.table().Select(repeated(len(m.Rows), 1200/len(m.Rows))))
+	write(t, &in, table.Arrow, m.Table().Select(repeated(len(m.Rows), 1200/len(m.Rows))))
 	status, answer, _ := r.sent(t, http.MethodPost, "/explain?model=measured", in.Bytes(), "Content-Type", arrowType, "X-Request-Id", "chunks")
 	if status != http.StatusOK {
 		t.Fatalf("%d %s", status, answer)

@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"internal/kernel":           {"internal/encode", "internal/form", "internal/kernel/vector"},
 	"internal/kernel/learn":     {"internal/encode", "internal/form", "internal/kernel/vector", "internal/link"},
 	"internal/kernel/vector":    {},
+	"internal/trees/treestest":  {"table"},
 	"internal/trees":            {"internal/artifact", "internal/encode", "internal/form", "internal/kernel/vector", "table"},
 	"internal/network":          {gomlx, "internal/engine", "internal/encode", "internal/form"},
 	"internal/objective":        {gomlx, "internal/link"},
