@@ -18,6 +18,7 @@ const minShare = 0.03
 type mixedCopy struct {
 	scores [][]float64 // [members] scores [rows, C]
 	unit   float64     // of the loss: how much the best member explains
+	weight float64     // of the copy
 }
 
 // shareFit fits the shares of a mixture to rows.
@@ -30,8 +31,11 @@ type shareFit struct {
 	copies []mixedCopy
 }
 
-// fitShares minimises the mean loss of rows and their masked copies over shares ≥ 0 that add up to 1. The loss of each
-// copy is in units of what the best member explains there, so that rows with few cells do not outweigh the others.
+// fitShares minimises the loss of rows and their masked copies over shares ≥ 0 that add up to 1. Whole rows count as much
+// as all other copies together. The loss of each copy is in units of what the best member explains there.
+//
+// A mixture must not predict whole rows worse than its best member, otherwise whole rows alone decide. It must be better
+// than that member by more than a standard error of the difference; otherwise the member has the share 1.
 func (m *Model) fitShares(ctx context.Context, s *sampled) ([]float64, error) {
 	f := &shareFit{task: m.manifest.Task, scale: m.mixed[0].scale(), y: s.y, weight: s.weight, width: m.mixed[0].outputs()}
 	if m.manifest.Scale.Link == encode.Log {
@@ -40,42 +44,127 @@ func (m *Model) fitShares(ctx context.Context, s *sampled) ([]float64, error) {
 	rng := rand.New(rand.NewPCG(1, scaleStream))
 	for _, kept := range keptShares() {
 		part := keepCells(rng, s.rows, kept)
-		c := mixedCopy{unit: math.Inf(1)}
+		c := mixedCopy{unit: math.Inf(1), weight: 0.5 / float64(len(keptShares())-1)}
+		if kept == 1 {
+			c.weight = 0.5
+		}
 		for k, member := range m.mixed {
 			x, err := member.own.Pass(ctx, part.Part(k), 0)
 			if err != nil {
 				return nil, err
 			}
 			c.scores = append(c.scores, member.scores(x.Value))
-			c.unit = min(c.unit, f.loss(c.scores[k]))
+			c.unit = min(c.unit, mean(f.losses(c.scores[k])))
 		}
-		nothing := f.loss(slices.Repeat(m.mixed[0].bases(), len(s.y)))
+		nothing := mean(f.losses(slices.Repeat(m.mixed[0].bases(), len(s.y))))
 		c.unit = max(nothing-c.unit, 1e-3*math.Abs(nothing), math.SmallestNonzeroFloat32)
 		f.copies = append(f.copies, c)
 	}
-	return f.fit(len(m.mixed)), nil
+	if shares, helps := f.fit(len(m.mixed)); helps {
+		return shares, nil
+	}
+	whole := *f
+	whole.copies = f.copies[len(f.copies)-1:]
+	if shares, helps := whole.fit(len(m.mixed)); helps {
+		return shares, nil
+	}
+	return f.alone(f.best(len(m.mixed)), len(m.mixed)), nil
 }
 
-// fit minimises by exponentiated gradient, and again without the models whose share is small.
-func (f *shareFit) fit(members int) []float64 {
-	shares := slices.Repeat([]float64{1 / float64(members)}, members)
+// alone returns the shares of one member without the others.
+func (f *shareFit) alone(member, members int) []float64 {
+	shares := make([]float64, members)
+	shares[member] = 1
+	return shares
+}
+
+// best returns the member with the lowest loss.
+func (f *shareFit) best(members int) (best int) {
+	least := math.Inf(1)
+	for k := range members {
+		if loss := mean(f.combined(f.alone(k, members))); loss < least {
+			best, least = k, loss
+		}
+	}
+	return best
+}
+
+// fit minimises by exponentiated gradient, and again without the models whose share is small. helps reports whether the
+// mixture is better than its best member.
+func (f *shareFit) fit(members int) (shares []float64, helps bool) {
+	shares = slices.Repeat([]float64{1 / float64(members)}, members)
 	for {
 		f.descend(shares)
-		small := slices.ContainsFunc(shares, func(w float64) bool { return w > 0 && w < minShare })
-		if !small {
-			return shares
-		}
-		sum := 0.0
+		small, sum := false, 0.0
 		for k, w := range shares {
-			if w < minShare {
+			if small = small || w > 0 && w < minShare; w < minShare {
 				shares[k] = 0
 			}
 			sum += shares[k]
+		}
+		if !small {
+			break
 		}
 		for k := range shares {
 			shares[k] /= sum
 		}
 	}
+	best := f.alone(f.best(members), members)
+	gain := f.combined(best)
+	for i, loss := range f.combined(shares) {
+		gain[i] -= loss
+	}
+	whole := &f.copies[len(f.copies)-1]
+	better := mean(f.losses(whole.mix(shares))) < slices.Min(f.ofMembers(whole))
+	return shares, better && mean(gain) > deviation(gain)/math.Sqrt(float64(len(gain)))
+}
+
+// ofMembers returns the mean loss of each member on a copy.
+func (f *shareFit) ofMembers(c *mixedCopy) []float64 {
+	list := make([]float64, len(c.scores))
+	for k, scores := range c.scores {
+		list[k] = mean(f.losses(scores))
+	}
+	return list
+}
+
+// mix returns the weighted mean of the members' scores.
+func (c *mixedCopy) mix(shares []float64) []float64 {
+	list := make([]float64, len(c.scores[0]))
+	for k, w := range shares {
+		for i, s := range c.scores[k] {
+			list[i] += w * s
+		}
+	}
+	return list
+}
+
+// combined returns the loss of each row over all copies.
+func (f *shareFit) combined(shares []float64) []float64 {
+	list := make([]float64, len(f.y))
+	for k := range f.copies {
+		c := &f.copies[k]
+		for i, loss := range f.losses(c.mix(shares)) {
+			list[i] += c.weight / c.unit * loss
+		}
+	}
+	return list
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+func deviation(values []float64) float64 {
+	centre, squares := mean(values), 0.0
+	for _, v := range values {
+		squares += square(v - centre)
+	}
+	return math.Sqrt(squares / float64(len(values)-1))
 }
 
 // descend takes steps w_k ∝ w_k·exp(−η g_k) that lower the loss, until they hardly do.
@@ -108,53 +197,48 @@ func (f *shareFit) descend(shares []float64) {
 	}
 }
 
-// value returns the mean loss of the copies and its gradient.
+// value returns the loss of the copies and its gradient.
 func (f *shareFit) value(shares []float64) (loss float64, gradient []float64) {
 	gradient = make([]float64, len(shares))
-	n := float64(len(f.copies))
-	for _, c := range f.copies {
-		mean := make([]float64, len(c.scores[0]))
-		for k, w := range shares {
-			for i, s := range c.scores[k] {
-				mean[i] += w * s
-			}
-		}
-		loss += f.loss(mean) / c.unit / n
-		slopes := f.slopes(mean)
+	for k := range f.copies {
+		c := &f.copies[k]
+		slopes := f.slopes(c.mix(shares))
 		for k := range shares {
 			sum := 0.0
 			for i, s := range c.scores[k] {
 				sum += slopes[i] * s
 			}
-			gradient[k] += sum / c.unit / n
+			gradient[k] += c.weight / c.unit * sum
 		}
 	}
-	return loss, gradient
+	return mean(f.combined(shares)), gradient
 }
 
-// loss returns the weighted mean loss of scores [rows, C].
-func (f *shareFit) loss(scores []float64) (sum float64) {
+// losses returns the weighted loss of each row, given scores [rows, C].
+func (f *shareFit) losses(scores []float64) []float64 {
+	list := make([]float64, len(f.y))
 	for i, y := range f.y {
 		row := scores[i*f.width : (i+1)*f.width]
 		switch {
 		case f.task == Regression && f.scale == explain.LogMean:
-			sum += f.weight[i] * (row[0] + y*math.Exp(-row[0]))
+			list[i] = row[0] + y*math.Exp(-row[0])
 		case f.task == Regression:
-			sum += f.weight[i] * square(y-row[0])
+			list[i] = square(y - row[0])
 		default:
 			for c, p := range f.probabilities(row) {
 				if f.is(i, c) {
 					p = 1 - p
 				}
 				if f.scale == explain.Share {
-					sum += f.weight[i] * p * p
+					list[i] += p * p
 				} else if f.width == 1 || f.is(i, c) {
-					sum -= f.weight[i] * math.Log(max(1-p, 1e-15))
+					list[i] -= math.Log(max(1-p, 1e-15))
 				}
 			}
 		}
+		list[i] *= f.weight[i]
 	}
-	return sum / float64(len(f.y))
+	return list
 }
 
 // slopes returns the derivatives of loss by the scores.

@@ -12,15 +12,19 @@ import (
 // A mixture's attributions are its Shapley values, also after saving and opening, with groups and unknown columns; its
 // prediction is the weighted mean of its members', recalibrated.
 func TestMix(t *testing.T) {
-	rows := gappy(t, 400)
+	rows := gappy(t, 1500)
 	change := func(bins int) func(s *psi.Settings) {
 		return func(s *psi.Settings) {
 			few(s)
-			s.Bags, s.Bins = 2, bins // so that the two encode rows differently
+			s.Bags, s.Bins, s.Steps = 2, bins, 200 // bins, so that the two encode rows differently
 		}
 	}
-	a := trained(t, rows, psi.Config{Seed: 1, Change: change(12)})
-	b := trained(t, rows, psi.Config{Seed: 2, Change: change(11)})
+	halves := [2][]int{}
+	for i := range 1000 {
+		halves[i%2] = append(halves[i%2], i)
+	}
+	a := trained(t, rows.Select(halves[0]), psi.Config{Seed: 1, Change: change(12)})
+	b := trained(t, rows.Select(halves[1]), psi.Config{Seed: 2, Change: change(11)})
 	m, err := psi.Mix(t.Context(), []*psi.Model{a, b}, rows.Source())
 	if err != nil {
 		t.Fatal(err)
