@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/dataset"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
@@ -51,6 +52,9 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 	if rows.Schema().Field(m.manifest.Target) == nil {
 		return nil, m.lacksTarget()
 	}
+	if m.scale() == explain.Share {
+		return nil, &Error{Row: -1, Message: "the trees predict probabilities, and recalibrating changes scores", Remedy: "train a model with a logistic or softmax objective"}
+	}
 	digest := &dataset.Digest{}
 	s, err := m.sample(ctx, digested{rows, digest}, scaleRows, func(y, weight float64) bool { return !math.IsNaN(y) && weight > 0 })
 	if err != nil {
@@ -62,7 +66,7 @@ func (m *Model) Recalibrate(ctx context.Context, rows Source) (*Model, error) {
 			Remedy: "give more rows whose outcome is known",
 		}
 	}
-	if least := slices.Min(s.y); m.manifest.Scale.Link != encode.IdentityLink && least <= 0 {
+	if least := slices.Min(s.y); m.scale().Logs() && least <= 0 {
 		return nil, &table.Error{
 			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("an outcome is %g, and the model learned the log of outcomes", least),
 			Remedy: "leave out rows whose outcome is not above 0",
