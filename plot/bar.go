@@ -53,6 +53,10 @@ func Bar(e *explain.Explanation, o Options) (*Picture, error) {
 func importanceTable(v view, all []explain.Importance) (*table.Table, error) {
 	names := make([]string, len(all))
 	columns := make([][]float64, 5)
+	var spread []bool // nil means that all are known
+	if v.Std == nil {
+		spread = make([]bool, len(all))
+	}
 	for i, im := range all {
 		names[i] = v.Players[im.Player]
 		for k, x := range []float64{im.Mean, im.Low, im.High, im.Spread, float64(im.Observed)} {
@@ -61,11 +65,12 @@ func importanceTable(v view, all []explain.Importance) (*table.Table, error) {
 	}
 	return table.New(
 		table.CategoryColumn("player", names, nil), table.NumberColumn("mean_size", columns[0], nil), table.NumberColumn("size_10", columns[1], nil),
-		table.NumberColumn("size_90", columns[2], nil), table.NumberColumn("share_of_variance", columns[3], nil), table.NumberColumn("observed", columns[4], nil))
+		table.NumberColumn("size_90", columns[2], nil), table.NumberColumn("share_of_variance", columns[3], spread), table.NumberColumn("observed", columns[4], nil))
 }
 
 // classBar stacks the importance of players for each class, in descending order of the sum.
 func classBar(e *explain.Explanation, o Options) (*Picture, error) {
+	score, scores := scoreWords(e.Scale)
 	const maxClasses = 6 // classes with a colour of their own; the rest are combined
 	views := make([]view, len(e.Outputs))
 	sizes := make([][]float64, len(e.Outputs)) // mean |attribution| by class and player
@@ -91,7 +96,7 @@ func classBar(e *explain.Explanation, o Options) (*Picture, error) {
 	slices.SortStableFunc(shown, func(a, b explain.Importance) int { return cmp.Compare(sums[b.Player], sums[a.Player]) })
 	shown = shown[:min(len(shown), o.maxPlayers())]
 	t := themeOf(o)
-	p := t.newPlot(fmt.Sprintf("Column importance for %d classes, %s", len(e.Outputs), rowsWord(v.Rows)), "mean size of the attributions to the scores of the classes", "")
+	p := t.newPlot(fmt.Sprintf("Column importance for %d classes, %s", len(e.Outputs), rowsWord(v.Rows)), "mean size of the attributions to the "+scores+" of the classes", "")
 	names := make([]string, len(shown))
 	var player, class []string
 	var size []float64
@@ -116,7 +121,7 @@ func classBar(e *explain.Explanation, o Options) (*Picture, error) {
 	data, err := table.New(table.CategoryColumn("player", player, nil), table.CategoryColumn("class", class, nil), table.NumberColumn("mean_size", size, nil))
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: e.Exactness(),
-		Read: "The longer a part of a bar, the more the column moves the score of that class, up or down." + omittedNote(len(shown), len(e.Players), o.Columns),
+		Read: "The longer a part of a bar, the more the column moves the " + score + " of that class, up or down." + omittedNote(len(shown), len(e.Players), o.Columns),
 		Data: data, plot: p, side: legend, theme: t, width: wide, height: max(tall(len(shown)), vg.Points(60)+legend.height()),
 	}), err
 }
@@ -130,6 +135,9 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	t := themeOf(o)
+	if v.Std == nil {
+		return nil, errNoSpread
+	}
 	_, _, words := v.ends(row)
 	p := t.newPlot(capital(words), "z, standard deviations added", "")
 	if err := v.check(o.Columns); err != nil {
@@ -203,6 +211,17 @@ func Ranking(e *explain.Explanation, o Options) (*Picture, error) {
 		Title: p.Title.Text, Read: read, Exact: v.Exactness(), Data: data, plot: p, theme: t, width: wide, height: tall(shown),
 	}), err
 }
+
+// scoreWords names what the attributions of a class add up to, and of several.
+func scoreWords(s explain.Scale) (one, many string) {
+	if s == explain.Share {
+		return "probability", "probabilities"
+	}
+	return "score", "scores"
+}
+
+// errNoSpread reports an explanation whose standard deviations are unknown.
+var errNoSpread = errors.New("plot: the uncertainty of these attributions is not known, so their order does not depend on z: draw a waterfall instead")
 
 // LossDrop is the mean decrease of the loss of a row when a player becomes known.
 type LossDrop struct {

@@ -61,7 +61,7 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 				c = t.ramp(math.Round(share*rampSteps) / rampSteps)
 			}
 			swarm.add(at[k], y+aside, c)
-			if barred[rows[k]] {
+			if v.doubted() && barred[rows[k]] {
 				low, high := v.interval(rows[k], im.Player)
 				doubt.add(low, y+aside, high, y+aside)
 			}
@@ -75,8 +75,8 @@ func Beeswarm(e *explain.Explanation, o Options) (*Picture, error) {
 	drawn, err := data.table(nil)
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: fmt.Sprintf("Each dot is a row: right of 0 the column raises the prediction; thicker means more rows. Orange is a high value of the column, blue a low one, grey a category; "+
-			"pale lines are %s%s.", v.bars(), someBars(v.Rows, maxBars)) + omittedNote(len(shown), len(v.Players), o.Columns),
+		Read: "Each dot is a row: right of 0 the column raises the prediction; thicker means more rows. Orange is a high value of the column, blue a low one, grey a category" +
+			v.bars("; ", "pale lines are %s"+someBars(v.Rows, maxBars)) + omittedNote(len(shown), len(v.Players), o.Columns),
 		Data: drawn, plot: p, theme: t, width: wide, height: tall(len(shown)),
 		side: colourBar{title: "value of the column", low: "low", high: "high", colour: t.ramp},
 	}), err
@@ -125,7 +125,7 @@ func asides(at []float64) []float64 {
 // cellData collects the data of the drawn cells.
 type cellData struct {
 	player         []string
-	row, mean, std []float64
+	row, mean, std []float64 // an unknown std is NaN
 }
 
 func (c *cellData) add(v view, row, player int) {

@@ -34,7 +34,7 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 	const maxBars = 400 // maximum number of intervals, which would otherwise cover the page
 	t := themeOf(o)
 	p := t.newPlot(fmt.Sprintf("Effect of %s, %s", v.name(d), rowsWord(v.Rows)), v.name(d), "attribution to "+v.unit)
-	read := fmt.Sprintf("Each dot is a row: left to right is the column's value, upwards what it adds to the prediction; bars are %s%s.", v.bars(), someBars(v.Rows, maxBars))
+	read := "Each dot is a row: left to right is the column's value, upwards what it adds to the prediction" + v.bars("; ", "bars are %s"+someBars(v.Rows, maxBars))
 	colour, beside := func(int) color.NRGBA { return t.down }, side(nil)
 	if len(o.Columns) == 2 {
 		other, by, err := v.column(o, 1)
@@ -71,7 +71,9 @@ func Dependence(e *explain.Explanation, o Options) (*Picture, error) {
 		bars.add(axis.place(rows[k])+axis.aside(rows[k]), low, axis.place(rows[k])+axis.aside(rows[k]), high)
 	}
 	if len(rows) > 0 {
-		p.Add(bars)
+		if v.doubted() {
+			p.Add(bars)
+		}
 		p.Add(swarm)
 	}
 	if gaps > 0 { // missing cells have no attribution; drawn beside the axis

@@ -39,7 +39,7 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 			c, half := t.faint, .48 // missing
 			if v.there(r, im.Player) {
 				c = t.diverging(math.Round(rampSteps*v.mean(r, im.Player)/full) / rampSteps)
-				if low, high := v.interval(r, im.Player); low <= 0 && high >= 0 {
+				if low, high := v.interval(r, im.Player); v.doubted() && low <= 0 && high >= 0 {
 					half = .2
 				}
 			}
@@ -56,14 +56,22 @@ func Heatmap(e *explain.Explanation, o Options) (*Picture, error) {
 	drawn, err := data.table(there)
 	return o.settle(&Picture{
 		Title: p.Title.Text, Exact: v.Exactness(),
-		Read: fmt.Sprintf("Each column of cells is a row of the table, with its prediction f(x) above; the dashed line is the base. Orange raises the prediction, blue lowers it, with full colour from %s; "+
-			"in short cells, %s contains 0; grey is missing.", digits(full), v.bars()) + omittedNote(len(shown), len(v.Players), o.Columns),
+		Read: fmt.Sprintf("Each column of cells is a row of the table, with its prediction f(x) above; the dashed line is the base. Orange raises the prediction, blue lowers it, with full colour from %s", digits(full)) +
+			v.shortCells() + omittedNote(len(shown), len(v.Players), o.Columns),
 		Data: drawn, plot: p, theme: t, width: wide, height: tall(len(shown) + aboveLines),
 		side: colourBar{
 			title: "attribution to " + v.unit, low: digits(-full), middle: "0", high: signed(full),
 			colour: func(share float64) color.NRGBA { return t.diverging(2*share - 1) },
 		},
 	}), err
+}
+
+// shortCells describes the cells whose intervals contain 0, and missing ones.
+func (v view) shortCells() string {
+	if !v.doubted() {
+		return "; grey is missing" + v.bars("", "")
+	}
+	return v.bars("; ", "in short cells, %s contains 0; grey is missing")
 }
 
 // aboveLines is the height of the predictions above a heat map, in lines of names.

@@ -183,7 +183,7 @@ func partsTable(parts []part) (*table.Table, error) {
 func (v view) ends(row int) (base, prediction float64, words string) {
 	base, prediction = v.Base[row], v.Prediction[row]
 	words = fmt.Sprintf("row %d: %s is %s, from a base of %s", v.number(row), v.unit, v.predicted(row), digits(base))
-	if v.Probability != nil {
+	if v.Probability != nil && v.Scale != explain.Share {
 		words += "; probability " + digits(v.Probability[row])
 	}
 	return base, prediction, words
@@ -194,6 +194,12 @@ func (v view) predicted(row int) string {
 	score, reach := v.Prediction[row], v.Z*v.RangeOf(row)
 	lower, upper := v.Range(row)
 	switch {
+	case v.PredictionStd == nil && v.Scale.Logs():
+		return fmt.Sprintf("%s (in original units: %s)", digits(score), digits(v.Link().Response(score)))
+	case v.PredictionStd == nil && v.Clipped(row):
+		return fmt.Sprintf("0 (the sum is %s)", digits(score))
+	case v.PredictionStd == nil:
+		return digits(score)
 	case v.Scale.Logs():
 		return fmt.Sprintf("%s (in original units: %s, %s to %s)", digits(score), digits(v.Link().Response(score)), digits(lower), digits(upper))
 	case v.Clipped(row):

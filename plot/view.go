@@ -48,6 +48,8 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 		unit = fmt.Sprintf("the log of %s", shorten(e.Outputs[0], 30))
 	case explain.Logit:
 		unit = fmt.Sprintf("the log odds of %s", shorten(e.Outputs[0], 30))
+	case explain.Share:
+		unit = fmt.Sprintf("the probability of %s", shorten(e.Outputs[0], 30))
 	case explain.Score:
 		unit = fmt.Sprintf("the score of %s", shorten(e.Outputs[0], 30))
 	}
@@ -55,22 +57,45 @@ func viewOf(e *explain.Explanation, o Options) (view, error) {
 }
 
 func (v view) mean(row, player int) float64 { return v.Mean[row*len(v.Players)+player] }
-func (v view) std(row, player int) float64  { return v.Std[row*len(v.Players)+player] }
-func (v view) bar(row, player int) float64 { // half-width of an interval
-	return v.reach * v.Deviations()[row*len(v.Players)+player]
-}
-func (v view) there(row, player int) bool { return v.Observed[row*len(v.Players)+player] }
-func (v view) name(player int) string     { return shorten(v.Players[player], 28) }
+func (v view) there(row, player int) bool   { return v.Observed[row*len(v.Players)+player] }
+func (v view) name(player int) string       { return shorten(v.Players[player], 28) }
 func (v view) interval(row, d int) (lo, hi float64) {
 	return v.mean(row, d) - v.bar(row, d), v.mean(row, d) + v.bar(row, d)
 }
 
-// bars describes the intervals.
-func (v view) bars() string {
-	if v.Interval() == explain.ByDoubt {
-		return fmt.Sprintf("the %.3g%% interval of its doubt (epistemic uncertainty)", 100*math.Erf(v.Z/math.Sqrt2))
+// doubted reports whether attributions have intervals.
+func (v view) doubted() bool { return v.Interval() != explain.NoInterval }
+
+// std returns a standard deviation; NaN if it is unknown.
+func (v view) std(row, player int) float64 {
+	if v.Std == nil {
+		return math.NaN()
 	}
-	return fmt.Sprintf("± %.3g standard deviations", v.Z)
+	return v.Std[row*len(v.Players)+player]
+}
+
+// bar returns the half-width of an interval; 0 if it is unknown.
+func (v view) bar(row, player int) float64 {
+	if !v.doubted() {
+		return 0
+	}
+	return v.reach * v.Deviations()[row*len(v.Players)+player]
+}
+
+// unknownUncertainty is the caption of pictures without intervals.
+const unknownUncertainty = "The uncertainty of these attributions is not known, so the picture has no intervals."
+
+// bars ends a sentence: with before and the words, in which %s stands for a description of the intervals, or by
+// saying that they are unknown.
+func (v view) bars(before, words string) string {
+	if !v.doubted() {
+		return ". " + unknownUncertainty
+	}
+	what := fmt.Sprintf("± %.3g standard deviations", v.Z)
+	if v.Interval() == explain.ByDoubt {
+		what = fmt.Sprintf("the %.3g%% interval of its doubt (epistemic uncertainty)", 100*math.Erf(v.Z/math.Sqrt2))
+	}
+	return before + fmt.Sprintf(words, what) + "."
 }
 
 // importances returns the importance of all players in descending order.

@@ -24,7 +24,7 @@ func Waterfall(e *explain.Explanation, o Options) (*Picture, error) {
 		return nil, err
 	}
 	t := themeOf(o)
-	read := fmt.Sprintf("Start at the base at the top. Each column moves the prediction right (orange) or left (blue); thin lines are %s.", v.bars())
+	read := "Start at the base at the top. Each column moves the prediction right (orange) or left (blue)" + v.bars("; ", "thin lines are %s")
 	split := v.parts
 	if o.Pairs {
 		if v.Interactions == nil {
@@ -110,7 +110,9 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 		box(p, x0, 0, x0+size, 1, t.sign(part.mean))
 		line(p, t.background, 1.5, plotter.XYs{{X: x0, Y: 0}, {X: x0, Y: 1}})
 		y, reach := .2+.2*float64(i%4), part.bar // neighbours at different heights
-		doubt.add(end-reach, y, end+reach, y)
+		if part.doubted() {
+			doubt.add(end-reach, y, end+reach, y)
+		}
 		labels := &left
 		if part.mean < 0 {
 			down, labels = down+size, &right
@@ -137,8 +139,8 @@ func Force(e *explain.Explanation, o Options) (*Picture, error) {
 	}
 	line(p, t.small, 1, plotter.XYs{{X: base, Y: -.15}, {X: base, Y: top}}, 3, 2)
 	p.Y.Min, p.Y.Max = -.2-.35*float64(lanes), 2.2
-	read := fmt.Sprintf("Orange columns push the prediction up from the left, blue ones push it down from the right; they meet at the prediction. "+
-		"Thin lines show, for the column that ends there, %s.", v.bars())
+	read := "Orange columns push the prediction up from the left, blue ones push it down from the right; they meet at the prediction" +
+		v.bars(". ", "Thin lines show, for the column that ends there, %s")
 	if len(missing) > 0 {
 		read += missingWords(missing)
 	}

@@ -22,6 +22,7 @@ type Batch struct {
 	Schema string `json:"schema"`
 	Cover
 	Model Model `json:"model"`
+	Game  *Game `json:"game"` // nil means that of psi's own models, the observational one
 	Intervals
 	Scale   Scale    `json:"scale"`
 	Outputs []string `json:"outputs"`
@@ -56,7 +57,12 @@ type Run struct {
 	Missing      []RunMissing `json:"missing"`      // per player
 	Failures     []RunFailure `json:"failures"`     // the first of them
 	Outputs      []RunOutput  `json:"-"`
+	Game         psi.Game     `json:"-"` // "" means the model's own
+	References   int          `json:"-"` // reference rows of the game
 	Audit        *psi.Audit   `json:"-"` // of some rows; nil if there is none
+
+	made  made // how the model came to be
+	other bool // explained in another game than the model's own
 }
 
 // RunMissing counts the missing cells of a player.
@@ -125,10 +131,20 @@ func GatherBatch(model *psi.Model, name string, run Run, cover Cover) (*Batch, e
 	if run.Z > 0 {
 		e.Z = run.Z
 	}
+	if run.Game != "" && !slices.Contains(model.Games(), run.Game) || run.References < 0 {
+		return nil, unsound("the model does not have the game %q with %d reference rows", shorten(string(run.Game)), run.References)
+	}
+	manifest := model.Manifest()
+	run.Game, run.made = cmp.Or(run.Game, model.Game()), madeOf(&manifest)
+	run.other = run.Game != model.Game()
 	run.cut()
 	b := &Batch{
 		Schema: BatchSchema, Cover: cover.titled("Batch report on " + model.Manifest().Target), Model: modelOf(model, name, e.Exact), Intervals: intervalsOf(e), Scale: e.Scale, Outputs: e.Outputs, Players: e.Players,
 		Run: run, Done: run.done(), Trust: run.trust(e), Importances: [][]BatchImportance{}, Drift: []Verdict{},
+	}
+	if run.Game != psi.ObservationalGame {
+		game := gameOf(model, run.Game, run.References)
+		b.Game = &game
 	}
 	for i := range run.Outputs {
 		b.Importances = append(b.Importances, run.Outputs[i].importances())
@@ -161,11 +177,13 @@ func (r *Run) otherModel() error {
 	return &table.Error{Row: -1, Message: fmt.Sprintf("another model explained this batch: %q", shorten(r.Model)), Remedy: remedy}
 }
 
+// unsound reports a summary that no batch of the model can have.
+func unsound(words string, values ...any) error {
+	return &table.Error{Row: -1, Message: "invalid batch summary: " + fmt.Sprintf(words, values...), Remedy: "copy it again, or write it again with psi batch resume"}
+}
+
 // check rejects results that no batch of the model can have: a summary is an untrusted file.
 func (r *Run) check(e *explain.Explanation) error {
-	unsound := func(words string, values ...any) error {
-		return &table.Error{Row: -1, Message: "invalid batch summary: " + fmt.Sprintf(words, values...), Remedy: "copy it again, or write it again with psi batch resume"}
-	}
 	switch {
 	case min(int64(r.Files), int64(r.Units), int64(r.Failed), int64(r.Rows), r.BytesRead, r.BytesWritten) < 0:
 		return unsound("a count is below 0")
@@ -269,7 +287,7 @@ func (r *Run) trust(e *explain.Explanation) Trust {
 	}
 	sums := fmt.Sprintf("In all %s, base and attributions add up to the prediction to within %.2g%s: %s of the mean sum of their sizes.", prose.Count(r.Rows, "row"), r.ResidualMax, inUnits[e.Scale], part(t.Gap))
 	t.settle(e.Exact, "The attributions of %s, sampled from the whole batch,", "The summary has no audit.", sums)
-	if r.Mode != explain.Fast && e.Head != "exact" {
+	if r.Mode != explain.Fast && e.Head == learnedHead {
 		t.Words = append(t.Words, fmt.Sprintf("The audit covers attributions from a single pass of the model. The rows of this batch were explained in mode %s, which is more accurate.", r.Mode))
 		if r.Mode == explain.Exact && t.Gap <= exactError {
 			t.Level, t.Verdict = "exact", "Exact: these are the model's Shapley values, each computed from all combinations of known and unknown columns."
@@ -279,7 +297,7 @@ func (r *Run) trust(e *explain.Explanation) Trust {
 }
 
 // inUnits names the units of residuals, if a word suffices.
-var inUnits = map[Scale]string{explain.LogMean: " of a log", explain.Log: " of a log", explain.Logit: " in log odds", explain.Score: " of a score"}
+var inUnits = map[Scale]string{explain.LogMean: " of a log", explain.Log: " of a log", explain.Logit: " in log odds", explain.Score: " of a score", explain.Share: " of a probability"}
 
 // gap returns the largest residual divided by the mean of Σ |f_d| of the output where that mean is smallest. The mean is
 // an upper bound of the mean change of a prediction by attributions.
@@ -309,21 +327,29 @@ func (o *RunOutput) sum() float64 {
 func (r *Run) drift(o *RunOutput) Verdict {
 	switch {
 	case r.Rows == 0:
-		return Verdict{"unchecked", "No row was explained, so there is nothing to compare with the training.", []string{}}
+		return Verdict{"unchecked", "No row was explained, so there is nothing to compare.", []string{}}
+	case o.NDCG == nil && r.other:
+		return Verdict{"unchecked", "The model file records how much each column mattered only in the model's own game.", []string{}}
+	case o.NDCG == nil && r.made == byImport:
+		return Verdict{"unchecked", "The model was imported without rows, so there is nothing to compare with.", []string{"Import it again with rows to be able to compare."}}
 	case o.NDCG == nil:
 		return Verdict{"unchecked", "The model file does not record how much each column mattered in training.", []string{"An older version of psi wrote it. Retrain the model to be able to compare."}}
 	}
-	v := Verdict{Words: []string{fmt.Sprintf("The order of columns agrees with training by %.3f (nDCG). 1 is the same order; below %.1f, columns that mattered in training matter less now.", *o.NDCG, alikeEnough)}}
+	then, with := "in training", "training"
+	if r.made != "" {
+		then, with = "on "+r.made.measuredRows(), r.made.measuredRows()
+	}
+	v := Verdict{Words: []string{fmt.Sprintf("The order of columns agrees with %s by %.3f (nDCG). 1 is the same order; below %.1f, columns that mattered %s matter less now.", with, *o.NDCG, alikeEnough, then)}}
 	if moved := o.moved(); len(moved) > 0 {
-		v.Words = append(v.Words, "Compared with training, "+strings.Join(moved, "; ")+".")
+		v.Words = append(v.Words, "Compared with "+with+", "+strings.Join(moved, "; ")+".")
 	}
 	switch {
 	case r.Rows < enoughRows:
 		v.Level, v.Verdict = "unchecked", fmt.Sprintf("With only %s, chance alone may change the order.", prose.Count(r.Rows, "row"))
 	case *o.NDCG < alikeEnough:
-		v.Level, v.Verdict = "poor", "Other columns decide predictions here than in training: these rows differ from the training rows."
+		v.Level, v.Verdict = "poor", fmt.Sprintf("Other columns decide predictions here than %s: these rows differ from those.", then)
 	default:
-		v.Level, v.Verdict = "good", "The columns that mattered in training also matter here."
+		v.Level, v.Verdict = "good", fmt.Sprintf("The columns that mattered %s also matter here.", then)
 	}
 	return v
 }

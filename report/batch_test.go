@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
 )
 
@@ -139,5 +141,54 @@ func TestBatchImportances(t *testing.T) {
 	list := r.Outputs[0].importances()
 	if len(list) != 2 || list[0].Player != 1 || list[0].Mean != 2 || list[0].Std != .2 || *list[0].Trained != 1.9 || list[1].Player != 0 || list[0].Doubt != nil || *list[1].Doubt != .3 {
 		t.Errorf("%+v", list)
+	}
+}
+
+// A batch of imported trees is compared with the rows of the import, not with a training.
+func TestDriftOfImportedTrees(t *testing.T) {
+	ndcg, then := .5, 1.0
+	o := &RunOutput{Output: "y", NDCG: &ndcg, Players: []RunPlayer{{Player: "a", Size: 3, Trained: &then}}}
+	for _, c := range []struct {
+		run        Run
+		says, lack string
+	}{
+		{Run{Rows: 5000}, "than in training", "imported"},
+		{Run{Rows: 5000, made: byImport}, "than on the rows that it was imported with", "training"},
+	} {
+		v := c.run.drift(o)
+		if text := v.Verdict + strings.Join(v.Words, " "); !strings.Contains(text, c.says) || strings.Contains(text, c.lack) {
+			t.Errorf("%s", text)
+		}
+	}
+	o.NDCG = nil
+	for says, run := range map[string]Run{"imported without rows": {Rows: 5000, made: byImport}, "only in the model's own game": {Rows: 5000, other: true}, "does not record": {Rows: 5000}} {
+		if v := run.drift(o); v.Level != "unchecked" || !strings.Contains(v.Verdict, says) {
+			t.Errorf("%s: %s, not %q", v.Level, v.Verdict, says)
+		}
+	}
+}
+
+// The report of a batch tells the game that it was explained in, and refuses one that the model does not have.
+func TestGameOfABatch(t *testing.T) {
+	c, rows := xgboost(t, "number")
+	m := imported(t, c, rows)
+	run := Run{Model: m.Digest(), Files: 1, Units: 1}
+	for _, name := range m.Players() {
+		run.Missing = append(run.Missing, RunMissing{Player: name})
+	}
+	run.Outputs = []RunOutput{{Output: "y"}}
+	for _, game := range []psi.Game{"", psi.InterventionalGame} {
+		run.Game, run.References = game, 3
+		b, err := GatherBatch(m, "m.psi", run, Cover{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := cmp.Or(game, psi.PathDependentGame); b.Game == nil || b.Game.Name != want || b.Interval != explain.NoInterval {
+			t.Errorf("game %+v, want %s; interval %s", b.Game, want, b.Interval)
+		}
+	}
+	run.Game = psi.ObservationalGame
+	if _, err := GatherBatch(m, "m.psi", run, Cover{}); err == nil {
+		t.Error("a game that the model does not have is no error")
 	}
 }

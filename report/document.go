@@ -33,6 +33,7 @@ type Report struct {
 	Model   Model    `json:"model"`
 	Data    Data     `json:"data"`
 	Intervals
+	Game        Game      `json:"game"` // of all attributions but those of Games
 	Scale       Scale     `json:"scale"`
 	NonNegative bool      `json:"non_negative,omitempty"` // no training row had a negative target: predictions below 0 are 0
 	Output      []string  `json:"outputs"`
@@ -45,6 +46,7 @@ type Report struct {
 	Importances  [][]Importance `json:"importances"` // per output, in descending order
 	By           *By            `json:"by"`
 	Pairs        Pairs          `json:"pairs"`
+	Games        *Games         `json:"games"` // nil if the model has only one game
 	Columns      []Column       `json:"columns"`
 	Associations []Association  `json:"associations"` // the strongest first
 	Warnings     []Warning      `json:"warnings"`     // those with the largest effect first
@@ -55,7 +57,7 @@ type Report struct {
 // for the variation in the data.
 type Intervals struct {
 	Z        float64          `json:"z"`        // coverage of ∓ Z standard deviations of a normal distribution
-	Interval explain.Interval `json:"interval"` // doubt, or spread if model_std is unknown
+	Interval explain.Interval `json:"interval"` // doubt, spread if model_std is unknown, or none if both are
 	Bags     int              `json:"bags"`     // number of bagged networks behind model_std; 0 if it is unknown
 	Reach    float64          `json:"reach"`    // half-width in standard deviations
 }
@@ -87,6 +89,17 @@ type Model struct {
 	Calibrated     psi.Calibration     `json:"calibration"`
 	Recalibrations []psi.Recalibration `json:"recalibrations"` // since the training
 	Provenance     psi.Provenance      `json:"provenance"`
+	Imported       *psi.Imported       `json:"imported"` // trees of another program; nil if psi trained the model
+	Mixed          []Mixed             `json:"mixed"`    // models whose scores are averaged; nil if it is no mixture
+
+	made  made
+	trees bool // trees of another program describe the columns
+}
+
+// Mixed is a member of a mixture.
+type Mixed struct {
+	Share float64 `json:"share"`
+	What  string  `json:"what"` // description for readers
 }
 
 // Data describes the rows: how many were read and explained.
@@ -118,7 +131,7 @@ type Metric struct {
 // Performance describes how well the model predicts.
 type Performance struct {
 	Metrics    []Metric       `json:"metrics"`
-	Aside      bool           `json:"aside"`       // the first page shows the validation rows of the training instead of the table
+	Aside      bool           `json:"aside"`       // the first page shows the validation rows of the training, or the rows of the import, instead of the table
 	Baselines  []Plain        `json:"baselines"`   // on the validation rows; empty for a model of an older version
 	Plain      *float64       `json:"plain"`       // result of the simplest guess: share of the most frequent class, or standard deviation of a number
 	PlainGuess string         `json:"plain_guess"` // description of that guess
@@ -161,7 +174,7 @@ type Importance struct {
 	Mean     float64 `json:"mean"` // mean |attribution|
 	Low      float64 `json:"low"`  // Low and High contain the middle 80 % of |attribution|
 	High     float64 `json:"high"`
-	Spread   float64 `json:"spread"` // its share of Σ_d std_d² over all players
+	Spread   float64 `json:"spread"` // its share of Σ_d std_d² over all players; 0 if unknown
 	Observed int     `json:"observed"`
 }
 

@@ -23,6 +23,9 @@ type Options struct {
 	Z     float64 // intervals have the coverage of ∓ Z standard deviations of a normal distribution; 0 means 1.96
 	Seed  uint64  // of the random sample
 
+	Game      psi.Game     // game of the attributions; "" means the model's own
+	Reference *table.Table // reference rows of the game, if it needs them
+
 	Explained int // maximum number of explained rows, drawn at random; 0 means 5,000
 	Carried   int // of these, rows that the page shows individually; 0 means 1,000
 	Paired    int // of these, rows for interactions; 0 means 300
@@ -55,8 +58,11 @@ func (o Options) settle(outputs, players int) Options {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	return o
+	return o.limitReferences()
 }
+
+// learnedHead is the head that has neither interactions nor games of reference rows.
+const learnedHead = "learned"
 
 // gathering is the state of Gather.
 type gathering struct {
@@ -79,6 +85,9 @@ func Gather(ctx context.Context, model *psi.Model, rows psi.Source, o Options) (
 	g.sample, g.outcomes, g.profiles = newSample(g.Explained, g.Seed), newOutcomes(model), newProfiles(g.manifest)
 	if err := g.checkBy(rows.Schema()); err != nil {
 		return nil, err
+	}
+	if _, err := model.NoRows(psi.ExplainOptions{Game: o.Game, Reference: o.Reference}); err != nil {
+		return nil, err // before any work
 	}
 	g.Progress("predicting all rows")
 	for outcome, err := range model.Outcomes(ctx, observedSource{rows, g.see}) {
@@ -128,7 +137,7 @@ func (g *gathering) see(t *table.Table) {
 func (g *gathering) report(ctx context.Context) (*Report, error) {
 	drawn, numbers := g.sample.Rows()
 	g.Progress(fmt.Sprintf("explaining %s", prose.Count(drawn.Rows(), "row")))
-	e, err := g.model.Explain(ctx, drawn.Source(), psi.ExplainOptions{Z: g.Z})
+	e, err := g.model.Explain(ctx, drawn.Source(), psi.ExplainOptions{Z: g.Z, Game: g.Game, Reference: g.Reference})
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +159,7 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 			Name: g.Name, Rows: g.outcomes.rows, Labelled: g.outcomes.labelled, Explained: e.Rows, Carried: len(chosen), Paired: len(paired), Seed: g.Seed,
 		},
 		Players: playersOf(g.model), Performance: g.outcomes.performance(),
-		Trust: trust(g.model.StoredAudit(), e), Calibration: g.outcomes.calibration(),
+		Game: gameOf(g.model, e.Game, g.references()), Trust: g.trust(e), Calibration: g.outcomes.calibration(),
 		Rows: rowsOfPage(e, columns, numbers, truth, chosen),
 	}
 	for k := range e.Outputs {
@@ -159,6 +168,9 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 	r.By = g.by(e, drawn)
 	order := overall(r.Importances)
 	if r.Pairs, err = g.pairs(ctx, drawn, paired, chosen, order); err != nil {
+		return nil, err
+	}
+	if r.Games, err = g.games(ctx, e, drawn, chosen); err != nil {
 		return nil, err
 	}
 	if r.Pairs.Absent != "" {
@@ -174,12 +186,21 @@ func (g *gathering) report(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
+// references returns the number of reference rows of the report's game.
+func (g *gathering) references() int {
+	if g.Reference == nil {
+		return 0
+	}
+	return g.Reference.Rows()
+}
+
 // modelOf describes a model for readers; name is that of its file.
 func modelOf(model *psi.Model, name string, exact bool) Model {
 	m := model.Manifest()
 	return Model{
 		Name: name, Digest: model.Digest(), Task: m.Task, Target: m.Target, Classes: m.Classes(), Head: model.Head(), Exact: exact,
 		Weights: model.WeightCount(), Weight: m.Weight, Members: m.Settings.Members, Settings: m.Settings, Calibrated: m.Calibration, Recalibrations: m.Recalibrations, Provenance: m.Provenance,
+		Imported: m.Imported, Mixed: mixedOf(m.Mixture), made: madeOf(&m), trees: treesOf(&m) != nil,
 	}
 }
 
@@ -291,13 +312,13 @@ func (g *gathering) pairs(ctx context.Context, drawn *table.Table, rows, carried
 	switch {
 	case len(order) < 2:
 		return Pairs{Absent: "The model has only one column, so there are no interactions."}, nil
-	case g.model.Head() != "exact":
+	case g.model.Head() == learnedHead:
 		return Pairs{Absent: "This model has the learned head, which does not compute interactions. Train with the exact head (Config.Head=exact)."}, nil
 	case g.Paired < minPaired && len(rows) < len(carried):
 		return Pairs{Absent: fmt.Sprintf("The model has %d columns: they have too many pairs to compute for a report.", len(order))}, nil
 	}
 	g.Progress(fmt.Sprintf("pairs of columns in %s", prose.Count(len(rows), "row")))
-	e, err := g.model.Explain(ctx, drawn.Select(rows).Source(), psi.ExplainOptions{Interactions: true, NoDoubt: true})
+	e, err := g.model.Explain(ctx, drawn.Select(rows).Source(), psi.ExplainOptions{Interactions: true, NoDoubt: true, Game: g.Game, Reference: g.Reference})
 	if err != nil {
 		return Pairs{}, err
 	}

@@ -190,8 +190,8 @@ func thresholds() []float64 {
 
 // slopeWords explains that probabilities of rows with missing cells differ from those of their scores. κ(s) = exp(b·(1
 // − s)) multiplies the distance of the score from the base, where s is the row's share of known columns. It returns ""
-// if κ is 1.
-func slopeWords(c psi.Calibration) string {
+// if κ is 1. by says how the model came to be.
+func slopeWords(c psi.Calibration, by made) string {
 	if c.Slope == 0 {
 		return ""
 	}
@@ -200,5 +200,5 @@ func slopeWords(c psi.Calibration) string {
 		where = "farther from the base rate"
 	}
 	return fmt.Sprintf("In rows with missing cells, the probability lies %s than the score alone implies. With half of the columns missing, the distance of the score from the base is multiplied by %.2f "+
-		"before it becomes a probability. This factor was fitted on the rows held out from training. Scores and attributions do not change.", where, math.Exp(c.Slope/2))
+		"before it becomes a probability. This factor was fitted on %s. Scores and attributions do not change.", where, math.Exp(c.Slope/2), by.measuredRows())
 }

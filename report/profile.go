@@ -40,7 +40,7 @@ func newProfiles(m psi.Manifest) []*profile {
 				continue
 			}
 			p.levels, p.GapLevel = player.Levels, player.Gap
-			if n := len(player.Edges); n > 0 {
+			if n := len(player.Edges); n > 0 && (treesOf(&m) == nil || treesOf(&m).Rows > 0) { // else they are thresholds
 				p.edges, p.limited = [2]float64{player.Edges[0], player.Edges[n-1]}, true
 			}
 		}

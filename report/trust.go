@@ -27,14 +27,24 @@ const (
 	roughError = .33
 )
 
-// trust assesses the attributions of a model by its stored audit and by the rows just explained.
-func trust(audit *psi.Audit, e *explain.Explanation) Trust {
+// trust assesses the attributions by the model's audit, if it is of the same game.
+func (g *gathering) trust(e *explain.Explanation) Trust {
+	which, unaudited := auditWords(&g.manifest)
+	if e.Game != g.model.Game() {
+		return trust(nil, e, which, fmt.Sprintf("The model file has no audit of the game %s, only of the model's own, %s.", e.Game, g.model.Game()))
+	}
+	return trust(g.model.StoredAudit(), e, which, unaudited)
+}
+
+// trust assesses attributions by an audit and by the rows just explained. which names the audited rows, unaudited is the
+// text if there is no audit.
+func trust(audit *psi.Audit, e *explain.Explanation, which, unaudited string) Trust {
 	t := Trust{Audit: audit, Gap: gap(e)}
 	sums := fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction: the largest gap is %s of the usual distance between prediction and base.", prose.Count(e.Rows, "row"), part(t.Gap))
 	if t.Gap > exactError {
 		sums = fmt.Sprintf("In the %s explained here, base and attributions add up to the prediction except for a gap of up to %.2g of the usual distance from the base.", prose.Count(e.Rows, "row"), t.Gap)
 	}
-	t.settle(e.Exact, "When the model was trained, the attributions of %s", "The model file has no audit. psi audit makes one.", sums)
+	t.settle(e.Exact, which, unaudited, sums)
 	return t
 }
 
@@ -68,10 +78,10 @@ func (t *Trust) judge(relative float64, exact bool) (level, verdict string) {
 }
 
 // relativeError returns the error of attributions relative to their size. If the audit of whole rows was sampled, it has an
-// error of its own. For an exact head, the audit of rows with hidden cells is then more precise, because it was not
+// error of its own. For an exact head and for trees, the audit of rows with hidden cells is then more precise, because it was not
 // sampled.
 func relativeError(a *psi.Audit) float64 {
-	if a.Method != "exact" && a.Head == "exact" && a.SubgameRelativeRMSE != nil {
+	if a.Method != "exact" && a.Head != learnedHead && a.SubgameRelativeRMSE != nil {
 		return *a.SubgameRelativeRMSE
 	}
 	return *a.RelativeRMSE
@@ -140,15 +150,29 @@ func (o *outcomes) calibration() Calibration {
 	}
 	if len(c.Points) == 0 {
 		c.Verdict = "No row of this table has a known outcome, so calibration cannot be checked here."
+		if o.labelled > 0 {
+			c.Verdict = "The uncertainty of its predictions is not known, so there is nothing to check."
+		}
 		c.Words = o.stored()
 		return c
 	}
 	c = o.judged(c)
 	c.Words = o.withSlope(c.Words)
-	if !c.aside {
+	if !c.aside && madeOf(&o.manifest) == "" {
 		c.Words = append(c.Words, "If the model was trained on these rows, its calibration looks better here than it will be on new rows.")
 	}
+	if madeOf(&o.manifest) != "" {
+		c.Words = append(c.Words, o.fitted()...)
+	}
 	return c
+}
+
+// fitted says on which rows calibration looks better than on new rows.
+func (o *outcomes) fitted() []string {
+	if o.manifest.Calibration.Ranges != nil {
+		return []string{fmt.Sprintf("psi fitted the intervals on %s. If this table has these rows, or rows that the model was trained on, calibration looks better here than it will be on new rows.", countedRows(&o.manifest))}
+	}
+	return []string{"If the model was trained on these rows, calibration looks better here than it will be on new rows."}
 }
 
 // judged adds a level, a verdict and words to calibration points.
@@ -224,7 +248,7 @@ func (c *Calibration) wide() bool { return c.at(.5).Observed > .5 && c.at(.9).Ob
 func (o *outcomes) aside() Calibration {
 	half, known50 := o.manifest.Metrics["coverage_50"]
 	nine, known90 := o.manifest.Metrics["coverage_90"]
-	if rows := o.manifest.Provenance.ValidationRows; known50 && known90 {
+	if rows := o.manifest.Provenance.ValidationRows; known50 && known90 && madeOf(&o.manifest) == "" {
 		return Calibration{Points: []CalibrationPoint{{.5, half, rows}, {.9, nine, rows}}, aside: true}
 	}
 	return Calibration{}
@@ -272,7 +296,7 @@ func (o *outcomes) probabilityWords(c Calibration, gap float64) (verdict string,
 
 // withSlope adds how missing cells change probabilities, if they do.
 func (o *outcomes) withSlope(words []string) []string {
-	if slope := slopeWords(o.manifest.Calibration); slope != "" {
+	if slope := slopeWords(o.manifest.Calibration, madeOf(&o.manifest)); slope != "" {
 		words = append(words, slope)
 	}
 	return words
@@ -288,9 +312,15 @@ func (o *outcomes) validated() []string {
 	if aside := o.aside(); aside.Points != nil {
 		return []string{aside.heldAside()}
 	}
-	rows := prose.Count(o.manifest.Provenance.ValidationRows, "row")
+	rows := countedRows(&o.manifest)
 	if v, known := o.manifest.Metrics["ece"]; known {
-		return []string{fmt.Sprintf("On the %s held out from training, probabilities differed from the observed share by %s on average.", rows, points(v))}
+		return []string{fmt.Sprintf("On %s, probabilities differed from the observed share by %s on average.", rows, points(v))}
+	}
+	if v, known := o.manifest.Metrics["coverage_90"]; known {
+		return []string{fmt.Sprintf("On %s, the 90 %% prediction intervals contained %s of the outcomes. psi fitted the intervals on these rows.", rows, percent(v))}
+	}
+	if o.manifest.Imported != nil && o.labelled > 0 {
+		return []string{"The model was imported without rows that have the column " + o.manifest.Target + ". Import it again with such rows, and psi measures prediction intervals."}
 	}
 	return []string{"Use a table with the column " + o.manifest.Target + " to check it."}
 }

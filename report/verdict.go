@@ -81,7 +81,7 @@ type measured struct {
 
 func (m measured) rows() string {
 	if m.aside {
-		return "on rows held out from training"
+		return "on " + m.Model.made.measuredRows()
 	}
 	return "on the rows of " + m.Data.Name
 }
@@ -191,8 +191,16 @@ func (r *Report) drivers() string {
 	return fmt.Sprintf("%s has the most influence, followed by %s%s.", names[0], joined(names[1:]), all)
 }
 
+// unmeasured reports whether nothing says how well the model predicts.
+func (r *Report) unmeasured() bool {
+	return measured{r, r.showsValidation()}.value(r.skillMetric()) == nil
+}
+
 // watch names the most important caveat in a sentence.
 func (r *Report) watch(suspects []psi.Suspect) string {
+	if r.Model.Imported != nil && r.unmeasured() {
+		return "Measure it before you rely on it: no rows with known outcomes were given."
+	}
 	if len(r.Warnings) == 0 || r.Warnings[0].Change < minAffectedShare {
 		return "No check found a reason not to use it. Monitor whether new rows stay similar to these."
 	}
@@ -214,6 +222,9 @@ func (r *Report) watch(suspects []psi.Suspect) string {
 	case psi.CutShort, psi.StillFalling:
 		return "Longer training may make it better, so do not treat it as the best possible model."
 	case kindCalibration:
+		if r.Model.made != "" {
+			return "Watch its " + map[bool]string{true: "prediction intervals", false: "probabilities"}[r.Model.Classes == nil] + ": they do not match the observed outcomes."
+		}
 		return "Watch its stated uncertainty: it does not match the observed outcomes."
 	case kindAttributions:
 		return "Be careful with attributions of single columns: they are only roughly right."
@@ -224,8 +235,14 @@ func (r *Report) watch(suspects []psi.Suspect) string {
 	case kindConstant:
 		return fmt.Sprintf("Watch %s: it has only one value here, so these rows cannot show what another value would do.", column)
 	case kindUnknown:
+		if r.Model.trees {
+			return fmt.Sprintf("Watch %s: it has labels that the trees do not have.", column)
+		}
 		return fmt.Sprintf("Watch %s: it has labels that were absent or very rare in training.", column)
 	case kindOutside:
+		if r.Model.trees {
+			return fmt.Sprintf("Watch %s: it has values outside the range of the rows that the model was imported with.", column)
+		}
 		return fmt.Sprintf("Watch %s: it has values outside the training range.", column)
 	}
 	return fmt.Sprintf("Watch %s: some of its labels are so rare that results for them rest on few rows.", column)
@@ -301,12 +318,18 @@ func (r *Report) ofColumns() []Warning {
 			warn(kindConstant, r.Data.Rows, "%s has only one value: these rows cannot show what it does.", c.Name)
 		}
 		if c.Unknown > 0 {
-			warn(kindUnknown, c.Unknown, "%s of %s %s a label that was absent or very rare in training. The model treats all such labels as one, “other”.",
-				prose.Count(c.Unknown, "cell"), c.Name, singularOrPlural(c.Unknown, "has", "have"))
+			words := "%s of %s %s a label that was absent or very rare in training. The model treats all such labels as one, “other”."
+			if r.Model.trees {
+				words = "%s of %s %s a label that the trees do not have. They treat all such labels alike."
+			}
+			warn(kindUnknown, c.Unknown, words, prose.Count(c.Unknown, "cell"), c.Name, singularOrPlural(c.Unknown, "has", "have"))
 		}
 		if float64(c.Outside) > fewOutside*rows {
-			warn(kindOutside, c.Outside, "%s of %s %s outside the training range: results for these rows are a guess from the nearest values.",
-				prose.Count(c.Outside, "cell"), c.Name, singularOrPlural(c.Outside, "lies", "lie"))
+			words := "%s of %s %s outside the training range: results for these rows are a guess from the nearest values."
+			if r.Model.trees {
+				words = "%s of %s %s outside the range of the rows that the model was imported with: nothing was measured there."
+			}
+			warn(kindOutside, c.Outside, words, prose.Count(c.Outside, "cell"), c.Name, singularOrPlural(c.Outside, "lies", "lie"))
 		}
 		if c.Rare > 0 && c.Levels > 2 {
 			warn(kindRare, c.InRare, "%d of the %d labels of %s %s in fewer than %d rows: results for %s rest on little data.", c.Rare, c.Levels, c.Name, singularOrPlural(c.Rare, "is", "are"), rareRows, singularOrPlural(c.Rare, "it", "them"))
@@ -411,10 +434,13 @@ func joined(names []string) string {
 }
 
 func (c *Column) constant() bool {
-	if c.Labels != nil {
-		return c.Levels == 1 && !c.GapLevel
+	if c.GapLevel && c.Missing > 0 {
+		return false // a missing cell is another value
 	}
-	return c.Least != nil && *c.Least == *c.Greatest && !c.GapLevel
+	if c.Labels != nil {
+		return c.Levels == 1
+	}
+	return c.Least != nil && *c.Least == *c.Greatest
 }
 
 func singularOrPlural(n int, one, many string) string {

@@ -145,9 +145,10 @@ func TestVerdicts(t *testing.T) {
 		{auditOf("learned", "exact", .2, .2), &learned, "rough", "20 %"},
 		{auditOf("learned", "exact", .6, .6), &learned, "poor", "60 %"},
 		{auditOf("learned", "permutation", .05, 1e-9), &learned, "close", "5.0 %"},
+		{auditOf("trees", "permutation", .02, 2e-8), sound, "exact", "one part in 10,000,000"}, // the error of sampling is not that of attributions
 		{nil, sound, "unchecked", "have not been compared"},
 	} {
-		if got := trust(c.audit, c.e); got.Level != c.level || !strings.Contains(got.Verdict, c.says) {
+		if got := trust(c.audit, c.e, "the attributions of %s", "no audit"); got.Level != c.level || !strings.Contains(got.Verdict, c.says) {
 			t.Errorf("%+v: %s: %s; want %s and %q", c.audit, got.Level, got.Verdict, c.level, c.says)
 		}
 	}

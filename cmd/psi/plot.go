@@ -34,6 +34,7 @@ type plotFlags struct {
 	dark, json        bool
 	force             bool
 	spreadsheet       bool
+	gameFlags
 }
 
 // plotDocument is the JSON document of plot.
@@ -53,6 +54,7 @@ type picture struct {
 	kind, shows string
 	rows        int  // maximum rows of the table, as a random sample; 0 means the one of --row
 	whole       bool // it shows no columns, so none can be selected
+	gameless    bool // it shows no attributions, so it has no game
 	pairs       bool // it needs interactions
 	draw        func(*explain.Explanation, plot.Options) (*plot.Picture, error)
 	make        func(*plotting, context.Context) (*plot.Picture, error) // replaces draw if it needs more than an explanation
@@ -84,9 +86,9 @@ func pictures() []picture {
 		{kind: "heatmap", shows: "attributions of many rows at once", rows: plotRows, draw: plot.Heatmap},
 		{kind: "groups", shows: "importance by the values of a column (--columns)", rows: plotRows, draw: plot.Groups},
 		{kind: "drift", shows: "changes in attributions since an earlier table (--since)", rows: plotRows, make: (*plotting).drift},
-		{kind: "calibration", shows: "calibration of probabilities or intervals", whole: true, make: (*plotting).calibration},
+		{kind: "calibration", shows: "calibration of probabilities or intervals", whole: true, gameless: true, make: (*plotting).calibration},
 		{kind: "fidelity", shows: "attributions against Shapley values from all subsets of columns", whole: true, make: (*plotting).fidelity},
-		{kind: "history", shows: "the training", whole: true, make: (*plotting).history},
+		{kind: "history", shows: "the training", whole: true, gameless: true, make: (*plotting).history},
 	}
 }
 
@@ -117,6 +119,9 @@ If nothing has changed, drift marks a column in one of 20 pairs of tables. If th
 trained with --validation-by and both tables have that column, drift compares groups of rows
 with the same value instead of single rows.
 
+--game shows the attributions of another game, as in psi explain. Trees of another program have
+no uncertainty, so their pictures have no intervals, and there is no ranking and no history.
+
 --data FILE writes the numbers of the picture. Attributions show what the model does, not what
 would happen if somebody changed a value.`,
 		Example: `  psi plot bar model.psi new.csv -o importance.svg
@@ -126,6 +131,7 @@ would happen if somebody changed a value.`,
   psi plot waterfall model.psi new.csv --row 17 --interactions -o row17.svg
   psi plot dependence model.psi new.csv --columns age -o age.svg --data age.csv
   psi plot dependence model.psi new.csv --columns age,sex --dark -o age-sex.png
+  psi plot beeswarm model.psi new.csv --game interventional --reference typical.csv -o swarm.png
   psi plot drift model.psi march.csv --since january.csv -o drift.svg
   psi plot calibration model.psi test.csv -o calibration.pdf`,
 		Args: arguments(kindArgument, modelArgument, dataArgument),
@@ -146,6 +152,7 @@ would happen if somebody changed a value.`,
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
 	flags.BoolVar(&f.interactions, "interactions", false, "split a waterfall into main effects and pairwise interactions")
 	flags.BoolVar(&f.dark, "dark", false, "dark background")
+	f.gameFlags.add(flags)
 	addSpreadsheetSafe(flags, &f.spreadsheet)
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
@@ -174,6 +181,7 @@ type plotting struct {
 	kind    picture
 	flags   *plotFlags
 	options plot.Options
+	game    psi.ExplainOptions // game and reference rows
 }
 
 func (p *program) plot(ctx context.Context, kind, path, argument string, f *plotFlags) error {
@@ -190,7 +198,7 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 	if err != nil {
 		return err
 	}
-	if err := p.checkFiles(ctx, f.force, f.outputs(format), path, argument, f.since); err != nil {
+	if err := p.checkFiles(ctx, f.force, f.outputs(format), path, argument, f.since, f.reference); err != nil {
 		return err
 	}
 	d, err := p.open(ctx, path, argument, f.format, f.backend)
@@ -210,6 +218,9 @@ func (p *program) plot(ctx context.Context, kind, path, argument string, f *plot
 			Columns: f.columns, Output: f.output, MaxPlayers: f.maxColumns, Pairs: f.interactions, Dark: f.dark,
 			Title: f.title, Width: f.width, Height: f.height,
 		},
+	}
+	if m.game, err = f.gameFlags.options(ctx, d); err != nil {
+		return err
 	}
 	drawn, err := m.picture(ctx)
 	p.reportUnread(&d.unread)
@@ -251,6 +262,8 @@ func (f *plotFlags) check(k picture) (format string, err error) {
 		return "", &usageError{fmt.Sprintf("--interactions applies only to waterfall, not to %s", kind), "psi plot interaction shows pairs over many rows"}
 	case f.by.word == byLoss && kind != "bar":
 		return "", &usageError{fmt.Sprintf("--by loss applies only to bar, not to %s", kind), "psi plot bar MODEL DATA --by loss -o FILE"}
+	case f.chosen() != "" && (k.gameless || f.by.word == byLoss):
+		return "", &usageError{"--game and --reference apply to attributions, which this picture does not show", "leave them out"}
 	case (f.since != "") != (kind == "drift"):
 		return "", &usageError{"--since and drift must be used together", "psi plot drift MODEL DATA --since FILE -o FILE"}
 	case f.out == "":
@@ -306,6 +319,20 @@ func (f *plotFlags) outputs(format string) []output {
 	return all
 }
 
+// importAgain is the remedy for what an import without targets does not measure.
+const importAgain = "import it again with --rows TABLE"
+
+func (m *plotting) imported() bool { return m.model.Manifest().Imported != nil }
+
+// checkSpread rejects a ranking by standard deviations that the model does not have.
+func (m *plotting) checkSpread() error {
+	none, err := m.model.NoRows(m.explaining())
+	if err == nil && m.kind.kind == "ranking" && none.Std == nil {
+		err = &plainError{m.path, "the uncertainty of its attributions is not known, so their order does not depend on z", "psi plot waterfall shows the order"}
+	}
+	return err
+}
+
 // picture draws.
 func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	if m.kind.make != nil {
@@ -313,6 +340,9 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 	}
 	if m.flags.by.word == byLoss {
 		return m.lossBar()
+	}
+	if err := m.checkSpread(); err != nil {
+		return nil, err
 	}
 	o := m.explaining()
 	o.Interactions = m.kind.pairs || m.flags.interactions
@@ -340,7 +370,9 @@ func (m *plotting) picture(ctx context.Context) (*plot.Picture, error) {
 
 // explaining returns the options of the explanation.
 func (m *plotting) explaining() psi.ExplainOptions {
-	return psi.ExplainOptions{Mode: explain.Mode(m.flags.mode.word), Z: m.flags.z}
+	o := m.game
+	o.Mode, o.Z = explain.Mode(m.flags.mode.word), m.flags.z
+	return o
 }
 
 // explained returns the explanation of the row of --row.
@@ -415,7 +447,7 @@ func (m *plotting) compared(ctx context.Context) (e *explain.Explanation, units 
 			units[i] = c.Text(i)
 		}
 	}
-	e, err = m.model.Explain(ctx, rows.Source(), psi.ExplainOptions{})
+	e, err = m.model.Explain(ctx, rows.Source(), m.game)
 	return e, units, err
 }
 
@@ -429,7 +461,9 @@ func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	exact, err := m.model.Explain(ctx, rows.Source(), psi.ExplainOptions{Mode: explain.Exact})
+	all := m.game
+	all.Mode = explain.Exact
+	exact, err := m.model.Explain(ctx, rows.Source(), all)
 	if err != nil {
 		return nil, err
 	}
@@ -440,6 +474,9 @@ func (m *plotting) fidelity(ctx context.Context) (*plot.Picture, error) {
 func (m *plotting) lossBar() (*plot.Picture, error) {
 	audit := m.model.StoredAudit()
 	if audit == nil || len(audit.LossImportance) == 0 {
+		if m.imported() {
+			return nil, &plainError{m.path, "the model was imported without rows that have the target, so its importance in loss is not known", importAgain}
+		}
 		return nil, &plainError{m.path, "the model file does not contain the importance in loss", "train the model again with this version of psi"}
 	}
 	var drops []plot.LossDrop
@@ -455,6 +492,9 @@ func (m *plotting) lossBar() (*plot.Picture, error) {
 }
 
 func (m *plotting) history(context.Context) (*plot.Picture, error) {
+	if m.imported() {
+		return nil, &plainError{m.path, "the model was imported, so it has no training history", "see psi inspect for what is known about it"}
+	}
 	return plot.History(bytes.NewReader(m.model.History()), m.options)
 }
 
@@ -475,6 +515,9 @@ func (m *plotting) calibration(ctx context.Context) (*plot.Picture, error) {
 			return nil, &plainError{m.name, fmt.Sprintf("the target %q is missing", m.model.Manifest().Target), "use rows with known outcomes"}
 		}
 		curve.Add(outcome)
+	}
+	if m.imported() && len(curve.Points()) == 0 {
+		return nil, &plainError{m.path, "the model was imported without rows that have the target, so it has no prediction intervals", importAgain}
 	}
 	var points []plot.CalibrationPoint
 	for _, p := range curve.Points() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,8 @@ type reportFlags struct {
 	backend         choice
 	z               float64
 	force, json     bool
-	given           func(flag string) bool
+	gameFlags
+	given func(flag string) bool
 }
 
 // reportResult is the JSON document of report.
@@ -63,6 +65,10 @@ psi reads and predicts all rows of DATA. It computes attributions on a random sa
 fixed seed, and the report says how many rows that is. --by COL compares importance between
 the values of a column, which need not be a feature of the model.
 
+If the model has several games, a page compares the attributions of some rows in two of them.
+--game writes the whole report in another game, as in psi explain. With many reference rows, psi
+explains fewer rows.
+
 The report shows its date: today or, if the environment variable SOURCE_DATE_EPOCH is set,
 that many seconds after 1970. The same model, table, flags and date give the same bytes.
 
@@ -72,6 +78,7 @@ no rows.`,
 		Example: `  psi report model.psi test.csv -o report.html
   psi report model.psi test.csv --by sex -o report.html
   psi report model.psi test.csv --title "Bike rentals" --author "Ann Example" -o report.html
+  psi report model.psi test.csv --game interventional --reference typical.csv -o report.html
   psi report model.psi explained/ -o batch.html
   psi report model.psi s3://explained/2026/_summary.json -o batch.html`,
 		Args: arguments(modelArgument, dataArgument),
@@ -82,6 +89,7 @@ no rows.`,
 	flags.StringVar(&f.title, "title", "", "`TITLE` of the report (default Report on TARGET)")
 	flags.StringVar(&f.author, "author", "", "`NAME` of the author, for the first page")
 	flags.Float64Var(&f.z, "z", 1.96, "intervals are mean ∓ z standard deviations")
+	f.gameFlags.add(flags)
 	addBackend(flags, &f.backend)
 	addInputFormat(flags, &f.format)
 	addForce(flags, &f.force)
@@ -115,7 +123,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		return err
 	}
 	cover := report.Cover{Title: f.title, Author: f.author, Date: date}
-	inputs := []string{path, argument}
+	inputs := []string{path, argument, f.reference}
 	if !store.IsURL(argument) {
 		inputs = append(inputs, filepath.Join(argument, batch.SummaryKey)) // if it is the OUT of a batch
 	}
@@ -134,6 +142,10 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 		return err
 	}
 	defer d.model.Close()
+	game, err := f.gameFlags.options(ctx, d)
+	if err != nil {
+		return err
+	}
 	d.measure, d.also = true, f.by
 	rows, err := d.whole(ctx)
 	if err != nil {
@@ -142,7 +154,7 @@ func (p *program) makeReport(ctx context.Context, path, argument string, f *repo
 	ahead := pipeline.ReadAhead(ctx, rows)
 	defer ahead.Close()
 	r, err := report.Gather(ctx, d.model, ahead, report.Options{
-		Cover: cover, Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z,
+		Cover: cover, Name: filepath.Base(d.name), Model: filepath.Base(path), By: f.by, Z: f.z, Game: game.Game, Reference: game.Reference,
 		Progress: func(words string) { p.logf("%s", words) },
 	})
 	p.reportUnread(&d.unread)
@@ -271,7 +283,7 @@ func (p *program) findSummary(ctx context.Context, argument string) (*summaryAt,
 
 // reportBatch makes the report of a whole batch from its summary. Rows are not read.
 func (p *program) reportBatch(ctx context.Context, path string, at *summaryAt, cover report.Cover, f *reportFlags) error {
-	for _, flag := range []string{"by", "z", "format", "backend"} {
+	for _, flag := range []string{"by", "z", "game", "reference", "format", "backend"} {
 		if f.given(flag) {
 			return &usageError{"--" + flag + " does not apply here: " + at.name() + " is the summary of a batch, and has no rows", "leave it out, or name a table"}
 		}
@@ -329,7 +341,11 @@ func runOf(at *summaryAt, s *batch.Summary) report.Run {
 	}
 	r := report.Run{
 		Name: at.name(), Out: at.out, Job: job.ID, Model: job.Model, In: in, Mode: job.Options.Mode, Z: job.Options.Z, Submitted: job.Submitted, Seconds: s.Seconds,
-		Files: job.Files, Units: job.Units, Failed: s.Failed, Rows: s.Rows, BytesRead: job.Bytes, BytesWritten: s.BytesWritten, ResidualMax: s.ResidualMax, Audit: s.Audit,
+		Files: job.Files, Units: job.Units, Failed: s.Failed, Rows: s.Rows, BytesRead: job.Bytes, BytesWritten: s.BytesWritten, ResidualMax: s.ResidualMax, Audit: s.Audit, Game: job.Options.Game,
+	}
+	if job.Reference != nil {
+		r.References = job.Reference.Rows
+		r.Game = cmp.Or(r.Game, psi.InterventionalGame)
 	}
 	for _, m := range s.Missing {
 		r.Missing = append(r.Missing, report.RunMissing(m))

@@ -3,7 +3,7 @@ export interface Attribution {
   player: number;
   observed: boolean;
   mean: number;
-  spread: number; // standard deviation of the player's contributions among rows like this one
+  spread: number | null; // standard deviation of the player's contributions among rows like this one; null if it is not known
   doubt: number | null; // standard deviation of mean over trainings on other samples of rows; null if it is not known
   chances?: { positive: number | null; top: number | null }; // of being above 0, and among the largest; a report does not carry them, an unknown cell has none
 }
@@ -14,9 +14,10 @@ export interface Widths {
   reach: number;
 }
 
-/** How far the interval about an attribution goes to either side: by doubt or, where it is not known, by spread. */
+/** How far the interval about an attribution goes to either side: by doubt or, where it is not known, by spread. Where neither
+ * is known there is no interval, and this is 0. */
 export function margin(a: Pick<Attribution, "doubt" | "spread">, w: Widths): number {
-  return w.reach * (a.doubt ?? a.spread);
+  return w.reach * (a.doubt ?? a.spread ?? 0);
 }
 
 /** How players are put in order. "sure" is by the size that is left when the interval is taken off, |f| − margin; where nothing
@@ -25,7 +26,7 @@ export function margin(a: Pick<Attribution, "doubt" | "spread">, w: Widths): num
 export type Order = "sure" | "most";
 
 export function att(a: Attribution, w: Widths, order: Order): number {
-  return order === "sure" ? Math.abs(a.mean) - margin(a, w) : a.mean + w.z * a.spread;
+  return order === "sure" ? Math.abs(a.mean) - margin(a, w) : a.mean + w.z * (a.spread ?? 0);
 }
 
 /** The observed players in order, the greatest first; equal ones stay in the order of columns. */
@@ -46,11 +47,8 @@ export function reasons(list: readonly Attribution[], w: Widths, most: number): 
 
 /** Attributions beyond the first few, added up as one; variances add up as of independent players. */
 export function rest(list: readonly Attribution[]): Pick<Attribution, "mean" | "spread" | "doubt"> {
-  const root = (of: (a: Attribution) => number) => Math.sqrt(list.reduce((sum, a) => sum + of(a) ** 2, 0));
-  return {
-    mean: list.reduce((sum, a) => sum + a.mean, 0), spread: root((a) => a.spread),
-    doubt: list.some((a) => a.doubt === null) ? null : root((a) => a.doubt as number),
-  };
+  const root = (of: (a: Attribution) => number | null) => (list.some((a) => of(a) === null) ? null : Math.sqrt(list.reduce((sum, a) => sum + (of(a) as number) ** 2, 0)));
+  return { mean: list.reduce((sum, a) => sum + a.mean, 0), spread: root((a) => a.spread), doubt: root((a) => a.doubt) };
 }
 
 /** A step of the way from the base to the prediction. */

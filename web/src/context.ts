@@ -1,5 +1,5 @@
 import type { Order } from "./attribution.ts";
-import type { Cover, Importance, Model, Report } from "./document.ts";
+import type { Cover, Importance, Interval, Model, Report } from "./document.ts";
 import type { Explainer, StoredRows } from "./explainer.ts";
 import { response } from "./response.ts";
 import { reachOf, within } from "./share.ts";
@@ -16,8 +16,10 @@ export abstract class Shown {
   readonly bags: number; // trainings that tell the doubt of attributions; 0 if it is not known
   readonly share: number; // of cases, that intervals hold at first
   readonly nonNegative: boolean; // no training row had a negative target
+  readonly unknown: boolean; // attributions have no intervals
 
-  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[], intervals: { z: number; bags: number; non_negative?: boolean }) {
+  constructor(readonly model: Model, readonly scale: Scale, readonly outputs: string[], intervals: { z: number; bags: number; interval: Interval; non_negative?: boolean }) {
+    this.unknown = intervals.interval === "none";
     this.bags = intervals.bags;
     this.share = within(intervals.z);
     this.nonNegative = intervals.non_negative ?? false;
@@ -34,6 +36,16 @@ export abstract class Shown {
 
   get classes(): boolean {
     return this.model.classes !== null;
+  }
+
+  /** The rows that the numbers in the model file were measured on. */
+  get measured(): string {
+    return this.model.imported ? "rows it was imported with" : this.model.mixed ? "rows it was mixed with" : "rows held out from training";
+  }
+
+  /** When the numbers in the model file were measured. */
+  get then(): string {
+    return this.model.imported || this.model.mixed ? `on the ${this.measured}` : "in training";
   }
 
   /** What is predicted, in a sentence. */
@@ -86,6 +98,7 @@ export class Context extends Shown implements Choices {
   first = 0; // line of the list of rows that is shown first
   column = 0; // place among the importances, for the page of one column
   pair = 0;
+  compared = -1; // place among the rows of two games; −1 is the row that differs most
   readonly title: string;
   readonly subtitle: string;
 
@@ -109,6 +122,7 @@ export class Context extends Shown implements Choices {
   override choose(output: number): void {
     super.choose(output);
     this.pair = 0;
+    this.compared = -1;
   }
 
   override arrive(page: string, place: string): boolean {

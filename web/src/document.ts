@@ -14,7 +14,8 @@ export interface Report extends Cover {
   model: Model;
   data: { name: string; rows: number; labelled: number; explained: number; carried: number; paired: number; seed: number };
   z: number;
-  interval: "doubt" | "spread";
+  game: Game; // of all attributions but those of games
+  interval: Interval;
   bags: number; // trainings that tell the doubt; 0 if it is not known
   reach: number; // standard deviations on either side of an interval
   scale: Scale;
@@ -28,10 +29,40 @@ export interface Report extends Cover {
   importances: Importance[][];
   by: By | null;
   pairs: Pairs;
+  games: Games | null; // null if the model has only one
   columns: Column[];
   associations: { a: number; b: number; value: number; measure: string }[];
   warnings: Warning[]; // those that change most first
   rows: Rows;
+}
+
+/** What intervals about attributions are by. */
+export type Interval = "doubt" | "spread" | "none";
+
+/** What happens to absent columns. */
+export interface Game {
+  name: string;
+  absent: string; // follows "if a column is absent, "
+  references: number; // reference rows; 0 if it has none
+  own: boolean; // the model's own game
+}
+
+/** Some rows in another game than the report's. */
+export interface Games {
+  other: Game;
+  rows: number[]; // places among the rows carried
+  base: number[];
+  mean: string; // [rows, outputs, players], packed as rows.mean
+}
+
+/** Trees that another program trained. */
+export interface Imported {
+  format: string;
+  objective: string;
+  trees: number;
+  leaves: number;
+  depth: number;
+  rows: number; // that metrics, intervals and audit were measured on; 0 if there were none
 }
 
 /** What a reader should know of the model as a whole, of a column, or of some. */
@@ -60,6 +91,8 @@ export interface Model {
     psi: string; revision: string; data: string; training_rows: number; validation_rows: number; validation: string;
     seed: number; backend: string; cpu?: string; threads?: number; effort?: string; time_budget: string; share?: number;
   };
+  imported: Imported | null; // null if psi trained the model
+  mixed: { share: number; what: string }[] | null; // models whose scores are averaged
 }
 
 export interface Metric {
@@ -134,7 +167,7 @@ export interface Importance {
   mean: number;
   low: number;
   high: number;
-  spread: number; // share of all
+  spread: number; // share of all; 0 if it is not known
   observed: number;
 }
 
@@ -175,7 +208,7 @@ export interface Rows {
   cells: { numbers?: (number | null)[]; codes?: number[]; labels?: string[] }[];
   truth: string;
   prediction: string;
-  prediction_std: string;
+  prediction_std: string; // empty if it is not known, as are hidden_std and std
   range_std: string; // of a number, what ranges are by; empty if that is prediction_std
   hidden_std: string;
   probability: string;

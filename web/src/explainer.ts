@@ -7,7 +7,7 @@ import { cell, moment } from "./words.ts";
 export interface Explained {
   base: number;
   prediction: number;
-  predictionStd: number;
+  predictionStd: number; // NaN if it is not known, as are rangeStd and hiddenStd
   rangeStd: number; // what the range of the prediction is by: z of it to either side
   hiddenStd: number; // the part of predictionStd that is due to missing cells
   probability: number | null;
@@ -24,7 +24,7 @@ export interface Explainer {
 export class StoredRows implements Explainer {
   readonly length: number;
   private readonly mean: Float32Array;
-  private readonly spreads: Float32Array;
+  private readonly spreads: Float32Array; // empty if they are not known
   private readonly doubts: Float32Array; // empty if they are not known
   private readonly predictions: Float32Array;
   private readonly predictionStds: Float32Array;
@@ -60,7 +60,7 @@ export class StoredRows implements Explainer {
   }
 
   predictionStd(row: number, output: number): number {
-    return this.predictionStds[this.line(row, output)];
+    return this.predictionStds[this.line(row, output)] ?? NaN;
   }
 
   probability(row: number, output: number): number | null {
@@ -70,7 +70,7 @@ export class StoredRows implements Explainer {
   attribution(row: number, output: number, player: number): Attribution {
     const n = this.report.players.length;
     const at = this.line(row, output) * n + player;
-    return { player, observed: this.isObserved(row * n + player), mean: this.mean[at], spread: this.spreads[at], doubt: this.doubts.length ? this.doubts[at] : null };
+    return { player, observed: this.isObserved(row * n + player), mean: this.mean[at], spread: this.spreads.length ? this.spreads[at] : null, doubt: this.doubts.length ? this.doubts[at] : null };
   }
 
   explain(row: number, output: number): Promise<Explained> {
@@ -79,7 +79,7 @@ export class StoredRows implements Explainer {
       prediction: this.prediction(row, output),
       predictionStd: this.predictionStd(row, output),
       rangeStd: this.rangeStds.length ? this.rangeStds[this.line(row, output)] : this.predictionStd(row, output),
-      hiddenStd: this.hiddenStds[this.line(row, output)],
+      hiddenStd: this.hiddenStds[this.line(row, output)] ?? NaN,
       probability: this.probability(row, output),
       likeliest: this.report.model.classes?.[this.label(row)] ?? this.report.outputs[output],
       attributions: this.report.players.map((_, d) => this.attribution(row, output, d)),

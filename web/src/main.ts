@@ -10,6 +10,7 @@ import type { Places } from "./live/server.ts";
 import { columns } from "./pages/columns.ts";
 import { data } from "./pages/data.ts";
 import { effects } from "./pages/effects.ts";
+import { games } from "./pages/games.ts";
 import { pairs } from "./pages/pairs.ts";
 import { predicts } from "./pages/predicts.ts";
 import { provenance } from "./pages/provenance.ts";
@@ -26,6 +27,7 @@ const pages: Page<Context>[] = [
   { id: "effects", title: "How each column acts", render: effects },
   { id: "rows", title: "Single rows", render: rows },
   { id: "pairs", title: "Interactions", render: pairs },
+  { id: "games", title: "Two ways to leave out columns", render: games },
   { id: "data", title: "Data", render: data },
   { id: "provenance", title: "Where it comes from", render: provenance },
 ];
@@ -38,7 +40,7 @@ function held<T>(kind: string, show: (content: T) => void): void {
 
 held<Report>("report", (report) => {
   const stored = new StoredRows(report);
-  new Viewer(new Context(report, stored, stored), pages);
+  new Viewer(new Context(report, stored, stored), pages.filter((page) => page.id !== "games" || report.games));
 });
 held<BatchReport>("batch", (report) => new Viewer(new Batch(report), batchPages));
 held<Places>("live", (places) => new Live(places));

@@ -3,7 +3,7 @@ import { type Attribution, margin, type Order, reasons, rest, steps, sure } from
 import { draw, figure, labelRoom, sign } from "./chart.ts";
 import { fresh, h, p, select } from "./dom.ts";
 import type { Explained } from "./explainer.ts";
-import { meaning, measure } from "./interval.ts";
+import { meaning, measure, noIntervals } from "./interval.ts";
 import { logs } from "./response.ts";
 import { within } from "./share.ts";
 import { type Choices, named, sum, type Told, unit } from "./subject.ts";
@@ -14,6 +14,7 @@ const mostReasons = 5;
 
 /** The slider and the order. */
 export function controls(c: Choices, refresh: () => void): Node {
+  if (c.unknown) return h("p", { class: "note" }, `${noIntervals} Columns are in order of size.`);
   const id = fresh("z"), output = h("output", { for: id });
   const told = () => `z = ${c.z.toFixed(2)}, ${c.z > 0 ? `${level(within(c.z))} intervals` : "no intervals"}`;
   const tell = () => { output.textContent = told(); };
@@ -52,7 +53,7 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
   const start = -2, end = -3;
   const domain = [start, ...way.map((s) => s.player), end];
   const room = labelRoom(domain.map(name), c.width);
-  const reach = (s: (typeof way)[number]) => (bySpread(c) ? c.z * s.spread : margin(s, c));
+  const reach = (s: (typeof way)[number]) => (bySpread(c) ? c.z * (s.spread ?? 0) : margin(s, c));
   const xs = [e.base, e.prediction, ...way.flatMap((s) => [s.from, s.to - reach(s), s.to + reach(s)])];
   const beside = 12 + 7 * Math.max(...way.map((s) => signed(write(s.mean)).length), write(e.prediction).length); // pixels for a number
   const low = Math.min(...xs), high = Math.max(...xs), pad = ((high - low || 1) * beside) / Math.max(beside, c.width - room.margin - 12 - 2 * beside);
@@ -84,6 +85,7 @@ export function waterfall(c: Choices, t: Told, e: Explained, order: Attribution[
 
 /** What the thin lines and the pale bars of a waterfall are. */
 function lines(c: Choices): string {
+  if (c.unknown) return noIntervals;
   if (c.z === 0) return "At z = 0 no intervals are drawn.";
   const pale = `A bar is pale if its interval by ${measure(c)} contains 0: the column may raise or lower it.`;
   return `${meaning("The thin line at the end of a bar", bySpread(c) ? { z: c.z, reach: c.z, bags: 0, classes: c.classes } : c)} ${pale}`;
@@ -95,15 +97,16 @@ export function inWords(c: Choices, t: Told, e: Explained, write: (v: number) =>
   const it = t.classes ? `the chance of ${t.outputName}` : `the predicted ${t.target}`;
   const sentence = (a: Attribution) => {
     const size = Math.abs(a.mean), reach = margin(a, c), does = a.mean < 0 ? "lowers" : "raises";
-    const factors = `(${factor(size - reach)} to ${factor(size + reach)})`;
-    return h("li", {}, h("strong", {}, named(t, a)), t.scale === "logit" ? ` ${does} ${it}: its ${oddsFactor(a.mean).replaceAll(" ", "\u00a0")} ${factors}` :
-      logs(t.scale) ? ` ${does} ${it}: ${a.mean < 0 ? "÷" : "×"}\u00a0${factor(size)} ${factors}` :
-        ` ${does} ${it} by ${write(size)} (${write(size - reach)} to ${write(size + reach)})`);
+    const factors = c.unknown ? "" : ` (${factor(size - reach)} to ${factor(size + reach)})`;
+    return h("li", {}, h("strong", {}, named(t, a)), t.scale === "logit" ? ` ${does} ${it}: its ${oddsFactor(a.mean).replaceAll(" ", "\u00a0")}${factors}` :
+      logs(t.scale) ? ` ${does} ${it}: ${a.mean < 0 ? "÷" : "×"}\u00a0${factor(size)}${factors}` :
+        ` ${does} ${it} by ${write(size)}${c.unknown ? "" : ` (${write(size - reach)} to ${write(size + reach)})`}`);
   };
   const brackets = c.z > 0 ? ` In brackets: the ${level(within(c.z))} interval by ${measure(c)}.` : "";
   const scale = t.scale === "score" ? " Sizes are in units of the score." : "";
   return h("section", { class: "block" }, h("h4", {}, "In words"),
     certain.length ? h("ol", {}, certain.map(sentence)) : null,
-    p(certain.length === 0 ? `No column is sure to raise or to lower ${it} at this z.` :
+    p(c.unknown ? (certain.length ? `${certain.length === 1 ? "This is the largest attribution" : `These are the ${certain.length} largest attributions`}.${scale}` : `No column raises or lowers ${it}.`) :
+      certain.length === 0 ? `No column is sure to raise or to lower ${it} at this z.` :
       certain.length < mostReasons ? `No other column is sure to raise or to lower it.${brackets}${scale}` : `These are the ${mostReasons} largest that are sure.${brackets}${scale}`));
 }

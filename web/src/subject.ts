@@ -2,7 +2,7 @@ import type { Attribution, Order } from "./attribution.ts";
 import type { Intervals } from "./interval.ts";
 import { shorten } from "./words.ts";
 
-export type Scale = "identity" | "log-mean" | "log" | "logit" | "score";
+export type Scale = "identity" | "log-mean" | "log" | "logit" | "score" | "share";
 
 /** What attributions are of. */
 export interface Subject {
@@ -24,6 +24,8 @@ export function unit(s: Subject): string {
       return `log odds of ${shorten(s.outputName, 24)}`;
     case "score":
       return `score of ${shorten(s.outputName, 24)}`;
+    case "share":
+      return `probability of ${shorten(s.outputName, 24)}`;
     default:
       return shorten(s.target, 32);
   }
@@ -40,6 +42,8 @@ export function sum(s: Subject): string {
       return `the log odds of ${s.outputName}`;
     case "score":
       return `the score of ${s.outputName}`;
+    case "share":
+      return `the probability of ${s.outputName}`;
     default:
       return `the predicted ${s.target}`;
   }

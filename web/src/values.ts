@@ -28,6 +28,7 @@ export function ticks(numbers: readonly number[], width: number): number[] | num
 /** The marks of an axis of a column. */
 export function axis(kind: Column["kind"], numbers: readonly number[], width: number): { ticks: number | number[]; type?: "utc"; inset?: number; tickFormat?: (v: number) => string } {
   if (kind === "time") return { ticks: Math.max(3, Math.floor(width / 100)), type: "utc" };
-  const at = ticks(numbers, width);
+  const same = numbers.length > 0 && numbers.every((v) => v === numbers[0]);
+  const at = same ? [numbers[0]] : ticks(numbers, width);
   return Array.isArray(at) ? { ticks: at, inset: 10, tickFormat: (v) => number(v, 6) } : { ticks: at };
 }

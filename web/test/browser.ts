@@ -9,10 +9,14 @@ import type { Browser, Page } from "playwright-core";
 import { faults, launch, sideways } from "./chromium.ts";
 
 const [executablePath, directory, ...reports] = process.argv.slice(2);
-const pagesOfTable = ["summary", "predicts", "trust", "columns", "effects", "rows", "pairs", "data", "provenance"];
+const pagesOfTable = ["summary", "predicts", "trust", "columns", "effects", "rows", "pairs", "games", "data", "provenance"];
 const pagesOfBatch = ["done", "trust", "columns", "provenance"];
 const ofBatch = (report: string) => readFileSync(report, "utf8").includes('<script type="application/json" id="batch">');
-const pagesOf = (report: string) => (ofBatch(report) ? pagesOfBatch : pagesOfTable);
+interface Document { interval: string; games: { rows: number[]; mean: string } | null; rows: { numbers: number[] }; players: { name: string }[]; model: { imported: { rows: number } | null } }
+const documentOf = (report: string) => JSON.parse(/id="report">(.*?)<\/script>/s.exec(readFileSync(report, "utf8"))?.[1] ?? "") as Document;
+const hasGames = (report: string) => documentOf(report).games !== null;
+const noIntervals = (report: string) => documentOf(report).interval === "none";
+const pagesOf = (report: string) => (ofBatch(report) ? pagesOfBatch : pagesOfTable.filter((id) => id !== "games" || hasGames(report)));
 const mostBytes = 2_000_000, mostToOpen = 2000;
 
 /** Opens a report and notes all that goes wrong in it. */
@@ -25,7 +29,7 @@ async function open(browser: Browser, report: string, width: number, scheme: "li
   page.on("request", (r) => { if (!r.url().startsWith("file:")) wrong.push(`request: ${r.url()}`); });
   const start = Date.now();
   await page.goto(`file://${resolve(report)}`);
-  await page.waitForSelector(ofBatch(report) ? "#page-done .cards" : "#page-summary .cards");
+  await page.waitForSelector(ofBatch(report) ? "#page-done .cards" : "#page-summary .brief");
   return { page, wrong, took: Date.now() - start };
 }
 
@@ -126,13 +130,60 @@ async function walk(browser: Browser, report: string): Promise<void> {
   await page.waitForFunction((n) => document.activeElement?.textContent === `Row ${n}`, row);
   assert.equal(await page.evaluate(() => location.hash), `#rows/${row}`);
 
-  const changed = await slide(page);
-  console.log(`${name}: row ${changed.row}: ranks changed from ${changed.before.slice(0, 4).join("; ")} to ${changed.after.slice(0, 4).join("; ")}`);
-
-  await page.focus("#page-rows select");
-  await page.selectOption("#page-rows select", "most");
-  assert.match((await page.textContent(".ranks caption")) ?? "", /the most they may add/);
+  if (noIntervals(report)) {
+    assert.equal(await page.locator("input.z").count(), 0, "a slider for intervals that are not known");
+    assert.match((await page.textContent("article.row")) ?? "", /uncertainty of these attributions is not known/);
+  } else {
+    const changed = await slide(page);
+    console.log(`${name}: row ${changed.row}: ranks changed from ${changed.before.slice(0, 4).join("; ")} to ${changed.after.slice(0, 4).join("; ")}`);
+    await page.focus("#page-rows select");
+    await page.selectOption("#page-rows select", "most");
+    assert.match((await page.textContent(".ranks caption")) ?? "", /the most they may add/);
+  }
   assert.deepEqual(wrong, []);
+  await page.context().close();
+}
+
+/** Where no uncertainty is known, no page claims any: neither ± nor sure nor an interval of an attribution, and no training that psi did not do. */
+async function unknown(browser: Browser, report: string): Promise<void> {
+  if (!noIntervals(report)) return;
+  const { page, wrong } = await open(browser, report, 1280, "light");
+  await page.waitForSelector("html[data-ready=all]");
+  for (const id of pagesOf(report)) {
+    await show(page, id);
+    const words = (await page.textContent(`#page-${id}`)) ?? "";
+    for (const claim of [/±/, /\bsure\b/i, /NaN|undefined|null\b/, /doubt:|by doubt|by spread|held out from training|Training settings|Interval width/]) {
+      assert.doesNotMatch(words, claim, `${basename(report)}, ${id}`);
+    }
+  }
+  assert.match((await page.textContent("#page-summary")) ?? "", /It is (an import of [\d,]+ trees? of \w+|a mean of \d+ models)/);
+  assert.deepEqual(wrong, []);
+  console.log(`${basename(report)}: no page claims an uncertainty that is not known`);
+  await page.context().close();
+}
+
+/** The page of two games has a row for each that was compared, begins with the one that differs most, and shows another. */
+async function compare(browser: Browser, report: string): Promise<void> {
+  const { games, rows } = documentOf(report);
+  if (!games) return;
+  const { page, wrong } = await open(browser, report, 1280, "light");
+  await show(page, "games");
+  const choice = page.getByLabel("Row", { exact: true });
+  assert.equal(await choice.locator("option").count(), games.rows.length);
+  const title = () => page.textContent("#page-games figure h3");
+  assert.match((await choice.locator("option").first().textContent()) ?? "", /which differs most$/);
+  const first = await title();
+  await choice.selectOption({ index: 1 });
+  const other = await title();
+  assert.notEqual(other, first);
+  const shown = Number(/^Row (\d+) /.exec(other ?? "")?.[1]);
+  assert.ok(games.rows.some((at) => rows.numbers[at] === shown), `${other} was not compared`);
+  for (const line of await page.$$eval("#page-games figure:first-of-type tbody tr", (all) => all.slice(0, 1).map((l) => [...l.children].map((c) => c.textContent ?? "")))) {
+    const [here, there, difference] = line.slice(1).map((text) => Number(text.replace("−", "-").replaceAll(",", "")));
+    assert.ok(Math.abs(there - here - difference) <= 0.02 * Math.max(1, Math.abs(there), Math.abs(here)), `${line}: the difference is wrong`);
+  }
+  assert.deepEqual(wrong, []);
+  console.log(`${basename(report)}: ${first}; ${games.rows.length} rows in two games`);
   await page.context().close();
 }
 
@@ -236,7 +287,11 @@ try {
     assert.ok(size <= mostBytes, `${report} has ${size} bytes`);
     if (!ofBatch(report)) await begin(browser, report);
     await look(browser, report);
-    if (!ofBatch(report)) await walk(browser, report);
+    if (!ofBatch(report)) {
+      await walk(browser, report);
+      await unknown(browser, report);
+      await compare(browser, report);
+    }
     if (!ofBatch(report)) await decide(browser, report);
     await classes(browser, report);
     await print(browser, report);

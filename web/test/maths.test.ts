@@ -7,9 +7,10 @@ import { filter } from "../src/filter.ts";
 import { attributions, bits, floats } from "../src/packed.ts";
 import { inWords } from "../src/pages/decisions.ts";
 import { means } from "../src/pages/effects.ts";
+import { apart } from "../src/pages/games.ts";
 import { power, told } from "../src/pages/loss.ts";
 import { parted } from "../src/pages/summary.ts";
-import { meaning } from "../src/interval.ts";
+import { formula, meaning } from "../src/interval.ts";
 import { reachOf, within } from "../src/share.ts";
 import { axis, fewValues, ticks } from "../src/values.ts";
 import { cell, chance, count, day, decimalsFor, factor, level, moment, number, oddsFactor, percent, shorten, signed, tenths, thousands } from "../src/words.ts";
@@ -214,4 +215,33 @@ test("predictions of numbers are those of package explain", () => {
   const [low, high] = range({ scale: "log-mean", nonNegative: true }, { prediction: median + sigma ** 2 / 2, predictionStd: std, rangeStd: sigma }, 1.645);
   assert.ok(Math.abs(Math.log(low) - (median - 1.645 * sigma)) < 1e-9 && Math.abs(Math.log(high) - (median + 1.645 * sigma)) < 1e-9);
   assert.equal(times(Math.log(1.25)), "× 1.25");
+});
+
+test("where no uncertainty is known there is no interval, and the largest come first", () => {
+  const unknown = (mean: number, player: number): Attribution => ({ mean, spread: null, doubt: null, player, observed: true });
+  const list = [unknown(1, 0), unknown(-3, 1), unknown(0, 2), unknown(2, 3)], w = { z: 1.96, reach: 1.96 };
+  assert.deepEqual(list.map((a) => margin(a, w)), [0, 0, 0, 0]);
+  assert.deepEqual(ranked(list, w, "sure").map((a) => a.player), [1, 3, 0, 2]);
+  assert.deepEqual(reasons(list, w, 5).map((a) => a.player), [1, 3, 0]);
+  assert.deepEqual(rest(list), { mean: 0, spread: null, doubt: null });
+  const words = meaning("±", { ...w, bags: 0, classes: false, unknown: true });
+  assert.match(words, /not known/);
+  assert.doesNotMatch(words, /±/);
+  assert.match(formula({ ...w, bags: 0, unknown: true }), /^none/);
+});
+
+test("two games are as far apart as their attributions", () => {
+  const pair = (here: number, other: number) => ({ player: 0, here, other });
+  assert.equal(apart([]), 0);
+  assert.equal(apart([pair(0, 0)]), 0);
+  assert.equal(apart([pair(2, 2), pair(-1, -1)]), 0);
+  assert.equal(apart([pair(3, 0)]), 1);
+  assert.equal(apart([pair(1, -1)]), 1);
+  assert.equal(apart([pair(3, 1), pair(-2, -2)]), 0.25);
+});
+
+test("an axis of one value has one mark", () => {
+  const at = axis("number", [4, 4, 4], 500);
+  assert.deepEqual(at.ticks, [4]);
+  assert.equal(at.tickFormat?.(4), "4");
 });

@@ -1,5 +1,6 @@
 import { figure } from "../chart.ts";
 import { h, p, table } from "../dom.ts";
+import { noIntervals } from "../interval.ts";
 import { beside, most, notCause } from "../pages/columns.ts";
 import { verdict } from "../pages/trust.ts";
 import { count, list, number, percent } from "../words.ts";
@@ -10,7 +11,7 @@ import type { BatchImportance } from "./document.ts";
 export function columns(c: Batch): Node[] {
   const all = c.importances();
   const drift = c.drift();
-  const compared = verdict("Do columns matter as they did in training?", drift.level, drift.verdict, drift.words);
+  const compared = verdict(`Do columns matter as they did ${c.then}?`, drift.level, drift.verdict, drift.words);
   if (all.length === 0) return [compared];
   const first = all.slice(0, 3).map((i) => c.name(i.player));
   return [
@@ -38,12 +39,12 @@ function bars(c: Batch, all: BatchImportance[]): Node {
   return figure({
     title,
     read: `The longer a bar, the more the column moves ${c.sum}, up or down, on average over all rows; a row without the column counts as 0. ` +
-      `The thin line extends by the mean spread to either side: how much the column's contribution varies among rows like a given one.${trained ? " The second bar is the same for the rows held out from training." : ""}`,
+      `${c.unknown ? noIntervals : "The thin line extends by the mean spread to either side: how much the column's contribution varies among rows like a given one."}${trained ? ` The second bar is the same for the ${c.measured}.` : ""}`,
     not: notCause,
-    legend: [{ colour: "series-0", text: "this batch" }, ...(trained ? [{ colour: "series-1", text: "training" }] : [])],
-    picture: beside(c, title, shown, (d) => c.name(d), groups, (d) => of(d).std),
-    numbers: table(`${title}: means over all rows, in ${c.unit}`, ["Column", "Size", ...(doubted ? ["Doubt"] : []), "Spread", "Size in training", "Here ÷ training", "Missing"],
-      all.map((i) => [c.name(i.player), number(i.mean, 3), ...(doubted ? [number(i.doubt as number, 2)] : []), number(i.std, 2), i.trained === null ? "–" : number(i.trained, 3), i.trained ? number(i.mean / i.trained, 3) : "–", percent(c.report.run.missing[i.player].ratio)]),
+    legend: [{ colour: "series-0", text: "this batch" }, ...(trained ? [{ colour: "series-1", text: c.model.imported || c.model.mixed ? c.measured : "training" }] : [])],
+    picture: beside(c, title, shown, (d) => c.name(d), groups, c.unknown ? undefined : (d) => of(d).std),
+    numbers: table(`${title}: means over all rows, in ${c.unit}`, ["Column", "Size", ...(doubted ? ["Doubt"] : []), ...(c.unknown ? [] : ["Spread"]), `Size ${c.then}`, "Here ÷ then", "Missing"],
+      all.map((i) => [c.name(i.player), number(i.mean, 3), ...(doubted ? [number(i.doubt as number, 2)] : []), ...(c.unknown ? [] : [number(i.std, 2)]), i.trained === null ? "–" : number(i.trained, 3), i.trained ? number(i.mean / i.trained, 3) : "–", percent(c.report.run.missing[i.player].ratio)]),
       [false, true, true, true, true, true, true]),
   });
 }

@@ -1,4 +1,4 @@
-import type { Audit, Cover, Model } from "../document.ts";
+import type { Audit, Cover, Game, Interval, Model } from "../document.ts";
 import type { Scale } from "../subject.ts";
 
 /** The document psi.report.batch/v1, as package report writes it; docs/report.md describes it. */
@@ -6,7 +6,8 @@ export interface BatchReport extends Cover {
   schema: string;
   model: Model;
   z: number;
-  interval: "doubt" | "spread";
+  game: Game | null; // null is the observational one
+  interval: Interval;
   bags: number; // trainings that tell the doubt; 0 if it is not known
   reach: number; // standard deviations on either side of an interval
   scale: Scale;

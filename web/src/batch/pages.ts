@@ -32,12 +32,12 @@ function provenance(c: Batch): Node[] {
     ...sources(model, [
       ["Summary", run.name], ["Job", run.job], ["Explained", run.in], ["Results", run.out || "not known"],
       ["Started", moment(Math.floor(Date.parse(run.submitted) / 1000))], ["Units of work", String(run.units)],
-      ["Mode", run.mode], ["Intervals in the results", formula(c.report)],
+      ["Mode", run.mode], ["Intervals in the results", formula({ ...c.report, unknown: c.unknown })],
     ]),
     glossary(c, [
       ["Unit of work", "Some row groups of a file, or the whole file. A worker explains one unit at a time, and a unit fails or succeeds as a whole."],
-      ["Mean spread, mean doubt", "The mean over rows of each attribution's spread, and of its doubt: one standard deviation each."],
+      ...(c.unknown ? [] : [["Mean spread, mean doubt", "The mean over rows of each attribution's spread, and of its doubt: one standard deviation each."] as [string, string]]),
     ]),
-    game(),
+    game(c.report.game),
   ];
 }

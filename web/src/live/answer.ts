@@ -2,7 +2,7 @@ import * as Plot from "@observablehq/plot";
 import { type Attribution, margin, probability, ranked, sure } from "../attribution.ts";
 import { draw, figure, labelRoom, sign } from "../chart.ts";
 import { h, table } from "../dom.ts";
-import { meaning, measure } from "../interval.ts";
+import { meaning, measure, noIntervals } from "../interval.ts";
 import { clipped, times, logs, range, response } from "../response.ts";
 import { within } from "../share.ts";
 import { type Choices, named, sum, type Told, unit } from "../subject.ts";
@@ -21,7 +21,7 @@ export interface Answered {
 export function writer(both: Answered[]): (v: number) => string {
   const all = both.flatMap((b) => b.explained.attributions.filter((a) => a.observed));
   const largest = Math.max(...all.map((a) => Math.abs(a.mean)), 0);
-  const margins = all.map((a) => 1.96 * (a.doubt ?? a.spread)).sort((a, b) => a - b);
+  const margins = all.map((a) => 1.96 * (a.doubt ?? a.spread ?? 0)).sort((a, b) => a - b);
   const usual = margins[margins.length >> 1] ?? 0;
   return decimalsFor(usual > 0 ? Math.min(largest, Math.max(largest / 1000, 100 * usual)) : largest);
 }
@@ -53,30 +53,32 @@ export function difference(now: Answered, other: Answered): { way: number; words
 export function card(c: Choices, a: Answered, other: Answered | null): HTMLElement {
   const { told, explained: e } = a;
   const head = headline(a);
-  const reach = c.z * e.rangeStd;
+  const known = !Number.isNaN(e.rangeStd), reach = known ? c.z * e.rangeStd : 0;
   const [low, high] = told.classes ? [e.prediction - reach, e.prediction + reach] : range(told, e, c.z);
   const write = decimalsFor(Math.max(Math.abs(e.prediction), Math.abs(e.base), reach));
   const chanceAt = (score: number) => probability(e.base + e.slope * (score - e.base));
   const share = level(within(c.z));
   const lines = told.classes === null ?
-    [...(c.z > 0 ? [`${share} of outcomes are expected from ${number(low)} to ${number(high)}`] : []),
+    [...(c.z > 0 && known ? [`${share} of outcomes are expected from ${number(low)} to ${number(high)}`] : []),
       ...(clipped(told, e.prediction) ? [`the sum is ${number(e.prediction)}, but ${told.target} is never negative`] : []),
       logs(told.scale) ? `${times(e.prediction - e.base)} the base of ${number(response(told, e.base))}` : `from a base of ${number(e.base)}`] :
-    [`${told.scale === "logit" ? "log odds" : "score"} ${write(e.prediction)}${c.z > 0 ? `; ${share} by spread: ${write(low)} to ${write(high)}` : ""}`,
-      told.scale === "score" ? `most probable class: ${e.likeliest}` : c.z > 0 ? `as probabilities ${chance(chanceAt(low))} to ${chance(chanceAt(high))}` : "",
+    [`${told.scale === "logit" ? "log odds" : told.scale === "share" ? "sum" : "score"} ${write(e.prediction)}${c.z > 0 && known ? `; ${share} by spread: ${write(low)} to ${write(high)}` : ""}`,
+      told.scale !== "logit" ? `most probable class: ${e.likeliest}` : c.z > 0 && known ? `as probabilities ${chance(chanceAt(low))} to ${chance(chanceAt(high))}` : "",
       `from a base of ${write(e.base)}${told.scale === "logit" ? ` (probability ${chance(probability(e.base))})` : ""}`];
   if (e.hiddenStd > 0.05 * e.predictionStd) lines.push("unknown cells make this interval wider");
   const moved = other ? difference(a, other) : null;
   return h("section", {
-    class: "card", "data-row": told.what, "data-prediction": e.prediction, "data-prediction-std": e.predictionStd, "data-hidden-std": e.hiddenStd,
-    "data-base": e.base, "data-lower": low, "data-upper": high, "data-probability": e.probability ?? "",
-    ...(told.scale === "logit" ? { "data-probability-lower": chanceAt(low), "data-probability-upper": chanceAt(high) } : {}),
+    class: "card", "data-row": told.what, "data-prediction": e.prediction, "data-prediction-std": given(e.predictionStd), "data-hidden-std": given(e.hiddenStd),
+    "data-base": e.base, "data-lower": known ? low : "", "data-upper": known ? high : "", "data-probability": e.probability ?? "",
+    ...(told.scale === "logit" && known ? { "data-probability-lower": chanceAt(low), "data-probability-upper": chanceAt(high) } : {}),
   },
     h("h3", {}, told.what.charAt(0).toUpperCase() + told.what.slice(1)),
     h("p", {}, head.what), h("p", { class: "big" }, head.text),
     moved ? h("p", { class: `moved ${moved.way > 0 ? "up" : moved.way < 0 ? "down" : ""}` }, `${moved.way > 0 ? "▲ " : moved.way < 0 ? "▼ " : ""}${moved.words}`) : null,
     h("ul", { class: "plain" }, lines.filter((line) => line).map((line) => h("li", {}, line))));
 }
+
+const given = (v: number) => (Number.isNaN(v) ? "" : v);
 
 const most = 16; // players that a picture has room for
 
@@ -93,7 +95,7 @@ export function sideBySide(c: Choices, now: Answered, other: Answered, write: (v
   const title = "Attributions in both rows";
   return figure({
     title,
-    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. ${meaning("The line through a dot", c)} Where a line crosses 0, the column may raise or lower it, and its dot is pale.`,
+    read: `Right of 0 a column raises ${sum(now.told)}, left of 0 it lowers it. Full dots are ${now.told.what}, rings ${other.told.what}. ${meaning("The line through a dot", c)}${c.unknown ? "" : " Where a line crosses 0, the column may raise or lower it, and its dot is pale."}`,
     not: "What would happen if somebody changed the world accordingly: it shows only how the model treats the two rows. A column that did not change can have another attribution, because columns interact.",
     legend: [{ colour: "up", text: `raises, ${now.told.what}` }, { colour: "down", text: `lowers, ${now.told.what}` }, { colour: "ring", text: other.told.what }],
     picture: draw({
@@ -119,13 +121,15 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
   const brief = (p: number | null | undefined) => chance(p ?? NaN).replace("under", "<").replace("over", ">");
   const there = (a: Attribution) => (a.observed ? signed(write(a.mean)) : "unknown");
   const spread = c.order === "most" && c.bags > 0; // which that order is by
+  const plain = (a: Attribution) => (a.mean < 0 ? "▼ lowers" : a.mean > 0 ? "▲ raises" : "no effect");
   const lines = order.map((a) => {
     const b = other.explained.attributions[a.player];
+    if (c.unknown) return [shorten(named(now.told, a), 34), a.observed ? signed(write(a.mean)) : "none", a.observed ? plain(a) : "no effect", there(b), signed(write(a.mean - b.mean))];
     return a.observed ?
-      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), ...(spread ? [write(c.z * a.spread)] : []), there(b), signed(write(a.mean - b.mean))] :
+      [shorten(named(now.told, a), 34), signed(write(a.mean)), interval(a), brief(a.chances?.positive), brief(a.chances?.top), so(a), ...(spread ? [write(c.z * (a.spread ?? 0))] : []), there(b), signed(write(a.mean - b.mean))] :
       [`${now.told.name(a.player)} = unknown`, "none", "–", "–", "–", "no effect", ...(spread ? ["–"] : []), there(b), signed(write(a.mean - b.mean))];
   });
-  const shown = table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "sure size" : "the most they may add"}, in ${unit(now.told)}`,
+  const shown = c.unknown ? table(`Attributions of ${now.told.what}, by size, in ${unit(now.told)}`, ["Column", "Attribution", "Direction", "Other row", "Change"], lines, [false, true, false, true, true], true) : table(`Attributions of ${now.told.what}, by ${c.order === "sure" ? "sure size" : "the most they may add"}, in ${unit(now.told)}`,
     ["Column", "Attribution", c.z > 0 ? `${level(within(c.z))} interval` : "Interval", "P(raises)", `P(top ${top})`, "Conclusion", ...(spread ? ["± spread"] : []), "Other row", "Change"],
     lines, [false, true, true, true, true, false, true, true, ...(spread ? [true] : [])], true);
   shown.querySelectorAll("tbody tr").forEach((line, i) => {
@@ -133,12 +137,12 @@ export function numbers(c: Choices, now: Answered, other: Answered, write: (v: n
     for (const [of, row] of [["", now], ["other-", other]] as const) {
       const it = row.explained.attributions[a.player];
       for (const [what, v] of Object.entries({
-        mean: it.mean, std: it.spread, "model-std": it.doubt ?? "", lower: it.mean - margin(it, c), upper: it.mean + margin(it, c), observed: it.observed,
+        mean: it.mean, std: it.spread ?? "", "model-std": it.doubt ?? "", lower: c.unknown && it.observed ? "" : it.mean - margin(it, c), upper: c.unknown && it.observed ? "" : it.mean + margin(it, c), observed: it.observed,
         "p-positive": it.chances?.positive ?? "", "p-top": it.chances?.top ?? "",
       })) line.setAttribute(`data-${of}${what}`, String(v));
     }
     line.setAttribute("data-player", now.told.name(a.player));
   });
   return h("section", { class: "block numbers" }, h("h3", {}, "The numbers"), shown,
-    h("p", { class: "note" }, `P(raises): the probability that the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): the probability that it is among the ${top} largest of the row. Intervals and both probabilities use the ${measure(c)}; the probabilities do not depend on z.${spread ? " Spread: how much the column's contribution varies among rows like this one." : ""} The other row is ${other.told.what}.`));
+    h("p", { class: "note" }, c.unknown ? `${noIntervals} The other row is ${other.told.what}.` : `P(raises): the probability that the column raises ${sum(now.told)} rather than lowers it. P(top ${top}): the probability that it is among the ${top} largest of the row. Intervals and both probabilities use the ${measure(c)}; the probabilities do not depend on z.${spread ? " Spread: how much the column's contribution varies among rows like this one." : ""} The other row is ${other.told.what}.`));
 }

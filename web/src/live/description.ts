@@ -37,7 +37,7 @@ export interface Column {
 export interface Explanation {
   model: string | null;
   exact: boolean;
-  interval: "doubt" | "spread";
+  interval: "doubt" | "spread" | "none";
   bags: number;
   rows: {
     probability_slope?: number; // κ of classes; 1 for whole rows
@@ -45,11 +45,11 @@ export interface Explanation {
       output: string;
       base: number;
       prediction: number;
-      prediction_std: number;
-      range_std?: number; // of a number
-      hidden_std: number;
+      prediction_std: number | null; // null if it is not known, as are hidden_std and std
+      range_std?: number | null; // of a number
+      hidden_std: number | null;
       probability: number | null;
-      attributions: { player: string; observed: boolean; mean: number; std: number; model_std: number | null; p_positive: number | null; p_top: number | null }[];
+      attributions: { player: string; observed: boolean; mean: number; std: number | null; model_std: number | null; p_positive: number | null; p_top: number | null }[];
     }[];
   }[];
 }

@@ -33,11 +33,11 @@ export class Fields {
   }
 
   /** Says beside each player what it did. */
-  mark(attributions: readonly Attribution[], widths: Widths, write: (v: number) => string): void {
+  mark(attributions: readonly Attribution[], widths: Widths & { unknown?: boolean }, write: (v: number) => string): void {
     for (const a of attributions) {
       const badge = this.badges[a.player];
       badge.className = `badge ${!a.observed ? "" : !sure(a, widths) ? "unsure" : a.mean < 0 ? "lowers" : "raises"}`;
-      badge.textContent = a.observed ? `${signed(write(a.mean))} ± ${write(margin(a, widths))}` : "unknown";
+      badge.textContent = a.observed ? `${signed(write(a.mean))}${widths.unknown ? "" : ` ± ${write(margin(a, widths))}`}` : "unknown";
     }
   }
 

@@ -25,6 +25,10 @@ export class Live implements Choices {
     return this.answered?.[0].bags ?? 0;
   }
 
+  get unknown(): boolean {
+    return this.answered?.[0].unknown ?? false;
+  }
+
   get reach(): number {
     return reachOf(this.z, this.bags);
   }
@@ -46,6 +50,7 @@ export class Live implements Choices {
   private readonly place = h("div", {}); // of the fields
   private answered: [Asked, Asked] | null = null;
 
+  private readonly beside = h("p", { class: "note" }); // what the numbers beside the cells are
   private readonly header = h("header", {});
   private readonly editor = h("section", { class: "editor", "aria-labelledby": "title-row" });
   private readonly answer = h("section", { class: "answer", "aria-labelledby": "title-answer" });
@@ -121,7 +126,7 @@ export class Live implements Choices {
       p(this.whence()), this.sources(), h("div", { class: "controls" }, this.picks(),
         h("button", { type: "button", click: () => all((i) => { Object.assign(this.row[i], this.origin[i]); }) }, "Reset all cells"),
         h("button", { type: "button", click: () => all((i) => { this.row[i].unknown = true; }) }, "Mark all unknown")),
-      h("p", { class: "note" }, "Beside each column: what it adds to the prediction or subtracts from it, and its interval, ±. Grey: the interval contains 0."), this.place, this.strip);
+      this.beside, this.place, this.strip);
     this.fill();
   }
 
@@ -296,6 +301,7 @@ export class Live implements Choices {
     const now: Answered = { told: this.told(this.row, edited), explained: this.answered[0] };
     const other: Answered = { told: this.told(this.other, this.opened ? `row ${this.against}` : "the row started from"), explained: this.answered[1] };
     const write = writer([now, other]);
+    this.beside.textContent = `Beside each column: what it adds to the prediction or subtracts from it${this.unknown ? "." : ", and its interval, ±. Grey: the interval contains 0."}`;
     this.fields.mark(now.explained.attributions, this, write);
     this.parts.cards.replaceChildren(card(this, now, other), card(this, other, null));
     const order = ranked(now.explained.attributions, this, this.order);
@@ -315,7 +321,7 @@ export class Live implements Choices {
     this.timer = window.setTimeout(() => {
       const certain = ranked(now.explained.attributions, this, "sure").filter((a) => sure(a, this)).slice(0, 3);
       const head = headline(now);
-      const text = `${head.what}: ${head.text}, ${difference(now, other).words}. ${certain.length ? `Sure: ${list(certain.map((a) => `${now.told.name(a.player)} ${a.mean < 0 ? "lowers" : "raises"} it`))}.` : "No column is sure to raise or lower it."}`;
+      const text = `${head.what}: ${head.text}, ${difference(now, other).words}. ${certain.length ? `${this.unknown ? "Largest" : "Sure"}: ${list(certain.map((a) => `${now.told.name(a.player)} ${a.mean < 0 ? "lowers" : "raises"} it`))}.` : "No column is sure to raise or lower it."}`;
       if (this.status.textContent !== text) this.status.textContent = text;
     }, untilTold);
   }

@@ -92,6 +92,7 @@ const mostKept = 32; // answers
 export interface Asked extends Explained {
   slope: number; // κ: the probability is that of base + κ·(prediction − base)
   bags: number; // trainings that tell the doubt of attributions; 0 if it is not known
+  unknown: boolean; // attributions have no intervals
 }
 
 /** The rows a reader makes up, explained by a server. A row that was asked of before is not asked of again. */
@@ -113,8 +114,8 @@ export class AskedRows implements Explainer {
     const found = answer.rows[0].outputs.find((o) => o.output === name);
     if (!found) throw new Refusal(`The server does not explain ${name}.`);
     return {
-      base: found.base, prediction: found.prediction, predictionStd: found.prediction_std, rangeStd: found.range_std ?? found.prediction_std, hiddenStd: found.hidden_std, probability: found.probability,
-      likeliest: likeliest(answer), slope: answer.rows[0].probability_slope ?? 1, bags: answer.interval === "doubt" ? answer.bags : 0,
+      base: found.base, prediction: found.prediction, predictionStd: found.prediction_std ?? NaN, rangeStd: found.range_std ?? found.prediction_std ?? NaN, hiddenStd: found.hidden_std ?? NaN, probability: found.probability,
+      likeliest: likeliest(answer), slope: answer.rows[0].probability_slope ?? 1, bags: answer.interval === "doubt" ? answer.bags : 0, unknown: answer.interval === "none",
       attributions: this.model.players.map((p, player) => {
         const a = found.attributions.find((one) => one.player === p.name);
         if (!a) throw new Refusal(`The server does not explain ${p.name}.`, null);

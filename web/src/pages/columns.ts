@@ -39,8 +39,8 @@ function bars(c: Context): Node {
         Plot.text(shown, { x: (i: (typeof shown)[number]) => Math.max(i.mean, i.high), y: "player", text: (i: (typeof shown)[number]) => write(i.mean), textAnchor: "start", dx: 6, fill: "var(--ink)" }),
         Plot.ruleX([0])],
     }, `${title}: ${shown.length} bars. ${shown.slice(0, 5).map((i) => `${c.name(i.player)} ${number(i.mean, 3)}`).join(", ")}.`),
-    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Middle 80 % of rows", "Share of the spread", "Rows with a value"],
-      all.map((i) => [c.name(i.player), number(i.mean, 3), i.observed ? `${number(i.low, 2)} to ${number(i.high, 2)}` : "–", percent(i.spread), thousands(i.observed)]), [false, true, true, true, true]),
+    numbers: table(title, ["Column", `Mean size, in ${c.unit}`, "Middle 80 % of rows", ...(c.unknown ? [] : ["Share of the spread"]), "Rows with a value"],
+      all.map((i) => [c.name(i.player), number(i.mean, 3), i.observed ? `${number(i.low, 2)} to ${number(i.high, 2)}` : "–", ...(c.unknown ? [] : [percent(i.spread)]), thousands(i.observed)]), [false, true, true, true, true]),
   });
 }
 

@@ -25,14 +25,15 @@ const heads: Record<string, string> = {
   associated: "Columns with much the same information", missing: "Many missing cells", constant: "Constant columns",
   unknown: "Labels absent or very rare in training", outside: "Values outside the training range", rare: "Rare labels",
 };
+const importedHeads: Record<string, string> = { ...heads, unknown: "Labels that the trees do not have", outside: "Values outside the range of the rows it was imported with" };
 
 /** The warnings about columns that are not on the first page. */
 function warnings(c: Context): Node {
   const { first, lesser } = parted(c.report.warnings);
   const told = first.filter((w) => w.columns.length > 0);
   const elsewhere = told.length ? p(`The most important warnings about columns are on the first page, “Summary”: ${count(told.length, "warning")}.`) : null;
-  const groups = Object.entries(heads).map(([kind, head]) => ({ head, words: lesser.filter((w) => w.kind === kind).map((w) => w.words) })).filter((g) => g.words.length > 0);
-  if (groups.length === 0) return elsewhere ?? h("section", { class: "verdict good" }, h("h3", {}, "No warnings"), p("No column has many missing cells, is constant, differs from the training data, or has much the same information as another."));
+  const groups = Object.entries(c.model.imported ? importedHeads : heads).map(([kind, head]) => ({ head, words: lesser.filter((w) => w.kind === kind).map((w) => w.words) })).filter((g) => g.words.length > 0);
+  if (groups.length === 0) return elsewhere ?? h("section", { class: "verdict good" }, h("h3", {}, "No warnings"), p(`No column has many missing cells, is constant, ${c.model.imported ? "has labels or values that were not measured" : "differs from the training data"}, or has much the same information as another.`));
   return h("section", { class: "verdict fair" }, h("h3", {}, `${count(groups.reduce((n, g) => n + g.words.length, 0), "minor warning")}`),
     groups.map((g) => [h("h4", {}, g.head), h("ul", {}, g.words.map((text) => h("li", {}, sentences(text))))]).flat(), elsewhere);
 }

@@ -3,7 +3,7 @@ import { type Attribution, margin } from "../attribution.ts";
 import { draw, figure, labelRoom, sign, some } from "../chart.ts";
 import type { Context } from "../context.ts";
 import { h, p, select, table } from "../dom.ts";
-import { measure } from "../interval.ts";
+import { measure, noIntervals } from "../interval.ts";
 import { within } from "../share.ts";
 import { axis, fewValues } from "../values.ts";
 import { cell, count, level, moment, number, shorten, thousands } from "../words.ts";
@@ -40,7 +40,7 @@ function one(c: Context, player: number): Node {
     title,
     read: labelled ?
       `Each dot is a row, placed by how much the label adds to ${c.sum} (right) or subtracts from it (left). The vertical line is the mean. Dots of one label differ because the rows differ in other columns.` :
-      `Each dot is a row: left to right is the value of ${c.name(player)}, up and down is what it adds to ${c.sum} or subtracts. Thin lines are ${level(within(c.report.z))} intervals (${measure(c)}); ${summed(c, player, column)} Dots above each other differ in other columns.`,
+      `Each dot is a row: left to right is the value of ${c.name(player)}, up and down is what it adds to ${c.sum} or subtracts. ${c.unknown ? noIntervals : `Thin lines are ${level(within(c.report.z))} intervals (${measure(c)}).`} ${summed(c, player, column)} Dots above each other differ in other columns.`,
     not: `Whether changing ${c.name(player)} would change the outcome: the model may use it as a sign of something else.`,
     picture: picture(c, player, c.width, 320, 1000),
     ...(column === null ? {} : { numbers: summary(c, player, column) }),
@@ -50,7 +50,7 @@ function one(c: Context, player: number): Node {
 /** What the thick marks are. */
 function summed(c: Context, player: number, column: number | null): string {
   const few = column !== null && fewValues(dotsOf(c, player, column, c.rows.length).map((d) => d.x));
-  return few ? "the large dots are the means of the rows with that value." : "the thick line is the mean of rows with about that value.";
+  return few ? "The large dots are the means of the rows with that value." : "The thick line is the mean of rows with about that value.";
 }
 
 type Dot = { x: number } & Pick<Attribution, "mean" | "doubt" | "spread">;
@@ -82,7 +82,7 @@ function numbers(c: Context, player: number, column: number, dots: Dot[], width:
     x: { label: shorten(c.name(player), 40), ...axis(c.report.columns[column].kind, dots.map((d) => d.x), width - 78) },
     y: { label: `attribution, in ${c.unit}`, ticks: 5 },
     marks: [Plot.ruleY([0], { stroke: "var(--muted)" }),
-      Plot.ruleX(dots, { x, y1: (d: Dot) => d.mean - margin(d, c.report), y2: (d: Dot) => d.mean + margin(d, c.report), stroke: "var(--down)", strokeOpacity: 0.18 }),
+      Plot.ruleX(c.unknown ? [] : dots, { x, y1: (d: Dot) => d.mean - margin(d, c.report), y2: (d: Dot) => d.mean + margin(d, c.report), stroke: "var(--down)", strokeOpacity: 0.18 }),
       Plot.dot(dots, { x, y: "mean", r: 1.9, fill: (d: Dot) => sign(d.mean), fillOpacity: 0.6 }),
       ...(fewValues(dots.map((d) => d.x)) ? [Plot.dot(line, { x, y: "mean", r: 4, fill: "var(--ink)", stroke: "var(--bg)" })] : []),
       ...(line.length > 2 ? [Plot.line(line, { x, y: "mean", stroke: "var(--ink)", strokeWidth: 1.8 })] : [])],

@@ -22,7 +22,7 @@ export function loss(c: Context, most: number): Node[] {
   return [figure({
     title,
     controls: [h("p", {}, told(all))],
-    read: `A bar shows how much lower the ${what} of a row is, on average, once the model also knows the column. Columns become known one by one in a random order. ${c.classes ? "Log loss penalises a low probability for the observed class." : "Squared error is the square of the prediction error."} The thin line is one standard error to either side${groups ? `, computed over ${count(groups, "group")} of related rows` : ""}. It was measured when the model was trained, on ${count(Math.max(...all.map((x) => x.rows)), "row")} held out.`,
+    read: `A bar shows how much lower the ${what} of a row is, on average, once the model also knows the column. Columns become known one by one in a random order. ${c.classes ? "Log loss penalises a low probability for the observed class." : "Squared error is the square of the prediction error."} The thin line is one standard error to either side${groups ? `, computed over ${count(groups, "group")} of related rows` : ""}. It was measured when the model was ${c.model.imported ? "imported" : c.model.mixed ? "mixed" : "trained"}, on ${count(Math.max(...all.map((x) => x.rows)), "row")}${c.model.imported || c.model.mixed ? "" : " held out"}.`,
     not: "Whether a column with a pale bar is useless: its benefit may be too small to show in so few rows. Two columns with the same information share the credit. The bars show what the model gains from knowing a column, not what causes the outcome.",
     legend: [{ colour: "down", text: "helps beyond chance" }, { colour: "pale", text: "may be chance" }],
     picture: draw({

@@ -11,11 +11,13 @@ import { chance, count, number, percent, tenths, shorten, thousands } from "../w
 /** What the model predicts, and how well: pictures first, measures that need statistics behind a fold. */
 export function predicts(c: Context): Node[] {
   const { data } = c.report;
+  const measured = c.report.performance.metrics.some((m) => m.validation !== null);
   return [
-    p(`How predictions of ${c.predicted} compare with observed outcomes`, data.labelled === 0 ? ` on rows held out from training: ${data.name} has no outcomes.` : `, and with simple models.`),
+    p(`How predictions of ${c.predicted} compare with observed outcomes`, data.labelled === 0 ? (measured ? ` on ${c.measured}: ${data.name} has no outcomes.` : `: ${data.name} has no outcomes, so it cannot be measured here.`) :
+      c.report.performance.baselines.length ? `, and with simple models.` : "."),
     ...pictures(c),
     ...baselines(c),
-    details("All metrics, for readers who know statistics", ...figures(c)),
+    ...(measured || data.labelled > 0 ? [details("All metrics, for readers who know statistics", ...figures(c))] : []),
     scales(c),
   ];
 }
@@ -43,11 +45,12 @@ function figures(c: Context): Node[] {
   const { performance, model } = c.report;
   const unit = (m: Metric) => m.meaning + (m.in_target_units ? `, in units of ${model.target}` : "");
   const here = c.report.data.labelled > 0;
-  const headers = ["Metric", ...(here ? ["These rows"] : []), "Rows held out from training", "Meaning"];
+  const stored = performance.metrics.some((m) => m.validation !== null);
+  const headers = ["Metric", ...(here ? ["These rows"] : []), ...(stored ? [c.measured[0].toUpperCase() + c.measured.slice(1)] : []), "Meaning"];
   return [
     table("How well the model predicts", headers, performance.metrics.map((m) =>
-      [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), written(m, m.validation), unit(m)]), [false, true, here], true),
-    ...(here ? [p(h("strong", {}, "Note where the rows come from. "), "On its training rows, any model looks better than it is. The held-out rows were not used to fit the weights, but they decided when training stopped.")] : []),
+      [names[m.name] ?? m.name, ...(here ? [written(m, m.value)] : []), ...(stored ? [written(m, m.validation)] : []), unit(m)]), [false, true, here && stored], true),
+    ...(here ? [p(h("strong", {}, "Note where the rows come from. "), "On its training rows, any model looks better than it is. ", model.imported ? "psi does not know which rows the trees were trained on." : model.mixed ? "The shares of its parts were fitted on the rows it was mixed with." : "The held-out rows were not used to fit the weights, but they decided when training stopped.")] : []),
     ...(performance.baselines.length ? [beside(c, "All metrics of simple models, on the rows held out from training", () => true)] : []),
   ];
 }
@@ -182,7 +185,7 @@ function scales(c: Context): Node {
   const { report } = c;
   if (report.scale === "identity") {
     return h("section", { class: "block" }, h("h3", {}, "Where every prediction starts"),
-      p(`Without knowing any column, the model predicts ${number(report.base[0])}, the mean of its training rows: the base. Each column of a row then adds to it or subtracts from it, and the sum is the prediction.`));
+      p(`Without knowing any column, the model predicts ${number(report.base[0])}${report.model.imported || report.model.mixed || !report.game.own ? "" : ", the mean of its training rows"}: the base. Each column of a row then adds to it or subtracts from it, and the sum is the prediction.`));
   }
   if (logs(report.scale)) {
     return h("section", { class: "block" }, h("h3", {}, "Two scales: logs and numbers"),
@@ -192,11 +195,15 @@ function scales(c: Context): Node {
   if (report.scale === "logit") {
     const [base] = report.base;
     return details("Two scales: log odds and probability",
-      p(`The model adds up log odds and converts the sum to a probability. Log odds of 0 mean a probability of 50 %; adding 1 multiplies the odds by 2.7. Without knowing any column, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base, how common ${c.outputName} is.`), p(gaps),
+      p(`The model adds up log odds and converts the sum to a probability. Log odds of 0 mean a probability of 50 %; adding 1 multiplies the odds by 2.7. Without knowing any column, it starts at log odds of ${number(base, 3)}, a probability of ${percent(probability(base))}: the base${report.model.imported || report.model.mixed || !report.game.own ? "" : `, how common ${c.outputName} is`}.`), ...(report.model.imported ? [] : [p(gaps)]),
       table("Log odds as probabilities", ["Log odds", "Probability"], [-4, -3, -2, -1, 0, 1, 2, 3, 4].map((v) => [number(v), chance(probability(v))]), [true, true]));
   }
+  if (report.scale === "share") {
+    return h("section", { class: "block" }, h("h3", {}, "Where every prediction starts"),
+      p(`Without knowing any column, the model gives ${c.outputName} a probability of ${chance(report.base[c.output])}: the base. Each column of a row then adds to it or subtracts from it, and the sum is the probability.`));
+  }
   return details("Two scales: scores and probabilities",
-    p("The model adds up a score for each class and converts the scores to probabilities. The higher a score relative to the other classes, the more probable the class. A score that is 1 higher makes a class 2.7 times as probable as the other."), p(gaps));
+    p("The model adds up a score for each class and converts the scores to probabilities. The higher a score relative to the other classes, the more probable the class. A score that is 1 higher makes a class 2.7 times as probable as the other."), ...(report.model.imported ? [] : [p(gaps)]));
 }
 
 const gaps = "In a row with missing cells, the distance from the base is first multiplied by a factor. Training chose it so that the probabilities of such rows are calibrated.";

@@ -38,12 +38,13 @@ function verdict(c: Context, row: number, e: Explained): string {
   const { model } = report;
   const truth = c.rows.truth(row);
   const ends = range(c, e, 1.96);
-  const held = c.classes ? "" : ` (95 % interval ${number(ends[0])} to ${number(ends[1])})`;
+  const held = c.classes || Number.isNaN(e.predictionStd) ? "" : ` (95 % interval ${number(ends[0])} to ${number(ends[1])})`;
   const came = truth === null ? "" : model.classes ? ` The observed outcome is ${model.classes[truth]}.` : ` The observed outcome is ${number(truth)}.`;
   const hidden = e.hiddenStd > 0.05 * e.predictionStd && e.hiddenStd > 0 ? " Missing cells make it less certain." : "";
   switch (report.scale) {
     case "logit":
       return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}, from a base of ${chance(probability(e.base))}.${came}${hidden}`;
+    case "share":
     case "score":
       return `Probability of ${c.outputName}: ${chance(e.probability ?? NaN)}; the most probable class is ${e.likeliest}.${came}${hidden}`;
     case "log-mean":
@@ -55,6 +56,10 @@ function verdict(c: Context, row: number, e: Explained): string {
 }
 
 function rankTable(c: Context, row: number, order: Attribution[], write: (v: number) => string): Node {
+  if (c.unknown) {
+    return h("section", { class: "block ranks" }, h("h4", {}, "Ranking"), table(`Columns of row ${c.report.rows.numbers[row]} by size`, ["Rank", "Column", "Attribution", "Direction"],
+      order.map((a, i) => [String(i + 1), `${c.name(a.player)} = ${shorten(c.rows.cell(row, a.player), 24)}`, signed(write(a.mean)), a.mean < 0 ? "▼ lowers it" : a.mean > 0 ? "▲ raises it" : "no effect"]), [true, false, true], false));
+  }
   const by = measure(c), share = c.z > 0 ? `${level(within(c.z))} intervals by ${by}` : "without intervals";
   const number = `row ${c.report.rows.numbers[row]}`;
   if (c.width < 500) {
@@ -66,6 +71,6 @@ function rankTable(c: Context, row: number, order: Attribution[], write: (v: num
   return h("section", { class: "block ranks" }, h("h4", {}, "Ranking"),
     table(`Columns of ${number} by ${c.order === "sure" ? "sure size" : "the most they may add"}, ${share}`,
       ["Rank", "Column", "Attribution", ...(doubt ? ["± doubt"] : []), "± spread", c.order === "sure" ? "Sure size" : "May add", "Conclusion"],
-      order.map((a, i) => [String(i + 1), `${c.name(a.player)} = ${shorten(c.rows.cell(row, a.player), 24)}`, signed(write(a.mean)), ...(doubt ? [write(margin(a, c))] : []), write(c.z * a.spread),
+      order.map((a, i) => [String(i + 1), `${c.name(a.player)} = ${shorten(c.rows.cell(row, a.player), 24)}`, signed(write(a.mean)), ...(doubt ? [write(margin(a, c))] : []), write(c.z * (a.spread ?? 0)),
         c.order === "sure" && !sure(a, c) ? "–" : write(att(a, c, c.order)), sure(a, c) ? (a.mean < 0 ? "▼ lowers it" : "▲ raises it") : "not sure"]), [true, false, true, ...(doubt ? [true] : []), true, true]));
 }

@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
-import type { Model, Warning } from "../document.ts";
+import type { Game, Model, Warning } from "../document.ts";
 import { h, p, sentences } from "../dom.ts";
 import { times } from "./decisions.ts";
-import { count, kept, number, percent, thousands } from "../words.ts";
+import { count, kept, list, number, percent, thousands } from "../words.ts";
 
 /** The first page, for readers who read no other: a verdict, warnings, and the most important numbers. */
 export function summary(c: Context): Node[] {
@@ -12,12 +12,33 @@ export function summary(c: Context): Node[] {
   return [
     h("div", { class: "brief" }, report.verdict.map((sentence, i) => h("p", { class: "lead" }, h("strong", {}, heads[i]), kept(sentence)))),
     warnings(c),
-    h("div", { class: "cards" }, cards(c)),
-    p(`The model in ${model.name} predicts ${c.predicted}, from ${count(report.columns.length, "column")}. It was trained on ${count(model.provenance.training_rows, "row")}. `, learnedOn(c), recalibrated(model),
+    ...few(cards(c)),
+    p(`The model in ${model.name} predicts ${c.predicted}, from ${count(report.columns.length, "column")}. ${origin(c)} `, learnedOn(c), recalibrated(model),
       `This report reads ${count(data.rows, "row")} of ${data.name}`,
       data.labelled === 0 ? `. Their outcomes are not known, so the report cannot measure how well the model predicts them.` :
         data.labelled < data.rows ? `; the outcome is known for ${thousands(data.labelled)} of them.` : `.`),
   ];
+}
+
+/** Cards beside each other; nothing if nothing is known. */
+function few(list: Node[]): Node[] {
+  return list.length ? [h("div", { class: "cards" }, list)] : [];
+}
+
+/** Where the model comes from, and what happens to absent columns if the game is not the observational one. */
+export function origin(c: Context): string {
+  const { model, game } = c.report;
+  const from = model.imported;
+  const made = from ? `It is an import of ${count(from.trees, "tree")} of ${from.format} with ${count(from.leaves, "leaf").replace("leafs", "leaves")}. ${from.rows ? `When it was imported, psi measured it on ${count(from.rows, "row")}.` : "It was imported without rows, so psi measured nothing then."}` :
+    model.mixed ? `It is a mean of ${model.mixed.length} models: ${list(model.mixed.map((m) => `${m.what} with a share of ${percent(m.share)}`))}.` :
+      `It was trained on ${count(model.provenance.training_rows, "row")}.`;
+  return game.name !== "observational" ? `${made} ${told(game)}` : made;
+}
+
+/** What happens to absent columns, in a sentence. */
+export function told(game: Game): string {
+  const rows = game.references ? ` with ${count(game.references, "reference row")}` : "";
+  return `Attributions compare predictions with and without a column: if a column is absent, ${game.absent} (the ${game.name} game${rows}).`;
 }
 
 /** The scale of a skewed number, in words. */
@@ -46,7 +67,7 @@ export function parted(all: readonly Warning[]): { first: Warning[]; lesser: War
 function warnings(c: Context): Node {
   const { first, lesser } = parted(c.report.warnings);
   const more = lesser.length ? `${count(lesser.length, "minor warning")} ${lesser.length === 1 ? "is" : "are"} on the page “Data”.` : "";
-  if (first.length === 0) return h("section", { class: "verdict good" }, h("h3", {}, "No warnings"), p("No check found a reason to doubt the model or its columns. ", more));
+  if (first.length === 0) return h("section", { class: "verdict good" }, h("h3", {}, "No warnings"), p(c.model.imported ? "No check of the table found a reason to doubt its columns. " : "No check found a reason to doubt the model or its columns. ", more));
   const grave = first.some((w) => w.kind.startsWith("no_better_than") || w.kind === "leak" || w.kind === "too_good");
   return h("section", { class: `verdict ${grave ? "poor" : "fair"}` }, h("h3", {}, "Before you use this model"),
     h("ul", {}, first.map((w) => h("li", {}, sentences(w.words)))), more ? p(more) : null);
@@ -57,7 +78,7 @@ const tooGood = 0.999;
 /** The few numbers that say most, in words. */
 function cards(c: Context): Node[] {
   const { performance, model } = c.report;
-  const where = performance.aside ? "rows held out from training" : "these rows";
+  const where = performance.aside ? (model.imported || model.mixed ? `the ${c.measured}` : c.measured) : "these rows";
   const known = (name: string) => {
     const at = performance.metrics.findIndex((m) => m.name === name);
     const v = (performance.aside ? performance.metrics[at]?.validation : performance.metrics[at]?.value) ?? null;
@@ -71,7 +92,7 @@ function cards(c: Context): Node[] {
     const median = c.scale === "log", off = known(median ? "mae" : "rmse"), r2 = known("r2"), cover = known("coverage_90");
     if (off) list.push(card(number(off.v, 3), `${median ? "mean" : "typical"} error in ${model.target}, on ${where}.` + (off.plain !== null ? ` Always predicting the mean would give ${number(off.plain, 3)}.` : "")));
     if (r2) list.push(card(percent(r2.v), `of the variation is explained (R²). Always predicting the mean explains none of it.${doubted(r2.v)}`));
-    if (cover) list.push(card(percent(cover.v), `of outcomes lie in their 90 % prediction interval, on ${where}.`));
+    if (cover) list.push(card(percent(cover.v), `of outcomes lie in their 90 % prediction interval, on ${where}${(model.imported || model.mixed) && performance.aside ? ". psi fitted the intervals on them" : ""}.`));
     return list;
   }
   const { decisions } = performance;

@@ -13,11 +13,12 @@ export function trust(c: Context): Node[] {
   return [
     p("A prediction is split into attributions: what each column added or subtracted. ", c.bags > 0 ?
       "Three questions decide how far to trust it. Is the split right for this model? How far would other training rows have moved it? Are the model's stated uncertainties right?" :
-      "Two questions decide how far to trust it. Is the split right for this model? Are the model's stated uncertainties right?"),
+      c.unknown ? `Two questions decide how far to trust it. Is the split right for this model? Are its ${c.classes ? "probabilities" : "prediction intervals"} right? How far other training rows would have moved the split is not known.` :
+        "Two questions decide how far to trust it. Is the split right for this model? Are the model's stated uncertainties right?"),
     verdict("Is the split right?", t.level, t.verdict, t.words),
     ...audit(c, t.audit),
     ...(c.bags > 0 ? doubted(c, "± beside an attribution", held(c)) : []),
-    verdict("Are its stated uncertainties right (calibration)?", calibration.level, calibration.verdict, calibration.words),
+    verdict(c.unknown ? `Are its ${c.classes ? "probabilities" : "prediction intervals"} right (calibration)?` : "Are its stated uncertainties right (calibration)?", calibration.level, calibration.verdict, calibration.words),
     ...(calibration.promises?.length ? [reliability(c)] : []),
     ...missing(c),
     untold(c, "the page “Data” names such columns."),
@@ -32,7 +33,8 @@ export function untold(c: Shown, alike: string): Node {
     h("li", {}, `Which of two columns with the same information is the real one. They share the credit; ${alike}`),
     h("li", {}, c.bags > 0 ?
       "How far other settings, another kind of model or rows from elsewhere would move an attribution. Doubt covers only other samples of rows like the training rows." :
-      "How far other training rows would move an attribution: this model has no estimate of its doubt. Its intervals show the spread.")));
+      c.unknown ? "How far other training rows would move an attribution: that is not known for this model." :
+        "How far other training rows would move an attribution: this model has no estimate of its doubt. Its intervals show the spread.")));
 }
 
 /** How many of the attributions shown row by row are sure. */
@@ -114,11 +116,12 @@ function missing(c: Context): Node[] {
   const list = (c.report.trust.audit?.coalitions_error ?? []).map((e) => ({ kept: e.kept, error: e.rmse ?? e.log_loss ?? null })).filter((e) => e.error !== null) as { kept: number; error: number }[];
   if (list.length < 2) return [];
   const what = c.classes ? "log loss" : `typical error in ${c.report.model.target}`;
-  const title = "What happens when cells are missing";
+  const absent = c.report.game.name !== "observational"; // a missing cell is a value
+  const title = absent ? "What happens when columns are absent" : "What happens when cells are missing";
   return [figure({
     title, narrow: true,
-    read: `From right to left, more and more cells of the held-out rows were hidden at random. The line is the ${what}. It should rise gently, because the model is trained to predict with missing cells.`,
-    not: "What happens when cells are missing for a reason rather than at random: that may do more harm.",
+    read: `From right to left, more and more cells of the ${c.model.imported || c.model.mixed ? c.measured : "held-out rows"} were hidden at random. The line is the ${what}. ${absent ? `If a column is absent, ${c.report.game.absent}.` : "It should rise gently, because the model is trained to predict with missing cells."}`,
+    not: absent ? "What a missing cell does: it is a value of its own for these trees." : "What happens when cells are missing for a reason rather than at random: that may do more harm.",
     picture: draw({
       width: Math.min(c.width, 440), height: 250, marginLeft: 56, x: { label: "share of cells known", domain: [0.2, 1.02], tickFormat: (v: number) => percent(v), ticks: [0.25, 0.5, 0.75, 1] },
       y: { label: what, grid: true, zero: true, nice: true },
