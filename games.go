@@ -48,6 +48,8 @@ func (m *Model) Games() []Game {
 // hasReferenceGames reports whether absent columns may have the values of reference rows.
 func (m *Model) hasReferenceGames() bool {
 	switch {
+	case m.Head() == string(form.Learned):
+		return false
 	case m.mixed != nil:
 		return !slices.ContainsFunc(m.mixed, func(member *Model) bool { return !member.hasReferenceGames() })
 	case m.ensemble != nil:

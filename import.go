@@ -129,6 +129,9 @@ func (i *importing) check() error {
 	case i.Absent == AbsentByMissing && i.Rows == nil && !i.Masked:
 		return wrongSetting("the branch of missing values means something only if the trees learned from missing values", "give rows in ImportOptions.Rows, so that psi can look")
 	}
+	if i.Classes != nil && (i.file.Link == trees.Identity || i.file.Link == trees.Log) {
+		return wrongSetting("the trees predict a number, which has no classes", "leave ImportOptions.Classes out")
+	}
 	names := map[string]bool{}
 	for k := range i.file.Columns {
 		name := i.file.Columns[k].Name
@@ -407,31 +410,6 @@ func (i *importing) scale(empty []float64) (encode.Target, error) {
 	t.Base = empty
 	err := i.classes(&t)
 	return t, err
-}
-
-// classes sets the names of classes: those of the file, or of the rows.
-func (i *importing) classes(t *encode.Target) error {
-	names, kind := i.file.Classes, table.Category
-	if i.Classes != nil {
-		names = i.Classes
-	}
-	if i.target != nil && names != nil {
-		kind = i.target.Kind
-	} else if i.target != nil {
-		found, _, err := i.labels.Target(t.Task, "")
-		if err != nil {
-			return err
-		}
-		names, kind = found.Classes, found.Kind
-	}
-	if names == nil {
-		return nil
-	}
-	if len(names) != len(t.Classes) {
-		return &table.Error{Row: -1, Column: i.Target, Message: fmt.Sprintf("the rows have %d classes, and the trees %d", len(names), len(t.Classes)), Remedy: "give rows with all classes, or none"}
-	}
-	t.Classes, t.Kind = names, kind
-	return nil
 }
 
 // targetStd is the standard deviation of the rows' targets; 0 if they have none.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
 	"github.com/psi-shapley/psi/internal/prose"
@@ -38,9 +39,11 @@ func (c *ScaleChoice) validate() error {
 }
 
 // TargetScaleName returns the scale on which a number was learned: IdentityScale, LogMeanScale or LogScale. It returns
-// "" for classes.
+// "share" for classes of trees that predict probabilities, and "" for other classes.
 func (m *Manifest) TargetScaleName() string {
 	switch {
+	case m.Scale.Link == encode.Probability:
+		return string(explain.Share)
 	case m.Task != Regression:
 		return ""
 	case m.Scale.Link == encode.IdentityLink:

@@ -124,7 +124,7 @@ func (p *program) explain(ctx context.Context, path, argument string, f *explain
 	if err != nil {
 		return err
 	}
-	if err := p.checkFiles(ctx, f.force, []output{to.output()}, path, argument); err != nil {
+	if err := p.checkFiles(ctx, f.force, []output{to.output()}, path, argument, f.reference); err != nil {
 		return err
 	}
 	rows, err := f.input(ctx, p, argument)

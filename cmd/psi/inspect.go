@@ -40,7 +40,7 @@ type inspection struct {
 	Task           psi.Task            `json:"task"`
 	Target         string              `json:"target"`
 	TargetKind     table.Kind          `json:"target_kind"`
-	Scale          string              `json:"target_scale,omitempty"`        // scale on which a number is learned
+	Scale          string              `json:"target_scale,omitempty"`        // scale on which a number is learned; "share" if trees predict probabilities of classes
 	ScaleBy        *psi.ScaleChoice    `json:"target_scale_choice,omitempty"` // the errors that chose it, if scales were tried
 	NonNegative    bool                `json:"non_negative,omitempty"`        // no training row had a negative target
 	Classes        []string            `json:"classes"`                       // null for a number; of two classes, the positive one is last
@@ -54,6 +54,7 @@ type inspection struct {
 	Missing        []string            `json:"missing"`
 	Kept           int                 `json:"reference_rows"` // training rows that the file contains
 	Settings       psi.Settings        `json:"settings"`
+	Game           psi.Game            `json:"game"`               // of attributions, unless an explanation chooses another
 	Imported       *psi.Imported       `json:"imported,omitempty"` // trees of another program
 	Mixture        []inspectedMember   `json:"mixture,omitempty"`  // models whose scores are averaged
 	Metrics        map[string]float64  `json:"metrics"`
@@ -77,7 +78,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 	i := inspection{
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, NonNegative: m.Scale.NonNegative, scaleText: m.ScaleText(), Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: fieldsInFlags(m.Columns), LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
-		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings, Imported: m.Imported,
+		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings, Game: model.Game(), Imported: m.Imported,
 		Metrics: m.Metrics, Baselines: plainModels(model), Warnings: warningsOf(model), Calibrated: m.Calibration, Recalibrations: append([]psi.Recalibration{}, m.Recalibrations...), Audit: model.StoredAudit(), Provenance: m.Provenance,
 	}
 	if m.Weight != "" {

@@ -193,6 +193,7 @@ var settingFlags = map[string]string{
 	"ExplainOptions.Game":      "--game",
 	"ExplainOptions.Mode":      "--mode",
 	"ExplainOptions.Reference": "--reference",
+	"ImportOptions.Classes":    "--classes",
 	"ImportOptions.Rows":       "--rows",
 	"ImportOptions.Target":     "--target",
 	"OpenOptions.Backend":      "--backend",

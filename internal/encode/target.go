@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -405,8 +406,8 @@ func (t Target) validateClasses() error {
 		}
 		switch {
 		case k == 0:
-		case t.Task == Binary && (t.ascend(last, class) || t.ascend(class, last)):
-		case t.Task == Multiclass && t.ascend(last, class):
+		case t.Task == Binary && t.Compare(last, class) != 0:
+		case t.Task == Multiclass && t.Compare(last, class) < 0:
 		default:
 			return fmt.Errorf("class %d, %.40q, does not come after the one before", k, class)
 		}
@@ -415,14 +416,14 @@ func (t Target) validateClasses() error {
 	return nil
 }
 
-// ascend reports whether label b follows a in the order of classes.
-func (t Target) ascend(a, b string) bool {
+// Compare orders two labels as several classes are ordered: as numbers, or as texts.
+func (t Target) Compare(a, b string) int {
 	if t.Kind != table.Number {
-		return a < b
+		return cmp.Compare(a, b)
 	}
 	v, _ := strconv.ParseFloat(a, 64) // both are numbers
 	w, _ := strconv.ParseFloat(b, 64)
-	return v < w
+	return cmp.Compare(v, w)
 }
 
 func (t Target) validateBase() error {

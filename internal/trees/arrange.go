@@ -21,6 +21,7 @@ func (e *Ensemble) Arrange(order []int) {
 				continue
 			}
 			if codes := recoded[n.Column]; codes != nil {
+				n.Set = slices.Clone(n.Set) // nodes may share it
 				for s, code := range n.Set {
 					if int(code) < len(codes) { // the last code is that of all other labels
 						n.Set[s] = codes[code]
@@ -30,6 +31,18 @@ func (e *Ensemble) Arrange(order []int) {
 			}
 			n.Column = place[n.Column]
 		}
+	}
+}
+
+// Reorder puts the outputs into an order, given by their indices.
+func (e *Ensemble) Reorder(order []int) {
+	place, base := make([]int, len(order)), make([]float64, len(order))
+	for to, from := range order {
+		place[from], base[to] = to, e.Base[from]
+	}
+	e.Base = base
+	for i := range e.Trees {
+		e.Trees[i].Output = place[e.Trees[i].Output]
 	}
 }
 

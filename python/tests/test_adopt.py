@@ -42,7 +42,7 @@ def test_two_classes(capsys):
     model = HistGradientBoostingClassifier(max_iter=30).fit(x, y)
     adopted = psishap.explain_model(model, x[:1200], test=x[1200:], steps=40, settings={"channels": 16})
     said = capsys.readouterr().out
-    assert said.startswith("psi reproduces ") and "'up'" in said.splitlines()[0]
+    assert said.startswith("The surrogate reproduces ") and "'up'" in said.splitlines()[0]
     assert str(adopted) == repr(adopted) == said.rstrip("\n")
     truth = np.log(model.predict_proba(x[1200:])[:, 1] / model.predict_proba(x[1200:])[:, 0])
     guess = adopted.predict(x[1200:])

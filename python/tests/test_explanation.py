@@ -50,7 +50,7 @@ def test_unknown(model, rows):
         assert np.allclose(hidden.mean, e.mean, atol=1e-6)
     assert not hidden.observed[:, [1, 2]].any()
     assert hidden.interactions()[:, :, [1, 2]].any() == False  # noqa: E712
-    assert "Importance" in hidden.plot.bar().title
+    assert "importance" in hidden.plot.bar().title
 
 
 def test_some_rows(model, rows):

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from psishap import PsiClassifier, PsiRegressor, _psi
+from psishap import Model, PsiClassifier, PsiRegressor, _psi, from_model
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from psishap import PsiClassifier, PsiRegressor, _psi
         ("Train with more steps (--set steps=200).", 'Train with more steps (settings={"steps": 200}).'),
         ("If not, train again without it (--drop a,b).", "If not, train again without it."),
         ("Train on these alone (--only a,b), or not.", "Train on these alone, or not."),
+        (
+            "choose --game baseline or --game interventional, or leave --reference out",
+            'choose game="baseline" or game="interventional", or leave reference out',
+        ),
+        ("name all of them in --classes", "name all of them in classes"),
         ("--categorical keeps the text as labels", "categorical keeps the text as labels"),
         ("--decimal , reads it as 1.5", "--decimal , reads it as 1.5"),
         ("a -- b, x--head and ---set", "a -- b, x--head and ---set"),
@@ -38,3 +43,6 @@ def test_parameters_exist():
     for estimator in (PsiRegressor, PsiClassifier):
         known = {*inspect.signature(estimator).parameters, *inspect.signature(estimator.fit).parameters}
         assert set(_psi.PARAMETERS.values()) <= known
+        assert set(_psi.EXPLAIN_PARAMETERS.values()) <= {*inspect.signature(estimator.explain).parameters}
+    assert set(_psi.EXPLAIN_PARAMETERS.values()) <= {*inspect.signature(Model.explain).parameters}
+    assert set(_psi.IMPORT_PARAMETERS.values()) <= {*inspect.signature(from_model).parameters}

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from ._adopt import explain_model
     from ._estimators import PsiClassifier, PsiRegressor
     from ._explanation import Explanation
+    from ._imported import from_model
     from ._model import Model, load
     from ._sample import sample
 
-__all__ = ["Explanation", "Model", "PsiClassifier", "PsiError", "PsiRegressor", "explain_model", "load", "sample"]
+__all__ = ["Explanation", "Model", "PsiClassifier", "PsiError", "PsiRegressor", "explain_model", "from_model", "load", "sample"]
 
 # Modules that need other packages are imported on first use, so that the command psi starts quickly.
 _LATER = {
@@ -31,6 +32,7 @@ _LATER = {
     "PsiClassifier": "._estimators",
     "PsiRegressor": "._estimators",
     "explain_model": "._adopt",
+    "from_model": "._imported",
     "load": "._model",
     "sample": "._sample",
 }

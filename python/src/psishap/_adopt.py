@@ -1,4 +1,4 @@
-"""Explanations of an existing model: psi learns its outputs and measures how well it reproduces them."""
+"""Surrogates of black boxes: psi learns the outputs of a model and measures how well it reproduces them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,25 @@ _MOST = 20_000  # maximum number of these rows
 
 @dataclasses.dataclass(frozen=True)
 class Fidelity:
-    """How well psi reproduces the outputs of a model, measured on rows that psi was not trained on."""
+    """How well a surrogate reproduces the outputs of a model, measured on rows that it was not trained on."""
 
     output: str
-    r2: float  #: 1 − Σ(output − psi)² / Σ(output − mean)²
+    r2: float  #: 1 − Σ(output − surrogate)² / Σ(output − mean)²
     rank: float  #: Spearman's rank correlation of both
     same_class: float | None  #: fraction of rows with the same predicted class; None for a number
     rows: int
 
     def __str__(self) -> str:
-        words = f"psi reproduces {self.r2:.1%} of the variance of {self.output!r} (R² {self.r2:.4f}), rank agreement {self.rank:.4f}"
+        words = (
+            f"The surrogate reproduces {self.r2:.1%} of the variance of {self.output!r} (R² {self.r2:.4f}), rank agreement {self.rank:.4f}"
+        )
         if self.same_class is not None:
             words += f", same class in {self.same_class:.1%} of rows"
         return words + f"; measured on {self.rows:,} held-out rows"
 
 
 class AdoptedModel:
-    """Explainable copy of an existing model, from :func:`explain_model`. ``print`` shows how well it reproduces the model.
+    """Surrogate of a model, from :func:`explain_model`: psi models that learned its outputs. ``print`` shows how well they reproduce it.
 
     ``fidelity`` contains a :class:`Fidelity` for each output, ``models`` one psi model for each output, and ``outputs`` their names.
     ``scale`` is the scale of the outputs: ``logit`` for two classes, ``score`` for more, ``identity`` for a number.
@@ -48,9 +50,11 @@ class AdoptedModel:
     def __init__(self, models: Sequence[Model], outputs: Sequence[str], scale: str, fidelity: Sequence[Fidelity]):
         self.models, self.outputs, self.scale, self.fidelity = list(models), list(outputs), scale, list(fidelity)
 
-    def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96) -> Explanation:
-        """Explain rows as :meth:`psishap.Model.explain` does, on ``scale``."""
-        parts = [model.explain(X, unknown=unknown, z=z) for model in self.models]
+    def explain(
+        self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, game: str | None = None, reference: Any = None
+    ) -> Explanation:
+        """Explain rows as :meth:`psishap.Model.explain` does, on ``scale``. Attributions are those of the surrogate."""
+        parts = [model.explain(X, unknown=unknown, z=z, game=game, reference=reference) for model in self.models]
         return Explanation.join(parts, self.outputs, self.scale)
 
     def predict(self, X: Frame) -> Floats:
@@ -61,9 +65,10 @@ class AdoptedModel:
     def __repr__(self) -> str:
         words = [str(f) for f in self.fidelity]
         if any(f.r2 < 0.9 for f in self.fidelity):
-            words.append("This is low: explanations cover only what psi reproduces, not the rest.")
+            words.append("This is low: explanations cover only what the surrogate reproduces, not the rest.")
         words.append(
-            "Attributions are Shapley values of the conditional expectation E[output | x_S], so correlated columns share credit. "
+            "Attributions are Shapley values of the surrogate, for the conditional expectation E[output | x_S]: correlated columns share "
+            "credit. "
             "TreeSHAP values follow the splits of the trees instead."
         )
         return "\n".join(words)
@@ -78,10 +83,13 @@ def explain_model(
     verbose: bool = True,
     **parameters: Any,
 ) -> AdoptedModel:
-    """Train psi on the outputs of an existing model, to explain the model with uncertainty in one pass.
+    """Train a surrogate of a black box: a psi model of its outputs, which explains them with uncertainty in one pass.
+
+    Explanations are those of the surrogate, not of the model. For trees of XGBoost, LightGBM, CatBoost or scikit-learn,
+    :func:`from_model` explains the model itself, exactly.
 
     The function calls the model on the rows of X and trains psi on its outputs. It needs no labels, so X may contain any rows that the
-    model accepts; more rows are better. It prints how much of the outputs psi reproduces on held-out rows.
+    model accepts; more rows are better. It prints how much of the outputs the surrogate reproduces on held-out rows.
 
     A missing cell counts as a value here, because the model does something with it. To treat columns as missing, pass ``unknown`` to
     :meth:`AdoptedModel.explain`.

@@ -37,6 +37,11 @@ def text(value: Any) -> str:
     return str(value)
 
 
+def label(value: Any) -> str:
+    """Write a category of trees as the label that psi knows it by: a whole number without a fraction, and a boolean as 0 or 1."""
+    return str(int(value)) if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()) else str(value)
+
+
 def numeric(rows: pa.Table, players: Sequence[str], unknown: Sequence[str]) -> tuple[Floats, npt.NDArray[np.object_] | None]:
     """Return cells as numbers for the plots of shap, NaN for missing cells, and as displayed, if that differs."""
     data = np.full((rows.num_rows, len(players)), np.nan)

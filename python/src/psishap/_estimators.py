@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from . import _frames
 from ._frames import Frame
 from ._model import Model
-from ._psi import PsiError
+from ._psi import PsiError, quoted
 from ._training import train
 
 if TYPE_CHECKING:
@@ -132,13 +132,13 @@ class _Psi(BaseEstimator):
         if self.time_budget is not None:
             flags += ["--time-budget", f"{self.time_budget}s"]
         for column in self.categorical if self.categorical is not None else ():
-            flags += ["--categorical", _quoted(table.column_names[column] if isinstance(column, (int, np.integer)) else column)]
+            flags += ["--categorical", quoted(table.column_names[column] if isinstance(column, (int, np.integer)) else column)]
         for group, columns in (self.groups or {}).items():
-            flags += ["--group", f"{group}={','.join(map(_quoted, columns))}"]
+            flags += ["--group", f"{group}={','.join(map(quoted, columns))}"]
         for text in self.missing if self.missing is not None else ():
             flags += ["--missing", text]
         for column in self.missing_as_level if self.missing_as_level is not None else ():
-            flags += ["--missing-as-level", _quoted(column)]
+            flags += ["--missing-as-level", quoted(column)]
         settings = dict(self.settings or {})
         if self.steps is not None:  # the stages after the mean get half of its steps
             half = max(1, self.steps // 2)
@@ -152,12 +152,20 @@ class _Psi(BaseEstimator):
         check_is_fitted(self, "model_")
         return self.model_
 
-    def explain(self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, output: Any = None) -> Explanation:
+    def explain(
+        self,
+        X: Frame,
+        unknown: str | Sequence[str] | None = None,
+        z: float = 1.96,
+        output: Any = None,
+        game: str | None = None,
+        reference: Any = None,
+    ) -> Explanation:
         """Explain the predictions for the rows of X; see :meth:`Model.explain`.
 
         Columns are matched by name. X may contain other columns too, such as the target.
         """
-        return self._fitted.explain(X, unknown=unknown, z=z, output=None if output is None else str(output))
+        return self._fitted.explain(X, unknown=unknown, z=z, output=None if output is None else str(output), game=game, reference=reference)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that ``psi`` and :func:`load` can read."""
@@ -318,8 +326,3 @@ def _free(name: str, table: pa.Table) -> str:
     while name in table.column_names:
         name += "_"
     return name
-
-
-def _quoted(name: str) -> str:
-    """Quote a name for a list of names, which psi reads as a line of CSV."""
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name

@@ -14,7 +14,7 @@ from ._cells import Floats, floats, missing, numeric
 from ._frames import from_arrow, kind
 from ._law import Law
 from ._reasons import Reason, digits, reasons
-from ._stored import Stored, explain
+from ._stored import Game, Stored, explain
 
 if TYPE_CHECKING:
     import pandas
@@ -40,22 +40,27 @@ class Explanation:
     mean : array of float, shape (rows, outputs, players)
         Attributions.
     std : array of float, shape (rows, outputs, players)
-        Spread, a standard deviation: how much contributions of the column vary among rows like this one.
+        Spread, a standard deviation: how much contributions of the column vary among rows like this one. NaN if it is unknown: for
+        trees of :func:`from_model`.
     model_std : array of float, shape (rows, outputs, players), or None
         Doubt (epistemic uncertainty), a standard deviation: how far another sample of training rows would have moved the mean. None if
-        it is unknown: for models without bags, such as models with ``head="learned"`` and older files.
+        it is unknown: for trees of :func:`from_model` and for models without bags, such as models with ``head="learned"``.
     bags : int
         Number of networks, trained on resampled rows, that estimate the doubt; 0 if it is unknown.
     prediction, prediction_std, base : array of float, shape (rows, outputs)
         Prediction, its standard deviation and the base value, on ``scale``. ``Model.predict`` returns the prediction in the units of
-        the target. It returns 0 instead of a negative number if no target of the training table was negative.
+        the target. It returns 0 instead of a negative number if no target of the training table was negative. ``prediction_std`` is
+        NaN if it is unknown: for trees that were imported without rows, and for their classes.
     probability : array of float, shape (rows, outputs), or None
         Probability of each class; None if the model predicts a number.
     scale : str
         Scale of predictions and attributions. For a number: ``identity`` (units of the target), ``log-mean`` (log of its mean) or ``log``
-        (mean of its log). For classes: ``logit`` (log odds of the positive class) or ``score`` (of a class, before softmax).
+        (mean of its log). For classes: ``logit`` (log odds of the positive class), ``score`` (of a class, before softmax) or ``share``
+        (the probability itself, for forests of :func:`from_model`).
     head : str
-        ``exact`` or ``learned``.
+        ``exact`` or ``learned``, ``trees`` of another package, or ``mixture`` of several models.
+    game : str
+        What a prediction is when columns are absent; ``mean`` contains the Shapley values of this game. See :meth:`Model.explain`.
     exact : bool
         Whether ``mean`` contains the Shapley values of the model, up to rounding.
     z : float
@@ -84,6 +89,7 @@ class Explanation:
         unknown: Sequence[str] = (),
         row: npt.NDArray[np.int64] | None = None,
         z: float = 1.96,
+        game: Game | None = None,
     ):
         self._models = tuple(models)  # one, or one for each output
         self._rows = rows
@@ -94,6 +100,7 @@ class Explanation:
         self.unknown = list(unknown)
         self.row = np.arange(len(mean)) if row is None else row
         self.z = z
+        self._game = game  # None if it is the model's own
         self._page: str | None = None
 
     @classmethod
@@ -107,6 +114,7 @@ class Explanation:
         unknown: Sequence[str] = (),
         output: str | None = None,
         z: float = 1.96,
+        game: Game | None = None,
     ) -> Explanation:
         """Create an explanation from a wide table of psi explain and the rows of X it explains."""
         players, names = model.players, answer.column_names
@@ -139,6 +147,7 @@ class Explanation:
             bags=0 if model_std is None else model.manifest["settings"]["bags"],
             unknown=unknown,
             z=z,
+            game=game,
         )
 
     @classmethod
@@ -171,6 +180,7 @@ class Explanation:
             unknown=first.unknown,
             row=first.row,
             z=first.z,
+            game=first._game,
         )
 
     # Properties.
@@ -180,8 +190,12 @@ class Explanation:
         return self._models[0].manifest["head"]
 
     @property
+    def game(self) -> str:
+        return self._models[0].game if self._game is None else self._game.name
+
+    @property
     def exact(self) -> bool:
-        return self.head == "exact"
+        return self.head != "learned"
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -190,8 +204,13 @@ class Explanation:
 
     @property
     def interval(self) -> str:
-        """Uncertainty that ``lower``, ``upper`` and ``p_positive`` use: ``doubt``, or ``spread`` if the doubt is unknown."""
-        return "spread" if self.model_std is None else "doubt"
+        """Uncertainty that ``lower``, ``upper`` and ``p_positive`` use: ``doubt``, ``spread`` if the doubt is unknown, or ``none``.
+
+        It is ``none`` for trees of another package, whose bounds and ``p_positive`` are NaN.
+        """
+        if self.model_std is not None:
+            return "doubt"
+        return "none" if self.std.size and np.isnan(self.std).all() else "spread"
 
     @property
     def lower(self) -> Floats:
@@ -219,12 +238,14 @@ class Explanation:
 
     @property
     def p_positive(self) -> Floats:
-        """Probability that an attribution is above 0; NaN where the cell is missing.
+        """Probability that an attribution is above 0; NaN where the cell is missing, and everywhere if ``interval`` is ``none``.
 
         With doubt it is T(mean/model_std), where T is Student's t distribution with bags − 1 degrees of freedom. With spread it is
         Φ(mean/std).
         """
         std = self._deviations
+        if self.interval == "none":
+            return np.full_like(std, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             p = self._law.above(self.mean / std)
         return np.where(std > 0, p, np.where(self.observed[:, None], (1 + np.sign(self.mean)) / 2, np.nan))
@@ -240,7 +261,12 @@ class Explanation:
 
     @property
     def observed(self) -> Bools:
-        """Whether the cell of a player is present, of shape (rows, players). If not, mean and standard deviations are 0."""
+        """Whether the cell of a player is present, of shape (rows, players). If not, mean and standard deviations are 0.
+
+        A missing cell is a value for trees of another package: for them it is present unless the column is ``unknown``.
+        """
+        if self.interval == "none":
+            return np.tile([name not in self.unknown for name in self.players], (len(self), 1))
         return ((self.mean != 0) | (self.std != 0) | (self._deviations != 0)).any(axis=1)
 
     @property
@@ -281,7 +307,7 @@ class Explanation:
             model_std=None if self.model_std is None else self.model_std[places][:, output],
             row=self.row[places],
         )
-        return Explanation(players=self.players, scale=self.scale, bags=self.bags, unknown=self.unknown, z=self.z, **cut)
+        return Explanation(players=self.players, scale=self.scale, bags=self.bags, unknown=self.unknown, z=self.z, game=self._game, **cut)
 
     def _output(self, output: str | None) -> int:
         if output is None:
@@ -307,7 +333,7 @@ class Explanation:
             columns[f"{self.players[d]}__std"] = self.std[:, :, d].ravel()
             if self.model_std is not None:
                 columns[f"{self.players[d]}__model_std"] = self.model_std[:, :, d].ravel()
-        return pa.table({name: pa.array(column) for name, column in columns.items()})
+        return pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
 
     @property
     def frame(self) -> Any:
@@ -367,11 +393,11 @@ class Explanation:
         For one output, ``values`` has the shape (rows, players) and ``base_values`` has the shape (rows). For several outputs, both have
         them as the last axis. ``error_std`` is ``std``. ``lower_bounds`` and ``upper_bounds`` are ``lower`` and ``upper``, which
         ``shap.plots.waterfall`` draws. For labels, ``data`` contains their positions in sorted order, and ``display_data`` the labels.
-        Times become years, because shap draws numbers.
+        Times become years, because shap draws numbers. If ``interval`` is ``none``, ``error_std`` and the bounds are None.
         """
         import shap
 
-        one = len(self.outputs) == 1
+        one, known = len(self.outputs) == 1, self.interval != "none"
 
         def turned(array: Floats) -> Floats:
             return array[:, 0] if one else np.moveaxis(array, 1, 2)
@@ -384,9 +410,9 @@ class Explanation:
             display_data=shown,
             feature_names=list(self.players),
             output_names=None if one else list(self.outputs),
-            error_std=turned(self.std),
-            lower_bounds=turned(self.lower),
-            upper_bounds=turned(self.upper),
+            error_std=turned(self.std) if known else None,
+            lower_bounds=turned(self.lower) if known else None,
+            upper_bounds=turned(self.upper) if known else None,
         )
 
     def interactions(self) -> Floats:
@@ -398,7 +424,7 @@ class Explanation:
         count = len(self.players)
         out = np.zeros((*self.shape, count))
         for at, model in enumerate(self._models):
-            table = explain(model, self._rows, self.unknown, "--interactions", "--doubt=none")
+            table = explain(model, self._rows, self.unknown, "--interactions", "--doubt=none", game=self._game)
             known = model._outputs
             here = [known.index(name) for name in self.outputs] if len(self._models) == 1 else [0]
             column = table.column_names.index("base") + 1 + 2 * count
@@ -413,7 +439,7 @@ class Explanation:
         """Return for each row its most important players whose interval does not contain 0: at most k, largest first.
 
         ``str`` of a reason is the text of ``psi explain --reasons``. With several outputs, the default is the output with the highest
-        prediction in each row.
+        prediction in each row. If ``interval`` is ``none``, all players count whose attribution is not 0.
         """
         if k < 1:
             raise ValueError(f"k is {k}: it must be at least 1")
@@ -445,7 +471,10 @@ class Explanation:
         rows, outputs, _ = self.shape
         of = repr(self.outputs[0]) if outputs == 1 else f"{outputs} classes"
         how = "exact Shapley values of the model" if self.exact else "approximate Shapley values of the model (head='learned')"
-        first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} features, {how}, scale {self.scale}, intervals by {self.interval}"
+        if self.game != "observational":
+            how += f" ({self.game})"
+        sure = "no intervals" if self.interval == "none" else f"intervals by {self.interval}"
+        first = f"Explanation of {of}: {rows:,} rows, {len(self.players)} features, {how}, scale {self.scale}, {sure}"
         top = list(self.importance().items())[:5]
         write = digits(np.array([size for _, size in top]))
         return first + "\nmean absolute attributions: " + ", ".join(f"{name} {write(size)}" for name, size in top)

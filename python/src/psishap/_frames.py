@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ._cells import label, missing
 from ._psi import PsiError
 
 #: A table: a pandas or polars data frame, a pyarrow table, a numpy array [rows, columns], or any object with the Arrow
@@ -28,11 +29,11 @@ def kind(frame: Frame) -> str:
     return "arrow" if hasattr(frame, "__arrow_c_stream__") else "numpy"
 
 
-def to_arrow(frame: Frame, names: Sequence[str] | None = None) -> pa.Table:
+def to_arrow(frame: Frame, names: Sequence[str] | None = None, *, trees: bool = False) -> pa.Table:
     """Convert a table to Arrow, with column types that psi reads.
 
     Columns of an array are called ``names``, or x0, x1, …. NaN, None, NaT and NA become missing cells, categories become text,
-    durations become seconds.
+    durations become seconds. For ``trees`` of another package, booleans become the numbers 0 and 1.
     """
     of = kind(frame)
     if of == "numpy":
@@ -46,7 +47,7 @@ def to_arrow(frame: Frame, names: Sequence[str] | None = None) -> pa.Table:
     twice = [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]
     if twice:
         raise PsiError("two columns have the same name", "rename one of them", column=twice[0])
-    return pa.table({name: _plain(column, name) for name, column in zip(table.column_names, table.columns)})
+    return pa.table({name: _plain(column, trees) for name, column in zip(table.column_names, table.columns)})
 
 
 def _of_pandas(frame: Any) -> pa.Table:
@@ -83,20 +84,40 @@ def _cells(cells: Any, name: str) -> pa.Array:
         ) from err
 
 
-def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+def _plain(column: pa.ChunkedArray, trees: bool) -> pa.ChunkedArray:
     """Convert a column to a type that psi reads."""
     t = column.type
+    if trees and pa.types.is_boolean(t):
+        return column.cast(pa.float64())
     if pa.types.is_null(t):
         return column.cast(pa.float64())
     if pa.types.is_duration(t):
         return pc.divide(column.cast(pa.duration("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
     if pa.types.is_dictionary(t) and not (pa.types.is_string(t.value_type) or pa.types.is_large_string(t.value_type)):
+        of = pa.int8() if trees and pa.types.is_boolean(t.value_type) else t.value_type
         chunks = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(of).cast(pa.string()))
             for chunk in column.unify_dictionaries().chunks
         ]
         return pa.chunked_array(chunks, pa.dictionary(t.index_type, pa.string()))
     return column
+
+
+def as_trees(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    """Return numbers in columns that are categories for the trees of another package as labels."""
+    return pa.table({n: _labels(c) if kinds.get(n) == "category" else c for n, c in zip(table.column_names, table.columns)})
+
+
+def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    t = column.type
+    if not (pa.types.is_integer(t) or pa.types.is_floating(t)):
+        return column
+    return pa.chunked_array([pa.array([None if missing(v) else label(v) for v in column.to_pylist()], pa.string())])
+
+
+def underscored(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Rename columns to ``names`` that have an underscore for each space, as LightGBM renames them."""
+    return table.rename_columns([u if n not in names and (u := n.replace(" ", "_")) in names else n for n in table.column_names])
 
 
 def from_arrow(table: pa.Table, like: Frame) -> Frame:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ._child import Child, asking
-from ._frames import to_arrow
+from ._frames import as_trees, to_arrow
 from ._model import Model, _names, load
 from ._psi import PsiError
 
@@ -36,6 +36,7 @@ class Plan:
     keep: list[str]  #: columns to copy to the result
     path: str
     schema: pa.Schema  #: of the response, without the row number, which a partition does not know
+    kinds: dict[str, str] | None = None  #: of the columns of trees of another package
 
     def explain(self, data: bytes, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Explain the batches of a partition, a few thousand rows at a time.
@@ -54,7 +55,8 @@ class Plan:
                 given.append((start, batch))
                 start += batch.num_rows
                 there = [name for name in self.columns if name in batch.schema.names]
-                yield from to_arrow(batch.select(there)).to_batches()
+                table = to_arrow(batch.select(there), trees=self.kinds is not None)
+                yield from (table if self.kinds is None else as_trees(table, self.kinds)).to_batches()
 
         for answer in child.stream(self.path, rows()):
             places = answer.column("row").cast(pa.int64())
@@ -96,7 +98,7 @@ def plan(
     columns = [name for name in columns if name not in unknown]
     if not columns:
         raise PsiError("all columns are unknown", "remove one from unknown=")
-    return Plan(model.digest, columns, keep, path, schema)
+    return Plan(model.digest, columns, keep, path, schema, model._tree_kinds)
 
 
 def _asked(model: Model, path: str) -> pa.Schema:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from . import _psi
 from ._directory import Directory
 from ._frames import kind, to_arrow
-from ._stored import Stored, files, labelled
+from ._stored import Game, Stored, files, labelled
 
 # Maximum rows of a plot, as in psi plot: more rows make no visible difference.
 _ROWS = 5000
@@ -31,6 +31,7 @@ class Explained(Protocol):
     prediction: npt.NDArray[np.float64]
     unknown: list[str]
     z: float
+    _game: Game | None
 
     def __len__(self) -> int: ...
 
@@ -47,8 +48,8 @@ class Picture:
     ``title`` says what it shows, ``read`` how to read it, and ``exact`` how close its attributions are to Shapley values.
     """
 
-    def __init__(self, kind: str, flags: list[str], since: pa.Table | None, rows: pa.Table, model: Stored):
-        self._model, self._rows, self._since, self._kind, self._flags = model, rows, since, kind, flags
+    def __init__(self, kind: str, flags: list[str], since: pa.Table | None, rows: pa.Table, model: Stored, game: Game | None = None):
+        self._model, self._rows, self._since, self._kind, self._flags, self._game = model, rows, since, kind, flags, game
         with Directory() as directory:
             path = directory / "picture.svg"
             said = self._draw(path)
@@ -56,9 +57,8 @@ class Picture:
         self.kind, self.title, self.read, self.exact = kind, said["title"], said["read"], said["exact"]
 
     def _draw(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        with files(self._model, self._rows, self._since) as (model, rows, since):
-            earlier = ["--since", since] if since else []
-            return _psi.run("plot", self._kind, model, rows, "-o", os.fspath(path), "--force", *earlier, *self._flags)
+        with files(self._model, self._rows, self._game, self._since) as (model, rows, flags):
+            return _psi.run("plot", self._kind, model, rows, "-o", os.fspath(path), "--force", *flags, *self._flags)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plot to a file that ends in .svg, .png or .pdf."""
@@ -177,9 +177,9 @@ class Plots:
         if options:
             raise TypeError(f"{kind} has no option {next(iter(options))!r}: use columns, max, title, size, z, dark or output")
         place = e._output(output)
-        if len(e._models) == 1 and e.scale == "score" and (output is not None or len(e.outputs) == 1):
+        if len(e._models) == 1 and len(e._models[0].classes or ()) > 2 and (output is not None or len(e.outputs) == 1):
             given += ["--output", e.outputs[place]]
-        return Picture(kind, given, since, rows, e._models[place if len(e._models) > 1 else 0])
+        return Picture(kind, given, since, rows, e._models[place if len(e._models) > 1 else 0], e._game)
 
 
 def report(e: Explained, path: str | os.PathLike[str], *, y: Any = None, by: str | None = None) -> str:
@@ -191,8 +191,8 @@ def report(e: Explained, path: str | os.PathLike[str], *, y: Any = None, by: str
     if y is not None:
         rows = labelled(model, rows, y)
     rows = _with(rows, e, by)
-    with files(model, rows) as (file, data, _):
-        _psi.run("report", file, data, "-o", path, "--force", "--z", str(e.z), *(["--by", by] if by is not None else []))
+    with files(model, rows, e._game) as (file, data, flags):
+        _psi.run("report", file, data, "-o", path, "--force", "--z", str(e.z), *(["--by", by] if by is not None else []), *flags)
     return path
 
 
@@ -202,7 +202,7 @@ def _known(e: Explained) -> pa.Table:
     for name in e.unknown:
         if name in e._models[0].manifest["missing_as_level"]:
             raise ValueError(
-                f"a missing cell of {name!r} is a category, so plots cannot treat the column as unknown: explain without unknown="
+                f"a missing cell of {name!r} is a value of its own, so plots cannot treat the column as unknown: explain without unknown="
             )
         if name in rows.column_names:
             rows = rows.drop_columns([name])

@@ -59,8 +59,17 @@ PARAMETERS = {
     "--weight": "sample_weight",
 }
 
+#: Parameters of Model.explain, by the flag of psi explain that they become.
+EXPLAIN_PARAMETERS = {"--game": "game", "--reference": "reference", "--unknown": "unknown"}
+
+#: Parameters of from_model, by the flag of psi import that they become.
+IMPORT_PARAMETERS = {"--absent": "absent", "--classes": "classes", "--rows": "rows", "--target": "target"}
+
+_PARAMETERS = PARAMETERS | EXPLAIN_PARAMETERS | IMPORT_PARAMETERS
 _FLAG = r"(?<![\w-])--[a-z]+(?:-[a-z]+)*"
-_VALUES = r"fast|normal|best|exact|learned|identity|log-mean|log"  # of flags that choose a word
+_VALUES = (
+    r"fast|normal|best|exact|learned|identity|log-mean|log|baseline|interventional|cover|missing-branch"  # of flags that choose a word
+)
 
 
 def in_parameters(text: str) -> str:
@@ -68,10 +77,15 @@ def in_parameters(text: str) -> str:
 
     A flag in parentheses that has no parameter is left out, with the parentheses.
     """
-    text = re.sub(rf" \(({_FLAG})[^)]*\)", lambda m: m[0] if m[1] in PARAMETERS else "", text)
+    text = re.sub(rf" \(({_FLAG})[^)]*\)", lambda m: m[0] if m[1] in _PARAMETERS else "", text)
     text = re.sub(r"(?<![\w-])--set (\w+)=([\w.]+)", r'settings={"\1": \2}', text)
-    text = re.sub(rf"({_FLAG}) ({_VALUES})\b", lambda m: f'{PARAMETERS[m[1]]}="{m[2]}"' if m[1] in PARAMETERS else m[0], text)
-    return re.sub(_FLAG, lambda m: PARAMETERS.get(m[0], m[0]), text)
+    text = re.sub(rf"({_FLAG}) ({_VALUES})\b", lambda m: f'{_PARAMETERS[m[1]]}="{m[2]}"' if m[1] in _PARAMETERS else m[0], text)
+    return re.sub(_FLAG, lambda m: _PARAMETERS.get(m[0], m[0]), text)
+
+
+def quoted(name: str) -> str:
+    """Quote a name for a list of names, which psi reads as a line of CSV."""
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
 
 
 def failure(document: str | bytes, otherwise: str) -> PsiError:

@@ -16,14 +16,17 @@ from ._law import Law
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """A column or group that raised or lowered an output beyond its uncertainty: its interval does not contain 0."""
+    """A column or group that raised or lowered an output beyond its uncertainty: its interval does not contain 0.
+
+    If the uncertainty is unknown, ``lower`` and ``upper`` are NaN.
+    """
 
     player: str
     value: Any  #: cell of the row, None for a group of columns
     mean: float
     lower: float
     upper: float
-    p_larger: float | None  #: probability of outweighing the next reason, None for the last one
+    p_larger: float | None  #: probability of outweighing the next reason, None for the last one or if it is unknown
     words: str  #: text of ``psi explain --reasons``
 
     def __str__(self) -> str:
@@ -35,12 +38,12 @@ def reasons(
 ) -> list[Reason]:
     """Return the most important players of one row and output whose interval does not contain 0: at most k, largest first.
 
-    ``std`` is the doubt or the spread, as ``law`` needs it. ``cells`` contains the cells of the players that are columns.
+    ``std`` is the doubt or the spread, as ``law`` needs it, or NaN. ``cells`` contains the cells of the players that are columns.
     """
     half, wide = law.reach(z) * std, law.width * std
-    sure = np.flatnonzero(observed & (np.abs(mean) > half))
+    sure = np.flatnonzero(observed & (np.abs(mean) > np.nan_to_num(half)))
     sure = sure[np.argsort(-np.abs(mean[sure]), kind="stable")][:k]
-    write = digits(np.maximum(np.abs(mean), half / 100))
+    write = digits(np.fmax(np.abs(mean), half / 100))
     out = []
     for place, d in enumerate(sure.tolist()):
         name, size, reach = players[d], abs(mean[d]), half[d]
@@ -48,9 +51,11 @@ def reasons(
         said = name
         if name in cells:
             said += " missing" if missing(value) else f" = {text(value)}"
-        words = f"{said} {'raises' if mean[d] > 0 else 'lowers'} it by {write(size)} ({write(size - reach)} to {write(size + reach)})"
+        words = f"{said} {'raises' if mean[d] > 0 else 'lowers'} it by {write(size)}"
+        if not math.isnan(reach):
+            words += f" ({write(size - reach)} to {write(size + reach)})"
         p = None
-        if place + 1 < len(sure):
+        if place + 1 < len(sure) and not math.isnan(reach):
             after = sure[place + 1]
             p = p_larger(mean[d], wide[d], mean[after], wide[after])
             if p < 0.95:  # an order without a percentage is at least 95 % sure

@@ -7,13 +7,20 @@ import functools
 import hashlib
 import pathlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from . import _psi
 from ._directory import Directory
+
+
+class Game(NamedTuple):
+    """What a prediction is when columns are absent, if it is not the model's own game."""
+
+    name: str
+    reference: pa.Table | None
 
 
 class Stored:
@@ -65,6 +72,28 @@ class Stored:
         return self.manifest["task"]
 
     @property
+    def _imported(self) -> dict[str, Any] | None:
+        """Description of the trees of another package; None if psi trained the model."""
+        return self.manifest.get("imported")
+
+    @property
+    def _tree_kinds(self) -> dict[str, str] | None:
+        """Kinds of the columns of trees of another package; None if psi trained the model."""
+        return None if self._imported is None else {c["name"]: c["kind"] for c in self.manifest["columns"]}
+
+    @property
+    def _measured(self) -> bool:
+        """Whether predictions have standard deviations. Trees of another package have them if rows with the target measured them."""
+        return self._imported is None or self.manifest["calibration"]["noise"] > 0
+
+    @property
+    def game(self) -> str:
+        """What a prediction is when columns are absent: ``observational`` if psi trained the model, else ``path-dependent`` or
+        ``missing-branch``. Shapley values are those of this game, unless :meth:`Model.explain` chooses another.
+        """
+        return self.manifest["game"]
+
+    @property
     def classes(self) -> list[str] | None:
         """Class labels, None if the model predicts a number. The second of two classes is the positive one."""
         return self.manifest["classes"]
@@ -82,12 +111,12 @@ class Stored:
         return None if chosen.startswith("the newest ") else chosen.partition(", by ")[2] or None
 
 
-def explain(model: Stored, rows: pa.Table, unknown: Sequence[str], *flags: str) -> pa.Table:
+def explain(model: Stored, rows: pa.Table, unknown: Sequence[str], *flags: str, game: Game | None = None) -> pa.Table:
     """Explain rows with the command psi explain, for options that its server does not have."""
-    with files(model, rows) as (path, data, _):
+    with files(model, rows, game) as (path, data, options):
         out = data + ".out.arrow"
-        missing = [f"--unknown={name}" for name in unknown]
-        _psi.run("explain", path, data, "-o", out, *missing, *flags)
+        missing = [f"--unknown={_psi.quoted(name)}" for name in unknown]
+        _psi.run("explain", path, data, "-o", out, *missing, *flags, *options)
         return pa.ipc.open_file(out).read_all() if _is_file(out) else pa.ipc.open_stream(out).read_all()
 
 
@@ -102,16 +131,22 @@ def labelled(model: Stored, rows: pa.Table, y: Any) -> pa.Table:
 
 
 @contextlib.contextmanager
-def files(model: Stored, rows: pa.Table, since: pa.Table | None = None) -> Iterator[tuple[str, str, str | None]]:
-    """Write the model and the rows to temporary files for the program."""
+def files(model: Stored, rows: pa.Table, game: Game | None = None, since: pa.Table | None = None) -> Iterator[tuple[str, str, list[str]]]:
+    """Write the model and tables to temporary files for the program. Yield two paths, and flags for the game and earlier rows."""
     with Directory() as directory:
         path = directory / "model.psi"
         path.write_bytes(model.data)
-        data = _write(directory / "rows.arrow", rows)
-        yield str(path), data, None if since is None else _write(directory / "since.arrow", since)
+        data = write(directory / "rows.arrow", rows)
+        flags = [] if game is None else ["--game", game.name]
+        if game is not None and game.reference is not None:
+            flags += ["--reference", write(directory / "reference.arrow", game.reference)]
+        if since is not None:
+            flags += ["--since", write(directory / "since.arrow", since)]
+        yield str(path), data, flags
 
 
-def _write(path: pathlib.Path, rows: pa.Table) -> str:
+def write(path: pathlib.Path, rows: pa.Table) -> str:
+    """Write rows as an Arrow file and return its path."""
     with pa.ipc.new_file(str(path), rows.schema) as writer:
         writer.write_table(rows.unify_dictionaries())
     return str(path)

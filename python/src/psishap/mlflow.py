@@ -161,10 +161,12 @@ def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
     classes = model.classes
     if not classes:
         logs = model.manifest["target_scale"] != "identity"  # whose intervals are not symmetric
-        names = ("prediction", "prediction_std", *(() if logs else ("range_std",)), "range_lower", "range_upper")
-        outputs = dict.fromkeys(names, DataType.double)
+        known = ("prediction_std", *(() if logs else ("range_std",)), "range_lower", "range_upper")
+        outputs = dict.fromkeys(("prediction", *(known if model._measured else ())), DataType.double)
     elif len(classes) == 2:
-        outputs = {"prediction": DataType.string, "probability": DataType.double, "score": DataType.double, "score_std": DataType.double}
+        outputs = {"prediction": DataType.string, "probability": DataType.double, "score": DataType.double}
+        if model._measured:
+            outputs["score_std"] = DataType.double
     else:
         outputs = {"prediction": DataType.string, **{f"probability_{c}": DataType.double for c in classes}}
     return ModelSignature(
