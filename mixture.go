@@ -146,8 +146,11 @@ func Mix(ctx context.Context, models []*Model, rows Source) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(s.y); n < minRecalibrationRows {
-		return nil, &table.Error{Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and mixing needs %d", n, minRecalibrationRows), Remedy: "give more rows whose outcome is known"}
+	if n := len(s.y); n < minMixtureRows {
+		return nil, &table.Error{
+			Row: -1, Column: m.manifest.Target, Message: fmt.Sprintf("%d rows have an outcome, and mixing needs %d", n, minMixtureRows),
+			Remedy: "give more rows whose outcome is known", Err: &NoMixtureError{models[0]},
+		}
 	}
 	normaliseWeights(s.weight)
 	if shares, err = m.fitShares(ctx, s); err != nil {
@@ -177,7 +180,7 @@ func (m *Model) finishMixture(ctx context.Context, shares []float64, s *sampled,
 		}
 	}
 	if len(kept) == 1 {
-		return nil, &Error{Row: -1, Message: fmt.Sprintf("model %d predicts these rows best alone: a mixture does not help", kept[0]), Remedy: "use it as it is", Err: ErrNoMixture}
+		return nil, &Error{Row: -1, Message: "a mixture does not predict these rows better than one of the models alone", Remedy: "use that model as it is", Err: &NoMixtureError{m.mixed[kept[0]]}}
 	}
 	batch := &encode.Batch{}
 	*batch = *s.rows.Part(kept[0])
@@ -231,8 +234,15 @@ func (m *Model) finishMixture(ctx context.Context, shares []float64, s *sampled,
 	return m, err
 }
 
-// ErrNoMixture reports that one of the models predicts better alone.
-var ErrNoMixture = errors.New("a mixture does not help")
+// NoMixtureError reports that a mixture does not help.
+type NoMixtureError struct {
+	Best *Model // predicts best alone
+}
+
+func (e *NoMixtureError) Error() string { return "a mixture does not help" }
+
+// minMixtureRows is the minimum number of rows that fit shares: fewer decide by chance.
+const minMixtureRows = 200
 
 // mixtureManifest returns the manifest of a mixture whose first member is m, without members.
 func (m *Model) mixtureManifest() Manifest {

@@ -68,7 +68,26 @@ func (m *Model) fitShares(ctx context.Context, s *sampled) ([]float64, error) {
 	if shares, helps := whole.fit(len(m.mixed)); helps {
 		return shares, nil
 	}
-	return f.alone(f.best(len(m.mixed)), len(m.mixed)), nil
+	return f.alone(f.clearlyBest(len(m.mixed)), len(m.mixed)), nil
+}
+
+// clearlyBest returns the first member that no other one beats by more than a standard error.
+func (f *shareFit) clearlyBest(members int) (best int) {
+	for k := range members {
+		if gain := f.gain(f.alone(best, members), f.alone(k, members)); mean(gain) > deviation(gain)/math.Sqrt(float64(len(gain))) {
+			best = k
+		}
+	}
+	return best
+}
+
+// gain returns how much lower the loss of each row is with other shares.
+func (f *shareFit) gain(before, after []float64) []float64 {
+	list := f.combined(before)
+	for i, loss := range f.combined(after) {
+		list[i] -= loss
+	}
+	return list
 }
 
 // alone returns the shares of one member without the others.
@@ -109,11 +128,7 @@ func (f *shareFit) fit(members int) (shares []float64, helps bool) {
 			shares[k] /= sum
 		}
 	}
-	best := f.alone(f.best(members), members)
-	gain := f.combined(best)
-	for i, loss := range f.combined(shares) {
-		gain[i] -= loss
-	}
+	gain := f.gain(f.alone(f.best(members), members), shares)
 	whole := &f.copies[len(f.copies)-1]
 	better := mean(f.losses(whole.mix(shares))) < slices.Min(f.ofMembers(whole))
 	return shares, better && mean(gain) > deviation(gain)/math.Sqrt(float64(len(gain)))

@@ -120,15 +120,15 @@ func (p *program) mixTrees(ctx context.Context, m *psi.Model, b *bothTables, f *
 		return nil, err
 	}
 	mixture, err := psi.Mix(ctx, []*psi.Model{m, trees}, b.source(b.validation))
-	switch {
-	case errors.Is(err, psi.ErrNoMixture):
-		better := m
-		if loss := manifest.LossMetric(); trees.Manifest().Metrics[loss] < manifest.Metrics[loss] {
-			better = trees
+	if alone, is := errors.AsType[*psi.NoMixtureError](err); is {
+		what := "network"
+		if alone.Best == trees {
+			what = "trees"
 		}
-		p.logf("a mixture with trees does not predict better: the model is the %s alone", better.Head())
-		return better, nil
-	case err != nil:
+		p.logf("a mixture does not clearly predict better: the model is the %s alone", what)
+		return alone.Best, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	shares := mixture.Manifest().Mixture.Shares
