@@ -23,7 +23,7 @@ const (
 	InterventionalGame = explain.Interventional // the mean of baseline games over reference rows
 )
 
-// maxReferences limits the reference rows of a game: each costs about as much as a row.
+// maxReferences limits the reference rows of a game: for a network, each costs about as much as a row.
 const maxReferences = 1000
 
 // Game returns the model's own game, that of explanations without ExplainOptions.Game.
@@ -102,7 +102,7 @@ func (m *Model) references(o ExplainOptions) (*encode.Batch, error) {
 	case n == 0:
 		return nil, &table.Error{Row: -1, Message: "there are no reference rows", Remedy: "give a table with rows"}
 	case n > maxReferences:
-		return nil, wrongSetting(fmt.Sprintf("there are %d reference rows, more than %d", n, maxReferences), "give a sample of them: each costs about as much as a row to explain")
+		return nil, wrongSetting(fmt.Sprintf("there are %d reference rows, more than %d", n, maxReferences), "give a sample of them")
 	case o.Game == BaselineGame && n > 1:
 		return nil, wrongSetting(fmt.Sprintf("the game %s has one reference row, not %d", BaselineGame, n), "give one row, or choose ExplainOptions.Game=interventional")
 	}

@@ -12,6 +12,8 @@ import results
 import sets
 import table
 import timing
+import treecheck
+import trees
 import truth
 from fit import Job
 from peers import TOOLS
@@ -30,6 +32,8 @@ def arguments() -> argparse.Namespace:
     mode.add_argument("--timing", action="store_true", help="time and memory of fits, interleaved: TIMING.md")
     mode.add_argument("--interactions", action="store_true", help="pairs of wide tables, beside shapiq: INTERACTIONS.md")
     mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and LightGBM's: TRUTH.md")
+    mode.add_argument("--trees", action="store_true", help="imported trees, beside their libraries, shap and shapiq: TREES.md")
+    mode.add_argument("--treecheck", action="store_true", help="imported trees of every format against their libraries; exit status 1 beyond the bars")
     parser.add_argument("--sets", nargs="+", choices=sets.SETS, help="default: all that the command is about")
     parser.add_argument(
         "--tools", nargs="+", choices=[*TOOLS, *masked.MASKED], help="default: all that the command is about"
@@ -52,6 +56,10 @@ def main() -> int:
         return min(1, timing.run(args.sets or timing.SETS, args.tools or timing.TOOLS, args.psi, flags))
     if args.interactions:
         return interactions.run(args.sets or interactions.SETS, args.psi, flags)
+    if args.trees:
+        return trees.run(args.sets or trees.SETS, args.psi)
+    if args.treecheck:
+        return treecheck.run(args.sets or treecheck.SETS, args.psi)
     if args.truth:
         return truth.run(args.psi)
     names, tools = args.sets or sets.SETS, args.tools or TOOLS

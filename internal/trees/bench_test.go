@@ -50,3 +50,23 @@ func BenchmarkCoalitionValues(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkReferences(b *testing.B) {
+	for _, c := range []struct {
+		name                  string
+		columns, trees, depth int
+	}{{"500 of depth 5", 12, 500, 5}, {"1000 of depth 8", 12, 1000, 8}} {
+		e, r := random(1, c.columns, c.trees, c.depth, 1)
+		const rows, references = 256, 100
+		codes, _ := rowsOf(r, e, rows)
+		others, _ := rowsOf(r, e, references)
+		byColumn := e.NewGame(Cover)
+		g := e.NewReferences(others, byColumn.playerOf, byColumn.players)
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				g.Attributions(vector.Portable, codes, nil)
+			}
+			b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

@@ -13,7 +13,7 @@ func TestReferences(t *testing.T) {
 	for _, c := range []struct {
 		columns, trees, depth, outputs, references int
 		playerOf                                   []int
-	}{{1, 1, 3, 1, 1, nil}, {5, 4, 4, 1, 3, nil}, {7, 5, 9, 3, 2, nil}, {8, 4, 12, 2, 3, []int{0, 1, 2, 3, 4, 1, 0, 1}}} {
+	}{{1, 1, 3, 1, 1, nil}, {5, 4, 4, 1, 3, nil}, {7, 5, 9, 3, 2, nil}, {8, 4, 12, 2, 3, []int{0, 1, 2, 3, 4, 1, 0, 1}}, {6, 5, 8, 1, 40, nil}, {8, 3, 10, 2, 30, []int{0, 1, 2, 3, 4, 1, 0, 1}}} {
 		e, r := random(17, c.columns, c.trees, c.depth, c.outputs)
 		byColumn := e.NewGame(Cover) // enumerates
 		if c.playerOf != nil {
@@ -23,7 +23,11 @@ func TestReferences(t *testing.T) {
 		g := e.NewReferences(references, byColumn.playerOf, byColumn.players)
 		const rows = 12
 		codes, present := rowsOf(r, e, rows)
-		for _, known := range [][]bool{nil, present} {
+		someWhole := append([]bool{}, present...)
+		for i := range someWhole[:len(someWhole)*3/4] {
+			someWhole[i] = true
+		}
+		for _, known := range [][]bool{nil, present, someWhole} {
 			worst, players := 0.0, g.players
 			values, phi, pairs := g.Values(codes, known), g.Attributions(vector.Portable, codes, known), g.Interactions(vector.Portable, codes, known)
 			for i := range rows {
@@ -55,6 +59,38 @@ func TestReferences(t *testing.T) {
 			t.Logf("%+v: off by %.1e", c, worst)
 			if !(worst < 1e-12) {
 				t.Errorf("%+v: off by %.1e", c, worst)
+			}
+		}
+	}
+}
+
+// Rows that go through the trees together have the values that each has with each reference row, on long paths and short ones.
+func TestPatternsAreThoseOfPairsOfRows(t *testing.T) {
+	for _, c := range []struct{ columns, trees, depth, rows int }{{3, 5, 6, patternRows + 7}, {24, 3, 16, 40}} {
+		e, r := random(23, c.columns, c.trees, c.depth, 2)
+		references, _ := rowsOf(r, e, 9)
+		byColumn := e.NewGame(Cover)
+		g := e.NewReferences(references, byColumn.playerOf, byColumn.players)
+		codes, _ := rowsOf(r, e, c.rows)
+		for _, pairs := range []bool{false, true} {
+			if !g.manyPairs(c.rows) {
+				t.Fatal("the rows are too few to go through the trees together")
+			}
+			got := g.pass(codes, nil, pairs)
+			want, w := make([]float64, len(got)), newFork(g, pairs)
+			perRow := len(got) / c.rows
+			for row := range c.rows {
+				for reference := range g.each() {
+					w.walk(g.rowOf(codes, row), reference, want[row*perRow:][:perRow])
+				}
+			}
+			worst := 0.0
+			for i := range want {
+				worst = max(worst, math.Abs(got[i]-want[i]))
+			}
+			t.Logf("%+v, pairs %v: off by %.1e", c, pairs, worst)
+			if !(worst < 1e-12) {
+				t.Errorf("%+v, pairs %v: off by %.1e", c, pairs, worst)
 			}
 		}
 	}
