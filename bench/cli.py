@@ -8,6 +8,7 @@ import blanked
 import interactions
 import jobs
 import masked
+import mixtures
 import results
 import sets
 import table
@@ -29,6 +30,7 @@ def arguments() -> argparse.Namespace:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--masked", action="store_true", help="the value of coalitions: psi beside LightGBM, MASKED.md")
     mode.add_argument("--blanked", action="store_true", help="what missing cells cost each tool: BLANKED.md")
+    mode.add_argument("--mixtures", action="store_true", help="psi with trees, beside psi and LightGBM alone: MIXTURES.md")
     mode.add_argument("--timing", action="store_true", help="time and memory of fits, interleaved: TIMING.md")
     mode.add_argument("--interactions", action="store_true", help="pairs of wide tables, beside shapiq: INTERACTIONS.md")
     mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and LightGBM's: TRUTH.md")
@@ -52,6 +54,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     args = arguments()
     flags = args.psi_flags.split()
+    if args.mixtures:
+        flags = mixtures.FLAGS
     if args.timing:
         return min(1, timing.run(args.sets or timing.SETS, args.tools or timing.TOOLS, args.psi, flags))
     if args.interactions:
@@ -63,6 +67,8 @@ def main() -> int:
     if args.truth:
         return truth.run(args.psi)
     names, tools = args.sets or sets.SETS, args.tools or TOOLS
+    if args.mixtures:
+        tools = ["psi"]
     if args.masked:
         names, tools = args.sets or masked.SETS, args.tools or [*masked.MASKED, "psi"]
     if args.blanked:
@@ -76,6 +82,9 @@ def main() -> int:
         if (name, fold, tool) not in known
     ]
     failed = jobs.run(wanted, args.jobs)
+    if args.mixtures:
+        (results.HERE / "MIXTURES.md").write_text(mixtures.page(results.current([]), results.current(flags)))
+        return min(1, failed)
     found = results.current(flags)
     for name, page in {"TABLE.md": table.page, "MASKED.md": masked.page, "BLANKED.md": blanked.page}.items():
         (results.HERE / name).write_text(page(found))

@@ -52,6 +52,8 @@ def train(program: str, flags: list[str], fold: Fold, path: Path) -> tuple[Model
         command += ["--categorical", ",".join(fold.categorical)]
     if fold.task == "binary":
         command += ["--positive", "c1"]
+    if "--with-trees" in flags:
+        command += ["--python", sys.executable]
     cost = _run(sys.executable, *command, *flags)
     return Model(program, path), json.loads(cost)
 
