@@ -49,7 +49,11 @@ type Trees struct {
 func ReadTrees(content []byte, format string) (*Trees, error) {
 	model, found, err := readTrees(content, trees.Format(format))
 	if err != nil {
-		return nil, &Error{Row: -1, Message: "the trees cannot be read: " + err.Error(), Remedy: "save the model again with the program that trained it", Err: err}
+		remedy := "save the model again with the program that trained it"
+		if strings.Contains(err.Error(), ": save ") {
+			remedy = "" // the reader knows better
+		}
+		return nil, &Error{Row: -1, Message: "the trees cannot be read: " + err.Error(), Remedy: remedy, Err: err}
 	}
 	return &Trees{string(found), model}, nil
 }
