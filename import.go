@@ -86,7 +86,7 @@ const importedBins = 128
 // Import makes a model of the trees. Its predictions are those of the program that trained them. Rows are read to their
 // end and not closed.
 func (t *Trees) Import(ctx context.Context, o ImportOptions) (*Model, error) {
-	i := &importing{ImportOptions: o, file: t.model}
+	i := &importing{ImportOptions: o, file: t.model.Clone()}
 	if err := i.check(); err != nil {
 		return nil, err
 	}

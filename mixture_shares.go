@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/train"
@@ -54,9 +56,9 @@ func (m *Model) fitShares(ctx context.Context, s *sampled) ([]float64, error) {
 				return nil, err
 			}
 			c.scores = append(c.scores, member.scores(x.Value))
-			c.unit = min(c.unit, mean(f.losses(c.scores[k])))
+			c.unit = min(c.unit, stat.Mean(f.losses(c.scores[k]), nil))
 		}
-		nothing := mean(f.losses(slices.Repeat(m.mixed[0].bases(), len(s.y))))
+		nothing := stat.Mean(f.losses(slices.Repeat(m.mixed[0].bases(), len(s.y))), nil)
 		c.unit = max(nothing-c.unit, 1e-3*math.Abs(nothing), math.SmallestNonzeroFloat32)
 		f.copies = append(f.copies, c)
 	}
@@ -74,7 +76,7 @@ func (m *Model) fitShares(ctx context.Context, s *sampled) ([]float64, error) {
 // clearlyBest returns the first member that no other one beats by more than a standard error.
 func (f *shareFit) clearlyBest(members int) (best int) {
 	for k := range members {
-		if gain := f.gain(f.alone(best, members), f.alone(k, members)); mean(gain) > deviation(gain)/math.Sqrt(float64(len(gain))) {
+		if gain := f.gain(f.alone(best, members), f.alone(k, members)); exceeds(gain) {
 			best = k
 		}
 	}
@@ -101,7 +103,7 @@ func (f *shareFit) alone(member, members int) []float64 {
 func (f *shareFit) best(members int) (best int) {
 	least := math.Inf(1)
 	for k := range members {
-		if loss := mean(f.combined(f.alone(k, members))); loss < least {
+		if loss := stat.Mean(f.combined(f.alone(k, members)), nil); loss < least {
 			best, least = k, loss
 		}
 	}
@@ -130,15 +132,15 @@ func (f *shareFit) fit(members int) (shares []float64, helps bool) {
 	}
 	gain := f.gain(f.alone(f.best(members), members), shares)
 	whole := &f.copies[len(f.copies)-1]
-	better := mean(f.losses(whole.mix(shares))) < slices.Min(f.ofMembers(whole))
-	return shares, better && mean(gain) > deviation(gain)/math.Sqrt(float64(len(gain)))
+	better := stat.Mean(f.losses(whole.mix(shares)), nil) < slices.Min(f.ofMembers(whole))
+	return shares, better && exceeds(gain)
 }
 
 // ofMembers returns the mean loss of each member on a copy.
 func (f *shareFit) ofMembers(c *mixedCopy) []float64 {
 	list := make([]float64, len(c.scores))
 	for k, scores := range c.scores {
-		list[k] = mean(f.losses(scores))
+		list[k] = stat.Mean(f.losses(scores), nil)
 	}
 	return list
 }
@@ -166,20 +168,10 @@ func (f *shareFit) combined(shares []float64) []float64 {
 	return list
 }
 
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
-func deviation(values []float64) float64 {
-	centre, squares := mean(values), 0.0
-	for _, v := range values {
-		squares += square(v - centre)
-	}
-	return math.Sqrt(squares / float64(len(values)-1))
+// exceeds reports whether the mean of values is above 0 by more than its standard error.
+func exceeds(values []float64) bool {
+	mean, deviation := stat.MeanStdDev(values, nil)
+	return mean > stat.StdErr(deviation, float64(len(values)))
 }
 
 // descend takes steps w_k ∝ w_k·exp(−η g_k) that lower the loss, until they hardly do.
@@ -226,7 +218,7 @@ func (f *shareFit) value(shares []float64) (loss float64, gradient []float64) {
 			gradient[k] += c.weight / c.unit * sum
 		}
 	}
-	return mean(f.combined(shares)), gradient
+	return stat.Mean(f.combined(shares), nil), gradient
 }
 
 // losses returns the weighted loss of each row, given scores [rows, C].

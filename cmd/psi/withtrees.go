@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -44,13 +43,13 @@ func (b *bothTables) source(t *table.Table) table.Source { return &tableSource{t
 
 // readBoth reads the rows of a training. Without a validation table, it sets a share of the rows aside.
 func readBoth(ctx context.Context, rows *trainingRows, f *trainFlags) (*bothTables, error) {
-	all, err := readAll(ctx, rows.training)
+	all, err := table.ReadAll(ctx, rows.training)
 	if err != nil {
 		return nil, inFile(err, rows.name)
 	}
 	b := &bothTables{training: all, schema: rows.training.Schema()}
 	if rows.validation != nil {
-		b.validation, err = readAll(ctx, rows.validation.Source)
+		b.validation, err = table.ReadAll(ctx, rows.validation.Source)
 		return b, inFile(err, rows.validation.file)
 	}
 	order := rand.New(rand.NewPCG(f.seed, splitRows)).Perm(all.Rows())
@@ -71,24 +70,6 @@ func fieldsOf(schema *table.Schema, t *table.Table) *table.Schema {
 		part.Fields = append(part.Fields, *schema.Field(c.Name))
 	}
 	return part
-}
-
-func readAll(ctx context.Context, source table.Source) (*table.Table, error) {
-	var chunks []*table.Table
-	for {
-		chunk, err := source.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		chunks = append(chunks, chunk)
-	}
-	if len(chunks) == 0 {
-		return nil, &table.Error{Row: -1, Message: "the table has no rows", Remedy: "give a table with rows"}
-	}
-	return table.Concat(chunks)
 }
 
 // mixTrees trains trees on the rows that the model was trained on and mixes both. It returns the model that predicts the

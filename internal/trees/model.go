@@ -2,6 +2,7 @@ package trees
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +17,16 @@ type Model struct {
 	// Classes are the labels of the classes, in the order of the outputs, or both of the two classes of one output. It is nil if the
 	// file does not have them.
 	Classes []string
+}
+
+// Clone returns a copy whose ensemble can be changed.
+func (m *Model) Clone() *Model {
+	c := *m
+	c.Columns, c.Base, c.Trees = slices.Clone(m.Columns), slices.Clone(m.Base), slices.Clone(m.Trees)
+	for i := range c.Trees {
+		c.Trees[i].Nodes = slices.Clone(m.Trees[i].Nodes)
+	}
+	return &c
 }
 
 // Ranks reports whether outputs are scores that order rows, in no units.

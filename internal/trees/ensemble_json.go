@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// storedEnsemble is an ensemble in a model file: JSON, trees as lists over their nodes.
+// storedEnsemble is an ensemble in the open form: JSON, trees as lists over their nodes.
 type storedEnsemble struct {
 	Columns []storedColumn `json:"columns"`
 	Base    []float64      `json:"base"`
@@ -39,46 +39,7 @@ const (
 	storedSetLeft
 )
 
-// MarshalJSON writes the ensemble as model files hold it.
-func (e *Ensemble) MarshalJSON() ([]byte, error) {
-	s := storedEnsemble{Base: e.Base}
-	for d := range e.Columns {
-		c := &e.Columns[d]
-		column := storedColumn{Name: c.Name, Edges: c.Edges, Inclusive: c.Inclusive, Single: c.Single, Labels: c.Labels}
-		if c.Zero != Missing {
-			column.Zero = &c.Zero
-		}
-		s.Columns = append(s.Columns, column)
-	}
-	for i := range e.Trees {
-		t := storedTree{Output: e.Trees[i].Output}
-		for k := range e.Trees[i].Nodes {
-			t.add(k, &e.Trees[i].Nodes[k])
-		}
-		s.Trees = append(s.Trees, t)
-	}
-	return json.Marshal(s)
-}
-
-func (t *storedTree) add(at int, n *Node) {
-	t.Column, t.Left, t.Right, t.Below = append(t.Column, n.Column), append(t.Left, n.Left), append(t.Right, n.Right), append(t.Below, n.Below)
-	t.Cover, t.Value = append(t.Cover, n.Cover), append(t.Value, n.Value)
-	flags := 0
-	for flag, is := range map[int]bool{storedMissingLeft: n.MissingLeft, storedZero: n.Zero, storedSetLeft: n.SetLeft} {
-		if is {
-			flags |= flag
-		}
-	}
-	t.Missing = append(t.Missing, flags)
-	if n.Set != nil {
-		if t.Set == nil {
-			t.Set = map[int][]Code{}
-		}
-		t.Set[at] = n.Set
-	}
-}
-
-// UnmarshalJSON reads what MarshalJSON writes, and checks it.
+// UnmarshalJSON reads the open form, and checks it.
 func (e *Ensemble) UnmarshalJSON(content []byte) error {
 	var s storedEnsemble
 	if err := json.Unmarshal(content, &s); err != nil {

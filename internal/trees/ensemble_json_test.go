@@ -6,7 +6,46 @@ import (
 	"testing"
 )
 
-// An ensemble comes back from a model file as it was, whatever library it is of.
+// MarshalJSON writes the open form, as exporters do.
+func (e *Ensemble) MarshalJSON() ([]byte, error) {
+	s := storedEnsemble{Base: e.Base}
+	for d := range e.Columns {
+		c := &e.Columns[d]
+		column := storedColumn{Name: c.Name, Edges: c.Edges, Inclusive: c.Inclusive, Single: c.Single, Labels: c.Labels}
+		if c.Zero != Missing {
+			column.Zero = &c.Zero
+		}
+		s.Columns = append(s.Columns, column)
+	}
+	for i := range e.Trees {
+		t := storedTree{Output: e.Trees[i].Output}
+		for k := range e.Trees[i].Nodes {
+			t.add(k, &e.Trees[i].Nodes[k])
+		}
+		s.Trees = append(s.Trees, t)
+	}
+	return json.Marshal(s)
+}
+
+func (t *storedTree) add(at int, n *Node) {
+	t.Column, t.Left, t.Right, t.Below = append(t.Column, n.Column), append(t.Left, n.Left), append(t.Right, n.Right), append(t.Below, n.Below)
+	t.Cover, t.Value = append(t.Cover, n.Cover), append(t.Value, n.Value)
+	flags := 0
+	for flag, is := range map[int]bool{storedMissingLeft: n.MissingLeft, storedZero: n.Zero, storedSetLeft: n.SetLeft} {
+		if is {
+			flags |= flag
+		}
+	}
+	t.Missing = append(t.Missing, flags)
+	if n.Set != nil {
+		if t.Set == nil {
+			t.Set = map[int][]Code{}
+		}
+		t.Set[at] = n.Set
+	}
+}
+
+// An ensemble comes back from the open form as it was, whatever library it is of.
 func TestStoredEnsemble(t *testing.T) {
 	check := func(name string, e *Ensemble) {
 		content, err := json.Marshal(e)
