@@ -110,6 +110,20 @@ func (p *program) report(f failure, asJSON bool) {
 	if !asJSON || f.reported {
 		return
 	}
+	_ = p.document(f.document()) // if stdout is closed too, only the exit code is left
+}
+
+// errorDocument is the psi.error/v1 document; what does not apply is null.
+type errorDocument struct {
+	Schema  string  `json:"schema"`
+	Message string  `json:"message"`
+	File    *string `json:"file"`
+	Row     *int    `json:"row"`
+	Column  *string `json:"column"`
+	Remedy  *string `json:"remedy"`
+}
+
+func (f *failure) document() errorDocument {
 	known := func(text string) *string {
 		if text == "" {
 			return nil
@@ -120,14 +134,7 @@ func (p *program) report(f failure, asJSON bool) {
 	if f.row >= 0 {
 		row = &f.row
 	}
-	_ = p.document(struct { // if stdout is closed too, only the exit code is left
-		Schema  string  `json:"schema"`
-		Message string  `json:"message"`
-		File    *string `json:"file"`
-		Row     *int    `json:"row"`
-		Column  *string `json:"column"`
-		Remedy  *string `json:"remedy"`
-	}{"psi.error/v1", f.message, known(f.file), row, known(f.column), known(f.remedy)})
+	return errorDocument{"psi.error/v1", f.message, known(f.file), row, known(f.column), known(f.remedy)}
 }
 
 // inFile adds the file to an error about a table that does not name one. Errors about settings have no file.

@@ -74,8 +74,22 @@ func (p *program) inspect(path string, asJSON bool) error {
 		return err
 	}
 	defer model.Close()
+	i := inspect(model, path)
+	if asJSON {
+		return p.document(i)
+	}
+	text, err := i.text()
+	if err != nil {
+		return err
+	}
+	_, err = p.stdout.Write([]byte(text))
+	return err
+}
+
+// inspect returns the document of a model, whose file is at path.
+func inspect(model *psi.Model, path string) *inspection {
 	m := model.Manifest()
-	i := inspection{
+	i := &inspection{
 		Schema: "psi.model/v1", File: path, Digest: model.Digest(), Task: m.Task, Target: m.Target, TargetKind: m.Scale.Kind, Scale: m.TargetScaleName(), ScaleBy: m.TargetScale, NonNegative: m.Scale.NonNegative, scaleText: m.ScaleText(), Classes: m.Classes(),
 		Head: model.Head(), Weights: model.WeightCount(), Columns: fieldsInFlags(m.Columns), LeftOut: append([]psi.LeftOut{}, m.LeftOut...), Groups: append([]psi.Group{}, m.Groups...), Levels: []string{},
 		Missing: append([]string{}, m.Missing...), Kept: model.ReferenceRows(), Settings: m.Settings, Game: model.Game(), Imported: m.Imported,
@@ -95,15 +109,7 @@ func (p *program) inspect(path string, asJSON bool) error {
 			i.Levels = append(i.Levels, player.Name)
 		}
 	}
-	if asJSON {
-		return p.document(i)
-	}
-	text, err := i.text()
-	if err != nil {
-		return err
-	}
-	_, err = p.stdout.Write([]byte(text))
-	return err
+	return i
 }
 
 // metricsOf returns the metrics of a task without values.

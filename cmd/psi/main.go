@@ -138,7 +138,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(p.doctorCommand(), docsCommand())
+	root.AddCommand(p.doctorCommand(), p.pipeCommand(), docsCommand())
 	p.addCompletions(root)
 	return root
 }

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/psi-shapley/psi"
+)
+
+// pipeCommand answers requests of a parent process, such as Python, until its standard input ends (ADR 40).
+func (p *program) pipeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "pipe",
+		Short:  "Answer the requests of a parent process through standard input and output",
+		Hidden: true,
+		Args:   arguments(),
+		RunE:   func(cmd *cobra.Command, _ []string) error { return p.pipe(cmd.Context()) },
+	}
+}
+
+// A frame is 16 bytes, little-endian: a number that request and answer have in common, 32 bits; the length of the
+// header, 32 bits; the length of the body, 64 bits. The header follows, a JSON document, and then the body.
+type frame struct {
+	id           uint32
+	header, body []byte
+}
+
+// Limits of a frame. The largest bodies are models, and the rows of a request.
+const (
+	maxHeader = 16 << 20
+	maxBody   = 4 << 30
+)
+
+func readFrame(r io.Reader) (frame, error) {
+	var lengths [16]byte
+	if _, err := io.ReadFull(r, lengths[:]); err != nil {
+		return frame{}, err
+	}
+	f := frame{id: binary.LittleEndian.Uint32(lengths[:])}
+	header, body := binary.LittleEndian.Uint32(lengths[4:]), binary.LittleEndian.Uint64(lengths[8:])
+	if header > maxHeader || body > maxBody {
+		return frame{}, fmt.Errorf("a frame has %d bytes of header and %d of body: the maximum is %d and %d", header, body, maxHeader, int64(maxBody))
+	}
+	f.header = make([]byte, header)
+	if _, err := io.ReadFull(r, f.header); err != nil {
+		return frame{}, err
+	}
+	const growth = 1 << 20 // bytes that a length may claim before they arrive
+	content := bytes.NewBuffer(make([]byte, 0, min(body, growth)))
+	if _, err := io.CopyN(content, r, int64(body)); err != nil {
+		return frame{}, err
+	}
+	f.body = content.Bytes()
+	return f, nil
+}
+
+func writeFrame(w *bufio.Writer, f frame) error {
+	var lengths [16]byte
+	binary.LittleEndian.PutUint32(lengths[:], f.id)
+	binary.LittleEndian.PutUint32(lengths[4:], uint32(len(f.header)))
+	binary.LittleEndian.PutUint64(lengths[8:], uint64(len(f.body)))
+	for _, part := range [][]byte{lengths[:], f.header, f.body} {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// pipe reads a model from the body of the first frame and answers it with the document of psi inspect. It answers all
+// other frames in the order in which their results are ready. It never stops reading: the parent may send requests
+// before it reads answers.
+func (p *program) pipe(ctx context.Context) error {
+	in, out := bufio.NewReaderSize(p.stdin, 1<<16), bufio.NewWriterSize(p.stdout, 1<<16)
+	first, err := readFrame(in)
+	if err != nil {
+		return err
+	}
+	model, err := psi.OpenOptions{}.Decode("the model", first.body)
+	if err != nil {
+		return refuse(out, first.id, err)
+	}
+	defer model.Close()
+	about, err := json.Marshal(inspect(model, ""))
+	if err != nil {
+		return err
+	}
+	if err := writeFrame(out, frame{id: first.id, header: about}); err != nil {
+		return err
+	}
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	computing := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var writing sync.Mutex
+	for {
+		request, err := readFrame(in)
+		if errors.Is(err, io.EOF) {
+			cancel(nil) // nobody reads answers any more
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answering.Go(func() {
+			computing <- struct{}{}
+			answer, err := answerFrame(ctx, model, request)
+			<-computing
+			writing.Lock()
+			defer writing.Unlock()
+			if err != nil {
+				err = refuse(out, request.id, err)
+			} else {
+				err = writeFrame(out, answer)
+			}
+			if err != nil {
+				cancel(err)
+			}
+		})
+	}
+}
+
+// refuse answers with a psi.error/v1 document.
+func refuse(out *bufio.Writer, id uint32, err error) error {
+	f := failureOf(err, true)
+	document, jsonErr := json.Marshal(f.document())
+	if jsonErr != nil {
+		return jsonErr
+	}
+	return writeFrame(out, frame{id: id, header: document})
+}
