@@ -59,7 +59,7 @@ def main() -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"processor time of psi's training: {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.0f} s")
 
-    ours = adopted.explain(test).mean[:, 0]
+    ours = adopted.explain(test).values
     theirs = tree.predict_proba(test, pred_contrib=True)[:, :-1]
     names = list(x)
     print("as they are:", agreement(ours, theirs))

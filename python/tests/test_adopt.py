@@ -29,9 +29,9 @@ def test_number_of_a_linear_model():
     assert fidelity.r2 > 0.97 and fidelity.rank > 0.97 and fidelity.rows == 300 and fidelity.same_class is None
     e = adopted.explain(x[:200])
     want = (x[:200] - x.mean()).to_numpy() * [2, -1, 0.5]
-    assert np.sqrt(np.mean((e.mean[:, 0] - want) ** 2)) < 0.2 * want.std()
-    assert np.allclose(e.prediction[:, 0], adopted.predict(x[:200]))
-    assert e.scale == "identity" and e.outputs == ["output"]
+    assert np.sqrt(np.mean((e.values - want) ** 2)) < 0.2 * want.std()
+    assert np.allclose(e.prediction, adopted.predict(x[:200]))
+    assert e.scale == "identity" and e.output_names == ["output"]
 
 
 def test_two_classes(capsys):
@@ -51,8 +51,8 @@ def test_two_classes(capsys):
     assert np.isclose(fidelity.rank, pd.Series(truth).corr(pd.Series(guess), method="spearman"))
     assert np.isclose(fidelity.same_class, np.mean(model.predict(x[1200:]) == np.where(guess > 0, "up", "down")))
     e = adopted.explain(x[1200:])
-    assert e.scale == "logit" and e.outputs == ["up"] and e.observed.all()
-    assert e.plot.waterfall(0).title and "</iframe>" in e._repr_html_()
+    assert e.scale == "logit" and e.output_names == ["up"] and e.observed.all()
+    assert e.plot.svg("waterfall").title and "</iframe>" in e._repr_html_()
 
 
 def test_more_classes():
@@ -63,10 +63,10 @@ def test_more_classes():
     assert len(adopted.models) == 3 and adopted.outputs == ["0", "1", "2"]
     e = adopted.explain(x[:40])
     assert e.shape == (40, 3, 3) and e.scale == "score" and e.prediction.shape == (40, 3)
-    assert np.allclose(e[:, "2"].mean[:, 0], adopted.models[2].explain(x[:40]).mean[:, 0])
-    assert np.allclose(e[:6].interactions()[:, 1], adopted.models[1].explain(x[:6]).interactions()[:, 0])
+    assert np.allclose(e.output("2").values, adopted.models[2].explain(x[:40]).values)
+    assert np.allclose(e[:6].interactions[..., 1], adopted.models[1].explain(x[:6]).interactions)
     assert e.to_shap().values.shape == (40, 3, 3)
-    assert f"is {e.prediction[0, 2]:.3g} " in e.plot.waterfall(0, output="2").title and "</iframe>" in e._repr_html_()
+    assert f"is {e.prediction[0, 2]:.3g} " in e.plot.svg("waterfall", output="2").title and "</iframe>" in e._repr_html_()
     with pytest.raises(ValueError, match="each output"):
         e.report("r.html")
 

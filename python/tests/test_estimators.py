@@ -65,7 +65,7 @@ def test_kinds(kind):
         with pytest.raises(ValueError, match="feature names"):
             model.predict(make(table.rename(columns={"a": "other"})))
     assert model.model_.players == (["x0", "x1", "x2"] if kind == "numpy" else list(table))
-    assert model.explain(make(table)).mean.shape == (120, 1, 3)
+    assert model.explain(make(table)).values.shape == (120, 3)
     want = PsiRegressor(random_state=0, steps=40).fit(table, y).predict(table)
     np.testing.assert_array_equal(got, want)
 
@@ -130,8 +130,8 @@ def test_labels(labels):
     assert model.score(table, y) > 0.6
     if len(labels) > 2:
         one = model.explain(table.head(4), output=labels[1])
-        assert one.outputs == [str(labels[1])] and one.mean.shape == (4, 1, 3)
-        assert model.explain(table.head(4)).mean.shape == (4, 3, 3)
+        assert one.output_names == [str(labels[1])] and one.values.shape == (4, 3)
+        assert model.explain(table.head(4)).values.shape == (4, 3, 3)
 
 
 def test_pickle_and_file(tmp_path, fitted):
@@ -208,7 +208,7 @@ def test_names_that_are_taken():
 def test_unknown_columns(fitted):
     table = table_of(10)
     explained = fitted.explain(table.drop(columns="b"), unknown="b")
-    np.testing.assert_array_equal(explained.mean[:, :, 1], 0)
+    np.testing.assert_array_equal(explained.values[:, 1], 0)
     np.testing.assert_allclose(explained.prediction, fitted.explain(table.assign(b=np.nan)).prediction, atol=1e-6)
 
 

@@ -36,18 +36,22 @@ def served(request, tmp_path_factory):
 
 
 def of_document(document):
-    """Arrays of a psi.explanation/v1 document."""
+    """Arrays of a psi.explanation/v1 document, in the names and shapes of an explanation."""
     outputs = [row["outputs"] for row in document["rows"]]
 
     def number(name):
         return np.array([[np.nan if o[name] is None else o[name] for o in row] for row in outputs])
 
     def attribution(name):
-        return np.array([[[np.nan if a[name] is None else a[name] for a in o["attributions"]] for o in row] for row in outputs])
+        found = np.array([[[np.nan if a[name] is None else a[name] for a in o["attributions"]] for o in row] for row in outputs])
+        return np.moveaxis(found, 1, 2)
 
+    names = {"mean": "values", "std": "spread", "model_std": "doubt", "base": "base_values"}
     found = {name: number(name) for name in ("prediction", "prediction_std", "base", "probability")}
-    of_players = ("mean", "std", "model_std", "lower", "upper", "spread_lower", "spread_upper", "p_positive", "observed")
-    return found | {name: attribution(name) for name in of_players}
+    of_features = ("mean", "std", "model_std", "lower", "upper", "spread_lower", "spread_upper", "p_positive", "observed")
+    found |= {name: attribution(name) for name in of_features}
+    one = len(outputs[0]) == 1
+    return {names.get(name, name): array[..., 0] if one or name == "observed" else array for name, array in found.items()}
 
 
 def by_program(path, file, unknown):
@@ -84,7 +88,7 @@ def test_same_numbers(served, tmp_path, draw, unknown):
     e = asked["pandas"]
     for name, document in said.items():
         assert (document["outputs"], document["players"], document["head"], document["exact"], document["z"]) == (
-            e.outputs, e.players, e.head, e.exact, e.z,
+            e.output_names, e.feature_names, e.head, e.exact, e.z,
         )  # fmt: skip
         assert (document["interval"], document["bags"]) == (e.interval, e.bags) == ("doubt", 8)
         assert document["rows"][0]["outputs"][0]["scale"] == e.scale
@@ -94,11 +98,7 @@ def test_same_numbers(served, tmp_path, draw, unknown):
                 if got is None:
                     assert np.isnan(want).all()
                     continue
-                if array == "observed":
-                    want = want[:, 0] if want.ndim == 3 else want
-                    assert (got == want).all(), (name, kind)
-                    continue
-                assert np.allclose(got, want, rtol=1e-6, atol=1e-6, equal_nan=True), (name, kind, array)
+                assert got.shape == want.shape and np.allclose(got, want, rtol=1e-6, atol=1e-6, equal_nan=True), (name, kind, array)
 
 
 @pytest.mark.parametrize("z", [0.5, 1.96, 4])
@@ -111,9 +111,9 @@ def test_same_intervals(tmp_path_factory, bags, z):
     e, document = model.explain(x, z=z), _psi.run("explain", path, file, "--z", str(z))
     assert (document["interval"], document["bags"]) == (e.interval, e.bags) == ("doubt" if bags else "spread", bags)
     want = of_document(document)
-    assert np.isnan(want.pop("model_std")).all() if not bags else (e.model_std > 0).any()
-    assert bags or e.model_std is None
-    for array in ("lower", "upper", "p_positive", *(("model_std",) if bags else ())):
+    assert np.isnan(want.pop("doubt")).all() if not bags else (e.doubt > 0).any()
+    assert bags or e.doubt is None
+    for array in ("lower", "upper", "p_positive", *(("doubt",) if bags else ())):
         assert np.allclose(getattr(e, array), want[array], rtol=1e-6, atol=1e-6, equal_nan=True), array
 
 
@@ -165,16 +165,17 @@ def test_same_interactions(served, tmp_path):
     x.to_csv(tmp_path / "rows.csv", index=False)
     document = _psi.run("explain", path, str(tmp_path / "rows.csv"), "--interactions")
     e = model.explain(x)
-    pairs = e.interactions()
-    assert pairs.shape == (6, len(e.outputs), 6, 6)
-    assert np.array_equal(pairs, np.swapaxes(pairs, 2, 3)) and not pairs[..., range(6), range(6)].any()
+    pairs = e.interactions
+    assert pairs.shape == ((6, 6, 6, 3) if len(e.output_names) > 1 else (6, 6, 6))
+    assert np.array_equal(pairs, np.swapaxes(pairs, 1, 2)) and not pairs[:, range(6), range(6)].any()
+    last = model.explain(x).output(e.output_names[-1]).interactions
+    pairs = pairs.reshape(6, 6, 6, -1)
     for i, row in enumerate(document["rows"]):
         for c, output in enumerate(row["outputs"]):
             for pair in output["interactions"]:
-                a, b = e.players.index(pair["a"]), e.players.index(pair["b"])
-                assert abs(pairs[i, c, a, b] - pair["value"]) < 1e-6
-    last = e[:, e.outputs[-1]].interactions()
-    assert np.allclose(last[:, 0], pairs[:, -1], atol=1e-12)
+                a, b = e.feature_names.index(pair["a"]), e.feature_names.index(pair["b"])
+                assert abs(pairs[i, a, b, c] - pair["value"]) < 1e-6
+    assert np.allclose(last, pairs[..., -1], atol=1e-12)
 
 
 def test_same_reasons(served, tmp_path):

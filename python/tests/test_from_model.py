@@ -68,10 +68,10 @@ def agrees(model, x, contributions, predictions):
     """Contributions are [rows, players + 1], or [rows, classes, players + 1], the base last."""
     e = model.explain(x)
     assert e.exact and e.game == "path-dependent" and e.interval == "none"
-    contributions = np.asarray(contributions, float).reshape(*e.shape[:2], -1)
-    assert off(e.mean, contributions[:, :, :-1]) < 1e-4
-    assert off(e.base, contributions[:, :, -1]) < 1e-4
-    assert off(e.base + e.mean.sum(axis=2), e.prediction) < 1e-5
+    contributions = np.moveaxis(np.asarray(contributions, float).reshape(len(x), len(e.output_names), -1), 1, 2)
+    assert off(e.values, contributions[:, :-1].reshape(e.shape)) < 1e-4
+    assert off(e.base_values, contributions[:, -1].reshape(e.base_values.shape)) < 1e-4
+    assert off(e.base_values + e.values.sum(axis=1), e.prediction) < 1e-5
     found = model.predict_proba(x) if model.classes else model.predict(x)
     assert np.abs(found - predictions).max() < 1e-5 * max(1, np.abs(predictions).max())
     return e
@@ -111,7 +111,7 @@ def test_xgboost_number():
     assert repr(ours).startswith("<psishap.Model of 'price': regression, 5 columns")
     for row, reference in ((0, 5), (7, 1)):
         got = ours.explain(x.iloc[[row]], game="baseline", reference=x.iloc[reference])
-        assert off(got.mean[0, 0], by_hand(model.predict, x.iloc[[row]], x.iloc[[reference]])) < 1e-4
+        assert off(got.values[0], by_hand(model.predict, x.iloc[[row]], x.iloc[[reference]])) < 1e-4
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -125,7 +125,7 @@ def test_xgboost_classes(count):
     named = psishap.from_model(model, target="kind", classes=names)
     assert named.classes == names.tolist() and named.predict(x).tolist() == names[model.predict(x)].tolist()
     e = named.explain(x[:3], output=names[-1])
-    assert e.outputs == [names[-1]] and off(e.mean[:, 0], ours.explain(x[:3]).mean[:, -1]) < 1e-6
+    assert e.output_names == [names[-1]] and off(e.values, ours.explain(x[:3]).output(count - 1).values) < 1e-6
 
 
 def test_xgboost_poisson_and_numpy():
@@ -245,7 +245,7 @@ def test_catboost_labels():
     pool = catboost.Pool(x, cat_features=["town", "zone"])
     e = ours.explain(x)
     assert np.abs(ours.predict(x) - model.predict(x)).max() < 1e-4
-    assert off(e.mean[:, 0], catboost_contributions(model, pool)[:, :-1]) < 1e-4
+    assert off(e.values, catboost_contributions(model, pool)[:, :-1]) < 1e-4
 
 
 # scikit-learn.
@@ -271,10 +271,10 @@ def test_sklearn_number(model):
     assert ours.columns == x.columns.tolist()
     e = ours.explain(x)
     scores = np.log(model.predict(x)) if e.scale == "log-mean" else model.predict(x)
-    assert off(ours.predict(x), model.predict(x)) < 1e-5 and off(e.prediction[:, 0], scores) < 1e-5
+    assert off(ours.predict(x), model.predict(x)) < 1e-5 and off(e.prediction, scores) < 1e-5
     explainer = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
-    assert off(e.mean[:, 0], explainer.shap_values(x, check_additivity=False)) < 1e-4
-    assert off(e.base[:, 0], np.full(len(x), explainer.expected_value)) < 1e-4
+    assert off(e.values, explainer.shap_values(x, check_additivity=False)) < 1e-4
+    assert off(e.base_values, np.full(len(x), explainer.expected_value)) < 1e-4
 
 
 @pytest.mark.parametrize(
@@ -299,11 +299,10 @@ def test_sklearn_boosted_classes(model, count):
     assert ours.predict(x).tolist() == model.predict(x).tolist()
     e = ours.explain(x)
     slope = 2 if model.loss == "exponential" else 1
-    assert off(e.prediction.squeeze(), slope * model.decision_function(x)) < 1e-5
+    assert off(e.prediction, slope * model.decision_function(x)) < 1e-5
     if count == 2 or isinstance(model, HistGradientBoostingClassifier):  # shap has no more classes of GradientBoostingClassifier
         values = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent").shap_values(x, check_additivity=False)
-        values = np.moveaxis(values.reshape(len(x), x.shape[1], -1), 2, 1)
-        assert off(e.mean, slope * values) < 1e-4
+        assert off(e.values, slope * values) < 1e-4
 
 
 @pytest.mark.parametrize(
@@ -324,10 +323,9 @@ def test_sklearn_votes(model, count):
     assert ours.classes == model.classes_.tolist()
     assert np.abs(ours.predict_proba(x) - model.predict_proba(x)).max() < 1e-5
     values = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent").shap_values(x, check_additivity=False)
-    values = np.moveaxis(values, 2, 1)
     e = ours.explain(x)
     assert e.scale == "share" and off(e.prediction, e.probability) < 1e-6
-    assert off(e.mean, values[:, 1:] if count == 2 else values) < 1e-4
+    assert off(e.values, values[:, :, 1] if count == 2 else values) < 1e-4
     measured = psishap.from_model(model, target="kind", rows=x.assign(kind=classes_of(score, count)))
     assert math.isclose(measured.manifest["metrics"]["accuracy"], model.score(x, classes_of(score, count)), abs_tol=1e-6)
 
@@ -341,8 +339,8 @@ def test_sklearn_labels():
     new = x[:40].assign(town=pd.Categorical(["Atlantis"] * 20 + [None] * 20), size=np.nan)
     assert off(ours.predict(new), model.predict(new)) < 1e-5
     got = ours.explain(x.iloc[[2]], game="baseline", reference=x.iloc[[9]])
-    assert off(got.mean[0, 0], by_hand(model.predict, x.iloc[[2]], x.iloc[[9]])) < 1e-4
-    assert off(got.base[0], model.predict(x.iloc[[9]])) < 1e-5
+    assert off(got.values[0], by_hand(model.predict, x.iloc[[2]], x.iloc[[9]])) < 1e-4
+    assert off(got.base_values, model.predict(x.iloc[[9]])) < 1e-5
 
 
 def test_sklearn_starts():
@@ -376,12 +374,12 @@ def test_interventional(model):
     e = ours.explain(x[:60], game="interventional", reference=x[200:220])
     assert (e.game, e.interval) == ("interventional", "none") and "(interventional)" in repr(e)
     explainer = shap.TreeExplainer(model, x[200:220], feature_perturbation="interventional")
-    assert off(e.mean[:, 0], explainer.shap_values(x[:60], check_additivity=False)) < 1e-4
-    assert off(e.base[:, 0], np.full(60, explainer.expected_value)) < 1e-4
-    assert np.array_equal(ours.explain(x[:60], reference=x[200:220]).mean, e.mean)
-    assert np.array_equal(e[5:7].mean, e.mean[5:7]) and e[5:7].game == "interventional"
-    pairs = e[:3].interactions()
-    assert pairs.shape == (3, 1, 4, 4) and off(pairs, ours.explain(x[:3]).interactions()) > 1e-3
+    assert off(e.values, explainer.shap_values(x[:60], check_additivity=False)) < 1e-4
+    assert off(e.base_values, np.full(60, explainer.expected_value)) < 1e-4
+    assert np.array_equal(ours.explain(x[:60], reference=x[200:220]).values, e.values)
+    assert np.array_equal(e[5:7].values, e.values[5:7]) and e[5:7].game == "interventional"
+    pairs = e[:3].interactions
+    assert pairs.shape == (3, 4, 4) and off(pairs, ours.explain(x[:3]).interactions) > 1e-3
 
 
 def test_games_of_networks(fitted):
@@ -390,8 +388,8 @@ def test_games_of_networks(fitted):
     reference = {"a": 0.0, "b": -1.0, "town": "Nippur"}
     e = fitted.explain(x, game="baseline", reference=reference)
     assert e.game == "baseline" and fitted.explain(x).game == "observational"
-    assert np.allclose(e.base[:, 0], fitted.predict(pd.DataFrame([reference])), atol=1e-5)
-    assert np.allclose(e.prediction[:, 0], fitted.predict(x), atol=1e-5)
+    assert np.allclose(e.base_values, fitted.predict(pd.DataFrame([reference])), atol=1e-5)
+    assert np.allclose(e.prediction, fitted.predict(x), atol=1e-5)
 
 
 def test_wrong_games():
@@ -422,15 +420,15 @@ def test_unknown_uncertainty(boosted):
     x, _, model = boosted
     ours = psishap.from_model(model, target="price")
     e = ours.explain(x[:20])
-    for unknown in (e.std, e.lower, e.upper, e.spread_lower, e.p_positive, e.prediction_std):
+    for unknown in (e.spread, e.lower, e.upper, e.spread_lower, e.p_positive, e.prediction_std):
         assert np.isnan(unknown).all()
-    assert e.model_std is None and e.bags == 0 and e.observed.all()
+    assert e.doubt is None and e.bags == 0 and e.observed.all()
     assert "no intervals" in repr(e) and "exact Shapley values of the model (path-dependent)" in repr(e)
     wide = e.to_arrow()
     assert wide.column("age__std").null_count == wide.column("prediction_std").null_count == 20
     assert e.to_pandas("long")[["std", "lower", "upper", "p_positive"]].isna().all(axis=None)
     reasons = e.reasons(2)[0]
-    assert [r.player for r in reasons] == [e.players[d] for d in np.argsort(-np.abs(e.mean[0, 0]))[:2]]
+    assert [r.feature for r in reasons] == [e.feature_names[d] for d in np.argsort(-np.abs(e.values[0]))[:2]]
     assert str(reasons[0]).split(" it by ")[1].replace(".", "").isdigit() and math.isnan(reasons[0].lower) and reasons[0].p_larger is None
     with pytest.raises(psishap.PsiError, match="pass rows with the target to from_model"):
         ours.predict_interval(x)
@@ -440,10 +438,10 @@ def test_unknown_columns(boosted):
     x, _, model = boosted
     ours = psishap.from_model(model, target="price")
     e = ours.explain(x[:20].drop(columns="size"), unknown="size")
-    assert not e.observed[:, 0].any() and e.observed[:, 1:].all() and (e.mean[:, :, 0] == 0).all()
-    assert ours.explain(x[:20].assign(size=np.nan)).mean[:, :, 0].any()  # a missing cell is a value
+    assert not e.observed[:, 0].any() and e.observed[:, 1:].all() and (e.values[:, 0] == 0).all()
+    assert ours.explain(x[:20].assign(size=np.nan)).values[:, 0].any()  # a missing cell is a value
     with pytest.raises(ValueError, match="a value of its own"):
-        e.plot.bar()
+        e.plot.svg("bar")
 
 
 def test_to_shap(boosted):
@@ -499,18 +497,18 @@ def test_missing_branch():
     ours = psishap.from_model(model, target="price", rows=x.assign(price=y), absent="missing-branch")
     e = ours.explain(x[:10])
     assert ours.game == e.game == "missing-branch"
-    assert off(e.base[:, 0], model.predict(pd.DataFrame(np.nan, x.index[:10], x.columns))) < 1e-5
+    assert off(e.base_values, model.predict(pd.DataFrame(np.nan, x.index[:10], x.columns))) < 1e-5
 
 
 def test_plots_and_report(boosted, tmp_path):
     x, y, model = boosted
     e = psishap.from_model(model, target="price").explain(x[:30])
-    for picture in (e.plot.bar(), e.plot.beeswarm(), e.plot.waterfall(1), e.plot.dependence("age"), e.plot.heatmap()):
-        assert "<svg" in picture.svg
+    for kind in ("bar", "beeswarm", "waterfall", "dependence", "heatmap"):
+        assert "<svg" in e.plot.svg(kind).svg
     assert "</iframe>" in e._repr_html_()
     e.report(str(tmp_path / "report.html"), y=y[:30])
     other = psishap.from_model(model, target="price").explain(x[:5], reference=x[100:110])
-    assert f"base of {other.base[1, 0]:.3g}" in other.plot.waterfall(1).title
+    assert f"base of {other.base_values[1]:.3g}" in other.plot.svg("waterfall", row=1).title
 
 
 def test_what_is_not_read():

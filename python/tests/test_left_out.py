@@ -30,8 +30,8 @@ def test_warnings():
     want = fitted.predict(table)
     assert np.array_equal(fitted.predict(table.assign(constant="anything", name=None)), want)
     explanation = fitted.explain(table)
-    assert explanation.players == fitted.model_.columns
-    assert np.allclose(explanation.mean[:, 0].sum(axis=1) + explanation.base[:, 0], want, atol=1e-5)
+    assert explanation.feature_names == fitted.model_.columns
+    assert np.allclose(explanation.values.sum(axis=1) + explanation.base_values, want, atol=1e-5)
 
 
 def test_nothing_to_warn_of():
@@ -50,7 +50,7 @@ def test_arrays(tmp_path):
     with pytest.warns(UserWarning, match="x0.*x2"):
         fitted = PsiRegressor(random_state=0, steps=20).fit(X, X[:, 1] - X[:, 3])
     want = fitted.predict(X)
-    assert np.array_equal(fitted.explain(X).prediction[:, 0], want)
+    assert np.array_equal(fitted.explain(X).prediction, want)
     fitted.save(tmp_path / "m.psi")
     for model in (psishap.load(tmp_path / "m.psi"), pickle.loads(pickle.dumps(fitted)).model_):
         assert model.columns == ["x1", "x3"]

@@ -30,7 +30,7 @@ def test_notebook(path, tmp_path):
     book.cells.insert(0, nbformat.v4.new_code_cell(SHORT))
     nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in book.cells for output in cell.get("outputs", []) if output.output_type != "stream"]
-    assert sum("image/svg+xml" in output.get("data", {}) for output in shown) >= 2
+    assert sum("image/svg+xml" in output.get("data", {}) or "image/png" in output.get("data", {}) for output in shown) >= 2
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

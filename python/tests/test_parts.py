@@ -39,7 +39,7 @@ def test_every_row_keeps_its_key(model):
     asked = _parts.plan(model, list(table.columns), ["key"], None, None)
     got = pa.concat_tables(asked.explain(model.data, batches(table, sizes))).to_pandas()
     e = model.explain(table)
-    assert list(got["key"]) == list(table["key"].repeat(len(e.outputs)))
+    assert list(got["key"]) == list(table["key"].repeat(len(e.output_names)))
     want = e.to_pandas().drop(columns="row").reset_index(drop=True)
     assert list(got.columns) == ["key", *want.columns]
     pd.testing.assert_frame_equal(got[want.columns], want, check_dtype=False, rtol=1e-9, atol=1e-9)

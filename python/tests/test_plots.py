@@ -1,4 +1,4 @@
-"""Pictures: psi's own, and shap's of what to_shap gives."""
+"""Pictures: by matplotlib, by the program, and by shap of what to_shap gives."""
 
 import matplotlib
 
@@ -23,54 +23,68 @@ KINDS = ["bar", "beeswarm", "waterfall", "force", "ranking", "dependence", "inte
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(explained, kind):
-    picture = getattr(explained.plot, kind)()
+    picture = explained.plot.svg(kind)
     assert picture._repr_svg_().startswith("<?xml") and "</svg>" in picture.svg
     assert picture.exact.startswith("Exact") and picture.title in repr(picture)
 
 
 def test_options(explained, tmp_path):
-    plot = explained.plot
-    light = plot.bar(most=2)
-    assert plot.bar(most=2, dark=True).svg != light.svg
-    assert plot.bar(most=4).svg != light.svg
-    assert f"is {explained.prediction[3].max():.3g} " in plot.waterfall(3).title
-    assert f"Row {len(explained) - 1}" in plot.waterfall(-1).title
-    assert plot.waterfall(3, interactions=True).svg != plot.waterfall(3).svg
-    assert "sold" in plot.dependence("sold").title and "rooms" in plot.dependence("sold", color="rooms").read
-    assert "± 1 " in plot.bar(z=1).read or plot.waterfall(z=1).svg != plot.waterfall(z=3).svg
-    assert "owned" in plot.groups("owned").title
-    assert "before" in plot.drift(since=explained[:20]).title + plot.drift(since=explained[:20]).read
+    draw = explained.plot.svg
+    light = draw("bar", max_display=2)
+    assert draw("bar", max_display=2, dark=True).svg != light.svg
+    assert draw("bar", max_display=4).svg != light.svg
+    assert f"is {explained.prediction[3].max():.3g} " in draw("waterfall", row=3).title
+    assert f"Row {len(explained) - 1}" in draw("waterfall", row=-1).title
+    assert draw("waterfall", row=3, interactions=True).svg != draw("waterfall", row=3).svg
+    assert "sold" in draw("dependence", columns=["sold"]).title and "rooms" in draw("dependence", columns=["sold", "rooms"]).read
+    assert draw("waterfall", z=1).svg != draw("waterfall", z=3).svg
+    assert "owned" in draw("groups", columns=["owned"]).title
+    drift = draw("drift", since=explained[:20])
+    assert "before" in drift.title + drift.read
+    some = explained[:, ["sold", "rooms"]].plot.svg("bar")
+    assert "sold" in some.svg and "owned" not in some.svg
     light.save(tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
     with pytest.raises(IndexError, match="60 rows"):
-        plot.waterfall(60)
+        draw("waterfall", row=60)
     with pytest.raises(TypeError, match="colour"):
-        plot.bar(colour="red")
+        draw("bar", colour="red")
+    with pytest.raises(ValueError, match="needs since="):
+        draw("drift")
+    with pytest.raises(ValueError, match="beeswarm"):
+        draw("swarm")
 
 
 def test_class_that_is_drawn(explained):
-    if len(explained.outputs) == 1:
+    if len(explained.output_names) == 1:
         pytest.skip("one output")
-    for output in explained.outputs:
-        at = explained.outputs.index(output)
-        for picture in (explained.plot.waterfall(2, output=output), explained[:, output].plot.waterfall(2)):
+    for at, output in enumerate(explained.output_names):
+        for picture in (explained.plot.svg("waterfall", row=2, output=output), explained.output(output).plot.svg("waterfall", row=2)):
             assert f"is {explained.prediction[2, at]:.3g} " in picture.title
     with pytest.raises(ValueError, match="outputs"):
-        explained.plot.bar(output="none")
+        explained.plot.svg("bar", output="none")
 
 
 def test_shap(explained):
-    one = explained[:, 0]
+    one = first(explained)
     s = one.to_shap()
-    assert s.values.shape == (60, 6) and s.base_values.shape == (60,) and s.feature_names == one.players
-    assert np.allclose(s.base_values + s.values.sum(axis=1), one.prediction[:, 0], atol=1e-5)
-    assert np.array_equal(s.error_std, one.std[:, 0])
-    assert np.array_equal(s.lower_bounds, one.lower[:, 0]) and np.array_equal(s.upper_bounds, one.upper[:, 0])
+    assert s.values.shape == (60, 6) and s.base_values.shape == (60,) and s.feature_names == one.feature_names
+    assert np.allclose(s.base_values + s.values.sum(axis=1), one.prediction, atol=1e-5)
+    assert np.array_equal(s.error_std, one.spread)
+    assert np.array_equal(s.lower_bounds, one.lower) and np.array_equal(s.upper_bounds, one.upper)
     assert (np.isnan(s.data) == ~one.observed).all()
-    assert s.display_data[3, 2] == (one.values[3, 2] or "missing")
-    if len(explained.outputs) > 1:
+    assert s.display_data[3, 2] == (one.data[3, 2] or "missing")
+    for key in (3, (slice(None), "size"), (slice(2, 9), ["size", "sold"]), (4, "rooms")):
+        assert np.array_equal(one[key].to_shap().values, s[key].values)
+        assert np.array_equal(one[key].to_shap().upper_bounds, s[key].upper_bounds)
+    if len(explained.output_names) > 1:
         assert explained.to_shap().values.shape == (60, 6, 3)
-        assert np.array_equal(explained.to_shap()[:, :, 1].values, explained.mean[:, 1])
+        assert np.array_equal(explained.to_shap()[:, :, 1].values, explained.values[..., 1])
+        assert explained[2].to_shap().values.shape == (6, 3)
+
+
+def first(explained):
+    return explained.output(explained.output_names[0])
 
 
 SHAP = {
@@ -90,7 +104,7 @@ SHAP = {
 @pytest.mark.parametrize("kind", SHAP)
 def test_plots_of_shap(explained, kind, tmp_path):
     plt.close("all")
-    SHAP[kind](explained[:, 0].to_shap())
+    SHAP[kind](first(explained).to_shap())
     plt.savefig(tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 4000
     plt.close("all")
@@ -99,21 +113,20 @@ def test_plots_of_shap(explained, kind, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_waterfall_of_shap_has_error_bars(explained):
     plt.close("all")
-    s = explained[:, 0].to_shap()
+    s = first(explained).to_shap()
     shap.plots.waterfall(s[0], show=False)
     bars = [c for c in plt.gcf().axes[0].containers if isinstance(c, matplotlib.container.ErrorbarContainer)]
     assert len(bars) == 6
     widths = sorted(np.ptp(c.lines[2][0].get_segments()[0][:, 0]) for c in bars)
-    assert np.allclose(widths, np.sort(2 * 2.36468149 * explained.model_std[0, 0]), rtol=1e-6, atol=1e-9)  # t₇⁻¹(Φ(1.96))
+    assert np.allclose(widths, np.sort(2 * 2.36468149 * first(explained).doubt[0]), rtol=1e-6, atol=1e-9)  # t₇⁻¹(Φ(1.96))
     plt.close("all")
 
 
 def test_columns_title_and_size(explained):
-    plot = explained.plot
-    few = plot.bar(columns=["sold", "rooms"], title="Two of them", size=(8, 5))
+    draw = explained.plot.svg
+    few = draw("bar", columns=["sold", "rooms"], title="Two of them", size=(8, 5))
     assert few.title == "Two of them" and 'width="576pt" height="360pt"' in few.svg
-    assert plot.bar(max=2).svg == plot.bar(most=2).svg != plot.bar().svg
     assert "sold" in few.svg and "owned" not in few.svg
-    assert "owned" in plot.groups("owned", columns=["sold"]).title
+    assert "owned" in draw("groups", columns=["owned", "sold"]).title
     with pytest.raises(psishap.PsiError, match="did you mean sold"):
-        plot.bar(columns=["Sold"])
+        draw("bar", columns=["Sold"])

@@ -16,8 +16,8 @@ def test_recalibrate(model):
     said = fresh.manifest["recalibrations"][-1]
     assert said["rows"] == 200 and said["after"]["rmse"] < 3 < 40 < said["before"]["rmse"]
     before, after = model.explain(table), fresh.explain(table)
-    assert np.allclose(after.mean, said["factor"] * before.mean, atol=1e-5)
-    assert np.allclose(after.base + after.mean.sum(axis=2), after.prediction, atol=1e-3)
+    assert np.allclose(after.values, said["factor"] * before.values, atol=1e-5)
+    assert np.allclose(after.base_values + after.values.sum(axis=1), after.prediction, atol=1e-3)
     assert abs(fresh.predict(table).mean() - y.mean()) < 1e-3
     assert model.manifest["recalibrations"] == []
     with pytest.raises(psishap.PsiError, match="20 rows have an outcome"):
@@ -41,9 +41,9 @@ def test_drift_by_groups():
     model = PsiRegressor(random_state=0, steps=20, validation_by="patient").fit(table, target_of(table)).model_
     assert model.validation_by == "patient" and "patient" not in model.columns
     now, then = model.explain(table[:120]), model.explain(table[120:])
-    assert "Rows with the same patient may be alike" in repr(now.plot.drift(since=then))
+    assert "Rows with the same patient may be alike" in repr(now.plot.svg("drift", since=then))
     without = model.explain(table[120:].drop(columns="patient"))
-    assert "Rows with the same patient" not in repr(now.plot.drift(since=without))
+    assert "Rows with the same patient" not in repr(now.plot.svg("drift", since=without))
 
 
 def test_target_scale():

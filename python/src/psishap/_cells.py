@@ -1,10 +1,10 @@
-"""Cells of a table as text for people and as numbers for the axes of shap."""
+"""Cells of a table as an array, as text for people, and as positions on an axis."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,28 +42,67 @@ def label(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()) else str(value)
 
 
-def numeric(rows: pa.Table, players: Sequence[str], unknown: Sequence[str]) -> tuple[Floats, npt.NDArray[np.object_] | None]:
+def array(rows: pa.Table, names: Sequence[str]) -> npt.NDArray[Any]:
+    """Return the cells of columns: floats if all are numbers, else objects. A name without a column, such as a group, has no cells.
+
+    Missing cells are NaN among floats and None among objects.
+    """
+    columns = [rows.column(name) if name in rows.column_names else None for name in names]
+    if all(c is None or _is_number(c.type) for c in columns):
+        numbers = np.full((rows.num_rows, len(names)), np.nan)
+        for d, column in enumerate(columns):
+            if column is not None:
+                numbers[:, d] = floats(column)
+        return numbers
+    cells = np.full((rows.num_rows, len(names)), None, dtype=object)
+    for d, column in enumerate(columns):
+        if column is not None:
+            cells[:, d] = [None if missing(v) else v for v in column.to_pylist()]
+    return cells
+
+
+class Axis(NamedTuple):
+    """Cells of a column as positions on an axis, NaN for missing ones: numbers, times in days since 1970, or places of labels."""
+
+    positions: Floats
+    labels: list[str] | None = None  #: labels by their places; None for numbers and times
+    times: bool = False
+
+
+def axis(column: pa.ChunkedArray) -> Axis:
+    """Return the positions of cells. Labels of ordered categories keep their order; others are sorted."""
+    of = column.type
+    if _is_number(of):
+        return Axis(floats(column))
+    if pa.types.is_date(of) or pa.types.is_timestamp(of):
+        return Axis(floats(pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())) / 86_400e6, times=True)
+    texts = [None if missing(v) else text(v) for v in column.to_pylist()]
+    if pa.types.is_dictionary(of) and of.ordered and column.num_chunks:
+        labels = [text(v) for v in column.unify_dictionaries().chunk(0).dictionary.to_pylist()]
+    else:
+        labels = sorted({t for t in texts if t is not None})
+    place = {label: i for i, label in enumerate(labels)}
+    return Axis(np.array([np.nan if t is None else place[t] for t in texts], np.float64), labels)
+
+
+def numeric(rows: pa.Table, names: Sequence[str], unknown: Sequence[str]) -> tuple[Floats, npt.NDArray[np.object_] | None]:
     """Return cells as numbers for the plots of shap, NaN for missing cells, and as displayed, if that differs."""
-    data = np.full((rows.num_rows, len(players)), np.nan)
+    data = np.full((rows.num_rows, len(names)), np.nan)
     shown = np.full(data.shape, "", dtype=object)
     differ = False
-    for d, name in enumerate(players):
+    for d, name in enumerate(names):
         if name not in rows.column_names or name in unknown:
             differ = True
             continue
-        column = rows.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        of = column.type
-        if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
-            data[:, d] = shown[:, d] = floats(column)
-        elif pa.types.is_date(of) or pa.types.is_timestamp(of):  # years, because shap can neither draw nor print times
-            moments = pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())
-            data[:, d] = shown[:, d] = 1970 + floats(moments) / 365.2425 / 86_400e6
-        else:
-            texts = [None if missing(v) else text(v) for v in column.to_pylist()]
-            place = {label: i for i, label in enumerate(sorted({t for t in texts if t is not None}))}
-            data[:, d] = [np.nan if t is None else place[t] for t in texts]
-            shown[:, d] = ["missing" if t is None else t for t in texts]
+        positions, labels, times = axis(rows.column(name))
+        if times:  # years, because shap can neither draw nor print times
+            positions = 1970 + positions / 365.2425
+        data[:, d] = shown[:, d] = positions
+        if labels is not None:
+            shown[:, d] = ["missing" if np.isnan(p) else labels[int(p)] for p in positions]
             differ = True
     return data, shown if differ else None
+
+
+def _is_number(of: pa.DataType) -> bool:
+    return pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of)

@@ -96,10 +96,10 @@ def _plain(column: pa.ChunkedArray, trees: bool) -> pa.ChunkedArray:
     if pa.types.is_dictionary(t) and not (pa.types.is_string(t.value_type) or pa.types.is_large_string(t.value_type)):
         of = pa.int8() if trees and pa.types.is_boolean(t.value_type) else t.value_type
         chunks = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(of).cast(pa.string()))
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(of).cast(pa.string()), ordered=t.ordered)
             for chunk in column.unify_dictionaries().chunks
         ]
-        return pa.chunked_array(chunks, pa.dictionary(t.index_type, pa.string()))
+        return pa.chunked_array(chunks, pa.dictionary(t.index_type, pa.string(), t.ordered))
     return column
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from . import _former
 from ._cells import Floats, missing, text
 from ._law import Law
 
@@ -21,7 +23,7 @@ class Reason:
     If the uncertainty is unknown, ``lower`` and ``upper`` are NaN.
     """
 
-    player: str
+    feature: str
     value: Any  #: cell of the row, None for a group of columns
     mean: float
     lower: float
@@ -32,13 +34,31 @@ class Reason:
     def __str__(self) -> str:
         return self.words
 
+    def _repr_html_(self) -> str:
+        before, feature, after = self.words.partition(self.feature)
+        return f"<p>{html.escape(before)}<b>{html.escape(feature)}</b>{html.escape(after)}</p>"
+
+    if not TYPE_CHECKING:
+
+        @property
+        def player(self) -> str:
+            _former.warn("Reason.player", "Reason.feature")
+            return self.feature
+
 
 def reasons(
-    players: Sequence[str], mean: Floats, std: Floats, observed: npt.NDArray[np.bool_], cells: Mapping[str, Any], k: int, z: float, law: Law
+    features: Sequence[str],
+    mean: Floats,
+    std: Floats,
+    observed: npt.NDArray[np.bool_],
+    cells: Mapping[str, Any],
+    k: int,
+    z: float,
+    law: Law,
 ) -> list[Reason]:
-    """Return the most important players of one row and output whose interval does not contain 0: at most k, largest first.
+    """Return the most important features of one row and output whose interval does not contain 0: at most k, largest first.
 
-    ``std`` is the doubt or the spread, as ``law`` needs it, or NaN. ``cells`` contains the cells of the players that are columns.
+    ``std`` is the doubt or the spread, as ``law`` needs it, or NaN. ``cells`` contains the cells of the features that are columns.
     """
     half, wide = law.reach(z) * std, law.width * std
     sure = np.flatnonzero(observed & (np.abs(mean) > np.nan_to_num(half)))
@@ -46,7 +66,7 @@ def reasons(
     write = digits(np.fmax(np.abs(mean), half / 100))
     out = []
     for place, d in enumerate(sure.tolist()):
-        name, size, reach = players[d], abs(mean[d]), half[d]
+        name, size, reach = features[d], abs(mean[d]), half[d]
         value = cells.get(name)
         said = name
         if name in cells:
