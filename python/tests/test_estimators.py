@@ -62,8 +62,9 @@ def test_kinds(kind):
     assert model.n_features_in_ == 3
     if kind != "numpy":
         assert list(model.feature_names_in_) == list(table)
-        with pytest.raises(ValueError, match="feature names"):
+        with pytest.raises(psishap.PsiError, match=r"'a': X lacks this column.*unknown=\['a'\]"):
             model.predict(make(table.rename(columns={"a": "other"})))
+        np.testing.assert_array_equal(model.predict(make(table[["town", "b", "a"]].assign(other=1))), got)
     assert model.model_.players == (["x0", "x1", "x2"] if kind == "numpy" else list(table))
     assert model.explain(make(table)).values.shape == (120, 3)
     want = PsiRegressor(random_state=0, steps=40).fit(table, y).predict(table)
@@ -103,7 +104,7 @@ def test_positive_targets(power, scale):
     rng = np.random.default_rng(6)
     x = rng.normal(size=(800, 2))
     y = np.exp(power * (x[:, 0] + 0.5 * rng.normal(size=800)))
-    model = PsiRegressor(random_state=0, steps=200, bags=0).fit(x, y)
+    model = PsiRegressor(random_state=0, steps=200, n_bags=0).fit(x, y)
     assert model.model_.manifest["target_scale"] == scale
     explanation, table = model.explain(x), model.model_.predict_table(x)
     assert explanation.scale == scale
@@ -172,9 +173,9 @@ def test_weights_count():
 def test_parameters_reach_the_program():
     table = table_of(100).assign(zone=np.arange(100) % 3, patient=np.arange(100) // 4)
     model = PsiRegressor(
-        effort="fast", members=2, bags=3, steps=4, validation_fraction=0.3, validation_by="patient",
-        categorical=["zone"], groups={"place, all": ["town", "zone"]}, missing=["Ur"], missing_as_level=["town"], settings={"channels": 8},
-        random_state=3,
+        effort="fast", n_members=2, n_bags=3, steps=4, validation_fraction=0.3, validation_by="patient",
+        categorical_features=["zone"], groups={"place, all": ["town", "zone"]}, missing=["Ur"], missing_as_level=["town"],
+        settings={"channels": 8}, random_state=3,
     )  # fmt: skip
     model = clone(model).fit(table, target_of(table))
     said = model.model_.manifest

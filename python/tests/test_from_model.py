@@ -399,7 +399,7 @@ def test_wrong_games():
         ({"game": "baseline"}, r"give a table in reference"),
         ({"game": "baseline", "reference": x[:3]}, r'choose game="interventional"'),
         ({"game": "observational"}, r"choose one of path-dependent, baseline, interventional"),
-        ({"game": "some"}, r'game is "some"'),
+        ({"game": "some"}, r"game is 'some' \(choose 'observational'"),
         ({"game": "path-dependent", "reference": x[:3]}, r'choose game="baseline" or game="interventional", or leave reference out'),
         ({"game": "interventional", "reference": x[:0]}, r"no reference rows"),
     ):

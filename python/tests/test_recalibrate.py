@@ -51,5 +51,5 @@ def test_target_scale():
     y = np.exp(target_of(table) / 10)
     median = PsiRegressor(random_state=0, steps=20, target_scale="log").fit(table, y).model_
     assert median.manifest["target_scale"] == "log" and (median.predict(table) > 0).all()
-    with pytest.raises(psishap.PsiError, match="choose auto"):
+    with pytest.raises(psishap.PsiError, match="choose 'auto', 'identity', 'log-mean' or 'log'"):
         PsiRegressor(random_state=0, steps=20, target_scale="cube").fit(table, y)

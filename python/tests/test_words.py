@@ -15,16 +15,22 @@ from psishap import Model, PsiClassifier, PsiRegressor, _psi, from_model
         ("leave it out of --missing-as-level", "leave it out of missing_as_level"),
         ("Train with effort normal (--effort normal).", 'Train with effort normal (effort="normal").'),
         ("Train with a longer time (--time-budget), or without one.", "Train with a longer time (time_budget), or without one."),
-        ("Train with more steps (--set steps=200).", 'Train with more steps (settings={"steps": 200}).'),
-        ("If not, train again without it (--drop a,b).", "If not, train again without it."),
+        ("Train with more steps (--set steps=200).", "Train with more steps (steps=200)."),
+        ("Train with --set pairs=3.", 'Train with settings={"pairs": 3}.'),
+        ("If not, train again without it (--drop a,b).", 'If not, train again without it (drop=["a", "b"]).'),
         ("Train on these alone (--only a,b), or not.", "Train on these alone, or not."),
         (
             "choose --game baseline or --game interventional, or leave --reference out",
             'choose game="baseline" or game="interventional", or leave reference out',
         ),
         ("name all of them in --classes", "name all of them in classes"),
-        ("--categorical keeps the text as labels", "categorical keeps the text as labels"),
-        ("--decimal , reads it as 1.5", "--decimal , reads it as 1.5"),
+        (
+            "it is read as 1500. --decimal , reads it as 1.5, and --categorical keeps the text as labels",
+            "it is read as 1500. To read it as 1.5, convert the column before fit, and categorical_features keeps the text as labels",
+        ),
+        ("--date-order dmy or --date-order mdy says it", "convert them with pandas.to_datetime before fit"),
+        ("give --backend go, or train without --resume", "remove the checkpoint directory to train from scratch"),
+        ("--order-by cannot be combined with --validation", "order_by cannot be combined with eval_set"),
         ("a -- b, x--head and ---set", "a -- b, x--head and ---set"),
     ],
 )
@@ -34,7 +40,7 @@ def test_flags_become_parameters(said, shown):
 
 def test_errors_name_parameters():
     failure = _psi.failure('{"message": "no row is after --validation-after", "remedy": "more --bags", "row": null, "column": "day"}', "")
-    assert (failure.message, failure.remedy, failure.column) == ("no row is after validation_after", "more bags", "day")
+    assert (failure.message, failure.remedy, failure.column) == ("no row is after validation_after", "more n_bags", "day")
     assert _psi.failure('{"message": "stopped", "remedy": null}', "").remedy is None
     assert _psi.failure("", "give --order-by").message == "give order_by"
 

@@ -38,12 +38,17 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("psishap")
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:
+    __version__: str
+else:  # type checkers would take any name for one of the module
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return importlib.import_module("importlib.metadata").version("psishap")
+        if name in _LATER:
+            return getattr(importlib.import_module(_LATER[name], __name__), name)
+        suggestion = importlib.import_module("._choices", __name__).suggestion(name, __all__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suggestion}")
 
 
 def __dir__() -> list[str]:

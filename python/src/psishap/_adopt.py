@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ._choices import GameName
 from ._estimators import PsiRegressor
 from ._explanation import Explanation
 from ._frames import Frame, kind, to_arrow
@@ -51,7 +52,7 @@ class AdoptedModel:
         self.models, self.outputs, self.scale, self.fidelity = list(models), list(outputs), scale, list(fidelity)
 
     def explain(
-        self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, game: str | None = None, reference: Any = None
+        self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, game: GameName | None = None, reference: Any = None
     ) -> Explanation:
         """Explain rows as :meth:`psishap.Model.explain` does, on ``scale``. Attributions are those of the surrogate."""
         parts = [model.explain(X, unknown=unknown, z=z, game=game, reference=reference) for model in self.models]
@@ -129,7 +130,9 @@ def explain_model(
 
 def _train(X: Frame, y: Floats, name: str, seed: int, parameters: dict[str, Any]) -> Model:
     parameters = {"missing_as_level": _gaps(X), **parameters}
-    return PsiRegressor(random_state=seed, **parameters)._fit(X, pa.array(y), name, None, ["--task", "regression"])
+    regressor = PsiRegressor(random_state=seed, **parameters)
+    arguments = ["--task", "regression", *regressor._validation_flags(None)]
+    return regressor._train(X, pa.array(y), name, None, arguments)._fitted
 
 
 def _asker(model: Any) -> Callable[[Frame], tuple[list[str], str, Floats]]:
@@ -171,7 +174,8 @@ def _inside(p: Floats) -> Floats:
     positive = p[p > 0]
     least = max(positive.min() / 2 if positive.size else 0.5, 1e-9)
     p = np.maximum(p, least)
-    return p / p.sum(axis=1, keepdims=True)
+    shares: Floats = p / p.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _split(X: Frame, share: float, seed: int) -> tuple[Frame, Frame]:

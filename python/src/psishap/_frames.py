@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ._cells import label, missing
+from ._choices import suggestion
 from ._psi import PsiError
 
-#: A table: a pandas or polars data frame, a pyarrow table, a numpy array [rows, columns], or any object with the Arrow
-#: interface (``__arrow_c_stream__``).
+#: A table: a pandas or polars data frame, a pyarrow table, a numpy array or scipy sparse matrix [rows, columns], or any object
+#: with the Arrow interface (``__arrow_c_stream__``). One row may also be a pandas Series or a dict, by the names of columns.
 Frame: TypeAlias = Any
 
 
@@ -29,12 +30,58 @@ def kind(frame: Frame) -> str:
     return "arrow" if hasattr(frame, "__arrow_c_stream__") else "numpy"
 
 
+def is_row(X: Frame) -> bool:
+    """Return whether X is one row by the names of columns: a pandas Series or a dict."""
+    pandas = sys.modules.get("pandas")
+    return isinstance(X, Mapping) or (pandas is not None and isinstance(X, pandas.Series))
+
+
+def as_rows(X: Frame) -> Frame:
+    """Return a table of one row if X is a pandas Series or a dict, else X. The name of a Series becomes the index."""
+    if not is_row(X):
+        return X
+    cells = {str(name): [cell] for name, cell in X.items()}
+    for name, (cell,) in cells.items():
+        if np.ndim(cell) > 0:
+            raise PsiError("a dict is one row, but this cell is a list", "give a data frame for several rows", column=name)
+    if isinstance(X, Mapping):
+        return pa.table({name: _cells(cell, name) for name, cell in cells.items()})
+    return sys.modules["pandas"].DataFrame(cells, index=[X.name])
+
+
+def column_names(frame: Frame) -> list[str]:
+    """Return the names of the columns of a table with names."""
+    names = frame.column_names if isinstance(frame, pa.Table) else frame.schema.names if kind(frame) == "pyarrow" else frame.columns
+    return [str(name) for name in names]
+
+
+def renamed(frame: Frame, names: Sequence[str]) -> Frame:
+    """Return a table with other names of its columns."""
+    of = kind(frame)
+    if of == "pandas":
+        return frame.set_axis(list(names), axis=1)
+    if of == "polars":
+        return frame.rename(dict(zip(frame.columns, names)))
+    return to_arrow(frame).rename_columns(list(names))
+
+
+def complete(table: pa.Table, columns: Sequence[str], unknown: Collection[str]) -> pa.Table:
+    """Return a table if it has all columns of a model except unknown ones, else raise an error that names the first it lacks."""
+    for name in columns:
+        if name not in table.column_names and name not in unknown:
+            near = suggestion(name, [n for n in table.column_names if n not in columns])
+            remedy = f"add it, with missing cells where it is not known, or pass unknown=[{name!r}]"
+            raise PsiError(f"X lacks this column, which the model was trained on{near}", remedy, column=name)
+    return table
+
+
 def to_arrow(frame: Frame, names: Sequence[str] | None = None, *, trees: bool = False) -> pa.Table:
     """Convert a table to Arrow, with column types that psi reads.
 
-    Columns of an array are called ``names``, or x0, x1, …. NaN, None, NaT and NA become missing cells, categories become text,
-    durations become seconds. For ``trees`` of another package, booleans become the numbers 0 and 1.
+    Columns of an array are called ``names``, or x0, x1, …. NaN, None, NaT and NA become missing cells. Categories become labels in
+    their order, durations become seconds, and periods become times. For ``trees`` of another package, booleans become the numbers 0 and 1.
     """
+    frame = as_rows(frame)
     of = kind(frame)
     if of == "numpy":
         table = _of_array(frame, names)
@@ -55,12 +102,20 @@ def _of_pandas(frame: Any) -> pa.Table:
     for at, name in enumerate(frame.columns):
         if str(name) in columns:
             raise PsiError("two columns have the same name", "rename one of them", column=str(name))
-        columns[str(name)] = _cells(frame.iloc[:, at], str(name))
+        columns[str(name)] = _cells(_dense(frame.iloc[:, at]), str(name))
     return pa.table(columns)
 
 
+def _dense(column: Any) -> Any:
+    """Convert a column of pandas that Arrow has no type for: sparse cells become dense, periods become the times they start at."""
+    pandas = sys.modules["pandas"]
+    if isinstance(column.dtype, pandas.SparseDtype):
+        return column.sparse.to_dense()
+    return column.dt.to_timestamp() if isinstance(column.dtype, pandas.PeriodDtype) else column
+
+
 def _of_array(array: Any, names: Sequence[str] | None) -> pa.Table:
-    array = np.asarray(array)
+    array = np.asarray(array.toarray() if hasattr(array, "toarray") else array)  # a sparse matrix of scipy has toarray
     if array.ndim != 2:
         raise PsiError(f"the array has the shape {list(array.shape)}", "give an array of [rows, columns]; for one row, call reshape(1, -1)")
     if names is None:

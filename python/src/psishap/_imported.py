@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from . import _psi
 from ._cells import label, missing
+from ._choices import Absent, check
 from ._directory import Directory
 from ._frames import Frame, kind, to_arrow, underscored
 from ._model import Model
@@ -26,7 +27,9 @@ _READ = {
 }
 
 
-def from_model(model: Any, *, target: str, rows: Frame | None = None, classes: Sequence[Any] | None = None, absent: str = "cover") -> Model:
+def from_model(
+    model: Any, *, target: str = "y", rows: Frame | None = None, classes: Sequence[Any] | None = None, absent: Absent = "cover"
+) -> Model:
     """Read the trees of a trained model, and return them as a psi model with the same predictions.
 
     Attributions are the exact Shapley values of these trees, not of a copy. Trees do not say how uncertain their attributions are, so
@@ -57,6 +60,7 @@ def from_model(model: Any, *, target: str, rows: Frame | None = None, classes: S
         What happens to absent columns. With ``cover``, trees weigh branches by training rows, as TreeSHAP does. With ``missing-branch``,
         they take the branch of missing values. That means something only if the trees learned from missing cells in every column.
     """
+    check("absent", absent, Absent)
     package = _package(model)
     if classes is None:
         found = getattr(model, "classes_", None)

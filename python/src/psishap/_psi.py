@@ -38,21 +38,24 @@ def environment() -> dict[str, str]:
     return os.environ | {"NO_COLOR": "1"}
 
 
-#: Parameters of the estimators, by the flag of psi train that they become.
+#: Parameters of the estimators and of fit, by the flag of psi train that they become.
 PARAMETERS = {
-    "--bags": "bags",
-    "--categorical": "categorical",
+    "--bags": "n_bags",
+    "--categorical": "categorical_features",
+    "--drop": "drop",
     "--effort": "effort",
     "--group": "groups",
     "--head": "head",
-    "--members": "members",
+    "--members": "n_members",
     "--missing": "missing",
     "--missing-as-level": "missing_as_level",
     "--order-by": "order_by",
+    "--resume": "checkpoint",
     "--seed": "random_state",
     "--set": "settings",
     "--target-scale": "target_scale",
     "--time-budget": "time_budget",
+    "--validation": "eval_set",
     "--validation-after": "validation_after",
     "--validation-by": "validation_by",
     "--validation-fraction": "validation_fraction",
@@ -71,14 +74,29 @@ _VALUES = (
     r"fast|normal|best|exact|learned|identity|log-mean|log|baseline|interventional|cover|missing-branch"  # of flags that choose a word
 )
 
+#: What to do in Python where the program has a flag that is no parameter.
+_REMEDIES = (
+    (r"--decimal \S reads it as (.+?), and", r"To read it as \1, convert the column before fit, and"),
+    (r"--date-order gives another order, and", "pandas.to_datetime reads another order, and"),
+    (
+        r"--date-order \w+ or --date-order \w+ (says it|reads those of one order, and the others are missing)",
+        "convert them with pandas.to_datetime before fit",
+    ),
+    (r"(give --backend \w+, or )?train without --resume", "remove the checkpoint directory to train from scratch"),
+)
+
 
 def in_parameters(text: str) -> str:
     """Return a text of psi with parameters of Python in place of flags.
 
     A flag in parentheses that has no parameter is left out, with the parentheses.
     """
+    for flag, remedy in _REMEDIES:
+        text = re.sub(flag, remedy, text)
     text = re.sub(rf" \(({_FLAG})[^)]*\)", lambda m: m[0] if m[1] in _PARAMETERS else "", text)
-    text = re.sub(r"(?<![\w-])--set (\w+)=([\w.]+)", r'settings={"\1": \2}', text)
+    text = re.sub(r"\(--drop ([^\s)]+)\)", lambda m: f"(drop={json.dumps(m[1].split(','), ensure_ascii=False)})", text)
+    text = re.sub(r"(?<![\w-])--set steps=(\d+)", r"steps=\1", text)
+    text = re.sub(r"(?<![\w-])--set (\w+)=(\w+(?:\.\w+)*)", r'settings={"\1": \2}', text)
     text = re.sub(rf"({_FLAG}) ({_VALUES})\b", lambda m: f'{_PARAMETERS[m[1]]}="{m[2]}"' if m[1] in _PARAMETERS else m[0], text)
     return re.sub(_FLAG, lambda m: _PARAMETERS.get(m[0], m[0]), text)
 
@@ -103,4 +121,5 @@ def run(*arguments: str) -> dict[str, Any]:
     done = subprocess.run([program(), *arguments, "--json"], capture_output=True, text=True, env=environment(), stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise failure(done.stdout, done.stderr)
-    return json.loads(done.stdout)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document

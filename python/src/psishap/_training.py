@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
+import html
 import json
+import os
+import pathlib
 import signal
 import subprocess
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Sequence
-from typing import IO, Any
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _psi
 from ._directory import Directory
+from ._stored import write
 
 
-def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> bytes:
-    """Train a model on a table and return the content of its file."""
-    with Directory() as directory:
-        out, said = directory / "model.psi", directory / "said"
+class Trained(NamedTuple):
+    """What a training gives."""
+
+    data: bytes  #: the model file
+    report: dict[str, Any]  #: document of psi train: metrics, baselines, warnings, seconds
+    interrupted: bool
+
+
+def train(
+    table: pa.Table,
+    arguments: Sequence[str],
+    *,
+    title: str,
+    verbose: bool | None,
+    validation: pa.Table | None = None,
+    threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Trained:
+    """Train a model on a table. The line at the end starts with the title. Warnings point to the caller's caller's caller."""
+    with Directory() as directory, _output(directory, checkpoint) as out:
+        said = directory / "said"
+        arguments = [*arguments, "-o", str(out)]
+        if validation is not None:
+            arguments += ["--validation", write(directory / "validation.arrow", validation)]
+        if out.with_name(out.name + ".checkpoint").exists():
+            arguments += ["--resume"]
         with open(said, "wb") as stdout:
             process = subprocess.Popen(
-                [_psi.program(), "train", "-", "--format", "arrow", "-o", str(out), "--json", "--progress", "json",
+                [_psi.program(), "train", "-", "--format", "arrow", "--json", "--progress", "json",
                  "--on-interrupt", "finish", "--keep-identifiers", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=stdout,
                 stderr=subprocess.PIPE,
-                env=_psi.environment(),
+                env=_psi.environment() | ({} if threads is None else {"GOMAXPROCS": str(threads)}),
                 start_new_session=True,  # Ctrl-C is passed on by this process
             )  # fmt: skip
         assert process.stdin is not None and process.stderr is not None
@@ -55,11 +82,51 @@ def train(table: pa.Table, arguments: Sequence[str], verbose: bool | None) -> by
             warnings.warn("training was interrupted: the model is the best one so far", RuntimeWarning, stacklevel=4)
         for text in bar.warnings:
             warnings.warn(text, UserWarning, stacklevel=4)
-        for warning in json.loads(said.read_bytes())["warnings"]:
+        report = json.loads(said.read_bytes())
+        for warning in report["warnings"]:
             if not (interrupted and warning["kind"] == "cut_short"):  # the warning above says so
                 category = UserWarning if warning["kind"] in ("leak", "too_good") else ConvergenceWarning
                 warnings.warn(_psi.in_parameters(f"{warning['message']} {warning['remedy']}"), category, stacklevel=4)
-        return out.read_bytes()
+        bar.conclude(_summary(title, report))
+        return Trained(out.read_bytes(), report, interrupted)
+
+
+@contextlib.contextmanager
+def _output(directory: pathlib.Path, checkpoint: str | os.PathLike[str] | None) -> Iterator[pathlib.Path]:
+    """Yield the path of the model. It decides where psi keeps its checkpoint: in the user's directory, if there is one."""
+    if checkpoint is None:
+        yield directory / "model.psi"
+        return
+    kept = pathlib.Path(checkpoint)
+    kept.mkdir(parents=True, exist_ok=True)
+    out = kept / "model.psi"
+    out.unlink(missing_ok=True)  # psi would take it for the result of the same training
+    yield out
+    out.unlink()
+    with contextlib.suppress(OSError):  # other files are in it
+        kept.rmdir()
+
+
+_SCORES = {"r2": "R²", "accuracy": "accuracy"}
+_BASELINES = {"mean": "the mean", "linear": "a linear model", "additive": "an additive model"}
+
+
+def score_of(metrics: dict[str, float]) -> tuple[str, float]:
+    """Return the name and the value of the metric that ``score`` of an estimator measures; NaN if it is undefined."""
+    name = "r2" if "rmse" in metrics else "accuracy"
+    return name, metrics.get(name, float("nan"))
+
+
+def _summary(title: str, report: dict[str, Any]) -> str:
+    """Return what was trained, how long it took, and its validation score beside the best baseline's."""
+    metric, value = score_of(report["metrics"])
+    rows, validation = report["rows"] - report["validation_rows"], report["validation_rows"]
+    text = f"{title}, {rows:,} rows, {report['seconds']:.3g} s: validation {_SCORES[metric]} {value:.3f} on {validation:,} rows"
+    scores = {b["name"]: b["metrics"][metric] for b in report["baselines"] if metric in b["metrics"]}
+    if scores:
+        best = max(scores, key=lambda name: scores[name])
+        text += f"; {_BASELINES[best]} has {scores[best]:.3f}"
+    return text
 
 
 def _feed(stdin: IO[bytes], table: pa.Table) -> None:
@@ -94,6 +161,7 @@ _STAGES = {
     "fit": "learning",
     "refit": "refining",
     "polish": "refining",
+    "absent": "learning missing cells",
     "spread": "learning the spread",
     "doubt": "learning the uncertainty",
     "audit": "auditing",
@@ -150,11 +218,12 @@ class _Bar:
             self._show(f'<progress value="{done:.4f}" max="1"></progress> {text}', text)
 
     def _show(self, html: str, text: str) -> None:
-        from IPython.display import display
+        import IPython.display
 
+        show: Any = IPython.display.display
         data = {"text/html": html, "text/plain": text}
         if self._display is None:
-            self._display = display(data, raw=True, display_id=True)
+            self._display = show(data, raw=True, display_id=True)
         else:
             self._display.update(data, raw=True)
 
@@ -171,6 +240,13 @@ class _Bar:
         self._clear()
         if self._display is not None:
             self._show("", "")
+
+    def conclude(self, text: str) -> None:
+        """Show a line that stays."""
+        if self._notebook:
+            self._show(html.escape(text), text)
+        elif self._terminal or self._notes:
+            self.tell(text)
 
 
 def _notebook() -> bool:
