@@ -4,9 +4,9 @@ import multiprocessing
 import os
 import pickle
 import signal
-import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -20,7 +20,7 @@ from conftest import slow, table_of, target_of
 from jupyter_client.manager import start_new_kernel
 
 import psishap
-from psishap import PsiRegressor, _child, _directory
+from psishap import PsiRegressor, _child, _directory, _process, _rows
 
 
 def alive(pid: int) -> bool:
@@ -47,20 +47,19 @@ def asked(model):
 
 
 def test_starts_with_the_first_question_and_ends_when_closed(model):
+    model.close()
     assert model._child.pid is None
     model.predict(table_of(5))
-    pid, directory = model._child.pid, model._child._process.directory
+    pid = model._child.pid
     assert alive(pid)
-    assert stat.S_IMODE(os.stat(directory).st_mode) == 0o700
-    assert stat.S_IMODE(os.stat(directory / "socket").st_mode) == 0o600
     model.predict(table_of(5))
     assert model._child.pid == pid
     model.close()
-    assert ends(pid) and not directory.exists()
+    assert ends(pid)
 
 
-def test_copies_share_a_process_and_few_stay_warm(fitted, monkeypatch):
-    monkeypatch.setattr(_child, "_WARM", 1)
+def test_copies_share_a_process_and_few_run(fitted, monkeypatch):
+    monkeypatch.setattr(_child, "_RUNNING", 1)
     table = table_of(60)
     other = PsiRegressor(random_state=1, steps=4).fit(table, target_of(table)).model_
     model = psishap.Model(fitted.model_.data)
@@ -71,11 +70,11 @@ def test_copies_share_a_process_and_few_stay_warm(fitted, monkeypatch):
     copy.predict(table)
     assert copy._child.pid == pid
     other.predict(table)
-    assert alive(pid)  # its models live
-    others = other._child.pid
-    copy.predict(table)
-    del other
-    assert ends(others) and alive(pid)
+    assert ends(pid)  # though its models live
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        copy.predict(table)
+    assert other._child.pid is None and alive(copy._child.pid)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -185,13 +184,44 @@ def test_killed_in_the_middle_of_a_call(model):
     np.testing.assert_array_equal(got[:2000], want)
 
 
-def test_an_idle_connection_that_was_closed(model):
+def test_a_lost_pipe(model):
     want = model.predict(table_of(20))
-    for connection in model._child._process.connections:
-        connection.sock.shutdown(2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    model._child._process._stdin.close()
+    with pytest.warns(RuntimeWarning, match="restarting it"):
         np.testing.assert_array_equal(model.predict(table_of(20)), want)
+
+
+def test_no_answer_in_time(model, monkeypatch):
+    model.predict(table_of(20))
+    monkeypatch.setattr(_process, "_TIMEOUT", 0.3)
+    monkeypatch.setattr(_child, "_RESTARTS", 0)
+    os.kill(model._child.pid, signal.SIGSTOP)
+    with pytest.raises(psishap.PsiError, match="no answer within 0 s"):
+        model.predict(table_of(20))
+    monkeypatch.undo()
+    with pytest.warns(RuntimeWarning, match="restarting it"):
+        assert model.predict(table_of(20)).shape == (20,)
+
+
+def test_no_directory_for_temporary_files(model, monkeypatch):
+    """Neither predictions nor explanations need files."""
+    model.close()
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    assert model.explain(table_of(20)).interactions.shape[0] == 20
+
+
+def test_a_long_call_does_not_hold_up_a_short_one(model):
+    long, short = table_of(300_000), table_of(1)
+    model.predict(short)
+    thread = threading.Thread(target=model.explain, args=(long,))
+    thread.start()
+    waited = []
+    while thread.is_alive():
+        began = time.monotonic()
+        model.predict(short)
+        waited.append(time.monotonic() - began)
+    thread.join()
+    assert len(waited) > 3, waited
 
 
 script = """
@@ -200,7 +230,7 @@ script = """
     from conftest import table_of, target_of
     model = psishap.load(sys.argv[1])
     model.predict(table_of(5))
-    print(model._child.pid, model._child._process.directory, flush=True)
+    print(model._child.pid, flush=True)
     {then}
 """
 
@@ -213,14 +243,13 @@ def python(tmp_path, model, then):
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]))
     code = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n{code}"  # under nohup it is ignored
     process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True, env=environment)
-    psi, directory = process.stdout.readline().split()
-    return process, int(psi), directory
+    return process, int(process.stdout.readline())
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_no_orphan_of_a_python_that_was_killed(tmp_path, model, how):
     """So ends a notebook whose kernel is killed or whose window is closed."""
-    process, psi, _ = python(tmp_path, model, "time.sleep(60)")
+    process, psi = python(tmp_path, model, "time.sleep(60)")
     assert alive(psi)
     process.send_signal(how)
     process.wait()
@@ -253,33 +282,44 @@ def test_no_orphan_of_a_notebook_that_is_closed(tmp_path, model, asked):
 
 
 def test_no_orphan_of_a_python_that_ends(tmp_path, model):
-    process, psi, directory = python(tmp_path, model, "os.environ.clear()")
+    process, psi = python(tmp_path, model, "os.environ.clear()")
     assert process.wait() == 0
-    assert ends(psi, 5) and not os.path.exists(directory)
+    assert ends(psi, 5)
 
 
 def test_what_a_killed_python_left_is_swept(tmp_path, model):
-    process, psi, directory = python(tmp_path, model, "time.sleep(60)")
+    then = "from psishap import _directory; kept = _directory.Directory(); print(kept.path, flush=True); time.sleep(60)"
+    process, psi = python(tmp_path, model, then)
+    directory = process.stdout.readline().strip()
     process.kill()
     process.wait()
     assert ends(psi) and os.path.exists(directory)
     os.utime(os.path.join(directory, "lock"), (0, 0))
-    model.predict(table_of(2))
+    mine = _directory.Directory()
     assert not os.path.exists(directory)
-    mine = model._child._process.directory
-    os.utime(mine / "lock", (0, 0))
+    os.utime(mine.path / "lock", (0, 0))
     _directory.Directory().remove()
-    assert mine.exists()  # its owner lives
+    assert mine.path.exists()  # its owner lives
+    mine.remove()
 
 
 def test_rows_are_numbered_through(model, monkeypatch):
-    monkeypatch.setattr(_child, "_ROWS", 7)
-    table = table_of(100)
-    rows = model._table(table)
-    got = model._child.explain(rows)
+    monkeypatch.setattr(_rows, "_ROWS", 7)
+    batches = model._table(table_of(100)).to_batches()
+    got = pa.concat_tables(model.explain_batches(batches))
     assert got.column("row").to_pylist() == list(range(100))
-    monkeypatch.setattr(_child, "_ROWS", 8192)
-    assert got.combine_chunks().equals(model._child.explain(rows).combine_chunks())
+    monkeypatch.setattr(_rows, "_ROWS", 8192)
+    assert got.combine_chunks().equals(pa.concat_tables(model.explain_batches(batches)).combine_chunks())
+
+
+def test_the_row_of_an_error_counts_from_the_first_row(model, monkeypatch):
+    monkeypatch.setattr(_rows, "_ROWS", 7)
+    monkeypatch.setattr(_child.Child, "ask", lambda *_: (_ for _ in ()).throw(psishap.PsiError("bad", row=3)))
+    with pytest.raises(psishap.PsiError, match="row 3"):
+        model.predict(table_of(5))
+    parts = list(model._input(table_of(20)).parts())[1:]
+    with pytest.raises(psishap.PsiError, match="row 10"):
+        model._child.arrays(parts, {})
 
 
 def test_batches_stream(model):
@@ -305,8 +345,8 @@ def test_no_rows(model):
 
 
 def test_ctrl_c_ends_a_long_call(tmp_path, model):
-    long = "rows = model._table(table_of(400_000)); print('go', flush=True); [model._child.explain(rows) for _ in range(100)]"
-    process, psi, _ = python(tmp_path, model, long)
+    long = "rows = table_of(400_000); print('go', flush=True); [model.explain(rows) for _ in range(100)]"
+    process, psi = python(tmp_path, model, long)
     assert process.stdout.readline() == "go\n"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
@@ -316,7 +356,7 @@ def test_ctrl_c_ends_a_long_call(tmp_path, model):
 
 @pytest.mark.parametrize("rows", [20_000, pytest.param(1_000_000, marks=slow)])
 def test_tables_of_many_requests(model, rows):
-    """A table of any size is cut into requests that the server takes: see its --max-rows."""
+    """A table of any size is cut into requests."""
     table = table_of(rows)
     got = model.predict(table)
     assert got.shape == (rows,)

@@ -67,9 +67,9 @@ def test_cores_are_the_task_s(model, monkeypatch):
     asked = _parts.plan(model, list(table.columns), (), None, None)
     for cores in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", cores)
-        before = {id(child) for child in _child._warm}
+        before = {id(child) for child in _child._used}
         list(asked.explain(model.data, batches(table, [4, 6])))
-        child = _child._warm[-1]
+        child = _child._used[-1]
         assert cores == "1" or id(child) not in before
         environment = pathlib.Path(f"/proc/{child.pid}/environ").read_text().split("\0")
         assert f"GOMAXPROCS={cores}" in environment

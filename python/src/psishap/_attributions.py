@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from . import _axes, _cells, _former
 from ._axes import FEATURES, OUTPUTS, ROWS, Places
-from ._cells import Floats, floats
+from ._cells import Floats
 from ._frames import from_arrow, kind
 from ._law import Law
-from ._stored import Game, Stored, explain
+from ._rows import Rows
+from ._stored import Game, Stored
 
 Bools = npt.NDArray[np.bool_]
 Self = TypeVar("Self", bound="Attributions")
@@ -44,7 +45,7 @@ class Attributions:
         self,
         *,
         models: Sequence[Stored],
-        rows: pa.Table,
+        rows: Rows,
         X: Any,
         feature_names: Sequence[str],
         output_names: Sequence[str],
@@ -64,7 +65,7 @@ class Attributions:
         dropped: Sequence[bool] | None = None,
     ):
         self._models = tuple(models)  # one, or one for each output
-        self._rows = rows
+        self._given = rows
         self.X = X
         self.feature_names, self.output_names, self.scale = list(feature_names), list(output_names), scale
         self._values, self._spread, self._doubt = values, spread, doubt
@@ -77,30 +78,29 @@ class Attributions:
     @classmethod
     def _of(
         cls: type[Self],
-        answer: pa.Table,
+        found: Mapping[str, Floats],
         model: Stored,
         X: Any,
-        rows: pa.Table,
+        rows: Rows,
         *,
         unknown: Sequence[str] = (),
         output: str | None = None,
         z: float = 1.96,
         game: Game | None = None,
     ) -> Self:
-        """Create an explanation from a wide table of psi explain and the rows of X it explains."""
-        features, names = model.players, answer.column_names
+        """Create an explanation from the arrays that psi computed for the rows of X."""
+        features = model.players
         outputs = [output] if output is not None and len(model.classes or ()) > 2 else model._outputs
-        lines = answer.num_rows // len(outputs)
-        start = names.index("base") + 1  # the features follow, whatever their names
+        shape = len(rows), len(outputs)
 
-        def numbers(at: int) -> Floats:
-            return floats(answer.column(at)).reshape(lines, len(outputs))
+        def numbers(name: str) -> Floats:
+            return found[name].reshape(shape) if name in found else np.full(shape, np.nan)
 
-        each = (len(names) - start) // len(features)  # mean, standard deviation and, if it is known, the doubt
-        arrays = [np.empty((lines, len(features), len(outputs))) for _ in range(each)]
-        for at in range(each * len(features)):
-            arrays[at % each][:, at // each] = numbers(start + at)
-        values, spread, doubt = *arrays[:2], arrays[2] if each == 3 else None
+        def attributions(name: str) -> Floats:
+            return found[name].reshape(*shape, len(features)).transpose(0, 2, 1)
+
+        values = attributions("mean")
+        doubt = attributions("model_std") if "model_std" in found else None
         return cls(
             models=[model],
             rows=rows,
@@ -109,12 +109,12 @@ class Attributions:
             output_names=outputs,
             scale=model.manifest.get("target_scale") or _SCALES[model.task],
             values=values,
-            spread=spread,
+            spread=attributions("std") if "std" in found else np.full_like(values, np.nan),
             doubt=doubt,
-            base_values=numbers(start - 1).copy(),
-            prediction=numbers(names.index("prediction")).copy(),
-            prediction_std=numbers(names.index("prediction_std")).copy(),
-            probability=numbers(names.index("probability")).copy() if "probability" in names[:start] else None,
+            base_values=numbers("base"),
+            prediction=numbers("prediction"),
+            prediction_std=numbers("prediction_std"),
+            probability=numbers("probability") if "probability" in found else None,
             bags=0 if doubt is None else model.manifest["settings"]["bags"],
             unknown=unknown,
             z=z,
@@ -135,7 +135,7 @@ class Attributions:
         first, known = parts[0], all(p._doubt is not None for p in parts)
         return cls(
             models=[p._models[0] for p in parts],
-            rows=first._rows,
+            rows=first._given,
             X=first.X,
             feature_names=first.feature_names,
             output_names=output_names,
@@ -212,6 +212,10 @@ class Attributions:
         return self._shown(self._row, ROWS)
 
     @property
+    def _rows(self) -> pa.Table:
+        return self._given.table
+
+    @property
     def data(self) -> npt.NDArray[Any]:
         """Cells of the explained rows, of shape (rows, features): floats if all columns are numbers, else objects.
 
@@ -248,22 +252,17 @@ class Attributions:
 
     @functools.cached_property
     def _interactions(self) -> Floats:
-        count = len(self.feature_names)
-        out = np.zeros((len(self._values), count, count, len(self.output_names)))
-        for at, model in enumerate(self._models):
-            table = explain(model, self._rows, self.unknown, "--interactions", "--doubt=none", game=self._game)
-            known, features = model._outputs, model.players
-            here = [known.index(name) for name in self.output_names] if len(self._models) == 1 else [0]
-            place = {features.index(name): d for d, name in enumerate(self.feature_names)}
-            column = table.column_names.index("base") + 1 + 2 * len(features)
-            for a in range(len(features)):
-                for b in range(a + 1, len(features)):
-                    if a in place and b in place:
-                        pair = floats(table.column(column)).reshape(len(out), len(known))[:, here]
-                        first, second = place[a], place[b]
-                        out[:, first, second, at : at + len(here)] = out[:, second, first, at : at + len(here)] = pair
-                    column += 1
-        return out
+        found = []
+        for model in self._models:
+            features, outputs = model.players, model._outputs
+            asked = model._explained(self._given, self._game, unknown=self.unknown, interactions=True, no_doubt=True)
+            pairs = asked["interactions"].reshape(len(self._given), len(outputs), len(features), len(features))
+            pairs = np.triu(pairs, 1)
+            pairs += np.swapaxes(pairs, 2, 3)
+            here = [outputs.index(name) for name in self.output_names] if len(self._models) == 1 else [0]
+            places = [features.index(name) for name in self.feature_names]
+            found.append(pairs[np.ix_(range(len(pairs)), here, places, places)])
+        return np.moveaxis(np.concatenate(found, axis=1), 1, -1)
 
     # Uncertainty.
 
@@ -403,8 +402,8 @@ class Attributions:
 
         part = type(self)(
             models=self._models if len(self._models) == 1 else [self._models[c] for c in outputs],
-            rows=self._rows.take(pa.array(rows)),
-            X=_take(self.X, self._rows, rows),
+            rows=self._given.take(rows),
+            X=_take(self.X, self._given, rows),
             feature_names=[self.feature_names[d] for d in features],
             output_names=[self.output_names[c] for c in outputs],
             scale=self.scale,
@@ -437,20 +436,21 @@ class Attributions:
             return np.moveaxis(found, OUTPUTS, 1) if isinstance(found, np.ndarray) and found.ndim == 3 else found
 
 
-def _indexable(X: Any, rows: pa.Table) -> Any:
+def _indexable(X: Any, rows: Rows) -> Any:
     """Return explained rows in a format that can be indexed by rows: an array for lists, sparse matrices and single rows."""
-    if hasattr(X, "collect"):
-        return X.collect()
-    if kind(X) != "numpy" or (isinstance(X, np.ndarray) and X.ndim == 2):
+    of = kind(X)
+    if of == "polars":
+        return X.collect() if hasattr(X, "collect") else X  # a LazyFrame has collect
+    if of != "numpy" or (isinstance(X, np.ndarray) and X.ndim == 2):
         return X
-    return from_arrow(rows, np.empty(0))
+    return from_arrow(rows.table, np.empty(0))
 
 
-def _take(X: Any, rows: pa.Table, places: Places) -> Any:
+def _take(X: Any, rows: Rows, places: Places) -> Any:
     """Select rows in the user's format, or in Arrow if the data has only the Arrow interface."""
     of = kind(X)
     if of == "pandas":
         return X.iloc[places]
     if of in ("numpy", "polars"):
         return X[places]
-    return (X if of == "pyarrow" else rows).take(pa.array(places))
+    return (X if of == "pyarrow" else rows.table).take(pa.array(places))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -97,13 +97,21 @@ def to_arrow(frame: Frame, names: Sequence[str] | None = None, *, trees: bool = 
     return pa.table({name: _plain(column, trees) for name, column in zip(table.column_names, table.columns)})
 
 
+_FEW = 64  # rows of a frame that are faster to convert cell by cell
+
+
 def _of_pandas(frame: Any) -> pa.Table:
-    columns = {}
-    for at, name in enumerate(frame.columns):
-        if str(name) in columns:
-            raise PsiError("two columns have the same name", "rename one of them", column=str(name))
-        columns[str(name)] = _cells(_dense(frame.iloc[:, at]), str(name))
-    return pa.table(columns)
+    names = [str(name) for name in frame.columns]
+    if len(frame) <= _FEW and all(_is_plain(t) for t in frame.dtypes):
+        columns: Iterable[Any] = map(list, frame.to_numpy(object).T)
+    else:
+        columns = (_dense(frame.iloc[:, at]) for at in range(len(names)))
+    return pa.Table.from_arrays([_cells(column, name) for name, column in zip(names, columns)], names)
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Return whether the cells of a column say all about it, as numbers and text do. Categories also have an order."""
+    return (isinstance(dtype, np.dtype) and dtype.kind in "biufO") or dtype.name in ("str", "string")
 
 
 def _dense(column: Any) -> Any:

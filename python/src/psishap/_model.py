@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import os
@@ -17,24 +18,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from . import _psi
-from ._child import Child, asking
+from ._cells import Floats
+from ._child import asking
 from ._choices import GameName, Layout, check, suggestion
 from ._directory import Directory
 from ._explanation import Explanation
 from ._frames import Frame, as_rows, as_trees, complete, from_arrow, kind, to_arrow, underscored
-from ._stored import Game, Stored, explain, files, labelled, write
+from ._rows import Rows, numbers_of
+from ._stored import Game, Stored, files, labelled, write
 
 
 class Model(Stored):
     """A model, from :func:`load`, from :func:`from_model` or from ``model_`` of a fitted estimator.
 
     A pickle contains the bytes of the model. The first call that needs the model starts a psi process, which computes the results.
-    The processes of the two models used last run until the Python process ends, or until :meth:`close`.
+    The processes of the four models used last run until the Python process ends, or until :meth:`close`.
     """
-
-    def __init__(self, data: bytes):
-        super().__init__(data)
-        self._child = Child.of(self._data, self.digest)
 
     def __reduce__(self) -> tuple[type[Model], tuple[bytes]]:
         return type(self), (self._data,)
@@ -210,6 +209,16 @@ class Model(Stored):
                 raise _psi.PsiError(f"unknown names a column that the model does not use{near}", "check the spelling", column=name)
         return names
 
+    @functools.cached_property
+    def _numeric(self) -> bool:
+        """Whether all columns are plain numbers, which need no Arrow."""
+        return all(c["kind"] == "number" for c in self.manifest["columns"]) and not self.manifest["missing"]
+
+    def _input(self, X: Frame, unknown: Sequence[str] = ()) -> Rows:
+        """Return the columns of X that the model uses, for a request. All but unknown ones must be there."""
+        numbers = numbers_of(X, self.columns, self._trained_on) if self._numeric else None
+        return Rows(self.columns, self._rows(X, unknown) if numbers is None else numbers)
+
     def _rows(self, X: Frame, unknown: Sequence[str] = ()) -> pa.Table:
         """Return the columns of X that the model uses. All but unknown ones must be there."""
         return complete(self._table(X), self.columns, unknown)
@@ -228,8 +237,26 @@ class Model(Stored):
         -------
         pyarrow.Table
         """
+        found = self._predicted(X, unknown)
+        rows, classes = len(next(iter(found.values()))), self.classes
+        columns: dict[str, Any] = {"row": np.arange(rows, dtype=np.float64)}
+        if not classes:
+            columns.update(found)
+        elif len(classes) == 2:
+            names = [name for name in ("probability", "score", "score_std") if name in found]
+            columns.update(prediction=self._labels(found), **{name: found[name] for name in names})
+        else:
+            each = found["probability"].reshape(rows, -1)
+            columns.update(prediction=self._labels(found), **{f"probability_{c}": each[:, k].copy() for k, c in enumerate(classes)})
+        return pa.table(columns)
+
+    def _predicted(self, X: Frame, unknown: str | Sequence[str] | None) -> dict[str, Floats]:
+        """Predict rows, as arrays: numbers with their deviations and ranges, or labels with their probabilities and scores."""
         names = self._unknown(unknown)
-        return self._child.predict(self._rows(X, names), unknown=names)
+        return self._child.arrays(self._input(X, names).parts(), asking(predict=True, unknown=names))
+
+    def _labels(self, found: dict[str, Floats]) -> npt.NDArray[np.object_]:
+        return np.array(self.classes, object)[found["label"].astype(np.intp)]
 
     def predict(self, X: Frame, unknown: str | Sequence[str] | None = None) -> npt.NDArray[Any]:
         """Predict the expected value of each row, or the label of its most probable class as a string.
@@ -245,8 +272,8 @@ class Model(Stored):
         -------
         ndarray of shape (rows,)
         """
-        cells = self.predict_table(X, unknown).column("prediction")
-        return np.asarray(cells.to_pylist(), object) if self.classes else cells.to_numpy()
+        found = self._predicted(X, unknown)
+        return self._labels(found) if self.classes else found["prediction"]
 
     def predict_proba(self, X: Frame, unknown: str | Sequence[str] | None = None) -> npt.NDArray[np.float64]:
         """Predict class probabilities, in the order of ``classes``.
@@ -264,11 +291,8 @@ class Model(Stored):
         """
         if not self.classes:
             raise _psi.PsiError("the model predicts a number, not classes", "call predict or predict_interval")
-        table = self.predict_table(X, unknown)
-        if self.task == "binary":
-            positive = table.column("probability").to_numpy()
-            return np.column_stack([1 - positive, positive])
-        return np.column_stack([table.column(f"probability_{c}").to_numpy() for c in self.classes])
+        found = self._predicted(X, unknown)["probability"]
+        return np.column_stack([1 - found, found]) if len(self.classes) == 2 else found.reshape(-1, len(self.classes))
 
     def predict_interval(self, X: Frame, level: float = 0.9, unknown: str | Sequence[str] | None = None) -> npt.NDArray[np.float64]:
         """Predict intervals: lower and upper bounds that contain the target with the probability ``level``.
@@ -293,16 +317,16 @@ class Model(Stored):
             raise _psi.PsiError("the model predicts classes, which have no intervals", "call predict_proba")
         if not 0 < level < 1:
             raise ValueError(f"level is {level}: it must be between 0 and 1")
-        table = self.predict_table(X, unknown)
-        if "range_lower" not in table.column_names:
+        found = self._predicted(X, unknown)
+        if "range_lower" not in found:
             raise _psi.PsiError("the trees were imported without rows that measure their errors", "pass rows with the target to from_model")
-        lower, upper = (table.column(name).to_numpy() for name in ("range_lower", "range_upper"))  # 90 % intervals
+        lower, upper = found["range_lower"], found["range_upper"]  # 90 % intervals
         normal = statistics.NormalDist()
         z, z90 = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(0.95)
         if self.manifest["target_scale"] != "identity":  # trained on a log scale
             centre, std = np.log(upper * lower) / 2, np.log(upper / lower) / (2 * z90)
             return np.exp(np.column_stack([centre - z * std, centre + z * std]))
-        std = table.column("range_std").to_numpy()
+        std = found["range_std"]
         bounds: npt.NDArray[np.float64] = np.column_stack([upper - (z90 + z) * std, upper - (z90 - z) * std])
         return np.maximum(bounds, 0) if self.manifest.get("non_negative") else bounds
 
@@ -338,17 +362,11 @@ class Model(Stored):
         -------
         Explanation
         """
-        X = as_rows(X)
         unknown = self._unknown(unknown)
-        rows = self._rows(X, unknown)
+        rows = self._input(X, unknown)
         chosen = self._game(game, reference)
-        if chosen is None:
-            answer = self._child.explain(rows, unknown=unknown, output=output)
-        elif rows.num_rows == 0:
-            raise _psi.PsiError("there are no rows", "give at least one row")
-        else:
-            answer = explain(self, rows, unknown, *([] if output is None else ["--output", output]), game=chosen)
-        return Explanation._of(answer, self, X, rows, unknown=unknown, output=output, z=z, game=chosen)
+        found = self._explained(rows, chosen, unknown=unknown, output=output)
+        return Explanation._of(found, self, X, rows, unknown=unknown, output=output, z=z, game=chosen)
 
     def _game(self, game: str | None, reference: Any) -> Game | None:
         """Return the chosen game; None if it is the model's own."""
@@ -380,7 +398,7 @@ class Model(Stored):
         check("layout", layout, Layout)
         names = self._unknown(unknown)
         rows = (batch for given in batches for batch in self._rows(given, names).to_batches())
-        return self._child.stream(asking("/explain", unknown=names, layout=layout), rows)
+        return self._child.stream(asking(unknown=names, layout=layout), rows)
 
 
 def _names(unknown: str | Sequence[str] | None) -> list[str]:

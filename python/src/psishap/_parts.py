@@ -34,7 +34,7 @@ class Plan:
     digest: str
     columns: list[str]  #: columns that the model uses
     keep: list[str]  #: columns to copy to the result
-    path: str
+    asked: dict[str, Any]  #: header of the requests
     schema: pa.Schema  #: of the response, without the row number, which a partition does not know
     kinds: dict[str, str] | None = None  #: of the columns of trees of another package
 
@@ -58,7 +58,7 @@ class Plan:
                 table = to_arrow(batch.select(there), trees=self.kinds is not None)
                 yield from (table if self.kinds is None else as_trees(table, self.kinds)).to_batches()
 
-        for answer in child.stream(self.path, rows()):
+        for answer in child.stream(self.asked, rows()):
             places = answer.column("row").cast(pa.int64())
             while places[0].as_py() >= given[0][0] + given[0][1].num_rows:
                 given.popleft()
@@ -88,8 +88,8 @@ def plan(
         for name in keep:
             if name not in names:
                 raise PsiError("the table has no such column, but keep names it", "keep a column of the table", column=name)
-    path = asking("/explain", unknown=unknown, output=output, layout="wide")
-    schema = _asked(model, path)
+    asked = asking(unknown=unknown, output=output)
+    schema = _schema(model, asked)
     taken = {same(name) for name in schema.names}
     for name in keep:
         if same(name) in taken:
@@ -98,15 +98,15 @@ def plan(
     columns = [name for name in columns if name not in unknown]
     if not columns:
         raise PsiError("all columns are unknown", "remove one from unknown=")
-    return Plan(model.digest, columns, keep, path, schema, model._tree_kinds)
+    return Plan(model.digest, columns, keep, asked, schema, model._tree_kinds)
 
 
-def _asked(model: Model, path: str) -> pa.Schema:
+def _schema(model: Model, asked: dict[str, Any]) -> pa.Schema:
     """Return the schema of the response, from a request with one row of missing cells."""
     idle = model._child.pid is None
     nothing = pa.table({name: pa.nulls(1, pa.float64()) for name in model.columns})
     try:
-        (answer,) = model._child.stream(path, nothing.to_batches())
+        (answer,) = model._child.stream(asked, nothing.to_batches())
     finally:
         if idle:
             model.close()

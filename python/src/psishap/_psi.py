@@ -21,6 +21,10 @@ class PsiError(ValueError):
         super().__init__((f"{place}: " if place else "") + message + (f" ({remedy})" if remedy else ""))
         self.message, self.remedy, self.row, self.column = message, remedy, row, column
 
+    def shifted(self, rows: int) -> PsiError:
+        """Return the error with a row that is counted from earlier rows on."""
+        return self if self.row is None or not rows else PsiError(self.message, self.remedy, self.row + rows, self.column)
+
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return type(self), (self.message, self.remedy, self.row, self.column)
 

@@ -1,4 +1,4 @@
-"""The content of a model file, and files for the program. Nothing here computes predictions."""
+"""The content of a model file, and files for the program."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import contextlib
 import functools
 import hashlib
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from . import _psi
+from ._cells import Floats
+from ._child import Child, asking
 from ._directory import Directory
+from ._rows import Rows, stream_of
 
 
 class Game(NamedTuple):
@@ -28,6 +30,7 @@ class Stored:
 
     def __init__(self, data: bytes):
         self._data = bytes(data)
+        self._child = Child.of(self._data, self.digest)
 
     @property
     def data(self) -> bytes:
@@ -42,12 +45,9 @@ class Stored:
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
         """Document of ``psi inspect --json``: schema, settings, metrics, audit and provenance."""
-        with Directory() as directory:
-            path = directory / "model.psi"
-            path.write_bytes(self._data)
-            return _psi.run("inspect", str(path))
+        return self._child.manifest
 
-    @property
+    @functools.cached_property
     def columns(self) -> list[str]:
         """Names of the columns that the model uses as features."""
         return [c["name"] for c in self.manifest["columns"]]
@@ -55,7 +55,7 @@ class Stored:
     @functools.cached_property
     def _trained_on(self) -> list[str]:
         """All columns of the training table in order, including unused ones."""
-        names = self.columns
+        names = list(self.columns)
         for out in self.manifest["left_out"]:
             names.insert(out["place"], out["name"])
         return names
@@ -104,20 +104,19 @@ class Stored:
         classes = self.classes
         return [self.manifest["target"]] if not classes else classes[-1:] if len(classes) == 2 else classes
 
+    def _explained(self, rows: Rows, game: Game | None, **asked: Any) -> dict[str, Floats]:
+        """Explain rows, as arrays."""
+        outputs, features = len(self._outputs), len(self.players)
+        each = 8 * outputs * (features**2 if asked.get("interactions") else 3 * features)
+        reference = None if game is None or game.reference is None else stream_of(game.reference)
+        header = asking(game=None if game is None else game.name, **asked)
+        return self._child.arrays(rows.parts(each), header, reference)
+
     @property
     def validation_by(self) -> str | None:
         """Column, such as a patient number, whose equal values stayed together in training or validation; None if there was none."""
         chosen = self.manifest["provenance"]["validation"]
         return None if chosen.startswith("the newest ") else chosen.partition(", by ")[2] or None
-
-
-def explain(model: Stored, rows: pa.Table, unknown: Sequence[str], *flags: str, game: Game | None = None) -> pa.Table:
-    """Explain rows with the command psi explain, for options that its server does not have."""
-    with files(model, rows, game) as (path, data, options):
-        out = data + ".out.arrow"
-        missing = [f"--unknown={_psi.quoted(name)}" for name in unknown]
-        _psi.run("explain", path, data, "-o", out, *missing, *flags, *options)
-        return pa.ipc.open_file(out).read_all() if _is_file(out) else pa.ipc.open_stream(out).read_all()
 
 
 def labelled(model: Stored, rows: pa.Table, y: Any) -> pa.Table:
@@ -150,8 +149,3 @@ def write(path: pathlib.Path, rows: pa.Table) -> str:
     with pa.ipc.new_file(str(path), rows.schema) as writer:
         writer.write_table(rows.unify_dictionaries())
     return str(path)
-
-
-def _is_file(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(6) == b"ARROW1"
