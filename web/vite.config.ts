@@ -7,6 +7,8 @@ export default defineConfig({
     emptyOutDir: true,
     target: "es2022",
     cssCodeSplit: false,
+    // The licences of the packages inside the script, for the notices of what contains it.
+    license: { fileName: "licences.json" },
     lib: { entry: "src/main.ts", formats: ["iife"], name: "psi", fileName: () => "viewer.js", cssFileName: "viewer" },
   },
 });
