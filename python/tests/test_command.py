@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import psishap
-from psishap import _psi
+from psishap import _command, _psi
 
 PSI = str(pathlib.Path(sys.executable).with_name("psi"))
 
@@ -48,6 +48,28 @@ def test_signals_are_its_own(fitted, tmp_path):
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0 and time.monotonic() - begun < 20
     process.stdout.close()
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_windows_waits_for_it(code, monkeypatch):
+    """There is no exec there. Ctrl-C is the program's own."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(_psi, "program", lambda: sys.executable)
+    monkeypatch.setattr(sys, "argv", ["psi", "-c", f"import sys; sys.exit({code})"])
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            _command.main()
+        assert ended.value.code == code
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def test_sample_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match="install pandas"):
+        psishap.sample("synth1")
 
 
 def test_sample(tmp_path):

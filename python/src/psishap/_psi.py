@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 from typing import Any
 
 
@@ -31,7 +32,7 @@ class PsiError(ValueError):
 
 def program() -> str:
     """Return the path of the program."""
-    path = pathlib.Path(__file__).with_name("bin") / "psi"
+    path = pathlib.Path(__file__).with_name("bin") / ("psi.exe" if sys.platform == "win32" else "psi")
     if not path.exists():
         raise PsiError(f"{path} does not exist", "install the wheel, or run make wheel in the source tree")
     return str(path)
@@ -122,7 +123,8 @@ def failure(document: str | bytes, otherwise: str) -> PsiError:
 
 def run(*arguments: str) -> dict[str, Any]:
     """Run a command of the program with --json and return the document that it prints."""
-    done = subprocess.run([program(), *arguments, "--json"], capture_output=True, text=True, env=environment(), stdin=subprocess.DEVNULL)
+    command = [program(), *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(), stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise failure(done.stdout, done.stderr)
     document: dict[str, Any] = json.loads(done.stdout)

@@ -25,7 +25,10 @@ def sample(name: str, rows: int | None = None, seed: int = 0) -> pandas.DataFram
     seed
         Random seed. The same seed gives the same table.
     """
-    import pandas as pd
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as err:
+        raise ModuleNotFoundError("psishap.sample returns a pandas.DataFrame: install pandas", name=err.name) from None
 
     with Directory() as directory:
         path = directory / "sample.csv"
