@@ -18,7 +18,7 @@ if sys.platform == "win32":
     def _lock(file: IO[bytes]) -> None:
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 
-    def _mine(_: os.stat_result) -> bool:
+    def _mine(state: os.stat_result) -> bool:
         return True  # every user has their own temporary directory
 
 else:
