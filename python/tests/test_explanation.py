@@ -18,7 +18,7 @@ from explaining import QUICK, random_table, target, trained
 from scipy.integrate import quad
 
 import psishap
-from psishap import Explanation, PsiClassifier, _psi
+from psishap import Explanation, PsiClassifier, _html, _psi
 from psishap._law import Law
 from psishap._reasons import p_larger
 from psishap._tables import value_names
@@ -348,6 +348,17 @@ def test_notebook(model, rows):
     assert not re.search(r"(src|href)=(&quot;|&#x27;)https?:", page) and len(page) < 700_000
     assert "300 rows of a pandas frame" not in page and "a pandas frame" in page and "rows.arrow" not in page
     assert "<p>" in e[:0]._repr_html_() and "</iframe>" not in e[:, ["size"]]._repr_html_()
+
+
+def test_notebook_shows_a_model(model):
+    page = model._repr_html_()
+    m = model.manifest
+    assert all(name in page for name in ("size", "town", "of kind category", "linear model", "Audit on"))
+    metric = "log_loss" if model.classes else "rmse"
+    for measured in (m["metrics"], *(b["metrics"] for b in m["baselines"])):
+        assert f">{measured[metric]:.4g}</td>" in page
+    odd = {**m, "target": "<script>", "columns": [{"name": "a<b", "kind": "number"}], "metrics": {}, "audit": None, "warnings": []}
+    assert "<script>" not in _html.model(odd) and "a&lt;b" in _html.model(odd) and "Audit" not in _html.model(odd)
 
 
 def test_report(model, rows, tmp_path):

@@ -67,6 +67,16 @@ class Axis(NamedTuple):
     positions: Floats
     labels: list[str] | None = None  #: labels by their places; None for numbers and times
     times: bool = False
+    ordered: bool = True  #: whether larger positions mean more; not so for text
+
+    def text(self, position: float) -> str:
+        """Format the cell at a position for people."""
+        if self.labels is not None:
+            return self.labels[int(position)]
+        return text(_EPOCH + datetime.timedelta(seconds=round(86_400 * position))) if self.times else text(float(position))
+
+
+_EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def axis(column: pa.ChunkedArray) -> Axis:
@@ -77,12 +87,14 @@ def axis(column: pa.ChunkedArray) -> Axis:
     if pa.types.is_date(of) or pa.types.is_timestamp(of):
         return Axis(floats(pc.cast(column, pa.timestamp("us"), safe=False).cast(pa.int64())) / 86_400e6, times=True)
     texts = [None if missing(v) else text(v) for v in column.to_pylist()]
-    if pa.types.is_dictionary(of) and of.ordered and column.num_chunks:
+    ordered = pa.types.is_dictionary(of) and of.ordered
+    if ordered and column.num_chunks:
         labels = [text(v) for v in column.unify_dictionaries().chunk(0).dictionary.to_pylist()]
     else:
         labels = sorted({t for t in texts if t is not None})
     place = {label: i for i, label in enumerate(labels)}
-    return Axis(np.array([np.nan if t is None else place[t] for t in texts], np.float64), labels)
+    positions = np.array([np.nan if t is None else place[t] for t in texts], np.float64)
+    return Axis(positions, labels, ordered=ordered or pa.types.is_boolean(of))
 
 
 def numeric(rows: pa.Table, names: Sequence[str], unknown: Sequence[str]) -> tuple[Floats, npt.NDArray[np.object_] | None]:
@@ -94,7 +106,7 @@ def numeric(rows: pa.Table, names: Sequence[str], unknown: Sequence[str]) -> tup
         if name not in rows.column_names or name in unknown:
             differ = True
             continue
-        positions, labels, times = axis(rows.column(name))
+        positions, labels, times, _ = axis(rows.column(name))
         if times:  # years, because shap can neither draw nor print times
             positions = 1970 + positions / 365.2425
         data[:, d] = shown[:, d] = positions

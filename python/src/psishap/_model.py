@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from . import _psi
+from . import _html, _psi
 from ._cells import Floats
 from ._child import asking
 from ._choices import GameName, Layout, check, suggestion
@@ -41,6 +41,9 @@ class Model(Stored):
     def __repr__(self) -> str:
         m = self.manifest
         return f"<psishap.Model of {m['target']!r}: {m['task']}, {len(m['columns'])} columns, {self.digest[:19]}…>"
+
+    def _repr_html_(self) -> str:
+        return _html.model(self.manifest)
 
     def recalibrate(self, X: Frame, y: Any) -> Model:
         """Return the model with base and scale adjusted to rows with known outcomes y, without training.

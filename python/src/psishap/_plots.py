@@ -1,19 +1,90 @@
-"""Plots of an explanation."""
+"""Plots of an explanation: by matplotlib from its numbers, or by the program psi."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from . import _picture
+from . import _former, _picture
 from ._attributions import Attributions
+from ._axes import ROWS
 from ._picture import Kind, Picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Plots:
-    """Plots of an explanation. ``e.plot`` returns it."""
+    """Plots of an explanation, such as ``e.plot.bar()``. They draw the numbers of the explanation, and explain nothing again.
+
+    Each method draws with matplotlib on ``ax``, or on a new figure, and returns the axes. ``e.plot.bar().figure.savefig("bar.png")`` writes
+    a file. Methods have these parameters where they apply:
+
+    - ``max_display``: maximum number of features to show; None shows all.
+    - ``output``: class to show, if there are several. The default is the most probable class for plots of a row, and the first for others.
+    - ``ax``: axes of matplotlib to draw on.
+    - ``title``: title of the plot; an empty text writes none.
+
+    Intervals have the probability of ∓ ``z`` standard deviations of a normal distribution, as ``lower`` and ``upper`` of the explanation.
+    The caption of each plot says what they mean. Plots of many rows show at most 5,000 rows, drawn at random with a fixed seed.
+    """
 
     def __init__(self, explanation: Attributions):
         self._e = explanation
+
+    def bar(self, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None) -> Axes:
+        """Plot the importance of features: their mean absolute attributions.
+
+        The bars of several classes are stacked. For a single row, as in ``e[0].plot.bar()``, plot its attributions.
+        """
+        draw = _row().bar if self._e._dropped[ROWS] else _many().bar
+        return draw(self._e, max_display, output, ax, title)
+
+    def beeswarm(
+        self, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
+    ) -> Axes:
+        """Plot one dot per row and feature: its attribution, coloured by its cell."""
+        return _many().beeswarm(self._e, max_display, output, ax, title)
+
+    def waterfall(
+        self, row: int = 0, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
+    ) -> Axes:
+        """Plot one row, from the base to its prediction."""
+        return _row().waterfall(self._e, row, max_display, output, ax, title)
+
+    def force(
+        self, row: int = 0, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
+    ) -> Axes:
+        """Plot what raises against what lowers the prediction of one row."""
+        return _row().force(self._e, row, max_display, output, ax, title)
+
+    def scatter(
+        self,
+        feature: str | None = None,
+        color: str | None = None,
+        *,
+        output: str | None = None,
+        ax: Axes | None = None,
+        title: str | None = None,
+    ) -> Axes:
+        """Plot the attribution of a feature by its cell. The default is the most important feature; ``color`` names a second one."""
+        return _many().scatter(self._e, feature, color, output, ax, title)
+
+    def heatmap(self, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None) -> Axes:
+        """Plot the attributions of many rows as colours, at most 1,000 rows."""
+        return _many().heatmap(self._e, max_display, output, ax, title)
+
+    def decision(
+        self, max_display: int | None = 20, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
+    ) -> Axes:
+        """Plot the paths of rows from the base to their predictions, at most 40 rows."""
+        return _many().decision(self._e, max_display, output, ax, title)
+
+    if not TYPE_CHECKING:
+
+        def dependence(self, column=None, color=None, **options):
+            _former.warn("Plots.dependence", "Plots.scatter")
+            return self.scatter(column, color, **options)
 
     def svg(
         self,
@@ -78,3 +149,27 @@ class Plots:
             z=z,
             dark=dark,
         )
+
+
+def _many() -> Any:
+    """Return the module of figures of many rows, which imports matplotlib."""
+    try:
+        from . import _figures
+    except ModuleNotFoundError as err:
+        raise _without(err) from err
+    return _figures
+
+
+def _row() -> Any:
+    """Return the module of figures of one row, which imports matplotlib."""
+    try:
+        from . import _figures_row
+    except ModuleNotFoundError as err:
+        raise _without(err) from err
+    return _figures_row
+
+
+def _without(err: ModuleNotFoundError) -> ModuleNotFoundError:
+    return ModuleNotFoundError(
+        "matplotlib is not installed: run pip install 'psishap[plots]', or draw without it, as in e.plot.svg(\"bar\")", name=err.name
+    )
