@@ -1,5 +1,6 @@
 """The estimators: what scikit-learn wants of them, and what psi gives beyond it."""
 
+import doctest
 import os
 import pickle
 import signal
@@ -14,8 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import slow, table_of, target_of
+from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,12 +26,13 @@ from sklearn.utils.estimator_checks import check_estimator
 from test_child import alive, ends
 
 import psishap
-from psishap import PsiClassifier, PsiRegressor, _psi
+from psishap import PsiClassifier, PsiRegressor, _estimators, _psi, _training
 
 # Ten rows are the least that a training takes, and nine of this check's count. With more of them it would fail too.
 EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": "rows validate by lot and batches are drawn: "
+    f"check_sample_weight_equivalence_on_{kind}_data": "rows validate by lot and batches are drawn: "
     "a row that counts twice is not the same draw as the row given twice"
+    for kind in ("dense", "sparse")
 }
 
 
@@ -194,9 +198,195 @@ def test_parameters_reach_the_program():
 def test_a_time_budget():
     table = table_of(2000)
     begun = time.monotonic()
-    model = PsiRegressor(time_budget=3, settings={"steps": 1_000_000}).fit(table, target_of(table))
+    with pytest.warns(ConvergenceWarning, match="time_budget"):
+        model = PsiRegressor(time_budget=3, settings={"steps": 1_000_000}).fit(table, target_of(table))
     assert time.monotonic() - begun < 30
     assert model.model_.manifest["provenance"]["time_budget"] == "3s"
+    assert model.stopped_by_ == model.model_.stopped_by == "time_budget"
+
+
+def test_training_tells_how_it_went(fitted, capsys):
+    manifest = fitted.model_.manifest
+    assert fitted.validation_score_ == manifest["metrics"]["r2"]
+    assert fitted.stopped_by_ == "steps"
+    history = pd.DataFrame(fitted.history_)
+    assert list(history) == ["member", "phase", "step", "loss", "score"]
+    assert history.query("phase == 'fit'")["step"].max() == 60
+    assert not history.query("phase == 'fit'")["score"].isna().any()
+    table = table_of(100)
+    y = np.where(target_of(table) > 0, "high", "low")
+    assert capsys.readouterr().err == ""
+    model = PsiClassifier(steps=5, n_bags=0, random_state=0, verbose=True).fit(table, y)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("PsiClassifier of 'y', 3 columns, 90 rows, ")
+    assert f"validation accuracy {model.validation_score_:.3f} on 10 rows; " in last
+    best = max(b["metrics"]["accuracy"] for b in model.model_.manifest["baselines"])
+    assert last.endswith(f"model has {best:.3f}") or last.endswith(f"the mean has {best:.3f}")
+    PsiClassifier(steps=5, n_bags=0, random_state=0).fit(table, y)
+    assert capsys.readouterr().err == ""
+
+
+def test_training_stops_when_the_validation_error_does_not_fall():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 2))
+    model = PsiRegressor(steps=400, n_bags=0, validation_fraction=0.5, random_state=0).fit(rows, rng.normal(size=600))
+    assert model.stopped_by_ == "validation"
+
+
+@pytest.mark.parametrize("wrap", [list, tuple])
+@pytest.mark.parametrize("labels", [False, True], ids=["numbers", "labels"])
+def test_validation_rows_of_ones_own(wrap, labels):
+    table = table_of(160)
+    y = target_of(table)
+    if labels:
+        y = y > 0
+    estimator = (PsiClassifier if labels else PsiRegressor)(steps=40, n_bags=0, random_state=0)
+    pair = (table[100:][["town", "b", "a"]], y[100:])
+    model = estimator.fit(table[:100], y[:100], eval_set=pair if wrap is tuple else [pair], sample_weight=np.ones(100))
+    made = model.model_.manifest["provenance"]
+    assert (made["training_rows"], made["validation_rows"]) == (100, 60)
+    assert model.validation_score_ == pytest.approx(model.score(table[100:], y[100:]), abs=1e-6)
+    sizes = np.abs(model.explain(table[100:]).mean[:, 0]).mean(axis=0)
+    np.testing.assert_allclose(model.feature_importances_, sizes / sizes.sum(), rtol=1e-4)
+
+
+def test_wrong_validation_rows():
+    table = table_of(60)
+    y = np.arange(60) % 2
+    for parameters, pair, words in (
+        ({"validation_by": "town"}, (table, y), "eval_set and validation_by"),
+        ({}, [(table, y), (table, y)], r"\(X_val, y_val\)"),
+        ({}, (table.drop(columns="a"), y), "'a'"),
+        ({}, (table, y + 1), "class 2"),
+        ({}, (table, y[:9]), "inconsistent"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            PsiClassifier(steps=2, **parameters).fit(table, y, eval_set=pair)
+
+
+def test_importances_of_groups_and_unused_columns():
+    table = table_of(120).assign(same=1, other=np.arange(120) % 7)
+    model = PsiRegressor(steps=20, n_bags=0, random_state=0, groups={"both": ["a", "town"]}, drop=["other"])
+    model.fit(table, target_of(table))
+    found = dict(zip(model.get_feature_names_out(), model.feature_importances_))
+    assert list(found) == list(table) and sum(found.values()) == pytest.approx(1)
+    assert found["same"] == found["other"] == 0 < found["a"] == found["town"]
+    again = PsiRegressor(steps=2, n_bags=0, drop=[-1], categorical_features=[0]).fit(table.to_numpy(object), target_of(table))
+    assert again.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x3", "x4"]
+    assert again.model_.manifest["columns"][0]["kind"] == "category" and "x4" not in again.model_.columns
+
+
+def test_scores(fitted):
+    table = table_of(90)
+    e = fitted.explain(table)
+    np.testing.assert_allclose(fitted(table), e.prediction[:, 0])
+    y = np.digitize(target_of(table), [-1, 1])
+    for labels in (y > 0, y):
+        model = PsiClassifier(steps=40, n_bags=0, random_state=0).fit(table, labels)
+        scores, e = model.decision_function(table), model.explain(table)
+        if labels.dtype == bool:
+            np.testing.assert_array_equal(scores > 0, model.predict(table))
+            np.testing.assert_allclose(1 / (1 + np.exp(-scores)), model.predict_proba(table)[:, 1], rtol=1e-9)
+            np.testing.assert_allclose(model(table), e.prediction[:, 0])
+        else:
+            np.testing.assert_array_equal(scores.argmax(axis=1), model.predict(table))
+            np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
+            np.testing.assert_allclose(model(table), e.prediction)
+
+
+def test_commands(fitted, tmp_path):
+    table = table_of(80, seed=8)
+    metrics = fitted.evaluate(table, target_of(table))
+    assert metrics["r2"] == pytest.approx(fitted.score(table, target_of(table)), abs=1e-6)
+    assert metrics["rmse"] == pytest.approx(np.sqrt(np.mean((fitted.predict(table) - target_of(table)) ** 2)))
+    assert fitted.audit(table, rows=7)["rows"] == 7 and "loss_importance" not in fitted.audit(table)
+    assert {found["player"] for found in fitted.audit(table, target_of(table))["loss_importance"]} == set(table)
+    fitted.export_onnx(tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").stat().st_size > 1000
+
+
+def test_ask(fitted):
+    table = table_of(80, seed=8)
+    questions = fitted.ask(table.iloc[3].drop(["b", "town"]))
+    assert isinstance(questions, pd.DataFrame) and questions["column"].tolist() == ["b", "town"]
+    assert len(fitted.ask(table.head(2).drop(columns=["b", "town"]), most=1)) == 2
+    assert isinstance(fitted.ask({"b": 1.0}), pa.Table)
+    again = pickle.loads(pickle.dumps(fitted))
+    with pytest.raises(psishap.PsiError, match="reference"):
+        again.ask(table.iloc[3].drop("b"))
+    assert set(again.ask(table.iloc[3].drop("b"), reference=table)["column"]) == {"b"}
+
+
+def test_wrong_parameters_do_not_start_the_program(monkeypatch):
+    table = table_of(30)
+    monkeypatch.setattr(_estimators, "train", lambda *_, **__: pytest.fail("started"))
+    for parameters, words in (
+        ({"head": "exat"}, r"head is 'exat' \(choose 'exact' or 'learned'; did you mean 'exact'\?\)"),
+        ({"effort": "turbo"}, r"effort is 'turbo' \(choose 'fast', 'normal' or 'best'\)"),
+        ({"target_scale": "logs"}, r"target_scale is 'logs'.*did you mean 'log'"),
+        ({"drop": ["twon"]}, r"'twon': drop names a column that X does not have; did you mean 'town'"),
+        ({"categorical_features": ["twon"]}, r"'twon': categorical_features names"),
+        ({"categorical_features": [3]}, r"categorical_features names column 3, but X has 3 columns"),
+        ({"groups": {"g": ["twon"]}}, r"'twon': groups names"),
+        ({"missing_as_level": ["twon"]}, r"'twon': missing_as_level names"),
+        ({"order_by": "day"}, r"'day': order_by names"),
+        ({"validation_by": "day"}, r"'day': validation_by names"),
+        ({"checkpoint": "here"}, r"integer random_state"),
+    ):
+        with pytest.raises(psishap.PsiError, match=words):
+            PsiRegressor(**parameters).fit(table, target_of(table))
+
+
+def test_cores(monkeypatch):
+    table = table_of(30)
+    seen = []
+    popen = subprocess.Popen
+    monkeypatch.setattr(_training.subprocess, "Popen", lambda *a, **k: seen.append(k["env"].get("GOMAXPROCS")) or popen(*a, **k))
+    monkeypatch.setenv("GOMAXPROCS", "7")
+    for jobs in (None, 1, -1):
+        PsiRegressor(steps=2, n_bags=0, n_jobs=jobs).fit(table, target_of(table))
+    assert seen == ["7", "1", str(effective_n_jobs(-1))]
+
+
+def test_a_killed_training_continues(tmp_path, monkeypatch):
+    table = table_of(400)
+    kept = tmp_path / "deep" / "kept"
+    parameters = dict(steps=1000, n_bags=0, random_state=0, checkpoint=str(kept))
+    code = f"""
+        from conftest import table_of, target_of
+        from psishap import PsiRegressor
+        table = table_of(400)
+        PsiRegressor(**{parameters}).fit(table, target_of(table))
+    """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], cwd=os.path.dirname(__file__))
+    while not (kept / "model.psi.checkpoint").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    with pytest.raises(psishap.PsiError, match=r"another training.*remove the checkpoint directory"):
+        PsiRegressor(**parameters).fit(table.head(200), target_of(table.head(200)))
+    said = []
+    hear = _training._Bar.hear
+    monkeypatch.setattr(_training._Bar, "hear", lambda bar, line: said.append(line) or hear(bar, line))
+    model = PsiRegressor(**parameters).fit(table, target_of(table))
+    assert any("resumed from" in line for line in said)
+    assert not kept.exists()
+    again = PsiRegressor(**{**parameters, "checkpoint": None}).fit(table, target_of(table))
+    np.testing.assert_array_equal(model.predict(table), again.predict(table))
+
+
+def test_examples_of_the_docstrings():
+    for estimator in (PsiRegressor, PsiClassifier):
+        example = doctest.DocTestParser().get_doctest(estimator.__doc__, {}, estimator.__name__, None, 0)
+        assert len(example.examples) >= 4
+        assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def test_names_of_the_module():
+    with pytest.raises(AttributeError, match="has no attribute 'from_modle'; did you mean 'from_model'"):
+        psishap.from_modle  # noqa: B018
+    assert {*psishap.__all__, "__version__"} < set(dir(psishap))
 
 
 def test_names_that_are_taken():
@@ -228,7 +418,7 @@ script = """
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model = PsiRegressor(random_state=0, settings={"steps": 1_000_000}).fit(table, target_of(table))
-    print("score", model.score(table, target_of(table)), [str(w.message) for w in said], flush=True)
+    print("score", model.score(table, target_of(table)), model.stopped_by_, [str(w.message) for w in said], flush=True)
 """
 
 
@@ -254,7 +444,7 @@ def test_ctrl_c_keeps_the_best_model_so_far():
     assert "keeping the best model so far" in err
     score = next(line for line in out.splitlines() if line.startswith("score"))
     assert float(score.split()[1]) > 0.5
-    assert "training was interrupted" in score
+    assert score.split()[2] == "interrupt" and "training was interrupted" in score
     assert ends(psi)
 
 

@@ -7,6 +7,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import table_of
+from scipy import sparse
 
 import psishap
 from psishap import PsiRegressor, _frames
@@ -170,3 +172,79 @@ def test_every_kind_gives_the_same_numbers():
         frame.astype(object).to_numpy(),
     ):
         np.testing.assert_array_equal(model.predict(other), want)
+
+
+def test_a_series_or_a_dict_is_one_row():
+    row = {"a": 1.5, "town": "Ur", "when": pd.Timestamp("2020-02-29"), "gone": None, "flag": True}
+    want = {"a": [1.5], "town": ["Ur"], "when": [datetime.datetime(2020, 2, 29)], "gone": [None], "flag": [True]}
+    assert cells(_frames.to_arrow(row)) == cells(_frames.to_arrow(pd.Series(row, name="Tuesday"))) == want
+    assert list(_frames.as_rows(pd.Series(row, name="Tuesday")).index) == ["Tuesday"]
+    with pytest.raises(psishap.PsiError, match=r"'a': a dict is one row.*data frame"):
+        _frames.to_arrow({"a": [1, 2]})
+
+
+def test_one_row_gets_the_prediction_of_its_frame(fitted):
+    table = table_of(8)
+    for row in (table.iloc[5], table.iloc[5].to_dict(), table.iloc[5].drop("b")):
+        unknown = [] if "b" in row else ["b"]
+        np.testing.assert_array_equal(fitted.predict(row, unknown), fitted.predict(table.iloc[[5]], unknown))
+        np.testing.assert_array_equal(
+            fitted.predict_interval(row, unknown=unknown), fitted.predict_interval(table.iloc[[5]], unknown=unknown)
+        )
+    np.testing.assert_array_equal(fitted(table.iloc[5]), fitted(table.iloc[[5]]))
+    with pytest.raises(ValueError, match="DataFrame"):
+        PsiRegressor().fit(table["a"], table["b"])
+
+
+def test_sparse_tables():
+    dense = np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0]])
+    want = cells(_frames.to_arrow(dense))
+    for kind in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+        assert cells(_frames.to_arrow(kind(dense))) == want
+    frame = pd.DataFrame(dense, columns=["x0", "x1"])
+    assert cells(_frames.to_arrow(frame.astype(pd.SparseDtype("float", 0.0)))) == want
+
+
+def test_periods_are_times():
+    months = _frames.to_arrow(pd.DataFrame({"month": pd.PeriodIndex(["2020-01", None, "2020-03"], freq="M")})).column("month")
+    assert pa.types.is_timestamp(months.type)
+    assert [m and (m.year, m.month, m.day) for m in months.to_pylist()] == [(2020, 1, 1), None, (2020, 3, 1)]
+
+
+@pytest.mark.parametrize("levels", [["small", "medium", "large"], [3, 1, 2]], ids=["texts", "numbers"])
+def test_ordered_categories_keep_their_order(levels):
+    column = _frames.to_arrow(pd.DataFrame({"size": pd.Categorical([levels[1], None], categories=levels, ordered=True)})).column("size")
+    assert column.type.ordered and column.chunk(0).dictionary.to_pylist() == [str(level) for level in levels]
+    assert not _frames.to_arrow(pd.DataFrame({"size": pd.Categorical([levels[1]], categories=levels)})).column("size").type.ordered
+
+
+def test_errors_name_columns_that_are_not_there(fitted):
+    table = table_of(5)
+    for call in (fitted.predict, fitted.explain, fitted.model_.predict, fitted.model_.explain):
+        with pytest.raises(psishap.PsiError, match=r"column 'town': X lacks this column.*did you mean 'twon'.*unknown=\['town'\]"):
+            call(table.rename(columns={"town": "twon"}))
+        with pytest.raises(psishap.PsiError, match=r"column 'twon': unknown names a column.*did you mean 'town'"):
+            call(table, unknown="twon")
+    with pytest.raises(psishap.PsiError, match=r"layout is 'wid'.*'wide' or 'long'.*did you mean 'wide'"):
+        fitted.model_.explain_batches([], layout="wid")
+    with pytest.raises(psishap.PsiError, match="game is 'base'"):
+        fitted.explain(table, game="base")
+
+
+def test_frames_for_a_model_of_an_array():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    model = PsiRegressor(steps=3, n_bags=0, random_state=0).fit(rows, rows[:, 0])
+    for frame in (
+        pd.DataFrame(rows, columns=["u", "v"]),
+        pl.DataFrame(rows, schema=["u", "v"]),
+        pa.table({"u": rows[:, 0], "v": rows[:, 1]}),
+    ):
+        with pytest.warns(UserWarning, match="fitted without feature names"):
+            np.testing.assert_array_equal(model.predict(frame), model.predict(rows))
+
+
+def test_numbers_that_mean_a_missing_value():
+    table = pd.DataFrame({"whole": [-9, 1, 2, 3] * 20, "a": [1.0, -9.0, 2.5, 3] * 20, "text": ["u", "v", "-9", "w"] * 20})
+    model = PsiRegressor(steps=3, n_bags=0, random_state=0, missing=[-9.0]).fit(table, np.arange(80.0))
+    assert model.model_.manifest["missing"] == ["-9"]
+    np.testing.assert_array_equal(model.explain(table.head(4)).observed, ~np.eye(4, 3, dtype=bool)[:, [0, 1, 2]])

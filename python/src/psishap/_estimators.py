@@ -184,7 +184,9 @@ class _Psi(BaseEstimator):
         flags = [*arguments, "--target", target, *flags]
         validation = None
         if held is not None:
-            validation = _frames.complete(_frames.to_arrow(held[0], features), features, ()).select(features).append_column(target, held[1])
+            validation = (
+                _frames.complete(_frames.to_arrow(held[0], features), held[0], features).select(features).append_column(target, held[1])
+            )
         if sample_weight is not None:
             weight = _free("weight", table)
             table = table.append_column(weight, pa.array(_check_sample_weight(sample_weight, X, dtype=np.float64)))
@@ -213,6 +215,8 @@ class _Psi(BaseEstimator):
         check("effort", self.effort, Effort)
         check("target_scale", self.target_scale, TargetScale)
         seed = self.random_state
+        if self.checkpoint is not None and not isinstance(seed, (int, np.integer)):
+            raise PsiError("a training with checkpoint needs a seed that stays the same", "give an integer random_state")
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
         flags = ["--seed", str(seed), "--head", self.head, "--effort", self.effort]
@@ -410,8 +414,8 @@ _PARAMETERS = """
     settings : dict, optional
         Further settings. ``psi train --help-config`` in a terminal lists them.
     checkpoint : path, optional
-        Directory that keeps the state of the training. After an interruption or a crash, the same fit continues from it. The files
-        are removed when fit ends.
+        Directory that keeps the state of the training. After a crash, the same fit continues from it and gives the same model. That
+        needs an integer ``random_state``. The files are removed when fit ends.
     n_jobs : int, optional
         Number of cores that fit uses; -1 means all. The default is all cores, or the environment variable GOMAXPROCS.
     random_state : int, RandomState instance or None, default None

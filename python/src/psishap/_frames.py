@@ -49,12 +49,6 @@ def as_rows(X: Frame) -> Frame:
     return sys.modules["pandas"].DataFrame(cells, index=[X.name])
 
 
-def column_names(frame: Frame) -> list[str]:
-    """Return the names of the columns of a table with names."""
-    names = frame.column_names if isinstance(frame, pa.Table) else frame.schema.names if kind(frame) == "pyarrow" else frame.columns
-    return [str(name) for name in names]
-
-
 def renamed(frame: Frame, names: Sequence[str]) -> Frame:
     """Return a table with other names of its columns."""
     of = kind(frame)
@@ -65,11 +59,11 @@ def renamed(frame: Frame, names: Sequence[str]) -> Frame:
     return to_arrow(frame).rename_columns(list(names))
 
 
-def complete(table: pa.Table, columns: Sequence[str], unknown: Collection[str]) -> pa.Table:
-    """Return a table if it has all columns of a model except unknown ones, else raise an error that names the first it lacks."""
+def complete(table: pa.Table, X: Frame, columns: Sequence[str], unknown: Collection[str] = ()) -> pa.Table:
+    """Return the table of X if it has all columns of a model except unknown ones, else raise an error that names the first it lacks."""
     for name in columns:
         if name not in table.column_names and name not in unknown:
-            near = suggestion(name, [n for n in table.column_names if n not in columns])
+            near = suggestion(name, set(to_arrow(X).column_names).difference(columns))
             remedy = f"add it, with missing cells where it is not known, or pass unknown=[{name!r}]"
             raise PsiError(f"X lacks this column, which the model was trained on{near}", remedy, column=name)
     return table

@@ -224,7 +224,7 @@ class Model(Stored):
 
     def _rows(self, X: Frame, unknown: Sequence[str] = ()) -> pa.Table:
         """Return the columns of X that the model uses. All but unknown ones must be there."""
-        return complete(self._table(X), self.columns, unknown)
+        return complete(self._table(X), X, self.columns, unknown)
 
     def predict_table(self, X: Frame, unknown: str | Sequence[str] | None = None) -> pa.Table:
         """Predict each row as a table with the columns of ``psi predict``: prediction, standard deviation, probabilities.
