@@ -274,6 +274,11 @@ def test_importances_of_groups_and_unused_columns():
     again = PsiRegressor(steps=2, n_bags=0, drop=[-1], categorical_features=[0]).fit(table.to_numpy(object), target_of(table))
     assert again.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x3", "x4"]
     assert again.model_.manifest["columns"][0]["kind"] == "category" and "x4" not in again.model_.columns
+    rows = table.to_numpy(object)
+    np.testing.assert_array_equal(again.predict(rows), again.predict(table.set_axis(range(5), axis=1)))
+    assert again.explain(rows).mean.shape[2] == len(again.model_.columns) == 3
+    unnamed = PsiRegressor(steps=2, n_bags=0).fit(table.set_axis(range(5), axis=1), target_of(table))
+    assert unnamed.feature_importances_.sum() == pytest.approx(1) and unnamed.predict(rows).shape == (120,)
 
 
 def test_scores(fitted):
@@ -376,11 +381,11 @@ def test_a_killed_training_continues(tmp_path, monkeypatch):
     np.testing.assert_array_equal(model.predict(table), again.predict(table))
 
 
-def test_examples_of_the_docstrings():
-    for estimator in (PsiRegressor, PsiClassifier):
-        example = doctest.DocTestParser().get_doctest(estimator.__doc__, {}, estimator.__name__, None, 0)
-        assert len(example.examples) >= 4
-        assert doctest.DocTestRunner().run(example).failed == 0
+@pytest.mark.parametrize("name", ["PsiRegressor", "PsiClassifier", "Model", "from_model", "explain_model"])
+def test_examples_of_the_docstrings(name):
+    example = doctest.DocTestParser().get_doctest(getattr(psishap, name).__doc__, {}, name, None, 0)
+    assert len(example.examples) >= 3
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_names_of_the_module():

@@ -199,7 +199,7 @@ def test_one_row_gets_the_prediction_of_its_frame(fitted):
 def test_sparse_tables():
     dense = np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0]])
     want = cells(_frames.to_arrow(dense))
-    for kind in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+    for kind in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.dok_matrix):
         assert cells(_frames.to_arrow(kind(dense))) == want
     frame = pd.DataFrame(dense, columns=["x0", "x1"])
     assert cells(_frames.to_arrow(frame.astype(pd.SparseDtype("float", 0.0)))) == want

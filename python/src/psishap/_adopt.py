@@ -54,12 +54,40 @@ class AdoptedModel:
     def explain(
         self, X: Frame, unknown: str | Sequence[str] | None = None, z: float = 1.96, game: GameName | None = None, reference: Any = None
     ) -> Explanation:
-        """Explain rows as :meth:`psishap.Model.explain` does, on ``scale``. Attributions are those of the surrogate."""
+        """Explain rows as :meth:`psishap.Model.explain` does, on ``scale``. Attributions are those of the surrogate.
+
+        Parameters
+        ----------
+        X : data frame, array, Series or dict
+            Rows to explain. A Series or a dict is one row.
+        unknown : str or list of str, optional
+            Columns to treat as missing. X need not contain them.
+        z : float, default 1.96
+            Intervals have the probability of ∓ ``z`` standard deviations of a normal distribution: 1.96 is 95 %.
+        game : {"observational", "baseline", "interventional"}, optional
+            What a prediction is when columns are absent. The default is ``observational``, or ``interventional`` with a ``reference``.
+        reference : data frame, Series or dict, optional
+            Rows for ``game``.
+
+        Returns
+        -------
+        Explanation
+        """
         parts = [model.explain(X, unknown=unknown, z=z, game=game, reference=reference) for model in self.models]
         return Explanation.join(parts, self.outputs, self.scale)
 
     def predict(self, X: Frame) -> Floats:
-        """Predict the outputs of the model on ``scale``, of shape (rows,), or (rows, outputs) for several outputs."""
+        """Predict the outputs of the model on ``scale``.
+
+        Parameters
+        ----------
+        X : data frame, array, Series or dict
+            Rows. A Series or a dict is one row.
+
+        Returns
+        -------
+        ndarray of shape (rows,) or (rows, outputs)
+        """
         columns = [model.predict(X) for model in self.models]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
@@ -97,20 +125,32 @@ def explain_model(
 
     Parameters
     ----------
-    model
+    model : object or function
         Object with ``predict_proba`` or ``predict``, or a function from rows to numbers of shape (rows,) or (rows, outputs).
         ``predict`` must return numbers. With ``predict_proba`` and two classes, psi learns the log odds of the second class. With more
         classes, it learns log probabilities minus their mean, with one psi model for each class.
-    X
+    X : data frame or array
         Rows in a format that both the model and psi accept.
-    test
+    test : data frame, array or float, default 0.1
         Rows to measure fidelity on, or the fraction of X to hold out for it.
-    random_state
+    random_state : int, default 0
         Seed of the split and of training.
-    verbose
+    verbose : bool, default True
         Whether to print the fidelity.
     **parameters
         Further parameters of :class:`psishap.PsiRegressor`.
+
+    Returns
+    -------
+    AdoptedModel
+
+    Examples
+    --------
+    >>> import psishap
+    >>> table = psishap.sample("synth1", rows=300).drop(columns="y")
+    >>> surrogate = psishap.explain_model(lambda X: X["x1"] + X["x2"], table, effort="fast", steps=100, n_bags=0, verbose=False)
+    >>> surrogate.fidelity[0].rows
+    30
     """
     ask = _asker(model)
     train, held = _split(X, test, random_state) if isinstance(test, float) else (X, test)

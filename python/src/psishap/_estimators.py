@@ -93,25 +93,30 @@ class _Psi(BaseEstimator):
         return {name: value for name, value in state.items() if name != "_kept_rows"}  # training rows stay in this process
 
     def _checked(self, X: Frame, *, fitting: bool) -> Frame:
-        """Validate the column names and the shape of X, and the cells if X is an array. Model.predict finds columns by name."""
-        if not fitting:
-            X = _frames.as_rows(X)
+        """Validate the shape and the names of X, and the cells if X is an array. After fit, columns with names may be in any order."""
         of = "numpy" if _frames.is_row(X) else _frames.kind(X)
         if of == "numpy":
             return self._checked_array(X, fitting=fitting)
         if hasattr(X, "collect"):  # a polars LazyFrame
             X = X.collect()
-        if fitting:
+        if fitting or not hasattr(self, "feature_names_in_"):
             named = X.head(0).to_arrow() if of == "polars" else X  # some versions of scikit-learn do not find the names of polars columns
-            validate_data(self, named, reset=True, skip_check_array=True)
-            if X.shape[0] < 2:
-                raise PsiError(f"there is {X.shape[0]} sample", "a minimum of 2 is required")
-            if X.shape[1] < 1:
-                raise PsiError("there are 0 feature(s)", "a minimum of 1 is required")
-        elif not hasattr(self, "feature_names_in_"):  # the model was fitted to an array, and takes columns in order
-            validate_data(self, X, reset=False, skip_check_array=True)
-            X = _frames.renamed(X, [f"x{i}" for i in range(X.shape[1])])
+            validate_data(self, named, reset=fitting, skip_check_array=True)
+        if fitting and X.shape[0] < 2:
+            raise PsiError(f"there is {X.shape[0]} sample", "a minimum of 2 is required")
+        if fitting and X.shape[1] < 1:
+            raise PsiError("there are 0 feature(s)", "a minimum of 1 is required")
         return X
+
+    def _given(self, X: Frame) -> Frame:
+        """Return rows as the model takes them. Columns without names, as of an array, are in the order of fit."""
+        check_is_fitted(self, "model_")
+        X = self._checked(_frames.as_rows(X), fitting=False)
+        if _frames.kind(X) != "numpy":
+            return X if hasattr(self, "feature_names_in_") else _frames.renamed(X, self._columns)
+        known = set(self.model_._trained_on)
+        kept = [i for i, name in enumerate(self._columns) if name in known]  # not those of drop and validation_by
+        return X if len(kept) == len(self._columns) else X[:, kept]
 
     def _checked_array(self, X: Frame, *, fitting: bool) -> Frame:
         kind = getattr(getattr(X, "dtype", None), "kind", None)
@@ -120,7 +125,7 @@ class _Psi(BaseEstimator):
             self,
             X,
             reset=fitting,
-            accept_sparse=True,
+            accept_sparse="csr",
             dtype=None if texts or kind in ("U", "S") else "numeric",
             ensure_all_finite=False if texts else "allow-nan",
             ensure_min_samples=2 if fitting else 1,
@@ -202,6 +207,7 @@ class _Psi(BaseEstimator):
             threads=None if self.n_jobs is None else effective_n_jobs(self.n_jobs),
             checkpoint=self.checkpoint,
         )
+        self._columns = features
         self.model_ = Model(trained.data)
         self.history_ = self.model_.history
         self.validation_score_ = score_of(trained.report["metrics"])[1]
@@ -279,7 +285,7 @@ class _Psi(BaseEstimator):
         for player, size in zip(audit["players"], sizes):
             members = groups.get(player["name"], [player["name"]])
             of |= {name: size / len(members) for name in members}
-        found = np.array([of.get(str(name), 0.0) for name in self.get_feature_names_out()])
+        found = np.array([of.get(str(name), 0.0) for name in self._columns])
         return found / found.sum() if found.sum() > 0 else found
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> npt.NDArray[np.object_]:
@@ -300,7 +306,7 @@ class _Psi(BaseEstimator):
 
     def __call__(self, X: Frame) -> Floats:
         """Return the numbers that attributions add up to; see :meth:`Model.__call__`."""
-        return self._fitted(self._checked(X, fitting=False))
+        return self._fitted(self._given(X))
 
     def explain(
         self,
@@ -335,16 +341,16 @@ class _Psi(BaseEstimator):
         Explanation
         """
         model = self._fitted
-        rows, class_ = self._checked(X, fitting=False), None if output is None else str(output)
+        rows, class_ = self._given(X), None if output is None else str(output)
         return model.explain(rows, unknown=unknown, z=z, output=class_, game=game, reference=reference)
 
     def evaluate(self, X: Frame, y: Any) -> dict[str, float]:
         """Measure the predictions on rows with known outcomes; see :meth:`Model.evaluate`."""
-        return self._fitted.evaluate(self._checked(X, fitting=False), y)
+        return self._fitted.evaluate(self._given(X), y)
 
     def audit(self, X: Frame, y: Any = None, rows: int = 200) -> dict[str, Any]:
         """Compare attributions with Shapley values of the same model; see :meth:`Model.audit`."""
-        return self._fitted.audit(self._checked(X, fitting=False), y, rows)
+        return self._fitted.audit(self._given(X), y, rows)
 
     def ask(self, X: Frame, reference: Frame | None = None, most: int = 3) -> Any:
         """Rank the missing columns of each row by the value of knowing them; see :meth:`Model.ask`.
@@ -353,7 +359,7 @@ class _Psi(BaseEstimator):
         contain it: pass ``reference`` there.
         """
         model = self._fitted
-        rows = self._checked(X, fitting=False)
+        rows = self._given(X)
         return model.ask(rows, getattr(self, "_kept_rows", None) if reference is None else reference, most)
 
     def export_onnx(self, path: str | os.PathLike[str]) -> None:
@@ -480,7 +486,7 @@ class PsiRegressor(RegressorMixin, _Psi):
         ndarray of shape (rows,)
         """
         model = self._fitted
-        return model.predict(self._checked(X, fitting=False), unknown)
+        return model.predict(self._given(X), unknown)
 
     def predict_interval(self, X: Frame, level: float = 0.9, unknown: str | Sequence[str] | None = None) -> Floats:
         """Predict intervals that contain the target with the probability ``level``; see :meth:`Model.predict_interval`.
@@ -500,7 +506,7 @@ class PsiRegressor(RegressorMixin, _Psi):
             Lower and upper bounds.
         """
         model = self._fitted
-        return model.predict_interval(self._checked(X, fitting=False), level, unknown)
+        return model.predict_interval(self._given(X), level, unknown)
 
 
 class PsiClassifier(ClassifierMixin, _Psi):
@@ -556,7 +562,7 @@ class PsiClassifier(ClassifierMixin, _Psi):
             In the order of ``classes_``.
         """
         model = self._fitted
-        found = model.predict_proba(self._checked(X, fitting=False), unknown)
+        found = model.predict_proba(self._given(X), unknown)
         order = [(model.classes or []).index(str(c)) for c in self.classes_]
         return found[:, order]
 

@@ -33,7 +33,9 @@ def kind(frame: Frame) -> str:
 def is_row(X: Frame) -> bool:
     """Return whether X is one row by the names of columns: a pandas Series or a dict."""
     pandas = sys.modules.get("pandas")
-    return isinstance(X, Mapping) or (pandas is not None and isinstance(X, pandas.Series))
+    if pandas is not None and isinstance(X, pandas.Series):
+        return True
+    return isinstance(X, Mapping) and not hasattr(X, "toarray")  # a sparse matrix of keys is a mapping too
 
 
 def as_rows(X: Frame) -> Frame:

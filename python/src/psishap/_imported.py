@@ -40,8 +40,8 @@ def from_model(
 
     Parameters
     ----------
-    model
-        One of these, fitted:
+    model : fitted model
+        One of these:
 
         - ``xgboost.Booster``, ``XGBRegressor``, ``XGBClassifier`` and other estimators of XGBoost;
         - ``lightgbm.Booster``, ``LGBMRegressor``, ``LGBMClassifier`` and other estimators of LightGBM;
@@ -49,16 +49,29 @@ def from_model(
         - decision trees, random forests, extra trees, ``GradientBoosting…`` and ``HistGradientBoosting…`` of scikit-learn.
 
         After early stopping, the trees up to the best iteration are used. ``xgboost.Booster.predict`` uses all trees by default.
-    target
+    target : str, default "y"
         Name of what the trees predict, and of its column in ``rows``.
-    rows
-        Data frame of rows that the model was not trained on, with the target. psi measures the model on them: its errors, the intervals
+    rows : data frame, optional
+        Rows that the model was not trained on, with the target. psi measures the model on them: its errors, the intervals
         of its predictions, and an audit of its attributions. CatBoost needs rows with all labels to name its categories.
-    classes
+    classes : list, optional
         Names of the classes in the order of the model's outputs. The default is ``model.classes_``, if there is one.
-    absent
+    absent : {"cover", "missing-branch"}, default "cover"
         What happens to absent columns. With ``cover``, trees weigh branches by training rows, as TreeSHAP does. With ``missing-branch``,
         they take the branch of missing values. That means something only if the trees learned from missing cells in every column.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import psishap
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> table = psishap.sample("synth1", rows=300)
+    >>> trees = HistGradientBoostingRegressor(max_iter=5).fit(table.drop(columns="y"), table["y"])
+    >>> psishap.from_model(trees).explain(table.head(3)).prediction.shape[0]
+    3
     """
     check("absent", absent, Absent)
     package = _package(model)

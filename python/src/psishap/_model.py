@@ -33,6 +33,22 @@ class Model(Stored):
 
     A pickle contains the bytes of the model. The first call that needs the model starts a psi process, which computes the results.
     The processes of the four models used last run until the Python process ends, or until :meth:`close`.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of a model file.
+
+    Examples
+    --------
+    >>> import psishap
+    >>> table = psishap.sample("synth1", rows=300)
+    >>> estimator = psishap.PsiRegressor(effort="fast", steps=50, n_bags=0, random_state=0, verbose=False)
+    >>> model = estimator.fit(table.drop(columns="y"), table["y"]).model_
+    >>> model.columns[:2], model.task
+    (['x1', 'x2'], 'regression')
+    >>> sorted(model.evaluate(table, table["y"]))[:3]
+    ['coverage_50', 'coverage_90', 'mae']
     """
 
     def __reduce__(self) -> tuple[type[Model], tuple[bytes]]:
@@ -48,10 +64,21 @@ class Model(Stored):
     def recalibrate(self, X: Frame, y: Any) -> Model:
         """Return the model with base and scale adjusted to rows with known outcomes y, without training.
 
-        One factor multiplies all attributions, and they still add up to the prediction. ``manifest["recalibrations"][-1]`` of the returned
-        model contains the errors on these rows before and after, the latter out of fold. At least 30 rows are required.
+        One factor multiplies all attributions, and they still add up to the prediction.
+
+        Parameters
+        ----------
+        X : data frame, array or sparse matrix
+            Rows, at least 30.
+        y : array of shape (rows,)
+            Their outcomes.
+
+        Returns
+        -------
+        Model
+            ``manifest["recalibrations"][-1]`` contains the errors on these rows before and after, the latter out of fold.
         """
-        rows = labelled(self, self._table(X), y)
+        rows = labelled(self, self._rows(X), y)
         with files(self, rows) as (path, data, _):
             out = data + ".psi"
             _psi.run("recalibrate", path, data, "-o", out)
@@ -183,7 +210,13 @@ class Model(Stored):
         return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that ``psi`` and :func:`load` can read."""
+        """Write the model to a file that ``psi`` and :func:`load` can read.
+
+        Parameters
+        ----------
+        path : path
+            Name of the file, such as ``bike.psi``.
+        """
         pathlib.Path(path).write_bytes(self._data)
 
     def close(self) -> None:
@@ -328,7 +361,8 @@ class Model(Stored):
         z, z90 = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(0.95)
         if self.manifest["target_scale"] != "identity":  # trained on a log scale
             centre, std = np.log(upper * lower) / 2, np.log(upper / lower) / (2 * z90)
-            return np.exp(np.column_stack([centre - z * std, centre + z * std]))
+            logs: npt.NDArray[np.float64] = np.column_stack([centre - z * std, centre + z * std])
+            return np.exp(logs)
         std = found["range_std"]
         bounds: npt.NDArray[np.float64] = np.column_stack([upper - (z90 + z) * std, upper - (z90 - z) * std])
         return np.maximum(bounds, 0) if self.manifest.get("non_negative") else bounds
@@ -425,6 +459,12 @@ def load(path: str | os.PathLike[str]) -> Model:
     Returns
     -------
     Model
+
+    Examples
+    --------
+    >>> import psishap
+    >>> psishap.load("bike.psi").columns  # doctest: +SKIP
+    ['season', 'yr', 'mnth', 'hr', ...]
     """
     model = Model(pathlib.Path(path).read_bytes())
     _ = model.manifest  # fail now if the file is invalid
